@@ -46,13 +46,20 @@ func BenchmarkSearch(b *testing.B) {
 // BenchmarkIndex: the index of 10 000 tools is made; what it holds then.
 func BenchmarkIndex(b *testing.B) {
 	d := tenThousand(b)
-	heap := func() float64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return float64(m.HeapAlloc) / (1 << 20)
-	}
+	indexing(b, d)
+}
+
+// heap returns the MiB in use.
+func heap() float64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / (1 << 20)
+}
+
+// indexing makes the index again and again.
+func indexing(b *testing.B, d *desk) {
 	before, held := heap(), 0.0
 	for b.Loop() {
 		x := &index{}
@@ -105,14 +112,7 @@ func BenchmarkRealServers(b *testing.B) {
 	}
 	d.publish()
 	b.Run("index", func(b *testing.B) {
-		for b.Loop() {
-			x := &index{}
-			if err := x.follow(d.snapshot); err != nil {
-				b.Fatal(err)
-			}
-			b.ReportMetric(float64(x.size)/(1<<20), "MiB-text")
-			x.close()
-		}
+		indexing(b, d)
 	})
 	b.Run("search", func(b *testing.B) {
 		for b.Loop() {

@@ -43,7 +43,9 @@ func documentOf(e *catalog.Entry) (d document) {
 	if err != nil {
 		return d // cannot happen: the catalog has parsed it
 	}
-	d[fieldName] = words(e.Original[:min(len(e.Original), maxHeader)])
+	whole := e.Original[:min(len(e.Original), maxHeader)]
+	own := withoutServer(whole, e.Server.Name)
+	d[fieldName] = words(own)
 	d[fieldTitle] = textOf(&item, item.Title, maxHeader)
 	switch e.Kind {
 	case protocol.Resources, protocol.Templates: // the original is a URI, which says less than the name
@@ -61,6 +63,9 @@ func documentOf(e *catalog.Entry) (d document) {
 	d[fieldParameters] += words(p.names.String())
 	d[fieldDetails] = words(p.details.String())
 	d[fieldServer] = words(e.Server.Name)
+	if len(own) < len(whole) {
+		d[fieldServer] += " " + words(whole)
+	}
 	return d
 }
 
@@ -143,4 +148,12 @@ func (p *parameters) detail(raw []byte, text protocol.Span) {
 		p.details.WriteString(s[:min(len(s), maxHeader)])
 		p.details.WriteByte(' ')
 	}
+}
+
+// withoutServer cuts the server's name off the front of an item's name, as in git_commit of the server git.
+func withoutServer(name, server string) string {
+	if len(name) > len(server)+1 && strings.EqualFold(name[:len(server)], server) && joins(rune(name[len(server)])) {
+		return name[len(server)+1:]
+	}
+	return name
 }

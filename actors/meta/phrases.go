@@ -22,6 +22,30 @@ func (s stemmer) joined(all []word) (list []word) {
 	return list
 }
 
+// particles belong to a verb that may stand some words before them: look a person up.
+var particles = wordSet("up down out off away back")
+
+// maxGap is how many words may stand between a verb and its particle.
+const maxGap = 3
+
+// withParticles moves each particle behind its verb, if the table has the two as a phrase.
+func withParticles(all []word) []word {
+	for i := range all {
+		if !particles[all[i].text] {
+			continue
+		}
+		for verb := i - 2; verb >= max(0, i-1-maxGap); verb-- {
+			if len(thesaurus()[all[verb].term+" "+all[i].term]) > 0 {
+				particle := all[i]
+				copy(all[verb+2:i+1], all[verb+1:i])
+				all[verb+1] = particle
+				break
+			}
+		}
+	}
+	return all
+}
+
 // phraseAt returns the longest phrase of the table that the words begin with, and how many words it takes; 0 = none.
 func phraseAt(all []word) (length int, phrase string) {
 	text := all[0].term
@@ -55,6 +79,7 @@ func ofPhrase(all []word, phrase string) (list []concept) {
 		list[0].terms[0].weight = particleWeight
 	}
 	for i := range list {
+		list[i].phrase = true
 		list[i].addSynonyms(phrase, 1)
 	}
 	return list

@@ -34,6 +34,7 @@ var contractions = strings.NewReplacer("’", "'", "at's ", "at is ", "ere's ", 
 type concept struct {
 	terms  []synonym // the word itself comes first
 	weight float64
+	phrase bool // its synonyms mean the phrase that the word is in, not the word
 }
 
 func (c *concept) add(term string, weight float64) {
@@ -58,7 +59,7 @@ func (r *ranking) concepts(query string) (list []concept) {
 	stems := stemmer{}
 	rest, literals := cutLiterals(contractions.Replace(query + " "))
 	all := stems.joined(stems.split(words(rest)))
-	all = all[:firstWords(all, maxWords)]
+	all = withParticles(all[:firstWords(all, maxWords)])
 	for i := 0; i < len(all); {
 		if n, phrase := phraseAt(all[i:]); n > 0 {
 			list = append(list, ofPhrase(all[i:i+n], phrase)...)
@@ -72,7 +73,7 @@ func (r *ranking) concepts(query string) (list []concept) {
 	}
 	for _, w := range stems.split(words(literals)) {
 		if !w.stop {
-			list = append(list, concept{[]synonym{{w.term, 1}}, fillerWeight})
+			list = append(list, concept{terms: []synonym{{w.term, 1}}, weight: fillerWeight})
 		}
 	}
 	return list[:min(len(list), maxWords)]

@@ -16,6 +16,7 @@ import (
 func TestSearchUnderstands(t *testing.T) {
 	d := newDesk(t)
 	d.has("s", protocol.Tools, described("delete_entities", "Delete entities from the graph."), described("create_issue", "Create an issue."),
+		described("search_nodes", "Search entities."),
 		described("browser_navigate", "Navigate to a URL."), described("get_time", "Current time."), described("write_file", "Write a file."),
 		`{"name":"slow","annotations":{"title":"Hibernate"},"inputSchema":{"type":"object","properties":{"patience":{"type":"string","description":"How lazy to be",
 			"enum":["tortoise","snail"]},"list":{"type":"array","items":{"type":"object","properties":{"innermost":{}}}}}}}`)
@@ -34,8 +35,9 @@ func TestSearchUnderstands(t *testing.T) {
 		"creat an isue":             "s_create_issue",
 		"navgate":                   "s_browser_navigate",
 		"deleet entitys":            "s_delete_entities",
-		"hibernate":                 "s_slow", // the title among the annotations
-		"patience":                  "s_slow", // names of parameters
+		"look a person up":          "s_search_nodes", // a particle far from its verb
+		"hibernate":                 "s_slow",         // the title among the annotations
+		"patience":                  "s_slow",         // names of parameters
 		"innermost":                 "s_slow",
 		"lazy":                      "s_slow", // their descriptions and values
 		"snail":                     "s_slow",
@@ -198,6 +200,38 @@ func TestFirstSentence(t *testing.T) {
 		first, rest := firstSentence(text)
 		if first != want || first+rest != strings.TrimSpace(text) {
 			t.Errorf("%q: %q and %q, want %q first", text, first, rest, want)
+		}
+	}
+}
+
+// The part of a name that a query is about counts: commit is all of git_commit's name on the server git, and half of list_commits'.
+func TestSearchNames(t *testing.T) {
+	d := newDesk(t)
+	d.has("git", protocol.Tools, described("list_commits", "Each commit with the commit before."), described("git_commit", "Record it."), described("gitignore", "Hide."))
+	d.publish()
+	for query, want := range map[string]string{"commit": "git_git_commit", "list commits": "git_list_commits", "git_commit": "git_git_commit", "gitcommit": "git_git_commit"} {
+		if got := d.found("", fmt.Sprintf(`{"query":%q}`, query)); len(got) == 0 || got[0] != want {
+			t.Errorf("%q: found %v, want %s first", query, got, want)
+		}
+	}
+	for name, want := range map[string]string{"git_commit": "commit", "Git-commit": "commit", "gitignore": "gitignore", "git": "git", "git_": "git_", "": ""} {
+		if got := withoutServer(name, "git"); got != want {
+			t.Errorf("%q without the server's name: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestParticlesFollowTheirVerbs(t *testing.T) {
+	for text, want := range map[string]string{
+		"look some person up": "look up some person", "look up a person": "look up a person", "take old files out now": "take out old files now",
+		"look one two three four up": "look one two three four up", "up": "up", "": "", "walk a dog up": "walk a dog up",
+	} {
+		var got []string
+		for _, w := range withParticles(stemmer{}.split(text)) {
+			got = append(got, w.text)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -8,15 +8,16 @@ import (
 	"sync"
 )
 
-// fieldWeights says what a word in each field counts, and how many words such a field usually has. In a longer one each counts less.
-var fieldWeights = [fields]struct{ weight, usual float64 }{
-	fieldName:       {3, 4},
-	fieldTitle:      {1.5, 3},
-	fieldSummary:    {1.5, 8},
-	fieldText:       {0.5, 40},
-	fieldParameters: {0.5, 8},
-	fieldDetails:    {0.25, 40},
-	fieldServer:     {0.5, 2},
+// fieldWeights says what a word in each field counts, and how many words such a field usually has. In a longer one each
+// counts less; in a shorter one more, if the divisor may get below 1.
+var fieldWeights = [fields]struct{ weight, usual, least float64 }{
+	fieldName:       {3, 3, 0.5},
+	fieldTitle:      {1.5, 3, 1},
+	fieldSummary:    {1.5, 8, 1},
+	fieldText:       {0.5, 40, 1},
+	fieldParameters: {0.5, 8, 1},
+	fieldDetails:    {0.25, 40, 1},
+	fieldServer:     {0.5, 2, 1},
 }
 
 const (
@@ -24,6 +25,7 @@ const (
 	lengthPart = 0.75 // BM25's b: how much less a word of a long text says
 	othersPart = 0.35 // what a concept's other terms count beside the best one
 	evidence   = 0.1  // weight of a posting from which on a document is taken to have a concept
+	nameBonus  = 0.4  // added for an item whose whole name the query is about, and for a part of it in proportion
 	otherKinds = 0.8  // what prompts, resources and templates score beside tools, which most searches are for
 )
 
@@ -44,6 +46,7 @@ type ranking struct {
 type ranked struct {
 	id   string
 	gone bool
+	name float32 // words in its name
 }
 
 // postings are the documents that have a term, by number.
@@ -53,9 +56,15 @@ type postings struct {
 
 // posting says how much a document is about a term: how often it has it, in which fields.
 type posting struct {
-	doc    uint32
+	doc    uint32 // with inName, if the item's name has the term
 	weight float32
 }
+
+// inName is a bit of a posting's doc.
+const inName = 1 << 31
+
+// number returns the document's number.
+func (p posting) number() uint32 { return p.doc &^ inName }
 
 func newRanking() *ranking { return &ranking{terms: map[string]*postings{}, spelling: spelling{}} }
 
@@ -64,12 +73,16 @@ func (r *ranking) add(id string, texts [fields][]string) (number int) {
 	number = len(r.docs)
 	for field, terms := range texts {
 		f := fieldWeights[field]
-		weight := float32(f.weight / max(1, 1-lengthPart+lengthPart*float64(len(terms))/f.usual))
+		weight := float32(f.weight / max(f.least, 1-lengthPart+lengthPart*float64(len(terms))/f.usual))
+		doc := uint32(number)
+		if field == fieldName {
+			doc |= inName
+		}
 		for _, term := range terms {
-			r.post(term, posting{uint32(number), weight})
+			r.post(term, posting{doc, weight})
 		}
 	}
-	r.docs = append(r.docs, ranked{id: id})
+	r.docs = append(r.docs, ranked{id: id, name: float32(nameWords(texts[fieldName]))})
 	r.alive++
 	return number
 }
@@ -84,7 +97,7 @@ func (r *ranking) post(term string, p posting) {
 		r.terms[term] = has
 		r.spelling.add(term)
 	}
-	if n := len(has.list); n > 0 && has.list[n-1].doc == p.doc {
+	if n := len(has.list); n > 0 && has.list[n-1].number() == p.number() {
 		has.list[n-1].weight += p.weight
 		return
 	}
@@ -115,6 +128,8 @@ type tally struct {
 	best    float32 // of the current concept's terms
 	sum     float32 // of all its terms
 	part    float32 // of the concept that it has
+	named   float32 // words of its name that the concepts are about
+	inName  float32 // part of the current concept that its name has
 	seen    bool
 }
 
@@ -149,6 +164,7 @@ func (r *ranking) best(ctx context.Context, concepts []concept, n int, shows fun
 		}
 		total++
 		score := float64(t.score*t.matched) / whole // so that a document with all concepts comes before one with a rare one only
+		score *= 1 + nameBonus*float64(min(1, t.named/doc.name))
 		if doc.id[0] != toolID {
 			score *= otherKinds
 		}
@@ -182,19 +198,22 @@ func (r *ranking) count(c *concept, tallies []tally, touched []uint32) []uint32 
 			continue
 		}
 		having := r.having(has.list)
-		if i == 0 {
+		if i == 0 && t.weight == 1 && !c.phrase {
 			least = having
 		}
 		n := float64(max(having, least)) // a rare synonym says no more than the word itself
 		rarity := float32(t.weight * math.Log(1+(float64(r.alive)-n+0.5)/(n+0.5)))
 		for _, p := range has.list {
-			d := &tallies[p.doc]
+			d := &tallies[p.number()]
 			if d.sum == 0 {
-				touched = append(touched, p.doc)
+				touched = append(touched, p.number())
 			}
 			score := rarity * p.weight / (p.weight + saturation)
 			d.sum += score
 			d.best = max(d.best, score)
+			if p.doc&inName != 0 {
+				d.inName = max(d.inName, float32(t.weight))
+			}
 			d.part = max(d.part, float32(t.weight)*min(1, p.weight/evidence))
 		}
 	}
@@ -202,7 +221,8 @@ func (r *ranking) count(c *concept, tallies []tally, touched []uint32) []uint32 
 		d := &tallies[number]
 		d.score += float32(c.weight) * (d.best + othersPart*(d.sum-d.best))
 		d.matched += float32(c.weight) * d.part
-		d.best, d.sum, d.part = 0, 0, 0
+		d.named += d.inName
+		d.best, d.sum, d.part, d.inName = 0, 0, 0, 0
 	}
 	return touched
 }
@@ -213,9 +233,17 @@ func (r *ranking) having(list []posting) (n int) {
 		return len(list)
 	}
 	for _, p := range list {
-		if !r.docs[p.doc].gone {
+		if !r.docs[p.number()].gone {
 			n++
 		}
 	}
 	return n
+}
+
+// nameWords counts the words of a name: of several, the whole written together is the last term.
+func nameWords(terms []string) int {
+	if len(terms) > 2 {
+		return len(terms) - 1
+	}
+	return max(1, len(terms))
 }
