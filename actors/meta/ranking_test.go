@@ -63,6 +63,13 @@ func TestRanking(t *testing.T) {
 	if got := names.ids("a"); !slices.Equal(got, []string{"name", "text"}) {
 		t.Errorf("in a name a word says more: %v", got)
 	}
+	whole := newRanking()
+	whole.add("half", [fields][]string{fieldName: {"a", "b"}, fieldSummary: {"a", "a", "a", "a"}})
+	whole.add("whole", [fields][]string{fieldName: {"a"}})
+	whole.add("none", [fields][]string{fieldName: {"c"}})
+	if got := whole.ids("a"); !slices.Equal(got, []string{"whole", "half"}) {
+		t.Errorf("the more of a name is looked for, the better: %v", got)
+	}
 }
 
 // What is dropped counts for nothing: a ranking with documents dropped finds what one does that never had them, in the same order; and
