@@ -11,7 +11,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: bridge interop-java help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy
+.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -154,6 +154,10 @@ $(INTEROP)/java/classes/Client.class: $(INTEROP)/java/pom.xml $(INTEROP)/java/ja
 	cd $(INTEROP)/java && rm -rf lib classes && \
 	mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DoutputDirectory=lib && \
 	sha256sum --quiet -c jars.sha256 && javac -Xlint:none -cp 'lib/*' -d classes *.java
+
+interop-rust: ## the Rust SDK's clients with its servers, directly and through the gateway (needs cargo)
+	cd $(INTEROP)/rust && cargo build --locked --quiet
+	go test -count=1 -timeout 20m -v -run 'TestRust$$' ./$(INTEROP)
 
 bridge: interop $(CONFORM)/node_modules/.package-lock.json ## the matrix and the official suites over stdio --connect, in both eras
 	go test -count=1 -timeout 30m ./$(INTEROP) -run 'TestMatrix$$' -only 'over the bridge' -bridge

@@ -6,7 +6,6 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/secret"
 	"goblin-actor/protocol/upstream"
-	"goblin-actor/protocol/upstream/remote"
 )
 
 // quiet is open, but what a server's process says on stderr, and why a connection ended, is told without what is known to be
@@ -18,16 +17,6 @@ func (p *pool) quiet(open func(upstream.Sink) upstream.Link) func(upstream.Sink)
 	}
 	return func(sink upstream.Sink) upstream.Link {
 		return open(func(ctx context.Context, e upstream.Event) error { return sink(ctx, hush(known, e)) })
-	}
-}
-
-// hideCookies is open, but a link's events do not show the values of its cookies, which a server may echo in an error. Each link hides its
-// own cookies only: what a server chooses as a value must not blank out the words of others.
-func hideCookies(o remote.Options, open func(remote.Options, upstream.Sink) upstream.Link) func(upstream.Sink) upstream.Link {
-	return func(sink upstream.Sink) upstream.Link {
-		known, o := new(secret.Redactor), o
-		o.Cookies = func(values []string) { known.Replace("cookies", values...) }
-		return open(o, func(ctx context.Context, e upstream.Event) error { return sink(ctx, hush(known, e)) })
 	}
 }
 

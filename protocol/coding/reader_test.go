@@ -53,7 +53,7 @@ func decode(c Coding, src io.Reader) (string, error) {
 }
 
 func TestReader(t *testing.T) {
-	texts := []string{"", "x", strings.Repeat(`{"jsonrpc":"2.0","id":1,"result":{}}`, 5000)}
+	texts := []string{"", "x", strings.Repeat(`{"jsonrpc":"2.0","id":1,"result":{}}`, 1000)}
 	sources := map[string]func(io.Reader) io.Reader{
 		"whole": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader, "error with the last bytes": iotest.DataErrReader,
 	}
@@ -152,13 +152,13 @@ func TestReaderStreams(t *testing.T) {
 // A body that expands without end is stopped soon after the limit, and the error names it. A body that expands as text does is not.
 func TestReaderExpansion(t *testing.T) {
 	for form, c := range compressors {
-		r := NewReader(c.coding, bytes.NewReader(encode(t, form, strings.Repeat("\x00", 100<<20))), limit)
+		r := NewReader(c.coding, bytes.NewReader(encode(t, form, strings.Repeat("\x00", 16<<20))), limit)
 		n, err := io.Copy(io.Discard, r)
 		r.Close()
 		if n > 2*limit || !errors.Is(err, ErrExpands) || !strings.Contains(err.Error(), "the limit for a message is 1048576") {
 			t.Errorf("%s: %d bytes, %v", form, n, err)
 		}
-		text := strings.Repeat(strings.Repeat("x", 200)+"data: "+form+"\n\n", 40_000)
+		text := strings.Repeat(strings.Repeat("x", 200)+"data: "+form+"\n\n", 10_000)
 		if got, err := decode(c.coding, bytes.NewReader(encode(t, form, text))); len(got) != len(text) || err != nil {
 			t.Errorf("%s: %d of %d bytes, %v", form, len(got), len(text), err)
 		}

@@ -22,7 +22,7 @@ const affinityConfig = `
 listen: 127.0.0.1:0
 metaTools: false
 mcpServers:
-  nodes: {url: %q, type: %s, protocol: legacy}
+  nodes: {url: %q, type: %s, protocol: legacy, headers: {Accept-Encoding: gzip}}
 `
 
 // replica serves a tool that says which replica this is, with sessions that no other replica knows.
@@ -65,7 +65,8 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *statusWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
 
-// A server of two replicas behind a load balancer with cookie affinity answers every call from the replica that began the session.
+// A server of two replicas behind a load balancer with cookie affinity answers every call from the replica that began the session. nginx
+// compresses documents and event streams as well.
 func TestServerBehindABalancer(t *testing.T) {
 	for _, transport := range []string{"http", "sse"} {
 		t.Run(transport, func(t *testing.T) {

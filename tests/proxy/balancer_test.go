@@ -9,13 +9,14 @@ import (
 	"path/filepath"
 )
 
-// nginxBalancer deals requests in turn, and names the replica in a cookie that later requests bring back.
+// nginxBalancer deals requests in turn, and names the replica in a cookie that later requests bring back. It compresses everything.
 const nginxBalancer = `
 daemon off; worker_processes 1; pid %[1]s/nginx.pid; error_log %[1]s/error.log;
 events {}
 http {
   access_log off; client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy;
   fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
+  gzip on; gzip_types *; gzip_min_length 0; gzip_proxied any; gzip_http_version 1.0;
   upstream replicas { server %[3]s; server %[4]s; }
   upstream first { server %[3]s; }
   upstream second { server %[4]s; }

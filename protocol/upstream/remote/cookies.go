@@ -67,6 +67,7 @@ func (c *cookies) set(at *url.URL, cookie *http.Cookie) {
 	if c.jar == nil {
 		c.jar, _ = cookiejar.New(nil) // the error is always nil
 	}
+	known := slices.Contains(c.kept, key)
 	c.kept = slices.DeleteFunc(c.kept, key.same)
 	c.jar.SetCookies(at, []*http.Cookie{cookie})
 	if cookie.MaxAge >= 0 && (cookie.MaxAge > 0 || cookie.Expires.IsZero() || cookie.Expires.After(time.Now())) {
@@ -78,7 +79,7 @@ func (c *cookies) set(at *url.URL, cookie *http.Cookie) {
 		c.jar.SetCookies(at, []*http.Cookie{{Name: oldest.name, Domain: oldest.domain, Path: oldest.path, MaxAge: -1}})
 	}
 	c.some.Store(len(c.kept) > 0)
-	if c.secrets != nil {
+	if c.secrets != nil && !known {
 		values := []string{}
 		for _, k := range c.kept {
 			values = append(values, k.value)

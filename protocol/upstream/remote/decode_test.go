@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +38,16 @@ func testEncode(encoding string, body []byte) []byte {
 	return b.Bytes()
 }
 
+// testIdle waits until no exchange holds a connection: the answer is told before that.
+func testIdle(l upstream.Link) {
+	link := l.(*httpLink)
+	for running := 1; running > 0; runtime.Gosched() {
+		link.mu.Lock()
+		running = len(link.calls)
+		link.mu.Unlock()
+	}
+}
+
 // Responses that a server encodes, asked or not, arrive byte for byte, with or without a length, and the connection serves the next
 // request.
 func TestHTTPLinkDecodes(t *testing.T) {
@@ -46,9 +58,12 @@ func TestHTTPLinkDecodes(t *testing.T) {
 				t.Run(fmt.Sprintf("%s %d sized=%v", form, size, sized), func(t *testing.T) {
 					testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 						result := `{"n":12345678901234567890,"s":"<&>` + strings.Repeat("é ", size/2) + `"}`
+						var mu sync.Mutex
 						peers := map[string]bool{}
 						l, r := testOpen(t, Options{URL: serve(func(w http.ResponseWriter, q *http.Request) {
+							mu.Lock()
 							peers[q.RemoteAddr] = true
+							mu.Unlock()
 							body, _ := io.ReadAll(q.Body)
 							encoded := testEncode(form, testResult(body, result))
 							w.Header().Set("Content-Type", "application/json")
@@ -66,7 +81,10 @@ func TestHTTPLinkDecodes(t *testing.T) {
 							if got, ok := testEnd(r, i).(upstream.Received); !ok || string(got.Frame.Raw) != want {
 								t.Fatalf("told:\n%s", linktest.Dump(r.Events()))
 							}
+							testIdle(l)
 						}
+						mu.Lock()
+						defer mu.Unlock()
 						if len(peers) != 1 {
 							t.Errorf("%d connections for three requests in turn", len(peers))
 						}
