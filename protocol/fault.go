@@ -72,6 +72,7 @@ type Fault struct {
 	LoginURL   string        // where a person logs in to the server
 	Required   []byte        // raw JSON object: the capabilities the client lacks
 	Requested  string        // UnsupportedVersion: the version the client asked for
+	Details    []byte        // further members of error.data, raw JSON without braces
 
 	// Late completes a copy of the fault when it is written, with what is known only then; nil = there is nothing like that. Safe from any
 	// goroutine.
@@ -308,7 +309,7 @@ func clipTo(s string, most int) string {
 //
 //	{"code":"SERVER_UNAVAILABLE","server":"files","retryable":true,"tool":"read","retryAfterMs":500}
 func (f *Fault) appendData(dst []byte) []byte {
-	dst = grow(dst, 64+len(f.Server)+len(f.URI)+len(f.Tool)+len(f.LoginURL)+len(f.Required))
+	dst = grow(dst, 64+len(f.Server)+len(f.URI)+len(f.Tool)+len(f.LoginURL)+len(f.Required)+len(f.Details))
 	dst = append(dst, `{"code":`...)
 	dst = AppendQuoted(dst, string(f.Name))
 	if f.Server == "" {
@@ -339,6 +340,9 @@ func (f *Fault) appendData(dst []byte) []byte {
 	if f.Name == UnsupportedVersion {
 		dst = append(dst, `,"supported":["`+Version20260728+`"],"requested":`...)
 		dst = AppendQuoted(dst, clip(f.Requested))
+	}
+	if f.Details != nil {
+		dst = append(append(dst, ','), f.Details...)
 	}
 	return append(dst, '}')
 }

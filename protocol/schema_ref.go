@@ -37,7 +37,10 @@ func refForm(c *schemaCheck, at Span, _ int) *flaw {
 }
 
 // leads reports whether there is something at the JSON pointer.
-func (c *schemaCheck) leads(pointer string) bool {
+func (c *schemaCheck) leads(pointer string) bool { return c.at(pointer).Present() }
+
+// at returns what the JSON pointer leads to.
+func (c *schemaCheck) at(pointer string) Span {
 	at := c.root
 	for step := range strings.SplitSeq(pointer[1:], "/") {
 		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
@@ -47,13 +50,13 @@ func (c *schemaCheck) leads(pointer string) bool {
 		case '[':
 			at = c.element(at, step)
 		default:
-			return false
+			return Span{}
 		}
 		if !at.Present() {
-			return false
+			return Span{}
 		}
 	}
-	return true
+	return at
 }
 
 func (c *schemaCheck) element(list Span, step string) Span {

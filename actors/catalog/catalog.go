@@ -64,6 +64,9 @@ type texts struct {
 	bindings   *protocol.Bindings
 }
 
+// Arguments is the schema that calls of a tool are checked against; nil = they are not checked.
+func (e *Entry) Arguments() *protocol.ArgumentSchema { return e.item.arguments }
+
 // Raw is the item's JSON, rewritten: public name, _meta keys.
 func (e *Entry) Raw() []byte { return e.written().raw }
 

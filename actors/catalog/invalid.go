@@ -20,13 +20,14 @@ type InvalidTool struct {
 }
 
 // hides reports whether invalid tools are left out.
-func (l *lot) hides() bool { return l.rule == "hide" }
+func (l *lot) hides() bool { return l.rules.invalid == "hide" }
 
 // toolChecks checks the definitions of one list.
 type toolChecks struct {
 	lot    *lot
 	server *Server
 	known  map[string]*parsed // those of the list before that were valid
+	budget int                // for compiling schemas
 }
 
 // known returns the valid definitions of a list by their names.
@@ -47,7 +48,8 @@ func known(kind protocol.ItemKind, old *lot) map[string]*parsed {
 func (c *toolChecks) passes(p *parsed) bool {
 	raw := p.item.Raw
 	if was := c.known[p.own]; was != nil && bytes.Equal(was.checked, raw) {
-		p.checked = raw
+		p.checked, p.arguments = raw, was.arguments
+		c.compile(p, raw)
 		return true
 	}
 	input, output := protocol.CheckTool(raw)
@@ -56,6 +58,7 @@ func (c *toolChecks) passes(p *parsed) bool {
 		c.found(p, InvalidTool{Fault: input, Hidden: c.lot.hides()})
 		return !c.lot.hides()
 	case output != nil:
+		c.compile(p, raw)
 		c.found(p, InvalidTool{Fault: output, Output: true})
 		if c.lot.hides() {
 			withoutOutput(p)
@@ -63,7 +66,21 @@ func (c *toolChecks) passes(p *parsed) bool {
 		return true
 	}
 	p.checked = raw
+	c.compile(p, raw)
 	return true
+}
+
+// compile compiles the valid inputSchema of a tool if the server's rules want its calls checked, unless that was done before.
+func (c *toolChecks) compile(p *parsed, raw []byte) {
+	if !c.lot.rules.compiles {
+		p.arguments = nil
+		return
+	}
+	if p.arguments == nil {
+		schema, used := protocol.CompileArguments(raw, c.budget)
+		p.arguments = schema
+		c.budget -= used
+	}
 }
 
 func withoutOutput(p *parsed) {
@@ -80,7 +97,7 @@ func (c *toolChecks) found(p *parsed, t InvalidTool) {
 	if len(l.invalid) < maxInvalid {
 		l.invalid = append(l.invalid, t)
 	}
-	if !l.hides() || filter.Hides(&c.server.Rules.Tools.Filter, p.own) { // the configuration expects it, or nobody misses it
+	if !l.hides() || filter.Hides(&c.server.Rules.Tools.Filter, p.own) { // no user misses what the configuration shows or hides itself
 		return
 	}
 	how := "is listed without its outputSchema, which is invalid"

@@ -13,6 +13,8 @@ const (
 	maxItem = 1 << 20  // bytes of one item's JSON
 	maxName = 16 << 10 // bytes of one name, URI or template text
 	shown   = 64       // bytes of a server's text in a warning
+
+	maxCompiled = 100_000 // units of protocol.CompileArguments for one server's tools; calls of tools beyond are not checked
 )
 
 // parsed is one item of a server, before anybody names it. Immutable; taken over by later snapshots as long as
@@ -23,27 +25,39 @@ type parsed struct {
 	template *protocol.Template // kind Templates only; nil when RFC 6570 does not know such a text
 	links    []link             // kind Tools only: to pages of its server
 	checked  []byte             // kind Tools only: the definition as the server gave it, if it is valid
+
+	arguments *protocol.ArgumentSchema // kind Tools only: what calls are checked against; nil = they are not
 }
 
 // lot is one server's list of one kind, parsed.
 type lot struct {
 	source   [][]byte // what it was parsed from
-	rule     string   // for invalid tools; "" = they are not looked for
+	rules    toolRules
 	items    []*parsed
 	invalid  []InvalidTool // in the order of the list
 	warnings []string
 }
 
-// same reports whether the lot was parsed from this very slice, by the same rule for invalid tools.
-func (l *lot) same(source [][]byte, rule string) bool {
-	return l != nil && l.rule == rule && len(l.source) == len(source) && unsafe.SliceData(l.source) == unsafe.SliceData(source)
+// toolRules are the rules of a server by which its tools are parsed.
+type toolRules struct {
+	invalid  string // what becomes of invalid tools; "" = they are not looked for
+	compiles bool   // calls are checked against the inputSchema
+}
+
+func toolRulesOf(server *Server) toolRules {
+	return toolRules{server.Rules.Tools.Invalid, server.Rules.ValidateArguments == "refuse"}
+}
+
+// same reports whether the lot was parsed from this very slice, by the same rules for tools.
+func (l *lot) same(source [][]byte, rules toolRules) bool {
+	return l != nil && l.rules == rules && len(l.source) == len(source) && unsafe.SliceData(l.source) == unsafe.SliceData(source)
 }
 
 // parseLot parses a server's list. What cannot be listed is left out with a warning; of two items with the same
 // name the first stays. old is the server's list before this one, whose definitions are not checked again; nil = there was none.
 func parseLot(server *Server, kind protocol.ItemKind, source [][]byte, old *lot) *lot {
-	l := &lot{source: source, rule: server.Rules.Tools.Invalid, items: make([]*parsed, 0, min(len(source), maxList))}
-	checks := toolChecks{lot: l, server: server, known: known(kind, old)}
+	l := &lot{source: source, rules: toolRulesOf(server), items: make([]*parsed, 0, min(len(source), maxList))}
+	checks := toolChecks{lot: l, server: server, known: known(kind, old), budget: maxCompiled}
 	seen := make(map[string]struct{}, cap(l.items))
 	made := 0
 	if len(source) > maxList {
@@ -51,7 +65,7 @@ func parseLot(server *Server, kind protocol.ItemKind, source [][]byte, old *lot)
 	}
 	for i, raw := range source[:min(len(source), maxList)] {
 		p, err := parseOne(kind, raw)
-		if err == nil && kind == protocol.Tools && l.rule != "" && !checks.passes(p) {
+		if err == nil && kind == protocol.Tools && l.rules.invalid != "" && !checks.passes(p) {
 			continue
 		}
 		if err == nil {

@@ -105,7 +105,7 @@ func (s *Snapshot) take(previous *Snapshot, sources []Source) {
 			case old == nil:
 				jobs = append(jobs, unparsed{o, protocol.ItemKind(kind), list, nil})
 				items += len(list)
-			case old.lots[kind].same(list, o.server.Rules.Tools.Invalid):
+			case old.lots[kind].same(list, toolRulesOf(o.server)):
 				o.lots[kind] = old.lots[kind]
 			default:
 				jobs = append(jobs, unparsed{o, protocol.ItemKind(kind), list, old.lots[kind]})

@@ -28,6 +28,7 @@ func Aim(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Targ
 	}
 	if fault == nil && t.Entry != nil && !t.Server.Internal {
 		t.Rate, t.reports = view.ToolRate(t.Entry), view.Reported() != nil
+		fault = checkArguments(x, &t)
 	}
 	return x, t, fault
 }

@@ -18,7 +18,9 @@ func Default() Config {
 		Resources: Resources{URIStyle: "prefix", Unlisted: "mentioned"},
 		Tools:     Tools{Invalid: "hide"},
 		MetaTools: "auto",
-		PageSize:  1000,
+
+		ValidateArguments: "off",
+		PageSize:          1000,
 		Limits: Limits{
 			MaxMessageBytes:              64 << 20,
 			MaxSessions:                  10000,

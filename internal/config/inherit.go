@@ -7,6 +7,7 @@ func (c *Config) inherit() {
 	for i := range c.Servers {
 		s := &c.Servers[i]
 		s.Tools.Invalid = cmp.Or(s.Tools.Invalid, c.Tools.Invalid)
+		s.ValidateArguments = cmp.Or(s.ValidateArguments, c.ValidateArguments)
 	}
 	for i := range c.Projects {
 		p := &c.Projects[i]

@@ -58,6 +58,9 @@ type Config struct {
 	// else) or false (there are none). Default: auto.
 	MetaTools string `key:"metaTools" oneof:"auto|all|true|only|false"`
 
+	// ValidateArguments is validateArguments of the servers that do not set it. Default: off.
+	ValidateArguments string `key:"validateArguments" oneof:"off|refuse"`
+
 	// ServerInfo says what clients are told the gateway is called.
 	ServerInfo ServerInfo `key:"serverInfo"`
 
@@ -220,6 +223,10 @@ type Server struct {
 
 	// Tools chooses and renames its tools.
 	Tools ServerTools `key:"tools"`
+
+	// ValidateArguments says what becomes of a tool call whose arguments do not fit the tool's inputSchema: off (the server decides) or
+	// refuse (it is answered with -32602 before anything is sent; the error names each fault and holds the schema). Default: that of the gateway.
+	ValidateArguments string `key:"validateArguments" oneof:"off|refuse"`
 
 	// Prompts chooses and renames its prompts.
 	Prompts Filter `key:"prompts"`

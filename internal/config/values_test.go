@@ -41,7 +41,7 @@ func TestEveryKey(t *testing.T) {
 		Isolation: "leased", MaxBackends: 3, Queue: Queue{1, time.Second}, StartTimeout: 2 * time.Minute,
 		MaxTimeout: 90 * time.Minute, Balance: "least-busy", Retry: Retry{"idempotent"},
 		Reconnect: Reconnect{time.Second, 2 * time.Minute}, Startup: "lazy", IdleStop: 5 * time.Minute, Prefix: "fs",
-		Tools:   ServerTools{Filter{[]string{"read_*"}, []string{"*_delete"}, []string{"a"}, map[string]string{"read_file": "read"}}, "show"},
+		Tools: ServerTools{Filter{[]string{"read_*"}, []string{"*_delete"}, []string{"a"}, map[string]string{"read_file": "read"}}, "show"}, ValidateArguments: "refuse",
 		Prompts: Filter{Allow: []string{"p"}}, ResourceFilter: Filter{Deny: []string{"file:///secret/*"}},
 		Roots: []string{"file:///srv/work"}, Auth: ServerAuth{Type: "auto", As: "shared", CatalogAs: "shared"}, Labels: map[string]string{"region": "eu"}, Group: "disks",
 	}
@@ -54,8 +54,8 @@ func TestEveryKey(t *testing.T) {
 	hub.ForwardHeaders = []ForwardHeader{{"X-User-Token", "Authorization", "Bearer "}}
 	remote := DefaultServer()
 	remote.Name, remote.Written, remote.Order = "remote", "remote", 2
-	hub.Tools.Invalid = "hide"
-	remote.Tools.Invalid = "hide"
+	hub.Tools.Invalid, hub.ValidateArguments = "hide", "off"
+	remote.Tools.Invalid, remote.ValidateArguments = "hide", "off"
 	remote.URLs, remote.Isolation = []string{"https://example.org/mcp"}, "class"
 	want := &Config{
 		Listen: []string{"127.0.0.1:9000", "[::1]:9000"}, AllowedOrigins: []string{"https://app.example.org"},
@@ -63,7 +63,7 @@ func TestEveryKey(t *testing.T) {
 		Namespace: Namespace{"on-conflict", "-", 32}, Resources: Resources{"underscore", "forward"},
 		Projects: []Project{{Name: "alpha", Written: "alpha", Servers: []string{"files", "git-hub"}, Tools: Filter{Deny: []string{"gh_*"}},
 			ServerInfo: ServerInfo{"alpha-gateway", "Alpha"}, Instructions: "Only alpha."}},
-		Tools: Tools{"hide"}, ServerInfo: ServerInfo{"team-gateway", "The team"}, Instructions: "Ask the team first.",
+		Tools: Tools{"hide"}, ValidateArguments: "off", ServerInfo: ServerInfo{"team-gateway", "The team"}, Instructions: "Ask the team first.",
 		MetaTools: "only", PageSize: 50, Limits: Limits{1 << 20, 1, 2, 1024, 50000, time.Minute, 2 * time.Minute, 3, 4, 5, 2_000_000},
 		Policy: Policy{Mode: "enforce"}, Audit: Audit{When: "end", Sync: "1s", Rotate: Rotate{Size: 100 << 20}},
 		Log: Log{"debug", "json"}, EnvFile: []string{"secrets.env"}, Path: "full.yaml", Secrets: secret.Values{"user:hunter2"},

@@ -27,7 +27,7 @@ func TestRust(t *testing.T) {
 	const program = "rust/target/debug/peer"
 	needProgram(t, program, "run make interop-rust, with cargo")
 	peer := func(arguments ...string) *exec.Cmd { return exec.Command(absolute(t, program), arguments...) }
-	client := func(t *testing.T) *exec.Cmd { return peer("client") }
+	client := func(*testing.T) *exec.Cmd { return peer("client") }
 	clients := []sdkClient{
 		{pyClient{name: "rust auto", library: "rust", mode: "auto", path: "/s/%s/mcp"}, client},
 		{pyClient{name: "rust legacy", library: "rust", mode: "legacy", path: "/s/%s/mcp"}, client},

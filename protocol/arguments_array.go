@@ -1,0 +1,86 @@
+package protocol
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// arrayRules are the keywords of a schema that concern arrays.
+type arrayRules struct {
+	prefix                   []*node
+	items                    *node // of the elements behind prefix
+	contains                 *node
+	hasContains              bool // contains may be nil: it fits everything
+	minContains, maxContains int  // maxContains -1 = any number
+	minItems, maxItems       int  // maxItems -1 = any number
+	unique                   bool
+}
+
+// array checks the elements of an array.
+func (c *argumentCheck) array(a *arrayRules, at Span) verdict {
+	v := fits
+	count, contained, possible := 0, 0, 0
+	var texts []Span
+	same := false
+	for w := walkElements(c.raw, at); w.next(); count++ {
+		item := a.items
+		if count < len(a.prefix) {
+			item = a.prefix[count]
+		}
+		c.path = append(c.path, step{index: count})
+		v = v.and(c.apply(item, w.value))
+		c.path = c.path[:len(c.path)-1]
+		if a.hasContains {
+			switch c.tried(a.contains, w.value) {
+			case fits:
+				contained++
+			case unsure:
+				possible++
+			}
+		}
+		if a.unique && !same {
+			differs := c.among(texts, w.value)
+			v, same, texts = v.and(differs), differs == refuted, append(texts, w.value)
+		}
+		if c.left--; c.left <= 0 {
+			return v.and(unsure)
+		}
+		if v == refuted && c.quiet > 0 {
+			return v
+		}
+	}
+	if count < a.minItems || a.maxItems >= 0 && count > a.maxItems {
+		v = c.fault(fmt.Sprintf("want %s, found %d", rangeText(a.minItems, a.maxItems, "elements"), count))
+	}
+	if !a.hasContains {
+		return v
+	}
+	switch {
+	case contained+possible < a.minContains || a.maxContains >= 0 && contained > a.maxContains:
+		return c.fault(fmt.Sprintf("want %s that fit the schema under contains, found %d", rangeText(a.minContains, a.maxContains, "elements"), contained))
+	case possible > 0:
+		return v.and(unsure)
+	}
+	return v
+}
+
+// among checks that an element differs from those before it. Elements that are spelled differently may be equal: 1 and 1.0.
+func (c *argumentCheck) among(before []Span, one Span) verdict {
+	text := one.Of(c.raw)
+	for _, other := range before {
+		if other.End-other.Off != one.End-one.Off {
+			continue
+		}
+		if !c.pay(one) {
+			return unsure
+		}
+		if bytes.Equal(other.Of(c.raw), text) {
+			return c.fault("want different elements; found two that are the same")
+		}
+	}
+	switch text[0] {
+	case 't', 'f', 'n':
+		return fits
+	}
+	return unsure
+}

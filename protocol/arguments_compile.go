@@ -1,0 +1,397 @@
+package protocol
+
+import (
+	"bytes"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+const (
+	maxCompiledNodes = 2000     // of one tool; what is beyond is not checked
+	scannedPerNode   = 16 << 10 // bytes that are read to follow a reference, for the work of a node
+)
+
+// node is a compiled schema. What a value of some type does not need is nil.
+type node struct {
+	never  bool // it fits no value
+	partly bool // it has keywords that are not checked
+	types  jsonTypes
+	enum   []Span // of the schema's text
+	text   *textRules
+	bounds []numberBound
+	object *objectRules
+	array  *arrayRules
+	parts  *parts
+}
+
+// argumentCompiler compiles the schema at root. It follows the keywords of JSON Schema 2020-12 and, where $schema says so, of the drafts before
+// it (https://json-schema.org/draft/2020-12/json-schema-validation).
+type argumentCompiler struct {
+	schemaCheck
+	draft4  bool             // "id", and exclusiveMinimum is true or false
+	draft7  bool             // of draft-07 or before, which ignore what stands beside $ref
+	nodes   map[uint32]*node // by their place: references may lead back
+	targets map[string]*node // by reference
+	left    int
+	outside *node // stands for what is not checked
+}
+
+// CompileArguments compiles the inputSchema of a tool's definition, which CheckTool found valid. It returns nil if the gateway cannot check
+// arguments with it, and how much of budget it used: a unit is a schema or a tenth of a pattern's instruction.
+func CompileArguments(tool []byte, budget int) (*ArgumentSchema, int) {
+	schema := Member(tool, Span{0, uint32(len(tool))}, "inputSchema")
+	if !schema.Present() || budget <= 0 {
+		return nil, 0
+	}
+	raw := schema.Of(tool)
+	c := argumentCompiler{nodes: map[uint32]*node{}, targets: map[string]*node{}, left: min(budget, maxCompiledNodes), outside: &node{partly: true}}
+	c.raw, c.root = raw, Span{0, uint32(len(raw))}
+	c.id = unquoted(Member(raw, c.root, "$id").Of(raw))
+	if dialect := Member(raw, c.root, "$schema"); dialect.Present() {
+		text := string(unquoted(dialect.Of(raw)))
+		_, draft, known := strings.Cut(text, "://json-schema.org/")
+		draft, _, _ = strings.Cut(strings.TrimPrefix(draft, "draft"), "/schema")
+		switch draft {
+		case "-03", "-04":
+			c.draft4, c.draft7, c.old = true, true, true
+		case "-06", "-07":
+			c.draft7, c.old = true, true
+		case "/2019-09":
+			c.old = true
+		case "/2020-12":
+		default:
+			known = false
+		}
+		if !known {
+			return nil, 0
+		}
+	}
+	before := c.left
+	return &ArgumentSchema{Raw: raw, root: c.compile(c.root)}, before - c.left
+}
+
+// compile returns the node of a schema; nil = it fits every value.
+func (c *argumentCompiler) compile(at Span) *node {
+	if !at.Present() {
+		return nil
+	}
+	switch c.raw[at.Off] {
+	case 't':
+		return nil
+	case 'f':
+		return &node{never: true}
+	case '{':
+	default:
+		return c.outside
+	}
+	if n, known := c.nodes[at.Off]; known {
+		return n
+	}
+	if c.left--; c.left < 0 {
+		return c.outside
+	}
+	n := &node{}
+	c.nodes[at.Off] = n // before its parts, which may refer to it
+	found, plain := c.read(at)
+	get := func(keyword string) Span { return found[keyword] }
+	if at.Off != c.root.Off && (get("$id").Present() || c.draft4 && get("id").Present() || get("$schema").Present()) {
+		n.partly = true // references inside of it have another base
+		return n
+	}
+	n.partly = !plain
+	if ref := get("$ref"); ref.Present() {
+		target := c.target(ref)
+		if c.draft7 {
+			n.parts = &parts{ref: target}
+			return n
+		}
+		c.compileParts(n, get)
+		if n.parts == nil {
+			n.parts = &parts{}
+		}
+		n.parts.ref = target
+	} else {
+		c.compileParts(n, get)
+	}
+	c.compileTypes(n, get)
+	c.compileText(n, get)
+	c.compileBounds(n, get)
+	c.compileObject(n, get)
+	c.compileArray(n, get)
+	return n
+}
+
+// read returns the keywords of a schema, and whether the gateway checks all of them.
+func (c *argumentCompiler) read(at Span) (found map[string]Span, plain bool) {
+	found, plain = map[string]Span{}, true
+	for w := walkMembers(c.raw, at); w.next(); {
+		if bytes.IndexByte(w.key, '\\') >= 0 {
+			plain = false // it may be any keyword
+			continue
+		}
+		switch key := string(w.key); key {
+		case "$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems":
+			plain = false
+		case "dependencies":
+			plain = plain && c.old
+			found[key] = w.value
+		default:
+			if _, known := keywords[key]; known || key == "const" || key == "id" {
+				if found[key].Present() {
+					plain = false // one of two counts
+				}
+				found[key] = w.value
+			}
+		}
+	}
+	return found, plain
+}
+
+// target returns the schema that a reference leads to.
+func (c *argumentCompiler) target(ref Span) *node {
+	text, _ := Unquote(ref.Of(c.raw))
+	if n, known := c.targets[text]; known {
+		return n
+	}
+	if c.left -= len(c.raw) / scannedPerNode; c.left <= 0 {
+		return c.outside
+	}
+	n := c.lookUp(text)
+	c.targets[text] = n
+	return n
+}
+
+func (c *argumentCompiler) lookUp(text string) *node {
+	fragment, inside := strings.CutPrefix(strings.TrimPrefix(text, string(c.id)), "#")
+	if !inside {
+		if text == string(c.id) {
+			return c.compile(c.root)
+		}
+		return c.outside
+	}
+	pointer, err := url.PathUnescape(fragment)
+	switch {
+	case err != nil:
+		return c.outside
+	case pointer == "":
+		return c.compile(c.root)
+	case pointer[0] != '/':
+		return c.outside // an anchor
+	}
+	at := c.at(pointer)
+	if !at.Present() {
+		return c.outside
+	}
+	return c.compile(at)
+}
+
+type getter func(keyword string) Span
+
+// schemas compiles a list of schemas.
+func (c *argumentCompiler) schemas(list Span) (all []*node) {
+	for w := walkElements(c.raw, list); w.next(); {
+		all = append(all, c.compile(w.value))
+	}
+	return all
+}
+
+func (c *argumentCompiler) compileParts(n *node, get getter) {
+	p := parts{all: c.schemas(get("allOf")), any: c.schemas(get("anyOf")), one: c.schemas(get("oneOf"))}
+	if not := get("not"); not.Present() {
+		p.hasNot, p.not = true, c.compile(not)
+	}
+	if when := get("if"); when.Present() {
+		p.hasIf, p.when, p.then, p.otherwise = true, c.compile(when), c.compile(get("then")), c.compile(get("else"))
+	}
+	if p.all != nil || p.any != nil || p.one != nil || p.hasNot || p.hasIf {
+		n.parts = &p
+	}
+}
+
+func (c *argumentCompiler) compileTypes(n *node, get getter) {
+	add := func(text []byte) {
+		for i, name := range schemaTypes {
+			if equalsText(text, name) {
+				n.types |= 1 << i
+			}
+		}
+	}
+	list := get("type")
+	if text := list.Of(c.raw); text != nil && text[0] == '"' {
+		add(text)
+	}
+	for w := walkElements(c.raw, list); w.next(); {
+		add(w.value.Of(c.raw))
+	}
+	values := get("enum")
+	for w := walkElements(c.raw, values); w.next(); {
+		n.enum = append(n.enum, w.value)
+	}
+	c.left -= len(n.enum) / 8
+	if one := get("const"); one.Present() {
+		if n.enum != nil {
+			n.partly = true
+		}
+		n.enum = []Span{one}
+	}
+}
+
+// count returns a number of things, or another number where there is none.
+func (c *argumentCompiler) count(at Span, missing int) int {
+	if !at.Present() {
+		return missing
+	}
+	f, err := strconv.ParseFloat(string(at.Of(c.raw)), 64)
+	if err != nil || f != math.Trunc(f) || f < 0 || f > math.MaxInt32 {
+		return missing
+	}
+	return int(f)
+}
+
+func (c *argumentCompiler) compileText(n *node, get getter) {
+	t := textRules{minLength: c.count(get("minLength"), 0), maxLength: c.count(get("maxLength"), -1)}
+	if source, ok := Unquote(get("pattern").Of(c.raw)); ok && get("pattern").Present() {
+		t.pattern = c.pattern(source)
+	}
+	if t.minLength > 0 || t.maxLength >= 0 || t.pattern != nil {
+		n.text = &t
+	}
+}
+
+func (c *argumentCompiler) pattern(source string) *pattern {
+	if c.left <= 0 {
+		return &pattern{source: source, instructions: 1}
+	}
+	p := compilePattern(source)
+	c.left -= 1 + p.instructions/10
+	return p
+}
+
+func (c *argumentCompiler) compileBounds(n *node, get getter) {
+	add := func(keyword, words string, holds func(value, limit float64) bool) {
+		at := get(keyword)
+		text := at.Of(c.raw)
+		if text == nil || !isNumber(text[0]) {
+			return
+		}
+		limit, exact := numberOf(text)
+		n.bounds = append(n.bounds, numberBound{limit, exact, words, clipTo(string(text), 32), holds})
+	}
+	isTrue := func(keyword string) bool { at := get(keyword); return at.Present() && c.raw[at.Off] == 't' }
+	above := func(v, limit float64) bool { return v > limit }
+	below := func(v, limit float64) bool { return v < limit }
+	if isTrue("exclusiveMinimum") { // draft-04
+		add("minimum", "above", above)
+	} else {
+		add("minimum", "of at least", func(v, limit float64) bool { return v >= limit })
+		add("exclusiveMinimum", "above", above)
+	}
+	if isTrue("exclusiveMaximum") {
+		add("maximum", "below", below)
+	} else {
+		add("maximum", "of at most", func(v, limit float64) bool { return v <= limit })
+		add("exclusiveMaximum", "below", below)
+	}
+	add("multipleOf", "that is a multiple of", func(v, limit float64) bool { return math.Mod(v, limit) == 0 })
+	if last := len(n.bounds) - 1; get("multipleOf").Present() && last >= 0 && n.bounds[last].limit != max(1, math.Trunc(n.bounds[last].limit)) {
+		n.bounds[last].exact = false // quotients of fractions are not exact: 0.3 is no multiple of 0.1 as float64
+	}
+}
+
+func (c *argumentCompiler) compileObject(n *node, get getter) {
+	o := objectRules{
+		minProperties: c.count(get("minProperties"), 0), maxProperties: c.count(get("maxProperties"), -1), names: c.compile(get("propertyNames")),
+	}
+	member := func(name string) objectMember {
+		if o.members == nil {
+			o.members = map[string]objectMember{}
+		}
+		return o.members[name]
+	}
+	c.eachMember(get("properties"), func(name string, at Span) {
+		m := member(name)
+		m.known, m.node = true, c.compile(at)
+		o.members[name] = m
+	})
+	c.eachMember(get("patternProperties"), func(name string, at Span) {
+		o.patterns = append(o.patterns, patternMember{c.pattern(name), c.compile(at)})
+	})
+	for _, name := range c.names(get("required")) {
+		if m := member(name); m.required == 0 {
+			o.required = append(o.required, name)
+			m.required = len(o.required)
+			o.members[name] = m
+		}
+	}
+	if additional := get("additionalProperties"); additional.Present() {
+		o.additional = c.compile(additional)
+		o.closed = o.additional != nil && o.additional.never
+	}
+	c.compileDependents(&o, get)
+	if o.members != nil || o.patterns != nil || o.additional != nil || o.names != nil || o.dependents != nil || o.minProperties > 0 || o.maxProperties >= 0 {
+		n.object = &o
+	}
+}
+
+func (c *argumentCompiler) compileDependents(o *objectRules, get getter) {
+	add := func(name string, at Span) {
+		d := dependent{name: name}
+		if c.raw[at.Off] == '[' {
+			d.required = c.names(at)
+		} else {
+			d.node = c.compile(at)
+		}
+		c.left--
+		o.dependents = append(o.dependents, d)
+	}
+	c.eachMember(get("dependentRequired"), add)
+	c.eachMember(get("dependentSchemas"), add)
+	if c.old {
+		c.eachMember(get("dependencies"), add)
+	}
+}
+
+func (c *argumentCompiler) eachMember(object Span, each func(name string, at Span)) {
+	for w := walkMembers(c.raw, object); w.next(); {
+		if name, ok := appendUnescaped(nil, w.key); ok {
+			each(string(name), w.value)
+		}
+	}
+}
+
+func (c *argumentCompiler) names(list Span) (all []string) {
+	for w := walkElements(c.raw, list); w.next(); {
+		if name, ok := Unquote(w.value.Of(c.raw)); ok {
+			all = append(all, name)
+		}
+	}
+	c.left -= len(all) / 8
+	return all
+}
+
+func (c *argumentCompiler) compileArray(n *node, get getter) {
+	a := arrayRules{minItems: c.count(get("minItems"), 0), maxItems: c.count(get("maxItems"), -1), minContains: 1, maxContains: -1}
+	items := get("items")
+	switch {
+	case items.Present() && c.old && c.raw[items.Off] == '[':
+		a.prefix, a.items = c.schemas(items), c.compile(get("additionalItems"))
+	case c.old:
+		a.items = c.compile(items)
+	default:
+		a.prefix, a.items = c.schemas(get("prefixItems")), c.compile(items)
+	}
+	if contains := get("contains"); contains.Present() {
+		a.hasContains, a.contains = true, c.compile(contains)
+		if !c.draft7 {
+			a.minContains, a.maxContains = c.count(get("minContains"), 1), c.count(get("maxContains"), -1)
+		}
+	}
+	if unique := get("uniqueItems"); unique.Present() {
+		a.unique = c.raw[unique.Off] == 't'
+	}
+	if a.prefix != nil || a.items != nil || a.hasContains || a.unique || a.minItems > 0 || a.maxItems >= 0 {
+		n.array = &a
+	}
+}

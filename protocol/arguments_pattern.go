@@ -1,0 +1,70 @@
+package protocol
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+// Bounds on patterns. JSON Schema means ECMA-262 expressions; Go's syntax agrees with it on most, and what could differ is not judged.
+const (
+	maxPattern      = 1 << 10 // bytes of the source
+	maxInstructions = 1000
+	maxMatchedText  = 4 << 10 // bytes
+	stepsPerWork    = 10
+)
+
+// pattern is a regular expression of a schema.
+type pattern struct {
+	source       string
+	expression   *regexp.Regexp // nil = the gateway does not judge by it
+	instructions int
+}
+
+// differs are constructs that mean something else in ECMA-262 than in Go.
+var differs = []string{`\A`, `\z`, `\Z`, `\Q`, `\E`, `\a`, `\C`, `[:`, `(?P`, `(?i`, `(?m`, `(?s`, `(?U`, `(?-`, `\x{`, `\p`, `\P`, `\c`, `\u`, `\k`, `[^]`, `[]`}
+
+func compilePattern(source string) *pattern {
+	p := &pattern{source: source, instructions: 1}
+	if len(source) > maxPattern || !isASCII([]byte(source)) {
+		return p
+	}
+	for _, construct := range differs {
+		if strings.Contains(source, construct) {
+			return p
+		}
+	}
+	tree, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return p
+	}
+	if p.instructions = instructionsOf(tree); p.instructions > maxInstructions {
+		return p
+	}
+	p.expression, _ = regexp.Compile(source) // it was parsed before
+	return p
+}
+
+// instructionsOf estimates the size of the program before it is made: repetitions multiply.
+func instructionsOf(tree *syntax.Regexp) int {
+	n := 2 + len(tree.Rune)
+	for _, sub := range tree.Sub {
+		n = min(n+instructionsOf(sub), maxInstructions+1)
+	}
+	if tree.Op == syntax.OpRepeat {
+		n *= max(tree.Min, tree.Max, 1)
+	}
+	return min(n, maxInstructions+1)
+}
+
+// match reports whether a text matches a pattern somewhere.
+func (c *argumentCheck) match(p *pattern, text []byte) verdict {
+	c.left -= 1 + len(text)*p.instructions/stepsPerWork
+	switch {
+	case p.expression == nil || len(text) > maxMatchedText || c.left <= 0 || !isASCII(text):
+		return unsure
+	case p.expression.Match(text):
+		return fits
+	}
+	return refuted
+}

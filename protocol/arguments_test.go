@@ -1,0 +1,241 @@
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func compiled(t testing.TB, schema string) *ArgumentSchema {
+	t.Helper()
+	tool := []byte(`{"name":"n","inputSchema":` + schema + `}`)
+	if err := Valid(tool); err != nil {
+		t.Fatalf("%s is not JSON: %v", tool, err)
+	}
+	if input, _ := CheckTool(tool); input != nil {
+		t.Fatalf("%s: %v", schema, input)
+	}
+	s, _ := CompileArguments(tool, maxCompiledNodes)
+	return s
+}
+
+func problems(s *ArgumentSchema, args string) (all []string) {
+	raw := []byte(args)
+	for _, f := range s.Check(raw, Span{0, uint32(len(raw))}) {
+		all = append(all, f.Pointer+": "+f.Expected)
+	}
+	return all
+}
+
+// Each keyword refuses what does not fit, at the place where that is, without repeating the client's values.
+func TestArguments(t *testing.T) {
+	of := func(property string) string { return `{"type":"object","properties":{"a":` + property + `}}` }
+	draft := func(version, property string) string {
+		return `{"$schema":"http://json-schema.org/` + version + `/schema#","type":"object","properties":{"a":` + property + `}}`
+	}
+	for _, c := range []struct{ schema, args, want string }{
+		{of(`{"type":"string"}`), `{"a":"x"}`, ""},
+		{of(`{"type":"string"}`), `{"a":5}`, "/a: want string, found a number"},
+		{of(`{"type":"string"}`), ``, ""},
+		{of(`{"type":"string"}`), `null`, ""},
+		{of(`{"type":"string"}`), `{"b":5}`, ""},
+		{of(`{"type":"string"}`), `{"\u0061":5}`, "/a: want string, found a number"},
+		{of(`{"type":"integer"}`), `{"a":1.0}`, ""},
+		{of(`{"type":"integer"}`), `{"a":1e3}`, ""},
+		{of(`{"type":"integer"}`), `{"a":1.5}`, "/a: want integer, found a number"},
+		{of(`{"type":"integer"}`), `{"a":1.00000000000000000000001}`, ""}, // too long to judge
+		{of(`{"type":"integer"}`), `{"a":123456789012345678901234567890}`, ""},
+		{of(`{"type":["string","null"]}`), `{"a":true}`, "/a: want null or string, found a boolean"},
+		{of(`{"enum":["a","b"]}`), `{"a":"secret"}`, `/a: want one of "a", "b"; found another value`},
+		{of(`{"enum":["\u0061",1]}`), `{"a":"a"}`, ""},
+		{of(`{"enum":["a",1]}`), `{"a":1.0}`, ""},
+		{of(`{"const":{"x":1}}`), `{"a":{"x": 1}}`, ""}, // spelled differently: not judged
+		{of(`{"const":null}`), `{"a":0}`, "/a: want null; found another value"},
+		{of(`{"minLength":2,"maxLength":3}`), `{"a":"ü"}`, "/a: want 2 to 3 characters, found 1"},
+		{of(`{"minLength":2,"maxLength":3}`), `{"a":"\u00fcü"}`, ""},
+		{of(`{"pattern":"^[a-z]+$"}`), `{"a":"A"}`, "/a: want a string that matches the pattern ^[a-z]+$"},
+		{of(`{"pattern":"^[a-z]+$"}`), `{"a":"ü"}`, ""}, // not judged
+		{of(`{"pattern":"(?<=x)y"}`), `{"a":"z"}`, ""},  // not in Go's syntax
+		{of(`{"minimum":1,"exclusiveMaximum":10}`), `{"a":0}`, "/a: want a number of at least 1"},
+		{of(`{"minimum":1,"exclusiveMaximum":10}`), `{"a":10}`, "/a: want a number below 10"},
+		{of(`{"multipleOf":5}`), `{"a":7}`, "/a: want a number that is a multiple of 5"},
+		{of(`{"multipleOf":0.1}`), `{"a":0.3}`, ""},
+		{`{"type":"object","required":["a","b~/"],"properties":{"a":{"type":"integer"}}}`, `{}`,
+			"/a: the member is required and missing: want integer; /b~0~1: the member is required and missing"},
+		{`{"type":"object","properties":{"a":{},"b":{}},"additionalProperties":false}`, `{"c":1}`, "/c: the member is not allowed: want one of a, b"},
+		{`{"type":"object","additionalProperties":{"type":"string"}}`, `{"c":1}`, "/c: want string, found a number"},
+		{`{"type":"object","patternProperties":{"^x":{"type":"string"}},"additionalProperties":false}`, `{"x1":1,"y":1}`,
+			"/x1: want string, found a number; /y: the member is not allowed"},
+		{`{"type":"object","propertyNames":{"maxLength":2}}`, `{"abc":1}`, "/abc: propertyNames does not allow the member's name"},
+		{`{"type":"object","minProperties":2}`, `{"a":1}`, ": want at least 2 members, found 1"},
+		{`{"type":"object","dependentRequired":{"a":["b"]}}`, `{"a":1}`, "/b: the member is required beside a and missing"},
+		{`{"type":"object","dependentSchemas":{"a":{"required":["b"]}}}`, `{"a":1}`, "/b: the member is required and missing"},
+		{of(`{"items":{"type":"string"}}`), `{"a":["x",[],2]}`, "/a/1: want string, found an array; /a/2: want string, found a number"},
+		{of(`{"prefixItems":[{"type":"string"}],"items":false}`), `{"a":["x",1]}`, "/a/1: no value is allowed here"},
+		{of(`{"minItems":2,"maxItems":2}`), `{"a":[1]}`, "/a: want 2 to 2 elements, found 1"},
+		{of(`{"uniqueItems":true}`), `{"a":[1,2,1]}`, "/a: want different elements; found two that are the same"},
+		{of(`{"uniqueItems":true}`), `{"a":[1,1.0]}`, ""}, // not judged
+		{of(`{"contains":{"type":"string"}}`), `{"a":[1]}`, "/a: want at least 1 elements that fit the schema under contains, found 0"},
+		{of(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), `{"a":5}`, "/a: want a value that fits one of the schemas under anyOf (null or string); found a number"},
+		{of(`{"anyOf":[{"type":"object","required":["x"]}]}`), `{"a":{}}`, "/a/x: the member is required and missing"},
+		{of(`{"oneOf":[{"type":"number"},{"type":"integer"}]}`), `{"a":5}`, "/a: want a value that fits exactly one of the schemas under oneOf; this one fits several"},
+		{of(`{"allOf":[{"type":"string"},{"maxLength":1}]}`), `{"a":"xy"}`, "/a: want at most 1 characters, found 2"},
+		{of(`{"not":{"type":"string"}}`), `{"a":"x"}`, "/a: want a value that the schema under not excludes; this one fits it"},
+		{of(`{"not":{"pattern":"ü"}}`), `{"a":"x"}`, ""},
+		{of(`{"if":{"type":"string"},"then":{"minLength":2},"else":{"minimum":2}}`), `{"a":"x"}`, "/a: want at least 2 characters, found 1"},
+		{of(`{"if":{"type":"string"},"then":{"minLength":2},"else":{"minimum":2}}`), `{"a":1}`, "/a: want a number of at least 2"},
+		{`{"type":"object","properties":{"a":{"$ref":"#/$defs/t~1"}},"$defs":{"t/":{"type":"string"}}}`, `{"a":1}`, "/a: want string, found a number"},
+		{`{"type":"object","properties":{"a":{"$ref":"#"}},"additionalProperties":false}`, `{"a":{"a":{"b":1}}}`, "/a/a/b: the member is not allowed: want one of a"},
+		{`{"type":"object","properties":{"a":{"$ref":"#/$defs/t","minLength":2}},"$defs":{"t":{}}}`, `{"a":"x"}`, "/a: want at least 2 characters, found 1"},
+		{draft("draft-07", `{"$ref":"#/definitions/t","minLength":2}`)[:0] + `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"t":{}},"properties":{"a":{"$ref":"#/definitions/t","minLength":2}}}`, `{"a":"x"}`, ""},
+		{draft("draft-07", `{"items":[{"type":"string"}],"additionalItems":false}`), `{"a":["x",1]}`, "/a/1: no value is allowed here"},
+		{draft("draft-04", `{"minimum":1,"exclusiveMinimum":true}`), `{"a":1}`, "/a: want a number above 1"},
+		{draft("draft-07", `{"dependencies":{"x":["y"]}}`), `{"a":{"x":1}}`, "/a/y: the member is required beside x and missing"},
+		{`{"$schema":"https://example.org/other","type":"object","required":["a"]}`, `{}`, ""},
+		{of(`{"$id":"http://x/","type":"string"}`), `{"a":1}`, ""},
+		{of(`{"$dynamicRef":"#","type":"string"}`), `{"a":1}`, "/a: want string, found a number"},
+		{of(`{"unevaluatedProperties":false}`), `{"a":{"b":1}}`, ""},
+		{of(`{"format":"email"}`), `{"a":"x"}`, ""},
+	} {
+		s := compiled(t, c.schema)
+		got := ""
+		if s != nil {
+			got = strings.Join(problems(s, c.args), "; ")
+		}
+		if got != c.want {
+			t.Errorf("%s\n%s\ngot  %s\nwant %s", c.schema, c.args, got, c.want)
+		}
+	}
+}
+
+// Faults are bounded, and a key of the client is shortened.
+func TestArgumentFaultsAreBounded(t *testing.T) {
+	s := compiled(t, `{"type":"object","additionalProperties":false}`)
+	var args []string
+	for i := range 20 {
+		args = append(args, fmt.Sprintf(`"%s%d":1`, strings.Repeat("k", 1000), i))
+	}
+	got := problems(s, "{"+strings.Join(args, ",")+"}")
+	if len(got) != maxArgumentFaults || len(got[0]) > maxPointer+64 {
+		t.Errorf("%d faults, the first of %d bytes; want %d and at most %d", len(got), len(got[0]), maxArgumentFaults, maxPointer+64)
+	}
+}
+
+// Schemas and arguments that are made to take time cost a bounded amount of work, and what was not checked passes.
+func TestArgumentWorkIsBounded(t *testing.T) {
+	digits := strings.TrimSuffix(strings.Repeat("1,", 100_000), ",")
+	patterns := make([]string, 400)
+	for i := range patterns {
+		patterns[i] = fmt.Sprintf(`"(a|b|%d){100}$":{}`, i)
+	}
+	for name, c := range map[string]struct{ schema, args string }{
+		"branches that lead back":    {`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"anyOf":[{"$ref":"#/$defs/y"},{"$ref":"#/$defs/y"}]},"y":{"oneOf":[{"$ref":"#/$defs/x"},{"$ref":"#/$defs/x"}]}}}`, `{"a":1}`},
+		"a reference to itself":      {`{"type":"object","properties":{"a":{"$ref":"#/properties/a"}}}`, `{"a":1}`},
+		"not of itself":              {`{"type":"object","properties":{"a":{"not":{"$ref":"#/properties/a"}}}}`, `{"a":1}`},
+		"elements like earlier ones": {`{"type":"object","properties":{"a":{"uniqueItems":true,"items":{"type":"integer"}}}}`, `{"a":[` + digits + `]}`},
+		"a pattern with many states": {`{"type":"object","properties":{"a":{"pattern":"(x+x+)+y"}}}`, `{"a":"` + strings.Repeat("x", 4000) + `"}`},
+		"a huge pattern":             {`{"type":"object","properties":{"a":{"pattern":"((((a{100}){100}){100}){100}){100}"}}}`, `{"a":"a"}`},
+		"many patterns":              {`{"type":"object","patternProperties":{` + strings.Join(patterns, ",") + `}}`, `{"` + strings.Repeat("a", 2000) + `":1}`},
+		"nested arrays":              {`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"items":{"$ref":"#/$defs/x"},"contains":{"$ref":"#/$defs/x"}}}}`, `{"a":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`},
+	} {
+		began := time.Now()
+		if got := problems(compiled(t, c.schema), c.args); len(got) > 0 && name != "a pattern with many states" && name != "elements like earlier ones" {
+			t.Errorf("%s: %q", name, got)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+	}
+}
+
+// A schema is compiled within a budget; what is beyond it refuses nothing.
+func TestCompileArgumentsWithinABudget(t *testing.T) {
+	var properties []string
+	for i := range 3000 {
+		properties = append(properties, fmt.Sprintf(`"p%d":{"type":"string"}`, i))
+	}
+	tool := []byte(`{"name":"n","inputSchema":{"type":"object","properties":{` + strings.Join(properties, ",") + `}}}`)
+	s, used := CompileArguments(tool, 1_000_000)
+	if used > maxCompiledNodes+1100 || len(problems(s, `{"p1":1}`)) != 1 || len(problems(s, `{"p2999":1}`)) != 0 {
+		t.Errorf("used %d; %q, %q", used, problems(s, `{"p1":1}`), problems(s, `{"p2999":1}`))
+	}
+	if s, used := CompileArguments(tool, 0); s != nil || used != 0 {
+		t.Error("compiled without a budget")
+	}
+}
+
+const typicalTool = `{"name":"git_log","inputSchema":{"type":"object","properties":{"repo_path":{"type":"string","title":"Repo Path"},` +
+	`"max_count":{"type":"integer","default":10,"minimum":1},"start_timestamp":{"anyOf":[{"type":"string"},{"type":"null"}],"default":null},` +
+	`"format":{"enum":["short","full"]},"paths":{"type":"array","items":{"type":"string"}}},"required":["repo_path"],"additionalProperties":false}}`
+
+const typicalArguments = `{"repo_path":"/srv/code/project","max_count":20,"start_timestamp":"2026-01-01","format":"short","paths":["a.go","b.go","c/d.go"]}`
+
+// Arguments that fit are checked without memory.
+func TestArgumentsThatFitAllocateNothing(t *testing.T) {
+	s, _ := CompileArguments([]byte(typicalTool), maxCompiledNodes)
+	raw := []byte(typicalArguments)
+	at := Span{0, uint32(len(raw))}
+	if n := testing.AllocsPerRun(100, func() {
+		if s.Check(raw, at) != nil {
+			t.Fatal("refused")
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+func BenchmarkCheckArguments(b *testing.B) {
+	s, _ := CompileArguments([]byte(typicalTool), maxCompiledNodes)
+	raw := []byte(typicalArguments)
+	b.ReportAllocs()
+	for b.Loop() {
+		if s.Check(raw, Span{0, uint32(len(raw))}) != nil {
+			b.Fatal("refused")
+		}
+	}
+}
+
+func BenchmarkCompileArguments(b *testing.B) {
+	tool := []byte(typicalTool)
+	b.ReportAllocs()
+	for b.Loop() {
+		CompileArguments(tool, maxCompiledNodes)
+	}
+}
+
+func TestProblemsAsData(t *testing.T) {
+	s := compiled(t, `{"type":"object","required":["a"]}`)
+	raw := []byte(`{}`)
+	got := string(s.AppendProblems(nil, s.Check(raw, Span{0, 2})))
+	want := `"problems":[{"pointer":"/a","expected":"the member is required and missing"}],"schema":{"type":"object","required":["a"]}`
+	if got != want || !slices.Equal([]byte(got), []byte(want)) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// No schema and no arguments make the check panic, or refuse without a reason.
+func FuzzArguments(f *testing.F) {
+	f.Add(`{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]}`, `{"a":{"a":1}}`)
+	f.Add(typicalTool[len(`{"name":"git_log","inputSchema":`):len(typicalTool)-1], typicalArguments)
+	f.Add(`{"type":"object","properties":{"a":{"oneOf":[{"enum":["\u0061",1e1]},{"pattern":"^a"}],"uniqueItems":true,"contains":false}}}`, `{"a":["a",10]}`)
+	f.Fuzz(func(t *testing.T, schema, args string) {
+		tool := []byte(`{"inputSchema":` + schema + `}`)
+		if Valid(tool) != nil || Valid([]byte(args)) != nil || args == "" || args[0] != '{' {
+			return
+		}
+		if input, _ := CheckTool(tool); input != nil {
+			return
+		}
+		s, _ := CompileArguments(tool, maxCompiledNodes)
+		if s == nil {
+			return
+		}
+		for _, f := range s.Check([]byte(args), Span{0, uint32(len(args))}) {
+			if f.Expected == "" {
+				t.Fatalf("%s refuses %s at %q without a reason", schema, args, f.Pointer)
+			}
+		}
+	})
+}
