@@ -21,25 +21,28 @@ type schemaCheck struct {
 	id   []byte // $id of the root, without quotes
 	old  bool   // of a draft before 2020-12, which allows more forms of items and exclusiveMinimum
 	refs map[string]bool
+	kind Span // type of the root
 }
 
-// checkSchema checks the schema at the span of raw, which name is the pointer to.
-func checkSchema(raw []byte, schema Span, name string) *SchemaFault {
+// checkSchema checks the schema at the span of raw, which name is the pointer to. It returns the type of the root, absent if there is none.
+func checkSchema(raw []byte, schema Span, name string) (kind Span, fault *SchemaFault) {
 	if size := schema.End - schema.Off; size > maxCheckedSchema {
-		return &SchemaFault{name, fmt.Sprintf("the schema has %d bytes; at most %d are allowed", size, maxCheckedSchema)}
+		return kind, &SchemaFault{name, fmt.Sprintf("the schema has %d bytes; at most %d are allowed", size, maxCheckedSchema)}
 	}
 	c := &schemaCheck{raw: raw, root: schema}
-	if raw[schema.Off] == '{' {
+	if text := schema.Of(raw); text[0] == '{' && bytes.Contains(text, []byte(`$id"`)) {
 		c.id = unquoted(Member(raw, schema, "$id").Of(raw))
+	}
+	if text := schema.Of(raw); text[0] == '{' && bytes.Contains(text, []byte(`schema"`)) {
 		dialect := Member(raw, schema, "$schema").Of(raw)
 		c.old = bytes.Contains(dialect, []byte("/draft-0")) || bytes.Contains(dialect, []byte("/draft/2019-09/"))
 	}
-	f := c.schema(schema, 0)
+	_, f := c.schema(int(schema.Off), 0)
 	if f == nil {
-		return nil
+		return c.kind, nil
 	}
 	slices.Reverse(f.path)
-	return &SchemaFault{name + strings.Join(f.path, ""), f.reason}
+	return c.kind, &SchemaFault{name + strings.Join(f.path, ""), f.reason}
 }
 
 // flaw is a fault on its way to the root: path holds the steps of its pointer, the last one first.
@@ -60,32 +63,82 @@ func (f *flaw) in(step string) *flaw {
 	return f
 }
 
-func (c *schemaCheck) schema(at Span, depth int) *flaw {
-	switch c.raw[at.Off] {
+// schema checks the schema at an offset and returns the offset behind it. Everything in it is read once: what is nested is not skipped before
+// it is checked.
+func (c *schemaCheck) schema(at, depth int) (end int, f *flaw) {
+	switch c.raw[at] {
 	case '{':
 	case 't', 'f':
-		return nil
+		return skipValue(c.raw, at), nil
 	default:
-		return c.want("a schema, which is an object, true or false", at)
+		return at, c.want("a schema, which is an object, true or false", c.span(at))
 	}
 	if depth == maxCheckedDepth {
-		return flawed("more than %d schemas within each other", maxCheckedDepth)
+		return at, flawed("more than %d schemas within each other", maxCheckedDepth)
 	}
-	for w := walkMembers(c.raw, at); w.next(); {
-		key := w.key
-		if bytes.IndexByte(key, '\\') >= 0 {
-			key, _ = appendUnescaped(nil, key)
+	w := c.inside(at)
+	for w.key() {
+		keyword := w.name
+		if bytes.IndexByte(keyword, '\\') >= 0 {
+			keyword, _ = appendUnescaped(nil, keyword)
 		}
-		form, known := keywords[string(key)]
-		if !known {
+		form, known := keywords[string(keyword)]
+		switch {
+		case !known:
+			w.at = skipValue(c.raw, w.at)
 			continue
+		case form.nested != nil:
+			w.at, f = form.nested(c, w.at, depth)
+		default:
+			value := c.span(w.at)
+			if depth == 0 && string(keyword) == "type" {
+				c.kind = value
+			}
+			w.at, f = int(value.End), form.plain(c, value)
 		}
-		if f := form(c, w.value, depth); f != nil {
-			return f.in(string(key))
+		if f != nil {
+			return at, f.in(string(keyword))
 		}
 	}
-	return nil
+	return w.end(), nil
 }
+
+// span is the value at an offset.
+func (c *schemaCheck) span(at int) Span { return Span{uint32(at), uint32(skipValue(c.raw, at))} }
+
+// nestedWalk goes through the members of an object or the elements of an array whose values are read by its user, who sets at to the offset
+// behind each.
+type nestedWalk struct {
+	raw  []byte
+	at   int
+	name []byte // inside of the key's string
+}
+
+func (c *schemaCheck) inside(at int) nestedWalk { return nestedWalk{raw: c.raw, at: at + 1} }
+
+// key goes on to the value of the next member; false when there is none.
+func (w *nestedWalk) key() bool {
+	if !w.next() || w.raw[w.at] != '"' {
+		return false
+	}
+	end := skipString(w.raw, w.at)
+	w.name = w.raw[w.at+1 : end-1]
+	if w.at = skipSpace(w.raw, end); w.at < len(w.raw) && w.raw[w.at] == ':' {
+		w.at = skipSpace(w.raw, w.at+1)
+	}
+	return w.at < len(w.raw)
+}
+
+// next goes on to the next element; false when there is none.
+func (w *nestedWalk) next() bool {
+	if w.at = skipSpace(w.raw, w.at); w.at < len(w.raw) && w.raw[w.at] == ',' {
+		w.at = skipSpace(w.raw, w.at+1)
+	}
+	return w.at < len(w.raw) && w.raw[w.at] != '}' && w.raw[w.at] != ']'
+}
+
+// end is the offset behind the object or array once there is no further value.
+func (w *nestedWalk) end() int { return w.at + 1 }
 
 // want returns the fault of a value that has another form.
 func (c *schemaCheck) want(form string, found Span) *flaw {

@@ -8,7 +8,7 @@ import (
 )
 
 // refForm is a reference to a place in the same document: another document would have to be fetched.
-func refForm(c *schemaCheck, at Span, _ int) *flaw {
+func refForm(c *schemaCheck, at Span) *flaw {
 	text, ok := Unquote(at.Of(c.raw))
 	if !ok {
 		return c.want("a string", at)

@@ -14,33 +14,33 @@ func (f *SchemaFault) Error() string { return f.Pointer + ": " + f.Reason }
 // there is none. The inputSchema is required and its type is object (MCP 2025-11-25 and 2026-07-28, server/tools); an outputSchema is
 // optional. Both have to be JSON Schema 2020-12, or of the older draft that $schema names, without references to other documents.
 func CheckTool(raw []byte) (input, output *SchemaFault) {
-	whole := Span{0, uint32(len(raw))}
-	schema, _ := findMember(raw, whole, "inputSchema")
-	switch {
-	case !schema.Present():
-		input = &SchemaFault{"/inputSchema", "the member is missing: want a JSON Schema with type object"}
-	case raw[schema.Off] != '{':
-		input = &SchemaFault{"/inputSchema", "want a JSON Schema with type object, found " + typeOf(raw, schema)}
-	default:
-		if input = checkSchema(raw, schema, "/inputSchema"); input == nil {
-			input = checkRoot(raw, schema)
+	var schema, out Span
+	for w := walkMembers(raw, Span{0, uint32(len(raw))}); w.next(); {
+		switch { // of several members with the same name the last counts
+		case sameKey(w.key, "inputSchema"):
+			schema = w.value
+		case sameKey(w.key, "outputSchema"):
+			out = w.value
 		}
 	}
-	if schema, _ = findMember(raw, whole, "outputSchema"); schema.Present() {
-		output = checkSchema(raw, schema, "/outputSchema")
+	if out.Present() {
+		_, output = checkSchema(raw, out, "/outputSchema")
+	}
+	switch {
+	case !schema.Present():
+		return &SchemaFault{"/inputSchema", "the member is missing: want a JSON Schema with type object"}, output
+	case raw[schema.Off] != '{':
+		return &SchemaFault{"/inputSchema", "want a JSON Schema with type object, found " + typeOf(raw, schema)}, output
+	}
+	kind, input := checkSchema(raw, schema, "/inputSchema")
+	switch {
+	case input != nil:
+	case !kind.Present():
+		input = &SchemaFault{"/inputSchema/type", `the member is missing: want "object"`}
+	case !equalsText(kind.Of(raw), "object"):
+		input = &SchemaFault{"/inputSchema/type", fmt.Sprintf(`want "object", found %s`, excerpt(kind.Of(raw)))}
 	}
 	return input, output
-}
-
-// checkRoot checks that the root of an inputSchema is of type object.
-func checkRoot(raw []byte, schema Span) *SchemaFault {
-	switch kind := Member(raw, schema, "type"); {
-	case !kind.Present():
-		return &SchemaFault{"/inputSchema/type", `the member is missing: want "object"`}
-	case !equalsText(kind.Of(raw), "object"):
-		return &SchemaFault{"/inputSchema/type", fmt.Sprintf(`want "object", found %s`, excerpt(kind.Of(raw)))}
-	}
-	return nil
 }
 
 // WithoutOutputSchema returns a tool's definition without its outputSchema.

@@ -114,7 +114,7 @@ func TestCheckAgreesWithTheMetaSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := meta.Validate(value) == nil
-		got := checkSchema([]byte(text), Span{0, uint32(len(text))}, "")
+		_, got := checkSchema([]byte(text), Span{0, uint32(len(text))}, "")
 		if (got == nil) != want {
 			t.Fatalf("%s: %v, want valid %v", text, got, want)
 		}
