@@ -10,7 +10,7 @@ import (
 )
 
 // GrowthKinds are what Growth can make more of.
-var GrowthKinds = []string{"sessions", "servers", "items", "flight"}
+var GrowthKinds = []string{"sessions", "servers", "items", "flight", "checks"}
 
 // growthSizes are how many of each.
 var growthSizes = map[string][]int{
@@ -18,6 +18,7 @@ var growthSizes = map[string][]int{
 	"servers":  {1, 10, 100},
 	"items":    {10, 100, 1000, 10_000, 100_000},
 	"flight":   {1, 10, 100, 1000},
+	"checks":   {10, 10_000},
 }
 
 // GrowthOptions say what Growth measures. Default completes them.
@@ -81,6 +82,9 @@ type GrowthRow struct {
 	RSS   float64 `json:"rssMiB"`
 	Ready float64 `json:"readyMillis"` // servers, items: from the gateway's start
 
+	Checked    float64 `json:"checkedRatio,omitempty"`    // checks: time to publish with definitions checked, as a ratio to without
+	CheckedCPU float64 `json:"checkedCPURatio,omitempty"` // likewise, of the processor
+
 	Refused int `json:"refused"` // calls that got QUEUE_FULL or OVERLOADED: nothing was sent
 }
 
@@ -132,18 +136,30 @@ func exponent(few, many int, before, now float64) float64 {
 
 func (g *Growth) tables() [][][]string {
 	rows := [][]string{{"more", "n", "CPU µs/call", "p50 µs", "KiB each", "µs/item", "in use MiB", "ready ms"}}
+	checks := [][]string{{"checked", "tools", "ready ms", "to unchecked", "CPU"}}
 	for _, r := range g.Rows {
+		if r.Of == "checks" {
+			checks = append(checks, []string{"", fmt.Sprint(r.N), number("%.0f", r.Ready), number("%.2f", r.Checked), number("%.2f", r.CheckedCPU)})
+			continue
+		}
 		rows = append(rows, []string{r.Of, fmt.Sprint(r.N), number("%.1f", r.CPU), number("%.0f", r.P50), number("%.1f", r.KiB), number("%.2f", r.List),
 			number("%.1f", r.Use), number("%.0f", r.Ready)})
 	}
+	tables := [][][]string{rows}
+	if len(checks) > 1 {
+		tables = append(tables, checks)
+	}
+	if len(rows) == 1 {
+		tables = tables[1:]
+	}
 	if len(g.Faults) == 0 {
-		return [][][]string{rows}
+		return tables
 	}
 	faults := [][]string{{"faults"}}
 	for _, f := range g.Faults {
 		faults = append(faults, []string{f})
 	}
-	return [][][]string{rows, faults}
+	return append(tables, faults)
 }
 
 // RunGrowth measures growth and returns the report. Blocks until done or ctx ends; all processes it started have ended then.

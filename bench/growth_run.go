@@ -33,6 +33,8 @@ func (g *growthRun) grow(what string) error {
 		return g.sessions()
 	case "flight":
 		return g.flight()
+	case "checks":
+		return g.checks()
 	}
 	for _, n := range g.sizes(what) {
 		servers, tools := n, 0

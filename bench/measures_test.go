@@ -132,11 +132,11 @@ func TestGrowth(t *testing.T) {
 	var got []string
 	for _, r := range report.Growth.Rows {
 		got = append(got, fmt.Sprint(r.Of, r.N))
-		if r.P50 <= 0 || r.Use <= 0 || r.Refused > 0 {
+		if measured := r.P50 > 0 && r.Use > 0; measured == (r.Of == "checks") || r.Refused > 0 || r.Of == "checks" && (r.Ready <= 0 || r.Checked <= 0) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if want := "sessions1 sessions10 servers1 servers10 items10 flight1 flight10"; strings.Join(got, " ") != want {
+	if want := "sessions1 sessions10 servers1 servers10 items10 flight1 flight10 checks10"; strings.Join(got, " ") != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	narrow(t, report)
