@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Each kind of everyday wording finds the tool, and finds it first.
+// S0.8.3: each kind of everyday wording finds the tool, and finds it first.
 func TestSearchUnderstands(t *testing.T) {
 	d := newDesk(t)
 	d.has("s", protocol.Tools, described("delete_entities", "Delete entities from the graph."), described("create_issue", "Create an issue."),
