@@ -111,13 +111,19 @@ func (c *argumentCheck) apply(n *node, at Span) verdict {
 	return v
 }
 
-// fault records what was expected at the current place.
+// fault records what was expected at the current place. The last fault that is reported ends the check, whose result is certain by then.
 func (c *argumentCheck) fault(expected string) verdict {
 	if c.quiet == 0 && len(c.faults) < maxArgumentFaults {
 		c.faults = append(c.faults, ArgumentFault{pointerOf(c.path), expected})
+		if len(c.faults) == maxArgumentFaults {
+			c.left = 0
+		}
 	}
 	return refuted
 }
+
+// ended reports whether the verdict so far is the result: a branch does not fit, or there is no work left.
+func (c *argumentCheck) ended(v verdict) bool { return c.left <= 0 || v == refuted && c.quiet > 0 }
 
 // maxPointer is how many bytes of a client's own key a pointer repeats.
 const maxPointer = 256

@@ -42,11 +42,8 @@ func (c *argumentCheck) array(a *arrayRules, at Span) verdict {
 			differs := c.among(texts, w.value)
 			v, same, texts = v.and(differs), differs == refuted, append(texts, w.value)
 		}
-		if c.left--; c.left <= 0 {
+		if c.left--; c.ended(v) {
 			return v.and(unsure)
-		}
-		if v == refuted && c.quiet > 0 {
-			return v
 		}
 	}
 	if count < a.minItems || a.maxItems >= 0 && count > a.maxItems {
@@ -64,9 +61,13 @@ func (c *argumentCheck) array(a *arrayRules, at Span) verdict {
 	return v
 }
 
+// spansPerWork is how many lengths of elements are compared for a unit of work.
+const spansPerWork = 32
+
 // among checks that an element differs from those before it. Elements that are spelled differently may be equal: 1 and 1.0.
 func (c *argumentCheck) among(before []Span, one Span) verdict {
 	text := one.Of(c.raw)
+	c.left -= len(before) / spansPerWork
 	for _, other := range before {
 		if other.End-other.Off != one.End-one.Off {
 			continue

@@ -15,15 +15,16 @@ const (
 
 // node is a compiled schema. What a value of some type does not need is nil.
 type node struct {
-	never  bool // it fits no value
-	partly bool // it has keywords that are not checked
-	types  jsonTypes
-	enum   []Span // of the schema's text
-	text   *textRules
-	bounds []numberBound
-	object *objectRules
-	array  *arrayRules
-	parts  *parts
+	never    bool // it fits no value
+	partly   bool // it has keywords that are not checked
+	nullable bool // it may accept null whatever its type is
+	types    jsonTypes
+	enum     []Span // of the schema's text
+	text     *textRules
+	bounds   []numberBound
+	object   *objectRules
+	array    *arrayRules
+	parts    *parts
 }
 
 // argumentCompiler compiles the schema at root. It follows the keywords of JSON Schema 2020-12 and, where $schema says so, of the drafts before
@@ -49,24 +50,8 @@ func CompileArguments(tool []byte, budget int) (*ArgumentSchema, int) {
 	c := argumentCompiler{nodes: map[uint32]*node{}, targets: map[string]*node{}, left: min(budget, maxCompiledNodes), outside: &node{partly: true}}
 	c.raw, c.root = raw, Span{0, uint32(len(raw))}
 	c.id = unquoted(Member(raw, c.root, "$id").Of(raw))
-	if dialect := Member(raw, c.root, "$schema"); dialect.Present() {
-		text := string(unquoted(dialect.Of(raw)))
-		_, draft, known := strings.Cut(text, "://json-schema.org/")
-		draft, _, _ = strings.Cut(strings.TrimPrefix(draft, "draft"), "/schema")
-		switch draft {
-		case "-03", "-04":
-			c.draft4, c.draft7, c.old = true, true, true
-		case "-06", "-07":
-			c.draft7, c.old = true, true
-		case "/2019-09":
-			c.old = true
-		case "/2020-12":
-		default:
-			known = false
-		}
-		if !known {
-			return nil, 0
-		}
+	if !c.readDraft() {
+		return nil, 0
 	}
 	before := c.left
 	return &ArgumentSchema{Raw: raw, root: c.compile(c.root)}, before - c.left
@@ -132,12 +117,18 @@ func (c *argumentCompiler) read(at Span) (found map[string]Span, plain bool) {
 			continue
 		}
 		switch key := string(w.key); key {
-		case "$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems":
+		case "$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems", "format", "contentEncoding", "contentMediaType", "contentSchema":
 			plain = false
 		case "dependencies":
 			plain = plain && c.old
 			found[key] = w.value
+		case "nullable": // of OpenAPI
+			found[key] = w.value
 		default:
+			if !c.knows(key) {
+				plain = false
+				continue
+			}
 			if _, known := keywords[key]; known || key == "const" || key == "id" {
 				if found[key].Present() {
 					plain = false // one of two counts
@@ -225,6 +216,7 @@ func (c *argumentCompiler) compileTypes(n *node, get getter) {
 	for w := walkElements(c.raw, list); w.next(); {
 		add(w.value.Of(c.raw))
 	}
+	n.nullable = c.isTrue(get("nullable"))
 	values := get("enum")
 	for w := walkElements(c.raw, values); w.next(); {
 		n.enum = append(n.enum, w.value)
@@ -237,6 +229,8 @@ func (c *argumentCompiler) compileTypes(n *node, get getter) {
 		n.enum = []Span{one}
 	}
 }
+
+func (c *argumentCompiler) isTrue(at Span) bool { return at.Present() && c.raw[at.Off] == 't' }
 
 // count returns a number of things, or another number where there is none.
 func (c *argumentCompiler) count(at Span, missing int) int {
@@ -277,9 +271,9 @@ func (c *argumentCompiler) compileBounds(n *node, get getter) {
 			return
 		}
 		limit, exact := numberOf(text)
-		n.bounds = append(n.bounds, numberBound{limit, exact, words, clipTo(string(text), 32), holds})
+		n.bounds = append(n.bounds, numberBound{limit, exact, words, clipTo(string(text), 32), holds, keyword == "multipleOf"})
 	}
-	isTrue := func(keyword string) bool { at := get(keyword); return at.Present() && c.raw[at.Off] == 't' }
+	isTrue := func(keyword string) bool { return c.isTrue(get(keyword)) }
 	above := func(v, limit float64) bool { return v > limit }
 	below := func(v, limit float64) bool { return v < limit }
 	if isTrue("exclusiveMinimum") { // draft-04
@@ -388,9 +382,7 @@ func (c *argumentCompiler) compileArray(n *node, get getter) {
 			a.minContains, a.maxContains = c.count(get("minContains"), 1), c.count(get("maxContains"), -1)
 		}
 	}
-	if unique := get("uniqueItems"); unique.Present() {
-		a.unique = c.raw[unique.Off] == 't'
-	}
+	a.unique = c.isTrue(get("uniqueItems"))
 	if a.prefix != nil || a.items != nil || a.hasContains || a.unique || a.minItems > 0 || a.maxItems >= 0 {
 		n.array = &a
 	}

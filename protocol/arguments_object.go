@@ -37,9 +37,15 @@ type dependent struct {
 	node     *node // of the whole object
 }
 
+// namesPerWork is how many required names are compared with the members of an object for a unit of work.
+const namesPerWork = 8
+
 // object checks the members of an object.
 func (c *argumentCheck) object(o *objectRules, at Span) verdict {
 	v := fits
+	if c.left -= len(o.required) / namesPerWork; c.left <= 0 {
+		return unsure
+	}
 	var few [16]bool
 	seen := few[:min(len(o.required), len(few))]
 	if len(o.required) > len(few) {
@@ -62,16 +68,16 @@ func (c *argumentCheck) object(o *objectRules, at Span) verdict {
 		c.path = append(c.path, step{key: w.key})
 		v = v.and(c.member(o, m, key, w.value))
 		c.path = c.path[:len(c.path)-1]
-		if c.left--; c.left <= 0 {
+		if c.left--; c.ended(v) {
 			return v.and(unsure)
-		}
-		if v == refuted && c.quiet > 0 {
-			return v
 		}
 	}
 	for i, name := range o.required {
-		if !seen[i] {
-			v = c.missing(name, "the member is required and missing", o.members[name].node)
+		if seen[i] {
+			continue
+		}
+		if v = c.missing(name, "the member is required and missing", o.members[name].node); c.ended(v) {
+			return v
 		}
 	}
 	if count < o.minProperties || o.maxProperties >= 0 && count > o.maxProperties {
@@ -169,7 +175,9 @@ func (c *argumentCheck) dependents(o *objectRules, at Span) verdict {
 				return v.and(unsure)
 			}
 			if !Member(c.raw, at, name).Present() {
-				v = c.missing(name, "the member is required beside "+clipTo(d.name, 64)+" and missing", nil)
+				if v = c.missing(name, "the member is required beside "+clipTo(d.name, 64)+" and missing", nil); c.ended(v) {
+					return v
+				}
 			}
 		}
 		v = v.and(c.apply(d.node, at))

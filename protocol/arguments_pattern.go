@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -57,11 +58,12 @@ func instructionsOf(tree *syntax.Regexp) int {
 	return min(n, maxInstructions+1)
 }
 
-// match reports whether a text matches a pattern somewhere.
+// match says whether a text matches a pattern somewhere. The dot and \s treat some control characters differently in ECMA-262, so a text with
+// one of these is not judged.
 func (c *argumentCheck) match(p *pattern, text []byte) verdict {
 	c.left -= 1 + len(text)*p.instructions/stepsPerWork
 	switch {
-	case p.expression == nil || len(text) > maxMatchedText || c.left <= 0 || !isASCII(text):
+	case p.expression == nil || len(text) > maxMatchedText || c.left <= 0 || !isASCII(text) || bytes.ContainsAny(text, "\r\v"):
 		return unsure
 	case p.expression.Match(text):
 		return fits

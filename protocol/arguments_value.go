@@ -45,7 +45,8 @@ func numberOf(text []byte) (value float64, exact bool) {
 	for _, b := range digits {
 		if b < '0' || b > '9' {
 			f, err := strconv.ParseFloat(string(text), 64)
-			return f, err == nil
+			tiny := math.Abs(f) < math.SmallestNonzeroFloat32 && bytes.ContainsAny(text, "eE") // 1e-400 becomes 0
+			return f, err == nil && !tiny
 		}
 		whole = 10*whole + int64(b-'0')
 	}
@@ -92,6 +93,9 @@ func (c *argumentCheck) value(n *node, at Span) verdict {
 	text, v := at.Of(c.raw), fits
 	if n.never {
 		return c.fault("no value is allowed here")
+	}
+	if n.nullable && text[0] == 'n' {
+		return unsure
 	}
 	if n.types != 0 {
 		switch is := typesOf(text); {
@@ -216,7 +220,12 @@ type numberBound struct {
 	words string // how the number has to be, up to the limit
 	text  string // the limit as it is written
 	holds func(value, limit float64) bool
+
+	quotient bool // limit divides the number: only one that no float64 rounds can be judged
 }
+
+// maxWhole is the number up to which a float64 represents each integer.
+const maxWhole = 1 << 53
 
 // number checks the bounds of a number. Numbers that a float64 does not represent exactly pass.
 func (c *argumentCheck) number(n *node, text []byte) verdict {
@@ -225,7 +234,7 @@ func (c *argumentCheck) number(n *node, text []byte) verdict {
 	for i := range n.bounds {
 		b := &n.bounds[i]
 		switch {
-		case !exact || !b.exact:
+		case !exact || !b.exact || b.quotient && math.Abs(value) > maxWhole:
 			v = v.and(unsure)
 		case !b.holds(value, b.limit):
 			v = c.fault("want a number " + b.words + " " + b.text)
