@@ -153,5 +153,6 @@ func (s *ArgumentSchema) AppendProblems(dst []byte, faults []ArgumentFault) []by
 		dst = AppendQuoted(append(dst, `{"pointer":`...), f.Pointer)
 		dst = append(AppendQuoted(append(dst, `,"expected":`...), f.Expected), '}')
 	}
-	return append(append(dst, `],"schema":`...), s.Raw...)
+	dst = append(dst, `],"schema":`...)
+	return appendFlat(dst, Message{s.Raw, true}) // a message is one line on stdio
 }
