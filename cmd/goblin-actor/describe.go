@@ -78,6 +78,30 @@ func (d described) is(name string) int {
 	return 0
 }
 
+// whyHidden asks the gateway's describe_tool why a tool is not listed; "" = the gateway does not say.
+func whyHidden(ctx context.Context, c *client.Client, name string) string {
+	args, err := json.Marshal(map[string]string{"name": name})
+	if err != nil {
+		return ""
+	}
+	raw, err := c.Call(ctx, "goblin_describe_tool", args, nil)
+	if err != nil {
+		return ""
+	}
+	var result struct {
+		Content []struct{ Text string }
+		IsError bool
+	}
+	if json.Unmarshal(raw, &result) != nil || !result.IsError || len(result.Content) == 0 {
+		return ""
+	}
+	_, why, found := strings.Cut(result.Content[0].Text, "(server ")
+	if !found {
+		return ""
+	}
+	return "server " + strings.TrimSuffix(why, ")")
+}
+
 // findDescribed looks for the item in all lists: the one of that public name, else the only one whose server calls it so.
 func findDescribed(ctx context.Context, c *client.Client, name string) (described, error) {
 	best := map[int][]described{}
@@ -107,6 +131,9 @@ func findDescribed(ctx context.Context, c *client.Client, name string) (describe
 			publics = append(publics, d.public())
 		}
 		return described{}, &exitError{exitFailed, fmt.Errorf("%d servers have a %q", len(publics), oneLine(name, meantBytes)), "say which: " + listed(publics)}
+	}
+	if why := whyHidden(ctx, c, name); why != "" {
+		return described{}, &exitError{exitFailed, fmt.Errorf("%q is not listed: %s", oneLine(name, meantBytes), oneLine(why, 0)), "goblin-actor doctor names every hidden tool; tools: {invalid: show} lists them as they are"}
 	}
 	hint := `"goblin-actor list tools", "list prompts" and "list resources" show what there is`
 	if near := config.Nearest(name, names); near != "" && len(name) <= meantBytes {
