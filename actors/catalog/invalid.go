@@ -28,6 +28,8 @@ type toolChecks struct {
 	server *Server
 	known  map[string]*parsed // those of the list before that were valid
 	budget int                // for compiling schemas
+
+	unchecked []string // tools whose calls would have to be checked and cannot be
 }
 
 // known returns the valid definitions of a list by their names.
@@ -48,7 +50,7 @@ func known(kind protocol.ItemKind, old *lot) map[string]*parsed {
 func (c *toolChecks) passes(p *parsed) bool {
 	raw := p.item.Raw
 	if was := c.known[p.own]; was != nil && bytes.Equal(was.checked, raw) {
-		p.checked, p.arguments = raw, was.arguments
+		p.checked, p.arguments, p.compileCost = raw, was.arguments, was.compileCost
 		c.compile(p, raw)
 		return true
 	}
@@ -56,6 +58,9 @@ func (c *toolChecks) passes(p *parsed) bool {
 	switch {
 	case input != nil:
 		c.found(p, InvalidTool{Fault: input, Hidden: c.lot.hides()})
+		if c.lot.rules.compiles && !c.lot.hides() {
+			c.unchecked = append(c.unchecked, p.own)
+		}
 		return !c.lot.hides()
 	case output != nil:
 		c.compile(p, raw)
@@ -70,17 +75,33 @@ func (c *toolChecks) passes(p *parsed) bool {
 	return true
 }
 
-// compile compiles the valid inputSchema of a tool if the server's rules want its calls checked, unless that was done before.
+// compile compiles the valid inputSchema of a tool if the server's rules want its calls checked. A schema that was compiled before stays, and
+// counts towards the budget of this list.
 func (c *toolChecks) compile(p *parsed, raw []byte) {
-	if !c.lot.rules.compiles {
-		p.arguments = nil
+	switch {
+	case !c.lot.rules.compiles || c.budget <= 0:
+		p.arguments, p.compileCost = nil, 0
+	case p.arguments == nil:
+		p.arguments, p.compileCost = protocol.CompileArguments(raw, c.budget)
+	}
+	c.budget -= p.compileCost
+	if c.lot.rules.compiles && p.arguments == nil {
+		c.unchecked = append(c.unchecked, p.own)
+	}
+}
+
+// warnUnchecked warns of the tools whose calls are not checked although the configuration wants it.
+func (c *toolChecks) warnUnchecked() {
+	n := len(c.unchecked)
+	if n == 0 {
 		return
 	}
-	if p.arguments == nil {
-		schema, used := protocol.CompileArguments(raw, c.budget)
-		p.arguments = schema
-		c.budget -= used
+	tools := fmt.Sprintf("of %q", clip(c.unchecked[0], shown))
+	if n > 1 {
+		tools += fmt.Sprintf(" and %d other tools", n-1)
 	}
+	c.lot.warnings = warn(c.lot.warnings, "%s: validateArguments: arguments %s are not checked: the inputSchema is invalid, follows an unknown $schema, "+
+		"or the server's schemas are too large together", c.server.Name, tools)
 }
 
 func withoutOutput(p *parsed) {

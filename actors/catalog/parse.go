@@ -26,7 +26,8 @@ type parsed struct {
 	links    []link             // kind Tools only: to pages of its server
 	checked  []byte             // kind Tools only: the definition as the server gave it, if it is valid
 
-	arguments *protocol.ArgumentSchema // kind Tools only: what calls are checked against; nil = they are not
+	arguments   *protocol.ArgumentSchema // kind Tools only: what calls are checked against; nil = they are not
+	compileCost int                      // units of protocol.CompileArguments that arguments took
 }
 
 // lot is one server's list of one kind, parsed.
@@ -88,6 +89,7 @@ func parseLot(server *Server, kind protocol.ItemKind, source [][]byte, old *lot)
 		}
 		l.items = append(l.items, p)
 	}
+	checks.warnUnchecked()
 	return l
 }
 
