@@ -114,7 +114,7 @@ func failed(err error) error {
 		return err
 	}
 	if rpc, ok := errors.AsType[*client.RPCError](err); ok {
-		return &exitError{exitAnswered, rpc, cmp.Or(pagesOf(rpc), overloadedHint(rpc), rpcHints[rpc.Name()], codeHints[rpc.Code])}
+		return &exitError{exitAnswered, rpc, cmp.Or(pagesOf(rpc), problemsOf(rpc), overloadedHint(rpc), rpcHints[rpc.Name()], codeHints[rpc.Code])}
 	}
 	switch {
 	case errors.Is(err, client.ErrUnreachable), errors.Is(err, context.DeadlineExceeded):
