@@ -335,6 +335,7 @@ func (a *applying) became(ctx context.Context, g *gatewayHere, prefix string, se
 	case message.Ready, message.Idle, message.Connecting, message.Handshaking, message.Syncing:
 		if phase == message.Ready || phase == message.Idle && w.lazy {
 			_, err := fmt.Fprintf(a.out, "%s%s: %s\n", prefix, clean(server.Name), offered(server))
+			a.noteHidden(server)
 			a.hintAtPrefix(ctx, g, server.Name)
 			return err
 		}
@@ -353,6 +354,19 @@ func (a *applying) became(ctx context.Context, g *gatewayHere, prefix string, se
 		hint = server.Hint
 	}
 	return &exitError{exitFailed, fmt.Errorf("%s%s is %s", prefix, server.Name, why), hint}
+}
+
+// noteHidden says how many tools of a server that has started are hidden.
+func (a *applying) noteHidden(server *status.Server) {
+	hidden := 0
+	for _, tool := range server.Invalid {
+		if tool.Hidden {
+			hidden++
+		}
+	}
+	if hidden > 0 {
+		a.note(count(hidden, "tool")+" hidden because of an invalid definition", "goblin-actor doctor "+server.Name+" says what is invalid")
+	}
 }
 
 // hintAtPrefix names a tool of a server that has started if its public name says the prefix twice.
