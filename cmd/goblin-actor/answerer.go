@@ -122,6 +122,12 @@ func (a *answerer) options(ctx context.Context) client.Options {
 
 // answer is the client.Answerer.
 func (a *answerer) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	// After an interruption the question gets no answer: with one its server could end the call well before the call is cancelled.
+	defer func(question context.Context) {
+		if a.ctx.Err() != nil {
+			<-question.Done()
+		}
+	}(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(a.ctx, func() { cancel(context.Cause(a.ctx)) })()
