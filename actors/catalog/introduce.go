@@ -35,7 +35,7 @@ func (v *View) project() *config.Project {
 	return &v.scope.rules
 }
 
-// ServerInfo is what the gateway says of itself to clients of the view, a JSON object. Shared bytes that nobody writes to.
+// ServerInfo is what the gateway says of itself to clients of the view, a JSON object. The bytes are shared and must not be changed.
 func (v *View) ServerInfo() []byte {
 	if p := v.project(); p != nil {
 		if info := v.snapshot.infos[p.Name]; info != nil {

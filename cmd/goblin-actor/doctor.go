@@ -38,12 +38,12 @@ func newDoctor() *cobra.Command {
 		Use:   "doctor [SERVER]…",
 		Short: "Try every server of the configuration and say what is wrong",
 		Long: `Try every server of the configuration, or those named: is its program there, does it start, does its URL answer,
-does it shake hands, in which version of the protocol, what does it offer? Each is told as soon as it is known. For
-each fault: what was seen, why, what to do.
+does it complete the handshake, in which version of the protocol, what does it offer? Each server is reported as soon as
+the answer is known. For each fault, doctor says what it saw, why that is, and what to do.
 
-It needs no running gateway: it starts the servers itself, and ends them. With --connect it starts nothing, and explains
-how the servers of that running gateway are instead. Of a configuration with faults these are told, and the servers are
-tried that have none. Exit code 1 if anything is wrong.
+It needs no running gateway: it starts the servers itself and stops them. With --connect it starts nothing and examines
+the servers of that running gateway instead. If the configuration has faults, doctor reports them and tries the servers
+that have none. Exit code 1 if anything is wrong.
 
 With -o json (or yaml) there is one document at the end: "ok"; "config"; "faults" and "warnings" of the file, each with
 line, column, path, message and hint; "servers" in the order of the file, each with name, ok, state, tookMs, protocol,

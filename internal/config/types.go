@@ -61,7 +61,7 @@ type Config struct {
 	// ValidateArguments is validateArguments of the servers that do not set it. Default: off.
 	ValidateArguments string `key:"validateArguments" oneof:"off|refuse"`
 
-	// ServerInfo says what clients are told the gateway is called.
+	// ServerInfo is the name that the gateway gives itself to clients.
 	ServerInfo ServerInfo `key:"serverInfo"`
 
 	// Instructions are for the client's model, and stand before those of the servers. Default: the gateway's own.
@@ -421,7 +421,7 @@ type Project struct {
 	Instructions string `key:"instructions"`
 }
 
-// ServerInfo says what clients are told the gateway is called.
+// ServerInfo is the name that the gateway gives itself to clients.
 type ServerInfo struct {
 	// Name is for programs: what clients tell gateways apart by. Default: goblin-actor.
 	Name string `key:"name"`
