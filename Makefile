@@ -155,9 +155,14 @@ $(INTEROP)/java/classes/Client.class: $(INTEROP)/java/pom.xml $(INTEROP)/java/ja
 	mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DoutputDirectory=lib && \
 	sha256sum --quiet -c jars.sha256 && javac -Xlint:none -cp 'lib/*' -d classes *.java
 
-interop-rust: ## the Rust SDK's clients with its servers, directly and through the gateway (needs cargo)
+interop-rust: $(INTEROP)/rust/Cargo.lock ## the Rust SDK's clients with its servers, directly and through the gateway (needs cargo)
 	cd $(INTEROP)/rust && cargo build --locked --quiet
 	go test -count=1 -timeout 20m -v -run 'TestRust$$' ./$(INTEROP)
+
+# crates.lock is Cargo.lock without the line that names the index of each crate, the same for all; cargo says what it is.
+$(INTEROP)/rust/Cargo.lock: $(INTEROP)/rust/crates.lock
+	cd $(@D) && rm -f Cargo.lock && { cargo generate-lockfile --quiet && source=$$(grep -m1 '^source = ' Cargo.lock) && \
+	sed "s|^checksum = |$$source\n&|" crates.lock >Cargo.lock || { rm -f Cargo.lock; exit 1; }; }
 
 bridge: interop $(CONFORM)/node_modules/.package-lock.json ## the matrix and the official suites over stdio --connect, in both eras
 	go test -count=1 -timeout 30m ./$(INTEROP) -run 'TestMatrix$$' -only 'over the bridge' -bridge

@@ -4,6 +4,7 @@
 //	clients   the TypeScript SDK, the official go-sdk, mcp-go, each over HTTP and over stdio; the inspector's command line
 //	Python    the SDKs 1 and 2, FastMCP 2, 3 and 4, as clients and as servers, over every transport they have
 //	Java      the SDK, as client and as server; make interop-java builds and runs it
+//	Rust      the SDK, as client and as server, in both eras; make interop-rust builds and runs it
 //
 // Everything runs as processes around the real binary. The npm packages are pinned in package-lock.json and fetched by
 // `make test`; where Node or the packages are missing, the tests that need them are skipped and say so, and with CI=true they fail.
