@@ -115,7 +115,7 @@ func randomObject(r *rand.Rand, depth int) any {
 // What the check refuses, a full validator refuses, too; and of what that refuses the check misses little.
 func TestArgumentsAgreeWithAValidator(t *testing.T) {
 	refused, missed, passed := 0, 0, 0
-	const seeds = 3000
+	const seeds = 1000
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		draft7 := r.IntN(3) == 0
@@ -154,7 +154,7 @@ func TestArgumentsAgreeWithAValidator(t *testing.T) {
 		}
 	}
 	t.Logf("%d refused, %d missed, %d passed", refused, missed, passed)
-	if refused < 500 || passed < 100 || 20*missed > refused {
+	if refused < 300 || passed < 100 || 20*missed > refused {
 		t.Errorf("%d refused, %d missed, %d passed; want at most one in 20 missed", refused, missed, passed)
 	}
 }
