@@ -82,8 +82,10 @@ type GrowthRow struct {
 	RSS   float64 `json:"rssMiB"`
 	Ready float64 `json:"readyMillis"` // servers, items: from the gateway's start
 
-	Checked    float64 `json:"checkedRatio,omitempty"`    // checks: time to publish with definitions checked, as a ratio to without
-	CheckedCPU float64 `json:"checkedCPURatio,omitempty"` // likewise, of the processor
+	First        float64 `json:"firstMillis,omitempty"`   // checks: from a server's first list until a client sees it
+	Checked      float64 `json:"firstRatio,omitempty"`    // the same, divided by that of a gateway that does not check definitions
+	Changed      float64 `json:"changedMillis,omitempty"` // from its list in which one tool is new until a client is told
+	CheckedAgain float64 `json:"changedRatio,omitempty"`  // the same, divided by that of a gateway that does not check definitions
 
 	Refused int `json:"refused"` // calls that got QUEUE_FULL or OVERLOADED: nothing was sent
 }
@@ -136,10 +138,11 @@ func exponent(few, many int, before, now float64) float64 {
 
 func (g *Growth) tables() [][][]string {
 	rows := [][]string{{"more", "n", "CPU µs/call", "p50 µs", "KiB each", "µs/item", "in use MiB", "ready ms"}}
-	checks := [][]string{{"checked", "tools", "ready ms", "to unchecked", "CPU"}}
+	checks := [][]string{{"checked", "tools", "first ms", "× unchecked", "change ms", "× unchecked"}}
 	for _, r := range g.Rows {
 		if r.Of == "checks" {
-			checks = append(checks, []string{"", fmt.Sprint(r.N), number("%.0f", r.Ready), number("%.2f", r.Checked), number("%.2f", r.CheckedCPU)})
+			checks = append(checks, []string{"", fmt.Sprint(r.N), number("%.1f", r.First), number("%.2f", r.Checked),
+				number("%.1f", r.Changed), number("%.2f", r.CheckedAgain)})
 			continue
 		}
 		rows = append(rows, []string{r.Of, fmt.Sprint(r.N), number("%.1f", r.CPU), number("%.0f", r.P50), number("%.1f", r.KiB), number("%.2f", r.List),

@@ -34,6 +34,8 @@ type live struct {
 	list  atomic.Pointer[[]byte] // tail of the answer to tools/list
 	until atomic.Int64           // unix nanoseconds; it answers nothing before
 	lists atomic.Int64           // times that its list was asked for
+
+	listed atomic.Int64 // unix nanoseconds of the last of these
 }
 
 // ear is one stream that a peer hears changes on.
@@ -206,6 +208,8 @@ func (l *live) command(words []string) int {
 		return os.Getpid()
 	case "lists":
 		return int(l.lists.Load())
+	case "listed":
+		return int(l.listed.Load())
 	case "ears":
 		l.mu.Lock()
 		defer l.mu.Unlock()

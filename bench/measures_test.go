@@ -132,7 +132,7 @@ func TestGrowth(t *testing.T) {
 	var got []string
 	for _, r := range report.Growth.Rows {
 		got = append(got, fmt.Sprint(r.Of, r.N))
-		if measured := r.P50 > 0 && r.Use > 0; measured == (r.Of == "checks") || r.Refused > 0 || r.Of == "checks" && (r.Ready <= 0 || r.Checked <= 0) {
+		if measured := r.P50 > 0 && r.Use > 0; measured == (r.Of == "checks") || r.Refused > 0 || r.Of == "checks" && (r.First <= 0 || r.Checked <= 0 || r.Changed <= 0 || r.CheckedAgain <= 0) {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -155,9 +155,22 @@ type gateway struct {
 // startGateway runs `serve` over the servers and waits until it is ready. dir is for its files; the path of its socket is
 // short only if dir is. settings stand beside the servers in its configuration.
 func startGateway(ctx context.Context, o Options, dir string, servers, settings map[string]any) (*gateway, error) {
-	config := map[string]any{
-		"listen": "127.0.0.1:0", "mcpServers": servers, "metaTools": "false", "pageSize": max(1000, o.Servers*o.Tools), "log": map[string]string{"level": "warn"},
+	all := map[string]any{"pageSize": max(1000, o.Servers*o.Tools)}
+	maps.Copy(all, settings)
+	g, err := runGateway(ctx, o.gateway(), []string{"serve"}, dir, servers, all)
+	if err != nil {
+		return nil, err
 	}
+	if err := g.waitReady(ctx); err != nil {
+		g.stop()
+		return nil, fmt.Errorf("%w\n%s", err, g.said)
+	}
+	return g, nil
+}
+
+// runGateway does so by a command that takes a configuration, and returns when it listens.
+func runGateway(ctx context.Context, program string, command []string, dir string, servers, settings map[string]any) (*gateway, error) {
+	config := map[string]any{"listen": "127.0.0.1:0", "mcpServers": servers, "metaTools": "false", "log": map[string]string{"level": "warn"}}
 	maps.Copy(config, settings)
 	text, err := json.Marshal(config)
 	if err != nil {
@@ -167,16 +180,11 @@ func startGateway(ctx context.Context, o Options, dir string, servers, settings 
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
-	p, err := start(ctx, []string{"XDG_RUNTIME_DIR=" + dir, "XDG_STATE_HOME=" + dir}, o.gateway(), "serve", "--config", file)
+	p, err := start(ctx, []string{"XDG_RUNTIME_DIR=" + dir, "XDG_STATE_HOME=" + dir}, program, append(command, "--config", file)...)
 	if err != nil {
 		return nil, err
 	}
-	g := &gateway{p, filepath.Join(dir, "goblin-actor", p.url.Port()+".sock")}
-	if err := g.waitReady(ctx); err != nil {
-		g.stop()
-		return nil, fmt.Errorf("%w\n%s", err, p.said)
-	}
-	return g, nil
+	return &gateway{p, filepath.Join(dir, "goblin-actor", p.url.Port()+".sock")}, nil
 }
 
 // versionOf returns the first line of what a gateway's binary says of itself.

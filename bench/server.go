@@ -121,6 +121,7 @@ func (s *rawServer) answer(raw, session []byte) (id, tail []byte, err error) {
 		switch f.M {
 		case protocol.MethodToolsList:
 			s.live.lists.Add(1)
+			s.live.listed.Store(time.Now().UnixNano())
 			return id, *s.live.list.Load(), nil
 		case protocol.MethodResourcesList:
 			return id, s.resources, nil

@@ -54,7 +54,7 @@ them in interleaved rounds, and reports medians and ratios.
 	flags.StringVar(&o.Gateway, "gateway", "", "another build of this program to start as the gateway; all else stays this one")
 	output.flags(cmd)
 	cmd.AddCommand(newBenchFanout(), newBenchFaults(), newBenchGrowth(), newBenchLimits())
-	cmd.AddCommand(newBenchCompare(), newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic())
+	cmd.AddCommand(newBenchCompare(), newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic(), newBenchUnchecked())
 	return cmd
 }
 
@@ -152,4 +152,20 @@ func newBenchStatic() *cobra.Command {
 			return bench.ServeStatic(cmd.InOrStdin(), cmd.OutOrStdout(), args[0])
 		},
 	}
+}
+
+func newBenchUnchecked() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:    "unchecked",
+		Short:  "serve, without checking the definitions of tools",
+		Hidden: true,
+		Args:   takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			growFast()
+			return serve(cmd, serveOptions{config: file, unchecked: true})
+		},
+	}
+	cmd.Flags().StringVar(&file, "config", "", "configuration file")
+	return cmd
 }
