@@ -31,6 +31,7 @@ type node struct {
 // it (https://json-schema.org/draft/2020-12/json-schema-validation).
 type argumentCompiler struct {
 	schemaCheck
+	old     bool             // of a draft before 2020-12
 	draft4  bool             // "id", and exclusiveMinimum is true or false
 	draft7  bool             // of draft-07 or before, which ignore what stands beside $ref
 	nodes   map[uint32]*node // by their place: references may lead back
@@ -129,7 +130,7 @@ func (c *argumentCompiler) read(at Span) (found map[string]Span, plain bool) {
 				plain = false
 				continue
 			}
-			if _, known := keywords[key]; known || key == "const" || key == "id" {
+			if formOf(w.key) != formAny || key == "const" || key == "id" {
 				if found[key].Present() {
 					plain = false // one of two counts
 				}

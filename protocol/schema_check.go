@@ -14,35 +14,64 @@ const (
 	maxCheckedRefs   = 1000      // references of one schema whose targets are looked for
 )
 
-// schemaCheck checks one schema.
+// schemaCheck checks one schema. What only some schemas need is found out when it is needed.
 type schemaCheck struct {
 	raw  []byte
-	root Span
-	id   []byte // $id of the root, without quotes
-	old  bool   // of a draft before 2020-12, which allows more forms of items and exclusiveMinimum
-	refs map[string]bool
+	root Span // its end is 0 until whole is called
 	kind Span // type of the root
+	refs map[string]bool
+
+	dialect dialect
+	id      []byte // $id of the root, without quotes; valid when refs is not nil
 }
 
-// checkSchema checks the schema at the span of raw, which name is the pointer to. It returns the type of the root, absent if there is none.
-func checkSchema(raw []byte, schema Span, name string) (kind Span, fault *SchemaFault) {
-	if size := schema.End - schema.Off; size > maxCheckedSchema {
-		return kind, &SchemaFault{name, fmt.Sprintf("the schema has %d bytes; at most %d are allowed", size, maxCheckedSchema)}
+// dialect is the draft of a schema.
+type dialect byte
+
+const (
+	dialectUnknown dialect = iota // not found out yet
+	dialectNew                    // 2020-12
+	dialectOld                    // a draft before, which allows more forms of items and exclusiveMinimum
+)
+
+// checkSchema checks the schema at an offset of raw, which name is the pointer to. It returns the offset behind it and the type of the root,
+// absent if there is none.
+func checkSchema(raw []byte, at int, name string) (end int, kind Span, fault *SchemaFault) {
+	c := schemaCheck{raw: raw, root: Span{Off: uint32(at)}}
+	end, f := c.schema(at, 0)
+	if f != nil {
+		end = int(c.whole().End)
 	}
-	c := &schemaCheck{raw: raw, root: schema}
-	if text := schema.Of(raw); text[0] == '{' && bytes.Contains(text, []byte(`$id"`)) {
-		c.id = unquoted(Member(raw, schema, "$id").Of(raw))
+	if size := end - at; size > maxCheckedSchema {
+		return end, kind, &SchemaFault{name, fmt.Sprintf("the schema has %d bytes; at most %d are allowed", size, maxCheckedSchema)}
 	}
-	if text := schema.Of(raw); text[0] == '{' && bytes.Contains(text, []byte(`schema"`)) {
-		dialect := Member(raw, schema, "$schema").Of(raw)
-		c.old = bytes.Contains(dialect, []byte("/draft-0")) || bytes.Contains(dialect, []byte("/draft/2019-09/"))
-	}
-	_, f := c.schema(int(schema.Off), 0)
 	if f == nil {
-		return c.kind, nil
+		return end, c.kind, nil
 	}
 	slices.Reverse(f.path)
-	return c.kind, &SchemaFault{name + strings.Join(f.path, ""), f.reason}
+	return end, c.kind, &SchemaFault{name + strings.Join(f.path, ""), f.reason}
+}
+
+// whole returns the span of the root.
+func (c *schemaCheck) whole() Span {
+	if c.root.End == 0 {
+		c.root = c.span(int(c.root.Off))
+	}
+	return c.root
+}
+
+// older reports whether $schema names a draft before 2020-12.
+func (c *schemaCheck) older() bool {
+	if c.dialect == dialectUnknown {
+		c.dialect = dialectNew
+		if root := c.whole(); bytes.Contains(root.Of(c.raw), []byte(`schema"`)) {
+			name := Member(c.raw, root, "$schema").Of(c.raw)
+			if bytes.Contains(name, []byte("/draft-0")) || bytes.Contains(name, []byte("/draft/2019-09/")) {
+				c.dialect = dialectOld
+			}
+		}
+	}
+	return c.dialect == dialectOld
 }
 
 // flaw is a fault on its way to the root: path holds the steps of its pointer, the last one first.
@@ -82,20 +111,10 @@ func (c *schemaCheck) schema(at, depth int) (end int, f *flaw) {
 		if bytes.IndexByte(keyword, '\\') >= 0 {
 			keyword, _ = appendUnescaped(nil, keyword)
 		}
-		form, known := keywords[string(keyword)]
-		switch {
-		case !known:
-			w.at = skipValue(c.raw, w.at)
-			continue
-		case form.nested != nil:
-			w.at, f = form.nested(c, w.at, depth)
-		default:
-			value := c.span(w.at)
-			if depth == 0 && string(keyword) == "type" {
-				c.kind = value
-			}
-			w.at, f = int(value.End), form.plain(c, value)
+		if depth == 0 && string(keyword) == "type" {
+			c.kind = c.span(w.at)
 		}
+		w.at, f = c.value(formOf(keyword), w.at, depth)
 		if f != nil {
 			return at, f.in(string(keyword))
 		}

@@ -6,75 +6,139 @@ import (
 	"strconv"
 )
 
-// form checks the value of a keyword: plain, or nested for one that holds schemas.
-type form struct {
-	plain  plainForm
-	nested nestedForm
+// form is what the value of a keyword has to be.
+type form byte
+
+const (
+	formAny           form = iota // the keyword is unknown
+	formType                      // the name of a type, or a list of some
+	formNames                     // a list of different strings
+	formArray                     // an array
+	formObject                    // an object
+	formString                    // a string
+	formBoolean                   // true or false
+	formNumber                    // a number
+	formExclusive                 // a number, or what draft-04 allows
+	formPositive                  // a number above 0
+	formCount                     // a whole number from 0 on
+	formRef                       // a reference
+	formSchema                    // a schema
+	formItems                     // a schema, or what drafts before 2020-12 allow
+	formSchemas                   // a list of schemas
+	formSchemaMap                 // an object of schemas
+	formDependencyMap             // an object of schemas and lists of names
+	formNamesMap                  // an object of lists of names
+)
+
+// formOf returns the form of a keyword of JSON Schema 2020-12 or of the drafts before it, as their meta-schemas demand it
+// (https://json-schema.org/draft/2020-12/schema, http://json-schema.org/draft-07/schema).
+func formOf(keyword []byte) form {
+	switch string(keyword) {
+	case "title", "description", "format", "pattern", "$comment", "$id", "$schema", "$anchor", "$dynamicAnchor", "contentEncoding", "contentMediaType":
+		return formString
+	case "type":
+		return formType
+	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
+		return formSchemaMap
+	case "required":
+		return formNames
+	case "enum", "examples":
+		return formArray
+	case "items":
+		return formItems
+	case "additionalProperties", "additionalItems", "contains", "propertyNames", "if", "then", "else", "not",
+		"unevaluatedItems", "unevaluatedProperties", "contentSchema":
+		return formSchema
+	case "allOf", "anyOf", "oneOf", "prefixItems":
+		return formSchemas
+	case "$ref", "$dynamicRef":
+		return formRef
+	case "minimum", "maximum":
+		return formNumber
+	case "exclusiveMinimum", "exclusiveMaximum":
+		return formExclusive
+	case "multipleOf":
+		return formPositive
+	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
+		return formCount
+	case "uniqueItems", "readOnly", "writeOnly", "deprecated":
+		return formBoolean
+	case "$vocabulary":
+		return formObject
+	case "dependencies":
+		return formDependencyMap
+	case "dependentRequired":
+		return formNamesMap
+	}
+	return formAny
 }
 
-type plainForm func(c *schemaCheck, at Span) *flaw
-
-// nestedForm checks the value at an offset and returns the offset behind it.
-type nestedForm func(c *schemaCheck, at, depth int) (end int, f *flaw)
-
-// keywords are those of JSON Schema 2020-12 and of the drafts before it, with the forms that their meta-schemas demand
-// (https://json-schema.org/draft/2020-12/schema, http://json-schema.org/draft-07/schema). It is filled by init, as forms lead back to it.
-var keywords = map[string]form{}
-
-func init() {
-	for name, plain := range map[string]plainForm{
-		"type": typeForm, "required": namesForm, "enum": arrayForm, "examples": arrayForm, "$ref": refForm, "$dynamicRef": refForm,
-		"multipleOf": positiveForm, "exclusiveMinimum": exclusiveForm, "exclusiveMaximum": exclusiveForm, "minimum": numberForm, "maximum": numberForm,
-		"$vocabulary": objectForm,
-	} {
-		keywords[name] = form{plain: plain}
+// value checks the value at an offset and returns the offset behind it.
+func (c *schemaCheck) value(want form, at, depth int) (end int, f *flaw) {
+	switch want {
+	case formSchema:
+		return c.schema(at, depth+1)
+	case formItems:
+		return itemsForm(c, at, depth)
+	case formSchemas:
+		return schemasForm(c, at, depth)
+	case formSchemaMap, formDependencyMap, formNamesMap:
+		return mapForm(c, want, at, depth)
 	}
-	for name, nested := range map[string]nestedForm{
-		"items": itemsForm, "dependencies": mapOf(dependencyForm), "dependentRequired": mapOf(nestedNamesForm),
-	} {
-		keywords[name] = form{nested: nested}
-	}
-	for _, name := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {
-		keywords[name] = form{nested: mapOf(deeper)}
-	}
-	for _, name := range []string{"additionalProperties", "additionalItems", "contains", "propertyNames", "if", "then", "else", "not",
-		"unevaluatedItems", "unevaluatedProperties", "contentSchema"} {
-		keywords[name] = form{nested: deeper}
-	}
-	for _, name := range []string{"allOf", "anyOf", "oneOf", "prefixItems"} {
-		keywords[name] = form{nested: schemasForm}
-	}
-	for _, name := range []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"} {
-		keywords[name] = form{plain: countForm}
-	}
-	for _, name := range []string{"title", "description", "format", "pattern", "$comment", "$id", "$schema", "$anchor", "$dynamicAnchor",
-		"contentEncoding", "contentMediaType"} {
-		keywords[name] = form{plain: stringForm}
-	}
-	for _, name := range []string{"uniqueItems", "readOnly", "writeOnly", "deprecated"} {
-		keywords[name] = form{plain: booleanForm}
-	}
+	value := c.span(at)
+	return int(value.End), c.plain(want, value)
 }
 
-func deeper(c *schemaCheck, at, depth int) (int, *flaw) { return c.schema(at, depth+1) }
-
-// mapOf is an object whose members all have a form.
-func mapOf(each nestedForm) nestedForm {
-	return func(c *schemaCheck, at, depth int) (int, *flaw) {
-		if c.raw[at] != '{' {
-			return at, c.want("an object", c.span(at))
-		}
-		w := c.inside(at)
-		for w.key() {
-			end, f := each(c, w.at, depth)
-			if f != nil {
-				key, _ := appendUnescaped(nil, w.name)
-				return at, f.in(string(key))
-			}
-			w.at = end
-		}
-		return w.end(), nil
+// plain checks a value that holds no schemas.
+func (c *schemaCheck) plain(want form, at Span) *flaw {
+	switch want {
+	case formType:
+		return typeForm(c, at)
+	case formNames:
+		return namesForm(c, at)
+	case formArray:
+		return arrayForm(c, at)
+	case formObject:
+		return objectForm(c, at)
+	case formString:
+		return stringForm(c, at)
+	case formBoolean:
+		return booleanForm(c, at)
+	case formNumber:
+		return numberForm(c, at)
+	case formExclusive:
+		return exclusiveForm(c, at)
+	case formPositive:
+		return positiveForm(c, at)
+	case formCount:
+		return countForm(c, at)
+	case formRef:
+		return refForm(c, at)
 	}
+	return nil
+}
+
+// mapForm is an object whose members are what the form says.
+func mapForm(c *schemaCheck, want form, at, depth int) (end int, f *flaw) {
+	if c.raw[at] != '{' {
+		return at, c.want("an object", c.span(at))
+	}
+	w := c.inside(at)
+	for w.key() {
+		switch want {
+		case formSchemaMap:
+			w.at, f = c.schema(w.at, depth+1)
+		case formDependencyMap:
+			w.at, f = dependencyForm(c, w.at, depth)
+		default:
+			w.at, f = c.value(formNames, w.at, depth)
+		}
+		if f != nil {
+			key, _ := appendUnescaped(nil, w.name)
+			return at, f.in(string(key))
+		}
+	}
+	return w.end(), nil
 }
 
 // schemasForm is a list of schemas, at least one.
@@ -91,7 +155,7 @@ func schemasForm(c *schemaCheck, at, depth int) (int, *flaw) {
 		}
 		w.at = end
 	}
-	if i == 0 && !c.old {
+	if i == 0 && !c.older() {
 		return at, flawed("want at least one schema")
 	}
 	return w.end(), nil
@@ -99,7 +163,7 @@ func schemasForm(c *schemaCheck, at, depth int) (int, *flaw) {
 
 // itemsForm is a schema; before 2020-12 also a list of them.
 func itemsForm(c *schemaCheck, at, depth int) (int, *flaw) {
-	if c.old && c.raw[at] == '[' {
+	if c.raw[at] == '[' && c.older() {
 		return schemasForm(c, at, depth)
 	}
 	return c.schema(at, depth+1)
@@ -108,14 +172,9 @@ func itemsForm(c *schemaCheck, at, depth int) (int, *flaw) {
 // dependencyForm is a schema or a list of names. 2020-12 has split dependencies in two and still allows the keyword.
 func dependencyForm(c *schemaCheck, at, depth int) (int, *flaw) {
 	if c.raw[at] == '[' {
-		return nestedNamesForm(c, at, depth)
+		return c.value(formNames, at, depth)
 	}
 	return c.schema(at, depth+1)
-}
-
-func nestedNamesForm(c *schemaCheck, at, _ int) (int, *flaw) {
-	value := c.span(at)
-	return int(value.End), namesForm(c, value)
 }
 
 // namesForm is a list of different strings.
@@ -210,7 +269,7 @@ func numberForm(c *schemaCheck, at Span) *flaw {
 
 // exclusiveForm is a number; in draft-04 it was true or false.
 func exclusiveForm(c *schemaCheck, at Span) *flaw {
-	if c.old && booleanForm(c, at) == nil {
+	if booleanForm(c, at) == nil && c.older() {
 		return nil
 	}
 	return numberForm(c, at)

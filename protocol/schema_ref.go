@@ -16,8 +16,15 @@ func refForm(c *schemaCheck, at Span) *flaw {
 	if c.refs[text] || len(c.refs) >= maxCheckedRefs {
 		return nil
 	}
+	root := c.whole()
+	if root.End-root.Off > maxCheckedSchema {
+		return flawed("the schema is too large") // which is the fault that is reported
+	}
 	if c.refs == nil {
 		c.refs = map[string]bool{}
+		if bytes.Contains(root.Of(c.raw), []byte(`$id"`)) {
+			c.id = unquoted(Member(c.raw, root, "$id").Of(c.raw))
+		}
 	}
 	c.refs[text] = true
 	fragment, inside := strings.CutPrefix(strings.TrimPrefix(text, string(c.id)), "#")
@@ -41,7 +48,7 @@ func (c *schemaCheck) leads(pointer string) bool { return c.at(pointer).Present(
 
 // at returns what the JSON pointer leads to.
 func (c *schemaCheck) at(pointer string) Span {
-	at := c.root
+	at := c.whole()
 	for step := range strings.SplitSeq(pointer[1:], "/") {
 		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
 		switch c.raw[at.Off] {
@@ -75,7 +82,7 @@ func (c *schemaCheck) element(list Span, step string) Span {
 // has reports whether some member of that key has that text somewhere in the schema. It may take one of a default value for a keyword: then
 // a reference passes that leads nowhere.
 func (c *schemaCheck) has(key, text string) bool {
-	inside := c.root.Of(c.raw)
+	inside := c.whole().Of(c.raw)
 	quoted := Quote(text)
 	for {
 		i := bytes.Index(inside, []byte(`"`+key+`"`))

@@ -14,33 +14,40 @@ func (f *SchemaFault) Error() string { return f.Pointer + ": " + f.Reason }
 // there is none. The inputSchema is required and its type is object (MCP 2025-11-25 and 2026-07-28, server/tools); an outputSchema is
 // optional. Both have to be JSON Schema 2020-12, or of the older draft that $schema names, without references to other documents.
 func CheckTool(raw []byte) (input, output *SchemaFault) {
-	var schema, out Span
-	for w := walkMembers(raw, Span{0, uint32(len(raw))}); w.next(); {
+	found := false
+	w := nestedWalk{raw: raw, at: 1}
+	for w.key() {
 		switch { // of several members with the same name the last counts
-		case sameKey(w.key, "inputSchema"):
-			schema = w.value
-		case sameKey(w.key, "outputSchema"):
-			out = w.value
+		case sameKey(w.name, "inputSchema"):
+			found = true
+			w.at, input = checkInput(raw, w.at)
+		case sameKey(w.name, "outputSchema"):
+			w.at, _, output = checkSchema(raw, w.at, "/outputSchema")
+		default:
+			w.at = skipValue(raw, w.at)
 		}
 	}
-	if out.Present() {
-		_, output = checkSchema(raw, out, "/outputSchema")
-	}
-	switch {
-	case !schema.Present():
-		return &SchemaFault{"/inputSchema", "the member is missing: want a JSON Schema with type object"}, output
-	case raw[schema.Off] != '{':
-		return &SchemaFault{"/inputSchema", "want a JSON Schema with type object, found " + typeOf(raw, schema)}, output
-	}
-	kind, input := checkSchema(raw, schema, "/inputSchema")
-	switch {
-	case input != nil:
-	case !kind.Present():
-		input = &SchemaFault{"/inputSchema/type", `the member is missing: want "object"`}
-	case !equalsText(kind.Of(raw), "object"):
-		input = &SchemaFault{"/inputSchema/type", fmt.Sprintf(`want "object", found %s`, excerpt(kind.Of(raw)))}
+	if !found {
+		input = &SchemaFault{"/inputSchema", "the member is missing: want a JSON Schema with type object"}
 	}
 	return input, output
+}
+
+// checkInput checks the inputSchema at an offset and returns the offset behind it.
+func checkInput(raw []byte, at int) (end int, fault *SchemaFault) {
+	if raw[at] != '{' {
+		value := Span{uint32(at), uint32(skipValue(raw, at))}
+		return int(value.End), &SchemaFault{"/inputSchema", "want a JSON Schema with type object, found " + typeOf(raw, value)}
+	}
+	end, kind, fault := checkSchema(raw, at, "/inputSchema")
+	switch {
+	case fault != nil:
+	case !kind.Present():
+		fault = &SchemaFault{"/inputSchema/type", `the member is missing: want "object"`}
+	case !equalsText(kind.Of(raw), "object"):
+		fault = &SchemaFault{"/inputSchema/type", fmt.Sprintf(`want "object", found %s`, excerpt(kind.Of(raw)))}
+	}
+	return end, fault
 }
 
 // WithoutOutputSchema returns a tool's definition without its outputSchema.

@@ -46,16 +46,45 @@ func known(kind protocol.ItemKind, old *lot) map[string]*parsed {
 	return valid
 }
 
+// examined is one item of a list, parsed and checked without regard to the others.
+type examined struct {
+	*parsed
+	err           error
+	same          *parsed // the same definition in the list before, which was valid; nil = it was checked now
+	input, output *protocol.SchemaFault
+}
+
+// examineAll parses all items of a list, on several processors if there are many.
+func (c *toolChecks) examineAll(kind protocol.ItemKind, source [][]byte) []examined {
+	all := make([]examined, len(source))
+	spread(len(all), len(all), func(from, to int) {
+		for i := from; i < to; i++ {
+			e := &all[i]
+			if e.parsed, e.err = parseOne(kind, source[i]); e.err == nil && kind == protocol.Tools && c.lot.rules.invalid != "" {
+				c.examine(e)
+			}
+		}
+	})
+	return all
+}
+
+// examine checks a tool's definition unless it is the same as before.
+func (c *toolChecks) examine(e *examined) {
+	if was := c.known[e.own]; was != nil && bytes.Equal(was.checked, e.item.Raw) {
+		e.same = was
+		return
+	}
+	e.input, e.output = protocol.CheckTool(e.item.Raw)
+}
+
 // passes reports whether the tool is to be listed. It takes an invalid outputSchema out of the definition where invalid tools are hidden.
-func (c *toolChecks) passes(p *parsed) bool {
-	raw := p.item.Raw
-	if was := c.known[p.own]; was != nil && bytes.Equal(was.checked, raw) {
-		p.checked, p.arguments, p.compileCost = raw, was.arguments, was.compileCost
+func (c *toolChecks) passes(e examined) bool {
+	p, raw, input, output := e.parsed, e.item.Raw, e.input, e.output
+	switch {
+	case e.same != nil:
+		p.checked, p.arguments, p.compileCost = raw, e.same.arguments, e.same.compileCost
 		c.compile(p, raw)
 		return true
-	}
-	input, output := protocol.CheckTool(raw)
-	switch {
 	case input != nil:
 		c.found(p, InvalidTool{Fault: input, Hidden: c.lot.hides()})
 		if c.lot.rules.compiles && !c.lot.hides() {

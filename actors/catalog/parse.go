@@ -64,9 +64,9 @@ func parseLot(server *Server, kind protocol.ItemKind, source [][]byte, old *lot)
 	if len(source) > maxList {
 		l.warnings = warn(l.warnings, "%s: %s: %d items, only the first %d are listed", server.Name, kind, len(source), maxList)
 	}
-	for i, raw := range source[:min(len(source), maxList)] {
-		p, err := parseOne(kind, raw)
-		if err == nil && kind == protocol.Tools && l.rules.invalid != "" && !checks.passes(p) {
+	for i, e := range checks.examineAll(kind, source[:min(len(source), maxList)]) {
+		p, err := e.parsed, e.err
+		if err == nil && kind == protocol.Tools && l.rules.invalid != "" && !checks.passes(e) {
 			continue
 		}
 		if err == nil {
