@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ var growthSizes = map[string][]int{
 	"servers":  {1, 10, 100},
 	"items":    {10, 100, 1000, 10_000, 100_000},
 	"flight":   {1, 10, 100, 1000},
-	"checks":   {10, 10_000},
+	"checks":   {1000, 10_000},
 }
 
 // GrowthOptions say what Growth measures. Default completes them.
@@ -31,6 +32,8 @@ type GrowthOptions struct {
 	Program  string        // this binary
 	Commit   string        // for the report
 	Command  string        // for the report
+
+	gateways int // checks: of each kind, in turns; default 7
 }
 
 // Default fills in what was left zero.
@@ -50,6 +53,7 @@ func (o GrowthOptions) Default() GrowthOptions {
 	if o.Duration == 0 {
 		o.Duration = 2 * time.Second
 	}
+	o.gateways = cmp.Or(o.gateways, 7)
 	return o
 }
 

@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	checkRounds  = 7                      // gateways of each kind, in turns
 	checkChanges = 5                      // changes of the list that each publishes
 	checkQuiet   = 400 * time.Millisecond // before a change, so that the gateway need not wait before it tells clients of it
 )
@@ -32,7 +31,7 @@ func (g *growthRun) checks() error {
 			}
 			g.next++
 			defer server.close()
-			for range checkRounds {
+			for range g.o.gateways {
 				for _, turn := range []struct {
 					command []string
 					to      *published

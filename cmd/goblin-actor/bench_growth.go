@@ -17,8 +17,8 @@ func newBenchGrowth() *cobra.Command {
 		Use:   "growth",
 		Short: "What a call and one more of everything cost when there is much of it",
 		Long: `growth measures a gateway with 1 to 10 000 sessions that hold a stream open, 1 to 100 servers, 10 to 100 000 tools, and 1 to 1 000
-calls in flight: processor time of a call, memory for each more, and of listing each item; and how much longer publishing 10 000 tools
-takes when their definitions are checked. What grows faster than linear from one size to
+calls in flight: processor time of a call, memory for each more, and of listing each item; and how much longer it takes to publish 10 000 tools, for
+the first time and after a change, because their definitions are checked. What grows faster than linear from one size to
 the next is named as a fault: at ten times as many, each costs twice as much.`,
 		Example: "  goblin-actor bench growth --of sessions,flight --most 1000",
 	}
