@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"goblin-actor/internal/filter"
 	"goblin-actor/protocol"
@@ -96,6 +97,7 @@ func (c *toolChecks) passes(e examined) bool {
 		c.found(p, InvalidTool{Fault: output, Output: true})
 		if c.lot.hides() {
 			withoutOutput(p)
+			p.leftOut = output
 		}
 		return true
 	}
@@ -172,19 +174,26 @@ func (s *Snapshot) Invalid(server string) (list []InvalidTool) {
 	return list
 }
 
-// explainHidden says in the fault why a tool is hidden that the name means: the server's own name, or that with the prefix. A view that
-// is limited to a project or to rights says nothing: the tool may be outside of them.
+// explainHidden says in the fault why a tool is hidden that the name means: the server's own name, that with the prefix, or SERVER:NAME in any
+// spelling. A view that is limited to a project or to rights says nothing: the tool may be outside of them.
 func (v *View) explainHidden(name string, fault *protocol.Fault) {
 	if v.limited() {
 		return
 	}
 	for _, server := range v.servers {
 		for _, t := range v.snapshot.Invalid(server.Name) {
-			plain := &item{server: server, name: t.Own, prefixed: true}
-			if t.Hidden && (name == t.Own || name == plainName(plain, v.snapshot.naming)) {
+			if t.Hidden && v.snapshot.means(name, server, t.Own) {
 				fault.Message += fmt.Sprintf(" (server %s hides it because its definition is invalid: %v)", server.Name, t.Fault)
 				return
 			}
 		}
 	}
+}
+
+// means reports whether the name could be that of a server's tool that has none of its own in the catalog.
+func (s *Snapshot) means(name string, server *Server, own string) bool {
+	if name == own || name == plainName(&item{server: server, name: own, prefixed: true}, s.naming) {
+		return true
+	}
+	return slices.ContainsFunc(separators[:], func(separator string) bool { return name == server.Name+separator+own })
 }

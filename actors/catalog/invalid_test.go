@@ -26,14 +26,15 @@ func TestInvalidToolsAreHidden(t *testing.T) {
 	if got := listedTools(v); !slices.Equal(got, []string{"odd_good", "odd_half"}) {
 		t.Errorf("listed %v", got)
 	}
-	for _, name := range []string{"bad", "odd_bad"} {
+	for _, name := range []string{"bad", "odd_bad", "odd:bad", "odd/bad"} {
 		_, fault := v.Tool(name)
 		if fault == nil || fault.Name != protocol.ToolNotFound || !strings.Contains(fault.Message, "(server odd hides it because its definition is invalid: /inputSchema/properties/n/type: ") {
 			t.Errorf("calling %s: %+v", name, fault)
 		}
 	}
 	half, fault := v.Tool("odd_half")
-	if fault != nil || strings.Contains(string(half.Raw()), "outputSchema") {
+	if fault != nil || strings.Contains(string(half.Raw()), `"outputSchema"`) ||
+		!strings.Contains(string(half.Raw()), `"goblin-actor/fault":"the server's outputSchema is left out because it is invalid: /outputSchema/items: `) {
 		t.Errorf("odd_half: %s %v", half.Raw(), fault)
 	}
 	want := []string{

@@ -26,6 +26,7 @@ type parsed struct {
 	links    []link             // kind Tools only: to pages of its server
 	checked  []byte             // kind Tools only: the definition as the server gave it, if it is valid
 
+	leftOut     *protocol.SchemaFault    // kind Tools only: what is invalid about the outputSchema that is left out; nil = none is
 	arguments   *protocol.ArgumentSchema // kind Tools only: what calls are checked against; nil = they are not
 	compileCost int                      // units of protocol.CompileArguments that arguments took
 }

@@ -8,11 +8,12 @@ const (
 	metaServer = protocol.MetaServer
 	metaID     = "goblin-actor/id"    // resources and templates: the other spelling of the URI
 	metaState  = "goblin-actor/state" // "cached": as it was before the server was asked this time
+	metaFault  = "goblin-actor/fault" // tools: why the server's outputSchema is left out
 )
 
 var (
 	metaKey = []string{"_meta"}
-	ourKeys = []string{metaName, metaServer, metaID, metaState}
+	ourKeys = []string{metaName, metaServer, metaID, metaState, metaFault}
 )
 
 // addition is a member of ours in _meta.
@@ -28,6 +29,9 @@ func metaOf(it *item) []addition {
 	}
 	if it.server.State != "" {
 		m = append(m, addition{metaState, protocol.Quote(it.server.State)})
+	}
+	if it.leftOut != nil {
+		m = append(m, addition{metaFault, protocol.Quote("the server's outputSchema is left out because it is invalid: " + it.leftOut.Error())})
 	}
 	return m
 }

@@ -229,6 +229,9 @@ func printDefinition(w io.Writer, d described) error {
 			writeArgument(&b, 1, arg.Name, "text", arg.Required, arg.Description)
 		}
 	}
+	if why := meta(d.item, "goblin-actor/fault"); why != "" {
+		faults = append(faults, why)
+	}
 	for _, fault := range faults {
 		line("invalid", fault)
 	}

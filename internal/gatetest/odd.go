@@ -31,6 +31,7 @@ var oddDefinitions = map[string]string{
 	"boolean":     `"inputSchema":{"type":"object","required":"n"},"arguments":[{"name":5}]`,
 	"empty":       `"description":{"a":1}`,
 	"textcontent": `"arguments":{"a":1},"size":"large"`,
+	"numbertext":  `"outputSchema":{"type":"array","items":7}`,
 }
 
 // ServeOdd is an MCP server on in and out. For mode "items" each tool, prompt and resource has a result of Odd, and a definition
