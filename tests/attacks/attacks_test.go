@@ -7,7 +7,6 @@ package attacks
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -50,11 +49,10 @@ type weakening struct {
 	words      string // what the attacker does
 	room, test string
 	weakens    string // what is taken out
-	file       string // from the root of the module
-	old, new   string
+	edits      []gatetest.Edit
 }
 
-var form = regexp.MustCompile(`(?s)\AAttack: (\d+) ([^\n]+)\nTest: (\S+)\.(TestAttack(\d+)\w*)\nWeakens: ([^\n]+)\nFile: (\S+)\n-- old --\n(.*?)-- new --\n(.*)\z`)
+var form = regexp.MustCompile(`(?s)\AAttack: (\d+) ([^\n]+)\nTest: (\S+)\.(TestAttack(\d+)\w*)\nWeakens: ([^\n]+)\n(.*)\z`)
 
 func weakenings(t *testing.T, glob string) (all []weakening) {
 	t.Helper()
@@ -72,23 +70,16 @@ func weakenings(t *testing.T, glob string) (all []weakening) {
 			t.Errorf("%s: want Attack, Test, Weakens, File, the old lines and the new ones, and the same number in attack and test", path)
 			continue
 		}
+		edits, err := gatetest.ParseEdits(m[7])
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
 		number, _ := strconv.Atoi(m[1])
-		all = append(all, weakening{strings.TrimSuffix(filepath.Base(path), ".txt"), number, m[2], m[3], m[4], m[6], m[7], m[8], m[9]})
+		all = append(all, weakening{strings.TrimSuffix(filepath.Base(path), ".txt"), number, m[2], m[3], m[4], m[6], edits})
 	}
 	slices.SortStableFunc(all, func(a, b weakening) int { return a.number - b.number })
 	return all
-}
-
-// weakened is the file with the replacement made.
-func (w *weakening) weakened() ([]byte, error) {
-	raw, err := os.ReadFile(filepath.Join(root, w.file))
-	if err != nil {
-		return nil, err
-	}
-	if n := bytes.Count(raw, []byte(w.old)); n != 1 {
-		return nil, fmt.Errorf("%s: its old lines are in %s %d times, want once", w.name, w.file, n)
-	}
-	return bytes.Replace(raw, []byte(w.old), []byte(w.new), 1), nil
 }
 
 // Every attack has a test and a weakening that fits the code.
@@ -96,8 +87,8 @@ func TestEveryAttackHasItsTest(t *testing.T) {
 	seen := map[int]bool{}
 	for _, w := range weakenings(t, "*") {
 		seen[w.number] = true
-		if _, err := w.weakened(); err != nil {
-			t.Error(err)
+		if _, err := gatetest.Edited(root, w.edits); err != nil {
+			t.Errorf("%s: %v", w.name, err)
 		}
 		if !hasTest(t, w.room, w.test) {
 			t.Errorf("%s: there is no %s in %s", w.name, w.test, w.room)
@@ -158,13 +149,12 @@ const (
 // run runs the test, if weak with the replacement in place: also in what the test itself builds.
 func (w *weakening) run(t *testing.T, weak bool, limit time.Duration) ([]byte, error) {
 	t.Helper()
-	dir := t.TempDir()
 	arguments := []string{"test", "-count=1", "-vet=off", "-timeout", limit.String(), "-run", "^" + w.test + "$", "./" + w.room}
 	c := exec.Command("go", arguments...)
 	c.Dir = root
 	c.Env = os.Environ()
 	if weak {
-		c.Env = append(c.Env, "GOFLAGS=-overlay="+w.overlay(t, dir))
+		c.Env = append(c.Env, "GOFLAGS=-overlay="+gatetest.Overlay(t, root, t.TempDir(), w.edits))
 	}
 	c.WaitDelay = 10 * time.Second
 	out, err := c.CombinedOutput()
@@ -178,31 +168,6 @@ func (w *weakening) run(t *testing.T, weak bool, limit time.Duration) ([]byte, e
 		t.Fatalf("%s: no test %s in %s", w.name, w.test, w.room)
 	}
 	return out, err
-}
-
-// overlay writes the weakened file and the table that has the compiler take it instead of ours.
-func (w *weakening) overlay(t *testing.T, dir string) string {
-	t.Helper()
-	raw, err := w.weakened()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, err := filepath.Abs(filepath.Join(root, w.file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs, list := filepath.Join(dir, "weak.go"), filepath.Join(dir, "overlay.json")
-	table, err := json.Marshal(map[string]map[string]string{"Replace": {ours: theirs}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, text := range map[string][]byte{theirs: raw, list: table} {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	gatetest.Run(t, root, "gofmt", "-l", theirs)
-	return list
 }
 
 func last(out []byte) []byte { return out[max(0, len(out)-1500):] }

@@ -18,27 +18,28 @@ import (
 )
 
 var (
-	mutants = flag.Bool("mutants", false, "try whether the tests of the rows notice mutants/*.patch")
-	mutant  = flag.String("mutant", "*", "only those patches whose name matches")
+	mutants = flag.Bool("mutants", false, "try whether the tests of the rows notice mutants/*.txt")
+	mutant  = flag.String("mutant", "*", "only mutants whose name matches")
 )
 
 const root = "../.."
 
-// heading is the first line of a patch: what it takes out, and who has to notice. git apply passes over it.
+// heading is the first line of a mutant: the rows it breaks, and the test that has to fail.
 var heading = regexp.MustCompile(`^Row: (S[0-9. S]+) · Test: (\S+)\.(Test\w+)\n`)
 
-type patch struct {
-	name, path string
+type mutation struct {
+	name       string
 	rows       []string
 	room, test string
+	edits      []gatetest.Edit
 }
 
-// patches reads the headings of those whose name matches.
-func patches(t *testing.T, glob string) (all []patch) {
+// mutations reads the mutants whose name matches.
+func mutations(t *testing.T, glob string) (all []mutation) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("mutants", glob+".patch"))
+	paths, err := filepath.Glob(filepath.Join("mutants", glob+".txt"))
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("no patches: %v", err)
+		t.Fatalf("no mutants: %v", err)
 	}
 	for _, p := range paths {
 		raw, err := os.ReadFile(p)
@@ -46,11 +47,14 @@ func patches(t *testing.T, glob string) (all []patch) {
 			t.Fatal(err)
 		}
 		m := heading.FindSubmatch(raw)
-		absolute, err := filepath.Abs(p)
-		if m == nil || err != nil {
-			t.Fatalf("%s: the first line is not %q (%v)", p, "Row: … · Test: room.Test…", err)
+		if m == nil {
+			t.Fatalf("%s: the first line is not %q", p, "Row: … · Test: room.Test…")
 		}
-		all = append(all, patch{strings.TrimSuffix(filepath.Base(p), ".patch"), absolute, strings.Fields(string(m[1])), string(m[2]), string(m[3])})
+		edits, err := gatetest.ParseEdits(string(raw[len(m[0]):]))
+		if err != nil {
+			t.Fatalf("%s: %v", p, err)
+		}
+		all = append(all, mutation{strings.TrimSuffix(filepath.Base(p), ".txt"), strings.Fields(string(m[1])), string(m[2]), string(m[3]), edits})
 	}
 	return all
 }
@@ -74,10 +78,10 @@ func proofs(t *testing.T) map[string][]string {
 	return tests
 }
 
-// A patch speaks of rows that its test claims.
+// Each mutant names rows that its test claims.
 func TestHeadings(t *testing.T) {
 	claims := proofs(t)
-	for _, p := range patches(t, "*") {
+	for _, p := range mutations(t, "*") {
 		for _, id := range p.rows {
 			if !slices.Contains(claims[id], p.room+"."+p.test) {
 				t.Errorf("%s: %s.%s does not claim %s: %q", p.name, p.room, p.test, id, claims[id])
@@ -86,35 +90,30 @@ func TestHeadings(t *testing.T) {
 	}
 }
 
-// Every patch applies to the code as it is, those of the simulated world too: otherwise it is found out when somebody asks for them, long after
-// the code has moved.
-func TestPatchesApply(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		const why = "SKIPPED: there is no git, so nobody knows whether the patches still apply"
-		if os.Getenv("CI") == "true" {
-			t.Fatal(why)
-		}
-		fmt.Println(why)
-		t.Skip(why)
-	}
-	module, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+// Every mutant fits the code, the simulator's included. Otherwise this would come out long after the code has changed.
+func TestMutantsApply(t *testing.T) {
 	for _, folder := range []string{"tests/rows/mutants", "tests/sim/mutants"} {
-		paths, err := filepath.Glob(filepath.Join(module, folder, "*.patch"))
+		paths, err := filepath.Glob(filepath.Join(root, folder, "*.txt"))
 		if err != nil || len(paths) == 0 {
-			t.Fatalf("no patches in %s: %v", folder, err)
+			t.Fatalf("no mutants in %s: %v", folder, err)
 		}
 		for _, p := range paths {
-			if out, err := gatetest.Try(module, "git", "apply", "--check", p); err != nil {
-				t.Errorf("%s/%s does not apply: its code has moved, make it anew: %v: %s", folder, filepath.Base(p), err, out)
+			raw, err := os.ReadFile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			edits, err := gatetest.ParseEdits(string(raw[len(heading.Find(raw)):]))
+			if err == nil {
+				_, err = gatetest.Edited(root, edits)
+			}
+			if err != nil {
+				t.Errorf("%s/%s no longer fits the code; adapt its old lines: %v", folder, filepath.Base(p), err)
 			}
 		}
 	}
 }
 
-// TestMutants applies one patch after the other to a copy of the module: the test it names passes without it and has to fail with it. It
+// TestMutants makes the edits of one mutant after the other to a copy of the module: the test it names passes without it and has to fail with it. It
 // takes a quarter of an hour, so it is asked for with -mutants.
 func TestMutants(t *testing.T) {
 	if !*mutants {
@@ -125,20 +124,19 @@ func TestMutants(t *testing.T) {
 	without := proofs(t)
 	whole := map[string]bool{} // tests that pass as the code is
 	var table strings.Builder
-	for _, p := range patches(t, *mutant) {
+	for _, p := range mutations(t, *mutant) {
 		for _, id := range p.rows {
 			delete(without, id)
 		}
 		test := p.room + "." + p.test
 		if !whole[test] {
 			if out, err := p.run(t, dir); err != nil {
-				t.Fatalf("%s fails without a patch: %s", test, last(out))
+				t.Fatalf("%s fails without a mutant: %s", test, last(out))
 			}
 			whole[test] = true
 		}
 		t.Run(p.name, func(t *testing.T) {
-			gatetest.Run(t, dir, "git", "apply", p.path)
-			defer gatetest.Run(t, dir, "git", "apply", "-R", p.path)
+			defer gatetest.Mutate(t, dir, p.edits)()
 			verdict := "fails"
 			if _, err := p.run(t, dir); err == nil {
 				verdict = "DOES NOT NOTICE"
@@ -150,13 +148,13 @@ func TestMutants(t *testing.T) {
 	t.Logf("\n%s", table.String())
 	if *mutant == "*" {
 		for id, tests := range without {
-			t.Logf("%s has no patch: %s", id, strings.Join(tests, ", "))
+			t.Logf("%s has no mutant: %s", id, strings.Join(tests, ", "))
 		}
 	}
 }
 
 // run builds the tests of the room in dir, which has to succeed, and runs the one.
-func (p *patch) run(t *testing.T, dir string) ([]byte, error) {
+func (p *mutation) run(t *testing.T, dir string) ([]byte, error) {
 	t.Helper()
 	binary := filepath.Join(dir, "rows.test")
 	gatetest.Run(t, dir, "go", "test", "-c", "-trimpath", "-vet=off", "-o", binary, "./"+p.room)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"flag"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -12,8 +13,8 @@ import (
 )
 
 var (
-	mutants = flag.Bool("mutants", false, "try whether the world finds the faults of mutants/*.patch")
-	mutant  = flag.String("mutant", "*", "only those patches whose name matches")
+	mutants = flag.Bool("mutants", false, "try whether the world finds the faults of mutants/*.txt")
+	mutant  = flag.String("mutant", "*", "only mutants whose name matches")
 )
 
 // whichSeed is the line in which a story says what was broken.
@@ -25,9 +26,9 @@ func TestMutants(t *testing.T) {
 	if !*mutants {
 		t.Skip("asked for with -mutants")
 	}
-	patches, err := filepath.Glob(filepath.Join("mutants", *mutant+".patch"))
-	if err != nil || len(patches) == 0 {
-		t.Fatalf("no patches: %v", err)
+	paths, err := filepath.Glob(filepath.Join("mutants", *mutant+".txt"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no mutants: %v", err)
 	}
 	dir := t.TempDir()
 	gatetest.CopyModule(t, "../..", dir)
@@ -35,15 +36,18 @@ func TestMutants(t *testing.T) {
 	if _, found, out, err := tried(t, dir, binary); err != nil { // then nothing is known of the patches
 		t.Fatalf("with all mends in their place: %s: %v: %s", found, err, out[max(0, len(out)-400):])
 	}
-	for _, patch := range patches {
-		name := strings.TrimSuffix(filepath.Base(patch), ".patch")
-		path, err := filepath.Abs(patch)
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".txt")
+		raw, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
+		edits, err := gatetest.ParseEdits(string(raw))
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
 		t.Run(name, func(t *testing.T) {
-			gatetest.Run(t, dir, "git", "apply", path)
-			defer gatetest.Run(t, dir, "git", "apply", "-R", path)
+			defer gatetest.Mutate(t, dir, edits)()
 			seed, sentence, out, err := tried(t, dir, binary)
 			switch {
 			case seed != "":
