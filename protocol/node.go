@@ -15,6 +15,9 @@ const (
 	keyNodes = "goblin-actor/nodes"
 )
 
+// MetaServer is the key in an item's _meta that names its server.
+const MetaServer = "goblin-actor/server"
+
 // MaxNodes is how many gateways an item may come through; a longer way is nobody's intention.
 const MaxNodes = 8
 

@@ -5,6 +5,7 @@ import (
 
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // What is denied or disabled is not had by another spelling of it through an open template.
@@ -22,7 +23,7 @@ func TestDeniedResourcesBySpelling(t *testing.T) {
 		"file:///of%66", "file:////off", "file:///off/", "docs://secret/x", "docs://SECRET/x", "file:///a b/c", "file:///%61%20b/c",
 		"file:///srv/secret/listed", "file:///srv/%73ecret/listed", "q://read?path=%2Fsrv%2Fsecret%2Fkey", "q://read?path=%2Fsrv%2Fx%2F..%2Fsecret", "q://read?path=../secret",
 	} {
-		for _, spelled := range []string{uri, protocol.PrefixURI("files", uri)} {
+		for _, spelled := range []string{uri, namespace.PrefixURI("files", uri)} {
 			if got := found(v, spelled); got != "RESOURCE_NOT_FOUND" {
 				t.Errorf("Resource(%q) = %s", spelled, got)
 			}
@@ -31,7 +32,7 @@ func TestDeniedResourcesBySpelling(t *testing.T) {
 	for _, uri := range []string{
 		"file:///srv/other/key.pem", "file:///srv/..hidden/a...b", "file:///with%20space/%C3%BC", "file:///srv/secrets", "file:///100%25", "q://read?path=%2Fsrv%2Fother",
 	} {
-		if got := found(v, protocol.PrefixURI("files", uri)); got != "files "+uri {
+		if got := found(v, namespace.PrefixURI("files", uri)); got != "files "+uri {
 			t.Errorf("Resource(%q) = %s", uri, got)
 		}
 	}
@@ -51,7 +52,7 @@ func TestAllowedResourcesByTemplate(t *testing.T) {
 		"file:///srv/secret": false, "file:///srv/other": false, "file:///pub/..": false, "file:///pub/../srv/secret": false, "file:///pub/%2e%2e%2fsrv%2fsecret": false,
 		"file:///pub/..%2Fsrv%2Fsecret": false, "file:///pub/x/%2E%2E/%2E%2E/srv": false, `file:///pub/..\srv`: false, "db://users/..": false, "db://users/a%2Fb": false,
 	} {
-		if got := found(v, protocol.PrefixURI("files", uri)); (got == "files "+uri) != want {
+		if got := found(v, namespace.PrefixURI("files", uri)); (got == "files "+uri) != want {
 			t.Errorf("Resource(%q) = %s, want %v", uri, got, want)
 		}
 	}
@@ -61,7 +62,7 @@ func TestAllowedResourcesByTemplate(t *testing.T) {
 func TestNoRulesNoJudgement(t *testing.T) {
 	v := whole(standard(stylePrefix), server(t, "files", 0).templates("file:///{+path}"))
 	for _, uri := range []string{"file:///a/../b", "file:///a%2Fb", "file:////"} {
-		if got := found(v, protocol.PrefixURI("files", uri)); got != "files "+uri {
+		if got := found(v, namespace.PrefixURI("files", uri)); got != "files "+uri {
 			t.Errorf("Resource(%q) = %s", uri, got)
 		}
 	}

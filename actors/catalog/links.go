@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // uiScheme is that of the pages of MCP Apps. Hosts look at it, so links to them keep it in every style.
@@ -50,7 +51,7 @@ func (v *View) publicLinks(it *item) (public []string) {
 		case listed != nil && listed.entry != nil && strings.HasPrefix(listed.public, uiScheme) == strings.HasPrefix(l.uri, uiScheme):
 			to = listed.public
 		case strings.HasPrefix(l.uri, uiScheme):
-			to = protocol.PrefixURI(it.server.Name, l.uri)
+			to = namespace.PrefixURI(it.server.Name, l.uri)
 			if listed == nil {
 				page := ownName{it.server.Name, l.uri}
 				v.linked[page] = append(v.linked[page], it)

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // Who carries the server's prefix in the names of tools and prompts. Anything else counts as always.
@@ -27,7 +27,7 @@ func nameAll(items, before []*item, naming Naming, had holdings) (taken map[stri
 			it.public = it.had.public
 		}
 		for n := 0; taken[it.public] != nil; n++ {
-			it.public = protocol.WithSuffix(it.want, seed(it.item, n), limit(naming))
+			it.public = namespace.WithSuffix(it.want, seed(it.item, n), limit(naming))
 		}
 		taken[it.public] = it.item
 	}
@@ -71,9 +71,9 @@ func choosePrefixed(items []*item, naming Naming) {
 // nameOf is the public name the item asks for.
 func nameOf(it *item, naming Naming) string {
 	if !it.prefixed {
-		return protocol.PublicName("", "", it.name, limit(naming))
+		return namespace.PublicName("", "", it.name, limit(naming))
 	}
-	return protocol.PublicName(prefix(it.server), naming.Namespace.Separator, it.name, limit(naming))
+	return namespace.PublicName(prefix(it.server), naming.Namespace.Separator, it.name, limit(naming))
 }
 
 // plainName is what nameOf returns if every character and every length were allowed.

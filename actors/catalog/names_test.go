@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // S2.2.2, S3.1.1, S3.1.2, S4.1.1, S4.1.2: unique names in one list, made by the mode and each server's prefix.
@@ -36,18 +37,18 @@ func TestToolNames(t *testing.T) {
 		{"on-conflict after sanitising", mode("on-conflict"), []*offered{server(t, "files", 0).tools("a.b"), server(t, "db", 1).tools("a_b")},
 			[]string{"db_a_b", "files_a_b"}},
 		{"on-conflict within one server is none", mode("on-conflict"), []*offered{server(t, "files", 0).tools("a_b", "a.b")},
-			[]string{"a_b", protocol.WithSuffix("a_b", "files\x00a.b", 64)}},
+			[]string{"a_b", namespace.WithSuffix("a_b", "files\x00a.b", 64)}},
 		{"never", mode("never"), []*offered{server(t, "files", 0).tools("read"), server(t, "db", 1).tools("read")},
-			[]string{"read", protocol.WithSuffix("read", "db\x00read", 64)}},
+			[]string{"read", namespace.WithSuffix("read", "db\x00read", 64)}},
 		{"other characters", mode("always"), []*offered{server(t, "files", 0).tools("a b/c", "grün")}, []string{"files_a_b_c", "files_gr_n"}},
 		{"the plain name keeps it, whatever the order of the list", mode("always"), []*offered{server(t, "files", 0).tools("a.b", "a_b", "a-b")},
-			[]string{"files_a-b", "files_a_b", protocol.WithSuffix("files_a_b", "files\x00a.b", 64)}},
+			[]string{"files_a-b", "files_a_b", namespace.WithSuffix("files_a_b", "files\x00a.b", 64)}},
 		{"a_b+c and a+b_c: the earlier server keeps it", mode("always"),
 			[]*offered{server(t, "a", 0).tools("b_c"), server(t, "x", 1).rules(prefixed("a_b")).tools("c")},
-			[]string{"a_b_c", protocol.WithSuffix("a_b_c", "x\x00c", 64)}},
-		{"too long", narrow, []*offered{server(t, "files", 0).tools(long)}, []string{protocol.PublicName("files", "_", long, 16)}},
+			[]string{"a_b_c", namespace.WithSuffix("a_b_c", "x\x00c", 64)}},
+		{"too long", narrow, []*offered{server(t, "files", 0).tools(long)}, []string{namespace.PublicName("files", "_", long, 16)}},
 		{"too long and equal when cut", narrow, []*offered{server(t, "files", 0).tools(long, long+"y")},
-			[]string{protocol.PublicName("files", "_", long, 16), protocol.PublicName("files", "_", long+"y", 16)}},
+			[]string{namespace.PublicName("files", "_", long, 16), namespace.PublicName("files", "_", long+"y", 16)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := whole(tt.naming, tt.servers...)

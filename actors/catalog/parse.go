@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 const (
@@ -22,9 +23,9 @@ const (
 type parsed struct {
 	own      string // name, URI or template text as the server gave it
 	item     protocol.Item
-	template *protocol.Template // kind Templates only; nil when RFC 6570 does not know such a text
-	links    []link             // kind Tools only: to pages of its server
-	checked  []byte             // kind Tools only: the definition as the server gave it, if it is valid
+	template *namespace.Template // kind Templates only; nil when RFC 6570 does not know such a text
+	links    []link              // kind Tools only: to pages of its server
+	checked  []byte              // kind Tools only: the definition as the server gave it, if it is valid
 
 	leftOut     *protocol.SchemaFault    // kind Tools only: what is invalid about the outputSchema that is left out; nil = none is
 	arguments   *protocol.ArgumentSchema // kind Tools only: what calls are checked against; nil = they are not
@@ -84,7 +85,7 @@ func parseLot(server *Server, kind protocol.ItemKind, source [][]byte, old *lot)
 			l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: the server has more than %d", server.Name, clip(p.own, shown), maxMade)
 		} else if kind == protocol.Templates {
 			made++
-			if p.template, err = protocol.ParseTemplate(p.own); err != nil {
+			if p.template, err = namespace.ParseTemplate(p.own); err != nil {
 				l.warnings = warn(l.warnings, "%s: template %q is listed, but no URI will match it: %v", server.Name, clip(p.own, shown), err)
 			}
 		}

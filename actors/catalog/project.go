@@ -9,6 +9,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/filter"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // A project is a view of the whole catalog with some of its items veiled. It has no names and tables of its own: every
@@ -53,7 +54,7 @@ func (p *scope) hides(it *item) bool {
 	case protocol.Prompts:
 		f = &p.rules.Prompts
 	default:
-		uris := []string{it.public, protocol.PrefixURI(it.server.Name, it.own)}
+		uris := []string{it.public, namespace.PrefixURI(it.server.Name, it.own)}
 		if it.other != "" {
 			uris = append(uris, it.other)
 		}
@@ -227,14 +228,14 @@ func (v *View) admits(server *Server, template, original string) bool {
 		return true
 	}
 	if template != "" {
-		template = protocol.PrefixURI(server.Name, template)
+		template = namespace.PrefixURI(server.Name, template)
 	}
-	forms := []string{protocol.PrefixURI(server.Name, original)}
+	forms := []string{namespace.PrefixURI(server.Name, original)}
 	switch v.snapshot.naming.URIStyle {
 	case styleOriginal:
 		forms = append(forms, original)
 	case styleUnderscore:
-		forms = append(forms, protocol.UnderscoreID(server.Name, original))
+		forms = append(forms, namespace.UnderscoreID(server.Name, original))
 	}
 	return v.scope.judge.AdmitsAll(template, forms, server.Internal) && v.scope.rights.admits(server, template, forms)
 }

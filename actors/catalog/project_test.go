@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 
 	"pgregory.net/rapid"
 )
@@ -290,7 +291,7 @@ func TestProjectsOfAnything(t *testing.T) {
 			}
 		}
 		for _, it := range everything.ordered[protocol.Resources] {
-			for _, uri := range []string{it.public, it.other, it.own, protocol.PrefixURI(it.server.Name, it.own)} {
+			for _, uri := range []string{it.public, it.other, it.own, namespace.PrefixURI(it.server.Name, it.own)} {
 				f, fault := v.Resource(uri)
 				if fault == nil && (!v.Has(f.Server.Name) || f.Entry != nil && f.Entry.Kind == protocol.Resources && !slices.Contains(v.Entries(protocol.Resources), f.Entry)) {
 					rt.Fatalf("%q leads to %s of %s, which is hidden", uri, f.Original, f.Server.Name)

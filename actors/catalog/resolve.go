@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // Found is where a URI leads.
@@ -41,7 +42,7 @@ func (q *search) resource(uri string) (Found, *protocol.Fault) {
 		}
 		return Found{Server: it.server, Original: it.own, Entry: it.entry}, nil
 	}
-	if server, original, ok := protocol.SplitPrefixURI(uri); ok {
+	if server, original, ok := namespace.SplitPrefixURI(uri); ok {
 		if f, ok := q.owns(server, original); ok {
 			return f, nil
 		}
@@ -80,7 +81,7 @@ func (q *search) owns(server, original string) (Found, bool) {
 // underscored finds an expansion of a template in style underscore; only if what it stands for is certain.
 func (q *search) underscored(id string) (Found, bool) {
 	server, _, ok := strings.Cut(id, "_")
-	if !ok || !protocol.IsSlug(server) {
+	if !ok || !namespace.IsSlug(server) {
 		return Found{}, false
 	}
 	for _, it := range q.view.templates.ranked {
@@ -145,7 +146,7 @@ func ambiguous(uri string, owners []Found) *protocol.Fault {
 	slices.SortStableFunc(owners, func(a, b Found) int { return cmp.Compare(a.Server.Order, b.Server.Order) })
 	f := &protocol.Fault{Name: protocol.AmbiguousURI, URI: clip(uri, maxShown)}
 	for _, o := range owners[:min(len(owners), maxCandidates)] {
-		public := protocol.PrefixURI(o.Server.Name, uri)
+		public := namespace.PrefixURI(o.Server.Name, uri)
 		if o.Entry.Kind == protocol.Resources {
 			public = o.Entry.Public
 		}
@@ -164,7 +165,7 @@ func (v *View) Template(ref string) (*Entry, *protocol.Fault) {
 		}
 		return it.entry, nil
 	}
-	if server, text, ok := protocol.SplitPrefixURI(ref); ok {
+	if server, text, ok := namespace.SplitPrefixURI(ref); ok {
 		if it := v.templates.owned[ownName{server, text}]; it != nil && v.entry(it) != nil {
 			return it.entry, nil
 		}
@@ -204,11 +205,11 @@ func (v *View) publicURI(server *Server, original string, q *search) (public str
 	if it := v.resources.owned[ownName{server.Name, original}]; it != nil && v.entry(it) != nil {
 		return it.public, false
 	}
-	prefixed := protocol.PrefixURI(server.Name, original)
+	prefixed := namespace.PrefixURI(server.Name, original)
 	styled := original
 	switch style := v.snapshot.naming.URIStyle; {
 	case style == styleUnderscore && q != nil:
-		styled = protocol.UnderscoreID(server.Name, original)
+		styled = namespace.UnderscoreID(server.Name, original)
 	case style == styleOriginal && q != nil:
 	default:
 		return prefixed, false

@@ -10,6 +10,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 
 	"pgregory.net/rapid"
 )
@@ -222,7 +223,7 @@ func TestRightsAreItemByItem(t *testing.T) {
 			}
 		}
 		for _, it := range s.main.ordered[protocol.Resources] {
-			for _, uri := range []string{it.public, it.own, it.other, protocol.PrefixURI(it.server.Name, it.own)} {
+			for _, uri := range []string{it.public, it.own, it.other, namespace.PrefixURI(it.server.Name, it.own)} {
 				if f, fault := v.Resource(uri); fault == nil && f.Entry != nil && f.Entry.Kind == protocol.Resources && !permitted(f.Entry.item) {
 					rt.Fatalf("%q leads to %s, which no role permits", uri, f.Original)
 				}

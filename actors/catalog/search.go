@@ -6,7 +6,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Bounds of what is tried for one request, in steps of protocol.Template.Effort: a look-up is done in the step of an actor
+// Bounds of what is tried for one request, in steps of namespace.Template.Effort: a look-up is done in the step of an actor
 // that others wait for, and what has to be tried is for servers to say.
 const (
 	serverEffort = 512 << 10 // for the templates of one server

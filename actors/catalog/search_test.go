@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // hostile are templates that take long to be tried: with op "" a glance cannot tell their URIs from what matches.
@@ -27,7 +28,7 @@ func TestManyTemplates(t *testing.T) {
 		v := whole(standard(style), server(t, "bad", 0).templates(append(hostile(500, ""), hostile(500, "+")...)...), server(t, "good", 1).templates("good:{+path}9999999"), server(t, "none", 2).tools("t"))
 		for _, size := range []int{60, 1000, 7000} {
 			tail := strings.Repeat("x0x1x2x3x4x5x6x7x8x9/", size/20) + "9999999"
-			for _, uri := range []string{tail, tail + "!", protocol.PrefixURI("bad", tail), "bad_" + tail} {
+			for _, uri := range []string{tail, tail + "!", namespace.PrefixURI("bad", tail), "bad_" + tail} {
 				const bound = time.Second // some milliseconds on a quiet machine, 10 s when nothing bounded it
 				took := bound
 				for range 3 {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // maxSuspects bounds how many servers are thought of for one name that nobody has.
@@ -17,7 +18,7 @@ func (v *View) Suspects(kind protocol.ItemKind, name string) []*Server {
 		return servers
 	}
 	if kind == protocol.Resources || kind == protocol.Templates {
-		if server, _, ok := protocol.SplitPrefixURI(name); ok {
+		if server, _, ok := namespace.SplitPrefixURI(name); ok {
 			s := v.server(server)
 			if s == nil {
 				return nil

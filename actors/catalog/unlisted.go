@@ -3,7 +3,7 @@ package catalog
 import (
 	"slices"
 
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // What may be done with a resource that its server neither lists nor has a template for. Servers need not list what their
@@ -22,7 +22,7 @@ func (q *search) unlisted(uri string) (Found, bool) {
 		return Found{}, false
 	}
 	server, original := (*Server)(nil), uri
-	if name, own, ok := protocol.SplitPrefixURI(uri); ok && !v.pass {
+	if name, own, ok := namespace.SplitPrefixURI(uri); ok && !v.pass {
 		server, original = v.server(name), own
 	} else if len(v.servers) == 1 {
 		server = v.servers[0]

@@ -3,7 +3,7 @@ package catalog
 import (
 	"cmp"
 
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // The spellings of a resource's URI.
@@ -28,7 +28,7 @@ func nameURIs(items, before []*item, naming Naming, had holdings) (warnings []st
 		if old == nil {
 			old = nobody
 		}
-		id := protocol.UnderscoreID(it.server.Name, it.name)
+		id := namespace.UnderscoreID(it.server.Name, it.name)
 		switch {
 		case naming.URIStyle == styleUnderscore && old.public != "":
 			id = free(ids, id, old.public, it)
@@ -37,16 +37,16 @@ func nameURIs(items, before []*item, naming Naming, had holdings) (warnings []st
 		}
 		switch naming.URIStyle {
 		case styleUnderscore:
-			it.public, it.other = id, protocol.PrefixURI(it.server.Name, it.name)
+			it.public, it.other = id, namespace.PrefixURI(it.server.Name, it.name)
 		case styleOriginal:
 			it.public, it.other = it.name, id
 			if first := publics[it.public]; first != nil && old.public == "" {
-				it.public = protocol.PrefixURI(it.server.Name, it.name)
+				it.public = namespace.PrefixURI(it.server.Name, it.name)
 				warnings = warn(warnings, "%s %q of %s is listed as %q: the URI belongs to %s",
 					it.kind, clip(it.own, shown), it.server.Name, clip(it.public, 2*shown), first.server.Name)
 			}
 		default:
-			it.public, it.other = protocol.PrefixURI(it.server.Name, it.name), id
+			it.public, it.other = namespace.PrefixURI(it.server.Name, it.name), id
 		}
 		it.public = free(publics, it.public, old.public, it)
 	}
@@ -57,7 +57,7 @@ func nameURIs(items, before []*item, naming Naming, had holdings) (warnings []st
 func free(taken map[string]*item, want, had string, it *item) string {
 	got := cmp.Or(had, want)
 	for n := 0; taken[got] != nil; n++ {
-		got = protocol.UnderscoreSuffix(want, seed(it, n))
+		got = namespace.UnderscoreSuffix(want, seed(it, n))
 	}
 	taken[got] = it
 	return got

@@ -8,11 +8,12 @@ import (
 
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // both returns the two spellings of a URI.
 func both(server, original string) map[string]string {
-	return map[string]string{stylePrefix: protocol.PrefixURI(server, original), styleUnderscore: protocol.UnderscoreID(server, original)}
+	return map[string]string{stylePrefix: namespace.PrefixURI(server, original), styleUnderscore: namespace.UnderscoreID(server, original)}
 }
 
 func otherStyle(style string) string {
@@ -106,7 +107,7 @@ func TestTemplates(t *testing.T) {
 				}
 			}
 			for _, ref := range []string{
-				"mcp://database/{table}/{id}", "resource://db/mcp://database/{table}/{id}", protocol.UnderscoreID("db", "mcp://database/{table}/{id}"),
+				"mcp://database/{table}/{id}", "resource://db/mcp://database/{table}/{id}", namespace.UnderscoreID("db", "mcp://database/{table}/{id}"),
 				"resource://db/mcp://database/users/42",
 			} {
 				if e, fault := v.Template(ref); fault != nil || e.Original != "mcp://database/{table}/{id}" {
@@ -190,7 +191,7 @@ func TestResourceFilters(t *testing.T) {
 			t.Errorf("%s: %d items", style, got)
 		}
 		for _, original := range []string{"file:///secret", "file:///secret/more", "file:///off", "secret://x"} {
-			for _, uri := range []string{original, protocol.PrefixURI("files", original), protocol.UnderscoreID("files", original)} {
+			for _, uri := range []string{original, namespace.PrefixURI("files", original), namespace.UnderscoreID("files", original)} {
 				if got := found(v, uri); got != "RESOURCE_NOT_FOUND" {
 					t.Errorf("%s: Resource(%q) = %s", style, uri, got)
 				}
@@ -220,7 +221,7 @@ func TestUnderscoreCollision(t *testing.T) {
 	v := whole(standard(styleUnderscore), server(t, "x", 0).resources("file:///a/b", "file:///a_b", "file:///a//b"))
 	want := []string{"x_file___a_b", "x_file___a_b", "x_file___a_b"} // a//b, a/b, a_b by original URI
 	for i, original := range []string{"file:///a//b", "file:///a/b", "file:///a_b"} {
-		f, fault := v.Resource(protocol.PrefixURI("x", original))
+		f, fault := v.Resource(namespace.PrefixURI("x", original))
 		if fault != nil {
 			t.Fatal(fault)
 		}
@@ -241,7 +242,7 @@ func TestStyleOriginal(t *testing.T) {
 		server(t, "b", 1).resources("file:///x", "file:///y").templates("file:///logs/{name}", "db://{x}"),
 	)
 	if got := listed(t, v, protocol.Resources); !slices.Equal(got, []string{
-		"file:///x", "file:///y", "resource://b/file:///x", protocol.UnderscoreSuffix("resource://b/file:///x", "b\x00file:///x")}) {
+		"file:///x", "file:///y", "resource://b/file:///x", namespace.UnderscoreSuffix("resource://b/file:///x", "b\x00file:///x")}) {
 		t.Errorf("got %q", got)
 	}
 	if got := listed(t, v, protocol.Templates); !slices.Equal(got, []string{"db://{x}", "file:///logs/{name}", "file:///{+p}", "resource://b/db://{x}"}) {

@@ -11,10 +11,11 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // Name is the server's.
-const Name = protocol.OwnServer
+const Name = namespace.OwnServer
 
 // Options are what the actor needs.
 type Options struct {

@@ -18,7 +18,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/policy"
 	"goblin-actor/internal/secret"
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // newKeyCommand returns the commands about API keys; a running gateway notices the file's change by itself.
@@ -111,7 +111,7 @@ func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
 	for _, names := range [][]string{k.Roles, k.Projects} {
 		for i, name := range names {
 			if auth.IsName(name) {
-				names[i] = protocol.Slug(name) // as the configuration has it, however it is written there
+				names[i] = namespace.Slug(name) // as the configuration has it, however it is written there
 			}
 		}
 	}

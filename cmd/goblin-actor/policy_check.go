@@ -13,6 +13,7 @@ import (
 	"goblin-actor/internal/filter"
 	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 func newPolicyCheck() *cobra.Command {
@@ -99,12 +100,12 @@ func (k *known) check() policyCheck {
 	}
 	for _, key := range k.keys {
 		for _, role := range key.Roles {
-			if _, there := k.policy.Role(protocol.Slug(role)); !there {
+			if _, there := k.policy.Role(namespace.Slug(role)); !there {
 				warn("the key %s has the role %s, which is not there", key.Name, role)
 			}
 		}
 		for _, project := range key.Projects {
-			if k.projectOf(protocol.Slug(project)) == nil {
+			if k.projectOf(namespace.Slug(project)) == nil {
 				warn("the key %s is for the project %s, which is not there", key.Name, project)
 			}
 		}

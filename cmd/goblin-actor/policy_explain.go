@@ -15,7 +15,7 @@ import (
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/policy"
 	"goblin-actor/internal/status"
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 func newPolicyExplain() *cobra.Command {
@@ -118,7 +118,7 @@ func (k *known) whoever(as string, roles []string) (*identity.Principal, error) 
 func slugs(names []string) []string {
 	names = slices.Clone(names)
 	for i := range names {
-		names[i] = protocol.Slug(names[i])
+		names[i] = namespace.Slug(names[i])
 	}
 	return names
 }

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // meaning is what a name on the command line means: an item, or a URI that nobody lists.
@@ -30,7 +31,7 @@ func (k *known) means(name string) (*meaning, error) {
 	for _, it := range k.items {
 		names = append(names, it.Public)
 		switch {
-		case it.Public == name, it.Other == name && name != "", it.Server+"/"+it.Own == name, it.Server+":"+it.Own == name, protocol.PrefixURI(it.Server, it.Own) == name:
+		case it.Public == name, it.Other == name && name != "", it.Server+"/"+it.Own == name, it.Server+":"+it.Own == name, namespace.PrefixURI(it.Server, it.Own) == name:
 			return &meaning{Item: it, called: it.Public, what: whatKinds[it.Kind]}, nil
 		case it.Own == name:
 			own = append(own, it)
@@ -59,7 +60,7 @@ func (k *known) means(name string) (*meaning, error) {
 
 // promised finds what a URI means that nobody lists: an expansion of a template, or one that names its server.
 func (k *known) promised(uri string) *meaning {
-	server, own, ok := protocol.SplitPrefixURI(uri)
+	server, own, ok := namespace.SplitPrefixURI(uri)
 	if ok && !slices.Contains(k.servers(), server) {
 		return nil
 	}
@@ -71,8 +72,8 @@ func (k *known) promised(uri string) *meaning {
 		if !ok {
 			original = uri
 		}
-		if t, err := protocol.ParseTemplate(it.Own); err == nil && t.Match(original) {
-			m := unlisted(it.Server, original, protocol.PrefixURI(it.Server, it.Own))
+		if t, err := namespace.ParseTemplate(it.Own); err == nil && t.Match(original) {
+			m := unlisted(it.Server, original, namespace.PrefixURI(it.Server, it.Own))
 			m.promise = &it
 			return m
 		}
@@ -84,7 +85,7 @@ func (k *known) promised(uri string) *meaning {
 }
 
 func unlisted(server, own, template string) *meaning {
-	public := protocol.PrefixURI(server, own)
+	public := namespace.PrefixURI(server, own)
 	return &meaning{Item: policy.Item{Kind: protocol.Resources, Server: server, Own: own, Public: public}, called: public, what: "unlisted resource", template: template, uris: []string{public}}
 }
 

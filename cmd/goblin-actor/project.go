@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // projectFlag adds the flag that says which project a client is in.
@@ -22,7 +22,7 @@ func checkProject(cmd *cobra.Command, project string) error {
 		return nil
 	case project == "":
 		return usageError("leave --project out to see everything", "--project is empty")
-	case !protocol.IsSlug(project):
+	case !namespace.IsSlug(project):
 		return usageError("projects are named with lower-case letters, digits and -", "--project %q is no name of a project", project)
 	}
 	return nil

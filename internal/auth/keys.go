@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"goblin-actor/internal/identity"
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // keySet is the keys in force. Immutable, but for what its entries count.
@@ -82,7 +82,7 @@ func slugs(names []string) []string {
 	}
 	out := make([]string, len(names))
 	for i, name := range names {
-		out[i] = protocol.Slug(name)
+		out[i] = namespace.Slug(name)
 	}
 	return out
 }

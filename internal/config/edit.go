@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"goblin-actor/internal/secret"
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // Entry is a server as it shall stand in a file: values are written as they are, `${VAR}` included.
@@ -36,7 +36,7 @@ type Entry struct {
 type Variable struct{ Name, Value string }
 
 // Slug is the name a server gets in a configuration; what people write is made one.
-func Slug(name string) string { return protocol.Slug(name) }
+func Slug(name string) string { return namespace.Slug(name) }
 
 // ErrByHand is behind the error of an edit that cannot be made without touching what it must not touch.
 var ErrByHand = errors.New("this part of the file is written in a way that has to be changed by hand")

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // tls reads tls: a mapping, or the word off.
@@ -78,7 +78,7 @@ func (d *decoder) checkRole(r *Role, c *Config) {
 	}
 	projects, _ := c.Project("")
 	for i, name := range r.Projects {
-		if r.Projects[i] = protocol.Slug(name); !slices.Contains(projects, r.Projects[i]) {
+		if r.Projects[i] = namespace.Slug(name); !slices.Contains(projects, r.Projects[i]) {
 			hint := "projects are named under projects"
 			if near := Nearest(name, projects); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
@@ -115,7 +115,7 @@ func (d *decoder) checkPolicy(c *Config) {
 	for i := range c.Policy.Bind {
 		b := &c.Policy.Bind[i]
 		at := place{path: "policy.bind"}.item(i).path
-		role := protocol.Slug(b.Role)
+		role := namespace.Slug(b.Role)
 		switch {
 		case b.Role == "":
 			d.complain(at, "role is missing", "name one of policy.roles")

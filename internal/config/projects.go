@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // projects reads projects; their servers are checked when all are known.
@@ -41,7 +41,7 @@ func (d *decoder) checkProjects(c *Config) {
 			}
 		}
 		for i, name := range p.Servers {
-			p.Servers[i] = protocol.Slug(name)
+			p.Servers[i] = namespace.Slug(name)
 			switch path := d.itemPath(at+".servers", i); {
 			case !slices.Contains(names, p.Servers[i]):
 				hint := "servers are named under mcpServers"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 const (
@@ -27,7 +27,7 @@ func (d *decoder) entries(n *node, at place, read func(name string, m member, he
 	first := map[string]member{}
 	for _, m := range n.members {
 		here := at.entry(m.key)
-		name := protocol.Slug(m.key)
+		name := namespace.Slug(m.key)
 		taken, dup := first[name]
 		if free, ok := d.freeName(name, first); dup && ok {
 			name, dup = free, false
@@ -296,10 +296,10 @@ func (d *decoder) checkNames(s *Server, at func(string) string) {
 	case !isNamePart(s.Prefix):
 		d.complain(at("prefix"), "a prefix has letters, digits, _ and - only", "")
 	}
-	if s.Group != "" && s.Group != protocol.Slug(s.Group) {
+	if s.Group != "" && s.Group != namespace.Slug(s.Group) {
 		hint := "" // what a variable stands for is not shown
 		if len(d.report.origins[at("group")].refs) == 0 {
-			hint = fmt.Sprintf("did you mean %s?", protocol.Slug(s.Group))
+			hint = fmt.Sprintf("did you mean %s?", namespace.Slug(s.Group))
 		}
 		d.complain(at("group"), "a group is named like a server: lower-case letters, digits and -", hint)
 		s.Group = "" // misconfigured, it stands under a name of its own

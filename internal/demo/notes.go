@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // Bounds of the notebook.
@@ -150,7 +150,7 @@ func (b *notebook) add(c *Call) (any, error) {
 
 // newSlug returns a slug nobody has; the caller holds mu.
 func (b *notebook) newSlug(title string) string {
-	base := cmp.Or(protocol.Slug(title), "note")
+	base := cmp.Or(namespace.Slug(title), "note")
 	slug := base
 	for i := 2; ; i++ {
 		if _, taken := b.notes[slug]; !taken {

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/filter"
 	"goblin-actor/internal/identity"
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // Nobody are the rights of whoever has no role: nothing is permitted. "" are those where there is no policy.
@@ -60,7 +60,7 @@ func (p *Policy) Rights(roles []string, key string, local bool) string {
 	for i := range p.roles {
 		name := p.roles[i].rules.Name
 		bound := slices.ContainsFunc(p.bind, func(b config.Binding) bool { return b.Role == name && binds(&b, key, local) })
-		if bound || slices.ContainsFunc(roles, func(r string) bool { return protocol.Slug(r) == name }) {
+		if bound || slices.ContainsFunc(roles, func(r string) bool { return namespace.Slug(r) == name }) {
 			names = append(names, name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/filter"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/namespace"
 )
 
 // Item is what of an item of the catalog roles look at.
@@ -25,7 +26,7 @@ type Item struct {
 // spelled are the URIs of a resource or template that rules are held against.
 func (i *Item) spelled() []string {
 	if i.uris == nil {
-		i.uris = append(i.uris, i.Public, protocol.PrefixURI(i.Server, i.Own))
+		i.uris = append(i.uris, i.Public, namespace.PrefixURI(i.Server, i.Own))
 		if i.Other != "" {
 			i.uris = append(i.uris, i.Other)
 		}

@@ -1,12 +1,10 @@
-package protocol
+package namespace
 
 import (
-	"encoding/json"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 func TestSlug(t *testing.T) {
@@ -110,19 +108,6 @@ func TestUnderscoreID(t *testing.T) {
 	}
 }
 
-func TestVersions(t *testing.T) {
-	for _, v := range LegacyVersions {
-		if !IsLegacy(v) || Negotiate(v) != v {
-			t.Errorf("version %s", v)
-		}
-	}
-	for _, v := range []string{Version20260728, "", "2025-01-01", "x"} {
-		if IsLegacy(v) || Negotiate(v) != "2025-11-25" {
-			t.Errorf("version %q", v)
-		}
-	}
-}
-
 var publicName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // Whatever servers call their things: public names keep to the contract, URIs come back, quoting is what encoding/json reads.
@@ -150,27 +135,5 @@ func FuzzNames(f *testing.F) {
 		if !strings.HasPrefix(id, slug+"_") || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.~-_") != "" {
 			t.Fatalf("UnderscoreID(%q, %q) = %q", slug, name, id)
 		}
-		quoted := Quote(name)
-		var decoded string
-		if err := json.Unmarshal(quoted, &decoded); err != nil || decoded != string([]rune(name)) {
-			t.Fatalf("Quote(%q) = %s, decoded %q, %v", name, quoted, decoded, err)
-		}
-		if got, ok := Unquote(quoted); !ok || got != decoded || Valid(quoted) != nil {
-			t.Fatalf("Unquote(%s) = %q, %v", quoted, got, ok)
-		}
-		checkUnquote(t, `"`+name+`"`)
 	})
-}
-
-// checkUnquote compares Unquote with encoding/json on any valid string.
-func checkUnquote(t *testing.T, raw string) {
-	t.Helper()
-	var want string
-	if Valid([]byte(raw)) != nil || json.Unmarshal([]byte(raw), &want) != nil || !utf8.ValidString(raw) {
-		_, _ = Unquote([]byte(raw)) // no panic
-		return
-	}
-	if got, ok := Unquote([]byte(raw)); !ok || got != want {
-		t.Fatalf("Unquote(%s) = %q, %v, want %q", raw, got, ok, want)
-	}
 }

@@ -1,4 +1,4 @@
-package protocol
+package namespace
 
 import (
 	"crypto/sha256"
@@ -10,9 +10,6 @@ const (
 	defaultNameLength = 64 // MCP clients warn beyond it
 	hashLength        = 6  // base32 characters: 30 bits
 )
-
-// MetaServer is the key in an item's _meta that names its server.
-const MetaServer = "goblin-actor/server"
 
 // OwnServer is the server whose tools are a gateway's own.
 const OwnServer = "goblin"
