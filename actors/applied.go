@@ -1,7 +1,7 @@
 package actors
 
 import (
-	"goblin-actor/actors/edge"
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 )
@@ -56,7 +56,7 @@ func (s *state) confirmed(m message.Confirmed, out []kernel.Effect) []kernel.Eff
 
 // applied tells those whose reload is in force.
 func (s *state) applied(out []kernel.Effect) []kernel.Effect {
-	for _, key := range edge.SortedKeys(s.applying) {
+	for _, key := range admission.SortedKeys(s.applying) {
 		if a := s.applying[key]; a.left <= 0 && !s.auditing {
 			delete(s.applying, key)
 			out = append(out, kernel.Act(closeDone{a.done}))
@@ -67,7 +67,7 @@ func (s *state) applied(out []kernel.Effect) []kernel.Effect {
 
 // answerApplying ends the waits for reloads: the gateway is going, or nobody will see anything of them.
 func (s *state) answerApplying(out []kernel.Effect) []kernel.Effect {
-	for _, key := range edge.SortedKeys(s.applying) {
+	for _, key := range admission.SortedKeys(s.applying) {
 		out = append(out, kernel.Act(closeDone{s.applying[key].done}))
 	}
 	clear(s.applying)

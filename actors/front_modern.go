@@ -3,10 +3,10 @@ package actors
 import (
 	"time"
 
-	"goblin-actor/actors/desk"
-	"goblin-actor/actors/edge"
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/stateless"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
@@ -38,7 +38,7 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 		}
 		m := message.OpenListen{Exchange: x, Admitted: admitted}
 		if m.Principal() != "" {
-			m.Subscriptions = edge.CountOfStream(x)
+			m.Subscriptions = admission.CountOfStream(x)
 		}
 		g.self.Tell(m)
 		return
@@ -84,7 +84,7 @@ func (g *Gateway) desk(number int) (kernel.Reference, bool) {
 	if number < 0 || number >= g.desks {
 		return kernel.Reference{}, false
 	}
-	return g.system.Lookup("gateway/" + desk.Name(number))
+	return g.system.Lookup("gateway/" + stateless.Name(number))
 }
 
 // cancelled tells the desk of stdin and stdout, and the streams that listen there, that a request may be theirs.

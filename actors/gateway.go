@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/backend"
-	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/monitor"
@@ -63,8 +63,8 @@ type Gateway struct {
 	links   *backend.Links
 	logins  *logins
 
-	entrance atomic.Pointer[edge.Entrance] // what admit knows; replaced when projects, policy or principals change
-	telling  sync.Mutex                    // of whoever changes principals, until the gateway's actor has been told
+	entrance atomic.Pointer[admission.Entrance] // what admit knows; replaced when projects, policy or principals change
+	telling  sync.Mutex                         // of whoever changes principals, until the gateway's actor has been told
 
 	desks  int // how many
 	turn   atomic.Uint64
@@ -94,7 +94,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		desks:   cmp.Or(o.Desks, runtime.GOMAXPROCS(0)),
 		node:    rand.Text(),
 	}
-	g.entrance.Store(&edge.Entrance{})
+	g.entrance.Store(&admission.Entrance{})
 	if err := g.startAudit(cfg, o); err != nil {
 		return nil, err
 	}

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"goblin-actor/actors/catalog"
-	"goblin-actor/actors/desk"
 	"goblin-actor/actors/kernel"
-	"goblin-actor/actors/listener"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/meta"
 	"goblin-actor/actors/pool"
 	"goblin-actor/actors/registry"
 	"goblin-actor/actors/session"
+	"goblin-actor/actors/stateless"
 	"goblin-actor/actors/store"
+	"goblin-actor/actors/subscription"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
@@ -123,7 +123,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	case startDesks:
 		g.startDesks(self, a)
 	case startListener:
-		ref := listener.Spawn(self, listener.Options{
+		ref := subscription.Spawn(self, subscription.Options{
 			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, Admitted: a.open.Admitted, Expect: a.expect,
 			Sealer: g.sealer.Load(), Registry: g.state.registry, Log: g.Log,
 		})
@@ -165,7 +165,7 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 	sealer := seal.New(a.key)
 	g.sealer.Store(sealer)
 	for number := range g.desks {
-		ref := desk.Spawn(self, desk.Options{
+		ref := stateless.Spawn(self, stateless.Options{
 			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Sealer: sealer, Registry: g.state.registry, Audit: g.audit,
 			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
 		})

@@ -21,7 +21,7 @@ func (s *state) rememberCatalog(m message.RememberCatalog, out []kernel.Effect) 
 	return append(out, kernel.Tell(s.store, m))
 }
 
-// awaited counts the servers that the client on stdin and stdout waits for (edge.StartWait). A server that has never been seen
+// awaited counts the servers that the client on stdin and stdout waits for (admission.StartWait). A server that has never been seen
 // holds nobody up, unless none has: then there would be nothing to show at all.
 func (s *state) awaited() int {
 	known := 0

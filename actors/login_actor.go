@@ -13,16 +13,16 @@ import (
 	"goblin-actor/actors/pool"
 	"goblin-actor/actors/token"
 	"goblin-actor/internal/config"
-	"goblin-actor/internal/egress"
-	"goblin-actor/internal/grant"
 	"goblin-actor/internal/identity"
+	"goblin-actor/internal/oauth"
 	"goblin-actor/internal/secret"
+	"goblin-actor/internal/ssrf"
 )
 
 // logins are what the actors of logins share: the guard before what servers name, and what is remembered of logins until the store is
 // asked again. It is shared by shells and known to no step.
 type logins struct {
-	guard  *egress.Guard
+	guard  *ssrf.Guard
 	budget token.Budget
 	lives  atomic.Uint64 // actors that there were
 
@@ -32,7 +32,7 @@ type logins struct {
 
 // newLogins returns the logins of a gateway.
 func newLogins(allow []string) (*logins, error) {
-	guard, err := egress.New(egress.Options{Allow: allow, Proxy: egress.Environment})
+	guard, err := ssrf.New(ssrf.Options{Allow: allow, Proxy: ssrf.Environment})
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +98,9 @@ func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, rec
 		h := token.Spawn(self, token.Options{
 			Login: key, Key: name, Kept: l.recall(name), Store: gateway, Owner: self.Reference(), Budget: &l.budget,
 			Robot: auth.Robot(key.Lane),
-			Agent: &grant.Agent{
+			Agent: &oauth.Agent{
 				Server: entry.URLs[0], Door: l.guard.Door(entry.URLs[0]), Now: time.Now,
-				Config: grant.Config{ClientID: auth.ClientID, Secret: auth.ClientSecret, MetadataURL: auth.ClientMetadataURL, Scopes: auth.Scopes, Issuer: auth.Issuer},
+				Config: oauth.Config{ClientID: auth.ClientID, Secret: auth.ClientSecret, MetadataURL: auth.ClientMetadataURL, Scopes: auth.Scopes, Issuer: auth.Issuer},
 			},
 			Secrets: func(now, before []string) {
 				known.Add(before...) // servers may still have them, and say them; in the end they are let go

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"goblin-actor/actors/edge"
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/identity"
@@ -76,7 +76,7 @@ func (g *Gateway) admitTo(projects []string) {
 	for _, name := range projects {
 		known[name] = true
 	}
-	g.change(func(e *edge.Entrance) { e.Projects = known })
+	g.change(func(e *admission.Entrance) { e.Projects = known })
 }
 
 // admitLocal takes the policy, and gives whoever is not asked who he is what it says of him.
@@ -85,15 +85,15 @@ func (g *Gateway) admitLocal(p *policy.Policy) {
 }
 
 // localUnder is that change.
-func localUnder(p *policy.Policy) func(*edge.Entrance) {
+func localUnder(p *policy.Policy) func(*admission.Entrance) {
 	rights := p.Rights(nil, "", true)
 	who := *identity.Local
 	who.Rights, who.Policy, who.Admin = rights, p, p.Admin(rights, true)
-	return func(e *edge.Entrance) { e.Policy, e.Local = p, &who }
+	return func(e *admission.Entrance) { e.Policy, e.Local = p, &who }
 }
 
 // change replaces what admit knows by what f makes of a copy, and returns it.
-func (g *Gateway) change(f func(*edge.Entrance)) *edge.Entrance {
+func (g *Gateway) change(f func(*admission.Entrance)) *admission.Entrance {
 	for {
 		old := g.entrance.Load()
 		next := *old
@@ -125,7 +125,7 @@ func (g *Gateway) NewPrincipals(come map[string]*identity.Principal) {
 // principals lets changes count, and tells the actor.
 func (g *Gateway) principals(changed map[string]*identity.Principal) {
 	var gone map[string]bool
-	g.tellPrincipals(func(e *edge.Entrance) { e.Newest, gone = renewed(e.Newest, changed) })
+	g.tellPrincipals(func(e *admission.Entrance) { e.Newest, gone = renewed(e.Newest, changed) })
 	if len(gone) > 0 {
 		g.self.Tell(message.EndLogins{Who: gone})
 	}
@@ -133,10 +133,10 @@ func (g *Gateway) principals(changed map[string]*identity.Principal) {
 
 // tellPrincipals lets a change count, and tells the actor. Of two changes at once the one that counts first is told first: a message holds all
 // that there is, and must not take the place of a newer one.
-func (g *Gateway) tellPrincipals(change func(*edge.Entrance)) {
+func (g *Gateway) tellPrincipals(change func(*admission.Entrance)) {
 	g.telling.Lock()
 	defer g.telling.Unlock()
-	e := g.change(func(e *edge.Entrance) {
+	e := g.change(func(e *admission.Entrance) {
 		change(e)
 		e.Epoch++
 	})

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
-	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
@@ -33,7 +33,7 @@ func key(name string, names ...string) *identity.Principal {
 
 // What was found out before a principal has changed counts no more when its request has come: its body may have come slowly.
 func TestARequestThatCameSlowly(t *testing.T) {
-	e := edge.Entrance{Projects: map[string]bool{"alpha": true, "beta": true}, Epoch: 3,
+	e := admission.Entrance{Projects: map[string]bool{"alpha": true, "beta": true}, Epoch: 3,
 		Newest: map[string]*identity.Principal{"key:alice": key("alice", "beta")}}
 	x := visitor(t)
 	x.Origin.Who = key("alice", "alpha")
@@ -56,7 +56,7 @@ func TestARequestThatCameSlowly(t *testing.T) {
 // Nothing is kept of who is nobody any more, however many there were, and none of them is taken for somebody who is there: nor who comes late with
 // what was found out before, nor what holds something of theirs.
 func TestNothingIsKeptOfWhoHasGone(t *testing.T) {
-	e := edge.Entrance{Projects: map[string]bool{}, Newest: map[string]*identity.Principal{"key:alice": key("alice")}}
+	e := admission.Entrance{Projects: map[string]bool{}, Newest: map[string]*identity.Principal{"key:alice": key("alice")}}
 	made := func(n uint64) *identity.Principal {
 		who := key("ci")
 		who.Holder = identity.Held(who.ID, n)
@@ -155,7 +155,7 @@ func TestChangesAreToldInOrder(t *testing.T) {
 	defer actortest.Stop(t, system)
 	epochs := make(chan uint64, goroutines*each)
 	g := &Gateway{self: kernel.Spawn(system, kernel.SpawnOptions{Name: "gateway"}, func(kernel.Self) kernel.Logic { return toldOf{epochs} })}
-	g.entrance.Store(&edge.Entrance{})
+	g.entrance.Store(&admission.Entrance{})
 	changed := map[string]*identity.Principal{} // so many that goroutines meet
 	for n := range 2000 {
 		changed[fmt.Sprintf("key:%d", n)] = nil

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
-	"goblin-actor/actors/edge"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -198,7 +198,7 @@ func BenchmarkProjectDecision(b *testing.B) {
 		source.Items[protocol.Tools] = append(source.Items[protocol.Tools], fmt.Appendf(nil, `{"name":"tool%d"}`, i))
 	}
 	s := catalog.Build(nil, []catalog.Source{source}, catalog.Naming{Namespace: config.Default().Namespace}, config.Project{Name: "alpha", Tools: config.Filter{Deny: []string{"*9"}}})
-	e := edge.Entrance{Projects: map[string]bool{"alpha": true}}
+	e := admission.Entrance{Projects: map[string]bool{"alpha": true}}
 	x := &downstream.Exchange{}
 	if err := x.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_tool500"}}`)); err != nil {
 		b.Fatal(err)

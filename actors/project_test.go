@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
-	"goblin-actor/actors/edge"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -276,7 +276,7 @@ func TestProjectOnStdio(t *testing.T) {
 
 // A project costs no allocation: neither to find out which one a request is in nor to find what it names.
 func TestProjectAllocatesNothing(t *testing.T) {
-	e := edge.Entrance{Projects: map[string]bool{"alpha": true}}
+	e := admission.Entrance{Projects: map[string]bool{"alpha": true}}
 	x := &downstream.Exchange{}
 	if err := x.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_a"}}`)); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Admitted is who asks and what that may see, as edge.Admit has decided. Whoever serves the request uses this and nothing of what the
+// Admitted is who asks and what that may see, as admission.Admit has decided. Whoever serves the request uses this and nothing of what the
 // request says itself.
 type Admitted struct {
 	View  catalog.Key

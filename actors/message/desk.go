@@ -51,7 +51,7 @@ func (w Withdrawal) Lane() uint32 {
 type OpenListen struct {
 	Exchange *downstream.Exchange
 	Admitted
-	Subscriptions int // what it counts as where somebody was asked; see edge.CountOfStream
+	Subscriptions int // what it counts as where somebody was asked; see admission.CountOfStream
 }
 
 // Abandon tells the client to come back.

@@ -3,7 +3,7 @@
 // session or a desk knows no difference. What its tools say is made from the caller's view of the newest snapshot: nothing that
 // a list would not show, and no count of it, is said.
 //
-// The tools call_tool and read_resource are never seen here: they are unwrapped at the edge (actors/edge/inner.go), so that what
+// The tools call_tool and read_resource are never seen here: they are unwrapped at the edge (actors/admission/inner.go), so that what
 // they lead to goes the way of any call.
 //
 // The actor owns the calls at hand (step.go) and the index of the search (index.go), which is made at the first search, follows

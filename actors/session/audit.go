@@ -3,7 +3,7 @@ package session
 import (
 	"fmt"
 
-	"goblin-actor/actors/edge"
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -11,8 +11,8 @@ import (
 
 // noted tells the audit log how a call has ended; the effects from first on are what its client is told.
 func (s *state) noted(h *heldCall, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
-	out = edge.AuditEnd(s.audit, h.record, fault, first, out)
-	s.unsent += edge.Unsent(s.audit, out)
+	out = admission.AuditEnd(s.audit, h.record, fault, first, out)
+	s.unsent += admission.Unsent(s.audit, out)
 	return out
 }
 
@@ -22,17 +22,17 @@ func (s *state) refused(x *downstream.Exchange, f *protocol.Fault, out []kernel.
 }
 
 // refusedItem is refused for what the policy may have denied (nil = it has not).
-func (s *state) refusedItem(x *downstream.Exchange, f *protocol.Fault, denied *edge.Denied, out []kernel.Effect) []kernel.Effect {
+func (s *state) refusedItem(x *downstream.Exchange, f *protocol.Fault, denied *admission.Denied, out []kernel.Effect) []kernel.Effect {
 	first := len(out)
-	out = edge.AuditRefused(s.audit, x, s.key.Project, f, denied, first, s.fault(x, f, out))
-	s.unsent += edge.Unsent(s.audit, out)
+	out = admission.AuditRefused(s.audit, x, s.key.Project, f, denied, first, s.fault(x, f, out))
+	s.unsent += admission.Unsent(s.audit, out)
 	return out
 }
 
 // note hands a record to the audit log. Replies that wait for it are sent by the log.
-func (s *session) note(self kernel.Self, a edge.Audited) {
+func (s *session) note(self kernel.Self, a admission.Audited) {
 	metrics, me := s.Metrics, self.Reference()
-	a.Note(s.Audit, shortID(s.ID), func(reply any) { edge.Perform(metrics, reply) }, func() { me.Tell(replied{}) })
+	a.Note(s.Audit, shortID(s.ID), func(reply any) { admission.Perform(metrics, reply) }, func() { me.Tell(replied{}) })
 }
 
 // shown names a call as people are shown it.

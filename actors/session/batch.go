@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"goblin-actor/actors/edge"
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -25,7 +25,7 @@ func (s *state) batch(now time.Time, m message.Inbound, out []kernel.Effect) []k
 	default:
 		if members, err = x.Split(); err == nil && !hasInitialize(members) {
 			for _, member := range members {
-				admitted, refusal := edge.AdmitMember(m.Admitted, member)
+				admitted, refusal := admission.AdmitMember(m.Admitted, member)
 				if refusal != nil {
 					out = append(out, kernel.Act(turnAway{member, refusal}))
 					continue

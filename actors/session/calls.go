@@ -3,9 +3,9 @@ package session
 import (
 	"time"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
-	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/audit"
@@ -16,9 +16,9 @@ import (
 
 // dispatch looks the item up and hands the call to the pool of its server.
 func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	x, t, fault := edge.Aim(s.view, x)
+	x, t, fault := admission.Aim(s.view, x)
 	if !s.seekers.Again {
-		out = edge.CountDenied(t.Denied, s.who, s.key, out)
+		out = admission.CountDenied(t.Denied, s.who, s.key, out)
 	}
 	if fault != nil || t.Unlisted {
 		if out, done := s.seek(x, fault, t.Denied, out); done {
@@ -29,7 +29,7 @@ func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Eff
 }
 
 // seek has lists fetched anew that may hold what the request names, or refuses it. It reports whether that is all to be done now.
-func (s *state) seek(x *downstream.Exchange, fault *protocol.Fault, denied *edge.Denied, out []kernel.Effect) ([]kernel.Effect, bool) {
+func (s *state) seek(x *downstream.Exchange, fault *protocol.Fault, denied *admission.Denied, out []kernel.Effect) ([]kernel.Effect, bool) {
 	out, fault, waits := s.seekers.Seek(x, s.view, x, fault, s.self, &s.seq, out)
 	if fault != nil {
 		return s.refusedItem(x, fault, denied, out), true
@@ -45,15 +45,15 @@ func (s *state) seekAgain(now time.Time, x *downstream.Exchange, out []kernel.Ef
 }
 
 // call hands a request to the pool of the target's server.
-func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out []kernel.Effect) []kernel.Effect {
+func (s *state) call(now time.Time, x *downstream.Exchange, t admission.Target, out []kernel.Effect) []kernel.Effect {
 	id := x.Frame.IDBytes()
 	if _, taken := s.byID[string(id)]; taken {
-		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + edge.Printable(string(id), 100) + " is in use by a call in flight"}}))
+		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + admission.Printable(string(id), 100) + " is in use by a call in flight"}}))
 	}
 	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
 		return s.refused(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	if fault := edge.Unaudited(s.audit); fault != nil {
+	if fault := admission.Unaudited(s.audit); fault != nil {
 		return s.refused(x, fault, out)
 	}
 	r, fault := t.Request(x, s.caller())
@@ -68,9 +68,9 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t edge.Target, out [
 	h.Client, h.asTask, h.Limits.Patient = s.client, r.AsTask, r.Waits()
 	put(&s.calls, s.seq, h)
 	put(&s.byID, string(id), s.seq)
-	h.record = edge.RecordOf(s.audit, x, &h.Call, s.key.Project, t.Denied)
+	h.record = admission.RecordOf(s.audit, x, &h.Call, s.key.Project, t.Denied)
 	if h.record != nil && s.audit.Has(audit.Both) {
-		out = edge.AuditBegin(h.record, s.shown(h.Seq), out)
+		out = admission.AuditBegin(h.record, s.shown(h.Seq), out)
 	}
 	out = s.clock.By(now, h.Deadline(), out)
 	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
@@ -126,17 +126,17 @@ func (s *state) effect(now time.Time, h *heldCall, e *call.Effect, out []kernel.
 		edits[0] = protocol.Edit{Span: frame.ID, With: h.ID}
 		if frame.Kind == protocol.KindResult {
 			edits = append(edits, catalog.RewriteResultFor(h.view, h.server, s.version, h.resultOf(), frame)...)
-			edits = edge.ReadAsTool(h.taskEdits(edits, frame), h.x, frame)
+			edits = admission.ReadAsTool(h.taskEdits(edits, frame), h.x, frame)
 		}
-		out = append(edge.ReadRefused(&h.Call, frame, out), edge.CountAnswered(now, &h.Call, frame))
-		return s.noted(h, nil, first, append(out, edge.AnswerEdited(h.x, frame, edits, frame.Memory)))
+		out = append(admission.ReadRefused(&h.Call, frame, out), admission.CountAnswered(now, &h.Call, frame))
+		return s.noted(h, nil, first, append(out, admission.AnswerEdited(h.x, frame, edits, frame.Memory)))
 	case call.Fail:
-		e.Fault = edge.NamingTool(e.Fault, &h.Call)
-		return s.noted(h, e.Fault, first, s.fault(h.x, e.Fault, append(out, edge.CountUnanswered(now, &h.Call, edge.OutcomeOf(e.Fault)))))
+		e.Fault = admission.NamingTool(e.Fault, &h.Call)
+		return s.noted(h, e.Fault, first, s.fault(h.x, e.Fault, append(out, admission.CountUnanswered(now, &h.Call, admission.OutcomeOf(e.Fault)))))
 	case call.Cancel:
 		return append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason, TimedOut: e.TimedOut}))
 	case call.Forget:
-		out = append(out, edge.CountUnanswered(now, &h.Call, status.OutcomeCancelled))
+		out = append(out, admission.CountUnanswered(now, &h.Call, status.OutcomeCancelled))
 		return s.noted(h, nil, first, s.withdrawn(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out))
 	}
 	return out
@@ -150,7 +150,7 @@ func (s *state) progress(now time.Time, m message.Progress, out []kernel.Effect)
 	}
 	for _, e := range h.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0]) {
 		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: h.Token})
-		out = append(out, kernel.Act(edge.Ahead{X: h.x, Frame: frame, Newline: e.Frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
+		out = append(out, kernel.Act(admission.Ahead{X: h.x, Frame: frame, Newline: e.Frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
 	}
 	return out
 }
@@ -165,7 +165,7 @@ func (s *state) log(now time.Time, m message.Log, out []kernel.Effect) []kernel.
 		return out
 	}
 	for _, e := range h.Step(now, call.Logged{Frame: m.Frame}, s.scratch[:0]) {
-		out = append(out, kernel.Act(edge.Ahead{X: h.x, Frame: e.Frame.Raw, Newline: e.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
+		out = append(out, kernel.Act(admission.Ahead{X: h.x, Frame: e.Frame.Raw, Newline: e.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
 	}
 	return out
 }

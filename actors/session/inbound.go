@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
-	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -36,10 +36,10 @@ func (s *state) inbound(now time.Time, m message.Inbound, out []kernel.Effect) [
 	case protocol.KindRequest:
 		return s.request(now, x, out)
 	case protocol.KindNotification:
-		out = append(out, kernel.Act(edge.Accept{X: x}))
+		out = append(out, kernel.Act(admission.Accept{X: x}))
 		return s.notification(now, x, out)
 	}
-	return s.response(now, x, append(out, kernel.Act(edge.Accept{X: x})))
+	return s.response(now, x, append(out, kernel.Act(admission.Accept{X: x})))
 }
 
 func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
@@ -68,7 +68,7 @@ func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel
 // messages): Python's client waits for ever when there is none. What comes late is to be ignored by whoever has cancelled.
 func (s *state) withdrawn(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" {
-		return append(out, kernel.Act(edge.Accept{X: x}))
+		return append(out, kernel.Act(admission.Accept{X: x}))
 	}
 	return s.fault(x, f, out)
 }
@@ -117,7 +117,7 @@ func (s *state) handle(now time.Time, x *downstream.Exchange, out []kernel.Effec
 		return s.unsubscribe(x, out)
 	}
 	if server := s.onlyServer(); server != nil && x.Frame.M == protocol.MethodOther && s.view.Trusts(server) {
-		return s.call(now, x, edge.Target{Server: server}, out) // a method of a later revision, or of the server's own
+		return s.call(now, x, admission.Target{Server: server}, out) // a method of a later revision, or of the server's own
 	}
 	return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
 }
@@ -141,7 +141,7 @@ func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kerne
 		return s.fault(x, fault, out)
 	}
 	if cursor == "" {
-		out = edge.ListRead(s.view, kind, out)
+		out = admission.ListRead(s.view, kind, out)
 	}
 	return s.result(x, page, out)
 }
@@ -157,7 +157,7 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	}
 	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 	if peer != "" && peer == s.node {
-		return append(s.fault(x, edge.OwnServerFault(), out), kernel.Leave())
+		return append(s.fault(x, admission.OwnServerFault(), out), kernel.Leave())
 	}
 	if s.viewGone {
 		return s.noView(x, out)
@@ -175,7 +175,7 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	s.can, s.extras = message.CanOf(s.capabilities).In(s.version), message.ExtrasOf(s.capabilities)
 	s.clientInfo = slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw))
 	s.asks = nil
-	s.client = edge.ClientName(s.clientInfo)
+	s.client = admission.ClientName(s.clientInfo)
 	s.toldGenerations = s.view.Generation
 	out = s.result(x, s.initializeResult(peer != ""), out)
 	return append(out, kernel.Log(slog.LevelInfo, "session opened", "client", s.client, "protocol", s.version, "transport", s.transport))
@@ -192,7 +192,7 @@ func (s *state) unopened(x *downstream.Exchange, f *protocol.Fault, out []kernel
 
 // announced are the capabilities that the gateway names to the client.
 func (s *state) announced() []byte {
-	b := edge.CapabilitiesFor(s.view, protocol.EraLegacy)
+	b := admission.CapabilitiesFor(s.view, protocol.EraLegacy)
 	if !s.offersTasks() {
 		return b
 	}
@@ -209,7 +209,7 @@ func (s *state) initializeResult(gateway bool) []byte {
 		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
 	}
 	if gateway {
-		b = edge.AppendNode(b, s.node)
+		b = admission.AppendNode(b, s.node)
 	}
 	return append(b, '}')
 }
@@ -246,22 +246,22 @@ func (s *state) levelWanted(m message.LevelWanted, out []kernel.Effect) []kernel
 
 // result answers a request with a result of ours. A large one is a page of a snapshot, which many sessions write.
 func (*state) result(x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
-	if len(result) >= edge.LargeFrame {
+	if len(result) >= admission.LargeFrame {
 		around := protocol.AppendResult(nil, x.Frame.IDBytes(), nil)
 		end := len(around) - 1
-		return append(out, kernel.Act(edge.AnswerPieces{X: x, Pieces: [][]byte{around[:end], result, around[end:]}}))
+		return append(out, kernel.Act(admission.AnswerPieces{X: x, Pieces: [][]byte{around[:end], result, around[end:]}}))
 	}
-	return append(out, kernel.Act(edge.Answer{X: x, Frame: protocol.AppendResult(nil, x.Frame.IDBytes(), result), Newline: false}))
+	return append(out, kernel.Act(admission.Answer{X: x, Frame: protocol.AppendResult(nil, x.Frame.IDBytes(), result), Newline: false}))
 }
 
 // fault answers a request with an error of ours.
 func (*state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if f.Late != nil {
-		return append(out, kernel.Act(edge.AnswerFault{X: x, Fault: f}))
+		return append(out, kernel.Act(admission.AnswerFault{X: x, Fault: f}))
 	}
-	return append(out, kernel.Act(edge.Answer{X: x, Frame: f.AppendTo(nil, x.Frame.IDBytes(), protocol.EraLegacy), Newline: false}))
+	return append(out, kernel.Act(admission.Answer{X: x, Frame: f.AppendTo(nil, x.Frame.IDBytes(), protocol.EraLegacy), Newline: false}))
 }
 
-func quote(s string) string { return string(protocol.Quote(edge.Printable(s, 100))) }
+func quote(s string) string { return string(protocol.Quote(admission.Printable(s, 100))) }
 
 func shortID(id string) string { return id[:min(8, len(id))] }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
-	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -25,16 +25,16 @@ type question struct {
 func (s *state) question(now time.Time, m message.Ask, out []kernel.Effect) []kernel.Effect {
 	h := s.calls[m.Seq]
 	if h == nil {
-		return append(out, edge.RefuseQuestion(m, -32600, "the call has ended"))
+		return append(out, admission.RefuseQuestion(m, -32600, "the call has ended"))
 	}
 	if q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !s.can.Answers(q) {
-		return append(out, edge.RefuseQuestion(m, -32602, undeclared[q]))
+		return append(out, admission.RefuseQuestion(m, -32602, undeclared[q]))
 	}
 	if h.x.Origin.JSONOnly {
-		return append(out, edge.RefuseQuestion(m, -32602, "the client takes no stream, so it cannot be asked"))
+		return append(out, admission.RefuseQuestion(m, -32602, "the client takes no stream, so it cannot be asked"))
 	}
 	if full := s.limits.ParkedPerClient; full > 0 && h.State != call.Parked && s.parked() >= full {
-		return append(out, edge.RefuseQuestion(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
+		return append(out, admission.RefuseQuestion(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
 	}
 	if m.Frame.M == protocol.MethodRootsList {
 		put(&s.rootsOf, h.server.Name, h.server.Pool)
@@ -43,9 +43,9 @@ func (s *state) question(now time.Time, m message.Ask, out []kernel.Effect) []ke
 	put(&s.questions, s.lastQuestion, question{m.Seq, m.Key, m.From})
 	h.Step(now, call.Asked{}, s.scratch[:0])
 	id := strconv.AppendUint(nil, s.lastQuestion, 10)
-	edits := edge.PublicTask([]protocol.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
+	edits := admission.PublicTask([]protocol.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
-	out = append(out, kernel.Act(edge.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightAnswer, Key: ""}))
+	out = append(out, kernel.Act(admission.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightAnswer, Key: ""}))
 	return s.clock.By(now, h.Deadline(), out)
 }
 
@@ -115,7 +115,7 @@ func (s *state) cancelQuestions(seq uint64, out []kernel.Effect) []kernel.Effect
 	if len(s.questions) == 0 {
 		return out
 	}
-	for _, number := range edge.SortedKeys(s.questions) {
+	for _, number := range admission.SortedKeys(s.questions) {
 		if s.questions[number].seq == seq {
 			out = s.cancelQuestion(number, out)
 		}
@@ -132,5 +132,5 @@ func (s *state) cancelQuestion(number uint64, out []kernel.Effect) []kernel.Effe
 	}
 	params := fmt.Appendf(nil, `{"requestId":%d,"reason":"the call has ended"}`, number)
 	frame := protocol.AppendNotification(nil, protocol.NotificationCancelled.String(), params)
-	return append(out, kernel.Act(edge.Ahead{X: h.x, Frame: frame, Newline: false, Weight: downstream.WeightAnswer, Key: ""}))
+	return append(out, kernel.Act(admission.Ahead{X: h.x, Frame: frame, Newline: false, Weight: downstream.WeightAnswer, Key: ""}))
 }

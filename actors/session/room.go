@@ -3,7 +3,7 @@ package session
 import (
 	"slices"
 
-	"goblin-actor/actors/edge"
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol/downstream"
@@ -15,35 +15,35 @@ import (
 // hope is a resources/subscribe that waits for the gateway's word.
 type hope struct {
 	x     *downstream.Exchange
-	of    edge.Resource
+	of    admission.Resource
 	count int
 	over  bool // its client has unsubscribed since
 }
 
 // lacks is how many the session has to ask for before it may subscribe to a resource; 0 = it may.
-func (s *state) lacks(r edge.Resource) int {
+func (s *state) lacks(r admission.Resource) int {
 	if message.PrincipalOf(s.who) == "" {
 		return 0
 	}
-	return max(0, edge.CountOf(r.URI)-s.room)
+	return max(0, admission.CountOf(r.URI)-s.room)
 }
 
 // takes notes that a resource is subscribed to.
-func (s *state) takes(r edge.Resource) {
+func (s *state) takes(r admission.Resource) {
 	if message.PrincipalOf(s.who) != "" {
-		s.room -= edge.CountOf(r.URI)
+		s.room -= admission.CountOf(r.URI)
 	}
 }
 
 // leaves notes that it is no more. What is left over goes back with giveBack.
-func (s *state) leaves(r edge.Resource) {
+func (s *state) leaves(r admission.Resource) {
 	if message.PrincipalOf(s.who) != "" {
-		s.room += edge.CountOf(r.URI)
+		s.room += admission.CountOf(r.URI)
 	}
 }
 
 // hope asks the gateway for what is lacking.
-func (s *state) hope(x *downstream.Exchange, r edge.Resource, out []kernel.Effect) []kernel.Effect {
+func (s *state) hope(x *downstream.Exchange, r admission.Resource, out []kernel.Effect) []kernel.Effect {
 	s.seq++
 	h := &hope{x: x, of: r, count: s.lacks(r)}
 	put(&s.hopes, s.seq, h)
@@ -51,7 +51,7 @@ func (s *state) hope(x *downstream.Exchange, r edge.Resource, out []kernel.Effec
 }
 
 // hopeless ends what waits to subscribe to a resource: the client has unsubscribed since.
-func (s *state) hopeless(r edge.Resource) {
+func (s *state) hopeless(r admission.Resource) {
 	for _, h := range s.hopes {
 		h.over = h.over || h.of == r
 	}
@@ -87,7 +87,7 @@ func (s *state) subscribesAtLast(h *hope, out []kernel.Effect) []kernel.Effect {
 	case fault != nil:
 		return s.fault(h.x, fault, out)
 	case found.Unlisted:
-		return s.fault(h.x, edge.NoResource(h.x), out)
+		return s.fault(h.x, admission.NoResource(h.x), out)
 	}
 	return s.result(h.x, []byte("{}"), out)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"goblin-actor/actors/edge"
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
@@ -254,7 +254,7 @@ func (r *script) empty() {
 		r.fatalf("the clock runs: %v; %d updates are kept although there is a stream", r.armed(), s.updatesKept)
 	}
 	for id, task := range s.tasks {
-		if id != edge.PublicTaskID(task.server, task.own) {
+		if id != admission.PublicTaskID(task.server, task.own) {
 			r.fatalf("task %s is kept as %s", task.own, id)
 		}
 	}

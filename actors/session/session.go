@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"time"
 
-	"goblin-actor/actors/edge"
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/audit"
@@ -111,19 +111,19 @@ func (streamReady) Class() kernel.Class { return kernel.Outcome }
 
 func (s *session) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
-	case edge.Answer, edge.AnswerPieces, edge.AnswerFault, edge.Ahead, edge.Accept:
-		edge.Perform(s.Metrics, a)
+	case admission.Answer, admission.AnswerPieces, admission.AnswerFault, admission.Ahead, admission.Accept:
+		admission.Perform(s.Metrics, a)
 	case refuse:
 		s.refuse(a)
 	case notFound:
 		message.RefuseNoSession(a.x)
 	case turnAway:
 		a.refusal.Refuse(a.x, protocol.EraLegacy)
-	case edge.Denied:
+	case admission.Denied:
 		a.Count(s.Metrics, s.Log)
-	case edge.CallOutcome:
+	case admission.CallOutcome:
 		a.Count(s.meter(a.Server), shortID(s.ID))
-	case edge.Audited:
+	case admission.Audited:
 		s.note(self, a)
 	case push:
 		s.push(self, a)

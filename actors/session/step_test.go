@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
-	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
@@ -64,13 +64,13 @@ func (k *conversation) step(msg any) string {
 	say := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	for _, e := range step(k.s, time.Unix(1000, 0), msg, nil) {
 		switch a := e.Act.(type) {
-		case edge.Answer:
+		case admission.Answer:
 			say("%s", k.judge(a))
-		case edge.Accept:
+		case admission.Accept:
 			say("accepted")
 		case refuse:
 			say("%d", a.status)
-		case edge.Ahead:
+		case admission.Ahead:
 			f := actortest.Frame(k.t, string(a.Frame))
 			say("%s", f.MethodText())
 		case openStream:
@@ -97,7 +97,7 @@ func (k *conversation) step(msg any) string {
 }
 
 // judge looks at an answer and says what kind it is.
-func (k *conversation) judge(a edge.Answer) string {
+func (k *conversation) judge(a admission.Answer) string {
 	k.t.Helper()
 	f := actortest.Frame(k.t, string(a.Frame))
 	if string(f.IDBytes()) != string(a.X.Frame.IDBytes()) {

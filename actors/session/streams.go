@@ -3,7 +3,7 @@ package session
 import (
 	"time"
 
-	"goblin-actor/actors/edge"
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
@@ -65,7 +65,7 @@ func (*session) refuse(a refuse) {
 
 // streamOpened takes a new GET stream and tells on it what could not be told before.
 func (s *state) streamOpened(now time.Time, m message.StreamOpened, out []kernel.Effect) []kernel.Effect {
-	if refusal := edge.Belongs(m.Admitted, s.key, nil); refusal != nil {
+	if refusal := admission.Belongs(m.Admitted, s.key, nil); refusal != nil {
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: refusal.Status}))
 	}
 	switch {
@@ -139,7 +139,7 @@ func (s *state) undelivered(m undelivered, out []kernel.Effect) []kernel.Effect 
 	case protocol.ItemKind:
 		s.toldGenerations[what] = 0 // differs from every generation of a kind that has changed
 	case message.ResourceUpdated:
-		if r, _, ok := edge.SubscriptionFor(s.view, s.subs, &what); ok {
+		if r, _, ok := admission.SubscriptionFor(s.view, s.subs, &what); ok {
 			return s.keep(r, what, out)
 		}
 	}

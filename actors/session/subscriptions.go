@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
-	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -15,7 +15,7 @@ import (
 // subscribing is a resources/subscribe whose server has not answered.
 type subscribing struct {
 	x *downstream.Exchange
-	edge.Resource
+	admission.Resource
 	own              *message.Own // on whose connections; nil = those that are for everybody
 	subscribedBefore bool         // the session was subscribed before: a failure takes nothing away
 }
@@ -24,18 +24,18 @@ type subscribing struct {
 // means that somebody listens. Of an unknown URI no server is asked.
 func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	uri, found, fault := s.resourceOf(x)
-	denied := edge.DeniedIn(s.view, x, found, fault)
+	denied := admission.DeniedIn(s.view, x, found, fault)
 	if !s.seekers.Again {
-		out = edge.CountDenied(denied, s.who, s.key, out)
+		out = admission.CountDenied(denied, s.who, s.key, out)
 	}
 	if fault != nil {
 		out, _ = s.seek(x, fault, denied, out)
 		return out
 	}
-	if len(s.subs)+len(s.subscribing)+len(s.hopes) >= edge.MaxSubscriptions {
+	if len(s.subs)+len(s.subscribing)+len(s.hopes) >= admission.MaxSubscriptions {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many subscriptions in this session"}, out)
 	}
-	r := edge.Resource{Server: found.Server.Name, URI: found.Original}
+	r := admission.Resource{Server: found.Server.Name, URI: found.Original}
 	sub, known := s.subs[r]
 	if !known && s.lacks(r) > 0 {
 		return s.hope(x, r, out)
@@ -44,14 +44,14 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 	switch {
 	case !known:
 		s.takes(r)
-		sub = &edge.Subscription{}
+		sub = &admission.Subscription{}
 		put(&s.subs, r, sub)
 	case sub.Own.KeyOf() != own.KeyOf(): // it has come with other headers: the newest count
 		out = append(out, s.unsubscribes(r, sub))
 		known = false
 	}
 	sub.Public, sub.Own = uri, own
-	put(&s.subscribedAt, r.Server, edge.LifeOf(found.Server))
+	put(&s.subscribedAt, r.Server, admission.LifeOf(found.Server))
 	s.seq++
 	put(&s.subscribing, s.seq, subscribing{x, r, own, known})
 	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
@@ -64,7 +64,7 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 		out, _ = s.seek(x, fault, nil, out)
 		return out
 	}
-	r := edge.Resource{Server: found.Server.Name, URI: found.Original}
+	r := admission.Resource{Server: found.Server.Name, URI: found.Original}
 	s.hopeless(r)
 	if sub := s.subs[r]; sub != nil {
 		s.forgetSubscription(r)
@@ -74,7 +74,7 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 }
 
 // unsubscribes tells the pool that the session wants no updates of a resource any more.
-func (s *state) unsubscribes(r edge.Resource, sub *edge.Subscription) kernel.Effect {
+func (s *state) unsubscribes(r admission.Resource, sub *admission.Subscription) kernel.Effect {
 	return kernel.Tell(s.subscribedAt[r.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: sub.Own.KeyOf(), URI: r.URI})
 }
 
@@ -93,18 +93,18 @@ func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.E
 		out = s.giveBack(out)
 	}
 	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // which names it as its server does
-		return s.fault(w.x, edge.NoResource(w.x), out)
+		return s.fault(w.x, admission.NoResource(w.x), out)
 	}
 	if m.Fault != nil {
 		return s.fault(w.x, m.Fault, out)
 	}
 	frame := append([]byte(`{"jsonrpc":"2.0","id":`), w.x.Frame.IDBytes()...)
 	frame = append(append(frame, `,"error":`...), m.Error...)
-	return append(out, kernel.Act(edge.Answer{X: w.x, Frame: append(frame, '}'), Newline: false}))
+	return append(out, kernel.Act(admission.Answer{X: w.x, Frame: append(frame, '}'), Newline: false}))
 }
 
 // forgetSubscription drops a subscription and the updates of it that wait for a stream.
-func (s *state) forgetSubscription(r edge.Resource) {
+func (s *state) forgetSubscription(r admission.Resource) {
 	if sub := s.subs[r]; sub != nil {
 		s.updatesKept -= len(sub.Due)
 		delete(s.subs, r)
@@ -113,8 +113,8 @@ func (s *state) forgetSubscription(r edge.Resource) {
 }
 
 // resources are the keys of subs in a fixed order.
-func (s *state) resources() []edge.Resource {
-	return slices.SortedFunc(maps.Keys(s.subs), edge.Resource.Compare)
+func (s *state) resources() []admission.Resource {
+	return slices.SortedFunc(maps.Keys(s.subs), admission.Resource.Compare)
 }
 
 // resourceOf finds the resource a request's uri names.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
-	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -33,7 +33,7 @@ type task struct {
 
 // offersTasks reports whether the client's version has tasks, and a server in view.
 func (s *state) offersTasks() bool {
-	return s.version == protocol.Version20251125 && slices.ContainsFunc(s.view.Servers(), edge.HasLegacyTasks)
+	return s.version == protocol.Version20251125 && slices.ContainsFunc(s.view.Servers(), admission.HasLegacyTasks)
 }
 
 // taskRequest answers tasks/list and passes on what names a task of the session.
@@ -47,9 +47,9 @@ func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.
 	id, _ := protocol.Unquote(x.Params.TaskID.Of(x.Frame.Raw))
 	t := s.tasks[id]
 	if t == nil || s.serverOf(t) == nil {
-		return s.refused(x, protocol.BadParams("Unknown task: "+edge.Printable(id, 300)), out)
+		return s.refused(x, protocol.BadParams("Unknown task: "+admission.Printable(id, 300)), out)
 	}
-	return s.call(now, x, edge.Target{Server: s.serverOf(t), Original: t.own, Span: x.Params.TaskID, Home: &t.home}, out)
+	return s.call(now, x, admission.Target{Server: s.serverOf(t), Original: t.own, Span: x.Params.TaskID, Home: &t.home}, out)
 }
 
 // serverOf is the server that has the task, nil if it is in view no more.
@@ -64,15 +64,15 @@ func (s *state) serverOf(t *task) *catalog.Server {
 
 // prepareTask makes what the request is for its server as to tasks: one about a task says where that is, one that is to
 // become a task says so. A task that the client would never hear of is not begun.
-func (s *state) prepareTask(r *message.Request, t edge.Target) {
+func (s *state) prepareTask(r *message.Request, t admission.Target) {
 	switch {
 	case t.Home != nil:
 		r.Home = t.Home
-	case r.Frame.M != protocol.MethodToolsCall || !edge.HasLegacyTasks(t.Server):
+	case r.Frame.M != protocol.MethodToolsCall || !admission.HasLegacyTasks(t.Server):
 	case s.version == protocol.Version20251125 && protocol.Member(r.Frame.Raw, r.Frame.Params, "task").Present():
 		r.AsTask = true
 	default:
-		edge.WithoutTasks(r, t.Entry)
+		admission.WithoutTasks(r, t.Entry)
 	}
 }
 
@@ -83,7 +83,7 @@ func (s *state) taskMade(m message.TaskMade, out []kernel.Effect) []kernel.Effec
 	if h == nil {
 		return append(out, kernel.Tell(m.Home.Backend, message.DropTask{ID: m.ID, Incarnation: m.Home.Incarnation}))
 	}
-	public := edge.PublicTaskID(h.Server, m.ID)
+	public := admission.PublicTaskID(h.Server, m.ID)
 	delete(s.tasks, public)
 	if len(s.tasks) >= maxTasks {
 		oldest := public
@@ -110,14 +110,14 @@ func (s *state) taskGone(h *heldCall, e *call.Effect) {
 	}
 	if code, _ := protocol.ErrorNumber(&e.Frame); e.Kind == call.Deliver && e.Frame.Kind == protocol.KindError && code == -32602 ||
 		e.Kind == call.Fail && e.Fault.Name == protocol.InvalidParams {
-		delete(s.tasks, edge.PublicTaskID(h.Server, h.Item))
+		delete(s.tasks, admission.PublicTaskID(h.Server, h.Item))
 	}
 }
 
 // taskNote tells the client what the server says of a task: on the stream of a request that waits for its end, if there is
 // one, else on a stream that belongs to no request.
 func (s *state) taskNote(m message.TaskNote, out []kernel.Effect) []kernel.Effect {
-	t := s.tasks[edge.PublicTaskID(m.Server, m.ID)]
+	t := s.tasks[admission.PublicTaskID(m.Server, m.ID)]
 	if t == nil {
 		return out
 	}
@@ -136,14 +136,14 @@ func (s *state) taskNote(m message.TaskNote, out []kernel.Effect) []kernel.Effec
 	}
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
 	if h := s.waitsForTask(m.Server, m.ID); h != nil {
-		return append(out, kernel.Act(edge.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
+		return append(out, kernel.Act(admission.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
 	}
 	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline}))
 }
 
 // waitsForTask is the oldest request that waits for the end of the task; nil = there is none.
 func (s *state) waitsForTask(server, id string) *heldCall {
-	for _, seq := range edge.SortedKeys(s.calls) {
+	for _, seq := range admission.SortedKeys(s.calls) {
 		if h := s.calls[seq]; h.Method == protocol.MethodTasksResult && h.Server == server && h.Item == id {
 			return h
 		}
@@ -163,25 +163,25 @@ func (h *heldCall) resultOf() protocol.Method {
 func (h *heldCall) taskEdits(edits []protocol.Edit, f *protocol.Frame) []protocol.Edit {
 	switch {
 	case h.asTask:
-		edits = edge.PublicTask(edits, f.Raw, protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "task"), "taskId"), h.Server)
+		edits = admission.PublicTask(edits, f.Raw, protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "task"), "taskId"), h.Server)
 	case h.Method == protocol.MethodTasksGet || h.Method == protocol.MethodTasksCancel:
 		return taskEdits(edits, f.Raw, f.Result, h.Server)
 	case h.Method != protocol.MethodTasksResult:
 		return edits
 	}
-	return edge.PublicTask(edits, f.Raw, protocol.RelatedTask(f.Raw, f.Result), h.Server)
+	return admission.PublicTask(edits, f.Raw, protocol.RelatedTask(f.Raw, f.Result), h.Server)
 }
 
 // taskEdits do so in an object that is a task, or says which it belongs to.
 func taskEdits(edits []protocol.Edit, raw []byte, object protocol.Span, server string) []protocol.Edit {
-	edits = edge.PublicTask(edits, raw, protocol.Member(raw, object, "taskId"), server)
-	return edge.PublicTask(edits, raw, protocol.RelatedTask(raw, object), server)
+	edits = admission.PublicTask(edits, raw, protocol.Member(raw, object, "taskId"), server)
+	return admission.PublicTask(edits, raw, protocol.RelatedTask(raw, object), server)
 }
 
 // ownReply is the result of the client's answer to a question with the task's id as the server knows it.
 func (h *heldCall) ownReply(f *protocol.Frame) []byte {
 	span := protocol.RelatedTask(f.Raw, f.Result)
-	if id, ok := protocol.Unquote(span.Of(f.Raw)); !ok || h.Method != protocol.MethodTasksResult || id != edge.PublicTaskID(h.Server, h.Item) {
+	if id, ok := protocol.Unquote(span.Of(f.Raw)); !ok || h.Method != protocol.MethodTasksResult || id != admission.PublicTaskID(h.Server, h.Item) {
 		return f.ResultBytes()
 	}
 	span.Off, span.End = span.Off-f.Result.Off, span.End-f.Result.Off

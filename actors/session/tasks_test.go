@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
-	"goblin-actor/actors/edge"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
@@ -32,7 +32,7 @@ func TestLegacyTasksOfAServer(t *testing.T) {
 		{protocol.Version20251125, `{"tasks":true}`, false},
 		{protocol.Version20251125, ``, false},
 	} {
-		if got := edge.HasLegacyTasks(&catalog.Server{Protocol: c.version, Capabilities: []byte(c.capabilities)}); got != c.want {
+		if got := admission.HasLegacyTasks(&catalog.Server{Protocol: c.version, Capabilities: []byte(c.capabilities)}); got != c.want {
 			t.Errorf("%s %s: %v", c.version, c.capabilities, got)
 		}
 	}
@@ -66,7 +66,7 @@ func (*taskScript) sort(effects []kernel.Effect) (answered string, sent []messag
 		if d, ok := e.Msg.(message.Dispatch); ok {
 			sent = append(sent, d)
 		}
-		if a, ok := e.Act.(edge.Answer); ok {
+		if a, ok := e.Act.(admission.Answer); ok {
 			answered = string(a.Frame)
 		}
 	}
@@ -169,7 +169,7 @@ func TestListTasks(t *testing.T) {
 	if !strings.Contains(answered, "OVERLOADED") {
 		t.Errorf("without end: %s", answered)
 	}
-	silent := step(k.s, time.Unix(1000, 0).Add(time.Hour), edge.Deadline{Gen: k.s.clock.Gen}, nil)
+	silent := step(k.s, time.Unix(1000, 0).Add(time.Hour), admission.Deadline{Gen: k.s.clock.Gen}, nil)
 	if answered, _ := k.sort(silent); !strings.Contains(answered, `{"tasks":[]}`) || len(k.s.calls) != 0 {
 		t.Errorf("from silent servers: %s; %d calls are left", answered, len(k.s.calls))
 	}
@@ -216,7 +216,7 @@ func TestPrepareTask(t *testing.T) {
 		r.Frame, r.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+c.params+`}`)
 		r.Target = r.Params.Name
 		s := &state{version: c.version}
-		s.prepareTask(r, edge.Target{Server: c.server, Entry: &catalog.Entry{Source: c.tool}})
+		s.prepareTask(r, admission.Target{Server: c.server, Entry: &catalog.Entry{Source: c.tool}})
 		if got := string(r.Frame.ParamsBytes()); got != c.sent || r.AsTask != c.asTask || r.Follow != c.follow || string(r.Target.Of(r.Frame.Raw)) != `"a"` {
 			t.Errorf("%s: sent %s, a task: %v, followed: %v", c.name, got, r.AsTask, r.Follow)
 		}

@@ -3,7 +3,7 @@ package session
 import (
 	"time"
 
-	"goblin-actor/actors/edge"
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -21,7 +21,7 @@ func (s *state) bind(m message.Inbound) *message.Refusal {
 			s.look()
 		}
 	}
-	return edge.Belongs(m.Admitted, s.key, m.Exchange)
+	return admission.Belongs(m.Admitted, s.key, m.Exchange)
 }
 
 // look finds what the session sees of its snapshot. In a project that is no more, or that its principal may not use any more, it sees nothing.
@@ -74,11 +74,11 @@ func (s *state) looked(now time.Time, early bool, out []kernel.Effect) []kernel.
 // noView refuses an initialize that there is nothing to see for. Nobody can use the session then; only the client on stdin and
 // stdout, who has no other, may try again.
 func (s *state) noView(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	fault := edge.NoView(s.snapshot, s.key)
+	fault := admission.NoView(s.snapshot, s.key)
 	if s.lacksProject() {
 		fault = protocol.NoProject(s.key.Project)
 	}
-	out = append(out, kernel.Act(refuse{x, edge.NoViewStatus(fault), fault}))
+	out = append(out, kernel.Act(refuse{x, admission.NoViewStatus(fault), fault}))
 	if s.transport == "stdio" {
 		return out
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"goblin-actor/internal/authtest"
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -64,7 +64,7 @@ func TestAttack67FaultLogsOut(t *testing.T) {
 			if r := w.report(); w.handle.Authorization() != old || r.Phase != "stale" {
 				t.Fatalf("the login is %s", r.Phase)
 			}
-			if r, ok := decode(w.store.get("files"), w.server.URL, grant.Config{}); !ok || r.Token.Refresh == "" {
+			if r, ok := decode(w.store.get("files"), w.server.URL, oauth.Config{}); !ok || r.Token.Refresh == "" {
 				t.Error("the login is forgotten on disk")
 			}
 		})

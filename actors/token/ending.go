@@ -8,7 +8,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
 )
 
 // ending is a login that was given up, until it has gone from the state file and its authorization server has heard of all that there was of
@@ -24,8 +24,8 @@ type ending struct {
 // late is a request for a token whose login was given up meanwhile.
 type late struct {
 	ending *ending
-	site   *grant.Site
-	client grant.Client
+	site   *oauth.Site
+	client oauth.Client
 }
 
 // endLogin forgets the login, here and at the authorization server.
@@ -62,7 +62,7 @@ func (s *state) expect(e *ending) {
 }
 
 // cameLate takes what a request has brought that nobody waits for any more.
-func (s *state) cameLate(number uint64, token grant.Token, err error, out []kernel.Effect) []kernel.Effect {
+func (s *state) cameLate(number uint64, token oauth.Token, err error, out []kernel.Effect) []kernel.Effect {
 	l, expected := s.late[number]
 	if !expected {
 		return out
@@ -76,7 +76,7 @@ func (s *state) cameLate(number uint64, token grant.Token, err error, out []kern
 }
 
 // giveBack has the authorization server forget a token, where it can be asked to.
-func (s *state) giveBack(e *ending, site *grant.Site, client grant.Client, token grant.Token, out []kernel.Effect) []kernel.Effect {
+func (s *state) giveBack(e *ending, site *oauth.Site, client oauth.Client, token oauth.Token, out []kernel.Effect) []kernel.Effect {
 	if token.Access == "" || site == nil || site.Revoke == "" {
 		return out
 	}

@@ -8,7 +8,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
 )
 
 // all takes the acts of a kind, and forgets all acts.
@@ -29,7 +29,7 @@ func (p *script) end() <-chan message.LoginFinished {
 	return reply
 }
 
-func tokenOf(name string) grant.Token { return grant.Token{Access: "a" + name, Refresh: "r" + name} }
+func tokenOf(name string) oauth.Token { return oauth.Token{Access: "a" + name, Refresh: "r" + name} }
 
 // A refresh is under way when somebody logs out: the token that it brings is revoked like the one that there was, and only then he is told.
 func TestLogoutDuringARefresh(t *testing.T) {
@@ -70,9 +70,9 @@ func TestLogoutDuringALogin(t *testing.T) {
 		started, finished := make(chan message.LoginStarted, 1), make(chan message.LoginFinished, 1)
 		p.tell(message.BeginLogin{Who: "ada", Device: device, Reply: started})
 		b, _ := take[begin](p)
-		m := begun{number: b.number, login: &grant.Login{State: "s", Site: site(), Client: grant.Client{ID: "c"}}}
+		m := begun{number: b.number, login: &oauth.Login{State: "s", Site: site(), Client: oauth.Client{ID: "c"}}}
 		if device {
-			m.device = &grant.Device{Interval: time.Second}
+			m.device = &oauth.Device{Interval: time.Second}
 		}
 		p.tell(m)
 		p.tell(message.FinishLogin{Who: "ada", State: "s", Reply: finished})
@@ -130,7 +130,7 @@ func TestLogoutIsOnDisk(t *testing.T) {
 func TestLogoutWithoutATokenToCome(t *testing.T) {
 	for name, of := range map[string]func(*script, refresh){
 		"the refresh fails": func(p *script, r refresh) {
-			p.tell(granted{number: r.number, err: &grant.OAuthError{Code: "invalid_grant"}})
+			p.tell(granted{number: r.number, err: &oauth.OAuthError{Code: "invalid_grant"}})
 		},
 		"the actor begins anew": func(p *script, _ refresh) { p.tell(kernel.Started{}) },
 		"the actor ends":        func(p *script, _ refresh) { p.tell(kernel.Stopping{}) },

@@ -3,7 +3,7 @@ package token
 import (
 	"errors"
 
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -48,10 +48,10 @@ type noLoginError struct{ err error }
 
 func (e *noLoginError) Error() string {
 	text := "the server does not say where to log in"
-	if refused, is := errors.AsType[*grant.RefusedError](e.err); is && refused.Detail != "" {
+	if refused, is := errors.AsType[*oauth.RefusedError](e.err); is && refused.Detail != "" {
 		text = refused.Detail
 	}
-	if hint := grant.Hint(e.err); hint != "" {
+	if hint := oauth.Hint(e.err); hint != "" {
 		text += "; " + hint
 	}
 	return text
@@ -64,5 +64,5 @@ func (e *Error) Hint() string {
 	if e.hint != "" {
 		return e.hint
 	}
-	return grant.Hint(e.Err)
+	return oauth.Hint(e.Err)
 }

@@ -9,7 +9,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
 )
 
 // beginLogin begins a login of a person.
@@ -24,7 +24,7 @@ func (s *state) beginLogin(m message.BeginLogin, out []kernel.Effect) []kernel.E
 	s.number++
 	s.pending[s.number] = &pending{who: m.Who, reply: m.Reply, device: m.Device, step: len(s.more) > 0}
 	b := begin{
-		number: s.number, challenge: s.challenge, heard: s.heard, scopes: grant.Union(s.record.Asked, s.more),
+		number: s.number, challenge: s.challenge, heard: s.heard, scopes: oauth.Union(s.record.Asked, s.more),
 		redirect: m.RedirectURI, device: m.Device, known: s.record.Clients,
 	}
 	return append(out, kernel.Act(b), kernel.WakeAfter(loginLasts, loginOver{s.number}))
@@ -110,22 +110,22 @@ func (s *state) finishLogin(m message.FinishLogin, out []kernel.Effect) []kernel
 	number, p := s.find(m.State)
 	switch {
 	case p == nil || p.answered:
-		return append(out, kernel.Act(finished{m.Reply, grant.ErrState}))
+		return append(out, kernel.Act(finished{m.Reply, oauth.ErrState}))
 	case p.who != m.Who:
-		out = append(out, kernel.Act(finished{m.Reply, grant.ErrState}))
-		return s.drop(number, grant.ErrState, out)
+		out = append(out, kernel.Act(finished{m.Reply, oauth.ErrState}))
+		return s.drop(number, oauth.ErrState, out)
 	}
 	p.answered, p.finish = true, m.Reply
 	if p.device {
 		return out
 	}
 	p.asked = true
-	answer := grant.Answer{State: m.State, Code: m.Code, Issuer: m.Issuer, Error: m.Error, Description: m.Description}
+	answer := oauth.Answer{State: m.State, Code: m.Code, Issuer: m.Issuer, Error: m.Error, Description: m.Description}
 	return append(out, kernel.Act(redeem{number, p.login, answer}))
 }
 
 // redeemed: the login is there, or it is known why not.
-func (s *state) redeemed(now time.Time, number uint64, token grant.Token, err error, out []kernel.Effect) []kernel.Effect {
+func (s *state) redeemed(now time.Time, number uint64, token oauth.Token, err error, out []kernel.Effect) []kernel.Effect {
 	p := s.pending[number]
 	if p == nil { // it took too long, or was given up
 		return s.cameLate(number, token, err, out)
@@ -134,7 +134,7 @@ func (s *state) redeemed(now time.Time, number uint64, token grant.Token, err er
 		out = append(out, kernel.Act(unawaited{p.who, err}))
 	}
 	if err != nil {
-		if grant.Unknown(err) {
+		if oauth.Unknown(err) {
 			s.record.forget(p.login.Client)
 		}
 		return s.drop(number, err, out)
@@ -178,9 +178,9 @@ func (s *state) polled(now time.Time, m polled, out []kernel.Effect) []kernel.Ef
 	}
 	p.asked = false
 	switch {
-	case errors.Is(m.err, grant.ErrSlowDown):
+	case errors.Is(m.err, oauth.ErrSlowDown):
 		p.interval += 5 * time.Second
-	case !errors.Is(m.err, grant.ErrPending) && !grant.Temporary(m.err):
+	case !errors.Is(m.err, oauth.ErrPending) && !oauth.Temporary(m.err):
 		return s.redeemed(now, m.number, m.token, m.err, out)
 	}
 	return append(out, kernel.WakeAfter(p.interval, pollDue{m.number}))

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
 )
 
 const maxClients = 4 // registrations that are remembered, of different authorization servers or redirect URIs
@@ -13,11 +13,11 @@ const maxClients = 4 // registrations that are remembered, of different authoriz
 // record is what is known of a login, as the store keeps it.
 type record struct {
 	Server  string         `json:"server"` // the URL it was made for
-	Site    *grant.Site    `json:"site,omitempty"`
-	Client  grant.Client   `json:"client,omitzero"`
-	Token   grant.Token    `json:"token,omitzero"`    // Access "" = nobody is logged in
+	Site    *oauth.Site    `json:"site,omitempty"`
+	Client  oauth.Client   `json:"client,omitzero"`
+	Token   oauth.Token    `json:"token,omitzero"`    // Access "" = nobody is logged in
 	Asked   []string       `json:"asked,omitempty"`   // scopes
-	Clients []grant.Client `json:"clients,omitempty"` // who we are elsewhere; the newest last
+	Clients []oauth.Client `json:"clients,omitempty"` // who we are elsewhere; the newest last
 }
 
 // encode writes the record for the store.
@@ -30,12 +30,12 @@ func (r *record) encode() message.Token {
 }
 
 // decode reads a record, if it is one of that server with those settings: a token goes nowhere but where it was meant for.
-func decode(raw message.Token, server string, c grant.Config) (record, bool) {
+func decode(raw message.Token, server string, c oauth.Config) (record, bool) {
 	var r record
 	if len(raw) == 0 || json.Unmarshal(raw, &r) != nil || r.Server != server {
 		return record{}, false
 	}
-	if r.Token.Access != "" && (r.Site == nil || c.ClientID != "" && c.ClientID != r.Client.ID || c.Issuer != "" && !grant.SameIssuer(c.Issuer, r.Site.Issuer)) {
+	if r.Token.Access != "" && (r.Site == nil || c.ClientID != "" && c.ClientID != r.Client.ID || c.Issuer != "" && !oauth.SameIssuer(c.Issuer, r.Site.Issuer)) {
 		return record{}, false
 	}
 	if c.Secret != "" && r.Client.Secret != "" && r.Client.ID == c.ClientID { // the operator's word is newer
@@ -61,7 +61,7 @@ func (r *record) secrets() (values []string) {
 }
 
 // register notes who we are at an authorization server, unless the operator said that.
-func (r *record) register(c grant.Client) {
+func (r *record) register(c oauth.Client) {
 	if c.Redirect == "" && c.Secret == "" || slices.Contains(r.Clients, c) {
 		return
 	}
@@ -72,12 +72,12 @@ func (r *record) register(c grant.Client) {
 }
 
 // forget drops a registration that seems to be worth nothing any more: the next login registers anew.
-func (r *record) forget(c grant.Client) {
-	r.Clients = slices.DeleteFunc(slices.Clone(r.Clients), func(known grant.Client) bool { return known == c })
+func (r *record) forget(c oauth.Client) {
+	r.Clients = slices.DeleteFunc(slices.Clone(r.Clients), func(known oauth.Client) bool { return known == c })
 }
 
 // without is the record when nobody is logged in any more.
 func (r record) without() record {
-	r.Token, r.Asked = grant.Token{}, nil
+	r.Token, r.Asked = oauth.Token{}, nil
 	return r
 }

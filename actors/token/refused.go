@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/kernel"
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -18,7 +18,7 @@ func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.
 	if s.current != nil && m.sent != s.current.authorization {
 		return append(out, kernel.Act(verdict{to: m.reply, what: upstream.Verdict{Again: true}})) // there is a newer one
 	}
-	challenge := grant.ParseChallenge(m.challenges)
+	challenge := oauth.ParseChallenge(m.challenges)
 	if m.status == forbidden {
 		return s.insufficient(m, challenge, out)
 	}
@@ -68,7 +68,7 @@ func (s *state) force(now time.Time, m refused, out []kernel.Effect) []kernel.Ef
 }
 
 // insufficient: the token does not reach far enough. A robot asks for one that reaches further, a person has to agree.
-func (s *state) insufficient(m refused, c grant.Challenge, out []kernel.Effect) []kernel.Effect {
+func (s *state) insufficient(m refused, c oauth.Challenge, out []kernel.Effect) []kernel.Effect {
 	if c.Error != "insufficient_scope" {
 		return append(out, kernel.Act(verdict{to: m.reply}))
 	}
@@ -80,14 +80,14 @@ func (s *state) insufficient(m refused, c grant.Challenge, out []kernel.Effect) 
 	case !wider:
 		return s.deny(m.reply, err, out)
 	case !s.robot:
-		s.more = grant.Union(s.more, c.Scopes)
+		s.more = oauth.Union(s.more, c.Scopes)
 		err.hint = "goblin-actor login " + s.login.Entry + ", and agree to the further scopes"
 		return s.deny(m.reply, err, out)
 	}
 	out = s.await(m.reply, out)
 	if !s.busy() {
 		s.steps++
-		s.record.Asked = grant.Union(s.record.Asked, c.Scopes)
+		s.record.Asked = oauth.Union(s.record.Asked, c.Scopes)
 	}
 	return s.renew(out)
 }

@@ -8,7 +8,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -25,7 +25,7 @@ func (s *state) renew(out []kernel.Effect) []kernel.Effect {
 		return append(out, kernel.Act(discover{s.flight, s.challenge}))
 	case s.robot:
 		s.phase = refreshing
-		return append(out, kernel.Act(credentials{s.flight, s.record.Site, grant.Union(s.record.Asked, s.record.Site.Scopes)}))
+		return append(out, kernel.Act(credentials{s.flight, s.record.Site, oauth.Union(s.record.Asked, s.record.Site.Scopes)}))
 	}
 	s.phase = refreshing
 	return append(out, kernel.Act(refresh{s.flight, s.record.Site, s.record.Client, s.record.Token}))
@@ -80,7 +80,7 @@ func (s *state) granted(now time.Time, m granted, out []kernel.Effect) []kernel.
 		next := s.record
 		next.Server, next.Token = s.server, m.token
 		return s.accept(now, next, out)
-	case grant.Ended(m.err) && !s.robot:
+	case oauth.Ended(m.err) && !s.robot:
 		s.reading, s.fault = true, m.err
 		return append(out, kernel.Tell(s.store, message.ReadToken{Key: s.key, From: s.self}))
 	}
@@ -148,7 +148,7 @@ func (s *state) publish(now time.Time, out []kernel.Effect) []kernel.Effect {
 }
 
 // ahead is how long the token is good enough: 70 to 80 % of its life, not the same for all.
-func (s *state) ahead(now time.Time, t grant.Token) time.Duration {
+func (s *state) ahead(now time.Time, t oauth.Token) time.Duration {
 	life := t.Expires.Sub(t.Got)
 	share := 0.8 - 0.1*s.rng.Float64()
 	at := t.Got.Add(time.Duration(float64(life) * share))
@@ -159,12 +159,12 @@ func (s *state) ahead(now time.Time, t grant.Token) time.Duration {
 func (s *state) failed(now time.Time, err error, out []kernel.Effect) []kernel.Effect {
 	s.failures++
 	s.phase, s.fault = stale, err
-	if grant.Unknown(err) {
+	if oauth.Unknown(err) {
 		s.record.forget(s.record.Client)
 	}
 	s.forced = max(0, s.forced-1) // there was no new token to refuse
 	pause := backoffAtMost
-	if grant.Temporary(err) {
+	if oauth.Temporary(err) {
 		pause = min(backoffFirst<<min(s.failures-1, 16), backoffAtMost)
 	}
 	pause -= time.Duration(float64(pause) / 2 * s.rng.Float64())

@@ -6,7 +6,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -53,7 +53,7 @@ type state struct {
 	self, store, owner kernel.Reference
 	login              message.LoginKey
 	key, server        string
-	config             grant.Config
+	config             oauth.Config
 	robot              bool
 	rng                *rand.Rand
 	kept               message.Token // of the store, until it was read
@@ -64,7 +64,7 @@ type state struct {
 	secrets []string // of record, as they were told; nobody writes to them
 	current *current // what links send; nil = nothing
 
-	challenge grant.Challenge // the last that was heard
+	challenge oauth.Challenge // the last that was heard
 	heard     bool            // one was
 	more      []string        // scopes that were asked of a person's login, and that it lacks
 
@@ -98,7 +98,7 @@ type pending struct {
 	who      string
 	reply    chan<- message.LoginStarted  // nil = it was answered
 	finish   chan<- message.LoginFinished // who waits for the end; nil = nobody
-	login    *grant.Login                 // nil = it has not begun yet
+	login    *oauth.Login                 // nil = it has not begun yet
 	device   bool
 	interval time.Duration
 	asked    bool // a request for its token is under way
@@ -111,30 +111,30 @@ type pending struct {
 type (
 	discovered struct {
 		number uint64
-		site   *grant.Site
+		site   *oauth.Site
 		err    error
 	}
 	granted struct {
 		number uint64
-		token  grant.Token
+		token  oauth.Token
 		err    error
 	}
 	begun struct {
 		number uint64
 		taken  bool // of the budget
 		budget *Budget
-		login  *grant.Login
-		device *grant.Device
+		login  *oauth.Login
+		device *oauth.Device
 		err    error
 	}
 	redeemed struct {
 		number uint64
-		token  grant.Token
+		token  oauth.Token
 		err    error
 	}
 	polled struct {
 		number uint64
-		token  grant.Token
+		token  oauth.Token
 		err    error
 	}
 	revoked struct {

@@ -8,7 +8,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -117,7 +117,7 @@ func (s *state) tell(p message.LoginPhase, reason string, out []kernel.Effect) [
 // deny answers a refused request that it is not worth sending again.
 func (s *state) deny(to chan<- upstream.Verdict, why error, out []kernel.Effect) []kernel.Effect {
 	s.denied = true
-	if errors.Is(why, grant.ErrNoLogin) {
+	if errors.Is(why, oauth.ErrNoLogin) {
 		why = &noLoginError{why}
 	}
 	return append(out, kernel.Act(verdict{to, upstream.Verdict{Err: why}}))

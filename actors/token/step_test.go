@@ -9,7 +9,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -31,7 +31,7 @@ type wake struct {
 }
 
 func newScript(t *testing.T, kept *record, seed uint64) *script {
-	o := Options{Login: message.LoginKey{Entry: "files"}, Key: "files", Agent: &grant.Agent{Server: "https://mcp.example/mcp"}, Seed: seed}
+	o := Options{Login: message.LoginKey{Entry: "files"}, Key: "files", Agent: &oauth.Agent{Server: "https://mcp.example/mcp"}, Seed: seed}
 	if kept != nil {
 		o.Kept = kept.encode()
 	}
@@ -40,12 +40,12 @@ func newScript(t *testing.T, kept *record, seed uint64) *script {
 	return p
 }
 
-func site() *grant.Site {
-	return &grant.Site{Resource: "https://mcp.example/mcp", Issuer: "https://login.example", Token: "https://login.example/token", Revoke: "https://login.example/revoke"}
+func site() *oauth.Site {
+	return &oauth.Site{Resource: "https://mcp.example/mcp", Issuer: "https://login.example", Token: "https://login.example/token", Revoke: "https://login.example/revoke"}
 }
 
 func keptRecord(got time.Time, life time.Duration) *record {
-	return &record{Server: "https://mcp.example/mcp", Site: site(), Token: grant.Token{Access: "a0", Refresh: "r0", Got: got, Expires: got.Add(life)}}
+	return &record{Server: "https://mcp.example/mcp", Site: site(), Token: oauth.Token{Access: "a0", Refresh: "r0", Got: got, Expires: got.Add(life)}}
 }
 
 // tell applies a message and notes what is to be done.
@@ -135,7 +135,7 @@ func TestRenewedAheadOfTime(t *testing.T) {
 		if !ok || r.token.Refresh != "r0" {
 			t.Fatal("it is not renewed at 80 % of its life")
 		}
-		p.tell(granted{number: r.number, err: &grant.OAuthError{Status: 500}})
+		p.tell(granted{number: r.number, err: &oauth.OAuthError{Status: 500}})
 		if p.s.phase != stale || p.s.current.authorization != "Bearer a0" {
 			t.Fatalf("after a fault it is %s", p.s.phase)
 		}
@@ -143,7 +143,7 @@ func TestRenewedAheadOfTime(t *testing.T) {
 		if r, ok = take[refresh](p); !ok {
 			t.Fatal("it is not tried again within a second")
 		}
-		p.tell(granted{number: r.number, token: grant.Token{Access: "a1", Refresh: "r1", Got: p.now, Expires: p.now.Add(time.Hour)}})
+		p.tell(granted{number: r.number, token: oauth.Token{Access: "a1", Refresh: "r1", Got: p.now, Expires: p.now.Add(time.Hour)}})
 		if p.s.current.authorization != "Bearer a0" {
 			t.Fatal("the new token is used before it is on disk")
 		}
@@ -163,7 +163,7 @@ func TestBackoffGrowsAndEnds(t *testing.T) {
 		if !ok {
 			t.Fatal("it is not tried again")
 		}
-		p.tell(granted{number: r.number, err: &grant.NetworkError{Op: "refresh", Err: errors.New("refused")}})
+		p.tell(granted{number: r.number, err: &oauth.NetworkError{Op: "refresh", Err: errors.New("refused")}})
 		last = p.s.retryAt.Sub(p.now)
 		if last > backoffAtMost {
 			t.Fatalf("a pause of %v", last)
@@ -191,7 +191,7 @@ func TestExpiredAtTheStart(t *testing.T) {
 func TestStoreThatDoesNotAnswer(t *testing.T) {
 	p := newScript(t, keptRecord(epoch.Add(-2*time.Hour), time.Hour), 1)
 	r, _ := take[refresh](p)
-	p.tell(granted{number: r.number, token: grant.Token{Access: "a1", Refresh: "r1", Got: p.now, Expires: p.now.Add(time.Hour)}})
+	p.tell(granted{number: r.number, token: oauth.Token{Access: "a1", Refresh: "r1", Got: p.now, Expires: p.now.Add(time.Hour)}})
 	p.until(p.now.Add(keepAtMost - 1))
 	if p.s.current != nil {
 		t.Error("it is used too early")
@@ -208,7 +208,7 @@ func TestLoginTakesTooLong(t *testing.T) {
 	reply, done := make(chan message.LoginStarted, 1), make(chan message.LoginFinished, 1)
 	p.tell(message.BeginLogin{Who: "ada", Device: true, Reply: reply})
 	b, _ := take[begin](p)
-	p.tell(begun{number: b.number, login: &grant.Login{State: "s", Site: site()}, device: &grant.Device{Interval: time.Second}})
+	p.tell(begun{number: b.number, login: &oauth.Login{State: "s", Site: site()}, device: &oauth.Device{Interval: time.Second}})
 	if l := <-reply; l.State != "s" {
 		t.Fatalf("got %v", l.Err)
 	}
@@ -229,11 +229,11 @@ func TestLoggedInAfterThePoolKnows(t *testing.T) {
 	reply, done := make(chan message.LoginStarted, 1), make(chan message.LoginFinished, 1)
 	p.tell(message.BeginLogin{Who: "ada", RedirectURI: redirectURI, Reply: reply})
 	b, _ := take[begin](p)
-	p.tell(begun{number: b.number, login: &grant.Login{State: "s", Site: site()}})
+	p.tell(begun{number: b.number, login: &oauth.Login{State: "s", Site: site()}})
 	<-reply
 	p.tell(message.FinishLogin{Who: "ada", State: "s", Code: "c", Reply: done})
 	r, _ := take[redeem](p)
-	p.tell(redeemed{number: r.number, token: grant.Token{Access: "a1", Got: p.now}}) // nothing replaces a refresh token
+	p.tell(redeemed{number: r.number, token: oauth.Token{Access: "a1", Got: p.now}}) // nothing replaces a refresh token
 	if len(done) != 0 || p.s.current != nil {
 		t.Fatal("the login is said to be there before it is on disk")
 	}
@@ -275,13 +275,13 @@ type faces struct {
 	tokens   int
 }
 
-func (f *faces) token() grant.Token {
+func (f *faces) token() oauth.Token {
 	f.tokens++
-	return grant.Token{Access: "a" + string(rune('A'+f.tokens%26)), Refresh: []string{"", "r0", "r" + string(rune('A'+f.tokens%26))}[f.r.IntN(3)], Got: f.p.now, Expires: f.p.now.Add(time.Hour)}
+	return oauth.Token{Access: "a" + string(rune('A'+f.tokens%26)), Refresh: []string{"", "r0", "r" + string(rune('A'+f.tokens%26))}[f.r.IntN(3)], Got: f.p.now, Expires: f.p.now.Add(time.Hour)}
 }
 
 func (f *faces) err() error {
-	return []error{nil, nil, &grant.OAuthError{Status: 500}, &grant.OAuthError{Status: 400, Code: "invalid_grant"}, &grant.OAuthError{Status: 401, Code: "invalid_client"}, grant.ErrPending}[f.r.IntN(6)]
+	return []error{nil, nil, &oauth.OAuthError{Status: 500}, &oauth.OAuthError{Status: 400, Code: "invalid_grant"}, &oauth.OAuthError{Status: 401, Code: "invalid_client"}, oauth.ErrPending}[f.r.IntN(6)]
 }
 
 // act has something happen: somebody asks, an answer comes, time passes.
@@ -340,9 +340,9 @@ func (f *faces) answer(a any) {
 	case begin:
 		b := begun{number: a.number, err: f.err()}
 		if b.err == nil {
-			b.login = &grant.Login{State: string(rune('0' + a.number%8)), Site: site(), Client: grant.Client{ID: "c", Redirect: string(rune('a' + f.r.IntN(26)))}}
+			b.login = &oauth.Login{State: string(rune('0' + a.number%8)), Site: site(), Client: oauth.Client{ID: "c", Redirect: string(rune('a' + f.r.IntN(26)))}}
 			if a.device {
-				b.device = &grant.Device{Interval: time.Second}
+				b.device = &oauth.Device{Interval: time.Second}
 			}
 		}
 		f.p.tell(b)

@@ -10,8 +10,8 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/grant"
 	"goblin-actor/internal/identity"
+	"goblin-actor/internal/oauth"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -26,7 +26,7 @@ type Options struct {
 	Login     message.LoginKey
 	Key       string                      // under which the store keeps it
 	Kept      message.Token               // what the store had at the start; nil = nothing
-	Agent     *grant.Agent                // speaks with authorization servers; its clock is that of the goroutines, not of the steps
+	Agent     *oauth.Agent                // speaks with authorization servers; its clock is that of the goroutines, not of the steps
 	Robot     bool                        // nobody logs in: client credentials
 	Store     kernel.Reference            // is told RememberToken and ReadToken
 	Owner     kernel.Reference            // is told LoginChanged
@@ -83,42 +83,42 @@ type (
 	}
 	discover struct {
 		number    uint64
-		challenge grant.Challenge
+		challenge oauth.Challenge
 	}
 	refresh struct {
 		number uint64
-		site   *grant.Site
-		client grant.Client
-		token  grant.Token
+		site   *oauth.Site
+		client oauth.Client
+		token  oauth.Token
 	}
 	credentials struct {
 		number uint64
-		site   *grant.Site
+		site   *oauth.Site
 		scopes []string
 	}
 	begin struct {
 		number    uint64
-		challenge grant.Challenge
+		challenge oauth.Challenge
 		heard     bool // the challenge is what the server said
 		scopes    []string
 		redirect  string
 		device    bool
-		known     []grant.Client
+		known     []oauth.Client
 	}
 	redeem struct {
 		number uint64
-		login  *grant.Login
-		answer grant.Answer
+		login  *oauth.Login
+		answer oauth.Answer
 	}
 	poll struct {
 		number uint64
-		login  *grant.Login
+		login  *oauth.Login
 	}
 	revoke struct {
 		number uint64
-		site   *grant.Site
-		client grant.Client
-		token  grant.Token
+		site   *oauth.Site
+		client oauth.Client
+		token  oauth.Token
 	}
 	unawaited struct { // a login has ended that nobody waits for
 		who string
@@ -173,12 +173,12 @@ func (h *shell) ask(self kernel.Self, act any) {
 		run(self, func(ctx context.Context) any {
 			t, err := agent.Refresh(ctx, a.site, a.client, a.token)
 			return granted{a.number, t, err}
-		}, func(err error) any { return granted{a.number, grant.Token{}, err} })
+		}, func(err error) any { return granted{a.number, oauth.Token{}, err} })
 	case credentials:
 		run(self, func(ctx context.Context) any {
 			t, err := agent.ClientCredentials(ctx, a.site, a.scopes)
 			return granted{a.number, t, err}
-		}, func(err error) any { return granted{a.number, grant.Token{}, err} })
+		}, func(err error) any { return granted{a.number, oauth.Token{}, err} })
 	case begin:
 		if !h.Budget.take() {
 			self.Next(begun{number: a.number, err: ErrTooMany})
@@ -190,12 +190,12 @@ func (h *shell) ask(self kernel.Self, act any) {
 		run(self, func(ctx context.Context) any {
 			t, err := agent.Redeem(ctx, a.login, a.answer)
 			return redeemed{a.number, t, err}
-		}, func(err error) any { return redeemed{a.number, grant.Token{}, err} })
+		}, func(err error) any { return redeemed{a.number, oauth.Token{}, err} })
 	case poll:
 		run(self, func(ctx context.Context) any {
 			t, err := agent.Poll(ctx, a.login)
 			return polled{a.number, t, err}
-		}, func(err error) any { return polled{a.number, grant.Token{}, err} })
+		}, func(err error) any { return polled{a.number, oauth.Token{}, err} })
 	case revoke:
 		run(self, func(ctx context.Context) any {
 			return revoked{a.number, agent.Revoke(ctx, a.site, a.client, a.token)}
@@ -219,20 +219,20 @@ func run(self kernel.Self, f func(ctx context.Context) any, failed func(error) a
 }
 
 // beginLogin begins a login by browser or device. Where to log in is found out anew: it may have moved.
-func beginLogin(ctx context.Context, agent *grant.Agent, budget *Budget, a begin) begun {
+func beginLogin(ctx context.Context, agent *oauth.Agent, budget *Budget, a begin) begun {
 	b := begun{number: a.number, taken: true, budget: budget}
 	if !a.heard {
 		a.challenge = agent.Ask(ctx)
 	}
-	var site *grant.Site
+	var site *oauth.Site
 	if site, b.err = agent.Discover(ctx, a.challenge); b.err != nil {
 		return b
 	}
-	var client grant.Client
+	var client oauth.Client
 	if client, b.err = agent.Register(ctx, site, a.redirect, a.known...); b.err != nil {
 		return b
 	}
-	scopes := grant.Union(site.Scopes, a.scopes)
+	scopes := oauth.Union(site.Scopes, a.scopes)
 	if a.device {
 		b.login, b.device, b.err = agent.AuthorizeDevice(ctx, site, client, scopes)
 	} else {
@@ -247,7 +247,7 @@ func hintOf(err error) string {
 	if errors.As(err, &e) {
 		return e.Hint()
 	}
-	return grant.Hint(err)
+	return oauth.Hint(err)
 }
 
 // newState makes the state of the actor's life.

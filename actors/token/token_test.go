@@ -14,7 +14,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/authtest"
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
 )
 
 func TestLoginFromTheFirstRefusalOn(t *testing.T) {
@@ -44,7 +44,7 @@ func TestLoginFromTheFirstRefusalOn(t *testing.T) {
 	}
 	// The same record for a server elsewhere is not used.
 	elsewhere := again
-	elsewhere.Login.Lane, elsewhere.Agent = "elsewhere", agentOf(t, "https://other.example/mcp", grant.Config{})
+	elsewhere.Login.Lane, elsewhere.Agent = "elsewhere", agentOf(t, "https://other.example/mcp", oauth.Config{})
 	if h = w.spawn(elsewhere); settled(h) != "none" || h.Authorization() != "" {
 		t.Error("a token is sent to a server that it is not for")
 	}
@@ -91,7 +91,7 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 		t.Fatalf("the login was revoked: %d, %+v", status, v)
 	}
 	w.store.until(t, "the store has forgotten the token, and no more", func() bool {
-		r, ok := decode(w.store.values["files"], w.server.URL, grant.Config{})
+		r, ok := decode(w.store.values["files"], w.server.URL, oauth.Config{})
 		return ok && r.Token.Access == "" && len(r.Clients) == 1
 	})
 	w.logIn()
@@ -151,7 +151,7 @@ func TestDiskBeforeUse(t *testing.T) {
 
 func TestRobot(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, func(o *Options) {
-		o.Robot, o.Agent.Config = true, grant.Config{ClientID: "robot", Secret: "secret"}
+		o.Robot, o.Agent.Config = true, oauth.Config{ClientID: "robot", Secret: "secret"}
 	})
 	w.issuer.Client("robot", "secret")
 	if status, v := w.get(w.handle); status != http.StatusOK {
@@ -233,10 +233,10 @@ func TestLoginIsBoundToWhoBeganIt(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	began := w.begin("ada")
 	answer := w.issuer.Approve(t, began.URL)
-	if done := w.finish("eve", answer); !errors.Is(done.Err, grant.ErrState) {
+	if done := w.finish("eve", answer); !errors.Is(done.Err, oauth.ErrState) {
 		t.Errorf("eve finishes ada's login: %v", done.Err)
 	}
-	if done := w.finish("ada", answer); !errors.Is(done.Err, grant.ErrState) {
+	if done := w.finish("ada", answer); !errors.Is(done.Err, oauth.ErrState) {
 		t.Errorf("a login that somebody else has seen goes on: %v", done.Err)
 	}
 	began = w.begin("ada")
@@ -244,7 +244,7 @@ func TestLoginIsBoundToWhoBeganIt(t *testing.T) {
 	if done := w.finish("ada", answer); done.Err != nil {
 		t.Fatal(done.Err)
 	}
-	if done := w.finish("ada", answer); !errors.Is(done.Err, grant.ErrState) {
+	if done := w.finish("ada", answer); !errors.Is(done.Err, oauth.ErrState) {
 		t.Errorf("the same answer twice: %v", done.Err)
 	}
 	if n := w.opts.Budget.taken.Load(); n != 0 {
@@ -260,7 +260,7 @@ func TestLoginsUnderWayAreBounded(t *testing.T) {
 			t.Fatal(began.Err)
 		}
 	}
-	if done := w.finish("ada", w.issuer.Approve(t, first.URL)); !errors.Is(done.Err, grant.ErrState) {
+	if done := w.finish("ada", w.issuer.Approve(t, first.URL)); !errors.Is(done.Err, oauth.ErrState) {
 		t.Errorf("the oldest goes on: %v", done.Err)
 	}
 	if n := w.report().Pending; n != mostOfOne {
@@ -316,7 +316,7 @@ func TestSecretsOfALoginAreTold(t *testing.T) {
 	var mu sync.Mutex
 	var now, before []string
 	w := newWorld(t, authtest.Faults{}, func(o *Options) {
-		o.Agent.Config = grant.Config{ClientID: "ours", Secret: "the secret of the client"}
+		o.Agent.Config = oauth.Config{ClientID: "ours", Secret: "the secret of the client"}
 		o.Secrets = func(is, was []string) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/authtest"
-	"goblin-actor/internal/egress"
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
+	"goblin-actor/internal/ssrf"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -100,7 +100,7 @@ func newWorld(t *testing.T, f authtest.Faults, change func(*Options)) *world {
 	store := actortest.NewAnsweringProbe(w.system, "store", w.store.answer)
 	t.Cleanup(func() { actortest.Stop(t, w.system) })
 	w.opts = Options{
-		Login: message.LoginKey{Entry: "files"}, Key: "files", Agent: agentOf(t, w.server.URL, grant.Config{}),
+		Login: message.LoginKey{Entry: "files"}, Key: "files", Agent: agentOf(t, w.server.URL, oauth.Config{}),
 		Store: store.Reference, Owner: w.owner.Reference,
 		Budget: &Budget{}, Log: slog.New(slog.DiscardHandler),
 	}
@@ -128,13 +128,13 @@ func (idle) Step(_ time.Time, _ any, out []kernel.Effect) []kernel.Effect { retu
 
 func (idle) Act(kernel.Self, any) {}
 
-func agentOf(t *testing.T, serverURL string, c grant.Config) *grant.Agent {
+func agentOf(t *testing.T, serverURL string, c oauth.Config) *oauth.Agent {
 	t.Helper()
-	guard, err := egress.New(egress.Options{})
+	guard, err := ssrf.New(ssrf.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &grant.Agent{Server: serverURL, Door: guard.Door(serverURL), Now: time.Now, Config: c}
+	return &oauth.Agent{Server: serverURL, Door: guard.Door(serverURL), Now: time.Now, Config: c}
 }
 
 // get does what a link does with a request: once more when it is told to.

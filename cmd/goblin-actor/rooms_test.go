@@ -21,23 +21,23 @@ var mayImport = map[string][]string{
 	"bench/plot":       {},
 	"tui":              {"internal/status", "internal/visible"},
 
-	"actors": append([]string{"actors/edge", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/desk", "actors/listener", "actors/monitor", "actors/store", "actors/meta",
-		"protocol/downstream", "protocol/stream", "actors/token", "internal/egress", "internal/grant", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
-	"actors/kernel":   {},
-	"actors/catalog":  {"actors/kernel", "protocol", "protocol/namespace", "internal/config", "internal/filter", "internal/policy", "internal/status"},
-	"actors/message":  {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"},
-	"actors/call":     {"actors/message", "protocol"},
-	"actors/registry": actorMayImport,
-	"actors/pool":     append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "internal/secret"}, actorMayImport...), // it spawns backends
-	"actors/backend":  append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                               // it never sees a client's exchange
-	"actors/edge":     append([]string{"protocol/downstream", "internal/identity"}, actorMayImport...),
-	"actors/session":  append([]string{"actors/edge", "protocol/stream", "protocol/downstream"}, actorMayImport...), // it never sees a server's link
-	"actors/desk":     append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise
-	"actors/listener": append([]string{"actors/edge", "protocol/downstream"}, actorMayImport...),                    // likewise
-	"actors/meta":     actorMayImport,
-	"actors/monitor":  actorMayImport,
-	"actors/store":    append([]string{"internal/masterkey"}, actorMayImport...),
-	"actors/token":    append([]string{"internal/grant", "protocol/upstream"}, actorMayImport...), // it never sees a frame
+	"actors": append([]string{"actors/admission", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
+		"protocol/downstream", "protocol/stream", "actors/token", "internal/ssrf", "internal/oauth", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
+	"actors/kernel":       {},
+	"actors/catalog":      {"actors/kernel", "protocol", "protocol/namespace", "internal/config", "internal/filter", "internal/policy", "internal/status"},
+	"actors/message":      {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"},
+	"actors/call":         {"actors/message", "protocol"},
+	"actors/registry":     actorMayImport,
+	"actors/pool":         append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "internal/secret"}, actorMayImport...), // it spawns backends
+	"actors/backend":      append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                               // it never sees a client's exchange
+	"actors/admission":    append([]string{"protocol/downstream", "internal/identity"}, actorMayImport...),
+	"actors/session":      append([]string{"actors/admission", "protocol/stream", "protocol/downstream"}, actorMayImport...), // it never sees a server's link
+	"actors/stateless":    append([]string{"actors/admission", "protocol/downstream"}, actorMayImport...),                    // likewise
+	"actors/subscription": append([]string{"actors/admission", "protocol/downstream"}, actorMayImport...),                    // likewise
+	"actors/meta":         actorMayImport,
+	"actors/monitor":      actorMayImport,
+	"actors/store":        append([]string{"internal/masterkey"}, actorMayImport...),
+	"actors/token":        append([]string{"internal/oauth", "protocol/upstream"}, actorMayImport...), // it never sees a frame
 
 	"protocol":                   {},
 	"protocol/namespace":         {},
@@ -57,15 +57,15 @@ var mayImport = map[string][]string{
 	"internal/decode":    {"internal/visible"},
 	"internal/lint":      {"protocol", "internal/visible"},
 	"internal/identity":  {},
-	"internal/egress":    {"internal/status"},
-	"internal/grant":     {"internal/decode", "internal/egress"},
+	"internal/ssrf":      {"internal/status"},
+	"internal/oauth":     {"internal/decode", "internal/ssrf"},
 	"internal/authtest":  {}, // imported by tests only
 	"internal/secret":    {"internal/pattern"},
 	"internal/filter":    {"internal/config"},
 	"internal/policy":    {"protocol/namespace", "protocol", "internal/config", "internal/filter", "internal/identity"},
 	"internal/masterkey": {},
 	"internal/keyring":   {},
-	"internal/config":    {"protocol/namespace", "protocol", "internal/secret", "internal/pattern", "internal/keyring", "internal/egress"},
+	"internal/config":    {"protocol/namespace", "protocol", "internal/secret", "internal/pattern", "internal/keyring", "internal/ssrf"},
 	"internal/status":    {"protocol", "internal/pattern"},
 	"internal/admin":     {"internal/decode", "internal/status", "internal/identity"},
 	"internal/auth":      {"protocol/namespace", "protocol", "protocol/downstream", "internal/identity", "internal/status"},
@@ -109,9 +109,9 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol/namespace"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
-	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                                                                                        // likewise, and a list of methods to compare with
-	"github.com/modelcontextprotocol/go-sdk":  {"internal/grant"},                                                                                                                                                                                                                                        // a foreign peer in tests
-	"net/http":                                {"protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/auth", "internal/egress", "internal/grant", "internal/authtest", "internal/login", "internal/decode"}, // demo, protocol/upstream: names of statuses
+	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                                                                                      // likewise, and a list of methods to compare with
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth"},                                                                                                                                                                                                                                      // a foreign peer in tests
+	"net/http":                                {"protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/auth", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode"}, // demo, protocol/upstream: names of statuses
 	"golang.org/x/perf":                       {"bench"},
 	"golang.org/x/time":                       {"internal/policy"},
 	"github.com/google/go-cmp":                {},
@@ -146,7 +146,7 @@ func TestTheTableRefuses(t *testing.T) {
 		{"protocol/downstream", module + "/protocol/upstream"},
 		{"actors/backend", module + "/protocol/downstream"},
 		{"actors/session", module + "/protocol/upstream"},
-		{"actors/session", module + "/actors/desk"},
+		{"actors/session", module + "/actors/stateless"},
 		{"protocol", "github.com/spf13/cobra"},
 		{"internal/config", "net/http"},
 		{"protocol/downstream", module + "/actors/kernel"},

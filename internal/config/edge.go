@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"goblin-actor/internal/egress"
+	"goblin-actor/internal/ssrf"
 )
 
 // Beside is where a file is that the configuration names: beside its own file, or below the home directory with ~.
@@ -96,7 +96,7 @@ func (d *decoder) checkIdentity(c *Config) {
 		d.warn(o.line, o.column, "trustedProxies", "has no effect without auth: what comes through a proxy is refused", "write auth: {keys: keys.yaml}")
 	}
 	for i, text := range c.Egress.Allow {
-		if _, err := egress.New(egress.Options{Allow: []string{text}}); err != nil {
+		if _, err := ssrf.New(ssrf.Options{Allow: []string{text}}); err != nil {
 			d.complain(d.itemPath("egress.allow", i), "neither an address, nor a network, nor the name of a host", "write 10.0.0.5, 10.0.0.0/8 or login.corp.example, one for each")
 		}
 	}

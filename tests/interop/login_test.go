@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/internal/egress"
-	"goblin-actor/internal/grant"
+	"goblin-actor/internal/oauth"
+	"goblin-actor/internal/ssrf"
 )
 
 const loginRedirect = "http://127.0.0.1:4711/callback"
@@ -128,13 +128,13 @@ func (b *browser) visit(page string) string {
 	return ""
 }
 
-func agentFor(t *testing.T, serverURL string, c grant.Config) *grant.Agent {
+func agentFor(t *testing.T, serverURL string, c oauth.Config) *oauth.Agent {
 	t.Helper()
-	guard, err := egress.New(egress.Options{})
+	guard, err := ssrf.New(ssrf.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &grant.Agent{Server: serverURL, Door: guard.Door(serverURL), Now: time.Now, Config: c}
+	return &oauth.Agent{Server: serverURL, Door: guard.Door(serverURL), Now: time.Now, Config: c}
 }
 
 // audience says for which resource an access token is: of a JWT its aud, of an opaque one what the issuer says of it.
@@ -166,17 +166,17 @@ func audience(t *testing.T, issuer, token string) string {
 func TestLoginAtOIDCProvider(t *testing.T) {
 	for name, c := range map[string]struct {
 		tokens string
-		config grant.Config
+		config oauth.Config
 	}{
-		"JWT, registered":       {"jwt", grant.Config{}},
-		"opaque, by a document": {"opaque", grant.Config{MetadataURL: "https://client.example/goblin.json"}},
-		"opaque, registered":    {"opaque", grant.Config{}},
+		"JWT, registered":       {"jwt", oauth.Config{}},
+		"opaque, by a document": {"opaque", oauth.Config{MetadataURL: "https://client.example/goblin.json"}},
+		"opaque, registered":    {"opaque", oauth.Config{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			issuer := startProvider(t, c.tokens)
 			server := protected(t, issuer)
 			a, ctx := agentFor(t, server, c.config), t.Context()
-			site, err := a.Discover(ctx, grant.Challenge{})
+			site, err := a.Discover(ctx, oauth.Challenge{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestLoginAtOIDCProvider(t *testing.T) {
 			if page := b.visit(login.URL); b.answer == nil {
 				t.Fatalf("the browser ends at %s", page)
 			}
-			token, err := a.Redeem(ctx, login, grant.Answer{State: b.answer.Get("state"), Code: b.answer.Get("code"), Issuer: b.answer.Get("iss"), Error: b.answer.Get("error"), Description: b.answer.Get("error_description")})
+			token, err := a.Redeem(ctx, login, oauth.Answer{State: b.answer.Get("state"), Code: b.answer.Get("code"), Issuer: b.answer.Get("iss"), Error: b.answer.Get("error"), Description: b.answer.Get("error_description")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +209,7 @@ func TestLoginAtOIDCProvider(t *testing.T) {
 			if aud := audience(t, issuer, next.Access); aud != server || next.Refresh == token.Refresh {
 				t.Errorf("the refreshed token is for %q, rotated: %t", aud, next.Refresh != token.Refresh)
 			}
-			if _, err = a.Refresh(ctx, site, client, token); !grant.Ended(err) {
+			if _, err = a.Refresh(ctx, site, client, token); !oauth.Ended(err) {
 				t.Errorf("a refresh token that was used: %v", err)
 			}
 			if err = a.Revoke(ctx, site, client, next); err != nil {
@@ -223,8 +223,8 @@ func TestLoginAtOIDCProvider(t *testing.T) {
 func TestDeviceLoginAtOIDCProvider(t *testing.T) {
 	issuer := startProvider(t, "jwt")
 	server := protected(t, issuer)
-	a, ctx := agentFor(t, server, grant.Config{}), t.Context()
-	site, err := a.Discover(ctx, grant.Challenge{})
+	a, ctx := agentFor(t, server, oauth.Config{}), t.Context()
+	site, err := a.Discover(ctx, oauth.Challenge{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestDeviceLoginAtOIDCProvider(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Poll(ctx, login); err != grant.ErrPending && err != grant.ErrSlowDown {
+	if _, err := a.Poll(ctx, login); err != oauth.ErrPending && err != oauth.ErrSlowDown {
 		t.Fatalf("before anybody has logged in: %v", err)
 	}
 	page := newBrowser(t).visit(device.Complete)
@@ -247,7 +247,7 @@ func TestDeviceLoginAtOIDCProvider(t *testing.T) {
 	if aud := audience(t, issuer, token.Access); aud != server {
 		t.Errorf("the token is for %q", aud)
 	}
-	robot := agentFor(t, server, grant.Config{ClientID: "robot", Secret: "robot-secret"})
+	robot := agentFor(t, server, oauth.Config{ClientID: "robot", Secret: "robot-secret"})
 	token, err = robot.ClientCredentials(ctx, site, []string{"read"})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,37 @@
+package admission
+
+import (
+	"fmt"
+
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// checkArguments refuses a call whose arguments certainly do not fit the tool's inputSchema, if the configuration wants that
+// (validateArguments). A call that the policy denies is left to the policy: its error shows no schema.
+func checkArguments(x *downstream.Exchange, t *Target) *protocol.Fault {
+	if x.Frame.M != protocol.MethodToolsCall || t.Denied != nil {
+		return nil
+	}
+	schema := t.Entry.Arguments()
+	if schema == nil { // the usual case
+		return nil
+	}
+	faults := schema.Check(x.Frame.Raw, x.Params.Arguments)
+	if faults == nil {
+		return nil
+	}
+	message := fmt.Sprintf("the arguments do not fit the inputSchema of tool %s: %s", t.public(x), first(faults))
+	if more := len(faults) - 1; more > 0 {
+		message += fmt.Sprintf(" (and %d more in error.data.problems)", more)
+	}
+	return &protocol.Fault{Name: protocol.InvalidParams, Server: t.Server.Name, Tool: t.public(x), Message: message, Details: schema.AppendProblems(nil, faults)}
+}
+
+func first(faults []protocol.ArgumentFault) string {
+	f := faults[0]
+	if f.Pointer == "" {
+		return f.Expected
+	}
+	return f.Pointer + ": " + f.Expected
+}

@@ -1,0 +1,36 @@
+package admission
+
+import (
+	"testing"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/audit"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// What the policy denies is told the log as that, whatever its client is told and whenever: also after the lists have been fetched anew. What it only
+// reports on is not.
+func TestARefusalOfThePolicyIsRecordedAsOne(t *testing.T) {
+	x := &downstream.Exchange{}
+	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_drop"}}`)
+	starting := &protocol.Fault{Name: protocol.ServerUnavailable, Server: "two"}
+	for _, test := range []struct {
+		name                    string
+		fault                   *protocol.Fault
+		denied                  *Denied
+		decision, outcome, item string
+	}{
+		{"what is not there", protocol.NoTool("one_drop"), nil, audit.Deny, "TOOL_NOT_FOUND", "one_drop"},
+		{"what is denied", protocol.NoTool("one_drop"), &Denied{Server: "one", Item: "drop"}, audit.Deny, "POLICY_DENIED", "drop"},
+		{"what is denied while others start", starting, &Denied{Server: "one", Item: "drop"}, audit.Deny, "POLICY_DENIED", "drop"},
+		{"what is only reported", starting, &Denied{Server: "one", Item: "drop", Report: true}, audit.Allow, "SERVER_UNAVAILABLE", "one_drop"},
+	} {
+		out := AuditRefused(audit.On, x, "", test.fault, test.denied, 0, []kernel.Effect{kernel.Act(Refuse{X: x, Fault: test.fault})})
+		told, is := out[len(out)-1].Act.(Audited)
+		if !is || told.Record.Decision != test.decision || told.Record.Outcome != test.outcome || told.Record.Item != test.item {
+			t.Errorf("%s: %+v", test.name, told.Record)
+		}
+	}
+}

@@ -1,0 +1,18 @@
+package admission
+
+import (
+	"goblin-actor/protocol"
+)
+
+// capabilities are what clients of every era are told.
+const capabilities = `{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}`
+
+// Declares reports whether capabilities, a raw JSON object, have the extension.
+func Declares(capabilities []byte, extension string) bool {
+	whole := protocol.Span{End: uint32(len(capabilities))}
+	if whole.End == 0 {
+		return false
+	}
+	settings := protocol.Member(capabilities, protocol.Member(capabilities, whole, "extensions"), extension).Of(capabilities)
+	return settings != nil && settings[0] == '{'
+}

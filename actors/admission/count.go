@@ -1,0 +1,95 @@
+package admission
+
+import (
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// CallOutcome says how a call ended.
+type CallOutcome struct {
+	Server   string
+	ended    status.Ended // whose it was is known where it is counted
+	mimeType string       // of what was read, in a result of resources/read
+}
+
+// Count adds it to its server's metrics. session is the call's holder as people are shown it.
+func (c CallOutcome) Count(m *status.ServerMetrics, session string) {
+	c.ended.Session = session
+	m.Ended(c.ended)
+	if c.ended.Method == protocol.MethodResourcesRead {
+		m.Read(c.mimeType, c.ended.Outcome == status.OutcomeOK)
+	}
+}
+
+// endedAs is how the call ends now.
+func endedAs(now time.Time, c *call.Call, outcome status.Outcome) status.Ended {
+	return status.Ended{Client: c.Client, Method: c.Method, Item: c.Item, Public: c.Public, Outcome: outcome, Began: c.Began, Took: now.Sub(c.Began)}
+}
+
+// CountUnanswered is counted for a call that ended without an answer of its server's.
+func CountUnanswered(now time.Time, c *call.Call, outcome status.Outcome) kernel.Effect {
+	return kernel.Act(CallOutcome{Server: c.Server, ended: endedAs(now, c, outcome)})
+}
+
+// CountAnswered is counted for an answer of the server's own.
+func CountAnswered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.Effect {
+	c := CallOutcome{Server: of.Server, ended: endedAs(now, of, status.OutcomeError)}
+	if frame.Kind == protocol.KindResult {
+		c.ended.Outcome = status.OutcomeOK
+		switch of.Method {
+		case protocol.MethodToolsCall:
+			if toolFailed(frame) {
+				c.ended.Outcome = status.OutcomeToolError
+			}
+		case protocol.MethodResourcesRead:
+			c.mimeType = mimeTypeOf(frame)
+		}
+	}
+	return kernel.Act(c)
+}
+
+// ReadRefused logs the error a server answers a read with; its client gets it all the same.
+func ReadRefused(of *call.Call, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+	if of.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindError {
+		return out
+	}
+	text, _ := protocol.Unquote(protocol.Member(frame.Raw, frame.Error, "message").Of(frame.Raw))
+	code := Printable(string(protocol.Member(frame.Raw, frame.Error, "code").Of(frame.Raw)), 24)
+	return append(out, kernel.Log(slog.LevelInfo, "server refused to read a resource", "server", of.Server, "uri", Printable(of.Item, 200), "code", code, "message", Printable(text, 200)))
+}
+
+// toolFailed reports whether a result of tools/call says isError.
+func toolFailed(frame *protocol.Frame) bool {
+	return frame.Failure && string(protocol.Member(frame.Raw, frame.Result, "isError").Of(frame.Raw)) == "true"
+}
+
+// mimeTypeOf returns the type of the first of the contents of a result of resources/read; "" without one.
+func mimeTypeOf(frame *protocol.Frame) (mimeType string) {
+	var info protocol.ResultInfo
+	if info.Scan(frame) != nil || !info.Contents.Present() {
+		return ""
+	}
+	_ = protocol.Items(frame.Raw, info.Contents, func(item protocol.Item) bool {
+		mimeType, _ = protocol.Unquote(item.MIMEType.Of(item.Raw))
+		return false
+	})
+	return mimeType
+}
+
+// OutcomeOf is the metric's word for a fault of ours.
+func OutcomeOf(f *protocol.Fault) status.Outcome {
+	switch f.Name {
+	case protocol.Timeout, protocol.QueueTimeout:
+		return status.OutcomeTimeout
+	case protocol.ServerUnavailable, protocol.NoBackendsAvailable:
+		return status.OutcomeUnavailable
+	case protocol.QueueFull, protocol.Overloaded:
+		return status.OutcomeQueueFull
+	}
+	return status.OutcomeFailed
+}

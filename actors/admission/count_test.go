@@ -1,0 +1,69 @@
+package admission
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/secret"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// S0.10.1: a read counts under the type of what was read; a tool that failed is told from one that did not.
+func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
+	cases := []struct {
+		name    string
+		method  protocol.Method
+		frame   string
+		outcome status.Outcome
+		mime    string
+	}{
+		{"read", protocol.MethodResourcesRead, `"result":{"contents":[{"uri":"a:b","mimeType":"text\/plain","text":"x"},{"uri":"c:d","mimeType":"z/z"}]}`, status.OutcomeOK, "text/plain"},
+		{"read, no type", protocol.MethodResourcesRead, `"result":{"contents":[{"uri":"a:b","text":"x"}]}`, status.OutcomeOK, ""},
+		{"read nothing", protocol.MethodResourcesRead, `"result":{"contents":[]}`, status.OutcomeOK, ""},
+		{"read something odd", protocol.MethodResourcesRead, `"result":{"contents":7}`, status.OutcomeOK, ""},
+		{"read refused", protocol.MethodResourcesRead, `"error":{"code":-32002,"message":"no"}`, status.OutcomeError, ""},
+		{"tool", protocol.MethodToolsCall, `"result":{"content":[]}`, status.OutcomeOK, ""},
+		{"tool says no error", protocol.MethodToolsCall, `"result":{"content":[],"isError":false}`, status.OutcomeOK, ""},
+		{"tool failed", protocol.MethodToolsCall, `"result":{"content":[],"isError": true}`, status.OutcomeToolError, ""},
+		{"tool speaks of it", protocol.MethodToolsCall, `"result":{"content":[{"type":"text","text":"\"isError\":true"}],"x":{"isError":true}}`, status.OutcomeOK, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var f protocol.Frame
+			if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":1,` + c.frame + `}`)); err != nil {
+				t.Fatal(err)
+			}
+			var h call.Call
+			h.Method, h.Server, h.Client, h.Item, h.Public = c.method, "files", "editor 1", "read", "files_read"
+			got := CountAnswered(h.Began, &h, &f).Act.(CallOutcome)
+			if want := (CallOutcome{"files", status.Ended{Client: "editor 1", Method: c.method, Item: "read", Public: "files_read", Outcome: c.outcome}, c.mime}); got != want {
+				t.Errorf("answered(%s) = %+v, want %+v", c.frame, got, want)
+			}
+		})
+	}
+}
+
+// S5.3.1: what a server says of a read that it refuses is cut in the middle of a line of the log, and of a secret in it: nothing is left of that.
+func TestARefusalInTheLogTellsNoHalfOfASecret(t *testing.T) {
+	const key = "ghp_hunter2hunter2hunter2hunter2hunter2"
+	long := strings.Repeat("x", 180) + " " + key
+	var f protocol.Frame
+	if err := f.Parse(protocol.AppendError(nil, []byte("1"), -32000, long, nil)); err != nil {
+		t.Fatal(err)
+	}
+	var h call.Call
+	h.Method, h.Server, h.Item = protocol.MethodResourcesRead, "files", "x:"+long
+	var known secret.Redactor
+	known.Replace("configuration", key)
+	var log bytes.Buffer
+	line := ReadRefused(&h, &f, nil)[0].Act.(kernel.Logged)
+	slog.New(slog.NewTextHandler(known.Writer(&log), nil)).Log(t.Context(), line.Level, line.Text, line.Args...)
+	if got := log.String(); strings.Contains(got, "ghp_hun") || strings.Count(got, secret.Hidden+"…") != 2 {
+		t.Errorf("logged: %s", got)
+	}
+}

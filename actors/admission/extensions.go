@@ -1,0 +1,60 @@
+package admission
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// routedExtensions are the extensions that work with several servers in view: their methods can be routed, or they have none.
+// Any other is announced where one server alone is seen, who gets all methods we do not know.
+var routedExtensions = []string{message.ExtensionTasks, "io.modelcontextprotocol/ui"}
+
+// extensionsOf are the extensions that a server announces, with its settings; those of tasks only to clients of its own
+// era, for the legacy versions have tasks of another shape.
+func extensionsOf(server *catalog.Server, era protocol.Era) map[string]json.RawMessage {
+	var has struct{ Extensions map[string]json.RawMessage }
+	if len(server.Capabilities) == 0 || json.Unmarshal(server.Capabilities, &has) != nil {
+		return nil // not known yet, or senseless
+	}
+	if era != protocol.EraModern || !protocol.IsModern(server.Protocol) {
+		delete(has.Extensions, message.ExtensionTasks)
+	}
+	return has.Extensions
+}
+
+// CapabilitiesFor is what clients of the era are told: what we have handlers for, and the extensions of the servers in
+// view. Of two servers with the same one the settings of the first are told.
+func CapabilitiesFor(view *catalog.View, era protocol.Era) []byte {
+	all := map[string]json.RawMessage{}
+	for _, server := range slices.Backward(view.Servers()) {
+		maps.Copy(all, extensionsOf(server, era))
+	}
+	if len(view.Servers()) > 1 {
+		maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return !slices.Contains(routedExtensions, name) })
+	}
+	extras := message.Extras{Experimental: experimentalOf(view)}
+	if text, err := json.Marshal(all); err == nil && len(all) > 0 {
+		extras.Extensions = text
+	}
+	return extras.With([]byte(capabilities), false)
+}
+
+// experimentalOf is what the only server in view announces as experimental, nil = nothing: nobody knows what methods belong
+// to it, and they go to the server that is seen alone.
+func experimentalOf(view *catalog.View) []byte {
+	servers := view.Servers()
+	if len(servers) != 1 || len(servers[0].Capabilities) == 0 {
+		return nil
+	}
+	raw := servers[0].Capabilities
+	object := protocol.Member(raw, protocol.Span{End: uint32(len(raw))}, "experimental").Of(raw)
+	if len(object) <= len("{}") || object[0] != '{' {
+		return nil
+	}
+	return object
+}

@@ -1,0 +1,43 @@
+package admission
+
+import (
+	"fmt"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// AbortFault is what the client of an aborted call is told. Nobody writes to it.
+var AbortFault = &protocol.Fault{Name: protocol.InternalFault, Message: "an operator of the gateway cancelled the call"}
+
+// FaultOfCall is fault for one call: it names the server. Whoever ends with the call cannot wait for the word that nothing
+// was sent, so it says nothing of that kind: bytes leave before anybody is told.
+func FaultOfCall(fault *protocol.Fault, c *call.Call) *protocol.Fault {
+	f := *fault
+	f.Server, f.Retryable = c.Server, false
+	return &f
+}
+
+// NamingTool is fault with the name of the tool that was called, if it has none yet. Many calls share a fault, so that one stays
+// as it is.
+func NamingTool(fault *protocol.Fault, c *call.Call) *protocol.Fault {
+	if fault.Tool != "" || c.Method != protocol.MethodToolsCall {
+		return fault
+	}
+	f := *fault
+	f.Tool = c.Item
+	return &f
+}
+
+// OwnServerFault is what a gateway is told that has been given itself as a server: it would list its own lists without end.
+func OwnServerFault() *protocol.Fault {
+	return &protocol.Fault{Name: protocol.InvalidRequest, Message: "this gateway is among its own servers; remove that entry of mcpServers"}
+}
+
+// RefuseQuestion answers a question with an error instead of asking.
+func RefuseQuestion(m message.Ask, code int, why string) kernel.Effect {
+	err := fmt.Appendf(nil, `{"code":%d,"message":%s}`, code, protocol.Quote(why))
+	return kernel.Tell(m.From, message.Answer{Key: m.Key, Error: err})
+}

@@ -1,0 +1,133 @@
+package admission
+
+import (
+	"slices"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// What the gateway's own tools call_tool and read_resource ask for is unwrapped here, before anybody holds the call: the request
+// becomes the one that the client could have sent by itself, so that deadline, progress, questions, tasks and cancellation, and
+// what is counted and shown, are those of any call.
+const (
+	callTool     = "call_tool"
+	readResource = "read_resource"
+)
+
+// Aim finds what a request means: the item it names or, if it calls one of these tools, the one that its arguments name. In that
+// case the exchange that is returned asks for that; it has the port of the other and takes its place.
+func Aim(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Target, *protocol.Fault) {
+	asked := x
+	x, t, fault := aim(view, x)
+	t.Denied = deniedIn(view, x, t, fault)
+	if x != asked && t.Denied == nil && view.Reported() != nil { // what it asks for may be permitted, and the tool that it asks by not
+		by, none := Resolve(view, asked)
+		t.Denied = deniedIn(view, asked, by, none)
+	}
+	if fault == nil && t.Entry != nil && !t.Server.Internal {
+		t.Rate, t.reports = view.ToolRate(t.Entry), view.Reported() != nil
+		fault = checkArguments(x, &t)
+	}
+	return x, t, fault
+}
+
+func aim(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Target, *protocol.Fault) {
+	t, fault := Resolve(view, x)
+	if fault != nil || !wraps(&t) {
+		return x, t, fault
+	}
+	inner, fault := unwrap(x, t.Original)
+	if fault != nil {
+		return x, t, fault
+	}
+	t, fault = Resolve(view, inner)
+	if fault == nil && wraps(&t) {
+		return x, t, protocol.BadParams("params.arguments.name: " + t.Original + " cannot be called by " + callTool)
+	}
+	return inner, t, fault
+}
+
+// wraps reports whether the target is a tool that stands for another.
+func wraps(t *Target) bool {
+	return t.Server != nil && t.Server.Internal && (t.Original == callTool || t.Original == readResource)
+}
+
+// unwrap makes the exchange of what a call of one of these tools asks for.
+func unwrap(x *downstream.Exchange, tool string) (*downstream.Exchange, *protocol.Fault) {
+	inner := *x
+	inner.Inner = true
+	var raw []byte
+	var fault *protocol.Fault
+	if tool == callTool {
+		raw, fault = innerCall(x)
+	} else {
+		raw, fault = innerRead(x)
+	}
+	if fault != nil {
+		return nil, fault
+	}
+	inner.Frame, inner.Params = protocol.Frame{}, protocol.Params{}
+	if inner.Frame.Parse(raw) != nil || inner.Params.Scan(&inner.Frame) != nil {
+		return nil, protocol.BadParams("params.arguments: they make no sense as a request")
+	}
+	return &inner, nil
+}
+
+// innerCall is the request with the name and the arguments that its arguments hold.
+func innerCall(x *downstream.Exchange) ([]byte, *protocol.Fault) {
+	raw, p := x.Frame.Raw, &x.Params
+	name, fault := argument(x, "name")
+	if fault != nil {
+		return nil, fault
+	}
+	arguments := protocol.Member(raw, p.Arguments, "arguments").Of(raw)
+	switch {
+	case arguments == nil || string(arguments) == "null":
+		arguments = []byte("{}")
+	case arguments[0] != '{':
+		return nil, protocol.BadParams("params.arguments.arguments: want an object")
+	}
+	return protocol.AppendEdited(nil, raw, protocol.Edit{Span: p.Name, With: name}, protocol.Edit{Span: p.Arguments, With: arguments}), nil
+}
+
+// innerRead is a resources/read of the URI that the request's arguments hold.
+func innerRead(x *downstream.Exchange) ([]byte, *protocol.Fault) {
+	raw, p := x.Frame.Raw, &x.Params
+	uri, fault := argument(x, "uri")
+	if fault != nil {
+		return nil, fault
+	}
+	b := append([]byte(`{"jsonrpc":"2.0","id":`), x.Frame.IDBytes()...)
+	b = append(append(b, `,"method":"resources/read","params":{"uri":`...), uri...)
+	for _, member := range []struct {
+		key  string
+		span protocol.Span
+	}{{"_meta", p.Meta}, {"inputResponses", p.InputResponses}, {"requestState", p.RequestState}} {
+		if member.span.Present() {
+			b = append(append(b, `,"`+member.key+`":`...), member.span.Of(raw)...)
+		}
+	}
+	return append(b, "}}"...), nil
+}
+
+// argument returns an argument that has to be a string, raw.
+func argument(x *downstream.Exchange, key string) ([]byte, *protocol.Fault) {
+	raw, object := x.Frame.Raw, x.Params.Arguments
+	if object.Present() && raw[object.Off] == '{' {
+		if value := protocol.Member(raw, object, key).Of(raw); len(value) > 0 && value[0] == '"' {
+			return value, nil
+		}
+	}
+	return nil, protocol.BadParams("params.arguments." + key + ": want a string")
+}
+
+// ReadAsTool makes a read's result that of the tool read_resource, if the exchange asked for it by that. Edits inside the contents
+// can be made in the same AppendEdited.
+func ReadAsTool(edits []protocol.Edit, x *downstream.Exchange, frame *protocol.Frame) []protocol.Edit {
+	if !x.Inner || x.Frame.M != protocol.MethodResourcesRead || frame.Kind != protocol.KindResult {
+		return edits
+	}
+	return protocol.ContentsAsContent(slices.Clone(edits), frame) // the others that wait for the answer have the same edits
+}

@@ -1,0 +1,35 @@
+package admission
+
+import (
+	"slices"
+
+	"goblin-actor/actors/message"
+)
+
+// maxOwns is how many tenants of a client are known at once. A server has few connections for them.
+const maxOwns = 64
+
+// Owns keeps one value for all subscriptions of a client on the same connections: a client may have ten thousand, and what its headers
+// said is long. The zero Owns is empty.
+type Owns struct{ known map[ownKey]*message.Own }
+
+type ownKey struct{ server, tenant string }
+
+// Once returns the known value that says the same of a server, or notes this one. Neither is written to from now on.
+func (o *Owns) Once(server string, own *message.Own) *message.Own {
+	if own == nil {
+		return nil
+	}
+	key := ownKey{server, own.Key}
+	if known := o.known[key]; known != nil && known.Can == own.Can && known.Level == own.Level && known.Isolation == own.Isolation && slices.Equal(known.Forwarded, own.Forwarded) {
+		return known
+	}
+	if len(o.known) >= maxOwns {
+		clear(o.known)
+	}
+	if o.known == nil {
+		o.known = map[ownKey]*message.Own{}
+	}
+	o.known[key] = own
+	return own
+}

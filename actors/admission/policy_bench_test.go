@@ -1,0 +1,68 @@
+package admission
+
+import (
+	"fmt"
+	"testing"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/policy"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// thousand is a catalog of a thousand tools, under a policy of three roles or under none.
+func thousand(tb testing.TB, roles bool) (*catalog.Snapshot, catalog.Key) {
+	tb.Helper()
+	var tools [][]byte
+	for i := range 1000 {
+		tools = append(tools, fmt.Appendf(nil, `{"name":"tool%d","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}`, i))
+	}
+	naming := catalog.Naming{Namespace: config.Namespace{Mode: "always", Separator: "_", MaxLength: 64}, URIStyle: "prefix", MetaTools: true}
+	key := catalog.Key{}
+	if roles {
+		naming.Policy = policy.Compile(config.Policy{Present: true, Roles: []config.Role{
+			{Name: "a", ReadOnly: true, Tools: config.Filter{Deny: []string{"*_delete", "*9"}}}, {Name: "b", Servers: []string{"two"}}, {Name: "c", Tools: config.Filter{Allow: []string{"one/*", "x_*"}}}}})
+		key.Rights, key.Policy = "a,b,c", naming.Policy
+	}
+	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer()}}
+	source.Items[protocol.Tools] = tools
+	return catalog.Build(nil, []catalog.Source{source}, naming), key
+}
+
+// aims resolves a call as a desk does: it asks the snapshot for the view each time.
+func aims(tb testing.TB, roles bool) func() {
+	snapshot, key := thousand(tb, roles)
+	x := &downstream.Exchange{}
+	x.Frame, x.Params = actortest.Request(tb, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_tool500","arguments":{}}}`)
+	return func() {
+		view, _ := snapshot.View(key)
+		if _, _, fault := Aim(view, x); fault != nil {
+			tb.Fatal(fault)
+		}
+	}
+}
+
+// BenchmarkPermittedCall is what a policy of three roles adds to finding the tool of a call.
+func BenchmarkPermittedCall(b *testing.B) {
+	for name, roles := range map[string]bool{"no policy": false, "three roles": true} {
+		b.Run(name, func(b *testing.B) {
+			aim := aims(b, roles)
+			b.ReportAllocs()
+			for b.Loop() {
+				aim()
+			}
+		})
+	}
+}
+
+// A permitted call allocates what it does without a policy.
+func TestPermittedCallAllocates(t *testing.T) {
+	none, three := aims(t, false), aims(t, true)
+	none()
+	three()
+	if without, with := testing.AllocsPerRun(100, none), testing.AllocsPerRun(100, three); with > without {
+		t.Errorf("%v allocations, without a policy %v", with, without)
+	}
+}

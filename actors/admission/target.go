@@ -1,0 +1,110 @@
+package admission
+
+import (
+	"bytes"
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// Target is the item a request names.
+type Target struct {
+	Server   *catalog.Server
+	Original string         // as its server calls it
+	Span     protocol.Span  // where the client's name for it stands
+	Entry    *catalog.Entry // nil for a URI that is not listed
+	Unlisted bool           // it is found only if its server has mentioned it
+	replica  int            // counted from 1; 0 = any
+	Rate     config.Rate    // how many calls of it one principal may make; zero = as many as it likes
+	reports  bool           // the policy only reports: a call too many is let through
+	Denied   *Denied        // what the policy has to do with what was found, or was not; nil = nothing
+	Home     *message.Home  // where the task that the request is about was made; nil = it is about none
+}
+
+// Request is what the pool of the target's server hands on; a fault says what is wrong with what its client wants of the gateway.
+func (t *Target) Request(x *downstream.Exchange, caller *message.Caller) (*message.Request, *protocol.Fault) {
+	prefer, fault := preferOf(x)
+	if fault != nil {
+		return nil, fault
+	}
+	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.Server.Name, Item: t.Original, Unlisted: t.Unlisted, Replica: t.replica, Prefer: prefer, Rate: t.Rate, RateReports: t.reports,
+		Tenant: tenantOf(&t.Server.Rules, x, caller)}
+	if original := protocol.Quote(t.Original); t.Span.Present() && !bytes.Equal(original, t.Span.Of(x.Frame.Raw)) {
+		r.Target, r.Original = t.Span, original
+	}
+	if t.Entry != nil && x.Frame.M == protocol.MethodToolsCall && t.Server.Rules.Retry.InFlight == "idempotent" {
+		r.Definition = t.Entry.Source
+	}
+	return r, nil
+}
+
+// Call waits for the answer, within the limits of the target's server and that for calls that wait for their client.
+func (t *Target) Call(seq uint64, x *downstream.Exchange, now time.Time, parked time.Duration) call.Call {
+	rules := &t.Server.Rules
+	return call.Call{
+		Seq: seq, ID: x.Frame.IDBytes(), Server: t.Server.Name, Item: t.Original, Public: t.public(x), Method: x.Frame.M, State: call.Queued, Began: now,
+		Limits: call.Limits{Queue: rules.Queue.Timeout, Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: parked},
+	}
+}
+
+// public returns the name or URI by which clients know the target.
+func (t *Target) public(x *downstream.Exchange) string {
+	if t.Entry != nil {
+		return t.Entry.Public
+	}
+	name, _ := protocol.Unquote(t.Span.Of(x.Frame.Raw))
+	return name
+}
+
+// Resolve finds the item in the view: an actor has its own, so no call asks the registry.
+func Resolve(view *catalog.View, x *downstream.Exchange) (Target, *protocol.Fault) {
+	raw := x.Frame.Raw
+	switch x.Frame.M.Names() {
+	case protocol.SubjectTool:
+		name := ""
+		t, fault := resolveEntry(raw, x.Params.Name, "params.name", func(called string) (*catalog.Entry, *protocol.Fault) {
+			name = called // unquoted once a call: that allocates
+			return view.Tool(called)
+		})
+		if fault != nil {
+			return t, fault
+		}
+		if t.replica = view.Replica(name) + 1; t.replica > t.Server.Rules.ReplicaCount() {
+			return Target{}, protocol.NoTool(name)
+		}
+		return t, nil
+	case protocol.SubjectPrompt:
+		return resolveEntry(raw, x.Params.Name, "params.name", view.Prompt)
+	case protocol.SubjectResource:
+		uri, ok := protocol.Unquote(x.Params.URI.Of(raw))
+		if !ok {
+			return Target{}, protocol.BadParams("params.uri: want a string")
+		}
+		found, fault := view.Resource(uri)
+		return Target{Server: found.Server, Original: found.Original, Span: x.Params.URI, Entry: found.Entry, Unlisted: found.Unlisted}, fault
+	}
+	if x.Params.RefName.Present() {
+		if x.Params.RefURI.Present() { // one would be judged, and the other one be what its server looks at
+			return Target{}, protocol.BadParams("params.ref: want name or uri, not both")
+		}
+		return resolveEntry(raw, x.Params.RefName, "params.ref.name", view.Prompt)
+	}
+	return resolveEntry(raw, x.Params.RefURI, "params.ref.uri", view.Template)
+}
+
+func resolveEntry(raw []byte, span protocol.Span, path string, find func(string) (*catalog.Entry, *protocol.Fault)) (Target, *protocol.Fault) {
+	name, ok := protocol.Unquote(span.Of(raw))
+	if !ok {
+		return Target{}, protocol.BadParams(path + ": want a string")
+	}
+	entry, fault := find(name)
+	if fault != nil {
+		return Target{}, fault
+	}
+	return Target{Server: entry.Server, Original: entry.Original, Span: span, Entry: entry}, nil
+}

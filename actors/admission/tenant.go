@@ -1,0 +1,96 @@
+package admission
+
+import (
+	"crypto/sha256"
+	"net/textproto"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol/downstream"
+)
+
+// tenantOf is whose connections to a server a request uses, or a client without one (x is nil); nil = those that are for everybody.
+func tenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller) *message.Tenant {
+	if !rules.Isolates() {
+		return nil
+	}
+	t := message.Tenant{Epoch: caller.Epoch, Level: caller.LogLevel, Isolation: rules.Isolation, Forwarded: rules.ForwardHeaders}
+	switch rules.Isolation {
+	case "session":
+		t.Key, t.Client, t.Who = "session "+caller.ClientKey, caller.ClientKey, caller.Principal
+	case "principal":
+		t.Key, t.Who = "principal "+caller.Principal, caller.Principal
+	}
+	if t.Lane = rules.LaneOf(laneOf(caller)); t.Lane != "" && rules.Isolation != "principal" {
+		t.Key += " login " + t.Lane
+	}
+	if x != nil {
+		t.Headers = forwarded(rules.ForwardHeaders, textproto.MIMEHeader(x.Origin.Kept))
+	}
+	if len(t.Headers) > 0 {
+		t.Key += " headers " + hashOf(rules.ForwardHeaders, t.Headers)
+	}
+	if t.Key == "" {
+		return nil // it has sent none of the headers: so does the gateway on the connections that are for everybody
+	}
+	return &t
+}
+
+// laneOf is whose logins a client's calls use.
+func laneOf(caller *message.Caller) string {
+	if caller.Principal == "" {
+		return identity.LocalID // nobody was asked
+	}
+	return caller.Principal
+}
+
+// OwnOf is on whose connections to a server a request subscribes, or a client without one (x is nil); nil = those that are for everybody.
+func OwnOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller, modern bool) *message.Own {
+	t := tenantOf(rules, x, caller)
+	if t == nil {
+		return nil
+	}
+	return &message.Own{Tenant: t, Can: caller.Can, Modern: modern}
+}
+
+// sharesOf tells settings of who shares connections apart; "" = everybody does, or those who can the same, which decides nothing here.
+func sharesOf(rules *config.Server) string {
+	if !rules.Isolates() {
+		return ""
+	}
+	return rules.Isolation + " " + rules.Auth.As + " " + hashOf(rules.ForwardHeaders, nil)
+}
+
+// forwarded is what a server is sent of the headers of a request. One that was not sent is not sent on.
+func forwarded(rules []config.ForwardHeader, kept textproto.MIMEHeader) map[string]string {
+	var headers map[string]string
+	for _, rule := range rules {
+		if value := kept.Get(rule.From); value != "" {
+			if headers == nil {
+				headers = make(map[string]string, len(rules))
+			}
+			headers[textproto.CanonicalMIMEHeaderKey(rule.To)] = rule.Prefix + value
+		}
+	}
+	return headers
+}
+
+// hashOf tells values apart, also those of different headers and rules, without holding them: a connection that was made by the rules
+// of before a reload is nobody's by the new ones.
+func hashOf(rules []config.ForwardHeader, headers map[string]string) string {
+	h := sha256.New()
+	for _, rule := range rules {
+		value, ok := headers[textproto.CanonicalMIMEHeaderKey(rule.To)]
+		for _, text := range []string{rule.From, rule.To, rule.Prefix, value} {
+			sum := sha256.Sum256([]byte(text))
+			h.Write(sum[:])
+		}
+		sent := byte(0)
+		if ok {
+			sent = 1
+		}
+		h.Write([]byte{sent})
+	}
+	return string(h.Sum(nil))
+}

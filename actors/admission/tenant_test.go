@@ -1,0 +1,106 @@
+package admission
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// Whose a connection is, is told by what the server is configured to and what the request brings.
+func TestTenants(t *testing.T) {
+	tenant := func(isolation, client string, rules []config.ForwardHeader, headers ...string) *message.Tenant {
+		x := &downstream.Exchange{Origin: downstream.Origin{Kept: http.Header{}}}
+		for i := 0; i < len(headers); i += 2 {
+			x.Origin.Kept.Set(headers[i], headers[i+1])
+		}
+		return tenantOf(&config.Server{Isolation: isolation, ForwardHeaders: rules}, x, &message.Caller{ClientKey: client})
+	}
+	token := []config.ForwardHeader{{From: "x-token", To: "authorization", Prefix: "Bearer "}, {From: "X-Other", To: "X-Other"}}
+	key := func(of *message.Tenant) string { return of.KeyOf() }
+	for name, of := range map[string]*message.Tenant{
+		"shared": tenant("shared", "a", nil), "class": tenant("class", "a", nil), "leased": tenant("leased", "a", nil),
+		"no header": tenant("class", "a", token), "another header": tenant("class", "a", nil, "X-Token", "1"),
+	} {
+		if of != nil {
+			t.Errorf("%s: it has connections of its own", name)
+		}
+	}
+	same := [][2]*message.Tenant{
+		{tenant("session", "a", nil), tenant("session", "a", nil)},
+		{tenant("principal", "a", nil), tenant("principal", "b", nil)}, // both are anonymous
+		{tenant("class", "a", token, "X-Token", "1"), tenant("class", "b", token, "x-token", "1")},
+	}
+	for i, c := range same {
+		if c[0] == nil || key(c[0]) != key(c[1]) {
+			t.Errorf("pair %d share no connections", i)
+		}
+	}
+	other := []*message.Tenant{
+		nil, tenant("session", "a", nil), tenant("session", "b", nil), tenant("principal", "a", nil),
+		tenant("class", "a", token, "X-Token", "1"), tenant("class", "a", token, "X-Token", "2"), tenant("class", "a", token, "X-Other", "1"),
+		tenant("class", "a", token, "X-Token", "1", "X-Other", "1"), tenant("session", "a", token, "X-Token", "1"), tenant("session", "b", token, "X-Token", "1"),
+	}
+	for i := range other {
+		for j := range i {
+			if key(other[i]) == key(other[j]) {
+				t.Errorf("%d and %d share connections", i, j)
+			}
+		}
+	}
+	swapped := []config.ForwardHeader{{From: "X-Other", To: "Authorization"}, {From: "X-Token", To: "X-Other"}}
+	if a, b := tenant("class", "a", token, "X-Token", "1", "X-Other", "2"), tenant("class", "b", swapped, "X-Token", "2", "X-Other", "1"); key(a) == key(b) {
+		t.Error("two clients share connections when the rules change between them")
+	}
+	of := tenant("class", "a", token, "X-Token", "s3cret")
+	if len(of.Headers) != 1 || of.Headers["Authorization"] != "Bearer s3cret" {
+		t.Errorf("%d headers are sent", len(of.Headers))
+	}
+	if text := fmt.Sprintf("%v %+v %#v %s %q", of, of, of, of, key(of)); strings.Contains(text, "s3cret") {
+		t.Errorf("it is printed as %s", text)
+	}
+}
+
+// A server whose connections are for everybody costs a request nothing more.
+func TestNoTenantCostsNothing(t *testing.T) {
+	x, rules, caller := &downstream.Exchange{}, &config.Server{Isolation: "class"}, &message.Caller{ClientKey: "a"}
+	if n := testing.AllocsPerRun(100, func() {
+		if tenantOf(rules, x, caller) != nil {
+			t.Fatal("it has connections of its own")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// All subscriptions of a client on the same connections hold one value; one that says something else is another.
+func TestOwnsAreHeldOnce(t *testing.T) {
+	var owns Owns
+	own := func(key, level string, can message.Can) *message.Own {
+		return &message.Own{Tenant: &message.Tenant{Key: key, Level: protocol.Level(level)}, Can: can}
+	}
+	first := owns.Once("one", own("a", "", 0))
+	if owns.Once("one", own("a", "", 0)) != first {
+		t.Error("the same is held twice")
+	}
+	for name, other := range map[string]*message.Own{"tenant": own("b", "", 0), "level": own("a", "debug", 0), "class": own("a", "", message.CanAll)} {
+		owns := owns
+		if owns.Once("one", other) != other {
+			t.Errorf("another %s is taken for the same", name)
+		}
+	}
+	if other := own("a", "", 0); owns.Once("two", other) != other {
+		t.Error("another server is taken for the same")
+	}
+	for i := range 10 * maxOwns {
+		owns.Once("one", own(fmt.Sprint(i), "", 0))
+	}
+	if len(owns.known) > maxOwns {
+		t.Errorf("%d are known", len(owns.known))
+	}
+}

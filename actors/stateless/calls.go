@@ -1,0 +1,241 @@
+package stateless
+
+import (
+	"slices"
+	"time"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
+)
+
+// event applies an event to a call; what comes for a call that has ended is dropped.
+func (s *state) event(now time.Time, seq uint64, event any, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[seq]
+	if v == nil {
+		return out
+	}
+	s.scratch = v.Step(now, event, s.scratch[:0])
+	for i := range s.scratch {
+		out = s.effect(now, v, &s.scratch[i], out)
+	}
+	if v.State == call.Ended {
+		s.forget(v)
+		return out
+	}
+	return s.clock.By(now, v.Deadline(), out)
+}
+
+// forget takes an ended call out of the books.
+func (s *state) forget(v *heldCall) {
+	delete(s.calls, v.Seq)
+	s.release(v)
+	use := s.clients[v.caller.ClientKey]
+	if use == nil {
+		return
+	}
+	if v.round > 0 {
+		use.parked--
+	}
+	if use.inFlight--; use.inFlight <= 0 {
+		delete(s.clients, v.caller.ClientKey)
+	}
+}
+
+// release lets go of those who waited for the call.
+func (s *state) release(v *heldCall) {
+	for _, x := range v.exchanges {
+		s.detach(v, x)
+	}
+	v.exchanges = nil
+}
+
+// requester names a request that waits for the call as its client does.
+func (v *heldCall) requester(x *downstream.Exchange) admission.Requester {
+	return admission.RequestOf(x, v.who)
+}
+
+func (s *state) detach(v *heldCall, x *downstream.Exchange) {
+	if id := v.requester(x); s.byID[id] == v.Seq {
+		delete(s.byID, id)
+	}
+}
+
+// withdrawn lets go of a request whose client on stdio no longer wants the answer. Others may wait for the same call.
+func (s *state) withdrawn(now time.Time, id admission.Requester, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[s.byID[id]]
+	if v == nil {
+		if m, found := s.seekers.Withdraw(func(m message.Visit) bool { return admission.RequestOf(m.Exchange, m.Who) == id }); found {
+			return append(out, kernel.Act(admission.Accept{X: m.Exchange}))
+		}
+		return out
+	}
+	if len(v.exchanges) <= 1 {
+		return s.event(now, v.Seq, call.Withdrawn{Reason: "the client cancelled"}, out)
+	}
+	for i, x := range v.exchanges {
+		if v.requester(x) == id {
+			s.detach(v, x)
+			v.exchanges = slices.Delete(v.exchanges, i, i+1)
+			return append(out, kernel.Act(admission.Accept{X: x}))
+		}
+	}
+	return out
+}
+
+// done takes the server's answer: a question in the manner of its era is relayed, anything else ends the call.
+func (s *state) done(now time.Time, m message.Done, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	if m.Frame.Kind == protocol.KindError {
+		if requests := urlRequests(&m.Frame); requests != nil {
+			return s.relayURLs(now, v, &m.Frame, requests, out)
+		}
+		return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
+	}
+	var info protocol.ResultInfo
+	if info.Scan(&m.Frame) != nil {
+		return s.event(now, m.Seq, call.Broken{Fault: senselessFault(v)}, out)
+	}
+	switch info.KindOf(v.Method, &m.Frame) {
+	case protocol.ResultInputRequired:
+		return s.relay(now, v, &m.Frame, &info, out)
+	case protocol.ResultTask:
+		if !admission.Declares(v.caller.Capabilities, message.ExtensionTasks) {
+			return s.event(now, m.Seq, call.Broken{Fault: senselessFault(v)}, out)
+		}
+	case protocol.ResultUnknown:
+		fault := &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's result is of a type nobody knows, or not allowed here"}
+		return s.event(now, m.Seq, call.Broken{Fault: fault}, out)
+	}
+	return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
+}
+
+// effect carries out what a call's step wants done. An answer is counted before its client has it, who may look at once.
+func (s *state) effect(now time.Time, v *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
+	first := len(out)
+	switch e.Kind {
+	case call.Deliver:
+		out = append(admission.ReadRefused(&v.Call, &e.Frame, out), admission.CountAnswered(now, &v.Call, &e.Frame))
+		return s.noted(v, nil, first, s.deliver(now, v, &e.Frame, out))
+	case call.Fail:
+		e.Fault = admission.NamingTool(e.Fault, &v.Call)
+		out = append(out, admission.CountUnanswered(now, &v.Call, admission.OutcomeOf(e.Fault)))
+		for _, x := range v.exchanges {
+			out = append(out, kernel.Act(admission.Refuse{X: x, Fault: e.Fault}))
+		}
+		if len(v.exchanges) == 0 && v.round > 0 {
+			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, fault: e.Fault}, out)
+		}
+		return s.noted(v, e.Fault, first, out)
+	case call.Cancel:
+		return append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason, TimedOut: e.TimedOut}))
+	case call.Forget:
+		out = append(out, admission.CountUnanswered(now, &v.Call, status.OutcomeCancelled))
+		for _, x := range v.exchanges {
+			out = append(out, kernel.Act(admission.Accept{X: x}))
+		}
+		return s.noted(v, nil, first, out)
+	}
+	return out
+}
+
+// modern appends the edits that make the server's answer what a modern client wants.
+func (s *state) modern(edits []protocol.Edit, v *heldCall, f *protocol.Frame) []protocol.Edit {
+	if f.Kind != protocol.KindResult {
+		return edits
+	}
+	var info protocol.ResultInfo
+	if info.Scan(f) != nil {
+		return edits
+	}
+	edits = publicTask(protocol.ToModernResult(edits, v.Method, f, &info, v.view.ServerInfo()), v, &info, f, s.sealer)
+	return append(edits, catalog.RewriteResult(v.view, v.server, v.Method, f)...)
+}
+
+// deliver writes the answer to everyone who waits for it, each under its own id, and keeps it for a while in case
+// it is lost on the way.
+func (s *state) deliver(now time.Time, v *heldCall, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+	s.edits = s.modern(append(s.edits[:0], protocol.Edit{Span: frame.ID}), v, frame)
+	defer clear(s.edits)
+	under := func(id []byte) []protocol.Edit { // until the next one; edits are put in order where they are
+		at := slices.IndexFunc(s.edits, func(e protocol.Edit) bool { return e.Span == frame.ID })
+		s.edits[at].With = id
+		return s.edits
+	}
+	status := statusOf(frame)
+	for _, x := range v.exchanges {
+		if status != 200 {
+			out = append(out, kernel.Act(relayError{x, status, protocol.AppendEdited(nil, frame.Raw, under(x.Frame.IDBytes())...)}))
+			continue
+		}
+		edits := admission.ReadAsTool(under(x.Frame.IDBytes()), x, frame)
+		out = append(out, admission.AnswerEdited(x, frame, edits, nil))
+	}
+	if v.round == 0 {
+		return out
+	}
+	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, frame: protocol.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
+}
+
+// statusOf is the HTTP status of a server's answer: two errors of the protocol have their own.
+// MCP 2026-07-28, basic/transports/streamable-http.
+func statusOf(f *protocol.Frame) int {
+	if f.Kind != protocol.KindError {
+		return 200
+	}
+	switch code, _ := protocol.ErrorNumber(f); code {
+	case -32021: // a capability is missing
+		return 400
+	case -32601: // no such method
+		return 404
+	}
+	return 200
+}
+
+// departed lets go of a client that has gone. Its call is cancelled, unless it has been given a state to come back with: a parked one
+// waits for that until its time is over, another one for a while.
+func (s *state) departed(now time.Time, m admission.Departed, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	s.detach(v, m.X)
+	v.exchanges = slices.DeleteFunc(v.exchanges, func(x *downstream.Exchange) bool { return x == m.X })
+	if len(v.exchanges) > 0 || v.State == call.Parked && v.round > 0 {
+		return out
+	}
+	if v.round > 0 {
+		v.timerGen++
+		return append(out, kernel.WakeAfter(returnGrace, graceOver{m.Seq, v.timerGen}))
+	}
+	return s.event(now, m.Seq, call.Withdrawn{Reason: "the client left"}, out)
+}
+
+// seal makes the state the client brings back.
+func (s *state) seal(now time.Time, v *heldCall, kind seal.Kind, inner []byte) (string, error) {
+	if v.digest == ([32]byte{}) && len(v.exchanges) > 0 { // every retry asks the same, so any of those who wait will do
+		v.digest = digestOf(&v.exchanges[0].Frame, &v.exchanges[0].Params)
+	}
+	return s.sealer.Seal(&seal.State{
+		Kind: kind, Call: v.Seq, Desk: s.number, Node: s.node, Server: v.Server, Principal: v.caller.Principal, Project: v.caller.View.Project, Method: v.Method.String(),
+		Digest: v.digest, Round: v.round, Expiry: now.Add(s.limits.ParkedCall), Inner: inner,
+	})
+}
+
+// digestOf is the digest of what a request asks: a retry must ask the same.
+func digestOf(f *protocol.Frame, p *protocol.Params) [32]byte {
+	target := p.Name
+	if !target.Present() {
+		target = p.URI
+	}
+	return seal.Digest(f.M.String(), target.Of(f.Raw), p.Arguments.Of(f.Raw))
+}

@@ -1,0 +1,110 @@
+package stateless
+
+import (
+	"strings"
+	"testing"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
+)
+
+// On this machine a client is what it calls itself; elsewhere, and without a name, its address.
+func TestWhoIsCounted(t *testing.T) {
+	d := newDeskScript(t, 1)
+	key := func(remote, info string) string {
+		x := &downstream.Exchange{Origin: downstream.Origin{Remote: remote}}
+		member := ""
+		if info != "" {
+			member = `"_meta":{"io.modelcontextprotocol/clientInfo":` + info + `}`
+		}
+		x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+member+`}}`)
+		return d.s.clientKey(x, nil)
+	}
+	for _, test := range []struct{ remote, info, want string }{
+		{"127.0.0.1:5", `{"name":"a"}`, `127.0.0.1{"name":"a"}`},
+		{"127.0.0.1:6", `{"name":"a"}`, `127.0.0.1{"name":"a"}`},
+		{"127.0.0.1:6", `{"name":"b"}`, `127.0.0.1{"name":"b"}`},
+		{"[::1]:6", `{"name":"b"}`, `[::1]{"name":"b"}`},
+		{"127.0.0.1:6", "", "127.0.0.1"},
+		{"10.0.0.1:6", `{"name":"b"}`, "10.0.0.1"},
+		{"stdio", `{"name":"b"}`, "stdio"},
+	} {
+		if got := key(test.remote, test.info); got != test.want {
+			t.Errorf("%s %s: %q, want %q", test.remote, test.info, got, test.want)
+		}
+	}
+	if n := len(key("127.0.0.1:5", `{"name":"`+strings.Repeat("x", 1<<20)+`"}`)); n > 300 {
+		t.Errorf("a long name makes a key of %d bytes", n)
+	}
+}
+
+// A client that leaves in the moment between a question and its telling has no state to come back with: its call ends.
+func TestAClientThatLeavesBeforeItIsAsked(t *testing.T) {
+	d := newDeskScript(t, 1)
+	d.step(d.request(""))
+	d.step(message.Ask{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
+	d.step(admission.Departed{Seq: d.first(), X: d.waiting[0]})
+	if len(d.s.calls)+len(d.s.clients) != 0 {
+		t.Errorf("%d calls of %d clients are left", len(d.s.calls), len(d.s.clients))
+	}
+}
+
+// A client whose request is refused has no call, so nothing is remembered of it: it may call itself another way each time.
+func TestARefusedClientIsNotRemembered(t *testing.T) {
+	d := newDeskScript(t, 1)
+	visit := d.request("")
+	visit.State = &seal.State{Kind: seal.Relayed, Server: "another"}
+	d.step(visit)
+	if len(d.s.calls)+len(d.s.clients) != 0 {
+		t.Errorf("%d calls of %d clients are left", len(d.s.calls), len(d.s.clients))
+	}
+}
+
+// Nobody but the client that asks makes room for it, and none of its calls that somebody waits for.
+func TestWhoMakesRoom(t *testing.T) {
+	d := newDeskScript(t, 1)
+	d.step(d.request(""))
+	if out, ok := d.s.makeRoom(d.now, d.s.calls[d.first()].caller.ClientKey, nil); ok || len(out) != 0 {
+		t.Errorf("a call that runs made room: %v", out)
+	}
+	d.step(message.Ask{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
+	for _, msg := range d.timers {
+		d.step(msg)
+	}
+	if _, ok := d.s.makeRoom(d.now, "another", nil); ok || len(d.s.calls) != 1 {
+		t.Error("another client's call made room")
+	}
+	if _, ok := d.s.makeRoom(d.now, d.s.calls[d.first()].caller.ClientKey, nil); !ok || len(d.s.calls) != 0 {
+		t.Error("the call that waits did not make room")
+	}
+}
+
+// A desk that begins, perhaps anew, tells a gateway that may be draining that nobody waits for it.
+func TestADeskThatBeginsHasNobodyWaiting(t *testing.T) {
+	d := newDeskScript(t, 1)
+	for _, e := range step(d.s, d.now, kernel.Started{}, nil) {
+		if _, ok := e.Msg.(message.Drained); ok {
+			return
+		}
+	}
+	t.Error("nobody is told")
+}
+
+// What comes back for a call waits in the turn of the client that made it, as its request did.
+func TestACallStaysInItsClientsLane(t *testing.T) {
+	d := newDeskScript(t, 1)
+	d.step(d.request(""))
+	visit := message.Visit{Exchange: d.waiting[0]}
+	for _, m := range []kernel.Laned{message.Done{Seq: d.first()}, message.Progress{Seq: d.first()}, message.Failed{Seq: d.first()}} {
+		if m.Lane() != visit.Lane() || m.Lane() == 0 {
+			t.Errorf("%T: lane %d, of its request %d", m, m.Lane(), visit.Lane())
+		}
+	}
+	if withdrawal := (message.Withdrawal{Remote: "stdio"}); withdrawal.Lane() != (message.Visit{Exchange: &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}}).Lane() {
+		t.Error("a cancellation on stdin may overtake its request")
+	}
+}

@@ -1,0 +1,77 @@
+package stateless
+
+import (
+	"time"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/seal"
+)
+
+// maxEarly is how many requests may wait for the first catalog at once.
+const maxEarly = 1024
+
+// startAgain is the delay after which a client may repeat a request that was refused because the gateway is starting.
+const startAgain = time.Second
+
+// waitForCatalog holds or refuses a request that arrives before the catalog it needs, and reports whether it did. Without a
+// catalog nothing can be answered. On stdin and stdout, requests about servers also wait until the servers have settled. The wait
+// lasts at most StartWait, as with initialize.
+func (s *state) waitForCatalog(m message.Visit, out []kernel.Effect) ([]kernel.Effect, bool) {
+	x := m.Exchange
+	if fault := s.earlyFault(m); fault != nil {
+		return append(out, kernel.Act(admission.Refuse{X: x, Fault: fault})), true
+	}
+	if s.snapshot != nil && !s.waitsForServers(m) {
+		return out, false
+	}
+	s.earlyVisits = append(s.earlyVisits, m)
+	return out, true
+}
+
+// earlyFault returns why the request is refused now, or nil if it is answered or may wait. Nothing of a refused request was executed.
+func (s *state) earlyFault(m message.Visit) *protocol.Fault {
+	switch {
+	case s.draining && !s.expected(m):
+		return &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}
+	case s.snapshot != nil:
+		return nil
+	case s.startWaitOver:
+		return &protocol.Fault{Name: protocol.ServerUnavailable, Message: "the gateway is still starting; try again", Retryable: true, RetryAfter: startAgain}
+	case len(s.earlyVisits) >= maxEarly:
+		return &protocol.Fault{Name: protocol.Overloaded, Message: "the gateway is still starting, and too many requests wait for that; try again", Retryable: true, RetryAfter: startAgain}
+	}
+	return nil
+}
+
+// expected reports whether a request comes back with the answer that its call waits for: a desk that drains takes it still.
+func (s *state) expected(m message.Visit) bool {
+	return m.State != nil && m.State.Kind == seal.Parked && !s.drained
+}
+
+// waitsForServers reports whether servers that the client sees have to settle before the request is answered.
+func (s *state) waitsForServers(m message.Visit) bool {
+	x := m.Exchange
+	if s.awaitedServers == 0 || !x.Origin.Stdio || x.Frame.M == protocol.MethodServerDiscover || len(s.earlyVisits) >= maxEarly {
+		return false
+	}
+	view, ok := s.snapshot.View(m.View)
+	return ok && admission.SettledIn(view) < s.awaitedServers
+}
+
+// serveEarly answers what has waited for the catalog.
+func (s *state) serveEarly(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if s.snapshot != nil {
+		if admission.SettledIn(s.snapshot.Whole()) >= s.awaitedServers {
+			s.awaitedServers = 0
+		}
+	}
+	waiting := s.earlyVisits
+	s.earlyVisits = nil
+	for _, m := range waiting { // those that must wait longer wait again
+		out = s.visit(now, m, out)
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package stateless
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// metaKey is the member of a question's _meta with which a legacy server may name it for modern clients: input requests
+// have keys, a legacy question has none. A client that knows the key can answer before it is asked.
+const metaKey = "goblin-actor/key"
+
+const (
+	maxKey  = 64 // bytes of a key the server gives
+	maxKeys = 64 // of them in one call; later questions are numbered
+)
+
+// keyFor names a question of the call: as its server says, if no other was called so, else q1, q2 and so on. Keys are
+// unique for the call's life.
+func (v *heldCall) keyFor(f *protocol.Frame) (key string, named bool) {
+	meta := protocol.Member(f.Raw, f.Params, "_meta")
+	key, ok := protocol.Unquote(protocol.Member(f.Raw, meta, metaKey).Of(f.Raw))
+	if ok && isKey(key) && len(v.serverKeys) < maxKeys && !slices.Contains(v.serverKeys, key) {
+		v.serverKeys = append(v.serverKeys, key)
+		return key, true
+	}
+	v.lastKey++
+	return fmt.Sprintf("q%d", v.lastKey), false
+}
+
+// isKey reports whether a server's key can be used: a word that is not one of ours.
+func isKey(key string) bool {
+	if key == "" || len(key) > maxKey {
+		return false
+	}
+	ours := key[0] == 'q' && len(key) > 1
+	for i := range len(key) {
+		c := key[i]
+		digit := c-'0' < 10
+		if !digit && (c|0x20 < 'a' || c|0x20 > 'z') && c != '_' && c != '-' && c != '.' {
+			return false
+		}
+		ours = ours && (i == 0 || digit)
+	}
+	return !ours
+}
+
+// earlyAnswer is the client's answer to a question it has not been asked yet: it came with the request itself, under the key the
+// server gives. nil = none that fits.
+func (v *heldCall) earlyAnswer(key string, q protocol.Question) []byte {
+	if v.round > 0 || len(v.exchanges) == 0 {
+		return nil
+	}
+	x := v.exchanges[0]
+	if !x.Params.InputResponses.Present() || x.Params.RequestState.Present() {
+		return nil
+	}
+	answer := protocol.Member(x.Frame.Raw, x.Params.InputResponses, key).Of(x.Frame.Raw)
+	if answer == nil || !q.ValidAnswer(answer) {
+		return nil
+	}
+	return answer
+}
+
+// questionKeys are those of the open questions in the order they were asked.
+func (*state) questionKeys(v *heldCall) []string {
+	asked := func(key string) uint64 { return v.questions[key].Key }
+	return slices.SortedFunc(maps.Keys(v.questions), func(a, b string) int { return cmp.Compare(asked(a), asked(b)) })
+}
+
+// keepQuestion keeps a question under its key.
+func (v *heldCall) keepQuestion(key string, m message.Ask) {
+	if v.questions == nil {
+		v.questions = map[string]message.Ask{}
+	}
+	v.questions[key] = m
+}

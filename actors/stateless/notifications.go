@@ -1,0 +1,88 @@
+package stateless
+
+import (
+	"slices"
+	"time"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// notification is what a server says of a call before its answer: progress or a log line. Each request that waits for the
+// call gets it in its own manner: progress under its own token, log lines as grave as it asked for.
+type notification struct {
+	frame protocol.Frame
+	token protocol.Span  // the gateway's token; absent in log lines
+	level protocol.Level // of a log line
+}
+
+// progress is a sign of life, and goes to everyone who waits; what comes between rounds is kept.
+func (s *state) progress(now time.Time, m message.Progress, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	s.scratch = v.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0])
+	if m.Behind { // a sign of life only
+		return out
+	}
+	return s.pass(v, notification{frame: m.Frame, token: m.Token}, out)
+}
+
+// log passes a call's log line on. MCP 2026-07-28, server/utilities/logging.
+func (s *state) log(m message.Log, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	var params protocol.Params
+	if params.Scan(&m.Frame) != nil {
+		return out
+	}
+	return s.pass(v, notification{frame: m.Frame, level: protocol.LevelOf(params.Level.Of(m.Frame.Raw))}, out)
+}
+
+// pass writes a message ahead of the answer, or keeps it for the next stream (the newest 32).
+func (*state) pass(v *heldCall, m notification, out []kernel.Effect) []kernel.Effect {
+	if len(v.exchanges) == 0 {
+		if len(v.missed) >= keptMessages {
+			v.missed = slices.Delete(v.missed, 0, 1)
+		}
+		v.missed = append(v.missed, m)
+		return out
+	}
+	for _, x := range v.exchanges {
+		out = m.writeTo(x, out)
+	}
+	return out
+}
+
+// passKept gives a request that comes back what was said since the call had nobody to hear it.
+func (*state) passKept(v *heldCall, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	kept := v.missed
+	v.missed = nil
+	for _, m := range kept {
+		out = m.writeTo(x, out)
+	}
+	return out
+}
+
+// writeTo writes it to one request, unless that did not ask for it.
+func (m notification) writeTo(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	if m.token.Present() {
+		token := x.Params.ProgressToken.Of(x.Frame.Raw)
+		if token == nil {
+			return out
+		}
+		frame := protocol.AppendEdited(nil, m.frame.Raw, protocol.Edit{Span: m.token, With: token})
+		return append(out, kernel.Act(admission.Ahead{X: x, Frame: frame, Newline: m.frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
+	}
+	if !wantedLevel(x).Admits(m.level) {
+		return out
+	}
+	return append(out, kernel.Act(admission.Ahead{X: x, Frame: m.frame.Raw, Newline: m.frame.Newline, Weight: downstream.WeightLog, Key: ""}))
+}

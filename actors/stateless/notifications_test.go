@@ -1,0 +1,143 @@
+package stateless
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// forwarded lets the desk take a message and returns what it passes on: "request: progress token" or "request: log data".
+func (d *deskScript) forwarded(msg any) (list []string) {
+	d.t.Helper()
+	for _, e := range step(d.s, d.now, msg, nil) {
+		f, ok := e.Act.(admission.Ahead)
+		if !ok {
+			continue
+		}
+		frame := d.frame("%s", f.Frame)
+		var p protocol.Params
+		if err := p.Scan(&frame); err != nil {
+			d.t.Fatal(err)
+		}
+		said := string(p.Token.Of(frame.Raw)) + string(p.Level.Of(frame.Raw))
+		list = append(list, string(f.X.Frame.IDBytes())+" "+said)
+	}
+	return list
+}
+
+// asking is a request for the tool with more members of _meta, each with a leading comma; state and answers make it a retry.
+func (d *deskScript) asking(id int, capabilities, meta, state, answers string) message.Visit {
+	d.t.Helper()
+	x := &downstream.Exchange{Origin: downstream.Origin{Remote: fmt.Sprintf("10.0.0.1:%d", id)}}
+	raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+		`"io.modelcontextprotocol/clientCapabilities":%s%s},"name":"one_ask"`, id, capabilities, meta)
+	visit := message.Visit{Exchange: x}
+	if state != "" {
+		raw += fmt.Sprintf(`,"requestState":%q,"inputResponses":%s`, state, answers)
+		opened, err := d.sealer.Open(state, d.now)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		visit.State = &opened
+	}
+	x.Frame, x.Params = actortest.Request(d.t, raw+"}}")
+	return visit
+}
+
+const oneForm = `{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`
+
+// parked has a call parked at one question and returns its state.
+func (d *deskScript) parked(capabilities, meta string) string {
+	d.t.Helper()
+	d.step(d.asking(1, capabilities, meta, "", ""))
+	d.step(message.Ask{Seq: d.first(), Key: 1, Frame: d.frame(oneForm)})
+	for _, timer := range d.timers {
+		d.step(timer)
+	}
+	if len(d.states) != 1 {
+		d.t.Fatalf("%d states were given out, want 1", len(d.states))
+	}
+	return d.states[0]
+}
+
+func (d *deskScript) progress() message.Progress {
+	f := d.frame(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":9,"progress":1}}`)
+	var p protocol.Params
+	_ = p.Scan(&f)
+	return message.Progress{Seq: d.first(), Frame: f, Token: p.Token}
+}
+
+func (d *deskScript) log(level string) message.Log {
+	return message.Log{Seq: d.first(), Frame: d.frame(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":1}}`, level)}
+}
+
+// Each request gets what it asked for itself: progress under its own token, log lines from its own level on
+// (MCP 2026-07-28, basic/patterns/progress and server/utilities/logging), whatever the request that began the call wanted.
+func TestEachRequestIsToldInItsOwnManner(t *testing.T) {
+	const accept = `{"q1":{"action":"accept","content":{}}}`
+	d := newDeskScript(t, 1)
+	d.now = time.Unix(1000, 0)
+	state := d.parked(`{"elicitation":{}}`, `,"progressToken":"old","io.modelcontextprotocol/logLevel":"debug"`)
+	d.step(d.progress()) // nobody hears it now
+	d.step(d.log("debug"))
+	d.step(d.log("error"))
+	for _, c := range []struct {
+		name, want string
+		msg        any
+	}{
+		{"wants nothing, and takes what was kept", "", d.asking(2, `{"elicitation":{}}`, ``, state, accept)},
+		{"joined", "", d.asking(3, `{"elicitation":{}}`, `,"progressToken":7,"io.modelcontextprotocol/logLevel":"error"`, state, accept)},
+		{"joined", "", d.asking(4, `{"elicitation":{}}`, `,"progressToken":"t","io.modelcontextprotocol/logLevel":"info"`, state, accept)},
+		{"progress", `3 7, 4 "t"`, d.progress()},
+		{"debug", ``, d.log("debug")},
+		{"info", `4 "info"`, d.log("info")},
+		{"error", `3 "error", 4 "error"`, d.log("error")},
+		{"a level nobody knows", ``, d.log("loud")},
+	} {
+		if got := strings.Join(d.forwarded(c.msg), ", "); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestWhatWasSaidMeanwhile(t *testing.T) {
+	d := newDeskScript(t, 1)
+	state := d.parked(`{"elicitation":{}}`, ``)
+	d.step(d.progress())
+	d.step(d.log("warning"))
+	got := d.forwarded(d.asking(2, `{"elicitation":{}}`, `,"progressToken":7,"io.modelcontextprotocol/logLevel":"notice"`, state, `{}`))
+	if want := `2 7, 2 "warning"`; strings.Join(got, ", ") != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A retry that no longer declares what it takes to answer is not asked again.
+func TestARetryDeclaresAnew(t *testing.T) {
+	for _, c := range []struct {
+		capabilities, answers string
+		ends                  bool
+	}{
+		{`{"elicitation":{}}`, `{}`, false},
+		{`{}`, `{}`, true},
+		{`{}`, `{"q1":{"action":"decline"}}`, false}, // nothing is left to ask
+	} {
+		d := newDeskScript(t, 1)
+		state := d.parked(`{"elicitation":{}}`, ``)
+		denied := ""
+		for _, e := range step(d.s, d.now, d.asking(2, c.capabilities, ``, state, c.answers), nil) {
+			if a, ok := e.Act.(admission.Refuse); ok {
+				denied = string(a.Fault.Name)
+			}
+		}
+		if ends := denied == string(protocol.ClientCannotAnswer); ends != c.ends || (len(d.s.calls) == 0) != c.ends {
+			t.Errorf("%s, %s: denied %q, %d calls left; want it to end: %v", c.capabilities, c.answers, denied, len(d.s.calls), c.ends)
+		}
+	}
+}

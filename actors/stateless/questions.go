@@ -1,0 +1,208 @@
+package stateless
+
+import (
+	"time"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
+)
+
+// question takes what a legacy server asks the client of a call. The client is told with input_required and comes back;
+// meanwhile the call waits, and the server's question with it.
+func (s *state) question(now time.Time, m message.Ask, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return append(out, admission.RefuseQuestion(m, -32600, "the call has ended"))
+	}
+	if !v.Method.MayAsk() { // no answer to it can hold a question, and its server may do without
+		return append(out, admission.RefuseQuestion(m, -32602, "the client cannot be asked in "+v.Method.String()))
+	}
+	q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params)
+	if !v.caller.Can.Answers(q) { // the question ends with the call
+		return s.cannotAnswer(now, v, q, out)
+	}
+	key, named := v.keyFor(&m.Frame)
+	if named {
+		if answer := v.earlyAnswer(key, q); answer != nil {
+			return append(out, kernel.Tell(m.From, message.Answer{Key: m.Key, Result: answer}))
+		}
+	}
+	full, room := s.limits.ParkedPerClient, true
+	if v.round == 0 && full > 0 && s.clients[v.caller.ClientKey].parked >= full {
+		out, room = s.makeRoom(now, v.caller.ClientKey, out)
+	}
+	if !room {
+		out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: "too many parked calls"}))
+		fault := &protocol.Fault{Name: protocol.Overloaded, Server: v.Server, Message: "too many calls of this client wait for answers (limits.parkedPerClient)"}
+		return s.event(now, v.Seq, call.Broken{Fault: fault}, out)
+	}
+	v.keepQuestion(key, m)
+	out = s.event(now, m.Seq, call.Asked{}, out)
+	v.timerGen++
+	return append(out, kernel.WakeAfter(questionWindow, windowOver{m.Seq, v.timerGen}))
+}
+
+// cannotAnswer ends a call whose server asks what the client has not declared.
+func (s *state) cannotAnswer(now time.Time, v *heldCall, q protocol.Question, out []kernel.Effect) []kernel.Effect {
+	out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: "the client cannot answer the server's question"}))
+	return s.event(now, v.Seq, call.Broken{Fault: &protocol.Fault{
+		Name: protocol.ClientCannotAnswer, Server: v.Server, Required: q.Capability(),
+		Message: "the server asks something that the client has not declared it answers",
+	}}, out)
+}
+
+// park answers those who wait with the open questions and a sealed state; the call stays.
+func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.Effect {
+	if len(v.questions) == 0 || len(v.exchanges) == 0 {
+		return out
+	}
+	if v.round == 0 {
+		s.clients[v.caller.ClientKey].parked++
+	}
+	v.round++
+	var requests []protocol.InputRequest
+	for _, key := range s.questionKeys(v) {
+		f := v.questions[key].Frame
+		requests = append(requests, protocol.InputRequest{Key: key, Value: protocol.AppendInputRequest(nil, &f)})
+	}
+	state, err := s.seal(now, v, seal.Parked, nil)
+	if err != nil {
+		return s.event(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
+	}
+	for _, x := range v.exchanges {
+		frame := protocol.AppendInputRequired(nil, x.Frame.IDBytes(), requests, state, v.view.ServerInfo())
+		out = append(out, kernel.Act(admission.Answer{X: x, Frame: frame, Newline: false}))
+	}
+	s.release(v)
+	return out
+}
+
+// comeBack attaches a retry to its parked call and passes its answers on. The same retry again, at once or later, gets
+// the same outcome; a question is answered once. gone is why what it calls is not there, nil = it is: that ends nothing, unless who calls
+// has other rights than before, which do not show it.
+func (s *state) comeBack(now time.Time, m message.Visit, gone *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	x, state := m.Exchange, m.State
+	caller := s.callerOf(m)
+	digest := digestOf(&x.Frame, &x.Params)
+	if state.Node != s.node || state.Check(caller.Principal, caller.View.Project, x.Frame.M.String(), digest) != nil {
+		return s.refused(m, badStateFault(), out)
+	}
+	v := s.calls[state.Call]
+	if v == nil {
+		return s.replayOutcome(state, digest, caller, x, out)
+	}
+	if v.digest != digest || v.caller.Principal != caller.Principal || v.caller.View.Project != caller.View.Project {
+		return s.refused(m, badStateFault(), out)
+	}
+	if gone != nil && v.caller.View != caller.View {
+		return s.refused(m, gone, out)
+	}
+	v.exchanges = append(v.exchanges, x)
+	v.ID = x.Frame.IDBytes()
+	caller.ClientKey = v.caller.ClientKey // whose books it is in
+	v.caller, v.who = caller, m.Who       // what it declares now counts, not what it declared before
+	s.byID[v.requester(x)] = v.Seq
+	out = append(out, kernel.Act(admission.Watch{X: x, Seq: v.Seq}))
+	out = s.wantLevel(x, out)
+	out = s.passKept(v, x, out)
+	out = s.answers(now, v, x, out)
+	if len(v.questions) > 0 { // some are still open, or new ones came meanwhile
+		return s.askAgain(now, v, out)
+	}
+	return s.clock.By(now, v.Deadline(), out)
+}
+
+// askAgain parks a call anew with the questions that are still open, if the client still declares that it answers them.
+func (s *state) askAgain(now time.Time, v *heldCall, out []kernel.Effect) []kernel.Effect {
+	for _, key := range s.questionKeys(v) {
+		f := v.questions[key].Frame
+		if q := protocol.QuestionOf(f.Raw, f.M, f.Params); !v.caller.Can.Answers(q) {
+			return s.cannotAnswer(now, v, q, out)
+		}
+	}
+	return s.park(now, v, out)
+}
+
+// answers passes the retry's answers on to the server. What fits no open question is ignored; what makes no sense
+// leaves its question open.
+func (s *state) answers(now time.Time, v *heldCall, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	raw := x.Frame.Raw
+	for _, key := range s.questionKeys(v) {
+		span := protocol.Member(raw, x.Params.InputResponses, key)
+		ask := v.questions[key]
+		if !x.Params.InputResponses.Present() || !span.Present() ||
+			!protocol.QuestionOf(ask.Frame.Raw, ask.Frame.M, ask.Frame.Params).ValidAnswer(span.Of(raw)) {
+			continue
+		}
+		delete(v.questions, key)
+		out = append(out, kernel.Tell(ask.From, message.Answer{Key: ask.Key, Result: span.Of(raw)}))
+		v.Step(now, call.Replied{}, s.scratch[:0])
+	}
+	return out
+}
+
+// questionWithdrawn forgets a question whose server no longer wants the answer.
+func (s *state) questionWithdrawn(now time.Time, m message.AskWithdrawn, out []kernel.Effect) []kernel.Effect {
+	v := s.calls[m.Seq]
+	if v == nil {
+		return out
+	}
+	for key, ask := range v.questions {
+		if ask.Key == m.Key {
+			delete(v.questions, key)
+			return s.event(now, m.Seq, call.Replied{}, out)
+		}
+	}
+	return out
+}
+
+// relay passes a modern server's question on: the requests byte for byte, its state wrapped in ours. Nothing waits
+// meanwhile.
+func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *protocol.ResultInfo, out []kernel.Effect) []kernel.Effect {
+	raw := f.Raw
+	refused, q := false, protocol.QuestionUnknown
+	var err error
+	if info.InputRequests.Present() { // there may be a state alone
+		err = protocol.InputRequests(raw, info.InputRequests, func(_ []byte, m protocol.Method, params protocol.Span) bool {
+			q = protocol.QuestionOf(raw, m, params)
+			refused = !v.caller.Can.Answers(q)
+			return !refused
+		})
+	}
+	switch {
+	case err != nil, refused && q == protocol.QuestionUnknown:
+		return s.event(now, v.Seq, call.Broken{Fault: senselessFault(v)}, out)
+	case refused:
+		return s.cannotAnswer(now, v, q, out)
+	}
+	state := ""
+	if info.RequestState.Present() {
+		if state, err = s.seal(now, v, seal.Relayed, info.RequestState.Of(raw)); err != nil {
+			return s.event(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
+		}
+	}
+	edits := protocol.RelayInputRequired(nil, f, info, state, v.view.ServerInfo())
+	return s.relayed(now, v, protocol.AppendEdited(nil, raw, edits...), out)
+}
+
+// relayed ends the call with input_required: what comes back is a call of its own.
+func (s *state) relayed(now time.Time, v *heldCall, raw []byte, out []kernel.Effect) []kernel.Effect {
+	var f protocol.Frame
+	if f.Parse(raw) != nil {
+		return s.event(now, v.Seq, call.Broken{Fault: senselessFault(v)}, out)
+	}
+	return s.event(now, v.Seq, call.Answered{Frame: f}, out)
+}
+
+func senselessFault(v *heldCall) *protocol.Fault {
+	return &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's question makes no sense"}
+}
+
+func tooLargeFault(v *heldCall) *protocol.Fault {
+	return &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's requestState is too large to pass on"}
+}

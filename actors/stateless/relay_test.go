@@ -1,0 +1,46 @@
+package stateless
+
+import (
+	"strings"
+	"testing"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// What a modern server answers instead of a result is passed on if it is an input_required that the client can do
+// something with: questions, a state, or both (MCP 2026-07-28, basic/patterns/mrtr).
+func TestRelay(t *testing.T) {
+	const form = `{"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`
+	for _, c := range []struct{ name, result, want string }{
+		{"questions and a state", `"inputRequests":{"k":` + form + `},"requestState":"s"`, "result with state"},
+		{"questions", `"inputRequests":{"k":` + form + `}`, "result"},
+		{"no question yet", `"inputRequests":{},"requestState":"s"`, "result with state"},
+		{"a state alone", `"requestState":"s"`, "result with state"},
+		{"neither", `"x":1`, string(protocol.InternalFault)},
+		{"requests that are no object", `"inputRequests":7,"requestState":"s"`, string(protocol.InternalFault)},
+		{"not declared", `"inputRequests":{"k":{"method":"roots/list"}}`, string(protocol.ClientCannotAnswer)},
+		{"no question at all", `"inputRequests":{"k":{"method":"tools/list"}}`, string(protocol.InternalFault)},
+		{"a mode nobody knows", `"inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"x"}}}`, string(protocol.InternalFault)},
+	} {
+		d := newDeskScript(t, 1)
+		d.step(d.asking(1, `{"elicitation":{}}`, ``, "", ""))
+		frame := d.frame(`{"jsonrpc":"2.0","id":5,"result":{"resultType":"input_required",%s}}`, c.result)
+		got := "nothing"
+		for _, e := range step(d.s, d.now, message.Done{Seq: d.first(), Frame: frame}, nil) {
+			switch a := e.Act.(type) {
+			case admission.Answer:
+				got = "result"
+				if strings.Contains(string(a.Frame), `"requestState":"`) && !strings.Contains(string(a.Frame), `"requestState":"s"`) {
+					got = "result with state"
+				}
+			case admission.Refuse:
+				got = string(a.Fault.Name)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package stateless
+
+import (
+	"slices"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
+)
+
+// Tasks of modern servers pass through to modern clients (extension io.modelcontextprotocol/tasks). Their ids are made
+// unique: clients know a task as <server>/<the server's own id>, and where they are asked who they are, each principal by an id that only it
+// can use (admission.TaskIDs). Nothing is kept of a task here, so it outlives us.
+
+// taskTarget finds the server of the task that a request names. Without the extension on the client's side no server is
+// asked; without a server that has it the method does not exist.
+func taskTarget(view *catalog.View, x *downstream.Exchange, ids admission.TaskIDs) (admission.Target, *protocol.Fault) {
+	raw := x.Frame.Raw
+	switch {
+	case !slices.ContainsFunc(view.Servers(), admission.HasModernTasks):
+		return admission.Target{}, protocol.NoMethod(x.Frame.MethodText())
+	case !admission.Declares(x.Params.MetaCapabilities.Of(raw), message.ExtensionTasks):
+		return admission.Target{}, admission.UndeclaredTasksFault()
+	}
+	id, _ := protocol.Unquote(x.Params.TaskID.Of(raw))
+	server, own := admission.ModernTask(view, id, ids)
+	if server == nil {
+		return admission.Target{}, protocol.BadParams("Unknown task: " + admission.Printable(id, 300))
+	}
+	return admission.Target{Server: server, Original: own, Span: x.Params.TaskID}, nil
+}
+
+// publicTask puts the server's name in front of the task id in a result: of a call that became a task, or of tasks/get.
+// What the task has come to is the result of a call, with the URIs of one.
+func publicTask(edits []protocol.Edit, v *heldCall, info *protocol.ResultInfo, f *protocol.Frame, sealer *seal.Sealer) []protocol.Edit {
+	switch {
+	case v.Method == protocol.MethodTasksGet:
+		inlined := *f
+		if inlined.Result = protocol.Member(f.Raw, f.Result, "result"); inlined.Result.Present() && f.Raw[inlined.Result.Off] == '{' {
+			edits = append(edits, catalog.RewriteResult(v.view, v.server, protocol.MethodToolsCall, &inlined)...)
+		}
+	case v.Method != protocol.MethodToolsCall || info.KindOf(v.Method, f) != protocol.ResultTask:
+		return edits
+	}
+	ids := admission.TaskIDs{Sealer: sealer, Principal: v.caller.Principal}
+	return ids.Edit(edits, f.Raw, protocol.Member(f.Raw, f.Result, "taskId"), v.Server)
+}

@@ -1,0 +1,256 @@
+package stateless
+
+import (
+	"time"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/audit"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
+)
+
+// visit answers what the gateway knows by itself and dispatches the rest. The frame's headers and _meta have been
+// checked against each other already.
+func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []kernel.Effect {
+	x := m.Exchange
+	if fault := s.principals.Settle(&m.Admitted); fault != nil {
+		return append(out, kernel.Act(admission.Refuse{X: x, Fault: fault}))
+	}
+	if out, early := s.waitForCatalog(m, out); early {
+		return out
+	}
+	view, ok := s.snapshot.View(m.View)
+	if !ok {
+		return append(out, kernel.Act(admission.Refuse{X: x, Fault: admission.NoView(s.snapshot, m.View)}))
+	}
+	if m.State != nil && m.State.Kind == seal.Parked {
+		return s.retry(now, m, view, out)
+	}
+	switch x.Frame.M.Owner() {
+	case protocol.OwnerGateway: // subscriptions/listen goes to an actor of its own
+		return s.discover(view, x, out)
+	case protocol.OwnerCatalog:
+		kind, _ := x.Frame.M.Lists()
+		return s.list(view, x, kind, out)
+	case protocol.OwnerServer:
+		return s.callItem(now, m, view, out)
+	case protocol.OwnerTasks:
+		t, fault := taskTarget(view, x, admission.TaskIDs{Sealer: s.sealer, Principal: m.Principal()})
+		if fault != nil {
+			return s.refused(m, fault, out)
+		}
+		return s.call(now, m, view, t, out)
+	}
+	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther && view.Trusts(servers[0]) {
+		return s.call(now, m, view, admission.Target{Server: servers[0]}, out)
+	}
+	return append(out, kernel.Act(admission.Refuse{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))
+}
+
+// retry takes a request that comes back to its parked call, if its headers fit its arguments as those of any request must.
+func (s *state) retry(now time.Time, m message.Visit, view *catalog.View, out []kernel.Effect) []kernel.Effect {
+	x, t, fault := admission.Aim(view, m.Exchange)
+	m.Exchange = x
+	if fault == nil { // a tool that is gone meanwhile has no headers
+		if fault := s.checkHeaders(t, m.Exchange); fault != nil {
+			return append(out, kernel.Act(admission.Refuse{X: m.Exchange, Fault: fault}))
+		}
+	}
+	return s.comeBack(now, m, fault, out)
+}
+
+// callItem looks up what the request names, and hands the call to the pool of its server.
+func (s *state) callItem(now time.Time, m message.Visit, view *catalog.View, out []kernel.Effect) []kernel.Effect {
+	x, t, fault := admission.Aim(view, m.Exchange)
+	m.Exchange = x
+	if !s.seekers.Again {
+		out = admission.CountDenied(t.Denied, m.Who, m.View, out)
+	}
+	if fault != nil || t.Unlisted {
+		var waits bool
+		if out, fault, waits = s.seekers.Seek(m, view, m.Exchange, fault, s.self, &s.seq, out); waits {
+			return out
+		}
+	}
+	if fault == nil {
+		fault = s.checkHeaders(t, m.Exchange)
+	}
+	if fault != nil {
+		return s.refusedItem(m, fault, t.Denied, out)
+	}
+	return s.call(now, m, view, t, out)
+}
+
+// seekAgain answers a request by what is listed now.
+func (s *state) seekAgain(now time.Time, m message.Visit, out []kernel.Effect) []kernel.Effect {
+	s.seekers.Again = true
+	defer func() { s.seekers.Again = false }()
+	return s.visit(now, m, out)
+}
+
+// checkHeaders holds the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only.
+func (*state) checkHeaders(t admission.Target, x *downstream.Exchange) *protocol.Fault {
+	if x.Frame.M != protocol.MethodToolsCall || x.Origin.Stdio || x.Inner || t.Entry == nil {
+		return nil
+	}
+	if t.Entry.Bindings() == nil {
+		return nil
+	}
+	return t.Entry.Bindings().Check(x.Origin.Header.Get, x.Params.Arguments.Of(x.Frame.Raw))
+}
+
+// discover says what the gateway is, unless it asks itself. MCP 2026-07-28, server/discover. Another gateway is told which one
+// it is.
+func (s *state) discover(view *catalog.View, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
+	if peer != "" && peer == s.node {
+		return append(out, kernel.Act(admission.Refuse{X: x, Fault: admission.OwnServerFault()}))
+	}
+	b := []byte(`{"supportedVersions":["` + protocol.Version20260728 + `"],"capabilities":`)
+	b = append(b, admission.CapabilitiesFor(view, protocol.EraModern)...)
+	if instructions := view.Instructions(); instructions != "" {
+		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
+	}
+	if peer != "" {
+		b = admission.AppendNode(b, s.node)
+	}
+	return result(view, x, append(b, '}'), out)
+}
+
+func (*state) list(view *catalog.View, x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
+	if x.Params.Cursor.Present() && !ok {
+		return append(out, kernel.Act(admission.Refuse{X: x, Fault: protocol.BadParams("params.cursor: want a string")}))
+	}
+	page, fault := view.Page(kind, true, cursor)
+	if fault != nil {
+		return append(out, kernel.Act(admission.Refuse{X: x, Fault: fault}))
+	}
+	if cursor == "" {
+		out = admission.ListRead(view, kind, out)
+	}
+	return result(view, x, page, out)
+}
+
+// result answers with a result of ours and the members that every result of MCP 2026-07-28 has.
+func result(view *catalog.View, x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
+	raw := protocol.AppendResult(nil, x.Frame.IDBytes(), result)
+	var f protocol.Frame
+	var info protocol.ResultInfo
+	if f.Parse(raw) != nil || info.Scan(&f) != nil {
+		return append(out, kernel.Act(admission.Refuse{X: x, Fault: &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
+	}
+	edits := protocol.ToModernResult(nil, x.Frame.M, &f, &info, view.ServerInfo())
+	return append(out, kernel.Act(admission.Answer{X: x, Frame: protocol.AppendEdited(nil, f.Raw, edits...), Newline: f.Newline}))
+}
+
+// dispatch holds the call and hands it to the pool of the target's server.
+func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t admission.Target, out []kernel.Effect) []kernel.Effect {
+	x := m.Exchange
+	caller := s.callerOf(m)
+	use := s.clients[caller.ClientKey] // nil = it has no call
+	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
+		return s.refused(m, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
+	}
+	if fault := admission.Unaudited(s.audit); fault != nil {
+		return s.refused(m, fault, out)
+	}
+	r, fault := t.Request(x, caller)
+	if fault != nil {
+		return s.refused(m, fault, out)
+	}
+	r.Modern = true
+	if m.State != nil && r.Rate.Requests > 0 && s.cameBack.first(now, s.limits.ParkedCall, x.Params.RequestState.Of(x.Frame.Raw)) {
+		r.Rate = config.Rate{} // it was counted when it began
+	}
+	if x.Frame.M == protocol.MethodToolsCall && admission.HasLegacyTasks(t.Server) {
+		admission.WithoutTasks(r, t.Entry)
+	}
+	var places []byte
+	if m.State != nil {
+		if fault := s.unwrap(m.State, r); fault != nil {
+			return s.refused(m, fault, out)
+		}
+		places = visitedIn(m.State)
+	}
+	s.seq++
+	seq := message.NumberIn(message.LaneOf(caller.ClientKey), s.seq) // what is told of the call comes in its client's turn
+	v := &heldCall{
+		exchanges: []*downstream.Exchange{x}, view: view, server: t.Server, who: m.Who, caller: caller, visitedURLs: places,
+		Call: t.Call(seq, x, now, s.limits.ParkedCall),
+	}
+	v.Client = s.clientName(caller.ClientInfo)
+	out = s.wantLevel(x, out)
+	if use == nil {
+		use = &usage{}
+		s.clients[caller.ClientKey] = use
+	}
+	use.inFlight++
+	s.calls[seq] = v
+	s.byID[v.requester(x)] = seq
+	out = append(out, kernel.Act(admission.Watch{X: x, Seq: seq}))
+	v.record = admission.RecordOf(s.audit, x, &v.Call, m.View.Project, t.Denied)
+	if v.record != nil && s.audit.Has(audit.Both) {
+		out = admission.AuditBegin(v.record, s.shown(seq), out)
+	}
+	out = s.clock.By(now, v.Deadline(), out)
+	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(seq), Request: r}))
+}
+
+// unwrap puts a server's own requestState back in place of the sealed one.
+func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
+	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Caller.View.Project, r.Frame.M.String(), digestOf(&r.Frame, &r.Params)) != nil {
+		return badStateFault()
+	}
+	var f protocol.Frame
+	var params protocol.Params
+	edit := protocol.Edit{Span: r.Params.RequestState, With: state.Inner}
+	if visitedIn(state) != nil { // the call begins anew; its answers were for the client's user alone
+		var ok bool
+		if edit, ok = protocol.DeleteMember(r.Frame.Raw, r.Frame.Params, "requestState"); !ok {
+			return badStateFault()
+		}
+	}
+	if f.Parse(protocol.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {
+		return badStateFault()
+	}
+	if r.Target.Present() { // it stands elsewhere in the new frame
+		switch f.M {
+		case protocol.MethodResourcesRead:
+			r.Target = params.URI
+		default:
+			r.Target = params.Name
+		}
+	}
+	r.Frame, r.Params = f, params
+	return nil
+}
+
+func badStateFault() *protocol.Fault {
+	return &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"}
+}
+
+// callerOf reads who asks from the request itself: a modern request carries everything with it.
+func (s *state) callerOf(m message.Visit) *message.Caller {
+	x := m.Exchange
+	raw := x.Frame.Raw
+	c := &message.Caller{
+		Principal: m.Principal(), Epoch: m.Epoch, ClientKey: s.clientKey(x, m.Who), View: m.View, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
+		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: wantedLevel(x),
+	}
+	c.Can = s.can(c.Capabilities)
+	return c
+}
+
+// can reads capabilities; a client sends the same with every request, so the last reading is kept.
+func (s *state) can(capabilities []byte) message.Can {
+	if string(capabilities) != s.lastCapabilities {
+		s.lastCapabilities, s.lastCan = string(capabilities), message.CanOf(capabilities)
+	}
+	return s.lastCan
+}

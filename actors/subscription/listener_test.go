@@ -1,0 +1,208 @@
+package subscription
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+)
+
+// lastWords are the last words on a stream, by its messages: "acknowledged", "result", a fault's name, "nothing".
+func lastWords(out []kernel.Effect) (words string) {
+	words = "nothing"
+	for _, e := range out {
+		switch a := e.Act.(type) {
+		case admission.Ahead:
+			words = "acknowledged"
+		case admission.Answer:
+			words = "result"
+		case admission.Refuse:
+			words = string(a.Fault.Name)
+		}
+	}
+	return words
+}
+
+// A stream's first message is the acknowledgment, its last the result, unless its client no longer wants to hear of it
+// (MCP 2026-07-28, basic/patterns/subscriptions; basic/transports/stdio, cancellation).
+func TestHowAStreamBeginsAndEnds(t *testing.T) {
+	snapshot := actortest.Snapshot(true)
+	for _, c := range []struct {
+		name, server string
+		steps        []any
+		want         string // after the last step
+		end          string // when it has left
+	}{
+		{"drained", "", []any{message.Published{Snapshot: snapshot}, message.DrainSession{}}, "nothing", "result"},
+		{"acknowledged", "", []any{message.Published{Snapshot: snapshot}}, "acknowledged", "result"},
+		{"drained before it began", "", []any{message.DrainSession{}}, "nothing", string(protocol.ShuttingDown)},
+		{"cancelled", "", []any{message.Published{Snapshot: snapshot}, message.Withdrawal{Remote: "stdio", RequestID: "7"}}, "nothing", "nothing"},
+		{"another one cancelled", "", []any{message.Published{Snapshot: snapshot}, message.Withdrawal{Remote: "stdio", RequestID: "8"}}, "nothing", "result"},
+		{"its client left", "", []any{message.Published{Snapshot: snapshot}, admission.Departed{}}, "nothing", "nothing"},
+		{"of an unknown server", "nobody", []any{message.Published{Snapshot: snapshot}}, string(protocol.InvalidRequest), "nothing"},
+	} {
+		x := &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}
+		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{`+
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":%q},"notifications":{"toolsListChanged":true}}}`, protocol.Version20260728)
+		x.Frame, x.Params = actortest.Request(t, raw)
+		s := newState(Options{Exchange: x, Admitted: message.Admitted{View: catalog.Key{Server: c.server}}}, kernel.Reference{})
+		now := time.Unix(1000, 0)
+		got := ""
+		for _, msg := range append([]any{kernel.Started{}}, c.steps...) {
+			got = lastWords(step(s, now, msg, nil))
+		}
+		if got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+		if end := lastWords(step(s, now, kernel.Stopping{}, nil)); end != c.end {
+			t.Errorf("%s: it ends with %s, want %s", c.name, end, c.end)
+		}
+	}
+}
+
+// A server that was slow when the stream was acknowledged, and could not be asked then: its resource has been promised, so
+// its pool keeps the subscriber, and when the resource turns out to be another server's, that one is asked.
+func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	one, two := actortest.NewProbe(system, "one"), actortest.NewProbe(system, "two")
+	homeIs := func(name string, pool kernel.Reference) message.Published {
+		source := catalog.Source{Server: &catalog.Server{Name: name, Pool: pool, Rules: config.DefaultServer(), Settled: true}}
+		source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///a","name":"a"}`)}
+		return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", PageSize: 10})}
+	}
+	asked := func(out []kernel.Effect) (who kernel.Reference) {
+		for _, e := range out {
+			if m, ok := e.Msg.(message.Resubscribe); ok && len(m.URIs) == 1 && m.URIs[0] == "file:///a" {
+				who = e.To
+			}
+		}
+		return who
+	}
+	for _, slow := range []bool{true, false} {
+		x := &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}
+		x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///a"]}}}`)
+		s := newState(Options{Exchange: x}, kernel.Reference{})
+		now := time.Unix(1000, 0)
+		step(s, now, homeIs("one", one.Reference), nil)
+		if slow {
+			step(s, now, ackDue{}, nil)
+		}
+		out := step(s, now, message.Subscribed{Seq: 1, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}}, nil)
+		if got := asked(out) == one.Reference; got != slow || (len(s.subs) == 1) != slow {
+			t.Errorf("acknowledged before: %v; asked again: %v, %d subscriptions kept", slow, got, len(s.subs))
+		}
+		out = step(s, now, homeIs("two", two.Reference), nil)
+		if got := asked(out) == two.Reference; got != slow || (len(s.subs) == 1) != slow {
+			t.Errorf("acknowledged before: %v; the other server is asked: %v, %d subscriptions kept", slow, got, len(s.subs))
+		}
+	}
+}
+
+// What no catalog has is acknowledged only if its server's pool has said in time that it knows it: an acknowledgment that comes before the
+// answer, since the server is slow, promises nothing that may be nothing at all. What it leaves out nobody is asked for any more.
+func TestWhatNobodyHasNamedIsNotPromised(t *testing.T) {
+	const uri = "file:///b"
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	one := actortest.NewProbe(system, "one")
+	source := catalog.Source{Server: &catalog.Server{Name: "one", Pool: one.Reference, Rules: config.DefaultServer(), Settled: true}}
+	source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///a","name":"a"}`)}
+	snapshot := catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", Unlisted: "mentioned", PageSize: 10})
+	for _, named := range []bool{true, false} {
+		x := &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}
+		x.Frame, x.Params = actortest.Request(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///a",%q]}}}`, uri))
+		s := newState(Options{Exchange: x}, kernel.Reference{})
+		now := time.Unix(1000, 0)
+		hints := map[string]bool{}
+		for _, e := range step(s, now, message.Published{Snapshot: snapshot}, nil) {
+			if m, ok := e.Msg.(message.SubscribeURI); ok {
+				hints[m.URI] = m.Hint
+			}
+		}
+		if len(hints) != 2 || hints["file:///a"] || !hints[uri] {
+			t.Errorf("asked for %v, want a hint of what is not listed", hints)
+		}
+		if named {
+			step(s, now, message.Named{Seq: 2}, nil)
+		}
+		ended, promised := false, false
+		for _, e := range step(s, now, ackDue{}, nil) {
+			m, ok := e.Msg.(message.UnsubscribeURI)
+			ended = ended || ok && m.URI == uri
+			ack, ok := e.Act.(admission.Ahead)
+			promised = promised || ok && strings.Contains(string(ack.Frame), uri)
+		}
+		if promised != named || ended == named || (s.subs[admission.Resource{Server: "one", URI: uri}] != nil) != named {
+			t.Errorf("mentioned: %v; acknowledged: %v, given up: %v, subscribed to %v", named, promised, ended, s.subs)
+		}
+		for _, e := range step(s, now, message.Subscribed{Seq: 2, Fault: protocol.NoResource(uri)}, nil) {
+			if _, ok := e.Msg.(message.Resubscribe); ok != named {
+				t.Errorf("mentioned: %v; refused, then %T", named, e.Msg)
+			}
+		}
+	}
+}
+
+// A stream with a subscription on connections that are its client's own, or everybody's, ends when a reload says that others are: its
+// client opens another one. Before it was acknowledged it is refused.
+func TestAStreamEndsWithItsConnections(t *testing.T) {
+	with := func(isolation string) message.Published {
+		rules := config.DefaultServer()
+		rules.Isolation = isolation
+		source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: rules, Settled: true}}
+		source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///a","name":"a"}`)}
+		return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", PageSize: 10})}
+	}
+	for _, c := range []struct {
+		before, after string
+		acked, ends   bool
+	}{
+		{"session", "session", true, false}, {"shared", "class", true, false}, {"shared", "session", true, true},
+		{"session", "shared", true, true}, {"session", "principal", false, true},
+	} {
+		x := &downstream.Exchange{Origin: downstream.Origin{Remote: "127.0.0.1:9"}}
+		x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///a"]}}}`)
+		s := newState(Options{Exchange: x}, kernel.Reference{})
+		now := time.Unix(1000, 0)
+		for _, e := range step(s, now, with(c.before), nil) {
+			if m, ok := e.Msg.(message.SubscribeURI); ok && (m.Own != nil) != (c.before == "session") {
+				t.Errorf("%s: subscribed as %q", c.before, m.Own.KeyOf())
+			}
+		}
+		if c.acked {
+			step(s, now, message.Subscribed{Seq: 1}, nil)
+		}
+		out := step(s, now, with(c.after), nil)
+		leaves := false
+		for _, e := range out {
+			_, left := e.Act.(kernel.Leaving)
+			leaves = leaves || left
+		}
+		if words := lastWords(out); leaves != c.ends || (words == string(protocol.ServerUnavailable)) != (c.ends && !c.acked) {
+			t.Errorf("%s, then %s: it leaves: %v, with %s", c.before, c.after, leaves, words)
+		}
+	}
+}
+
+// A stream whose client was admitted after a change takes no notice of that, and ends with the next one that makes its principal nobody.
+func TestAStreamKnowsWhoWasAdmittedSince(t *testing.T) {
+	x := &downstream.Exchange{}
+	s := newState(Options{Exchange: x, Admitted: message.Admitted{Who: &identity.Principal{ID: "key:alice"}, Epoch: 7}}, kernel.Reference{})
+	for epoch, leaves := range map[uint64]bool{6: false, 8: true} {
+		out := step(s, time.Time{}, message.Principals{Newest: map[string]*identity.Principal{}, Epoch: epoch}, nil)
+		if left := len(out) > 0; left != leaves {
+			t.Errorf("change %d: %v", epoch, out)
+		}
+	}
+}

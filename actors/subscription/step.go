@@ -1,0 +1,385 @@
+package subscription
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/identity"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
+)
+
+// ackWait is how long the acknowledgment waits for servers to confirm subscriptions; what is not confirmed by then
+// is acknowledged too, as far as the catalog or its server's pool knows it.
+const ackWait = time.Second
+
+// state is all a listener knows. Written by step only.
+type state struct {
+	x        *downstream.Exchange
+	who      *identity.Principal // who listens; nil = identity.Local
+	epoch    uint64              // of who, Admitted.Epoch
+	key      catalog.Key
+	sealer   *seal.Sealer
+	self     kernel.Reference
+	registry kernel.Reference
+	client   string // its name, for people
+	caller   message.Caller
+	owns     admission.Owns
+	since    time.Time
+
+	view  *catalog.View
+	wants struct {
+		kinds [protocol.ItemKinds]bool
+		uris  []string // as the client wrote them
+	}
+	toldGenerations [protocol.ItemKinds]uint64
+	subs            map[admission.Resource]*admission.Subscription
+	subscribedAt    map[string]admission.PoolLife // by server: who knows of them
+	pending         map[uint64]admission.Resource // subscribes whose server has not answered, by number
+	doubted         map[admission.Resource]bool   // what of the pending no catalog has, until its pool says that its server has mentioned it
+	owed            map[string]admission.Resource // what was acknowledged and then refused, by the client's URI: where it is asked for now
+	seq             uint64
+	awaitedServers  int  // servers that URIs wait for; 0 = none any more
+	begun           bool // what the client wants has been read
+	acked           bool
+	beforeAck       []kernel.Effect // what came before the acknowledgment, which must be first
+	over            bool            // nothing more is to be said: the client has left or cancelled, or has its answer
+}
+
+// Keys of _meta. MCP 2026-07-28, basic.
+const (
+	metaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
+	metaServerInfo     = "io.modelcontextprotocol/serverInfo"
+)
+
+// ackDue says that servers have had their time to confirm.
+type ackDue struct{}
+
+func newState(o Options, self kernel.Reference) *state {
+	return &state{x: o.Exchange, who: o.Admitted.Who, epoch: o.Admitted.Epoch, key: o.Admitted.View, sealer: o.Sealer, self: self, registry: o.Registry,
+		client:         admission.ClientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
+		caller:         message.Caller{Principal: o.Admitted.Principal(), Epoch: o.Admitted.Epoch, ClientKey: message.ClientKey(o.Exchange, o.Admitted.Who), Can: message.CanOf(o.Exchange.Params.MetaCapabilities.Of(o.Exchange.Frame.Raw))},
+		awaitedServers: o.Expect, subs: map[admission.Resource]*admission.Subscription{}, subscribedAt: map[string]admission.PoolLife{}, pending: map[uint64]admission.Resource{},
+		doubted: map[admission.Resource]bool{}}
+}
+
+// step applies msg to s at the time now and appends to out what is to be done about it.
+func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case kernel.Started:
+		s.since = now
+		if s.awaitedServers > 0 {
+			out = append(out, kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
+		}
+		return s.untilExpiry(now, append(out, kernel.Act(admission.Watch{X: s.x, Seq: 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self})))
+	case message.Principals:
+		return s.principals(now, m, out)
+	case expiryDue:
+		return s.expiryDue(now, out)
+	case message.Published:
+		return s.published(m, out)
+	case message.Subscribed:
+		return s.subscribed(m, out)
+	case message.Named:
+		delete(s.doubted, s.pending[m.Seq])
+	case ackDue:
+		return s.ack(s.giveUpDoubted(out))
+	case admission.StartWaitOver:
+		s.awaitedServers = 0
+		if s.view != nil && !s.begun {
+			return s.begin(out)
+		}
+	case message.ResourceUpdated:
+		return s.updated(m, out)
+	case message.ResourcesUpdated:
+		for _, u := range admission.UpdatesOfAll(m.Server, s.subs) {
+			out = s.updated(u, out)
+		}
+	case admission.Departed:
+		s.over = true
+		return append(out, kernel.Leave())
+	case message.Withdrawal: // nothing more may be sent for it (MCP 2026-07-28, basic/transports/stdio, cancellation)
+		if admission.RequestOf(s.x, s.who) == admission.RequesterOf(m) {
+			s.over = true
+			return append(out, kernel.Act(admission.Accept{X: s.x}), kernel.Leave())
+		}
+	case message.DrainSession:
+		return append(out, kernel.Leave())
+	case message.CloseIfIdle:
+		if m.Streams {
+			return append(out, kernel.Leave())
+		}
+	case message.SinceWhen:
+		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.since, Streams: true}))
+	case message.Inspect:
+		m.Reply(message.SessionReport{Session: status.Session{
+			ID: "listen", Client: s.client, Who: message.NameOf(s.who), Project: s.key.Project, Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
+		}, Subscriptions: admission.ReportSubscriptions("listen", message.NameOf(s.who), s.subs)})
+	case kernel.Stopping:
+		return s.stop(out)
+	}
+	return out
+}
+
+// published takes the first catalog, or compares a newer one with what the client was told.
+func (s *state) published(m message.Published, out []kernel.Effect) []kernel.Effect {
+	return s.look(m.Snapshot, m.Early, out)
+}
+
+// look finds what the client sees of a snapshot, and tells it what has changed; early: not yet.
+func (s *state) look(snapshot *catalog.Snapshot, early bool, out []kernel.Effect) []kernel.Effect {
+	view, ok := snapshot.View(s.key)
+	lacks := s.key.Project != "" && !(snapshot.HasProject(s.key) && s.who.May(s.key.Project))
+	switch {
+	case lacks && s.begun:
+		view = snapshot.Nothing() // it may come back with another configuration, or other rights
+	case lacks:
+		return s.refuse(protocol.NoProject(s.key.Project), out)
+	case !ok && !s.begun:
+		return s.refuse(admission.NoView(snapshot, s.key), out)
+	case !ok:
+		return append(out, kernel.Leave())
+	}
+	if was := s.view; was != nil && was.Snapshot() == snapshot { // it is the client that has changed
+		s.toldGenerations = admission.Retold(s.toldGenerations, was, view)
+	}
+	s.view = view
+	if misfits := admission.Misfits(s.subscribedAt, snapshot, s.subs); len(misfits) > 0 {
+		return s.end(misfits[0].Server, out)
+	}
+	if s.begun {
+		out, _ = admission.Resubscribe(s.subscribedAt, snapshot, s.self, s.subs, s.doubted, out)
+		if out = s.keepPromises(out); early {
+			return out
+		}
+		return s.tellChanges(out)
+	}
+	return s.begin(out)
+}
+
+// mustWait reports whether servers have not said yet what they have: they cannot be subscribed to.
+func (s *state) mustWait(uris []string) bool {
+	return len(uris) > 0 && admission.SettledIn(s.view) < s.awaitedServers
+}
+
+// begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
+func (s *state) begin(out []kernel.Effect) []kernel.Effect {
+	filter, ok := admission.WishesOf(s.x)
+	if !ok {
+		return s.refuse(protocol.BadParams("params.notifications: want an object of booleans and lists of at most 10000 URIs"), out)
+	}
+	if len(filter.TaskIDs) > 0 && !admission.Declares(s.x.Params.MetaCapabilities.Of(s.x.Frame.Raw), message.ExtensionTasks) {
+		return s.refuse(admission.UndeclaredTasksFault(), out)
+	}
+	if s.mustWait(filter.ResourceSubscriptions) {
+		return out
+	}
+	s.begun, s.toldGenerations = true, s.view.Generation
+	s.wants.kinds[protocol.Tools] = filter.ToolsListChanged
+	s.wants.kinds[protocol.Prompts] = filter.PromptsListChanged
+	s.wants.kinds[protocol.Resources] = filter.ResourcesListChanged
+	for _, uri := range filter.ResourceSubscriptions {
+		found, fault := s.view.Resource(uri)
+		if fault != nil {
+			continue // left out of the acknowledgment
+		}
+		out = s.subscribeTo(found, uri, out)
+	}
+	for _, id := range filter.TaskIDs {
+		if server, own := admission.ModernTask(s.view, id, s.tasks()); server != nil {
+			out = s.subscribeTo(catalog.Found{Server: server, Original: message.TaskURI(own)}, id, out)
+		}
+	}
+	if len(s.pending) == 0 {
+		return s.ack(out)
+	}
+	return append(out, kernel.WakeAfter(ackWait, ackDue{}))
+}
+
+// subscribeTo subscribes to what the client calls public.
+func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Effect) []kernel.Effect {
+	server, r := found.Server, admission.Resource{Server: found.Server.Name, URI: found.Original}
+	if s.subs[r] != nil {
+		return out
+	}
+	sub := s.subscription(server, public)
+	s.subs[r] = sub
+	s.subscribedAt[r.Server] = admission.LifeOf(server)
+	s.seq++
+	s.pending[s.seq] = r
+	if found.Unlisted {
+		s.doubted[r] = true
+	}
+	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Own: sub.Own, Unlisted: found.Unlisted, Hint: found.Unlisted}))
+}
+
+// subscription is one to what the client calls public: on the connections that its calls use.
+func (s *state) subscription(server *catalog.Server, public string) *admission.Subscription {
+	return &admission.Subscription{Public: public, Own: s.owns.Once(server.Name, admission.OwnOf(&server.Rules, s.x, &s.caller, true))}
+}
+
+// end ends the stream when it is no longer settled on whose connections it hears of a server's resources: its client opens another one, with
+// the headers that count now.
+func (s *state) end(server string, out []kernel.Effect) []kernel.Effect {
+	if s.acked {
+		return append(out, kernel.Leave())
+	}
+	return s.refuse(&protocol.Fault{Name: protocol.ServerUnavailable, Server: server, Retryable: true,
+		Message: "who shares the connections of server " + server + " has just changed: listen again"}, out)
+}
+
+// refuse ends the stream before it has begun.
+func (s *state) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	s.begun, s.over = true, true
+	return append(out, kernel.Act(admission.Refuse{X: s.x, Fault: fault}), kernel.Leave())
+}
+
+// subscribed takes what a server says of a URI. One that is refused is not acknowledged, or owed if it was before.
+func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.Effect {
+	r, ok := s.pending[m.Seq]
+	if !ok {
+		return out
+	}
+	delete(s.pending, m.Seq)
+	delete(s.doubted, r)
+	switch failed := m.Fault != nil || m.Error != nil; {
+	case failed && s.acked:
+		out = s.owe(r, out)
+	case failed:
+		delete(s.subs, r)
+	}
+	if len(s.pending) == 0 {
+		return s.ack(out)
+	}
+	return out
+}
+
+// ack is the first message of the stream: what of the wanted will be served. A stream that wants nothing ends at once.
+func (s *state) ack(out []kernel.Effect) []kernel.Effect {
+	if s.acked {
+		return out
+	}
+	s.acked = true
+	agreed := map[string]any{}
+	for kind, name := range map[protocol.ItemKind]string{
+		protocol.Tools: "toolsListChanged", protocol.Prompts: "promptsListChanged", protocol.Resources: "resourcesListChanged",
+	} {
+		if s.wants.kinds[kind] {
+			agreed[name] = true
+		}
+	}
+	wished := map[string][]string{}
+	for r, sub := range s.subs {
+		name := "resourceSubscriptions"
+		if _, task := message.TaskOf(r.URI); task {
+			name = "taskIds"
+		}
+		wished[name] = append(wished[name], sub.Public)
+	}
+	for name, list := range wished {
+		slices.Sort(list)
+		agreed[name] = list
+	}
+	list, err := json.Marshal(agreed)
+	if err != nil {
+		panic("acknowledgment: " + err.Error()) // strings and booleans always marshal
+	}
+	params := append(append([]byte(`{`), s.tag()...), `,"notifications":`...)
+	params = append(append(params, list...), '}')
+	out = append(out, s.notify(protocol.NotificationSubscriptionsAcknowledged.String(), params, "ack"))
+	if len(agreed) == 0 {
+		return append(out, kernel.Leave())
+	}
+	early := s.beforeAck
+	s.beforeAck = nil
+	return append(out, early...)
+}
+
+// tag is the member that names the stream in every message on it: the request's own id, type and all.
+func (s *state) tag() []byte {
+	return append(append([]byte(`"_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...), '}')
+}
+
+func (s *state) notify(method string, params []byte, key string) kernel.Effect {
+	weight := downstream.WeightState
+	if key == "ack" {
+		weight = downstream.WeightAnswer
+	}
+	return kernel.Act(admission.Ahead{X: s.x, Frame: protocol.AppendNotification(nil, method, params), Newline: false, Weight: weight, Key: key})
+}
+
+// tellChanges tells once about every kind of list that differs from what was told last.
+func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
+	generation := s.view.Generation
+	for _, kind := range []protocol.ItemKind{protocol.Tools, protocol.Prompts, protocol.Resources} {
+		due := s.toldGenerations[kind] != generation[kind]
+		if kind == protocol.Resources {
+			due = due || s.toldGenerations[protocol.Templates] != generation[protocol.Templates]
+		}
+		if !due || !s.wants.kinds[kind] {
+			continue
+		}
+		method := kind.ChangedMethod().String()
+		out = s.tell(s.notify(method, append(append([]byte{'{'}, s.tag()...), '}'), method), out)
+	}
+	s.toldGenerations = generation
+	return out
+}
+
+// tell keeps what comes before the acknowledgment.
+func (s *state) tell(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
+	if !s.acked {
+		s.beforeAck = append(s.beforeAck, e)
+		return out
+	}
+	return append(out, e)
+}
+
+// updated passes a change of a resource or task on, with the client's URI and the stream's tag.
+func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
+	_, public, ok := admission.SubscriptionFor(s.view, s.subs, &m)
+	if !ok {
+		return out
+	}
+	var params protocol.Params
+	if params.Scan(&m.Frame) != nil {
+		return out
+	}
+	raw := m.Frame.Raw
+	edits := []protocol.Edit{{Span: m.Span, With: protocol.Quote(public)}}
+	id := s.x.Frame.IDBytes()
+	switch {
+	case params.SubscriptionID.Present():
+		edits = append(edits, protocol.Edit{Span: params.SubscriptionID, With: id})
+	case params.Meta.Present():
+		member := append([]byte(`"`+metaSubscriptionID+`":`), id...)
+		edits = append(edits, protocol.InsertMember(raw, params.Meta, member))
+	default:
+		edits = append(edits, protocol.InsertMember(raw, m.Frame.Params, s.tag()))
+	}
+	frame := protocol.AppendEdited(nil, raw, edits...)
+	return s.tell(kernel.Act(admission.Ahead{X: s.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightState, Key: public}), out)
+}
+
+// stop ends the stream gracefully: a result, then the end. A stream that never began gets an error: its first message
+// would have to be the acknowledgment.
+func (s *state) stop(out []kernel.Effect) []kernel.Effect {
+	out = admission.UnsubscribeAll(s.subscribedAt, s.self, out)
+	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
+	switch {
+	case s.over:
+		return out
+	case !s.acked:
+		return append(out, kernel.Act(admission.Refuse{X: s.x, Fault: &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true}}))
+	}
+	result := append([]byte(`{"resultType":"complete","_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...)
+	result = append(append(result, `,"`+metaServerInfo+`":`...), s.view.ServerInfo()...)
+	return append(out, kernel.Act(admission.Answer{X: s.x, Frame: protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...)), Newline: false}))
+}

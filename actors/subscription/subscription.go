@@ -1,0 +1,61 @@
+package subscription
+
+import (
+	"log/slog"
+	"time"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/seal"
+)
+
+// Options say which subscriptions/listen stream a listener serves. A listener lives as long as its stream.
+type Options struct {
+	Name     string // unique under the gateway
+	Exchange *downstream.Exchange
+	Admitted message.Admitted // who listens, and what it sees
+	Expect   int              // servers to wait for, up to StartWait, before URIs are subscribed to; 0 = none
+	Sealer   *seal.Sealer
+	Registry kernel.Reference
+	Log      *slog.Logger
+}
+
+// mailbox is how many messages of one stream may wait.
+const mailbox = 512
+
+// Spawn starts a listener under the gateway. One that panics is gone, and its client opens another stream.
+func Spawn(parent kernel.Self, o Options) kernel.Reference {
+	options := kernel.SpawnOptions{Name: "listen/" + o.Name, Kind: "listen", Mailbox: mailbox, Restarts: -1, Log: o.Log}
+	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
+		return &listener{Options: o, state: newState(o, self.Reference())}
+	})
+}
+
+// listener is the shell: it carries out what step wants done.
+type listener struct {
+	Options
+	state *state
+}
+
+func (l *listener) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	return step(l.state, now, msg, out)
+}
+
+func (*listener) Act(self kernel.Self, act any) {
+	switch a := act.(type) {
+	case admission.Answer:
+		a.X.Answer(protocol.Message{Frame: a.Frame, Newline: a.Newline})
+	case admission.Ahead:
+		a.X.Notify(protocol.Message{Frame: a.Frame, Newline: a.Newline}, a.Weight, a.Key)
+	case admission.Accept:
+		a.X.Accept()
+	case admission.Refuse:
+		message.RefuseModern(a.X, a.Fault)
+	case admission.Watch:
+		me := self.Reference()
+		a.X.OnGone(func() { me.Tell(admission.Departed{Seq: 0, X: a.X}) })
+	}
+}

@@ -1,0 +1,111 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	deviceGrant   = "urn:ietf:params:oauth:grant-type:device_code"
+	pollInterval  = 5 * time.Second // where nothing is said, and what slow_down adds
+	pollAtMost    = time.Minute
+	deviceAtMost  = 30 * time.Minute
+	deviceDefault = 10 * time.Minute
+	maxUserCode   = 64
+)
+
+// Device is what a person needs to log in from another device.
+type Device struct {
+	UserCode string
+	URL      string        // where to enter it
+	Complete string        // the same with the code in it; "" = none
+	Interval time.Duration // between two polls
+	Expires  time.Time
+}
+
+var (
+	// ErrPending is returned by Poll while the person has not done anything yet.
+	ErrPending = errors.New("nobody has logged in yet")
+	// ErrSlowDown is returned likewise, when the interval has to be longer by 5 s.
+	ErrSlowDown = errors.New("the authorization server wants to be asked less often")
+)
+
+// AuthorizeDevice begins a login by another device (RFC 8628).
+func (a *Agent) AuthorizeDevice(ctx context.Context, site *Site, client Client, scopes []string) (*Login, *Device, error) {
+	if site.Device == "" {
+		return nil, nil, refuse(ErrUnsupported, "log in by browser, without --device", "%s knows no login by device", shorten(site.Issuer))
+	}
+	form := url.Values{"resource": {site.Resource}}
+	setScopes(form, scopes)
+	const op = "begin a login by device"
+	status, body, err := a.post(ctx, op, site.Device, client, form)
+	if err != nil {
+		return nil, nil, err
+	}
+	if status != http.StatusOK {
+		return nil, nil, oauthError(op, status, body, client, form)
+	}
+	code, d, err := parseDevice(op, body, a.Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, page := range []string{d.URL, d.Complete} {
+		if page == "" {
+			continue
+		}
+		if err := a.Door.Check(page); err != nil {
+			return nil, nil, err
+		}
+	}
+	return &Login{State: random(), Site: site, Client: client, Scopes: scopes, device: code}, d, nil
+}
+
+// parseDevice reads the answer to the request for a device code (RFC 8628, section 3.2).
+func parseDevice(op string, body []byte, now time.Time) (code string, d *Device, err error) {
+	var m struct {
+		Device   string          `json:"device_code"`
+		User     string          `json:"user_code"`
+		URI      string          `json:"verification_uri"`
+		URL      string          `json:"verification_url"` // of a draft, and still sent
+		Complete string          `json:"verification_uri_complete"`
+		Expires  json.RawMessage `json:"expires_in"`
+		Interval json.RawMessage `json:"interval"`
+	}
+	if json.Unmarshal(body, &m) != nil || m.Device == "" || len(m.Device) > maxToken || m.User == "" || len(m.User) > maxUserCode || shorten(m.User) != m.User {
+		return "", nil, refuse(ErrMalformed, "", "%s: the answer holds no codes", op)
+	}
+	if m.URI == "" {
+		m.URI = m.URL
+	}
+	if m.URI == "" || len(m.URI) > maxURL || len(m.Complete) > maxURL {
+		return "", nil, refuse(ErrMalformed, "", "%s: the answer does not say where to enter the code", op)
+	}
+	d = &Device{UserCode: m.User, URL: m.URI, Complete: m.Complete, Interval: pollInterval, Expires: now.Add(deviceDefault)}
+	if life, ok := seconds(m.Expires); ok {
+		d.Expires = now.Add(min(life, deviceAtMost))
+	}
+	if pause, ok := seconds(m.Interval); ok {
+		d.Interval = min(max(pause, time.Second), pollAtMost)
+	}
+	return m.Device, d, nil
+}
+
+// Poll asks whether the person has logged in.
+func (a *Agent) Poll(ctx context.Context, l *Login) (Token, error) {
+	form := url.Values{"grant_type": {deviceGrant}, "device_code": {l.device}}
+	t, err := a.token(ctx, "log in", l.Site, l.Client, form)
+	var said *OAuthError
+	if errors.As(err, &said) {
+		switch said.Code {
+		case "authorization_pending":
+			return Token{}, ErrPending
+		case "slow_down":
+			return Token{}, ErrSlowDown
+		}
+	}
+	return granted(t, l.Scopes), err
+}

@@ -1,0 +1,214 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+)
+
+const (
+	protectedResource   = "/.well-known/oauth-protected-resource"
+	authorizationServer = "/.well-known/oauth-authorization-server"
+	openidConfiguration = "/.well-known/openid-configuration"
+	discoveryVersion    = "2025-11-25" // the header of MCP 2025-03-26; servers of later versions do not look at it here
+	maxIssuers          = 16           // that a server may name
+)
+
+// Discover finds out where tokens for the server are granted: protected resource metadata (RFC 9728) first, and for servers of 2025-03-26
+// the metadata, or else the default endpoints, of the server's own host.
+func (a *Agent) Discover(ctx context.Context, c Challenge) (*Site, error) {
+	own, err := url.Parse(a.Server)
+	if err != nil || own.Host == "" {
+		return nil, refuse(ErrMalformed, "", "%q is no URL of a server", shorten(a.Server))
+	}
+	if c.Scheme != "" {
+		return nil, refuse(ErrNoLogin, headerHint(c.Scheme), "it asks for %s authentication, which the gateway has no login for", titled(c.Scheme))
+	}
+	meta, err := a.resource(ctx, own, c.Metadata)
+	if errors.Is(err, errAbsent) {
+		return a.withoutResource(ctx, own, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	issuer, err := a.choose(meta.AuthorizationServers)
+	if err != nil {
+		return nil, err
+	}
+	site, err := a.site(ctx, issuer)
+	if errors.Is(err, errAbsent) {
+		return nil, refuse(ErrNoLogin, "", "the server names %s, where there is no metadata of an authorization server", shorten(issuer))
+	}
+	if err != nil {
+		return nil, err
+	}
+	site.Resource, site.Scopes = meta.Resource, a.scopes(c, meta.ScopesSupported)
+	return site, nil
+}
+
+// scopes are those to ask for at first: MCP 2025-11-25, scope selection strategy.
+func (a *Agent) scopes(c Challenge, supported []string) []string {
+	switch {
+	case len(a.Config.Scopes) > 0:
+		return scopesOf(a.Config.Scopes)
+	case len(c.Scopes) > 0:
+		return c.Scopes
+	}
+	return scopesOf(supported)
+}
+
+// resource fetches the metadata of the server, from where its challenge says or else from the well-known places.
+func (a *Agent) resource(ctx context.Context, own *url.URL, named string) (*oauthex.ProtectedResourceMetadata, error) {
+	root := origin(own)
+	places := []string{root + protectedResource + strings.TrimSuffix(own.EscapedPath(), "/"), root + protectedResource}
+	if named != "" {
+		places = slices.Insert(places, 0, named)
+	}
+	for _, place := range slices.Compact(places) {
+		var meta oauthex.ProtectedResourceMetadata
+		err := a.document(ctx, "the metadata of the resource", place, &meta)
+		if errors.Is(err, errAbsent) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !covers(meta.Resource, own) {
+			return nil, refuse(ErrForeignResource, "the server's metadata has to name its own URL; tell whoever runs it",
+				"%s says that it is of %s, not of %s", shorten(place), shorten(meta.Resource), shorten(canonical(own)))
+		}
+		return &meta, nil
+	}
+	return nil, errAbsent
+}
+
+// covers reports whether resource is the server's URL or, as many servers name themselves, its origin or a part of its path.
+func covers(resource string, own *url.URL) bool {
+	r, err := url.Parse(resource)
+	if err != nil || r.Opaque != "" || r.User != nil || r.Fragment != "" || origin(r) != origin(own) {
+		return false
+	}
+	if r.RawQuery != "" && r.RawQuery != own.RawQuery {
+		return false
+	}
+	path, whole := strings.TrimSuffix(r.EscapedPath(), "/"), strings.TrimSuffix(own.EscapedPath(), "/")
+	return path == whole || strings.HasPrefix(whole, path+"/")
+}
+
+// choose picks an authorization server of those that the server names.
+func (a *Agent) choose(named []string) (string, error) {
+	named = named[:min(len(named), maxIssuers)]
+	if want := a.Config.Issuer; want != "" {
+		for _, issuer := range named {
+			if SameIssuer(issuer, want) {
+				return issuer, nil
+			}
+		}
+		return "", refuse(ErrForeignIssuer, "change auth.issuer of the server if that is right", "the server names %s, auth.issuer is %s", shorten(strings.Join(named, ", ")), want)
+	}
+	if len(named) == 0 {
+		return "", refuse(ErrNoLogin, "", "its metadata names no authorization server")
+	}
+	return named[0], nil
+}
+
+// withoutResource is Discover for servers of 2025-03-26, which are their own authorization servers.
+func (a *Agent) withoutResource(ctx context.Context, own *url.URL, c Challenge) (*Site, error) {
+	issuer := origin(own)
+	if want := a.Config.Issuer; want != "" {
+		issuer = want
+	}
+	site, err := a.site(ctx, issuer)
+	if errors.Is(err, errAbsent) {
+		if a.Config.Issuer != "" || !c.Bearer {
+			return nil, refuse(ErrNoLogin, "name the authorization server as auth.issuer of the server, or put a token in its headers", "there is no metadata at %s", shorten(issuer))
+		}
+		site, err = defaults(issuer), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	site.Resource, site.Scopes = canonical(own), a.scopes(c, nil)
+	return site, nil
+}
+
+// defaults are the endpoints of a server without metadata: MCP 2025-03-26, basic/authorization, 2.3.3. That version demands PKCE of all.
+func defaults(base string) *Site {
+	return &Site{Issuer: base, Authorize: base + "/authorize", Token: base + "/token", Register: base + "/register", S256: true, Guessed: true}
+}
+
+// headerHint says which header to configure for a server that takes credentials of the scheme, but has no login.
+func headerHint(scheme string) string {
+	what := "CREDENTIALS"
+	if scheme == "bearer" {
+		what = "TOKEN"
+	}
+	return fmt.Sprintf("set headers: {Authorization: \"%s ${%s}\"} at the server", titled(scheme), what)
+}
+
+// titled spells a scheme as it is usually written: "Basic".
+func titled(scheme string) string {
+	if scheme == "" {
+		return ""
+	}
+	return strings.ToUpper(scheme[:1]) + scheme[1:]
+}
+
+// origin is scheme and host of a URL, in lower case and without a default port.
+func origin(u *url.URL) string {
+	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	if scheme == "https" {
+		host = strings.TrimSuffix(host, ":443")
+	} else if scheme == "http" {
+		host = strings.TrimSuffix(host, ":80")
+	}
+	return scheme + "://" + host
+}
+
+// canonical is the URL of a server as it is named in requests (RFC 8707).
+func canonical(u *url.URL) string {
+	s := origin(u) + strings.TrimSuffix(u.EscapedPath(), "/")
+	if u.RawQuery != "" {
+		s += "?" + u.RawQuery
+	}
+	return s
+}
+
+// shorten makes foreign text fit to be shown.
+func shorten(s string) string {
+	if len(s) > 200 {
+		s = s[:200] + "…"
+	}
+	return strings.ToValidUTF8(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s), "")
+}
+
+// Ask asks the server, without a token, what credentials it wants. Whatever goes wrong, it has said nothing.
+func (a *Agent) Ask(ctx context.Context) Challenge {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Server, nil)
+	if err != nil {
+		return Challenge{}
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	answer, err := a.Door.HTTP.Do(r)
+	if err != nil {
+		return Challenge{}
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusUnauthorized {
+		return Challenge{}
+	}
+	c := ParseChallenge(answer.Header.Values("WWW-Authenticate"))
+	c.Bearer = true
+	return c
+}

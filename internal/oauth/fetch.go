@@ -1,0 +1,61 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"goblin-actor/internal/decode"
+	"goblin-actor/internal/ssrf"
+)
+
+// errAbsent says that there is no such document.
+var errAbsent = errors.New("no such document")
+
+// document fetches a JSON object into v. Where there is none, errAbsent is returned.
+func (a *Agent) document(ctx context.Context, what, url string, v any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return refuse(ErrMalformed, "", "%s: %q is no URL", what, shorten(url))
+	}
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("MCP-Protocol-Version", discoveryVersion)
+	answer, err := a.Door.HTTP.Do(r)
+	if err != nil {
+		return networkError("fetch "+what, err)
+	}
+	defer answer.Body.Close()
+	switch {
+	case answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode >= 500:
+		return &OAuthError{Op: "fetch " + what, Status: answer.StatusCode}
+	case answer.StatusCode != http.StatusOK:
+		return errAbsent
+	}
+	if kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); kind != "application/json" && !strings.HasSuffix(kind, "+json") {
+		return errAbsent // many servers have a page for everything
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return networkError("fetch "+what, err)
+	}
+	if err := decode.JSON(body, what+" at "+answer.Request.URL.Redacted(), v); err != nil {
+		return refuse(ErrMalformed, "", "%v", err)
+	}
+	return nil
+}
+
+// networkError is the error of a request that failed, with what the guard says in front.
+func networkError(op string, err error) error {
+	var address *ssrf.AddressError
+	switch {
+	case errors.As(err, &address):
+		return fmt.Errorf("%s: %w", op, address)
+	case errors.Is(err, ssrf.ErrForbidden), errors.Is(err, ssrf.ErrTooLarge):
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return &NetworkError{op, err}
+}

@@ -1,0 +1,198 @@
+package oauth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	maxToken = 24 << 10                  // bytes of an access or refresh token; headers of servers end earlier
+	maxLife  = 10 * 365 * 24 * time.Hour // of a token; what is longer is taken for this
+)
+
+// Refresh gets a new access token for a refresh token, and perhaps a new one of those. The old one is sent once, and may be used up then.
+func (a *Agent) Refresh(ctx context.Context, site *Site, client Client, old Token) (Token, error) {
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}}
+	t, err := a.token(ctx, "refresh the token", site, client, form)
+	if err != nil {
+		return Token{}, err
+	}
+	if t.Refresh == "" {
+		t.Refresh = old.Refresh
+	}
+	if t.Scopes == nil {
+		t.Scopes = old.Scopes
+	}
+	return t, nil
+}
+
+// ClientCredentials gets a token for ourselves, without a person (RFC 6749, section 4.4).
+func (a *Agent) ClientCredentials(ctx context.Context, site *Site, scopes []string) (Token, error) {
+	if a.Config.ClientID == "" || a.Config.Secret == "" {
+		return Token{}, refuse(ErrNoClient, "set auth.clientId and auth.clientSecret of the server", "client credentials need both")
+	}
+	client, _ := a.ownClient(site)
+	form := url.Values{"grant_type": {"client_credentials"}}
+	setScopes(form, scopes)
+	t, err := a.token(ctx, "get a token by client credentials", site, client, form)
+	t.Refresh = "" // RFC 6749, section 4.4.3: there is nothing to it
+	return granted(t, scopes), err
+}
+
+// granted fills in what the server granted if it does not say so: what it was asked for.
+func granted(t Token, asked []string) Token {
+	if t.Scopes == nil {
+		t.Scopes = asked
+	}
+	return t
+}
+
+func setScopes(form url.Values, scopes []string) {
+	if len(scopes) > 0 {
+		form.Set("scope", strings.Join(scopes, " "))
+	}
+}
+
+// token is the one request for tokens there is.
+func (a *Agent) token(ctx context.Context, op string, site *Site, client Client, form url.Values) (Token, error) {
+	form.Set("resource", site.Resource)
+	status, body, err := a.post(ctx, op, site.Token, client, form)
+	if err != nil {
+		return Token{}, err
+	}
+	if status != http.StatusOK {
+		return Token{}, oauthError(op, status, body, client, form)
+	}
+	return parseToken(op, body, a.Now())
+}
+
+// post sends a form in the client's name, once, and returns what came.
+func (a *Agent) post(ctx context.Context, op, to string, client Client, form url.Values) (status int, body []byte, err error) {
+	if err := a.Door.Check(to); err != nil { // what was remembered goes by the rules of today
+		return 0, nil, err
+	}
+	if client.Method != methodBasic {
+		form.Set("client_id", client.ID)
+	}
+	if client.Method == methodPost {
+		form.Set("client_secret", client.Secret)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
+	if err != nil {
+		return 0, nil, refuse(ErrMalformed, "", "%q is no URL", shorten(to))
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Accept", "application/json")
+	if client.Method == methodBasic {
+		r.SetBasicAuth(url.QueryEscape(client.ID), url.QueryEscape(client.Secret))
+	}
+	answer, err := a.Door.HTTP.Do(r)
+	if err != nil {
+		return 0, nil, networkError(op, err)
+	}
+	defer answer.Body.Close()
+	if body, err = io.ReadAll(answer.Body); err != nil {
+		return 0, nil, networkError(op, err)
+	}
+	return answer.StatusCode, body, nil
+}
+
+// parseToken reads a successful answer (RFC 6749, section 5.1).
+func parseToken(op string, body []byte, now time.Time) (Token, error) {
+	var m struct {
+		Access  string          `json:"access_token"`
+		Type    string          `json:"token_type"`
+		Refresh string          `json:"refresh_token"`
+		Expires json.RawMessage `json:"expires_in"`
+		Scope   *string         `json:"scope"`
+		Error   string          `json:"error"` // some say so with status 200
+	}
+	if json.Unmarshal(body, &m) != nil {
+		return Token{}, refuse(ErrMalformed, "", "%s: the answer is not the JSON of a token", op)
+	}
+	switch {
+	case m.Error != "":
+		return Token{}, &OAuthError{Op: op, Status: http.StatusOK, Code: word(m.Error)}
+	case !isToken(m.Access):
+		return Token{}, refuse(ErrMalformed, "", "%s: the answer holds no access token that could be sent", op)
+	case m.Refresh != "" && !isToken(m.Refresh):
+		return Token{}, refuse(ErrMalformed, "", "%s: the answer holds a refresh token that is none", op)
+	case m.Type != "" && !strings.EqualFold(m.Type, "bearer"):
+		return Token{}, refuse(ErrUnsupported, "", "%s: the token is of type %q, only bearer tokens can be sent", op, shorten(m.Type))
+	}
+	t := Token{Access: m.Access, Refresh: m.Refresh, Got: now}
+	if m.Scope != nil {
+		t.Scopes = append([]string{}, Scopes(*m.Scope)...)
+	}
+	if life, ok := seconds(m.Expires); ok {
+		t.Expires = now.Add(life)
+	}
+	return t, nil
+}
+
+// isToken reports whether s may stand in a header: visible ASCII only, so that no token brings a header of its own.
+func isToken(s string) bool {
+	return s != "" && len(s) <= maxToken && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// seconds reads a number of seconds, also one that is written as text.
+func seconds(raw json.RawMessage) (time.Duration, bool) {
+	text := strings.Trim(string(raw), `"`)
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n > 0) { // NaN, too
+		return 0, false
+	}
+	if n > maxLife.Seconds() {
+		return maxLife, true
+	}
+	return time.Duration(n * float64(time.Second)), true
+}
+
+// oauthError reads an answer that says no (RFC 6749, section 5.2). What we sent does not come back in it.
+func oauthError(op string, status int, body []byte, client Client, form url.Values) error {
+	var m struct {
+		Code        string `json:"error"`
+		Description string `json:"error_description"`
+	}
+	e := &OAuthError{Op: op, Status: status}
+	if json.Unmarshal(bytes.TrimSpace(body), &m) == nil {
+		e.Code, e.Description = word(m.Code), m.Description
+	}
+	for _, secret := range []string{client.Secret, form.Get("code"), form.Get("refresh_token"), form.Get("code_verifier"), form.Get("device_code"), form.Get("token")} {
+		if secret != "" {
+			e.Code, e.Description = strings.ReplaceAll(e.Code, secret, "[redacted]"), strings.ReplaceAll(e.Description, secret, "[redacted]")
+		}
+	}
+	e.Description = shorten(e.Description)
+	return e
+}
+
+// Revoke has a login forgotten at the authorization server (RFC 7009), where that can be asked for.
+func (a *Agent) Revoke(ctx context.Context, site *Site, client Client, t Token) error {
+	if site.Revoke == "" {
+		return refuse(ErrUnsupported, "", "%s revokes nothing", shorten(site.Issuer))
+	}
+	if client.ID == "" { // of client credentials, which are ours in any case
+		client, _ = a.ownClient(site)
+	}
+	form := url.Values{"token": {t.Access}, "token_type_hint": {"access_token"}}
+	if t.Refresh != "" {
+		form = url.Values{"token": {t.Refresh}, "token_type_hint": {"refresh_token"}}
+	}
+	const op = "revoke the token"
+	status, body, err := a.post(ctx, op, site.Revoke, client, form)
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK && status != http.StatusNoContent {
+		return oauthError(op, status, body, client, form)
+	}
+	return nil
+}
