@@ -47,7 +47,7 @@ func (s *state) await(done chan<- struct{}, a *applying, out []kernel.Effect) []
 }
 
 // confirmed: clients see what somebody has told the registry for a reload.
-func (s *state) confirmed(m message.Confirmed, out []kernel.Effect) []kernel.Effect {
+func (s *state) confirmed(m message.ConfirmResult, out []kernel.Effect) []kernel.Effect {
 	if a := s.applying[m.Key]; a != nil {
 		a.left--
 	}

@@ -44,7 +44,7 @@ func (f front) Post(x *downstream.Exchange) {
 	}
 	if x.Origin.SessionID != "" {
 		if ref, ok := f.session(x.Origin.SessionID); ok {
-			ref.TellHere(message.Inbound{Exchange: x, Admitted: admitted})
+			ref.TellInline(message.Inbound{Exchange: x, Admitted: admitted})
 			return
 		}
 		message.RefuseNoSession(x)

@@ -36,14 +36,14 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 			message.RefuseFault(x, 406, &protocol.Fault{Name: protocol.InvalidRequest, Message: "subscriptions/listen is answered with a stream: Accept must admit text/event-stream"})
 			return
 		}
-		m := message.OpenListen{Exchange: x, Admitted: admitted}
+		m := message.OpenSubscription{Exchange: x, Admitted: admitted}
 		if m.Principal() != "" {
 			m.Subscriptions = admission.CountOfStream(x)
 		}
 		g.self.Tell(m)
 		return
 	}
-	visit := message.Visit{Exchange: x, Admitted: admitted}
+	visit := message.StatelessRequest{Exchange: x, Admitted: admitted}
 	number := int(g.turn.Add(1) % uint64(g.desks))
 	if x.Origin.Stdio {
 		number = 0 // where a cancellation on stdio looks for it
@@ -76,7 +76,7 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 		desk.Tell(visit)
 		return
 	}
-	desk.TellHere(visit)
+	desk.TellInline(visit)
 }
 
 // desk finds a desk by its number.
@@ -89,7 +89,7 @@ func (g *Gateway) desk(number int) (kernel.Reference, bool) {
 
 // cancelled tells the desk of stdin and stdout, and the streams that listen there, that a request may be theirs.
 func (g *Gateway) cancelled(x *downstream.Exchange, admitted message.Admitted) {
-	m := message.Withdrawal{Principal: admitted.Principal(), Remote: x.Origin.Remote, RequestID: string(x.Params.RequestID.Of(x.Frame.Raw))}
+	m := message.CancelStateless{Principal: admitted.Principal(), Remote: x.Origin.Remote, RequestID: string(x.Params.RequestID.Of(x.Frame.Raw))}
 	if desk, ok := g.desk(0); ok {
 		desk.Tell(m)
 	}

@@ -139,7 +139,7 @@ func (g *Gateway) Apply(ctx context.Context, cfg *config.Config) error {
 // Seen blocks until every client sees what of the catalog is known now, the gateway is going, or ctx ends.
 func (g *Gateway) Seen(ctx context.Context) error {
 	done := make(chan struct{})
-	g.self.Tell(message.AwaitSeen{Done: done})
+	g.self.Tell(message.AwaitPublished{Done: done})
 	return wait(ctx, done)
 }
 

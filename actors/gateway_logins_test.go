@@ -455,7 +455,7 @@ func TestAttack44LoginAtAHiddenServer(t *testing.T) {
 		{"-", "files", identity.AdminNone, false}, {"boss", "vault", identity.AdminAct, true},
 	} {
 		who := &identity.Principal{ID: "key:a", Via: identity.ViaKey, Rights: c.rights, Admin: c.admin}
-		want := message.WantLogin{Entry: c.server, Who: who, Begin: &message.BeginLogin{Reply: make(chan message.LoginStarted, 1)}}
+		want := message.RequestLogin{Entry: c.server, Who: who, Begin: &message.BeginLogin{Reply: make(chan message.LoginStarted, 1)}}
 		out := step(s, time.Now(), want, nil)
 		if _, refused := out[0].Act.(abandonLogin); len(out) != 1 || refused == c.there {
 			t.Errorf("%s at %s: %+v", c.rights, c.server, out)
@@ -484,7 +484,7 @@ func TestAttack44LoginOutsideOfProjects(t *testing.T) {
 	} {
 		c.s.pools["files"], c.s.pools["vault"] = refs[0], refs[1]
 		who := &identity.Principal{ID: "key:a", Via: identity.ViaKey, Rights: c.rights, Projects: c.projects}
-		out := step(c.s, time.Now(), message.WantLogin{Entry: c.server, Who: who, Begin: &message.BeginLogin{Reply: make(chan message.LoginStarted, 1)}}, nil)
+		out := step(c.s, time.Now(), message.RequestLogin{Entry: c.server, Who: who, Begin: &message.BeginLogin{Reply: make(chan message.LoginStarted, 1)}}, nil)
 		if _, refused := out[0].Act.(abandonLogin); len(out) != 1 || refused == c.there {
 			t.Errorf("%q in %v at %s: %+v", c.rights, c.projects, c.server, out)
 		}

@@ -84,12 +84,12 @@ func TestWaitingForAReload(t *testing.T) {
 	next.Servers[0].Timeout++
 	next.Audit.File = "a"
 	for name, end := range map[string][]any{
-		"all at last":           {message.Confirmed{Key: 1}, message.Confirmed{Key: 1}, auditApplied{}},
-		"the audit log first":   {auditApplied{}, message.Confirmed{Key: 7}, message.Confirmed{Key: 1}, message.Confirmed{Key: 1}},
-		"the gateway is going":  {message.Confirmed{Key: 1}, kernel.Stopping{}},
-		"the registry has gone": {message.Confirmed{Key: 1}, kernel.ChildStopped{Child: none}},
-		"the log is not there":  {message.Confirmed{Key: 1}, message.Confirmed{Key: 1}, auditApplied{errors.New("no room")}},
-		"it goes after the end": {message.Confirmed{Key: 1}, message.Confirmed{Key: 1}, auditApplied{}, kernel.Stopping{}},
+		"all at last":           {message.ConfirmResult{Key: 1}, message.ConfirmResult{Key: 1}, auditApplied{}},
+		"the audit log first":   {auditApplied{}, message.ConfirmResult{Key: 7}, message.ConfirmResult{Key: 1}, message.ConfirmResult{Key: 1}},
+		"the gateway is going":  {message.ConfirmResult{Key: 1}, kernel.Stopping{}},
+		"the registry has gone": {message.ConfirmResult{Key: 1}, kernel.ChildStopped{Child: none}},
+		"the log is not there":  {message.ConfirmResult{Key: 1}, message.ConfirmResult{Key: 1}, auditApplied{errors.New("no room")}},
+		"it goes after the end": {message.ConfirmResult{Key: 1}, message.ConfirmResult{Key: 1}, auditApplied{}, kernel.Stopping{}},
 	} {
 		s := newState(&cfg, none)
 		s.registry, s.pools["one"] = none, none
@@ -121,11 +121,11 @@ func TestWaitingForWhatIsSeen(t *testing.T) {
 	closes := func(msg any) bool {
 		return slices.ContainsFunc(step(s, time.Unix(1, 0), msg, nil), func(e kernel.Effect) bool { _, is := e.Act.(closeDone); return is })
 	}
-	if !closes(message.AwaitSeen{Done: make(chan struct{})}) {
+	if !closes(message.AwaitPublished{Done: make(chan struct{})}) {
 		t.Error("without a registry somebody waits")
 	}
 	s.registry = none
-	if closes(message.AwaitSeen{Done: make(chan struct{})}) || !closes(message.Confirmed{Key: 1}) || len(s.applying) != 0 {
+	if closes(message.AwaitPublished{Done: make(chan struct{})}) || !closes(message.ConfirmResult{Key: 1}) || len(s.applying) != 0 {
 		t.Error("not told when it is seen")
 	}
 }

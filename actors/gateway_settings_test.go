@@ -188,16 +188,16 @@ func TestLogLevelOfASessionThatHasEnded(t *testing.T) {
 			switch m := e.Msg.(type) {
 			case message.SetLevel:
 				told = append(told, string(m.Level))
-			case message.LevelWanted:
+			case message.SetSessionLevelResult:
 				told = append(told, fmt.Sprint("answer ", m.Seq)) // when the servers have been told
 			}
 		}
 	}
 	do(poolStarted{"one", pool})
 	do(sessionStarted{ref: who})
-	do(message.WantLevel{Session: who, Level: "debug", Seq: 1})
-	do(message.WantLevel{Session: who, Level: "debug", Seq: 2})
-	do(message.WantLevel{Session: who, Level: "error"})
+	do(message.SetSessionLevel{Session: who, Level: "debug", Seq: 1})
+	do(message.SetSessionLevel{Session: who, Level: "debug", Seq: 2})
+	do(message.SetSessionLevel{Session: who, Level: "error"})
 	do(kernel.ChildStopped{Child: who})
 	if !slices.Equal(told, []string{"debug", "answer 1", "answer 2", "error", ""}) {
 		t.Errorf("servers are told %q", told)

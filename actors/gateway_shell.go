@@ -53,14 +53,14 @@ type (
 		key    message.SealingKey
 	}
 	startListener struct {
-		open   message.OpenListen
+		open   message.OpenSubscription
 		owner  owner
 		subs   int // what it is subscribed to
 		number uint64
 		expect int // servers to wait for
 	}
 	refuseListen struct {
-		open message.OpenListen
+		open message.OpenSubscription
 		why  *protocol.Fault
 	}
 	stopChild    struct{ child kernel.Reference }

@@ -167,7 +167,7 @@ func newTurns(t *testing.T, most int) *turns {
 
 func (w *turns) step(msg any) {
 	for _, e := range step(w.s, time.Time{}, msg, nil) {
-		if m, ok := e.Msg.(message.MayStart); ok {
+		if m, ok := e.Msg.(message.StartSlotGranted); ok {
 			w.given = append(w.given, fmt.Sprintf("%s.%d", e.To.Name(), m.Number))
 		}
 		if a, ok := e.Act.(kernel.Wake); ok {
@@ -189,24 +189,24 @@ func (w *turns) want(given ...string) {
 // First come those that somebody waits for, then those that lost their connection, then first starts as the file has them, then the rest.
 func TestWhoseTurnIsNext(t *testing.T) {
 	w := newTurns(t, 1)
-	ask := func(pool, number int, m message.AskStart) {
+	ask := func(pool, number int, m message.RequestStartSlot) {
 		m.Pool, m.Number, m.Order = w.pools[pool], number, pool
 		w.step(m)
 	}
-	ask(0, 1, message.AskStart{Wanted: true})
+	ask(0, 1, message.RequestStartSlot{Wanted: true})
 	w.want("0.1")
-	ask(0, 2, message.AskStart{Retries: true})
-	ask(1, 1, message.AskStart{Retries: true})
-	ask(3, 1, message.AskStart{})
-	ask(2, 1, message.AskStart{})
-	ask(3, 2, message.AskStart{Lost: true})
-	ask(2, 2, message.AskStart{})
-	ask(2, 2, message.AskStart{Wanted: true})
+	ask(0, 2, message.RequestStartSlot{Retries: true})
+	ask(1, 1, message.RequestStartSlot{Retries: true})
+	ask(3, 1, message.RequestStartSlot{})
+	ask(2, 1, message.RequestStartSlot{})
+	ask(3, 2, message.RequestStartSlot{Lost: true})
+	ask(2, 2, message.RequestStartSlot{})
+	ask(2, 2, message.RequestStartSlot{Wanted: true})
 	w.step(startsGathered{})
-	ask(1, 2, message.AskStart{Wanted: true})
+	ask(1, 2, message.RequestStartSlot{Wanted: true})
 	last := start{w.pools[0], 1}
 	for range 8 {
-		w.step(message.StartOver{Pool: last.pool, Number: last.number})
+		w.step(message.ReleaseStartSlot{Pool: last.pool, Number: last.number})
 		if n := len(w.over); n > 0 {
 			last = w.over[n-1].start
 		}
@@ -222,20 +222,20 @@ func TestWhoseTurnIsNext(t *testing.T) {
 func TestTurnsAreGivenBack(t *testing.T) {
 	w := newTurns(t, 1)
 	ask := func(pool, number int) {
-		w.step(message.AskStart{Pool: w.pools[pool], Number: number, Order: pool})
+		w.step(message.RequestStartSlot{Pool: w.pools[pool], Number: number, Order: pool})
 		w.step(startsGathered{})
 	}
 	ask(0, 1)
 	ask(0, 2)
 	ask(1, 1)
 	w.want("0.1")
-	w.step(message.StartsForgotten{Pool: w.pools[0]})
+	w.step(message.StartSlotsReset{Pool: w.pools[0]})
 	w.want("1.1")
 	ask(2, 1)
 	w.step(kernel.ChildStopped{Child: w.pools[1]})
 	w.want("2.1")
 	ask(1, 2) // overtaken by the news of its end
-	w.step(message.StartOver{Pool: w.pools[2], Number: 1})
+	w.step(message.ReleaseStartSlot{Pool: w.pools[2], Number: 1})
 	ask(2, 1)
 	w.want("2.1")
 	ask(3, 1)
@@ -243,8 +243,8 @@ func TestTurnsAreGivenBack(t *testing.T) {
 	w.want()
 	w.step(w.over[3])
 	w.want("3.1")
-	w.step(message.StartOver{Pool: w.pools[3], Number: 7}) // nobody's
-	w.step(message.StartOver{Pool: w.pools[3], Number: 1})
+	w.step(message.ReleaseStartSlot{Pool: w.pools[3], Number: 7}) // nobody's
+	w.step(message.ReleaseStartSlot{Pool: w.pools[3], Number: 1})
 	if len(w.s.starts.running)+len(w.s.starts.waiting) != 0 {
 		t.Errorf("left over: %v", w.s.starts)
 	}

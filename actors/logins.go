@@ -20,7 +20,7 @@ import (
 // BeginLogin implements login.Gateway.
 func (g *Gateway) BeginLogin(ctx context.Context, w login.Wish) (login.Begun, error) {
 	reply, named := make(chan message.LoginStarted, 1), make(chan message.LoginKey, 1)
-	g.self.Tell(message.WantLogin{Entry: w.Server, Who: w.Who, Catalog: w.Catalog, Named: named,
+	g.self.Tell(message.RequestLogin{Entry: w.Server, Who: w.Who, Catalog: w.Catalog, Named: named,
 		Begin: &message.BeginLogin{RedirectURI: w.Redirect, Device: w.Device, Reply: reply}})
 	select {
 	case m := <-reply:
@@ -38,7 +38,7 @@ func (g *Gateway) BeginLogin(ctx context.Context, w login.Wish) (login.Begun, er
 // FinishLogin implements login.Gateway.
 func (g *Gateway) FinishLogin(ctx context.Context, a login.Answer) error {
 	reply := make(chan message.LoginFinished, 1)
-	g.self.Tell(message.AnswerLogin{Login: message.LoginKey(a.Login), Finish: message.FinishLogin{
+	g.self.Tell(message.LoginAnswer{Login: message.LoginKey(a.Login), Finish: message.FinishLogin{
 		Who: identity.HolderOf(a.Who), State: a.State, Code: a.Code, Issuer: a.Issuer, Error: a.Error, Description: a.Detail, Reply: reply,
 	}})
 	record := func(err error) { g.recordLogin(audit.EventLogin, a.Who, a.Login.Entry, err) }
@@ -58,7 +58,7 @@ func (g *Gateway) FinishLogin(ctx context.Context, a login.Answer) error {
 // Logout implements login.Gateway.
 func (g *Gateway) Logout(ctx context.Context, w login.Wish) error {
 	reply, forgot := make(chan message.LoginFinished, 1), make(chan struct{}, 1)
-	g.self.Tell(message.WantLogin{Entry: w.Server, Who: w.Who, Catalog: w.Catalog, End: &message.EndLogin{Reply: reply, Forgot: forgot}})
+	g.self.Tell(message.RequestLogin{Entry: w.Server, Who: w.Who, Catalog: w.Catalog, End: &message.EndLogin{Reply: reply, Forgot: forgot}})
 	record := func(err error) { g.recordLogin(audit.EventLogout, w.Who, w.Server, err) }
 	select {
 	case m := <-reply:
@@ -112,7 +112,7 @@ func (s *state) ofLogins(entry string, m kernel.Abandoner, out []kernel.Effect) 
 		if named = named || slices.ContainsFunc(server.Members, func(member config.Server) bool { return member.Name == entry }); !named {
 			continue
 		}
-		if want, is := m.(message.WantLogin); is && !s.isThere(server, want.Who) {
+		if want, is := m.(message.RequestLogin); is && !s.isThere(server, want.Who) {
 			break
 		}
 		return s.toPool(server.Name, m, out)
@@ -206,7 +206,7 @@ type (
 type abandonLogin struct{ msg kernel.Abandoner }
 
 func (a abandonLogin) do() {
-	if want, is := a.msg.(message.WantLogin); is {
+	if want, is := a.msg.(message.RequestLogin); is {
 		want.Refuse(message.ErrNoLogins)
 		return
 	}

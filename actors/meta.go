@@ -15,6 +15,6 @@ func (s *state) metaBegun(ref kernel.Reference, out []kernel.Effect) []kernel.Ef
 		return out
 	}
 	return append(out,
-		kernel.Tell(s.registry, message.ServerRules{Server: meta.Server(ref)}),
+		kernel.Tell(s.registry, message.SetServerRules{Server: meta.Server(ref)}),
 		kernel.Tell(s.registry, message.ServerCatalog{Server: meta.Name, Kind: protocol.Tools, Items: meta.Tools()}))
 }

@@ -67,7 +67,7 @@ func (s *state) tooMany(who owner, more int) *protocol.Fault {
 
 // askSubscriptions lets a session be subscribed to more, if its principal may. One that has ended is not listened to: the news of its end
 // overtakes what it said before.
-func (s *state) askSubscriptions(m message.AskSubscriptions, out []kernel.Effect) []kernel.Effect {
+func (s *state) askSubscriptions(m message.ReserveSubscriptions, out []kernel.Effect) []kernel.Effect {
 	who, known := s.owners.of[m.Session]
 	if !known {
 		return out
@@ -77,11 +77,11 @@ func (s *state) askSubscriptions(m message.AskSubscriptions, out []kernel.Effect
 		s.owners.subs[m.Session] += m.Count
 		s.owners.subscribed(who, m.Count)
 	}
-	return append(out, kernel.Tell(m.Session, message.MaySubscribe{Seq: m.Seq, Fault: fault}))
+	return append(out, kernel.Tell(m.Session, message.ReserveSubscriptionsResult{Seq: m.Seq, Fault: fault}))
 }
 
 // subscriptionsOver takes back what a session needs no more.
-func (s *state) subscriptionsOver(m message.SubscriptionsOver) {
+func (s *state) subscriptionsOver(m message.ReleaseSubscriptions) {
 	who, known := s.owners.of[m.Session]
 	if !known {
 		return

@@ -36,8 +36,8 @@ func TestSubscriptionsOfAPrincipalAreCounted(t *testing.T) {
 		s.started(sessionStarted{refs[i], of, 0}, nil)
 	}
 	asks := func(session, count int) (refused bool) {
-		out := step(s, time.Time{}, message.AskSubscriptions{Session: refs[session], Seq: 7, Count: count}, nil)
-		m, ok := out[0].Msg.(message.MaySubscribe)
+		out := step(s, time.Time{}, message.ReserveSubscriptions{Session: refs[session], Seq: 7, Count: count}, nil)
+		m, ok := out[0].Msg.(message.ReserveSubscriptionsResult)
 		if len(out) != 1 || out[0].To != refs[session] || !ok || m.Seq != 7 {
 			t.Fatalf("got %+v, want one answer", out)
 		}
@@ -45,7 +45,7 @@ func TestSubscriptionsOfAPrincipalAreCounted(t *testing.T) {
 	}
 	stream := func(who *identity.Principal, uris int) (refused bool) {
 		x := &downstream.Exchange{Origin: downstream.Origin{Remote: "127.0.0.1:5"}}
-		for _, e := range s.open(listenGuest(message.OpenListen{Exchange: x, Admitted: message.Admitted{Who: who}, Subscriptions: uris}), nil) {
+		for _, e := range s.open(listenGuest(message.OpenSubscription{Exchange: x, Admitted: message.Admitted{Who: who}, Subscriptions: uris}), nil) {
 			switch a := e.Act.(type) {
 			case refuseListen:
 				return a.why.Name == protocol.Overloaded && strings.Contains(a.why.Message, "limits.maxSubscriptionsPerPrincipal")
@@ -63,7 +63,7 @@ func TestSubscriptionsOfAPrincipalAreCounted(t *testing.T) {
 			t.Errorf("%d: refused %v, want %v", i, c.got, c.want)
 		}
 	}
-	step(s, time.Time{}, message.SubscriptionsOver{Session: refs[0], Count: 1}, nil)
+	step(s, time.Time{}, message.ReleaseSubscriptions{Session: refs[0], Count: 1}, nil)
 	if asks(1, 1) {
 		t.Error("one was given back, and cannot be had")
 	}
@@ -71,10 +71,10 @@ func TestSubscriptionsOfAPrincipalAreCounted(t *testing.T) {
 	if asks(0, 3) || !asks(0, 1) {
 		t.Error("a session has ended with three, and there is not room for three more and no other")
 	}
-	if out := step(s, time.Time{}, message.AskSubscriptions{Session: refs[1], Count: 1}, nil); len(out) != 0 {
+	if out := step(s, time.Time{}, message.ReserveSubscriptions{Session: refs[1], Count: 1}, nil); len(out) != 0 {
 		t.Errorf("a session that has ended is told %+v", out)
 	}
-	step(s, time.Time{}, message.SubscriptionsOver{Session: refs[1], Count: 5}, nil)
+	step(s, time.Time{}, message.ReleaseSubscriptions{Session: refs[1], Count: 5}, nil)
 	for _, ref := range refs[:4] {
 		step(s, time.Time{}, kernel.ChildStopped{Child: ref}, nil)
 	}

@@ -160,14 +160,14 @@ func (s *state) removeServer(name string, out []kernel.Effect) []kernel.Effect {
 	}
 	delete(s.pools, name)
 	s.leaving[name] = ref
-	return append(out, kernel.Tell(s.registry, message.ServerGone{Server: name}), kernel.Act(stopChild{ref}))
+	return append(out, kernel.Tell(s.registry, message.RemoveServer{Server: name}), kernel.Act(stopChild{ref}))
 }
 
 // poolGone forgets a pool. Only now nothing more comes of it: the catalog is told once more, and a server that was switched
 // on again meanwhile gets its new one.
 func (s *state) poolGone(name string, out []kernel.Effect) []kernel.Effect {
 	delete(s.leaving, name)
-	out = append(out, kernel.Tell(s.registry, message.ServerGone{Server: name}))
+	out = append(out, kernel.Tell(s.registry, message.RemoveServer{Server: name}))
 	i := slices.IndexFunc(s.config.Servers, func(server config.Server) bool { return server.Name == name })
 	if i < 0 || s.config.Servers[i].Disabled || s.draining {
 		return out

@@ -32,7 +32,7 @@ func ownerOf(a *message.Admitted, o *downstream.Origin, x *downstream.Exchange) 
 // guest is a client that comes for a session or a listen stream: exactly one of them is set.
 type guest struct {
 	session *message.OpenSession
-	listen  *message.OpenListen
+	listen  *message.OpenSubscription
 	owner   owner
 	subs    int // what it is subscribed to from the beginning
 }
@@ -45,7 +45,7 @@ func sessionGuest(m message.OpenSession) guest {
 	return guest{session: &m, owner: ownerOf(&m.Admitted, o, m.Exchange)}
 }
 
-func listenGuest(m message.OpenListen) guest {
+func listenGuest(m message.OpenSubscription) guest {
 	return guest{listen: &m, owner: ownerOf(&m.Admitted, nil, m.Exchange), subs: m.Subscriptions}
 }
 
@@ -88,7 +88,7 @@ func (s *state) makeRoom(out []kernel.Effect) []kernel.Effect {
 }
 
 // stays forgets that a session was asked to leave, as it does not: others are asked for the client that waits.
-func (s *state) stays(m message.Stays, out []kernel.Effect) []kernel.Effect {
+func (s *state) stays(m message.SessionBusy, out []kernel.Effect) []kernel.Effect {
 	if delete(s.asked, m.Session); len(s.waiting) <= len(s.asked) {
 		return out
 	}

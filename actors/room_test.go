@@ -98,7 +98,7 @@ func TestASessionThatStaysMakesNoRoom(t *testing.T) {
 			switch e.Msg.(type) {
 			case message.CloseIfIdle:
 				asked = append(asked, e.To)
-			case message.SinceWhen:
+			case message.QueryIdleSince:
 				surveyed++
 			}
 		}
@@ -117,7 +117,7 @@ func TestASessionThatStaysMakesNoRoom(t *testing.T) {
 	if asked, _ := asks(since(kernel.Reference{})); len(asked) != 1 || asked[0] != refs[0] {
 		t.Fatalf("asked to leave: %v, want the first", asked)
 	}
-	if _, surveyed := asks(step(s, time.Unix(10, 0), message.Stays{Session: refs[0]}, nil)); surveyed != 2 {
+	if _, surveyed := asks(step(s, time.Unix(10, 0), message.SessionBusy{Session: refs[0]}, nil)); surveyed != 2 {
 		t.Fatalf("when it stays %d sessions are looked at, want 2", surveyed)
 	}
 	if asked, _ := asks(since(refs[0])); len(asked) != 1 || asked[0] != refs[1] {

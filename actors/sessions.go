@@ -73,7 +73,7 @@ func (s *state) ask(out []kernel.Effect) []kernel.Effect {
 	s.polling, s.survey = true, nil
 	s.gen++
 	for _, ref := range s.sessions.All() {
-		out = append(out, kernel.Tell(ref, message.SinceWhen{To: s.self}))
+		out = append(out, kernel.Tell(ref, message.QueryIdleSince{To: s.self}))
 	}
 	return append(out, kernel.WakeAfter(surveyTime, surveyOver{s.gen}))
 }
@@ -88,12 +88,12 @@ func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kerne
 	out = s.nextStarts(out)
 	if m.Child == s.meta {
 		s.meta = kernel.Reference{}
-		return append(out, kernel.Tell(s.registry, message.ServerGone{Server: meta.Name}))
+		return append(out, kernel.Tell(s.registry, message.RemoveServer{Server: meta.Name}))
 	}
 	for name, ref := range s.pools {
 		if ref == m.Child {
 			delete(s.pools, name)
-			return append(out, kernel.Tell(s.registry, message.ServerGone{Server: name}))
+			return append(out, kernel.Tell(s.registry, message.RemoveServer{Server: name}))
 		}
 	}
 	for name, ref := range s.leaving {

@@ -34,7 +34,7 @@ type start struct {
 
 type waitingStart struct {
 	start
-	ask message.AskStart
+	ask message.RequestStartSlot
 }
 
 // startOverdue: a start has had its turn.
@@ -49,13 +49,13 @@ type startsGathered struct{}
 // ofStarts handles what is about turns to start.
 func (s *state) ofStarts(msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
-	case message.AskStart:
+	case message.RequestStartSlot:
 		return s.askStart(m, out)
 	case startsGathered:
 		s.starts.gathers = false
-	case message.StartOver:
+	case message.ReleaseStartSlot:
 		s.starts.end(start{m.Pool, m.Number})
-	case message.StartsForgotten:
+	case message.StartSlotsReset:
 		s.starts.forget(m.Pool)
 	case startOverdue:
 		if s.starts.running[m.start] == m.turn {
@@ -68,7 +68,7 @@ func (s *state) ofStarts(msg any, out []kernel.Effect) []kernel.Effect {
 }
 
 // askStart notes who wants to start. A pool that has ended is not listened to: the news of its end overtakes what it said before.
-func (s *state) askStart(m message.AskStart, out []kernel.Effect) []kernel.Effect {
+func (s *state) askStart(m message.RequestStartSlot, out []kernel.Effect) []kernel.Effect {
 	if !s.isRunning(m.Pool) {
 		return out
 	}
@@ -107,7 +107,7 @@ func (s *state) nextStarts(out []kernel.Effect) []kernel.Effect {
 			s.starts.running = map[start]uint64{}
 		}
 		s.starts.running[next] = s.starts.turns
-		out = append(out, kernel.Tell(next.pool, message.MayStart{Number: next.number}), kernel.WakeAfter(startTurn, startOverdue{next, s.starts.turns}))
+		out = append(out, kernel.Tell(next.pool, message.StartSlotGranted{Number: next.number}), kernel.WakeAfter(startTurn, startOverdue{next, s.starts.turns}))
 	}
 	return out
 }
@@ -133,8 +133,8 @@ func (t *starts) take() start {
 // sooner reports whether a starts before b, which has asked before it: first those that somebody waits for, then those that have
 // lost their connection, then those that start for the first time, in the order of the configuration. The others, which
 // have failed before, come last and one after the other, so that however many there are each has its turn.
-func sooner(a, b message.AskStart) bool {
-	rank := func(m message.AskStart) int {
+func sooner(a, b message.RequestStartSlot) bool {
+	rank := func(m message.RequestStartSlot) int {
 		switch {
 		case m.Wanted:
 			return 0

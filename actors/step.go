@@ -90,7 +90,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	switch m := msg.(type) {
 	case message.OpenSession:
 		return s.open(sessionGuest(m), out)
-	case message.OpenListen:
+	case message.OpenSubscription:
 		return s.open(listenGuest(m), out)
 	case message.Principals:
 		return s.principals(m, out)
@@ -108,11 +108,11 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return append(out, kernel.Act(startSession{first: message.OpenSession{Admitted: m.Admitted}, stdio: m.Reply, owner: who, limits: s.config.Limits, expect: s.awaited()}))
 	case sessionStarted:
 		return s.started(m, out)
-	case message.AskSubscriptions:
+	case message.ReserveSubscriptions:
 		return s.askSubscriptions(m, out)
-	case message.SubscriptionsOver:
+	case message.ReleaseSubscriptions:
 		s.subscriptionsOver(m)
-	case message.Stays:
+	case message.SessionBusy:
 		return s.stays(m, out)
 	case message.IdleSince:
 		s.survey = append(s.survey, m)
@@ -123,9 +123,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if m.gen == s.gen {
 			return s.makeRoom(out)
 		}
-	case message.WantLevel:
+	case message.SetSessionLevel:
 		return s.wantLevel(m, out)
-	case message.Withdrawal: // only from stdin: it may mean one of the streams there
+	case message.CancelStateless: // only from stdin: it may mean one of the streams there
 		for _, ref := range s.sessions.All() {
 			out = append(out, kernel.Tell(ref, m))
 		}
@@ -175,25 +175,25 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.Drained:
 		delete(s.serving, m.Desk)
 		return s.drained(out)
-	case message.AwaitSeen:
+	case message.AwaitPublished:
 		return s.await(m.Done, s.apply(m.Done), out)
-	case message.Confirmed:
+	case message.ConfirmResult:
 		return s.confirmed(m, out)
 	case kernel.ChildStopped:
 		return s.childStopped(m, out)
 	case kernel.Stopping:
 		return s.answerApplying(out)
-	case message.AskStart, message.StartOver, message.StartsForgotten, startOverdue, startsGathered:
+	case message.RequestStartSlot, message.ReleaseStartSlot, message.StartSlotsReset, startOverdue, startsGathered:
 		return s.ofStarts(m, out)
 	case message.RememberToken:
 		return append(out, kernel.Act(rememberToken{m.Key, m.Value}), kernel.Tell(s.store, m))
 	case message.ReadToken:
 		return append(out, kernel.Tell(s.store, m))
-	case message.WantLogin:
+	case message.RequestLogin:
 		return s.ofLogins(m.Entry, m, out)
 	case message.EndLogins:
 		return s.endLogins(m, out)
-	case message.AnswerLogin:
+	case message.LoginAnswer:
 		return s.ofLogins(m.Login.Entry, m, out)
 	case message.GetCatalog:
 		m.Reply <- s.snapshot
@@ -205,14 +205,14 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 
 // wantLevel keeps what a session or a desk wants. One that has ended wants nothing: the news of its end overtakes what it said
 // before.
-func (s *state) wantLevel(m message.WantLevel, out []kernel.Effect) []kernel.Effect {
+func (s *state) wantLevel(m message.SetSessionLevel, out []kernel.Effect) []kernel.Effect {
 	if m.Level == "" || !s.sessions.Has(m.Session) && !slices.Contains(s.desks, m.Session) {
 		delete(s.levels, m.Session)
 	} else {
 		s.levels[m.Session] = m.Level
 	}
 	if out = s.chooseLevel(out); m.Seq != 0 {
-		out = append(out, kernel.Tell(m.Session, message.LevelWanted{Seq: m.Seq}))
+		out = append(out, kernel.Tell(m.Session, message.SetSessionLevelResult{Seq: m.Seq}))
 	}
 	return out
 }

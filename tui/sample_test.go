@@ -46,7 +46,7 @@ func samplePicture() *Picture {
 		},
 		Actors: []status.Actor{
 			{Name: "gateway", Kind: "gateway", Handled: 512, Last: "message.Inspect"},
-			{Name: "gateway/desk/0", Kind: "desk", Depth: 1, Handled: 90211, Last: "message.Visit"},
+			{Name: "gateway/desk/0", Kind: "desk", Depth: 1, Handled: 90211, Last: "message.StatelessRequest"},
 			{Name: "gateway/pool/github", Kind: "pool", Depth: 3, Handled: 181022, Refused: 12, Last: "message.Dispatch"},
 			{Name: "gateway/pool/issues/backend/0.9", Kind: "backend", Handled: 44, Restarts: 1, Panics: 1, Last: "backend.linkEvent"},
 			{Name: "gateway/session/1ak3v7qd", Kind: "session", Handled: 20411, Last: "message.Done"},

@@ -37,7 +37,7 @@ func OwnServerFault() *protocol.Fault {
 }
 
 // RefuseQuestion answers a question with an error instead of asking.
-func RefuseQuestion(m message.Ask, code int, why string) kernel.Effect {
+func RefuseQuestion(m message.ServerRequest, code int, why string) kernel.Effect {
 	err := fmt.Appendf(nil, `{"code":%d,"message":%s}`, code, protocol.Quote(why))
-	return kernel.Tell(m.From, message.Answer{Key: m.Key, Error: err})
+	return kernel.Tell(m.From, message.ServerRequestResult{Key: m.Key, Error: err})
 }

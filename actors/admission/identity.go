@@ -50,6 +50,6 @@ func RequestOf(x *downstream.Exchange, who *identity.Principal) Requester {
 }
 
 // RequesterOf names the request that a client takes back.
-func RequesterOf(m message.Withdrawal) Requester {
+func RequesterOf(m message.CancelStateless) Requester {
 	return Requester{m.Principal, m.Remote, m.RequestID}
 }

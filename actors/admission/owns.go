@@ -11,12 +11,14 @@ const maxOwns = 64
 
 // Owns keeps one value for all subscriptions of a client on the same connections: a client may have ten thousand, and what its headers
 // said is long. The zero Owns is empty.
-type Owns struct{ known map[ownKey]*message.Own }
+type Owns struct {
+	known map[ownKey]*message.ConnectionOwner
+}
 
 type ownKey struct{ server, tenant string }
 
 // Once returns the known value that says the same of a server, or notes this one. Neither is written to from now on.
-func (o *Owns) Once(server string, own *message.Own) *message.Own {
+func (o *Owns) Once(server string, own *message.ConnectionOwner) *message.ConnectionOwner {
 	if own == nil {
 		return nil
 	}
@@ -28,7 +30,7 @@ func (o *Owns) Once(server string, own *message.Own) *message.Own {
 		clear(o.known)
 	}
 	if o.known == nil {
-		o.known = map[ownKey]*message.Own{}
+		o.known = map[ownKey]*message.ConnectionOwner{}
 	}
 	o.known[key] = own
 	return own

@@ -203,7 +203,7 @@ func (s *Seekers[R]) remove(is func(*sought[R]) bool) (request R, found bool) {
 // ListRead tells the servers whose lists change without a word that a client has been given one.
 func ListRead(view *catalog.View, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	for _, server := range view.Silent(kind) {
-		out = append(out, kernel.Tell(server.Pool, message.Glanced{Kind: kind}))
+		out = append(out, kernel.Tell(server.Pool, message.ListServed{Kind: kind}))
 	}
 	return out
 }

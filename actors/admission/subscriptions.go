@@ -55,7 +55,7 @@ func (r Resource) Compare(other Resource) int {
 type Subscription struct {
 	Public string                    // the URI as the client wrote it; its updates carry the same
 	Due    []message.ResourceUpdated // updates that no stream has taken yet, one of each URI
-	Own    *message.Own              // on whose connections; nil = those that are for everybody
+	Own    *message.ConnectionOwner  // on whose connections; nil = those that are for everybody
 }
 
 // ReportSubscriptions is what people are told of subscriptions: at most reportedSubs of a client.

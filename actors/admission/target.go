@@ -15,15 +15,15 @@ import (
 // Target is the item a request names.
 type Target struct {
 	Server   *catalog.Server
-	Original string         // as its server calls it
-	Span     protocol.Span  // where the client's name for it stands
-	Entry    *catalog.Entry // nil for a URI that is not listed
-	Unlisted bool           // it is found only if its server has mentioned it
-	replica  int            // counted from 1; 0 = any
-	Rate     config.Rate    // how many calls of it one principal may make; zero = as many as it likes
-	reports  bool           // the policy only reports: a call too many is let through
-	Denied   *Denied        // what the policy has to do with what was found, or was not; nil = nothing
-	Home     *message.Home  // where the task that the request is about was made; nil = it is about none
+	Original string              // as its server calls it
+	Span     protocol.Span       // where the client's name for it stands
+	Entry    *catalog.Entry      // nil for a URI that is not listed
+	Unlisted bool                // it is found only if its server has mentioned it
+	replica  int                 // counted from 1; 0 = any
+	Rate     config.Rate         // how many calls of it one principal may make; zero = as many as it likes
+	reports  bool                // the policy only reports: a call too many is let through
+	Denied   *Denied             // what the policy has to do with what was found, or was not; nil = nothing
+	Home     *message.TaskOrigin // where the task that the request is about was made; nil = it is about none
 }
 
 // Request is what the pool of the target's server hands on; a fault says what is wrong with what its client wants of the gateway.

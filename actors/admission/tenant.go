@@ -46,12 +46,12 @@ func laneOf(caller *message.Caller) string {
 }
 
 // OwnOf is on whose connections to a server a request subscribes, or a client without one (x is nil); nil = those that are for everybody.
-func OwnOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller, modern bool) *message.Own {
+func OwnOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller, modern bool) *message.ConnectionOwner {
 	t := tenantOf(rules, x, caller)
 	if t == nil {
 		return nil
 	}
-	return &message.Own{Tenant: t, Can: caller.Can, Modern: modern}
+	return &message.ConnectionOwner{Tenant: t, Can: caller.Can, Modern: modern}
 }
 
 // sharesOf tells settings of who shares connections apart; "" = everybody does, or those who can the same, which decides nothing here.

@@ -81,14 +81,14 @@ func TestNoTenantCostsNothing(t *testing.T) {
 // All subscriptions of a client on the same connections hold one value; one that says something else is another.
 func TestOwnsAreHeldOnce(t *testing.T) {
 	var owns Owns
-	own := func(key, level string, can message.Can) *message.Own {
-		return &message.Own{Tenant: &message.Tenant{Key: key, Level: protocol.Level(level)}, Can: can}
+	own := func(key, level string, can message.CapabilitySet) *message.ConnectionOwner {
+		return &message.ConnectionOwner{Tenant: &message.Tenant{Key: key, Level: protocol.Level(level)}, Can: can}
 	}
 	first := owns.Once("one", own("a", "", 0))
 	if owns.Once("one", own("a", "", 0)) != first {
 		t.Error("the same is held twice")
 	}
-	for name, other := range map[string]*message.Own{"tenant": own("b", "", 0), "level": own("a", "debug", 0), "class": own("a", "", message.CanAll)} {
+	for name, other := range map[string]*message.ConnectionOwner{"tenant": own("b", "", 0), "level": own("a", "debug", 0), "class": own("a", "", message.CanAll)} {
 		owns := owns
 		if owns.Once("one", other) != other {
 			t.Errorf("another %s is taken for the same", name)

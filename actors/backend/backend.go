@@ -22,7 +22,7 @@ type Options struct {
 	Pool      kernel.Reference
 	Open      func(upstream.Sink) upstream.Link // opens one connection; called for every incarnation
 	Transport string                            // stdio | http | sse
-	Announce  message.Can                       // the questions it tells the server it can carry
+	Announce  message.CapabilitySet             // the questions it tells the server it can carry
 	Catalog   bool                              // it fetches the server's lists
 	Legacy    bool                              // the server is spoken to in a legacy era only, whatever it is configured to
 	Before    uint64                            // connections that were made before, by the actor that this one replaces

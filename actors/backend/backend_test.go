@@ -49,7 +49,7 @@ func startOn(t *testing.T, o Options) *bench {
 
 // letStart is what the pool of a URL answers: whoever wants to connect may.
 func letStart(msg any) []kernel.Effect {
-	if m, ok := msg.(message.WantStart); ok {
+	if m, ok := msg.(message.RequestConnect); ok {
 		return []kernel.Effect{kernel.Tell(m.Backend, message.Connect{})}
 	}
 	return nil
@@ -127,13 +127,13 @@ func TestACallIsSplicedAndAnswered(t *testing.T) {
 			t.Errorf("server got\n%s, want\n%s", got, want)
 		}
 		got := b.holder.Got()
-		if len(got) != 2 || got[0] != (message.Written{Seq: 7}) {
+		if len(got) != 2 || got[0] != (message.RequestWritten{Seq: 7}) {
 			t.Fatalf("holder got %v, want Written and Done", got)
 		}
 		if done, ok := got[1].(message.Done); !ok || done.Seq != 7 {
 			t.Errorf("holder got %T %v, want Done 7", got[1], got[1])
 		}
-		if ended := actortest.Of[message.Ended](b.pool); len(ended) != 1 {
+		if ended := actortest.Of[message.CallEnded](b.pool); len(ended) != 1 {
 			t.Errorf("pool got %d Ended, want 1", len(ended))
 		}
 	})
@@ -304,14 +304,14 @@ func TestWithdrawTellsTheServerAndFreesTheSlot(t *testing.T) {
 		call := message.CallRef{Holder: b.holder.Reference, Seq: 1}
 		b.backend.Tell(message.Send{Call: call, Request: request(t, callFrame)})
 		synctest.Wait()
-		b.backend.Tell(message.Withdraw{Call: call, Reason: "no longer wanted"})
+		b.backend.Tell(message.CancelSent{Call: call, Reason: "no longer wanted"})
 		synctest.Wait()
 		id := string(server.Got("tools/call")[0].IDBytes())
 		cancelled := server.Got("notifications/cancelled")
 		if len(cancelled) != 1 || !strings.Contains(string(cancelled[0].Raw), `{"requestId":`+id+`,"reason":"no longer wanted"}`) {
 			t.Fatalf("server got %d cancellations, want one of id %s", len(cancelled), id)
 		}
-		if n := len(actortest.Of[message.Ended](b.pool)); n != 1 {
+		if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
 			t.Errorf("pool got %d Ended, want 1", n)
 		}
 		b.holder.Got()

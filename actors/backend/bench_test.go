@@ -38,7 +38,7 @@ func BenchmarkQuestion(b *testing.B) {
 			}
 			for b.Loop() {
 				ask()
-				out = step(s, now, message.Answer{Key: s.questions.last, Result: []byte("{}")}, out[:0])
+				out = step(s, now, message.ServerRequestResult{Key: s.questions.last, Result: []byte("{}")}, out[:0])
 				out = step(s, now, frame(`{"jsonrpc":"2.0","id":%d,"result":{}}`, s.conn.byCall[message.CallRef{Seq: seq}]), out[:0])
 				if len(s.questions.open) != parked {
 					b.Fatalf("%d questions are open", len(s.questions.open))

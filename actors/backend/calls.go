@@ -74,12 +74,12 @@ func (s *state) writeCall(p *pending, out []kernel.Effect) []kernel.Effect {
 }
 
 func (s *state) returned(call message.CallRef, r *message.Request, reason string) kernel.Effect {
-	return kernel.Tell(s.pool, message.Returned{Backend: s.self, Call: call, Request: r, Reason: reason})
+	return kernel.Tell(s.pool, message.NotExecuted{Backend: s.self, Call: call, Request: r, Reason: reason})
 }
 
 // returnedLost gives a call back with the word that the connection has ended, which the pool is about to hear.
 func (s *state) returnedLost(p *pending, reason string) kernel.Effect {
-	return kernel.Tell(s.pool, message.Returned{Backend: s.self, Call: p.call, Request: p.request, Reason: reason, Lost: true})
+	return kernel.Tell(s.pool, message.NotExecuted{Backend: s.self, Call: p.call, Request: p.request, Reason: reason, Lost: true})
 }
 
 // wrote: from now on the request may have been executed, so it is never given to another backend.
@@ -93,7 +93,7 @@ func (s *state) wrote(ticket uint64, out []kernel.Effect) []kernel.Effect {
 	if p.own != nil {
 		return out
 	}
-	return append(out, kernel.Tell(p.call.Holder, message.Written{Seq: p.call.Seq}))
+	return append(out, kernel.Tell(p.call.Holder, message.RequestWritten{Seq: p.call.Seq}))
 }
 
 // remove takes a request out of the tables.
@@ -341,7 +341,7 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []ker
 		}
 		fault := s.fault(p, name, fmt.Sprintf("server %s was lost while it worked on the call: %s", s.server.Name, reason))
 		out = append(out, kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}),
-			kernel.Tell(s.pool, message.Ended{Backend: s.self, Call: p.call}))
+			kernel.Tell(s.pool, message.CallEnded{Backend: s.self, Call: p.call}))
 	}
 	for _, h := range s.carried.unexecuted {
 		out = append(out, s.returned(h.Call, h.Request, reason))
@@ -366,7 +366,7 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []ker
 
 // queryFailed answers a question of the pool's that got no answer.
 func (s *state) queryFailed(key uint64, reason string) kernel.Effect {
-	return kernel.Tell(s.pool, message.Queried{Backend: s.self, Key: key, Fault: &protocol.Fault{
+	return kernel.Tell(s.pool, message.QueryResult{Backend: s.self, Key: key, Fault: &protocol.Fault{
 		Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " was lost: " + reason}})
 }
 

@@ -60,12 +60,12 @@ func (s *state) notifiedOnStream(e *upstream.Received, params *protocol.Params, 
 	case protocol.NotificationResourcesUpdated:
 		f, params, ok := unmarked(&e.Frame, params)
 		if uri, named := protocol.Unquote(params.URI.Of(f.Raw)); ok && named {
-			return s.resourceChangedOnStream(message.Updated{Backend: s.self, URI: uri, Frame: f, Span: params.URI}, out)
+			return s.resourceChangedOnStream(message.ResourceChanged{Backend: s.self, URI: uri, Frame: f, Span: params.URI}, out)
 		}
 	case protocol.NotificationTasks:
 		f, params, ok := unmarked(&e.Frame, params)
 		if id, named := protocol.Unquote(params.TaskID.Of(f.Raw)); ok && named {
-			return s.resourceChangedOnStream(message.Updated{Backend: s.self, URI: message.TaskURI(id), Frame: f, Span: params.TaskID}, out)
+			return s.resourceChangedOnStream(message.ResourceChanged{Backend: s.self, URI: message.TaskURI(id), Frame: f, Span: params.TaskID}, out)
 		}
 	}
 	for _, kind := range changedKinds(e.Frame.M) {
@@ -96,12 +96,12 @@ func (s *state) listChangedOnStream(kind protocol.ItemKind, out []kernel.Effect)
 }
 
 // resourceChangedOnStream: a resource changed; likewise.
-func (s *state) resourceChangedOnStream(u message.Updated, out []kernel.Effect) []kernel.Effect {
+func (s *state) resourceChangedOnStream(u message.ResourceChanged, out []kernel.Effect) []kernel.Effect {
 	if !s.conn.streams.overlapping() {
 		return append(out, kernel.Tell(s.pool, u))
 	}
 	if s.conn.streams.overlap.uris == nil {
-		s.conn.streams.overlap.uris = map[string]message.Updated{}
+		s.conn.streams.overlap.uris = map[string]message.ResourceChanged{}
 	}
 	if _, known := s.conn.streams.overlap.uris[u.URI]; !known && len(s.conn.streams.overlap.uris) >= maxLate {
 		s.conn.streams.overlap.all = true
@@ -135,7 +135,7 @@ func (s *state) overlapOver(out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.Tell(s.pool, late.uris[uri]))
 	}
 	if late.all {
-		out = append(out, kernel.Tell(s.pool, message.AllUpdated{Backend: s.self}))
+		out = append(out, kernel.Tell(s.pool, message.AllResourcesChanged{Backend: s.self}))
 	}
 	return s.armOverlap(out)
 }

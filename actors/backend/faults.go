@@ -92,7 +92,7 @@ func (s *state) refused(now time.Time, id uint32, status *upstream.StatusError, 
 	fault := s.refusedFault(p, status, text)
 	out = s.declineQuestions(id, out)
 	s.remove(id, p)
-	ended := message.Ended{Backend: s.self, Call: p.call}
+	ended := message.CallEnded{Backend: s.self, Call: p.call}
 	if status.Code == 429 {
 		ended.Pause = fault.RetryAfter
 	}

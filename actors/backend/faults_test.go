@@ -131,7 +131,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 				}
 			}
 			for _, msg := range b.pool.Got() {
-				if m, ok := msg.(message.Ended); ok {
+				if m, ok := msg.(message.CallEnded); ok {
 					pause = m.Pause
 				}
 			}

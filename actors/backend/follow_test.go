@@ -70,12 +70,12 @@ func TestTheTaskOfAClientThatKnowsNone(t *testing.T) {
 			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"a"}}}}`))
 			synctest.Wait()
 			var told []string
-			var asked []message.Ask
+			var asked []message.ServerRequest
 			for _, msg := range b.holder.Got() {
 				switch m := msg.(type) {
 				case message.Progress:
 					told = append(told, string(m.Frame.ParamsBytes()))
-				case message.Ask:
+				case message.ServerRequest:
 					asked = append(asked, m)
 				}
 			}
@@ -105,7 +105,7 @@ func TestTheEndOfAFollowedTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, server, _ := followedCall(t, legacyRequest(t, message.CanForm))
 		defer b.stop()
-		b.backend.Tell(message.Withdraw{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}})
+		b.backend.Tell(message.CancelSent{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}})
 		synctest.Wait()
 		if got := server.Got("tasks/cancel"); len(got) != 1 || !strings.Contains(string(got[0].Raw), `"taskId":"a"`) || len(server.Got("notifications/cancelled")) != 1 {
 			t.Errorf("%d tasks were cancelled", len(got))
@@ -119,7 +119,7 @@ func TestTheEndOfAFollowedTask(t *testing.T) {
 		if got, _ := b.outcomes(); len(got) != 1 || !strings.HasPrefix(got[0], "2 BACKEND_DISCONNECTED") || len(server.Got("tools/call")) != 2 {
 			t.Errorf("got %q after %d calls", got, len(server.Got("tools/call")))
 		}
-		if n := len(actortest.Of[message.Ended](b.pool)); n != 2 {
+		if n := len(actortest.Of[message.CallEnded](b.pool)); n != 2 {
 			t.Errorf("pool got %d Ended", n)
 		}
 	})
@@ -216,7 +216,7 @@ func TestTheResponseOfAFollowedTaskBreaks(t *testing.T) {
 			if n := len(server.Got("tasks/cancel")); n != cancelled || len(server.Got("tools/call")) != 1 {
 				t.Errorf("%s: cancelled %d times, want %d", c.name, n, cancelled)
 			}
-			if n := len(actortest.Of[message.Ended](b.pool)); n != 1 {
+			if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
 				t.Errorf("%s: pool got %d Ended", c.name, n)
 			}
 		})

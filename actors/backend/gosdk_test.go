@@ -128,7 +128,7 @@ func (r *facingSDK) call(t *testing.T, seq uint64, tool, arguments, answer strin
 		e, asks := r.outcomes()
 		ends = append(ends, e...)
 		for _, a := range asks {
-			r.backend.Tell(message.Answer{Key: a.Key, Result: []byte(answer)})
+			r.backend.Tell(message.ServerRequestResult{Key: a.Key, Result: []byte(answer)})
 		}
 		return len(ends) > 0
 	})
@@ -211,7 +211,7 @@ func (r *facingSDK) changes(t *testing.T) {
 	eventually(t, "the subscription", func() bool {
 		r.look()
 		for _, msg := range r.other {
-			if q, ok := msg.(message.Queried); ok {
+			if q, ok := msg.(message.QueryResult); ok {
 				return q.Frame.Kind == protocol.KindResult
 			}
 		}
@@ -222,7 +222,7 @@ func (r *facingSDK) changes(t *testing.T) {
 	eventually(t, "the changes", func() bool {
 		r.look()
 		for _, msg := range r.other {
-			_, is := msg.(message.Updated)
+			_, is := msg.(message.ResourceChanged)
 			updated = updated || is
 		}
 		return updated && r.tools == 4

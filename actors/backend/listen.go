@@ -141,7 +141,7 @@ func (s *state) subscribe(m message.Query, out []kernel.Effect) []kernel.Effect 
 
 // answerQuery answers a query of the pool. A server that does not acknowledge a URI does not say why.
 func (s *state) answerQuery(key uint64, uri string, yes bool, out []kernel.Effect) []kernel.Effect {
-	q := message.Queried{Backend: s.self, Key: key}
+	q := message.QueryResult{Backend: s.self, Key: key}
 	if !yes {
 		q.Fault = &protocol.Fault{Name: protocol.ResourceNotFound, Server: s.server.Name, URI: uri,
 			Message: "Resource not found, or its server does not tell of its changes: " + uri}

@@ -27,7 +27,7 @@ func (b *bench) subscribe(key uint64, uri string) {
 func (b *bench) heardOf() (list []string) {
 	for _, msg := range b.pool.Got() {
 		switch m := msg.(type) {
-		case message.Queried:
+		case message.QueryResult:
 			switch {
 			case m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound:
 				list = append(list, fmt.Sprintf("query %d no", m.Key))
@@ -36,7 +36,7 @@ func (b *bench) heardOf() (list []string) {
 			default:
 				list = append(list, fmt.Sprintf("query %d yes", m.Key))
 			}
-		case message.Updated:
+		case message.ResourceChanged:
 			list = append(list, "updated "+m.URI)
 		case message.Listed:
 			if m.Kind == protocol.Tools {

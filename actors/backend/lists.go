@@ -130,7 +130,7 @@ func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 func (s *state) listChanged(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	if s.life.phase == message.Ready && !s.catalog {
-		return append(out, kernel.Tell(s.pool, message.Stale{Kind: kind}))
+		return append(out, kernel.Tell(s.pool, message.ListStale{Kind: kind}))
 	}
 	if !s.conn.open || s.conn.info == nil || !s.catalog || s.conn.opening.untaken != 0 || s.conn.opening.stream {
 		return out // before the end of the handshake, of this connection or of the next: the first fetch is still to come

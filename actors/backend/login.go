@@ -26,7 +26,7 @@ func (s *state) loginRefused(now time.Time, id uint32, scope bool, reason string
 	default:
 		out = s.declineQuestions(id, out)
 		s.remove(id, p)
-		out = append(out, kernel.Tell(s.pool, message.Returned{
+		out = append(out, kernel.Tell(s.pool, message.NotExecuted{
 			Backend: s.self, Call: p.call, Request: p.request, Reason: reason, Login: &message.LoginRefused{Reason: reason, Scope: scope, None: s.life.noLogin},
 		}))
 	}

@@ -34,7 +34,7 @@ func (s *state) mention(p *pending, f *protocol.Frame, out []kernel.Effect) []ke
 	if len(uris) == 0 {
 		return out
 	}
-	return append(out, kernel.Tell(s.pool, message.Mentioned{Backend: s.self, Incarnation: uint64(s.conn.incarnation), URIs: uris}))
+	return append(out, kernel.Tell(s.pool, message.ResourcesMentioned{Backend: s.self, Incarnation: uint64(s.conn.incarnation), URIs: uris}))
 }
 
 // namesOnly reports at a glance that a result of resources/read, which may be large, names nothing but what was asked for.

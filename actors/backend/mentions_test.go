@@ -41,7 +41,7 @@ func TestMentions(t *testing.T) {
 		s := newState(Options{}, kernel.Reference{}, new(uint64))
 		var got []string
 		for _, e := range s.mention(&pending{request: r}, &f, nil) {
-			got = append(got, e.Msg.(message.Mentioned).URIs...)
+			got = append(got, e.Msg.(message.ResourcesMentioned).URIs...)
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s %.80s: %.100s, want %.100s", tt.method, tt.result, fmt.Sprint(got), fmt.Sprint(tt.want))

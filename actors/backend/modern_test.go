@@ -33,14 +33,14 @@ func (b *bench) call(seq uint64, r *message.Request) {
 }
 
 // outcomes are what ended calls at the holder, in short, and the rest of what it was told.
-func (b *bench) outcomes() (ends []string, asks []message.Ask) {
+func (b *bench) outcomes() (ends []string, asks []message.ServerRequest) {
 	for _, msg := range b.holder.Got() {
 		switch m := msg.(type) {
 		case message.Done:
 			ends = append(ends, fmt.Sprintf("%d %s", m.Seq, append(m.Frame.ResultBytes(), m.Frame.ErrorBytes()...)))
 		case message.Failed:
 			ends = append(ends, fmt.Sprintf("%d %s %s", m.Seq, m.Fault.Name, m.Fault.Message))
-		case message.Ask:
+		case message.ServerRequest:
 			asks = append(asks, m)
 		}
 	}
@@ -59,7 +59,7 @@ func modernRequest(t *testing.T, members string) *message.Request {
 }
 
 // legacyRequest is a legacy client's, who can answer what can says.
-func legacyRequest(t *testing.T, can message.Can) *message.Request {
+func legacyRequest(t *testing.T, can message.CapabilitySet) *message.Request {
 	r := request(t, callFrame)
 	r.Item = "add"
 	r.Caller = &message.Caller{Can: can, ClientInfo: []byte(`{"name":"old","version":"1"}`)}

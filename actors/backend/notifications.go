@@ -80,7 +80,7 @@ func (s *state) resourceUpdated(e *upstream.Received, out []kernel.Effect) []ker
 	if !ok {
 		return out
 	}
-	return append(out, kernel.Tell(s.pool, message.Updated{Backend: s.self, URI: uri, Frame: e.Frame, Span: params.URI}))
+	return append(out, kernel.Tell(s.pool, message.ResourceChanged{Backend: s.self, URI: uri, Frame: e.Frame, Span: params.URI}))
 }
 
 // progress goes to the call whose token, our id, it carries.

@@ -59,7 +59,7 @@ func TestAFrameThatIsNotSent(t *testing.T) {
 				}
 				for _, msg := range b.pool.Got() {
 					switch m := msg.(type) {
-					case message.Returned:
+					case message.NotExecuted:
 						outcomes[m.Call.Seq] += "returned"
 					case message.BackendChanged:
 						t.Errorf("it is %s now: %s", m.Phase, m.Reason)
@@ -101,7 +101,7 @@ func (l *line) step(msg any) {
 			l.tickets[w.out.Method] = w.out.Ticket
 		}
 		switch m := e.Msg.(type) {
-		case message.Returned:
+		case message.NotExecuted:
 			l.told = append(l.told, fmt.Sprint(m.Call.Seq, " returned"))
 		case message.Failed:
 			l.told = append(l.told, fmt.Sprint(m.Seq, " ", m.Fault.Name))

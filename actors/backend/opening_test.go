@@ -152,13 +152,13 @@ func TestAListChangesWithoutAConnection(t *testing.T) {
 	o.want(o.frame(welcome), "notifications/initialized")
 	o.want(linkEvent{1, upstream.Ended{Ticket: o.note}}, "listen")
 	o.want(linkEvent{1, upstream.Listening{}}, "tools/list")
-	o.want(message.Stale{Kind: protocol.Tools})
+	o.want(message.ListStale{Kind: protocol.Tools})
 	o.want(linkEvent{1, upstream.Closed{}})
 	if o.s.life.phase != message.Waiting {
 		t.Fatalf("phase %s", o.s.life.phase)
 	}
-	o.want(message.Stale{Kind: protocol.Tools})
-	o.want(message.Stale{Kind: protocol.Prompts})
+	o.want(message.ListStale{Kind: protocol.Tools})
+	o.want(message.ListStale{Kind: protocol.Prompts})
 }
 
 // A connection inherits nothing of the one before.

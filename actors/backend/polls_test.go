@@ -93,7 +93,7 @@ func TestTasksAreFollowed(t *testing.T) {
 				if got := len(server.Got("tasks/cancel")) == 1; got != test.cancelled {
 					t.Errorf("cancelled: %v", got)
 				}
-				if n := len(actortest.Of[message.Ended](b.pool)); n != 1 {
+				if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
 					t.Errorf("pool got %d Ended", n)
 				}
 				get := server.Got("tasks/get")[0]
@@ -168,7 +168,7 @@ func TestATaskOutlivesTheConnection(t *testing.T) {
 		if ends, _ := b.outcomes(); len(ends) != 0 || before == 0 || server.Opened() != 2 {
 			t.Fatalf("ends %q; asked %d times on %d connections", ends, before, server.Opened())
 		}
-		b.backend.Tell(message.Withdraw{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}})
+		b.backend.Tell(message.CancelSent{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}})
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := server.Got("tasks/cancel"); len(got) != 1 || !strings.Contains(string(got[0].Frame.Raw), `"taskId":"t\u0031"`) || len(server.Got("tasks/get")) > before {

@@ -67,7 +67,7 @@ func (s *state) serverAsked(now time.Time, e *upstream.Received, out []kernel.Ef
 	}
 	if !by.certain && e.Frame.M != protocol.MethodRootsList && len(s.conn.byCall) > 0 {
 		s.conn.unattributed = true
-		out = append(out, kernel.Tell(s.pool, message.Unattributed{Backend: s.self}))
+		out = append(out, kernel.Tell(s.pool, message.UnattributedRequest{Backend: s.self}))
 	}
 	if code, why := by.refusal(); why != "" {
 		return s.reply(protocol.AppendError(nil, rawID, code, why, nil), out)
@@ -106,7 +106,7 @@ func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kern
 	delete(s.conn.mayAsk, by.id)
 	s.remember(&e.Frame, p)
 	s.conn.lastAsker = lastAsker{by.id, now}
-	out = append(out, kernel.Tell(p.call.Holder, message.Ask{Seq: p.call.Seq, Key: s.questions.last, From: s.self, Frame: e.Frame}))
+	out = append(out, kernel.Tell(p.call.Holder, message.ServerRequest{Seq: p.call.Seq, Key: s.questions.last, From: s.self, Frame: e.Frame}))
 	if len(p.questions) > 1 {
 		return out
 	}
@@ -178,7 +178,7 @@ func (s *state) letAsk(id uint32, p *pending) {
 // tellParked tells the pool that a call waits for its client.
 func (s *state) tellParked(p *pending, out []kernel.Effect) []kernel.Effect {
 	p.parked = true
-	return append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: p.call, Yes: true}))
+	return append(out, kernel.Tell(s.pool, message.CallParked{Backend: s.self, Call: p.call, Yes: true}))
 }
 
 // burstOver: a call that has asked has had time to ask more; another may run now.
@@ -201,11 +201,11 @@ func (s *state) questionAnswered(key uint64, id uint32, p *pending, out []kernel
 		return out
 	}
 	p.parked = false
-	return append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: p.call}))
+	return append(out, kernel.Tell(s.pool, message.CallParked{Backend: s.self, Call: p.call}))
 }
 
 // answerQuestion passes a client's answer on to the server, once.
-func (s *state) answerQuestion(now time.Time, m message.Answer, out []kernel.Effect) []kernel.Effect {
+func (s *state) answerQuestion(now time.Time, m message.ServerRequestResult, out []kernel.Effect) []kernel.Effect {
 	a := s.questions.open[m.Key]
 	if a == nil {
 		return out
@@ -246,7 +246,7 @@ func (s *state) questionWithdrawn(e *upstream.Received, out []kernel.Effect) []k
 		}
 		delete(s.questions.open, key)
 		if p := s.conn.pending[a.id]; p != nil {
-			out = append(out, kernel.Tell(p.call.Holder, message.AskWithdrawn{Seq: p.call.Seq, Key: key}))
+			out = append(out, kernel.Tell(p.call.Holder, message.ServerRequestCanceled{Seq: p.call.Seq, Key: key}))
 			out = s.questionAnswered(key, a.id, p, out)
 		}
 		break
@@ -327,7 +327,7 @@ func (s *state) elicitationDone(e *upstream.Received, out []kernel.Effect) []ker
 // query asks the server on the pool's behalf.
 func (s *state) query(m message.Query, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase != message.Ready {
-		return append(out, kernel.Tell(s.pool, message.Queried{Backend: s.self, Key: m.Key, Fault: &protocol.Fault{
+		return append(out, kernel.Tell(s.pool, message.QueryResult{Backend: s.self, Key: m.Key, Fault: &protocol.Fault{
 			Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " is " + string(s.life.phase)}}))
 	}
 	if s.conn.era == protocol.EraModern {
@@ -337,7 +337,7 @@ func (s *state) query(m message.Query, out []kernel.Effect) []kernel.Effect {
 		}
 	}
 	out = s.request(m.Method, m.Params, func(s *state, _ time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-		return append(out, kernel.Tell(s.pool, message.Queried{Backend: s.self, Key: m.Key, Frame: *f}))
+		return append(out, kernel.Tell(s.pool, message.QueryResult{Backend: s.self, Key: m.Key, Frame: *f}))
 	}, out)
 	s.conn.pending[s.conn.lastID].query = m.Key
 	return s.expireOwn(out)

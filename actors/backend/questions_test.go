@@ -27,9 +27,9 @@ func asking() (server *actortest.Server, elicit func(id string)) {
 func (b *bench) parkedOf() (list []string, unattributed int) {
 	for _, msg := range b.pool.Got() {
 		switch m := msg.(type) {
-		case message.Parked:
+		case message.CallParked:
 			list = append(list, fmt.Sprintf("%d %v", m.Call.Seq, m.Yes))
-		case message.Unattributed:
+		case message.UnattributedRequest:
 			unattributed++
 		}
 	}

@@ -35,5 +35,5 @@ func (s *state) takeRepeatable(reason string) []kernel.Effect {
 func (s *state) lost(id uint32, p *pending, text string) kernel.Effect {
 	s.remove(id, p)
 	fault := s.fault(p, protocol.BackendDisconnected, text)
-	return kernel.Tell(s.pool, message.Lost{Backend: s.self, Call: p.call, Request: p.request, Fault: fault, Reached: p.reached})
+	return kernel.Tell(s.pool, message.ConnectionLost{Backend: s.self, Call: p.call, Request: p.request, Fault: fault, Reached: p.reached})
 }

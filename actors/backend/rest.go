@@ -16,7 +16,7 @@ func (s *state) mayRest(out []kernel.Effect) []kernel.Effect {
 	if busy {
 		return out
 	}
-	return append(out, kernel.Tell(s.pool, message.Rests{Backend: s.self}))
+	return append(out, kernel.Tell(s.pool, message.BackendIdle{Backend: s.self}))
 }
 
 // noteTaskEnd notes that a task has ended, when what its server says of it in the object shows that.

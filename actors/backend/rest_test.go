@@ -21,9 +21,9 @@ func TestAProcessWithATaskDoesNotRest(t *testing.T) {
 		rests := func(when string, want int) {
 			t.Helper()
 			b.pool.Got()
-			b.backend.Tell(message.MayRest{})
+			b.backend.Tell(message.QueryIdle{})
 			synctest.Wait()
-			if got := len(actortest.Of[message.Rests](b.pool)); got != want {
+			if got := len(actortest.Of[message.BackendIdle](b.pool)); got != want {
 				t.Errorf("%s: %d answers, want %d", when, got, want)
 			}
 		}

@@ -86,7 +86,7 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 // pose asks the client of a call, which waits meanwhile.
 func (s *state) pose(q *round, f *protocol.Frame, questions []inputRequest, out []kernel.Effect) []kernel.Effect {
 	q.open, q.parked = len(questions), true
-	out = append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: q.call, Yes: true}))
+	out = append(out, kernel.Tell(s.pool, message.CallParked{Backend: s.self, Call: q.call, Yes: true}))
 	for _, asked := range questions {
 		out = s.poseOne(q, f, asked, out)
 	}
@@ -140,12 +140,12 @@ func (s *state) poseOne(q *round, f *protocol.Frame, asked inputRequest, out []k
 		panic("own question: " + err.Error()) // made of parts of a parsed frame
 	}
 	s.questions.open[s.questions.last] = &question{method: asked.method, round: q, index: asked.index}
-	return append(out, kernel.Tell(q.call.Holder, message.Ask{Seq: q.call.Seq, Key: s.questions.last, From: s.self, Frame: frame}))
+	return append(out, kernel.Tell(q.call.Holder, message.ServerRequest{Seq: q.call.Seq, Key: s.questions.last, From: s.self, Frame: frame}))
 }
 
 // answerRound takes the client's answer to one question. An error to an elicitation means that the user did not
 // answer; to sampling or roots it ends the call, since input responses cannot carry one.
-func (s *state) answerRound(now time.Time, a *question, m message.Answer, out []kernel.Effect) []kernel.Effect {
+func (s *state) answerRound(now time.Time, a *question, m message.ServerRequestResult, out []kernel.Effect) []kernel.Effect {
 	q := a.round
 	result := m.Result
 	if result == nil {
@@ -176,7 +176,7 @@ func (s *state) endRound(now time.Time, q *round, raw []byte, out []kernel.Effec
 func (s *state) resend(q *round, out []kernel.Effect) []kernel.Effect {
 	if q.parked {
 		q.parked = false
-		out = append(out, kernel.Tell(s.pool, message.Parked{Backend: s.self, Call: q.call}))
+		out = append(out, kernel.Tell(s.pool, message.CallParked{Backend: s.self, Call: q.call}))
 	}
 	q.due = true
 	return s.sendRound(q, out)

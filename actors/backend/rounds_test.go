@@ -31,8 +31,8 @@ func rounds(results ...string) *actortest.Modern {
 }
 
 // answer answers a question of the backend.
-func (b *bench) answer(ask message.Ask, result, err string) {
-	a := message.Answer{Key: ask.Key}
+func (b *bench) answer(ask message.ServerRequest, result, err string) {
+	a := message.ServerRequestResult{Key: ask.Key}
 	if err != "" {
 		a.Error = []byte(err)
 	} else {
@@ -103,11 +103,11 @@ func TestQuestionsOfAModernServer(t *testing.T) {
 		ended := 0
 		for _, msg := range b.pool.Got() {
 			switch m := msg.(type) {
-			case message.Parked:
+			case message.CallParked:
 				parked = append(parked, m.Yes)
-			case message.Unattributed:
+			case message.UnattributedRequest:
 				t.Error("whose a modern server's question is was in doubt")
-			case message.Ended:
+			case message.CallEnded:
 				ended++
 			}
 		}
@@ -277,7 +277,7 @@ func TestACancelledQuestion(t *testing.T) {
 		b.pool.Got()
 		b.call(1, legacyRequest(t, message.CanAll))
 		_, asks := b.outcomes()
-		b.backend.Tell(message.Withdraw{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}})
+		b.backend.Tell(message.CancelSent{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}})
 		synctest.Wait()
 		for _, a := range asks {
 			b.answer(a, `{"action":"accept"}`, "")
@@ -285,7 +285,7 @@ func TestACancelledQuestion(t *testing.T) {
 		if n := len(server.Got("tools/call")); n != 1 {
 			t.Errorf("the request went out %d times", n)
 		}
-		if n := len(actortest.Of[message.Ended](b.pool)); n != 1 {
+		if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
 			t.Errorf("pool got %d Ended, want 1", n)
 		}
 		if ends, _ := b.outcomes(); len(ends) != 0 {

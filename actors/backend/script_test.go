@@ -39,7 +39,7 @@ func (r *script) step(msg any) {
 		switch m := e.Msg.(type) {
 		case message.Done:
 			answered[m.Seq] = true
-		case message.Ended:
+		case message.CallEnded:
 			if answered[m.Call.Seq] {
 				r.t.Fatalf("call %d is answered before its place is free, after\n%+v", m.Call.Seq, r.log)
 			}
@@ -70,10 +70,10 @@ func (r *script) effect(e kernel.Effect) {
 		r.outcome(m.Seq, "Done")
 	case message.Failed:
 		r.outcome(m.Seq, "Failed")
-	case message.Returned:
+	case message.NotExecuted:
 		r.outcome(m.Call.Seq, "Returned")
 	}
-	if m, ok := e.Msg.(message.Ask); ok {
+	if m, ok := e.Msg.(message.ServerRequest); ok {
 		if r.open[m.Seq] != "sent" {
 			r.t.Fatalf("call %d is asked although it is %q, after\n%+v", m.Seq, r.open[m.Seq], r.log)
 		}
@@ -234,7 +234,7 @@ func TestRandomScripts(t *testing.T) {
 					if r.open[at] == "sent" {
 						r.open[at] = "withdrawn"
 					}
-					r.step(message.Withdraw{Call: message.CallRef{Seq: at}})
+					r.step(message.CancelSent{Call: message.CallRef{Seq: at}})
 				}
 			case 3:
 				r.step(reconnectDue{r.incarnation})
@@ -245,7 +245,7 @@ func TestRandomScripts(t *testing.T) {
 				}
 			case 5:
 				if len(r.asks) > 0 {
-					a := message.Answer{Key: r.asks[rng.IntN(len(r.asks))], Result: []byte("{}")}
+					a := message.ServerRequestResult{Key: r.asks[rng.IntN(len(r.asks))], Result: []byte("{}")}
 					if rng.IntN(4) == 0 {
 						a.Result, a.Error = nil, []byte(`{"code":-1,"message":"no"}`)
 					}

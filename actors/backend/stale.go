@@ -26,7 +26,7 @@ func (s *state) refetchSilent(now time.Time, m message.Fetch, out []kernel.Effec
 	switch {
 	case s.life.phase != message.Ready || !s.catalog || !l.wanted || !s.changesSilently(m.Kind):
 		if m.Wanted {
-			out = append(out, kernel.Tell(s.pool, message.Fetched{Kind: m.Kind}))
+			out = append(out, kernel.Tell(s.pool, message.FetchResult{Kind: m.Kind}))
 		}
 		return out
 	case !m.Wanted && now.Before(l.ended.Add(l.ttl)):
@@ -52,5 +52,5 @@ func (s *state) fetchOver(now time.Time, kind protocol.ItemKind, out []kernel.Ef
 		return out
 	}
 	l.awaited = false
-	return append(out, kernel.Tell(s.pool, message.Fetched{Kind: kind}))
+	return append(out, kernel.Tell(s.pool, message.FetchResult{Kind: kind}))
 }

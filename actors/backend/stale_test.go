@@ -36,7 +36,7 @@ func TestListsAreLookedAtAgain(t *testing.T) {
 				}
 				time.Sleep(stalePause + time.Second)
 				synctest.Wait()
-				return len(server.Got("tools/list")) - before, len(actortest.Of[message.Fetched](b.pool))
+				return len(server.Got("tools/list")) - before, len(actortest.Of[message.FetchResult](b.pool))
 			}
 			if fetched, answered := look(false); fetched < tt.glanced || fetched > tt.glanced+1 || answered != 0 {
 				t.Errorf("%s: for a client that was given it the list was fetched %d times, and %d answers came", tt.name, fetched, answered)

@@ -26,12 +26,12 @@ type state struct {
 	pool       kernel.Reference
 	self       kernel.Reference
 	rng        *rand.Rand
-	legacyOnly bool           // it is spoken to in a legacy era only
-	announce   message.Can    // the questions it tells the server it can carry
-	catalog    bool           // it fetches lists; connections that carry calls only do not
-	level      protocol.Level // log level the server is to be told
-	meta       []byte         // _meta of our own requests to a modern server
-	tasksMeta  []byte         // likewise, of those that need the extension of tasks
+	legacyOnly bool                  // it is spoken to in a legacy era only
+	announce   message.CapabilitySet // the questions it tells the server it can carry
+	catalog    bool                  // it fetches lists; connections that carry calls only do not
+	level      protocol.Level        // log level the server is to be told
+	meta       []byte                // _meta of our own requests to a modern server
+	tasksMeta  []byte                // likewise, of those that need the extension of tasks
 
 	life      life
 	conn      conn

@@ -45,9 +45,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.roundDue(m, out)
 	case message.Send:
 		return s.send(m, out)
-	case message.Withdraw:
+	case message.CancelSent:
 		return s.withdraw(now, m, out)
-	case message.Answer:
+	case message.ServerRequestResult:
 		return s.answerQuestion(now, m, out)
 	case message.DropTask:
 		return s.dropTaskMade(m, out)
@@ -62,11 +62,11 @@ func (s *state) command(now time.Time, msg any, out []kernel.Effect) []kernel.Ef
 		return s.query(m, out)
 	case message.Fetch:
 		return s.refetchSilent(now, m, out)
-	case message.Stale:
+	case message.ListStale:
 		return s.listChanged(m.Kind, out)
-	case message.Look:
+	case message.CheckConnection:
 		return s.probeReach(now, out)
-	case message.MayRest:
+	case message.QueryIdle:
 		return s.mayRest(out)
 	case message.NewServer:
 		return s.reconfigured(now, m.Server, out)
@@ -157,7 +157,7 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []kerne
 // wantStart asks the pool whether it may connect: not all processes start at once.
 func (s *state) wantStart(out []kernel.Effect) []kernel.Effect {
 	s.life.wants = true
-	return append(out, kernel.Tell(s.pool, message.WantStart{Backend: s.self}))
+	return append(out, kernel.Tell(s.pool, message.RequestConnect{Backend: s.self}))
 }
 
 // mayStart connects, unless that is no longer wanted.

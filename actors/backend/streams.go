@@ -77,8 +77,8 @@ func (st *changeStream) promise(raw []byte) {
 type overlap struct {
 	armed bool
 	kinds [protocol.ItemKinds]bool
-	uris  map[string]message.Updated // at most maxLate
-	all   bool                       // there were more
+	uris  map[string]message.ResourceChanged // at most maxLate
+	all   bool                               // there were more
 }
 
 // maxLate is how many resources are kept by name that changed while two streams ran.

@@ -39,14 +39,14 @@ func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Fr
 		s.conn.tasks = slices.Delete(s.conn.tasks, 0, 1)
 	}
 	s.conn.tasks = append(s.conn.tasks, task{id: id, token: token, holder: p.call.Holder})
-	out = append(out, kernel.Tell(p.call.Holder, message.TaskMade{Seq: p.call.Seq, ID: id, Home: message.Home{Backend: s.self, Incarnation: uint64(s.conn.incarnation)}}))
+	out = append(out, kernel.Tell(p.call.Holder, message.TaskMade{Seq: p.call.Seq, ID: id, Home: message.TaskOrigin{Backend: s.self, Incarnation: uint64(s.conn.incarnation)}}))
 	return s.done(now, p, *f, out)
 }
 
 // taskGone reports whether the task that the request is about went with the process that made it. What is behind a URL
 // may have kept its tasks.
 func (s *state) taskGone(r *message.Request) bool {
-	return s.transport.isProcess() && r.Home != nil && *r.Home != message.Home{Backend: s.self, Incarnation: uint64(s.conn.incarnation)}
+	return s.transport.isProcess() && r.Home != nil && *r.Home != message.TaskOrigin{Backend: s.self, Incarnation: uint64(s.conn.incarnation)}
 }
 
 // namesTask reports whether what the server asks in the request names a task.
@@ -80,7 +80,7 @@ func (s *state) taskNote(span protocol.Span, e *upstream.Received, out []kernel.
 		return out
 	}
 	s.noteTaskEnd(id, e.Frame.Raw, e.Frame.Params)
-	return append(out, kernel.Tell(s.conn.tasks[i].holder, message.TaskNote{Server: s.server.Name, ID: id, Frame: e.Frame}))
+	return append(out, kernel.Tell(s.conn.tasks[i].holder, message.TaskNotification{Server: s.server.Name, ID: id, Frame: e.Frame}))
 }
 
 // taskProgress passes on the progress of a call that has become a task.
@@ -95,5 +95,5 @@ func (s *state) taskProgress(token uint32, e *upstream.Received, span protocol.S
 	if i < 0 {
 		return out
 	}
-	return append(out, kernel.Tell(s.conn.tasks[i].holder, message.TaskNote{Server: s.server.Name, ID: s.conn.tasks[i].id, Frame: e.Frame}))
+	return append(out, kernel.Tell(s.conn.tasks[i].holder, message.TaskNotification{Server: s.server.Name, ID: s.conn.tasks[i].id, Frame: e.Frame}))
 }

@@ -106,7 +106,7 @@ func TestNotesOfTasks(t *testing.T) {
 			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/` + note[1:] + `}`))
 		}
 		synctest.Wait()
-		notes := actortest.Of[message.TaskNote](b.holder)
+		notes := actortest.Of[message.TaskNotification](b.holder)
 		var got []string
 		for _, n := range notes {
 			got = append(got, n.Server+"/"+n.ID+" "+n.Frame.MethodText())
@@ -127,7 +127,7 @@ func TestNotesOfTasks(t *testing.T) {
 		}
 		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"a"}}`))
 		synctest.Wait()
-		if notes := actortest.Of[message.TaskNote](b.holder); len(notes) != 0 {
+		if notes := actortest.Of[message.TaskNotification](b.holder); len(notes) != 0 {
 			t.Error("a new process told of an old one's task")
 		}
 	})

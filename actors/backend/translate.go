@@ -16,13 +16,13 @@ import (
 // canSets are the capabilities every set of questions is declared with to a modern server.
 var canSets = func() (sets [message.CanAll + 1][]byte) {
 	for can := range sets {
-		sets[can] = message.Can(can).ModernCapabilities()
+		sets[can] = message.CapabilitySet(can).ModernCapabilities()
 	}
 	return sets
 }()
 
 // modernCapabilities is the raw JSON object that declares the set to a modern server. Nobody writes to it.
-func modernCapabilities(can message.Can) []byte { return canSets[can&message.CanAll] }
+func modernCapabilities(can message.CapabilitySet) []byte { return canSets[can&message.CanAll] }
 
 // modernMeta is what a request says of its caller: of a modern client what it said itself, word for word, never a
 // union with others'; of a legacy one what it declared when it initialized.
@@ -259,7 +259,7 @@ func (s *state) failed(now time.Time, p *pending, name protocol.FaultName, text 
 
 // endedCall gives a call's place back. The pool hears of it before the client has its answer, and may want the place again.
 func (s *state) endedCall(call message.CallRef) kernel.Effect {
-	return kernel.Tell(s.pool, message.Ended{Backend: s.self, Call: call})
+	return kernel.Tell(s.pool, message.CallEnded{Backend: s.self, Call: call})
 }
 
 // mend lists the tools again for a call that was refused, unexecuted, because its headers do not fit the server's

@@ -46,7 +46,7 @@ func TestALegacyCallToAModernServer(t *testing.T) {
 					}
 				}
 			}
-			if want := []string{"message.Written", "message.Progress", "message.Done"}; !slices.Equal(kinds, want) {
+			if want := []string{"message.RequestWritten", "message.Progress", "message.Done"}; !slices.Equal(kinds, want) {
 				t.Errorf("holder got %v, want %v", kinds, want)
 			}
 		})
@@ -164,7 +164,7 @@ func TestAnswersAModernServerMustNotGive(t *testing.T) {
 				if len(ends) != 1 || len(asks) != 0 || !strings.Contains(ends[0], test.want) {
 					t.Errorf("holder got %v and %d questions, want one fault: %s", ends, len(asks), test.want)
 				}
-				if n := len(actortest.Of[message.Ended](b.pool)); n != 1 {
+				if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
 					t.Errorf("pool got %d Ended", n)
 				}
 			})
@@ -226,7 +226,7 @@ func TestCancelInTheModernEra(t *testing.T) {
 			b := modern(t, server)
 			defer b.stop()
 			b.call(1, legacyRequest(t, 0))
-			b.backend.Tell(message.Withdraw{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}, Reason: "enough"})
+			b.backend.Tell(message.CancelSent{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}, Reason: "enough"})
 			synctest.Wait()
 			id := server.Got("tools/call")[0].Out.Ticket
 			if closed := slices.Contains(server.Last().Canceled(), id); !closed {
@@ -235,7 +235,7 @@ func TestCancelInTheModernEra(t *testing.T) {
 			if n := len(server.Got("notifications/cancelled")); n != map[bool]int{true: 0, false: 1}[http] {
 				t.Errorf("http %v: %d notifications/cancelled", http, n)
 			}
-			if n := len(actortest.Of[message.Ended](b.pool)); n != 1 {
+			if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
 				t.Errorf("pool got %d Ended", n)
 			}
 		})
@@ -351,7 +351,7 @@ func TestAStateOfTheOtherEra(t *testing.T) {
 		if n := len(server.Got("tools/call")); n != 0 || len(failed) != 1 || failed[0].Fault.Name != protocol.ServerUnavailable {
 			t.Errorf("%d calls reached the server; told %+v", n, failed)
 		}
-		if ended := actortest.Of[message.Ended](b.pool); len(ended) != 1 {
+		if ended := actortest.Of[message.CallEnded](b.pool); len(ended) != 1 {
 			t.Errorf("the pool was told %v: a slot is lost", ended)
 		}
 	})

@@ -15,11 +15,11 @@ import (
 const maxOrphans = 64
 
 // withdraw cancels a call: its slot is free at once, a late answer is ignored.
-func (s *state) withdraw(now time.Time, m message.Withdraw, out []kernel.Effect) []kernel.Effect {
+func (s *state) withdraw(now time.Time, m message.CancelSent, out []kernel.Effect) []kernel.Effect {
 	for i, h := range s.carried.unexecuted {
 		if h.Call == m.Call {
 			s.carried.unexecuted = append(s.carried.unexecuted[:i], s.carried.unexecuted[i+1:]...)
-			return append(out, kernel.Tell(s.pool, message.Ended{Backend: s.self, Call: m.Call}))
+			return append(out, kernel.Tell(s.pool, message.CallEnded{Backend: s.self, Call: m.Call}))
 		}
 	}
 	if q := s.carried.rounds[m.Call]; q != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 func (b *bench) withdraw(seq uint64) {
-	b.backend.Tell(message.Withdraw{Call: message.CallRef{Holder: b.holder.Reference, Seq: seq}})
+	b.backend.Tell(message.CancelSent{Call: message.CallRef{Holder: b.holder.Reference, Seq: seq}})
 	synctest.Wait()
 }
 
@@ -94,7 +94,7 @@ func TestTasksThatAreDropped(t *testing.T) {
 		synctest.Wait()
 		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"a","status":"cancelled"}}`))
 		synctest.Wait()
-		if n, notes := len(server.Got("tasks/cancel")), actortest.Of[message.TaskNote](b.holder); n != 1 || len(notes) != 0 {
+		if n, notes := len(server.Got("tasks/cancel")), actortest.Of[message.TaskNotification](b.holder); n != 1 || len(notes) != 0 {
 			t.Errorf("cancelled %d times; told %+v", n, notes)
 		}
 	})

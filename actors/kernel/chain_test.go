@@ -36,7 +36,7 @@ func TestIdleActorsRunWhereTheyAreTold(t *testing.T) {
 			return out
 		})
 		synctest.Wait()
-		first.TellHere(1)
+		first.TellInline(1)
 		if len(said) != 1 || said[0] != 2 {
 			t.Errorf("TellHere: said %v", said)
 		}
@@ -63,7 +63,7 @@ func TestALentGoroutineComesBack(t *testing.T) {
 		}
 		here, there = spawnTelling(s, "here", pong(&there)), spawnTelling(s, "there", pong(&here))
 		synctest.Wait()
-		here.TellHere(0)
+		here.TellInline(0)
 		if len(handled) != 0 {
 			t.Error("the goroutine that was lent has done all the work")
 		}
@@ -128,7 +128,7 @@ func TestGoexitKeepsTheChain(t *testing.T) {
 			return out
 		})
 		synctest.Wait()
-		go first.TellHere(said)
+		go first.TellInline(said)
 		synctest.Wait()
 		if said.answer() != "handled" {
 			t.Errorf("second: %s", said.answer())
@@ -181,7 +181,7 @@ func TestLend(t *testing.T) {
 			}
 			said = nil
 		}
-		first.TellHere(newAsk(1))
+		first.TellInline(newAsk(1))
 		expect("one is enough", "last", "done")
 		first.Tell(newAsk(2))
 		expect("refused", "one is enough", "last")
@@ -207,7 +207,7 @@ func TestLendNotByABusyActor(t *testing.T) {
 		}))
 		busy.Tell(g)
 		synctest.Wait()
-		busy.TellHere(newAsk(1))
+		busy.TellInline(newAsk(1))
 		close(g)
 		if <-lent {
 			t.Error("lent a goroutine that has gone")
@@ -225,7 +225,7 @@ func TestGoexitKeepsTheJob(t *testing.T) {
 			}
 		}))
 		synctest.Wait()
-		go mean.TellHere("end")
+		go mean.TellInline("end")
 		<-done
 	})
 }

@@ -28,7 +28,7 @@ func (r Reference) tellFrom(from *mailbox, msg any) {
 // TellHere is Tell for goroutines that have nothing better to do, such as one that waits for the answer next: if the actor is
 // idle it handles msg on this goroutine before TellHere returns, and those it tells do likewise, within a share; what comes of
 // msg may make use of the goroutine after that (Self.Lend). The caller holds no lock that an actor may want; actors must not call it.
-func (r Reference) TellHere(msg any) {
+func (r Reference) TellInline(msg any) {
 	if r.cell == nil {
 		abandon(msg, Gone)
 		return

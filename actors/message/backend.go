@@ -5,7 +5,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Connect tells a backend that it may connect now; it has asked by WantStart.
+// Connect tells a backend that it may connect now; it has asked by RequestConnect.
 type Connect struct{}
 
 func (Connect) Class() kernel.Class { return kernel.Outcome }
@@ -24,20 +24,20 @@ type Send struct {
 func (s Send) Abandon(why kernel.Why) {
 	if why == kernel.Panicked {
 		abandon(s.Call, s.Request, why)
-		s.Pool.Tell(Ended{Backend: s.Backend, Call: s.Call})
+		s.Pool.Tell(CallEnded{Backend: s.Backend, Call: s.Call})
 		return
 	}
-	s.Pool.Tell(Returned{Backend: s.Backend, Call: s.Call, Request: s.Request, Reason: "it took no more: " + string(why), Full: why == kernel.Overloaded})
+	s.Pool.Tell(NotExecuted{Backend: s.Backend, Call: s.Call, Request: s.Request, Reason: "it took no more: " + string(why), Full: why == kernel.Overloaded})
 }
 
-// Withdraw cancels a call the backend has written or is about to write.
-type Withdraw struct {
+// CancelSent cancels a call the backend has written or is about to write.
+type CancelSent struct {
 	Call   CallRef
 	Reason string
 }
 
 // Class: never refused, and never before its own Send.
-func (Withdraw) Class() kernel.Class { return kernel.Outcome }
+func (CancelSent) Class() kernel.Class { return kernel.Outcome }
 
 // Drain says to take no more calls, to let the running ones finish, and then to stop.
 type Drain struct{}
@@ -45,17 +45,17 @@ type Drain struct{}
 // Stop says to answer everything pending and to stop now.
 type Stop struct{ Reason string }
 
-// MayRest asks a backend whether it has anything to do yet. The answer is Rests, or nothing while a task runs.
-type MayRest struct{}
+// QueryIdle asks a backend whether it has anything to do yet. The answer is BackendIdle, or nothing while a task runs.
+type QueryIdle struct{}
 
-func (MayRest) Class() kernel.Class { return kernel.State }
+func (QueryIdle) Class() kernel.Class { return kernel.State }
 
-// Look tells a backend that another connection to the same URL was lost. One that carries nothing would not notice.
-type Look struct{}
+// CheckConnection tells a backend that another connection to the same URL was lost. One that carries nothing would not notice.
+type CheckConnection struct{}
 
-func (Look) Class() kernel.Class { return kernel.State }
+func (CheckConnection) Class() kernel.Class { return kernel.State }
 
-// Query asks a server something on the gateway's own behalf (subscribe, setLevel); the answer is one Queried to the pool.
+// Query asks a server something on the gateway's own behalf (subscribe, setLevel); the answer is one QueryResult to the pool.
 type Query struct {
 	Key    uint64
 	Method protocol.Method

@@ -22,7 +22,7 @@ type Caller struct {
 	Capabilities []byte         // raw JSON of what the client declared; nil = nothing
 	ClientInfo   []byte         // raw JSON of the client's Implementation; nil = unknown
 	LogLevel     protocol.Level // modern: level this request asked for; LevelNone = none
-	Can          Can            // what Capabilities say about questions
+	Can          CapabilitySet  // what Capabilities say about questions
 	Extras       Extras         // legacy: what else Capabilities tell modern servers
 }
 
@@ -66,16 +66,16 @@ type Request struct {
 
 	Unlisted bool // a resources/read of what the server does not list: only if it has mentioned it
 
-	Follow bool  // a tools/call that we want done as a task by a legacy server, and its client answered with what comes of it
-	AsTask bool  // legacy: a tools/call that the server is to do as a task (MCP 2025-11-25, basic/utilities/tasks)
-	Home   *Home // of the legacy task that it is about; nil = there is none
+	Follow bool        // a tools/call that we want done as a task by a legacy server, and its client answered with what comes of it
+	AsTask bool        // legacy: a tools/call that the server is to do as a task (MCP 2025-11-25, basic/utilities/tasks)
+	Home   *TaskOrigin // of the legacy task that it is about; nil = there is none
 }
 
 // CallMsg is what the holder of a call (session or desk) is told about it. Outcomes are always admitted.
 type CallMsg interface{ callMsg() }
 
-// Written says that the request has reached the server (process: write(2) took it; HTTP: the connection took its first byte).
-type Written struct{ Seq uint64 }
+// RequestWritten says that the request has reached the server (process: write(2) took it; HTTP: the connection took its first byte).
+type RequestWritten struct{ Seq uint64 }
 
 // Progress carries the server's notifications/progress frame; the token in it is still the gateway's own.
 type Progress struct {
@@ -92,23 +92,23 @@ type Log struct {
 	Frame protocol.Frame
 }
 
-// Ask is a question of the server (sampling, elicitation, roots) that belongs to the call.
+// ServerRequest is a question of the server (sampling, elicitation, roots) that belongs to the call.
 // The holder answers it exactly once with Answer to From.
-type Ask struct {
+type ServerRequest struct {
 	Seq   uint64
 	Key   uint64 // the backend's number of this question
 	From  kernel.Reference
 	Frame protocol.Frame // the server's request, its own id inside
 }
 
-// AskWithdrawn says that the server no longer wants the answer to its question.
-type AskWithdrawn struct {
+// ServerRequestCanceled says that the server no longer wants the answer to its question.
+type ServerRequestCanceled struct {
 	Seq uint64
 	Key uint64
 }
 
-// Answer answers an Ask. Exactly one of Result and Error is set, raw JSON.
-type Answer struct {
+// ServerRequestResult answers an Ask. Exactly one of Result and Error is set, raw JSON.
+type ServerRequestResult struct {
 	Key           uint64
 	Result, Error []byte
 }
@@ -125,20 +125,20 @@ type Failed struct {
 	Fault *protocol.Fault
 }
 
-func (Written) callMsg()      {}
-func (Progress) callMsg()     {}
-func (Log) callMsg()          {}
-func (Ask) callMsg()          {}
-func (AskWithdrawn) callMsg() {}
-func (Done) callMsg()         {}
-func (Failed) callMsg()       {}
+func (RequestWritten) callMsg()        {}
+func (Progress) callMsg()              {}
+func (Log) callMsg()                   {}
+func (ServerRequest) callMsg()         {}
+func (ServerRequestCanceled) callMsg() {}
+func (Done) callMsg()                  {}
+func (Failed) callMsg()                {}
 
-func (Written) Class() kernel.Class      { return kernel.Outcome }
-func (Ask) Class() kernel.Class          { return kernel.Outcome }
-func (Answer) Class() kernel.Class       { return kernel.Outcome }
-func (AskWithdrawn) Class() kernel.Class { return kernel.Outcome }
-func (Done) Class() kernel.Class         { return kernel.Outcome }
-func (Failed) Class() kernel.Class       { return kernel.Outcome }
+func (RequestWritten) Class() kernel.Class        { return kernel.Outcome }
+func (ServerRequest) Class() kernel.Class         { return kernel.Outcome }
+func (ServerRequestResult) Class() kernel.Class   { return kernel.Outcome }
+func (ServerRequestCanceled) Class() kernel.Class { return kernel.Outcome }
+func (Done) Class() kernel.Class                  { return kernel.Outcome }
+func (Failed) Class() kernel.Class                { return kernel.Outcome }
 
 // Class: a server can say more of a call than anybody can hand on. Of its progress the newest counts, of its log lines
 // as many as there is room for.

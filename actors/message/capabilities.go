@@ -7,23 +7,23 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Can is the set of questions a client has declared that it answers. Clients with equal sets are one class: they may
+// CapabilitySet is the set of questions a client has declared that it answers. Clients with equal sets are one class: they may
 // share a connection to a server that shows different tools to different clients.
-type Can uint8
+type CapabilitySet uint8
 
 // The questions, a bit each.
 const (
-	CanForm        Can = 1 << iota // elicitation, mode form
-	CanURL                         // elicitation, mode url
-	CanSample                      // sampling
-	CanSampleTools                 // sampling with tools
-	CanRoots                       // roots
+	CanForm        CapabilitySet = 1 << iota // elicitation, mode form
+	CanURL                                   // elicitation, mode url
+	CanSample                                // sampling
+	CanSampleTools                           // sampling with tools
+	CanRoots                                 // roots
 	CanAll         = CanForm | CanURL | CanSample | CanSampleTools | CanRoots
 )
 
 // CanOf reads a client's capabilities; what makes no sense counts as not declared. An empty elicitation object
 // means form. MCP 2025-11-25, client/elicitation, client/sampling, client/roots.
-func CanOf(capabilities []byte) Can {
+func CanOf(capabilities []byte) CapabilitySet {
 	var c struct {
 		Elicitation *struct{ Form, URL *json.RawMessage }
 		Sampling    *struct{ Tools *json.RawMessage }
@@ -32,7 +32,7 @@ func CanOf(capabilities []byte) Can {
 	if len(capabilities) == 0 || json.Unmarshal(capabilities, &c) != nil {
 		return 0
 	}
-	var can Can
+	var can CapabilitySet
 	if e := c.Elicitation; e != nil {
 		if e.Form != nil || e.URL == nil {
 			can |= CanForm
@@ -56,7 +56,7 @@ func CanOf(capabilities []byte) Can {
 // In interprets c in the version that was negotiated. What a client declares is believed, whatever the version: SDKs declare elicitation
 // and answer it although they negotiated 2024-11-05 (the Java SDK over HTTP+SSE does). Only the modes of elicitation need the version:
 // before 2025-11-25 there are none, and an elicitation object always means form.
-func (c Can) In(version string) Can {
+func (c CapabilitySet) In(version string) CapabilitySet {
 	if version < protocol.Version20251125 && c&CanURL != 0 {
 		return c | CanForm
 	}
@@ -64,12 +64,12 @@ func (c Can) In(version string) Can {
 }
 
 // Capabilities is the raw JSON object that declares the set to a legacy server.
-func (c Can) Capabilities() []byte { return c.declare(`"roots":{"listChanged":true}`) }
+func (c CapabilitySet) Capabilities() []byte { return c.declare(`"roots":{"listChanged":true}`) }
 
 // ModernCapabilities is the raw JSON object that declares the set to a modern server, which knows no roots/list_changed.
-func (c Can) ModernCapabilities() []byte { return c.declare(`"roots":{}`) }
+func (c CapabilitySet) ModernCapabilities() []byte { return c.declare(`"roots":{}`) }
 
-func (c Can) declare(roots string) []byte {
+func (c CapabilitySet) declare(roots string) []byte {
 	var members []string
 	if modes := c & (CanForm | CanURL); modes != 0 {
 		var list []string
@@ -93,8 +93,8 @@ func (c Can) declare(roots string) []byte {
 }
 
 // Answers reports whether the client has declared that it answers such a question.
-func (c Can) Answers(q protocol.Question) bool {
-	needs := map[protocol.Question]Can{
+func (c CapabilitySet) Answers(q protocol.Question) bool {
+	needs := map[protocol.Question]CapabilitySet{
 		protocol.QuestionForm: CanForm, protocol.QuestionURL: CanURL, protocol.QuestionSample: CanSample,
 		protocol.QuestionSampleTools: CanSampleTools, protocol.QuestionRoots: CanRoots,
 	}[q]

@@ -6,7 +6,7 @@ import "testing"
 func TestCanInAVersion(t *testing.T) {
 	tests := []struct {
 		declared, version string
-		want              Can
+		want              CapabilitySet
 	}{
 		{`{"elicitation":{},"sampling":{"tools":{}},"roots":{}}`, "2024-11-05", CanForm | CanSample | CanSampleTools | CanRoots},
 		{`{"elicitation":{},"sampling":{}}`, "2025-03-26", CanForm | CanSample},

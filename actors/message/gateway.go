@@ -23,13 +23,13 @@ func (r Reload) Abandon(kernel.Why) {
 	}
 }
 
-// AwaitSeen has Done closed when clients see all that has been told the registry so far, or when the gateway is going.
-type AwaitSeen struct{ Done chan<- struct{} }
+// AwaitPublished has Done closed when clients see all that has been told the registry so far, or when the gateway is going.
+type AwaitPublished struct{ Done chan<- struct{} }
 
-func (AwaitSeen) Class() kernel.Class { return kernel.Outcome }
+func (AwaitPublished) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon ends the wait.
-func (m AwaitSeen) Abandon(kernel.Why) { close(m.Done) }
+func (m AwaitPublished) Abandon(kernel.Why) { close(m.Done) }
 
 // ReloadFailed tells the gateway, for people, that the configuration file could not be put in force.
 type ReloadFailed struct{ Reason string }
@@ -49,23 +49,23 @@ type DrainAll struct{ Done chan<- struct{} }
 
 func (DrainAll) Class() kernel.Class { return kernel.Urgent }
 
-// WantLevel tells the gateway which log level a session has set; LevelNone = none any more. With Seq the answer is one LevelWanted.
-type WantLevel struct {
+// SetSessionLevel tells the gateway which log level a session has set; LevelNone = none any more. With Seq the answer is one SetSessionLevelResult.
+type SetSessionLevel struct {
 	Session kernel.Reference
 	Level   protocol.Level
 	Seq     uint64 // 0 = nobody waits
 }
 
-func (WantLevel) Class() kernel.Class { return kernel.Outcome }
+func (SetSessionLevel) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers where the gateway is going.
-func (m WantLevel) Abandon(kernel.Why) {
+func (m SetSessionLevel) Abandon(kernel.Why) {
 	if m.Seq != 0 {
-		m.Session.Tell(LevelWanted{m.Seq})
+		m.Session.Tell(SetSessionLevelResult{m.Seq})
 	}
 }
 
-// LevelWanted answers WantLevel: the servers have been told, before any call that its session makes from now on.
-type LevelWanted struct{ Seq uint64 }
+// SetSessionLevelResult answers SetSessionLevel: the servers have been told, before any call that its session makes from now on.
+type SetSessionLevelResult struct{ Seq uint64 }
 
-func (LevelWanted) Class() kernel.Class { return kernel.Outcome }
+func (SetSessionLevelResult) Class() kernel.Class { return kernel.Outcome }

@@ -90,11 +90,11 @@ func onLoopback(host string) bool {
 	return err == nil && address.Unmap().IsLoopback()
 }
 
-func (m Written) Lane() uint32      { return laneOfCall(m.Seq) }
-func (m Progress) Lane() uint32     { return laneOfCall(m.Seq) }
-func (m Log) Lane() uint32          { return laneOfCall(m.Seq) }
-func (m Ask) Lane() uint32          { return laneOfCall(m.Seq) }
-func (m AskWithdrawn) Lane() uint32 { return laneOfCall(m.Seq) }
-func (m Done) Lane() uint32         { return laneOfCall(m.Seq) }
-func (m Failed) Lane() uint32       { return laneOfCall(m.Seq) }
-func (m TaskMade) Lane() uint32     { return laneOfCall(m.Seq) }
+func (m RequestWritten) Lane() uint32        { return laneOfCall(m.Seq) }
+func (m Progress) Lane() uint32              { return laneOfCall(m.Seq) }
+func (m Log) Lane() uint32                   { return laneOfCall(m.Seq) }
+func (m ServerRequest) Lane() uint32         { return laneOfCall(m.Seq) }
+func (m ServerRequestCanceled) Lane() uint32 { return laneOfCall(m.Seq) }
+func (m Done) Lane() uint32                  { return laneOfCall(m.Seq) }
+func (m Failed) Lane() uint32                { return laneOfCall(m.Seq) }
+func (m TaskMade) Lane() uint32              { return laneOfCall(m.Seq) }

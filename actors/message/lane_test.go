@@ -24,9 +24,9 @@ func TestLanesOfNamesThatAreAlike(t *testing.T) {
 
 // At a desk a principal waits for himself, from wherever he comes; others at his address do not.
 func TestAPrincipalHasOneLane(t *testing.T) {
-	visit := func(id, remote string) Visit {
+	visit := func(id, remote string) StatelessRequest {
 		x := &downstream.Exchange{Origin: downstream.Origin{Remote: remote}}
-		return Visit{Exchange: x, Admitted: Admitted{Who: &identity.Principal{ID: id}}}
+		return StatelessRequest{Exchange: x, Admitted: Admitted{Who: &identity.Principal{ID: id}}}
 	}
 	a := visit("key:a", "192.0.2.1:1").Lane()
 	if other := visit("key:a", "192.0.2.2:2").Lane(); other != a {
@@ -35,7 +35,7 @@ func TestAPrincipalHasOneLane(t *testing.T) {
 	if other := visit("key:b", "192.0.2.1:1").Lane(); other == a {
 		t.Errorf("two principals at one address: lane %d", a)
 	}
-	if w := (Withdrawal{Principal: "key:a", Remote: "192.0.2.3:3"}); w.Lane() != a {
+	if w := (CancelStateless{Principal: "key:a", Remote: "192.0.2.3:3"}); w.Lane() != a {
 		t.Errorf("what is taken back: lane %d, not %d", w.Lane(), a)
 	}
 }

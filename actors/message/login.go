@@ -61,8 +61,8 @@ var (
 	ErrNotUnderWay = errors.New("no such login is under way; begin it again")
 )
 
-// WantLogin asks a pool for the login of a principal, to begin or to end. Exactly one of Begin and End is set.
-type WantLogin struct {
+// RequestLogin asks a pool for the login of a principal, to begin or to end. Exactly one of Begin and End is set.
+type RequestLogin struct {
 	Entry   string // of mcpServers
 	Who     *identity.Principal
 	Catalog bool            // under as: principal: not its own, but the one that lists what there is
@@ -71,13 +71,13 @@ type WantLogin struct {
 	End     *EndLogin
 }
 
-func (WantLogin) Class() kernel.Class { return kernel.Outcome }
+func (RequestLogin) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers whoever asks.
-func (m WantLogin) Abandon(why kernel.Why) { m.Refuse(abandoned(why)) }
+func (m RequestLogin) Abandon(why kernel.Why) { m.Refuse(abandoned(why)) }
 
 // Refuse answers whoever asks.
-func (m WantLogin) Refuse(err error) {
+func (m RequestLogin) Refuse(err error) {
 	if m.Begin != nil {
 		offer(m.Begin.Reply, LoginStarted{Err: err})
 		return
@@ -94,13 +94,13 @@ type EndLogins struct {
 // Class: it is told once.
 func (EndLogins) Class() kernel.Class { return kernel.Outcome }
 
-// AnswerLogin brings a pool the answer to a login.
-type AnswerLogin struct {
+// LoginAnswer brings a pool the answer to a login.
+type LoginAnswer struct {
 	Login  LoginKey
 	Finish FinishLogin
 }
 
-func (AnswerLogin) Class() kernel.Class { return kernel.Outcome }
+func (LoginAnswer) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers whoever brings it.
-func (m AnswerLogin) Abandon(why kernel.Why) { m.Finish.Abandon(why) }
+func (m LoginAnswer) Abandon(why kernel.Why) { m.Finish.Abandon(why) }

@@ -44,7 +44,7 @@ func (Reconfigure) Class() kernel.Class { return kernel.Outcome }
 // Abandon answers where there is no such pool any more.
 func (m Reconfigure) Abandon(kernel.Why) {
 	if m.Confirm != (Confirm{}) {
-		m.Confirm.Who.Tell(Confirmed{m.Confirm.Key})
+		m.Confirm.Who.Tell(ConfirmResult{m.Confirm.Key})
 	}
 }
 
@@ -149,42 +149,42 @@ type Listed struct {
 
 func (Listed) Class() kernel.Class { return kernel.Outcome }
 
-// Rests says that a backend has nothing to do: no task that was made on its connection runs.
-type Rests struct{ Backend kernel.Reference }
+// BackendIdle says that a backend has nothing to do: no task that was made on its connection runs.
+type BackendIdle struct{ Backend kernel.Reference }
 
-func (Rests) Class() kernel.Class { return kernel.Outcome }
+func (BackendIdle) Class() kernel.Class { return kernel.Outcome }
 
-// Stale says that a connection that carries calls only was told that a list has changed; the one with the catalog asks again.
-type Stale struct{ Kind protocol.ItemKind }
+// ListStale says that a connection that carries calls only was told that a list has changed; the one with the catalog asks again.
+type ListStale struct{ Kind protocol.ItemKind }
 
-func (Stale) Class() kernel.Class { return kernel.State }
+func (ListStale) Class() kernel.Class { return kernel.State }
 
 // Key: to ask again once is enough.
-func (s Stale) Key() any { return s }
+func (s ListStale) Key() any { return s }
 
-// Ended says that a call left the backend; its slot is free again.
-type Ended struct {
+// CallEnded says that a call left the backend; its slot is free again.
+type CallEnded struct {
 	Backend kernel.Reference
 	Call    CallRef
 	Pause   time.Duration // how long the server wants no further requests (HTTP 429); 0 = it did not say so
 }
 
-func (Ended) Class() kernel.Class { return kernel.Outcome }
+func (CallEnded) Class() kernel.Class { return kernel.Outcome }
 
-// Parked tells the pool that a call waits for a client's answer, or no longer does: a parked call takes no slot.
-type Parked struct {
+// CallParked tells the pool that a call waits for a client's answer, or no longer does: a parked call takes no slot.
+type CallParked struct {
 	Backend kernel.Reference
 	Call    CallRef
 	Yes     bool
 }
 
-func (Parked) Class() kernel.Class { return kernel.Outcome }
+func (CallParked) Class() kernel.Class { return kernel.Outcome }
 
-// Unattributed tells the pool that a question did not say for which call it was asked, while calls ran. The backend refused it if several
+// UnattributedRequest tells the pool that a question did not say for which call it was asked, while calls ran. The backend refused it if several
 // calls may have asked; otherwise it put the question to the one that most likely did.
-type Unattributed struct{ Backend kernel.Reference }
+type UnattributedRequest struct{ Backend kernel.Reference }
 
-func (Unattributed) Class() kernel.Class { return kernel.State }
+func (UnattributedRequest) Class() kernel.Class { return kernel.State }
 
 // SubscribeURI wants the updates of a resource; the answer is one Subscribed. URI is the server's own.
 type SubscribeURI struct {
@@ -192,7 +192,7 @@ type SubscribeURI struct {
 	Seq uint64 // of the subscriber's request
 	URI string
 
-	Own *Own // nil = on the connections that are for everybody
+	Own *ConnectionOwner // nil = on the connections that are for everybody
 
 	Unlisted bool // only if the server has mentioned it
 	Hint     bool // whoever waits for the answer wants to hear before, with Named, that the server has mentioned it
@@ -200,7 +200,7 @@ type SubscribeURI struct {
 
 // Abandon tells a subscriber that the pool never saw it.
 func (s SubscribeURI) Abandon(kernel.Why) {
-	s.Who.Tell(Subscribed{Seq: s.Seq, Fault: ServerHasGone("")})
+	s.Who.Tell(SubscribeURIResult{Seq: s.Seq, Fault: ServerHasGone("")})
 }
 
 // ServerHasGone is what a subscriber is told whose pool is no more, or never saw the wish.
@@ -212,7 +212,7 @@ func ServerHasGone(server string) *protocol.Fault {
 // that something may have changed meanwhile is told when its server has said yes.
 type Resubscribe struct {
 	Who  kernel.Reference
-	Own  *Own // nil = on the connections that are for everybody
+	Own  *ConnectionOwner // nil = on the connections that are for everybody
 	URIs []string
 }
 
@@ -233,15 +233,15 @@ type UnsubscribeAll struct{ Who kernel.Reference }
 
 func (UnsubscribeAll) Class() kernel.Class { return kernel.Outcome }
 
-// Queried answers a Query: the server's answer, or a fault of ours.
-type Queried struct {
+// QueryResult answers a Query: the server's answer, or a fault of ours.
+type QueryResult struct {
 	Backend kernel.Reference
 	Key     uint64
 	Frame   protocol.Frame
 	Fault   *protocol.Fault // nil when Frame is set
 }
 
-func (Queried) Class() kernel.Class { return kernel.Outcome }
+func (QueryResult) Class() kernel.Class { return kernel.Outcome }
 
 // SetLevel is the most verbose log level any client wants of this server; LevelNone = nobody has said.
 type SetLevel struct{ Level protocol.Level }
@@ -255,8 +255,8 @@ type RootsChanged struct {
 
 func (RootsChanged) Class() kernel.Class { return kernel.Outcome }
 
-// Returned says that the server has not executed this request, and mostly that nothing of it reached the server; the pool may try another backend.
-type Returned struct {
+// NotExecuted says that the server has not executed this request, and mostly that nothing of it reached the server; the pool may try another backend.
+type NotExecuted struct {
 	Backend kernel.Reference
 	Call    CallRef
 	Request *Request
@@ -267,10 +267,10 @@ type Returned struct {
 	Login *LoginRefused // the server has it, and refuses to execute it for that; nil = nothing has reached it
 }
 
-func (Returned) Class() kernel.Class { return kernel.Outcome }
+func (NotExecuted) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers a call whose pool has gone meanwhile.
-func (r Returned) Abandon(why kernel.Why) { abandon(r.Call, r.Request, why) }
+func (r NotExecuted) Abandon(why kernel.Why) { abandon(r.Call, r.Request, why) }
 
 // Phase is where a backend stands in its life (docs/actors.md).
 type Phase string

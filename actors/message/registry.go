@@ -18,19 +18,19 @@ type ServerCatalog struct {
 
 func (ServerCatalog) Class() kernel.Class { return kernel.Outcome }
 
-// ServerRules adds a server or changes how its items are named and filtered. Order is its place in the configuration.
-type ServerRules struct {
+// SetServerRules adds a server or changes how its items are named and filtered. Order is its place in the configuration.
+type SetServerRules struct {
 	Server catalog.Server
 }
 
-func (ServerRules) Class() kernel.Class { return kernel.Outcome }
+func (SetServerRules) Class() kernel.Class { return kernel.Outcome }
 
-// ServerGone removes a server and all it offered.
-type ServerGone struct{ Server string }
+// RemoveServer removes a server and all it offered.
+type RemoveServer struct{ Server string }
 
-func (ServerGone) Class() kernel.Class { return kernel.Outcome }
+func (RemoveServer) Class() kernel.Class { return kernel.Outcome }
 
-// Confirm asks for one Confirmed when all that its sender has told before is in the catalog that clients see.
+// Confirm asks for one ConfirmResult when all that its sender has told before is in the catalog that clients see.
 type Confirm struct {
 	Who kernel.Reference
 	Key uint64 // comes back
@@ -41,14 +41,14 @@ func (Confirm) Class() kernel.Class { return kernel.Outcome }
 // Abandon answers for a registry that has failed over it, and begins anew. Where there is none any more nothing is seen by anybody.
 func (c Confirm) Abandon(why kernel.Why) {
 	if why == kernel.Panicked {
-		c.Who.Tell(Confirmed{c.Key})
+		c.Who.Tell(ConfirmResult{c.Key})
 	}
 }
 
-// Confirmed answers a Confirm.
-type Confirmed struct{ Key uint64 }
+// ConfirmResult answers a Confirm.
+type ConfirmResult struct{ Key uint64 }
 
-func (Confirmed) Class() kernel.Class { return kernel.Outcome }
+func (ConfirmResult) Class() kernel.Class { return kernel.Outcome }
 
 // CatalogNaming changes how public names are made, and what the projects show (a reload).
 type CatalogNaming struct {

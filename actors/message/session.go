@@ -53,10 +53,10 @@ type CloseIfIdle struct {
 
 func (CloseIfIdle) Class() kernel.Class { return kernel.Urgent }
 
-// Stays answers CloseIfIdle when the session has got something to do meanwhile: it makes room for nobody.
-type Stays struct{ Session kernel.Reference }
+// SessionBusy answers CloseIfIdle when the session has got something to do meanwhile: it makes room for nobody.
+type SessionBusy struct{ Session kernel.Reference }
 
-func (Stays) Class() kernel.Class { return kernel.Outcome }
+func (SessionBusy) Class() kernel.Class { return kernel.Outcome }
 
 // RefuseNoSession answers 404: the client must initialize again (MCP 2025-11-25, basic/transports, session management).
 func RefuseNoSession(x *downstream.Exchange) {
@@ -124,7 +124,7 @@ type DrainSession struct{}
 
 func (DrainSession) Class() kernel.Class { return kernel.Urgent }
 
-// IdleSince is a session's answer to SinceWhen: when it was used last, and whether it could leave.
+// IdleSince is a session's answer to QueryIdleSince: when it was used last, and whether it could leave.
 type IdleSince struct {
 	Session kernel.Reference
 	At      time.Time
@@ -134,56 +134,56 @@ type IdleSince struct {
 
 func (IdleSince) Class() kernel.Class { return kernel.Outcome }
 
-// SinceWhen asks a session when it was used last; the answer goes to To.
-type SinceWhen struct{ To kernel.Reference }
+// QueryIdleSince asks a session when it was used last; the answer goes to To.
+type QueryIdleSince struct{ To kernel.Reference }
 
-func (SinceWhen) Class() kernel.Class { return kernel.Urgent }
+func (QueryIdleSince) Class() kernel.Class { return kernel.Urgent }
 
-// Subscribed answers SubscribeURI. Exactly one of the fields is set when it failed, none when it succeeded.
-type Subscribed struct {
+// SubscribeURIResult answers SubscribeURI. Exactly one of the fields is set when it failed, none when it succeeded.
+type SubscribeURIResult struct {
 	Seq   uint64
 	Error []byte // the server's error, raw JSON
 	Fault *protocol.Fault
 }
 
-func (Subscribed) Class() kernel.Class { return kernel.Outcome }
+func (SubscribeURIResult) Class() kernel.Class { return kernel.Outcome }
 
-// AskSubscriptions asks the gateway whether a session may be subscribed to so many more resources: a principal may have so many over all its
-// sessions and streams. The answer is one MaySubscribe.
-type AskSubscriptions struct {
+// ReserveSubscriptions asks the gateway whether a session may be subscribed to so many more resources: a principal may have so many over all its
+// sessions and streams. The answer is one ReserveSubscriptionsResult.
+type ReserveSubscriptions struct {
 	Session kernel.Reference
 	Seq     uint64
 	Count   int
 }
 
-func (AskSubscriptions) Class() kernel.Class { return kernel.Outcome }
+func (ReserveSubscriptions) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers where the gateway is going.
-func (m AskSubscriptions) Abandon(why kernel.Why) {
-	m.Session.Tell(MaySubscribe{Seq: m.Seq, Fault: NoRoom(why)})
+func (m ReserveSubscriptions) Abandon(why kernel.Why) {
+	m.Session.Tell(ReserveSubscriptionsResult{Seq: m.Seq, Fault: NoRoom(why)})
 }
 
-// MaySubscribe answers AskSubscriptions: the session holds them from now on, until it says otherwise or ends.
-type MaySubscribe struct {
+// ReserveSubscriptionsResult answers ReserveSubscriptions: the session holds them from now on, until it says otherwise or ends.
+type ReserveSubscriptionsResult struct {
 	Seq   uint64
 	Fault *protocol.Fault // why it may not, and holds none; nil = it may
 }
 
-func (MaySubscribe) Class() kernel.Class { return kernel.Outcome }
+func (ReserveSubscriptionsResult) Class() kernel.Class { return kernel.Outcome }
 
-// SubscriptionsOver gives back so many of those that a session holds.
-type SubscriptionsOver struct {
+// ReleaseSubscriptions gives back so many of those that a session holds.
+type ReleaseSubscriptions struct {
 	Session kernel.Reference
 	Count   int
 }
 
-func (SubscriptionsOver) Class() kernel.Class { return kernel.Outcome }
+func (ReleaseSubscriptions) Class() kernel.Class { return kernel.Outcome }
 
-// Named tells who has asked for that (SubscribeURI.Hint) that the server has mentioned the resource: there is one to wait for. The answer
+// ResourceKnown tells who has asked for that (SubscribeURI.Hint) that the server has mentioned the resource: there is one to wait for. The answer
 // comes when the server has given it.
-type Named struct{ Seq uint64 }
+type ResourceKnown struct{ Seq uint64 }
 
-func (Named) Class() kernel.Class { return kernel.Outcome }
+func (ResourceKnown) Class() kernel.Class { return kernel.Outcome }
 
 // ResourceUpdated says that a resource the session subscribed to has changed. A newer one replaces one that still waits.
 type ResourceUpdated struct {

@@ -21,27 +21,27 @@ func (Token) GoString() string { return "[redacted]" }
 // MarshalText likewise, where something is written as JSON.
 func (Token) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
 
-// RememberToken notes a login under a key; a nil Value forgets it. The newest counts. With From, TokenKept tells it when the
+// RememberToken notes a login under a key; a nil Value forgets it. The newest counts. With From, TokenStored tells it when the
 // value is on disk: a refresh token that replaces another is not used before, and nobody is told before that he is logged in or out. Of
 // two that wait under one key the earlier is told that it was overtaken.
 type RememberToken struct {
 	Key    string
 	Value  Token
-	From   kernel.Reference // is told TokenKept; zero = nobody
+	From   kernel.Reference // is told TokenStored; zero = nobody
 	Number uint64           // comes back with it
 }
 
 func (RememberToken) Class() kernel.Class { return kernel.Outcome }
 
-// TokenKept answers RememberToken. With Err, which is for people, the value is not on disk, or not gone from it; the store goes on trying
+// TokenStored answers RememberToken. With Err, which is for people, the value is not on disk, or not gone from it; the store goes on trying
 // only when another process holds the file.
-type TokenKept struct {
+type TokenStored struct {
 	Key    string
 	Number uint64
 	Err    string // "" = it is on disk, or gone from it
 }
 
-func (TokenKept) Class() kernel.Class { return kernel.Outcome }
+func (TokenStored) Class() kernel.Class { return kernel.Outcome }
 
 // ReadToken asks what is known under a key now: another gateway with the same state file may have renewed the login since.
 type ReadToken struct {
@@ -59,7 +59,7 @@ func (m ReadToken) Abandon(kernel.Why) {
 // Abandon likewise.
 func (m RememberToken) Abandon(kernel.Why) {
 	if m.From != (kernel.Reference{}) {
-		m.From.Tell(TokenKept{Key: m.Key, Number: m.Number, Err: "the state file is not in use"})
+		m.From.Tell(TokenStored{Key: m.Key, Number: m.Number, Err: "the state file is not in use"})
 	}
 }
 

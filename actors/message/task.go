@@ -20,9 +20,9 @@ func TaskURI(id string) string { return taskScheme + id }
 // TaskOf returns the task's id when uri is a TaskURI.
 func TaskOf(uri string) (id string, ok bool) { return strings.CutPrefix(uri, taskScheme) }
 
-// Home is the connection on which a legacy server made a task: other connections may lead to a process that does not
+// TaskOrigin is the connection on which a legacy server made a task: other connections may lead to a process that does not
 // know it, or knows another by the same id.
-type Home struct {
+type TaskOrigin struct {
 	Backend     kernel.Reference
 	Incarnation uint64
 }
@@ -31,7 +31,7 @@ type Home struct {
 type TaskMade struct {
 	Seq  uint64
 	ID   string // the server's own
-	Home Home
+	Home TaskOrigin
 }
 
 // DropTask tells a backend that nobody will ever ask for a task that was made on its connection.
@@ -42,22 +42,22 @@ type DropTask struct {
 
 func (DropTask) Class() kernel.Class { return kernel.Outcome }
 
-// TaskNote is what a legacy server says of a task on its own: its status, its progress, a log line. It goes to who
+// TaskNotification is what a legacy server says of a task on its own: its status, its progress, a log line. It goes to who
 // made the call, and may be lost: nobody may rely on it (MCP 2025-11-25, basic/utilities/tasks, task notifications).
-type TaskNote struct {
+type TaskNotification struct {
 	Server string
 	ID     string // the server's own
 	Frame  protocol.Frame
 }
 
-func (TaskMade) callMsg() {}
-func (TaskNote) callMsg() {}
+func (TaskMade) callMsg()         {}
+func (TaskNotification) callMsg() {}
 
-func (TaskMade) Class() kernel.Class { return kernel.Outcome }
-func (TaskNote) Class() kernel.Class { return kernel.LogLine }
+func (TaskMade) Class() kernel.Class         { return kernel.Outcome }
+func (TaskNotification) Class() kernel.Class { return kernel.LogLine }
 
 // Size is what it holds.
-func (n TaskNote) Size() int { return len(n.Frame.Raw) }
+func (n TaskNotification) Size() int { return len(n.Frame.Raw) }
 
 // AboutTask reports whether the request is about a task. What its server asks in it names the task, so that it may run beside
 // other calls where these must not run beside each other: somebody looks how far a task is while another waits for its end.

@@ -35,15 +35,15 @@ func (t *Tenant) Fits(server *config.Server) bool {
 	return t.Isolation == server.Isolation && slices.Equal(t.Forwarded, server.ForwardHeaders)
 }
 
-// Own says on whose connections somebody subscribes, and of which class one is made when there is none.
-type Own struct {
+// ConnectionOwner says on whose connections somebody subscribes, and of which class one is made when there is none.
+type ConnectionOwner struct {
 	*Tenant
-	Can    Can  // what the subscriber answers
-	Modern bool // its era
+	Can    CapabilitySet // what the subscriber answers
+	Modern bool          // its era
 }
 
 // Of is whose connections they are; nil = those that are for everybody.
-func (o *Own) Of() *Tenant {
+func (o *ConnectionOwner) Of() *Tenant {
 	if o == nil {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (o *Own) Of() *Tenant {
 }
 
 // KeyOf is the tenant's key; "" for nobody.
-func (o *Own) KeyOf() string { return o.Of().KeyOf() }
+func (o *ConnectionOwner) KeyOf() string { return o.Of().KeyOf() }
 
 // KeyOf is the tenant's key; "" for nobody.
 func (t *Tenant) KeyOf() string {

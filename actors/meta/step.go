@@ -91,7 +91,7 @@ func (s *state) pump(now time.Time, out []kernel.Effect) []kernel.Effect {
 				out = append(out, kernel.WakeAfter(keepIndex, unused{}))
 			}
 		}
-		out = append(out, kernel.Tell(m.Call.Holder, message.Written{Seq: m.Call.Seq}), kernel.Act(run{s.number, m.Request, s.snapshot}))
+		out = append(out, kernel.Tell(m.Call.Holder, message.RequestWritten{Seq: m.Call.Seq}), kernel.Act(run{s.number, m.Request, s.snapshot}))
 	}
 	return s.ring(waitAtMost, out)
 }

@@ -149,7 +149,7 @@ func (s *state) count(r *run, n int) {
 }
 
 // ended frees the slot of a call.
-func (s *state) ended(now time.Time, m message.Ended, out []kernel.Effect) []kernel.Effect {
+func (s *state) ended(now time.Time, m message.CallEnded, out []kernel.Effect) []kernel.Effect {
 	r := s.running[m.Call]
 	if r == nil || r.at.ref != m.Backend {
 		return out
@@ -164,7 +164,7 @@ func (s *state) ended(now time.Time, m message.Ended, out []kernel.Effect) []ker
 // park notes that a call waits for its client, or no longer does. A server that has once asked in a way that does not
 // say for which call gets one running call at a time on each connection from now on, so that its next question can be
 // attributed.
-func (s *state) park(now time.Time, m message.Parked, out []kernel.Effect) []kernel.Effect {
+func (s *state) park(now time.Time, m message.CallParked, out []kernel.Effect) []kernel.Effect {
 	r := s.running[m.Call]
 	if r == nil || r.at.ref != m.Backend || r.parked == m.Yes {
 		return out
@@ -178,7 +178,7 @@ func (s *state) park(now time.Time, m message.Parked, out []kernel.Effect) []ker
 	if full := s.limits.ParkedPerServer; full > 0 && s.parked > full {
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, // its server has begun: not retryable
 			Message: "too many calls of this server wait for answers of their clients (limits.parkedPerServer)"}
-		out = append(out, kernel.Tell(r.at.ref, message.Withdraw{Call: m.Call, Reason: fault.Message}))
+		out = append(out, kernel.Tell(r.at.ref, message.CancelSent{Call: m.Call, Reason: fault.Message}))
 		return append(out, kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
 	}
 	return s.pump(now, out)

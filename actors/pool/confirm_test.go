@@ -27,14 +27,14 @@ func TestReadyWhenListed(t *testing.T) {
 	if len(w.sent) != 1 {
 		t.Error("a call must not wait for that")
 	}
-	w.step(message.Confirmed{Key: 7})
+	w.step(message.ConfirmResult{Key: 7})
 	shows("another's confirmation", message.Syncing)
-	w.step(message.Confirmed{Key: 1})
+	w.step(message.ConfirmResult{Key: 1})
 	shows("in the catalog", message.Ready)
 	w.phase(0, message.Waiting)
 	w.phase(0, message.Ready)
-	w.step(message.Confirmed{Key: 1})
+	w.step(message.ConfirmResult{Key: 1})
 	shows("an earlier connection's confirmation", message.Syncing)
-	w.step(message.Confirmed{Key: 2})
+	w.step(message.ConfirmResult{Key: 2})
 	shows("its own", message.Ready)
 }

@@ -24,11 +24,11 @@ func TestParkedCallsInTheReport(t *testing.T) {
 	for seq := range uint64(3) {
 		w.dispatch(seq)
 	}
-	w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 1}, Yes: true})
+	w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 1}, Yes: true})
 	if r := w.s.report(); r.InFlight != 3 || r.Parked != 1 {
 		t.Errorf("%d in flight, %d of them parked; want 3 and 1", r.InFlight, r.Parked)
 	}
-	w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 1}})
+	w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 1}})
 	if r := w.s.report(); r.InFlight != 3 || r.Parked != 0 {
 		t.Errorf("after the answer %d in flight, %d of them parked; want 3 and 0", r.InFlight, r.Parked)
 	}

@@ -72,7 +72,7 @@ func TestAModernServerNeedsNoClassesAndNoLeases(t *testing.T) {
 	info := &message.ServerInfo{Version: protocol.Version20260728}
 	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Syncing, Info: info})
 	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: info})
-	call := func(seq uint64, can message.Can) {
+	call := func(seq uint64, can message.CapabilitySet) {
 		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Caller: &message.Caller{Can: can}}})
 	}
 	call(1, 0)
@@ -80,7 +80,7 @@ func TestAModernServerNeedsNoClassesAndNoLeases(t *testing.T) {
 	if len(w.sent) != 2 || len(w.s.slots) != 1 {
 		t.Fatalf("%d calls sent over %d connections, want both over one", len(w.sent), len(w.s.slots))
 	}
-	w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 1}, Yes: true})
+	w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 1}, Yes: true})
 	call(3, 0)
 	if w.s.isLeased() || len(w.sent) != 3 {
 		t.Errorf("leased %v, %d calls sent; want no lease and 3", w.s.isLeased(), len(w.sent))

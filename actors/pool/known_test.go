@@ -20,7 +20,7 @@ func (w *world) said(msg any) string {
 		switch m := e.Msg.(type) {
 		case message.ServerCatalog:
 			all = append(all, fmt.Sprintf("%s%s", m.Kind, m.Items))
-		case message.ServerRules:
+		case message.SetServerRules:
 			all = append(all, strings.TrimSpace(fmt.Sprintf("announce %s", m.Server.State)))
 		case message.RememberCatalog:
 			all = append(all, fmt.Sprintf("remember %s", m.Known.Lists[protocol.Tools].Items))
@@ -101,7 +101,7 @@ func TestShowsWhatIsRemembered(t *testing.T) {
 		}
 		switch ends {
 		case "told":
-			if got := w.said(message.Confirmed{Key: clientsTold}); got != "wait 50ms" {
+			if got := w.said(message.ConfirmResult{Key: clientsTold}); got != "wait 50ms" {
 				t.Errorf("clients are told: %s", got)
 			}
 			fallthrough

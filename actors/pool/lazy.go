@@ -90,7 +90,7 @@ func (s *state) restDue(now time.Time, m restDue, out []kernel.Effect) []kernel.
 	if left := s.rest.used.Add(s.server.IdleStop).Sub(now); left > 0 {
 		return s.watchFor(left, out)
 	}
-	return s.watchFor(s.server.IdleStop, s.toAllBut(message.MayRest{}, func(*slot) bool { return false }, out))
+	return s.watchFor(s.server.IdleStop, s.toAllBut(message.QueryIdle{}, func(*slot) bool { return false }, out))
 }
 
 // isWanted reports whether somebody waits for the server, or wants to hear of it.
@@ -99,7 +99,7 @@ func (s *state) isWanted() bool {
 }
 
 // rests stops a backend that has nothing to do, unless somebody has come since it was asked.
-func (s *state) rests(now time.Time, m message.Rests, out []kernel.Effect) []kernel.Effect {
+func (s *state) rests(now time.Time, m message.BackendIdle, out []kernel.Effect) []kernel.Effect {
 	sl := s.slotOf(m.Backend)
 	if sl == nil || sl.leaving || !s.isLazy() || s.isWanted() || now.Before(s.rest.used.Add(s.server.IdleStop)) {
 		return out

@@ -31,7 +31,7 @@ func newResting(t *testing.T) *resting {
 func (w *resting) does(msg any) {
 	for _, e := range step(w.s, w.now, msg, nil) {
 		switch e.Msg.(type) {
-		case message.MayRest:
+		case message.QueryIdle:
 			w.said = append(w.said, "may rest")
 		case message.Drain:
 			w.said = append(w.said, "drain")
@@ -71,18 +71,18 @@ func TestACallWhileALazyServerIsStopped(t *testing.T) {
 	w.due()
 	w.did("may rest")
 	w.call(1)
-	w.does(message.Rests{Backend: w.backends[0]})
+	w.does(message.BackendIdle{Backend: w.backends[0]})
 	w.after(time.Hour)
-	w.does(message.Rests{Backend: w.backends[0]}) // late, and the call still runs
-	w.does(message.Ended{Backend: w.backends[0], Call: message.CallRef{Seq: 1}})
-	w.does(message.Rests{Backend: w.backends[0]}) // the answer to the question of before
+	w.does(message.BackendIdle{Backend: w.backends[0]}) // late, and the call still runs
+	w.does(message.CallEnded{Backend: w.backends[0], Call: message.CallRef{Seq: 1}})
+	w.does(message.BackendIdle{Backend: w.backends[0]}) // the answer to the question of before
 	w.did("send")
 	w.after(time.Minute - 1)
 	w.due()
 	w.did()
 	w.after(1)
 	w.due()
-	w.does(message.Rests{Backend: w.backends[0]})
+	w.does(message.BackendIdle{Backend: w.backends[0]})
 	w.did("may rest", "drain")
 	if r := w.s.report(); r.State != "idle" {
 		t.Errorf("stopped: %s", r.State)
@@ -104,7 +104,7 @@ func TestALazyServerIsWanted(t *testing.T) {
 	w.after(time.Hour)
 	w.due()
 	w.did()
-	w.does(message.Ended{Backend: w.backends[0], Call: message.CallRef{Seq: 1}})
+	w.does(message.CallEnded{Backend: w.backends[0], Call: message.CallRef{Seq: 1}})
 	w.subscribe(0, 1, "a")
 	w.answer("a", true)
 	w.after(time.Hour)
@@ -121,7 +121,7 @@ func TestALazyServerIsWanted(t *testing.T) {
 	eager := w.s.server
 	eager.Startup = "eager"
 	w.does(message.Reconfigure{Server: eager})
-	w.does(message.Rests{Backend: w.backends[0]})
+	w.does(message.BackendIdle{Backend: w.backends[0]})
 	w.due()
 	w.did()
 }
@@ -131,7 +131,7 @@ func TestASubscriptionStartsALazyServer(t *testing.T) {
 	w := newResting(t)
 	w.after(time.Minute)
 	w.due()
-	w.does(message.Rests{Backend: w.backends[0]})
+	w.does(message.BackendIdle{Backend: w.backends[0]})
 	w.does(kernel.ChildStopped{Child: w.backends[0]})
 	w.said = nil
 	w.does(message.SubscribeURI{Who: w.who[0], Seq: 1, URI: "a"})
@@ -151,14 +151,14 @@ func TestALazyServerIsLearnedFirst(t *testing.T) {
 	w.lost(0, time.Second, "exit status 1")
 	w.after(time.Hour)
 	w.step(restDue{w.s.rest.clock})
-	w.step(message.Rests{Backend: w.backends[0]})
+	w.step(message.BackendIdle{Backend: w.backends[0]})
 	if w.s.asleep() {
 		t.Fatal("stopped, and nobody will ever call what he does not know")
 	}
 	w.phase(0, message.Ready)
 	w.after(time.Minute)
 	w.step(restDue{w.s.rest.clock})
-	w.step(message.Rests{Backend: w.backends[0]})
+	w.step(message.BackendIdle{Backend: w.backends[0]})
 	if !w.s.asleep() {
 		t.Error("learned, and not stopped")
 	}

@@ -35,9 +35,9 @@ func TestOneCallAtATimeAfterADoubtfulQuestion(t *testing.T) {
 			w.phase(0, message.Ready)
 			w.dispatch(0)
 			if c.doubtful {
-				w.step(message.Unattributed{Backend: w.backends[0]})
+				w.step(message.UnattributedRequest{Backend: w.backends[0]})
 			}
-			w.step(message.Parked{Backend: w.backends[0], Yes: true})
+			w.step(message.CallParked{Backend: w.backends[0], Yes: true})
 			w.dispatch(1)
 			w.dispatch(2)
 			if len(w.sent) != c.want {
@@ -52,7 +52,7 @@ func TestADoubtEnds(t *testing.T) {
 	w := newWorld(t, config.Server{Isolation: "shared", Queue: config.Queue{Size: 8, Timeout: time.Hour}}, 1)
 	w.phase(0, message.Ready)
 	w.dispatch(0)
-	doubtful := message.Unattributed{Backend: w.backends[0]}
+	doubtful := message.UnattributedRequest{Backend: w.backends[0]}
 	timers := w.doubtWakes(doubtful)
 	if len(timers) != 1 || timers[0].After != doubtLasts {
 		t.Fatalf("timers %v, want one of %v", timers, doubtLasts)
@@ -67,13 +67,13 @@ func TestADoubtEnds(t *testing.T) {
 	if len(timers) != 1 || timers[0].After != doubtLasts/2 || len(w.sent) != 1 {
 		t.Fatalf("timers %v, %d calls sent; want one of %v and 1", timers, len(w.sent), doubtLasts/2)
 	}
-	w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 0}, Yes: true})
+	w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 0}, Yes: true})
 	w.now = w.now.Add(doubtLasts / 2)
 	waits := w.doubtWakes(timers[0].Msg)
 	if len(waits) != 1 || waits[0].After != doubtLasts || !w.s.isLeased() {
 		t.Fatalf("timers %v while a call waits for its client, want one of %v", waits, doubtLasts)
 	}
-	w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 0}})
+	w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 0}})
 	w.dispatch(2)
 	w.now = w.now.Add(doubtLasts)
 	if w.doubtWakes(timers[0].Msg); !w.s.isLeased() {
@@ -96,14 +96,14 @@ func TestADoubtEnds(t *testing.T) {
 func TestAnotherServerIsNotInDoubt(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Isolation: "shared", Queue: queue}, 1)
 	w.phase(0, message.Ready)
-	timers := w.doubtWakes(message.Unattributed{Backend: w.backends[0]})
+	timers := w.doubtWakes(message.UnattributedRequest{Backend: w.backends[0]})
 	other := w.s.server
 	other.Command = "y"
 	w.step(message.Reconfigure{Server: other, Transport: true})
 	if w.s.isLeased() {
 		t.Error("another server still takes one call at a time")
 	}
-	w.step(message.Unattributed{Backend: w.backends[0]})
+	w.step(message.UnattributedRequest{Backend: w.backends[0]})
 	w.now = w.now.Add(doubtLasts)
 	if w.step(timers[0].Msg); !w.s.isLeased() {
 		t.Error("the old server's timer ended the new one's doubt")

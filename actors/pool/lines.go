@@ -12,7 +12,7 @@ type queued struct {
 	message.Dispatch
 	since    time.Time
 	deadline time.Time
-	broken   *message.Lost // the connection it was written to is lost; nil = nobody has seen it
+	broken   *message.ConnectionLost // the connection it was written to is lost; nil = nobody has seen it
 
 	line          *line
 	byAge, inLine *list.Element

@@ -218,7 +218,7 @@ func BenchmarkTurn(b *testing.B) {
 				var running message.CallRef
 				for running = range s.running {
 				}
-				out = step(s, now, message.Ended{Call: running}, out[:0])
+				out = step(s, now, message.CallEnded{Call: running}, out[:0])
 				add()
 			}
 		})

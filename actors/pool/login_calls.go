@@ -78,7 +78,7 @@ func (s *state) leadToLogin(q *queued, key message.LoginKey, reason string, out 
 }
 
 // loginRefused: the server has refused a call for its login, unexecuted.
-func (s *state) loginRefused(now time.Time, at *slot, q *queued, w wanted, m message.Returned, out []kernel.Effect) []kernel.Effect {
+func (s *state) loginRefused(now time.Time, at *slot, q *queued, w wanted, m message.NotExecuted, out []kernel.Effect) []kernel.Effect {
 	key, uses := s.loginOf(at)
 	if !uses {
 		return s.turnAway(now, q, w, out)
@@ -109,7 +109,7 @@ func (s *state) loginFault(reason string) *protocol.Fault {
 }
 
 // loginAnswered takes what the user says to the question: whoever agrees to log in has some time for it.
-func (s *state) loginAnswered(now time.Time, m message.Answer, out []kernel.Effect) []kernel.Effect {
+func (s *state) loginAnswered(now time.Time, m message.ServerRequestResult, out []kernel.Effect) []kernel.Effect {
 	for _, call := range s.waitingForLogin() {
 		w := s.loginWaits[call]
 		if w.asked != m.Key {
@@ -158,7 +158,7 @@ func (s *state) resumeLogins(now time.Time, sl *slot, out []kernel.Effect) []ker
 		}
 		delete(s.loginWaits, call)
 		if w.asked != 0 {
-			out = append(out, kernel.Tell(call.Holder, message.AskWithdrawn{Seq: call.Seq, Key: w.asked}))
+			out = append(out, kernel.Tell(call.Holder, message.ServerRequestCanceled{Seq: call.Seq, Key: w.asked}))
 		}
 		w.since = now
 		out = s.dispatch(now, w.queued, out)
@@ -197,7 +197,7 @@ func (p *pool) askLogin(self kernel.Self, a askLogin) {
 	}
 	text := protocol.Quote("Log in to " + p.Server.Name + ": " + a.fault.Message)
 	params := fmt.Appendf(nil, `{"mode":"url","message":%s,"url":%s,"elicitationId":%s}`, text, protocol.Quote(address), protocol.Quote(rand.Text()))
-	ask := message.Ask{Seq: a.call.Seq, Key: a.key, From: self.Reference()}
+	ask := message.ServerRequest{Seq: a.call.Seq, Key: a.key, From: self.Reference()}
 	raw := protocol.AppendRequest(nil, a.key, protocol.MethodElicitationCreate.String(), params)
 	if err := ask.Frame.Parse(raw); err != nil {
 		panic("question about a login: " + err.Error())

@@ -39,7 +39,7 @@ type (
 	}
 	// refuseLogin answers who may not have it.
 	refuseLogin struct {
-		want message.WantLogin
+		want message.RequestLogin
 		err  error
 	}
 )
@@ -48,7 +48,7 @@ type (
 func (s *state) entry(name string) *config.Server { return entryIn(&s.server, name) }
 
 // wantLogin passes a wish on to the login that is meant: the principal's own, or everybody's if it may act for all.
-func (s *state) wantLogin(m message.WantLogin, out []kernel.Effect) []kernel.Effect {
+func (s *state) wantLogin(m message.RequestLogin, out []kernel.Effect) []kernel.Effect {
 	entry, principal := s.entry(m.Entry), who.Of(m.Who)
 	if entry == nil || !entry.LogsIn() || s.fault != "" {
 		return append(out, kernel.Act(refuseLogin{m, message.ErrNoLogins}))

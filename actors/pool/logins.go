@@ -102,19 +102,19 @@ func (s *state) ofLogins(now time.Time, msg any, out []kernel.Effect) []kernel.E
 	switch m := msg.(type) {
 	case message.LoginChanged:
 		return s.loginChanged(now, m, out)
-	case message.Answer:
+	case message.ServerRequestResult:
 		return s.loginAnswered(now, m, out)
 	case loginDue:
 		return s.loginDue(now, m, out)
 	case loginUnasked:
 		return s.loginUnasked(m, out)
-	case message.WantLogin:
+	case message.RequestLogin:
 		return s.wantLogin(m, out)
 	case message.EndLogins:
 		return s.revokeLogins(m, out)
 	case loginRevoked:
 		return s.loginRevoked(m, out)
-	case message.AnswerLogin:
+	case message.LoginAnswer:
 		entry := s.entry(m.Login.Entry)
 		if entry == nil || s.logins[m.Login] == nil { // whoever begins one is known: nobody has actors made by naming lanes
 			m.Finish.Refuse(message.ErrNotUnderWay)

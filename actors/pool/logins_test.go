@@ -66,7 +66,7 @@ func TestLoginIsAskedForAndAwaited(t *testing.T) {
 	if _, is := has[failLogin](acts); !is {
 		t.Errorf("got %v, want the error", acts)
 	}
-	acts, _ = w.effects(message.Answer{Key: asked.key, Result: []byte(`{"action":"accept"}`)})
+	acts, _ = w.effects(message.ServerRequestResult{Key: asked.key, Result: []byte(`{"action":"accept"}`)})
 	wake, is := has[kernel.Wake](acts)
 	if !is || wake.Msg != any(loginDue{asked.call}) {
 		t.Fatalf("got %v, want a clock", acts)
@@ -96,7 +96,7 @@ func TestLoginThatReachesFurther(t *testing.T) {
 	w.step(ask(1))
 	at := w.sent[1]
 	delete(w.sent, 1)
-	acts, _ := w.effects(message.Returned{Backend: at, Call: message.CallRef{Seq: 1}, Request: ask(1).Request, Login: &message.LoginRefused{Reason: "scope", Scope: true}})
+	acts, _ := w.effects(message.NotExecuted{Backend: at, Call: message.CallRef{Seq: 1}, Request: ask(1).Request, Login: &message.LoginRefused{Reason: "scope", Scope: true}})
 	if _, is := has[askLogin](acts); !is {
 		t.Fatalf("got %v, want that the user is asked", acts)
 	}
@@ -182,7 +182,7 @@ func TestLoginsWithoutCallsAreLetGo(t *testing.T) {
 		return ended
 	}
 	for _, key := range []message.LoginKey{idle, calls, {Entry: "fake"}} {
-		does(message.WantLogin{Entry: "fake", Who: &principals.Principal{ID: key.Lane, Admin: principals.AdminAct, Rights: "all"}, Catalog: key.Lane == "", Begin: &message.BeginLogin{}})
+		does(message.RequestLogin{Entry: "fake", Who: &principals.Principal{ID: key.Lane, Admin: principals.AdminAct, Rights: "all"}, Catalog: key.Lane == "", Begin: &message.BeginLogin{}})
 		does(message.LoginChanged{Login: key, Phase: message.LoginPresent})
 	}
 	w.own("key:calls", 1, func(r *message.Request) { r.Tenant.Lane, r.Tenant.Isolation = calls.Lane, "principal" })
@@ -242,11 +242,11 @@ func TestRevokedLosesItsLogins(t *testing.T) {
 func TestAnswerToNoLogin(t *testing.T) {
 	w := behindLogin(t)
 	reply := make(chan message.LoginFinished, 1)
-	answer := message.AnswerLogin{Login: message.LoginKey{Entry: "fake", Lane: "key:anna"}, Finish: message.FinishLogin{Who: "key:anna", Reply: reply}}
+	answer := message.LoginAnswer{Login: message.LoginKey{Entry: "fake", Lane: "key:anna"}, Finish: message.FinishLogin{Who: "key:anna", Reply: reply}}
 	if acts, _ := w.effects(answer); len(acts) != 0 || len(reply) != 1 || (<-reply).Err != message.ErrNotUnderWay {
 		t.Errorf("got %v, want that it is refused", acts)
 	}
-	w.step(message.WantLogin{Entry: "fake", Begin: &message.BeginLogin{}})
+	w.step(message.RequestLogin{Entry: "fake", Begin: &message.BeginLogin{}})
 	answer.Login = theLogin
 	if acts, _ := w.effects(answer); len(acts) != 1 {
 		t.Errorf("got %v, want that the login is told", acts)
@@ -260,11 +260,11 @@ func TestLoginHasJustCome(t *testing.T) {
 		_, all := w.effects(msg)
 		answered := 0
 		for _, m := range all {
-			if _, is := m.(message.Refreshed); is {
+			if _, is := m.(message.RefreshResult); is {
 				answered++
 			}
 		}
-		rules, announced := has[message.ServerRules](all)
+		rules, announced := has[message.SetServerRules](all)
 		return rules.Server.Login, announced, answered
 	}
 	change := func(p message.Phase) message.BackendChanged {
@@ -299,7 +299,7 @@ func TestLoginHasJustCome(t *testing.T) {
 	if login, announced, answered := told(change(message.Ready)); !announced || login != nil || answered != 0 {
 		t.Errorf("ready: announced %v, %v; answered %d", announced, login, answered)
 	}
-	if _, _, answered := told(message.Confirmed{Key: w.s.confirms}); answered != 1 {
+	if _, _, answered := told(message.ConfirmResult{Key: w.s.confirms}); answered != 1 {
 		t.Errorf("clients see it: answered %d", answered)
 	}
 }
@@ -308,7 +308,7 @@ func TestLoginHasJustCome(t *testing.T) {
 func TestNobodyIsAskedForTheGatewaysOwnLogin(t *testing.T) {
 	w := newWorld(t, config.Server{URLs: []string{"http://127.0.0.1:1/"}, Isolation: "shared", Auth: config.ServerAuth{Type: "client", As: "shared"}, Queue: queue}, 1)
 	_, told := w.effects(message.BackendChanged{Backend: w.backends[0], Phase: message.NeedsLogin, Reason: "invalid_client"})
-	if rules, _ := has[message.ServerRules](told); rules.Server.Login == nil || rules.Server.Login.Command != "" || rules.Server.Login.URL() != "" {
+	if rules, _ := has[message.SetServerRules](told); rules.Server.Login == nil || rules.Server.Login.Command != "" || rules.Server.Login.URL() != "" {
 		t.Errorf("clients are told %+v", rules.Server.Login)
 	}
 	if hint := w.s.loginHint(); strings.Contains(hint, "goblin-actor login") {

@@ -10,7 +10,7 @@ import (
 // lost finds a call another connection whose own has broken after it was written (retry.inFlight), once: of one that breaks every
 // connection it comes to, the second loss is the last. Another replica takes it at once; else it waits for the next connection as
 // long as any call may.
-func (s *state) lost(now time.Time, m message.Lost, out []kernel.Effect) []kernel.Effect {
+func (s *state) lost(now time.Time, m message.ConnectionLost, out []kernel.Effect) []kernel.Effect {
 	r := s.running[m.Call]
 	switch {
 	case r == nil: // from before a restart of ours

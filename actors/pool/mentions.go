@@ -68,7 +68,7 @@ func (m *mentions) at(uri string) mention {
 }
 
 // mentioned notes what a result named.
-func (s *state) mentioned(m message.Mentioned) {
+func (s *state) mentioned(m message.ResourcesMentioned) {
 	tenant, known := s.tenantAt(m.Backend)
 	if !known {
 		return

@@ -36,7 +36,7 @@ func TestMentionsAreBounded(t *testing.T) {
 	}
 }
 
-func (w *world) read(seq uint64, uri string, can message.Can) {
+func (w *world) read(seq uint64, uri string, can message.CapabilitySet) {
 	r := &message.Request{Server: "fake", Item: uri, Unlisted: true, Caller: &message.Caller{Can: can}}
 	r.Frame.M = protocol.MethodResourcesRead
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
@@ -55,8 +55,8 @@ func TestMentionsOfAClass(t *testing.T) {
 	w.step(ready)
 	w.read(2, "a:made", message.CanForm)
 	w.fault(2, protocol.ResourceNotFound)
-	w.step(message.Mentioned{Backend: class, Incarnation: 1, URIs: []string{"a:made"}})
-	for seq, can := range []message.Can{message.CanForm, message.CanAll, 0} {
+	w.step(message.ResourcesMentioned{Backend: class, Incarnation: 1, URIs: []string{"a:made"}})
+	for seq, can := range []message.CapabilitySet{message.CanForm, message.CanAll, 0} {
 		if w.read(uint64(10+seq), "a:made", can); w.sent[uint64(10+seq)] != class {
 			t.Errorf("a client that answers %v was sent to %v, want the connection that knows it", can, w.sent[uint64(10+seq)])
 		}
@@ -77,7 +77,7 @@ func TestMentionsOfAClass(t *testing.T) {
 func TestWhoSubscribesHearsWhatIsKnown(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Queue: queue}, 1)
 	w.phase(0, message.Ready)
-	w.step(message.Mentioned{Backend: w.backends[0], Incarnation: 1, URIs: []string{"a:made"}})
+	w.step(message.ResourcesMentioned{Backend: w.backends[0], Incarnation: 1, URIs: []string{"a:made"}})
 	for seq, c := range []struct {
 		uri            string
 		hint           bool
@@ -86,9 +86,9 @@ func TestWhoSubscribesHearsWhatIsKnown(t *testing.T) {
 		named, refused := 0, 0
 		for _, e := range step(w.s, w.now, message.SubscribeURI{Seq: uint64(seq), URI: c.uri, Unlisted: true, Hint: c.hint}, nil) {
 			switch e.Msg.(type) {
-			case message.Named:
+			case message.ResourceKnown:
 				named++
-			case message.Subscribed:
+			case message.SubscribeURIResult:
 				refused++
 			}
 		}

@@ -14,7 +14,7 @@ import (
 func (w *world) refuse429(seq uint64, pause time.Duration) (timers []kernel.Wake) {
 	at := w.sent[seq]
 	delete(w.sent, seq)
-	return w.wakes(message.Ended{Backend: at, Call: message.CallRef{Seq: seq}, Pause: pause})
+	return w.wakes(message.CallEnded{Backend: at, Call: message.CallRef{Seq: seq}, Pause: pause})
 }
 
 // wakes steps and returns the pause timers that start.

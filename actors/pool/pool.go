@@ -84,7 +84,7 @@ type (
 		member   string        // the entry's name, in a group
 		replica  int
 		number   int
-		announce message.Can
+		announce message.CapabilitySet
 		catalog  bool
 		legacy   bool // it is spoken to in a legacy era only
 		known    message.KnownEra

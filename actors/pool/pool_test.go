@@ -89,13 +89,13 @@ func (w *world) dispatch(seq uint64) {
 func (w *world) end(seq uint64) {
 	at := w.sent[seq]
 	delete(w.sent, seq)
-	w.step(message.Ended{Backend: at, Call: message.CallRef{Seq: seq}})
+	w.step(message.CallEnded{Backend: at, Call: message.CallRef{Seq: seq}})
 }
 
 func (w *world) giveBack(seq uint64) {
 	at := w.sent[seq]
 	delete(w.sent, seq)
-	w.step(message.Returned{Backend: at, Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Reason: "refused"})
+	w.step(message.NotExecuted{Backend: at, Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Reason: "refused"})
 }
 
 func (w *world) fault(seq uint64, want protocol.FaultName) *protocol.Fault {
@@ -246,7 +246,7 @@ func TestTooManyParked(t *testing.T) {
 	w.phase(0, message.Ready)
 	for seq := range uint64(2) {
 		w.dispatch(seq)
-		w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: seq}, Yes: true})
+		w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: seq}, Yes: true})
 	}
 	if len(w.failed) != 1 {
 		t.Fatalf("%d calls failed, want 1", len(w.failed))

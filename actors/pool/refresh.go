@@ -32,14 +32,14 @@ func (s *state) refresh(m message.Refresh, out []kernel.Effect) []kernel.Effect 
 	}
 	l := s.leader()
 	if l == nil || l.phase != message.Ready || len(s.refreshes.fetching[m.Kind]) >= maxRefreshes {
-		return append(out, kernel.Tell(m.Who, message.Refreshed{Seq: m.Seq}))
+		return append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
 	}
 	s.refreshes.fetching[m.Kind] = append(s.refreshes.fetching[m.Kind], m)
 	return s.fetch(message.Fetch{Kind: m.Kind, Wanted: true}, out)
 }
 
 // fetched: the list is at the registry; those who wait are told when it is in the catalog that they see.
-func (s *state) fetched(m message.Fetched, out []kernel.Effect) []kernel.Effect {
+func (s *state) fetched(m message.FetchResult, out []kernel.Effect) []kernel.Effect {
 	waiting := s.refreshes.fetching[m.Kind]
 	if len(waiting) == 0 {
 		return out
@@ -56,7 +56,7 @@ func (s *state) fetched(m message.Fetched, out []kernel.Effect) []kernel.Effect 
 // refreshed tells those who waited for that answer of the registry.
 func (s *state) refreshed(key uint64, out []kernel.Effect) []kernel.Effect {
 	for _, m := range s.refreshes.confirming[key] {
-		out = append(out, kernel.Tell(m.Who, message.Refreshed{Seq: m.Seq}))
+		out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
 	}
 	delete(s.refreshes.confirming, key)
 	return out
@@ -65,7 +65,7 @@ func (s *state) refreshed(key uint64, out []kernel.Effect) []kernel.Effect {
 // unlocked tells those who waited for what a login would show: clients see it now, or it has shown nothing.
 func (s *state) unlocked(out []kernel.Effect) []kernel.Effect {
 	for _, m := range s.refreshes.unlocking {
-		out = append(out, kernel.Tell(m.Who, message.Refreshed{Seq: m.Seq}))
+		out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
 	}
 	s.refreshes.unlocking = nil
 	return out
@@ -75,7 +75,7 @@ func (s *state) unlocked(out []kernel.Effect) []kernel.Effect {
 func (s *state) giveUpRefreshes(out []kernel.Effect) []kernel.Effect {
 	for kind, waiting := range s.refreshes.fetching {
 		for _, m := range waiting {
-			out = append(out, kernel.Tell(m.Who, message.Refreshed{Seq: m.Seq}))
+			out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
 		}
 		s.refreshes.fetching[kind] = nil
 	}

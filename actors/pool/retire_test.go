@@ -46,7 +46,7 @@ func (w *world) phaseOf(number int, p message.Phase, next time.Duration) {
 func (w *world) seen(number int) {
 	w.t.Helper()
 	w.phaseOf(number, message.Ready, 0)
-	w.step(message.Confirmed{Key: w.s.slot(number).confirm})
+	w.step(message.ConfirmResult{Key: w.s.slot(number).confirm})
 }
 
 // Scaling touches no replica that stays, starts the new ones, and has those go that are too many while another is ready.

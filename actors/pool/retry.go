@@ -12,7 +12,7 @@ import (
 
 // returned tries another backend with a call that no server has seen, each of them once: while several cannot be
 // reached they would pass it on to each other without end. A call whose client has left meanwhile ends here.
-func (s *state) returned(now time.Time, m message.Returned, out []kernel.Effect) []kernel.Effect {
+func (s *state) returned(now time.Time, m message.NotExecuted, out []kernel.Effect) []kernel.Effect {
 	r := s.running[m.Call]
 	switch {
 	case r == nil: // from before a restart of ours, which nobody has answered; or it was, and its holder knows
@@ -79,7 +79,7 @@ func (s *state) another(w wanted, r *message.Request, tried []*slot) *slot {
 func (s *state) cancel(m message.Cancel, out []kernel.Effect) []kernel.Effect {
 	if r := s.running[m.Call]; r != nil {
 		r.cancelled = true
-		return append(out, kernel.Tell(r.at.ref, message.Withdraw{Call: m.Call, Reason: m.Reason}))
+		return append(out, kernel.Tell(r.at.ref, message.CancelSent{Call: m.Call, Reason: m.Reason}))
 	}
 	delete(s.loginWaits, m.Call)
 	if q := s.queue.calls[m.Call]; q != nil {

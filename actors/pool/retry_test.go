@@ -57,7 +57,7 @@ func TestSendsThatAreRefused(t *testing.T) {
 	w.dispatch(7)
 	at := w.sent[7]
 	delete(w.sent, 7)
-	w.step(message.Returned{Backend: at, Call: message.CallRef{Seq: 7}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Full: true})
+	w.step(message.NotExecuted{Backend: at, Call: message.CallRef{Seq: 7}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Full: true})
 	w.fault(7, protocol.QueueFull)
 	if n := len(w.s.running); n != 0 {
 		t.Errorf("%d calls run", n)
@@ -68,7 +68,7 @@ func TestSendsThatAreRefused(t *testing.T) {
 func TestACallFromBeforeARestartComesBack(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)
-	w.step(message.Returned{Backend: w.backends[0], Call: message.CallRef{Seq: 7}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Reason: "it stopped"})
+	w.step(message.NotExecuted{Backend: w.backends[0], Call: message.CallRef{Seq: 7}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Reason: "it stopped"})
 	w.fault(7, protocol.ServerUnavailable)
 	if _, sent := w.sent[7]; sent {
 		t.Error("it is sent again")

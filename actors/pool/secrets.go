@@ -64,7 +64,7 @@ func (p *pool) shown(msg any) any {
 	case message.LoginChanged:
 		m.Reason = p.Secrets.CutShort(m.Reason)
 		return m
-	case message.Returned:
+	case message.NotExecuted:
 		m.Reason = p.Secrets.CutShort(m.Reason)
 		return m
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // wantStart lets a backend connect that wants to: a URL at once, a process when the gateway gives it a turn.
-func (s *state) wantStart(m message.WantStart, out []kernel.Effect) []kernel.Effect {
+func (s *state) wantStart(m message.RequestConnect, out []kernel.Effect) []kernel.Effect {
 	sl := s.slotOf(m.Backend)
 	if sl == nil || sl.leaving {
 		return out
@@ -21,7 +21,7 @@ func (s *state) wantStart(m message.WantStart, out []kernel.Effect) []kernel.Eff
 // askStart asks for a turn, or once more when somebody has come who waits for it.
 func (s *state) askStart(sl *slot, out []kernel.Effect) []kernel.Effect {
 	sl.hurries = s.queue.len() > 0 || s.awaiting
-	return append(out, kernel.Tell(s.gateway, message.AskStart{
+	return append(out, kernel.Tell(s.gateway, message.RequestStartSlot{
 		Pool: s.self, Number: sl.number, Order: s.server.Order, Wanted: sl.hurries, Lost: sl.wasReady && !sl.failing, Retries: sl.hasFailed,
 	}))
 }
@@ -37,10 +37,10 @@ func (s *state) hurry(out []kernel.Effect) []kernel.Effect {
 }
 
 // mayStart: it is a backend's turn to connect.
-func (s *state) mayStart(m message.MayStart, out []kernel.Effect) []kernel.Effect {
+func (s *state) mayStart(m message.StartSlotGranted, out []kernel.Effect) []kernel.Effect {
 	sl := s.slot(m.Number)
 	if sl == nil || !sl.asks { // it does not want it any more
-		return append(out, kernel.Tell(s.gateway, message.StartOver{Pool: s.self, Number: m.Number}))
+		return append(out, kernel.Tell(s.gateway, message.ReleaseStartSlot{Pool: s.self, Number: m.Number}))
 	}
 	sl.asks, sl.starts = false, true
 	return append(out, kernel.Tell(sl.ref, message.Connect{}))
@@ -55,5 +55,5 @@ func (s *state) started(sl *slot, out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	sl.asks, sl.starts = false, false
-	return append(out, kernel.Tell(s.gateway, message.StartOver{Pool: s.self, Number: sl.number}))
+	return append(out, kernel.Tell(s.gateway, message.ReleaseStartSlot{Pool: s.self, Number: sl.number}))
 }

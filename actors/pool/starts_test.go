@@ -23,9 +23,9 @@ func newStarting(t *testing.T, server config.Server, replicas int) *starting {
 func (w *starting) do(msg any) {
 	for _, e := range step(w.s, w.now, msg, nil) {
 		switch m := e.Msg.(type) {
-		case message.AskStart:
+		case message.RequestStartSlot:
 			w.said = append(w.said, fmt.Sprintf("ask %d wanted=%v lost=%v retries=%v", m.Number, m.Wanted, m.Lost, m.Retries))
-		case message.StartOver:
+		case message.ReleaseStartSlot:
 			w.said = append(w.said, fmt.Sprintf("over %d", m.Number))
 		case message.Connect:
 			w.said = append(w.said, fmt.Sprintf("connect %d", slices.Index(w.backends, e.To)+1))
@@ -48,12 +48,12 @@ func (w *starting) is(i int, p message.Phase) {
 // A process starts when it is its turn, which it gives back when it is ready or has failed; a call that waits hurries it.
 func TestAProcessTakesTurns(t *testing.T) {
 	w := newStarting(t, config.Server{Queue: queue}, 1)
-	w.do(message.WantStart{Backend: w.backends[0]})
+	w.do(message.RequestConnect{Backend: w.backends[0]})
 	w.want("ask 1 wanted=false lost=false retries=false")
 	w.do(message.Dispatch{Call: message.CallRef{Seq: 1}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}})
 	w.do(message.Dispatch{Call: message.CallRef{Seq: 2}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}})
 	w.want("ask 1 wanted=true lost=false retries=false")
-	w.do(message.MayStart{Number: 1})
+	w.do(message.StartSlotGranted{Number: 1})
 	w.want("connect 1")
 	for _, p := range []message.Phase{message.Connecting, message.Handshaking, message.Syncing} {
 		w.is(0, p)
@@ -62,13 +62,13 @@ func TestAProcessTakesTurns(t *testing.T) {
 	w.is(0, message.Ready)
 	w.want("over 1")
 	w.is(0, message.Waiting)
-	w.do(message.WantStart{Backend: w.backends[0]})
+	w.do(message.RequestConnect{Backend: w.backends[0]})
 	w.want("ask 1 wanted=false lost=true retries=true")
-	w.do(message.MayStart{Number: 1})
+	w.do(message.StartSlotGranted{Number: 1})
 	w.is(0, message.Connecting)
 	w.is(0, message.Waiting)
 	w.want("connect 1", "over 1")
-	w.do(message.WantStart{Backend: w.backends[0]})
+	w.do(message.RequestConnect{Backend: w.backends[0]})
 	w.want("ask 1 wanted=false lost=false retries=true")
 }
 
@@ -86,15 +86,15 @@ func TestTurnsEndWithTheBackend(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newStarting(t, config.Server{}, 1)
-			w.do(message.WantStart{Backend: w.backends[0]})
+			w.do(message.RequestConnect{Backend: w.backends[0]})
 			w.said = nil
 			c.end(w)
 			w.want("over 1")
-			w.do(message.MayStart{Number: 1})
+			w.do(message.StartSlotGranted{Number: 1})
 			w.want("over 1")
 			w = newStarting(t, config.Server{}, 1)
-			w.do(message.WantStart{Backend: w.backends[0]})
-			w.do(message.MayStart{Number: 1})
+			w.do(message.RequestConnect{Backend: w.backends[0]})
+			w.do(message.StartSlotGranted{Number: 1})
 			w.is(0, message.Handshaking)
 			w.said = nil
 			c.end(w)
@@ -106,7 +106,7 @@ func TestTurnsEndWithTheBackend(t *testing.T) {
 // To dial costs nothing: a URL asks nobody.
 func TestAURLTakesNoTurns(t *testing.T) {
 	w := newStarting(t, config.Server{URLs: []string{"http://one", "http://two"}}, 2)
-	w.do(message.WantStart{Backend: w.backends[1]})
+	w.do(message.RequestConnect{Backend: w.backends[1]})
 	w.is(1, message.Connecting)
 	w.is(1, message.Ready)
 	w.want("connect 2")

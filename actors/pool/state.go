@@ -82,10 +82,10 @@ type run struct {
 	parked bool
 	waits  bool // it makes the server do nothing (message.Request.Waits)
 
-	deadline  time.Time     // until when it may wait in the queue, if it has to again; zero = it has not waited
-	broken    *message.Lost // it was sent before, to a connection that broke; nil = it was not
-	cancelled bool          // its holder wants no answer any more
-	tried     []*slot       // that have given it back; nil = none
+	deadline  time.Time               // until when it may wait in the queue, if it has to again; zero = it has not waited
+	broken    *message.ConnectionLost // it was sent before, to a connection that broke; nil = it was not
+	cancelled bool                    // its holder wants no answer any more
+	tried     []*slot                 // that have given it back; nil = none
 }
 
 // slot is one backend as its pool sees it. A main slot carries the catalog and the subscriptions beside calls, but for those of tenants.
@@ -96,8 +96,8 @@ type slot struct {
 	tenant      *message.Tenant   // whose calls alone it carries; nil = everybody's
 	used        time.Time         // by its tenant, last
 	main        bool
-	can         message.Can // what it announces; slots that are not main serve the class of clients with just that set
-	legacy      bool        // opened in a legacy era, for legacy clients of a server that is modern
+	can         message.CapabilitySet // what it announces; slots that are not main serve the class of clients with just that set
+	legacy      bool                  // opened in a legacy era, for legacy clients of a server that is modern
 	ref         kernel.Reference
 	phase       message.Phase
 	reason      string // clients may see it

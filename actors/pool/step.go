@@ -27,18 +27,18 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 			out = append(out, kernel.Log(slog.LevelInfo, "policy would refuse a call: too many", "who", principals.IDIn(m.Request.Caller.Principal), "item", m.Request.Item, "rate", m.Request.Rate.String()))
 		}
 		return s.dispatch(now, queued{Dispatch: m, since: now}, out)
-	case message.Ended:
+	case message.CallEnded:
 		return s.ended(now, m, out)
 	case message.Cancel:
 		if m.TimedOut {
 			out = s.timedOut(now, out)
 		}
 		return s.cancel(m, out)
-	case message.Returned:
+	case message.NotExecuted:
 		return s.returned(now, m, out)
-	case message.Lost:
+	case message.ConnectionLost:
 		return s.lost(now, m, out)
-	case message.Parked:
+	case message.CallParked:
 		return s.park(now, m, out)
 	case queueExpired:
 		return s.expire(now, m, out)
@@ -59,11 +59,11 @@ func (s *state) ofBackends(now time.Time, msg any, out []kernel.Effect) []kernel
 		return s.changed(now, m, out)
 	case spawned:
 		return s.spawned(m, out)
-	case message.WantStart:
+	case message.RequestConnect:
 		return s.wantStart(m, out)
-	case message.MayStart:
+	case message.StartSlotGranted:
 		return s.mayStart(m, out)
-	case message.Rests:
+	case message.BackendIdle:
 		return s.rests(now, m, out)
 	case restDue:
 		return s.restDue(now, m, out)
@@ -71,13 +71,13 @@ func (s *state) ofBackends(now time.Time, msg any, out []kernel.Effect) []kernel
 		return s.retireDue(now, m, out)
 	case kernel.ChildStopped:
 		return s.childStopped(now, m, out)
-	case message.Unattributed:
+	case message.UnattributedRequest:
 		return s.inDoubt(now, out)
 	case message.Listed:
 		return s.listed(now, m, out)
-	case message.Fetched:
+	case message.FetchResult:
 		return s.fetched(m, out)
-	case message.Stale:
+	case message.ListStale:
 		if leader := s.leader(); leader != nil {
 			out = append(out, kernel.Tell(leader.ref, m))
 		}
@@ -97,14 +97,14 @@ func (s *state) ofBackends(now time.Time, msg any, out []kernel.Effect) []kernel
 // ofResources handles what is about single resources: who has mentioned them, who wants to know of their changes.
 func (s *state) ofResources(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
-	case message.Mentioned:
+	case message.ResourcesMentioned:
 		s.mentioned(m)
 		return out
-	case message.Updated:
+	case message.ResourceChanged:
 		return s.heardOfUpdate(m, out)
-	case message.AllUpdated:
+	case message.AllResourcesChanged:
 		return s.allUpdated(m, out)
-	case message.Queried:
+	case message.QueryResult:
 		return s.queried(m, out)
 	case message.SubscribeURI:
 		return s.subscribe(now, m, out)
@@ -127,16 +127,16 @@ func (s *state) ofResources(now time.Time, msg any, out []kernel.Effect) []kerne
 // ofGateway handles what the rest of the gateway asks of the server as a whole.
 func (s *state) ofGateway(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
-	case message.Glanced:
+	case message.ListServed:
 		return s.fetch(message.Fetch{Kind: m.Kind}, out)
 	case message.Refresh:
 		return s.refresh(m, out)
-	case message.Confirmed:
+	case message.ConfirmResult:
 		return s.confirmed(m, out)
 	case message.SetLevel:
 		s.level = m.Level
 		return s.toAllBut(m, func(sl *slot) bool { return sl.tenant != nil }, out)
-	case message.LoginChanged, message.Answer, message.WantLogin, message.AnswerLogin, message.EndLogins, loginRevoked, loginDue, loginUnasked:
+	case message.LoginChanged, message.ServerRequestResult, message.RequestLogin, message.LoginAnswer, message.EndLogins, loginRevoked, loginDue, loginUnasked:
 		return s.ofLogins(now, m, out)
 	case message.RootsChanged:
 		return s.toAllBut(m, func(sl *slot) bool { return sl.tenant != nil && sl.tenant.Client != m.Client }, out)
@@ -185,7 +185,7 @@ func (s *state) stopping(m kernel.Stopping, out []kernel.Effect) []kernel.Effect
 // start makes the server known and starts its backends.
 func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.settled, s.failed = s.fault != "" || s.isLazy() && s.learned(), s.fault != ""
-	out = append(out, kernel.Tell(s.gateway, message.StartsForgotten{Pool: s.self}))
+	out = append(out, kernel.Tell(s.gateway, message.StartSlotsReset{Pool: s.self}))
 	out = s.announce(s.showRemembered(out))
 	if s.clientsFirst = s.cached; s.clientsFirst {
 		return append(out, kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: clientsTold}), kernel.WakeAfter(clientsWait, clientsServed{}))
@@ -206,7 +206,7 @@ func (s *state) announce(out []kernel.Effect) []kernel.Effect {
 	if s.info != nil {
 		server.Instructions, server.Capabilities, server.Protocol = s.info.Instructions, s.info.Capabilities, s.info.Version
 	}
-	return append(out, kernel.Tell(s.registry, message.ServerRules{Server: server}))
+	return append(out, kernel.Tell(s.registry, message.SetServerRules{Server: server}))
 }
 
 // changed follows a backend through its phases.
@@ -279,7 +279,7 @@ func (s *state) becameUnavailable(now time.Time, sl *slot, was message.Phase, ou
 	out = append(out, kernel.Log(slog.LevelWarn, "server is not available", s.whose(sl, "was", string(was), "reason", message.Explain(sl.reason, sl.lastLine), "nextAttempt", sl.nextAttempt.Format(time.RFC3339))...))
 	for _, other := range s.slots {
 		if other != sl && other.replica == sl.replica && other.phase == message.Ready {
-			out = append(out, kernel.Tell(other.ref, message.Look{}))
+			out = append(out, kernel.Tell(other.ref, message.CheckConnection{}))
 		}
 	}
 	return s.lead(s.failWaitingSubscribes(s.failHopeless(now, out)))
@@ -287,7 +287,7 @@ func (s *state) becameUnavailable(now time.Time, sl *slot, was message.Phase, ou
 
 // confirmed: clients see what the backend has listed. Before that a call by a name that was just listed fails, so nobody
 // is told that it is ready.
-func (s *state) confirmed(m message.Confirmed, out []kernel.Effect) []kernel.Effect {
+func (s *state) confirmed(m message.ConfirmResult, out []kernel.Effect) []kernel.Effect {
 	if m.Key == clientsTold {
 		return append(out, kernel.WakeAfter(headStart, clientsServed{}))
 	}

@@ -40,7 +40,7 @@ func (s *state) sortedKeys(match func(subKey, *subscription) bool) (keys []subKe
 // subscription is one resource somebody wants updates of: subscribed once upstream, however many
 // subscribers it has.
 type subscription struct {
-	own         *message.Own // on whose connections; nil = those that are for everybody
+	own         *message.ConnectionOwner // on whose connections; nil = those that are for everybody
 	subscribers kernel.Crowd
 	waiting     []waiter // whose request is not answered yet, oldest first
 	at          *slot    // whose server has said yes; nil = nobody tells of changes
@@ -64,7 +64,7 @@ type waiter struct {
 func (sub *subscription) wanted() bool { return sub.subscribers.Len()+len(sub.waiting) > 0 }
 
 // subscription is that of a key, begun if there is none. Who came last says what its connections are to be like.
-func (s *state) subscription(key subKey, own *message.Own) *subscription {
+func (s *state) subscription(key subKey, own *message.ConnectionOwner) *subscription {
 	sub := s.subs[key]
 	if sub == nil {
 		sub = &subscription{}
@@ -88,20 +88,20 @@ func (s *state) forgetSubscription(key subKey) {
 func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Effect) []kernel.Effect {
 	key := subKey{m.Own.KeyOf(), m.URI}
 	if !m.Own.Of().Fits(&s.server) {
-		return append(out, kernel.Tell(m.Who, message.Subscribed{Seq: m.Seq, Fault: s.reloaded()}))
+		return append(out, kernel.Tell(m.Who, message.SubscribeURIResult{Seq: m.Seq, Fault: s.reloaded()}))
 	}
 	if m.Unlisted && !s.mentionsTo(key.tenant).has(m.URI) {
-		return append(out, kernel.Tell(m.Who, message.Subscribed{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
+		return append(out, kernel.Tell(m.Who, message.SubscribeURIResult{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
 	}
 	out = s.wake(now, out)
 	sub := s.subscription(key, m.Own)
 	w := waiter{m, sub.subscribers.Has(m.Who), now.Add(s.server.Queue.Timeout)}
 	sub.subscribers.Add(m.Who)
 	if sub.at != nil && !sub.ending {
-		return append(out, kernel.Tell(m.Who, message.Subscribed{Seq: m.Seq}))
+		return append(out, kernel.Tell(m.Who, message.SubscribeURIResult{Seq: m.Seq}))
 	}
 	if m.Hint {
-		out = append(out, kernel.Tell(m.Who, message.Named{Seq: m.Seq}))
+		out = append(out, kernel.Tell(m.Who, message.ResourceKnown{Seq: m.Seq}))
 	}
 	sub.waiting = append(sub.waiting, w)
 	return s.queueTurn(key, sub, out)
@@ -131,7 +131,7 @@ func (s *state) resubscribe(m message.Resubscribe, out []kernel.Effect) []kernel
 
 // subscribeFailed answers those who wait and forgets them. Who was subscribed before stays: the next connection is
 // asked again.
-func (s *state) subscribeFailed(key subKey, sub *subscription, answer message.Subscribed, out []kernel.Effect) []kernel.Effect {
+func (s *state) subscribeFailed(key subKey, sub *subscription, answer message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
 	for _, w := range sub.waiting {
 		answer.Seq = w.Seq
 		out = append(out, kernel.Tell(w.Who, answer))
@@ -215,7 +215,7 @@ func (s *state) updatesLost(sl *slot) {
 func (s *state) failSubscribes(out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.sortedKeys(func(_ subKey, sub *subscription) bool { return len(sub.waiting) > 0 }) {
 		for _, w := range s.subs[key].waiting {
-			out = append(out, kernel.Tell(w.Who, message.Subscribed{Seq: w.Seq, Fault: message.ServerHasGone(s.server.Name)}))
+			out = append(out, kernel.Tell(w.Who, message.SubscribeURIResult{Seq: w.Seq, Fault: message.ServerHasGone(s.server.Name)}))
 		}
 		s.subs[key].waiting = nil
 	}

@@ -84,7 +84,7 @@ func (s *state) askForUpdates(key subKey, sub *subscription, out []kernel.Effect
 	case s.mayAnswer(key.tenant):
 		return s.awaitLeader(sub, out)
 	}
-	out = s.subscribeFailed(key, sub, message.Subscribed{Fault: s.noLeader(key.tenant)}, out)
+	out = s.subscribeFailed(key, sub, message.SubscribeURIResult{Fault: s.noLeader(key.tenant)}, out)
 	if key.tenant != "" && sub.wanted() && !s.hasOwn(key.tenant) {
 		return s.askAgainLater(out)
 	}
@@ -101,7 +101,7 @@ func (s *state) askServer(key subKey, sub *subscription, at *slot, method protoc
 }
 
 // queried takes the server's answer.
-func (s *state) queried(m message.Queried, out []kernel.Effect) []kernel.Effect {
+func (s *state) queried(m message.QueryResult, out []kernel.Effect) []kernel.Effect {
 	q, ok := s.queries[m.Key]
 	if !ok {
 		return out
@@ -118,7 +118,7 @@ func (s *state) queried(m message.Queried, out []kernel.Effect) []kernel.Effect 
 }
 
 // answered goes on with a subscription after the server's answer.
-func (s *state) answered(q query, sub *subscription, m message.Queried, out []kernel.Effect) []kernel.Effect {
+func (s *state) answered(q query, sub *subscription, m message.QueryResult, out []kernel.Effect) []kernel.Effect {
 	lost := q.at.leaving || q.at.phase != message.Ready
 	switch {
 	case sub.ending:
@@ -128,9 +128,9 @@ func (s *state) answered(q query, sub *subscription, m message.Queried, out []ke
 	case m.Fault != nil && lost && (q.key.tenant != "" || s.canAsk()): // a tenant gets another connection
 		return s.queueTurn(q.key, sub, out)
 	case m.Fault != nil:
-		return s.seekYes(sub, s.subscribeFailed(q.key, sub, message.Subscribed{Fault: m.Fault}, out))
+		return s.seekYes(sub, s.subscribeFailed(q.key, sub, message.SubscribeURIResult{Fault: m.Fault}, out))
 	case m.Frame.Kind == protocol.KindError:
-		out = s.subscribeFailed(q.key, sub, message.Subscribed{Error: m.Frame.ErrorBytes()}, out)
+		out = s.subscribeFailed(q.key, sub, message.SubscribeURIResult{Error: m.Frame.ErrorBytes()}, out)
 		if !sub.refused {
 			out = s.tellMissed(q.key, sub, out)
 		}
@@ -141,7 +141,7 @@ func (s *state) answered(q query, sub *subscription, m message.Queried, out []ke
 	}
 	sub.refused, s.refusals = false, 0
 	for _, w := range sub.waiting {
-		out = append(out, kernel.Tell(w.Who, message.Subscribed{Seq: w.Seq}))
+		out = append(out, kernel.Tell(w.Who, message.SubscribeURIResult{Seq: w.Seq}))
 	}
 	sub.waiting = nil
 	if lost {
@@ -194,7 +194,7 @@ func (s *state) askAgain(out []kernel.Effect) []kernel.Effect {
 func (s *state) takeBackQueries(sl *slot, out []kernel.Effect) []kernel.Effect {
 	for _, key := range slices.Sorted(maps.Keys(s.queries)) {
 		if q := s.queries[key]; q.at == sl {
-			out = s.queried(message.Queried{Key: key, Fault: s.noLeader(q.key.tenant)}, out)
+			out = s.queried(message.QueryResult{Key: key, Fault: s.noLeader(q.key.tenant)}, out)
 		}
 	}
 	return out

@@ -98,7 +98,7 @@ func (s *state) settingsChanged(out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.sortedKeys(func(_ subKey, sub *subscription) bool { return !sub.own.Of().Fits(&s.server) }) {
 		sub := s.subs[key]
 		for _, w := range sub.waiting {
-			out = append(out, kernel.Tell(w.Who, message.Subscribed{Seq: w.Seq, Fault: s.reloaded()}))
+			out = append(out, kernel.Tell(w.Who, message.SubscribeURIResult{Seq: w.Seq, Fault: s.reloaded()}))
 			if !w.known {
 				sub.subscribers.Remove(w.Who)
 			}

@@ -28,12 +28,12 @@ func TestRandomTenants(t *testing.T) {
 		var due []unsubscribeDue
 		do := func(msg any) {
 			from := "" // on whose connection it was told
-			if u, ok := msg.(message.Updated); ok {
+			if u, ok := msg.(message.ResourceChanged); ok {
 				from = clientOf(u.Backend)
 			}
 			for _, e := range step(w.s, w.now, msg, nil) {
 				switch m := e.Msg.(type) {
-				case message.Subscribed:
+				case message.SubscribeURIResult:
 					if !open[m.Seq] {
 						t.Fatalf("seed %d: subscribe %d was answered twice, or to somebody who has gone", seed, m.Seq)
 					}
@@ -58,7 +58,7 @@ func TestRandomTenants(t *testing.T) {
 		answer := func() {
 			if len(w.s.queries) > 0 {
 				key := slices.Min(slices.Collect(maps.Keys(w.s.queries)))
-				m, q := message.Queried{Key: key}, w.s.queries[key]
+				m, q := message.QueryResult{Key: key}, w.s.queries[key]
 				switch {
 				case q.at.phase != message.Ready:
 					m.Fault = &protocol.Fault{Name: protocol.ServerUnavailable}

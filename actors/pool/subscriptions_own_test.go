@@ -24,9 +24,9 @@ func newTenants(t *testing.T, n int) *subscribers {
 }
 
 // ownOf is on whose connections a client subscribes.
-func ownOf(client int) *message.Own {
+func ownOf(client int) *message.ConnectionOwner {
 	name := string(rune('a' + client))
-	return &message.Own{Tenant: &message.Tenant{Key: "session " + name, Client: name, Isolation: "session"}}
+	return &message.ConnectionOwner{Tenant: &message.Tenant{Key: "session " + name, Client: name, Isolation: "session"}}
 }
 
 // ask has a client subscribe on its own connection, and starts what it needs for that.
@@ -75,7 +75,7 @@ func TestEachTenantSubscribesForItself(t *testing.T) {
 		u.Backend = w.backends[at]
 		w.do(u)
 		w.want(told...)
-		w.do(message.AllUpdated{Backend: w.backends[at]})
+		w.do(message.AllResourcesChanged{Backend: w.backends[at]})
 		w.want(told...)
 	}
 	w.lose(1)
@@ -92,7 +92,7 @@ func TestEachTenantSubscribesForItself(t *testing.T) {
 	late, _ := message.UpdatedURI("late")
 	late.Backend = w.backends[1]
 	w.do(late)
-	w.do(message.Mentioned{Backend: w.backends[1], URIs: []string{"later"}})
+	w.do(message.ResourcesMentioned{Backend: w.backends[1], URIs: []string{"later"}})
 	if w.s.mentions.has("late") || w.s.mentions.has("later") {
 		t.Error("what a connection says last that has gone is known to everybody")
 	}
@@ -115,7 +115,7 @@ func TestTenantsWaitForTheirNextConnection(t *testing.T) {
 	w.ask(0, 1, "x")
 	w.lose(0)
 	w.do(message.BackendChanged{Backend: w.backends[1], Phase: message.Waiting, Reason: "gone", NextAttempt: w.now})
-	w.do(message.Queried{Key: w.keys["x"], Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
+	w.do(message.QueryResult{Key: w.keys["x"], Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
 	w.want("resources/subscribe x at 1")
 	w.do(message.BackendChanged{Backend: w.backends[1], Phase: message.Ready, Info: &message.ServerInfo{}})
 	w.answer("x", true)
@@ -156,7 +156,7 @@ func TestSubscriptionsKeepTheirConnection(t *testing.T) {
 	w.ask(0, 1, "x")
 	w.answer("x", true)
 	w.told = nil
-	refused, _ := told[message.Subscribed, spawn](w.world, message.SubscribeURI{Who: w.who[1], Seq: 2, URI: "x", Own: ownOf(1)})
+	refused, _ := told[message.SubscribeURIResult, spawn](w.world, message.SubscribeURI{Who: w.who[1], Seq: 2, URI: "x", Own: ownOf(1)})
 	if len(refused) != 1 || refused[0].Fault == nil || refused[0].Fault.Name != protocol.ServerUnavailable || !refused[0].Fault.Retryable || !strings.Contains(refused[0].Fault.Message, "maxBackends: 1") {
 		t.Errorf("refused with %v", refused)
 	}
@@ -212,7 +212,7 @@ func TestTenantsSubscribeBeforeTheServerIsThere(t *testing.T) {
 	w.leaves(0)
 	w.ask(1, 3, "x")
 	w.lose(2) // in its first attempt, or just after
-	w.do(message.Queried{Key: w.keys["x"], Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
+	w.do(message.QueryResult{Key: w.keys["x"], Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
 	w.want("resources/subscribe x at 2", "answer 3: false")
 }
 
@@ -251,9 +251,9 @@ func TestReloadOfIsolation(t *testing.T) {
 		if len(w.slotsOf("a")) != 0 {
 			t.Errorf("%s: its connection stays", name)
 		}
-		w.do(message.Queried{Key: w.keys["waits"], Fault: &protocol.Fault{Name: protocol.BackendDisconnected}})
+		w.do(message.QueryResult{Key: w.keys["waits"], Fault: &protocol.Fault{Name: protocol.BackendDisconnected}})
 		w.do(message.Resubscribe{Who: w.who[0], Own: ownOf(0), URIs: []string{"x"}})
-		refused, spawns := told[message.Subscribed, spawn](w.world, message.SubscribeURI{Who: w.who[0], Seq: 3, URI: "x", Own: ownOf(0)})
+		refused, spawns := told[message.SubscribeURIResult, spawn](w.world, message.SubscribeURI{Who: w.who[0], Seq: 3, URI: "x", Own: ownOf(0)})
 		if len(spawns) > 0 || len(refused) != 1 || refused[0].Fault == nil || refused[0].Fault.Name != protocol.ServerUnavailable || !refused[0].Fault.Retryable {
 			t.Errorf("%s: by the old settings: %d connections, %v", name, len(spawns), refused)
 		}

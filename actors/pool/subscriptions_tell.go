@@ -17,7 +17,7 @@ func (s *state) tellMissed(key subKey, sub *subscription, out []kernel.Effect) [
 
 // updated goes to everybody who subscribed to the URI or to what it is a part of, on connections of the tenant that it was told on, and to
 // nobody else.
-func (s *state) updated(tenant string, m message.Updated, out []kernel.Effect) []kernel.Effect {
+func (s *state) updated(tenant string, m message.ResourceChanged, out []kernel.Effect) []kernel.Effect {
 	var update any = s.resourceUpdated(m) // one for all
 	var notified []*subscription
 	for uri := range message.Covering(m.URI) {
@@ -35,12 +35,12 @@ func (s *state) updated(tenant string, m message.Updated, out []kernel.Effect) [
 	return out
 }
 
-func (s *state) resourceUpdated(m message.Updated) message.ResourceUpdated {
+func (s *state) resourceUpdated(m message.ResourceChanged) message.ResourceUpdated {
 	return message.ResourceUpdated{Server: s.server.Name, URI: m.URI, Frame: m.Frame, Span: m.Span}
 }
 
 // heardOfUpdate: a server says that a resource has changed. What it tells a tenant is known to that tenant alone.
-func (s *state) heardOfUpdate(m message.Updated, out []kernel.Effect) []kernel.Effect {
+func (s *state) heardOfUpdate(m message.ResourceChanged, out []kernel.Effect) []kernel.Effect {
 	tenant, known := s.tenantAt(m.Backend)
 	if !known {
 		return out
@@ -50,7 +50,7 @@ func (s *state) heardOfUpdate(m message.Updated, out []kernel.Effect) []kernel.E
 }
 
 // allUpdated tells every subscriber whom the connection serves that its resource may have changed: the server named too many to say which.
-func (s *state) allUpdated(m message.AllUpdated, out []kernel.Effect) []kernel.Effect {
+func (s *state) allUpdated(m message.AllResourcesChanged, out []kernel.Effect) []kernel.Effect {
 	tenant, known := s.tenantAt(m.Backend)
 	if !known {
 		return out

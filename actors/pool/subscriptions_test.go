@@ -43,7 +43,7 @@ func (w *subscribers) do(msg any) {
 			uri := strings.Split(string(m.Params), `"`)[3]
 			w.keys[uri] = m.Key
 			w.told = append(w.told, fmt.Sprintf("%s %s at %d", m.Method, uri, slices.Index(w.backends, e.To)))
-		case message.Subscribed:
+		case message.SubscribeURIResult:
 			w.told = append(w.told, fmt.Sprintf("answer %d: %v", m.Seq, m.Fault == nil && m.Error == nil))
 		case message.ResourceUpdated:
 			w.told = append(w.told, fmt.Sprintf("updated %s to %d", m.URI, slices.Index(w.who, e.To)))
@@ -65,12 +65,12 @@ func (w *subscribers) answer(uri string, yes bool) {
 }
 
 // refusal is the server's no to the newest question about the URI.
-func (w *subscribers) refusal(uri string) message.Queried {
+func (w *subscribers) refusal(uri string) message.QueryResult {
 	return w.queried(uri, protocol.AppendError(nil, []byte("1"), -32002, "no", nil))
 }
 
-func (w *subscribers) queried(uri string, raw []byte) message.Queried {
-	q := message.Queried{Key: w.keys[uri]}
+func (w *subscribers) queried(uri string, raw []byte) message.QueryResult {
+	q := message.QueryResult{Key: w.keys[uri]}
 	if err := q.Frame.Parse(raw); err != nil {
 		w.t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestSubscriptionsMoveToTheOtherReplica(t *testing.T) {
 	w.want("resources/subscribe a at 1")
 	w.answer("a", true)
 	w.want("answer 3: true", "updated a to 0", "updated a to 1")
-	w.do(message.Queried{Key: w.keys["b"], Fault: &protocol.Fault{Name: protocol.ServerUnavailable}}) // lost with the connection
+	w.do(message.QueryResult{Key: w.keys["b"], Fault: &protocol.Fault{Name: protocol.ServerUnavailable}}) // lost with the connection
 	w.answer("b", true)
 	w.want("resources/subscribe b at 1", "answer 2: true")
 	w.lose(1)
@@ -274,7 +274,7 @@ func TestRandomSubscriptions(t *testing.T) {
 		do := func(msg any) {
 			for _, e := range step(w.s, w.now, msg, nil) {
 				switch m := e.Msg.(type) {
-				case message.Subscribed:
+				case message.SubscribeURIResult:
 					if open[m.Seq]--; open[m.Seq] != 0 {
 						t.Fatalf("seed %d: subscribe %d was answered twice, or to somebody who has gone", seed, m.Seq)
 					}
@@ -293,7 +293,7 @@ func TestRandomSubscriptions(t *testing.T) {
 		}
 		answer := func(kind int) {
 			for key := range w.s.queries {
-				q := message.Queried{Key: key}
+				q := message.QueryResult{Key: key}
 				raw := protocol.AppendResult(nil, []byte("1"), []byte("{}"))
 				if kind == 1 {
 					raw = protocol.AppendError(nil, []byte("1"), -32002, "no", nil)
@@ -316,7 +316,7 @@ func TestRandomSubscriptions(t *testing.T) {
 			do(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: p, Info: &message.ServerInfo{}, Reason: "x"})
 			for key, q := range w.s.queries { // a backend answers what it was asked when it is lost
 				if !yes && q.at.ref == w.backends[i] {
-					do(message.Queried{Key: key, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
+					do(message.QueryResult{Key: key, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
 				}
 			}
 		}

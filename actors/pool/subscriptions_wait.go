@@ -42,7 +42,7 @@ func (s *state) subscribesDue(now time.Time, out []kernel.Effect) []kernel.Effec
 			if !w.known {
 				sub.subscribers.Remove(w.Who)
 			}
-			out = append(out, kernel.Tell(w.Who, message.Subscribed{Seq: w.Seq, Fault: s.waitedTooLong(now)}))
+			out = append(out, kernel.Tell(w.Who, message.SubscribeURIResult{Seq: w.Seq, Fault: s.waitedTooLong(now)}))
 		}
 		switch {
 		case !sub.wanted():
@@ -62,7 +62,7 @@ func (s *state) subscribesDue(now time.Time, out []kernel.Effect) []kernel.Effec
 func (s *state) failWaitingSubscribes(out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.awaitingKeys() {
 		if !s.canAnswer(key.tenant) && !s.mayAnswer(key.tenant) {
-			out = s.subscribeFailed(key, s.subs[key], message.Subscribed{Fault: s.noLeader(key.tenant)}, out)
+			out = s.subscribeFailed(key, s.subs[key], message.SubscribeURIResult{Fault: s.noLeader(key.tenant)}, out)
 		}
 	}
 	return out

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-func (w *world) about(seq uint64, m protocol.Method, home *message.Home) {
+func (w *world) about(seq uint64, m protocol.Method, home *message.TaskOrigin) {
 	r := &message.Request{Caller: &message.Caller{}, Server: "fake", Home: home}
 	r.Frame.M = m
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
@@ -22,7 +22,7 @@ func TestTasksHaveAHome(t *testing.T) {
 	for i := range 3 {
 		w.phase(i, message.Ready)
 	}
-	home := &message.Home{Backend: w.backends[1]}
+	home := &message.TaskOrigin{Backend: w.backends[1]}
 	for seq := range uint64(4) {
 		w.about(seq, protocol.MethodTasksGet, home)
 		if w.sent[seq] != w.backends[1] {
@@ -34,7 +34,7 @@ func TestTasksHaveAHome(t *testing.T) {
 	if w.fault(5, protocol.ServerUnavailable); w.sent[5] != (kernel.Reference{}) {
 		t.Error("another was asked")
 	}
-	w.about(6, protocol.MethodTasksGet, &message.Home{})
+	w.about(6, protocol.MethodTasksGet, &message.TaskOrigin{})
 	if w.sent[6] == (kernel.Reference{}) {
 		t.Error("nobody was asked about a task whose connection has been replaced")
 	}
@@ -52,11 +52,11 @@ func TestWaitingForATaskTakesNoSlot(t *testing.T) {
 			t.Fatalf("%+v: %d sent, want 3", server, len(w.sent))
 		}
 		w.dispatch(4)
-		w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 3}, Yes: true})
+		w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 3}, Yes: true})
 		if len(w.sent) != 3 {
 			t.Errorf("%+v: two calls run at once", server)
 		}
-		w.step(message.Parked{Backend: w.backends[0], Call: message.CallRef{Seq: 3}})
+		w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 3}})
 		w.end(2)
 		if _, runs := w.sent[4]; !runs {
 			t.Errorf("%+v: the next call waits", server)

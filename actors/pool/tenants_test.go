@@ -115,7 +115,7 @@ func TestTheFirstCallOfAClientWaitsForASlot(t *testing.T) {
 		call := func(client string, seq uint64) {
 			w.own(client, seq, func(r *message.Request) {
 				if isolation == "class" { // each has capabilities of its own
-					r.Tenant, r.Caller.Can = nil, map[string]message.Can{"a": message.CanAll, "b": 0}[client]
+					r.Tenant, r.Caller.Can = nil, map[string]message.CapabilitySet{"a": message.CanAll, "b": 0}[client]
 				}
 			})
 		}
@@ -194,9 +194,9 @@ func TestNothingOfATenantReachesAnother(t *testing.T) {
 	w.own("b", 2)
 	w.allReady()
 	for _, at := range []int{w.at(1), w.at(2)} {
-		w.step(message.Mentioned{Backend: w.backends[at], URIs: []string{"x:of-" + []string{"", "a", "b"}[at]}})
+		w.step(message.ResourcesMentioned{Backend: w.backends[at], URIs: []string{"x:of-" + []string{"", "a", "b"}[at]}})
 	}
-	w.step(message.Updated{Backend: w.backends[w.at(1)], URI: "x:updated"})
+	w.step(message.ResourceChanged{Backend: w.backends[w.at(1)], URI: "x:updated"})
 	read := func(client, uri string) bool {
 		q := r(client)
 		q.Unlisted, q.Item, q.Frame.M = true, uri, protocol.MethodResourcesRead

@@ -33,7 +33,7 @@ func TestOthersLookWhenOneIsLost(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, Queue: queue}, 2)
 	w.phase(0, message.Ready)
 	w.phase(1, message.Ready)
-	_, made := told[message.Look, spawn](w, message.Dispatch{Call: message.CallRef{Seq: 1}, Request: &message.Request{Server: "fake", Caller: &message.Caller{Can: message.CanForm}}})
+	_, made := told[message.CheckConnection, spawn](w, message.Dispatch{Call: message.CallRef{Seq: 1}, Request: &message.Request{Server: "fake", Caller: &message.Caller{Can: message.CanForm}}})
 	if len(made) != 2 {
 		t.Fatalf("%d connections for a class, want one for each replica", len(made))
 	}
@@ -45,7 +45,7 @@ func TestOthersLookWhenOneIsLost(t *testing.T) {
 	var looked []kernel.Reference
 	lost := message.BackendChanged{Backend: class, Replica: made[0].replica, Phase: message.Waiting, Reason: "connection refused", NextAttempt: w.now}
 	for _, e := range step(w.s, w.now, lost, nil) {
-		if _, ok := e.Msg.(message.Look); ok {
+		if _, ok := e.Msg.(message.CheckConnection); ok {
 			looked = append(looked, e.To)
 		}
 	}

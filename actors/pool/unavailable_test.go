@@ -88,7 +88,7 @@ func TestUnwrittenCallWaitsForTheNextConnection(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue, MaxConcurrent: 1}, 1)
 	lose := func(seq uint64) {
 		delete(w.sent, seq)
-		w.step(message.Returned{Backend: w.backends[0], Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Reason: "closed", Lost: true})
+		w.step(message.NotExecuted{Backend: w.backends[0], Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Reason: "closed", Lost: true})
 	}
 	w.phase(0, message.Ready)
 	w.dispatch(0)
@@ -119,7 +119,7 @@ func TestUnwrittenCallFailsWithTheRest(t *testing.T) {
 	w.phase(0, message.Ready)
 	w.dispatch(0)
 	delete(w.sent, 0)
-	w.step(message.Returned{Backend: w.backends[0], Call: message.CallRef{}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Reason: "closed", Lost: true})
+	w.step(message.NotExecuted{Backend: w.backends[0], Call: message.CallRef{}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Reason: "closed", Lost: true})
 	w.lost(0, time.Second, "closed")
 	w.fault(0, protocol.ServerUnavailable)
 }
@@ -182,9 +182,9 @@ func TestAFaultKeepsItsReason(t *testing.T) {
 	shows("it hangs", "waits for the answer to initialize, for 12s now", true)
 	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Waiting, Reason: "exit status 1", LastLine: "E404", NextAttempt: w.now.Add(time.Second)})
 	shows("it has failed", "exit status 1; stderr: E404", true)
-	w.step(message.WantStart{Backend: w.backends[0]})
+	w.step(message.RequestConnect{Backend: w.backends[0]})
 	shows("it wants to start again", "waits for its turn to start (limits.startsAtOnce); before: exit status 1; stderr: E404", true)
-	w.step(message.MayStart{Number: 1})
+	w.step(message.StartSlotGranted{Number: 1})
 	w.phase(0, message.Connecting)
 	shows("another attempt", "waits for the connection; before: exit status 1; stderr: E404", true)
 	w.phase(0, message.Syncing)
@@ -195,6 +195,6 @@ func TestAFaultKeepsItsReason(t *testing.T) {
 		t.Errorf("clients are told %q", f.Message)
 	}
 	w.phase(0, message.Ready)
-	w.step(message.Confirmed{Key: 1})
+	w.step(message.ConfirmResult{Key: 1})
 	shows("it is ready", "", false)
 }

@@ -7,12 +7,12 @@ import (
 
 // wanted says which connections a call may use.
 type wanted struct {
-	can       message.Can // what its client answers: connections of classes announce just that
-	oldClient bool        // it is of a legacy era
-	replica   int         // those of that replica, counted from 1; 0 = any
-	at        *slot       // that one; nil = any
-	tenant    string      // those of that tenant, by its key; "" = those for everybody
-	tool      string      // those of replicas that define the tool as it is listed; "" = whatever they define
+	can       message.CapabilitySet // what its client answers: connections of classes announce just that
+	oldClient bool                  // it is of a legacy era
+	replica   int                   // those of that replica, counted from 1; 0 = any
+	at        *slot                 // that one; nil = any
+	tenant    string                // those of that tenant, by its key; "" = those for everybody
+	tool      string                // those of replicas that define the tool as it is listed; "" = whatever they define
 
 	prefer *message.Prefer // those first whose replicas meet it, or none else; nil = all alike
 }
@@ -54,7 +54,7 @@ func (s *state) serves(w wanted, sl *slot) bool {
 
 // classOf is what the connections of a replica announce that such calls use, and whether they are opened for legacy clients beside a
 // modern one. Each replica has its own era, so of some it is the main connection, which can all.
-func (s *state) classOf(w wanted, replica int) (can message.Can, legacy bool) {
+func (s *state) classOf(w wanted, replica int) (can message.CapabilitySet, legacy bool) {
 	switch {
 	case s.server.Isolation != isolationClass && w.tenant == "":
 		return message.CanAll, false

@@ -18,7 +18,7 @@ func BenchmarkChange(b *testing.B) {
 	now := time.Unix(1e9, 0)
 	var lists [2][][]byte
 	for server := range 100 {
-		s.step(now, message.ServerRules{Server: catalog.Server{Name: fmt.Sprint("server", server), Order: server}}, nil)
+		s.step(now, message.SetServerRules{Server: catalog.Server{Name: fmt.Sprint("server", server), Order: server}}, nil)
 		var list [][]byte
 		for tool := range 100 {
 			list = append(list, fmt.Appendf(nil, `{"name":"tool_%d","description":%q,"inputSchema":{"type":"object","properties":{"path":{"type":"string","description":%q}},"required":["path"]}}`,

@@ -78,7 +78,7 @@ func TestAMarkIsNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		cached := catalog.Server{Name: "s", State: "cached"}
-		h.registry.Tell(message.ServerRules{Server: cached})
+		h.registry.Tell(message.SetServerRules{Server: cached})
 		h.tools("s", "a")
 		h.told(0)
 		time.Sleep(time.Minute)
@@ -88,7 +88,7 @@ func TestAMarkIsNoChange(t *testing.T) {
 		if got := h.told(last); got != "" {
 			t.Errorf("told of %q", got)
 		}
-		h.registry.Tell(message.ServerRules{Server: catalog.Server{Name: "s", Rules: config.Server{Disabled: true}}})
+		h.registry.Tell(message.SetServerRules{Server: catalog.Server{Name: "s", Rules: config.Server{Disabled: true}}})
 		if got, want := h.told(last), "s tool-changed -1 tool (s_a)"; got != want {
 			t.Errorf("disabled: %q, want %q", got, want)
 		}

@@ -14,7 +14,7 @@
 // Example:
 //
 //	ref := registry.Spawn(self, registry.Options{Naming: catalog.Naming{…}, Changes: changes, Log: log})
-//	ref.Tell(message.ServerRules{Server: catalog.Server{Name: "files", Pool: pool}})
+//	ref.Tell(message.SetServerRules{Server: catalog.Server{Name: "files", Pool: pool}})
 //	ref.Tell(message.ServerCatalog{Server: "files", Kind: protocol.Tools, Items: items})
 //	ref.Tell(message.Subscribe{Who: session}) // is told message.Published now and after each change
 package registry

@@ -23,7 +23,7 @@ func TestConfirm(t *testing.T) {
 			t.Helper()
 			synctest.Wait()
 			var got []uint64
-			for _, c := range actortest.Of[message.Confirmed](pool) {
+			for _, c := range actortest.Of[message.ConfirmResult](pool) {
 				got = append(got, c.Key)
 			}
 			if fmt.Sprint(got) != fmt.Sprint(want) {

@@ -46,7 +46,7 @@ func (h *house) subscriber(name string) actortest.Probe {
 }
 
 func (h *house) rules(name string, order int) {
-	h.registry.Tell(message.ServerRules{Server: catalog.Server{Name: name, Order: order}})
+	h.registry.Tell(message.SetServerRules{Server: catalog.Server{Name: name, Order: order}})
 }
 
 func items(names ...string) (list [][]byte) {
@@ -160,7 +160,7 @@ func TestServersComeAndGo(t *testing.T) {
 		time.Sleep(time.Minute)
 		p := h.subscriber("p")
 		h.expect(p, "both", "a_x b_y")
-		disabled := message.ServerRules{Server: catalog.Server{Name: "a", Order: 1, Rules: config.Server{Disabled: true}}}
+		disabled := message.SetServerRules{Server: catalog.Server{Name: "a", Order: 1, Rules: config.Server{Disabled: true}}}
 		h.registry.Tell(disabled)
 		h.expect(p, "a disabled", "b_y")
 		time.Sleep(time.Minute)
@@ -169,8 +169,8 @@ func TestServersComeAndGo(t *testing.T) {
 		h.rules("a", 1)
 		h.expect(p, "a enabled", "a_x b_y")
 		time.Sleep(time.Minute)
-		h.registry.Tell(message.ServerGone{Server: "b"})
-		h.registry.Tell(message.ServerGone{Server: "nobody"})
+		h.registry.Tell(message.RemoveServer{Server: "b"})
+		h.registry.Tell(message.RemoveServer{Server: "nobody"})
 		h.expect(p, "b gone", "a_x")
 		time.Sleep(time.Minute)
 		h.tools("b", "y")

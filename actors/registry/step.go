@@ -80,14 +80,14 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 		out = s.tellOn(out)
 	case firstOver:
 		s.expect, s.dirty = 0, s.dirty || s.expect > 0
-	case message.ServerRules:
+	case message.SetServerRules:
 		if of := s.of(m.Server.Name); of.server == nil || !reflect.DeepEqual(*of.server, m.Server) {
 			of.server = &m.Server
 			s.changedFor(of)
 		}
 	case message.ServerCatalog:
 		s.list(m)
-	case message.ServerGone:
+	case message.RemoveServer:
 		s.dirty = s.dirty || s.servers[m.Server] != nil
 		delete(s.servers, m.Server)
 	case message.CatalogNaming:
@@ -125,7 +125,7 @@ func (s *state) confirmTold(out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	for _, c := range s.untold {
-		out = append(out, kernel.Tell(c.Who, message.Confirmed{Key: c.Key}))
+		out = append(out, kernel.Tell(c.Who, message.ConfirmResult{Key: c.Key}))
 	}
 	s.untold = nil
 	return out

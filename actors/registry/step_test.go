@@ -134,14 +134,14 @@ func TestScripts(t *testing.T) {
 			case 0:
 				server := catalog.Server{Name: name, Rules: config.Server{Disabled: rapid.Bool().Draw(rt, "disabled")}}
 				known[name] = &server
-				w.step(message.ServerRules{Server: server})
+				w.step(message.SetServerRules{Server: server})
 			case 1, 2:
 				lists[name] = items(rapid.SliceOfN(rapid.SampledFrom([]string{"x", "y", "z"}), 0, 3).Draw(rt, "tools")...)
 				w.step(message.ServerCatalog{Server: name, Kind: protocol.Tools, Items: lists[name], Asked: rapid.Bool().Draw(rt, "asked")})
 			case 3:
 				delete(lists, name)
 				delete(known, name)
-				w.step(message.ServerGone{Server: name})
+				w.step(message.RemoveServer{Server: name})
 			case 4:
 				subscribed[who] = true
 				w.step(message.Subscribe{Who: who})
@@ -218,7 +218,7 @@ func TestStep(t *testing.T) {
 		want  string
 	}{
 		{0, kernel.Started{}, ""},
-		{0, message.ServerRules{Server: catalog.Server{Name: "s"}}, "registry.speak 1s;"}, // nobody to tell
+		{0, message.SetServerRules{Server: catalog.Server{Name: "s"}}, "registry.speak 1s;"}, // nobody to tell
 		{0, message.ServerCatalog{Server: "s", Items: items("a", "a")}, "log;remember 1;"},
 		{earlyLeast / 2, message.ServerCatalog{Server: "s", Items: items("a")}, "wake 500µs #1 true;"},
 		{earlyLeast / 4, message.ServerCatalog{Server: "s", Items: items("b")}, ""},

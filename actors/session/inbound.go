@@ -227,15 +227,15 @@ func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.E
 	}
 	s.level = level
 	if len(s.levels) >= maxLevels {
-		return s.result(x, []byte("{}"), append(out, kernel.Tell(s.owner, message.WantLevel{Session: s.self, Level: level})))
+		return s.result(x, []byte("{}"), append(out, kernel.Tell(s.owner, message.SetSessionLevel{Session: s.self, Level: level})))
 	}
 	s.seq++
 	put(&s.levels, s.seq, x)
-	return append(out, kernel.Tell(s.owner, message.WantLevel{Session: s.self, Level: level, Seq: s.seq}))
+	return append(out, kernel.Tell(s.owner, message.SetSessionLevel{Session: s.self, Level: level, Seq: s.seq}))
 }
 
 // levelWanted answers a logging/setLevel.
-func (s *state) levelWanted(m message.LevelWanted, out []kernel.Effect) []kernel.Effect {
+func (s *state) levelWanted(m message.SetSessionLevelResult, out []kernel.Effect) []kernel.Effect {
 	x := s.levels[m.Seq]
 	if x == nil {
 		return out

@@ -22,7 +22,7 @@ func TestALevelIsAnsweredWhenTheServersKnow(t *testing.T) {
 			if _, is := e.Act.(admission.Answer); is {
 				answers++
 			}
-			if m, is := e.Msg.(message.WantLevel); is && m.Seq != 0 {
+			if m, is := e.Msg.(message.SetSessionLevel); is && m.Seq != 0 {
 				asked = append(asked, m.Seq)
 			}
 		}
@@ -37,7 +37,7 @@ func TestALevelIsAnsweredWhenTheServersKnow(t *testing.T) {
 		}
 	}
 	for _, seq := range asked {
-		if does(message.LevelWanted{Seq: seq}) != 1 || does(message.LevelWanted{Seq: seq}) != 0 {
+		if does(message.SetSessionLevelResult{Seq: seq}) != 1 || does(message.SetSessionLevelResult{Seq: seq}) != 0 {
 			t.Error("not answered once when the servers know")
 		}
 	}

@@ -78,7 +78,7 @@ func TestSubscriptionsFollowTheirConnections(t *testing.T) {
 	o.step(o.published(0, session))
 	o.step(o.from(hello))
 	o.want(o.from(subscribeR, 1), `0 subscribe "session session" file:///r`)
-	o.want(message.Subscribed{Seq: o.s.seq})
+	o.want(message.SubscribeURIResult{Seq: o.s.seq})
 	o.want(o.published(0, session))
 	o.want(o.published(1, session), `1 resubscribe "session session" file:///r`)
 	o.want(o.published(1, func(s *config.Server) { s.Isolation = "principal" }), `1 resubscribe "principal " file:///r`)
@@ -112,15 +112,15 @@ func TestSubscriptionsFollowTheHeaders(t *testing.T) {
 	if want := []string{first[0], second[0], second[1]}; !slices.Equal(again, want) {
 		t.Errorf("the next pool is told %q, want %q", again, want)
 	}
-	o.step(message.Subscribed{Seq: alice, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
+	o.step(message.SubscribeURIResult{Seq: alice, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
 	if len(o.s.subs) != 1 {
 		t.Error("the failure of what was given up takes the other one away")
 	}
-	o.step(message.Subscribed{Seq: o.s.seq})
+	o.step(message.SubscribeURIResult{Seq: o.s.seq})
 	if same := o.tells(from("bob", 3)); len(same) != 1 {
 		t.Errorf("bob again: %q", same)
 	}
-	o.step(message.Subscribed{Seq: o.s.seq})
+	o.step(message.SubscribeURIResult{Seq: o.s.seq})
 	asleep := o.tells(o.published(1, func(*config.Server) {}))
 	awake := o.tells(o.published(1, forward))
 	if want := strings.Replace(second[1], "0 subscribe", "1 resubscribe", 1); len(o.s.subs) != 1 || !slices.Equal(awake, []string{want}) {

@@ -22,7 +22,7 @@ type question struct {
 
 // ask puts a server's question to the client, on the stream of the call it belongs to, under an id of ours.
 // What the client has not declared is refused to the server. MCP 2025-11-25, basic/transports, sending messages.
-func (s *state) question(now time.Time, m message.Ask, out []kernel.Effect) []kernel.Effect {
+func (s *state) question(now time.Time, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
 	h := s.calls[m.Seq]
 	if h == nil {
 		return append(out, admission.RefuseQuestion(m, -32600, "the call has ended"))
@@ -79,7 +79,7 @@ func (s *state) response(now time.Time, x *downstream.Exchange, out []kernel.Eff
 		return out
 	}
 	delete(s.questions, number)
-	answer := message.Answer{Key: q.key, Result: x.Frame.ResultBytes()}
+	answer := message.ServerRequestResult{Key: q.key, Result: x.Frame.ResultBytes()}
 	if h := s.calls[q.seq]; h != nil {
 		answer.Result = h.ownReply(&x.Frame)
 	}
@@ -100,7 +100,7 @@ func (s *state) replied(now time.Time, seq uint64, out []kernel.Effect) []kernel
 }
 
 // questionWithdrawn tells the client that its answer is no longer wanted.
-func (s *state) questionWithdrawn(now time.Time, m message.AskWithdrawn, out []kernel.Effect) []kernel.Effect {
+func (s *state) questionWithdrawn(now time.Time, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect {
 	for number, q := range s.questions {
 		if q.seq == m.Seq && q.key == m.Key {
 			out = s.cancelQuestion(number, out)

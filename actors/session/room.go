@@ -47,7 +47,7 @@ func (s *state) hope(x *downstream.Exchange, r admission.Resource, out []kernel.
 	s.seq++
 	h := &hope{x: x, of: r, count: s.lacks(r)}
 	put(&s.hopes, s.seq, h)
-	return append(out, kernel.Tell(s.owner, message.AskSubscriptions{Session: s.self, Seq: s.seq, Count: h.count}))
+	return append(out, kernel.Tell(s.owner, message.ReserveSubscriptions{Session: s.self, Seq: s.seq, Count: h.count}))
 }
 
 // hopeless ends what waits to subscribe to a resource: the client has unsubscribed since.
@@ -59,7 +59,7 @@ func (s *state) hopeless(r admission.Resource) {
 
 // maySubscribe goes on with a subscribe that has waited for the gateway's word, as if it had come only now. What it does not need it gives back before
 // the client has its answer, and can subscribe elsewhere.
-func (s *state) maySubscribe(m message.MaySubscribe, out []kernel.Effect) []kernel.Effect {
+func (s *state) maySubscribe(m message.ReserveSubscriptionsResult, out []kernel.Effect) []kernel.Effect {
 	h, ok := s.hopes[m.Seq]
 	if !ok {
 		return out
@@ -99,7 +99,7 @@ func (s *state) giveBack(out []kernel.Effect) []kernel.Effect {
 	}
 	count := s.room
 	s.room = 0
-	return append(out, kernel.Tell(s.owner, message.SubscriptionsOver{Session: s.self, Count: count}))
+	return append(out, kernel.Tell(s.owner, message.ReleaseSubscriptions{Session: s.self, Count: count}))
 }
 
 // giveAllBack gives back what the session is subscribed to as well.

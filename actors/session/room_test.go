@@ -34,7 +34,7 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 		source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: true}}
 		source.Items[protocol.Resources] = [][]byte{[]byte(`{"uri":"file:///r","name":"r"}`)}
 		step(s, time.Now(), message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", PageSize: 10})}, nil)
-		var asks []message.AskSubscriptions
+		var asks []message.ReserveSubscriptions
 		held, has, answers, gone := 0, map[string]bool{}, 0, false
 		does := func(msg any) {
 			answered := false
@@ -46,9 +46,9 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 					answered, gone = true, true
 				}
 				switch m := e.Msg.(type) {
-				case message.AskSubscriptions:
+				case message.ReserveSubscriptions:
 					asks = append(asks, m)
-				case message.SubscriptionsOver:
+				case message.ReleaseSubscriptions:
 					if held -= m.Count; answered {
 						t.Errorf("%s: the client hears of it before the gateway", name)
 					}
@@ -66,7 +66,7 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 		}
 		asked := len(asks)
 		for _, ask := range asks {
-			answer := message.MaySubscribe{Seq: ask.Seq}
+			answer := message.ReserveSubscriptionsResult{Seq: ask.Seq}
 			if c.refused {
 				answer.Fault = &protocol.Fault{Name: protocol.Overloaded}
 			} else {
@@ -75,7 +75,7 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 			does(answer)
 		}
 		for _, seq := range admission.SortedKeys(s.subscribing) {
-			does(message.Subscribed{Seq: seq})
+			does(message.SubscribeURIResult{Seq: seq})
 		}
 		if asked != c.asked || held != c.held || len(has) != c.has || len(s.subs) != c.has || answers != len(c.requests) {
 			t.Errorf("%s: asked %d times, holds %d, subscribed to %v, %d answers to %d requests", name, asked, held, has, answers, len(c.requests))
@@ -108,8 +108,8 @@ func TestUnsubscribedAndGone(t *testing.T) {
 			t.Fatalf("it is found as %+v, %v", found, fault)
 		}
 		for _, seq := range admission.SortedKeys(s.hopes) {
-			out := step(s, time.Unix(5002, 0), message.MaySubscribe{Seq: seq}, nil)
-			_, back := out[0].Msg.(message.SubscriptionsOver)
+			out := step(s, time.Unix(5002, 0), message.ReserveSubscriptionsResult{Seq: seq}, nil)
+			_, back := out[0].Msg.(message.ReleaseSubscriptions)
 			if a, is := out[len(out)-1].Act.(admission.Answer); !back || !is || !strings.Contains(string(a.Frame), "Resource not found") {
 				t.Errorf("%s: got %+v, want that it is given back, and an error", name, out)
 			}

@@ -104,7 +104,7 @@ func (r *script) serverActs() {
 	frame := func(text string) protocol.Frame { return actortest.Frame(r.t, text) }
 	switch r.rng.IntN(10) {
 	case 0, 1:
-		r.step(message.Written{Seq: seq})
+		r.step(message.RequestWritten{Seq: seq})
 	case 2:
 		r.step(message.Failed{Seq: seq, Fault: pick(r.rng, []*protocol.Fault{{Name: protocol.BackendDisconnected}, {Name: protocol.Timeout}, {Name: protocol.InvalidParams}})})
 	case 3, 4:
@@ -120,9 +120,9 @@ func (r *script) serverActs() {
 		r.step(message.Log{Seq: seq, Frame: frame(pick(r.rng, logLines))})
 	case 7:
 		r.lastKey++
-		r.step(message.Ask{Seq: seq, Key: r.lastKey, Frame: frame(pick(r.rng, questionFrames))})
+		r.step(message.ServerRequest{Seq: seq, Key: r.lastKey, Frame: frame(pick(r.rng, questionFrames))})
 	case 8:
-		r.step(message.AskWithdrawn{Seq: seq, Key: r.rng.Uint64N(r.lastKey + 1)})
+		r.step(message.ServerRequestCanceled{Seq: seq, Key: r.rng.Uint64N(r.lastKey + 1)})
 	case 9:
 		r.step(message.TaskMade{Seq: seq, ID: fmt.Sprint("t", r.rng.IntN(3))})
 	}
@@ -140,11 +140,11 @@ func (r *script) othersAct() {
 		r.gatewayActs(r.rng.IntN(3) > 0)
 	case 0, 1:
 		if seq, ok := take(r.rng, &r.subscribes); ok {
-			r.step(pick(r.rng, []message.Subscribed{{Seq: seq}, {Seq: seq}, {Seq: seq, Error: []byte(`{"code":1,"message":"no"}`)}, {Seq: seq, Fault: protocol.NoResource("file:///r")}}))
+			r.step(pick(r.rng, []message.SubscribeURIResult{{Seq: seq}, {Seq: seq}, {Seq: seq, Error: []byte(`{"code":1,"message":"no"}`)}, {Seq: seq, Fault: protocol.NoResource("file:///r")}}))
 		}
 	case 2, 3:
 		if seq, ok := take(r.rng, &r.refreshes); ok {
-			r.step(message.Refreshed{Seq: seq})
+			r.step(message.RefreshResult{Seq: seq})
 		}
 	case 4:
 		r.publish()
@@ -157,23 +157,23 @@ func (r *script) othersAct() {
 		r.step(message.ServerLog{Server: "one", Frame: actortest.Frame(r.t, pick(r.rng, logLines))})
 	case 8:
 		note := `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"t1","status":"working"}}`
-		r.step(message.TaskNote{Server: "one", ID: "t1", Frame: actortest.Frame(r.t, note)})
+		r.step(message.TaskNotification{Server: "one", ID: "t1", Frame: actortest.Frame(r.t, note)})
 	}
 }
 
 // gatewayActs is the gateway's word on whether the session may subscribe, and that it has told the servers a level.
 func (r *script) gatewayActs(yes bool) {
 	if seq, ok := take(r.rng, &r.levels); ok {
-		r.step(message.LevelWanted{Seq: seq})
+		r.step(message.SetSessionLevelResult{Seq: seq})
 	}
 	ask, ok := take(r.rng, &r.asks)
 	switch {
 	case !ok || r.left:
 	case yes:
 		r.holds += ask.Count
-		r.step(message.MaySubscribe{Seq: ask.Seq})
+		r.step(message.ReserveSubscriptionsResult{Seq: ask.Seq})
 	default:
-		r.step(message.MaySubscribe{Seq: ask.Seq, Fault: &protocol.Fault{Name: protocol.Overloaded}})
+		r.step(message.ReserveSubscriptionsResult{Seq: ask.Seq, Fault: &protocol.Fault{Name: protocol.Overloaded}})
 	}
 }
 
@@ -212,7 +212,7 @@ func (r *script) rest() {
 	case 3:
 		r.step(message.Inspect{Reply: func(any) {}})
 	case 4:
-		r.step(message.SinceWhen{})
+		r.step(message.QueryIdleSince{})
 	}
 }
 
@@ -224,10 +224,10 @@ func (r *script) settle() {
 	for len(r.subscribes)+len(r.refreshes)+len(r.asks)+len(r.levels) > 0 && !r.left {
 		r.gatewayActs(true)
 		if seq, ok := take(r.rng, &r.subscribes); ok {
-			r.step(message.Subscribed{Seq: seq})
+			r.step(message.SubscribeURIResult{Seq: seq})
 		}
 		if seq, ok := take(r.rng, &r.refreshes); ok {
-			r.step(message.Refreshed{Seq: seq})
+			r.step(message.RefreshResult{Seq: seq})
 		}
 	}
 	r.reads = true

@@ -29,17 +29,17 @@ type script struct {
 	ended     map[*downstream.Exchange]int // how often each was ended
 	lastID    int
 
-	running    []uint64                   // calls at a pool
-	over       map[uint64]bool            // calls that a pool has ended, or was told to give up
-	subscribes []uint64                   // at a pool
-	refreshes  []uint64                   // at a pool
-	asks       []message.AskSubscriptions // at the gateway
-	levels     []uint64                   // likewise, of WantLevel
-	holds      int                        // subscriptions that the gateway has granted
-	questions  []string                   // ids of questions that the client was asked
-	answered   map[uint64]bool            // by the backend's number of a question
-	lastKey    uint64                     // of a question
-	timers     map[any]time.Time          // that will fire
+	running    []uint64                       // calls at a pool
+	over       map[uint64]bool                // calls that a pool has ended, or was told to give up
+	subscribes []uint64                       // at a pool
+	refreshes  []uint64                       // at a pool
+	asks       []message.ReserveSubscriptions // at the gateway
+	levels     []uint64                       // likewise, of SetSessionLevel
+	holds      int                            // subscriptions that the gateway has granted
+	questions  []string                       // ids of questions that the client was asked
+	answered   map[uint64]bool                // by the backend's number of a question
+	lastKey    uint64                         // of a question
+	timers     map[any]time.Time              // that will fire
 	streams    []*downstream.EventStream
 	queue      []any // what it has told itself
 	reads      bool  // its streams take all that is said on them
@@ -204,17 +204,17 @@ func (r *script) told(msg any) {
 		if !slices.Contains(r.subscribes, m.Seq) {
 			r.subscribes = append(r.subscribes, m.Seq)
 		}
-	case message.WantLevel:
+	case message.SetSessionLevel:
 		if m.Seq != 0 {
 			r.levels = append(r.levels, m.Seq)
 		}
-	case message.AskSubscriptions:
+	case message.ReserveSubscriptions:
 		r.asks = append(r.asks, m)
-	case message.SubscriptionsOver:
+	case message.ReleaseSubscriptions:
 		r.holds -= m.Count
 	case message.Refresh:
 		r.refreshes = append(r.refreshes, m.Seq)
-	case message.Answer:
+	case message.ServerRequestResult:
 		if r.answered[m.Key] {
 			r.fatalf("question %d is answered twice", m.Key)
 		}

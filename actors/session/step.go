@@ -40,10 +40,10 @@ type state struct {
 	initialized  bool   // initialize was answered
 	ready        bool   // notifications/initialized came, or a request after initialize: changes may be told
 	draining     bool
-	viewGone     bool        // the newest Snapshot has no view for key; that of a project may come back
-	version      string      // negotiated
-	capabilities []byte      // raw JSON, as declared
-	can          message.Can // what they say about questions
+	viewGone     bool                  // the newest Snapshot has no view for key; that of a project may come back
+	version      string                // negotiated
+	capabilities []byte                // raw JSON, as declared
+	can          message.CapabilitySet // what they say about questions
 	extras       message.Extras
 	clientInfo   []byte          // raw JSON
 	asks         *message.Caller // who asks, for its requests; nil = to be made anew, as something of it has changed
@@ -121,7 +121,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		}
 		s.lastSeen = now
 		return s.inbound(now, m, s.renew(now, m.Who, m.Epoch, out))
-	case message.Written:
+	case message.RequestWritten:
 		return s.event(now, m.Seq, call.Sent{}, out)
 	case message.Done:
 		return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
@@ -131,13 +131,13 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.progress(now, m, out)
 	case message.Log:
 		return s.log(now, m, out)
-	case message.Ask:
+	case message.ServerRequest:
 		return s.question(now, m, out)
-	case message.AskWithdrawn:
+	case message.ServerRequestCanceled:
 		return s.questionWithdrawn(now, m, out)
 	case message.TaskMade:
 		return s.taskMade(m, out)
-	case message.TaskNote:
+	case message.TaskNotification:
 		return s.taskNote(m, out)
 	case message.ElicitationDone:
 		return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline, key: string(m.Frame.Raw)}))
@@ -145,7 +145,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.updated(m, out)
 	case message.ResourcesUpdated:
 		return s.allUpdated(m.Server, out)
-	case message.Refreshed:
+	case message.RefreshResult:
 		if x, done := s.seekers.Came(m.Seq); done {
 			return s.seekAgain(now, x, out)
 		}
@@ -153,11 +153,11 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if x, found := s.seekers.Over(m); found {
 			return s.seekAgain(now, x, out)
 		}
-	case message.Subscribed:
+	case message.SubscribeURIResult:
 		return s.subscribed(m, out)
-	case message.LevelWanted:
+	case message.SetSessionLevelResult:
 		return s.levelWanted(m, out)
-	case message.MaySubscribe:
+	case message.ReserveSubscriptionsResult:
 		return s.maySubscribe(m, out)
 	case message.ServerLog:
 		return s.serverLog(m, out)
@@ -197,8 +197,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if len(s.calls) == 0 && (len(s.streams) == 0 || m.Streams) {
 			return append(out, kernel.Leave())
 		}
-		return append(out, kernel.Tell(s.owner, message.Stays{Session: s.self}))
-	case message.SinceWhen:
+		return append(out, kernel.Tell(s.owner, message.SessionBusy{Session: s.self}))
+	case message.QueryIdleSince:
 		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.lastSeen, Calls: len(s.calls) > 0, Streams: len(s.streams) > 0}))
 	case message.DrainSession:
 		s.draining = true

@@ -85,7 +85,7 @@ func (k *conversation) step(msg any) string {
 			say("dispatched")
 		case message.Cancel:
 			say("cancelled")
-		case message.Answer:
+		case message.ServerRequestResult:
 			say("replied")
 		case message.SubscribeURI:
 			say("subscribing")
@@ -126,7 +126,7 @@ func TestSessionStep(t *testing.T) {
 	published := tell(askingServer())
 	ask := func(key uint64, method string) func(conv) any {
 		return func(k conv) any {
-			return message.Ask{Seq: 1, Key: key, Frame: actortest.Frame(k.t, fmt.Sprintf(asking, method))}
+			return message.ServerRequest{Seq: 1, Key: key, Frame: actortest.Frame(k.t, fmt.Sprintf(asking, method))}
 		}
 	}
 	reply := say(`{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}`)
@@ -145,7 +145,7 @@ func TestSessionStep(t *testing.T) {
 	update, _ := message.UpdatedURI("file:///r")
 	updated := tell(message.ResourceUpdated{Server: "one", URI: update.URI, Frame: update.Frame, Span: update.Span})
 	stream := tell(message.StreamOpened{Stream: &downstream.EventStream{Origin: downstream.Origin{Path: "/mcp"}}})
-	subscribed := append(open[:2:2], subscribe, tell(message.Subscribed{Seq: 1}))
+	subscribed := append(open[:2:2], subscribe, tell(message.SubscribeURIResult{Seq: 1}))
 	parked := append(called[:3:3], ask(1, "elicitation/create"))
 	for _, test := range []struct {
 		name, transport string
@@ -179,12 +179,12 @@ func TestSessionStep(t *testing.T) {
 		{"its reply, twice", "http", append(parked[:4:4], reply), reply, "accepted"},
 		{"the call ends before the reply", "http", parked, answer, "notifications/cancelled, result"},
 		{"a reply that comes after that", "http", append(parked[:4:4], answer), reply, "accepted"},
-		{"the question is withdrawn", "http", parked, tell(message.AskWithdrawn{Seq: 1, Key: 1}), "notifications/cancelled"},
+		{"the question is withdrawn", "http", parked, tell(message.ServerRequestCanceled{Seq: 1, Key: 1}), "notifications/cancelled"},
 		{"a resource nobody has yet", "http", open, read, "refreshing, refreshing"},
-		{"likewise, and its lists have come", "http", append(open[:2:2], read, tell(message.Refreshed{Seq: 2})), tell(message.Refreshed{Seq: 3}), "RESOURCE_NOT_FOUND"},
+		{"likewise, and its lists have come", "http", append(open[:2:2], read, tell(message.RefreshResult{Seq: 2})), tell(message.RefreshResult{Seq: 3}), "RESOURCE_NOT_FOUND"},
 		{"a subscription", "http", open, subscribe, "subscribing"},
-		{"its server says yes", "http", append(open[:2:2], subscribe), tell(message.Subscribed{Seq: 1}), "result"},
-		{"its server says no", "http", append(open[:2:2], subscribe), tell(message.Subscribed{Seq: 1, Error: []byte(`{"code":-7,"message":"no"}`)}), "-7"},
+		{"its server says yes", "http", append(open[:2:2], subscribe), tell(message.SubscribeURIResult{Seq: 1}), "result"},
+		{"its server says no", "http", append(open[:2:2], subscribe), tell(message.SubscribeURIResult{Seq: 1, Error: []byte(`{"code":-7,"message":"no"}`)}), "-7"},
 		{"an update without a stream", "http", subscribed, updated, ""},
 		{"which then opens", "http", append(subscribed[:4:4], updated), stream, "stream 0, notifications/resources/updated"},
 		{"an update on a stream", "http", append(subscribed[:4:4], stream), updated, "notifications/resources/updated"},

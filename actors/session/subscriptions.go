@@ -16,8 +16,8 @@ import (
 type subscribing struct {
 	x *downstream.Exchange
 	admission.Resource
-	own              *message.Own // on whose connections; nil = those that are for everybody
-	subscribedBefore bool         // the session was subscribed before: a failure takes nothing away
+	own              *message.ConnectionOwner // on whose connections; nil = those that are for everybody
+	subscribedBefore bool                     // the session was subscribed before: a failure takes nothing away
 }
 
 // subscribe asks the server for updates of a resource; the client is answered after the server, so a yes
@@ -79,7 +79,7 @@ func (s *state) unsubscribes(r admission.Resource, sub *admission.Subscription) 
 }
 
 // subscribed answers the client with what the server said.
-func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.Effect {
+func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
 	w, ok := s.subscribing[m.Seq]
 	if !ok {
 		return out

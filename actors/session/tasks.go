@@ -28,7 +28,7 @@ type task struct {
 	server string
 	own    string // the server's own id
 	token  []byte // the progress token of its call, raw, which stays valid; nil = it wants no progress, or is longer than maxTaskToken
-	home   message.Home
+	home   message.TaskOrigin
 }
 
 // offersTasks reports whether the client's version has tasks, and a server in view.
@@ -116,7 +116,7 @@ func (s *state) taskGone(h *heldCall, e *call.Effect) {
 
 // taskNote tells the client what the server says of a task: on the stream of a request that waits for its end, if there is
 // one, else on a stream that belongs to no request.
-func (s *state) taskNote(m message.TaskNote, out []kernel.Effect) []kernel.Effect {
+func (s *state) taskNote(m message.TaskNotification, out []kernel.Effect) []kernel.Effect {
 	t := s.tasks[admission.PublicTaskID(m.Server, m.ID)]
 	if t == nil {
 		return out

@@ -185,7 +185,7 @@ func TestTasksResultIsPatient(t *testing.T) {
 	if at := h.Deadline(); !at.Equal(time.Unix(1000, 0).Add(time.Minute + time.Second)) {
 		t.Errorf("not taken by its server until %v", at)
 	}
-	k.step(message.Written{Seq: sent[0].Call.Seq})
+	k.step(message.RequestWritten{Seq: sent[0].Call.Seq})
 	if at := h.Deadline(); !at.Equal(time.Unix(1000, 0).Add(time.Hour)) {
 		t.Errorf("not answered until %v", at)
 	}
@@ -226,7 +226,7 @@ func TestPrepareTask(t *testing.T) {
 // A task that comes when its call has been given up is nobody's: the connection that made it is told.
 func TestATaskThatComesTooLate(t *testing.T) {
 	k := newTaskScript(t)
-	out := k.step(message.TaskMade{Seq: 99, ID: "7", Home: message.Home{Incarnation: 3}})
+	out := k.step(message.TaskMade{Seq: 99, ID: "7", Home: message.TaskOrigin{Incarnation: 3}})
 	if len(out) != 1 || out[0].Msg != (message.DropTask{ID: "7", Incarnation: 3}) || len(k.s.tasks) != 0 {
 		t.Errorf("effects %+v, tasks %v", out, k.s.tasks)
 	}

@@ -25,7 +25,7 @@ func (s *state) noteTenant(of *message.Tenant, server string, pool kernel.Refere
 }
 
 // ownOf is on whose connections to a server a request subscribes, or the client without one (x is nil).
-func (s *state) ownOf(server *catalog.Server, x *downstream.Exchange) *message.Own {
+func (s *state) ownOf(server *catalog.Server, x *downstream.Exchange) *message.ConnectionOwner {
 	own := admission.OwnOf(&server.Rules, x, s.caller(), false)
 	s.noteTenant(own.Of(), server.Name, server.Pool)
 	return s.owns.Once(server.Name, own)

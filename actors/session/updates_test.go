@@ -61,7 +61,7 @@ func TestUpdatesOfARefusedSubscriptionAreNotCounted(t *testing.T) {
 	s, changes := away(t)
 	put(&s.subscribing, 1, subscribing{x: &downstream.Exchange{}, Resource: admission.Resource{Server: "one", URI: "file:///dir"}})
 	changes("file:///dir/a")
-	step(s, time.Now(), message.Subscribed{Seq: 1, Fault: protocol.NoResource("file:///dir")}, nil)
+	step(s, time.Now(), message.SubscribeURIResult{Seq: 1, Fault: protocol.NoResource("file:///dir")}, nil)
 	if len(s.subs) != 0 || s.updatesKept != 0 {
 		t.Errorf("%d subscriptions, %d updates are kept", len(s.subs), s.updatesKept)
 	}

@@ -18,12 +18,12 @@ func (s *state) noted(v *heldCall, fault *protocol.Fault, first int, out []kerne
 }
 
 // refused answers a request that is to be no call, and tells the audit log.
-func (s *state) refused(m message.Visit, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+func (s *state) refused(m message.StatelessRequest, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	return s.refusedItem(m, f, nil, out)
 }
 
 // refusedItem is refused for what the policy may have denied (nil = it has not).
-func (s *state) refusedItem(m message.Visit, f *protocol.Fault, denied *admission.Denied, out []kernel.Effect) []kernel.Effect {
+func (s *state) refusedItem(m message.StatelessRequest, f *protocol.Fault, denied *admission.Denied, out []kernel.Effect) []kernel.Effect {
 	first := len(out)
 	out = append(out, kernel.Act(admission.Refuse{X: m.Exchange, Fault: f}))
 	out = admission.AuditRefused(s.audit, m.Exchange, m.View.Project, f, denied, first, out)

@@ -71,7 +71,7 @@ func (s *state) detach(v *heldCall, x *downstream.Exchange) {
 func (s *state) withdrawn(now time.Time, id admission.Requester, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[s.byID[id]]
 	if v == nil {
-		if m, found := s.seekers.Withdraw(func(m message.Visit) bool { return admission.RequestOf(m.Exchange, m.Who) == id }); found {
+		if m, found := s.seekers.Withdraw(func(m message.StatelessRequest) bool { return admission.RequestOf(m.Exchange, m.Who) == id }); found {
 			return append(out, kernel.Act(admission.Accept{X: m.Exchange}))
 		}
 		return out

@@ -19,7 +19,7 @@ func TestSeveralWaitersShareTheMemoryOfAnAnswer(t *testing.T) {
 	defer protocol.PoisonFreed(false)
 	d := newDeskScript(t, 1)
 	d.step(d.request(""))
-	d.step(message.Ask{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
+	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
 	for _, msg := range d.timers {
 		d.step(msg)
 	}
@@ -32,7 +32,7 @@ func TestSeveralWaitersShareTheMemoryOfAnAnswer(t *testing.T) {
 	}
 	for range 3 {
 		x := *retry.Exchange
-		d.step(message.Visit{Exchange: &x, State: retry.State})
+		d.step(message.StatelessRequest{Exchange: &x, State: retry.State})
 	}
 	text := strings.Repeat("large ", admission.LargeFrame)
 	raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":5,"result":{"content":[{"type":"text","text":%q}]}}`, text)

@@ -46,7 +46,7 @@ func TestWhoIsCounted(t *testing.T) {
 func TestAClientThatLeavesBeforeItIsAsked(t *testing.T) {
 	d := newDeskScript(t, 1)
 	d.step(d.request(""))
-	d.step(message.Ask{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
+	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
 	d.step(admission.Departed{Seq: d.first(), X: d.waiting[0]})
 	if len(d.s.calls)+len(d.s.clients) != 0 {
 		t.Errorf("%d calls of %d clients are left", len(d.s.calls), len(d.s.clients))
@@ -71,7 +71,7 @@ func TestWhoMakesRoom(t *testing.T) {
 	if out, ok := d.s.makeRoom(d.now, d.s.calls[d.first()].caller.ClientKey, nil); ok || len(out) != 0 {
 		t.Errorf("a call that runs made room: %v", out)
 	}
-	d.step(message.Ask{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
+	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
 	for _, msg := range d.timers {
 		d.step(msg)
 	}
@@ -98,13 +98,13 @@ func TestADeskThatBeginsHasNobodyWaiting(t *testing.T) {
 func TestACallStaysInItsClientsLane(t *testing.T) {
 	d := newDeskScript(t, 1)
 	d.step(d.request(""))
-	visit := message.Visit{Exchange: d.waiting[0]}
+	visit := message.StatelessRequest{Exchange: d.waiting[0]}
 	for _, m := range []kernel.Laned{message.Done{Seq: d.first()}, message.Progress{Seq: d.first()}, message.Failed{Seq: d.first()}} {
 		if m.Lane() != visit.Lane() || m.Lane() == 0 {
 			t.Errorf("%T: lane %d, of its request %d", m, m.Lane(), visit.Lane())
 		}
 	}
-	if withdrawal := (message.Withdrawal{Remote: "stdio"}); withdrawal.Lane() != (message.Visit{Exchange: &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}}).Lane() {
+	if withdrawal := (message.CancelStateless{Remote: "stdio"}); withdrawal.Lane() != (message.StatelessRequest{Exchange: &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}}).Lane() {
 		t.Error("a cancellation on stdin may overtake its request")
 	}
 }

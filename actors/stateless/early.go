@@ -19,7 +19,7 @@ const startAgain = time.Second
 // waitForCatalog holds or refuses a request that arrives before the catalog it needs, and reports whether it did. Without a
 // catalog nothing can be answered. On stdin and stdout, requests about servers also wait until the servers have settled. The wait
 // lasts at most StartWait, as with initialize.
-func (s *state) waitForCatalog(m message.Visit, out []kernel.Effect) ([]kernel.Effect, bool) {
+func (s *state) waitForCatalog(m message.StatelessRequest, out []kernel.Effect) ([]kernel.Effect, bool) {
 	x := m.Exchange
 	if fault := s.earlyFault(m); fault != nil {
 		return append(out, kernel.Act(admission.Refuse{X: x, Fault: fault})), true
@@ -32,7 +32,7 @@ func (s *state) waitForCatalog(m message.Visit, out []kernel.Effect) ([]kernel.E
 }
 
 // earlyFault returns why the request is refused now, or nil if it is answered or may wait. Nothing of a refused request was executed.
-func (s *state) earlyFault(m message.Visit) *protocol.Fault {
+func (s *state) earlyFault(m message.StatelessRequest) *protocol.Fault {
 	switch {
 	case s.draining && !s.expected(m):
 		return &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}
@@ -47,12 +47,12 @@ func (s *state) earlyFault(m message.Visit) *protocol.Fault {
 }
 
 // expected reports whether a request comes back with the answer that its call waits for: a desk that drains takes it still.
-func (s *state) expected(m message.Visit) bool {
+func (s *state) expected(m message.StatelessRequest) bool {
 	return m.State != nil && m.State.Kind == seal.Parked && !s.drained
 }
 
 // waitsForServers reports whether servers that the client sees have to settle before the request is answered.
-func (s *state) waitsForServers(m message.Visit) bool {
+func (s *state) waitsForServers(m message.StatelessRequest) bool {
 	x := m.Exchange
 	if s.awaitedServers == 0 || !x.Origin.Stdio || x.Frame.M == protocol.MethodServerDiscover || len(s.earlyVisits) >= maxEarly {
 		return false

@@ -43,7 +43,7 @@ func TestEarlyRequests(t *testing.T) {
 			raw := `{"jsonrpc":"2.0","id":1,"method":"` + c.method + `","params":{}}`
 			x.Frame = actortest.Frame(t, raw)
 			went := ""
-			for i, msg := range append([]any{message.Visit{Exchange: x}}, c.msgs...) {
+			for i, msg := range append([]any{message.StatelessRequest{Exchange: x}}, c.msgs...) {
 				for _, e := range step(s, time.Unix(1000, 0), msg, nil) {
 					switch a := e.Act.(type) {
 					case admission.Answer:
@@ -66,7 +66,7 @@ func TestEarlyRequestsAreBounded(t *testing.T) {
 	for n := range maxEarly + 1 {
 		x := &downstream.Exchange{Frame: actortest.Frame(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`)}
 		var fault *protocol.Fault
-		for _, e := range step(s, time.Unix(1000, 0), message.Visit{Exchange: x}, nil) {
+		for _, e := range step(s, time.Unix(1000, 0), message.StatelessRequest{Exchange: x}, nil) {
 			if r, ok := e.Act.(admission.Refuse); ok {
 				fault = r.Fault
 			}

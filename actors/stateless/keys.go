@@ -73,9 +73,9 @@ func (*state) questionKeys(v *heldCall) []string {
 }
 
 // keepQuestion keeps a question under its key.
-func (v *heldCall) keepQuestion(key string, m message.Ask) {
+func (v *heldCall) keepQuestion(key string, m message.ServerRequest) {
 	if v.questions == nil {
-		v.questions = map[string]message.Ask{}
+		v.questions = map[string]message.ServerRequest{}
 	}
 	v.questions[key] = m
 }

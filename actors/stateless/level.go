@@ -37,7 +37,7 @@ func (s *state) wantLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.
 
 func (s *state) tellLevel(level protocol.Level, out []kernel.Effect) []kernel.Effect {
 	s.toldLevel = level
-	return append(out, kernel.Tell(s.owner, message.WantLevel{Session: s.self, Level: level}))
+	return append(out, kernel.Tell(s.owner, message.SetSessionLevel{Session: s.self, Level: level}))
 }
 
 // levelDue lets the servers log less when nobody has asked for more since the last look.

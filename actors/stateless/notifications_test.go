@@ -33,12 +33,12 @@ func (d *deskScript) forwarded(msg any) (list []string) {
 }
 
 // asking is a request for the tool with more members of _meta, each with a leading comma; state and answers make it a retry.
-func (d *deskScript) asking(id int, capabilities, meta, state, answers string) message.Visit {
+func (d *deskScript) asking(id int, capabilities, meta, state, answers string) message.StatelessRequest {
 	d.t.Helper()
 	x := &downstream.Exchange{Origin: downstream.Origin{Remote: fmt.Sprintf("10.0.0.1:%d", id)}}
 	raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientCapabilities":%s%s},"name":"one_ask"`, id, capabilities, meta)
-	visit := message.Visit{Exchange: x}
+	visit := message.StatelessRequest{Exchange: x}
 	if state != "" {
 		raw += fmt.Sprintf(`,"requestState":%q,"inputResponses":%s`, state, answers)
 		opened, err := d.sealer.Open(state, d.now)
@@ -57,7 +57,7 @@ const oneForm = `{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params
 func (d *deskScript) parked(capabilities, meta string) string {
 	d.t.Helper()
 	d.step(d.asking(1, capabilities, meta, "", ""))
-	d.step(message.Ask{Seq: d.first(), Key: 1, Frame: d.frame(oneForm)})
+	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(oneForm)})
 	for _, timer := range d.timers {
 		d.step(timer)
 	}

@@ -14,7 +14,7 @@ import (
 
 // question takes what a legacy server asks the client of a call. The client is told with input_required and comes back;
 // meanwhile the call waits, and the server's question with it.
-func (s *state) question(now time.Time, m message.Ask, out []kernel.Effect) []kernel.Effect {
+func (s *state) question(now time.Time, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
 	if v == nil {
 		return append(out, admission.RefuseQuestion(m, -32600, "the call has ended"))
@@ -29,7 +29,7 @@ func (s *state) question(now time.Time, m message.Ask, out []kernel.Effect) []ke
 	key, named := v.keyFor(&m.Frame)
 	if named {
 		if answer := v.earlyAnswer(key, q); answer != nil {
-			return append(out, kernel.Tell(m.From, message.Answer{Key: m.Key, Result: answer}))
+			return append(out, kernel.Tell(m.From, message.ServerRequestResult{Key: m.Key, Result: answer}))
 		}
 	}
 	full, room := s.limits.ParkedPerClient, true
@@ -85,7 +85,7 @@ func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.E
 // comeBack attaches a retry to its parked call and passes its answers on. The same retry again, at once or later, gets
 // the same outcome; a question is answered once. gone is why what it calls is not there, nil = it is: that ends nothing, unless who calls
 // has other rights than before, which do not show it.
-func (s *state) comeBack(now time.Time, m message.Visit, gone *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+func (s *state) comeBack(now time.Time, m message.StatelessRequest, gone *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	x, state := m.Exchange, m.State
 	caller := s.callerOf(m)
 	digest := digestOf(&x.Frame, &x.Params)
@@ -140,14 +140,14 @@ func (s *state) answers(now time.Time, v *heldCall, x *downstream.Exchange, out 
 			continue
 		}
 		delete(v.questions, key)
-		out = append(out, kernel.Tell(ask.From, message.Answer{Key: ask.Key, Result: span.Of(raw)}))
+		out = append(out, kernel.Tell(ask.From, message.ServerRequestResult{Key: ask.Key, Result: span.Of(raw)}))
 		v.Step(now, call.Replied{}, s.scratch[:0])
 	}
 	return out
 }
 
 // questionWithdrawn forgets a question whose server no longer wants the answer.
-func (s *state) questionWithdrawn(now time.Time, m message.AskWithdrawn, out []kernel.Effect) []kernel.Effect {
+func (s *state) questionWithdrawn(now time.Time, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
 	if v == nil {
 		return out

@@ -86,7 +86,7 @@ func (d *deskScript) step(msg any) {
 		switch m := e.Msg.(type) {
 		case message.Dispatch:
 			d.running = append(d.running, m.Call.Seq)
-		case message.Answer:
+		case message.ServerRequestResult:
 			if d.asks[m.Key]++; d.asks[m.Key] > 1 {
 				d.t.Fatalf("question %d was answered twice", m.Key)
 			}
@@ -101,7 +101,7 @@ func (d *deskScript) final(x *downstream.Exchange) {
 }
 
 // request makes a modern tools/call; with a state it is a retry.
-func (d *deskScript) request(state string) message.Visit {
+func (d *deskScript) request(state string) message.StatelessRequest {
 	d.id++
 	more := ""
 	if state != "" {
@@ -112,12 +112,12 @@ func (d *deskScript) request(state string) message.Visit {
 		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}},"name":"one_ask","arguments":{"a":1}%s}}`, d.id, more)
 	x.Frame, x.Params = actortest.Request(d.t, raw)
 	d.waiting = append(d.waiting, x)
-	visit := message.Visit{Exchange: x}
+	visit := message.StatelessRequest{Exchange: x}
 	if state != "" {
 		opened, err := d.sealer.Open(state, d.now)
 		if err != nil {
 			d.final(x) // refused before it reaches a desk
-			return message.Visit{}
+			return message.StatelessRequest{}
 		}
 		visit.State = &opened
 	}
@@ -153,9 +153,9 @@ func (d *deskScript) random() {
 		if d.rng.IntN(6) == 0 {
 			method = `"sampling/createMessage","params":{}` // not declared
 		}
-		d.step(message.Ask{Seq: seq, Key: d.nextAsk, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":%s}`, method)})
+		d.step(message.ServerRequest{Seq: seq, Key: d.nextAsk, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":%s}`, method)})
 	case 6:
-		d.step(message.Written{Seq: seq})
+		d.step(message.RequestWritten{Seq: seq})
 	case 7:
 		d.step(message.Done{Seq: seq, Frame: d.frame(`{"jsonrpc":"2.0","id":5,"result":{"content":[]}}`)})
 	case 8:

@@ -53,7 +53,7 @@ type desk struct {
 }
 
 func (d *desk) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
-	if in, ok := msg.(message.Visit); ok {
+	if in, ok := msg.(message.StatelessRequest); ok {
 		d.Metrics.Bytes(status.Clients, status.In, len(in.Exchange.Frame.Raw))
 	}
 	d.state.audit = d.Audit.Flags()

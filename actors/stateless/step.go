@@ -39,15 +39,15 @@ type state struct {
 
 	principals     message.Principals // what has become of them
 	snapshot       *catalog.Snapshot
-	earlyVisits    []message.Visit // came before the catalog they need
-	awaitedServers int             // servers that requests on stdin and stdout wait for
-	startWaitOver  bool            // StartWait is over
+	earlyVisits    []message.StatelessRequest // came before the catalog they need
+	awaitedServers int                        // servers that requests on stdin and stdout wait for
+	startWaitOver  bool                       // StartWait is over
 	draining       bool
 	drained        bool           // the gateway was told that nobody waits any more
 	toldLevel      protocol.Level // the most verbose log level requests ask for, as the servers were told
 	askedLevel     protocol.Level // likewise, of the requests since the last look
 
-	seekers admission.Seekers[message.Visit]
+	seekers admission.Seekers[message.StatelessRequest]
 	calls   map[uint64]*heldCall
 	byID    map[admission.Requester]uint64 // calls in flight that a notification may cancel
 	clients map[string]*usage              // what each client has in flight and parked, by client key
@@ -63,7 +63,7 @@ type state struct {
 	outcomesTimed bool      // a tidy is on its way
 
 	lastCapabilities string // read last, and what they said
-	lastCan          message.Can
+	lastCan          message.CapabilitySet
 	lastClient       string // client key made last
 	lastInfo         string // clientInfo read last, and the name in it
 	lastName         string
@@ -80,8 +80,8 @@ type heldCall struct {
 	record    *audit.Record // for the audit log; nil = it wants none
 	digest    [32]byte      // of what it asks; made when the first state is sealed
 
-	round       uint32                 // of the state that was given out last; 0 = none
-	questions   map[string]message.Ask // open questions by the key the client knows them by
+	round       uint32                           // of the state that was given out last; 0 = none
+	questions   map[string]message.ServerRequest // open questions by the key the client knows them by
 	lastKey     int
 	serverKeys  []string       // keys that servers gave
 	timerGen    uint64         // of the window's and the grace's timers
@@ -119,9 +119,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 
 func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
-	case message.Visit:
+	case message.StatelessRequest:
 		return s.visit(now, m, out)
-	case message.Written:
+	case message.RequestWritten:
 		return s.event(now, m.Seq, call.Sent{}, out)
 	case message.Done:
 		return s.done(now, m, out)
@@ -131,11 +131,11 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 		return s.progress(now, m, out)
 	case message.Log:
 		return s.log(m, out)
-	case message.Ask:
+	case message.ServerRequest:
 		return s.question(now, m, out)
-	case message.AskWithdrawn:
+	case message.ServerRequestCanceled:
 		return s.questionWithdrawn(now, m, out)
-	case message.Refreshed:
+	case message.RefreshResult:
 		if v, done := s.seekers.Came(m.Seq); done {
 			return s.seekAgain(now, v, out)
 		}
@@ -143,7 +143,7 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 		if v, found := s.seekers.Over(m); found {
 			return s.seekAgain(now, v, out)
 		}
-	case message.Withdrawal:
+	case message.CancelStateless:
 		return s.withdrawn(now, admission.RequesterOf(m), out)
 	case admission.Departed:
 		return s.departed(now, m, out)

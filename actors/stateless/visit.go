@@ -16,7 +16,7 @@ import (
 
 // visit answers what the gateway knows by itself and dispatches the rest. The frame's headers and _meta have been
 // checked against each other already.
-func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []kernel.Effect {
+func (s *state) visit(now time.Time, m message.StatelessRequest, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
 	if fault := s.principals.Settle(&m.Admitted); fault != nil {
 		return append(out, kernel.Act(admission.Refuse{X: x, Fault: fault}))
@@ -53,7 +53,7 @@ func (s *state) visit(now time.Time, m message.Visit, out []kernel.Effect) []ker
 }
 
 // retry takes a request that comes back to its parked call, if its headers fit its arguments as those of any request must.
-func (s *state) retry(now time.Time, m message.Visit, view *catalog.View, out []kernel.Effect) []kernel.Effect {
+func (s *state) retry(now time.Time, m message.StatelessRequest, view *catalog.View, out []kernel.Effect) []kernel.Effect {
 	x, t, fault := admission.Aim(view, m.Exchange)
 	m.Exchange = x
 	if fault == nil { // a tool that is gone meanwhile has no headers
@@ -65,7 +65,7 @@ func (s *state) retry(now time.Time, m message.Visit, view *catalog.View, out []
 }
 
 // callItem looks up what the request names, and hands the call to the pool of its server.
-func (s *state) callItem(now time.Time, m message.Visit, view *catalog.View, out []kernel.Effect) []kernel.Effect {
+func (s *state) callItem(now time.Time, m message.StatelessRequest, view *catalog.View, out []kernel.Effect) []kernel.Effect {
 	x, t, fault := admission.Aim(view, m.Exchange)
 	m.Exchange = x
 	if !s.seekers.Again {
@@ -87,7 +87,7 @@ func (s *state) callItem(now time.Time, m message.Visit, view *catalog.View, out
 }
 
 // seekAgain answers a request by what is listed now.
-func (s *state) seekAgain(now time.Time, m message.Visit, out []kernel.Effect) []kernel.Effect {
+func (s *state) seekAgain(now time.Time, m message.StatelessRequest, out []kernel.Effect) []kernel.Effect {
 	s.seekers.Again = true
 	defer func() { s.seekers.Again = false }()
 	return s.visit(now, m, out)
@@ -150,7 +150,7 @@ func result(view *catalog.View, x *downstream.Exchange, result []byte, out []ker
 }
 
 // dispatch holds the call and hands it to the pool of the target's server.
-func (s *state) call(now time.Time, m message.Visit, view *catalog.View, t admission.Target, out []kernel.Effect) []kernel.Effect {
+func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.View, t admission.Target, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
 	caller := s.callerOf(m)
 	use := s.clients[caller.ClientKey] // nil = it has no call
@@ -236,7 +236,7 @@ func badStateFault() *protocol.Fault {
 }
 
 // callerOf reads who asks from the request itself: a modern request carries everything with it.
-func (s *state) callerOf(m message.Visit) *message.Caller {
+func (s *state) callerOf(m message.StatelessRequest) *message.Caller {
 	x := m.Exchange
 	raw := x.Frame.Raw
 	c := &message.Caller{
@@ -248,7 +248,7 @@ func (s *state) callerOf(m message.Visit) *message.Caller {
 }
 
 // can reads capabilities; a client sends the same with every request, so the last reading is kept.
-func (s *state) can(capabilities []byte) message.Can {
+func (s *state) can(capabilities []byte) message.CapabilitySet {
 	if string(capabilities) != s.lastCapabilities {
 		s.lastCapabilities, s.lastCan = string(capabilities), message.CanOf(capabilities)
 	}

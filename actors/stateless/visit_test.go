@@ -22,7 +22,7 @@ func TestARetrysHeadersAreChecked(t *testing.T) {
 	source.Items[protocol.Tools] = [][]byte{[]byte(`{"name":"ask","inputSchema":{"type":"object","properties":{"a":{"type":"integer","x-mcp-header":"A"}}}}`)}
 	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "prefix", PageSize: 10}
 	d.step(message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, naming)})
-	visit := func(id int, header, state string) message.Visit {
+	visit := func(id int, header, state string) message.StatelessRequest {
 		v := d.asking(id, `{"elicitation":{}}`, ``, state, `{}`)
 		x := v.Exchange
 		x.Frame, x.Params = actortest.Request(t, strings.Replace(string(x.Frame.Raw), `"name":"one_ask"`, `"name":"one_ask","arguments":{"a":1}`, 1))
@@ -30,7 +30,7 @@ func TestARetrysHeadersAreChecked(t *testing.T) {
 		return v
 	}
 	d.step(visit(1, "1", ""))
-	d.step(message.Ask{Seq: d.first(), Key: 1, Frame: d.frame(oneForm)})
+	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(oneForm)})
 	for _, timer := range d.timers {
 		d.step(timer)
 	}

@@ -65,7 +65,7 @@ func (w waiting) tell(key, failed string, out []kernel.Effect) []kernel.Effect {
 	if w.from == (kernel.Reference{}) {
 		return out
 	}
-	return append(out, kernel.Tell(w.from, message.TokenKept{Key: key, Number: w.number, Err: failed}))
+	return append(out, kernel.Tell(w.from, message.TokenStored{Key: key, Number: w.number, Err: failed}))
 }
 
 // withoutFile is what became of a login where the file is not used: what there is none for has gone with the memory.

@@ -180,7 +180,7 @@ func TestTokensOfTwoGateways(t *testing.T) {
 	asker := actortest.NewProbe(system, "asker")
 	kept := func() {
 		t.Helper()
-		if got := until(t, asker, 1)[0]; got != (message.TokenKept{Key: "k", Number: 7}) {
+		if got := until(t, asker, 1)[0]; got != (message.TokenStored{Key: "k", Number: 7}) {
 			t.Fatalf("told %+v", got)
 		}
 	}
@@ -218,7 +218,7 @@ func TestTokensWithoutAFile(t *testing.T) {
 		ref.Tell(message.RememberToken{Key: "k", From: asker.Reference})
 	})
 	got := until(t, asker, 3)
-	if got[0].(message.TokenKept).Err == "" || got[1].(message.TokenRead).Err == "" || got[2].(message.TokenKept).Err != "" {
+	if got[0].(message.TokenStored).Err == "" || got[1].(message.TokenRead).Err == "" || got[2].(message.TokenStored).Err != "" {
 		t.Errorf("told %v", got)
 	}
 }

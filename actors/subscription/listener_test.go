@@ -46,8 +46,8 @@ func TestHowAStreamBeginsAndEnds(t *testing.T) {
 		{"drained", "", []any{message.Published{Snapshot: snapshot}, message.DrainSession{}}, "nothing", "result"},
 		{"acknowledged", "", []any{message.Published{Snapshot: snapshot}}, "acknowledged", "result"},
 		{"drained before it began", "", []any{message.DrainSession{}}, "nothing", string(protocol.ShuttingDown)},
-		{"cancelled", "", []any{message.Published{Snapshot: snapshot}, message.Withdrawal{Remote: "stdio", RequestID: "7"}}, "nothing", "nothing"},
-		{"another one cancelled", "", []any{message.Published{Snapshot: snapshot}, message.Withdrawal{Remote: "stdio", RequestID: "8"}}, "nothing", "result"},
+		{"cancelled", "", []any{message.Published{Snapshot: snapshot}, message.CancelStateless{Remote: "stdio", RequestID: "7"}}, "nothing", "nothing"},
+		{"another one cancelled", "", []any{message.Published{Snapshot: snapshot}, message.CancelStateless{Remote: "stdio", RequestID: "8"}}, "nothing", "result"},
 		{"its client left", "", []any{message.Published{Snapshot: snapshot}, admission.Departed{}}, "nothing", "nothing"},
 		{"of an unknown server", "nobody", []any{message.Published{Snapshot: snapshot}}, string(protocol.InvalidRequest), "nothing"},
 	} {
@@ -98,7 +98,7 @@ func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
 		if slow {
 			step(s, now, ackDue{}, nil)
 		}
-		out := step(s, now, message.Subscribed{Seq: 1, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}}, nil)
+		out := step(s, now, message.SubscribeURIResult{Seq: 1, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}}, nil)
 		if got := asked(out) == one.Reference; got != slow || (len(s.subs) == 1) != slow {
 			t.Errorf("acknowledged before: %v; asked again: %v, %d subscriptions kept", slow, got, len(s.subs))
 		}
@@ -134,7 +134,7 @@ func TestWhatNobodyHasNamedIsNotPromised(t *testing.T) {
 			t.Errorf("asked for %v, want a hint of what is not listed", hints)
 		}
 		if named {
-			step(s, now, message.Named{Seq: 2}, nil)
+			step(s, now, message.ResourceKnown{Seq: 2}, nil)
 		}
 		ended, promised := false, false
 		for _, e := range step(s, now, ackDue{}, nil) {
@@ -146,7 +146,7 @@ func TestWhatNobodyHasNamedIsNotPromised(t *testing.T) {
 		if promised != named || ended == named || (s.subs[admission.Resource{Server: "one", URI: uri}] != nil) != named {
 			t.Errorf("mentioned: %v; acknowledged: %v, given up: %v, subscribed to %v", named, promised, ended, s.subs)
 		}
-		for _, e := range step(s, now, message.Subscribed{Seq: 2, Fault: protocol.NoResource(uri)}, nil) {
+		for _, e := range step(s, now, message.SubscribeURIResult{Seq: 2, Fault: protocol.NoResource(uri)}, nil) {
 			if _, ok := e.Msg.(message.Resubscribe); ok != named {
 				t.Errorf("mentioned: %v; refused, then %T", named, e.Msg)
 			}
@@ -181,7 +181,7 @@ func TestAStreamEndsWithItsConnections(t *testing.T) {
 			}
 		}
 		if c.acked {
-			step(s, now, message.Subscribed{Seq: 1}, nil)
+			step(s, now, message.SubscribeURIResult{Seq: 1}, nil)
 		}
 		out := step(s, now, with(c.after), nil)
 		leaves := false

@@ -85,9 +85,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.expiryDue(now, out)
 	case message.Published:
 		return s.published(m, out)
-	case message.Subscribed:
+	case message.SubscribeURIResult:
 		return s.subscribed(m, out)
-	case message.Named:
+	case message.ResourceKnown:
 		delete(s.doubted, s.pending[m.Seq])
 	case ackDue:
 		return s.ack(s.giveUpDoubted(out))
@@ -105,7 +105,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case admission.Departed:
 		s.over = true
 		return append(out, kernel.Leave())
-	case message.Withdrawal: // nothing more may be sent for it (MCP 2026-07-28, basic/transports/stdio, cancellation)
+	case message.CancelStateless: // nothing more may be sent for it (MCP 2026-07-28, basic/transports/stdio, cancellation)
 		if admission.RequestOf(s.x, s.who) == admission.RequesterOf(m) {
 			s.over = true
 			return append(out, kernel.Act(admission.Accept{X: s.x}), kernel.Leave())
@@ -116,7 +116,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if m.Streams {
 			return append(out, kernel.Leave())
 		}
-	case message.SinceWhen:
+	case message.QueryIdleSince:
 		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.since, Streams: true}))
 	case message.Inspect:
 		m.Reply(message.SessionReport{Session: status.Session{
@@ -242,7 +242,7 @@ func (s *state) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effe
 }
 
 // subscribed takes what a server says of a URI. One that is refused is not acknowledged, or owed if it was before.
-func (s *state) subscribed(m message.Subscribed, out []kernel.Effect) []kernel.Effect {
+func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
 	r, ok := s.pending[m.Seq]
 	if !ok {
 		return out

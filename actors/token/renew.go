@@ -107,7 +107,7 @@ func (s *state) keep(value message.Token, out []kernel.Effect) (uint64, []kernel
 }
 
 // tokenKept: the token may be used. If it is not on disk it is used, too: the one before it is worth nothing any more.
-func (s *state) tokenKept(now time.Time, m message.TokenKept, out []kernel.Effect) []kernel.Effect {
+func (s *state) tokenKept(now time.Time, m message.TokenStored, out []kernel.Effect) []kernel.Effect {
 	if m.Number == 0 || m.Number != s.keeping {
 		return s.forgotten(m.Number, m.Err, out)
 	}

@@ -38,7 +38,7 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 		return s.discovered(now, m, out)
 	case granted:
 		return s.granted(now, m, out)
-	case message.TokenKept:
+	case message.TokenStored:
 		return s.tokenKept(now, m, out)
 	case keptLate:
 		return s.keptLate(now, m, out)

@@ -88,7 +88,7 @@ func (p *script) tell(msg any) {
 // kept has the store answer the last question.
 func (p *script) kept(failed string) {
 	p.t.Helper()
-	p.tell(message.TokenKept{Key: "files", Number: p.keeps, Err: failed})
+	p.tell(message.TokenStored{Key: "files", Number: p.keeps, Err: failed})
 }
 
 // until lets time pass, and timers run out.
@@ -354,7 +354,7 @@ func (f *faces) answer(a any) {
 		f.p.tell(revoked{a.number, f.err()})
 	case message.RememberToken:
 		if a.Number != 0 { // it has no From here: an actor that is not spawned has no reference
-			f.p.tell(message.TokenKept{Key: "files", Number: a.Number, Err: []string{"", "", "", "the disk is full"}[f.r.IntN(4)]})
+			f.p.tell(message.TokenStored{Key: "files", Number: a.Number, Err: []string{"", "", "", "the disk is full"}[f.r.IntN(4)]})
 		}
 	case message.ReadToken:
 		other := keptRecord(f.p.now, time.Hour)

@@ -143,7 +143,7 @@ func TestDiskBeforeUse(t *testing.T) {
 		asked = w.store.last
 		return w.store.order[len(w.store.order)-1] == "remember" && asked != before
 	})
-	w.handle.Actor().Tell(message.TokenKept{Key: "files", Number: asked, Err: "the disk is full"})
+	w.handle.Actor().Tell(message.TokenStored{Key: "files", Number: asked, Err: "the disk is full"})
 	if v := <-verdict; !v.Again || w.handle.Authorization() == sent {
 		t.Errorf("what cannot be kept is not used either: %+v", v)
 	}

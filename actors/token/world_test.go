@@ -57,7 +57,7 @@ func (s *shelf) answer(msg any) []kernel.Effect {
 		if m.From == (kernel.Reference{}) {
 			return []kernel.Effect{}
 		}
-		return []kernel.Effect{kernel.Tell(m.From, message.TokenKept{Key: m.Key, Number: m.Number, Err: s.err})}
+		return []kernel.Effect{kernel.Tell(m.From, message.TokenStored{Key: m.Key, Number: m.Number, Err: s.err})}
 	case message.ReadToken:
 		s.order = append(s.order, "read")
 		return []kernel.Effect{kernel.Tell(m.From, message.TokenRead{Key: m.Key, Value: s.values[m.Key], Err: s.err})}

@@ -8,8 +8,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Updated says that a resource of the server has changed. URI is the server's own, unquoted.
-type Updated struct {
+// ResourceChanged says that a resource of the server has changed. URI is the server's own, unquoted.
+type ResourceChanged struct {
 	Backend kernel.Reference // that has heard of it
 
 	URI   string
@@ -17,39 +17,39 @@ type Updated struct {
 	Span  protocol.Span // params.uri inside Frame.Raw
 }
 
-func (Updated) Class() kernel.Class { return kernel.State }
+func (ResourceChanged) Class() kernel.Class { return kernel.State }
 
 // Key: of several updates of one resource only the newest counts.
-func (u Updated) Key() any { return updatedBy{u.Backend, u.URI} }
+func (u ResourceChanged) Key() any { return updatedBy{u.Backend, u.URI} }
 
 // Size is what it holds.
-func (u Updated) Size() int { return len(u.Frame.Raw) }
+func (u ResourceChanged) Size() int { return len(u.Frame.Raw) }
 
 // Sum: a server may name any number of resources.
-func (u Updated) Sum() any { return AllUpdated{u.Backend} }
+func (u ResourceChanged) Sum() any { return AllResourcesChanged{u.Backend} }
 
 type updatedBy struct {
 	backend kernel.Reference
 	uri     string
 }
 
-// AllUpdated says that more resources have changed than can be named; each that was subscribed to may be one of them.
-type AllUpdated struct{ Backend kernel.Reference }
+// AllResourcesChanged says that more resources have changed than can be named; each that was subscribed to may be one of them.
+type AllResourcesChanged struct{ Backend kernel.Reference }
 
-func (AllUpdated) Class() kernel.Class { return kernel.State }
+func (AllResourcesChanged) Class() kernel.Class { return kernel.State }
 
 // UpdatedURI is the word that a resource may have changed, made by us because the server could not give it. It fails
 // for a URI that is no text, which no server can have listed, and for a task, whose state only its server knows.
-func UpdatedURI(uri string) (Updated, bool) {
+func UpdatedURI(uri string) (ResourceChanged, bool) {
 	if _, task := TaskOf(uri); task {
-		return Updated{}, false
+		return ResourceChanged{}, false
 	}
 	params := append(protocol.AppendQuoted([]byte(`{"uri":`), uri), '}')
-	u := Updated{URI: uri}
+	u := ResourceChanged{URI: uri}
 	var p protocol.Params
 	raw := protocol.AppendNotification(nil, protocol.NotificationResourcesUpdated.String(), params)
 	if u.Frame.Parse(raw) != nil || p.Scan(&u.Frame) != nil {
-		return Updated{}, false
+		return ResourceChanged{}, false
 	}
 	u.Span = p.URI
 	return u, true

@@ -5,9 +5,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Lost says that a connection broke after a call may have been written to it, and that the server may be sent the call once more: the
+// ConnectionLost says that a connection broke after a call may have been written to it, and that the server may be sent the call once more: the
 // pool finds it another connection, or its holder is told the fault.
-type Lost struct {
+type ConnectionLost struct {
 	Backend kernel.Reference
 	Call    CallRef
 	Request *Request
@@ -15,10 +15,12 @@ type Lost struct {
 	Reached float64 // the highest progress its client was told
 }
 
-func (Lost) Class() kernel.Class { return kernel.Outcome }
+func (ConnectionLost) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers a call whose pool has gone meanwhile.
-func (l Lost) Abandon(kernel.Why) { l.Call.Holder.Tell(Failed{Seq: l.Call.Seq, Fault: l.Fault}) }
+func (l ConnectionLost) Abandon(kernel.Why) {
+	l.Call.Holder.Tell(Failed{Seq: l.Call.Seq, Fault: l.Fault})
+}
 
 // Repeatable reports whether its server may carry the request out twice as well as once: it only asks, or the tool says so, which is
 // looked at only where the configuration believes it. What belongs to a task, or brings back what a server has asked before, is no

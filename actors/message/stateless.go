@@ -7,15 +7,15 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// Visit is a modern request: it carries everything with it and is held by a desk.
-type Visit struct {
+// StatelessRequest is a modern request: it carries everything with it and is held by a desk.
+type StatelessRequest struct {
 	Exchange *downstream.Exchange
 	Admitted
 	State *seal.State // what its requestState says, opened; nil = it has none
 }
 
 // Abandon answers a client whose desk is overwhelmed, or has gone.
-func (v Visit) Abandon(why kernel.Why) {
+func (v StatelessRequest) Abandon(why kernel.Why) {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway could not take the request: " + string(why), Retryable: true}
 	switch why {
 	case kernel.Overloaded:
@@ -27,35 +27,35 @@ func (v Visit) Abandon(why kernel.Why) {
 }
 
 // Lane: at a desk whoever asks much waits for himself.
-func (v Visit) Lane() uint32 { return laneOfClient(v.Exchange, v.Who) }
+func (v StatelessRequest) Lane() uint32 { return laneOfClient(v.Exchange, v.Who) }
 
-// Withdrawal is a modern client's notifications/cancelled on stdio; RequestID as it came.
-type Withdrawal struct {
+// CancelStateless is a modern client's notifications/cancelled on stdio; RequestID as it came.
+type CancelStateless struct {
 	Principal string // whose; only a request of the same is meant
 	Remote    string
 	RequestID string
 }
 
-// Class: never refused, and never before its own Visit or OpenListen.
-func (Withdrawal) Class() kernel.Class { return kernel.Outcome }
+// Class: never refused, and never before its own Visit or OpenSubscription.
+func (CancelStateless) Class() kernel.Class { return kernel.Outcome }
 
 // Lane is that of the Visit.
-func (w Withdrawal) Lane() uint32 {
+func (w CancelStateless) Lane() uint32 {
 	if w.Principal != "" {
 		return LaneOf(w.Principal)
 	}
 	return LaneOf(downstream.HostOf(w.Remote))
 }
 
-// OpenListen asks the gateway for an actor that serves a subscriptions/listen stream.
-type OpenListen struct {
+// OpenSubscription asks the gateway for an actor that serves a subscriptions/listen stream.
+type OpenSubscription struct {
 	Exchange *downstream.Exchange
 	Admitted
 	Subscriptions int // what it counts as where somebody was asked; see admission.CountOfStream
 }
 
 // Abandon tells the client to come back.
-func (o OpenListen) Abandon(why kernel.Why) { RefuseModern(o.Exchange, NoRoom(why)) }
+func (o OpenSubscription) Abandon(why kernel.Why) { RefuseModern(o.Exchange, NoRoom(why)) }
 
 // Drained tells the gateway that a desk that was asked to drain has nobody left who waits for an answer.
 type Drained struct{ Desk kernel.Reference }
