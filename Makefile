@@ -11,7 +11,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy
+.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy prose-sample mutation
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,6 +116,12 @@ attacks: ## each attack against the code as it is and against a build without wh
 
 matrix: interop ## every client with every server, one list of conversations each; docs/protocol.md keeps the result
 	go test -count=1 -timeout 1h -v -run TestMatrix ./$(INTEROP)
+
+mutation: ## gremlins on PKG (actors/pool): which one-line changes its own tests do not notice; minutes
+	go tool -modfile=tests/tools.mod gremlins unleash --timeout-coefficient 20 --workers 2 ./$(PKG)
+
+prose-sample: ## 60 comments, 60 strings and 30 paragraphs drawn by SEED, for a reader to judge
+	@go test -count=1 ./tests/style -run 'TestSample$$' -sample -seed $(SEED) -v
 
 keyring: ## the keyring of a session of its own (gnome-keyring and dbus-run-session are needed)
 	@command -v gnome-keyring-daemon >/dev/null && command -v dbus-run-session >/dev/null || \

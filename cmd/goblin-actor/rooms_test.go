@@ -86,6 +86,7 @@ var mayImport = map[string][]string{
 	"tests/attacks":     {"*"},
 	"tests/logins":      {"*"},
 	"tests/team":        {"*"},
+	"tests/style":       {},
 }
 
 // actorMayImport is what the room of any actor may import.

@@ -1,0 +1,99 @@
+package style
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	sample = flag.Bool("sample", false, "print 60 comments, 60 strings and 30 paragraphs")
+	seed   = flag.Uint64("seed", 1, "which sample")
+	all    = flag.Bool("all", false, "check the pending packages too")
+)
+
+const root = "../.."
+
+// plain maps words that do not belong into this project's prose to what replaces them. style: subject first, the field's words.
+var plain = []struct {
+	words   *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile(`(?i)\bmend(s|ed|ing)?\b`), "fix"},
+	{regexp.MustCompile(`(?i)\bin vain\b`), "without success"},
+	{regexp.MustCompile(`(?i)\b(whoever|whosoever|whomever)\b`), "the client, the caller, the principal"},
+	{regexp.MustCompile(`(?i)\b(nobody|somebody|anybody)\b`), "no client, a client, the operator"},
+	{regexp.MustCompile(`(?i)\bcarr(y|ies|ied|ying) (it |them )?out\b`), "execute, run"},
+	{regexp.MustCompile(`(?i)\b(not|to|can|cannot|could|may|must) be had\b`), "available"},
+	{regexp.MustCompile(`(?i)\bmisfortunes?\b`), "failure"},
+	{regexp.MustCompile(`(?i)\bdesks?\b`), "stateless session"},
+	{regexp.MustCompile(`(?i)\banew\b`), "again, new"},
+	{regexp.MustCompile(`(?i)\bof ours\b`), "of the gateway"},
+	{regexp.MustCompile(`(?i)\b(is|are|was|were|be) no more\b`), "no longer exists"},
+	{regexp.MustCompile(`(?i)\bblanks?\b( lines?| identifier| import)?`), "space"},
+	{regexp.MustCompile(`(?i)\b(unasked|unbidden)\b`), "unsolicited"},
+	{regexp.MustCompile(`(?i)\b(thereof|therein|wherein|whereto|hitherto|lest|betimes|thereby)\b`), "a sentence with subject and verb"},
+	{regexp.MustCompile(`(?i)\bwhat (has )?becomes? of\b`), "the result, the outcome"},
+	{regexp.MustCompile(`(?i)\b(there )?(is|are|was) no (JSON|YAML|URL|URI|object|string|number|file|directory|gateway|server|tool|process|secret|key|list|name|address|port|event stream|HTTP|MCP)\b`), "is not a …"},
+}
+
+// allowed are the places where one of the words is right: a quotation, or another meaning. "path: words".
+var allowed = map[string]string{}
+
+// TestPlainWords fails on words that have a plainer replacement.
+func TestPlainWords(t *testing.T) {
+	texts, err := Extract(root)
+	if err != nil {
+		t.Skipf("not a checkout: %v", err)
+	}
+	for _, text := range texts {
+		if text.Path == "tests/style/words_test.go" || isPending(text.Path) {
+			continue
+		}
+		for _, p := range plain {
+			for _, at := range p.words.FindAllStringIndex(text.Text, -1) {
+				found := text.Text[at[0]:at[1]]
+				if acceptable(found) || allowed[text.Path] == strings.ToLower(found) {
+					continue
+				}
+				line := text.Line + strings.Count(text.Text[:at[0]], "\n")
+				t.Errorf("%s:%d: %s: %q; write %s", text.Path, line, text.Kind, found, p.instead)
+			}
+		}
+	}
+}
+
+// acceptable reports whether the words are the field's although a pattern finds them.
+func acceptable(words string) bool {
+	words = strings.ToLower(words)
+	return strings.HasPrefix(words, "there ") || strings.HasPrefix(words, "blank ")
+}
+
+// TestSample prints a sample of the prose, for a reader to judge each piece: would I rewrite it?
+func TestSample(t *testing.T) {
+	if !*sample {
+		t.Skip("asked for with -sample; make prose-sample")
+	}
+	texts, err := Extract(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(*seed, *seed))
+	for _, draw := range []struct {
+		kind Kind
+		n    int
+	}{{Comment, 60}, {String, 60}, {Paragraph, 30}} {
+		of := slices.DeleteFunc(slices.Clone(texts), func(text Text) bool {
+			return text.Kind != draw.kind || len(strings.Fields(text.Text)) < 4 || draw.kind == String && strings.HasSuffix(text.Path, "_test.go")
+		})
+		r.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+		for i, text := range of[:min(draw.n, len(of))] {
+			fmt.Fprintf(os.Stdout, "%s %d  %s:%d\n\t%s\n\n", draw.kind, i+1, text.Path, text.Line, strings.ReplaceAll(text.Text, "\n", "\n\t"))
+		}
+	}
+}
