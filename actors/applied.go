@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 )
@@ -56,7 +55,7 @@ func (s *state) confirmed(m message.ConfirmResult, out []kernel.Effect) []kernel
 
 // applied tells those whose reload is in force.
 func (s *state) applied(out []kernel.Effect) []kernel.Effect {
-	for _, key := range admission.SortedKeys(s.applying) {
+	for _, key := range kernel.SortedKeys(s.applying) {
 		if a := s.applying[key]; a.left <= 0 && !s.auditing {
 			delete(s.applying, key)
 			out = append(out, kernel.Act(closeDone{a.done}))
@@ -67,7 +66,7 @@ func (s *state) applied(out []kernel.Effect) []kernel.Effect {
 
 // answerApplying ends the waits for reloads: the gateway is going, or nobody will see anything of them.
 func (s *state) answerApplying(out []kernel.Effect) []kernel.Effect {
-	for _, key := range admission.SortedKeys(s.applying) {
+	for _, key := range kernel.SortedKeys(s.applying) {
 		out = append(out, kernel.Act(closeDone{s.applying[key].done}))
 	}
 	clear(s.applying)

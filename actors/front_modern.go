@@ -3,7 +3,7 @@ package actors
 import (
 	"time"
 
-	"goblin-actor/actors/admission"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/stateless"
@@ -38,7 +38,7 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 		}
 		m := message.OpenSubscription{Exchange: x, Admitted: admitted}
 		if m.Principal() != "" {
-			m.Subscriptions = admission.CountOfStream(x)
+			m.Subscriptions = clientsubs.CountOfStream(x)
 		}
 		g.self.Tell(m)
 		return

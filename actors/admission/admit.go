@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/policy"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -109,7 +110,7 @@ func Belongs(a message.Admitted, session catalog.Key, x *downstream.Exchange) *m
 	if session.Project != "" {
 		was = "in project " + session.Project
 	}
-	return refusalOf(&protocol.Fault{Name: protocol.UnknownProject, Message: "Unknown project here: " + Printable(a.View.Project, 100) + ". The session was opened " + was + "; open another one"}, x)
+	return refusalOf(&protocol.Fault{Name: protocol.UnknownProject, Message: "Unknown project here: " + status.Printable(a.View.Project, 100) + ". The session was opened " + was + "; open another one"}, x)
 }
 
 // NoView says why a request that was admitted has nothing to see: its project or its server is there no more.
@@ -173,7 +174,7 @@ func (n *named) fault() *protocol.Fault {
 		return nil
 	}
 	return &protocol.Fault{Name: protocol.UnknownProject, Message: fmt.Sprintf("Unknown project: the request names two, %q in %s and %q in %s",
-		Printable(n.project, 100), n.carrier, Printable(n.other, 100), n.where)}
+		status.Printable(n.project, 100), n.carrier, status.Printable(n.other, 100), n.where)}
 }
 
 // keyOf says which part of the catalog a path stands for: all of it, after /p/ a project, after /s/ one server; false for a path

@@ -68,7 +68,7 @@ func (d *Denied) Count(m *status.Metrics, log *slog.Logger) {
 		text = "policy would deny"
 	}
 	if m.Server(d.Server).Denied(d.Method, d.Report) {
-		log.Info(text, "who", Printable(identity.IDOf(d.Who), 200), "roles", Printable(d.Key.Rights, 200), "project", d.Key.Project,
-			"method", d.Method.String(), "server", d.Server, "item", Printable(d.Item, 200))
+		log.Info(text, "who", status.Printable(identity.IDOf(d.Who), 200), "roles", status.Printable(d.Key.Rights, 200), "project", d.Key.Project,
+			"method", d.Method.String(), "server", d.Server, "item", status.Printable(d.Item, 200))
 	}
 }

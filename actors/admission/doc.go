@@ -1,4 +1,3 @@
-// Package admission is what the actors towards clients (session, desk, listener) share as values: the effects on an exchange, the
-// target of a request and what is handed on of it, the clock of deadlines, the counting of outcomes, capabilities,
-// subscriptions, and the look for what a list that is out of date may hold by now. Nothing here is an actor.
+// Package admission decides what a client's request may see and which item of which server it names, before an actor holds
+// it as a call. It also says what the gateway announces to clients. Nothing here is an actor or has state.
 package admission

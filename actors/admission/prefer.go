@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -71,7 +72,7 @@ func members(raw []byte, path, want string, each func(key string, value json.Raw
 	for in.More() {
 		token, err := in.Token()
 		key, ok := token.(string)
-		here := path + "." + Printable(key, 64)
+		here := path + "." + status.Printable(key, 64)
 		var value json.RawMessage
 		if err != nil || !ok || in.Decode(&value) != nil {
 			return protocol.BadParams(path + ": want " + want)

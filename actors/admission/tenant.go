@@ -10,8 +10,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// tenantOf is whose connections to a server a request uses, or a client without one (x is nil); nil = those that are for everybody.
-func tenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller) *message.Tenant {
+// TenantOf is whose connections to a server a request uses, or a client without one (x is nil); nil = those that are for everybody.
+func TenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller) *message.Tenant {
 	if !rules.Isolates() {
 		return nil
 	}
@@ -45,17 +45,8 @@ func laneOf(caller *message.Caller) string {
 	return caller.Principal
 }
 
-// OwnOf is on whose connections to a server a request subscribes, or a client without one (x is nil); nil = those that are for everybody.
-func OwnOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller, modern bool) *message.ConnectionOwner {
-	t := tenantOf(rules, x, caller)
-	if t == nil {
-		return nil
-	}
-	return &message.ConnectionOwner{Tenant: t, Can: caller.Can, Modern: modern}
-}
-
-// sharesOf tells settings of who shares connections apart; "" = everybody does, or those who can the same, which decides nothing here.
-func sharesOf(rules *config.Server) string {
+// SharesOf tells settings of who shares connections apart; "" = everybody does, or those who can the same, which decides nothing here.
+func SharesOf(rules *config.Server) string {
 	if !rules.Isolates() {
 		return ""
 	}

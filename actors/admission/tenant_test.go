@@ -8,7 +8,6 @@ import (
 
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -19,7 +18,7 @@ func TestTenants(t *testing.T) {
 		for i := 0; i < len(headers); i += 2 {
 			x.Origin.Kept.Set(headers[i], headers[i+1])
 		}
-		return tenantOf(&config.Server{Isolation: isolation, ForwardHeaders: rules}, x, &message.Caller{ClientKey: client})
+		return TenantOf(&config.Server{Isolation: isolation, ForwardHeaders: rules}, x, &message.Caller{ClientKey: client})
 	}
 	token := []config.ForwardHeader{{From: "x-token", To: "authorization", Prefix: "Bearer "}, {From: "X-Other", To: "X-Other"}}
 	key := func(of *message.Tenant) string { return of.KeyOf() }
@@ -70,37 +69,10 @@ func TestTenants(t *testing.T) {
 func TestNoTenantCostsNothing(t *testing.T) {
 	x, rules, caller := &downstream.Exchange{}, &config.Server{Isolation: "class"}, &message.Caller{ClientKey: "a"}
 	if n := testing.AllocsPerRun(100, func() {
-		if tenantOf(rules, x, caller) != nil {
+		if TenantOf(rules, x, caller) != nil {
 			t.Fatal("it has connections of its own")
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
-	}
-}
-
-// All subscriptions of a client on the same connections hold one value; one that says something else is another.
-func TestOwnsAreHeldOnce(t *testing.T) {
-	var owns Owns
-	own := func(key, level string, can message.CapabilitySet) *message.ConnectionOwner {
-		return &message.ConnectionOwner{Tenant: &message.Tenant{Key: key, Level: protocol.Level(level)}, Can: can}
-	}
-	first := owns.Once("one", own("a", "", 0))
-	if owns.Once("one", own("a", "", 0)) != first {
-		t.Error("the same is held twice")
-	}
-	for name, other := range map[string]*message.ConnectionOwner{"tenant": own("b", "", 0), "level": own("a", "debug", 0), "class": own("a", "", message.CanAll)} {
-		owns := owns
-		if owns.Once("one", other) != other {
-			t.Errorf("another %s is taken for the same", name)
-		}
-	}
-	if other := own("a", "", 0); owns.Once("two", other) != other {
-		t.Error("another server is taken for the same")
-	}
-	for i := range 10 * maxOwns {
-		owns.Once("one", own(fmt.Sprint(i), "", 0))
-	}
-	if len(owns.known) > maxOwns {
-		t.Errorf("%d are known", len(owns.known))
 	}
 }

@@ -51,7 +51,7 @@ func (w CancelStateless) Lane() uint32 {
 type OpenSubscription struct {
 	Exchange *downstream.Exchange
 	Admitted
-	Subscriptions int // what it counts as where somebody was asked; see admission.CountOfStream
+	Subscriptions int // what it counts as where somebody was asked; see clientsubs.CountOfStream
 }
 
 // Abandon tells the client to come back.

@@ -4,15 +4,17 @@ import (
 	"fmt"
 
 	"goblin-actor/actors/admission"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
 // noted tells the audit log how a call has ended; the effects from first on are what its client is told.
 func (s *state) noted(h *heldCall, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
-	out = admission.AuditEnd(s.audit, h.record, fault, first, out)
-	s.unsent += admission.Unsent(s.audit, out)
+	out = clientcalls.AuditEnd(s.audit, h.record, fault, first, out)
+	s.unsent += clientcalls.Unsent(s.audit, out)
 	return out
 }
 
@@ -24,15 +26,15 @@ func (s *state) refused(x *downstream.Exchange, f *protocol.Fault, out []kernel.
 // refusedItem is refused for what the policy may have denied (nil = it has not).
 func (s *state) refusedItem(x *downstream.Exchange, f *protocol.Fault, denied *admission.Denied, out []kernel.Effect) []kernel.Effect {
 	first := len(out)
-	out = admission.AuditRefused(s.audit, x, s.key.Project, f, denied, first, s.fault(x, f, out))
-	s.unsent += admission.Unsent(s.audit, out)
+	out = clientcalls.AuditRefused(s.audit, x, s.key.Project, f, denied, first, s.fault(x, f, out))
+	s.unsent += clientcalls.Unsent(s.audit, out)
 	return out
 }
 
 // note hands a record to the audit log. Replies that wait for it are sent by the log.
-func (s *session) note(self kernel.Self, a admission.Audited) {
+func (s *session) note(self kernel.Self, a clientcalls.Audited) {
 	metrics, me := s.Metrics, self.Reference()
-	a.Note(s.Audit, shortID(s.ID), func(reply any) { admission.Perform(metrics, reply) }, func() { me.Tell(replied{}) })
+	a.Note(s.Audit, shortID(s.ID), func(act any) { reply.Perform(metrics, act) }, func() { me.Tell(replied{}) })
 }
 
 // shown names a call as people are shown it.

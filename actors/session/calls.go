@@ -6,8 +6,10 @@ import (
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
@@ -48,12 +50,12 @@ func (s *state) seekAgain(now time.Time, x *downstream.Exchange, out []kernel.Ef
 func (s *state) call(now time.Time, x *downstream.Exchange, t admission.Target, out []kernel.Effect) []kernel.Effect {
 	id := x.Frame.IDBytes()
 	if _, taken := s.byID[string(id)]; taken {
-		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + admission.Printable(string(id), 100) + " is in use by a call in flight"}}))
+		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + status.Printable(string(id), 100) + " is in use by a call in flight"}}))
 	}
 	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
 		return s.refused(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	if fault := admission.Unaudited(s.audit); fault != nil {
+	if fault := clientcalls.Unaudited(s.audit); fault != nil {
 		return s.refused(x, fault, out)
 	}
 	r, fault := t.Request(x, s.caller())
@@ -68,9 +70,9 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t admission.Target, 
 	h.Client, h.asTask, h.Limits.Patient = s.client, r.AsTask, r.Waits()
 	put(&s.calls, s.seq, h)
 	put(&s.byID, string(id), s.seq)
-	h.record = admission.RecordOf(s.audit, x, &h.Call, s.key.Project, t.Denied)
+	h.record = clientcalls.RecordOf(s.audit, x, &h.Call, s.key.Project, t.Denied)
 	if h.record != nil && s.audit.Has(audit.Both) {
-		out = admission.AuditBegin(h.record, s.shown(h.Seq), out)
+		out = clientcalls.AuditBegin(h.record, s.shown(h.Seq), out)
 	}
 	out = s.clock.By(now, h.Deadline(), out)
 	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
@@ -128,15 +130,15 @@ func (s *state) effect(now time.Time, h *heldCall, e *call.Effect, out []kernel.
 			edits = append(edits, catalog.RewriteResultFor(h.view, h.server, s.version, h.resultOf(), frame)...)
 			edits = admission.ReadAsTool(h.taskEdits(edits, frame), h.x, frame)
 		}
-		out = append(admission.ReadRefused(&h.Call, frame, out), admission.CountAnswered(now, &h.Call, frame))
-		return s.noted(h, nil, first, append(out, admission.AnswerEdited(h.x, frame, edits, frame.Memory)))
+		out = append(clientcalls.ReadRefused(&h.Call, frame, out), clientcalls.CountAnswered(now, &h.Call, frame))
+		return s.noted(h, nil, first, append(out, reply.AnswerEdited(h.x, frame, edits, frame.Memory)))
 	case call.Fail:
-		e.Fault = admission.NamingTool(e.Fault, &h.Call)
-		return s.noted(h, e.Fault, first, s.fault(h.x, e.Fault, append(out, admission.CountUnanswered(now, &h.Call, admission.OutcomeOf(e.Fault)))))
+		e.Fault = clientcalls.NamingTool(e.Fault, &h.Call)
+		return s.noted(h, e.Fault, first, s.fault(h.x, e.Fault, append(out, clientcalls.CountUnanswered(now, &h.Call, clientcalls.OutcomeOf(e.Fault)))))
 	case call.Cancel:
 		return append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason, TimedOut: e.TimedOut}))
 	case call.Forget:
-		out = append(out, admission.CountUnanswered(now, &h.Call, status.OutcomeCancelled))
+		out = append(out, clientcalls.CountUnanswered(now, &h.Call, status.OutcomeCancelled))
 		return s.noted(h, nil, first, s.withdrawn(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out))
 	}
 	return out
@@ -150,7 +152,7 @@ func (s *state) progress(now time.Time, m message.Progress, out []kernel.Effect)
 	}
 	for _, e := range h.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0]) {
 		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: h.Token})
-		out = append(out, kernel.Act(admission.Ahead{X: h.x, Frame: frame, Newline: e.Frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
+		out = append(out, kernel.Act(reply.Ahead{X: h.x, Frame: frame, Newline: e.Frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
 	}
 	return out
 }
@@ -165,7 +167,7 @@ func (s *state) log(now time.Time, m message.Log, out []kernel.Effect) []kernel.
 		return out
 	}
 	for _, e := range h.Step(now, call.Logged{Frame: m.Frame}, s.scratch[:0]) {
-		out = append(out, kernel.Act(admission.Ahead{X: h.x, Frame: e.Frame.Raw, Newline: e.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
+		out = append(out, kernel.Act(reply.Ahead{X: h.x, Frame: e.Frame.Raw, Newline: e.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
 	}
 	return out
 }

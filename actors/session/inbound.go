@@ -10,8 +10,11 @@ import (
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -36,10 +39,10 @@ func (s *state) inbound(now time.Time, m message.Inbound, out []kernel.Effect) [
 	case protocol.KindRequest:
 		return s.request(now, x, out)
 	case protocol.KindNotification:
-		out = append(out, kernel.Act(admission.Accept{X: x}))
+		out = append(out, kernel.Act(reply.Accept{X: x}))
 		return s.notification(now, x, out)
 	}
-	return s.response(now, x, append(out, kernel.Act(admission.Accept{X: x})))
+	return s.response(now, x, append(out, kernel.Act(reply.Accept{X: x})))
 }
 
 func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
@@ -68,7 +71,7 @@ func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel
 // messages): Python's client waits for ever when there is none. What comes late is to be ignored by whoever has cancelled.
 func (s *state) withdrawn(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" {
-		return append(out, kernel.Act(admission.Accept{X: x}))
+		return append(out, kernel.Act(reply.Accept{X: x}))
 	}
 	return s.fault(x, f, out)
 }
@@ -141,7 +144,7 @@ func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kerne
 		return s.fault(x, fault, out)
 	}
 	if cursor == "" {
-		out = admission.ListRead(s.view, kind, out)
+		out = clientcalls.ListRead(s.view, kind, out)
 	}
 	return s.result(x, page, out)
 }
@@ -246,22 +249,22 @@ func (s *state) levelWanted(m message.SetSessionLevelResult, out []kernel.Effect
 
 // result answers a request with a result of ours. A large one is a page of a snapshot, which many sessions write.
 func (*state) result(x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
-	if len(result) >= admission.LargeFrame {
+	if len(result) >= reply.LargeFrame {
 		around := protocol.AppendResult(nil, x.Frame.IDBytes(), nil)
 		end := len(around) - 1
-		return append(out, kernel.Act(admission.AnswerPieces{X: x, Pieces: [][]byte{around[:end], result, around[end:]}}))
+		return append(out, kernel.Act(reply.AnswerPieces{X: x, Pieces: [][]byte{around[:end], result, around[end:]}}))
 	}
-	return append(out, kernel.Act(admission.Answer{X: x, Frame: protocol.AppendResult(nil, x.Frame.IDBytes(), result), Newline: false}))
+	return append(out, kernel.Act(reply.Answer{X: x, Frame: protocol.AppendResult(nil, x.Frame.IDBytes(), result), Newline: false}))
 }
 
 // fault answers a request with an error of ours.
 func (*state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if f.Late != nil {
-		return append(out, kernel.Act(admission.AnswerFault{X: x, Fault: f}))
+		return append(out, kernel.Act(reply.AnswerFault{X: x, Fault: f}))
 	}
-	return append(out, kernel.Act(admission.Answer{X: x, Frame: f.AppendTo(nil, x.Frame.IDBytes(), protocol.EraLegacy), Newline: false}))
+	return append(out, kernel.Act(reply.Answer{X: x, Frame: f.AppendTo(nil, x.Frame.IDBytes(), protocol.EraLegacy), Newline: false}))
 }
 
-func quote(s string) string { return string(protocol.Quote(admission.Printable(s, 100))) }
+func quote(s string) string { return string(protocol.Quote(status.Printable(s, 100))) }
 
 func shortID(id string) string { return id[:min(8, len(id))] }

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol/downstream"
 )
@@ -19,7 +19,7 @@ func TestALevelIsAnsweredWhenTheServersKnow(t *testing.T) {
 	var asked []uint64
 	does := func(msg any) (answers int) {
 		for _, e := range step(s, time.Unix(5000, 0), msg, nil) {
-			if _, is := e.Act.(admission.Answer); is {
+			if _, is := e.Act.(reply.Answer); is {
 				answers++
 			}
 			if m, is := e.Msg.(message.SetSessionLevel); is && m.Seq != 0 {

@@ -3,7 +3,7 @@ package session
 import (
 	"time"
 
-	"goblin-actor/actors/admission"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/identity"
@@ -36,7 +36,7 @@ func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out 
 	}
 	was := s.view
 	s.look()
-	s.toldGenerations = admission.Retold(s.toldGenerations, was, s.view)
+	s.toldGenerations = clientsubs.Retold(s.toldGenerations, was, s.view)
 	return s.looked(now, false, out)
 }
 

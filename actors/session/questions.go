@@ -7,8 +7,10 @@ import (
 
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -25,16 +27,16 @@ type question struct {
 func (s *state) question(now time.Time, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
 	h := s.calls[m.Seq]
 	if h == nil {
-		return append(out, admission.RefuseQuestion(m, -32600, "the call has ended"))
+		return append(out, clientcalls.RefuseQuestion(m, -32600, "the call has ended"))
 	}
 	if q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !s.can.Answers(q) {
-		return append(out, admission.RefuseQuestion(m, -32602, undeclared[q]))
+		return append(out, clientcalls.RefuseQuestion(m, -32602, undeclared[q]))
 	}
 	if h.x.Origin.JSONOnly {
-		return append(out, admission.RefuseQuestion(m, -32602, "the client takes no stream, so it cannot be asked"))
+		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client takes no stream, so it cannot be asked"))
 	}
 	if full := s.limits.ParkedPerClient; full > 0 && h.State != call.Parked && s.parked() >= full {
-		return append(out, admission.RefuseQuestion(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
+		return append(out, clientcalls.RefuseQuestion(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
 	}
 	if m.Frame.M == protocol.MethodRootsList {
 		put(&s.rootsOf, h.server.Name, h.server.Pool)
@@ -45,7 +47,7 @@ func (s *state) question(now time.Time, m message.ServerRequest, out []kernel.Ef
 	id := strconv.AppendUint(nil, s.lastQuestion, 10)
 	edits := admission.PublicTask([]protocol.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
-	out = append(out, kernel.Act(admission.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightAnswer, Key: ""}))
+	out = append(out, kernel.Act(reply.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightAnswer, Key: ""}))
 	return s.clock.By(now, h.Deadline(), out)
 }
 
@@ -115,7 +117,7 @@ func (s *state) cancelQuestions(seq uint64, out []kernel.Effect) []kernel.Effect
 	if len(s.questions) == 0 {
 		return out
 	}
-	for _, number := range admission.SortedKeys(s.questions) {
+	for _, number := range kernel.SortedKeys(s.questions) {
 		if s.questions[number].seq == seq {
 			out = s.cancelQuestion(number, out)
 		}
@@ -132,5 +134,5 @@ func (s *state) cancelQuestion(number uint64, out []kernel.Effect) []kernel.Effe
 	}
 	params := fmt.Appendf(nil, `{"requestId":%d,"reason":"the call has ended"}`, number)
 	frame := protocol.AppendNotification(nil, protocol.NotificationCancelled.String(), params)
-	return append(out, kernel.Act(admission.Ahead{X: h.x, Frame: frame, Newline: false, Weight: downstream.WeightAnswer, Key: ""}))
+	return append(out, kernel.Act(reply.Ahead{X: h.x, Frame: frame, Newline: false, Weight: downstream.WeightAnswer, Key: ""}))
 }

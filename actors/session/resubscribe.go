@@ -3,7 +3,7 @@ package session
 import (
 	"slices"
 
-	"goblin-actor/actors/admission"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 )
@@ -12,12 +12,12 @@ import (
 // on other connections, it is told to give up as well.
 func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
 	s.renewMisfits()
-	asked := map[admission.Resource]bool{}
+	asked := map[clientsubs.Resource]bool{}
 	for _, w := range s.subscribing {
 		asked[w.Resource] = asked[w.Resource] || !w.subscribedBefore
 	}
-	out, servers := admission.Resubscribe(s.subscribedAt, s.view.Snapshot(), s.self, s.subs, asked, out)
-	for _, seq := range admission.SortedKeys(s.subscribing) {
+	out, servers := clientsubs.Resubscribe(s.subscribedAt, s.view.Snapshot(), s.self, s.subs, asked, out)
+	for _, seq := range kernel.SortedKeys(s.subscribing) {
 		w := s.subscribing[seq]
 		if !slices.Contains(servers, w.Server) {
 			continue
@@ -41,7 +41,7 @@ func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
 // are as they were.
 func (s *state) renewMisfits() {
 	snapshot := s.view.Snapshot()
-	for _, r := range admission.Misfits(s.subscribedAt, snapshot, s.subs) {
+	for _, r := range clientsubs.Misfits(s.subscribedAt, snapshot, s.subs) {
 		sub, server := s.subs[r], snapshot.Server(r.Server)
 		if of := sub.Own.Of(); of == nil || len(of.Headers) == 0 {
 			sub.Own = s.ownOf(server, nil)

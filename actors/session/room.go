@@ -3,7 +3,8 @@ package session
 import (
 	"slices"
 
-	"goblin-actor/actors/admission"
+	"goblin-actor/actors/clientcalls"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol/downstream"
@@ -15,35 +16,35 @@ import (
 // hope is a resources/subscribe that waits for the gateway's word.
 type hope struct {
 	x     *downstream.Exchange
-	of    admission.Resource
+	of    clientsubs.Resource
 	count int
 	over  bool // its client has unsubscribed since
 }
 
 // lacks is how many the session has to ask for before it may subscribe to a resource; 0 = it may.
-func (s *state) lacks(r admission.Resource) int {
+func (s *state) lacks(r clientsubs.Resource) int {
 	if message.PrincipalOf(s.who) == "" {
 		return 0
 	}
-	return max(0, admission.CountOf(r.URI)-s.room)
+	return max(0, clientsubs.CountOf(r.URI)-s.room)
 }
 
 // takes notes that a resource is subscribed to.
-func (s *state) takes(r admission.Resource) {
+func (s *state) takes(r clientsubs.Resource) {
 	if message.PrincipalOf(s.who) != "" {
-		s.room -= admission.CountOf(r.URI)
+		s.room -= clientsubs.CountOf(r.URI)
 	}
 }
 
 // leaves notes that it is no more. What is left over goes back with giveBack.
-func (s *state) leaves(r admission.Resource) {
+func (s *state) leaves(r clientsubs.Resource) {
 	if message.PrincipalOf(s.who) != "" {
-		s.room += admission.CountOf(r.URI)
+		s.room += clientsubs.CountOf(r.URI)
 	}
 }
 
 // hope asks the gateway for what is lacking.
-func (s *state) hope(x *downstream.Exchange, r admission.Resource, out []kernel.Effect) []kernel.Effect {
+func (s *state) hope(x *downstream.Exchange, r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
 	s.seq++
 	h := &hope{x: x, of: r, count: s.lacks(r)}
 	put(&s.hopes, s.seq, h)
@@ -51,7 +52,7 @@ func (s *state) hope(x *downstream.Exchange, r admission.Resource, out []kernel.
 }
 
 // hopeless ends what waits to subscribe to a resource: the client has unsubscribed since.
-func (s *state) hopeless(r admission.Resource) {
+func (s *state) hopeless(r clientsubs.Resource) {
 	for _, h := range s.hopes {
 		h.over = h.over || h.of == r
 	}
@@ -87,7 +88,7 @@ func (s *state) subscribesAtLast(h *hope, out []kernel.Effect) []kernel.Effect {
 	case fault != nil:
 		return s.fault(h.x, fault, out)
 	case found.Unlisted:
-		return s.fault(h.x, admission.NoResource(h.x), out)
+		return s.fault(h.x, clientcalls.NoResource(h.x), out)
 	}
 	return s.result(h.x, []byte("{}"), out)
 }

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -39,7 +39,7 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 		does := func(msg any) {
 			answered := false
 			for _, e := range step(s, time.Unix(5000, 0), msg, nil) {
-				if _, ok := e.Act.(admission.Answer); ok {
+				if _, ok := e.Act.(reply.Answer); ok {
 					answers, answered = answers+1, true
 				}
 				if r, ok := e.Act.(refuse); ok && r.status == 204 {
@@ -74,7 +74,7 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 			}
 			does(answer)
 		}
-		for _, seq := range admission.SortedKeys(s.subscribing) {
+		for _, seq := range kernel.SortedKeys(s.subscribing) {
 			does(message.SubscribeURIResult{Seq: seq})
 		}
 		if asked != c.asked || held != c.held || len(has) != c.has || len(s.subs) != c.has || answers != len(c.requests) {
@@ -107,10 +107,10 @@ func TestUnsubscribedAndGone(t *testing.T) {
 		if found, fault := s.view.Resource("file:///r"); next != nil && (fault != nil || !found.Unlisted) {
 			t.Fatalf("it is found as %+v, %v", found, fault)
 		}
-		for _, seq := range admission.SortedKeys(s.hopes) {
+		for _, seq := range kernel.SortedKeys(s.hopes) {
 			out := step(s, time.Unix(5002, 0), message.ReserveSubscriptionsResult{Seq: seq}, nil)
 			_, back := out[0].Msg.(message.ReleaseSubscriptions)
-			if a, is := out[len(out)-1].Act.(admission.Answer); !back || !is || !strings.Contains(string(a.Frame), "Resource not found") {
+			if a, is := out[len(out)-1].Act.(reply.Answer); !back || !is || !strings.Contains(string(a.Frame), "Resource not found") {
 				t.Errorf("%s: got %+v, want that it is given back, and an error", name, out)
 			}
 		}

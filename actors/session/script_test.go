@@ -7,12 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientcalls"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -152,7 +155,7 @@ func (r *script) step(msg any) {
 	case message.Failed:
 		r.over[m.Seq] = true
 	}
-	r.log = append(r.log, admission.Printable(fmt.Sprintf("%T %v", msg, msg), 100))
+	r.log = append(r.log, status.Printable(fmt.Sprintf("%T %v", msg, msg), 100))
 	leaves := false
 	effects := step(r.s, r.now, msg, nil)
 	r.countedFirst(msg, effects)
@@ -225,19 +228,19 @@ func (r *script) told(msg any) {
 // done takes what is to be carried out.
 func (r *script) done(act any) {
 	switch a := act.(type) {
-	case admission.Answer:
+	case reply.Answer:
 		r.end(a.X)
 		f := actortest.Frame(r.t, string(a.Frame))
 		if string(f.IDBytes()) != string(a.X.Frame.IDBytes()) {
 			r.fatalf("answer %s to request %s", a.Frame, a.X.Frame.Raw)
 		}
-	case admission.AnswerPieces:
+	case reply.AnswerPieces:
 		r.end(a.X)
-	case admission.Accept:
+	case reply.Accept:
 		r.end(a.X)
 	case refuse:
 		r.end(a.x)
-	case admission.Ahead:
+	case reply.Ahead:
 		if r.ended[a.X] > 0 {
 			r.fatalf("%s is said after the answer to %s", a.Frame, a.X.Frame.Raw)
 		}
@@ -285,7 +288,7 @@ func (r *script) check() {
 			first = at
 		}
 	}
-	if at, armed := r.timers[admission.Deadline{Gen: s.clock.Gen}]; !first.IsZero() && (!armed || at.After(first)) {
+	if at, armed := r.timers[clientcalls.Deadline{Gen: s.clock.Gen}]; !first.IsZero() && (!armed || at.After(first)) {
 		r.fatalf("a call ends at %v, and the clock is set to %v (%v)", first, at, armed)
 	}
 	for number, q := range s.questions {
@@ -302,7 +305,7 @@ func (r *script) check() {
 	}
 	needs := 0
 	for resource := range s.subs {
-		needs += admission.CountOf(resource.URI)
+		needs += clientsubs.CountOf(resource.URI)
 	}
 	if asked := s.who != nil; asked && needs != r.holds || !asked && r.holds+len(r.asks) > 0 || s.room != 0 {
 		r.fatalf("it holds %d subscriptions, needs %d, and has room for %d", r.holds, needs, s.room)
@@ -330,7 +333,7 @@ func (r *script) pass(d time.Duration) {
 		}
 		r.now = r.timers[next]
 		delete(r.timers, next)
-		counts := next == any(admission.Deadline{Gen: r.s.clock.Gen}) // and is not one that another has replaced
+		counts := next == any(clientcalls.Deadline{Gen: r.s.clock.Gen}) // and is not one that another has replaced
 		r.step(next)
 		if counts && r.armed() && len(r.s.calls) == 0 {
 			r.fatalf("the clock runs, and there is no call")
@@ -346,7 +349,7 @@ func (r *script) pass(d time.Duration) {
 
 // armed reports whether the timer that counts for the deadlines of calls is set.
 func (r *script) armed() bool {
-	_, armed := r.timers[admission.Deadline{Gen: r.s.clock.Gen}]
+	_, armed := r.timers[clientcalls.Deadline{Gen: r.s.clock.Gen}]
 	return armed
 }
 
@@ -386,8 +389,8 @@ func (r *script) countedFirst(msg any, effects []kernel.Effect) {
 	default:
 		return // it may end several calls
 	}
-	answer := slices.IndexFunc(effects, func(e kernel.Effect) bool { _, is := e.Act.(admission.Answer); return is })
-	count := slices.IndexFunc(effects, func(e kernel.Effect) bool { _, is := e.Act.(admission.CallOutcome); return is })
+	answer := slices.IndexFunc(effects, func(e kernel.Effect) bool { _, is := e.Act.(reply.Answer); return is })
+	count := slices.IndexFunc(effects, func(e kernel.Effect) bool { _, is := e.Act.(clientcalls.CallOutcome); return is })
 	if answer >= 0 && count > answer {
 		r.t.Errorf("the client has its answer before that is counted: %+v", effects)
 	}

@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"goblin-actor/actors/admission"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
@@ -111,8 +113,8 @@ func (streamReady) Class() kernel.Class { return kernel.Outcome }
 
 func (s *session) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
-	case admission.Answer, admission.AnswerPieces, admission.AnswerFault, admission.Ahead, admission.Accept:
-		admission.Perform(s.Metrics, a)
+	case reply.Answer, reply.AnswerPieces, reply.AnswerFault, reply.Ahead, reply.Accept:
+		reply.Perform(s.Metrics, a)
 	case refuse:
 		s.refuse(a)
 	case notFound:
@@ -121,9 +123,9 @@ func (s *session) Act(self kernel.Self, act any) {
 		a.refusal.Refuse(a.x, protocol.EraLegacy)
 	case admission.Denied:
 		a.Count(s.Metrics, s.Log)
-	case admission.CallOutcome:
+	case clientcalls.CallOutcome:
 		a.Count(s.meter(a.Server), shortID(s.ID))
-	case admission.Audited:
+	case clientcalls.Audited:
 		s.note(self, a)
 	case push:
 		s.push(self, a)

@@ -6,6 +6,8 @@ import (
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientcalls"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/audit"
@@ -61,25 +63,25 @@ type state struct {
 	awaitedServers int // servers that initialize waits for
 
 	streams []*downstream.EventStream // oldest first; never changed in place
-	seekers admission.Seekers[*downstream.Exchange]
+	seekers clientcalls.Seekers[*downstream.Exchange]
 	calls   map[uint64]*heldCall
 	byID    map[string]uint64 // the client's raw ids of calls in flight
 	seq     uint64
-	clock   admission.Clock
+	clock   clientcalls.Clock
 	scratch []call.Effect
 
 	lastQuestion uint64
 	questions    map[uint64]question         // put to the client and not answered, by our id
 	tenantOf     map[string]kernel.Reference // pools that have connections of this client alone, by server
 	rootsOf      map[string]kernel.Reference // pools of servers that asked for the roots
-	subs         map[admission.Resource]*admission.Subscription
-	owns         admission.Owns                  // on whose connections
+	subs         map[clientsubs.Resource]*clientsubs.Subscription
+	owns         clientsubs.Owns                 // on whose connections
 	updatesKept  int                             // updates that wait for a stream
 	subscribing  map[uint64]subscribing          // by seq
 	hopes        map[uint64]*hope                // subscribes that wait for the gateway's word, by seq
 	levels       map[uint64]*downstream.Exchange // logging/setLevel, likewise
 	room         int                             // subscriptions that the gateway has granted and that are not used
-	subscribedAt map[string]admission.PoolLife   // by server: who knows of the subscriptions there
+	subscribedAt map[string]clientsubs.PoolLife  // by server: who knows of the subscriptions there
 	tasks        map[string]*task                // by public id
 	lastTask     uint64
 }
@@ -117,7 +119,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.Inbound:
 		if !s.isTheirs(m.Who) {
 			x := m.Exchange
-			return admission.AuditStranger(s.audit, m.Who, &x.Origin, x.Frame.MethodText(), append(out, kernel.Act(notFound{x})))
+			return clientcalls.AuditStranger(s.audit, m.Who, &x.Origin, x.Frame.MethodText(), append(out, kernel.Act(notFound{x})))
 		}
 		s.lastSeen = now
 		return s.inbound(now, m, s.renew(now, m.Who, m.Epoch, out))
@@ -149,7 +151,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if x, done := s.seekers.Came(m.Seq); done {
 			return s.seekAgain(now, x, out)
 		}
-	case admission.SeekOver:
+	case clientcalls.SeekOver:
 		if x, found := s.seekers.Over(m); found {
 			return s.seekAgain(now, x, out)
 		}
@@ -165,7 +167,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.published(now, m, out)
 	case message.StreamOpened:
 		if !s.isTheirs(m.Who) {
-			return admission.AuditStranger(s.audit, m.Who, &m.Stream.Origin, "stream", append(out, kernel.Act(openStream{stream: m.Stream, refusal: 404})))
+			return clientcalls.AuditStranger(s.audit, m.Who, &m.Stream.Origin, "stream", append(out, kernel.Act(openStream{stream: m.Stream, refusal: 404})))
 		}
 		s.lastSeen = now
 		return s.streamOpened(now, m, s.renew(now, m.Who, m.Epoch, out))
@@ -184,7 +186,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.EndSession:
 		if !s.isTheirs(m.Who) {
 			x := m.Exchange
-			return admission.AuditStranger(s.audit, m.Who, &x.Origin, "end", append(out, kernel.Act(notFound{x})))
+			return clientcalls.AuditStranger(s.audit, m.Who, &x.Origin, "end", append(out, kernel.Act(notFound{x})))
 		}
 		if refusal := admission.Belongs(m.Admitted, s.key, nil); refusal != nil {
 			return append(out, kernel.Act(turnAway{m.Exchange, refusal}))
@@ -203,9 +205,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.DrainSession:
 		s.draining = true
 		return s.leaveWhenDrained(out)
-	case admission.Deadline:
+	case clientcalls.Deadline:
 		tick := func(seq uint64, out []kernel.Effect) []kernel.Effect { return s.event(now, seq, call.Tick{}, out) }
-		return admission.Fired(&s.clock, now, m, s.calls, tick, out)
+		return clientcalls.Fired(&s.clock, now, m, s.calls, tick, out)
 	case idleCheck:
 		return s.idle(now, out)
 	case openOver:
@@ -281,10 +283,10 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.revoked {
 		fault = message.Revoked
 	}
-	for _, seq := range admission.SortedKeys(s.calls) {
+	for _, seq := range kernel.SortedKeys(s.calls) {
 		h := s.calls[seq]
 		out = append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(seq), Reason: "the session ended"}))
-		out = s.event(now, seq, call.Broken{Fault: admission.FaultOfCall(fault, &h.Call)}, out)
+		out = s.event(now, seq, call.Broken{Fault: clientcalls.FaultOfCall(fault, &h.Call)}, out)
 	}
 	if s.earlyInitialize != nil {
 		out = append(out, kernel.Act(refuse{s.earlyInitialize, 503, fault}))
@@ -292,16 +294,16 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for _, r := range s.seekers.Waiting {
 		out = s.fault(r.Request, fault, out)
 	}
-	for _, seq := range admission.SortedKeys(s.hopes) {
+	for _, seq := range kernel.SortedKeys(s.hopes) {
 		out = s.fault(s.hopes[seq].x, fault, out)
 	}
-	for _, seq := range admission.SortedKeys(s.subscribing) {
+	for _, seq := range kernel.SortedKeys(s.subscribing) {
 		out = s.fault(s.subscribing[seq].x, fault, out)
 	}
-	for _, seq := range admission.SortedKeys(s.levels) {
+	for _, seq := range kernel.SortedKeys(s.levels) {
 		out = s.fault(s.levels[seq], fault, out)
 	}
-	out = s.leaveTenancies(admission.UnsubscribeAll(s.subscribedAt, s.self, out))
+	out = s.leaveTenancies(clientsubs.UnsubscribeAll(s.subscribedAt, s.self, out))
 	for _, stream := range s.streams {
 		out = append(out, kernel.Act(closeStream{stream}))
 	}
@@ -318,14 +320,14 @@ func (s *state) report() message.SessionReport {
 		ID: shortID(s.id), Client: s.client, Who: message.NameOf(s.who), Project: s.key.Project, Protocol: s.version, Transport: s.transport,
 		Since: s.since, LastSeen: s.lastSeen, InFlight: len(s.calls), Streams: len(s.streams),
 	}}
-	for _, seq := range admission.SortedKeys(s.calls) {
+	for _, seq := range kernel.SortedKeys(s.calls) {
 		h := s.calls[seq]
 		r.Calls = append(r.Calls, status.Call{
 			ID: s.shown(seq), Session: shortID(s.id), Client: h.Client, Who: r.Session.Who, Server: h.Server, Method: h.Method.String(), Item: h.Item, Public: h.Public,
 			State: string(h.State), Began: h.Began, Deadline: h.Ends(),
 		})
 	}
-	r.Subscriptions = admission.ReportSubscriptions(shortID(s.id), r.Session.Who, s.subs)
+	r.Subscriptions = clientsubs.ReportSubscriptions(shortID(s.id), r.Session.Who, s.subs)
 	return r
 }
 
@@ -335,6 +337,6 @@ func (s *state) abort(now time.Time, m message.Abort, out []kernel.Effect) []ker
 	if h == nil {
 		return out
 	}
-	out = append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(m.Seq), Reason: admission.AbortFault.Message}))
-	return s.event(now, m.Seq, call.Broken{Fault: admission.AbortFault}, out)
+	out = append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(m.Seq), Reason: clientcalls.AbortFault.Message}))
+	return s.event(now, m.Seq, call.Broken{Fault: clientcalls.AbortFault}, out)
 }

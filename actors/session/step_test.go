@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -64,13 +64,13 @@ func (k *conversation) step(msg any) string {
 	say := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	for _, e := range step(k.s, time.Unix(1000, 0), msg, nil) {
 		switch a := e.Act.(type) {
-		case admission.Answer:
+		case reply.Answer:
 			say("%s", k.judge(a))
-		case admission.Accept:
+		case reply.Accept:
 			say("accepted")
 		case refuse:
 			say("%d", a.status)
-		case admission.Ahead:
+		case reply.Ahead:
 			f := actortest.Frame(k.t, string(a.Frame))
 			say("%s", f.MethodText())
 		case openStream:
@@ -97,7 +97,7 @@ func (k *conversation) step(msg any) string {
 }
 
 // judge looks at an answer and says what kind it is.
-func (k *conversation) judge(a admission.Answer) string {
+func (k *conversation) judge(a reply.Answer) string {
 	k.t.Helper()
 	f := actortest.Frame(k.t, string(a.Frame))
 	if string(f.IDBytes()) != string(a.X.Frame.IDBytes()) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/admission"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
@@ -139,7 +140,7 @@ func (s *state) undelivered(m undelivered, out []kernel.Effect) []kernel.Effect 
 	case protocol.ItemKind:
 		s.toldGenerations[what] = 0 // differs from every generation of a kind that has changed
 	case message.ResourceUpdated:
-		if r, _, ok := admission.SubscriptionFor(s.view, s.subs, &what); ok {
+		if r, _, ok := clientsubs.SubscriptionFor(s.view, s.subs, &what); ok {
 			return s.keep(r, what, out)
 		}
 	}

@@ -6,8 +6,11 @@ import (
 
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientcalls"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -15,7 +18,7 @@ import (
 // subscribing is a resources/subscribe whose server has not answered.
 type subscribing struct {
 	x *downstream.Exchange
-	admission.Resource
+	clientsubs.Resource
 	own              *message.ConnectionOwner // on whose connections; nil = those that are for everybody
 	subscribedBefore bool                     // the session was subscribed before: a failure takes nothing away
 }
@@ -32,10 +35,10 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 		out, _ = s.seek(x, fault, denied, out)
 		return out
 	}
-	if len(s.subs)+len(s.subscribing)+len(s.hopes) >= admission.MaxSubscriptions {
+	if len(s.subs)+len(s.subscribing)+len(s.hopes) >= clientsubs.MaxSubscriptions {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many subscriptions in this session"}, out)
 	}
-	r := admission.Resource{Server: found.Server.Name, URI: found.Original}
+	r := clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
 	sub, known := s.subs[r]
 	if !known && s.lacks(r) > 0 {
 		return s.hope(x, r, out)
@@ -44,14 +47,14 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 	switch {
 	case !known:
 		s.takes(r)
-		sub = &admission.Subscription{}
+		sub = &clientsubs.Subscription{}
 		put(&s.subs, r, sub)
 	case sub.Own.KeyOf() != own.KeyOf(): // it has come with other headers: the newest count
 		out = append(out, s.unsubscribes(r, sub))
 		known = false
 	}
 	sub.Public, sub.Own = uri, own
-	put(&s.subscribedAt, r.Server, admission.LifeOf(found.Server))
+	put(&s.subscribedAt, r.Server, clientsubs.LifeOf(found.Server))
 	s.seq++
 	put(&s.subscribing, s.seq, subscribing{x, r, own, known})
 	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
@@ -64,7 +67,7 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 		out, _ = s.seek(x, fault, nil, out)
 		return out
 	}
-	r := admission.Resource{Server: found.Server.Name, URI: found.Original}
+	r := clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
 	s.hopeless(r)
 	if sub := s.subs[r]; sub != nil {
 		s.forgetSubscription(r)
@@ -74,7 +77,7 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 }
 
 // unsubscribes tells the pool that the session wants no updates of a resource any more.
-func (s *state) unsubscribes(r admission.Resource, sub *admission.Subscription) kernel.Effect {
+func (s *state) unsubscribes(r clientsubs.Resource, sub *clientsubs.Subscription) kernel.Effect {
 	return kernel.Tell(s.subscribedAt[r.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: sub.Own.KeyOf(), URI: r.URI})
 }
 
@@ -93,18 +96,18 @@ func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []
 		out = s.giveBack(out)
 	}
 	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // which names it as its server does
-		return s.fault(w.x, admission.NoResource(w.x), out)
+		return s.fault(w.x, clientcalls.NoResource(w.x), out)
 	}
 	if m.Fault != nil {
 		return s.fault(w.x, m.Fault, out)
 	}
 	frame := append([]byte(`{"jsonrpc":"2.0","id":`), w.x.Frame.IDBytes()...)
 	frame = append(append(frame, `,"error":`...), m.Error...)
-	return append(out, kernel.Act(admission.Answer{X: w.x, Frame: append(frame, '}'), Newline: false}))
+	return append(out, kernel.Act(reply.Answer{X: w.x, Frame: append(frame, '}'), Newline: false}))
 }
 
 // forgetSubscription drops a subscription and the updates of it that wait for a stream.
-func (s *state) forgetSubscription(r admission.Resource) {
+func (s *state) forgetSubscription(r clientsubs.Resource) {
 	if sub := s.subs[r]; sub != nil {
 		s.updatesKept -= len(sub.Due)
 		delete(s.subs, r)
@@ -113,8 +116,8 @@ func (s *state) forgetSubscription(r admission.Resource) {
 }
 
 // resources are the keys of subs in a fixed order.
-func (s *state) resources() []admission.Resource {
-	return slices.SortedFunc(maps.Keys(s.subs), admission.Resource.Compare)
+func (s *state) resources() []clientsubs.Resource {
+	return slices.SortedFunc(maps.Keys(s.subs), clientsubs.Resource.Compare)
 }
 
 // resourceOf finds the resource a request's uri names.

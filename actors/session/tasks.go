@@ -9,6 +9,8 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -47,7 +49,7 @@ func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.
 	id, _ := protocol.Unquote(x.Params.TaskID.Of(x.Frame.Raw))
 	t := s.tasks[id]
 	if t == nil || s.serverOf(t) == nil {
-		return s.refused(x, protocol.BadParams("Unknown task: "+admission.Printable(id, 300)), out)
+		return s.refused(x, protocol.BadParams("Unknown task: "+status.Printable(id, 300)), out)
 	}
 	return s.call(now, x, admission.Target{Server: s.serverOf(t), Original: t.own, Span: x.Params.TaskID, Home: &t.home}, out)
 }
@@ -136,14 +138,14 @@ func (s *state) taskNote(m message.TaskNotification, out []kernel.Effect) []kern
 	}
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
 	if h := s.waitsForTask(m.Server, m.ID); h != nil {
-		return append(out, kernel.Act(admission.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
+		return append(out, kernel.Act(reply.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
 	}
 	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline}))
 }
 
 // waitsForTask is the oldest request that waits for the end of the task; nil = there is none.
 func (s *state) waitsForTask(server, id string) *heldCall {
-	for _, seq := range admission.SortedKeys(s.calls) {
+	for _, seq := range kernel.SortedKeys(s.calls) {
 		if h := s.calls[seq]; h.Method == protocol.MethodTasksResult && h.Server == server && h.Item == id {
 			return h
 		}

@@ -10,8 +10,10 @@ import (
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -66,7 +68,7 @@ func (*taskScript) sort(effects []kernel.Effect) (answered string, sent []messag
 		if d, ok := e.Msg.(message.Dispatch); ok {
 			sent = append(sent, d)
 		}
-		if a, ok := e.Act.(admission.Answer); ok {
+		if a, ok := e.Act.(reply.Answer); ok {
 			answered = string(a.Frame)
 		}
 	}
@@ -169,7 +171,7 @@ func TestListTasks(t *testing.T) {
 	if !strings.Contains(answered, "OVERLOADED") {
 		t.Errorf("without end: %s", answered)
 	}
-	silent := step(k.s, time.Unix(1000, 0).Add(time.Hour), admission.Deadline{Gen: k.s.clock.Gen}, nil)
+	silent := step(k.s, time.Unix(1000, 0).Add(time.Hour), clientcalls.Deadline{Gen: k.s.clock.Gen}, nil)
 	if answered, _ := k.sort(silent); !strings.Contains(answered, `{"tasks":[]}`) || len(k.s.calls) != 0 {
 		t.Errorf("from silent servers: %s; %d calls are left", answered, len(k.s.calls))
 	}

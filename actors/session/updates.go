@@ -3,7 +3,7 @@ package session
 import (
 	"slices"
 
-	"goblin-actor/actors/admission"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -11,7 +11,7 @@ import (
 
 // updated tells the client that a resource has changed, or keeps it until a stream opens.
 func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
-	r, public, ok := admission.SubscriptionFor(s.view, s.subs, &m)
+	r, public, ok := clientsubs.SubscriptionFor(s.view, s.subs, &m)
 	if !ok {
 		return out
 	}
@@ -30,7 +30,7 @@ const (
 )
 
 // keep keeps an update for later: the newest of each URI. Of too many parts only the whole is told.
-func (s *state) keep(r admission.Resource, m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
+func (s *state) keep(r clientsubs.Resource, m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
 	sub := s.subs[r]
 	m = boundedUpdate(m, m.URI)
 	i := slices.IndexFunc(sub.Due, func(u message.ResourceUpdated) bool { return u.URI == m.URI })
@@ -75,7 +75,7 @@ func (s *state) tellUpdates(out []kernel.Effect) []kernel.Effect {
 
 // allUpdated tells of everything the client subscribed to at a server that named too many changes.
 func (s *state) allUpdated(server string, out []kernel.Effect) []kernel.Effect {
-	for _, u := range admission.UpdatesOfAll(server, s.subs) {
+	for _, u := range clientsubs.UpdatesOfAll(server, s.subs) {
 		out = s.updated(u, out)
 	}
 	return out

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -21,7 +21,7 @@ func away(t *testing.T) (*state, func(uri string)) {
 	server := &catalog.Server{Name: "one"}
 	s.view, _ = catalog.Build(nil, []catalog.Source{{Server: server}}, catalog.Naming{URIStyle: "original"}).View(catalog.Key{})
 	s.ready, s.initialized = true, true
-	put(&s.subs, admission.Resource{Server: "one", URI: "file:///dir"}, &admission.Subscription{Public: "file:///dir"})
+	put(&s.subs, clientsubs.Resource{Server: "one", URI: "file:///dir"}, &clientsubs.Subscription{Public: "file:///dir"})
 	return s, func(uri string) {
 		u, ok := message.UpdatedURI(uri)
 		if !ok {
@@ -59,7 +59,7 @@ func TestPartsThatChangeWhileTheClientIsAway(t *testing.T) {
 // What came before the server refused the subscription is forgotten with it, and no longer counted.
 func TestUpdatesOfARefusedSubscriptionAreNotCounted(t *testing.T) {
 	s, changes := away(t)
-	put(&s.subscribing, 1, subscribing{x: &downstream.Exchange{}, Resource: admission.Resource{Server: "one", URI: "file:///dir"}})
+	put(&s.subscribing, 1, subscribing{x: &downstream.Exchange{}, Resource: clientsubs.Resource{Server: "one", URI: "file:///dir"}})
 	changes("file:///dir/a")
 	step(s, time.Now(), message.SubscribeURIResult{Seq: 1, Fault: protocol.NoResource("file:///dir")}, nil)
 	if len(s.subs) != 0 || s.updatesKept != 0 {
@@ -72,7 +72,7 @@ func TestTooManyPartsChange(t *testing.T) {
 	s, changes := away(t)
 	for i := range 10 * maxDueOfResource {
 		changes(fmt.Sprint("file:///dir/", i))
-		if n := len(s.subs[admission.Resource{Server: "one", URI: "file:///dir"}].Due); n > maxDueOfResource || n != s.updatesKept {
+		if n := len(s.subs[clientsubs.Resource{Server: "one", URI: "file:///dir"}].Due); n > maxDueOfResource || n != s.updatesKept {
 			t.Fatalf("%d updates are kept, counted as %d", n, s.updatesKept)
 		}
 	}

@@ -4,16 +4,18 @@ import (
 	"fmt"
 
 	"goblin-actor/actors/admission"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
 
 // noted tells the audit log how a call has ended; the effects from first on are what its client is told.
 func (s *state) noted(v *heldCall, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
-	out = admission.AuditEnd(s.audit, v.record, fault, first, out)
-	s.unsent += admission.Unsent(s.audit, out)
+	out = clientcalls.AuditEnd(s.audit, v.record, fault, first, out)
+	s.unsent += clientcalls.Unsent(s.audit, out)
 	return out
 }
 
@@ -25,27 +27,27 @@ func (s *state) refused(m message.StatelessRequest, f *protocol.Fault, out []ker
 // refusedItem is refused for what the policy may have denied (nil = it has not).
 func (s *state) refusedItem(m message.StatelessRequest, f *protocol.Fault, denied *admission.Denied, out []kernel.Effect) []kernel.Effect {
 	first := len(out)
-	out = append(out, kernel.Act(admission.Refuse{X: m.Exchange, Fault: f}))
-	out = admission.AuditRefused(s.audit, m.Exchange, m.View.Project, f, denied, first, out)
-	s.unsent += admission.Unsent(s.audit, out)
+	out = append(out, kernel.Act(reply.Refuse{X: m.Exchange, Fault: f}))
+	out = clientcalls.AuditRefused(s.audit, m.Exchange, m.View.Project, f, denied, first, out)
+	s.unsent += clientcalls.Unsent(s.audit, out)
 	return out
 }
 
 // note hands a record to the audit log. Replies that wait for it are sent by the log.
-func (d *desk) note(self kernel.Self, a admission.Audited) {
+func (d *desk) note(self kernel.Self, a clientcalls.Audited) {
 	metrics, me := d.Metrics, self.Reference()
-	a.Note(d.Audit, "desk", func(act any) { reply(metrics, act) }, func() { me.Tell(replied{}) })
+	a.Note(d.Audit, "desk", func(act any) { perform(metrics, act) }, func() { me.Tell(replied{}) })
 }
 
-// reply carries out the effects that write to an exchange; from any goroutine.
-func reply(m *status.Metrics, act any) {
+// perform carries out the effects that write to an exchange; from any goroutine.
+func perform(m *status.Metrics, act any) {
 	switch a := act.(type) {
 	case relayError:
 		a.x.Refuse(a.status, a.frame, 0)
-	case admission.Refuse:
+	case reply.Refuse:
 		message.RefuseModern(a.X, a.Fault)
 	default:
-		admission.Perform(m, a)
+		reply.Perform(m, a)
 	}
 }
 

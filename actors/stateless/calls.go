@@ -7,8 +7,10 @@ import (
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -57,8 +59,8 @@ func (s *state) release(v *heldCall) {
 }
 
 // requester names a request that waits for the call as its client does.
-func (v *heldCall) requester(x *downstream.Exchange) admission.Requester {
-	return admission.RequestOf(x, v.who)
+func (v *heldCall) requester(x *downstream.Exchange) clientcalls.Requester {
+	return clientcalls.RequestOf(x, v.who)
 }
 
 func (s *state) detach(v *heldCall, x *downstream.Exchange) {
@@ -68,11 +70,11 @@ func (s *state) detach(v *heldCall, x *downstream.Exchange) {
 }
 
 // withdrawn lets go of a request whose client on stdio no longer wants the answer. Others may wait for the same call.
-func (s *state) withdrawn(now time.Time, id admission.Requester, out []kernel.Effect) []kernel.Effect {
+func (s *state) withdrawn(now time.Time, id clientcalls.Requester, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[s.byID[id]]
 	if v == nil {
-		if m, found := s.seekers.Withdraw(func(m message.StatelessRequest) bool { return admission.RequestOf(m.Exchange, m.Who) == id }); found {
-			return append(out, kernel.Act(admission.Accept{X: m.Exchange}))
+		if m, found := s.seekers.Withdraw(func(m message.StatelessRequest) bool { return clientcalls.RequestOf(m.Exchange, m.Who) == id }); found {
+			return append(out, kernel.Act(reply.Accept{X: m.Exchange}))
 		}
 		return out
 	}
@@ -83,7 +85,7 @@ func (s *state) withdrawn(now time.Time, id admission.Requester, out []kernel.Ef
 		if v.requester(x) == id {
 			s.detach(v, x)
 			v.exchanges = slices.Delete(v.exchanges, i, i+1)
-			return append(out, kernel.Act(admission.Accept{X: x}))
+			return append(out, kernel.Act(reply.Accept{X: x}))
 		}
 	}
 	return out
@@ -124,13 +126,13 @@ func (s *state) effect(now time.Time, v *heldCall, e *call.Effect, out []kernel.
 	first := len(out)
 	switch e.Kind {
 	case call.Deliver:
-		out = append(admission.ReadRefused(&v.Call, &e.Frame, out), admission.CountAnswered(now, &v.Call, &e.Frame))
+		out = append(clientcalls.ReadRefused(&v.Call, &e.Frame, out), clientcalls.CountAnswered(now, &v.Call, &e.Frame))
 		return s.noted(v, nil, first, s.deliver(now, v, &e.Frame, out))
 	case call.Fail:
-		e.Fault = admission.NamingTool(e.Fault, &v.Call)
-		out = append(out, admission.CountUnanswered(now, &v.Call, admission.OutcomeOf(e.Fault)))
+		e.Fault = clientcalls.NamingTool(e.Fault, &v.Call)
+		out = append(out, clientcalls.CountUnanswered(now, &v.Call, clientcalls.OutcomeOf(e.Fault)))
 		for _, x := range v.exchanges {
-			out = append(out, kernel.Act(admission.Refuse{X: x, Fault: e.Fault}))
+			out = append(out, kernel.Act(reply.Refuse{X: x, Fault: e.Fault}))
 		}
 		if len(v.exchanges) == 0 && v.round > 0 {
 			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, fault: e.Fault}, out)
@@ -139,9 +141,9 @@ func (s *state) effect(now time.Time, v *heldCall, e *call.Effect, out []kernel.
 	case call.Cancel:
 		return append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason, TimedOut: e.TimedOut}))
 	case call.Forget:
-		out = append(out, admission.CountUnanswered(now, &v.Call, status.OutcomeCancelled))
+		out = append(out, clientcalls.CountUnanswered(now, &v.Call, status.OutcomeCancelled))
 		for _, x := range v.exchanges {
-			out = append(out, kernel.Act(admission.Accept{X: x}))
+			out = append(out, kernel.Act(reply.Accept{X: x}))
 		}
 		return s.noted(v, nil, first, out)
 	}
@@ -178,7 +180,7 @@ func (s *state) deliver(now time.Time, v *heldCall, frame *protocol.Frame, out [
 			continue
 		}
 		edits := admission.ReadAsTool(under(x.Frame.IDBytes()), x, frame)
-		out = append(out, admission.AnswerEdited(x, frame, edits, nil))
+		out = append(out, reply.AnswerEdited(x, frame, edits, nil))
 	}
 	if v.round == 0 {
 		return out
@@ -203,7 +205,7 @@ func statusOf(f *protocol.Frame) int {
 
 // departed lets go of a client that has gone. Its call is cancelled, unless it has been given a state to come back with: a parked one
 // waits for that until its time is over, another one for a while.
-func (s *state) departed(now time.Time, m admission.Departed, out []kernel.Effect) []kernel.Effect {
+func (s *state) departed(now time.Time, m reply.Departed, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
 	if v == nil {
 		return out

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 )
 
@@ -34,7 +34,7 @@ func TestSeveralWaitersShareTheMemoryOfAnAnswer(t *testing.T) {
 		x := *retry.Exchange
 		d.step(message.StatelessRequest{Exchange: &x, State: retry.State})
 	}
-	text := strings.Repeat("large ", admission.LargeFrame)
+	text := strings.Repeat("large ", reply.LargeFrame)
 	raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":5,"result":{"content":[{"type":"text","text":%q}]}}`, text)
 	memory := protocol.NewMemory(len(raw))
 	frame := protocol.Frame{Memory: memory}
@@ -45,7 +45,7 @@ func TestSeveralWaitersShareTheMemoryOfAnAnswer(t *testing.T) {
 	frame.Memory = memory
 	written := 0
 	for _, e := range step(d.s, d.now.Add(time.Second), message.Done{Seq: d.first(), Frame: frame}, nil) {
-		if a, ok := e.Act.(admission.AnswerPieces); ok {
+		if a, ok := e.Act.(reply.AnswerPieces); ok {
 			written++
 			if whole := bytes.Join(a.Pieces, nil); !bytes.Contains(whole, []byte(text)) || !bytes.HasPrefix(whole, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,`, a.X.Frame.IDBytes())) {
 				t.Errorf("answer %d of %d bytes is %.60q", written, len(whole), whole)

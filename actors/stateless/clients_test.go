@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
@@ -47,7 +47,7 @@ func TestAClientThatLeavesBeforeItIsAsked(t *testing.T) {
 	d := newDeskScript(t, 1)
 	d.step(d.request(""))
 	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
-	d.step(admission.Departed{Seq: d.first(), X: d.waiting[0]})
+	d.step(reply.Departed{Seq: d.first(), X: d.waiting[0]})
 	if len(d.s.calls)+len(d.s.clients) != 0 {
 		t.Errorf("%d calls of %d clients are left", len(d.s.calls), len(d.s.clients))
 	}

@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/seal"
 )
@@ -22,7 +23,7 @@ const startAgain = time.Second
 func (s *state) waitForCatalog(m message.StatelessRequest, out []kernel.Effect) ([]kernel.Effect, bool) {
 	x := m.Exchange
 	if fault := s.earlyFault(m); fault != nil {
-		return append(out, kernel.Act(admission.Refuse{X: x, Fault: fault})), true
+		return append(out, kernel.Act(reply.Refuse{X: x, Fault: fault})), true
 	}
 	if s.snapshot != nil && !s.waitsForServers(m) {
 		return out, false

@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -46,9 +47,9 @@ func TestEarlyRequests(t *testing.T) {
 			for i, msg := range append([]any{message.StatelessRequest{Exchange: x}}, c.msgs...) {
 				for _, e := range step(s, time.Unix(1000, 0), msg, nil) {
 					switch a := e.Act.(type) {
-					case admission.Answer:
+					case reply.Answer:
 						went += "answered"
-					case admission.Refuse:
+					case reply.Refuse:
 						went += string(a.Fault.Name) + ": " + a.Fault.Error()
 					}
 				}
@@ -67,7 +68,7 @@ func TestEarlyRequestsAreBounded(t *testing.T) {
 		x := &downstream.Exchange{Frame: actortest.Frame(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`)}
 		var fault *protocol.Fault
 		for _, e := range step(s, time.Unix(1000, 0), message.StatelessRequest{Exchange: x}, nil) {
-			if r, ok := e.Act.(admission.Refuse); ok {
+			if r, ok := e.Act.(reply.Refuse); ok {
 				fault = r.Fault
 			}
 		}

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
@@ -79,10 +79,10 @@ func (m notification) writeTo(x *downstream.Exchange, out []kernel.Effect) []ker
 			return out
 		}
 		frame := protocol.AppendEdited(nil, m.frame.Raw, protocol.Edit{Span: m.token, With: token})
-		return append(out, kernel.Act(admission.Ahead{X: x, Frame: frame, Newline: m.frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
+		return append(out, kernel.Act(reply.Ahead{X: x, Frame: frame, Newline: m.frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
 	}
 	if !wantedLevel(x).Admits(m.level) {
 		return out
 	}
-	return append(out, kernel.Act(admission.Ahead{X: x, Frame: m.frame.Raw, Newline: m.frame.Newline, Weight: downstream.WeightLog, Key: ""}))
+	return append(out, kernel.Act(reply.Ahead{X: x, Frame: m.frame.Raw, Newline: m.frame.Newline, Weight: downstream.WeightLog, Key: ""}))
 }

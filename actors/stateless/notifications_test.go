@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -17,7 +17,7 @@ import (
 func (d *deskScript) forwarded(msg any) (list []string) {
 	d.t.Helper()
 	for _, e := range step(d.s, d.now, msg, nil) {
-		f, ok := e.Act.(admission.Ahead)
+		f, ok := e.Act.(reply.Ahead)
 		if !ok {
 			continue
 		}
@@ -132,7 +132,7 @@ func TestARetryDeclaresAnew(t *testing.T) {
 		state := d.parked(`{"elicitation":{}}`, ``)
 		denied := ""
 		for _, e := range step(d.s, d.now, d.asking(2, c.capabilities, ``, state, c.answers), nil) {
-			if a, ok := e.Act.(admission.Refuse); ok {
+			if a, ok := e.Act.(reply.Refuse); ok {
 				denied = string(a.Fault.Name)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
@@ -70,7 +71,7 @@ func (s *state) replayOutcome(state *seal.State, digest [32]byte, who *message.C
 			continue
 		}
 		if o.fault != nil {
-			return append(out, kernel.Act(admission.Refuse{X: x, Fault: o.fault}))
+			return append(out, kernel.Act(reply.Refuse{X: x, Fault: o.fault}))
 		}
 		var f protocol.Frame
 		if f.Parse(o.frame) != nil {
@@ -80,7 +81,7 @@ func (s *state) replayOutcome(state *seal.State, digest [32]byte, who *message.C
 		if status := statusOf(&f); status != 200 {
 			return append(out, kernel.Act(relayError{x, status, frame}))
 		}
-		return append(out, kernel.Act(admission.Answer{X: x, Frame: frame, Newline: f.Newline}))
+		return append(out, kernel.Act(reply.Answer{X: x, Frame: frame, Newline: f.Newline}))
 	}
-	return append(out, kernel.Act(admission.Refuse{X: x, Fault: badStateFault()}))
+	return append(out, kernel.Act(reply.Refuse{X: x, Fault: badStateFault()}))
 }

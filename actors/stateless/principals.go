@@ -3,8 +3,8 @@ package stateless
 import (
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 )
@@ -13,7 +13,7 @@ import (
 // it comes.
 func (s *state) principalsChanged(now time.Time, m message.Principals, out []kernel.Effect) []kernel.Effect {
 	s.principals = m
-	for _, seq := range admission.SortedKeys(s.calls) {
+	for _, seq := range kernel.SortedKeys(s.calls) {
 		v := s.calls[seq]
 		if v == nil {
 			continue
@@ -22,7 +22,7 @@ func (s *state) principalsChanged(now time.Time, m message.Principals, out []ker
 			continue
 		}
 		out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: message.Revoked.Message}))
-		out = s.event(now, seq, call.Broken{Fault: admission.FaultOfCall(message.Revoked, &v.Call)}, out)
+		out = s.event(now, seq, call.Broken{Fault: clientcalls.FaultOfCall(message.Revoked, &v.Call)}, out)
 	}
 	return out
 }

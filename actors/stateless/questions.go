@@ -3,10 +3,11 @@ package stateless
 import (
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
@@ -17,10 +18,10 @@ import (
 func (s *state) question(now time.Time, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
 	v := s.calls[m.Seq]
 	if v == nil {
-		return append(out, admission.RefuseQuestion(m, -32600, "the call has ended"))
+		return append(out, clientcalls.RefuseQuestion(m, -32600, "the call has ended"))
 	}
 	if !v.Method.MayAsk() { // no answer to it can hold a question, and its server may do without
-		return append(out, admission.RefuseQuestion(m, -32602, "the client cannot be asked in "+v.Method.String()))
+		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client cannot be asked in "+v.Method.String()))
 	}
 	q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params)
 	if !v.caller.Can.Answers(q) { // the question ends with the call
@@ -76,7 +77,7 @@ func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.E
 	}
 	for _, x := range v.exchanges {
 		frame := protocol.AppendInputRequired(nil, x.Frame.IDBytes(), requests, state, v.view.ServerInfo())
-		out = append(out, kernel.Act(admission.Answer{X: x, Frame: frame, Newline: false}))
+		out = append(out, kernel.Act(reply.Answer{X: x, Frame: frame, Newline: false}))
 	}
 	s.release(v)
 	return out
@@ -107,7 +108,7 @@ func (s *state) comeBack(now time.Time, m message.StatelessRequest, gone *protoc
 	caller.ClientKey = v.caller.ClientKey // whose books it is in
 	v.caller, v.who = caller, m.Who       // what it declares now counts, not what it declared before
 	s.byID[v.requester(x)] = v.Seq
-	out = append(out, kernel.Act(admission.Watch{X: x, Seq: v.Seq}))
+	out = append(out, kernel.Act(reply.Watch{X: x, Seq: v.Seq}))
 	out = s.wantLevel(x, out)
 	out = s.passKept(v, x, out)
 	out = s.answers(now, v, x, out)

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 )
 
@@ -30,12 +30,12 @@ func TestRelay(t *testing.T) {
 		got := "nothing"
 		for _, e := range step(d.s, d.now, message.Done{Seq: d.first(), Frame: frame}, nil) {
 			switch a := e.Act.(type) {
-			case admission.Answer:
+			case reply.Answer:
 				got = "result"
 				if strings.Contains(string(a.Frame), `"requestState":"`) && !strings.Contains(string(a.Frame), `"requestState":"s"`) {
 					got = "result with state"
 				}
-			case admission.Refuse:
+			case reply.Refuse:
 				got = string(a.Fault.Name)
 			}
 		}

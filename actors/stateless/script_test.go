@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -65,7 +65,7 @@ func (d *deskScript) first() uint64 {
 func (d *deskScript) step(msg any) {
 	for _, e := range step(d.s, d.now, msg, nil) {
 		switch a := e.Act.(type) {
-		case admission.Answer:
+		case reply.Answer:
 			d.final(a.X)
 			f := actortest.Frame(d.t, string(a.Frame))
 			var info protocol.ResultInfo
@@ -76,9 +76,9 @@ func (d *deskScript) step(msg any) {
 				state, _ := protocol.Unquote(info.RequestState.Of(f.Raw))
 				d.states = append(d.states, state)
 			}
-		case admission.Refuse:
+		case reply.Refuse:
 			d.final(a.X)
-		case admission.Accept:
+		case reply.Accept:
 			d.final(a.X)
 		case kernel.Wake:
 			d.timers = append(d.timers, a.Msg)
@@ -164,7 +164,7 @@ func (d *deskScript) random() {
 		if len(d.waiting) > 0 {
 			x := d.waiting[d.rng.IntN(len(d.waiting))]
 			d.left[x] = true
-			d.step(admission.Departed{Seq: seq, X: x})
+			d.step(reply.Departed{Seq: seq, X: x})
 		}
 	case 10:
 		d.now = d.now.Add(time.Duration(d.rng.IntN(8)) * time.Minute)

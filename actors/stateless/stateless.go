@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"goblin-actor/actors/admission"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/status"
@@ -85,16 +87,16 @@ func (r relayError) ReplySize() int { return len(r.frame) }
 
 func (d *desk) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
-	case admission.Answer, admission.AnswerPieces, admission.Ahead, admission.Accept, relayError, admission.Refuse:
-		reply(d.Metrics, a)
-	case admission.Audited:
+	case reply.Answer, reply.AnswerPieces, reply.Ahead, reply.Accept, relayError, reply.Refuse:
+		perform(d.Metrics, a)
+	case clientcalls.Audited:
 		d.note(self, a)
-	case admission.Watch:
+	case reply.Watch:
 		me := self.Reference()
-		a.X.OnGone(func() { me.Tell(admission.Departed{Seq: a.Seq, X: a.X}) })
+		a.X.OnGone(func() { me.Tell(reply.Departed{Seq: a.Seq, X: a.X}) })
 	case admission.Denied:
 		a.Count(d.Metrics, d.Log)
-	case admission.CallOutcome:
+	case clientcalls.CallOutcome:
 		m := d.meters[a.Server]
 		if m == nil {
 			m = d.Metrics.Server(a.Server)

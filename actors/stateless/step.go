@@ -7,8 +7,10 @@ import (
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
@@ -47,12 +49,12 @@ type state struct {
 	toldLevel      protocol.Level // the most verbose log level requests ask for, as the servers were told
 	askedLevel     protocol.Level // likewise, of the requests since the last look
 
-	seekers admission.Seekers[message.StatelessRequest]
+	seekers clientcalls.Seekers[message.StatelessRequest]
 	calls   map[uint64]*heldCall
-	byID    map[admission.Requester]uint64 // calls in flight that a notification may cancel
-	clients map[string]*usage              // what each client has in flight and parked, by client key
+	byID    map[clientcalls.Requester]uint64 // calls in flight that a notification may cancel
+	clients map[string]*usage                // what each client has in flight and parked, by client key
 	seq     uint64
-	clock   admission.Clock
+	clock   clientcalls.Clock
 	scratch []call.Effect
 
 	cameBack cameBack        // states of limited tools
@@ -93,7 +95,7 @@ func newState(o Options, self kernel.Reference) *state {
 	return &state{
 		number: uint32(o.Number), node: o.Node, desks: o.Desks, limits: deskLimits(o.Limits, o.Desks), sealer: o.Sealer,
 		registry: o.Registry, owner: o.Gateway, self: self,
-		awaitedServers: o.Expect, calls: map[uint64]*heldCall{}, byID: map[admission.Requester]uint64{}, clients: map[string]*usage{},
+		awaitedServers: o.Expect, calls: map[uint64]*heldCall{}, byID: map[clientcalls.Requester]uint64{}, clients: map[string]*usage{},
 	}
 }
 
@@ -139,13 +141,13 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 		if v, done := s.seekers.Came(m.Seq); done {
 			return s.seekAgain(now, v, out)
 		}
-	case admission.SeekOver:
+	case clientcalls.SeekOver:
 		if v, found := s.seekers.Over(m); found {
 			return s.seekAgain(now, v, out)
 		}
 	case message.CancelStateless:
-		return s.withdrawn(now, admission.RequesterOf(m), out)
-	case admission.Departed:
+		return s.withdrawn(now, clientcalls.RequesterOf(m), out)
+	case reply.Departed:
 		return s.departed(now, m, out)
 	case graceOver:
 		if v := s.calls[m.seq]; v != nil && v.timerGen == m.gen && len(v.exchanges) == 0 && v.State != call.Parked {
@@ -155,9 +157,9 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 		if v := s.calls[m.seq]; v != nil && v.timerGen == m.gen {
 			return s.park(now, v, out)
 		}
-	case admission.Deadline:
+	case clientcalls.Deadline:
 		tick := func(seq uint64, out []kernel.Effect) []kernel.Effect { return s.event(now, seq, call.Tick{}, out) }
-		return admission.Fired(&s.clock, now, m, s.calls, tick, out)
+		return clientcalls.Fired(&s.clock, now, m, s.calls, tick, out)
 	case levelDue:
 		return s.levelDue(out)
 	case replied:
@@ -209,12 +211,12 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.draining = true
 	out = s.serveEarly(now, out)
 	for _, r := range s.seekers.Waiting {
-		out = append(out, kernel.Act(admission.Refuse{X: r.Request.Exchange, Fault: fault}))
+		out = append(out, kernel.Act(reply.Refuse{X: r.Request.Exchange, Fault: fault}))
 	}
-	for _, seq := range admission.SortedKeys(s.calls) {
+	for _, seq := range kernel.SortedKeys(s.calls) {
 		v := s.calls[seq]
 		out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: fault.Message}))
-		out = s.event(now, seq, call.Broken{Fault: admission.FaultOfCall(fault, &v.Call)}, out)
+		out = s.event(now, seq, call.Broken{Fault: clientcalls.FaultOfCall(fault, &v.Call)}, out)
 	}
 	return append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
 }
@@ -227,8 +229,8 @@ func (s *state) ref(seq uint64) message.CallRef {
 func (s *state) abort(now time.Time, m message.Abort, out []kernel.Effect) []kernel.Effect {
 	for seq, v := range s.calls {
 		if message.NumberAtDesk(seq) == m.Seq {
-			out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: admission.AbortFault.Message}))
-			return s.event(now, seq, call.Broken{Fault: admission.AbortFault}, out)
+			out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: clientcalls.AbortFault.Message}))
+			return s.event(now, seq, call.Broken{Fault: clientcalls.AbortFault}, out)
 		}
 	}
 	return out
@@ -254,7 +256,7 @@ func (s *state) clientName(info []byte) string {
 // report is what the desk tells people: its calls, parked ones with their deadline.
 func (s *state) report() message.SessionReport {
 	var r message.SessionReport
-	for _, seq := range admission.SortedKeys(s.calls) {
+	for _, seq := range kernel.SortedKeys(s.calls) {
 		v := s.calls[seq]
 		r.Calls = append(r.Calls, status.Call{
 			ID: s.shown(seq), Session: "desk", Client: v.Client, Who: message.NameOf(v.who), Server: v.Server, Method: v.Method.String(), Item: v.Item, Public: v.Public, State: string(v.State), Began: v.Began, Deadline: v.Ends(),

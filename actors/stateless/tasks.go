@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
@@ -28,7 +29,7 @@ func taskTarget(view *catalog.View, x *downstream.Exchange, ids admission.TaskID
 	id, _ := protocol.Unquote(x.Params.TaskID.Of(raw))
 	server, own := admission.ModernTask(view, id, ids)
 	if server == nil {
-		return admission.Target{}, protocol.BadParams("Unknown task: " + admission.Printable(id, 300))
+		return admission.Target{}, protocol.BadParams("Unknown task: " + status.Printable(id, 300))
 	}
 	return admission.Target{Server: server, Original: own, Span: x.Params.TaskID}, nil
 }

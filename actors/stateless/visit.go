@@ -5,8 +5,10 @@ import (
 
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -19,14 +21,14 @@ import (
 func (s *state) visit(now time.Time, m message.StatelessRequest, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
 	if fault := s.principals.Settle(&m.Admitted); fault != nil {
-		return append(out, kernel.Act(admission.Refuse{X: x, Fault: fault}))
+		return append(out, kernel.Act(reply.Refuse{X: x, Fault: fault}))
 	}
 	if out, early := s.waitForCatalog(m, out); early {
 		return out
 	}
 	view, ok := s.snapshot.View(m.View)
 	if !ok {
-		return append(out, kernel.Act(admission.Refuse{X: x, Fault: admission.NoView(s.snapshot, m.View)}))
+		return append(out, kernel.Act(reply.Refuse{X: x, Fault: admission.NoView(s.snapshot, m.View)}))
 	}
 	if m.State != nil && m.State.Kind == seal.Parked {
 		return s.retry(now, m, view, out)
@@ -49,7 +51,7 @@ func (s *state) visit(now time.Time, m message.StatelessRequest, out []kernel.Ef
 	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther && view.Trusts(servers[0]) {
 		return s.call(now, m, view, admission.Target{Server: servers[0]}, out)
 	}
-	return append(out, kernel.Act(admission.Refuse{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))
+	return append(out, kernel.Act(reply.Refuse{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))
 }
 
 // retry takes a request that comes back to its parked call, if its headers fit its arguments as those of any request must.
@@ -58,7 +60,7 @@ func (s *state) retry(now time.Time, m message.StatelessRequest, view *catalog.V
 	m.Exchange = x
 	if fault == nil { // a tool that is gone meanwhile has no headers
 		if fault := s.checkHeaders(t, m.Exchange); fault != nil {
-			return append(out, kernel.Act(admission.Refuse{X: m.Exchange, Fault: fault}))
+			return append(out, kernel.Act(reply.Refuse{X: m.Exchange, Fault: fault}))
 		}
 	}
 	return s.comeBack(now, m, fault, out)
@@ -109,7 +111,7 @@ func (*state) checkHeaders(t admission.Target, x *downstream.Exchange) *protocol
 func (s *state) discover(view *catalog.View, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 	if peer != "" && peer == s.node {
-		return append(out, kernel.Act(admission.Refuse{X: x, Fault: admission.OwnServerFault()}))
+		return append(out, kernel.Act(reply.Refuse{X: x, Fault: admission.OwnServerFault()}))
 	}
 	b := []byte(`{"supportedVersions":["` + protocol.Version20260728 + `"],"capabilities":`)
 	b = append(b, admission.CapabilitiesFor(view, protocol.EraModern)...)
@@ -125,14 +127,14 @@ func (s *state) discover(view *catalog.View, x *downstream.Exchange, out []kerne
 func (*state) list(view *catalog.View, x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 	if x.Params.Cursor.Present() && !ok {
-		return append(out, kernel.Act(admission.Refuse{X: x, Fault: protocol.BadParams("params.cursor: want a string")}))
+		return append(out, kernel.Act(reply.Refuse{X: x, Fault: protocol.BadParams("params.cursor: want a string")}))
 	}
 	page, fault := view.Page(kind, true, cursor)
 	if fault != nil {
-		return append(out, kernel.Act(admission.Refuse{X: x, Fault: fault}))
+		return append(out, kernel.Act(reply.Refuse{X: x, Fault: fault}))
 	}
 	if cursor == "" {
-		out = admission.ListRead(view, kind, out)
+		out = clientcalls.ListRead(view, kind, out)
 	}
 	return result(view, x, page, out)
 }
@@ -143,10 +145,10 @@ func result(view *catalog.View, x *downstream.Exchange, result []byte, out []ker
 	var f protocol.Frame
 	var info protocol.ResultInfo
 	if f.Parse(raw) != nil || info.Scan(&f) != nil {
-		return append(out, kernel.Act(admission.Refuse{X: x, Fault: &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
+		return append(out, kernel.Act(reply.Refuse{X: x, Fault: &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
 	}
 	edits := protocol.ToModernResult(nil, x.Frame.M, &f, &info, view.ServerInfo())
-	return append(out, kernel.Act(admission.Answer{X: x, Frame: protocol.AppendEdited(nil, f.Raw, edits...), Newline: f.Newline}))
+	return append(out, kernel.Act(reply.Answer{X: x, Frame: protocol.AppendEdited(nil, f.Raw, edits...), Newline: f.Newline}))
 }
 
 // dispatch holds the call and hands it to the pool of the target's server.
@@ -157,7 +159,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
 		return s.refused(m, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	if fault := admission.Unaudited(s.audit); fault != nil {
+	if fault := clientcalls.Unaudited(s.audit); fault != nil {
 		return s.refused(m, fault, out)
 	}
 	r, fault := t.Request(x, caller)
@@ -193,10 +195,10 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 	use.inFlight++
 	s.calls[seq] = v
 	s.byID[v.requester(x)] = seq
-	out = append(out, kernel.Act(admission.Watch{X: x, Seq: seq}))
-	v.record = admission.RecordOf(s.audit, x, &v.Call, m.View.Project, t.Denied)
+	out = append(out, kernel.Act(reply.Watch{X: x, Seq: seq}))
+	v.record = clientcalls.RecordOf(s.audit, x, &v.Call, m.View.Project, t.Denied)
 	if v.record != nil && s.audit.Has(audit.Both) {
-		out = admission.AuditBegin(v.record, s.shown(seq), out)
+		out = clientcalls.AuditBegin(v.record, s.shown(seq), out)
 	}
 	out = s.clock.By(now, v.Deadline(), out)
 	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(seq), Request: r}))

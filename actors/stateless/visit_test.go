@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
@@ -47,11 +47,11 @@ func lastWords(out []kernel.Effect) (words string) {
 	words = "nothing"
 	for _, e := range out {
 		switch a := e.Act.(type) {
-		case admission.Ahead:
+		case reply.Ahead:
 			words = "acknowledged"
-		case admission.Answer:
+		case reply.Answer:
 			words = "result"
-		case admission.Refuse:
+		case reply.Refuse:
 			words = string(a.Fault.Name)
 		}
 	}

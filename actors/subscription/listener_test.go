@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
@@ -22,11 +23,11 @@ func lastWords(out []kernel.Effect) (words string) {
 	words = "nothing"
 	for _, e := range out {
 		switch a := e.Act.(type) {
-		case admission.Ahead:
+		case reply.Ahead:
 			words = "acknowledged"
-		case admission.Answer:
+		case reply.Answer:
 			words = "result"
-		case admission.Refuse:
+		case reply.Refuse:
 			words = string(a.Fault.Name)
 		}
 	}
@@ -48,7 +49,7 @@ func TestHowAStreamBeginsAndEnds(t *testing.T) {
 		{"drained before it began", "", []any{message.DrainSession{}}, "nothing", string(protocol.ShuttingDown)},
 		{"cancelled", "", []any{message.Published{Snapshot: snapshot}, message.CancelStateless{Remote: "stdio", RequestID: "7"}}, "nothing", "nothing"},
 		{"another one cancelled", "", []any{message.Published{Snapshot: snapshot}, message.CancelStateless{Remote: "stdio", RequestID: "8"}}, "nothing", "result"},
-		{"its client left", "", []any{message.Published{Snapshot: snapshot}, admission.Departed{}}, "nothing", "nothing"},
+		{"its client left", "", []any{message.Published{Snapshot: snapshot}, reply.Departed{}}, "nothing", "nothing"},
 		{"of an unknown server", "nobody", []any{message.Published{Snapshot: snapshot}}, string(protocol.InvalidRequest), "nothing"},
 	} {
 		x := &downstream.Exchange{Origin: downstream.Origin{Stdio: true, Remote: "stdio"}}
@@ -140,10 +141,10 @@ func TestWhatNobodyHasNamedIsNotPromised(t *testing.T) {
 		for _, e := range step(s, now, ackDue{}, nil) {
 			m, ok := e.Msg.(message.UnsubscribeURI)
 			ended = ended || ok && m.URI == uri
-			ack, ok := e.Act.(admission.Ahead)
+			ack, ok := e.Act.(reply.Ahead)
 			promised = promised || ok && strings.Contains(string(ack.Frame), uri)
 		}
-		if promised != named || ended == named || (s.subs[admission.Resource{Server: "one", URI: uri}] != nil) != named {
+		if promised != named || ended == named || (s.subs[clientsubs.Resource{Server: "one", URI: uri}] != nil) != named {
 			t.Errorf("mentioned: %v; acknowledged: %v, given up: %v, subscribed to %v", named, promised, ended, s.subs)
 		}
 		for _, e := range step(s, now, message.SubscribeURIResult{Seq: 2, Fault: protocol.NoResource(uri)}, nil) {

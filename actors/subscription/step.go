@@ -7,8 +7,11 @@ import (
 
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientcalls"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
@@ -31,7 +34,7 @@ type state struct {
 	registry kernel.Reference
 	client   string // its name, for people
 	caller   message.Caller
-	owns     admission.Owns
+	owns     clientsubs.Owns
 	since    time.Time
 
 	view  *catalog.View
@@ -40,11 +43,11 @@ type state struct {
 		uris  []string // as the client wrote them
 	}
 	toldGenerations [protocol.ItemKinds]uint64
-	subs            map[admission.Resource]*admission.Subscription
-	subscribedAt    map[string]admission.PoolLife // by server: who knows of them
-	pending         map[uint64]admission.Resource // subscribes whose server has not answered, by number
-	doubted         map[admission.Resource]bool   // what of the pending no catalog has, until its pool says that its server has mentioned it
-	owed            map[string]admission.Resource // what was acknowledged and then refused, by the client's URI: where it is asked for now
+	subs            map[clientsubs.Resource]*clientsubs.Subscription
+	subscribedAt    map[string]clientsubs.PoolLife // by server: who knows of them
+	pending         map[uint64]clientsubs.Resource // subscribes whose server has not answered, by number
+	doubted         map[clientsubs.Resource]bool   // what of the pending no catalog has, until its pool says that its server has mentioned it
+	owed            map[string]clientsubs.Resource // what was acknowledged and then refused, by the client's URI: where it is asked for now
 	seq             uint64
 	awaitedServers  int  // servers that URIs wait for; 0 = none any more
 	begun           bool // what the client wants has been read
@@ -66,8 +69,8 @@ func newState(o Options, self kernel.Reference) *state {
 	return &state{x: o.Exchange, who: o.Admitted.Who, epoch: o.Admitted.Epoch, key: o.Admitted.View, sealer: o.Sealer, self: self, registry: o.Registry,
 		client:         admission.ClientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
 		caller:         message.Caller{Principal: o.Admitted.Principal(), Epoch: o.Admitted.Epoch, ClientKey: message.ClientKey(o.Exchange, o.Admitted.Who), Can: message.CanOf(o.Exchange.Params.MetaCapabilities.Of(o.Exchange.Frame.Raw))},
-		awaitedServers: o.Expect, subs: map[admission.Resource]*admission.Subscription{}, subscribedAt: map[string]admission.PoolLife{}, pending: map[uint64]admission.Resource{},
-		doubted: map[admission.Resource]bool{}}
+		awaitedServers: o.Expect, subs: map[clientsubs.Resource]*clientsubs.Subscription{}, subscribedAt: map[string]clientsubs.PoolLife{}, pending: map[uint64]clientsubs.Resource{},
+		doubted: map[clientsubs.Resource]bool{}}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -78,7 +81,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if s.awaitedServers > 0 {
 			out = append(out, kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
 		}
-		return s.untilExpiry(now, append(out, kernel.Act(admission.Watch{X: s.x, Seq: 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self})))
+		return s.untilExpiry(now, append(out, kernel.Act(reply.Watch{X: s.x, Seq: 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self})))
 	case message.Principals:
 		return s.principals(now, m, out)
 	case expiryDue:
@@ -99,16 +102,16 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.ResourceUpdated:
 		return s.updated(m, out)
 	case message.ResourcesUpdated:
-		for _, u := range admission.UpdatesOfAll(m.Server, s.subs) {
+		for _, u := range clientsubs.UpdatesOfAll(m.Server, s.subs) {
 			out = s.updated(u, out)
 		}
-	case admission.Departed:
+	case reply.Departed:
 		s.over = true
 		return append(out, kernel.Leave())
 	case message.CancelStateless: // nothing more may be sent for it (MCP 2026-07-28, basic/transports/stdio, cancellation)
-		if admission.RequestOf(s.x, s.who) == admission.RequesterOf(m) {
+		if clientcalls.RequestOf(s.x, s.who) == clientcalls.RequesterOf(m) {
 			s.over = true
-			return append(out, kernel.Act(admission.Accept{X: s.x}), kernel.Leave())
+			return append(out, kernel.Act(reply.Accept{X: s.x}), kernel.Leave())
 		}
 	case message.DrainSession:
 		return append(out, kernel.Leave())
@@ -121,7 +124,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.Inspect:
 		m.Reply(message.SessionReport{Session: status.Session{
 			ID: "listen", Client: s.client, Who: message.NameOf(s.who), Project: s.key.Project, Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
-		}, Subscriptions: admission.ReportSubscriptions("listen", message.NameOf(s.who), s.subs)})
+		}, Subscriptions: clientsubs.ReportSubscriptions("listen", message.NameOf(s.who), s.subs)})
 	case kernel.Stopping:
 		return s.stop(out)
 	}
@@ -148,14 +151,14 @@ func (s *state) look(snapshot *catalog.Snapshot, early bool, out []kernel.Effect
 		return append(out, kernel.Leave())
 	}
 	if was := s.view; was != nil && was.Snapshot() == snapshot { // it is the client that has changed
-		s.toldGenerations = admission.Retold(s.toldGenerations, was, view)
+		s.toldGenerations = clientsubs.Retold(s.toldGenerations, was, view)
 	}
 	s.view = view
-	if misfits := admission.Misfits(s.subscribedAt, snapshot, s.subs); len(misfits) > 0 {
+	if misfits := clientsubs.Misfits(s.subscribedAt, snapshot, s.subs); len(misfits) > 0 {
 		return s.end(misfits[0].Server, out)
 	}
 	if s.begun {
-		out, _ = admission.Resubscribe(s.subscribedAt, snapshot, s.self, s.subs, s.doubted, out)
+		out, _ = clientsubs.Resubscribe(s.subscribedAt, snapshot, s.self, s.subs, s.doubted, out)
 		if out = s.keepPromises(out); early {
 			return out
 		}
@@ -171,7 +174,7 @@ func (s *state) mustWait(uris []string) bool {
 
 // begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
 func (s *state) begin(out []kernel.Effect) []kernel.Effect {
-	filter, ok := admission.WishesOf(s.x)
+	filter, ok := clientsubs.WishesOf(s.x)
 	if !ok {
 		return s.refuse(protocol.BadParams("params.notifications: want an object of booleans and lists of at most 10000 URIs"), out)
 	}
@@ -205,13 +208,13 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 
 // subscribeTo subscribes to what the client calls public.
 func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Effect) []kernel.Effect {
-	server, r := found.Server, admission.Resource{Server: found.Server.Name, URI: found.Original}
+	server, r := found.Server, clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
 	if s.subs[r] != nil {
 		return out
 	}
 	sub := s.subscription(server, public)
 	s.subs[r] = sub
-	s.subscribedAt[r.Server] = admission.LifeOf(server)
+	s.subscribedAt[r.Server] = clientsubs.LifeOf(server)
 	s.seq++
 	s.pending[s.seq] = r
 	if found.Unlisted {
@@ -221,8 +224,8 @@ func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Eff
 }
 
 // subscription is one to what the client calls public: on the connections that its calls use.
-func (s *state) subscription(server *catalog.Server, public string) *admission.Subscription {
-	return &admission.Subscription{Public: public, Own: s.owns.Once(server.Name, admission.OwnOf(&server.Rules, s.x, &s.caller, true))}
+func (s *state) subscription(server *catalog.Server, public string) *clientsubs.Subscription {
+	return &clientsubs.Subscription{Public: public, Own: s.owns.Once(server.Name, clientsubs.OwnOf(&server.Rules, s.x, &s.caller, true))}
 }
 
 // end ends the stream when it is no longer settled on whose connections it hears of a server's resources: its client opens another one, with
@@ -238,7 +241,7 @@ func (s *state) end(server string, out []kernel.Effect) []kernel.Effect {
 // refuse ends the stream before it has begun.
 func (s *state) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	s.begun, s.over = true, true
-	return append(out, kernel.Act(admission.Refuse{X: s.x, Fault: fault}), kernel.Leave())
+	return append(out, kernel.Act(reply.Refuse{X: s.x, Fault: fault}), kernel.Leave())
 }
 
 // subscribed takes what a server says of a URI. One that is refused is not acknowledged, or owed if it was before.
@@ -312,7 +315,7 @@ func (s *state) notify(method string, params []byte, key string) kernel.Effect {
 	if key == "ack" {
 		weight = downstream.WeightAnswer
 	}
-	return kernel.Act(admission.Ahead{X: s.x, Frame: protocol.AppendNotification(nil, method, params), Newline: false, Weight: weight, Key: key})
+	return kernel.Act(reply.Ahead{X: s.x, Frame: protocol.AppendNotification(nil, method, params), Newline: false, Weight: weight, Key: key})
 }
 
 // tellChanges tells once about every kind of list that differs from what was told last.
@@ -344,7 +347,7 @@ func (s *state) tell(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
 
 // updated passes a change of a resource or task on, with the client's URI and the stream's tag.
 func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
-	_, public, ok := admission.SubscriptionFor(s.view, s.subs, &m)
+	_, public, ok := clientsubs.SubscriptionFor(s.view, s.subs, &m)
 	if !ok {
 		return out
 	}
@@ -365,21 +368,21 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 		edits = append(edits, protocol.InsertMember(raw, m.Frame.Params, s.tag()))
 	}
 	frame := protocol.AppendEdited(nil, raw, edits...)
-	return s.tell(kernel.Act(admission.Ahead{X: s.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightState, Key: public}), out)
+	return s.tell(kernel.Act(reply.Ahead{X: s.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightState, Key: public}), out)
 }
 
 // stop ends the stream gracefully: a result, then the end. A stream that never began gets an error: its first message
 // would have to be the acknowledgment.
 func (s *state) stop(out []kernel.Effect) []kernel.Effect {
-	out = admission.UnsubscribeAll(s.subscribedAt, s.self, out)
+	out = clientsubs.UnsubscribeAll(s.subscribedAt, s.self, out)
 	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
 	switch {
 	case s.over:
 		return out
 	case !s.acked:
-		return append(out, kernel.Act(admission.Refuse{X: s.x, Fault: &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true}}))
+		return append(out, kernel.Act(reply.Refuse{X: s.x, Fault: &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true}}))
 	}
 	result := append([]byte(`{"resultType":"complete","_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...)
 	result = append(append(result, `,"`+metaServerInfo+`":`...), s.view.ServerInfo()...)
-	return append(out, kernel.Act(admission.Answer{X: s.x, Frame: protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...)), Newline: false}))
+	return append(out, kernel.Act(reply.Answer{X: s.x, Frame: protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...)), Newline: false}))
 }

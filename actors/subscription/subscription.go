@@ -4,9 +4,9 @@ import (
 	"log/slog"
 	"time"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
@@ -46,16 +46,16 @@ func (l *listener) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Ef
 
 func (*listener) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
-	case admission.Answer:
+	case reply.Answer:
 		a.X.Answer(protocol.Message{Frame: a.Frame, Newline: a.Newline})
-	case admission.Ahead:
+	case reply.Ahead:
 		a.X.Notify(protocol.Message{Frame: a.Frame, Newline: a.Newline}, a.Weight, a.Key)
-	case admission.Accept:
+	case reply.Accept:
 		a.X.Accept()
-	case admission.Refuse:
+	case reply.Refuse:
 		message.RefuseModern(a.X, a.Fault)
-	case admission.Watch:
+	case reply.Watch:
 		me := self.Reference()
-		a.X.OnGone(func() { me.Tell(admission.Departed{Seq: 0, X: a.X}) })
+		a.X.OnGone(func() { me.Tell(reply.Departed{Seq: 0, X: a.X}) })
 	}
 }

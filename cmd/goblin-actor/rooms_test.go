@@ -21,7 +21,7 @@ var mayImport = map[string][]string{
 	"bench/plot":       {},
 	"tui":              {"internal/status", "internal/visible"},
 
-	"actors": append([]string{"actors/admission", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
+	"actors": append([]string{"actors/admission", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
 		"protocol/downstream", "protocol/stream", "actors/token", "internal/ssrf", "internal/oauth", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
 	"actors/kernel":       {},
 	"actors/catalog":      {"actors/kernel", "protocol", "protocol/namespace", "internal/config", "internal/filter", "internal/policy", "internal/status"},
@@ -30,10 +30,13 @@ var mayImport = map[string][]string{
 	"actors/registry":     actorMayImport,
 	"actors/pool":         append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "internal/secret"}, actorMayImport...), // it spawns backends
 	"actors/backend":      append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                               // it never sees a client's exchange
-	"actors/admission":    append([]string{"protocol/downstream", "internal/identity"}, actorMayImport...),
-	"actors/session":      append([]string{"actors/admission", "protocol/stream", "protocol/downstream"}, actorMayImport...), // it never sees a server's link
-	"actors/stateless":    append([]string{"actors/admission", "protocol/downstream"}, actorMayImport...),                    // likewise
-	"actors/subscription": append([]string{"actors/admission", "protocol/downstream"}, actorMayImport...),                    // likewise
+	"actors/admission":    append([]string{"protocol/downstream"}, actorMayImport...),
+	"actors/reply":        {"actors/kernel", "protocol", "protocol/downstream", "internal/status"},
+	"actors/clientcalls":  append([]string{"actors/admission", "actors/reply", "protocol/downstream"}, actorMayImport...),
+	"actors/clientsubs":   append([]string{"actors/admission", "protocol/downstream"}, actorMayImport...),
+	"actors/session":      append([]string{"protocol/stream"}, clientMayImport...), // like the two below, it never sees a server's link
+	"actors/stateless":    clientMayImport,
+	"actors/subscription": clientMayImport,
 	"actors/meta":         actorMayImport,
 	"actors/monitor":      actorMayImport,
 	"actors/store":        append([]string{"internal/masterkey"}, actorMayImport...),
@@ -92,6 +95,9 @@ var mayImport = map[string][]string{
 // actorMayImport is what the room of any actor may import.
 var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", "actors/catalog",
 	"protocol", "protocol/namespace", "protocol/seal", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"}
+
+// clientMayImport is what the actors that serve clients may import.
+var clientMayImport = append([]string{"actors/admission", "actors/reply", "actors/clientcalls", "actors/clientsubs", "protocol/downstream"}, actorMayImport...)
 
 // foreign says which rooms may import a package from outside, tests aside. What is not named here is free,
 // except in protocol, which imports the standard library alone.

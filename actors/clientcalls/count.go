@@ -1,4 +1,4 @@
-package admission
+package clientcalls
 
 import (
 	"log/slog"
@@ -59,8 +59,8 @@ func ReadRefused(of *call.Call, frame *protocol.Frame, out []kernel.Effect) []ke
 		return out
 	}
 	text, _ := protocol.Unquote(protocol.Member(frame.Raw, frame.Error, "message").Of(frame.Raw))
-	code := Printable(string(protocol.Member(frame.Raw, frame.Error, "code").Of(frame.Raw)), 24)
-	return append(out, kernel.Log(slog.LevelInfo, "server refused to read a resource", "server", of.Server, "uri", Printable(of.Item, 200), "code", code, "message", Printable(text, 200)))
+	code := status.Printable(string(protocol.Member(frame.Raw, frame.Error, "code").Of(frame.Raw)), 24)
+	return append(out, kernel.Log(slog.LevelInfo, "server refused to read a resource", "server", of.Server, "uri", status.Printable(of.Item, 200), "code", code, "message", status.Printable(text, 200)))
 }
 
 // toolFailed reports whether a result of tools/call says isError.

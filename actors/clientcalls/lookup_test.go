@@ -1,4 +1,4 @@
-package admission
+package clientcalls
 
 import (
 	"fmt"
@@ -72,7 +72,8 @@ func TestSeekers(t *testing.T) {
 // A name that a server may have of which nobody knows anything waits for the server's pool: whoever has logged in may call at once, although the catalog
 // does not say so yet. Then it leads to the login, or to the server itself once somebody has logged in.
 func TestSeekBehindALogin(t *testing.T) {
-	x := asking(t, "tools/call", `{"name":"one_x"}`)
+	x := &downstream.Exchange{}
+	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_x"}}`)
 	missing := &protocol.Fault{Name: protocol.ToolNotFound, Tool: "one_x"}
 	for _, done := range []bool{false, true} {
 		login := &catalog.Login{Command: "goblin-actor login one", URL: func() string { return "" }, Done: done}

@@ -1,4 +1,4 @@
-package admission
+package clientcalls
 
 import (
 	"fmt"
@@ -29,11 +29,6 @@ func NamingTool(fault *protocol.Fault, c *call.Call) *protocol.Fault {
 	f := *fault
 	f.Tool = c.Item
 	return &f
-}
-
-// OwnServerFault is what a gateway is told that has been given itself as a server: it would list its own lists without end.
-func OwnServerFault() *protocol.Fault {
-	return &protocol.Fault{Name: protocol.InvalidRequest, Message: "this gateway is among its own servers; remove that entry of mcpServers"}
 }
 
 // RefuseQuestion answers a question with an error instead of asking.

@@ -1,9 +1,11 @@
-package admission
+package clientcalls
 
 import (
 	"testing"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/audit"
 	"goblin-actor/protocol"
@@ -19,15 +21,15 @@ func TestARefusalOfThePolicyIsRecordedAsOne(t *testing.T) {
 	for _, test := range []struct {
 		name                    string
 		fault                   *protocol.Fault
-		denied                  *Denied
+		denied                  *admission.Denied
 		decision, outcome, item string
 	}{
 		{"what is not there", protocol.NoTool("one_drop"), nil, audit.Deny, "TOOL_NOT_FOUND", "one_drop"},
-		{"what is denied", protocol.NoTool("one_drop"), &Denied{Server: "one", Item: "drop"}, audit.Deny, "POLICY_DENIED", "drop"},
-		{"what is denied while others start", starting, &Denied{Server: "one", Item: "drop"}, audit.Deny, "POLICY_DENIED", "drop"},
-		{"what is only reported", starting, &Denied{Server: "one", Item: "drop", Report: true}, audit.Allow, "SERVER_UNAVAILABLE", "one_drop"},
+		{"what is denied", protocol.NoTool("one_drop"), &admission.Denied{Server: "one", Item: "drop"}, audit.Deny, "POLICY_DENIED", "drop"},
+		{"what is denied while others start", starting, &admission.Denied{Server: "one", Item: "drop"}, audit.Deny, "POLICY_DENIED", "drop"},
+		{"what is only reported", starting, &admission.Denied{Server: "one", Item: "drop", Report: true}, audit.Allow, "SERVER_UNAVAILABLE", "one_drop"},
 	} {
-		out := AuditRefused(audit.On, x, "", test.fault, test.denied, 0, []kernel.Effect{kernel.Act(Refuse{X: x, Fault: test.fault})})
+		out := AuditRefused(audit.On, x, "", test.fault, test.denied, 0, []kernel.Effect{kernel.Act(reply.Refuse{X: x, Fault: test.fault})})
 		told, is := out[len(out)-1].Act.(Audited)
 		if !is || told.Record.Decision != test.decision || told.Record.Outcome != test.outcome || told.Record.Item != test.item {
 			t.Errorf("%s: %+v", test.name, told.Record)

@@ -1,4 +1,4 @@
-package admission
+package clientcalls
 
 import (
 	"time"
@@ -39,13 +39,13 @@ func Fired[C interface{ Deadline() time.Time }](c *Clock, now time.Time, m Deadl
 		return out
 	}
 	c.fires = now // no tick sets the timer: that is done once, below
-	for _, seq := range SortedKeys(calls) {
+	for _, seq := range kernel.SortedKeys(calls) {
 		out = tick(seq, out)
 	}
 	c.fires = time.Time{}
 	var next time.Time
-	for _, call := range calls {
-		if at := call.Deadline(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+	for _, one := range calls {
+		if at := one.Deadline(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}

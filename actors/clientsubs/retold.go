@@ -1,4 +1,4 @@
-package admission
+package clientsubs
 
 import (
 	"goblin-actor/actors/catalog"

@@ -1,9 +1,10 @@
-package admission
+package clientsubs
 
 import (
 	"maps"
 	"slices"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
@@ -19,7 +20,7 @@ type PoolLife struct {
 
 // LifeOf is the pool that a server has now.
 func LifeOf(server *catalog.Server) PoolLife {
-	return PoolLife{server.Pool, server.Life, sharesOf(&server.Rules)}
+	return PoolLife{server.Pool, server.Life, admission.SharesOf(&server.Rules)}
 }
 
 // Resubscribe compares the pools where a client is subscribed with those of a newer catalog. A server that was switched off and

@@ -1,9 +1,12 @@
-package admission
+package clientsubs
 
 import (
 	"slices"
 
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol/downstream"
 )
 
 // maxOwns is how many tenants of a client are known at once. A server has few connections for them.
@@ -34,4 +37,13 @@ func (o *Owns) Once(server string, own *message.ConnectionOwner) *message.Connec
 	}
 	o.known[key] = own
 	return own
+}
+
+// OwnOf is on whose connections to a server a request subscribes, or a client without one (x is nil); nil = those that are for everybody.
+func OwnOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller, modern bool) *message.ConnectionOwner {
+	t := admission.TenantOf(rules, x, caller)
+	if t == nil {
+		return nil
+	}
+	return &message.ConnectionOwner{Tenant: t, Can: caller.Can, Modern: modern}
 }

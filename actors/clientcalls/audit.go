@@ -1,8 +1,10 @@
-package admission
+package clientcalls
 
 import (
+	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/reply"
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
@@ -51,7 +53,7 @@ const (
 )
 
 // RecordOf is what the audit log is told of a call; nil when there is no log.
-func RecordOf(log audit.Flags, x *downstream.Exchange, c *call.Call, project string, denied *Denied) *audit.Record {
+func RecordOf(log audit.Flags, x *downstream.Exchange, c *call.Call, project string, denied *admission.Denied) *audit.Record {
 	if !log.Has(audit.On) {
 		return nil
 	}
@@ -97,7 +99,7 @@ func AuditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int
 // AuditRefused tells the log of a request that never became a call, and of what the policy had to do with that (nil = nothing). The effects from first
 // on are its answer. While a required log cannot be written it does not wait for that, under sync each neither: nothing was carried out that could
 // go without its record, and whoever is to come back later has to hear of it now.
-func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, denied *Denied, first int, out []kernel.Effect) []kernel.Effect {
+func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, denied *admission.Denied, first int, out []kernel.Effect) []kernel.Effect {
 	if !log.Has(audit.On) {
 		return out
 	}
@@ -149,9 +151,9 @@ func audited(log audit.Flags, r *audit.Record, first int, out []kernel.Effect) [
 	var replies []any
 	rest := out[:first]
 	for _, e := range out[first:] {
-		size, reply := replySize(e.Act)
+		size, ends := reply.Size(e.Act)
 		r.Out = max(r.Out, size)
-		if reply && log.Has(audit.Each) {
+		if ends && log.Has(audit.Each) {
 			replies = append(replies, e.Act)
 			continue
 		}
@@ -160,31 +162,6 @@ func audited(log audit.Flags, r *audit.Record, first int, out []kernel.Effect) [
 	clear(out[len(rest):])
 	return append(rest, kernel.Act(Audited{r, replies}))
 }
-
-// replySize reports whether an act ends an exchange, and with how many bytes.
-func replySize(act any) (size int, reply bool) {
-	switch a := act.(type) {
-	case Answer:
-		return len(a.Frame), true
-	case AnswerPieces:
-		for _, piece := range a.Pieces {
-			size += len(piece)
-		}
-		return size, true
-	case interface{ ReplySize() int }:
-		return a.ReplySize(), true
-	}
-	return 0, false
-}
-
-// ReplySize is unknown: the era decides how it is written.
-func (Refuse) ReplySize() int { return 0 }
-
-// ReplySize is unknown: the fault says it when it is written.
-func (AnswerFault) ReplySize() int { return 0 }
-
-// ReplySize is nothing.
-func (Accept) ReplySize() int { return 0 }
 
 // nameIn is where a request names its item.
 func nameIn(x *downstream.Exchange) protocol.Span {

@@ -1,4 +1,4 @@
-package admission
+package reply
 
 import (
 	"goblin-actor/actors/kernel"
