@@ -11,7 +11,7 @@ PYTHON   := $(shell command -v python3 2>/dev/null)
 VENVS    := $(patsubst %,$(INTEROP)/python/.venv-%/installed,sdk1 fastmcp3 sdk2)
 
 .DEFAULT_GOAL := help
-.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy prose-sample mutation
+.PHONY: bridge interop-java interop-rust help build run test race fuzz bench bench-compare bench-report fmt vet lint cross config-keys docs check clean interop conformance matrix screenshots golden tui sim sim-mutants mutants attacks keyring proxy prose-sample mutation
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,10 @@ cross: ## builds and vets for darwin and windows
 	GOOS=darwin go vet ./...
 	GOOS=windows go build -o /dev/null ./cmd/goblin-actor
 	GOOS=windows go vet ./...
+
+config-keys: ## updates docs/config.md and lists what a new configuration key still lacks (see CONTRIBUTING.md)
+	go generate ./internal/config
+	go test ./internal/config ./internal/config/docgen -run 'Key|Page|Schema|Show'
 
 docs: ## regenerates generated pages
 	go generate ./...

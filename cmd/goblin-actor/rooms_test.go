@@ -80,6 +80,8 @@ var mayImport = map[string][]string{
 	"internal/actortest": {"*"},                                 // imported by tests only
 	"internal/gatetest":  {"internal/admin", "internal/status"}, // likewise
 
+	"internal/config/docgen": {"internal/config"}, // go generate runs it
+
 	"tests/interop":     {"*"},
 	"tests/conformance": {"*"},
 	"tests/faults":      {"*"},

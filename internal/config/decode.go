@@ -177,6 +177,9 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 	case slices.Contains(foreign, m.key):
 		d.ignore(m, last(at.path))
 		return
+	case removedKeys[at.key(m.key).schema] != "":
+		d.warn(m.line, m.column, path, "this key no longer exists and has no effect", "remove it; "+removedKeys[at.key(m.key).schema])
+		return
 	case isRefused(at, m.key):
 		d.fault(m.line, m.column, path, "not built yet; the gateway does not run without what it is meant to protect", "remove it, and what needs it")
 		return

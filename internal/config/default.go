@@ -1,65 +1,72 @@
 package config
 
-import "time"
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
 
-// DefaultListen is where we listen when nobody says otherwise.
+// DefaultListen is the default of `listen`.
 const DefaultListen = "127.0.0.1:8730"
 
-const (
-	defaultMaxBackends         = 1
-	defaultMaxBackendsIsolated = 64 // under isolation session and principal
-)
+// defaultMaxBackendsIsolated replaces the default of maxBackends if clients have separate connections.
+const defaultMaxBackendsIsolated = 64
 
 // Default returns a complete Config without servers.
 func Default() Config {
-	return Config{
-		Listen:    []string{DefaultListen},
-		Namespace: Namespace{Mode: "always", Separator: "_", MaxLength: 64},
-		Resources: Resources{URIStyle: "prefix", Unlisted: "mentioned"},
-		Tools:     Tools{Invalid: "hide"},
-		MetaTools: "auto",
+	c := defaultConfig()
+	c.Listen = slices.Clone(c.Listen)
+	return c
+}
 
-		ValidateArguments: "off",
-		PageSize:          1000,
-		Limits: Limits{
-			MaxMessageBytes:              64 << 20,
-			MaxSessions:                  10000,
-			MaxInFlightPerClient:         256,
-			MaxInFlightPerPrincipal:      1024,
-			MaxSubscriptionsPerPrincipal: 50000,
-			SessionIdle:                  30 * time.Minute,
-			ParkedCall:                   10 * time.Minute,
-			ParkedPerServer:              256,
-			ParkedPerClient:              16,
-			StartsAtOnce:                 4,
-			MaxBufferedBytes:             1 << 30,
-		},
-		Policy: Policy{Mode: "enforce"},
-		Audit:  Audit{When: "end", Sync: "1s", Rotate: Rotate{Size: 100 << 20}},
-		Drain:  10 * time.Second,
-		Log:    Log{Level: "info", Format: "text"},
+// DefaultServer returns a Server with every default that does not depend on its kind. To complete it, set Name and either Command or
+// URLs. With URLs, also set Isolation to `class`.
+func DefaultServer() Server { return defaultServer() }
+
+var (
+	defaultConfig = sync.OnceValue(withDefaults[Config])
+	defaultServer = sync.OnceValue(withDefaults[Server])
+)
+
+// withDefaults returns a T with the defaults of its tags.
+func withDefaults[T any]() T {
+	var value T
+	setDefaults(reflect.ValueOf(&value).Elem())
+	return value
+}
+
+// setDefaults sets the fields of a struct, and of the structs in it, to the defaults of their tags.
+func setDefaults(v reflect.Value) {
+	for _, f := range fieldsOf(v.Type()) {
+		field := v.FieldByIndex(f.index)
+		switch {
+		case field.Kind() == reflect.Struct:
+			setDefaults(field)
+		case f.byDefault != "":
+			if err := setDefault(field, f); err != nil {
+				panic(fmt.Sprintf("default of %s: %v", f.key, err))
+			}
+		}
 	}
 }
 
-// DefaultServer returns a Server with every default that does not depend on its kind: give it a Name and a Command, or
-// URLs and the isolation `class`.
-func DefaultServer() Server {
-	return Server{
-		Replicas:      1,
-		Type:          "auto",
-		Protocol:      "auto",
-		Isolation:     "shared",
-		MaxBackends:   defaultMaxBackends,
-		MaxConcurrent: 64,
-		Queue:         Queue{Size: 1024, Timeout: 10 * time.Second},
-		StartTimeout:  time.Minute,
-		IdleStop:      10 * time.Minute,
-		Timeout:       30 * time.Second,
-		MaxTimeout:    15 * time.Minute,
-		Balance:       "round-robin",
-		Retry:         Retry{InFlight: "never"},
-		Auth:          ServerAuth{Type: "auto", As: "shared", CatalogAs: "shared"},
-		Reconnect:     Reconnect{Min: 500 * time.Millisecond, Max: time.Minute},
-		Startup:       "eager",
+func setDefault(field reflect.Value, f field) (err error) {
+	switch to := field.Addr().Interface().(type) {
+	case *string:
+		*to = f.byDefault
+	case *[]string:
+		*to = []string{f.byDefault}
+	case *int:
+		*to, err = strconv.Atoi(f.byDefault)
+	case *int64:
+		*to, err = parseBytes(f.byDefault)
+	case *time.Duration:
+		*to, err = time.ParseDuration(f.byDefault)
+	default:
+		return fmt.Errorf("a %v has no default", field.Type())
 	}
+	return err
 }

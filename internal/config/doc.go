@@ -21,4 +21,4 @@
 // like any other: nobody writes to it once Parse has returned it.
 package config
 
-//go:generate go test -count=1 -run ^(TestPage|TestSchema)$ . -update
+//go:generate go run ./docgen ../../docs/config.md

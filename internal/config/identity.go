@@ -21,7 +21,8 @@ func (d *decoder) tls(to *TLS, n *node, at place) {
 // roles reads policy.roles.
 func (d *decoder) roles(to *[]Role, n *node, at place) {
 	d.entries(n, at, func(name string, m member, here place) {
-		r := Role{Name: name, Written: m.key, Admin: "none"}
+		r := withDefaults[Role]()
+		r.Name, r.Written = name, m.key
 		d.report.origins[here.path] = origin{file: d.file, line: m.line, column: m.column}
 		if m.value.empty() {
 			d.meantSomething(m.value, here)
@@ -108,9 +109,6 @@ func (d *decoder) checkPolicy(c *Config) {
 		r := &c.Policy.Roles[i]
 		names = append(names, r.Name)
 		d.checkRole(r, c)
-	}
-	if o, ok := d.report.origins["policy.reveal"]; ok && c.Policy.Reveal {
-		d.warn(o.line, o.column, "policy.reveal", "nothing is revealed yet: what no role permits is answered as what is not there", "goblin-actor policy explain names the rule")
 	}
 	for i := range c.Policy.Bind {
 		b := &c.Policy.Bind[i]

@@ -19,6 +19,11 @@ var refusedKeys = map[string]string{
 	"mcpServers.*.auth": "exchange",
 }
 
+// removedKeys maps keys of earlier versions to what to use instead. Files that still have them keep working, with a warning.
+var removedKeys = map[string]string{
+	"policy.reveal": "goblin-actor policy explain names the rule that denies a call",
+}
+
 // isRefused tells whether a key is known, and not built yet.
 func isRefused(at place, key string) bool {
 	return slices.Contains(strings.Split(refusedKeys[at.schema], "|"), key)

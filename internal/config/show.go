@@ -62,6 +62,9 @@ func (s *shower) fields(v reflect.Value, path string, indent int) {
 			here, deeper = join(path, f.in), indent+1
 		}
 		section = f.in
+		if f.key == "allow" && v.FieldByIndex(f.index).Len() == 0 && strings.HasPrefix(path, "policy.roles.") {
+			continue // an empty allow in a role is an error
+		}
 		s.value(v.FieldByIndex(f.index), f, join(here, f.key), deeper)
 	}
 }

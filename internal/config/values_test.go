@@ -29,46 +29,53 @@ func parseFull(t *testing.T) (*Config, Report) {
 	return cfg, report
 }
 
-// Every key arrives in its field; env and args as they were written.
-func TestEveryKey(t *testing.T) {
+// Values arrive in their fields; args and env exactly as written. TestKeys covers the keys that full.yaml leaves out.
+func TestFullFile(t *testing.T) {
 	got, _ := parseFull(t)
-	files := Server{
-		Name: "files", Written: "files", Disabled: true, Description: "my files", Command: "npx",
-		Args: []string{"-y", "/home/ada/notes", "1.10", "yes", "0x10", "~", "image:latest", "$x", "--api-key", "hunter2"},
-		Env: map[string]string{"LOG": "1.10", "DEBUG": "yes", "MASK": "0x10", "EMPTY": "", "TOKEN": "hunter2",
-			"PASSWORD": "hunter2"},
-		EnvFiles: []string{"files.env"}, InheritEnv: true, Cwd: filepath.Join("/home/ada", "work"), Replicas: 2, Type: "stdio", Protocol: "2025-11-25",
-		Isolation: "leased", MaxBackends: 3, Queue: Queue{1, time.Second}, StartTimeout: 2 * time.Minute,
-		MaxTimeout: 90 * time.Minute, Balance: "least-busy", Retry: Retry{"idempotent"},
-		Reconnect: Reconnect{time.Second, 2 * time.Minute}, Startup: "lazy", IdleStop: 5 * time.Minute, Prefix: "fs",
-		Tools: ServerTools{Filter{[]string{"read_*"}, []string{"*_delete"}, []string{"a"}, map[string]string{"read_file": "read"}}, "show"}, ValidateArguments: "refuse",
-		Prompts: Filter{Allow: []string{"p"}}, ResourceFilter: Filter{Deny: []string{"file:///secret/*"}},
-		Roots: []string{"file:///srv/work"}, Auth: ServerAuth{Type: "auto", As: "shared", CatalogAs: "shared"}, Labels: map[string]string{"region": "eu"}, Group: "disks",
-	}
+	files := DefaultServer()
+	files.Name, files.Written, files.Disabled, files.Description, files.Command = "files", "files", true, "my files", "npx"
+	files.Args = []string{"-y", "/home/ada/notes", "1.10", "yes", "0x10", "~", "image:latest", "$x", "--api-key", "hunter2"}
+	files.Env = map[string]string{"LOG": "1.10", "DEBUG": "yes", "MASK": "0x10", "EMPTY": "", "TOKEN": "hunter2", "PASSWORD": "hunter2"}
+	files.EnvFiles, files.InheritEnv, files.Cwd, files.Replicas = []string{"files.env"}, true, filepath.Join("/home/ada", "work"), 2
+	files.Type, files.Protocol, files.Isolation, files.MaxBackends, files.MaxConcurrent = "stdio", "2025-11-25", "leased", 3, 0
+	files.Queue, files.Retry = Queue{Size: 1, Timeout: time.Second}, Retry{InFlight: "idempotent"}
+	files.StartTimeout, files.Timeout, files.MaxTimeout = 2*time.Minute, 0, 90*time.Minute
+	files.Reconnect = Reconnect{Min: time.Second, Max: 2 * time.Minute}
+	files.Balance, files.Startup, files.IdleStop, files.Prefix = "least-busy", "lazy", 5*time.Minute, "fs"
+	files.Tools = ServerTools{Invalid: "show", Filter: Filter{Allow: []string{"read_*"}, Deny: []string{"*_delete"}, Disabled: []string{"a"},
+		Rename: map[string]string{"read_file": "read"}}}
+	files.ValidateArguments, files.Prompts, files.ResourceFilter = "refuse", Filter{Allow: []string{"p"}}, Filter{Deny: []string{"file:///secret/*"}}
+	files.Roots, files.Labels, files.Group = []string{"file:///srv/work"}, map[string]string{"region": "eu"}, "disks"
+
 	hub := DefaultServer()
 	hub.Name, hub.Written, hub.Order = "git-hub", "Git Hub", 1
 	hub.URLs = []string{"http://user:hunter2@127.0.0.1:1/mcp?key=hunter2&team=core", "http://127.0.0.1:2/mcp"}
 	hub.Type, hub.Isolation, hub.MaxBackends = "http", "session", 64
 	hub.Headers = map[string]string{"Authorization": "Bearer ${TOKEN}", "X-Key": "hunter2"} // not sent: it has a Fault
 	hub.Fault = "headers.Authorization: variable TOKEN is not set"
-	hub.ForwardHeaders = []ForwardHeader{{"X-User-Token", "Authorization", "Bearer "}}
+	hub.ForwardHeaders = []ForwardHeader{{From: "X-User-Token", To: "Authorization", Prefix: "Bearer "}}
+	hub.Tools.Invalid, hub.ValidateArguments = "hide", "off"
+
 	remote := DefaultServer()
 	remote.Name, remote.Written, remote.Order = "remote", "remote", 2
-	hub.Tools.Invalid, hub.ValidateArguments = "hide", "off"
-	remote.Tools.Invalid, remote.ValidateArguments = "hide", "off"
 	remote.URLs, remote.Isolation = []string{"https://example.org/mcp"}, "class"
-	want := &Config{
-		Listen: []string{"127.0.0.1:9000", "[::1]:9000"}, AllowedOrigins: []string{"https://app.example.org"},
-		AllowedHosts: []string{"gateway.example.org:80"}, Servers: []Server{files, hub, remote},
-		Namespace: Namespace{"on-conflict", "-", 32}, Resources: Resources{"underscore", "forward"},
-		Projects: []Project{{Name: "alpha", Written: "alpha", Servers: []string{"files", "git-hub"}, Tools: Filter{Deny: []string{"gh_*"}},
-			ServerInfo: ServerInfo{"alpha-gateway", "Alpha"}, Instructions: "Only alpha."}},
-		Tools: Tools{"hide"}, ValidateArguments: "off", ServerInfo: ServerInfo{"team-gateway", "The team"}, Instructions: "Ask the team first.",
-		MetaTools: "only", PageSize: 50, Limits: Limits{1 << 20, 1, 2, 1024, 50000, time.Minute, 2 * time.Minute, 3, 4, 5, 2_000_000},
-		Policy: Policy{Mode: "enforce"}, Audit: Audit{When: "end", Sync: "1s", Rotate: Rotate{Size: 100 << 20}},
-		Log: Log{"debug", "json"}, EnvFile: []string{"secrets.env"}, Path: "full.yaml", Secrets: secret.Values{"user:hunter2"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	remote.Tools.Invalid, remote.ValidateArguments = "hide", "off"
+
+	want := Default()
+	want.Listen, want.AllowedOrigins = []string{"127.0.0.1:9000", "[::1]:9000"}, []string{"https://app.example.org"}
+	want.AllowedHosts, want.Servers = []string{"gateway.example.org:80"}, []Server{files, hub, remote}
+	want.Namespace = Namespace{Mode: "on-conflict", Separator: "-", MaxLength: 32}
+	want.Resources = Resources{URIStyle: "underscore", Unlisted: "forward"}
+	want.Projects = []Project{{Name: "alpha", Written: "alpha", Servers: []string{"files", "git-hub"}, Tools: Filter{Deny: []string{"gh_*"}},
+		ServerInfo: ServerInfo{Name: "alpha-gateway", Title: "Alpha"}, Instructions: "Only alpha."}}
+	want.ServerInfo, want.Instructions = ServerInfo{Name: "team-gateway", Title: "The team"}, "Ask the team first."
+	want.MetaTools, want.PageSize, want.Drain, want.Log = "only", 50, 0, Log{Level: "debug", Format: "json"}
+	want.Limits.MaxMessageBytes, want.Limits.MaxSessions, want.Limits.MaxInFlightPerClient = 1<<20, 1, 2
+	want.Limits.SessionIdle, want.Limits.ParkedCall = time.Minute, 2*time.Minute
+	want.Limits.ParkedPerServer, want.Limits.ParkedPerClient, want.Limits.StartsAtOnce = 3, 4, 5
+	want.Limits.MaxBufferedBytes = 2_000_000
+	want.EnvFile, want.Path, want.Secrets = []string{"secrets.env"}, "full.yaml", secret.Values{"user:hunter2"}
+	if diff := cmp.Diff(&want, got); diff != "" {
 		t.Errorf("Parse(full.yaml), -want +got:\n%s", diff)
 	}
 }

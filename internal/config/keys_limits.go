@@ -1,0 +1,57 @@
+package config
+
+import "time"
+
+// Limits holds limits for the whole gateway.
+type Limits struct {
+	// MaxMessageBytes is the maximum size of one message in either direction. It must not exceed `maxBufferedBytes`.
+	MaxMessageBytes int64 `key:"maxMessageBytes" form:"bytes" min:"1KiB" max:"1GiB" default:"64MiB"`
+
+	// MaxSessions is the maximum number of client sessions and listen streams. At the limit, the least recently used session without
+	// calls and streams is closed, taken from the owner with the most sessions (a principal; without `auth` an address, or on this machine a
+	// client name). If a principal owns more than half of the sessions, one that only has a stream may be closed.
+	// Otherwise the client gets 503.
+	MaxSessions int `key:"maxSessions" min:"1" max:"10000000" default:"10000"`
+
+	// MaxInFlightPerClient is the maximum number of running calls of one client. More are refused with OVERLOADED.
+	MaxInFlightPerClient int `key:"maxInFlightPerClient" min:"1" max:"1000000" default:"256"`
+
+	// MaxInFlightPerPrincipal is the maximum number of running requests of one principal over all its clients. It needs `auth`. More are
+	// refused with OVERLOADED. 0 means no limit.
+	MaxInFlightPerPrincipal int `key:"maxInFlightPerPrincipal" min:"0" max:"1000000" default:"1024"`
+
+	// MaxSubscriptionsPerPrincipal is the maximum number of resources and tasks that one principal subscribes to over all its sessions and
+	// listen streams. It needs `auth`. More are refused with OVERLOADED. A URI counts once for each 512 bytes. A single session or stream can have
+	// 10000 in any case. 0 means no limit.
+	MaxSubscriptionsPerPrincipal int `key:"maxSubscriptionsPerPrincipal" min:"0" max:"100000000" default:"50000"`
+
+	// SessionIdle closes a session after this time without calls and streams.
+	SessionIdle time.Duration `key:"sessionIdle" min:"1s" max:"8760h" default:"30m"`
+
+	// ParkedCall is how long a call may wait for a user's answer to a question.
+	ParkedCall time.Duration `key:"parkedCall" min:"1s" max:"168h" default:"10m"`
+
+	// ParkedPerServer is the maximum number of calls per server that wait for a user's answer. 0 means no limit.
+	ParkedPerServer int `key:"parkedPerServer" min:"0" max:"1000000" default:"256"`
+
+	// ParkedPerClient is the maximum number of calls per client that wait for a user's answer. At the limit, the oldest one of a
+	// 2026-07-28 client is dropped, and a new question to an older client is refused. 0 means no limit.
+	ParkedPerClient int `key:"parkedPerClient" min:"0" max:"1000000" default:"16"`
+
+	// StartsAtOnce is the maximum number of processes that start at the same time. Servers with a waiting call start first, then the
+	// others in file order. A start no longer counts after one second, so a download does not block others. URLs never count.
+	// 0 means no limit.
+	StartsAtOnce int `key:"startsAtOnce" min:"0" max:"100000" default:"4"`
+
+	// MaxBufferedBytes is the maximum memory for messages in transit over all connections.
+	MaxBufferedBytes int64 `key:"maxBufferedBytes" form:"bytes" min:"64KiB" max:"1TiB" default:"1GiB"`
+}
+
+// Log controls the log.
+type Log struct {
+	// Level is the least severe level to log.
+	Level string `key:"level" oneof:"debug|info|warn|error" default:"info"`
+
+	// Format is the format of log lines.
+	Format string `key:"format" oneof:"text|json" default:"text"`
+}
