@@ -11,75 +11,75 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// action is a key and what it does. The hint bar, the help, the dispatch and docs/tui.md are made from this one table.
+// action binds a key to what it does. The hint bar, the help, dispatch and docs/tui.md are all generated from this table.
 type action struct {
-	key       string // as people write it
+	key       string // as shown to people
 	label     string // in the hint bar
 	help      string
 	is        func(*tcell.EventKey) bool
 	do        func(a *App, e *tcell.EventKey)
-	says      func(a *App) string // the label now, where it is not always the same, as far as there is room; nil = label
-	dangerous bool                // asks before
-	disabled  func(a *App) string // why it cannot be done now; "" = it can. nil = always can
+	labelNow  func(a *App) string // a label that depends on the state, used where it fits; nil = label
+	dangerous bool                // asks for confirmation first
+	disabled  func(a *App) string // why the action is unavailable, or ""; nil = always available
 	hint      hint
 }
 
-// hint says where a key is shown.
+// hint selects the bar that shows a key.
 type hint uint8
 
 const (
 	unhinted hint = iota
-	hintView      // in the hint bar: what can be done here
-	hintLast      // in the last line while nothing else is said there: help, and the ways back and out
+	hintView      // in the hint bar: actions on this view
+	hintLast      // in the last line while it is free: help, back and quit
 )
 
-// actions are all keys while nothing is typed. Filled by init: what they do leads back here.
+// actions lists all keys of browse mode. It is filled by init, because the actions refer to it.
 var actions []action
 
 func init() {
 	actions = []action{
 		{key: ":", label: "go", help: "go to a view: `:tools`, `:tools github` for one server alone; tab completes, `:quit` leaves", is: char(':'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeCommand, "") }, hint: hintView},
-		{key: "/", label: "filter", help: "show only rows with this text, matches highlighted; `/mime:text/` looks in one column, `/!text` shows the others. Enter keeps it, esc clears it", is: char('/'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeFilter, a.view().filter()) }, hint: hintView},
+		{key: "/", label: "filter", help: "show only rows that contain this text, with matches highlighted; `/mime:text/` searches one column, `/!text` shows the other rows. Enter keeps the filter, esc clears it", is: char('/'), do: func(a *App, _ *tcell.EventKey) { a.prompt(modeFilter, a.view().filter()) }, hint: hintView},
 		{key: "0–9", label: "views", help: "go to a view: " + digitViews(), is: isDigit, do: (*App).digit},
-		{key: "enter", label: "open", help: "go deeper: from a server to its backends, from there to its calls; else what is known of the row", is: keys(tcell.KeyEnter), do: (*App).enter, disabled: needsRow, hint: hintView},
-		{key: "d", label: "describe", help: "open or close the side panel: all that is known of the selected row", is: char('d'), do: func(a *App, _ *tcell.EventKey) { a.describe() }, disabled: needsRow, hint: hintView},
-		{key: "l", label: "logs", help: "the log of the row's server", is: char('l'), do: (*App).logs, hint: hintView},
-		{key: "s", label: "server", help: "narrow to the row's server; once more: all servers", is: char('s'), do: (*App).narrow, disabled: needsServer, hint: hintView, says: sayNarrow},
-		{key: "ctrl-d", label: "restart/cancel", help: "restart the server, or cancel the call; asks before", is: ctrl('d'), do: (*App).danger, dangerous: true, disabled: noDanger, hint: hintView, says: sayDanger},
-		{key: "?", label: "help", help: "all keys", is: char('?'), do: func(a *App, _ *tcell.EventKey) { a.mode, a.helpTop = modeHelp, 0 }, hint: hintLast},
-		{key: "ctrl-c", label: "quit", help: "leave; the gateway goes on, unless it was started with `serve --tui`", is: ctrl('c'), do: func(a *App, _ *tcell.EventKey) { a.quit() }, hint: hintLast, says: sayQuit},
+		{key: "enter", label: "open", help: "go deeper: from a server to its backends, from there to its calls; elsewhere, show the row's details", is: keys(tcell.KeyEnter), do: (*App).enter, disabled: needsRow, hint: hintView},
+		{key: "d", label: "describe", help: "open or close the side panel with the selected row's details", is: char('d'), do: func(a *App, _ *tcell.EventKey) { a.describe() }, disabled: needsRow, hint: hintView},
+		{key: "l", label: "logs", help: "show the log of the row's server", is: char('l'), do: (*App).logs, hint: hintView},
+		{key: "s", label: "server", help: "show only the row's server; again: all servers", is: char('s'), do: (*App).narrow, disabled: needsServer, hint: hintView, labelNow: narrowLabel},
+		{key: "ctrl-d", label: "restart/cancel", help: "restart the server, or cancel the call, after confirmation", is: ctrl('d'), do: (*App).danger, dangerous: true, disabled: noDanger, hint: hintView, labelNow: dangerLabel},
+		{key: "?", label: "help", help: "list all keys", is: char('?'), do: func(a *App, _ *tcell.EventKey) { a.mode, a.helpTop = modeHelp, 0 }, hint: hintLast},
+		{key: "ctrl-c", label: "quit", help: "quit; the gateway keeps running unless it was started with `serve --tui`", is: ctrl('c'), do: func(a *App, _ *tcell.EventKey) { a.quit() }, hint: hintLast, labelNow: quitLabel},
 		{key: "esc", label: "back", help: "close the panel, clear the filter, go back", is: keys(tcell.KeyEscape), do: (*App).back, disabled: noBack, hint: hintLast},
-		{key: "-", label: "last", help: "the view before this one", is: char('-'), do: (*App).lastView, disabled: noBefore, hint: hintLast},
-		{key: "ctrl-z", label: "faults", help: "show only what is not well; once more: all", is: ctrl('z'), do: (*App).faults, hint: hintLast, says: sayFaults},
-		{key: "shift+letter", label: "sort", help: "order by a column; once more the other way round, a third time as it was. `?` shows the letters", is: isSort, do: (*App).sortBy},
+		{key: "-", label: "last", help: "return to the previous view", is: char('-'), do: (*App).lastView, disabled: noBefore, hint: hintLast},
+		{key: "ctrl-z", label: "faults", help: "show only unhealthy rows; again: all", is: ctrl('z'), do: (*App).faults, hint: hintLast, labelNow: faultsLabel},
+		{key: "shift+letter", label: "sort", help: "sort by a column; again: reverse the order; a third time: restore it. `?` shows the letters", is: isSort, do: (*App).sortBy},
 		{key: "↑ ↓ j k", label: "move", help: "select the row above or below", is: anyOf(keys(tcell.KeyUp, tcell.KeyDown), char('k'), char('j')), do: (*App).moveLine},
 		{key: "pgup pgdn", label: "page", help: "a screen up or down", is: keys(tcell.KeyPgUp, tcell.KeyPgDn), do: (*App).movePage},
 		{key: "home end", label: "ends", help: "the first or the last row", is: keys(tcell.KeyHome, tcell.KeyEnd), do: (*App).moveEnd},
-		{key: "← →", label: "columns", help: "what stands left or right of the screen", is: keys(tcell.KeyLeft, tcell.KeyRight), do: (*App).moveSide},
+		{key: "← →", label: "columns", help: "scroll to columns left or right of the screen", is: keys(tcell.KeyLeft, tcell.KeyRight), do: (*App).moveSide},
 		{key: "[ ]", label: "panel", help: "scroll the side panel", is: anyOf(char('['), char(']')), do: (*App).scrollPanel},
-		{key: "ctrl-l", label: "redraw", help: "draw the screen anew", is: ctrl('l'), do: func(a *App, _ *tcell.EventKey) { a.redraw() }},
+		{key: "ctrl-l", label: "redraw", help: "redraw the screen", is: ctrl('l'), do: func(a *App, _ *tcell.EventKey) { a.redraw() }},
 	}
 }
 
-func sayNarrow(a *App) string {
+func narrowLabel(a *App) string {
 	if a.view().server != "" {
 		return "all servers"
 	}
 	return "this server"
 }
 
-func sayDanger(a *App) string { return string(a.view().kind.Danger) }
+func dangerLabel(a *App) string { return string(a.view().kind.Danger) }
 
-func sayFaults(a *App) string {
+func faultsLabel(a *App) string {
 	if a.view().table.onlyFaults {
 		return "all"
 	}
 	return "faults"
 }
 
-func sayQuit(a *App) string {
+func quitLabel(a *App) string {
 	if a.ends {
-		return "quit, ends the gateway"
+		return "quit and stop the gateway"
 	}
 	return "quit"
 }
@@ -93,19 +93,19 @@ func keys(all ...tcell.Key) func(*tcell.EventKey) bool {
 	return func(e *tcell.EventKey) bool { return slices.Contains(all, e.Key()) }
 }
 
-// ctrl matches a letter with the control key: terminals send it as the control character, or as the letter it is.
+// ctrl matches control plus a letter. Some terminals send the control character, others the letter with a modifier.
 func ctrl(letter rune) func(*tcell.EventKey) bool {
 	return keys(tcell.KeyCtrlA+tcell.Key(letter-'a'), tcell.Key(letter-'a'+1))
 }
 
-// anyOf matches what one of several matches.
+// anyOf matches if any of the given matchers does.
 func anyOf(all ...func(*tcell.EventKey) bool) func(*tcell.EventKey) bool {
 	return func(e *tcell.EventKey) bool {
 		return slices.ContainsFunc(all, func(is func(*tcell.EventKey) bool) bool { return is(e) })
 	}
 }
 
-// direction is -1 for keys that go up or left, 1 for the others.
+// direction returns -1 for keys that move up or left, and 1 for all others.
 func direction(e *tcell.EventKey) int {
 	switch e.Key() {
 	case tcell.KeyUp, tcell.KeyPgUp, tcell.KeyHome, tcell.KeyLeft:
@@ -118,10 +118,10 @@ func direction(e *tcell.EventKey) int {
 	return 1
 }
 
-// byDigit are the views that a digit leads to.
+// byDigit holds the view that each digit opens.
 var byDigit = [10]*Kind{overviewKind, serversKind, toolsKind, promptsKind, resourcesKind, logsKind, callsKind, sessionsKind, actorsKind, metricsKind}
 
-// digitViews lists them: 0 overview, 1 servers.
+// digitViews lists the views of all digits: "0 overview, 1 servers, …".
 func digitViews() string {
 	parts := make([]string, len(byDigit))
 	for i, k := range byDigit {
@@ -140,22 +140,22 @@ func isSort(e *tcell.EventKey) bool {
 
 func needsRow(a *App) string {
 	if a.view().table.row() == nil {
-		return "there is no row"
+		return "no row is selected"
 	}
 	return ""
 }
 
-// noBack: the first view, and nothing open in it.
+// noBack returns why esc does nothing: this is the first view, and nothing is open in it.
 func noBack(a *App) string {
 	if a.panel || a.view().table.query != "" || len(a.trail) > 1 {
 		return ""
 	}
-	return "this is where it began; ctrl-c or :quit leaves"
+	return "this is the first view; ctrl-c or :quit exits"
 }
 
 func noBefore(a *App) string {
 	if a.before == nil {
-		return "there was no view before"
+		return "there is no previous view"
 	}
 	return ""
 }
@@ -177,21 +177,21 @@ func noDanger(a *App) string {
 		return ""
 	case status.Cancel:
 		if r.Call == "" {
-			return "this gateway does not say which call it is"
+			return "this gateway does not report the call's id"
 		}
 		return ""
 	}
 	return "nothing to restart or cancel here"
 }
 
-// Keys returns the table of keys as Markdown.
+// Keys returns the key bindings and sort letters as Markdown tables.
 func Keys() string {
 	var b strings.Builder
 	b.WriteString("| key | what it does |\n|---|---|\n")
 	for _, a := range actions {
 		b.WriteString("| `" + a.key + "` | " + a.help + " |\n")
 	}
-	b.WriteString("\n| view | shift+letter orders by |\n|---|---|\n")
+	b.WriteString("\n| view | shift+letter sorts by |\n|---|---|\n")
 	for _, k := range kinds {
 		if letters := sortLetters(k); letters != "" {
 			b.WriteString("| `:" + k.Name + "` | " + letters + " |\n")
@@ -200,7 +200,7 @@ func Keys() string {
 	return b.String()
 }
 
-// sortLetters lists the columns of a kind that can be ordered by: N name, S state.
+// sortLetters lists the sortable columns of a kind: "N name, S state".
 func sortLetters(k *Kind) string {
 	var parts []string
 	for _, c := range k.Columns {

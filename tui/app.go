@@ -14,33 +14,33 @@ import (
 
 const (
 	flashTime = 6 * time.Second
-	maxTrail  = 50 // views that esc goes back through
+	maxTrail  = 50 // views that esc can go back through
 )
 
-// Options are how a console looks; the zero value is right for a terminal.
+// Options configures a console. The zero value suits a terminal.
 type Options struct {
 	Screen  tcell.Screen     // nil = the terminal of this process
-	Palette string           // name of a palette; "" = "colour". NO_COLOR in the environment makes it "mono", whatever else is asked for
-	Skin    map[string]Paint // by name of a part, laid over the palette; not with NO_COLOR
+	Palette string           // name of a palette; "" = "colour". NO_COLOR in the environment forces "mono"
+	Skin    map[string]Paint // styles by part, applied over the palette; ignored with NO_COLOR
 	View    string           // the first view; "" = overview
-	Ends    bool             // leaving ends the gateway: the user is told
+	Ends    bool             // quitting also stops the gateway; shown in the key hints
 	Now     func() time.Time // nil = time.Now
 }
 
-// mode is what keys mean now.
+// mode selects how key presses are interpreted.
 type mode string
 
 const (
 	modeBrowse  mode = "browse"
-	modeCommand mode = "command" // : is being typed
-	modeFilter  mode = "filter"  // / is being typed
-	modeConfirm mode = "confirm" // a dangerous action asks
+	modeCommand mode = "command" // typing after :
+	modeFilter  mode = "filter"  // typing after /
+	modeConfirm mode = "confirm" // confirming a dangerous action
 	modeHelp    mode = "help"
 )
 
-// App is the console. Its state belongs to the goroutine of the screen.
+// App is the console. Only the screen's goroutine accesses its state.
 type App struct {
-	*tview.Box // the whole screen: App is the root primitive, and draws everything
+	*tview.Box // the whole screen: App is the root primitive and draws everything
 
 	screen *tview.Application
 	source status.Source
@@ -49,42 +49,41 @@ type App struct {
 	stop   context.CancelFunc
 	done   chan struct{} // closed when the pump has ended
 
-	drawn  func()      // called once, at the first Draw; nil = done
-	unhook func() bool // ends the wait for the caller's ctx
+	onFirstDraw func()      // called once, at the first Draw; nil afterwards
+	unhook      func() bool // stops watching the caller's context
 
 	palette Palette
-	ends    bool // leaving ends the gateway
+	ends    bool // quitting stops the gateway
 	now     func() time.Time
 
 	picture *Picture
-	trail   []*view // the last one is shown; esc goes back through them
-	before  *view   // what - goes to; nil = nothing
+	trail   []*view // the last one is visible; esc goes back through them
+	before  *view   // the previous view, for the key -; nil = none
 
 	mode    mode
 	input   *tview.InputField
-	kept    string        // the filter as it was before it is typed
-	confirm string        // the question
-	act     status.Action // what a yes does
+	confirm string        // the question of modeConfirm
+	act     status.Action // executed on "yes"
 
 	panel    bool // the side panel is open
 	panelTop int
 	helpTop  int
 
-	outcomes    chan outcome // of actions; shown with the next Picture
+	outcomes    chan outcome // results of actions; shown with the next Picture
 	flash       string
 	flashHealth Health
 	flashed     time.Time
-	looking     chan bool // capacity 1: whether metrics are looked at, newest
-	metrics     bool
+	showMetrics chan bool // capacity 1: the latest value of metrics, for the pump
+	metrics     bool      // the metrics view is visible
 }
 
-// outcome says what has become of an action.
+// outcome is the result of an action.
 type outcome struct {
 	text   string
 	health Health
 }
 
-// Run shows the console until the user leaves or ctx ends. It takes the terminal meanwhile. Blocks.
+// Run shows the console and blocks until the user quits or ctx ends. It owns the terminal meanwhile.
 func Run(ctx context.Context, source status.Source, o Options) error {
 	a := newApp(ctx, source, o)
 	if o.Screen != nil {
@@ -94,7 +93,7 @@ func Run(ctx context.Context, source status.Source, o Options) error {
 		defer close(a.done)
 		a.pump.run(a.ctx)
 	}()
-	a.drawn = func() { a.unhook = context.AfterFunc(ctx, a.quit) } // a screen that has not begun cannot be stopped
+	a.onFirstDraw = func() { a.unhook = context.AfterFunc(ctx, a.quit) } // a screen that has not started cannot be stopped
 	err := a.screen.SetRoot(a, true).EnablePaste(true).Run()
 	a.stop()
 	if a.unhook != nil {
@@ -105,7 +104,7 @@ func Run(ctx context.Context, source status.Source, o Options) error {
 
 func newApp(ctx context.Context, source status.Source, o Options) *App {
 	a := &App{Box: tview.NewBox(), screen: tview.NewApplication(), source: source, done: make(chan struct{}),
-		now: o.Now, ends: o.Ends, picture: nothing(), mode: modeBrowse, looking: make(chan bool, 1), outcomes: make(chan outcome, 16)}
+		now: o.Now, ends: o.Ends, picture: nothing(), mode: modeBrowse, showMetrics: make(chan bool, 1), outcomes: make(chan outcome, 16)}
 	a.ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if a.now == nil {
 		a.now = time.Now
@@ -123,7 +122,7 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	}
 	a.trail = []*view{newView(kind, "", "")}
 	a.screen.SetInputCapture(func(e *tcell.EventKey) *tcell.EventKey {
-		if ctrl('c')(e) { // tview's own way out would leave the pump waiting for it
+		if ctrl('c')(e) { // tview's own handler would leave the pump blocked on a stopped screen
 			a.quit()
 			return nil
 		}
@@ -132,22 +131,22 @@ func newApp(ctx context.Context, source status.Source, o Options) *App {
 	return a
 }
 
-// wantsMetrics returns what the pump asks: whether metrics are looked at, as it was told last.
+// wantsMetrics returns a function for the pump that reports whether the metrics view is visible.
 func (a *App) wantsMetrics() func() bool {
-	looked := false
+	visible := false
 	return func() bool {
 		select {
-		case looked = <-a.looking:
+		case visible = <-a.showMetrics:
 		default:
 		}
-		return looked
+		return visible
 	}
 }
 
-// take shows a newer Picture.
+// take shows a newer Picture and the results of actions since the last one.
 func (a *App) take(p *Picture) {
 	if p.Lost == nil && a.picture.Lost != nil {
-		a.say("the gateway answers again", Good)
+		a.say("the gateway is responding again", Good)
 	}
 	for {
 		select {
@@ -162,10 +161,10 @@ func (a *App) take(p *Picture) {
 	a.view().show(p, a.now())
 }
 
-// view is the one that is shown.
+// view returns the visible view.
 func (a *App) view() *view { return a.trail[len(a.trail)-1] }
 
-// open goes to a view. Who asks for the one that is shown keeps it as it is.
+// open goes to a view. Opening the visible view again changes nothing.
 func (a *App) open(v *view) {
 	if now := a.view(); now.kind == v.kind && now.server == v.server && now.session == v.session {
 		return
@@ -178,23 +177,23 @@ func (a *App) open(v *view) {
 	a.shown()
 }
 
-// shown follows a change of the view.
+// shown updates the console after the visible view has changed.
 func (a *App) shown() {
 	a.panel = false
 	a.view().last = nil
 	a.view().show(a.picture, a.now())
-	if looks := a.view().kind == metricsKind; looks != a.metrics {
-		a.metrics = looks
+	if metrics := a.view().kind == metricsKind; metrics != a.metrics {
+		a.metrics = metrics
 		select {
-		case <-a.looking:
+		case <-a.showMetrics:
 		default:
 		}
-		a.looking <- looks
+		a.showMetrics <- metrics
 	}
 	a.hurry()
 }
 
-// hurry has the pump ask soon.
+// hurry makes the pump fetch soon.
 func (a *App) hurry() {
 	select {
 	case a.pump.hurry <- struct{}{}:
@@ -207,7 +206,7 @@ func (a *App) say(text string, h Health) {
 	a.flash, a.flashHealth, a.flashed = plain(text), h, a.now()
 }
 
-// quit ends the pump, then the screen: a pump without screen would wait for ever. It returns at once.
+// quit stops the pump and then the screen: in the other order the pump would block forever. It returns immediately.
 func (a *App) quit() {
 	a.stop()
 	go func() {

@@ -7,19 +7,19 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// Heights from which on there is room for more than the table.
+// Minimum screen sizes for what is drawn besides the table.
 const (
-	headHeight = 8 // the line about the gateway
-	hintHeight = 7 // the hint bar
-	lastHeight = 5 // the last line, when there is nothing to be said in it but how to get help and how to leave
-	sideWidth  = 100
+	headHeight = 8   // rows for the line about the gateway
+	hintHeight = 7   // rows for the hint bar
+	lastHeight = 5   // rows for the last line when it shows only help and quit
+	sideWidth  = 100 // columns for a panel at the side instead of below
 )
 
-// Draw implements tview.Primitive: the whole screen. Nothing in it depends on its size being sensible.
+// Draw implements tview.Primitive. It draws the whole screen and copes with any size.
 func (a *App) Draw(screen tcell.Screen) {
-	if a.drawn != nil {
-		a.drawn()
-		a.drawn = nil
+	if a.onFirstDraw != nil {
+		a.onFirstDraw()
+		a.onFirstDraw = nil
 	}
 	_, _, w, h := a.GetRect()
 	for y := range h {
@@ -67,27 +67,27 @@ func (a *App) Draw(screen tcell.Screen) {
 	}
 }
 
-// empty says why there are no rows; "" = there are.
+// empty returns why the table has no rows, or "" if it has some.
 func (a *App) empty() string {
 	v := a.view()
 	switch t := v.table; {
 	case len(t.shown) > 0:
 		return ""
 	case a.picture.Now.IsZero():
-		return "nothing is known yet"
+		return "waiting for the gateway's first answer"
 	case t.query != "" && t.invert:
 		return fmt.Sprintf("every row contains %q; esc clears the filter", plain(t.query))
 	case t.query != "":
 		return fmt.Sprintf("no row contains %q; esc clears the filter", plain(t.query))
 	case t.onlyFaults:
-		return "all is well; ctrl-z shows everything"
+		return "nothing is unhealthy; ctrl-z shows all rows"
 	case v.of() != "":
 		return "no " + v.kind.Name + " of " + v.of()
 	}
 	return "no " + v.kind.Name
 }
 
-// rule draws a line with a title in it, and a note at its end that goes before the title where there is no room for both.
+// rule draws a horizontal line with a title at its start and a note at its end. The note has priority if both do not fit.
 func (a *App) rule(screen tcell.Screen, x, y, w int, title, note string) {
 	for i := range w {
 		screen.Put(x+i, y, "─", a.palette.Frame)
@@ -104,17 +104,17 @@ func (a *App) rule(screen tcell.Screen, x, y, w int, title, note string) {
 	screen.Put(x+2+n, y, " ", a.palette.Frame)
 }
 
-// drawHead tells which gateway it is and how, and where in the console we are.
+// drawHead draws the first line: the gateway's version, addresses and health, and the trail of views.
 func (a *App) drawHead(screen tcell.Screen, w int) {
 	p := a.picture
 	x := put(screen, 0, 0, w, "goblin-actor "+plain(p.Version), a.palette.Title, nil, a.palette.Title)
-	how, health := a.how()
-	if where := plain(strings.Join(p.Listen, ", ")); where != "" {
-		how = where + "  " + how
+	state, health := a.gatewayState()
+	if addresses := plain(strings.Join(p.Listen, ", ")); addresses != "" {
+		state = addresses + "  " + state
 	}
 	x += 2
 	if x < w {
-		x += put(screen, x, 0, w-x, how, a.palette.Health[health], nil, a.palette.Match)
+		x += put(screen, x, 0, w-x, state, a.palette.Health[health], nil, a.palette.Match)
 	}
 	var crumbs []string
 	for _, v := range a.trail[max(0, len(a.trail)-4):] {
@@ -126,28 +126,28 @@ func (a *App) drawHead(screen tcell.Screen, w int) {
 	}
 }
 
-// how is the gateway.
-func (a *App) how() (string, Health) {
+// gatewayState returns the gateway's state for the first line.
+func (a *App) gatewayState() (string, Health) {
 	p := a.picture
 	switch {
 	case p.Lost != nil:
-		return fmt.Sprintf("no answer for %s, asked again every second: %s", span(a.now().Sub(p.Since)), plain(p.Lost.Error())), Bad
+		return fmt.Sprintf("no answer for %s, retrying every second: %s", span(a.now().Sub(p.Since)), plain(p.Lost.Error())), Bad
 	case p.Now.IsZero():
 		return "…", Quiet
 	}
 	up := "  up " + span(p.Now.Sub(p.Started).Truncate(1e9))
 	switch {
 	case p.Draining:
-		return "draining, " + plural(len(p.Calls), "call") + " to go" + up, Warn
+		return "draining, " + plural(len(p.Calls), "call") + " left" + up, Warn
 	case !p.Ready:
-		return "starting, waits for " + plain(strings.Join(p.Waiting, ", ")) + up, Warn
+		return "starting, waiting for " + plain(strings.Join(p.Waiting, ", ")) + up, Warn
 	case len(p.Failed) > 0:
-		return "ready, but without " + plain(strings.Join(p.Failed, ", ")) + up, Warn
+		return "ready without " + plain(strings.Join(p.Failed, ", ")) + up, Warn
 	}
 	return "ready" + up, Good
 }
 
-// drawHints shows the keys that do something here, as far as there is room.
+// drawHints lists the keys that are enabled here, as many as fit.
 func (a *App) drawHints(screen tcell.Screen, y, w int, which hint) {
 	x := 0
 	for i := range actions {
@@ -156,8 +156,8 @@ func (a *App) drawHints(screen tcell.Screen, y, w int, which hint) {
 			continue
 		}
 		label := act.label
-		if act.says != nil {
-			if now := act.says(a); x+width(act.key)+1+width(now) <= w {
+		if act.labelNow != nil {
+			if now := act.labelNow(a); x+width(act.key)+1+width(now) <= w {
 				label = now
 			}
 		}
@@ -171,7 +171,7 @@ func (a *App) drawHints(screen tcell.Screen, y, w int, which hint) {
 
 func (a *App) flashing() bool { return a.flash != "" && a.now().Sub(a.flashed) < flashTime }
 
-// drawLast draws the last line: what is typed, what is asked, what was said, or else how to get help and how to leave.
+// drawLast draws the last line: the input, a confirmation, a message, or the keys for help and quit.
 func (a *App) drawLast(screen tcell.Screen, y, w int) {
 	switch {
 	case a.mode == modeCommand || a.mode == modeFilter:
@@ -186,12 +186,12 @@ func (a *App) drawLast(screen tcell.Screen, y, w int) {
 	}
 }
 
-// drawPanel shows all that is known of the selected row.
+// drawPanel draws the side panel with the selected row's details.
 func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
 	if w < 1 || h < 1 {
 		return
 	}
-	title, all := "nothing", []panelLine(nil)
+	title, all := "no row selected", []panelLine(nil)
 	if r := a.view().table.row(); r != nil {
 		title = plain(r.ID)
 		if r.Detail != nil {
@@ -226,10 +226,10 @@ func (a *App) drawPanel(screen tcell.Screen, x, y, w, h int) {
 // panelLine is one line of the side panel.
 type panelLine struct{ label, text string }
 
-// maxPanel bounds the lines of the panel.
+// maxPanel is the maximum number of lines in the panel.
 const maxPanel = 2000
 
-// panelLines breaks fields into lines: short ones behind their name, long ones below it.
+// panelLines breaks fields into lines. A short text follows its name; a long one is indented below it.
 func panelLines(all []Field, w int) []panelLine {
 	var out []panelLine
 	for _, f := range all {
@@ -251,7 +251,7 @@ func panelLines(all []Field, w int) []panelLine {
 	return out
 }
 
-// drawHelp lists all keys, those of the view first.
+// drawHelp lists all keys, starting with the view's sort letters.
 func (a *App) drawHelp(screen tcell.Screen, top, bottom, w int) {
 	var all []panelLine
 	if letters := sortLetters(a.view().kind); letters != "" {

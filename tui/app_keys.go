@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// InputHandler implements tview.Primitive: what a key means depends on the mode.
+// InputHandler implements tview.Primitive. It handles a key according to the mode.
 func (a *App) InputHandler() func(*tcell.EventKey, func(tview.Primitive)) {
 	return func(e *tcell.EventKey, _ func(tview.Primitive)) {
 		switch a.mode {
@@ -28,7 +28,7 @@ func (a *App) InputHandler() func(*tcell.EventKey, func(tview.Primitive)) {
 	}
 }
 
-// dispatch finds the key in the table and does what it says.
+// dispatch looks the key up in actions and runs its action.
 func (a *App) dispatch(e *tcell.EventKey) {
 	for i := range actions {
 		act := &actions[i]
@@ -45,7 +45,7 @@ func (a *App) dispatch(e *tcell.EventKey) {
 		return
 	}
 	if e.Key() == tcell.KeyRune {
-		a.say(fmt.Sprintf("%s is no key; ? helps, ctrl-c leaves", plain(string(e.Rune()))), Warn)
+		a.say(fmt.Sprintf("%s: unknown key; ? lists the keys, ctrl-c quits", plain(string(e.Rune()))), Warn)
 	}
 }
 
@@ -64,7 +64,7 @@ func (a *App) helpKey(e *tcell.EventKey) {
 	}
 }
 
-// enter goes deeper, or opens the panel where there is nothing deeper.
+// enter opens the view below this one, or the panel if there is none.
 func (a *App) enter(*tcell.EventKey) {
 	v, r := a.view(), a.view().table.row()
 	to := kindOf(cmp.Or(r.Goto, v.kind.Enter))
@@ -78,7 +78,7 @@ func (a *App) enter(*tcell.EventKey) {
 	}
 }
 
-// back closes what is open, clears the filter, or goes to the view before.
+// back closes the panel, clears the filter, or returns to the previous view in the trail.
 func (a *App) back(*tcell.EventKey) {
 	v := a.view()
 	switch {
@@ -110,7 +110,7 @@ func (a *App) logs(*tcell.EventKey) {
 	a.open(newView(logsKind, server, ""))
 }
 
-// narrow shows one server's rows, or again everybody's.
+// narrow toggles between the selected row's server and all servers.
 func (a *App) narrow(*tcell.EventKey) {
 	v := a.view()
 	if v.server != "" {
@@ -132,7 +132,7 @@ func (a *App) sortBy(e *tcell.EventKey) {
 	v := a.view()
 	i := slices.IndexFunc(v.kind.Columns, func(c Column) bool { return c.Sort == e.Rune() })
 	if i < 0 {
-		a.say(fmt.Sprintf("shift+%c: no such column; %s", e.Rune(), cmp.Or(sortLetters(v.kind), "this view has one order only")), Warn)
+		a.say(fmt.Sprintf("shift+%c: no such column; %s", e.Rune(), cmp.Or(sortLetters(v.kind), "this view cannot be sorted")), Warn)
 		return
 	}
 	v.table.sort(i)
@@ -159,7 +159,7 @@ func (a *App) moveSide(e *tcell.EventKey) {
 
 func (a *App) scrollPanel(e *tcell.EventKey) { a.panelTop = max(0, a.panelTop+direction(e)) }
 
-// danger asks before it does what cannot be undone.
+// danger asks for confirmation of an action that cannot be undone.
 func (a *App) danger(*tcell.EventKey) {
 	v, r := a.view(), a.view().table.row()
 	a.act = status.Action{Verb: v.kind.Danger}
@@ -174,11 +174,11 @@ func (a *App) danger(*tcell.EventKey) {
 	a.mode = modeConfirm
 }
 
-// answered takes the answer to the question; whatever is not yes is no.
+// answered handles the answer to the confirmation. Every key except y means no.
 func (a *App) answered(e *tcell.EventKey) {
 	a.mode = modeBrowse
 	if e.Key() != tcell.KeyRune || e.Rune() != 'y' && e.Rune() != 'Y' {
-		a.say("nothing was done", Plain)
+		a.say("canceled", Plain)
 		return
 	}
 	act := a.act
@@ -186,13 +186,13 @@ func (a *App) answered(e *tcell.EventKey) {
 		ctx, cancel := context.WithTimeout(a.ctx, askTime)
 		defer cancel()
 		err := a.source.Act(ctx, act)
-		said := outcome{fmt.Sprintf("%s %s: begun", act.Verb, cmp.Or(act.Server, act.Call)), Good}
+		result := outcome{fmt.Sprintf("%s %s: started", act.Verb, cmp.Or(act.Server, act.Call)), Good}
 		if err != nil {
-			said = outcome{err.Error(), Bad}
+			result = outcome{err.Error(), Bad}
 		}
 		select {
-		case a.outcomes <- said:
-		default: // nobody has looked at the last sixteen
+		case a.outcomes <- result:
+		default: // full: the screen has not shown the last sixteen yet
 		}
 		a.hurry()
 	}()

@@ -7,7 +7,7 @@ import (
 	"github.com/rivo/tview"
 )
 
-// newInput makes the line in which commands and filters are typed.
+// newInput creates the input line for commands and filters.
 func (a *App) newInput() {
 	a.input = tview.NewInputField().SetFieldStyle(a.palette.Health[Plain]).SetLabelStyle(a.palette.Key).
 		SetAcceptanceFunc(func(text string, _ rune) bool { return len(text) <= maxPlain })
@@ -21,9 +21,8 @@ func (a *App) newInput() {
 	a.input.Focus(func(tview.Primitive) {})
 }
 
-// prompt begins to type.
+// prompt opens the input line in mode m, starting with text.
 func (a *App) prompt(m mode, text string) {
-	a.kept = text
 	a.mode = m
 	label := ":"
 	if m == modeFilter {
@@ -32,7 +31,7 @@ func (a *App) prompt(m mode, text string) {
 	a.input.SetLabel(label).SetText(text)
 }
 
-// typed takes a key of the line.
+// typed handles a key in the input line.
 func (a *App) typed(e *tcell.EventKey) {
 	switch e.Key() {
 	case tcell.KeyEnter:
@@ -63,7 +62,7 @@ func (a *App) typed(e *tcell.EventKey) {
 
 func (a *App) forward(e *tcell.EventKey) { a.input.InputHandler()(e, func(tview.Primitive) {}) }
 
-// PasteHandler implements tview.Primitive: what is pasted is typed, and means nothing else.
+// PasteHandler implements tview.Primitive. Pasted text goes to the input line only; it never triggers keys.
 func (a *App) PasteHandler() func(string, func(tview.Primitive)) {
 	return func(text string, _ func(tview.Primitive)) {
 		if a.mode == modeCommand || a.mode == modeFilter {
@@ -72,7 +71,7 @@ func (a *App) PasteHandler() func(string, func(tview.Primitive)) {
 	}
 }
 
-// command carries out what was typed behind the colon: a view, maybe with a server, or quit.
+// command runs the text typed after the colon: a view, optionally with a server, or quit.
 func (a *App) command(line string) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -84,20 +83,20 @@ func (a *App) command(line string) {
 	}
 	name, ok := oneOf(words[0], Views())
 	if !ok {
-		a.say("no view "+words[0]+"; there are "+strings.Join(Views(), " "), Bad)
+		a.say("unknown view "+words[0]+"; views: "+strings.Join(Views(), " "), Bad)
 		return
 	}
 	server := ""
 	if len(words) > 1 {
 		if server, ok = oneOf(words[1], a.serverNames()); !ok {
-			a.say("no server "+words[1], Bad)
+			a.say("unknown server "+words[1], Bad)
 			return
 		}
 	}
 	a.open(newView(kindOf(name), server, ""))
 }
 
-// complete completes the last word as far as it is clear.
+// complete returns line with its last word completed, if a name starts with it.
 func (a *App) complete(line string) string {
 	names := append(Views(), "quit")
 	head, word := "", line
@@ -127,7 +126,7 @@ func Views() []string {
 	return names
 }
 
-// oneOf returns the name that word is, or the first that begins with it.
+// oneOf returns the name equal to word, or else the first that starts with it.
 func oneOf(word string, names []string) (string, bool) {
 	first := ""
 	for _, name := range names {
@@ -141,7 +140,7 @@ func oneOf(word string, names []string) (string, bool) {
 	return first, first != ""
 }
 
-// setFilter shows only rows that match what was typed behind the slash.
+// setFilter sets the filter to the text typed after the slash. A leading ! inverts it.
 func (v *view) setFilter(typed string) {
 	v.table.query, v.table.invert = typed, false
 	if rest, not := strings.CutPrefix(typed, "!"); not {
@@ -150,7 +149,7 @@ func (v *view) setFilter(typed string) {
 	v.table.apply()
 }
 
-// filter is what was typed behind the slash.
+// filter returns the filter as it was typed.
 func (v *view) filter() string {
 	if v.table.invert {
 		return "!" + v.table.query

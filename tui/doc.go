@@ -1,16 +1,16 @@
-// Package tui is the console: what a gateway does, on a terminal.
+// Package tui is the console: it shows on a terminal what a gateway is doing.
 //
-// Five layers, each of which knows only the one before it:
+// It has five layers. Each knows only the one above it in this list:
 //
-//	Picture   what is known of the gateway at one moment; immutable, made by the pump
-//	render    Picture → columns and rows; pure, one file a kind (render_servers.go, …)
-//	table     rows as they are looked at: filter, order, selection by row id, what has changed
-//	view      a kind narrowed to a server or a session, and its table
-//	App       keys, prompt, crumbs, panels, and the goroutine of the screen
+//	Picture   the gateway's state at one moment; immutable, created by the pump
+//	render    Picture → columns and rows; pure, one file per kind (render_servers.go, …)
+//	table     the rows on display: filter, order, selection by row id, recent changes
+//	view      a kind restricted to a server or a session, and its table
+//	App       keys, prompt, trail of views, panels, and the screen's goroutine
 //
-// The goroutine of the screen owns the App and everything below it; the pump owns nothing but its timer and hands over
-// Pictures. Every text from outside goes through plain or lines (text.go) before it becomes a cell: escape sequences,
-// colour tags and characters that reorder what is shown are seen, not obeyed.
+// The screen's goroutine owns the App and all views and tables. The pump owns only its timer and hands over Pictures.
+// All foreign text passes through plain or lines (text.go) before it becomes a cell, so that escape sequences, color
+// tags and bidirectional controls are displayed, never interpreted.
 //
 //	err := tui.Run(ctx, source, tui.Options{})   // until the user quits or ctx ends
 package tui

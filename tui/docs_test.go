@@ -14,7 +14,7 @@ const (
 	keysEnd   = "<!-- end of keys -->\n"
 )
 
-// docs/tui.md lists the keys there are.
+// docs/tui.md lists all keys.
 func TestKeysInTheDocs(t *testing.T) {
 	path := filepath.Join("..", "docs", "tui.md")
 	old, err := os.ReadFile(path)
@@ -29,7 +29,7 @@ func TestKeysInTheDocs(t *testing.T) {
 	golden(t, path, head+keysBegin+Keys()+keysEnd+tail)
 }
 
-// No two actions want one key, and a column's letter is that of one column.
+// Every key belongs to one action, and every sort letter to one column of a view.
 func TestKeysAreClear(t *testing.T) {
 	events := []*tcell.EventKey{}
 	for r := rune(' '); r <= '~'; r++ {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// filter is what was typed behind the slash: a text that some cell contains, or, as in mime:text/, the cell of one column. A column
-// alone, as in subs:, asks for rows that have something there.
+// filter matches rows. "text" matches any cell that contains it, "mime:text/" the cell of one column, and "subs:" rows in
+// which that column is not empty.
 type filter struct {
 	column int // -1 = any
 	text   []rune
 }
 
-// filter understands the query. What stands before a colon and is the name of no column is part of the text: URIs have colons.
+// filter parses the query. A prefix before a colon that is not a column's name belongs to the text, because URIs contain colons.
 func (t *table) filter() filter {
 	if name, text, ok := strings.Cut(t.query, ":"); ok {
 		if i := slices.IndexFunc(t.columns, func(c Column) bool { return strings.EqualFold(c.Name, name) }); i >= 0 {
@@ -22,7 +22,7 @@ func (t *table) filter() filter {
 	return filter{-1, fold(t.query)}
 }
 
-// all reports that every row passes.
+// all reports whether every row matches.
 func (f filter) all() bool { return f.column < 0 && len(f.text) == 0 }
 
 func (f filter) matches(r *Row) bool {
@@ -33,7 +33,7 @@ func (f filter) matches(r *Row) bool {
 	return cell != "" && find(fold(cell), f.text, 0) >= 0
 }
 
-// marked is what is highlighted in the cells of a column.
+// marked returns the text to highlight in the cells of a column.
 func (f filter) marked(column int) []rune {
 	if f.column >= 0 && f.column != column {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Every view, and what keys make of it, on two sizes of terminals.
+// Every view after some keys, on terminals of two sizes.
 // S0.11 S0.11.1 S0.11.2 S0.11.3 S0.11.4 S0.11.5 S1.60
 func TestScreens(t *testing.T) {
 	cases := []struct{ name, keys string }{
@@ -58,7 +58,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// S1.60: servers, tools, prompts, resources and the log are a digit away from each other, in this order.
+// S1.60: digits open servers, tools, prompts, resources and the log, in this order.
 func TestDigits(t *testing.T) {
 	s := sit(t, 120, 40, Options{})
 	for digit, view := range []string{"overview", "servers", "tools", "prompts", "resources", "logs", "calls", "sessions", "actors", "metrics"} {
@@ -67,7 +67,7 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-// The screen is drawn before the gateway has said anything.
+// The screen is drawn before the gateway's first answer.
 func TestBeforeTheFirstAnswer(t *testing.T) {
 	for _, k := range kinds {
 		s := sit(t, 80, 24, Options{View: k.Name})
@@ -79,7 +79,7 @@ func TestBeforeTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// A gateway that has gone is said to have gone; what was known stays to be seen.
+// If the gateway stops answering, the console says so and keeps showing its last state.
 func TestALostGateway(t *testing.T) {
 	s := sit(t, 120, 40, Options{})
 	p := *samplePicture()
@@ -89,12 +89,12 @@ func TestALostGateway(t *testing.T) {
 	s.has("connection refused")
 	s.has("3 ready, 1 waiting")
 	s.app.take(samplePicture())
-	s.has("the gateway answers again")
+	s.has("the gateway is responding again")
 	s.now = s.now.Add(flashTime)
-	s.hasNot("the gateway answers again")
+	s.hasNot("the gateway is responding again")
 }
 
-// Without colours everything is still told: by words, reversed rows, bold and underlined text.
+// Without colors, words and reversed, bold and underlined text carry the same information.
 func TestNoColour(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	s := sit(t, 80, 24, Options{})
@@ -110,6 +110,6 @@ func TestNoColour(t *testing.T) {
 		}
 	}
 	if got := s.styles(); !strings.Contains(got, `match "issue"`) || !strings.Contains(got, "selected") {
-		t.Errorf("matches and selection cannot be told:\n%s", got)
+		t.Errorf("matches and selection cannot be distinguished:\n%s", got)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// The last line says how to get help and how to leave, in every view and on every terminal that has room for it.
+// The last line shows the keys for help and quit in every view, if the terminal is large enough.
 func TestLastLine(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -21,14 +21,14 @@ func TestLastLine(t *testing.T) {
 		{"first view", 80, 24, Options{}, "", "? help  ctrl-c quit  ctrl-z faults"},
 		{"deeper", 80, 24, Options{}, ":servers<enter>", "? help  ctrl-c quit  esc back  - last  ctrl-z faults"},
 		{"back again", 80, 24, Options{}, ":servers<enter><esc>", "? help  ctrl-c quit  - last  ctrl-z faults"},
-		{"of its own gateway", 80, 24, Options{Ends: true}, "", "? help  ctrl-c quit, ends the gateway  ctrl-z faults"},
+		{"console of serve --tui", 80, 24, Options{Ends: true}, "", "? help  ctrl-c quit and stop the gateway  ctrl-z faults"},
 		{"faults only", 80, 24, Options{}, "<ctrl-z>", "? help  ctrl-c quit  ctrl-z all"},
 		{"small", 20, 5, Options{}, ":calls<enter>", "? help  ctrl-c quit"},
-		{"small, of its own gateway", 20, 5, Options{Ends: true}, "", "? help  ctrl-c quit"},
-		{"too low", 20, 4, Options{}, "", "backends       5  4…"},
-		{"nowhere to go back to", 80, 24, Options{}, "<esc>", "esc: this is where it began; ctrl-c or :quit leaves"},
-		{"a key that is none", 80, 24, Options{}, "q", "q is no key; ? helps, ctrl-c leaves"},
-		{"no view before", 80, 24, Options{}, "-", "-: there was no view before"},
+		{"small, console of serve --tui", 20, 5, Options{Ends: true}, "", "? help  ctrl-c quit"},
+		{"too few lines", 20, 4, Options{}, "", "backends       5  4…"},
+		{"nowhere to go back to", 80, 24, Options{}, "<esc>", "esc: this is the first view; ctrl-c or :quit exits"},
+		{"unknown key", 80, 24, Options{}, "q", "q: unknown key; ? lists the keys, ctrl-c quits"},
+		{"no previous view", 80, 24, Options{}, "-", "-: there is no previous view"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sit(t, c.w, c.h, c.options)
@@ -46,12 +46,12 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-// A table without rows says why.
+// A table without rows shows the reason.
 func TestEmptyTables(t *testing.T) {
 	for _, c := range []struct{ keys, want string }{
 		{":tools<enter>/nowhere", `no row contains "nowhere"; esc clears the filter`},
 		{":tools<enter>/!_", `every row contains "_"; esc clears the filter`},
-		{":tools<enter><ctrl-z>", "all is well; ctrl-z shows everything"},
+		{":tools<enter><ctrl-z>", "nothing is unhealthy; ctrl-z shows all rows"},
 		{":prompts memory<enter>", "no prompts of memory"},
 		{":tools<enter>", ""},
 	} {
@@ -70,11 +70,11 @@ func TestEmptyTables(t *testing.T) {
 	s.app.take(&p)
 	s.has("no calls")
 	s.app.take(nothing())
-	s.has("nothing is known yet")
+	s.has("waiting for the gateway's first answer")
 }
 
-// A configuration file that could not be taken is wrong until one can.
-func TestOverviewTellsOfTheConfiguration(t *testing.T) {
+// The overview shows that the configuration file was rejected, until a file is accepted.
+func TestOverviewShowsRejectedConfiguration(t *testing.T) {
 	s := sit(t, 120, 40, Options{})
 	s.hasNot("✗ configuration")
 	p := *samplePicture()
@@ -86,7 +86,7 @@ func TestOverviewTellsOfTheConfiguration(t *testing.T) {
 	s.has("goblin.yaml:3:5: unknown key")
 }
 
-// What does not fit into the side panel is said to be there.
+// The side panel says how many lines did not fit.
 func TestPanelSaysThereIsMore(t *testing.T) {
 	s := sit(t, 80, 16, Options{})
 	s.press(":servers<enter><down><down>d")
@@ -96,15 +96,15 @@ func TestPanelSaysThereIsMore(t *testing.T) {
 	s.has("offers: 0 tools")
 }
 
-// So is what does not fit of the help.
+// The help says how many lines did not fit.
 func TestHelpSaysThereIsMore(t *testing.T) {
 	s := sit(t, 80, 24, Options{})
 	s.press("?")
 	s.has(" lines more ─")
-	s.hasNot("draw the screen anew")
+	s.hasNot("redraw the screen")
 	s.press("<pgdn><pgdn>")
 	s.has(" ↑ scrolls back ─")
-	s.has("draw the screen anew")
+	s.has("redraw the screen")
 	s.press("q")
 	s.has("overview[10]")
 	s = sit(t, 120, 40, Options{})
@@ -112,18 +112,18 @@ func TestHelpSaysThereIsMore(t *testing.T) {
 	s.has("─ keys; any other key closes this")
 }
 
-// Asking for the view that is shown does not pile it up.
+// Opening the visible view again does not extend the trail.
 func TestSameViewAgain(t *testing.T) {
 	s := sit(t, 120, 40, Options{})
 	s.press(":servers<enter>:servers<enter>:servers github<enter>")
 	s.has("overview › servers › servers(github)")
 }
 
-// Subscriptions of clients, and how many the server knows of at the server.
+// A server's details count the subscriptions of clients and those at the server.
 func TestSubscriptionsOfAServer(t *testing.T) {
 	s := sit(t, 120, 40, Options{})
 	s.press(":servers<enter>d")
-	s.has("subscriptions: 1 of clients, 1 at the server")
+	s.has("subscriptions: 1 by clients, 1 at the server")
 	s.press("<down>")
 	s.hasNot("subscriptions:")
 }

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// nasty are texts that a server could give as a name, a description, a reason.
+// nasty holds texts that a server could send as a name, a description or a reason.
 var nasty = []string{
 	"\x1b[31mred\x1b[0m\x1b]0;title\a\x1b[2J",
 	"[red]tag[-] [::b]bold [\"region\"]x[\"\"] [[",
@@ -26,7 +26,7 @@ var nasty = []string{
 	" ",
 }
 
-// nastyPicture has such a text in every place that is not ours.
+// nastyPicture returns a Picture with such a text in every foreign field.
 func nastyPicture(pick func() string) *Picture {
 	s := &status.Snapshot{Version: pick(), Now: noon, Started: noon, Listen: []string{pick()}, Waiting: []string{pick()}, Failed: []string{pick()}}
 	items := &status.Items{Version: 1}
@@ -47,8 +47,7 @@ func nastyPicture(pick func() string) *Picture {
 	return p
 }
 
-// Whatever texts come, whatever keys are pressed, however the terminal is resized: every cell of the screen is
-// harmless, and nothing crashes.
+// Every cell of the screen is safe and nothing crashes, whatever the texts, keys and terminal sizes are.
 func TestHostileText(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func() string { return nasty[rng.IntN(len(nasty))] }
@@ -90,7 +89,7 @@ func harmless(t *testing.T, s *seat, keys string) {
 	}
 }
 
-// Colour tags and escapes are seen as they are written.
+// Color tags and escape sequences are displayed as they were written.
 func TestHostileTextIsSeen(t *testing.T) {
 	p := samplePicture()
 	p.Items = &status.Items{Version: 2, Tools: []status.Item{{Server: "files", Public: "x[red]y\x1b[31m", Description: "a\u202eb"}}}
@@ -106,7 +105,7 @@ func TestHostileTextIsSeen(t *testing.T) {
 	}
 }
 
-// S0.11.3: what is searched may have capital letters that are longer or shorter than their small ones.
+// S0.11.3: upper-case letters may have more or fewer bytes than their lower-case forms.
 func TestMatchesKeepTheirPlaces(t *testing.T) {
 	for _, c := range []struct{ text, query, want string }{
 		{"List Issues", "ISS", "....." + "xxx..."},
@@ -131,7 +130,7 @@ func TestMatchesKeepTheirPlaces(t *testing.T) {
 	}
 }
 
-// harmful reports whether r must not reach the screen. Joiners and variation selectors may, as parts of a character.
+// harmful reports whether r must not reach the screen. Joiners and variation selectors are allowed as parts of a character.
 func harmful(r rune) bool {
 	return visible.Hidden(r) && r != '\u200c' && r != '\u200d' && !unicode.Is(unicode.Variation_Selector, r)
 }

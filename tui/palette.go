@@ -9,35 +9,35 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// Health is how something is; it chooses the colour.
+// Health is the state of a thing. It determines its color.
 type Health uint8
 
-// The states that a palette has a style for.
+// A palette has a style for each of these.
 const (
-	Plain Health = iota // nothing to be said
-	Good
-	Warn  // it copes
-	Bad   // a person should look
-	Quiet // not in use
-	healths
+	Plain   Health = iota // no state
+	Good                  // works
+	Warn                  // degraded, but working
+	Bad                   // needs attention
+	Quiet                 // not in use
+	healths               // how many there are
 )
 
-// Palette is all the colours there are, by what they say.
+// Palette holds all styles of the console, by meaning.
 type Palette struct {
 	Health   [healths]tcell.Style
-	Head     tcell.Style // names of columns, labels
-	Title    tcell.Style
-	Frame    tcell.Style // rules
-	Selected tcell.Style // laid over a row: its background
-	Match    tcell.Style // what the filter found
+	Head     tcell.Style // column headers and labels
+	Title    tcell.Style // titles of views
+	Frame    tcell.Style // horizontal lines
+	Selected tcell.Style // the selected row
+	Match    tcell.Style // text that the filter matched
 	Key      tcell.Style // a key in the hint bar
-	Hint     tcell.Style // what it does
+	Hint     tcell.Style // a key's label
 }
 
-// Paint is one style of a skin: the whole of it, what is not set is not on.
+// Paint is one style of a skin. It replaces the palette's style completely; unset attributes are off.
 type Paint struct {
-	Foreground string // one of Colors or "#rrggbb"; "" = the terminal's own
-	Background string // likewise; "" = that of "plain"
+	Foreground string // one of Colors or "#rrggbb"; "" = the terminal's default
+	Background string // one of Colors or "#rrggbb"; "" = the background of "plain"
 	Bold       bool
 	Dim        bool
 	Italic     bool
@@ -45,8 +45,8 @@ type Paint struct {
 	Reverse    bool
 }
 
-// palettes by name. The colours are the terminal's own sixteen, so that they fit its background; with NO_COLOR
-// (https://no-color.org) "mono" is used: bold, dim, underlined and reversed only.
+// palettes holds the built-in palettes by name. "colour" uses the terminal's own sixteen colors, so that they fit its
+// background. "mono" uses only bold, dim, underline and reverse, and is used with NO_COLOR (https://no-color.org).
 var palettes = map[string]Palette{
 	"colour": {
 		Health: [healths]tcell.Style{
@@ -65,7 +65,7 @@ var palettes = map[string]Palette{
 	},
 }
 
-// parts are what a skin can paint.
+// parts maps the names that a skin can use to the styles of a palette.
 var parts = map[string]func(*Palette) *tcell.Style{
 	"plain":    func(p *Palette) *tcell.Style { return &p.Health[Plain] },
 	"good":     func(p *Palette) *tcell.Style { return &p.Health[Good] },
@@ -81,19 +81,18 @@ var parts = map[string]func(*Palette) *tcell.Style{
 	"hint":     func(p *Palette) *tcell.Style { return &p.Hint },
 }
 
-// Palettes returns the names of the palettes that are built in.
+// Palettes returns the names of the built-in palettes, sorted.
 func Palettes() []string { return slices.Sorted(maps.Keys(palettes)) }
 
-// Parts returns the names of what a skin can paint.
+// Parts returns the names of the parts that a skin can style, sorted.
 func Parts() []string { return slices.Sorted(maps.Keys(parts)) }
 
-// Colors returns the names of colours, "default" among them: the terminal's own.
+// Colors returns the color names that a skin can use. "default" is the terminal's own color.
 func Colors() []string {
 	return append(slices.Sorted(maps.Keys(tcell.ColorNames)), "default")
 }
 
-// paletteOf returns the palette called name with a skin laid over it. "plain" is the ground: what has no background
-// of its own, painted or not, has that of plain.
+// paletteOf returns the named palette with a skin applied. Styles without a background get that of "plain".
 func paletteOf(name string, skin map[string]Paint) Palette {
 	p := palettes[name]
 	for part, paint := range skin {
@@ -115,15 +114,15 @@ func (p Paint) style() tcell.Style {
 		Bold(p.Bold).Dim(p.Dim).Italic(p.Italic).Underline(p.Underline).Reverse(p.Reverse)
 }
 
-// colorOf returns the colour of a name; tcell knows "#rrggbb" too, and takes what it does not know for the default.
+// colorOf returns the color for a name or "#rrggbb". tcell maps unknown names to the default color.
 func colorOf(name string) tcell.Color { return tcell.GetColor(cmp.Or(name, "default")) }
 
-// CheckSkin returns what cannot be used of a skin whose colours are known: a selection that nobody can see.
+// CheckSkin reports a skin that cannot be used: one whose selection or matches look like plain text. It expects valid color names.
 func CheckSkin(skin map[string]Paint) error {
 	p := paletteOf("colour", skin)
 	for _, part := range []string{"selected", "match"} {
 		if *parts[part](&p) == p.Health[Plain] {
-			return fmt.Errorf("%s: looks like plain: nobody could tell it from the rest", part)
+			return fmt.Errorf("%s: same style as plain text, so it would be invisible; set another color or reverse", part)
 		}
 	}
 	return nil

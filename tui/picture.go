@@ -6,23 +6,23 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Picture is all that is known of the gateway at one moment. Immutable.
+// Picture is the gateway's state at one moment, as far as the console knows it. Immutable.
 type Picture struct {
 	*status.Snapshot               // never nil; empty before the first answer
 	Items            *status.Items // never nil
 	Events           []status.Event
-	Metrics          string // asked for only while it is looked at
+	Metrics          string // fetched only while the metrics view is visible
 
-	Lost  error     // why the gateway does not answer; the rest is then from before. nil = it does
-	Since time.Time // since when it does not
+	Lost  error     // why the gateway does not answer, or nil; the other fields are then from its last answer
+	Since time.Time // when it stopped answering
 }
 
-// nothing is what is known before the first answer.
+// nothing returns the Picture before the gateway's first answer.
 func nothing() *Picture {
 	return &Picture{Snapshot: &status.Snapshot{}, Items: &status.Items{}}
 }
 
-// whose is a client with whoever uses it, where clients are asked who they are.
+// whose returns a client's name, prefixed by its principal if clients are authenticated.
 func whose(who, client string) string {
 	switch {
 	case who == "":
@@ -33,7 +33,7 @@ func whose(who, client string) string {
 	return who + ": " + client
 }
 
-// client names the client behind a session for people.
+// client returns the name of the client that owns a session, or "" if it is unknown.
 func (p *Picture) client(session string) string {
 	for i := range p.Sessions {
 		if p.Sessions[i].ID == session && p.Sessions[i].Client != "" {

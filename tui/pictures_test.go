@@ -10,7 +10,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// The pictures of README and docs are drawn from the cells of the screen; they are as the console is, or this fails.
+// The pictures in README and docs are drawn from the cells of the screen and match the console.
 func TestPictures(t *testing.T) {
 	for _, c := range []struct {
 		name, keys string
@@ -28,14 +28,14 @@ func TestPictures(t *testing.T) {
 			s.draw()
 			picture := svg(s.screen, "goblin-actor, "+c.name)
 			if err := xml.Unmarshal([]byte(picture), new(struct{})); err != nil {
-				t.Fatalf("no XML: %v", err)
+				t.Fatalf("invalid XML: %v", err)
 			}
 			golden(t, filepath.Join("..", "docs", "images", c.name+".svg"), picture)
 		})
 	}
 }
 
-// Sizes of a cell and colours of the terminal in the pictures.
+// The size of a cell and the terminal's colors in the pictures.
 const (
 	cellW, cellH = 8.4, 18.0
 	ink, paper   = "#d8dee9", "#1e2430"
@@ -46,7 +46,7 @@ var inks = map[tcell.Color]string{
 	tcell.ColorGray: "#8d98ad", tcell.ColorAqua: "#88c0d0", tcell.ColorSilver: "#c8cfdb",
 }
 
-// svg draws a screen. Text is text: it can be searched and copied.
+// svg draws a screen. Its text can be searched and copied.
 func svg(screen tcell.Screen, title string) string {
 	w, h := screen.Size()
 	var b strings.Builder
@@ -72,7 +72,7 @@ func svg(screen tcell.Screen, title string) string {
 	return b.String()
 }
 
-// svgRun draws neighbours of one style.
+// svgRun draws adjacent cells of one style.
 func svgRun(b *strings.Builder, x, y, n int, text string, style tcell.Style) {
 	fg, bg, attributes := style.Decompose()
 	left, top := 12+float64(x)*cellW, 12+float64(y)*cellH

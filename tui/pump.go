@@ -8,26 +8,26 @@ import (
 )
 
 const (
-	askTime  = 3 * time.Second        // the gateway has so long to answer
-	minPause = 100 * time.Millisecond // so at most 10 pictures a second
-	calm     = 250 * time.Millisecond // between two pictures when nobody hurries
+	askTime  = 3 * time.Second        // timeout of a request to the gateway
+	minPause = 100 * time.Millisecond // at most 10 pictures a second
+	calm     = 250 * time.Millisecond // usual interval between pictures
 	maxPause = 3 * time.Second
-	retry    = time.Second // between two tries to reach a gateway that does not answer
-	costs    = 50          // a pause is so many times as long as the asking took: looking on costs the gateway less than 2 %
+	retry    = time.Second // interval of attempts to reach a gateway that does not answer
+	costs    = 50          // a pause is this many times as long as the request took, so that the console costs the gateway less than 2 %
 
 	maxLog = 2000 // events kept
 )
 
-// pump asks a gateway again and again how it is and hands over what it says. One goroutine.
+// pump polls a gateway and hands over Pictures. It runs in one goroutine.
 type pump struct {
 	source  status.Source
-	metrics func() bool    // whether somebody looks at them
-	show    func(*Picture) // takes the newest; may block
+	metrics func() bool    // whether to fetch metrics
+	show    func(*Picture) // receives the newest Picture; may block
 	now     func() time.Time
-	hurry   chan struct{} // capacity 1: ask at once
+	hurry   chan struct{} // capacity 1: poll now
 }
 
-// run ends when ctx does.
+// run polls until ctx ends.
 func (p *pump) run(ctx context.Context) {
 	last := nothing()
 	for ctx.Err() == nil {
@@ -49,7 +49,7 @@ func (p *pump) run(ctx context.Context) {
 	}
 }
 
-// rest waits; somebody in a hurry makes it short. False: ctx has ended.
+// rest waits for pause, or for minPause if hurry is signaled. It returns false if ctx has ended.
 func (p *pump) rest(ctx context.Context, pause time.Duration) bool {
 	short, long := time.NewTimer(minPause), time.NewTimer(pause)
 	defer short.Stop()
@@ -68,7 +68,7 @@ func (p *pump) rest(ctx context.Context, pause time.Duration) bool {
 	return true
 }
 
-// ask makes the Picture that follows last. A gateway that does not answer leaves everything as it was, and says why.
+// ask returns the Picture that follows last. If the gateway does not answer, it is last with the reason in Lost.
 func (p *pump) ask(ctx context.Context, last *Picture) *Picture {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -90,7 +90,7 @@ func (p *pump) fetch(ctx context.Context, last, next *Picture) (err error) {
 		return err
 	}
 	known, after := last.Items.Version, uint64(0)
-	if !next.Started.Equal(last.Started) { // another gateway than before
+	if !next.Started.Equal(last.Started) { // the gateway has restarted
 		known, next.Events = 0, nil
 	}
 	items, err := p.source.Items(ctx, known)

@@ -12,48 +12,48 @@ import (
 // Column is one column of a kind.
 type Column struct {
 	Name  string
-	Sort  rune // shift+letter orders by it; 0 = it cannot be ordered by
-	Right bool // numbers stand at the right
-	Flex  bool // takes the room that is left
-	Wide  bool // left out on screens narrower than 100 columns
-	URI   bool // when it is too long, its middle is left out
+	Sort  rune // shift+letter sorts by this column; 0 = not sortable
+	Right bool // right-aligned, for numbers
+	Flex  bool // shares the remaining width
+	Wide  bool // omitted on screens narrower than 100 columns
+	URI   bool // shortened in the middle if it is too long
 }
 
-// Cell is one value. Text is harmless: made by one of the functions below.
+// Cell is one value. Its text is safe to display: one of the functions below has created it.
 type Cell struct {
 	Text   string
 	Health Health
-	Number float64 // order of the column, when it is not by text
-	Trend  bool    // show ↑ or ↓ when Number has changed
+	Number float64 // sort key of a numeric column
+	Trend  bool    // show ↑ or ↓ after Number has changed
 }
 
-// Row is one thing of a kind.
+// Row is one row of a view.
 type Row struct {
-	ID      string // stays the same as long as it is the same thing
+	ID      string // identifies the thing across Pictures
 	Cells   []Cell
 	Health  Health
 	Server  string // the server it belongs to; "" = none
-	Session string // likewise
-	Call    string // status.Call.ID when it is a call
-	Goto    string // kind that enter leads to, when it is not the same for every row
+	Session string // the session it belongs to; "" = none
+	Call    string // status.Call.ID if it is a call
+	Goto    string // the kind that enter opens, if it differs from Kind.Enter
 	Detail  func() []Field
 }
 
-// Field is a named text of the side panel; Text may have several lines and need not be harmless.
+// Field is a named text in the side panel. Text may have several lines and may contain anything.
 type Field struct{ Name, Text string }
 
-// Kind is what a view can show. Its functions are pure.
+// Kind defines what a view shows. Its functions are pure.
 type Kind struct {
 	Name    string
 	Columns []Column
 	Rows    func(p *Picture) []Row
-	Same    func(a, b *Picture) bool // nil = rows are made anew for every Picture
-	Enter   string                   // kind that enter leads to, narrowed to the row's server; "" = the side panel
-	Danger  status.Verb              // what ctrl-d does to a row; "" = nothing
-	Tail    bool                     // new rows come at the end, and one looks at the end
+	Same    func(a, b *Picture) bool // reports that both have equal rows; nil = compute the rows of every Picture
+	Enter   string                   // the kind that enter opens for the row's server; "" = the side panel
+	Danger  status.Verb              // the action of ctrl-d on a row; "" = none
+	Tail    bool                     // new rows are appended, and the view follows the end
 }
 
-// kinds in the order of the contract.
+// kinds lists all views in the order of the contract.
 var kinds = []*Kind{overviewKind, serversKind, backendsKind, sessionsKind, callsKind, toolsKind, promptsKind, resourcesKind,
 	templatesKind, subscriptionsKind, actorsKind, logsKind, metricsKind}
 
@@ -70,12 +70,12 @@ func text(s string) Cell { return Cell{Text: plain(s)} }
 
 func colored(s string, h Health) Cell { return Cell{Text: plain(s), Health: h} }
 
-// count is a number that people watch.
+// count returns a number whose changes are marked.
 func count[N int | uint64](n N) Cell {
 	return Cell{Text: strconv.FormatUint(uint64(max(n, 0)), 10), Number: float64(n), Trend: true}
 }
 
-// faults is a number that should be 0.
+// faults returns a number that should be 0; otherwise it is shown as a warning.
 func faults[N int | uint64](n N) Cell {
 	c := count(n)
 	if n > 0 {
@@ -84,7 +84,7 @@ func faults[N int | uint64](n N) Cell {
 	return c
 }
 
-// ago is how long ago t was.
+// ago returns the time passed since t, or an empty cell if t is zero.
 func ago(t, now time.Time) Cell {
 	if t.IsZero() {
 		return Cell{}
@@ -93,7 +93,7 @@ func ago(t, now time.Time) Cell {
 	return Cell{Text: span(d), Number: d.Seconds()}
 }
 
-// until is how long it is to t; empty when there is no t.
+// until returns the time left until t, or an empty cell if t is zero.
 func until(t, now time.Time) Cell {
 	if t.IsZero() {
 		return Cell{Number: -1}
@@ -102,7 +102,7 @@ func until(t, now time.Time) Cell {
 	return Cell{Text: span(d), Number: d.Seconds()}
 }
 
-// healthOf is what the state of a server or a backend says (architecture: phases of a backend).
+// healthOf maps the state of a server or a backend to a Health (docs/actors.md: phases of a backend).
 func healthOf(state string) Health {
 	switch state {
 	case "ready":
@@ -122,7 +122,7 @@ func instant(t time.Time) string {
 	return t.Local().Format(time.DateTime)
 }
 
-// fields leaves out what is empty.
+// fields returns the fields that are not empty.
 func fields(all ...Field) []Field {
 	var out []Field
 	for _, f := range all {

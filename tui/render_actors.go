@@ -7,7 +7,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// actorsKind: the actors and their mailboxes.
+// actorsKind shows the actors and their mailboxes.
 var actorsKind = &Kind{
 	Name: "actors",
 	Columns: []Column{{Name: "ACTOR", Sort: 'N'}, {Name: "KIND", Sort: 'K', Wide: true}, {Name: "DEPTH", Sort: 'D', Right: true}, {Name: "HANDLED", Sort: 'H', Right: true},
@@ -40,7 +40,7 @@ func actorRow(a status.Actor) Row {
 	}
 }
 
-// serverOfActor returns the server that an actor works for: gateway/pool/<server>/backend/….
+// serverOfActor returns the server in an actor's name (gateway/pool/<server>/backend/…), or "".
 func serverOfActor(a status.Actor) string {
 	rest, ok := strings.CutPrefix(a.Name, "gateway/pool/")
 	if !ok {

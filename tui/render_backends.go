@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// backendsKind: the connections to servers.
+// backendsKind shows the connections to servers.
 var backendsKind = &Kind{
 	Name: "backends", Enter: "calls", Danger: status.Restart,
 	Columns: []Column{{Name: "BACKEND", Sort: 'N'}, {Name: "STATE", Sort: 'S'}, {Name: "SINCE", Sort: 'A', Right: true}, {Name: "VIA", Wide: true}, {Name: "PROTOCOL", Sort: 'P', Wide: true},
@@ -21,7 +21,7 @@ var backendsKind = &Kind{
 		for i, b := range p.Backends {
 			name := b.Server + "/" + strconv.Itoa(b.Replica)
 			seen[name]++
-			if seen[name] > 1 { // one that drains beside its successor, or one for other clients
+			if seen[name] > 1 { // one that is draining while its successor works, or one for other clients
 				name += "." + strconv.Itoa(seen[name])
 			}
 			rows[i] = backendRow(p, b, name)
@@ -49,7 +49,7 @@ func backendRow(p *Picture, b status.Backend, name string) Row {
 				Field{"since", instant(b.Since)}, Field{"next attempt", instant(b.NextAttempt)}, Field{"transport", b.Transport},
 				Field{"protocol", b.Protocol}, Field{"pid", pid.Text},
 				Field{"connections made", strconv.FormatUint(b.Incarnation, 10)}, Field{"calls running", strconv.Itoa(b.InFlight)},
-				Field{"noise", fmt.Sprintf("%s on stdout that were no message", plural(b.Noise, "line"))},
+				Field{"stray output", fmt.Sprintf("%s on stdout that were not messages", plural(b.Noise, "line"))},
 				Field{"stderr", strings.Join(slices.Compact(slices.Clone(b.Stderr)), "\n")},
 			)
 		},

@@ -8,10 +8,10 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// longCall is how old a call may get before it stands out.
+// longCall is the age from which a call is highlighted.
 const longCall = 30 * time.Second
 
-// callsKind: calls in flight, and whom each waits for.
+// callsKind shows the calls in flight and what each is waiting for.
 var callsKind = &Kind{
 	Name: "calls", Danger: status.Cancel,
 	Columns: []Column{{Name: "CLIENT", Sort: 'C'}, {Name: "SERVER", Sort: 'N'}, {Name: "METHOD", Sort: 'M', Wide: true}, {Name: "ITEM", Sort: 'I', Flex: true, URI: true},
@@ -42,19 +42,19 @@ func callRow(p *Picture, c status.Call, i int) Row {
 		Detail: func() []Field {
 			return fields(
 				Field{"call", c.ID}, Field{"client", client}, Field{"session", c.Session}, Field{"server", c.Server}, Field{"method", c.Method},
-				Field{"item", cmp.Or(c.Public, c.Item)}, Field{"its own name", own}, Field{"state", c.State}, Field{"waits for", waits}, Field{"began", instant(c.Began)}, Field{"ends by itself", instant(c.Deadline)},
+				Field{"item", cmp.Or(c.Public, c.Item)}, Field{"name at the server", own}, Field{"state", c.State}, Field{"waits for", waits}, Field{"began", instant(c.Began)}, Field{"deadline", instant(c.Deadline)},
 			)
 		},
 	}
 }
 
-// waitsFor says who has to do something for the call to go on.
+// waitsFor returns what a call is waiting for.
 func waitsFor(c status.Call, client string) string {
 	switch c.State {
 	case "parked":
-		return "answer of " + client
+		return "answer from " + client
 	case "queued":
-		return "a free place at " + c.Server
+		return "a free slot at " + c.Server
 	}
 	return c.Server
 }

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// What clients are offered. Rows are made anew only when the catalog or the subscriptions have changed.
+// Views of the catalog. Their rows are computed only after the catalog or the subscriptions have changed.
 var (
 	toolsKind = &Kind{
 		Name: "tools", Same: sameItems,
@@ -75,10 +75,10 @@ func resourceRows(p *Picture) []Row {
 	return rows
 }
 
-// itemDetail tells everything: the names, the description, and the item as clients get it.
+// itemDetail returns the details of an item: its names, its description and its definition as clients receive it.
 func itemDetail(id string, t status.Item, subscribers []string) func() []Field {
 	return func() []Field {
-		all := []Field{{id, t.Public}, {"server", t.Server}, {"its own " + id, t.Original}, {"title", t.Title}}
+		all := []Field{{id, t.Public}, {"server", t.Server}, {id + " at the server", t.Original}, {"title", t.Title}}
 		if t.Name != t.Public {
 			all = append(all, Field{"name", t.Name})
 		}
@@ -90,7 +90,7 @@ func itemDetail(id string, t status.Item, subscribers []string) func() []Field {
 	}
 }
 
-// indented makes JSON readable; what has been cut short stays as it is.
+// indented indents JSON. It returns text that is not valid JSON, such as a truncated definition, unchanged.
 func indented(raw string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(raw), "", "  ") != nil {

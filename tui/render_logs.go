@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// logsKind: the gateway's log, the newest at the end.
+// logsKind shows the gateway's log, newest last.
 var logsKind = &Kind{
 	Name: "logs", Tail: true,
 	Columns: []Column{{Name: "TIME"}, {Name: "LEVEL", Sort: 'L'}, {Name: "SERVER", Sort: 'S'}, {Name: "WHAT", Flex: true}},

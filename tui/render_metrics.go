@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// metricsKind: the page of /metrics, one row a sample.
+// metricsKind shows the samples of /metrics, one per row.
 var metricsKind = &Kind{
 	Name:    "metrics",
 	Columns: []Column{{Name: "METRIC", Sort: 'N'}, {Name: "VALUE", Sort: 'V', Right: true}, {Name: "LABELS", Flex: true}},
@@ -20,7 +20,7 @@ var metricsKind = &Kind{
 	},
 }
 
-// metricRow reads one line of Prometheus text: name{labels} value. Buckets of histograms are left out.
+// metricRow parses a line of the Prometheus text format, name{labels} value. It skips comments and histogram buckets.
 func metricRow(line string) (Row, bool) {
 	at := strings.LastIndexByte(line, ' ')
 	if at < 0 || strings.HasPrefix(line, "#") {
@@ -44,7 +44,7 @@ func metricRow(line string) (Row, bool) {
 	}, true
 }
 
-// label returns the value of one label that holds no escapes.
+// label returns the value of a label, or "". It does not decode escapes.
 func label(labels, name string) string {
 	_, rest, ok := strings.Cut(","+labels, ","+name+`="`)
 	if !ok {

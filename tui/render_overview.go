@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// overviewKind is the first screen: one row a kind, then everything that is wrong.
+// overviewKind is the first screen: one row per kind, then one per problem.
 var overviewKind = &Kind{
 	Name:    "overview",
 	Columns: []Column{{Name: "WHAT"}, {Name: "COUNT", Right: true}, {Name: "HOW", Flex: true}},
@@ -43,10 +43,10 @@ func overviewRows(p *Picture) []Row {
 	rows = append(rows,
 		row("actors", len(p.Actors), actorsHow, actorsHealth))
 	if f := p.ConfigFault; f != nil {
-		how := "not in force for " + span(p.Now.Sub(f.Since)) + ": " + f.Reason
+		how := "rejected for " + span(p.Now.Sub(f.Since)) + ": " + f.Reason
 		rows = append(rows, Row{ID: "fault//configuration", Goto: "logs", Health: Bad, Cells: []Cell{colored("✗ configuration", Bad), {}, colored(how, Bad)},
 			Detail: func() []Field {
-				return fields(Field{"configuration", p.Config}, Field{"not in force since", instant(f.Since)}, Field{"reason", f.Reason})
+				return fields(Field{"configuration", p.Config}, Field{"rejected since", instant(f.Since)}, Field{"reason", f.Reason})
 			}})
 	}
 	for _, s := range p.Servers {
@@ -59,7 +59,7 @@ func overviewRows(p *Picture) []Row {
 		}
 		how := s.State
 		if s.NextAttempt.After(p.Now) {
-			how += ", again in " + span(s.NextAttempt.Sub(p.Now))
+			how += ", retry in " + span(s.NextAttempt.Sub(p.Now))
 		}
 		rows = append(rows, Row{ID: "fault/" + s.Name, Goto: "backends", Server: s.Name, Health: Bad, Detail: detailOf(p, serversKind, s.Name),
 			Cells: []Cell{colored("✗ "+s.Name, Bad), {}, colored(how+": "+s.Reason, Bad)}})
@@ -67,7 +67,7 @@ func overviewRows(p *Picture) []Row {
 	return rows
 }
 
-// sessionsIn counts the sessions that are in a project.
+// sessionsIn counts the sessions of a project.
 func sessionsIn(p *Picture, project string) (n int) {
 	for _, s := range p.Sessions {
 		if s.Project == project {
@@ -77,7 +77,7 @@ func sessionsIn(p *Picture, project string) (n int) {
 	return n
 }
 
-// detailOf returns what another kind's row tells about itself.
+// detailOf returns the details of another kind's row.
 func detailOf(p *Picture, kind *Kind, id string) func() []Field {
 	return func() []Field {
 		for _, r := range kind.Rows(p) {
@@ -131,7 +131,7 @@ func callsSummary(p *Picture) (string, Health) {
 	if len(p.Calls) == 0 {
 		return "", Plain
 	}
-	return tally(states) + "; the oldest since " + span(oldest), health
+	return tally(states) + "; the oldest for " + span(oldest), health
 }
 
 func actorsSummary(p *Picture) (string, Health) {
@@ -149,7 +149,7 @@ func actorsSummary(p *Picture) (string, Health) {
 	return fmt.Sprintf("%s queued, %d refused, %s", plural(depth, "message"), refused, plural(int(restarts), "restart")), health
 }
 
-// tally writes how many there are of each: "3 ready, 1 waiting".
+// tally formats counts by name: "3 ready, 1 waiting".
 func tally(counts map[string]int) string {
 	var parts []string
 	for what, n := range counts {

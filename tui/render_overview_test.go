@@ -7,7 +7,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// A server that hangs in its start, or whose next attempt runs, is among the faults; one that has just begun is not.
+// A server that hangs at start or is being retried is listed as a problem. One that has just started is not.
 func TestFaultsWhileStarting(t *testing.T) {
 	p := nothing()
 	p.Now = time.Unix(100, 0)

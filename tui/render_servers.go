@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// serversKind: the entries of mcpServers.
+// serversKind shows the entries of mcpServers.
 var serversKind = &Kind{
 	Name: "servers", Enter: "backends", Danger: status.Restart,
 	Columns: []Column{{Name: "SERVER", Sort: 'N'}, {Name: "STATE", Sort: 'S'}, {Name: "READY", Right: true}, {Name: "RUN", Sort: 'R', Right: true},
@@ -23,7 +23,7 @@ var serversKind = &Kind{
 	},
 }
 
-// reasonOf returns the server's reason as a list, empty if there is none.
+// reasonOf returns the server's reason as a list, which is empty without one.
 func reasonOf(s status.Server) []string {
 	if s.Reason == "" {
 		return nil
@@ -59,15 +59,15 @@ func serverRow(p *Picture, s status.Server) Row {
 	}
 }
 
-// subscriptionsOf tells how many subscriptions clients have, and how many the server knows of: clients share them.
+// subscriptionsOf returns how many subscriptions clients have, and how many of them the server has: clients share them.
 func subscriptionsOf(s status.Server) string {
 	if s.Subscribers == 0 && s.Subscribed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of clients, %d at the server", s.Subscribers, s.Subscribed)
+	return fmt.Sprintf("%d by clients, %d at the server", s.Subscribers, s.Subscribed)
 }
 
-// stderrOf returns the last lines of a server's stderr; one that every start repeats stands there once.
+// stderrOf returns the last lines of a server's stderr, without consecutive duplicates.
 func stderrOf(p *Picture, server string) string {
 	var all []string
 	for _, b := range p.Backends {

@@ -6,7 +6,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// sessionsKind: the connected clients.
+// sessionsKind shows the connected clients.
 var sessionsKind = &Kind{
 	Name: "sessions", Enter: "calls",
 	Columns: []Column{{Name: "SESSION", Sort: 'N'}, {Name: "CLIENT", Sort: 'C', Flex: true}, {Name: "PROTOCOL", Sort: 'P'}, {Name: "VIA", Sort: 'V'},
@@ -16,7 +16,7 @@ var sessionsKind = &Kind{
 		seen := map[string]int{}
 		for i, s := range p.Sessions {
 			id := s.ID
-			if seen[s.ID]++; seen[s.ID] > 1 { // listen streams have no id of their own
+			if seen[s.ID]++; seen[s.ID] > 1 { // subscription streams have no id of their own
 				id += "." + strconv.Itoa(seen[s.ID])
 			}
 			rows[i] = sessionRow(p, s, id)
@@ -35,15 +35,15 @@ func sessionRow(p *Picture, s status.Session, id string) Row {
 		Cells: []Cell{text(id), text(whose(s.Who, s.Client)), text(s.Protocol), text(via(s)), count(s.InFlight), count(s.Streams), ago(s.Since, p.Now), ago(s.LastSeen, p.Now)},
 		Detail: func() []Field {
 			return fields(
-				Field{"session", s.ID + " (the first characters; the whole is a secret)"}, Field{"client", s.Client}, Field{"who", s.Who}, Field{"project", s.Project}, Field{"protocol", s.Protocol},
-				Field{"transport", s.Transport}, Field{"since", instant(s.Since)}, Field{"last heard", instant(s.LastSeen)},
+				Field{"session", s.ID + " (the first characters; the full id is secret)"}, Field{"client", s.Client}, Field{"principal", s.Who}, Field{"project", s.Project}, Field{"protocol", s.Protocol},
+				Field{"transport", s.Transport}, Field{"since", instant(s.Since)}, Field{"last request", instant(s.LastSeen)},
 				Field{"calls running", strconv.Itoa(s.InFlight)}, Field{"streams open", strconv.Itoa(s.Streams)},
 			)
 		},
 	}
 }
 
-// via is how a client came in: its transport, and its project if it has one.
+// via returns a client's transport, and its project if it has one.
 func via(s status.Session) string {
 	if s.Project == "" {
 		return s.Transport

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// watched is a Source that can be lost and found, and counts how often it is asked.
+// watched is a Source that can stop answering, and records when it is queried.
 type watched struct {
 	fixed
 	mu    sync.Mutex
@@ -64,7 +64,7 @@ func (s *stage) typed(text string) {
 	}
 }
 
-// await waits until the screen shows text.
+// await waits until the screen shows a text.
 func (s *stage) await(want string) {
 	s.t.Helper()
 	limit := time.After(20 * time.Second)
@@ -78,12 +78,12 @@ func (s *stage) await(want string) {
 		select {
 		case <-tick.C:
 		case <-limit:
-			s.t.Fatalf("%q is not shown:\n%s", want, shown)
+			s.t.Fatalf("the screen does not show %q:\n%s", want, shown)
 		}
 	}
 }
 
-// copied is a screen that keeps what it showed last.
+// copied is a screen that keeps a copy of its content.
 type copied struct {
 	tcell.SimulationScreen
 	mu   sync.Mutex
@@ -128,21 +128,21 @@ func TestRun(t *testing.T) {
 	s.key(tcell.KeyCtrlD, 0)
 	s.await("y/n")
 	s.typed("n")
-	s.await("nothing was done")
+	s.await("canceled")
 	s.key(tcell.KeyCtrlD, 0)
 	s.await("y/n")
 	s.typed("y")
 	if got, want := <-s.source.acted, (status.Action{Verb: status.Restart, Server: "files"}); got != want {
-		t.Errorf("asked for %+v, want %+v", got, want)
+		t.Errorf("action %+v, want %+v", got, want)
 	}
-	s.await("restart files: begun")
+	s.await("restart files: started")
 	s.typed(":metrics")
 	s.key(tcell.KeyEnter, 0)
 	s.await("goblin_in_flight")
 	s.source.set(true)
 	s.await("no answer for")
 	s.source.set(false)
-	s.await("the gateway answers again")
+	s.await("the gateway is responding again")
 	for _, size := range [][2]int{{20, 5}, {1, 1}, {500, 2}, {2, 100}, {80, 24}} {
 		s.screen.SetSize(size[0], size[1])
 		s.screen.PostEvent(tcell.NewEventResize(size[0], size[1]))
@@ -157,7 +157,7 @@ func TestRun(t *testing.T) {
 	s.leftNothing(before)
 }
 
-// leftNothing: no goroutine of the console is left.
+// leftNothing checks that the console has left no goroutine behind.
 func (s *stage) leftNothing(before int) {
 	s.t.Helper()
 	for range 400 {
@@ -170,19 +170,19 @@ func (s *stage) leftNothing(before int) {
 	s.t.Errorf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
 }
 
-// atMostTen: never more than ten questions a second.
+// atMostTen checks that the console queried the gateway at most ten times a second.
 func (s *stage) atMostTen() {
 	s.t.Helper()
 	s.source.mu.Lock()
 	defer s.source.mu.Unlock()
 	for i := 10; i < len(s.source.asked); i++ {
 		if d := s.source.asked[i].Sub(s.source.asked[i-10]); d < time.Second-50*time.Millisecond {
-			s.t.Errorf("eleven questions in %v", d)
+			s.t.Errorf("eleven queries in %v", d)
 		}
 	}
 }
 
-// The caller's context ends it too, however early.
+// Run ends with the caller's context, even if that ends before the first draw.
 func TestRunEndsWithItsContext(t *testing.T) {
 	for _, wait := range []time.Duration{0, 50 * time.Millisecond} {
 		s := run(t)

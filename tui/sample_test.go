@@ -6,7 +6,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// samplePicture is a gateway as one meets it: four servers, one of which fails, clients at work, questions open.
+// samplePicture returns a typical gateway: several servers, one of which fails, with active clients and open questions.
 func samplePicture() *Picture {
 	ago := func(d time.Duration) time.Time { return noon.Add(-d) }
 	s := &status.Snapshot{
@@ -15,7 +15,7 @@ func samplePicture() *Picture {
 		Servers: []status.Server{
 			{Name: "files", State: "ready", ReadyCount: 1, Replicas: 1, InFlight: 1, Tools: 3, Resources: 3, Templates: 1, Subscribed: 1, Subscribers: 1, Settled: true, Description: "The notes on this machine"},
 			{Name: "github", State: "ready", ReadyCount: 2, Replicas: 2, InFlight: 2, Queued: 1, Tools: 3, Prompts: 2, Templates: 1, Settled: true},
-			{Name: "issues", State: "waiting", Reason: "process exited with code 1; stderr: Error: ISSUES_TOKEN is not set", Hint: "it is tried again by itself; goblin-actor doctor says what to do, goblin-actor restart issues tries at once", Replicas: 1,
+			{Name: "issues", State: "waiting", Reason: "process exited with code 1; stderr: Error: ISSUES_TOKEN is not set", Hint: "the gateway retries by itself; run goblin-actor doctor for the cause, or goblin-actor restart issues to retry now", Replicas: 1,
 				NextAttempt: noon.Add(7500 * time.Millisecond), Settled: true, FailedFirst: true},
 			{Name: "memory", State: "ready", ReadyCount: 1, Replicas: 1, Resources: 1, Subscribed: 1, Subscribers: 1, Settled: true},
 			{Name: "old", State: "disabled", Settled: true},
@@ -92,7 +92,7 @@ func sampleEvents() []status.Event {
 		{Number: 2, Time: at(11519.4), Level: "INFO", Message: "server is ready", Server: "github", Fields: "replica=0 protocol=2026-07-28 incarnation=1"},
 		{Number: 3, Time: at(660.2), Level: "WARN", Message: "server is not available", Server: "github", Fields: "replica=1 was=ready reason=connection lost"},
 		{Number: 4, Time: at(22.5), Level: "WARN", Message: "server is not available", Server: "issues", Fields: "replica=0 was=handshaking reason=process exited with code 1; stderr: Error: ISSUES_TOKEN is not set"},
-		{Number: 5, Time: at(1.25), Level: "ERROR", Message: "the configuration is not reloaded: mend it and save again", Fields: "err=mcpServers.old.command: empty"},
+		{Number: 5, Time: at(1.25), Level: "ERROR", Message: "configuration not reloaded: fix the file and save it again", Fields: "err=mcpServers.old.command: empty"},
 	}
 }
 

@@ -24,10 +24,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// noon is when all fixtures are.
+// noon is the time of all fixtures.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// seat is a console on a simulated screen whose clock and pictures the test makes. Nothing runs in it.
+// seat is a console on a simulated screen. The test controls its clock and its Pictures; it starts no goroutine.
 type seat struct {
 	t      *testing.T
 	app    *App
@@ -50,7 +50,7 @@ func sit(t testing.TB, w, h int, o Options) *seat {
 	return s
 }
 
-// press types: runes as they are, and names in angle brackets: "<enter>".
+// press types a script of runes and of key names in angle brackets, such as "<enter>".
 func (s *seat) press(script string) {
 	for script != "" {
 		if end := strings.IndexByte(script, '>'); script[0] == '<' && end > 0 {
@@ -97,7 +97,7 @@ func screenLines(screen tcell.Screen) []string {
 	return out
 }
 
-// styles lists what is highlighted on the screen: matches of the filter, the selected row, what is bad.
+// styles lists the highlighted texts on the screen: filter matches, the selected row, and bad and warning cells.
 func (s *seat) styles() string {
 	var b strings.Builder
 	w, h := s.screen.Size()
@@ -146,7 +146,7 @@ func (s *seat) hasNot(not string) {
 	}
 }
 
-// golden compares with testdata/<name>; with -update it writes that.
+// golden compares got with the file at path. With -update it writes the file.
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
@@ -167,7 +167,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// fixed is a Source that always says the same, and remembers what it was asked to do.
+// fixed is a Source that always returns the same Picture and sends actions to acted.
 type fixed struct {
 	picture *Picture // nil = samplePicture
 	lost    error

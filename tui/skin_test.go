@@ -7,7 +7,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// A skin paints the parts it names, and the ground under all others.
+// A skin styles the parts it names. All other parts get the background of "plain".
 func TestSkin(t *testing.T) {
 	skin := map[string]Paint{
 		"plain":    {Foreground: "white", Background: "#102030"},
@@ -32,20 +32,20 @@ func TestSkin(t *testing.T) {
 		"plain":    tcell.StyleDefault.Foreground(tcell.ColorWhite).Background(ground),
 		"bad":      tcell.StyleDefault.Foreground(tcell.NewHexColor(0xff5555)).Background(ground).Underline(true),
 		"selected": tcell.StyleDefault.Foreground(tcell.ColorBlack).Background(tcell.ColorAqua),
-		"good":     tcell.StyleDefault.Foreground(tcell.ColorGreen).Background(ground), // not named: as ever
+		"good":     tcell.StyleDefault.Foreground(tcell.ColorGreen).Background(ground), // not in the skin: unchanged
 	} {
 		if !found[want] {
-			t.Errorf("nothing is painted as %s", name)
+			t.Errorf("no cell has the style of %s", name)
 		}
 	}
 }
 
-// NO_COLOR wins over every skin and palette.
-func TestSkinWithoutColour(t *testing.T) {
+// NO_COLOR overrides every skin and palette.
+func TestNoColorOverridesSkin(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	s := sit(t, 80, 24, Options{Palette: "colour", Skin: map[string]Paint{"plain": {Background: "red"}}})
 	if s.app.palette != palettes["mono"] {
-		t.Error("with NO_COLOR a skin is used")
+		t.Error("the skin is applied despite NO_COLOR")
 	}
 }
 
@@ -57,8 +57,8 @@ func TestCheckSkin(t *testing.T) {
 	}{
 		{"nothing", nil, ""},
 		{"attributes only", map[string]Paint{"selected": {Reverse: true}, "match": {Underline: true}}, ""},
-		{"no selection", map[string]Paint{"selected": {}}, "selected: looks like plain"},
-		{"matches like the rest", map[string]Paint{"plain": {Foreground: "red"}, "match": {Foreground: "red"}}, "match: looks like plain"},
+		{"no selection", map[string]Paint{"selected": {}}, "selected: same style as plain text"},
+		{"matches look like plain text", map[string]Paint{"plain": {Foreground: "red"}, "match": {Foreground: "red"}}, "match: same style as plain text"},
 	} {
 		err := CheckSkin(c.skin)
 		if got := ""; err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want)) || err == nil && c.want != got {

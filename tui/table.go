@@ -8,32 +8,32 @@ import (
 	"unicode"
 )
 
-// trendTime is how long an arrow stands behind a number that has changed.
+// trendTime is how long a changed number is marked with an arrow.
 const trendTime = 3 * time.Second
 
-// table is how rows of one kind are looked at. It is not drawn here, and knows no keys.
+// table holds the rows of a view with their filter, order and selection. Drawing is in table_draw.go; keys are handled by App.
 type table struct {
 	columns []Column
-	tail    bool // one looks at the end until one moves away
+	tail    bool // follow the end until the selection is moved away from it
 
-	rows  []Row // all there are
-	shown []int // those that pass, in the order in which they stand; indices of rows
+	rows  []Row // all rows
+	shown []int // indices of the visible rows, in display order
 
-	keep       func(*Row) bool // nil = all
+	keep       func(*Row) bool // restricts rows to the view's server and session; nil = all
 	query      string
 	invert     bool
 	onlyFaults bool
-	order      int // column + 1; 0 = as they came
+	order      int // sort column + 1; 0 = the order of rows
 	descending bool
 
-	selected string // Row.ID; "" = nothing
-	at       int    // where in shown it stands
-	top      int    // first line on the screen
-	left     int    // first column on the screen
-	height   int    // lines there were room for last time
+	selected string // Row.ID; "" = no row
+	at       int    // index of the selected row in shown
+	top      int    // first visible line
+	left     int    // first visible column
+	height   int    // lines that fit on the screen when it was last drawn
 
 	trends map[trendKey]trend
-	widths []int // of the columns' texts, over shown
+	widths []int // per column, the widest text of the rows in shown
 }
 
 type trendKey struct {
@@ -53,7 +53,7 @@ func newTable(k *Kind) *table {
 	return t
 }
 
-// update takes newer rows.
+// update replaces the rows.
 func (t *table) update(rows []Row, now time.Time) {
 	end := t.tail && t.at >= len(t.shown)-1
 	t.follow(rows, now)
@@ -64,7 +64,7 @@ func (t *table) update(rows []Row, now time.Time) {
 	}
 }
 
-// follow compares numbers with those of the same row before.
+// follow compares numbers with their previous values and records changes.
 func (t *table) follow(rows []Row, now time.Time) {
 	next := make(map[trendKey]trend, len(t.trends))
 	for i := range rows {
@@ -84,7 +84,7 @@ func (t *table) follow(rows []Row, now time.Time) {
 	t.trends = next
 }
 
-// arrow returns what stands behind a number: ↑, ↓ or nothing.
+// arrow returns the mark after a number: ↑, ↓ or nothing.
 func (t *table) arrow(id string, column int, now time.Time) string {
 	tr := t.trends[trendKey{id, column}]
 	switch {
@@ -96,7 +96,7 @@ func (t *table) arrow(id string, column int, now time.Time) string {
 	return "↓"
 }
 
-// apply finds what is shown and keeps the selection on its row; when that has gone, on the one that took its place.
+// apply computes the visible rows. The selection stays on its row, or on the row now in its place if that was removed.
 func (t *table) apply() {
 	t.shown = t.shown[:0]
 	filter := t.filter()
@@ -130,7 +130,7 @@ func (t *table) compare(i, j int) int {
 	return c
 }
 
-// sort orders by a column, numbers the greatest first; once more turns it round, a third time back to as they came.
+// sort sorts by a column, numbers in descending order. A second call reverses the order, a third restores the original.
 func (t *table) sort(column int) {
 	first := t.columns[column].Right
 	switch {
@@ -144,7 +144,7 @@ func (t *table) sort(column int) {
 	t.apply()
 }
 
-// move moves the selection by n lines, as far as there are any.
+// move moves the selection by n lines, within the visible rows.
 func (t *table) move(n int) {
 	t.at = max(0, min(t.at+n, len(t.shown)-1))
 	t.selected = ""
@@ -153,7 +153,7 @@ func (t *table) move(n int) {
 	}
 }
 
-// row returns the selected row, nil when there is none.
+// row returns the selected row, or nil if no row is visible.
 func (t *table) row() *Row {
 	if len(t.shown) == 0 {
 		return nil
@@ -161,7 +161,7 @@ func (t *table) row() *Row {
 	return &t.rows[t.shown[t.at]]
 }
 
-// measure finds how wide the columns' texts are.
+// measure computes widths.
 func (t *table) measure() {
 	t.widths = make([]int, len(t.columns))
 	for i, c := range t.columns {
@@ -185,7 +185,7 @@ func cellOf(r *Row, column int) Cell {
 	return Cell{}
 }
 
-// fold makes text comparable without regard to case, rune by rune: positions stay.
+// fold converts text to lower case rune by rune, so that positions are preserved.
 func fold(s string) []rune {
 	runes := []rune(s)
 	for i, r := range runes {
@@ -194,7 +194,7 @@ func fold(s string) []rune {
 	return runes
 }
 
-// find returns where query stands in text, not before from; -1 when it does not.
+// find returns the index of query in text, starting at from, or -1.
 func find(text, query []rune, from int) int {
 	for i := from; i+len(query) <= len(text); i++ {
 		if slices.Equal(text[i:i+len(query)], query) {
@@ -204,7 +204,7 @@ func find(text, query []rune, from int) int {
 	return -1
 }
 
-// marks returns which runes of text a query matches; nil = none.
+// marks returns a function that reports which runes of text the query matches, or nil if none.
 func marks(text string, query []rune) func(int) bool {
 	if len(query) == 0 {
 		return nil

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	gap     = 2  // columns between two columns
-	minFlex = 16 // a flexible column is never narrower, unless its text is
-	wide    = 100
-	maxText = 40 // a column that is not flexible is never wider
+	gap     = 2   // spaces between two columns
+	minFlex = 16  // minimum width of a flexible column whose text is at least as wide
+	wide    = 100 // screens from this width on show the columns marked Wide
+	maxText = 40  // maximum width of a column that is not flexible
 )
 
-// draw draws the head and the rows into a rectangle. Nothing is drawn outside it, however small it is.
+// draw draws the header and the rows into a rectangle of any size, and nothing outside it.
 func (t *table) draw(screen tcell.Screen, x, y, w, h int, p *Palette, now time.Time) {
 	if w < 1 || h < 1 {
 		return
@@ -93,8 +93,8 @@ func (t *table) drawRow(screen tcell.Screen, x, y, w int, room []int, r *Row, se
 	}
 }
 
-// layout gives every column from left on its room in w columns of the screen: fixed ones what their texts need, at
-// most 40; what is left is shared by the flexible ones, those that need less first. 0 = the column is left out.
+// layout returns the width of every column from left on, for a table of width w. Fixed columns get what their texts need,
+// at most maxText. Flexible columns share the rest; those that need less are served first. 0 = the column is hidden.
 func (t *table) layout(w int) []int {
 	room := make([]int, len(t.columns))
 	rest := w + gap
@@ -120,7 +120,7 @@ func (t *table) layout(w int) []int {
 	return room
 }
 
-// sortMark is the room of the arrow in the head.
+// sortMark returns the extra width for the sort arrow in the header.
 func (t *table) sortMark(column int) int {
 	if t.order == column+1 && t.widths[column] <= width(t.columns[column].Name) {
 		return 1

@@ -40,24 +40,24 @@ func TestTable(t *testing.T) {
 		shown    string
 		selected string
 	}{
-		{"as they come", func(*table) {}, "pear fig apple kiwi", "pear"},
+		{"original order", func(*table) {}, "pear fig apple kiwi", "pear"},
 		{"move past the end", func(t *table) { t.move(99) }, "pear fig apple kiwi", "kiwi"},
-		{"order by text", func(t *table) { t.sort(0) }, "apple fig kiwi pear", "pear"},
-		{"the other way", func(t *table) { t.sort(0); t.sort(0) }, "pear kiwi fig apple", "pear"},
-		{"as it was", func(t *table) { t.sort(0); t.sort(0); t.sort(0) }, "pear fig apple kiwi", "pear"},
-		{"numbers: the greatest first", func(t *table) { t.sort(1) }, "apple pear kiwi fig", "pear"},
+		{"sort by text", func(t *table) { t.sort(0) }, "apple fig kiwi pear", "pear"},
+		{"reversed", func(t *table) { t.sort(0); t.sort(0) }, "pear kiwi fig apple", "pear"},
+		{"restored", func(t *table) { t.sort(0); t.sort(0); t.sort(0) }, "pear fig apple kiwi", "pear"},
+		{"numbers in descending order", func(t *table) { t.sort(1) }, "apple pear kiwi fig", "pear"},
 		{"filter", func(t *table) { t.query = "I"; t.apply() }, "fig kiwi", "fig"},
 		{"inverse filter", func(t *table) { t.query, t.invert = "i", true; t.apply() }, "pear apple", "pear"},
-		{"filter of a column", func(t *table) { t.query = "b:4"; t.apply() }, "pear kiwi", "pear"},
-		{"what a column does not have", func(t *table) { t.query = "A:4"; t.apply() }, "", ""},
-		{"a column with something in it", func(t *table) { t.query = "a:"; t.apply() }, "pear fig apple kiwi", "pear"},
-		{"not in a column", func(t *table) { t.query, t.invert = "b:4", true; t.apply() }, "fig apple", "fig"},
-		{"no such column", func(t *table) { t.query = "x:i"; t.apply() }, "", ""},
+		{"column filter", func(t *table) { t.query = "b:4"; t.apply() }, "pear kiwi", "pear"},
+		{"column filter without a match", func(t *table) { t.query = "A:4"; t.apply() }, "", ""},
+		{"column is not empty", func(t *table) { t.query = "a:"; t.apply() }, "pear fig apple kiwi", "pear"},
+		{"inverse column filter", func(t *table) { t.query, t.invert = "b:4", true; t.apply() }, "fig apple", "fig"},
+		{"unknown column", func(t *table) { t.query = "x:i"; t.apply() }, "", ""},
 		{"faults", func(t *table) { t.onlyFaults = true; t.apply() }, "fig", "fig"},
-		{"nothing left", func(t *table) { t.query = "zz"; t.apply() }, "", ""},
+		{"no match", func(t *table) { t.query = "zz"; t.apply() }, "", ""},
 		{"selection follows its row", func(t *table) { t.move(2); t.update(rowsOf("apple", "pear", "fig"), noon) }, "apple pear fig", "apple"},
-		{"a row that has gone leaves its place", func(t *table) { t.move(1); t.update(rowsOf("pear", "apple", "kiwi"), noon) }, "pear apple kiwi", "apple"},
-		{"all have gone", func(t *table) { t.move(3); t.update(nil, noon) }, "", ""},
+		{"selected row removed", func(t *table) { t.move(1); t.update(rowsOf("pear", "apple", "kiwi"), noon) }, "pear apple kiwi", "apple"},
+		{"all rows removed", func(t *table) { t.move(3); t.update(nil, noon) }, "", ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Changed numbers have an arrow for three seconds; a new row has none.
+// A changed number has an arrow for three seconds. A new row has none.
 func TestArrows(t *testing.T) {
 	tab := newTable(abKind)
 	row := func(id string, n int) Row { return Row{ID: id, Cells: []Cell{text(id), count(n)}} }
@@ -79,15 +79,15 @@ func TestArrows(t *testing.T) {
 	tab.update([]Row{row("x", 2), row("y", 4), row("z", 9)}, noon.Add(time.Second))
 	at := func(id string, after time.Duration) string { return tab.arrow(id, 1, noon.Add(time.Second+after)) }
 	if got := at("x", 0) + at("y", 0) + at("z", 0); got != "↑↓" {
-		t.Errorf("arrows %q, want ↑↓ and none", got)
+		t.Errorf("arrows %q, want ↑↓ and none for the new row", got)
 	}
 	if got := at("x", trendTime-1) + at("x", trendTime); got != "↑" {
-		t.Errorf("before and at three seconds: %q, want one arrow", got)
+		t.Errorf("just before and at three seconds: %q, want one arrow", got)
 	}
 }
 
-// The log is looked at from its end, until one moves away from it.
-func TestTheLogStaysAtItsEnd(t *testing.T) {
+// The log view follows the end until the selection moves away from it.
+func TestLogFollowsItsEnd(t *testing.T) {
 	tab := newTable(&Kind{Name: "log", Columns: abKind.Columns, Tail: true})
 	tab.update(rowsOf("a", "b"), noon)
 	tab.update(rowsOf("a", "b", "c"), noon)
@@ -122,13 +122,12 @@ func TestWrapAndMiddle(t *testing.T) {
 	}
 }
 
-// Which call waits for whom.
 func TestWaitsFor(t *testing.T) {
 	var got []string
 	for _, r := range callsKind.Rows(samplePicture()) {
 		got = append(got, r.Cells[5].Text)
 	}
-	want := []string{"answer of editor 1.98.2", "files", "github", "a free place at github"}
+	want := []string{"answer from editor 1.98.2", "files", "github", "a free slot at github"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -151,7 +150,7 @@ func TestMetricRows(t *testing.T) {
 	}
 }
 
-// Ten thousand tools: a refresh and a keystroke in the filter take no time that a person notices.
+// With ten thousand tools, a refresh and a keystroke in the filter are fast.
 func TestManyRows(t *testing.T) {
 	p := samplePicture()
 	items := &status.Items{Version: 5}
@@ -169,10 +168,10 @@ func TestManyRows(t *testing.T) {
 	} else {
 		t.Logf("10 000 rows, 6 keys: %v", took)
 	}
-	gatetest.Within(t, 100*time.Millisecond, "a refresh without change", func() time.Duration {
+	gatetest.Within(t, 100*time.Millisecond, "refresh without a change", func() time.Duration {
 		q := *p
 		began := time.Now()
-		s.app.take(&q) // the same catalog: nothing is made anew
+		s.app.take(&q) // the same catalog: no rows are computed
 		return time.Since(began)
 	})
 }

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	maxPlain   = 400 // runes of one cell
-	maxCluster = 8   // runes of one character with its combining marks
+	maxPlain   = 400 // maximum runes of a cell
+	maxCluster = 8   // maximum runes of a character with its combining marks
 )
 
-// plain makes foreign text a cell: one line, at most 400 runes, nothing in it that steers a terminal.
+// plain converts foreign text for a cell: one line, at most maxPlain runes, without terminal control sequences.
 func plain(s string) string {
 	if len(s) > maxPlain*utf8.UTFMax {
 		s = s[:maxPlain*utf8.UTFMax]
@@ -28,7 +28,7 @@ func plain(s string) string {
 	return visible.Cut(visible.Text(strings.Join(strings.Fields(s), " ")), maxPlain)
 }
 
-// lines makes foreign text a paragraph: its own line breaks stay, tabs become blanks.
+// lines converts foreign text for a paragraph. It keeps line breaks and replaces tabs by spaces.
 func lines(s string) []string {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\t", "    ")
 	out := strings.Split(strings.TrimRight(s, "\n"), "\n")
@@ -38,7 +38,7 @@ func lines(s string) []string {
 	return out
 }
 
-// simple reports whether s is one line of visible ASCII.
+// simple reports whether s is one line of printable ASCII without runs of spaces.
 func simple(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] < ' ' || s[i] > '~' {
@@ -48,7 +48,7 @@ func simple(s string) bool {
 	return !strings.Contains(s, "  ")
 }
 
-// width is how many columns a text takes.
+// width returns the number of columns that a text occupies.
 func width(s string) int {
 	if simple(s) {
 		return len(s)
@@ -56,8 +56,8 @@ func width(s string) int {
 	return uniseg.StringWidth(s)
 }
 
-// put draws text from x on, at most room columns of it, and returns how many it took. What does not fit ends with "…".
-// mark says which runes are highlighted; nil = none.
+// put draws text at x in at most room columns and returns how many it used. Text that does not fit is cut with "…".
+// mark reports which runes to highlight; nil = none.
 func put(screen tcell.Screen, x, y, room int, text string, style tcell.Style, mark func(i int) bool, marked tcell.Style) int {
 	fits := width(text) <= room
 	took, at := 0, 0
@@ -79,7 +79,7 @@ func put(screen tcell.Screen, x, y, room int, text string, style tcell.Style, ma
 			return took
 		}
 		if w == 0 || visible.Hidden(runes[0]) {
-			continue // plain and lines leave none of these
+			continue // plain and lines remove these
 		}
 		screen.Put(x+took, y, string(runes[:min(len(runes), maxCluster)]), s)
 		took += w
@@ -87,7 +87,7 @@ func put(screen tcell.Screen, x, y, room int, text string, style tcell.Style, ma
 	return took
 }
 
-// middle leaves out the middle of a text that is wider than room: the ends of URIs tell them apart.
+// middle shortens a text that is wider than room in its middle, because URIs differ mostly at their ends.
 func middle(s string, room int) string {
 	runes := []rune(s)
 	if width(s) <= room || room < 8 || len(runes) <= room {
@@ -97,22 +97,22 @@ func middle(s string, room int) string {
 	return string(runes[:head]) + "…" + string(runes[len(runes)-(room-1-head):])
 }
 
-// fill draws blanks.
+// fill draws w spaces.
 func fill(screen tcell.Screen, x, y, w int, style tcell.Style) {
 	for i := range w {
 		screen.Put(x+i, y, " ", style)
 	}
 }
 
-// wrap breaks a line into pieces of at most w columns, between words where it can. A character wider than w stands alone.
+// wrap breaks a line into pieces of at most w columns, between words if possible. A character wider than w gets its own piece.
 func wrap(s string, w int) []string {
 	var out []string
-	start, at, blank, took := 0, 0, 0, 0 // of the piece; where we are; behind the piece's last blank; columns since start
+	start, at, space, took := 0, 0, 0, 0 // start of the piece; position; just past the piece's last space; columns since start
 	for rest, state := s, -1; rest != ""; {
 		var cluster string
 		var cw int
 		cluster, rest, cw, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		if cluster == " " && took+cw > w { // the blank between two pieces
+		if cluster == " " && took+cw > w { // the space between two pieces
 			out = append(out, s[start:at])
 			at++
 			start, took = at, 0
@@ -120,8 +120,8 @@ func wrap(s string, w int) []string {
 		}
 		if took+cw > w && at > start {
 			end := at
-			if blank > start {
-				end = blank
+			if space > start {
+				end = space
 			}
 			out = append(out, strings.TrimRight(s[start:end], " "))
 			start, took = end, width(s[end:at])
@@ -129,13 +129,13 @@ func wrap(s string, w int) []string {
 		took += cw
 		at += len(cluster)
 		if cluster == " " {
-			blank = at
+			space = at
 		}
 	}
 	return append(out, s[start:])
 }
 
-// span writes a duration for people: 0.4s, 12s, 3m20s, 5h, 2d.
+// span formats a duration: 0.4s, 12s, 3m20s, 5h02m, 2d.
 func span(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -152,7 +152,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// size writes a number of bytes for people.
+// size formats a number of bytes, or returns "" if it is negative (unknown).
 func size(n int64) string {
 	switch {
 	case n < 0:

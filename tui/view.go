@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// view is a kind narrowed to what belongs to a server or a session, and how it is looked at.
+// view is a kind restricted to a server or a session, with its table.
 type view struct {
 	kind    *Kind
 	server  string // "" = all
 	session string // "" = all
 	table   *table
-	last    *Picture // the rows are made from it; nil = none yet
+	last    *Picture // the source of the rows; nil = none yet
 }
 
 func newView(k *Kind, server, session string) *view {
@@ -21,7 +21,7 @@ func newView(k *Kind, server, session string) *view {
 	return v
 }
 
-// narrow tells the table which rows belong here.
+// narrow restricts the table to the rows of the view's server and session.
 func (v *view) narrow() {
 	v.table.keep = nil
 	if v.server != "" || v.session != "" {
@@ -31,7 +31,7 @@ func (v *view) narrow() {
 	}
 }
 
-// show takes a newer Picture.
+// show updates the rows from a newer Picture.
 func (v *view) show(p *Picture, now time.Time) {
 	if v.last == p || v.last != nil && v.kind.Same != nil && v.kind.Same(v.last, p) {
 		return
@@ -40,7 +40,7 @@ func (v *view) show(p *Picture, now time.Time) {
 	v.table.update(v.kind.Rows(p), now)
 }
 
-// title is like tools(github)[37] </issue>.
+// title returns the view's title, such as "tools(github)[37] </issue>".
 func (v *view) title() string {
 	var b strings.Builder
 	b.WriteString(v.kind.Name)
@@ -61,7 +61,7 @@ func (v *view) title() string {
 	return b.String()
 }
 
-// crumb is the title without what changes.
+// crumb returns the view's name for the trail, such as "tools(github)".
 func (v *view) crumb() string {
 	if of := v.of(); of != "" {
 		return v.kind.Name + "(" + of + ")"
