@@ -1,7 +1,8 @@
 # Targets of goblin-actor. `make help` lists them.
 SHELL    := bash
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS  := -X main.version=$(VERSION)
+VARIABLE := goblin-actor/internal/cli/program.version
+LDFLAGS  := -X $(VARIABLE)=$(VERSION)
 FUZZTIME ?= 30s
 BENCH    ?= calls
 INTEROP  := tests/interop
@@ -49,7 +50,7 @@ bench-compare: build ## BENCH of the gateway of REF (the last tag) and of this t
 	@test -n "$(REF)" || { echo "there is no tag yet: make bench-compare REF=COMMIT"; exit 2; }
 	@set -euo pipefail; tree=$$(mktemp -d); trap 'rm -rf "$$tree"' EXIT; \
 	git archive "$(REF)" | tar -x -C "$$tree"; \
-	(cd "$$tree" && go build -ldflags "-X main.version=$$(git -C "$(CURDIR)" describe --tags --always "$(REF)")" -o "$(CURDIR)/bin/goblin-actor-old" ./cmd/goblin-actor); \
+	(cd "$$tree" && version=$$(git -C "$(CURDIR)" describe --tags --always "$(REF)") && go build -ldflags "-X $(VARIABLE)=$$version -X main.version=$$version" -o "$(CURDIR)/bin/goblin-actor-old" ./cmd/goblin-actor); \
 	rm -rf bench/results/compare; \
 	for turn in $$(seq $(TURNS)); do \
 	  order="old new"; test $$((turn % 2)) = 1 || order="new old"; \

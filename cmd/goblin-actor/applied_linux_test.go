@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"goblin-actor/internal/cli/command"
 )
 
 // add on a terminal shows what it waits for; Ctrl-C ends that without a word, and the file stays edited.
@@ -23,7 +25,7 @@ func TestAddOnATerminal(t *testing.T) {
 	p.await("\r\x1b[Khang: handshaking, ") // 1 s, or on a busy machine more
 	p.enter("\x03")
 	err := cmd.Wait()
-	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != exitInterrupted {
+	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != command.ExitInterrupted {
 		t.Errorf("interrupted, it ends with %v", err)
 	}
 	p.mu.Lock()

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/internal/cli"
 	"goblin-actor/internal/gatetest"
 	"goblin-actor/internal/keyring"
 )
@@ -126,7 +127,7 @@ mcpServers:
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var out, errOut bytes.Buffer
-		run(ctx, strings.Fields(strings.ReplaceAll(line, "FILE", path)), strings.NewReader(""), &out, &errOut)
+		cli.Run(ctx, strings.Fields(strings.ReplaceAll(line, "FILE", path)), strings.NewReader(""), &out, &errOut)
 		return out.String() + errOut.String()
 	}
 	// Between client and server nothing is cut.

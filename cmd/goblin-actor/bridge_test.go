@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/gatetest"
 )
 
@@ -237,7 +238,7 @@ func TestWatchOutlivesTheGateway(t *testing.T) {
 	for lines.Scan() {
 	}
 	watch.Wait()
-	if got := watch.ProcessState.ExitCode(); got != exitInterrupted {
-		t.Errorf("exit code %d, want %d", got, exitInterrupted)
+	if got := watch.ProcessState.ExitCode(); got != command.ExitInterrupted {
+		t.Errorf("exit code %d, want %d", got, command.ExitInterrupted)
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"goblin-actor/internal/cli"
+	"goblin-actor/internal/cli/command"
 )
 
 func TestConfigCommands(t *testing.T) {
@@ -30,38 +33,38 @@ func TestConfigCommands(t *testing.T) {
 		out     []string // in stdout
 		errText string   // all of stderr
 	}{
-		{"config check bad.yaml", exitConfig, nil, `error: bad.yaml:3:5: mcpServers.files.timout: unknown key
+		{"config check bad.yaml", command.ExitConfig, nil, `error: bad.yaml:3:5: mcpServers.files.timout: unknown key
 hint: did you mean timeout?
 error: bad.yaml:5:9: listen: without auth we listen on loopback addresses only
 hint: write 127.0.0.1:1; or let others in with an API key each (goblin-actor key new NAME):
 hint: auth: {keys: keys.yaml}
 hint: tls: {cert: tls.crt, key: tls.key}
 `},
-		{"config show bad.yaml", exitConfig, nil, `error: bad.yaml:3:5: mcpServers.files.timout: unknown key
+		{"config show bad.yaml", command.ExitConfig, nil, `error: bad.yaml:3:5: mcpServers.files.timout: unknown key
 hint: did you mean timeout?
 error: bad.yaml:5:9: listen: without auth we listen on loopback addresses only
 hint: write 127.0.0.1:1; or let others in with an API key each (goblin-actor key new NAME):
 hint: auth: {keys: keys.yaml}
 hint: tls: {cert: tls.crt, key: tls.key}
 `},
-		{"config check good.yaml", exitOK, []string{"good.yaml: ok, 2 servers (misconfigured: other), 2 warnings\n"}, `warning: good.yaml:5:3: mcpServers.Other: is called "other"
+		{"config check good.yaml", command.ExitOK, []string{"good.yaml: ok, 2 servers (misconfigured: other), 2 warnings\n"}, `warning: good.yaml:5:3: mcpServers.Other: is called "other"
 hint: names are lower-case letters, digits and -
 warning: good.yaml:5:16: mcpServers.Other.url: variable GOBLIN_TEST_UNSET is not set; the server is misconfigured, the others run
 hint: set GOBLIN_TEST_UNSET, or write ${GOBLIN_TEST_UNSET:-default}
 `},
-		{"config show good.yaml", exitOK, []string{"command: npx ", "# good.yaml:3\n", `A: "${GOBLIN_TEST_SET}"`, "GOBLIN_TEST_SET is set",
+		{"config show good.yaml", command.ExitOK, []string{"command: npx ", "# good.yaml:3\n", `A: "${GOBLIN_TEST_SET}"`, "GOBLIN_TEST_SET is set",
 			"GOBLIN_TEST_UNSET is not set", `B: "[redacted]"`, "timeout: 30s ", "# default\n"}, `warning: good.yaml:5:3: mcpServers.Other: is called "other"
 hint: names are lower-case letters, digits and -
 warning: good.yaml:5:16: mcpServers.Other.url: variable GOBLIN_TEST_UNSET is not set; the server is misconfigured, the others run
 hint: set GOBLIN_TEST_UNSET, or write ${GOBLIN_TEST_UNSET:-default}
 `},
-		{"config check missing.yaml", exitConfig, nil, "error: missing.yaml: no such file\nhint: --config or $GOBLIN_CONFIG names the file\n"},
-		{"config check", exitFailed, nil, "error: no configuration found\nhint: name a file: goblin-actor config check FILE\n"},
-		{"config show", exitOK, []string{`listen: ["127.0.0.1:8730"]`, "mcpServers: {}"}, "no configuration found: these are the defaults\n"},
-		{"config chek", exitUsage, nil, "error: unknown command \"chek\" for \"goblin-actor config\"\nhint: did you mean \"goblin-actor config check\"?\n"},
+		{"config check missing.yaml", command.ExitConfig, nil, "error: missing.yaml: no such file\nhint: --config or $GOBLIN_CONFIG names the file\n"},
+		{"config check", command.ExitFailed, nil, "error: no configuration found\nhint: name a file: goblin-actor config check FILE\n"},
+		{"config show", command.ExitOK, []string{`listen: ["127.0.0.1:8730"]`, "mcpServers: {}"}, "no configuration found: these are the defaults\n"},
+		{"config chek", command.ExitUsage, nil, "error: unknown command \"chek\" for \"goblin-actor config\"\nhint: did you mean \"goblin-actor config check\"?\n"},
 	} {
 		var out, errOut bytes.Buffer
-		code := run(t.Context(), strings.Fields(c.args), strings.NewReader(""), &out, &errOut)
+		code := cli.Run(t.Context(), strings.Fields(c.args), strings.NewReader(""), &out, &errOut)
 		if code != c.code || errOut.String() != c.errText {
 			t.Errorf("%s: code %d, want %d; stderr:\n%s\nwant:\n%s", c.args, code, c.code, errOut.String(), c.errText)
 		}
@@ -75,7 +78,7 @@ hint: set GOBLIN_TEST_UNSET, or write ${GOBLIN_TEST_UNSET:-default}
 		}
 	}
 	var out, errOut bytes.Buffer
-	if code := run(t.Context(), []string{"config", "check", "evil.yaml"}, strings.NewReader(""), &out, &errOut); code != exitConfig ||
+	if code := cli.Run(t.Context(), []string{"config", "check", "evil.yaml"}, strings.NewReader(""), &out, &errOut); code != command.ExitConfig ||
 		strings.Contains(errOut.String(), "\x1b") {
 		t.Errorf("a key with an escape character: code %d, %q", code, errOut.String())
 	}

@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"goblin-actor/internal/cli/command"
 )
 
-// program is this test binary as goblin-actor.
-func program(t *testing.T) string {
+// programPath returns the path of this test binary under the name goblin-actor.
+func programPath(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("goblin-actor")
 	if err != nil {
@@ -25,7 +27,7 @@ func program(t *testing.T) string {
 func oracleConfig(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "goblin.yaml")
-	text := fmt.Sprintf("mcpServers:\n  oracle: {command: %q, args: [demo, oracle], env: {GORACE: atexit_sleep_ms=20}}\n", program(t))
+	text := fmt.Sprintf("mcpServers:\n  oracle: {command: %q, args: [demo, oracle], env: {GORACE: atexit_sleep_ms=20}}\n", programPath(t))
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,7 @@ func TestTerminalLeft(t *testing.T) {
 	p.await("Your guess: ")
 	p.enter("\x03")
 	exit := new(exec.ExitError)
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != command.ExitInterrupted {
 		t.Errorf("Ctrl-C: %v\n%s", err, p.shown.String())
 	}
 	p.await("error: interrupted")

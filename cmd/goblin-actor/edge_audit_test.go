@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"goblin-actor/internal/audit"
+	"goblin-actor/internal/cli"
 	"goblin-actor/internal/gatetest"
 )
 
@@ -32,7 +33,7 @@ func TestTheAuditLogKnowsTheDoor(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var out, errOut bytes.Buffer
-		if code := run(ctx, append([]string{"key"}, args...), strings.NewReader(""), &out, &errOut); code != 0 {
+		if code := cli.Run(ctx, append([]string{"key"}, args...), strings.NewReader(""), &out, &errOut); code != 0 {
 			t.Fatalf("key %v: exit code %d, %s", args, code, errOut.String())
 		}
 		return strings.TrimSpace(out.String())

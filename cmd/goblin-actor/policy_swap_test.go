@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/internal/cli"
 	"goblin-actor/internal/gatetest"
 )
 
@@ -42,7 +43,7 @@ func TestRolesOfAKeyChangePlaces(t *testing.T) {
 	var key, errOut bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), gatetest.Patience)
 	defer cancel()
-	if code := run(ctx, []string{"key", "new", "ci", "--config", path}, strings.NewReader(""), &key, &errOut); code != 0 {
+	if code := cli.Run(ctx, []string{"key", "new", "ci", "--config", path}, strings.NewReader(""), &key, &errOut); code != 0 {
 		t.Fatalf("key new: %d %s", code, errOut.String())
 	}
 	gateway := startPlanted(t, path)

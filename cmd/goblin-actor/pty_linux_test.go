@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/gatetest"
 )
 
@@ -124,7 +125,7 @@ func (p *pty) enter(text string) {
 // start runs the program with p as its terminal; only stdout goes elsewhere.
 func (p *pty) start(out io.Writer, args ...string) *exec.Cmd {
 	p.t.Helper()
-	cmd := exec.Command(program(p.t), args...)
+	cmd := exec.Command(programPath(p.t), args...)
 	cmd.Env = append(os.Environ(), "NO_COLOR=1", "GOBLIN_CONFIG=", "GORACE=atexit_sleep_ms=20")
 	cmd.Stdin, cmd.Stderr, cmd.Stdout = p.term, p.term, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -144,7 +145,7 @@ func TestPalette(t *testing.T) {
 	}{{"", "xterm", true}, {"1", "xterm", false}, {"", "dumb", false}} {
 		t.Setenv("NO_COLOR", c.noColor)
 		t.Setenv("TERM", c.term)
-		if got := paletteFor(p.term).on; got != c.want {
+		if got := terminal.PaletteFor(p.term).Bad("x") != "x"; got != c.want {
 			t.Errorf("NO_COLOR=%q TERM=%q: colours %v, want %v", c.noColor, c.term, got, c.want)
 		}
 	}
@@ -155,7 +156,7 @@ func TestPalette(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	if paletteFor(new(bytes.Buffer)).on || paletteFor(null).on {
+	if terminal.PaletteFor(new(bytes.Buffer)).Bad("x") != "x" || terminal.PaletteFor(null).Bad("x") != "x" {
 		t.Error("colours where nobody sees them")
 	}
 }

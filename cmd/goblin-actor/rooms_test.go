@@ -15,7 +15,7 @@ const module = "goblin-actor"
 // mayImport says which rooms of ours a room may import, tests aside. A room that is missing here may not exist.
 // "*" = every room. docs/architecture.md explains the table.
 var mayImport = map[string][]string{
-	"cmd/goblin-actor": {"*"},
+	"cmd/goblin-actor": {"internal/cli"},
 	"gateway":          {"actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status"},
 	"bench":            {"protocol", "internal/demo", "bench/plot"},
 	"bench/plot":       {},
@@ -82,6 +82,25 @@ var mayImport = map[string][]string{
 
 	"internal/config/docgen": {"internal/config"}, // go generate runs it
 
+	// The command line. Command rooms do not import each other, but for bench, which has a hidden kind of serve.
+	"internal/cli":            append([]string{"internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure", "internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/secret"}, cliMayImport...),
+	"internal/cli/access":     append([]string{"actors", "actors/catalog", "actors/store", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/filter", "internal/identity", "internal/login", "internal/policy", "internal/serving"}, commandMayImport...),
+	"internal/cli/ask":        append([]string{"actors/message", "internal/admin", "internal/client", "internal/decode", "internal/pattern"}, commandMayImport...),
+	"internal/cli/benchmark":  append([]string{"bench", "internal/cli/serve", "internal/client", "internal/decode"}, commandMayImport...),
+	"internal/cli/configure":  append([]string{"actors", "actors/message", "internal/admin", "internal/desktop", "internal/lint", "internal/serving"}, commandMayImport...),
+	"internal/cli/doctor":     append([]string{"actors", "actors/catalog", "internal/lint", "internal/pattern", "internal/serving"}, commandMayImport...),
+	"internal/cli/operate":    append([]string{"internal/admin", "tui"}, commandMayImport...),
+	"internal/cli/serve":      append([]string{"actors", "internal/admin", "internal/client", "internal/demo", "internal/login", "internal/pattern", "internal/serving", "protocol/downstream", "protocol/upstream/process", "tui"}, commandMayImport...),
+	"internal/cli/command":    {"internal/cli/program", "internal/cli/terminal", "internal/config", "internal/secret", "protocol/upstream/process"},
+	"internal/cli/configfile": {"internal/cli/command", "internal/cli/program", "internal/cli/terminal", "internal/config", "internal/secret", "internal/serving"},
+	"internal/cli/console":    append([]string{"tui"}, commandMayImport...),
+	"internal/cli/local":      append([]string{"actors", "actors/catalog", "internal/client", "internal/inprocess", "internal/lint", "internal/serving"}, commandMayImport...),
+	"internal/cli/output":     {"actors/message", "internal/cli/terminal", "internal/pattern", "internal/status", "internal/visible"},
+	"internal/cli/program":    {"internal/config"},
+	"internal/cli/target":     append([]string{"internal/admin", "internal/auth", "internal/client"}, commandMayImport...),
+	"internal/cli/terminal":   {"internal/client", "internal/visible"},
+	"internal/serving":        {"actors", "actors/message", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/config", "internal/identity", "internal/inprocess", "internal/keyring", "internal/login", "internal/masterkey", "internal/policy", "internal/secret", "internal/status", "internal/visible", "protocol/downstream"},
+
 	"tests/interop":     {"*"},
 	"tests/conformance": {"*"},
 	"tests/faults":      {"*"},
@@ -101,6 +120,18 @@ var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", 
 // clientMayImport is what the actors that serve clients may import.
 var clientMayImport = append([]string{"actors/admission", "actors/reply", "actors/clientcalls", "actors/clientsubs", "protocol/downstream"}, actorMayImport...)
 
+// cliMayImport is what the packages of the command line share.
+var cliMayImport = []string{"internal/cli/command", "internal/cli/configfile", "internal/cli/console", "internal/cli/local", "internal/cli/output",
+	"internal/cli/program", "internal/cli/target", "internal/cli/terminal"}
+
+// commandMayImport is what a room of commands may import.
+var commandMayImport = append([]string{"internal/config", "internal/secret", "internal/status", "internal/visible", "protocol", "protocol/namespace"}, cliMayImport...)
+
+// cobraRooms are the rooms that declare commands or flags.
+var cobraRooms = []string{"internal/cli", "internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/command", "internal/cli/configfile",
+	"internal/cli/configure", "internal/cli/console", "internal/cli/doctor", "internal/cli/local", "internal/cli/operate", "internal/cli/output", "internal/cli/serve",
+	"internal/cli/target", "internal/cli/terminal"}
+
 // foreign says which rooms may import a package from outside, tests aside. What is not named here is free,
 // except in protocol, which imports the standard library alone.
 var foreign = map[string][]string{
@@ -110,10 +141,10 @@ var foreign = map[string][]string{
 	"github.com/valyala/fasthttp":             {"protocol/downstream", "protocol/upstream/remote"},
 	"github.com/rivo/tview":                   {"tui"},
 	"github.com/gdamore/tcell":                {"tui"},
-	"github.com/spf13/cobra":                  {"cmd/goblin-actor"},
-	"github.com/goccy/go-yaml":                {"internal/config", "cmd/goblin-actor"},
+	"github.com/spf13/cobra":                  cobraRooms,
+	"github.com/goccy/go-yaml":                {"internal/config"},
 	"github.com/tailscale/hujson":             {"internal/desktop"},
-	"github.com/fsnotify/fsnotify":            {"internal/config", "cmd/goblin-actor"},
+	"github.com/fsnotify/fsnotify":            {"internal/config", "internal/serving"},
 	"go.etcd.io/bbolt":                        {"actors/store"},
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol/namespace"},
@@ -131,7 +162,7 @@ var foreign = map[string][]string{
 	module + "/internal/authtest":             {},
 	module + "/protocol/upstream/linktest":    {},
 	module + "/cmd":                           {},
-	module + "/bench":                         {"cmd/goblin-actor", "bench"},
+	module + "/bench":                         {"internal/cli/benchmark", "bench"},
 	module + "/tests":                         {},
 }
 
@@ -160,6 +191,9 @@ func TestTheTableRefuses(t *testing.T) {
 		{"internal/config", "net/http"},
 		{"protocol/downstream", module + "/actors/kernel"},
 		{"internal/status", module + "/internal/actortest"},
+		{"internal/cli/ask", module + "/internal/cli/access"},
+		{"internal/serving", module + "/internal/cli/command"},
+		{"internal/serving", "github.com/spf13/cobra"},
 		{"no/such/room", "fmt"},
 	} {
 		if faultOf(c.room, c.path) == "" {

@@ -25,13 +25,15 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/program"
 	"goblin-actor/internal/demo"
 	"goblin-actor/internal/gatetest"
 )
 
 func TestMain(m *testing.M) {
 	if strings.HasSuffix(os.Args[0], ".test") { // not the program itself, which scripts start
-		programName = func() string { return "goblin-actor" }
+		program.SetName("goblin-actor")
 	}
 	testscript.Main(m, map[string]func(){"goblin-actor": main, "odd-server": oddServer})
 }
@@ -71,8 +73,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// command prepares goblin-actor in the script's directory and environment.
-func command(ts *testscript.TestScript, args []string) *exec.Cmd {
+// goblinActor prepares goblin-actor in the script's directory and environment.
+func goblinActor(ts *testscript.TestScript, args []string) *exec.Cmd {
 	program := "goblin-actor"
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
 		if path := filepath.Join(dir, program); fileExists(path) {
@@ -94,7 +96,7 @@ func fileExists(path string) bool {
 }
 
 func daemon(ts *testscript.TestScript, _ bool, args []string) {
-	cmd := command(ts, args[1:])
+	cmd := goblinActor(ts, args[1:])
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	var log strings.Builder
@@ -163,7 +165,7 @@ func certify(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func interrupt(ts *testscript.TestScript, quietly bool, args []string) {
-	cmd := command(ts, args)
+	cmd := goblinActor(ts, args)
 	pipe, w, err := os.Pipe()
 	ts.Check(err)
 	defer pipe.Close()
@@ -181,8 +183,8 @@ func interrupt(ts *testscript.TestScript, quietly bool, args []string) {
 		}
 	}
 	cmd.Wait()
-	if got := cmd.ProcessState.ExitCode(); got != exitInterrupted {
-		ts.Fatalf("exit code %d, want %d", got, exitInterrupted)
+	if got := cmd.ProcessState.ExitCode(); got != command.ExitInterrupted {
+		ts.Fatalf("exit code %d, want %d", got, command.ExitInterrupted)
 	}
 }
 
@@ -206,7 +208,7 @@ func code(ts *testscript.TestScript, _ bool, args []string) {
 func retry(ts *testscript.TestScript, _ bool, args []string) {
 	text, absent := strings.CutPrefix(args[0], "!")
 	for deadline := time.Now().Add(gatetest.Patience); ; time.Sleep(50 * time.Millisecond) {
-		cmd := command(ts, args[2:])
+		cmd := goblinActor(ts, args[2:])
 		out, err := cmd.CombinedOutput()
 		if err == nil && strings.Contains(string(out), text) != absent {
 			return

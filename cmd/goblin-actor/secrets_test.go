@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"goblin-actor/internal/cli"
 	"goblin-actor/internal/gatetest"
 )
 
@@ -140,12 +141,12 @@ func TestNothingTellsSecrets(t *testing.T) {
 				"BAD", write("bad.yaml", withFaults), "DESKTOP", write("mcp.json", desktopFile)).Replace(line))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			var out, errOut bytes.Buffer
-			run(ctx, words, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"), &out, &errOut)
+			cli.Run(ctx, words, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"), &out, &errOut)
 			cancel()
 			tells(line, strings.ReplaceAll(out.String()+errOut.String(), dir, ""))
 		}
 	}
-	forEachCommand(newRoot(), func(cmd *cobra.Command) {
+	forEachCommand(cli.NewRoot(), func(cmd *cobra.Command) {
 		path := strings.TrimPrefix(cmd.CommandPath(), "goblin-actor ")
 		if _, known := exercised[path]; !known && !strings.HasPrefix(path, "completion ") {
 			t.Errorf("no command line for %q: add one with a secret in it", path)
@@ -186,7 +187,7 @@ func startPlanted(t *testing.T, path string) *plantedGateway {
 	g := &plantedGateway{log: &lockedBuffer{}, cancel: cancel, done: make(chan int, 1)}
 	out, w := io.Pipe()
 	go func() {
-		g.done <- run(ctx, []string{"serve", "--config", path}, strings.NewReader(""), w, g.log)
+		g.done <- cli.Run(ctx, []string{"serve", "--config", path}, strings.NewReader(""), w, g.log)
 		w.Close()
 	}()
 	line := make([]byte, 100)
@@ -308,7 +309,7 @@ func TestReadingTheAuditLogRunsNothing(t *testing.T) {
 	}
 	for _, verb := range []string{"tail", "verify"} {
 		var out strings.Builder
-		code := run(t.Context(), []string{"audit", verb, "--config", path}, strings.NewReader(""), &out, &out)
+		code := cli.Run(t.Context(), []string{"audit", verb, "--config", path}, strings.NewReader(""), &out, &out)
 		if code != 1 || !strings.Contains(out.String(), "there is no audit log") {
 			t.Errorf("%s: exit code %d: %s", verb, code, out.String())
 		}

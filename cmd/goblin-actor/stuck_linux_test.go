@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/gatetest"
 )
 
@@ -60,8 +61,8 @@ func TestInterruptWithAFullStderr(t *testing.T) {
 	}
 	select {
 	case err := <-done:
-		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitInterrupted {
-			t.Errorf("%v, want exit code %d", err, exitInterrupted)
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != command.ExitInterrupted {
+			t.Errorf("%v, want exit code %d", err, command.ExitInterrupted)
 		}
 	case <-time.After(gatetest.Patience):
 		_ = cmd.Process.Kill()

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/gatetest"
 )
 
 // consoleConfig has a server that works, one that fails and says why in colours, and one with a hostile description.
 func consoleConfig(t *testing.T) string {
 	t.Helper()
-	self := program(t)
+	self := programPath(t)
 	path := filepath.Join(t.TempDir(), "goblin.yaml")
 	text := `mcpServers:
   notes: {command: ` + self + `, args: [demo, notes]}
@@ -178,7 +179,7 @@ func TestConsoleNeedsATerminal(t *testing.T) {
 	cmd := p.start(out, "tui")
 	p.await("the console needs a terminal")
 	cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitUsage || out.Len() > 0 {
+	if code := cmd.ProcessState.ExitCode(); code != command.ExitUsage || out.Len() > 0 {
 		t.Errorf("exit code %d, printed %q", code, out)
 	}
 }

@@ -1,8 +1,0 @@
-//go:build !(linux || darwin || dragonfly || freebsd || netbsd || openbsd)
-
-package main
-
-import "os"
-
-// terminalColumns is not known here.
-func terminalColumns(*os.File) int { return 0 }

@@ -1,0 +1,198 @@
+package access
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"goblin-actor/actors/store"
+	"goblin-actor/internal/audit"
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/target"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/secret"
+	"goblin-actor/internal/serving"
+	"goblin-actor/internal/status"
+)
+
+// auditVerifier holds a log against what is known of it elsewhere.
+type auditVerifier struct {
+	config, keyFile, stateDir string
+	printKey                  bool
+
+	path  string // of the log; "" = files are named one by one
+	files []string
+	trust audit.Trust
+	from  string // where the key is from, for people
+}
+
+func (v *auditVerifier) run(ctx context.Context, named []string, out io.Writer) error {
+	if err := v.find(named); err != nil {
+		return err
+	}
+	v.remember(ctx)
+	if err := v.readKey(); err != nil {
+		return err
+	}
+	if len(v.files) == 0 && !v.printKey {
+		return v.absent()
+	}
+	if v.printKey {
+		return v.showKey(out)
+	}
+	report, err := audit.Verify(v.files, v.trust)
+	if err != nil {
+		return noAudit(v.path, err)
+	}
+	return v.tell(out, &report)
+}
+
+// find finds the files.
+func (v *auditVerifier) find(named []string) error {
+	if len(named) > 1 {
+		v.files = named
+		return nil
+	}
+	var err error
+	if v.path, err = auditPath(append(named, "")[0], v.config); err != nil {
+		return err
+	}
+	v.files = audit.Files(v.path)
+	return nil
+}
+
+// absent is the error of a log of which there is no file: a tail cut off at the first line, if somebody knows that there were lines.
+func (v *auditVerifier) absent() error {
+	if m := v.trust.Mark; m != nil {
+		return command.Fail(command.ExitFailed, fmt.Errorf("%s is gone, and the gateway remembers line n=%d", secret.Argument(v.path), m.N), "nothing of what was written is left here: look for a copy of it")
+	}
+	_, err := os.Lstat(v.path)
+	return noAudit(v.path, err)
+}
+
+// remember asks the state file, and the gateway that runs, what they know of the log.
+func (v *auditVerifier) remember(ctx context.Context) {
+	if v.path == "" {
+		return
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	if state := serving.StatePath(v.stateDir, quiet); state != "" {
+		if m, err := store.AuditMark(state); err == nil && m.N > 0 && sameLog(m.File, v.path) {
+			v.trust.Mark, v.from = &m, "the state file"
+		}
+	}
+	running := v.running(ctx)
+	if running == nil || !sameLog(running.File, v.path) {
+		return
+	}
+	if m := v.trust.Mark; m == nil || m.N < running.Signed && m.Key == running.Key {
+		v.trust.Mark, v.from = &audit.Mark{N: running.Signed, Key: running.Key, File: running.File}, "the running gateway"
+	}
+}
+
+// running is what the gateway that runs says of its log; nil = none runs, or it has none.
+func (*auditVerifier) running(ctx context.Context) *status.Audit {
+	source, err := target.DialAdmin("")
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, target.RequestTimeout)
+	defer cancel()
+	s, err := source.Status(ctx)
+	if err != nil {
+		return nil
+	}
+	return s.Audit
+}
+
+// readKey finds the key of the signatures.
+func (v *auditVerifier) readKey() error {
+	if v.keyFile == "" {
+		if v.trust.Mark != nil {
+			v.trust.Key, _ = audit.ParseKey(v.trust.Mark.Key) // without one the files' own is all there is
+		}
+		if v.trust.Key == nil {
+			v.from = ""
+		}
+		return nil
+	}
+	text, err := os.ReadFile(v.keyFile)
+	if err != nil {
+		return errors.New("read public key: " + secret.Text(err.Error()))
+	}
+	key, err := audit.ParseKey(string(text))
+	if err != nil {
+		return fmt.Errorf("read public key %s: %w", secret.Argument(v.keyFile), err)
+	}
+	v.trust.Key, v.from = key, v.keyFile
+	return nil
+}
+
+// showKey prints the key that is known, or else the one that the log names.
+func (v *auditVerifier) showKey(out io.Writer) error {
+	key := v.trust.Key
+	if key == nil && len(v.files) == 0 {
+		return v.absent()
+	}
+	if key == nil {
+		var err error
+		if key, err = keyNamedBy(v.files[len(v.files)-1]); err != nil {
+			return noAudit(v.path, err)
+		}
+	}
+	_, err := fmt.Fprintln(out, audit.KeyText(key))
+	return err
+}
+
+func keyNamedBy(path string) (ed25519.PublicKey, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	return audit.KeyOf(f)
+}
+
+// tell prints what was found.
+func (v *auditVerifier) tell(out io.Writer, r *audit.Report) error {
+	p := terminal.PaletteFor(out)
+	for _, note := range r.Notes {
+		if _, err := fmt.Fprintf(out, "%s %s\n", p.Warn("note:"), terminal.OneLine(note.String(), 0)); err != nil {
+			return err
+		}
+	}
+	if r.Fault != nil {
+		hint := "nothing of it can be relied on"
+		if r.Signed > 0 { // a line after that may have been changed together with those that follow it, up to the fault
+			hint = fmt.Sprintf("up to n=%d, the last signature before that, it is what was written", r.Signed)
+		}
+		return command.Fail(command.ExitFailed, fmt.Errorf("%s", terminal.OneLine(r.Fault.String(), 0)), hint)
+	}
+	if _, err := fmt.Fprintf(out, "%s %s in %s, n=%d to n=%d of %s; signed with %s\n", p.Good("ok:"), terminal.Count(int(r.Lines), "line"), terminal.Count(r.Files, "file"), r.First, r.Last,
+		r.LastTime.Local().Format(time.DateTime), r.Key); err != nil {
+		return err
+	}
+	if r.Unsigned > 0 {
+		if _, err := fmt.Fprintf(out, "%s the last %s not signed yet: the gateway does so every minute, and when it ends\n", p.Warn("note:"), are(r.Unsigned)); err != nil {
+			return err
+		}
+	}
+	if v.from == "" {
+		_, err := fmt.Fprintf(out, "%s nobody but the log itself says that this is the gateway's key: compare it with the one you keep, or name it: --public-key\n", p.Warn("note:"))
+		return err
+	}
+	_, err := fmt.Fprintf(out, "the key is from %s\n", v.from)
+	return err
+}
+
+func are(n uint64) string {
+	if n == 1 {
+		return "line is"
+	}
+	return fmt.Sprintf("%d lines are", n)
+}

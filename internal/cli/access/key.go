@@ -1,0 +1,342 @@
+package access
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/auth"
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/configfile"
+	"goblin-actor/internal/cli/output"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/policy"
+	"goblin-actor/internal/secret"
+	"goblin-actor/protocol/namespace"
+)
+
+// NewKeyCommand returns the commands about API keys; a running gateway notices the file's change by itself.
+func NewKeyCommand() *cobra.Command {
+	cmd := command.Group(&cobra.Command{
+		Use:   "key",
+		Short: "Make, list or revoke the API keys of those who may use the gateway",
+		Long: `Make, list or revoke API keys. They are in the file that auth.keys of the configuration names, as hashes only; a gateway
+that runs takes changes over at once.`,
+	})
+	cmd.AddCommand(newKeyNew(), newKeyList(), newKeyRevoke())
+	return cmd
+}
+
+// keyFlags say which key file is meant.
+type keyFlags struct{ config, file string }
+
+func (f *keyFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.config, "config", "", configfile.FlagHelp)
+	cmd.Flags().StringVar(&f.file, "file", "", "key file (default: auth.keys of the configuration)")
+}
+
+// keyFile is the file that is meant.
+type keyFile struct {
+	path    string
+	cfg     *config.Config // what there is of the configuration; nil = none
+	lacking bool           // no configuration names the file yet
+}
+
+// find returns the file. A configuration that has faults still names it: often the lack of a key is one of them.
+func (f *keyFlags) find() (keyFile, error) {
+	if f.file != "" {
+		return keyFile{path: f.file}, nil
+	}
+	path, ok := config.Find(f.config, os.Getenv)
+	if !ok {
+		return keyFile{path: "keys.yaml", lacking: true}, nil
+	}
+	cfg, report := config.Peek(path)
+	if cfg == nil {
+		return keyFile{}, command.Fail(command.ExitConfig, report.Err(), "")
+	}
+	if !cfg.Auth.On() {
+		return keyFile{filepath.Join(filepath.Dir(path), "keys.yaml"), cfg, true}, nil
+	}
+	return keyFile{cfg.Beside(cfg.Auth.Keys), cfg, false}, nil
+}
+
+func newKeyNew() *cobra.Command {
+	var of keyFlags
+	var k auth.Key
+	var expires string
+	cmd := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Make a key; it alone goes to stdout, and is shown this once",
+		Long: `Make a key for somebody called NAME. The key alone goes to stdout, this once: only its hash is kept. Whoever has it sends it as
+Authorization: Bearer KEY; goblin-actor itself takes it from --key-file or $GOBLIN_KEY.
+
+--expires takes 90d, 12h, 2w, 1y or a date such as 2030-01-31.`,
+		Example: "  goblin-actor key new ci --role reader --expires 90d >ci.key\n  goblin-actor list tools --key-file ci.key",
+		Args:    command.Args(1, 1, "the name of who gets it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			k.Name, k.Created = args[0], time.Now().UTC().Truncate(time.Second)
+			if !auth.IsName(k.Name) || auth.LooksLikeKey(k.Name) {
+				return command.UsageError("use up to 64 letters, digits, and . _ - in between", "no key can be called %q", shownWord(args[0]))
+			}
+			var err error
+			if expires != "" {
+				if k.Expires, err = expiry(expires, k.Created); err != nil {
+					return command.UsageError("like --expires 90d, 12h, 2w, 1y or 2030-01-31", "--expires: %w", err)
+				}
+			}
+			return newKey(cmd, &of, k)
+		},
+	}
+	cmd.Flags().StringArrayVar(&k.Roles, "role", nil, "a role of policy.roles (may be given several times)")
+	cmd.Flags().StringArrayVar(&k.Projects, "project", nil, "a project, besides which it sees nothing (may be given several times)")
+	cmd.Flags().StringVar(&expires, "expires", "", "when it ends (default: never)")
+	of.add(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("role", completeRoles(&of.config)) // there are such flags
+	_ = cmd.RegisterFlagCompletionFunc("project", completeProjects(&of.config))
+	return cmd
+}
+
+func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
+	file, err := of.find()
+	if err != nil {
+		return err
+	}
+	for _, names := range [][]string{k.Roles, k.Projects} {
+		for i, name := range names {
+			if auth.IsName(name) {
+				names[i] = namespace.Slug(name) // as the configuration has it, however it is written there
+			}
+		}
+	}
+	if err := checkKey(k, file.cfg); err != nil {
+		return err
+	}
+	text, sum := auth.NewKey()
+	k.Sum = sum
+	switch err := auth.Add(file.path, k); {
+	case errors.Is(err, auth.ErrKeyExists):
+		return command.Fail(command.ExitFailed, fmt.Errorf("%s: there is a key %s already", terminal.Clean(file.path), k.Name),
+			"choose another name, or make room: goblin-actor key revoke "+k.Name)
+	case err != nil:
+		return keyFileError(err)
+	}
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), text); err != nil {
+		return err
+	}
+	errOut := cmd.ErrOrStderr()
+	if terminal.IsTerminal(cmd.OutOrStdout()) {
+		fmt.Fprintln(errOut, "keep it now: it is not shown again")
+	}
+	if file.lacking {
+		fmt.Fprintf(errOut, "wrote %s; to have clients asked for a key, add to the configuration:\n\n  auth: {keys: keys.yaml}\n\n", terminal.Clean(file.path))
+	}
+	switch {
+	case file.cfg == nil:
+	case len(k.Roles) > 0 && !file.cfg.Policy.Present:
+		fmt.Fprintln(errOut, "there is no section policy in the configuration: as long as there is none, every key may do everything")
+	case file.cfg.Policy.Present && file.cfg.Policy.Mode != "report" && policy.Compile(file.cfg.Policy).Rights(k.Roles, k.Name, false) == policy.Nobody:
+		fmt.Fprintf(errOut, "%s has no role of policy.roles, so it sees nothing: name it under policy.bind, or make it with --role\n", k.Name)
+	}
+	return nil
+}
+
+// checkKey finds roles and projects that the configuration does not have.
+func checkKey(k auth.Key, cfg *config.Config) error {
+	roles, projects := []string{}, []string{}
+	if cfg != nil {
+		for _, r := range cfg.Policy.Roles {
+			roles = append(roles, r.Name)
+		}
+		for _, p := range cfg.Projects {
+			projects = append(projects, p.Name)
+		}
+	}
+	for _, c := range []struct {
+		what, where  string
+		asked, known []string
+		skip         bool
+	}{
+		{"role", "policy.roles", k.Roles, roles, cfg == nil || !cfg.Policy.Present},
+		{"project", "projects", k.Projects, projects, cfg == nil},
+	} {
+		for _, name := range c.asked {
+			switch {
+			case !auth.IsName(name):
+				return command.UsageError("use up to 64 letters, digits, and . _ - in between", "no %s can be called %q", c.what, shownWord(name))
+			case !c.skip && !slices.Contains(c.known, name):
+				hint := "they are named under " + c.where + " of the configuration"
+				if near := config.Nearest(name, c.known); near != "" {
+					hint = "did you mean " + near + "?"
+				}
+				return command.UsageError(hint, "there is no %s %q", c.what, shownWord(name))
+			}
+		}
+	}
+	return nil
+}
+
+// expiry reads 90d, 12h, 2w, 1y or a date.
+func expiry(text string, now time.Time) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return later(day, now)
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return later(at.UTC(), now)
+	}
+	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour} {
+		var n int
+		if number, ok := strings.CutSuffix(text, unit); ok {
+			if _, err := fmt.Sscanf(number+" ", "%d ", &n); err == nil && fmt.Sprint(n) == number && n > 0 && n <= 36500 && time.Duration(n)*length/length == time.Duration(n) {
+				return now.Add(time.Duration(n) * length), nil
+			}
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(d).Truncate(time.Second), nil
+	}
+	return time.Time{}, fmt.Errorf("%q is neither a time to come nor a length of time", shownWord(text))
+}
+
+func later(at, now time.Time) (time.Time, error) {
+	if !at.After(now) {
+		return at, errors.New("that is over already")
+	}
+	return at, nil
+}
+
+func newKeyList() *cobra.Command {
+	var of keyFlags
+	var out output.Format
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the keys: names, roles, projects, and until when they count",
+		Long: `List the keys: names, roles, projects, and until when they are valid. A role that policy.bind of the configuration gives to a key
+is marked (bind); with -o json it is in "bound", and "roles" has those of the key file.`,
+		Args: command.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			file, err := of.find()
+			if err != nil {
+				return err
+			}
+			keys, err := auth.Load(file.path)
+			if err != nil && !(of.file == "" && errors.Is(err, fs.ErrNotExist)) {
+				return keyFileError(err)
+			}
+			var rules *policy.Policy
+			if file.cfg != nil && file.cfg.Policy.Present {
+				rules = policy.Compile(file.cfg.Policy)
+			}
+			return printKeys(cmd.OutOrStdout(), out, keys, rules, time.Now())
+		},
+	}
+	of.add(cmd)
+	out.AddFlag(cmd)
+	return cmd
+}
+
+// shownKey is a key as list prints it.
+type shownKey struct {
+	Name     string   `json:"name"`
+	State    string   `json:"state"`
+	Roles    []string `json:"roles"`
+	Bound    []string `json:"bound,omitempty"` // roles from policy.bind, without those in Roles
+	Projects []string `json:"projects,omitempty"`
+	Created  string   `json:"created,omitempty"`
+	Expires  string   `json:"expires,omitempty"`
+	Sum      string   `json:"sha256"` // the beginning of it
+}
+
+func printKeys(w io.Writer, out output.Format, keys []auth.Key, rules *policy.Policy, now time.Time) error {
+	shown := make([]shownKey, len(keys))
+	rows := make([][]string, len(keys))
+	for i, k := range keys {
+		s := shownKey{Name: k.Name, State: "valid", Roles: k.Roles, Projects: k.Projects, Sum: fmt.Sprintf("%x…", k.Sum[:4])}
+		if s.Roles == nil {
+			s.Roles = []string{}
+		}
+		if k.Expired(now) {
+			s.State = "expired"
+		}
+		if !k.Created.IsZero() {
+			s.Created = k.Created.Format(time.RFC3339)
+		}
+		if !k.Expires.IsZero() {
+			s.Expires = k.Expires.Format(time.RFC3339)
+		}
+		roles := slices.Clone(s.Roles)
+		for _, role := range rules.Bound(k.Name) {
+			if !slices.Contains(roles, role) {
+				s.Bound = append(s.Bound, role)
+				roles = append(roles, role+" (bind)")
+			}
+		}
+		shown[i] = s
+		rows[i] = []string{s.Name, s.State, strings.Join(roles, ", "), strings.Join(s.Projects, ", "), s.Created, s.Expires}
+	}
+	if out != output.Table {
+		raw, err := json.Marshal(shown)
+		if err != nil {
+			return err
+		}
+		return out.Write(w, raw)
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(w, "no keys")
+		return err
+	}
+	return output.PrintTable(w, []string{"NAME", "STATE", "ROLES", "PROJECTS", "CREATED", "EXPIRES"}, rows)
+}
+
+func newKeyRevoke() *cobra.Command {
+	var of keyFlags
+	cmd := &cobra.Command{
+		Use:   "revoke NAME",
+		Short: "Revoke a key: whoever has it is nobody any more, open sessions and streams included",
+		Args:  command.Args(1, 1, "the name of a key"),
+
+		ValidArgsFunction: completeKeys(&of),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, err := of.find()
+			if err != nil {
+				return err
+			}
+			switch err := auth.Revoke(file.path, args[0]); {
+			case errors.Is(err, auth.ErrNoKey):
+				return command.Fail(command.ExitFailed, fmt.Errorf("%s: there is no key %q", terminal.Clean(file.path), shownWord(args[0])), "goblin-actor key list shows them")
+			case err != nil:
+				return keyFileError(err)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked %s in %s\n", args[0], terminal.Clean(file.path))
+			return err
+		},
+	}
+	of.add(cmd)
+	return cmd
+}
+
+// shownWord is what an error repeats of a word of the command line: of a key, nothing.
+func shownWord(word string) string {
+	if auth.LooksLikeKey(word) {
+		return "[redacted]"
+	}
+	return secret.Argument(word)
+}
+
+// keyFileError gives an error of the key file its hint.
+func keyFileError(err error) error {
+	if file, ok := errors.AsType[*auth.FileError](err); ok {
+		return command.Fail(command.ExitFailed, err, file.Hint)
+	}
+	return err
+}

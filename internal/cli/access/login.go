@@ -1,0 +1,253 @@
+package access
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/admin"
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/target"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/client"
+	"goblin-actor/internal/login"
+	"goblin-actor/internal/serving"
+)
+
+// loginFlags say how to log in, and at which gateway's server.
+type loginFlags struct {
+	connect, config, stateDir string
+	shown                     target.KeyFlag
+	noBrowser, device         bool
+	catalog                   bool
+	port                      uint16
+}
+
+// NewLogin returns the command that logs in at a server.
+func NewLogin() *cobra.Command {
+	var f loginFlags
+	cmd := &cobra.Command{
+		Use:   "login SERVER",
+		Short: "Log in at a server that wants it",
+		Long: `Log in at a server that wants it: a browser opens where the server sends us, and the running gateway keeps the login and renews it.
+Under "as: principal" the login is that of whoever asks: name your key. Everybody's login is for those who may use the admin
+socket. With --config no gateway has to run: the login goes into the state file.`,
+		Example: `  goblin-actor login github
+  goblin-actor login github --no-browser    # on a machine without one: the URL is printed, and the answer pasted
+  goblin-actor login github --device        # a code to enter elsewhere`,
+		Args:              command.Args(1, 1, "the name of a server"),
+		ValidArgsFunction: target.CompleteServers(&f.connect),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.noBrowser && f.device {
+				return command.UsageError("give one of them", "--no-browser and --device exclude each other")
+			}
+			return f.run(cmd, args[0], f.login)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, "print the URL, and take the URL where the browser ends up")
+	cmd.Flags().BoolVar(&f.device, "device", false, "print a code that is entered in a browser on another device")
+	cmd.Flags().Uint16Var(&f.port, "callback-port", 0, "port of this machine where the browser comes back to; 0 = 8739, or any if that is taken")
+	return cmd
+}
+
+// NewLogout returns the command that ends a login.
+func NewLogout() *cobra.Command {
+	var f loginFlags
+	cmd := &cobra.Command{
+		Use:               "logout SERVER",
+		Short:             "End the login at a server",
+		Long:              `End the login at a server: it is forgotten here, and revoked where that can be. What runs with it ends.`,
+		Example:           "  goblin-actor logout github",
+		Args:              command.Args(1, 1, "the name of a server"),
+		ValidArgsFunction: target.CompleteServers(&f.connect),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args[0], func(ctx context.Context, cmd *cobra.Command, at loginGateway, server string) error {
+				if err := at.Logout(ctx, login.Wish{Server: server, Catalog: f.catalog}); err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "logged out at %s\n", terminal.Clean(server))
+				return nil
+			})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (f *loginFlags) add(cmd *cobra.Command) {
+	target.ConnectFlag(cmd, &f.connect)
+	f.shown.AddFlags(cmd)
+	cmd.Flags().StringVar(&f.config, "config", "", "no gateway runs: use this file, and the state file that a gateway would use")
+	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "with --config: where the state file is")
+	cmd.Flags().BoolVar(&f.catalog, "catalog", false, `under "as: principal": the login that lists what there is, instead of your own`)
+}
+
+// loginGateway is a gateway that logs in.
+type loginGateway interface {
+	Begin(ctx context.Context, w login.Wish) (login.Begun, error)
+	Finish(ctx context.Context, a login.Answer) error
+	Logout(ctx context.Context, w login.Wish) error
+}
+
+// run does something with the gateway that is meant, and gives errors their exit codes.
+func (f *loginFlags) run(cmd *cobra.Command, server string, do func(context.Context, *cobra.Command, loginGateway, string) error) error {
+	if f.config != "" && (f.connect != "" || f.shown.Given()) {
+		return command.UsageError("without --config the running gateway is asked", "--config excludes --connect, --key-file and --plain-http")
+	}
+	ctx, cancel := command.Interruptible(cmd)
+	defer cancel()
+	at, stop, err := f.gateway(ctx, cmd, server)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	err = do(ctx, cmd, at, server)
+	var refused *login.Refused
+	var gone *login.UnreachableError
+	var h interface{ Hint() string }
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &gone):
+		return target.Unreachable(err)
+	case errors.As(err, &refused):
+		return command.Fail(command.ExitPeerError, refused, cmp.Or(refused.Hint, `"goblin-actor status" says how the servers are`))
+	case errors.As(err, &h):
+		return command.Fail(command.ExitFailed, err, h.Hint())
+	}
+	return err
+}
+
+// gateway is the one that is meant: behind its admin socket, by a key where one is given, or in this process.
+func (f *loginFlags) gateway(ctx context.Context, cmd *cobra.Command, server string) (at loginGateway, stop func(), err error) {
+	if f.config != "" {
+		return startForLogin(ctx, f, server, cmd.ErrOrStderr())
+	}
+	key, from, err := f.shown.Read(os.Getenv, cmd.ErrOrStderr())
+	if err != nil {
+		return nil, nil, err
+	}
+	if key != "" {
+		address, err := target.Endpoint(f.connect, os.Getenv)
+		if err != nil {
+			return nil, nil, err
+		}
+		u, err := client.ParseAddress(address)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := f.shown.CheckTransport(from, u); err != nil {
+			return nil, nil, err
+		}
+		base := u.Scheme + "://" + u.Host + "/login/api/"
+		return login.NewClient(base, key), func() {}, nil
+	}
+	path, err := target.AdminSocket(f.connect, os.Getenv)
+	if err != nil {
+		return nil, nil, err
+	}
+	socket, err := admin.Client(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &login.Client{HTTP: socket, URL: func(verb string) string { return "http://admin" + serving.LoginActions[verb] }}, func() {}, nil
+}
+
+// login logs in.
+func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGateway, server string) error {
+	wish := login.Wish{Server: server, Catalog: f.catalog, Device: f.device}
+	out := cmd.OutOrStdout()
+	var brought login.Answer
+	switch {
+	case f.device:
+		begun, err := at.Begin(ctx, wish)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "Open %s\nand enter %s\n", terminal.Clean(begun.URL), terminal.Clean(begun.UserCode))
+		brought = login.Answer{Login: begun.Login, State: begun.State}
+	default:
+		back, err := login.NewComingBack(f.port)
+		if err != nil {
+			return fmt.Errorf("listen for the browser: %w", err)
+		}
+		defer back.Close()
+		wish.Redirect = back.URL
+		begun, err := at.Begin(ctx, wish)
+		if err != nil {
+			return err
+		}
+		back.Expect(begun.State)
+		if brought, err = f.bring(ctx, cmd, back, begun); err != nil {
+			return err
+		}
+	}
+	if err := at.Finish(ctx, brought); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "logged in at %s\n", terminal.Clean(server))
+	return nil
+}
+
+// bring gets what the browser comes back with.
+func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.ComingBack, begun login.Begun) (login.Answer, error) {
+	out := cmd.OutOrStdout()
+	var query url.Values
+	if f.noBrowser {
+		fmt.Fprintf(out, "Open this in any browser and log in:\n%s\nIt ends at a page that cannot be shown, %s?…; paste its whole address here:\n", terminal.Clean(begun.URL), back.URL)
+		back.Close()
+		line, err := readLine(ctx, bufio.NewReader(cmd.InOrStdin()))
+		if err != nil {
+			return login.Answer{}, err
+		}
+		pasted, err := url.Parse(strings.TrimSpace(line))
+		if err != nil || pasted.RawQuery == "" {
+			return login.Answer{}, command.UsageError("copy it from the address bar, all of it", "that is not the address of the page")
+		}
+		query = pasted.Query()
+	} else {
+		fmt.Fprintf(out, "Opening %s\n", terminal.Clean(begun.URL))
+		if err := openBrowser(ctx, begun.URL); err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "warning: no browser opens (%v): open it yourself, or use --no-browser or --device\n", err)
+		}
+		var err error
+		if query, err = back.Wait(ctx); errors.Is(err, login.ErrNotBack) {
+			return login.Answer{}, command.Fail(command.ExitFailed, err, "try again; without a browser on this machine: --no-browser or --device")
+		} else if err != nil {
+			return login.Answer{}, err
+		}
+	}
+	return login.Answer{
+		Login: begun.Login, State: query.Get("state"), Code: query.Get("code"), Issuer: query.Get("iss"), Error: query.Get("error"), Detail: query.Get("error_description"),
+	}, nil
+}
+
+// readLine reads a line; it returns early when ctx ends.
+func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
+	type read struct {
+		line string
+		err  error
+	}
+	lines := make(chan read, 1)
+	go func() {
+		line, err := r.ReadString('\n')
+		lines <- read{line, err}
+	}()
+	select {
+	case l := <-lines:
+		if l.line == "" && l.err != nil {
+			return "", fmt.Errorf("nothing was pasted: %w", l.err)
+		}
+		return l.line, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}

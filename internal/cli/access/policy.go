@@ -1,0 +1,200 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/actors"
+	"goblin-actor/internal/auth"
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/configfile"
+	"goblin-actor/internal/cli/local"
+	"goblin-actor/internal/cli/program"
+	"goblin-actor/internal/cli/target"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/policy"
+	"goblin-actor/internal/serving"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// NewPolicyCommand returns the commands about who may do what. They change nothing.
+func NewPolicyCommand() *cobra.Command {
+	cmd := command.Group(&cobra.Command{
+		Use:   "policy",
+		Short: "Check who may do what, and explain why",
+		Long: `Check who may do what, and explain why. The policy is that of the file that the running gateway was started with, and what
+there is to be permitted is what that gateway knows of; with --config, it is that of another file, and its servers are started for
+the length of the command.`,
+	})
+	cmd.AddCommand(newPolicyCheck(), newPolicyExplain())
+	return cmd
+}
+
+// policyFlags say which policy is meant.
+type policyFlags struct{ connect, config string }
+
+func (f *policyFlags) add(cmd *cobra.Command) {
+	target.ConnectFlag(cmd, &f.connect)
+	cmd.Flags().StringVar(&f.config, "config", "", "the policy of this file; its servers are started for the length of the command")
+}
+
+// known is a policy and all there is to say of it.
+type known struct {
+	cfg    *config.Config
+	report config.Report
+	policy *policy.Policy
+	keys   []auth.Key
+	items  []policy.Item
+}
+
+// load reads the policy and what there is.
+func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*known, error) {
+	if f.connect != "" && f.config != "" {
+		return nil, command.UsageError("give one of them", "--connect and --config exclude each other")
+	}
+	var items *status.Items
+	path := f.config
+	if path == "" {
+		source, err := target.DialAdmin(f.connect)
+		if err != nil {
+			return nil, err
+		}
+		snapshot, err := source.Status(ctx)
+		if err != nil {
+			return nil, target.Unreachable(err)
+		}
+		if path = snapshot.Config; path == "" {
+			return nil, command.Fail(command.ExitFailed, errors.New("that gateway runs without a configuration, so it has no policy"), "--config FILE names one")
+		}
+		if items, err = source.Items(ctx, 0); err != nil {
+			return nil, target.Unreachable(err)
+		}
+	}
+	k, load := &known{}, config.Load
+	if items != nil { // no server is started, so no value is needed
+		load = config.Outline
+	}
+	k.cfg, k.report = load(path)
+	configfile.PrintFindings(cmd.ErrOrStderr(), k.report)
+	if k.cfg == nil {
+		return nil, &command.Error{Code: command.ExitConfig} // all has been said
+	}
+	if k.policy = policy.Compile(k.cfg.Policy); k.policy == nil {
+		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s has no policy: everybody who is let in may do everything", terminal.Clean(path)), "docs/policy.md shows how to write one")
+	}
+	if k.cfg.Auth.On() {
+		var err error
+		if k.keys, err = auth.Load(k.cfg.Beside(k.cfg.Auth.Keys)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			file, _ := errors.AsType[*auth.FileError](err)
+			return nil, command.Fail(command.ExitConfig, err, file.Hint)
+		}
+	}
+	if items == nil {
+		var err error
+		if items, err = startedItems(ctx, cmd, *k.cfg); err != nil {
+			return nil, err
+		}
+	}
+	k.take(items)
+	return k, nil
+}
+
+// startedItems starts a gateway in this process, without the policy and the audit log, and returns what its servers offer. Nobody calls anything,
+// and the gateway that writes the log may run.
+func startedItems(ctx context.Context, cmd *cobra.Command, cfg config.Config) (*status.Items, error) {
+	cfg.Policy, cfg.Audit = config.Policy{}, config.Audit{}
+	known := serving.Redactor(&cfg)
+	errOut := known.Writer(cmd.ErrOrStderr())
+	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: slog.LevelError}))
+	g, err := actors.Start(&cfg, actors.Options{Version: program.Version(), Log: log, Secrets: known})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := serving.Stop(g, 0); err != nil {
+			log.Warn("not everything ended in time", "err", err)
+		}
+	}()
+	if err := local.WaitReady(ctx, g, errOut); err != nil {
+		return nil, err
+	}
+	return g.Items(ctx, 0)
+}
+
+func (k *known) take(items *status.Items) {
+	for kind, list := range [][]status.Item{protocol.Tools: items.Tools, protocol.Prompts: items.Prompts, protocol.Resources: items.Resources, protocol.Templates: items.Templates} {
+		for _, i := range list {
+			k.items = append(k.items, policy.Item{Kind: protocol.ItemKind(kind), Server: i.Server, Internal: i.Internal, Public: i.Public, Own: i.Original, Other: i.Other, ReadOnly: i.ReadOnly})
+		}
+	}
+}
+
+// servers are the names of those that are on.
+func (k *known) servers() (names []string) {
+	for _, s := range config.Gather(k.cfg).Servers {
+		if !s.Disabled {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// ruled is where in the file a rule of a role stands, and the pattern there.
+type ruled struct {
+	Rule    string `json:"rule,omitempty"` // "" = the role as a whole
+	Pattern string `json:"pattern,omitempty"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+}
+
+// where finds a rule in the file.
+func (k *known) where(role string, rule policy.Rule) ruled {
+	r, _ := k.policy.Role(role)
+	found := ruled{Rule: rule.String()}
+	if lists := map[string][]string{"servers": r.Servers, "tools.allow": r.Tools.Allow, "tools.deny": r.Tools.Deny, "readOnlyTools": r.ReadOnlyTools, "prompts.allow": r.Prompts.Allow,
+		"prompts.deny": r.Prompts.Deny, "resources.allow": r.Resources.Allow, "resources.deny": r.Resources.Deny}; rule.Index >= 0 && rule.Index < len(lists[rule.Key]) {
+		found.Pattern = lists[rule.Key][rule.Index]
+	}
+	path := r.Path()
+	for _, sub := range []string{"." + rule.String(), "." + rule.Key, ""} { // a list of one may be written without brackets
+		if file, line, ok := k.report.Where(path + sub); ok && (rule.Key != "" || sub == "") {
+			found.File, found.Line = file, line
+			return found
+		}
+	}
+	return found
+}
+
+// String is `tools.allow[0] "github_*" (goblin.yaml:12)`.
+func (r ruled) String() string {
+	s := r.Rule
+	if s == "" {
+		s = "the role as a whole"
+	}
+	if r.Pattern != "" {
+		s += fmt.Sprintf(" %q", r.Pattern)
+	}
+	if r.Line > 0 {
+		s += fmt.Sprintf(" (%s:%d)", r.File, r.Line)
+	}
+	return terminal.OneLine(s, 0)
+}
+
+// holders are the keys that have a role, and whether who is not asked has it.
+func (k *known) holders(role string) (keys []string, local bool) {
+	for i := range k.keys {
+		if slices.Contains(strings.Split(k.policy.Rights(k.keys[i].Roles, k.keys[i].Name, false), ","), role) {
+			keys = append(keys, k.keys[i].Name)
+		}
+	}
+	return keys, slices.Contains(strings.Split(k.policy.Rights(nil, "", true), ","), role)
+}

@@ -1,0 +1,240 @@
+package access
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/configfile"
+	"goblin-actor/internal/cli/output"
+	"goblin-actor/internal/cli/target"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/filter"
+	"goblin-actor/internal/identity"
+	"goblin-actor/internal/policy"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol/namespace"
+)
+
+func newPolicyExplain() *cobra.Command {
+	var flags policyFlags
+	var out output.Format
+	var as, project string
+	var roles []string
+	cmd := &cobra.Command{
+		Use:   "explain --as WHO TOOL|PROMPT|URI [KEY=VALUE…]",
+		Short: "Say whether somebody may use something, and which rule decides",
+		Long: `Say whether somebody may use a tool, a prompt or a resource, and which rule of which role decides. WHO is the name of an
+API key, also as key:NAME, or local: whoever is not asked who he is. --role gives him roles besides those he has.
+
+Arguments may follow as they would in a call; roles do not look at them. The exit code is 0 when it is permitted, 5 when it is not.`,
+		Example: "  goblin-actor policy explain --as ci github_create_issue\n  goblin-actor policy explain --as local --role ops k8s/pod_delete name=web-1\n  goblin-actor policy explain --as ann resource://files/file:///srv/notes.txt",
+		Args:    command.Args(1, -1, "the name of a tool or prompt, or a URI"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if as == "" && len(roles) == 0 {
+				return command.UsageError("like --as local, or --as NAME for an API key", "--as says for whom")
+			}
+			if _, err := command.ParsePairs(args[1:]); err != nil {
+				return err
+			}
+			if err := target.CheckProject(cmd, project); err != nil {
+				return err
+			}
+			ctx, cancel := command.Interruptible(cmd)
+			defer cancel()
+			k, err := flags.load(ctx, cmd)
+			if err != nil {
+				return err
+			}
+			if err := configfile.CheckProject(k.cfg, project); err != nil {
+				return err
+			}
+			who, err := k.whoever(as, roles)
+			if err != nil {
+				return err
+			}
+			e, err := k.explain(who, project, args[0])
+			if err != nil {
+				return err
+			}
+			return e.tell(cmd.OutOrStdout(), out)
+		},
+	}
+	flags.add(cmd)
+	out.AddFlag(cmd)
+	cmd.Flags().StringVar(&as, "as", "", "local, or the name of an API key")
+	cmd.Flags().StringSliceVar(&roles, "role", nil, "a role besides those that WHO has; may be repeated")
+	target.ProjectFlag(cmd, &project)
+	cmd.ValidArgsFunction = target.CompleteItems(func(i *status.Items) []status.Item {
+		return slices.Concat(i.Tools, i.Prompts, i.Resources, i.Templates)
+	})
+	_ = cmd.RegisterFlagCompletionFunc("as", completeWho(&flags.config)) // there are such flags
+	_ = cmd.RegisterFlagCompletionFunc("role", completeRoles(&flags.config))
+	return cmd
+}
+
+// whoever is the principal that a name means, with more roles.
+func (k *known) whoever(as string, roles []string) (*identity.Principal, error) {
+	for _, role := range roles {
+		if _, there := k.policy.Role(role); !there {
+			hint := "there are " + strings.Join(k.policy.Roles(), ", ")
+			if near := config.Nearest(role, k.policy.Roles()); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			return nil, command.UsageError(hint, "no role %q", role)
+		}
+	}
+	if as == "" || as == identity.LocalID {
+		who := *identity.Local
+		who.Rights = k.policy.Rights(roles, "", as != "")
+		return &who, nil
+	}
+	name := strings.TrimPrefix(as, "key:")
+	var names []string
+	for _, key := range k.keys {
+		names = append(names, key.Name)
+		if key.Name != name {
+			continue
+		}
+		if key.Expired(time.Now()) {
+			return nil, command.Fail(command.ExitPeerError, fmt.Errorf("the key %s has expired: it is let in nowhere", terminal.OneLine(name, 100)), "goblin-actor key new makes another one")
+		}
+		return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Projects: slugs(key.Projects),
+			Rights: k.policy.Rights(append(slices.Clone(key.Roles), roles...), name, false)}, nil
+	}
+	if len(roles) > 0 { // a key that there is to be
+		return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Rights: k.policy.Rights(roles, name, false)}, nil
+	}
+	hint := "goblin-actor key list shows which there are; --role ROLE says what one would have"
+	if near := config.Nearest(name, names); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return nil, command.Fail(command.ExitFailed, fmt.Errorf("no key is called %q", terminal.OneLine(name, 100)), hint)
+}
+
+// slugs are names of projects in their one writing; nil stays nil: all of them.
+func slugs(names []string) []string {
+	names = slices.Clone(names)
+	for i := range names {
+		names[i] = namespace.Slug(names[i])
+	}
+	return names
+}
+
+// explained is whether somebody may use something, and why.
+type explained struct {
+	Who       string        `json:"who"`
+	Item      string        `json:"item"` // as clients call it
+	Kind      string        `json:"kind"`
+	Server    string        `json:"server"`
+	Project   string        `json:"project,omitempty"`
+	Permitted bool          `json:"permitted"`
+	Reported  bool          `json:"reported,omitempty"` // the policy only reports: it is let through all the same
+	Reason    string        `json:"reason,omitempty"`   // where no role is asked
+	Roles     []roleVerdict `json:"roles"`
+	Rate      string        `json:"rate,omitempty"`
+}
+
+type roleVerdict struct {
+	Role      string `json:"role"`
+	Permitted bool   `json:"permitted"`
+	ruled
+}
+
+// explain judges something as the gateway would.
+func (k *known) explain(who *identity.Principal, project, name string) (*explained, error) {
+	meant, err := k.means(name)
+	if err != nil {
+		return nil, err
+	}
+	e := &explained{Who: who.ID, Item: meant.called, Kind: meant.what, Server: meant.Server, Project: project, Roles: []roleVerdict{},
+		Rate: k.policy.Rate(who.Rights).String(), Reported: k.policy.Reports()}
+	projects := []string{project}
+	switch {
+	case project == "" && who.Projects != nil: // what they show together
+		projects = who.Projects
+	case !who.May(project):
+		e.Reason = "the key may not use the project " + project
+		return e, nil
+	}
+	for i, in := range projects {
+		verdicts := k.verdicts(meant, who.Rights, in)
+		switch e.Reason = k.unasked(meant, who.Rights, in); {
+		case in != "" && k.projectOf(in) == nil:
+			e.Reason = "the key is for the project " + in + ", which is not there"
+		case !k.shows(in, meant):
+			e.Reason = "the project " + in + " does not show it"
+		}
+		if e.Permitted = policy.Permitted(verdicts) && e.Reason == ""; !e.Permitted && i < len(projects)-1 {
+			continue
+		}
+		for _, v := range verdicts {
+			e.Roles = append(e.Roles, roleVerdict{v.Role, v.Permitted, k.where(v.Role, v.Rule)})
+		}
+		break
+	}
+	if !e.Permitted && e.Reason == "" && slices.ContainsFunc(meant.uris, filter.Odd) {
+		e.Reason = "its server may take it for another URI (for its dots, or an encoded slash or backslash): no role with rules for resources permits it"
+	}
+	if who.Rights == policy.Nobody {
+		e.Reason = who.ID + " has no role"
+	}
+	return e, nil
+}
+
+// tell prints it; what is not permitted is the exit code, too.
+func (e *explained) tell(w io.Writer, out output.Format) error {
+	if out == output.Table {
+		e.print(w)
+	} else {
+		raw, err := json.Marshal(e)
+		if err == nil {
+			err = out.Write(w, raw)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !e.Permitted {
+		return &command.Error{Code: command.ExitPeerError} // all has been said
+	}
+	return nil
+}
+
+func (e *explained) print(w io.Writer) {
+	word := "denied"
+	if e.Permitted {
+		word = "permitted"
+	}
+	in := ""
+	if e.Project != "" {
+		in = " in project " + e.Project
+	}
+	fmt.Fprintf(w, "%s: %s %s of %s, for %s%s\n", word, e.Kind, terminal.OneLine(e.Item, 0), terminal.OneLine(e.Server, 0), terminal.OneLine(e.Who, 0), in)
+	if e.Reason != "" {
+		fmt.Fprintf(w, "  %s\n", terminal.OneLine(e.Reason, 0))
+	}
+	for _, r := range e.Roles {
+		word := "does not permit"
+		if r.Permitted {
+			word = "permits"
+		}
+		fmt.Fprintf(w, "  role %s %s it: %s\n", r.Role, word, r.ruled)
+	}
+	if e.Permitted && e.Rate != "" {
+		fmt.Fprintf(w, "  at a rate of %s\n", e.Rate)
+	}
+	if !e.Permitted && e.Reported {
+		fmt.Fprintln(w, "  mode report: it is let through all the same, and the log says so")
+	}
+}
+
+// place is where the rule stands: "(goblin.yaml:12)".
+func (r ruled) place() string { return fmt.Sprintf("(%s:%d)", r.File, r.Line) }

@@ -1,0 +1,153 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/program"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/client"
+	"goblin-actor/internal/decode"
+	"goblin-actor/protocol"
+)
+
+// answerer is who answers what servers ask during a command: flags first, then the person at the terminal, else nobody.
+type answerer struct {
+	given   []string // --answer
+	say     []string
+	roots   []string
+	yes     bool
+	decline bool
+
+	fields map[string]json.RawMessage // --answer @FILE, by field
+	texts  map[string]string          // --answer KEY=VALUE
+	about  string                     // what is being called, for people
+	ctx    context.Context            // of the command; it ends the dialogue too
+	person *questioner                // nil = nobody can be asked
+	errOut io.Writer
+	bar    *terminal.ProgressBar
+
+	mu   sync.Mutex
+	said int // how many of say were used
+}
+
+// canAnswerAll is what a command declares that answers: everything but sampling with tools, which no person types.
+const canAnswerAll = `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`
+
+func (a *answerer) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&a.given, "answer", nil, "answer to a field of a form the server sends, key=value; @FILE.json gives several")
+	flags.StringArrayVar(&a.say, "say", nil, "answer to a question for the model; given several times, to one after the other")
+	flags.StringArrayVar(&a.roots, "root", nil, "directory or URI to tell a server that asks for roots (default: the current directory)")
+	flags.BoolVar(&a.yes, "yes", false, "take a form's defaults and agree to pages to visit, without asking")
+	flags.BoolVar(&a.decline, "decline", false, "decline everything not answered by another flag, without asking")
+}
+
+// begin makes the flags ready for use. about names what is called; bar is what else is drawn on the terminal.
+func (a *answerer) begin(cmd *cobra.Command, about string, bar *terminal.ProgressBar) error {
+	a.about, a.bar, a.errOut = about, bar, cmd.ErrOrStderr()
+	a.fields, a.texts = map[string]json.RawMessage{}, map[string]string{}
+	for _, text := range a.given {
+		if path, ok := strings.CutPrefix(text, "@"); ok {
+			if err := a.readFile(path); err != nil {
+				return err
+			}
+			continue
+		}
+		key, value, ok := strings.Cut(text, "=")
+		if !ok || key == "" {
+			return command.UsageError("like --answer name=Ugg or --answer @answers.json", "--answer %q: want key=value", text)
+		}
+		a.texts[key] = value
+	}
+	for i, root := range a.roots {
+		uri, err := rootURI(root)
+		if err != nil {
+			return command.UsageError("like --root . or --root file:///srv/work", "--root %q: %w", root, err)
+		}
+		a.roots[i] = uri
+	}
+	if !a.decline && terminal.IsTerminal(cmd.InOrStdin()) && terminal.IsTerminal(cmd.ErrOrStderr()) {
+		a.person = newQuestioner(cmd.InOrStdin(), cmd.ErrOrStderr())
+	}
+	return nil
+}
+
+func (a *answerer) readFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("--answer: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(f, maxArguments))
+	if err != nil {
+		return fmt.Errorf("--answer: %w", err)
+	}
+	if err := decode.Own(raw, "--answer @"+path, &a.fields); err != nil {
+		return command.UsageError(`like {"name": "Ugg", "age": 7}`, "%w", err)
+	}
+	return nil
+}
+
+// rootURI makes a URI of a directory; a URI stays as it is.
+func rootURI(root string) (string, error) {
+	if strings.Contains(root, "://") {
+		return root, nil
+	}
+	path, err := filepath.Abs(root)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String(), nil
+}
+
+// options declares to the gateway what is answered here.
+func (a *answerer) options(ctx context.Context) client.Options {
+	a.ctx = ctx
+	return client.Options{
+		Name: "goblin-actor", Version: program.Version(), Capabilities: json.RawMessage(canAnswerAll), Answer: a.answer,
+	}
+}
+
+// answer is the client.Answerer.
+func (a *answerer) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	// After an interruption the question gets no answer: with one its server could end the call well before the call is cancelled.
+	defer func(question context.Context) {
+		if a.ctx.Err() != nil {
+			<-question.Done()
+		}
+	}(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(a.ctx, func() { cancel(context.Cause(a.ctx)) })()
+	switch protocol.ParseMethod([]byte(method)) {
+	case protocol.MethodElicitationCreate:
+		var ask elicitation
+		if err := decode.JSON(params, "the params of elicitation/create", &ask); err != nil {
+			return nil, &client.RPCError{Code: -32602, Message: err.Error()}
+		}
+		if ask.Mode == "url" {
+			return a.visit(ctx, ask)
+		}
+		return a.fillIn(ctx, ask)
+	case protocol.MethodSamplingCreateMessage:
+		return a.sample(ctx, params)
+	case protocol.MethodRootsList:
+		return a.listRoots()
+	}
+	return nil, &client.RPCError{Code: -32601, Message: "this client does not answer " + method}
+}

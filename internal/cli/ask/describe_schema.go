@@ -1,0 +1,159 @@
+package ask
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"goblin-actor/internal/cli/terminal"
+)
+
+// Bounds of what describe shows of a schema. The first level is always complete.
+const (
+	describedDepth   = 3   // levels of arguments and their members
+	describedMembers = 300 // members below the first level
+	describedOptions = 8   // alternatives of a union
+)
+
+// schemaPrinter prints the members of a schema, level by level.
+type schemaPrinter struct {
+	b     *strings.Builder
+	whole schema // holds the definitions that references name
+	left  int    // members below the first level that may still be printed
+}
+
+// writeArguments writes a tool's arguments and their members.
+func writeArguments(b *strings.Builder, s schema) {
+	p := schemaPrinter{b: b, whole: s, left: describedMembers}
+	top := p.resolved(s)
+	if len(top.Properties) == 0 {
+		b.WriteString("it takes no arguments that it names\n")
+		return
+	}
+	b.WriteString("arguments:\n")
+	p.members(top, 1)
+	if p.left < 0 {
+		b.WriteString("  … -o json shows the remaining members\n")
+	}
+}
+
+// members writes the properties of s, required ones first, each followed by its own members down to describedDepth.
+func (p *schemaPrinter) members(s schema, level int) {
+	required := func(name string) bool { return slices.Contains(s.Required, name) }
+	names := slices.SortedFunc(maps.Keys(s.Properties), func(x, y string) int {
+		if required(x) != required(y) {
+			return map[bool]int{true: -1, false: 1}[required(x)]
+		}
+		return strings.Compare(x, y)
+	})
+	for _, name := range names {
+		if level > 1 {
+			if p.left--; p.left < 0 {
+				return
+			}
+		}
+		given := s.Properties[name]
+		resolved := p.resolved(given)
+		about := given.Description
+		if about == "" {
+			about = resolved.Description
+		}
+		writeArgument(p.b, level, name, p.kind(given, describedDepth), required(name), about)
+		if inner, ok := p.object(resolved, describedDepth); ok && level < describedDepth {
+			p.members(inner, level+1)
+		}
+	}
+}
+
+// resolved follows the references of s, a few at most.
+func (p *schemaPrinter) resolved(s schema) schema {
+	for range describedDepth {
+		target, ok := p.whole.resolve(s.Ref)
+		if !ok {
+			return s
+		}
+		s = target
+	}
+	return s
+}
+
+// object returns the object schema in s: s itself, that of its elements, or the first alternative that has one.
+func (p *schemaPrinter) object(s schema, depth int) (schema, bool) {
+	s = p.resolved(s)
+	if len(s.Properties) > 0 {
+		return s, true
+	}
+	if depth == 0 {
+		return s, false
+	}
+	if items, ok := elementsOf(s); ok {
+		if inner, ok := p.object(items, depth-1); ok {
+			return inner, true
+		}
+	}
+	for _, option := range alternatives(s) {
+		if inner, ok := p.object(option, depth-1); ok {
+			return inner, true
+		}
+	}
+	return s, false
+}
+
+// kind names the type of s: "string", "array of string", "integer or null", "one of a, b".
+func (p *schemaPrinter) kind(s schema, depth int) string {
+	s = p.resolved(s)
+	if len(s.Enum) > 0 {
+		return "one of " + enumText(s.Enum)
+	}
+	var kinds []string
+	for _, t := range s.Type {
+		if items, ok := elementsOf(s); ok && t == "array" && depth > 0 {
+			if of := p.kind(items, depth-1); of != "any" {
+				t = "array of " + of
+			}
+		}
+		kinds = append(kinds, t)
+	}
+	if len(kinds) == 0 && len(s.Properties) > 0 {
+		kinds = []string{"object"}
+	}
+	for _, option := range alternatives(s) {
+		if depth == 0 || len(s.Type) > 0 {
+			break
+		}
+		if kind := p.kind(option, depth-1); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 0 {
+		return "any"
+	}
+	return strings.Join(kinds, " or ")
+}
+
+func alternatives(s schema) []schema {
+	options := slices.Concat(s.AnyOf, s.OneOf)
+	return options[:min(len(options), describedOptions)]
+}
+
+// elementsOf returns the schema of an array's elements, if there is one for all.
+func elementsOf(s schema) (items schema, ok bool) {
+	return items, len(s.Items) > 0 && json.Unmarshal(s.Items, &items) == nil
+}
+
+// writeArgument writes one argument or member. level is 1 for an argument.
+func writeArgument(b *strings.Builder, level int, name, kind string, required bool, about string) {
+	star := ""
+	if required {
+		star = ", required"
+	}
+	indent := strings.Repeat("  ", level)
+	fmt.Fprintf(b, "%s%s (%s%s)\n", indent, terminal.OneLine(name, 60), terminal.OneLine(kind, 200), star)
+	if about != "" {
+		for line := range strings.Lines(terminal.Indent(about)) {
+			b.WriteString(indent + "  " + line)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/url"
+	"strings"
+
+	"goblin-actor/internal/cli/terminal"
+)
+
+// questioner puts the questions of servers to the person at the terminal.
+type questioner struct{ *terminal.Dialogue }
+
+func newQuestioner(in io.Reader, out io.Writer) *questioner {
+	return &questioner{terminal.NewDialogue(in, out)}
+}
+
+// heading says who asks what. The server's words are indented, so that they cannot pass for ours.
+func (d *questioner) heading(who, message string) {
+	d.Print("%s asks:\n%s", terminal.PaletteFor(d.Out).Bold(terminal.OneLine(who, 80)), terminal.Indent(message))
+}
+
+// fillIn asks for the fields that have no value yet, shows all, and asks whether to send them.
+func (d *questioner) fillIn(ctx context.Context, f form, given map[string]json.RawMessage) (json.RawMessage, error) {
+	if len(f) > len(given) {
+		d.Print("(Ctrl-D gives no answer)\n")
+	}
+	for {
+		values := map[string]json.RawMessage{}
+		for i := range f {
+			one := &f[i]
+			value, ok := given[one.name]
+			if !ok {
+				var err error
+				if value, ok, err = d.field(ctx, one); err != nil {
+					return dismissed, nil
+				}
+			}
+			if ok {
+				values[one.name] = value
+			}
+		}
+		for _, one := range f {
+			if value, ok := values[one.name]; ok {
+				d.Print("%s", terminal.Indent(one.label()+": "+terminal.OneLine(string(value), 200)))
+			}
+		}
+		text, err := d.Choose(ctx, "Send this? [Y]es, [n]o, [a]gain: ", "y", "yes", "n", "no", "a", "again")
+		if err != nil {
+			return dismissed, nil
+		}
+		switch text[0] {
+		case 'y':
+			return accept(f, values), nil
+		case 'n':
+			return declined, nil
+		}
+		given = nil
+	}
+}
+
+// field asks for one value until it is a good one; ok is false when an optional one was left out.
+func (d *questioner) field(ctx context.Context, one *formField) (value json.RawMessage, ok bool, err error) {
+	prompt := one.label()
+	if about := one.describe(); about != "" {
+		prompt += " (" + about + ")"
+	}
+	for {
+		text, err := d.Line(ctx, strings.TrimSuffix(terminal.Indent(prompt+":"), "\n")+" ")
+		if err != nil {
+			return nil, false, err
+		}
+		if strings.TrimSpace(text) == "" {
+			if value, ok := one.byDefault(); ok {
+				return value, true, nil
+			}
+			if !one.required {
+				return nil, false, nil
+			}
+			d.Print("it is needed\n")
+			continue
+		}
+		value, err := one.read(text)
+		if err == nil {
+			return value, true, nil
+		}
+		d.Print("%s\n", terminal.Clean(err.Error()))
+	}
+}
+
+// visit shows a page's address and asks whether the person goes there. It opens nothing.
+func (d *questioner) visit(ctx context.Context, u *url.URL) (json.RawMessage, error) {
+	p := terminal.PaletteFor(d.Out)
+	d.Print("%s\n", terminal.Clean(u.String()))
+	d.Print("It wants you to open this page of %s yourself, in a browser. Nothing is opened from here.\n", p.Warn(terminal.OneLine(u.Hostname(), 200)))
+	if strings.ContainsFunc(u.Hostname(), func(r rune) bool { return r > 0x7f }) || strings.Contains(u.Hostname(), "xn--") {
+		d.Print("%s the name is not plain ASCII; it may look like another one.\n", p.Bad("careful:"))
+	}
+	text, err := d.Choose(ctx, "Will you, or have you? [N]o, [y]es: ", "n", "no", "y", "yes")
+	switch {
+	case err != nil:
+		return dismissed, nil
+	case text[0] == 'y':
+		return accepted, nil
+	}
+	return declined, nil
+}
+
+// sample shows what the model is asked and reads what to answer for it.
+func (d *questioner) sample(ctx context.Context, who string, ask sampling) (json.RawMessage, error) {
+	d.Print("%s asks your model; you answer for it:\n", terminal.PaletteFor(d.Out).Bold(terminal.OneLine(who, 80)))
+	d.Print("%s", ask.String())
+	d.Print("(an empty line ends the answer; nothing at all refuses)\n")
+	var lines []string
+	for {
+		text, err := d.Line(ctx, "> ")
+		if err != nil && len(lines) == 0 {
+			return nil, errRejected
+		}
+		if err == nil && text != "" {
+			lines = append(lines, text)
+			continue
+		}
+		if len(lines) == 0 {
+			return nil, errRejected
+		}
+		return spoken(strings.Join(lines, "\n")), nil
+	}
+}

@@ -1,0 +1,27 @@
+package ask
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/client"
+)
+
+// OVERLOADED has many causes; its hint fits the one that the message names.
+func TestOverloadedHintFitsItsCause(t *testing.T) {
+	for message, want := range map[string]string{
+		"the audit log cannot be written, and no call may go without it (audit.required)":       "audit log cannot be written",
+		"too many calls in flight for this client (limits.maxInFlightPerClient)":                "limits.maxInFlightPerClient",
+		"there are as many sessions as may be, and all are in use (limits.maxSessions)":         "limits.maxSessions",
+		"the gateway holds as many bytes as it may (limits.maxBufferedBytes); nothing was sent": "limits.maxBufferedBytes",
+		"too many subscriptions in this session":                                                "end some of them",
+		"something else":                                                                        "try again later",
+	} {
+		err := failed(&client.RPCError{Code: -31010, Message: message, Data: []byte(`{"code":"OVERLOADED"}`)})
+		if e, ok := errors.AsType[*command.Error](err); !ok || !strings.Contains(e.Hint, want) || strings.Contains(e.Hint, "of this client run") {
+			t.Errorf("%s: hint %q, want one with %q", message, e.Hint, want)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package ask
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/decode"
+)
+
+// maxFields bounds the fields of a form a person is asked to fill in.
+const maxFields = 100
+
+// Bounds of one value, which may be a server's default: what is longer is refused before it is judged.
+const (
+	maxFormItems = 1000
+	maxFormText  = 64 << 10 // bytes
+)
+
+// form is the flat schema a server wants filled in, its fields in the order it wrote them.
+// MCP 2025-11-25, client/elicitation, requested schema.
+type form []formField
+
+// formField is one property of a form.
+type formField struct {
+	name     string
+	required bool
+
+	Type        string          `json:"type"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Format      string          `json:"format"`
+	Pattern     string          `json:"pattern"`
+	MinLength   *float64        `json:"minLength"`
+	MaxLength   *float64        `json:"maxLength"`
+	Minimum     *float64        `json:"minimum"`
+	Maximum     *float64        `json:"maximum"`
+	MinItems    *float64        `json:"minItems"`
+	MaxItems    *float64        `json:"maxItems"`
+	Default     json.RawMessage `json:"default"`
+	Enum        []string        `json:"enum"`
+	EnumNames   []string        `json:"enumNames"` // older versions
+	OneOf       []option        `json:"oneOf"`
+	Items       struct {
+		Enum  []string `json:"enum"`
+		AnyOf []option `json:"anyOf"`
+		OneOf []option `json:"oneOf"`
+	} `json:"items"`
+
+	options []option // all there is to choose from; nil = a free field
+}
+
+// option is one value to choose, and how it is called.
+type option struct {
+	Value string `json:"const"`
+	Title string `json:"title"`
+}
+
+// parseForm reads a requestedSchema.
+func parseForm(raw []byte) (form, error) {
+	var s struct {
+		Properties json.RawMessage `json:"properties"`
+		Required   []string        `json:"required"`
+	}
+	if err := decode.JSON(raw, "the form's schema", &s); err != nil {
+		return nil, err
+	}
+	if len(s.Properties) == 0 || string(s.Properties) == "null" {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(s.Properties))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.New("properties in the form's schema is not an object")
+	}
+	var f form
+	for d.More() {
+		key, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return nil, errors.New("the form's schema is not valid JSON")
+		}
+		one := formField{name: key.(string)}
+		if err := decode.JSON(value, fmt.Sprintf("the form's field %q", terminal.OneLine(one.name, 40)), &one); err != nil {
+			return nil, err
+		}
+		one.required = slices.Contains(s.Required, one.name)
+		one.options = one.choices()
+		if f = append(f, one); len(f) > maxFields {
+			return nil, fmt.Errorf("the form has more than %d fields", maxFields)
+		}
+	}
+	return f, nil
+}
+
+// choices collects the options from the five ways to write them.
+func (f *formField) choices() []option {
+	for _, titled := range [][]option{f.OneOf, f.Items.AnyOf, f.Items.OneOf} {
+		if len(titled) > 0 {
+			return titled
+		}
+	}
+	var list []option
+	values := f.Enum
+	if len(values) == 0 {
+		values = f.Items.Enum
+	}
+	for i, value := range values {
+		o := option{Value: value}
+		if i < len(f.EnumNames) {
+			o.Title = f.EnumNames[i]
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
+// label is what the field is called, for people.
+func (f *formField) label() string { return terminal.OneLine(cmp.Or(f.Title, f.name), 80) }
+
+// byDefault returns the field's default if it is a good one.
+func (f *formField) byDefault() (json.RawMessage, bool) {
+	if len(f.Default) == 0 || string(f.Default) == "null" || f.check(f.Default) != nil {
+		return nil, false
+	}
+	return f.Default, true
+}
+
+// content renders a filled form; fields without value are left out.
+func (f form) content(values map[string]json.RawMessage) []byte {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for _, one := range f {
+		value, ok := values[one.name]
+		if !ok {
+			continue
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		b.Write(quoted(one.name))
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// missing names the required fields that have no value.
+func (f form) missing(values map[string]json.RawMessage) []string {
+	var names []string
+	for _, one := range f {
+		if _, ok := values[one.name]; !ok && one.required {
+			names = append(names, one.name)
+		}
+	}
+	return names
+}
+
+// describe says how the field is filled in, in brackets.
+func (f *formField) describe() string {
+	var words []string
+	switch {
+	case len(f.options) > 0:
+		words = append(words, f.optionList())
+	case f.Type == "boolean":
+		words = append(words, "yes or no")
+	case f.Type == "integer" || f.Type == "number":
+		words = append(words, f.Type+between(f.Minimum, f.Maximum))
+	case f.Format != "":
+		words = append(words, terminal.OneLine(f.Format, 20))
+	}
+	if f.Description != "" {
+		words = append(words, terminal.OneLine(f.Description, 100))
+	}
+	if value, ok := f.byDefault(); ok {
+		words = append(words, "enter = "+terminal.OneLine(strings.Trim(string(value), `"`), 60))
+	} else if !f.required {
+		words = append(words, "optional")
+	}
+	return strings.Join(words, "; ")
+}
+
+// optionList numbers the options.
+func (f *formField) optionList() string {
+	const most = 50
+	var words []string
+	for i, o := range f.options[:min(len(f.options), most)] {
+		words = append(words, fmt.Sprintf("%d %s", i+1, terminal.OneLine(cmp.Or(o.Title, o.Value), 60)))
+	}
+	if len(f.options) > most {
+		words = append(words, "…")
+	}
+	text := strings.Join(words, ", ")
+	if f.Type == "array" {
+		text = "several with commas: " + text
+	}
+	return text
+}
+
+func between(low, high *float64) string {
+	switch {
+	case low != nil && high != nil:
+		return fmt.Sprintf(" from %g to %g", *low, *high)
+	case low != nil:
+		return fmt.Sprintf(", %g or more", *low)
+	case high != nil:
+		return fmt.Sprintf(", %g or less", *high)
+	}
+	return ""
+}

@@ -1,0 +1,213 @@
+package ask
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/mail"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"goblin-actor/internal/cli/terminal"
+)
+
+// read turns what was typed into the field's value and checks it. Options are named by value, title or number.
+func (f *formField) read(text string) (json.RawMessage, error) {
+	var value json.RawMessage
+	switch {
+	case f.Type == "array":
+		list := []string{}
+		for part := range strings.SplitSeq(text, ",") {
+			if part = strings.TrimSpace(part); part == "" {
+				continue
+			}
+			one, err := f.option(part)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, one)
+		}
+		raw, err := json.Marshal(list)
+		if err != nil {
+			return nil, err
+		}
+		value = raw
+	case len(f.options) > 0:
+		one, err := f.option(text)
+		if err != nil {
+			return nil, err
+		}
+		value = quoted(one)
+	case f.Type == "boolean":
+		yes, ok := yesOrNo(text)
+		if !ok {
+			return nil, errors.New("want yes or no")
+		}
+		value = strconv.AppendBool(nil, yes)
+	case f.Type == "string":
+		value = quoted(text)
+	case f.Type == "integer" || f.Type == "number":
+		raw, ok := typed(f.Type, strings.TrimSpace(text))
+		if !ok {
+			return nil, fmt.Errorf("want %s", describeNumber(f.Type))
+		}
+		value = raw
+	default:
+		value = guess(text)
+	}
+	return value, f.check(value)
+}
+
+func describeNumber(kind string) string {
+	if kind == "integer" {
+		return "a whole number"
+	}
+	return "a number"
+}
+
+// yesOrNo reads an answer to a question of ours or a boolean field.
+func yesOrNo(text string) (yes, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "y", "yes", "true":
+		return true, true
+	case "n", "no", "false":
+		return false, true
+	}
+	return false, false
+}
+
+// option finds an option by its value, its title or its number, in this order.
+func (f *formField) option(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if len(f.options) == 0 {
+		return text, nil // a list of free words
+	}
+	for _, same := range []func(option) bool{
+		func(o option) bool { return o.Value == text },
+		func(o option) bool { return strings.EqualFold(o.Value, text) || strings.EqualFold(o.Title, text) },
+	} {
+		if i := slices.IndexFunc(f.options, same); i >= 0 {
+			return f.options[i].Value, nil
+		}
+	}
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(f.options) {
+		return f.options[n-1].Value, nil
+	}
+	return "", fmt.Errorf("%q is not among them: %s", terminal.OneLine(text, 40), f.optionList())
+}
+
+// check says what is wrong with a value for this field.
+func (f *formField) check(value json.RawMessage) error {
+	switch f.Type {
+	case "string":
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			return errors.New("want text")
+		}
+		return f.checkText(text)
+	case "integer", "number":
+		raw, ok := typed(f.Type, string(value))
+		if !ok {
+			return fmt.Errorf("want %s", describeNumber(f.Type))
+		}
+		n, err := strconv.ParseFloat(string(raw), 64)
+		if err != nil || f.Minimum != nil && n < *f.Minimum || f.Maximum != nil && n > *f.Maximum {
+			return fmt.Errorf("want %s%s", describeNumber(f.Type), between(f.Minimum, f.Maximum))
+		}
+	case "boolean":
+		if s := string(value); s != "true" && s != "false" {
+			return errors.New("want yes or no")
+		}
+	case "array":
+		var list []string
+		if json.Unmarshal(value, &list) != nil {
+			return errors.New("want a list of texts")
+		}
+		return f.checkList(list)
+	}
+	return nil
+}
+
+func (f *formField) checkText(text string) error {
+	if len(f.options) > 0 {
+		if !f.offers(text) {
+			return fmt.Errorf("%q is not among them: %s", terminal.OneLine(text, 40), f.optionList())
+		}
+		return nil
+	}
+	n := utf8.RuneCountInString(text)
+	switch {
+	case len(text) > maxFormText:
+		return fmt.Errorf("want at most %d bytes", maxFormText)
+	case f.MinLength != nil && float64(n) < *f.MinLength:
+		return fmt.Errorf("want at least %g characters, got %d", *f.MinLength, n)
+	case f.MaxLength != nil && float64(n) > *f.MaxLength:
+		return fmt.Errorf("want at most %g characters, got %d", *f.MaxLength, n)
+	}
+	if f.Pattern != "" && len(f.Pattern)*len(text) <= 16*maxFormText { // the server checks the others itself
+		if p, err := regexp.Compile(f.Pattern); err == nil && !p.MatchString(text) {
+			return fmt.Errorf("want something that matches %s", terminal.OneLine(f.Pattern, 60))
+		}
+	}
+	return checkFormat(f.Format, text)
+}
+
+// checkFormat knows the formats MCP names; any other allows everything.
+func checkFormat(format, text string) error {
+	var err error
+	switch format {
+	case "email":
+		var a *mail.Address
+		if a, err = mail.ParseAddress(text); err == nil && a.Address != text {
+			err = errors.New("not an address alone")
+		}
+	case "uri":
+		var u *url.URL
+		if u, err = url.Parse(text); err == nil && u.Scheme == "" {
+			err = errors.New("no scheme")
+		}
+	case "date":
+		_, err = time.Parse(time.DateOnly, text)
+	case "date-time":
+		_, err = time.Parse(time.RFC3339, text)
+	}
+	if err != nil {
+		return fmt.Errorf("want %s", formatExamples[format])
+	}
+	return nil
+}
+
+var formatExamples = map[string]string{
+	"email": "an address like me@example.com", "uri": "a URI like https://example.com",
+	"date": "a date like 2026-07-28", "date-time": "a time like 2026-07-28T12:00:00Z",
+}
+
+func (f *formField) checkList(list []string) error {
+	if len(list) > maxFormItems {
+		return fmt.Errorf("want at most %d", maxFormItems)
+	}
+	for i, text := range list {
+		if len(f.options) > 0 && !f.offers(text) {
+			return fmt.Errorf("%q is not among them: %s", terminal.OneLine(text, 40), f.optionList())
+		}
+		if slices.Contains(list[:i], text) {
+			return fmt.Errorf("%q is there twice", terminal.OneLine(text, 40))
+		}
+	}
+	switch {
+	case f.MinItems != nil && float64(len(list)) < *f.MinItems:
+		return fmt.Errorf("want at least %g", *f.MinItems)
+	case f.MaxItems != nil && float64(len(list)) > *f.MaxItems:
+		return fmt.Errorf("want at most %g", *f.MaxItems)
+	}
+	return nil
+}
+
+func (f *formField) offers(value string) bool {
+	return slices.ContainsFunc(f.options, func(o option) bool { return o.Value == value })
+}

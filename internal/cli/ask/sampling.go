@@ -1,0 +1,63 @@
+package ask
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/decode"
+)
+
+// sampling is a question to the model, as far as it is shown. MCP 2025-11-25, client/sampling.
+type sampling struct {
+	System   string          `json:"systemPrompt"`
+	Most     float64         `json:"maxTokens"`
+	Tools    json.RawMessage `json:"tools"`
+	Messages []struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	} `json:"messages"`
+}
+
+func parseSampling(params []byte) (sampling, error) {
+	var s sampling
+	if err := decode.JSON(params, "the params of sampling/createMessage", &s); err != nil {
+		return s, err
+	}
+	if len(s.Tools) > 0 && string(s.Tools) != "null" {
+		return s, fmt.Errorf("sampling/createMessage: tools were not declared")
+	}
+	return s, nil
+}
+
+// String shows the messages, each under its role, all of it indented.
+func (s sampling) String() string {
+	var b strings.Builder
+	part := func(role, text string) {
+		b.WriteString(terminal.Indent(terminal.OneLine(role, 40) + ":\n" + terminal.Indent(text)))
+	}
+	if s.System != "" {
+		part("system", s.System)
+	}
+	for _, m := range s.Messages {
+		part(m.Role, strings.Join(blocks(m.Content), "\n"))
+	}
+	if s.Most > 0 {
+		fmt.Fprintf(&b, "  (at most %g tokens)\n", s.Most)
+	}
+	return b.String()
+}
+
+// last is the newest message, for a line.
+func (s sampling) last() string {
+	if len(s.Messages) == 0 {
+		return ""
+	}
+	return strings.Join(blocks(s.Messages[len(s.Messages)-1].Content), " ")
+}
+
+// spoken is the answer of a model that is a person.
+func spoken(text string) json.RawMessage {
+	return fmt.Appendf(nil, `{"role":"assistant","content":{"type":"text","text":%s},"model":"a person at the terminal","stopReason":"endTurn"}`, quoted(text))
+}

@@ -1,0 +1,191 @@
+package ask
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/decode"
+)
+
+// schema is what typing arguments needs of a JSON Schema (2020-12). The zero schema allows everything.
+type schema struct {
+	Type                 words             `json:"type"`
+	Enum                 []json.RawMessage `json:"enum"`
+	Description          string            `json:"description"`
+	Properties           map[string]schema `json:"properties"`
+	PatternProperties    json.RawMessage   `json:"patternProperties"`
+	AdditionalProperties json.RawMessage   `json:"additionalProperties"`
+	Required             []string          `json:"required"`
+	AnyOf                []schema          `json:"anyOf"`
+	OneOf                []schema          `json:"oneOf"`
+	Items                json.RawMessage   `json:"items"` // a schema; in older drafts also an array of schemas
+	Ref                  string            `json:"$ref"`
+	Defs                 map[string]schema `json:"$defs"`
+	Definitions          map[string]schema `json:"definitions"` // older drafts
+}
+
+// words is a string or an array of strings.
+type words []string
+
+// UnmarshalJSON takes both forms.
+func (w *words) UnmarshalJSON(raw []byte) error {
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		*w = words{one}
+		return nil
+	}
+	return json.Unmarshal(raw, (*[]string)(w))
+}
+
+// UnmarshalJSON also takes the schemas true and false, of which nothing is known.
+func (s *schema) UnmarshalJSON(raw []byte) error {
+	if text := string(raw); text == "true" || text == "false" {
+		*s = schema{}
+		return nil
+	}
+	type plain schema
+	return json.Unmarshal(raw, (*plain)(s))
+}
+
+// Bounds of a schema that is read: decoding looks at every level again for each level around it.
+const (
+	maxSchemaBytes = 1 << 20
+	maxSchemaDepth = 64
+)
+
+// parseSchema reads a tool's inputSchema; nil is the zero schema, and so is one beyond the bounds.
+func parseSchema(raw []byte) (schema, error) {
+	var s schema
+	if raw == nil || string(raw) == "null" || len(raw) > maxSchemaBytes || deeper(raw, maxSchemaDepth) {
+		return s, nil
+	}
+	err := decode.JSON(raw, "the input schema", &s)
+	return s, err
+}
+
+// deeper reports whether more than most brackets of raw, which is JSON, are open at once.
+func deeper(raw []byte, most int) bool {
+	open, inText := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{' || c == '[':
+			if open++; open > most {
+				return true
+			}
+		case c == '}' || c == ']':
+			open--
+		}
+	}
+	return false
+}
+
+// open reports whether arguments the schema does not name are welcome: it names none, or says so.
+func (s *schema) open() bool {
+	return len(s.Properties) == 0 || s.PatternProperties != nil ||
+		s.AdditionalProperties != nil && string(s.AdditionalProperties) != "false"
+}
+
+// arguments types the pairs and returns them as one JSON object, nil when there are none. Unknown and missing
+// arguments are usage errors that say what there is. tool is for messages.
+func (s schema) arguments(tool string, pairs []command.Pair) ([]byte, error) {
+	object := map[string]json.RawMessage{}
+	for _, p := range pairs {
+		property, known := s.Properties[p.Key]
+		if !known && !s.open() {
+			return nil, command.UsageError(s.unknownHint(p.Key), "%s has no argument %q", tool, p.Key)
+		}
+		value, err := s.value(property, p.Value)
+		if err != nil {
+			return nil, command.UsageError(describe(p.Key, property), "argument %q: %w", p.Key, err)
+		}
+		object[p.Key] = value
+	}
+	var missing []string
+	for _, key := range s.Required {
+		if _, given := object[key]; !given {
+			missing = append(missing, key)
+		}
+	}
+	if len(missing) > 0 {
+		hints := make([]string, len(missing))
+		for i, key := range missing {
+			hints[i] = describe(key, s.Properties[key])
+		}
+		return nil, command.UsageError(strings.Join(hints, "\n"), "%s needs %s", tool, strings.Join(missing, ", "))
+	}
+	return json.Marshal(object)
+}
+
+// describe says how an argument is given.
+func describe(key string, p schema) string {
+	kind := strings.Join(p.Type, " or ")
+	switch {
+	case len(p.Enum) > 0:
+		kind = "one of " + enumText(p.Enum)
+	case slices.Contains(p.Type, "array"):
+		kind = "array, as JSON like [1, 2]"
+	case slices.Contains(p.Type, "object"):
+		kind = `object, as JSON like {"a": 1}`
+	}
+	text := key + "=…"
+	if kind != "" {
+		text += " (" + kind + ")"
+	}
+	if p.Description != "" {
+		text += ": " + terminal.OneLine(p.Description, 100)
+	}
+	return text
+}
+
+func enumText(values []json.RawMessage) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = terminal.OneLine(strings.Trim(string(v), `"`), 40)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// unknownHint names the nearest argument, or all of them.
+func (s schema) unknownHint(key string) string {
+	names := slices.Sorted(maps.Keys(s.Properties))
+	if len(names) == 0 {
+		return "it takes none"
+	}
+	best := slices.MinFunc(names, func(a, b string) int { return distance(a, key) - distance(b, key) })
+	if distance(best, key) <= 2 {
+		return fmt.Sprintf("did you mean %s?", best)
+	}
+	return "it takes " + strings.Join(names, ", ")
+}
+
+// distance is how many letters must be changed, added or removed to make b of a, whatever the case.
+func distance(a, b string) int {
+	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range x {
+		before := row[0]
+		row[0] = i + 1
+		for j := range y {
+			cost := before
+			if x[i] != y[j] {
+				cost++
+			}
+			before = row[j+1]
+			row[j+1] = min(cost, before+1, row[j]+1)
+		}
+	}
+	return row[len(y)]
+}

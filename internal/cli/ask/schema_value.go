@@ -1,0 +1,165 @@
+package ask
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"goblin-actor/internal/secret"
+)
+
+// maxKindSteps bounds the references and unions that are followed for one value.
+const maxKindSteps = 1000
+
+// kindNames are the types there are, the most telling first.
+var kindNames = []string{"null", "boolean", "integer", "number", "array", "object", "string"}
+
+// value types the text of one argument by the schema of its property. s is the whole schema, which holds the
+// definitions. The result is JSON; numbers keep their digits.
+func (s schema) value(property schema, text string) (json.RawMessage, error) {
+	k := kinds{whole: s, seen: map[string]bool{}, left: maxKindSteps}
+	k.add(property, true)
+	switch {
+	case k.anything:
+		return guess(text), nil
+	case len(k.enum) > 0:
+		return fromEnum(k.enum, text)
+	}
+	var wanted []string
+	for _, t := range kindNames {
+		if !slices.Contains(k.types, t) {
+			continue
+		}
+		if raw, ok := typed(t, text); ok {
+			return raw, nil
+		}
+		wanted = append(wanted, t)
+	}
+	if len(wanted) == 0 {
+		return guess(text), nil // types nobody knows
+	}
+	return nil, fmt.Errorf("want %s, got %q", strings.Join(wanted, " or "), secret.Text(text))
+}
+
+// kinds collects what a property may be, through references and unions. Each reference is followed once: what it stands
+// for is known then.
+type kinds struct {
+	whole    schema
+	types    []string          // of kindNames, each once
+	enum     []json.RawMessage // of the property itself
+	anything bool
+	seen     map[string]bool // references followed
+	left     int             // steps
+}
+
+// add collects from p; top says that it is the property itself and not one of several it may be.
+func (k *kinds) add(p schema, top bool) {
+	if k.left--; k.left < 0 {
+		k.anything = true
+	}
+	if k.anything {
+		return
+	}
+	if p.Ref != "" {
+		target, ok := k.whole.resolve(p.Ref)
+		switch {
+		case !ok:
+			k.anything = true
+		case !k.seen[p.Ref]:
+			k.seen[p.Ref] = true
+			k.add(target, top)
+		}
+		return
+	}
+	if top {
+		k.enum = p.Enum
+	} else if len(p.Enum) > 0 && len(p.Type) == 0 {
+		k.note("string")
+	}
+	for _, t := range p.Type {
+		k.note(t)
+	}
+	if len(p.Type)+len(p.Enum)+len(p.AnyOf)+len(p.OneOf) == 0 {
+		k.anything = true
+	}
+	for _, options := range [][]schema{p.AnyOf, p.OneOf} {
+		for _, option := range options {
+			k.add(option, false)
+			if k.anything {
+				return
+			}
+		}
+	}
+}
+
+func (k *kinds) note(t string) {
+	if slices.Contains(kindNames, t) && !slices.Contains(k.types, t) {
+		k.types = append(k.types, t)
+	}
+}
+
+// resolve follows a reference into the schema's own definitions; others are never fetched.
+func (s schema) resolve(ref string) (schema, bool) {
+	if name, ok := strings.CutPrefix(ref, "#/$defs/"); ok {
+		target, found := s.Defs[name]
+		return target, found
+	}
+	if name, ok := strings.CutPrefix(ref, "#/definitions/"); ok {
+		target, found := s.Definitions[name]
+		return target, found
+	}
+	return schema{}, false
+}
+
+// typed reads text as a value of the type.
+func typed(t, text string) (json.RawMessage, bool) {
+	if t == "string" {
+		return quoted(text), true
+	}
+	if !json.Valid([]byte(text)) {
+		return nil, false
+	}
+	raw := strings.TrimSpace(text)
+	number := raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
+	ok := false
+	switch t {
+	case "null":
+		ok = raw == "null"
+	case "boolean":
+		ok = raw == "true" || raw == "false"
+	case "integer":
+		ok = number && !strings.ContainsAny(raw, ".eE")
+	case "number":
+		ok = number
+	case "array":
+		ok = raw[0] == '['
+	case "object":
+		ok = raw[0] == '{'
+	}
+	return json.RawMessage(raw), ok
+}
+
+// fromEnum finds the value that is written like text.
+func fromEnum(enum []json.RawMessage, text string) (json.RawMessage, error) {
+	for _, v := range enum {
+		var s string
+		if string(v) == text || json.Unmarshal(v, &s) == nil && s == text {
+			return v, nil
+		}
+	}
+	return nil, fmt.Errorf("want one of %s, got %q", enumText(enum), secret.Text(text))
+}
+
+// guess types a text nothing is known of: JSON other than a string as it is, everything else as text.
+func guess(text string) json.RawMessage {
+	if text != "" && text[0] != '"' && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return quoted(text)
+}
+
+func quoted(text string) json.RawMessage {
+	raw, _ := json.Marshal(text) // a string cannot fail
+	return raw
+}

@@ -1,0 +1,143 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/admin"
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/output"
+	"goblin-actor/internal/cli/target"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/status"
+)
+
+// maxShownNames is how many names of one sort a line for people holds.
+const maxShownNames = 20
+
+func newWatchCatalog() *cobra.Command {
+	var connect string
+	var out output.Format
+	var count int
+	var past bool
+	cmd := &cobra.Command{
+		Use:   "catalog",
+		Short: "Print what becomes of the catalog, as it happens",
+		Long: `Print what becomes of the catalog of the running gateway, as it happens: for each server which tools, prompts, resources
+and templates are new, which are gone, and which say something else, with the members that differ.
+
+It goes on until it is interrupted or, with --count, that many changes were printed. A lost connection is made again, for as
+long as that takes, and the changes in between are told; if that is not possible, it says so. At most 20 names of each sort are
+given, and the number of all.
+
+-o json prints one event a line: "change"; "gap" with the number of changes that were missed; "lost" and "back" for the
+connection, with "restarted" when it is another gateway's, so that nobody knows what has changed in between.`,
+		Example: "  goblin-actor watch catalog\n  goblin-actor watch catalog --past -o json",
+		Args:    command.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if count < 0 {
+				return command.UsageError("0 is without end", "--count %d", count)
+			}
+			path, err := target.AdminSocket(connect, os.Getenv)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := command.Interruptible(cmd)
+			defer cancel()
+			p := changePrinter{out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(), format: out, left: count}
+			return command.AfterWatch(ctx, watchCatalog(ctx, &admin.Follower{Path: path, Past: past, Tell: p.tell}))
+		},
+	}
+	cmd.Flags().IntVar(&count, "count", 0, "end after so many changes were printed; 0 = never")
+	cmd.Flags().BoolVar(&past, "past", false, "begin with the changes that the gateway remembers")
+	target.ConnectFlag(cmd, &connect)
+	out.AddFlag(cmd)
+	return cmd
+}
+
+func watchCatalog(ctx context.Context, f *admin.Follower) error {
+	err := f.Follow(ctx)
+	switch {
+	case errors.Is(err, errEnough):
+		return nil
+	case ctx.Err() != nil:
+		return err
+	case errors.Is(err, admin.ErrNoStream):
+		return command.Fail(command.ExitPeerError, err, "it may be of another version: goblin-actor status")
+	case f.Started():
+		return err
+	}
+	return command.Fail(command.ExitUnreachable, fmt.Errorf("no gateway answers: %w", err), `start one with "goblin-actor serve"`)
+}
+
+// changePrinter prints what a follower of the catalog tells.
+type changePrinter struct {
+	out, errOut io.Writer
+	format      output.Format
+	left        int // changes to print until the end; 0 = without end
+}
+
+func (p *changePrinter) tell(e admin.FollowEvent) error {
+	var err error
+	if p.format == output.Table {
+		err = p.people(e)
+	} else {
+		err = p.event(e)
+	}
+	if err == nil && e.Change != nil && p.left > 0 {
+		if p.left--; p.left == 0 {
+			return errEnough
+		}
+	}
+	return err
+}
+
+// people prints changes on stdout and the rest on stderr.
+func (p *changePrinter) people(e admin.FollowEvent) error {
+	switch {
+	case e.Change != nil:
+		_, err := fmt.Fprintf(p.out, "%s  %-12s  %s\n", e.Change.Time.Local().Format(time.TimeOnly), terminal.OneLine(e.Change.Server, 0), terminal.OneLine(e.Change.Text(maxShownNames), 0))
+		return err
+	case e.Missed > 0:
+		fmt.Fprintf(p.errOut, "%s were missed\n", terminal.Count(int(e.Missed), "change"))
+	case e.Anew:
+		fmt.Fprintln(p.errOut, "connected again; the gateway was restarted: what changed in between is not known")
+	case e.Back:
+		fmt.Fprintln(p.errOut, "connected again")
+	default:
+		fmt.Fprintf(p.errOut, "connection lost, trying again: %s\n", terminal.OneLine(e.Lost.Error(), 200))
+	}
+	return nil
+}
+
+// changeEvent is a line of -o json.
+type changeEvent struct {
+	Event string    `json:"event"` // change gap lost back
+	At    time.Time `json:"at"`    // when it was printed
+	*status.CatalogChange
+	Missed    uint64 `json:"missed,omitempty"`
+	Restarted bool   `json:"restarted,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+// event prints one line of JSON, or one document of YAML.
+func (p *changePrinter) event(e admin.FollowEvent) error {
+	line := changeEvent{Event: "lost", At: time.Now().UTC(), CatalogChange: e.Change, Missed: e.Missed, Restarted: e.Anew}
+	switch {
+	case e.Change != nil:
+		line.Event = "change"
+	case e.Missed > 0:
+		line.Event = "gap"
+	case e.Back:
+		line.Event = "back"
+	default:
+		line.Error = e.Lost.Error()
+	}
+	return p.format.WriteLine(p.out, line)
+}

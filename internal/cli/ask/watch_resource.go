@@ -1,0 +1,141 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/local"
+	"goblin-actor/internal/cli/output"
+	"goblin-actor/internal/cli/target"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/client"
+	"goblin-actor/internal/status"
+)
+
+func NewWatch() *cobra.Command {
+	var gateway gatewayFlags
+	var asked answerer
+	var out output.Format
+	var count int
+	cmd := &cobra.Command{
+		Use:   "watch URI",
+		Short: "Print a resource, and again whenever it changes",
+		Long: `Print a resource, and again after every update its server tells of, until it is interrupted or, with --count,
+was printed often enough. A lost connection is made again, for as long as that takes.
+
+-o json prints one event a line: "contents" with the result of reading, "error" when it cannot be read for now,
+"lost" and "back" for the connection.
+
+"watch catalog" prints what becomes of the catalog instead.`,
+		Example:           "  goblin-actor watch resource://clock/clock://now --count 3\n  goblin-actor watch resource://notes/note:///welcome -o json",
+		Args:              command.Args(1, 1, "the URI of a resource"),
+		ValidArgsFunction: target.CompleteItems(func(i *status.Items) []status.Item { return i.Resources }),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if count < 0 {
+				return command.UsageError("0 is without end", "--count %d", count)
+			}
+			if err := asked.begin(cmd, args[0], terminal.NewProgressBar(cmd.ErrOrStderr())); err != nil {
+				return err
+			}
+			ctx, cancel := command.Interruptible(cmd)
+			defer cancel()
+			return command.AfterWatch(ctx, watchResource(ctx, cmd, &gateway, out, args[0], count))
+		},
+	}
+	cmd.Flags().IntVar(&count, "count", 0, "end after it was printed so often; 0 = never")
+	gateway.asked = &asked
+	gateway.add(cmd)
+	asked.add(cmd)
+	out.AddFlag(cmd)
+	cmd.AddCommand(newWatchCatalog())
+	return cmd
+}
+
+// errEnough ends a watch that has printed what it was to print.
+var errEnough = errors.New("enough")
+
+// watchResource follows the resource. A gateway in this process is opened once; when it is gone, that is the end.
+func watchResource(ctx context.Context, cmd *cobra.Command, gateway *gatewayFlags, out output.Format, uri string, count int) error {
+	p := watchPrinter{out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(), format: out, uri: uri, left: count}
+	stop := func() {}
+	defer func() { stop() }()
+	if err := gateway.check(cmd); err != nil {
+		return err
+	}
+	w := client.Watcher{URI: uri, Options: gateway.options(ctx), Tell: p.tell}
+	w.Dial = func(ctx context.Context, o client.Options) (*client.Client, error) {
+		if gateway.config == "" {
+			return gateway.dial(ctx, o)
+		}
+		c, end, err := local.Start(ctx, gateway.config, o, cmd.ErrOrStderr())
+		if err == nil {
+			stop = end
+			w.Dial = func(context.Context, client.Options) (*client.Client, error) { return nil, client.ErrClosed }
+		}
+		return c, err
+	}
+	if err := w.Watch(ctx); err != errEnough {
+		return failed(err)
+	}
+	return nil
+}
+
+// watchPrinter prints what a watcher tells.
+type watchPrinter struct {
+	out, errOut io.Writer
+	format      output.Format
+	uri         string
+	left        int // contents to print until the end; 0 = without end
+}
+
+func (p *watchPrinter) tell(e client.WatchEvent) error {
+	var err error
+	if p.format == output.Table {
+		err = p.people(e)
+	} else {
+		err = p.event(e)
+	}
+	if err == nil && e.Kind == client.WatchContents && p.left > 0 {
+		if p.left--; p.left == 0 {
+			return errEnough
+		}
+	}
+	return err
+}
+
+// people prints contents on stdout and the rest on stderr.
+func (p *watchPrinter) people(e client.WatchEvent) error {
+	switch e.Kind {
+	case client.WatchContents:
+		return printContents(p.out, e.Result, true)
+	case client.WatchBack:
+		fmt.Fprintln(p.errOut, "connected again")
+	case client.WatchLost:
+		fmt.Fprintf(p.errOut, "connection lost, trying again: %s\n", terminal.OneLine(e.Err.Error(), 200))
+	default:
+		fmt.Fprintf(p.errOut, "cannot be read now: %s\n", terminal.OneLine(e.Err.Error(), 200))
+	}
+	return nil
+}
+
+// event prints one line of JSON, or one document of YAML.
+func (p *watchPrinter) event(e client.WatchEvent) error {
+	event := struct {
+		Event  client.WatchKind `json:"event"`
+		Time   string           `json:"time"`
+		URI    string           `json:"uri"`
+		Result json.RawMessage  `json:"result,omitempty"`
+		Error  string           `json:"error,omitempty"`
+	}{e.Kind, time.Now().UTC().Format(time.RFC3339Nano), p.uri, e.Result, ""}
+	if e.Err != nil {
+		event.Error = e.Err.Error()
+	}
+	return p.format.WriteLine(p.out, event)
+}

@@ -1,0 +1,158 @@
+package benchmark
+
+import (
+	"cmp"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/bench"
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/program"
+	"goblin-actor/internal/cli/serve"
+)
+
+func NewCommand() *cobra.Command {
+	o := bench.Options{}
+	var self bool
+	var backends string
+	var output benchOutput
+	cmd := &cobra.Command{
+		Use:   "bench " + strings.Join(bench.Kinds, "|"),
+		Short: "Measure the gateway against a direct connection and a reverse proxy",
+		Long: `bench starts raw MCP servers, a gateway and a reverse proxy as processes of their own, puts the same load on all of
+them in interleaved rounds, and reports medians and ratios.
+
+  calls   tools/call of 200 bytes
+  big     tools/call with a result of 1 MiB
+  list    tools/list of 1000 tools from 20 servers (--servers, --tools); "× static" is × a static handler that writes the same bytes
+  idle    memory of sessions that hold a stream open
+  cold    the first tools/list of a gateway that was just started, from its state file
+  cells   calls of clients of each era to servers of each era; "× legacy" is × legacy clients at legacy servers
+  identity  what keys, roles and the audit log cost a call; "× gateway" is × a gateway that asks nobody`,
+		Example:   "  goblin-actor bench calls --self --compare direct,reverse-proxy --concurrency 1,8,64 --assert 'ratio(calls,c=64) >= 1.2'",
+		Args:      command.Args(1, 1, "what to measure: "+strings.Join(bench.Kinds, ", ")),
+		ValidArgs: bench.Kinds,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !self {
+				return command.UsageError("add --self", "bench needs to know what to measure")
+			}
+			o.Kind = args[0]
+			return runBench(cmd, o, backends, output)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&self, "self", false, "measure a gateway started for this run")
+	flags.StringSliceVar(&o.Compare, "compare", []string{bench.Direct, bench.ReverseProxy}, "what to compare with: "+strings.Join(bench.Comparable, ", "))
+	flags.IntSliceVar(&o.Concurrency, "concurrency", nil, "clients at once, one measurement each (default 1,8,64; big, list and cells: 8, identity: 64)")
+	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "measured time of each target at each concurrency")
+	flags.IntVar(&o.Rounds, "rounds", 5, "interleaved rounds the duration is cut into")
+	flags.IntVar(&o.Sessions, "sessions", 2000, "idle: sessions at once")
+	flags.IntVar(&o.Servers, "servers", 20, "list: servers behind the gateway")
+	flags.IntVar(&o.Tools, "tools", 50, "list: tools of each, all of them on one page")
+	flags.IntVar(&o.Starts, "starts", 20, "cold: starts of each size")
+	flags.StringVar(&backends, "backends", "stdio:1,http:1", "servers behind the gateway")
+	flags.StringVar(&o.Gateway, "gateway", "", "another build of this program to start as the gateway; all else stays this one")
+	output.flags(cmd)
+	cmd.AddCommand(newBenchFanout(), newBenchFaults(), newBenchGrowth(), newBenchLimits())
+	cmd.AddCommand(newBenchCompare(), newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic(), serve.NewUnchecked())
+	return cmd
+}
+
+func runBench(cmd *cobra.Command, o bench.Options, backends string, output benchOutput) error {
+	var err error
+	if o.HTTP, o.Stdio, err = bench.ParseBackends(backends); err != nil {
+		return command.UsageError(command.HelpHint(cmd), "%w", err)
+	}
+	if err := o.Default().Validate(); err != nil {
+		return command.UsageError(command.HelpHint(cmd), "%w", err)
+	}
+	assertions, err := output.assertions(cmd, o.Default())
+	if err != nil {
+		return err
+	}
+	if o.Program, err = os.Executable(); err != nil {
+		return err
+	}
+	o.Commit = cmp.Or(program.Commit(), program.Version())
+	o.Command = benchCommand(os.Args[1:])
+	ctx, stop := command.Interruptible(cmd)
+	defer stop()
+	progress := newBenchProgress(cmd.ErrOrStderr())
+	report, err := bench.Run(ctx, o, progress)
+	progress.bar.Clear()
+	if err != nil {
+		return err
+	}
+	return output.finish(cmd, report, assertions)
+}
+
+// The hidden commands below are the processes a bench consists of. They end when their stdin does.
+
+func newBenchServer() *cobra.Command {
+	var o bench.ServerOptions
+	var stdio bool
+	cmd := &cobra.Command{
+		Use:    "server",
+		Short:  "A raw MCP server that answers from ready bytes",
+		Hidden: true,
+		Args:   command.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if stdio {
+				return bench.ServeStdio(cmd.InOrStdin(), cmd.OutOrStdout(), o)
+			}
+			return bench.ServeHTTP(cmd.InOrStdin(), cmd.OutOrStdout(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&stdio, "stdio", false, "speak stdio instead of HTTP")
+	cmd.Flags().IntVar(&o.Tools, "tools", 0, "list so many tools")
+	cmd.Flags().IntVar(&o.ToolBytes, "tool-bytes", 0, "of each of these, at least")
+	cmd.Flags().StringVar(&o.Listen, "listen", "", "serve HTTP here")
+	cmd.Flags().StringVar(&o.Control, "control", "", "take commands on this unix socket")
+	cmd.Flags().BoolVar(&o.Events, "events", false, "answer with a stream of one event")
+	cmd.Flags().BoolVar(&o.SSE, "sse", false, "speak HTTP+SSE of 2024-11-05")
+	cmd.Flags().DurationVar(&o.Delay, "delay", 0, "of every call")
+	cmd.Flags().BoolVar(&o.Modern, "modern", false, "speak 2026-07-28 only")
+	return cmd
+}
+
+func newBenchProxy() *cobra.Command {
+	return &cobra.Command{
+		Use:    "proxy URL",
+		Short:  "A pooled httputil.ReverseProxy",
+		Hidden: true,
+		Args:   command.Args(1, 1, "the URL to forward to"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return bench.ServeProxy(cmd.InOrStdin(), cmd.OutOrStdout(), args[0])
+		},
+	}
+}
+
+func newBenchForwarder() *cobra.Command {
+	var whole bool
+	cmd := &cobra.Command{
+		Use:    "forwarder URL",
+		Short:  "A forwarder of bytes",
+		Hidden: true,
+		Args:   command.Args(1, 1, "the URL to forward to"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return bench.ServeForwarder(cmd.InOrStdin(), cmd.OutOrStdout(), args[0], whole)
+		},
+	}
+	cmd.Flags().BoolVar(&whole, "whole", false, "pass answers on when all of them has come")
+	return cmd
+}
+
+func newBenchStatic() *cobra.Command {
+	return &cobra.Command{
+		Use:    "static FILE",
+		Short:  "A handler that writes the same bytes to every request",
+		Hidden: true,
+		Args:   command.Args(1, 1, "the file to serve"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return bench.ServeStatic(cmd.InOrStdin(), cmd.OutOrStdout(), args[0])
+		},
+	}
+}

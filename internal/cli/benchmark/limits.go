@@ -1,0 +1,237 @@
+package benchmark
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/bench"
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/configfile"
+	"goblin-actor/internal/cli/output"
+	"goblin-actor/internal/cli/program"
+	"goblin-actor/internal/cli/target"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/client"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/decode"
+)
+
+// limitFlags are those of `bench limits` that need more than a place to stand in.
+type limitFlags struct {
+	bench.LimitOptions
+	target string
+	key    target.KeyFlag
+	self   bool
+	output benchOutput
+	format output.Format
+}
+
+func newBenchLimits() *cobra.Command {
+	var f limitFlags
+	cmd := &cobra.Command{
+		Use:   "limits",
+		Short: "Find how many clients this machine carries, and what holds it there",
+		Long: `limits raises the number of clients (1, 2, 4, …) until throughput stops growing or p99 passes --p99, for each server and
+each era of clients. It names the knee (the fewest clients that bring about all the throughput there is), what was the
+bottleneck there, and which key of the configuration to change.
+
+Without --target it measures your own configuration, which is found as serve finds it: a gateway is started for the run,
+and your servers with it, a second time if they run already. Without a configuration (or with --self) raw servers over
+HTTP and stdio are measured, which answer at once.
+
+A server is called only if it says of a tool that it only reads (readOnlyHint), the tool needs no arguments and does not say
+that it reaches out of the machine (openWorldHint), and the server runs on this machine. To measure another tool, name
+it: --tool NAME --args JSON. It is then called some ten thousand times.`,
+		Example: `  goblin-actor bench limits
+  goblin-actor bench limits --config goblin.yaml --p99 50ms
+  goblin-actor bench limits --target 8730 --tool files_list_directory --args '{"path":"/srv"}'`,
+		Args: command.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLimits(cmd, f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.Config, "config", "", configfile.FlagHelp)
+	flags.StringVar(&f.target, "target", "", "any MCP endpoint, also another gateway's: URL, host:port or port")
+	flags.BoolVar(&f.self, "self", false, "measure raw servers, whatever configuration there is")
+	flags.StringArrayVar(&f.Headers, "header", nil, "\"Name: value\" sent with every request to --target (may be given several times)")
+	f.key.AddFlags(cmd)
+	flags.StringVar(&f.Tool, "tool", "", "the tool to call, by its public name")
+	flags.StringVar(&f.Args, "args", "", "its arguments, a JSON object")
+	flags.StringSliceVar(&f.Only, "server", nil, "measure these servers only")
+	flags.StringSliceVar(&f.Eras, "era", nil, "of the clients: legacy, modern; raw servers also in legacy-modern and modern-legacy (default legacy,modern)")
+	flags.StringSliceVar(&f.Transports, "transport", nil, "of raw servers: http, stdio (default http,stdio)")
+	flags.IntSliceVar(&f.Concurrent, "max-concurrent", nil, "of raw servers: their maxConcurrent, one measurement each (default 64)")
+	flags.StringVar(&f.Raise, "raise", "clients", "what to raise: "+strings.Join(bench.Raises, ", ")+"; all but clients and rate around raw servers")
+	flags.Float64SliceVar(&f.Rates, "rate", nil, "calls a second to offer, one step each, whether or not answers come (an open loop)")
+	flags.IntVar(&f.Max, "max", 0, "of what is raised at most (default 1024 clients)")
+	flags.DurationVar(&f.P99, "p99", 0, "latency that 99 of 100 calls must keep; 0 = none")
+	flags.DurationVar(&f.Time, "time", 60*time.Second, "how long to measure in all, about")
+	flags.DurationVar(&f.Step, "step", 0, "how long each number of clients is measured (default: what --time leaves, at most 3s)")
+	f.output.flags(cmd)
+	f.format.AddFlag(cmd)
+	return cmd
+}
+
+func runLimits(cmd *cobra.Command, f limitFlags) error {
+	o := f.LimitOptions
+	if len(o.Rates) > 0 && !cmd.Flags().Changed("raise") {
+		o.Raise = "rate"
+	}
+	switch o.Raise {
+	case "servers", "items", "sessions", "subscribers":
+		if f.Config != "" || f.target != "" {
+			return command.UsageError("leave it out", "--raise %s is for raw servers, not for --config or --target", o.Raise)
+		}
+		f.self = true
+	}
+	if err := f.find(cmd, &o); err != nil {
+		return err
+	}
+	if err := o.Default().Validate(); err != nil {
+		return command.UsageError(command.HelpHint(cmd), "%w", err)
+	}
+	assertions, err := f.output.assertions(cmd, bench.Options{Kind: cmd.Name()})
+	if err != nil {
+		return err
+	}
+	if o.Program, err = os.Executable(); err != nil {
+		return err
+	}
+	o.Commit = cmp.Or(program.Commit(), program.Version())
+	o.Command = benchCommand(os.Args[1:])
+	ctx, stop := command.Interruptible(cmd)
+	defer stop()
+	bar := terminal.NewProgressBar(cmd.ErrOrStderr())
+	if bar.Live { // in a pipe each series has its line already
+		o.Progress = func(done, total float64, what string) {
+			bar.Show(client.Progress{Done: float64(int(100 * done)), Total: 100 * total, Message: what})
+		}
+	}
+	report, err := bench.RunLimits(ctx, o, besideBar{bar, cmd.ErrOrStderr()})
+	bar.Clear()
+	switch {
+	case errors.Is(err, bench.ErrNothing):
+		return command.Fail(command.ExitFailed, err, "--tool NAME --args JSON names a tool that may be called some ten thousand times; --self measures the gateway alone")
+	case errors.Is(err, bench.ErrNoTarget):
+		return command.Fail(command.ExitUnreachable, err, "the URL is that of the endpoint, path included; --header \"Name: value\" sends a key")
+	case errors.Is(err, bench.ErrNoTool):
+		return command.Fail(command.ExitFailed, err, `"goblin-actor list tools" names them`)
+	}
+	if err != nil {
+		return err
+	}
+	if f.format == output.Table {
+		return f.output.finish(cmd, report, assertions)
+	}
+	verdicts, err := f.output.save(report, assertions)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(report)
+	if err != nil {
+		return err
+	}
+	if err := f.format.Write(cmd.OutOrStdout(), text); err != nil {
+		return err
+	}
+	return held(verdicts)
+}
+
+// besideBar writes lines that do not run into the bar.
+type besideBar struct {
+	bar *terminal.ProgressBar
+	w   io.Writer
+}
+
+func (b besideBar) Write(p []byte) (n int, err error) {
+	b.bar.Aside(func() { n, err = b.w.Write([]byte(terminal.Clean(strings.TrimRight(string(p), "\n")) + "\n")) })
+	return len(p), err
+}
+
+// find says what is to be measured: the target, or the configuration that serve would take.
+func (f *limitFlags) find(cmd *cobra.Command, o *bench.LimitOptions) error {
+	if n := len(o.Headers); n > 0 && f.target == "" {
+		return command.UsageError("add --target URL", "--header is for --target")
+	}
+	if f.key.Given() && f.target == "" {
+		return command.UsageError("add --target URL", "--key-file and --plain-http are for --target")
+	}
+	if f.target != "" && (f.self || f.Config != "") || f.self && f.Config != "" {
+		return command.UsageError("give one of them", "--target, --config and --self exclude each other")
+	}
+	if o.Args != "" {
+		var object map[string]json.RawMessage
+		if err := decode.Own([]byte(o.Args), "--args", &object); err != nil {
+			return command.UsageError("like --args '{\"path\":\"/srv\"}'", "%w", err)
+		}
+	}
+	if f.target != "" {
+		u, err := client.ParseAddress(f.target)
+		if err != nil {
+			return command.UsageError(command.HelpHint(cmd), "%w", err)
+		}
+		o.Target = u
+		if slices.ContainsFunc(o.Headers, func(h string) bool { return strings.HasPrefix(strings.ToLower(h), "authorization:") }) {
+			return nil
+		}
+		key, err := f.key.ForGateway(u, os.Getenv, cmd.ErrOrStderr())
+		if key != "" {
+			o.Headers = append(o.Headers, "Authorization: Bearer "+key)
+		}
+		return err
+	}
+	if f.self {
+		return nil
+	}
+	cfg, err := configfile.Load(f.Config, cmd.ErrOrStderr())
+	if err != nil || cfg == nil {
+		return err
+	}
+	o.Config = configfile.Absolute(cfg.Path)
+	for _, s := range config.Gather(cfg).Servers {
+		if !s.Disabled && s.Fault == "" {
+			o.Servers = append(o.Servers, limitServer(s))
+		}
+	}
+	return nil
+}
+
+// limitServer is what a measurement has to know of a server.
+func limitServer(s config.Server) bench.LimitServer {
+	l := bench.LimitServer{Name: s.Name, Stdio: s.Command != "", Local: s.Command != "", MaxConcurrent: s.MaxConcurrent, Replicas: s.ReplicaCount()}
+	if s.Isolation == "leased" {
+		l.Leased = s.MaxBackends
+	}
+	if s.Command == "" {
+		l.Local = len(s.URLs) > 0 && everyLoopback(s.URLs)
+	}
+	if l.Local && len(s.URLs) == 1 && len(s.ForwardHeaders) == 0 && s.Type != "sse" {
+		l.URL = s.URLs[0]
+		for name, value := range s.Headers {
+			l.Headers = append(l.Headers, name+": "+value)
+		}
+	}
+	return l
+}
+
+func everyLoopback(urls []string) bool {
+	for _, text := range urls {
+		u, err := url.Parse(text)
+		if err != nil {
+			return false
+		}
+		if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return false
+		}
+	}
+	return true
+}

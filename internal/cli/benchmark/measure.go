@@ -1,0 +1,46 @@
+package benchmark
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/bench"
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/program"
+)
+
+// newMeasure completes a command of bench that has flags and options of its own. run validates its options first; what is wrong
+// with them is wrong usage.
+func newMeasure(cmd *cobra.Command, validate func() error, run func(ctx context.Context, program, commit, command string, progress io.Writer) (*bench.Report, error)) *cobra.Command {
+	var output benchOutput
+	cmd.Args = command.Args(0, 0, "")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := validate(); err != nil {
+			return command.UsageError(command.HelpHint(cmd), "%w", err)
+		}
+		assertions, err := output.assertions(cmd, bench.Options{Kind: cmd.Name()})
+		if err != nil {
+			return err
+		}
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		ctx, stop := command.Interruptible(cmd)
+		defer stop()
+		progress := newBenchProgress(cmd.ErrOrStderr())
+		report, err := run(ctx, self, cmp.Or(program.Commit(), program.Version()), benchCommand(os.Args[1:]), progress)
+		progress.bar.Clear()
+		if err != nil {
+			return err
+		}
+		return output.finish(cmd, report, assertions)
+	}
+	output.flags(cmd)
+	cmd.Flags().Bool("self", true, "measure a gateway started for this run; there is no other way")
+	return cmd
+}

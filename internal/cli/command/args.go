@@ -1,0 +1,50 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/secret"
+)
+
+// Group makes cmd a command that only holds others: alone it prints its help, with an unknown word it fails
+// with the nearest command as a hint.
+func Group(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		hint := HelpHint(cmd)
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = fmt.Sprintf("did you mean %q?", cmd.CommandPath()+" "+cmp.Or(config.Nearest(args[0], near), near[0]))
+		}
+		return UsageError(hint, "unknown command %q for %q", secret.Argument(args[0]), cmd.CommandPath())
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.SuggestionsMinimumDistance = 2
+	return cmd
+}
+
+func HelpHint(cmd *cobra.Command) string {
+	return fmt.Sprintf("%q shows what it takes", cmd.CommandPath()+" --help")
+}
+
+// Args checks the number of arguments: least at least and, unless most is negative, most at most.
+// what names them in the message, as in "a tool's name".
+func Args(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return UsageError("usage: "+cmd.UseLine(), "%s needs %s", cmd.CommandPath(), what)
+		case most == 0 && len(args) > 0:
+			return UsageError("usage: "+cmd.UseLine(), "%s takes no arguments, got %q", cmd.CommandPath(), secret.Argument(args[0]))
+		case most >= 0 && len(args) > most:
+			return UsageError("usage: "+cmd.UseLine(), "%s takes %s, got also %q", cmd.CommandPath(), what, strings.Join(secret.Arguments(args[most:]), " "))
+		}
+		return nil
+	}
+}

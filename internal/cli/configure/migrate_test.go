@@ -1,0 +1,53 @@
+package configure
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A client's file that changes before it is written is left alone, and what was written before it is taken back.
+func TestMigrateTakesBack(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"GOBLIN_CONFIG", "TOKEN"} {
+		t.Setenv(name, "")
+		os.Unsetenv(name)
+	}
+	client, own, vars := filepath.Join(dir, "mcp.json"), filepath.Join(dir, "goblin.yaml"), filepath.Join(dir, "secrets.env")
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(client, `{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "hunter2"}}}}`)
+	for _, before := range []string{"", "# mine\nmcpServers: {}\n"} {
+		if before != "" {
+			write(own, before)
+		}
+		cmd := NewMigrate()
+		var out, errOut bytes.Buffer
+		cmd.SetOut(&out)
+		cmd.SetErr(&errOut)
+		m, err := planMigration(cmd, "cursor", migrateOptions{into: own, file: client, name: "goblin", yes: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(client, `{"mcpServers": {"a": {"command": "y"}}}`)
+		if err := m.carryOut(cmd); err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
+			t.Errorf("carryOut: %v", err)
+		}
+		now, err := os.ReadFile(own)
+		if before == "" && !os.IsNotExist(err) || before != "" && string(now) != before {
+			t.Errorf("our file was %q and is %q, %v", before, now, err)
+		}
+		if _, err := os.Stat(vars); !os.IsNotExist(err) {
+			t.Errorf("the secrets are still there: %v", err)
+		}
+		if !strings.Contains(errOut.String(), "all is as it was before") {
+			t.Errorf("said:\n%s", errOut.String())
+		}
+		write(client, `{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "hunter2"}}}}`)
+	}
+}

@@ -1,0 +1,60 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/status"
+	"goblin-actor/tui"
+)
+
+// Prepare reads the skin that skin or the environment names, and refuses to go on without a terminal.
+func Prepare(cmd *cobra.Command, look *tui.Options, skin string) error {
+	if err := skinned(look, skin, cmd.ErrOrStderr()); err != nil {
+		return err
+	}
+	return needTerminal(cmd)
+}
+
+// needTerminal refuses to draw into a file.
+func needTerminal(cmd *cobra.Command) error {
+	if !terminal.IsTerminal(cmd.OutOrStdout()) || !terminal.IsTerminal(cmd.InOrStdin()) {
+		return command.UsageError("goblin-actor status prints the same once, as text", "the console needs a terminal")
+	}
+	return nil
+}
+
+// Show shows the console until the user leaves or ctx ends.
+func Show(ctx context.Context, source status.Source, o tui.Options) error {
+	if err := tui.Run(ctx, startedSource{source}, o); err != nil {
+		return command.Fail(command.ExitFailed, fmt.Errorf("the console: %w", err), "is TERM set? without a terminal: goblin-actor status")
+	}
+	return nil
+}
+
+// Start runs the console of "serve --tui". left is closed when the user has left it; stop ends it and waits for that.
+func Start(ctx context.Context, source status.Source, look tui.Options, log *slog.Logger) (left <-chan struct{}, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := Show(ctx, source, look); err != nil {
+			log.Error("the console has ended", "err", err)
+		}
+	}()
+	return done, func() { cancel(); <-done }
+}
+
+// LogWriter returns where log lines go while the console has the terminal: they are in its log view.
+func LogWriter(w io.Writer) io.Writer {
+	if terminal.IsTerminal(w) {
+		return io.Discard
+	}
+	return w
+}

@@ -1,0 +1,49 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/configfile"
+	"goblin-actor/internal/config"
+	"goblin-actor/tui"
+)
+
+// SkinFlag adds the flag that names the console's skin.
+func SkinFlag(cmd *cobra.Command, name *string) {
+	cmd.Flags().StringVar(name, "skin", "", "colours of the console: "+strings.Join(tui.Palettes(), ", ")+", a YAML file, or its name in skins/ of the user's config directory (default: $GOBLIN_SKIN)")
+}
+
+// skinned makes the colours that the flag or $GOBLIN_SKIN names part of o. Faults of the file go to w, all at once;
+// the error then has exit code 3.
+func skinned(o *tui.Options, flag string, w io.Writer) error {
+	name := cmp.Or(flag, os.Getenv("GOBLIN_SKIN"))
+	if name == "" || slices.Contains(tui.Palettes(), name) {
+		o.Palette = name
+		return nil
+	}
+	path := config.SkinPath(name, os.Getenv)
+	if path == "" {
+		return command.UsageError("built in: "+strings.Join(tui.Palettes(), ", "), "no skin %q", name)
+	}
+	skin, report := config.LoadSkin(path, tui.Parts(), tui.Colors())
+	configfile.PrintFindings(w, report)
+	if skin == nil {
+		return &command.Error{Code: command.ExitConfig} // all has been said
+	}
+	o.Skin = make(map[string]tui.Paint, len(skin))
+	for part, paint := range skin {
+		o.Skin[part] = tui.Paint(paint)
+	}
+	if err := tui.CheckSkin(o.Skin); err != nil {
+		return command.Fail(command.ExitConfig, fmt.Errorf("%s: %w", path, err), "give it a bgColor, or reverse: true")
+	}
+	return nil
+}

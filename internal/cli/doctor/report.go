@@ -1,0 +1,241 @@
+package doctor
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"goblin-actor/internal/cli/output"
+	"goblin-actor/internal/cli/program"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
+)
+
+const (
+	symptomRunes = 300
+	stderrRunes  = 200
+	stderrShown  = 5 // different lines of it, for people
+	othersShown  = 3 // further causes, for people
+)
+
+// diagnosisDoc is what doctor prints with -o json. Fields are added, never changed.
+type diagnosisDoc struct {
+	OK       bool         `json:"ok"`
+	Config   string       `json:"config"`
+	Faults   []findingDoc `json:"faults"`
+	Warnings []findingDoc `json:"warnings"`
+	Behind   []behindDoc  `json:"behind,omitempty"` // gateways that run with an older text of the file
+	Servers  []serverDoc  `json:"servers"`
+}
+
+type behindDoc struct {
+	Listen []string  `json:"listen"`
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason"`
+}
+
+type findingDoc struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+type serverDoc struct {
+	Name      string           `json:"name"`
+	OK        bool             `json:"ok"`
+	State     string           `json:"state"`
+	TookMs    int64            `json:"tookMs"`
+	Protocol  string           `json:"protocol,omitempty"`
+	Transport string           `json:"transport,omitempty"`
+	Tools     int              `json:"tools"`
+	Prompts   int              `json:"prompts"`
+	Resources int              `json:"resources"`
+	Templates int              `json:"templates"`
+	Noise     int              `json:"noise,omitempty"`    // lines on stdout that are not messages
+	Invalid   []status.Invalid `json:"invalid,omitempty"`  // tools with invalid definitions
+	Findings  int              `json:"findings,omitempty"` // of lint, besides the tools in invalid
+	Symptom   string           `json:"symptom,omitempty"`
+	Cause     string           `json:"cause,omitempty"`
+	Todo      string           `json:"todo,omitempty"`
+	Others    []advice         `json:"others,omitempty"` // what else may be the cause, the most likely first
+	Stderr    []string         `json:"stderr,omitempty"` // different lines, in their order
+}
+
+// advice is a cause of a symptom and what to do about it.
+type advice struct {
+	Cause string `json:"cause"`
+	Todo  string `json:"todo"`
+}
+
+// begin tells what is wrong with the file.
+func (d *diagnosis) begin() {
+	d.doc.Faults, d.doc.Warnings = findingDocs(d.report.Faults), findingDocs(d.report.Warnings)
+	if d.format != output.Table {
+		return
+	}
+	known := "nothing of it can be read"
+	if d.cfg != nil {
+		known = terminal.Count(len(d.cfg.Servers), "server")
+	}
+	fmt.Fprintf(d.out, "%s: %s\n", terminal.Clean(d.doc.Config), known)
+	for _, f := range d.report.Faults {
+		fmt.Fprintf(d.out, "%s %s\n", d.paint.Bad("✗"), terminal.Clean(f.Error()))
+		d.todo(f.Hint)
+	}
+	d.older()
+	for _, f := range d.report.Warnings {
+		fmt.Fprintf(d.out, "%s %s\n", d.paint.Warn("!"), terminal.Clean(f.Error()))
+		d.todo(f.Hint)
+	}
+}
+
+// todo prints what to do, which may have several lines.
+func (d *diagnosis) todo(hint string) {
+	word := "to do:"
+	for line := range strings.Lines(program.Hint(hint)) {
+		fmt.Fprintf(d.out, "    %s %s\n", word, terminal.Clean(strings.TrimRight(line, "\n")))
+		word = "      "
+	}
+}
+
+// older tells of the gateways that could not take the file over.
+func (d *diagnosis) older() {
+	for _, g := range d.doc.Behind {
+		fmt.Fprintf(d.out, "%s the gateway on %s could not reload it, and runs with an older one since %s\n    to do: mend what is wrong and save; it reloads by itself\n",
+			d.paint.Bad("✗"), terminal.OneLine(strings.Join(g.Listen, ", "), 200), g.Since.Local().Format("2006-01-02 15:04"))
+	}
+}
+
+func findingDocs(findings []*config.Finding) []findingDoc {
+	docs := []findingDoc{}
+	for _, f := range findings {
+		docs = append(docs, findingDoc{f.File, f.Line, f.Column, f.Path, f.Message, f.Hint})
+	}
+	return docs
+}
+
+// tell says how a server is.
+func (d *diagnosis) tell(server status.Server, backend status.Backend) {
+	doc := serverDoc{
+		Name: server.Name, OK: slices.Contains([]string{"ready", "disabled"}, server.State) || d.rests(server), State: server.State, TookMs: time.Since(d.began).Milliseconds(),
+		Protocol: backend.Protocol, Transport: backend.Transport, Noise: backend.Noise,
+		Tools: server.Tools, Prompts: server.Prompts, Resources: server.Resources, Templates: server.Templates, Invalid: server.Invalid,
+	}
+	if !doc.OK {
+		d.ill++
+		s := symptom{server: d.configOf(server.Name), state: server.State, reason: cmp.Or(server.Reason, backend.Reason), noise: backend.Noise, file: d.doc.Config}
+		if _, before, again := strings.Cut(s.reason, "before: "); again { // the next attempt is under way
+			s.reason, s.state = before, "waiting"
+		}
+		doc.State = s.state
+		s.command = d.report.CommandLine(s.server)
+		for _, line := range backend.Stderr {
+			if line = terminal.OneLine(line, stderrRunes); line != "" && !slices.Contains(s.stderr, line) { // every start says the same
+				s.stderr = append(s.stderr, line)
+			}
+		}
+		doc.Stderr = s.stderr
+		doc.Symptom = terminal.OneLine(s.text(d.patienceLeft()), symptomRunes)
+		s.suspects = d.suspects(s.server)
+		all := s.explain()
+		doc.Cause, doc.Todo, doc.Others = all[0].Cause, all[0].Todo, all[1:]
+	}
+	if doc.OK && d.tools != nil {
+		doc.Findings = otherFindings(d.tools()[server.Name])
+	}
+	d.kept[server.Name] = doc
+	if d.format == output.Table {
+		d.print(doc, server.Reason)
+	}
+}
+
+func (d *diagnosis) patienceLeft() time.Duration { return time.Since(d.began).Round(time.Second) }
+
+// print is tell for people.
+func (d *diagnosis) print(doc serverDoc, reason string) {
+	out, p, name := d.out, d.paint, terminal.OneLine(doc.Name, 0)
+	switch {
+	case doc.State == "disabled":
+		fmt.Fprintf(out, "%s %s: disabled\n", p.Warn("–"), name)
+	case doc.OK && doc.State == "idle":
+		fmt.Fprintf(out, "%s %s: not running; it starts with its first call\n", p.Warn("–"), name)
+	case doc.OK:
+		fmt.Fprintf(out, "%s %s: ready, protocol %s over %s; %s, %s, %s, %s\n", p.Good("✓"), name,
+			cmp.Or(doc.Protocol, "?"), cmp.Or(doc.Transport, "?"), terminal.Count(doc.Tools, "tool"), terminal.Count(doc.Prompts, "prompt"),
+			terminal.Count(doc.Resources, "resource"), terminal.Count(doc.Templates, "template"))
+		if reason != "" && strings.Contains(reason, "could not be listed") {
+			fmt.Fprintf(out, "    %s %s; it is asked again\n", p.Warn("!"), terminal.OneLine(reason, symptomRunes))
+		}
+		if doc.Noise > 0 {
+			fmt.Fprintf(out, "    %s stdout also carried %s of other text, which the gateway skips; the server should log to stderr\n", p.Warn("!"), terminal.Count(doc.Noise, "line"))
+		}
+		for _, warning := range status.InvalidWarnings(doc.Invalid) {
+			fmt.Fprintf(out, "    %s %s\n", p.Warn("!"), terminal.OneLine(program.Hint(warning), symptomRunes))
+		}
+		if doc.Findings > 0 {
+			fmt.Fprintf(out, "    %s %s about its tools: run %s\n", p.Warn("!"), terminal.Count(doc.Findings, "other finding"), program.Hint("goblin-actor lint "+name))
+		}
+	default:
+		fmt.Fprintf(out, "%s %s: %s: %s\n", p.Bad("✗"), name, doc.State, doc.Symptom)
+		given := advice{doc.Cause, doc.Todo}
+		if other := d.advised[given]; other != "" {
+			fmt.Fprintf(out, "    cause and cure as of %s\n", other)
+		} else {
+			d.advised[given] = name
+			fmt.Fprintf(out, "    cause: %s\n", program.Hint(doc.Cause))
+			d.todo(doc.Todo)
+		}
+		for _, other := range doc.Others[:min(len(doc.Others), othersShown)] {
+			fmt.Fprintf(out, "    or: %s\n", program.Hint(other.Cause))
+			d.todo(other.Todo)
+		}
+		for _, line := range tellingLines(doc) {
+			fmt.Fprintf(out, "    stderr: %s\n", line)
+		}
+	}
+}
+
+// tellingLines are the lines of stderr that a person wants to see besides the symptom: the last few, where the symptom holds
+// none of them yet.
+func tellingLines(doc serverDoc) []string {
+	if strings.Contains(doc.Symptom, "; stderr: ") {
+		return nil
+	}
+	telling := status.Telling(doc.Stderr)
+	lines := doc.Stderr[max(0, len(doc.Stderr)-stderrShown):]
+	if telling != "" && !slices.Contains(lines, telling) {
+		lines = append([]string{telling}, lines...)
+	}
+	return lines
+}
+
+// end prints the document, where that is wanted.
+func (d *diagnosis) end() error {
+	d.doc.OK = d.ill == 0 && len(d.report.Faults) == 0
+	d.doc.Servers = []serverDoc{}
+	if d.cfg != nil {
+		for _, server := range d.cfg.Servers {
+			for _, name := range []string{server.Name, server.Group} {
+				if doc, ok := d.kept[name]; ok {
+					d.doc.Servers = append(d.doc.Servers, doc)
+					delete(d.kept, name)
+				}
+			}
+		}
+	}
+	if d.format == output.Table {
+		return nil
+	}
+	data, err := json.Marshal(d.doc)
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return d.format.Write(d.out, data)
+}

@@ -1,0 +1,88 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"goblin-actor/actors"
+	"goblin-actor/internal/cli/configfile"
+	"goblin-actor/internal/cli/program"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/client"
+	"goblin-actor/internal/inprocess"
+	"goblin-actor/internal/serving"
+)
+
+const (
+	ReadyTimeout = 60 * time.Second      // the eager servers may take so long to start (npx downloads)
+	readyStep    = 20 * time.Millisecond // how often it is looked at
+)
+
+// Start starts a gateway from a configuration file in this process, waits until its servers are there or
+// have failed once, and returns a client of it. stop ends both and waits for that. Warnings and logs go to errOut.
+func Start(ctx context.Context, path string, o client.Options, errOut io.Writer) (c *client.Client, stop func(), err error) {
+	cfg, err := configfile.Load(path, errOut)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := configfile.CheckProject(cfg, o.Project); err != nil {
+		return nil, nil, err
+	}
+	known := serving.Redactor(cfg)
+	log := slog.New(slog.NewTextHandler(known.Writer(errOut), &slog.HandlerOptions{Level: slog.LevelError}))
+	// It keeps no state, but its audit log goes on with that of all other gateways of this user, and is signed with their key.
+	g, err := actors.Start(cfg, actors.Options{Version: program.Version(), Log: log, Master: serving.MasterKey(serving.StatePath("", log), log), Secrets: known})
+	if err != nil {
+		return nil, nil, err
+	}
+	end := func() {
+		if err := serving.Stop(g, 0); err != nil {
+			log.Warn("not everything ended in time", "err", err)
+		}
+	}
+	if err := WaitReady(ctx, g, known.Writer(errOut)); err != nil {
+		end()
+		return nil, nil, err
+	}
+	own, err := inprocess.Dial(ctx, g, cfg.Limits, o, log)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return own.Client, func() { own.Close(); end() }, nil
+}
+
+// WaitReady waits until every eager server is there or has failed once; of those that failed it tells on errOut.
+func WaitReady(ctx context.Context, g *actors.Gateway, errOut io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
+	defer cancel()
+	tick := time.NewTicker(readyStep)
+	defer tick.Stop()
+	for {
+		s, err := g.Status(ctx)
+		if err != nil {
+			return fmt.Errorf("wait for the servers: %w", err)
+		}
+		if s.Ready {
+			for _, v := range s.Servers {
+				if v.Reason != "" && v.ReadyCount == 0 {
+					fmt.Fprintf(errOut, "warning: server %s is %s: %s\n", v.Name, v.State, terminal.OneLine(v.Reason, 200))
+				}
+			}
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			if err := context.Cause(ctx); err != context.DeadlineExceeded {
+				return err
+			}
+			fmt.Fprintf(errOut, "warning: after %v still not there: %s\n", ReadyTimeout, terminal.OneLine(strings.Join(s.Waiting, ", "), 200))
+			return nil
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/output"
+	"goblin-actor/internal/cli/target"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/status"
+	"goblin-actor/internal/visible"
+)
+
+// maxClientCell is the maximum number of characters of a client's name in a table.
+const maxClientCell = 32
+
+// NewCalls returns the command that prints what was called.
+func NewCalls() *cobra.Command {
+	var connect, server string
+	var follow, failed bool
+	var out output.Format
+	cmd := &cobra.Command{
+		Use:   "calls",
+		Short: "Print the calls that have ended and those that run",
+		Long: `Print the calls that have ended, the newest at the end, and below them those that run. The running gateway remembers the newest
+256 of each server, and 64 that failed, which successes do not wash out.
+
+OUTCOME is ok; tool_error (a result that says isError); error (the server's own); timeout, cancelled, unavailable, queue_full or
+failed (the gateway's); of calls that run: queued, written, or parked at a question, and the time that is left.
+-o json prints one object, with --follow one for each call that ends.`,
+		Example: "  goblin-actor calls --failed\n  goblin-actor calls --follow --server files",
+		Args:    command.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			source, err := target.DialAdmin(connect)
+			if err != nil {
+				return err
+			}
+			ctx, stop := command.Interruptible(cmd)
+			defer stop()
+			c := &callPrinter{source: source, server: server, failed: failed, out: cmd.OutOrStdout(), format: out}
+			return command.AfterWatch(ctx, c.print(ctx, follow))
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with the calls that end, until interrupted")
+	cmd.Flags().BoolVar(&failed, "failed", false, "only those that failed; none that run")
+	cmd.Flags().StringVar(&server, "server", "", "only those of this server")
+	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(&connect)) // there is such a flag
+	target.ConnectFlag(cmd, &connect)
+	out.AddFlag(cmd)
+	return cmd
+}
+
+type callPrinter struct {
+	source status.Source
+	server string
+	failed bool
+	out    io.Writer
+	format output.Format
+}
+
+// calls is what -o json prints.
+type calls struct {
+	Finished []status.FinishedCall `json:"finished"`
+	Running  []status.Call         `json:"running"`
+}
+
+func (c *callPrinter) print(ctx context.Context, follow bool) error {
+	var seen calls
+	var err error
+	if seen.Finished, err = c.ended(ctx, 0); err != nil {
+		return err
+	}
+	after := lastNumber(seen.Finished, 0)
+	if c.failed {
+		seen.Finished = slices.DeleteFunc(seen.Finished, func(f status.FinishedCall) bool { return !f.Failed() })
+	}
+	if !follow {
+		return c.all(ctx, seen)
+	}
+	if c.format == output.Table {
+		if _, err := io.WriteString(c.out, strings.Join(callHead, "  ")+"\n"); err != nil {
+			return err
+		}
+	}
+	tick := time.NewTicker(logsStep)
+	defer tick.Stop()
+	for {
+		for _, f := range seen.Finished {
+			if err := c.one(f); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if seen.Finished, err = c.ended(ctx, after); err != nil {
+			return err
+		}
+		after = lastNumber(seen.Finished, after)
+		if c.failed {
+			seen.Finished = slices.DeleteFunc(seen.Finished, func(f status.FinishedCall) bool { return !f.Failed() })
+		}
+	}
+}
+
+func lastNumber(list []status.FinishedCall, known uint64) uint64 {
+	if len(list) == 0 {
+		return known
+	}
+	return list[len(list)-1].Number
+}
+
+func (c *callPrinter) ended(ctx context.Context, after uint64) ([]status.FinishedCall, error) {
+	ctx, cancel := context.WithTimeout(ctx, target.RequestTimeout)
+	defer cancel()
+	list, err := c.source.Finished(ctx, c.server, after)
+	if err != nil {
+		return nil, target.Unreachable(err)
+	}
+	return list, nil
+}
+
+// callHead are the columns; those of a call that ended while one watches are as wide as here.
+var callHead = []string{"WHEN    ", "CLIENT                ", "SERVER      ", "METHOD        ", "ITEM                      ", "OUTCOME    ", "TOOK"}
+
+func callCells(f status.FinishedCall) []string {
+	ended := f.Began.Add(time.Duration(f.Seconds * float64(time.Second)))
+	return []string{ended.Local().Format(time.TimeOnly), caller(f.Client, f.Session), terminal.OneLine(f.Server, 0), terminal.OneLine(f.Method, 40), terminal.OneLine(cmp.Or(f.Public, f.Item), output.MaxCell), f.Outcome, took(f.Seconds)}
+}
+
+// caller names the client of a call, or its session if the client has no name.
+func caller(client, session string) string {
+	return terminal.OneLine(cmp.Or(client, session), maxClientCell)
+}
+
+func took(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < time.Second:
+		return d.Round(100 * time.Microsecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// one prints a call that ended while one watches.
+func (c *callPrinter) one(f status.FinishedCall) error {
+	if c.format != output.Table {
+		raw, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		if c.format == output.YAML {
+			if _, err := io.WriteString(c.out, "---\n"); err != nil {
+				return err
+			}
+			return c.format.Write(c.out, raw)
+		}
+		_, err = fmt.Fprintln(c.out, visible.JSON(string(raw)))
+		return err
+	}
+	var b strings.Builder
+	for i, cell := range callCells(f) {
+		b.WriteString(terminal.Pad(cell, len(callHead[i])) + "  ")
+	}
+	_, err := fmt.Fprintln(c.out, strings.TrimRight(b.String(), " "))
+	return err
+}
+
+// all prints what there is once.
+func (c *callPrinter) all(ctx context.Context, seen calls) error {
+	ctx, cancel := context.WithTimeout(ctx, target.RequestTimeout)
+	defer cancel()
+	s, err := c.source.Status(ctx)
+	if err != nil {
+		return target.Unreachable(err)
+	}
+	seen.Running = []status.Call{}
+	for _, r := range s.Calls {
+		if !c.failed && (c.server == "" || c.server == r.Server) {
+			seen.Running = append(seen.Running, r)
+		}
+	}
+	if c.format != output.Table {
+		raw, err := json.Marshal(seen)
+		if err != nil {
+			return err
+		}
+		return c.format.Write(c.out, raw)
+	}
+	var rows [][]string
+	for _, f := range seen.Finished {
+		rows = append(rows, append(callCells(f), ""))
+	}
+	for _, r := range seen.Running {
+		left := ""
+		if r.Deadline.After(s.Now) {
+			left = took(r.Deadline.Sub(s.Now).Seconds())
+		}
+		rows = append(rows, []string{"now", caller(r.Client, r.Session), terminal.OneLine(r.Server, 0), terminal.OneLine(r.Method, 40), terminal.OneLine(cmp.Or(r.Public, r.Item), output.MaxCell), r.State, took(s.Now.Sub(r.Began).Seconds()), left})
+	}
+	if len(rows) == 0 {
+		_, err := io.WriteString(c.out, "no calls\n")
+		return err
+	}
+	head := make([]string, 0, len(callHead)+1)
+	for _, title := range callHead {
+		head = append(head, strings.TrimSpace(title))
+	}
+	return output.PrintTable(c.out, append(head, "LEFT"), rows)
+}

@@ -1,0 +1,176 @@
+package operate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/output"
+	"goblin-actor/internal/cli/target"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/status"
+	"goblin-actor/internal/visible"
+)
+
+// logsStep is how often "logs -f" asks for more.
+const logsStep = 300 * time.Millisecond
+
+// NewLogs returns the command that prints what servers wrote.
+func NewLogs() *cobra.Command {
+	var connect string
+	var follow bool
+	var last int
+	var out output.Format
+	cmd := &cobra.Command{
+		Use:   "logs [SERVER]",
+		Short: "Print what a server wrote on stderr, its log lines, and what the gateway says of it",
+		Long: `Print what a server wrote on stderr, the log lines it sent (MCP), and what the gateway's own log says of it, in the order in
+which it came. Without SERVER those of all servers, and of the gateway itself.
+
+The running gateway remembers the last 200 lines, and 64 KiB, of each server, also while it is started again.
+-o json prints one line as one object.`,
+		Example:           "  goblin-actor logs files\n  goblin-actor logs files -f\n  goblin-actor logs -n 20",
+		Args:              command.Args(0, 1, "the name of a server"),
+		ValidArgsFunction: target.CompleteServers(&connect),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if last < 0 {
+				return command.UsageError("0 is all of them", "-n %d", last)
+			}
+			source, err := target.DialAdmin(connect)
+			if err != nil {
+				return err
+			}
+			l := &logPrinter{source: source, out: cmd.OutOrStdout(), format: out, p: terminal.PaletteFor(cmd.OutOrStdout())}
+			if len(args) > 0 {
+				l.server = args[0]
+			}
+			ctx, stop := command.Interruptible(cmd)
+			defer stop()
+			return command.AfterWatch(ctx, l.print(ctx, last, follow))
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes, until interrupted")
+	cmd.Flags().IntVarP(&last, "lines", "n", 0, "the last so many lines only; 0 = all that are remembered")
+	target.ConnectFlag(cmd, &connect)
+	out.AddFlag(cmd)
+	return cmd
+}
+
+// logPrinter prints the lines of one server, or of all.
+type logPrinter struct {
+	source status.Source
+	server string // "" = all
+	out    io.Writer
+	format output.Format
+	p      terminal.Palette
+}
+
+func (l *logPrinter) print(ctx context.Context, last int, follow bool) error {
+	lines, err := l.ask(ctx, 0)
+	if err != nil {
+		return err
+	}
+	if len(lines) == 0 {
+		if err := l.known(ctx); err != nil {
+			return err
+		}
+	}
+	if last > 0 && len(lines) > last {
+		lines = lines[len(lines)-last:]
+	}
+	after := uint64(0)
+	tick := time.NewTicker(logsStep)
+	defer tick.Stop()
+	for {
+		for _, line := range lines {
+			after = line.Number
+			if err := l.line(line); err != nil {
+				return err
+			}
+		}
+		if !follow {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if lines, err = l.ask(ctx, after); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *logPrinter) ask(ctx context.Context, after uint64) ([]status.Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, target.RequestTimeout)
+	defer cancel()
+	lines, err := l.source.Lines(ctx, l.server, after)
+	if err != nil {
+		return nil, target.Unreachable(err)
+	}
+	return lines, nil
+}
+
+// known is an error if there is no such server: it has said nothing, and never will.
+func (l *logPrinter) known(ctx context.Context) error {
+	if l.server == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, target.RequestTimeout)
+	defer cancel()
+	s, err := l.source.Status(ctx)
+	if err != nil {
+		return target.Unreachable(err)
+	}
+	names := make([]string, len(s.Servers))
+	for i, v := range s.Servers {
+		if v.Name == l.server {
+			return nil
+		}
+		names[i] = v.Name
+	}
+	return target.UnknownServer(l.server, names)
+}
+
+// line prints one: when, whose if all are shown, what it is, and the text.
+func (l *logPrinter) line(e status.Event) error {
+	if l.format != output.Table {
+		raw, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		if l.format == output.YAML {
+			if _, err := io.WriteString(l.out, "---\n"); err != nil {
+				return err
+			}
+			return l.format.Write(l.out, raw)
+		}
+		_, err = fmt.Fprintln(l.out, visible.JSON(string(raw)))
+		return err
+	}
+	var b strings.Builder
+	b.WriteString(e.Time.Local().Format("15:04:05.000 "))
+	if l.server == "" {
+		fmt.Fprintf(&b, "%-12s ", terminal.OneLine(e.Server, 0))
+	}
+	word := fmt.Sprintf("%-6s", strings.ToLower(e.Level))
+	switch {
+	case strings.HasPrefix(e.Level, "ERROR"):
+		word = l.p.Bad(word)
+	case strings.HasPrefix(e.Level, "WARN"):
+		word = l.p.Warn(word)
+	}
+	b.WriteString(word + " " + terminal.Clean(strings.TrimRight(e.Message, "\n")))
+	if e.Fields != "" {
+		b.WriteString("  " + terminal.Clean(e.Fields))
+	}
+	_, err := fmt.Fprintln(l.out, b.String())
+	return err
+}

@@ -1,0 +1,2 @@
+// Package output prints results as a table, JSON or YAML.
+package output

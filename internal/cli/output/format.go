@@ -1,0 +1,76 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/visible"
+)
+
+// Format is how a command prints what it was asked for.
+type Format string
+
+const (
+	Table Format = "table" // for people
+	JSON  Format = "json"  // the raw result, indented
+	YAML  Format = "yaml"
+)
+
+func (f *Format) AddFlag(cmd *cobra.Command) {
+	*f = Table
+	cmd.Flags().VarP(f, "output", "o", "table, json or yaml")
+}
+
+// String, Set and Type make format a flag.
+func (f *Format) String() string { return string(*f) }
+
+// Type names the flag's value in the help.
+func (*Format) Type() string { return "format" }
+
+// Set takes one of the three words.
+func (f *Format) Set(s string) error {
+	switch Format(s) {
+	case Table, JSON, YAML:
+		*f = Format(s)
+		return nil
+	}
+	return fmt.Errorf("want table, json or yaml")
+}
+
+var errNotJSON = errors.New("the answer is not valid JSON")
+
+// Write prints JSON as JSON or YAML. The values are as they came; characters that could steer a terminal are escaped.
+func (f Format) Write(w io.Writer, value []byte) error {
+	if f == YAML {
+		return writeYAML(w, value)
+	}
+	var out bytes.Buffer
+	if json.Indent(&out, value, "", "  ") != nil {
+		return errNotJSON
+	}
+	_, err := io.WriteString(w, visible.JSON(out.String())+"\n")
+	return err
+}
+
+// WriteLine prints a value as one line of JSON, or as one document of YAML.
+func (f Format) WriteLine(w io.Writer, value any) error {
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	if f == YAML {
+		if _, err := io.WriteString(w, "---\n"); err != nil {
+			return err
+		}
+		return writeYAML(w, line.Bytes())
+	}
+	_, err := io.WriteString(w, visible.JSON(string(bytes.TrimSuffix(line.Bytes(), []byte("\n"))))+"\n")
+	return err
+}

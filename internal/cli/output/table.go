@@ -1,0 +1,69 @@
+package output
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"goblin-actor/internal/cli/terminal"
+)
+
+// MaxCell is how many characters of a description a table shows.
+const MaxCell = 72
+
+// PrintTable prints rows in columns under a head; columns that are empty in every row are left out.
+// Cells must be clean. Each row has as many cells as the head.
+func PrintTable(w io.Writer, head []string, rows [][]string) error {
+	var out strings.Builder
+	if width := terminal.Width(w); width > 0 {
+		narrow(head, rows, width)
+	}
+	RenderTable(&out, terminal.PaletteFor(w), head, rows)
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// minLastColumn is what a table leaves of its last column on the narrowest terminal.
+const minLastColumn = 24
+
+// narrow cuts the cells of the last column so that the table fits, if that leaves enough of them.
+func narrow(head []string, rows [][]string, width int) {
+	last := len(head) - 1
+	for column := range last {
+		widest := 0
+		for _, row := range rows {
+			widest = max(widest, utf8.RuneCountInString(row[column]))
+		}
+		if widest > 0 {
+			width -= 2 + max(widest, len(head[column]))
+		}
+	}
+	for _, row := range rows {
+		row[last] = terminal.OneLine(row[last], max(width, minLastColumn))
+	}
+}
+
+func RenderTable(out *strings.Builder, p terminal.Palette, head []string, rows [][]string) {
+	width := make([]int, len(head))
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	line := func(cells []string, paint func(string) string) {
+		var b strings.Builder
+		for i, cell := range cells {
+			if width[i] == 0 {
+				continue
+			}
+			b.WriteString(cell)
+			b.WriteString(strings.Repeat(" ", max(width[i], len(head[i]))-utf8.RuneCountInString(cell)+2))
+		}
+		out.WriteString(paint(strings.TrimRight(b.String(), " ")))
+		out.WriteByte('\n')
+	}
+	line(head, p.Bold)
+	for _, row := range rows {
+		line(row, terminal.Plain)
+	}
+}

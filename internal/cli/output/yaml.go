@@ -1,0 +1,169 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"goblin-actor/internal/pattern"
+	"goblin-actor/internal/visible"
+)
+
+// writeYAML prints JSON as YAML 1.2: members in their order, numbers with the digits they have (a YAML library
+// would round them), long texts as blocks. Of members with one name the last counts, as for most readers of JSON: YAML
+// takes a name once.
+func writeYAML(w io.Writer, value []byte) error {
+	if !json.Valid(value) { // which also bounds how deep it is
+		return errNotJSON
+	}
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	n, err := readValue(d)
+	if err != nil {
+		return errNotJSON
+	}
+	var y yamlWriter
+	y.value(n, 0, false)
+	_, err = w.Write(y.out.Bytes())
+	return err
+}
+
+// jsonValue is one value: a scalar, or an object or array with what is in it.
+type jsonValue struct {
+	scalar json.Token
+	open   json.Delim // '{', '[', or 0 = a scalar
+	keys   []string   // of an object, each once
+	inside []*jsonValue
+}
+
+// readValue reads the next value whole.
+func readValue(d *json.Decoder) (*jsonValue, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	n := &jsonValue{scalar: token}
+	open, ok := token.(json.Delim)
+	if !ok {
+		return n, nil
+	}
+	n.open = open
+	at := map[string]int{} // of keys, in inside
+	for d.More() {
+		key := ""
+		if open == '{' {
+			name, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			key = name.(string)
+		}
+		value, err := readValue(d)
+		if err != nil {
+			return nil, err
+		}
+		if before, again := at[key]; again && open == '{' {
+			n.inside[before] = value
+			continue
+		}
+		if open == '{' {
+			at[key] = len(n.inside)
+			n.keys = append(n.keys, key)
+		}
+		n.inside = append(n.inside, value)
+	}
+	_, err = d.Token()
+	return n, err
+}
+
+type yamlWriter struct{ out bytes.Buffer }
+
+// value writes n. after: it follows "key:", so that a collection starts on the next line; otherwise the cursor stands
+// where its first member goes.
+func (y *yamlWriter) value(n *jsonValue, indent int, after bool) {
+	switch scalar := n.scalar.(type) {
+	case json.Delim:
+		y.collection(n, indent, after)
+	case string:
+		y.scalar(yamlText(scalar, indent), after)
+	case nil:
+		y.scalar("null", after)
+	default:
+		y.scalar(fmt.Sprint(scalar), after)
+	}
+}
+
+func (y *yamlWriter) scalar(text string, after bool) {
+	if after {
+		y.out.WriteByte(' ')
+	}
+	y.out.WriteString(text)
+	y.out.WriteByte('\n')
+}
+
+// collection writes an object or array.
+func (y *yamlWriter) collection(n *jsonValue, indent int, after bool) {
+	if len(n.inside) == 0 {
+		y.scalar(map[json.Delim]string{'{': "{}", '[': "[]"}[n.open], after)
+		return
+	}
+	if after {
+		y.out.WriteByte('\n')
+	}
+	for i, value := range n.inside {
+		if i > 0 || after {
+			y.out.WriteString(strings.Repeat(" ", indent))
+		}
+		if n.open == '[' {
+			y.out.WriteString("- ")
+			y.value(value, indent+2, false)
+			continue
+		}
+		y.out.WriteString(yamlWord(n.keys[i]) + ":")
+		y.value(value, indent+2, true)
+	}
+}
+
+// yamlPlain is what needs no quotes: nothing that could be read as a number, a comment or a mapping.
+var yamlPlain = pattern.Lazy(`^[A-Za-z_/][A-Za-z0-9_./@+-]*(?:[ :][A-Za-z0-9_./@+-]+)*$`)
+
+// yamlReserved are words a YAML reader, of 1.1 too, takes for something else than text.
+var yamlReserved = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
+
+// yamlText renders a text: several lines as a block, everything else as a word.
+func yamlText(s string, indent int) string {
+	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+	if len(lines) < 2 || visible.Contains(s) || lines[0] == "" || lines[len(lines)-1] == "" || strings.ContainsAny(s[:1], " \t") ||
+		slices.ContainsFunc(lines, func(l string) bool { return strings.TrimRight(l, " \t") != l }) {
+		return yamlWord(s) // what readers disagree about in blocks
+	}
+	head := "|"
+	if !strings.HasSuffix(s, "\n") {
+		head = "|-"
+	}
+	margin := strings.Repeat(" ", max(indent, 2))
+	for _, line := range lines {
+		head += "\n"
+		if line != "" {
+			head += margin + line
+		}
+	}
+	return head
+}
+
+// yamlWord renders a text of one line: bare if that is safe, else as a JSON string, which is YAML too.
+func yamlWord(s string) string {
+	if yamlPlain().MatchString(s) && !slices.Contains(yamlReserved, strings.ToLower(s)) {
+		return s
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return `""` // a string cannot fail
+	}
+	return visible.JSON(strings.TrimSuffix(b.String(), "\n"))
+}

@@ -1,0 +1,72 @@
+package program
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// CommandNames are the commands that hints may name. A test holds the list against the tree of commands.
+var CommandNames = []string{
+	"add", "audit", "bench", "call", "calls", "config", "demo", "describe", "disable", "doctor", "drain", "enable", "key", "lint", "list", "login", "logout",
+	"logs", "migrate", "policy", "prompt", "read", "remove", "restart", "serve", "status", "stdio", "tui", "version", "watch",
+}
+
+var (
+	commandLineOnce sync.Once
+	commandLineForm *regexp.Regexp
+)
+
+// commandLine matches the beginning of a command line of this program in a hint.
+func commandLine() *regexp.Regexp {
+	commandLineOnce.Do(func() {
+		commandLineForm = regexp.MustCompile(`\bgoblin-actor (` + strings.Join(CommandNames, "|") + `)\b`)
+	})
+	return commandLineForm
+}
+
+// Hint returns a hint with its command lines as the user can type them: with the program's name as it was started.
+func Hint(hint string) string { return namedAs(hint, Name()) }
+
+func namedAs(hint, program string) string {
+	if program == "goblin-actor" || !strings.Contains(hint, "goblin-actor ") {
+		return hint
+	}
+	return commandLine().ReplaceAllString(hint, strings.ReplaceAll(program, "$", "$$")+" $1")
+}
+
+// nameForTests is what programName returns instead, if a test has set it.
+var nameForTests atomic.Pointer[string]
+
+// SetName makes programName return name until restore is called. For tests.
+func SetName(name string) (restore func()) {
+	before := nameForTests.Swap(&name)
+	return func() { nameForTests.Store(before) }
+}
+
+// Name is the word that starts this program in the user's shell.
+func Name() string {
+	if name := nameForTests.Load(); name != nil {
+		return *name
+	}
+	return startedName()
+}
+
+var startedName = sync.OnceValue(func() string { return startedAs(os.Args[0], exec.LookPath) })
+
+// startedAs returns the word for a program whose first argument is arg0: its base name if the shell finds the same file under
+// it, otherwise the path.
+func startedAs(arg0 string, look func(string) (string, error)) string {
+	if !strings.ContainsRune(filepath.ToSlash(arg0), '/') {
+		return arg0
+	}
+	base := strings.TrimSuffix(filepath.Base(arg0), ".exe")
+	if found, err := look(base); err == nil && SameFile(found, arg0) {
+		return base
+	}
+	return ShellPath(arg0)
+}

@@ -1,0 +1,36 @@
+package program
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Command lines in a hint name the program as the user started it; other words stay as they are.
+func TestHintsCanBeTyped(t *testing.T) {
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ program, hint, want string }{
+		{"bin/goblin-actor", `"goblin-actor list tools" shows what there is`, `"bin/goblin-actor list tools" shows what there is`},
+		{"bin/goblin-actor", "goblin-actor doctor says what to do, goblin-actor restart files tries at once", "bin/goblin-actor doctor says what to do, bin/goblin-actor restart files tries at once"},
+		{"bin/goblin-actor", "goblin-actor cannot do that; use /opt/goblin-actor itself", "goblin-actor cannot do that; use /opt/goblin-actor itself"},
+		{"goblin-actor", `"goblin-actor list tools"`, `"goblin-actor list tools"`},
+	} {
+		if got := namedAs(c.hint, c.program); got != c.want {
+			t.Errorf("%s: %q, want %q", c.program, got, c.want)
+		}
+	}
+	for _, c := range []struct{ arg0, found, want string }{{"goblin-actor", "", "goblin-actor"}, {path, path, filepath.Base(path)}, {path, "", ShellPath(path)}, {"./bin/my ga", "", ShellPath("./bin/my ga")}} {
+		if got := startedAs(c.arg0, func(string) (string, error) {
+			if c.found == "" {
+				return "", errors.New("not found")
+			}
+			return c.found, nil
+		}); got != c.want {
+			t.Errorf("started as %s: %s, want %s", c.arg0, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package program
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Path is this program as the user runs it: a link that an update moves stays a link.
+func Path() (string, error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	if called, err := exec.LookPath(os.Args[0]); err == nil {
+		if called, err = filepath.Abs(called); err == nil && SameFile(called, executable) {
+			return called, nil
+		}
+	}
+	return executable, nil
+}
+
+func SameFile(a, b string) bool {
+	first, errA := os.Stat(a)
+	second, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(first, second)
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/cli/access"
+	"goblin-actor/internal/cli/ask"
+	"goblin-actor/internal/cli/benchmark"
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/configure"
+	"goblin-actor/internal/cli/doctor"
+	"goblin-actor/internal/cli/operate"
+	"goblin-actor/internal/cli/program"
+	"goblin-actor/internal/cli/serve"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/secret"
+)
+
+// NewRoot returns the whole command tree. A new command is one more line here.
+func NewRoot() *cobra.Command {
+	root := command.Group(&cobra.Command{
+		Use:   "goblin-actor",
+		Short: "One endpoint over many MCP servers",
+		Long: `goblin-actor is a gateway for the Model Context Protocol (MCP): it puts the tools, prompts and resources
+of many MCP servers behind one endpoint.
+
+Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 answered with an error,
+130 interrupted.`,
+		Version:       program.Version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	})
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return command.UsageError(command.HelpHint(cmd), "%s", secret.Text(err.Error()))
+	})
+	root.AddCommand(
+		serve.NewServe(),
+		serve.NewStdio(),
+		ask.NewList(),
+		ask.NewCall(),
+		ask.NewDescribe(),
+		ask.NewRead(),
+		ask.NewPrompt(),
+		ask.NewWatch(),
+		operate.NewStatus(),
+		operate.NewLogs(),
+		operate.NewCalls(),
+		access.NewAudit(),
+		operate.NewTUI(),
+		doctor.NewCommand(),
+		configure.NewLint(),
+		access.NewKeyCommand(),
+		configure.NewAdd(),
+		configure.NewRemove(),
+		configure.NewEnable(),
+		configure.NewDisable(),
+		access.NewLogin(),
+		access.NewLogout(),
+		operate.NewRestart(),
+		operate.NewDrain(),
+		benchmark.NewCommand(),
+		serve.NewDemo(),
+		configure.NewConfigCommand(),
+		access.NewPolicyCommand(),
+		configure.NewMigrate(),
+		newVersion(),
+	)
+	terminal.FitHelp(root)
+	return root
+}

@@ -1,0 +1,19 @@
+package cli
+
+import (
+	"context"
+	"io"
+
+	"goblin-actor/internal/cli/command"
+)
+
+// Run carries out one command line and returns its exit code. It installs no signal handler: commands that
+// can be interrupted do so themselves (see interruptible), serve drains.
+func Run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	root := NewRoot()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	return command.PrintError(errOut, root.ExecuteContext(ctx))
+}

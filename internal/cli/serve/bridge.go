@@ -1,0 +1,61 @@
+package serve
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/target"
+	"goblin-actor/internal/client"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/serving"
+)
+
+// bridgeFlags say that stdio has its gateway elsewhere.
+type bridgeFlags struct {
+	connect, project string
+	shown            target.KeyFlag
+	key              string // of shown; check reads it
+}
+
+func (f *bridgeFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.connect, "connect", "", "bridge to the running gateway: URL, host:port or port")
+	target.ProjectFlag(cmd, &f.project)
+	f.shown.AddFlags(cmd)
+}
+
+// check says what is wrong with the flags; path is that of --config.
+func (f *bridgeFlags) check(cmd *cobra.Command, path string) error {
+	if err := target.CheckProject(cmd, f.project); err != nil {
+		return err
+	}
+	switch {
+	case f.connect == "":
+		if f.shown.Given() {
+			return command.UsageError("add --connect, or leave it out", "--key-file and --plain-http are for a gateway elsewhere")
+		}
+		return nil
+	case path != "":
+		return command.UsageError("give one of them", "--connect and --config exclude each other")
+	}
+	at, err := client.EndpointOf(f.connect, f.project)
+	if err != nil {
+		return command.UsageError("like --connect 8730, --connect host:8730 or --connect http://host:8730/mcp", "--connect: %w", err)
+	}
+	f.key, err = f.shown.ForGateway(at, os.Getenv, cmd.ErrOrStderr())
+	return err
+}
+
+// bridge serves the client from a running gateway until its input ends or a signal comes; both are a good end.
+func bridge(cmd *cobra.Command, to bridgeFlags) error {
+	ctx, stop := command.Interruptible(cmd)
+	defer stop()
+	log := serving.NewLogger(config.Default().Log, nil, cmd.ErrOrStderr())
+	err := client.Bridge(ctx, to.connect, to.project, to.key, cmd.InOrStdin(), cmd.OutOrStdout(), log)
+	if errors.Is(err, error(command.ErrInterrupted)) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,339 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"goblin-actor/actors"
+	"goblin-actor/internal/admin"
+	"goblin-actor/internal/cli/command"
+	"goblin-actor/internal/cli/configfile"
+	"goblin-actor/internal/cli/console"
+	"goblin-actor/internal/cli/local"
+	"goblin-actor/internal/cli/program"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/login"
+	"goblin-actor/internal/secret"
+	"goblin-actor/internal/serving"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/upstream/process"
+	"goblin-actor/tui"
+)
+
+// NewServe returns the command that runs the gateway over HTTP.
+func NewServe() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the gateway over HTTP",
+		Long: `Run the gateway: every server of the configuration behind one MCP endpoint (streamable HTTP, /mcp).
+
+Without a configuration the built-in demo servers run, so that there is something to see.
+SIGTERM or SIGINT drains: running calls may finish, then the servers are ended. A second one ends it at once.
+A change of the configuration file, or SIGHUP, reloads it.`,
+		Example: `  goblin-actor serve
+  goblin-actor serve --config goblin.yaml
+  goblin-actor serve --config claude_desktop_config.json --listen 127.0.0.1:9000`,
+		Args: command.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.skin != "" && !o.tui {
+				return command.UsageError("add --tui", "--skin is for the console")
+			}
+			growFast()
+			return serve(cmd, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.config, "config", "", "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
+	flags.StringArrayVar(&o.listen, "listen", nil, "address or port to listen on, instead of the configuration's (may be given several times)")
+	flags.BoolVar(&o.tui, "tui", false, "show the console; leaving it ends the gateway")
+	flags.BoolVar(&o.demo, "demo", false, "run the demo servers, whatever configuration there is")
+	console.SkinFlag(cmd, &o.skin)
+	local.StateDirFlag(cmd, &o.stateDir)
+	return cmd
+}
+
+type serveOptions struct {
+	config string
+	listen []string
+	demo   bool
+	tui    bool
+	skin   string
+
+	stateDir  string
+	unchecked bool // definitions of tools are not checked, whatever the configuration says; for bench
+}
+
+func serve(cmd *cobra.Command, o serveOptions) error {
+	cfg, err := serveConfig(cmd, o)
+	if err != nil {
+		return err
+	}
+	errOut := cmd.ErrOrStderr()
+	look := tui.Options{Ends: true}
+	if o.tui {
+		if err := console.Prepare(cmd, &look, o.skin); err != nil {
+			return err
+		}
+		errOut = console.LogWriter(errOut)
+	}
+	known := serving.Redactor(cfg)
+	logs := newServeLogs(cfg.Log, known, errOut)
+	log := logs.log
+	e, err := serving.NewSecurity(cfg, true, log)
+	if err != nil {
+		return configfile.CredentialsError(err)
+	}
+	defer e.Close()
+	listeners, err := listenAll(cfg.Listen)
+	if err != nil {
+		return err
+	}
+	pages := serving.LoginPages(e, listeners)
+	state := serving.StatePath(o.stateDir, log)
+	g, err := actors.Start(cfg, actors.Options{Version: program.Version(), Log: log, State: state, Master: serving.MasterKey(state, log), Secrets: known, LoginURL: e.LoginURL(pages)})
+	if err != nil {
+		return err
+	}
+	e.Attach(g)
+	pages.Serve(g)
+	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
+	e.OnNewKeys(server.HangUp)
+	server.Keep(cfg.Forwarded())
+	failed := answer(server, listeners, g)
+	ctx, drain := context.WithCancelCause(cmd.Context())
+	r := serving.NewReloader(cfg, o.listen, g, server, e, logs.level, known, log)
+	source := status.Local{Known: known.Cut, Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.Request}
+	socket := openSocket(listeners[0], source, serving.AdminUser(g, cfg, program.Version(), log), log, serving.LoginRoutes(pages)...)
+	var left <-chan struct{} // nil: nobody can leave
+	stop := func() {}
+	if o.tui {
+		left, stop = console.Start(cmd.Context(), source, look, log)
+	} else {
+		greet(cmd, cfg, e, listeners[0].Addr().String())
+	}
+	if logs.lines != nil {
+		go logs.lines.follow(ctx, g.Status)
+	}
+	signals, handBack := endSignals()
+	defer handBack()
+	defer r.Start(ctx)()
+	err = waitForEnd(ctx, signals, failed, left, log)
+	drain(nil)
+	stop()
+	return errors.Join(err, end(r.DrainTime(), g, server, socket, log))
+}
+
+// serveLogs are where serve logs to.
+type serveLogs struct {
+	log    *slog.Logger
+	level  *slog.LevelVar // of what is written; a reload changes it
+	events *status.Events // what the console and the admin socket show
+	lines  *terminalLog   // what a person at the terminal sees; nil = nobody sits there
+}
+
+func newServeLogs(c config.Log, known *secret.Redactor, errOut io.Writer) serveLogs {
+	l := serveLogs{level: new(slog.LevelVar), events: &status.Events{Known: known.Cut}}
+	handler := serving.NewLogger(c, l.level, known.Writer(errOut)).Handler()
+	if terminal.IsTerminal(errOut) && c.Format == "text" {
+		l.lines = newTerminalLog(errOut, handler, l.level, time.Now())
+		l.lines.known = known.Cut
+		handler = l.lines
+	}
+	l.log = slog.New(l.events.Record(handler))
+	return l
+}
+
+// answer serves clients on the listeners; what ends one of them is told.
+func answer(server *downstream.Server, listeners []net.Listener, g *actors.Gateway) (failed <-chan error) {
+	ended := make(chan error, len(listeners))
+	addresses := make([]string, len(listeners))
+	for i, l := range listeners {
+		addresses[i] = l.Addr().String()
+		go func() { ended <- server.Serve(l) }()
+	}
+	g.Listening(addresses)
+	return ended
+}
+
+// greet says where the gateway is, on stdout for scripts.
+func greet(cmd *cobra.Command, cfg *config.Config, e *serving.Security, address string) {
+	scheme := "http"
+	if e.Secure {
+		scheme = "https"
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s://%s/mcp\n", scheme, address)
+	if cfg.Path == "" {
+		welcome(cmd.ErrOrStderr(), address)
+	}
+}
+
+// serveConfig finds the configuration, or makes the demo's.
+func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
+	var cfg *config.Config
+	var err error
+	if !o.demo {
+		if cfg, err = configfile.Load(o.config, cmd.ErrOrStderr()); err != nil {
+			return nil, err
+		}
+	}
+	if cfg == nil {
+		if cfg, err = demoConfig(); err != nil {
+			return nil, err
+		}
+	}
+	if o.unchecked {
+		for i := range cfg.Servers {
+			cfg.Servers[i].Tools.Invalid = ""
+		}
+	}
+	cfg.Path = configfile.Absolute(cfg.Path) // shells elsewhere compare it with the file they edit
+	if len(o.listen) > 0 {
+		for i, address := range o.listen {
+			if _, err := strconv.ParseUint(address, 10, 16); err == nil { // a port alone, as --connect takes it
+				address = "127.0.0.1:" + address
+				o.listen[i] = address
+			}
+			if err := cfg.CheckListen(address); err != nil {
+				return nil, command.Fail(command.ExitConfig, fmt.Errorf("--listen %s: %w", secret.Text(address), err), config.ListenHint(address, err))
+			}
+		}
+		cfg.Listen = o.listen
+	}
+	return cfg, nil
+}
+
+// listenAll opens every address or none.
+func listenAll(addresses []string) ([]net.Listener, error) {
+	var listeners []net.Listener
+	for _, address := range addresses {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			for _, open := range listeners {
+				open.Close()
+			}
+			hint := ""
+			if errors.Is(err, syscall.EADDRINUSE) {
+				hint = "another program, maybe another goblin-actor, listens there: goblin-actor status; or choose another address with --listen"
+			}
+			return nil, command.Fail(command.ExitFailed, fmt.Errorf("listen on %s: %w", address, err), hint)
+		}
+		listeners = append(listeners, l)
+	}
+	return listeners, nil
+}
+
+func frontOptions(cfg *config.Config, g *actors.Gateway, e *serving.Security, pages *login.Pages) downstream.Options {
+	return downstream.Options{
+		AllowedOrigins: cfg.AllowedOrigins, AllowedHosts: cfg.Hosts(),
+		MaxMessageBytes: int(cfg.Limits.MaxMessageBytes), Budget: g.Budget(),
+		Other: pages.Beside(admin.Public(g, g.Metrics())), Admission: e.Admission(), TLS: e.TLS(),
+	}
+}
+
+// openSocket opens the admin socket of the port; a gateway without one works all the same.
+func openSocket(l net.Listener, source status.Source, user admin.User, log *slog.Logger, more ...admin.Route) *admin.Server {
+	port := l.Addr().(*net.TCPAddr).Port
+	path, err := status.SocketPath(port, os.Getenv)
+	if err == nil {
+		var socket *admin.Server
+		if socket, err = admin.Listen(path, source, user, log, more...); err == nil {
+			return socket
+		}
+	}
+	log.Warn("no admin socket: goblin-actor status will not find this gateway", "err", err)
+	return nil
+}
+
+// welcome tells a first-time user what runs and how to add an own server.
+func welcome(w io.Writer, address string) {
+	fmt.Fprintf(w, `No configuration found: the demo servers notes and clock run behind this URL.
+Try them: goblin-actor list tools --connect %s
+To add your own server, write goblin.yaml here and start again:
+
+  mcpServers:
+    files:
+      command: npx
+      args: [-y, "@modelcontextprotocol/server-filesystem", "."]
+
+`, address)
+}
+
+// errDrain is the cause of a context that an operator ended.
+var errDrain = errors.New("asked for by goblin-actor drain")
+
+// endSignals returns the signals that end the gateway. After handBack they are the program's again, and whoever waits for another one goes.
+func endSignals() (signals <-chan os.Signal, handBack func()) {
+	c := make(chan os.Signal, 2)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	return c, func() {
+		signal.Stop(c)
+		close(c)
+	}
+}
+
+// waitForEnd blocks until a signal, the context or a listener ends the gateway.
+func waitForEnd(ctx context.Context, signals <-chan os.Signal, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
+	select {
+	case s := <-signals:
+		log.Info("draining", "signal", s.String())
+		go secondSignal(signals)
+	case <-ctx.Done():
+		log.Info("draining", "cause", context.Cause(ctx))
+		go func() {
+			<-signals // the first one asks for what is under way already
+			secondSignal(signals)
+		}()
+	case <-left:
+	case err := <-failed:
+		if err != nil {
+			return fmt.Errorf("serve: %w", err)
+		}
+	}
+	return nil
+}
+
+// secondSignal ends the process and its servers at once; when there is none any more it does nothing.
+func secondSignal(signals <-chan os.Signal) {
+	if _, ok := <-signals; !ok {
+		return
+	}
+	process.KillAll()
+	os.Exit(command.ExitInterrupted)
+}
+
+// end drains and stops everything. Open streams end at once, running calls may take shutdown.drain.
+func end(drain time.Duration, g *actors.Gateway, server *downstream.Server, socket *admin.Server, log *slog.Logger) error {
+	started := time.Now()
+	err := serving.Stop(g, drain)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err = errors.Join(err, server.Shutdown(ctx))
+	if socket != nil {
+		err = errors.Join(err, socket.Close())
+	}
+	log.Info("stopped", "after", time.Since(started).Round(time.Millisecond).String())
+	return err
+}
+
+// serveStdio serves one client on in and out until EOF or ctx ends; in a project, or with "" whatever it asks for.
+func serveStdio(ctx context.Context, g *actors.Gateway, cfg *config.Config, e *serving.Security, project string, in io.Reader, out io.Writer, log *slog.Logger) error {
+	front, err := g.Stdio(ctx, project)
+	if err != nil {
+		return err
+	}
+	return downstream.ServeStdio(ctx, in, out, front, frontOptions(cfg, g, e, nil), log)
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package serve
+
+// forgetProgram is for Linux only.
+func forgetProgram() {}

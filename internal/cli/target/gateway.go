@@ -1,0 +1,62 @@
+package target
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"goblin-actor/internal/admin"
+	"goblin-actor/internal/cli/program"
+	"goblin-actor/internal/cli/terminal"
+	"goblin-actor/internal/status"
+)
+
+// Gateway is one that runs on this machine.
+type Gateway struct {
+	Source status.Source
+	Status *status.Snapshot
+	socket string
+}
+
+func (g *Gateway) Name() string {
+	if len(g.Status.Listen) > 0 {
+		return "the gateway on " + terminal.OneLine(strings.Join(g.Status.Listen, ", "), 200)
+	}
+	return "the gateway of " + g.socket
+}
+
+// RunsWith reports whether path is the configuration of the gateway.
+func (g *Gateway) RunsWith(path string) bool { return program.SameFile(g.Status.Config, path) }
+
+// Gateways returns those that are meant: the one that was named, else all that run here. One that does not answer is left out
+// unless it was named.
+func Gateways(ctx context.Context, connect string) ([]*Gateway, error) {
+	var sockets []string
+	address, _ := named(connect, os.Getenv)
+	if address != "" {
+		socket, err := AdminSocket(address, os.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		sockets = []string{socket}
+	} else {
+		sockets, _ = LiveSockets(os.Getenv) // no directory for sockets: nobody runs
+	}
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
+	var list []*Gateway
+	for _, socket := range sockets {
+		source, err := admin.Dial(socket)
+		var s *status.Snapshot
+		if err == nil {
+			s, err = source.Status(ctx)
+		}
+		switch {
+		case err == nil:
+			list = append(list, &Gateway{Source: source, Status: s, socket: socket})
+		case address != "":
+			return nil, Unreachable(err)
+		}
+	}
+	return list, nil
+}

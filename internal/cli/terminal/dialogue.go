@@ -1,0 +1,92 @@
+package terminal
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Dialogue talks with the person at the terminal, about one question at a time: begin waits for its turn, end gives
+// it to the next. Only between the two may the other methods be called.
+type Dialogue struct {
+	Out  io.Writer
+	turn chan struct{} // capacity 1
+
+	in    *bufio.Reader
+	got   chan typedLine // capacity 1
+	asked bool           // a goroutine reads; true at the beginning of line when the question before was withdrawn
+}
+
+type typedLine struct {
+	text string
+	err  error
+}
+
+// ErrNoAnswer is returned by line at the end of the input (Ctrl-D).
+var ErrNoAnswer = errors.New("no answer")
+
+func NewDialogue(in io.Reader, out io.Writer) *Dialogue {
+	return &Dialogue{Out: out, turn: make(chan struct{}, 1), in: bufio.NewReader(in), got: make(chan typedLine, 1)}
+}
+
+// read reads one line, in a goroutine of its own: a read from a terminal cannot be ended.
+func (d *Dialogue) read() {
+	text, err := d.in.ReadString('\n')
+	if text != "" {
+		err = nil
+	}
+	d.got <- typedLine{strings.TrimRight(text, "\r\n"), err}
+}
+
+func (d *Dialogue) Begin(ctx context.Context) error {
+	select {
+	case d.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (d *Dialogue) End() { <-d.turn }
+
+func (d *Dialogue) Print(format string, args ...any) { fmt.Fprintf(d.Out, format, args...) }
+
+// Line asks and returns the line typed. Ctrl-D is errNoAnswer.
+func (d *Dialogue) Line(ctx context.Context, prompt string) (string, error) {
+	d.Print("%s", prompt)
+	if !d.asked {
+		d.asked = true
+		go d.read()
+	}
+	select {
+	case l := <-d.got:
+		d.asked = false
+		if l.err != nil {
+			d.Print("\n")
+			return "", ErrNoAnswer
+		}
+		return l.text, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// Choose asks until one of the words is typed; the first is meant by an empty line.
+func (d *Dialogue) Choose(ctx context.Context, prompt string, words ...string) (string, error) {
+	for {
+		text, err := d.Line(ctx, prompt)
+		if err != nil {
+			return "", err
+		}
+		text = cmp.Or(strings.ToLower(strings.TrimSpace(text)), words[0])
+		for _, word := range words {
+			if text == word {
+				return word, nil
+			}
+		}
+	}
+}

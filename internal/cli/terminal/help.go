@@ -1,0 +1,72 @@
+package terminal
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// FitHelp has the help of all commands fit the terminal: it is written for wide pages.
+func FitHelp(root *cobra.Command) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		w := cmd.OutOrStdout()
+		width := Width(w)
+		if width == 0 {
+			help(cmd, args)
+			return
+		}
+		var page strings.Builder
+		cmd.SetOut(&page)
+		help(cmd, args)
+		cmd.SetOut(w)
+		_, _ = io.WriteString(w, fitted(page.String(), width)) // as cobra does
+	})
+}
+
+// fitted breaks what is longer than the width: paragraphs as a whole, the lines of lists below their text. Examples stay as they
+// are, since they are copied.
+func fitted(page string, width int) string {
+	var b strings.Builder
+	var paragraph []string
+	copied := false
+	flush := func() {
+		for _, line := range paragraph {
+			if columns(line) > width {
+				paragraph = wrap(strings.Join(paragraph, " "), width, width)
+				break
+			}
+		}
+		for _, line := range paragraph {
+			b.WriteString(line + "\n")
+		}
+		paragraph = paragraph[:0]
+	}
+	for line := range strings.Lines(page) {
+		line = strings.TrimRight(line, "\n")
+		if line != "" && line[0] != ' ' {
+			copied = line == "Examples:"
+			paragraph = append(paragraph, line)
+			continue
+		}
+		flush()
+		if !copied {
+			line = Hang(line, width, textColumn(line))
+		}
+		b.WriteString(line + "\n")
+	}
+	flush()
+	return b.String()
+}
+
+// textColumn is where in a line of a list the text begins that explains its first words.
+func textColumn(line string) int {
+	words := strings.TrimLeft(line, " ")
+	start := len(line) - len(words)
+	gap := strings.Index(words, "  ")
+	if gap < 0 {
+		return start + 2
+	}
+	return start + gap + len(words[gap:]) - len(strings.TrimLeft(words[gap:], " "))
+}

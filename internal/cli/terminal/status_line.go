@@ -1,0 +1,36 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// StatusLine shows what is waited for: over and over on one line of a terminal, once for each text elsewhere.
+type StatusLine struct {
+	w    io.Writer
+	live bool
+	last string
+}
+
+func NewStatusLine(w io.Writer) *StatusLine { return &StatusLine{w: w, live: IsTerminal(w)} }
+
+// Show is told the text and, for terminals, more about it, which may change all the time.
+func (l *StatusLine) Show(text, more string, waited time.Duration) {
+	text = OneLine(text, 40)
+	if l.live {
+		l.last = text
+		fmt.Fprintf(l.w, "\r\x1b[K%s, %d s  %s", text, int(waited.Seconds()), OneLine(more, 30))
+		return
+	}
+	if text != l.last {
+		l.last = text
+		fmt.Fprintln(l.w, text)
+	}
+}
+
+func (l *StatusLine) Clear() {
+	if l.live && l.last != "" {
+		fmt.Fprint(l.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,41 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"goblin-actor/internal/visible"
+)
+
+// Clean returns foreign text in a form that cannot steer a terminal or hide anything from a person.
+func Clean(s string) string { return visible.Text(s) }
+
+// OneLine is clean for a table cell: white space becomes single spaces, and text longer than limit characters is cut. 0 means no limit.
+func OneLine(s string, limit int) string {
+	return visible.Cut(Clean(strings.Join(strings.Fields(s), " ")), limit)
+}
+
+// Names writes names in one line, not too many of them.
+func Names(names []string) string {
+	const most = 20
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > most:
+		return OneLine(strings.Join(names[:most], ", "), 0) + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return OneLine(strings.Join(names, ", "), 0)
+}
+
+// Count says how many there are of a thing.
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func Pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}

@@ -1,0 +1,36 @@
+package serving
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+
+	"goblin-actor/actors"
+	"goblin-actor/internal/admin"
+	"goblin-actor/internal/client"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/inprocess"
+)
+
+// AdminUser calls and reads for the admin socket, each time as a client of its own: what it does is seen among the sessions
+// and calls like anybody's, and is bound by the same limits.
+func AdminUser(g *actors.Gateway, cfg *config.Config, version string, log *slog.Logger) admin.User {
+	return func(ctx context.Context, u admin.Use) (admin.Answer, error) {
+		c, err := inprocess.Dial(ctx, g, cfg.Limits, client.Options{Name: "goblin-actor admin", Version: version}, log)
+		if err != nil {
+			return admin.Answer{}, err
+		}
+		defer c.Close()
+		var a admin.Answer
+		if u.URI != "" {
+			a.Result, err = c.Read(ctx, u.URI)
+		} else {
+			a.Result, err = c.Call(ctx, u.Tool, u.Arguments, nil)
+		}
+		if refused, ok := errors.AsType[*client.RPCError](err); ok {
+			a.Error, err = json.Marshal(refused)
+		}
+		return a, err
+	}
+}

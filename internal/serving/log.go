@@ -1,0 +1,30 @@
+package serving
+
+import (
+	"io"
+	"log/slog"
+
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/visible"
+)
+
+// NewLogger logs to w as the configuration says; level, which may be nil, changes what is logged later.
+func NewLogger(c config.Log, level *slog.LevelVar, w io.Writer) *slog.Logger {
+	if level == nil {
+		level = new(slog.LevelVar)
+	}
+	level.Set(levelOf(c))
+	options := &slog.HandlerOptions{Level: level}
+	if c.Format == "json" {
+		return slog.New(slog.NewJSONHandler(visible.Writer(w), options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+func levelOf(c config.Log) slog.Level {
+	level := slog.LevelInfo
+	if level.UnmarshalText([]byte(c.Level)) != nil {
+		return slog.LevelInfo
+	}
+	return level
+}

@@ -1,0 +1,25 @@
+package serving
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"goblin-actor/internal/status"
+)
+
+// stateFile is the name of the state file in its directory.
+const stateFile = "state.db"
+
+// StatePath returns the path of the state file; "" when there is no place for it, which is logged.
+func StatePath(dir string, log *slog.Logger) string {
+	if dir != "" {
+		return filepath.Join(dir, stateFile)
+	}
+	dir, err := status.StateDir(os.Getenv)
+	if err != nil {
+		log.Warn("what is learned of the servers is kept in memory", "err", err)
+		return ""
+	}
+	return filepath.Join(dir, stateFile)
+}
