@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"strings"
 
 	"goblin-actor/actors/kernel"
-	"goblin-actor/actors/message"
 	"goblin-actor/actors/store"
 	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
@@ -17,20 +15,20 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Audit is the audit log; what is recorded while there is none goes nowhere.
+// Audit returns the audit log. It is never nil; without a configured log, records are discarded.
 func (g *Gateway) Audit() *audit.Log { return g.audit }
 
-// startAudit opens the audit log, if there is to be one.
+// startAudit opens the audit log if one is configured.
 func (g *Gateway) startAudit(cfg *config.Config, o Options) error {
 	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: g.log, Cut: o.Secrets.Cut})
-	if err := g.audit.Apply(settingsOf(cfg)); err != nil {
+	if err := g.audit.Apply(auditSettingsOf(cfg)); err != nil {
 		return err
 	}
 	g.audit.Record(audit.Record{Event: audit.EventStart, Detail: o.Version})
 	return nil
 }
 
-// auditKeys are made from the master key. Without a place for one they are those of this life of the process.
+// auditKeys returns the signing keys, derived from the master key. Without a state file they are random and last as long as the process.
 func auditKeys(o Options) (*audit.Keys, error) {
 	find := o.Master
 	switch {
@@ -51,7 +49,7 @@ func auditKeys(o Options) (*audit.Keys, error) {
 	return audit.NewKeys(master.Key(masterkey.Audit)), nil
 }
 
-// endAudit completes the audit log, after everybody who tells it something has ended.
+// endAudit closes the audit log. It runs after every writer has stopped.
 func (g *Gateway) endAudit() error {
 	g.audit.Record(audit.Record{Event: audit.EventStop})
 	err := g.audit.Close()
@@ -64,7 +62,7 @@ func (g *Gateway) endAudit() error {
 	return nil
 }
 
-// withAudit is the picture with how the audit log is. Others may have the same picture.
+// withAudit returns s with the state of the audit log. It copies s, which other callers may share.
 func (g *Gateway) withAudit(s *status.Snapshot) *status.Snapshot {
 	state := g.audit.State()
 	if state == nil {
@@ -75,26 +73,51 @@ func (g *Gateway) withAudit(s *status.Snapshot) *status.Snapshot {
 	return &with
 }
 
-// settingsOf are the settings of the audit log.
-func settingsOf(cfg *config.Config) audit.Settings {
+// auditSettingsOf returns the settings of the audit log.
+func auditSettingsOf(cfg *config.Config) audit.Settings {
 	a := cfg.Audit
 	return audit.Settings{File: cfg.AuditPath(), Both: a.When == "both", Sync: a.Sync, Required: a.Required, Size: a.Rotate.Size, Age: a.Rotate.Age, Keep: a.Rotate.Keep}
 }
 
-// Acts about the audit log.
+// Effects on the audit log.
 type (
-	auditSettings   struct{ settings audit.Settings }
-	auditRemembered struct{ mark audit.Mark }
+	applyAudit      struct{ settings audit.Settings }
+	auditRemembered struct{ mark audit.Mark } // the newest line the state file knows
 	auditReloaded   struct{ detail string }
 )
 
-// auditApplied: new settings are in force, or cannot be had; those before stay in force then.
+// auditApplied reports that new settings are in force. With err they are not, and the former settings stay.
 type auditApplied struct{ err error }
+
+// auditReload applies the settings of the audit log, one after the other.
+type auditReload struct {
+	settings audit.Settings // applied last, or being applied
+	applying bool
+}
+
+// apply applies settings that differ, unless others are being applied: then they follow when those are done.
+func (a *auditReload) apply(next audit.Settings, out []kernel.Effect) []kernel.Effect {
+	if a.applying || next == a.settings {
+		return out
+	}
+	a.applying, a.settings = true, next
+	return append(out, kernel.Act(applyAudit{next}))
+}
+
+// auditApplied logs a failure and applies what has been reloaded in the meantime.
+func (s *state) auditApplied(m auditApplied, out []kernel.Effect) []kernel.Effect {
+	s.audit.applying = false
+	if m.err != nil {
+		out = append(out, kernel.Log(slog.LevelError, "the audit log stays as it was before the reload", "err", m.err))
+	}
+	out = s.audit.apply(auditSettingsOf(s.config), out)
+	return s.reloads.complete(s.audit.applying, out)
+}
 
 func (g *gateway) auditAct(self kernel.Self, act any) {
 	log := g.audit
 	switch a := act.(type) {
-	case auditSettings:
+	case applyAudit:
 		self.Go(func(context.Context) any { return auditApplied{log.Apply(a.settings)} })
 	case auditRemembered:
 		self.Go(func(context.Context) any {
@@ -104,36 +127,4 @@ func (g *gateway) auditAct(self kernel.Self, act any) {
 	case auditReloaded:
 		log.Record(audit.Record{Event: audit.EventReload, Outcome: "ok", Detail: a.detail})
 	}
-}
-
-// reloadAudit records what a reload has changed, and puts the new settings in force.
-func (s *state) reloadAudit(told []string, out []kernel.Effect) []kernel.Effect {
-	return s.applyAudit(append(out, kernel.Act(auditReloaded{strings.Join(told, "; ")})))
-}
-
-// applyAudit puts the settings of the configuration in force, unless others are being put in force: then it is their turn after those.
-func (s *state) applyAudit(out []kernel.Effect) []kernel.Effect {
-	next := settingsOf(s.config)
-	if s.auditing || next == s.audit {
-		return out
-	}
-	s.auditing, s.audit = true, next
-	return append(out, kernel.Act(auditSettings{next}))
-}
-
-// auditApplied says when an audit log cannot be had, and goes on with what has been reloaded meanwhile.
-func (s *state) auditApplied(m auditApplied, out []kernel.Effect) []kernel.Effect {
-	s.auditing = false
-	if m.err != nil {
-		out = append(out, kernel.Log(slog.LevelError, "the audit log stays as it was before the reload", "err", m.err))
-	}
-	return s.applied(s.applyAudit(out))
-}
-
-// remembered tells the audit log which of its lines the state file knows of.
-func (*state) remembered(m message.StateLoaded, out []kernel.Effect) []kernel.Effect {
-	if m.Audit.N == 0 {
-		return out
-	}
-	return append(out, kernel.Act(auditRemembered{m.Audit}))
 }

@@ -104,7 +104,9 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	g.monitor = monitor.Spawn(g.system, o.Version)
 	options := kernel.SpawnOptions{Name: "gateway", Kind: "gateway", Mailbox: 16384, Restarts: -1, Log: o.Log}
 	g.self = kernel.Spawn(g.system, options, func(self kernel.Self) kernel.Logic {
-		return &gateway{Options: o, Gateway: g, state: newState(cfg, self.Reference()).of(o.Version)}
+		s := newState(cfg, self.Reference())
+		s.version = o.Version
+		return &gateway{Options: o, Gateway: g, state: s}
 	})
 	if g.self.IsZero() {
 		return nil, errors.Join(ErrStopped, g.audit.Close())

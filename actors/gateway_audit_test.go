@@ -118,7 +118,7 @@ func TestReloadsOfTheAuditLogInOrder(t *testing.T) {
 	s := newState(&config.Config{}, kernel.Reference{})
 	applied := func(msg any) (files []string) {
 		for _, e := range step(s, time.Time{}, msg, nil) {
-			if a, is := e.Act.(auditSettings); is {
+			if a, is := e.Act.(applyAudit); is {
 				files = append(files, filepath.Base(a.settings.File))
 			}
 		}

@@ -85,7 +85,7 @@ func TestDrainOfDesksThatFail(t *testing.T) {
 	s := newState(&cfg, kernel.Reference{})
 	gone, restarted := actortest.NewProbe(system, "gone").Reference, actortest.NewProbe(system, "restarted").Reference
 	for _, desk := range []kernel.Reference{gone, restarted} {
-		step(s, time.Time{}, deskStarted{desk}, nil)
+		step(s, time.Time{}, statelessStarted{desk}, nil)
 	}
 	step(s, time.Time{}, kernel.ChildStopped{Child: gone}, nil)
 	if out := step(s, time.Time{}, message.DrainAll{Done: make(chan struct{})}, nil); len(out) != 1 || out[0].To != restarted {

@@ -445,7 +445,7 @@ func TestAttack44LoginAtAHiddenServer(t *testing.T) {
 		Policy:  config.Policy{Present: true, Roles: []config.Role{{Name: "reader", Servers: []string{"files"}}, {Name: "boss", Servers: []string{"files"}, Admin: "act"}}},
 	}, kernel.Reference{})
 	refs := children(t, 2)
-	s.pools["files"], s.pools["vault"] = refs[0], refs[1]
+	s.servers.pools["files"], s.servers.pools["vault"] = refs[0], refs[1]
 	for _, c := range []struct {
 		rights, server string
 		admin          identity.Admin
@@ -482,7 +482,7 @@ func TestAttack44LoginOutsideOfProjects(t *testing.T) {
 		{open, "", nil, "vault", true}, {open, "", []string{"alpha"}, "files", true}, {open, "", []string{"alpha"}, "vault", false}, {open, "", []string{"gone"}, "files", false},
 		{closed, "reader", nil, "files", true}, {closed, "reader", nil, "vault", false}, {closed, "reader", []string{"alpha"}, "files", true},
 	} {
-		c.s.pools["files"], c.s.pools["vault"] = refs[0], refs[1]
+		c.s.servers.pools["files"], c.s.servers.pools["vault"] = refs[0], refs[1]
 		who := &identity.Principal{ID: "key:a", Via: identity.ViaKey, Rights: c.rights, Projects: c.projects}
 		out := step(c.s, time.Now(), message.RequestLogin{Entry: c.server, Who: who, Begin: &message.BeginLogin{Reply: make(chan message.LoginStarted, 1)}}, nil)
 		if _, refused := out[0].Act.(abandonLogin); len(out) != 1 || refused == c.there {

@@ -92,7 +92,7 @@ func TestWaitingForAReload(t *testing.T) {
 		"it goes after the end": {message.ConfirmResult{Key: 1}, message.ConfirmResult{Key: 1}, auditApplied{}, kernel.Stopping{}},
 	} {
 		s := newState(&cfg, none)
-		s.registry, s.pools["one"] = none, none
+		s.registry, s.servers.pools["one"] = none, none
 		closed, when := 0, 0
 		for i, msg := range append([]any{message.Reload{Config: &next, Done: make(chan struct{})}}, end...) {
 			for _, e := range step(s, time.Unix(1, 0), msg, nil) {
@@ -105,8 +105,8 @@ func TestWaitingForAReload(t *testing.T) {
 		if name == "it goes after the end" {
 			want--
 		}
-		if closed != 1 || when != want || len(s.applying) != 0 {
-			t.Errorf("%s: told %d times, after the %dth answer, %d wait still", name, closed, when, len(s.applying))
+		if closed != 1 || when != want || len(s.reloads.waiters) != 0 {
+			t.Errorf("%s: told %d times, after the %dth answer, %d wait still", name, closed, when, len(s.reloads.waiters))
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestWaitingForWhatIsSeen(t *testing.T) {
 		t.Error("without a registry somebody waits")
 	}
 	s.registry = none
-	if closes(message.AwaitPublished{Done: make(chan struct{})}) || !closes(message.ConfirmResult{Key: 1}) || len(s.applying) != 0 {
+	if closes(message.AwaitPublished{Done: make(chan struct{})}) || !closes(message.ConfirmResult{Key: 1}) || len(s.reloads.waiters) != 0 {
 		t.Error("not told when it is seen")
 	}
 }

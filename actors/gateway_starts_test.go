@@ -69,7 +69,7 @@ func TestServersThatHangKeepNobodyWaiting(t *testing.T) {
 		f := newFleet(100, func(i int) *actortest.Server { return &actortest.Server{Tools: []string{"a"}, Mute: i < 4} })
 		h := f.open(t, nil)
 		defer h.close()
-		time.Sleep(startTurn)
+		time.Sleep(slotTime)
 		if n := f.opened(); n != 4 {
 			t.Errorf("%d servers were started at once, want 4", n)
 		}
@@ -91,7 +91,7 @@ func TestAllHang(t *testing.T) {
 			if n := f.opened(); n != want {
 				t.Errorf("round %d: %d started, want %d", round, n, want)
 			}
-			time.Sleep(startTurn)
+			time.Sleep(slotTime)
 		}
 	})(t)
 }
@@ -149,7 +149,7 @@ type turns struct {
 	s     *state
 	pools []kernel.Reference
 	given []string
-	over  []startOverdue
+	over  []slotExpired
 }
 
 func newTurns(t *testing.T, most int) *turns {
@@ -160,7 +160,7 @@ func newTurns(t *testing.T, most int) *turns {
 	w := &turns{t: t, s: newState(&cfg, kernel.Reference{})}
 	for i := range 4 {
 		w.pools = append(w.pools, actortest.NewProbe(system, fmt.Sprint(i)).Reference)
-		w.s.pools[fmt.Sprint(i)] = w.pools[i]
+		w.s.servers.pools[fmt.Sprint(i)] = w.pools[i]
 	}
 	return w
 }
@@ -171,7 +171,7 @@ func (w *turns) step(msg any) {
 			w.given = append(w.given, fmt.Sprintf("%s.%d", e.To.Name(), m.Number))
 		}
 		if a, ok := e.Act.(kernel.Wake); ok {
-			if m, ok := a.Msg.(startOverdue); ok {
+			if m, ok := a.Msg.(slotExpired); ok {
 				w.over = append(w.over, m)
 			}
 		}
@@ -202,13 +202,13 @@ func TestWhoseTurnIsNext(t *testing.T) {
 	ask(3, 2, message.RequestStartSlot{Lost: true})
 	ask(2, 2, message.RequestStartSlot{})
 	ask(2, 2, message.RequestStartSlot{Wanted: true})
-	w.step(startsGathered{})
+	w.step(requestsGathered{})
 	ask(1, 2, message.RequestStartSlot{Wanted: true})
-	last := start{w.pools[0], 1}
+	last := backendID{w.pools[0], 1}
 	for range 8 {
 		w.step(message.ReleaseStartSlot{Pool: last.pool, Number: last.number})
 		if n := len(w.over); n > 0 {
-			last = w.over[n-1].start
+			last = w.over[n-1].backendID
 		}
 	}
 	w.want("2.2", "1.2", "3.2", "2.1", "3.1", "0.2", "1.1")
@@ -223,7 +223,7 @@ func TestTurnsAreGivenBack(t *testing.T) {
 	w := newTurns(t, 1)
 	ask := func(pool, number int) {
 		w.step(message.RequestStartSlot{Pool: w.pools[pool], Number: number, Order: pool})
-		w.step(startsGathered{})
+		w.step(requestsGathered{})
 	}
 	ask(0, 1)
 	ask(0, 2)

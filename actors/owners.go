@@ -6,89 +6,113 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 )
 
-// owners count sessions, those that are being spawned too, and what they are subscribed to.
+// owner is the client a session counts for when limits are shared.
+type owner struct {
+	name          string // the principal; without authentication the client's address, and on this machine also the name the client reports
+	authenticated bool   // name is a principal
+}
+
+// ownerOf returns the owner of a session that a client opens. x is nil if a stream opens it.
+func ownerOf(a *message.Admitted, o *downstream.Origin, x *downstream.Exchange) owner {
+	if principal := a.Principal(); principal != "" {
+		return owner{principal, true}
+	}
+	if x == nil {
+		return owner{name: downstream.HostOf(o.Remote)}
+	}
+	return owner{name: message.ClientKey(x, a.Who)}
+}
+
+// owners counts the sessions and the subscriptions of each owner. Sessions being spawned count too.
 type owners struct {
-	of    map[kernel.Reference]owner
-	subs  map[kernel.Reference]int // what each is subscribed to, where that counts
-	count map[owner]int
-	all   map[owner]int // what all of one are subscribed to
+	of            map[kernel.Reference]owner
+	sessions      map[owner]int
+	subscribed    map[kernel.Reference]int // subscriptions of each session; only where they are counted
+	subscriptions map[owner]int            // sum over the owner's sessions
 }
 
 func newOwners() owners {
-	return owners{map[kernel.Reference]owner{}, map[kernel.Reference]int{}, map[owner]int{}, map[owner]int{}}
+	return owners{map[kernel.Reference]owner{}, map[owner]int{}, map[kernel.Reference]int{}, map[owner]int{}}
 }
 
-// opening: a session is being spawned that is subscribed to so many.
-func (o *owners) opening(who owner, subs int) {
-	o.count[who]++
-	o.subscribed(who, subs)
+// begin counts a session that is being spawned.
+func (o *owners) begin(who owner, subscriptions int) {
+	o.sessions[who]++
+	o.count(who, subscriptions)
 }
 
-// opened: it is there.
-func (o *owners) opened(session kernel.Reference, who owner, subs int) {
+// add records a session that was counted by begin.
+func (o *owners) add(session kernel.Reference, who owner, subscriptions int) {
 	o.of[session] = who
-	if subs > 0 {
-		o.subs[session] = subs
+	if subscriptions > 0 {
+		o.subscribed[session] = subscriptions
 	}
 }
 
-func (o *owners) left(session kernel.Reference) {
+// remove removes a session that has ended.
+func (o *owners) remove(session kernel.Reference) {
 	if who, known := o.of[session]; known {
-		o.gone(who, o.subs[session])
+		o.release(who, o.subscribed[session])
 		delete(o.of, session)
-		delete(o.subs, session)
+		delete(o.subscribed, session)
 	}
 }
 
-func (o *owners) gone(who owner, subs int) {
-	if o.count[who]--; o.count[who] <= 0 {
-		delete(o.count, who)
+// release reverts begin.
+func (o *owners) release(who owner, subscriptions int) {
+	if o.sessions[who]--; o.sessions[who] <= 0 {
+		delete(o.sessions, who)
 	}
-	o.subscribed(who, -subs)
+	o.count(who, -subscriptions)
 }
 
-func (o *owners) subscribed(who owner, more int) {
-	if o.all[who] += more; o.all[who] == 0 {
-		delete(o.all, who)
+// count adds delta to an owner's subscriptions.
+func (o *owners) count(who owner, delta int) {
+	if o.subscriptions[who] += delta; o.subscriptions[who] == 0 {
+		delete(o.subscriptions, who)
 	}
 }
 
-// tooMany says why somebody may not be subscribed to so many more; nil = he may. Those who were not asked who they are may be many at one address.
-func (s *state) tooMany(who owner, more int) *protocol.Fault {
-	most := s.config.Limits.MaxSubscriptionsPerPrincipal
-	if !who.asked || more == 0 || most == 0 || s.owners.all[who]+more <= most {
+// tooMany returns the error for more subscriptions than a principal may have, or nil if it may have more of them. limit is the
+// most a principal may have, 0 = unlimited. Owners without authentication have no such limit: they may be many clients at one
+// address.
+func (o *owners) tooMany(who owner, more, limit int) *protocol.Fault {
+	if !who.authenticated || more == 0 || limit == 0 || o.subscriptions[who]+more <= limit {
 		return nil
 	}
 	return &protocol.Fault{Name: protocol.Overloaded, Message: fmt.Sprintf("too many subscriptions: %d more would be more than the %d that one principal may have over all its sessions and streams "+
-		"(limits.maxSubscriptionsPerPrincipal); unsubscribe from what is not needed, or end sessions and streams of the same key", more, most)}
+		"(limits.maxSubscriptionsPerPrincipal); unsubscribe from what is not needed, or end sessions and streams of the same key", more, limit)}
 }
 
-// askSubscriptions lets a session be subscribed to more, if its principal may. One that has ended is not listened to: the news of its end
-// overtakes what it said before.
-func (s *state) askSubscriptions(m message.ReserveSubscriptions, out []kernel.Effect) []kernel.Effect {
-	who, known := s.owners.of[m.Session]
-	if !known {
-		return out
+// stepSubscriptions reserves and releases subscriptions. It ignores a session that has ended: the message ChildStopped overtakes
+// what the session sent before.
+func (s *state) stepSubscriptions(msg any, out []kernel.Effect) []kernel.Effect {
+	o := &s.sessions.owners
+	switch m := msg.(type) {
+	case message.ReserveSubscriptions:
+		who, known := o.of[m.Session]
+		if !known {
+			return out
+		}
+		fault := o.tooMany(who, m.Count, s.config.Limits.MaxSubscriptionsPerPrincipal)
+		if fault == nil {
+			o.subscribed[m.Session] += m.Count
+			o.count(who, m.Count)
+		}
+		return append(out, kernel.Tell(m.Session, message.ReserveSubscriptionsResult{Seq: m.Seq, Fault: fault}))
+	case message.ReleaseSubscriptions:
+		who, known := o.of[m.Session]
+		if !known {
+			return out
+		}
+		count := min(m.Count, o.subscribed[m.Session])
+		if o.subscribed[m.Session] -= count; o.subscribed[m.Session] == 0 {
+			delete(o.subscribed, m.Session)
+		}
+		o.count(who, -count)
 	}
-	fault := s.tooMany(who, m.Count)
-	if fault == nil {
-		s.owners.subs[m.Session] += m.Count
-		s.owners.subscribed(who, m.Count)
-	}
-	return append(out, kernel.Tell(m.Session, message.ReserveSubscriptionsResult{Seq: m.Seq, Fault: fault}))
-}
-
-// subscriptionsOver takes back what a session needs no more.
-func (s *state) subscriptionsOver(m message.ReleaseSubscriptions) {
-	who, known := s.owners.of[m.Session]
-	if !known {
-		return
-	}
-	count := min(m.Count, s.owners.subs[m.Session])
-	if s.owners.subs[m.Session] -= count; s.owners.subs[m.Session] == 0 {
-		delete(s.owners.subs, m.Session)
-	}
-	s.owners.subscribed(who, -count)
+	return out
 }

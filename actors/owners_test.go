@@ -31,9 +31,8 @@ func TestSubscriptionsOfAPrincipalAreCounted(t *testing.T) {
 	s.registry = refs[4]
 	alice, bob, nobody := owner{"key:alice", true}, owner{"key:bob", true}, owner{name: "127.0.0.1"}
 	for i, of := range []owner{alice, alice, bob, nobody} {
-		s.opening++
-		s.owners.opening(of, 0)
-		s.started(sessionStarted{refs[i], of, 0}, nil)
+		s.sessions.begin(of, 0)
+		s.sessions.started(sessionStarted{refs[i], of, 0})
 	}
 	asks := func(session, count int) (refused bool) {
 		out := step(s, time.Time{}, message.ReserveSubscriptions{Session: refs[session], Seq: 7, Count: count}, nil)
@@ -45,12 +44,12 @@ func TestSubscriptionsOfAPrincipalAreCounted(t *testing.T) {
 	}
 	stream := func(who *identity.Principal, uris int) (refused bool) {
 		x := &downstream.Exchange{Origin: downstream.Origin{Remote: "127.0.0.1:5"}}
-		for _, e := range s.open(listenGuest(message.OpenSubscription{Exchange: x, Admitted: message.Admitted{Who: who}, Subscriptions: uris}), nil) {
+		for _, e := range s.open(requestStream(message.OpenSubscription{Exchange: x, Admitted: message.Admitted{Who: who}, Subscriptions: uris}), nil) {
 			switch a := e.Act.(type) {
-			case refuseListen:
+			case refuseStream:
 				return a.why.Name == protocol.Overloaded && strings.Contains(a.why.Message, "limits.maxSubscriptionsPerPrincipal")
-			case startListener: // it has gone before it began
-				s.started(sessionStarted{owner: a.owner, subs: a.subs}, nil)
+			case startStream: // it has gone before it began
+				s.sessions.started(sessionStarted{owner: a.owner, subscriptions: a.subscriptions})
 			}
 		}
 		return false
@@ -78,8 +77,8 @@ func TestSubscriptionsOfAPrincipalAreCounted(t *testing.T) {
 	for _, ref := range refs[:4] {
 		step(s, time.Time{}, kernel.ChildStopped{Child: ref}, nil)
 	}
-	if left := len(s.owners.of) + len(s.owners.subs) + len(s.owners.count) + len(s.owners.all); left != 0 {
-		t.Errorf("nobody is there: %+v", s.owners)
+	if o := s.sessions.owners; len(o.of)+len(o.subscribed)+len(o.sessions)+len(o.subscriptions) != 0 {
+		t.Errorf("left over: %+v", o)
 	}
 }
 

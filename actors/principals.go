@@ -2,31 +2,71 @@ package actors
 
 import (
 	"maps"
-	"slices"
 
-	"goblin-actor/actors/admission"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/identity"
-	"goblin-actor/internal/policy"
 )
 
-// serverLog passes a line that belongs to no call on to the sessions of whose connection it came from. What a connection for everybody says may be
-// about anybody's calls: where clients are asked who they are it is only for those who are not, on stdin or in the same program.
-func (s *state) serverLog(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
-	for _, ref := range s.sessions.All() {
-		of := s.owners.of[ref]
-		forAll := m.Principal == "" && !(s.config.Auth.On() && of.asked)
-		if forAll || m.Principal != "" && of == (owner{m.Principal, true}) {
-			out = append(out, kernel.Tell(ref, m))
-		}
+// principals holds the principals that exist, and the end of logins whose principal no longer exists.
+type principals struct {
+	current message.Principals
+	ready   bool            // the servers have been started, so the remembered logins are known
+	ended   map[string]bool // holders that ceased to exist before that
+}
+
+// set replaces the principals. The first set ends the logins that earlier credentials have left in the state file.
+func (p *principals) set(m message.Principals, out []kernel.Effect) []kernel.Effect {
+	first := p.current.Newest == nil
+	if p.current = m; first && p.ready {
+		out = p.endInherited(out)
 	}
 	return out
 }
 
-// renewed is who there is after a change: by id the newest value of some, nil = it is nobody any more. Of an id there is one holder. It also
-// returns the holders that are nobody any more.
-func renewed(before, changed map[string]*identity.Principal) (newest map[string]*identity.Principal, gone map[string]bool) {
+// catchUp sends the current principals to an actor that was spawned while they changed.
+func (p *principals) catchUp(ref kernel.Reference, out []kernel.Effect) []kernel.Effect {
+	if p.current.Epoch > 0 {
+		out = append(out, kernel.Tell(ref, p.current))
+	}
+	return out
+}
+
+// serversStarted ends the logins whose end was requested before the servers were started.
+func (p *principals) serversStarted(out []kernel.Effect) []kernel.Effect {
+	if p.ready = true; p.current.Newest != nil {
+		out = p.endInherited(out)
+	}
+	if p.ended != nil {
+		out = append(out, kernel.Act(findLogins{p.ended}))
+		p.ended = nil
+	}
+	return out
+}
+
+// endInherited ends the logins in the state file whose principal had the same ID as an existing principal, but another
+// credential: its key was replaced while no gateway ran. Logins of unknown IDs may belong to another gateway and stay.
+func (p *principals) endInherited(out []kernel.Effect) []kernel.Effect {
+	return append(out, kernel.Act(findInherited{p.current.Newest}))
+}
+
+// postpone records holders whose logins end once the servers have been started.
+func (p *principals) postpone(who map[string]bool) {
+	if p.ended == nil {
+		p.ended = map[string]bool{}
+	}
+	maps.Copy(p.ended, who)
+}
+
+// setPrincipals passes the new principals on to every actor that holds something for one. Clients that wait for room are
+// checked when they get it.
+func (s *state) setPrincipals(m message.Principals, out []kernel.Effect) []kernel.Effect {
+	return s.servers.tell(m, s.stateless.tell(m, s.sessions.tell(m, s.principals.set(m, out))))
+}
+
+// updatePrincipals returns the principals after a change, and the holders that no longer exist. changed holds the newest value
+// of each changed principal by ID, nil for one that no longer exists. An ID has one holder at a time.
+func updatePrincipals(before, changed map[string]*identity.Principal) (newest map[string]*identity.Principal, gone map[string]bool) {
 	newest, gone = make(map[string]*identity.Principal, len(before)+len(changed)), map[string]bool{}
 	for holder, who := range before {
 		if now, is := changed[who.ID]; !is {
@@ -41,104 +81,4 @@ func renewed(before, changed map[string]*identity.Principal) (newest map[string]
 		}
 	}
 	return newest, gone
-}
-
-// principals tells everybody who holds something for principals what has become of them. Clients that wait for room are settled when they get
-// it.
-func (s *state) principals(m message.Principals, out []kernel.Effect) []kernel.Effect {
-	first := s.changed.Newest == nil
-	if s.changed = m; first && s.serves {
-		out = s.endInherited(out)
-	}
-	for _, ref := range s.sessions.All() {
-		out = append(out, kernel.Tell(ref, m))
-	}
-	for _, desk := range s.desks {
-		out = append(out, kernel.Tell(desk, m))
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
-		out = append(out, kernel.Tell(s.pools[name], m))
-	}
-	return out
-}
-
-// tellChanged tells somebody who was spawned meanwhile.
-func (s *state) tellChanged(who kernel.Reference, out []kernel.Effect) []kernel.Effect {
-	if s.changed.Epoch > 0 {
-		out = append(out, kernel.Tell(who, s.changed))
-	}
-	return out
-}
-
-// admitTo makes these the projects that clients may name.
-func (g *Gateway) admitTo(projects []string) {
-	known := make(map[string]bool, len(projects))
-	for _, name := range projects {
-		known[name] = true
-	}
-	g.change(func(e *admission.Entrance) { e.Projects = known })
-}
-
-// admitLocal takes the policy, and gives whoever is not asked who he is what it says of him.
-func (g *Gateway) admitLocal(p *policy.Policy) {
-	g.change(localUnder(p))
-}
-
-// localUnder is that change.
-func localUnder(p *policy.Policy) func(*admission.Entrance) {
-	rights := p.Rights(nil, "", true)
-	who := *identity.Local
-	who.Rights, who.Policy, who.Admin = rights, p, p.Admin(rights, true)
-	return func(e *admission.Entrance) { e.Policy, e.Local = p, &who }
-}
-
-// change replaces what admit knows by what f makes of a copy, and returns it.
-func (g *Gateway) change(f func(*admission.Entrance)) *admission.Entrance {
-	for {
-		old := g.entrance.Load()
-		next := *old
-		if f(&next); g.entrance.CompareAndSwap(old, &next) {
-			return &next
-		}
-	}
-}
-
-// KnownPrincipals is Principals of those who were there before the gateway was. It has to be called before anybody comes who is asked who he is: from
-// then on everybody is nobody who is not among them, and has not come by NewPrincipals. Logins end that an earlier credential of the same id has left
-// in the state file.
-func (g *Gateway) KnownPrincipals(all map[string]*identity.Principal) { g.principals(all) }
-
-// Principals says what has become of principals: by id the newest value of each that has changed; nil = it is nobody any more. It
-// counts for every request from now on. Sessions and streams of who is nobody any more end, its calls are cancelled and answered, and the
-// connections and logins of its own end; others see at once what they may see now. Safe from any goroutine; it does not wait for that.
-func (g *Gateway) Principals(changed map[string]*identity.Principal) {
-	g.recordPrincipals("changed", changed)
-	g.principals(changed)
-}
-
-// NewPrincipals is Principals of those who have just come. They are told of before they are let in.
-func (g *Gateway) NewPrincipals(come map[string]*identity.Principal) {
-	g.recordPrincipals("new", come)
-	g.principals(come)
-}
-
-// principals lets changes count, and tells the actor.
-func (g *Gateway) principals(changed map[string]*identity.Principal) {
-	var gone map[string]bool
-	g.tellPrincipals(func(e *admission.Entrance) { e.Newest, gone = renewed(e.Newest, changed) })
-	if len(gone) > 0 {
-		g.self.Tell(message.EndLogins{Who: gone})
-	}
-}
-
-// tellPrincipals lets a change count, and tells the actor. Of two changes at once the one that counts first is told first: a message holds all
-// that there is, and must not take the place of a newer one.
-func (g *Gateway) tellPrincipals(change func(*admission.Entrance)) {
-	g.telling.Lock()
-	defer g.telling.Unlock()
-	e := g.change(func(e *admission.Entrance) {
-		change(e)
-		e.Epoch++
-	})
-	g.self.Tell(message.Principals{Newest: e.Newest, Local: e.Local, Epoch: e.Epoch})
 }

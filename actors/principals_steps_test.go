@@ -46,7 +46,7 @@ func TestARequestThatCameSlowly(t *testing.T) {
 	}
 	successor := key("alice", "beta")
 	successor.Holder = identity.Held(successor.ID, 1)
-	e.Newest, _ = renewed(e.Newest, map[string]*identity.Principal{"key:alice": successor})
+	e.Newest, _ = updatePrincipals(e.Newest, map[string]*identity.Principal{"key:alice": successor})
 	x.Origin.Who = key("alice", "alpha")
 	if a, refusal := e.Admit(&x.Origin, x); refusal == nil || refusal.Status != 401 {
 		t.Errorf("whose name another key has now: %+v", a)
@@ -65,8 +65,8 @@ func TestNothingIsKeptOfWhoHasGone(t *testing.T) {
 	for n := range uint64(1000) {
 		var gone map[string]bool
 		before := e.Newest
-		e.Newest, gone = renewed(before, map[string]*identity.Principal{"key:ci": made(n), fmt.Sprint("key:", n): key(fmt.Sprint(n))})
-		e.Newest, _ = renewed(e.Newest, map[string]*identity.Principal{fmt.Sprint("key:", n): nil, "key:unknown": nil})
+		e.Newest, gone = updatePrincipals(before, map[string]*identity.Principal{"key:ci": made(n), fmt.Sprint("key:", n): key(fmt.Sprint(n))})
+		e.Newest, _ = updatePrincipals(e.Newest, map[string]*identity.Principal{fmt.Sprint("key:", n): nil, "key:unknown": nil})
 		if len(e.Newest) != 2 || e.Newest["key:alice"] != before["key:alice"] || n > 0 && (len(gone) != 1 || !gone[made(n-1).Holder]) {
 			t.Fatalf("after %d keys: %v, gone %v", n, e.Newest, gone)
 		}
@@ -111,8 +111,8 @@ func TestWhatWasAdmittedBeforeTheChange(t *testing.T) {
 	}
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
 	s.registry = children(t, 1)[0]
-	s.principals(changes, nil)
-	for _, e := range s.open(sessionGuest(message.OpenSession{Exchange: visitor(t), Admitted: message.Admitted{Who: key("bob"), Epoch: 4}}), nil) {
+	s.setPrincipals(changes, nil)
+	for _, e := range s.open(requestSession(message.OpenSession{Exchange: visitor(t), Admitted: message.Admitted{Who: key("bob"), Epoch: 4}}), nil) {
 		if _, starts := e.Act.(startSession); starts {
 			t.Error("a session was opened for who is nobody any more")
 		}
@@ -122,9 +122,9 @@ func TestWhatWasAdmittedBeforeTheChange(t *testing.T) {
 // A session or a desk that is told nothing of changes before it began is told when it has.
 func TestAChangeWhileASessionBegins(t *testing.T) {
 	child := children(t, 1)[0]
-	for _, started := range []any{sessionStarted{ref: child}, deskStarted{child}} {
+	for _, started := range []any{sessionStarted{ref: child}, statelessStarted{child}} {
 		s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
-		s.principals(message.Principals{Epoch: 1, Newest: map[string]*identity.Principal{}}, nil)
+		s.setPrincipals(message.Principals{Epoch: 1, Newest: map[string]*identity.Principal{}}, nil)
 		out := step(s, time.Time{}, started, nil)
 		if len(out) != 1 || out[0].To != child {
 			t.Fatalf("%T: %+v", started, out)

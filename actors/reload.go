@@ -2,71 +2,88 @@ package actors
 
 import (
 	"log/slog"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
-	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/actors/pool"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/policy"
 	"goblin-actor/internal/status"
 )
 
-// enabled counts the servers that are to run.
-func (s *state) enabled() int {
-	n := 0
-	for _, server := range s.config.Servers {
-		if !server.Disabled {
-			n++
-		}
-	}
-	return n
+// reloads holds what a reload compares with, and the callers that wait for one.
+type reloads struct {
+	written *config.Config      // the configuration in force as written, before its groups were gathered
+	policy  *policy.Policy      // of the configuration in force; nil if it has none
+	bound   []string            // the addresses the gateway was started with
+	fault   *status.ConfigFault // why a newer configuration was rejected; replaced, never modified
+
+	waiters        map[uint64]*reloadWaiter // by number
+	waited         uint64                   // number of the newest waiter
+	registryFailed bool                     // clients will see no change anymore
 }
 
-func (s *state) naming(c *config.Config) catalog.Naming {
-	return catalog.Naming{Policy: s.policy, Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, Unlisted: c.Resources.Unlisted, PageSize: c.PageSize, MetaTools: c.MetaTools != "false", OnlyMeta: c.MetaTools == "only", AutoMeta: c.MetaTools == "auto",
-		Version: s.version, ServerInfo: c.ServerInfo, Instructions: c.Instructions}
+func newReloads(cfg *config.Config) reloads {
+	return reloads{written: cfg, policy: policy.Compile(cfg.Policy), bound: cfg.Listen, waiters: map[uint64]*reloadWaiter{}}
 }
 
-func (s *state) startServer(server config.Server, out []kernel.Effect) []kernel.Effect {
-	if s.registry.IsZero() {
-		return out // begun will
+// rejected records that a newer configuration was rejected. The time of the first rejection stays.
+func (r *reloads) rejected(now time.Time, reason string) {
+	since := now
+	if r.fault != nil {
+		since = r.fault.Since
 	}
-	if server.Disabled {
-		return append(out, kernel.Log(slog.LevelInfo, "server is disabled", "server", server.Name))
+	r.fault = &status.ConfigFault{Since: since, Reason: reason}
+}
+
+func (s *state) stepReload(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.Reload:
+		return s.reload(m, out)
+	case message.ReloadFailed:
+		s.reloads.rejected(now, m.Reason)
+	case message.AwaitPublished:
+		return s.await(m.Done, s.newWaiter(m.Done), out)
+	case message.ConfirmResult:
+		s.reloads.confirmed(m.Key)
+		return s.reloads.complete(s.audit.applying, out)
 	}
-	if _, stops := s.leaving[server.Name]; stops {
-		return out // poolGone will
-	}
-	return append(out, kernel.Act(startPool{server, s.config.Limits, s.loaded.Eras, s.known[pool.CatalogIdentity(server)]}))
+	return out
 }
 
 // reload applies what differs between the configuration in force and the new one.
 func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
-	next, waits := config.Gather(m.Config), s.apply(m.Done)
-	changes, told := config.Diff(s.config, next), config.Describe(s.written, m.Config)
-	if changes.Listen && !slices.Equal(next.Listen, s.bound) {
+	next, waiter := config.Gather(m.Config), s.newWaiter(m.Done)
+	changes, described := config.Diff(s.config, next), config.Describe(s.reloads.written, m.Config)
+	if changes.Listen && !slices.Equal(next.Listen, s.reloads.bound) {
 		out = append(out, kernel.Log(slog.LevelWarn, "listen has changed; it takes effect at the next start"))
 	}
 	if !slices.Equal(next.Egress.Allow, s.config.Egress.Allow) {
 		out = append(out, kernel.Log(slog.LevelWarn, "egress has changed; it takes effect at the next start"))
 	}
 	was := s.naming(s.config)
-	if !reflect.DeepEqual(next.Policy, s.config.Policy) { // who only saves the file again changes no view
-		s.policy = policy.Compile(next.Policy)
-		out = append(out, kernel.Act(admitLocal{s.policy}))
+	if !reflect.DeepEqual(next.Policy, s.config.Policy) { // an equal policy must not change the views
+		s.reloads.policy = policy.Compile(next.Policy)
+		out = append(out, kernel.Act(admitLocal{s.reloads.policy}))
 	}
 	if now := s.naming(next); now != was || !reflect.DeepEqual(next.Projects, s.config.Projects) {
 		out = append(out, kernel.Tell(s.registry, message.CatalogNaming{Naming: now, Projects: next.Projects}))
 	}
-	out = s.limit(next.Limits, out)
-	s.config, s.written = next, m.Config
-	out = s.nextStarts(out)
+	out = s.changeLimits(next.Limits, out)
+	s.config, s.reloads.written = next, m.Config
+	out = s.starts.grant(next.Limits.StartsAtOnce, out)
+	out = s.changeServers(changes, waiter, out)
+	out = append(out, kernel.Act(auditReloaded{strings.Join(described, "; ")}))
+	out = s.audit.apply(auditSettingsOf(s.config), out)
+	out = s.reloads.accepted(changes, described, out)
+	return s.await(m.Done, waiter, out)
+}
+
+// changeServers starts, stops and reconfigures the servers that differ.
+func (s *state) changeServers(changes config.Changes, waiter *reloadWaiter, out []kernel.Effect) []kernel.Effect {
 	for _, server := range changes.Removed {
 		out = s.removeServer(server.Name, out)
 	}
@@ -74,45 +91,17 @@ func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
 		out = s.startServer(server, out)
 	}
 	for _, server := range changes.Transport {
-		out = s.changeServer(server, true, waits, out)
+		out = s.changeServer(server, true, waiter, out)
 	}
 	for _, server := range changes.CatalogOnly {
-		out = s.changeServer(server, false, waits, out)
+		out = s.changeServer(server, false, waiter, out)
 	}
-	out = s.reloaded(changes, told, s.reloadAudit(told, out))
-	return s.await(m.Done, waits, out)
+	return out
 }
 
-// reloaded says what has changed. A file that was only saved again is no news, unless it had a fault before.
-func (s *state) reloaded(changes config.Changes, told []string, out []kernel.Effect) []kernel.Effect {
-	mended := s.fault != nil
-	s.fault = nil
-	if changes.Empty() && !mended {
-		return append(out, kernel.Log(slog.LevelDebug, "configuration read again: nothing has changed"))
-	}
-	var args []any
-	for _, part := range []struct {
-		key   string
-		words []string
-	}{{"added", names(changes.Added)}, {"removed", names(changes.Removed)}, {"changed", told}} {
-		if len(part.words) > 0 {
-			args = append(args, part.key, strings.Join(part.words, "; "))
-		}
-	}
-	return append(out, kernel.Log(slog.LevelInfo, "configuration reloaded", args...))
-}
-
-// reloadFailed keeps why the file is not in force, and since when it is not.
-func (s *state) reloadFailed(now time.Time, m message.ReloadFailed) {
-	since := now
-	if s.fault != nil {
-		since = s.fault.Since
-	}
-	s.fault = &status.ConfigFault{Since: since, Reason: m.Reason}
-}
-
-// limit tells everybody who counts that the limits have changed. The sizes of messages and buffers are built into what is open.
-func (s *state) limit(next config.Limits, out []kernel.Effect) []kernel.Effect {
+// changeLimits passes new limits on to the actors that enforce them. The sizes of messages and buffers are fixed when a
+// connection is opened.
+func (s *state) changeLimits(next config.Limits, out []kernel.Effect) []kernel.Effect {
 	was := s.config.Limits
 	if next == was {
 		return out
@@ -121,16 +110,27 @@ func (s *state) limit(next config.Limits, out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.Log(slog.LevelWarn, "limits.maxMessageBytes and limits.maxBufferedBytes take effect at the next start"))
 	}
 	m := message.NewLimits{Limits: next}
-	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
-		out = append(out, kernel.Tell(s.pools[name], m))
+	return s.stateless.tell(m, s.sessions.tell(m, s.servers.tell(m, out)))
+}
+
+// accepted logs what has changed. A file that was only saved again is not worth more than a debug message, unless the file was
+// rejected before.
+func (r *reloads) accepted(changes config.Changes, described []string, out []kernel.Effect) []kernel.Effect {
+	wasRejected := r.fault != nil
+	r.fault = nil
+	if changes.Empty() && !wasRejected {
+		return append(out, kernel.Log(slog.LevelDebug, "configuration read again: nothing has changed"))
 	}
-	for _, ref := range s.sessions.All() {
-		out = append(out, kernel.Tell(ref, m))
+	var args []any
+	for _, part := range []struct {
+		key   string
+		words []string
+	}{{"added", names(changes.Added)}, {"removed", names(changes.Removed)}, {"changed", described}} {
+		if len(part.words) > 0 {
+			args = append(args, part.key, strings.Join(part.words, "; "))
+		}
 	}
-	for _, desk := range s.desks {
-		out = append(out, kernel.Tell(desk, m))
-	}
-	return out
+	return append(out, kernel.Log(slog.LevelInfo, "configuration reloaded", args...))
 }
 
 func names(servers []config.Server) []string {
@@ -139,38 +139,4 @@ func names(servers []config.Server) []string {
 		list = append(list, server.Name)
 	}
 	return list
-}
-
-// changeServer tells a pool what changed; a server switched on or off starts or goes.
-func (s *state) changeServer(server config.Server, transport bool, waits *applying, out []kernel.Effect) []kernel.Effect {
-	ref, running := s.pools[server.Name]
-	switch {
-	case server.Disabled:
-		return s.removeServer(server.Name, out)
-	case !running:
-		return s.startServer(server, out)
-	}
-	return append(out, kernel.Tell(ref, message.Reconfigure{Server: server, Transport: transport, Known: s.known[pool.CatalogIdentity(server)], Confirm: waits.another()}))
-}
-
-func (s *state) removeServer(name string, out []kernel.Effect) []kernel.Effect {
-	ref, ok := s.pools[name]
-	if !ok {
-		return out
-	}
-	delete(s.pools, name)
-	s.leaving[name] = ref
-	return append(out, kernel.Tell(s.registry, message.RemoveServer{Server: name}), kernel.Act(stopChild{ref}))
-}
-
-// poolGone forgets a pool. Only now nothing more comes of it: the catalog is told once more, and a server that was switched
-// on again meanwhile gets its new one.
-func (s *state) poolGone(name string, out []kernel.Effect) []kernel.Effect {
-	delete(s.leaving, name)
-	out = append(out, kernel.Tell(s.registry, message.RemoveServer{Server: name}))
-	i := slices.IndexFunc(s.config.Servers, func(server config.Server) bool { return server.Name == name })
-	if i < 0 || s.config.Servers[i].Disabled || s.draining {
-		return out
-	}
-	return s.startServer(s.config.Servers[i], out)
 }

@@ -2,190 +2,138 @@ package actors
 
 import (
 	"slices"
+	"time"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/downstream"
 )
 
-// Who has most sessions makes room when there are as many as may be (limits.maxSessions): whoever opens many loses its own, and nobody can open
-// so many that others have none. Listen streams are sessions here.
+const (
+	surveyTime = 200 * time.Millisecond // how long sessions have to answer a survey
+	maxWaiting = 256                    // clients waiting for room
+)
 
-// owner is whose a session is, as far as fairness goes.
-type owner struct {
-	name  string // the principal; where nobody was asked, the client's address, on this machine with what the client calls itself
-	asked bool   // it is a principal
+// room makes room for new sessions when limits.maxSessions is reached. The owner with the most sessions gives one up, so a
+// client that opens many closes its own and cannot keep others out.
+type room struct {
+	waiting    []openRequest             // clients waiting for a session to end, in order of arrival
+	asked      map[kernel.Reference]bool // sessions asked to end
+	surveying  bool
+	answers    []message.IdleSince // to the running survey
+	generation uint64              // of the survey; a timer of an older one is ignored
 }
 
-// ownerOf is whose a session is that a client opens. x is nil when it is opened by a stream.
-func ownerOf(a *message.Admitted, o *downstream.Origin, x *downstream.Exchange) owner {
-	if principal := a.Principal(); principal != "" {
-		return owner{principal, true}
-	}
-	if x == nil {
-		return owner{name: downstream.HostOf(o.Remote)}
-	}
-	return owner{name: message.ClientKey(x, a.Who)}
-}
+// surveyDue reports that surveyTime has passed.
+type surveyDue struct{ generation uint64 }
 
-// guest is a client that comes for a session or a listen stream: exactly one of them is set.
-type guest struct {
-	session *message.OpenSession
-	listen  *message.OpenSubscription
-	owner   owner
-	subs    int // what it is subscribed to from the beginning
-}
+func newRoom() room { return room{asked: map[kernel.Reference]bool{}} }
 
-func sessionGuest(m message.OpenSession) guest {
-	o := (*downstream.Origin)(nil)
-	if m.Stream != nil {
-		o = &m.Stream.Origin
-	}
-	return guest{session: &m, owner: ownerOf(&m.Admitted, o, m.Exchange)}
-}
-
-func listenGuest(m message.OpenSubscription) guest {
-	return guest{listen: &m, owner: ownerOf(&m.Admitted, nil, m.Exchange), subs: m.Subscriptions}
-}
-
-func (g *guest) admitted() *message.Admitted {
-	if g.session != nil {
-		return &g.session.Admitted
-	}
-	return &g.listen.Admitted
-}
-
-// refuse tells the client why it gets nothing.
-func (g *guest) refuse(why *protocol.Fault) kernel.Effect {
-	if g.session != nil {
-		return kernel.Act(refuseSession{*g.session, why})
-	}
-	return kernel.Act(refuseListen{*g.listen, why})
-}
-
-// makeRoom asks as many sessions to leave as clients wait; clients for whom there is none are refused.
-func (s *state) makeRoom(out []kernel.Effect) []kernel.Effect {
-	if !s.polling {
-		return out
-	}
-	s.polling = false
-	s.gen++
-	room := s.candidates()
-	stay := s.waiting[:min(len(s.asked), len(s.waiting))] // for whom others were asked before
-	for _, g := range s.waiting[len(stay):] {
-		leaves, streams := room.pick(g.owner, s.config.Limits.MaxSessions)
-		if leaves.IsZero() {
-			out = append(out, g.refuse(message.NoRoom(kernel.Overloaded)))
-			continue
+func (s *state) stepRoom(msg any, out []kernel.Effect) []kernel.Effect {
+	r := &s.room
+	switch m := msg.(type) {
+	case message.SessionBusy: // it does not end: others are asked for the client that waits
+		if delete(r.asked, m.Session); len(r.waiting) > len(r.asked) {
+			return r.survey(s.self, &s.sessions, out)
 		}
-		s.asked[leaves] = true
-		out = append(out, kernel.Tell(leaves, message.CloseIfIdle{Streams: streams}))
-		stay = append(stay, g)
+	case message.IdleSince:
+		if r.answers = append(r.answers, m); len(r.answers) >= s.sessions.members.Len() {
+			return r.choose(&s.sessions, s.config.Limits.MaxSessions, out)
+		}
+	case surveyDue:
+		if m.generation == r.generation {
+			return r.choose(&s.sessions, s.config.Limits.MaxSessions, out)
+		}
 	}
-	s.waiting, s.survey = stay, nil
 	return out
 }
 
-// stays forgets that a session was asked to leave, as it does not: others are asked for the client that waits.
-func (s *state) stays(m message.SessionBusy, out []kernel.Effect) []kernel.Effect {
-	if delete(s.asked, m.Session); len(s.waiting) <= len(s.asked) {
+// enqueue has a client wait for room. If too many wait, one of them or the new one is refused; enqueue reports whether the new
+// one waits.
+func (r *room) enqueue(next openRequest, out []kernel.Effect) ([]kernel.Effect, bool) {
+	if len(r.waiting) >= maxWaiting {
+		i := r.displaced(next.owner)
+		if i < 0 {
+			return append(out, next.refuse(message.NoRoom(kernel.Overloaded))), false
+		}
+		out = append(out, r.waiting[i].refuse(message.NoRoom(kernel.Overloaded)))
+		r.waiting = slices.Delete(r.waiting, i, i+1)
+	}
+	r.waiting = append(r.waiting, next)
+	return out, true
+}
+
+// displaced returns the index of the waiting request that gives its place to one of who: the newest of the owner with the most
+// waiting requests, if that has at least two more than who. It returns -1 if there is none.
+func (r *room) displaced(who owner) int {
+	count, most := map[owner]int{}, who
+	for i := range r.waiting {
+		of := r.waiting[i].owner
+		if count[of]++; count[of] > count[most] {
+			most = of
+		}
+	}
+	if count[most] < count[who]+2 {
+		return -1
+	}
+	for i := len(r.waiting) - 1; i >= 0; i-- {
+		if r.waiting[i].owner == most {
+			return i
+		}
+	}
+	return -1
+}
+
+// survey asks all sessions whether they are idle, unless a survey is running.
+func (r *room) survey(self kernel.Reference, all *sessions, out []kernel.Effect) []kernel.Effect {
+	if r.surveying {
 		return out
 	}
-	return s.ask(out)
+	r.surveying, r.answers = true, nil
+	r.generation++
+	out = all.tell(message.QueryIdleSince{To: self}, out)
+	return append(out, kernel.WakeAfter(surveyTime, surveyDue{r.generation}))
 }
 
-// candidates are the sessions that may be asked to leave, by whose they are.
-func (s *state) candidates() *candidates {
-	c := &candidates{count: map[owner]int{}, by: map[owner]*leaving{}}
-	slices.SortFunc(s.survey, func(a, b message.IdleSince) int { return a.At.Compare(b.At) })
-	for who, n := range s.owners.count {
-		c.count[who] = n
+// choose ends the survey. It asks one session to end for each waiting client and refuses the clients for which it finds none.
+func (r *room) choose(all *sessions, limit int, out []kernel.Effect) []kernel.Effect {
+	if !r.surveying {
+		return out
 	}
-	for _, a := range s.survey {
-		who, known := s.owners.of[a.Session]
-		if !known || a.Calls || s.asked[a.Session] || !s.sessions.Has(a.Session) {
+	r.surveying = false
+	r.generation++
+	idle := r.candidates(all)
+	stay := r.waiting[:min(len(r.asked), len(r.waiting))] // sessions have been asked for these already
+	for _, next := range r.waiting[len(stay):] {
+		leaves, streams := idle.pick(next.owner, limit)
+		if leaves.IsZero() {
+			out = append(out, next.refuse(message.NoRoom(kernel.Overloaded)))
 			continue
 		}
-		of := c.by[who]
-		if of == nil {
-			of = &leaving{owner: who}
-			c.by[who] = of
-			c.all = append(c.all, of)
-		}
-		if a.Streams {
-			of.streams = append(of.streams, a.Session)
-		} else {
-			of.idle = append(of.idle, a.Session)
-		}
+		r.asked[leaves] = true
+		out = append(out, kernel.Tell(leaves, message.CloseIfIdle{Streams: streams}))
+		stay = append(stay, next)
 	}
-	return c
+	r.waiting, r.answers = stay, nil
+	return out
 }
 
-// candidates are sessions without calls, the least recently used of each owner first.
-type candidates struct {
-	count map[owner]int // of all sessions, those of clients that wait for a place included once they have one
-	by    map[owner]*leaving
-	all   []*leaving // in a fixed order
+// sessionEnded removes a session from those asked to end. It returns the client that takes its place, unless no client waits or
+// the gateway drains.
+func (r *room) sessionEnded(ref kernel.Reference, draining bool) (next openRequest, waits bool) {
+	delete(r.asked, ref)
+	if len(r.waiting) == 0 || draining {
+		return openRequest{}, false
+	}
+	next, r.waiting = r.waiting[0], r.waiting[1:]
+	return next, true
 }
 
-type leaving struct {
-	owner         owner
-	idle, streams []kernel.Reference // without streams, and with
-}
-
-// pick chooses the session that makes room for another one of a client: an idle one of whoever has most, who is nobody that has less than the
-// client. When there is none, but one principal has more than half of all that may be, one of its sessions with a stream goes. Zero = there is
-// none.
-func (c *candidates) pick(client owner, most int) (leaves kernel.Reference, streams bool) {
-	var idle, hog *leaving
-	for _, of := range c.all {
-		if len(of.idle) > 0 && (idle == nil || c.count[of.owner] > c.count[idle.owner]) {
-			idle = of
-		}
-		if len(of.streams) > 0 && of.owner.asked && of.owner != client && c.count[of.owner] > most/2 {
-			hog = of
-		}
+// refuseAll refuses the clients that wait.
+func (r *room) refuseAll(why *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	for i := range r.waiting {
+		out = append(out, r.waiting[i].refuse(why))
 	}
-	own := c.by[client]
-	switch {
-	case idle != nil && c.count[idle.owner] > c.count[client]:
-		leaves, idle.idle = idle.idle[0], idle.idle[1:]
-		c.count[idle.owner]--
-		c.count[client]++
-	case own != nil && len(own.idle) > 0:
-		leaves, own.idle = own.idle[0], own.idle[1:]
-	case idle != nil && c.count[idle.owner] == c.count[client]:
-		leaves, idle.idle = idle.idle[0], idle.idle[1:]
-		c.count[idle.owner]--
-		c.count[client]++
-	case hog != nil:
-		leaves, hog.streams, streams = hog.streams[0], hog.streams[1:], true
-		c.count[hog.owner]--
-		c.count[client]++
-	}
-	return leaves, streams
-}
-
-// givePlace takes the newest of those who wait from the owner of whom most do, if these are more than the client's own by two: it is refused in the
-// client's place. It returns nil when nobody gives.
-func (s *state) givePlace(g *guest, out []kernel.Effect) (*guest, []kernel.Effect) {
-	count, most := map[owner]int{}, g.owner
-	for i := range s.waiting {
-		who := s.waiting[i].owner
-		if count[who]++; count[who] > count[most] {
-			most = who
-		}
-	}
-	if count[most] < count[g.owner]+2 {
-		return nil, out
-	}
-	for i := len(s.waiting) - 1; i >= 0; i-- {
-		if s.waiting[i].owner == most {
-			gives := s.waiting[i]
-			s.waiting = slices.Delete(s.waiting, i, i+1)
-			return &gives, append(out, gives.refuse(message.NoRoom(kernel.Overloaded)))
-		}
-	}
-	return nil, out
+	r.waiting = nil
+	return out
 }

@@ -64,12 +64,11 @@ func TestWhoMakesRoomForASession(t *testing.T) {
 		refs := children(t, len(test.sessions))
 		s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
 		for i, session := range test.sessions {
-			s.opening++
-			s.owners.opening(session.of, 0)
-			s.started(sessionStarted{refs[i], session.of, 0}, nil)
-			s.survey = append(s.survey, message.IdleSince{Session: refs[i], At: time.Unix(int64(i), 0), Calls: session.state == calls, Streams: session.state == streams})
+			s.sessions.begin(session.of, 0)
+			s.sessions.started(sessionStarted{refs[i], session.of, 0})
+			s.room.answers = append(s.room.answers, message.IdleSince{Session: refs[i], At: time.Unix(int64(i), 0), Calls: session.state == calls, Streams: session.state == streams})
 		}
-		leaves, closes := s.candidates().pick(test.client, 10)
+		leaves, closes := s.room.candidates(&s.sessions).pick(test.client, 10)
 		got := -1
 		for i := range refs {
 			if refs[i] == leaves {
@@ -89,9 +88,8 @@ func TestASessionThatStaysMakesNoRoom(t *testing.T) {
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 2}}, kernel.Reference{})
 	s.registry = refs[2]
 	for _, ref := range refs[:2] {
-		s.opening++
-		s.owners.opening(owner{name: "a"}, 0)
-		s.started(sessionStarted{ref, owner{name: "a"}, 0}, nil)
+		s.sessions.begin(owner{name: "a"}, 0)
+		s.sessions.started(sessionStarted{ref, owner{name: "a"}, 0})
 	}
 	asks := func(out []kernel.Effect) (asked []kernel.Reference, surveyed int) {
 		for _, e := range out {
@@ -110,7 +108,7 @@ func TestASessionThatStaysMakesNoRoom(t *testing.T) {
 		}
 		return out
 	}
-	g := sessionGuest(message.OpenSession{Exchange: visitor(t)})
+	g := requestSession(message.OpenSession{Exchange: visitor(t)})
 	if _, surveyed := asks(s.open(g, nil)); surveyed != 2 {
 		t.Fatalf("%d sessions were looked at, want 2", surveyed)
 	}
@@ -130,7 +128,7 @@ func TestNobodyFillsTheWaitingRoom(t *testing.T) {
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 0}}, kernel.Reference{})
 	s.registry = children(t, 1)[0]
 	comes := func(who owner) (refused int) {
-		g := sessionGuest(message.OpenSession{Exchange: visitor(t)})
+		g := requestSession(message.OpenSession{Exchange: visitor(t)})
 		g.owner = who
 		for _, e := range s.open(g, nil) {
 			if _, ok := e.Act.(refuseSession); ok {
@@ -140,7 +138,7 @@ func TestNobodyFillsTheWaitingRoom(t *testing.T) {
 		return refused
 	}
 	mallory, alice := owner{"mallory", true}, owner{"alice", true}
-	for range maxWaitingNew {
+	for range maxWaiting {
 		if n := comes(mallory); n != 0 {
 			t.Fatal("refused with room left")
 		}
@@ -149,10 +147,10 @@ func TestNobodyFillsTheWaitingRoom(t *testing.T) {
 		t.Error("nobody, or more than one, was refused in a full room")
 	}
 	waits := map[owner]int{}
-	for _, g := range s.waiting {
+	for _, g := range s.room.waiting {
 		waits[g.owner]++
 	}
-	if waits[alice] != 1 || waits[mallory] != maxWaitingNew-1 {
+	if waits[alice] != 1 || waits[mallory] != maxWaiting-1 {
 		t.Errorf("they wait: %v", waits)
 	}
 }
@@ -163,19 +161,19 @@ func TestOwnersAreForgotten(t *testing.T) {
 	refs := children(t, 3)
 	s.registry = refs[2]
 	for _, ref := range []kernel.Reference{refs[0], {}, refs[1]} {
-		for _, e := range s.open(sessionGuest(message.OpenSession{Exchange: visitor(t)}), nil) {
+		for _, e := range s.open(requestSession(message.OpenSession{Exchange: visitor(t)}), nil) {
 			if start, ok := e.Act.(startSession); ok {
-				s.started(sessionStarted{ref, start.owner, 0}, nil)
+				s.sessions.started(sessionStarted{ref, start.owner, 0})
 			}
 		}
 	}
-	if len(s.owners.of) != 2 || len(s.owners.count) != 1 {
-		t.Errorf("two sessions of one client: %+v", s.owners)
+	if o := s.sessions.owners; len(o.of) != 2 || len(o.sessions) != 1 {
+		t.Errorf("two sessions of one client: %+v", o)
 	}
 	for _, ref := range refs[:2] {
 		s.childStopped(kernel.ChildStopped{Child: ref}, nil)
 	}
-	if len(s.owners.of)+len(s.owners.count) != 0 {
-		t.Errorf("nobody is there: %+v", s.owners)
+	if o := s.sessions.owners; len(o.of)+len(o.sessions) != 0 {
+		t.Errorf("left over: %+v", o)
 	}
 }

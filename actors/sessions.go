@@ -2,121 +2,211 @@ package actors
 
 import (
 	"log/slog"
-	"slices"
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/meta"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 )
 
-// open spawns what a client comes for, when there is room for it.
-func (s *state) open(g guest, out []kernel.Effect) []kernel.Effect {
-	if fault := s.changed.Settle(g.admitted()); fault != nil {
-		return append(out, g.refuse(fault))
+// sessions holds the running sessions and subscription streams. A subscription stream counts as a session here.
+type sessions struct {
+	members  kernel.Crowd
+	owners   owners
+	starting int    // being spawned
+	streams  uint64 // subscription streams opened so far
+}
+
+func newSessions() sessions { return sessions{owners: newOwners()} }
+
+// tell sends msg to every session, the oldest first.
+func (v *sessions) tell(msg any, out []kernel.Effect) []kernel.Effect {
+	for _, ref := range v.members.All() {
+		out = append(out, kernel.Tell(ref, msg))
 	}
-	if fault := s.tooMany(g.owner, g.subs); fault != nil {
-		return append(out, g.refuse(fault))
+	return out
+}
+
+// count returns the number of sessions, including those being spawned.
+func (v *sessions) count() int { return v.members.Len() + v.starting }
+
+// begin records that a session of who is being spawned.
+func (v *sessions) begin(who owner, subscriptions int) {
+	v.starting++
+	v.owners.begin(who, subscriptions)
+}
+
+// started records a session that has been spawned. It reports whether the session exists: spawning fails while the gateway
+// stops.
+func (v *sessions) started(m sessionStarted) bool {
+	v.starting--
+	if m.ref.IsZero() {
+		v.owners.release(m.owner, m.subscriptions)
+		return false
 	}
-	switch {
-	case s.draining, g.listen != nil && s.registry.IsZero():
-		return append(out, g.refuse(message.NoRoom(kernel.Gone)))
-	case s.registry.IsZero() && len(s.early) < maxWaitingNew:
-		s.early = append(s.early, *g.session)
-		return out
-	case s.registry.IsZero():
-		return append(out, g.refuse(message.NoRoom(kernel.Overloaded)))
-	case s.sessions.Len()+s.opening < s.config.Limits.MaxSessions:
-		return s.begins(g, out)
-	}
-	if len(s.waiting) >= maxWaitingNew {
-		var gives *guest
-		if gives, out = s.givePlace(&g, out); gives == nil {
-			return append(out, g.refuse(message.NoRoom(kernel.Overloaded)))
+	v.members.Add(m.ref)
+	v.owners.add(m.ref, m.owner, m.subscriptions)
+	return true
+}
+
+// serverLog passes on a log message that belongs to no call. It goes to the sessions whose principal the connection belongs to.
+// A message on a shared connection may be about any client's call, so where clients are authenticated it goes only to those
+// that are not: clients on stdio or in the same program.
+func (v *sessions) serverLog(m message.ServerLog, authentication bool, out []kernel.Effect) []kernel.Effect {
+	for _, ref := range v.members.All() {
+		of := v.owners.of[ref]
+		shared := m.Principal == "" && !(authentication && of.authenticated)
+		if shared || m.Principal != "" && of == (owner{m.Principal, true}) {
+			out = append(out, kernel.Tell(ref, m))
 		}
 	}
-	s.waiting = append(s.waiting, g)
-	return s.ask(out)
+	return out
 }
 
-// begins spawns the actor that serves a client.
-func (s *state) begins(g guest, out []kernel.Effect) []kernel.Effect {
-	s.opening++
-	s.owners.opening(g.owner, g.subs)
-	if g.session != nil {
-		return append(out, kernel.Act(startSession{first: *g.session, owner: g.owner, limits: s.config.Limits}))
+// openRequest is a client's request for a session or a subscription stream. Exactly one of session and stream is set.
+type openRequest struct {
+	session       *message.OpenSession
+	stream        *message.OpenSubscription
+	owner         owner
+	subscriptions int // of the stream
+}
+
+func requestSession(m message.OpenSession) openRequest {
+	o := (*downstream.Origin)(nil)
+	if m.Stream != nil {
+		o = &m.Stream.Origin
 	}
-	s.streams++
+	return openRequest{session: &m, owner: ownerOf(&m.Admitted, o, m.Exchange)}
+}
+
+func requestStream(m message.OpenSubscription) openRequest {
+	return openRequest{stream: &m, owner: ownerOf(&m.Admitted, nil, m.Exchange), subscriptions: m.Subscriptions}
+}
+
+func (r *openRequest) admitted() *message.Admitted {
+	if r.session != nil {
+		return &r.session.Admitted
+	}
+	return &r.stream.Admitted
+}
+
+// refuse answers the client with an error.
+func (r *openRequest) refuse(why *protocol.Fault) kernel.Effect {
+	if r.session != nil {
+		return kernel.Act(refuseSession{*r.session, why})
+	}
+	return kernel.Act(refuseStream{*r.stream, why})
+}
+
+func (s *state) stepSessions(msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.OpenSession:
+		return s.open(requestSession(m), out)
+	case message.OpenSubscription:
+		return s.open(requestStream(m), out)
+	case message.OpenStdio:
+		return s.openStdio(m, out)
+	case sessionStarted:
+		if s.sessions.started(m) { // its principal may have changed while it was spawned
+			return s.principals.catchUp(m.ref, out)
+		}
+	case message.CancelStateless: // sent for stdio only: the canceled request may be a subscription stream
+		return s.sessions.tell(m, out)
+	case message.ServerLog:
+		return s.sessions.serverLog(m, s.config.Auth.On(), out)
+	}
+	return out
+}
+
+// openStdio spawns the session of the client on stdio.
+func (s *state) openStdio(m message.OpenStdio, out []kernel.Effect) []kernel.Effect {
+	if s.registry.IsZero() {
+		s.startup.early = append(s.startup.early, m)
+		return out
+	}
+	who := owner{name: "stdio"}
+	s.sessions.begin(who, 0)
+	return append(out, kernel.Act(startSession{
+		first: message.OpenSession{Admitted: m.Admitted}, stdio: m.Reply, owner: who, limits: s.config.Limits, expect: s.servers.expected(s.config),
+	}))
+}
+
+// open spawns the actor that a client requests, or has the client wait until there is room for it.
+func (s *state) open(r openRequest, out []kernel.Effect) []kernel.Effect {
+	if fault := s.principals.current.Settle(r.admitted()); fault != nil {
+		return append(out, r.refuse(fault))
+	}
+	if fault := s.sessions.owners.tooMany(r.owner, r.subscriptions, s.config.Limits.MaxSubscriptionsPerPrincipal); fault != nil {
+		return append(out, r.refuse(fault))
+	}
+	switch {
+	case s.drain.started, r.stream != nil && s.registry.IsZero():
+		return append(out, r.refuse(message.NoRoom(kernel.Gone)))
+	case s.registry.IsZero() && len(s.startup.early) < maxWaiting:
+		s.startup.early = append(s.startup.early, *r.session)
+		return out
+	case s.registry.IsZero():
+		return append(out, r.refuse(message.NoRoom(kernel.Overloaded)))
+	case s.sessions.count() < s.config.Limits.MaxSessions:
+		return s.start(r, out)
+	}
+	out, queued := s.room.enqueue(r, out)
+	if !queued {
+		return out
+	}
+	return s.room.survey(s.self, &s.sessions, out)
+}
+
+// start spawns the actor that serves a client.
+func (s *state) start(r openRequest, out []kernel.Effect) []kernel.Effect {
+	s.sessions.begin(r.owner, r.subscriptions)
+	if r.session != nil {
+		return append(out, kernel.Act(startSession{first: *r.session, owner: r.owner, limits: s.config.Limits}))
+	}
+	s.sessions.streams++
 	expect := 0
-	if g.listen.Exchange.Origin.Stdio { // the first request comes before the servers
-		expect = s.enabled()
+	if r.stream.Exchange.Origin.Stdio { // the first request arrives before the servers have started
+		expect = enabledServers(s.config)
 	}
-	return append(out, kernel.Act(startListener{*g.listen, g.owner, g.subs, s.streams, expect}))
+	return append(out, kernel.Act(startStream{*r.stream, r.owner, r.subscriptions, s.sessions.streams, expect}))
 }
 
-// started notes whose a session or a listen stream is. Its principal may have changed while it was spawned.
-func (s *state) started(m sessionStarted, out []kernel.Effect) []kernel.Effect {
-	s.opening--
-	if m.ref.IsZero() {
-		s.owners.gone(m.owner, m.subs)
-		return out
-	}
-	s.sessions.Add(m.ref)
-	s.owners.opened(m.ref, m.owner, m.subs)
-	return s.tellChanged(m.ref, out)
-}
-
-// ask starts a survey: which sessions could leave (the least recently used makes room).
-func (s *state) ask(out []kernel.Effect) []kernel.Effect {
-	if s.polling {
-		return out
-	}
-	s.polling, s.survey = true, nil
-	s.gen++
-	for _, ref := range s.sessions.All() {
-		out = append(out, kernel.Tell(ref, message.QueryIdleSince{To: s.self}))
-	}
-	return append(out, kernel.WakeAfter(surveyTime, surveyOver{s.gen}))
-}
-
-// childStopped forgets a session, a pool or a desk; a client that waits gets the session's place.
+// childStopped removes a child that has ended.
 func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kernel.Effect {
 	if m.Child == s.registry {
-		s.unseen = true
-		return append(s.answerApplying(out), kernel.Log(slog.LevelError, "the registry has failed; restart the gateway", "err", m.Err))
+		s.reloads.registryFailed = true
+		return append(s.reloads.completeAll(out), kernel.Log(slog.LevelError, "the registry has failed; restart the gateway", "err", m.Err))
 	}
 	s.starts.forget(m.Child)
-	out = s.nextStarts(out)
+	out = s.starts.grant(s.config.Limits.StartsAtOnce, out)
 	if m.Child == s.meta {
 		s.meta = kernel.Reference{}
 		return append(out, kernel.Tell(s.registry, message.RemoveServer{Server: meta.Name}))
 	}
-	for name, ref := range s.pools {
-		if ref == m.Child {
-			delete(s.pools, name)
-			return append(out, kernel.Tell(s.registry, message.RemoveServer{Server: name}))
-		}
+	if server, wasStopping := s.servers.ended(m.Child); wasStopping {
+		return s.poolEnded(server, out)
+	} else if server != "" {
+		return append(out, kernel.Tell(s.registry, message.RemoveServer{Server: server}))
 	}
-	for name, ref := range s.leaving {
-		if ref == m.Child {
-			return s.poolGone(name, out)
-		}
+	if _, set := s.levels.wanted[m.Child]; set {
+		s.levels.set(m.Child, "")
+		out = s.updateLevel(out)
 	}
-	if _, set := s.levels[m.Child]; set {
-		delete(s.levels, m.Child)
-		out = s.chooseLevel(out)
+	if s.sessions.members.Remove(m.Child) {
+		return s.sessionEnded(m.Child, out)
 	}
-	if !s.sessions.Remove(m.Child) {
-		delete(s.serving, m.Child)
-		s.desks = slices.DeleteFunc(s.desks, func(desk kernel.Reference) bool { return desk == m.Child })
-		return s.drained(out)
-	}
-	delete(s.asked, m.Child)
-	s.owners.left(m.Child)
-	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: m.Child}))
-	if len(s.waiting) > 0 && !s.draining {
-		next := s.waiting[0]
-		s.waiting = s.waiting[1:]
+	s.stateless.remove(m.Child)
+	return s.drainEnded(m.Child, out)
+}
+
+// sessionEnded removes what is kept for a session. The client that has waited longest takes its place.
+func (s *state) sessionEnded(ref kernel.Reference, out []kernel.Effect) []kernel.Effect {
+	s.sessions.owners.remove(ref)
+	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: ref}))
+	next, waits := s.room.sessionEnded(ref, s.drain.started)
+	if waits {
 		return s.open(next, out)
 	}
-	return s.drained(out)
+	return s.checkDrained(out)
 }

@@ -47,19 +47,19 @@ type (
 		eras   map[string]message.KnownEra
 		known  *message.KnownCatalog
 	}
-	startDesks struct {
+	startStateless struct {
 		limits config.Limits
 		expect int // servers to wait for
 		key    message.SealingKey
 	}
-	startListener struct {
-		open   message.OpenSubscription
-		owner  owner
-		subs   int // what it is subscribed to
-		number uint64
-		expect int // servers to wait for
+	startStream struct {
+		open          message.OpenSubscription
+		owner         owner
+		subscriptions int
+		number        uint64
+		expect        int // servers to wait for
 	}
-	refuseListen struct {
+	refuseStream struct {
 		open message.OpenSubscription
 		why  *protocol.Fault
 	}
@@ -90,11 +90,11 @@ type (
 		ref    kernel.Reference
 	}
 	sessionStarted struct {
-		ref   kernel.Reference
-		owner owner
-		subs  int // what it is subscribed to
+		ref           kernel.Reference
+		owner         owner
+		subscriptions int
 	}
-	deskStarted struct{ ref kernel.Reference }
+	statelessStarted struct{ ref kernel.Reference }
 )
 
 func (g *gateway) Act(self kernel.Self, act any) {
@@ -120,15 +120,15 @@ func (g *gateway) Act(self kernel.Self, act any) {
 			Logins: g.loginsFor(self), LoginURL: g.LoginURL, Secrets: g.Secrets,
 		})
 		self.Next(poolStarted{a.server.Name, ref})
-	case startDesks:
-		g.startDesks(self, a)
-	case startListener:
+	case startStateless:
+		g.startStateless(self, a)
+	case startStream:
 		ref := subscription.Spawn(self, subscription.Options{
 			Name: strconv.FormatUint(a.number, 10), Exchange: a.open.Exchange, Admitted: a.open.Admitted, Expect: a.expect,
 			Sealer: g.sealer.Load(), Registry: g.state.registry, Log: g.Log,
 		})
-		self.Next(sessionStarted{ref, a.owner, a.subs})
-	case refuseListen:
+		self.Next(sessionStarted{ref, a.owner, a.subscriptions})
+	case refuseStream:
 		message.RefuseModern(a.open.Exchange, a.why)
 	case stopChild:
 		self.StopChild(a.child)
@@ -144,7 +144,7 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		g.logins.remember(a.key, a.value)
 	case abandonLogin:
 		a.do()
-	case auditSettings, auditRemembered, auditReloaded:
+	case applyAudit, auditRemembered, auditReloaded:
 		g.auditAct(self, a)
 	case admitTo:
 		g.admitTo(a.projects)
@@ -160,8 +160,8 @@ func seed() uint64 {
 	return binary.NativeEndian.Uint64(b[:])
 }
 
-// startDesks spawns one desk a core.
-func (g *gateway) startDesks(self kernel.Self, a startDesks) {
+// startStateless spawns one desk a core.
+func (g *gateway) startStateless(self kernel.Self, a startStateless) {
 	sealer := seal.New(a.key)
 	g.sealer.Store(sealer)
 	for number := range g.desks {
@@ -170,7 +170,7 @@ func (g *gateway) startDesks(self kernel.Self, a startDesks) {
 			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
 		})
 		g.subscribe(ref)
-		self.Next(deskStarted{ref})
+		self.Next(statelessStarted{ref})
 	}
 }
 

@@ -1,0 +1,53 @@
+package actors
+
+import (
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+)
+
+// drain is the gateway's orderly end: it accepts no new sessions and waits for those it has.
+type drain struct {
+	started bool
+	serving map[kernel.Reference]bool // stateless sessions with running calls
+	done    chan<- struct{}           // closed when drained; nil once it is closed
+}
+
+func (s *state) stepDrain(msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.DrainAll:
+		return s.beginDrain(m, out)
+	case message.Drained:
+		return s.drainEnded(m.Desk, out)
+	}
+	return out
+}
+
+// beginDrain asks every session to end when its calls have ended, and every stateless session to report when its calls have.
+func (s *state) beginDrain(m message.DrainAll, out []kernel.Effect) []kernel.Effect {
+	if s.drain.started {
+		return append(out, kernel.Act(closeDone{m.Done}))
+	}
+	s.drain = drain{started: true, serving: map[kernel.Reference]bool{}, done: m.Done}
+	for _, ref := range s.stateless.refs {
+		s.drain.serving[ref] = true
+	}
+	out = s.stateless.tell(message.DrainSession{}, s.sessions.tell(message.DrainSession{}, out))
+	return s.checkDrained(s.room.refuseAll(message.NoRoom(kernel.Gone), out))
+}
+
+// drainEnded removes a stateless session from those the drain waits for.
+func (s *state) drainEnded(ref kernel.Reference, out []kernel.Effect) []kernel.Effect {
+	delete(s.drain.serving, ref)
+	return s.checkDrained(out)
+}
+
+// checkDrained ends the drain when no session and no running call is left.
+func (s *state) checkDrained(out []kernel.Effect) []kernel.Effect {
+	d := &s.drain
+	if !d.started || d.done == nil || s.sessions.members.Len()+len(d.serving) > 0 {
+		return out
+	}
+	done := d.done
+	d.done = nil
+	return append(out, kernel.Act(closeDone{done}))
+}

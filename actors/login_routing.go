@@ -1,0 +1,140 @@
+package actors
+
+import (
+	"slices"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/actors/pool"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/identity"
+	"goblin-actor/internal/policy"
+)
+
+func (s *state) stepLogins(msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.RequestLogin:
+		return s.routeLogin(m.Entry, m, out)
+	case message.LoginAnswer:
+		return s.routeLogin(m.Login.Entry, m, out)
+	case message.EndLogins:
+		return s.endLogins(m, out)
+	case message.RememberToken:
+		return append(out, kernel.Act(rememberToken{m.Key, m.Value}), kernel.Tell(s.store, m))
+	case message.ReadToken:
+		return append(out, kernel.Tell(s.store, m))
+	}
+	return out
+}
+
+// routeLogin passes a message about a login on to the pool that has the entry of mcpServers.
+func (s *state) routeLogin(entry string, m kernel.Abandoner, out []kernel.Effect) []kernel.Effect {
+	for i := range s.config.Servers {
+		server := &s.config.Servers[i]
+		named := server.Name == entry && len(server.Members) == 0
+		if named = named || slices.ContainsFunc(server.Members, func(member config.Server) bool { return member.Name == entry }); !named {
+			continue
+		}
+		if request, is := m.(message.RequestLogin); is && !s.mayLogIn(server, request.Who) {
+			break
+		}
+		return s.toPool(server.Name, m, out)
+	}
+	return append(out, kernel.Act(abandonLogin{m}))
+}
+
+// mayLogIn reports whether a principal may log in at a server, and learn that it exists: its roles and projects have to include
+// the server. A principal that was revoked after its request may not.
+func (s *state) mayLogIn(server *config.Server, who *identity.Principal) bool {
+	if _, known := s.principals.current.Of(who); !known {
+		return false
+	}
+	who = identity.Of(who)
+	rules := policy.Of(who, s.reloads.policy)
+	if who.Operates() || who.Projects == nil && rules.Covers(who.Rights, "", server.Name) {
+		return true
+	}
+	return slices.ContainsFunc(s.config.Projects, func(p config.Project) bool {
+		return who.May(p.Name) && catalog.Holds(p, *server) && rules.Covers(who.Rights, p.Name, server.Name)
+	})
+}
+
+func (s *state) toPool(server string, m kernel.Abandoner, out []kernel.Effect) []kernel.Effect {
+	ref, runs := s.servers.pools[server]
+	if !runs {
+		return append(out, kernel.Act(abandonLogin{m}))
+	}
+	return append(out, kernel.Tell(ref, m))
+}
+
+// endLogins ends the logins of principals that no longer exist. Their pools revoke them. A login whose server does not run is
+// only forgotten: without the server's configuration its authorization server is unknown.
+func (s *state) endLogins(m message.EndLogins, out []kernel.Effect) []kernel.Effect {
+	switch {
+	case !s.startup.done: // the remembered logins may not be known yet
+		s.principals.postpone(m.Who)
+		return out
+	case m.Kept == nil:
+		return append(out, kernel.Act(findLogins{m.Who}))
+	}
+	for _, key := range m.Kept {
+		if !s.logsIn(key) {
+			name := loginName(key)
+			out = append(out, kernel.Act(rememberToken{key: name}), kernel.Tell(s.store, message.RememberToken{Key: name}))
+		}
+	}
+	return s.servers.tell(m, out)
+}
+
+// logsIn reports whether a server runs that has the login.
+func (s *state) logsIn(key message.LoginKey) bool {
+	for _, server := range s.config.Servers {
+		if _, runs := s.servers.pools[server.Name]; !runs || server.Fault != "" {
+			continue
+		}
+		if server.Name == key.Entry && len(server.Members) == 0 {
+			return server.LogsIn()
+		}
+		for _, member := range server.Members {
+			if member.Name == key.Entry {
+				return member.LogsIn()
+			}
+		}
+	}
+	return false
+}
+
+type (
+	// findLogins looks up the remembered logins of holders.
+	findLogins struct{ who map[string]bool }
+	// findInherited looks up the remembered logins that earlier holders of existing principals' IDs have left.
+	findInherited struct {
+		newest map[string]*identity.Principal
+	}
+)
+
+// abandonLogin answers a message about the login of a server that does not exist.
+type abandonLogin struct{ msg kernel.Abandoner }
+
+func (a abandonLogin) do() {
+	if request, is := a.msg.(message.RequestLogin); is {
+		request.Refuse(message.ErrNoLogins)
+		return
+	}
+	a.msg.Abandon(kernel.Gone)
+}
+
+// rememberToken keeps a login's token for the next actor of the login.
+type rememberToken struct {
+	key   string
+	value message.Token
+}
+
+// loginsFor returns how pools log in.
+func (g *gateway) loginsFor(self kernel.Self) pool.Logins {
+	if g.Logins != nil {
+		return g.Logins
+	}
+	return g.logins.openLogin(self.Reference(), g.Secrets, g.recordUnawaited, g.Log)
+}

@@ -1,0 +1,83 @@
+package actors
+
+import (
+	"maps"
+	"slices"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+)
+
+// candidates holds the sessions without running calls, by owner.
+type candidates struct {
+	sessions map[owner]int // all sessions of each owner, including those that waiting clients will get
+	by       map[owner]*ownCandidates
+	all      []*ownCandidates // in a fixed order
+}
+
+// ownCandidates holds the candidates of one owner, the least recently used first.
+type ownCandidates struct {
+	owner     owner
+	idle      []kernel.Reference // without streams
+	streaming []kernel.Reference // with streams
+}
+
+// candidates returns the sessions that may be asked to end, according to their answers.
+func (r *room) candidates(all *sessions) *candidates {
+	c := &candidates{sessions: maps.Clone(all.owners.sessions), by: map[owner]*ownCandidates{}}
+	slices.SortFunc(r.answers, func(a, b message.IdleSince) int { return a.At.Compare(b.At) })
+	for _, a := range r.answers {
+		who, known := all.owners.of[a.Session]
+		if !known || a.Calls || r.asked[a.Session] || !all.members.Has(a.Session) {
+			continue
+		}
+		of := c.by[who]
+		if of == nil {
+			of = &ownCandidates{owner: who}
+			c.by[who] = of
+			c.all = append(c.all, of)
+		}
+		if a.Streams {
+			of.streaming = append(of.streaming, a.Session)
+		} else {
+			of.idle = append(of.idle, a.Session)
+		}
+	}
+	return c
+}
+
+// pick returns the session that makes room for a new one of client: an idle session of the owner with the most sessions, if that
+// has no fewer than client. If there is none and a principal has more than half of limit, one of its sessions with a stream
+// ends, and streams is true. pick returns the zero Reference if no session can end.
+func (c *candidates) pick(client owner, limit int) (leaves kernel.Reference, streams bool) {
+	var idle, hog *ownCandidates
+	for _, of := range c.all {
+		if len(of.idle) > 0 && (idle == nil || c.sessions[of.owner] > c.sessions[idle.owner]) {
+			idle = of
+		}
+		if len(of.streaming) > 0 && of.owner.authenticated && of.owner != client && c.sessions[of.owner] > limit/2 {
+			hog = of
+		}
+	}
+	own := c.by[client]
+	switch {
+	case idle != nil && c.sessions[idle.owner] > c.sessions[client]:
+		return c.take(&idle.idle, idle.owner, client), false
+	case own != nil && len(own.idle) > 0:
+		return c.take(&own.idle, client, client), false
+	case idle != nil && c.sessions[idle.owner] == c.sessions[client]:
+		return c.take(&idle.idle, idle.owner, client), false
+	case hog != nil:
+		return c.take(&hog.streaming, hog.owner, client), true
+	}
+	return kernel.Reference{}, false
+}
+
+// take removes and returns the first of list, and counts it for client instead of from.
+func (c *candidates) take(list *[]kernel.Reference, from, client owner) kernel.Reference {
+	first := (*list)[0]
+	*list = (*list)[1:]
+	c.sessions[from]--
+	c.sessions[client]++
+	return first
+}
