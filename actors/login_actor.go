@@ -96,7 +96,7 @@ func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, rec
 		auth := entry.Auth
 		name := loginName(key)
 		h := token.Spawn(self, token.Options{
-			Login: key, Key: name, Kept: l.recall(name), Store: gateway, Owner: self.Reference(), Budget: &l.budget,
+			Login: key, Key: name, Stored: l.recall(name), Store: gateway, Owner: self.Reference(), Budget: &l.budget,
 			Robot: auth.Robot(key.Lane),
 			Agent: &oauth.Agent{
 				Server: entry.URLs[0], Door: l.guard.Door(entry.URLs[0]), Now: time.Now,

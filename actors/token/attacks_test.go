@@ -80,7 +80,7 @@ func TestAttack68EndlessRefusals(t *testing.T) {
 	for range 30 {
 		_, last = w.get(w.handle)
 	}
-	if n := w.issuer.Refreshes(); n > forcedAtMost {
+	if n := w.issuer.Refreshes(); n > maxForced {
 		t.Errorf("%d refreshes", n)
 	}
 	if !errors.Is(last.Err, ErrLoop) || w.handle.Authorization() == "" {

@@ -2,22 +2,24 @@ package token
 
 import "sync/atomic"
 
-// Budget bounds the logins that are under way at all servers together. The zero value is ready.
+// Budget bounds the pending logins of all servers together. The zero Budget is ready to use; a nil Budget has no bound.
 type Budget struct{ taken atomic.Int32 }
 
-const underWayAtMost = 1000 // logins, at all servers
+const maxLoginsOverall = 1000
 
+// take counts one login and reports whether it is within the bound.
 func (b *Budget) take() bool {
 	if b == nil {
 		return true
 	}
-	if b.taken.Add(1) > underWayAtMost {
+	if b.taken.Add(1) > maxLoginsOverall {
 		b.taken.Add(-1)
 		return false
 	}
 	return true
 }
 
+// give returns n logins.
 func (b *Budget) give(n int) {
 	if b != nil {
 		b.taken.Add(-int32(n))

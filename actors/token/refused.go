@@ -2,6 +2,7 @@ package token
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -10,83 +11,77 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// forbidden is the status of HTTP for a token that does not reach far enough; what else is refused is 401.
-const forbidden = 403
-
-// refused decides what becomes of a request that the server refused for its credentials.
+// refused decides what happens to a request that the server refused for its credentials.
 func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
-	if s.current != nil && m.sent != s.current.authorization {
-		return append(out, kernel.Act(verdict{to: m.reply, what: upstream.Verdict{Again: true}})) // there is a newer one
+	if s.current != nil && m.sent != s.current.authorization { // there is a newer token
+		return append(out, kernel.Act(verdict{to: m.reply, what: upstream.Verdict{Again: true}}))
 	}
 	challenge := oauth.ParseChallenge(m.challenges)
-	if m.status == forbidden {
-		return s.insufficient(m, challenge, out)
+	if m.status == http.StatusForbidden {
+		return s.insufficientScope(m, challenge, out)
 	}
-	challenge.Bearer = challenge.Scheme == "" // a 401 without a challenge asks for a bearer token, too
-	s.challenge, s.heard = challenge, true
+	challenge.Bearer = challenge.Scheme == "" // a 401 without a challenge asks for a bearer token too
+	s.demand.challenge, s.demand.heard = challenge, true
+	r := &s.renewal
 	switch {
-	case s.busy():
-		return s.await(m.reply, out)
-	case s.phase == needsLogin && (s.retryAt.IsZero() || now.Before(s.retryAt)):
-		return s.deny(m.reply, s.fault, out)
+	case r.busy():
+		return s.refusals.await(m.reply, out)
+	case s.phase == needsLogin && (r.retryAt.IsZero() || now.Before(r.retryAt)):
+		return s.refusals.deny(m.reply, r.fault, out)
 	case s.phase == none || s.phase == needsLogin:
-		return s.first(m, out)
-	case s.phase == stale && now.Before(s.retryAt):
-		return s.deny(m.reply, &Error{"renew the login", s.fault, ""}, out)
+		return s.firstRefusal(m, out)
+	case s.phase == stale && now.Before(r.retryAt):
+		return s.refusals.deny(m.reply, &Error{"renew the login", r.fault, ""}, out)
 	}
-	return s.force(now, m, out)
+	return s.forceRenewal(now, m, out)
 }
 
-// first is the first refusal: it has to be found out where to log in.
-func (s *state) first(m refused, out []kernel.Effect) []kernel.Effect {
-	out = s.await(m.reply, out)
+// firstRefusal discovers where to log in.
+func (s *state) firstRefusal(m refused, out []kernel.Effect) []kernel.Effect {
+	out = s.refusals.await(m.reply, out)
 	if s.robot {
 		return s.renew(out)
 	}
-	s.number++
-	s.flight, s.phase = s.number, discovering
-	return append(out, kernel.Act(discover{s.flight, s.challenge}))
+	s.phase = discovering
+	return append(out, kernel.Act(discover{s.renewal.begin(&s.requests), s.demand.challenge}))
 }
 
-// force renews a token that was refused before its time. If that happens to the new ones as well, no token helps.
-func (s *state) force(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
+// forceRenewal renews a token that was refused before it expired. If the server refuses the new tokens too, no renewal helps.
+func (s *state) forceRenewal(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
 	if !s.canRenew() {
-		return s.needLogin(errNoRefresh, s.await(m.reply, out))
+		return s.needLogin(errNoRefresh, s.refusals.await(m.reply, out))
 	}
-	if now.Sub(s.since) >= forcedWithin {
-		s.forced = 0
-	}
-	if s.forced >= forcedAtMost {
-		if !s.looped {
-			s.looped = true
-			out = s.wakeAfter(forcedWithin, out)
+	if !s.renewal.mayForce(now) {
+		if !s.renewal.looped {
+			s.renewal.looped = true
+			out = s.renewal.wakeAfter(forcedWithin, out)
 		}
-		return s.deny(m.reply, errLoop, out)
+		return s.refusals.deny(m.reply, errLoop, out)
 	}
-	s.forced++
-	return s.renew(s.await(m.reply, out))
+	return s.renew(s.refusals.await(m.reply, out))
 }
 
-// insufficient: the token does not reach far enough. A robot asks for one that reaches further, a person has to agree.
-func (s *state) insufficient(m refused, c oauth.Challenge, out []kernel.Effect) []kernel.Effect {
+// insufficientScope handles a token that lacks scopes. With client credentials the actor requests a token with more scopes; a
+// person has to consent to them.
+func (s *state) insufficientScope(m refused, c oauth.Challenge, out []kernel.Effect) []kernel.Effect {
 	if c.Error != "insufficient_scope" {
 		return append(out, kernel.Act(verdict{to: m.reply}))
 	}
 	err := &Error{fmt.Sprintf("use the scopes %q", strings.Join(c.Scopes, " ")), ErrScope, ""}
-	wider := further(s.record.Asked, c.Scopes) && s.steps < stepsAtMost
+	wider := hasMore(s.record.Asked, c.Scopes) && s.demand.stepUps < maxStepUps
 	switch {
 	case s.current == nil:
-		return s.deny(m.reply, errNoRefresh, out)
+		return s.refusals.deny(m.reply, errNoRefresh, out)
 	case !wider:
-		return s.deny(m.reply, err, out)
+		return s.refusals.deny(m.reply, err, out)
 	case !s.robot:
-		s.more = oauth.Union(s.more, c.Scopes)
+		s.demand.scopes = oauth.Union(s.demand.scopes, c.Scopes)
 		err.hint = "goblin-actor login " + s.login.Entry + ", and agree to the further scopes"
-		return s.deny(m.reply, err, out)
+		return s.refusals.deny(m.reply, err, out)
 	}
-	out = s.await(m.reply, out)
-	if !s.busy() {
-		s.steps++
+	out = s.refusals.await(m.reply, out)
+	if !s.renewal.busy() {
+		s.demand.stepUps++
 		s.record.Asked = oauth.Union(s.record.Asked, c.Scopes)
 	}
 	return s.renew(out)

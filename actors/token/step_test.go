@@ -33,7 +33,7 @@ type wake struct {
 func newScript(t *testing.T, kept *record, seed uint64) *script {
 	o := Options{Login: message.LoginKey{Entry: "files"}, Key: "files", Agent: &oauth.Agent{Server: "https://mcp.example/mcp"}, Seed: seed}
 	if kept != nil {
-		o.Kept = kept.encode()
+		o.Stored = kept.encode()
 	}
 	p := &script{t: t, s: newState(o), now: epoch}
 	p.tell(kernel.Started{})
@@ -164,8 +164,8 @@ func TestBackoffGrowsAndEnds(t *testing.T) {
 			t.Fatal("it is not tried again")
 		}
 		p.tell(granted{number: r.number, err: &oauth.NetworkError{Op: "refresh", Err: errors.New("refused")}})
-		last = p.s.retryAt.Sub(p.now)
-		if last > backoffAtMost {
+		last = p.s.renewal.retryAt.Sub(p.now)
+		if last > backoffMax {
 			t.Fatalf("a pause of %v", last)
 		}
 		reply := make(chan upstream.Verdict, 1)
@@ -173,9 +173,9 @@ func TestBackoffGrowsAndEnds(t *testing.T) {
 		if v := <-reply; v.Again || v.Err == nil {
 			t.Fatalf("a call in the pause is told %+v", v)
 		}
-		p.until(p.s.retryAt)
+		p.until(p.s.renewal.retryAt)
 	}
-	if last < backoffAtMost/2 {
+	if last < backoffMax/2 {
 		t.Errorf("the pause is %v after 30 faults", last)
 	}
 }
@@ -192,7 +192,7 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 	p := newScript(t, keptRecord(epoch.Add(-2*time.Hour), time.Hour), 1)
 	r, _ := take[refresh](p)
 	p.tell(granted{number: r.number, token: oauth.Token{Access: "a1", Refresh: "r1", Got: p.now, Expires: p.now.Add(time.Hour)}})
-	p.until(p.now.Add(keepAtMost - 1))
+	p.until(p.now.Add(storeTimeout - 1))
 	if p.s.current != nil {
 		t.Error("it is used too early")
 	}
@@ -213,12 +213,12 @@ func TestLoginTakesTooLong(t *testing.T) {
 		t.Fatalf("got %v", l.Err)
 	}
 	p.tell(message.FinishLogin{Who: "ada", State: "s", Reply: done})
-	p.until(epoch.Add(loginLasts - 1))
-	if len(done) != 0 || len(p.s.pending) != 1 {
+	p.until(epoch.Add(loginTimeout - 1))
+	if len(done) != 0 || len(p.s.logins.pending) != 1 {
 		t.Fatal("it is over too early")
 	}
-	p.until(epoch.Add(loginLasts))
-	if l := <-done; !errors.Is(l.Err, ErrExpired) || len(p.s.pending) != 0 {
+	p.until(epoch.Add(loginTimeout))
+	if l := <-done; !errors.Is(l.Err, ErrExpired) || len(p.s.logins.pending) != 0 {
 		t.Errorf("got %v", l.Err)
 	}
 }
@@ -320,8 +320,8 @@ func (f *faces) act() {
 	default:
 		f.p.until(f.p.now.Add(time.Duration(f.r.Int64N(int64(20 * time.Minute)))))
 	}
-	if len(f.p.s.pending) > mostOfAll || len(f.p.s.record.Clients) > maxClients {
-		f.t.Errorf("%d logins under way, %d registrations", len(f.p.s.pending), len(f.p.s.record.Clients))
+	if len(f.p.s.logins.pending) > maxLogins || len(f.p.s.record.Clients) > maxClients {
+		f.t.Errorf("%d logins under way, %d registrations", len(f.p.s.logins.pending), len(f.p.s.record.Clients))
 	}
 }
 
@@ -365,8 +365,8 @@ func (f *faces) answer(a any) {
 
 // check sees that everybody was answered, once.
 func (f *faces) check() {
-	if s := f.p.s; len(s.endings)+len(s.late)+len(s.revoking) != 0 {
-		f.t.Errorf("%d logins still end, %d tokens are awaited, %d revoked", len(s.endings), len(s.late), len(s.revoking))
+	if s := f.p.s; s.logouts.size() != 0 {
+		f.t.Errorf("%d logins still end, %d tokens are awaited, %d revoked", len(s.logouts.all), len(s.logouts.late), len(s.logouts.pending))
 	}
 	for i, c := range f.verdicts {
 		if len(c) != 1 {

@@ -37,7 +37,7 @@ func TestLoginFromTheFirstRefusalOn(t *testing.T) {
 	}
 	// Another life of the same login.
 	again := w.opts
-	again.Login.Lane, again.Kept = "again", w.store.get("files")
+	again.Login.Lane, again.Stored = "again", w.store.get("files")
 	h := w.spawn(again)
 	if status, v = w.get(h); status != http.StatusOK {
 		t.Errorf("after a restart: %d, %+v", status, v)
@@ -106,7 +106,7 @@ func TestLoginOfAnotherProcessIsTakenOver(t *testing.T) {
 	w.logIn()
 	kept := w.store.get("files")
 	other := w.opts
-	other.Login.Lane, other.Kept = "other", kept
+	other.Login.Lane, other.Stored = "other", kept
 	h := w.spawn(other)
 	settled(h)
 	w.issuer.Revoke(false)
@@ -255,7 +255,7 @@ func TestLoginIsBoundToWhoBeganIt(t *testing.T) {
 func TestLoginsUnderWayAreBounded(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	first := w.begin("ada")
-	for range mostOfOne {
+	for range maxLoginsOfOne {
 		if began := w.begin("ada"); began.Err != nil {
 			t.Fatal(began.Err)
 		}
@@ -263,13 +263,13 @@ func TestLoginsUnderWayAreBounded(t *testing.T) {
 	if done := w.finish("ada", w.issuer.Approve(t, first.URL)); !errors.Is(done.Err, oauth.ErrState) {
 		t.Errorf("the oldest goes on: %v", done.Err)
 	}
-	if n := w.report().Pending; n != mostOfOne {
+	if n := w.report().Pending; n != maxLoginsOfOne {
 		t.Errorf("%d are under way", n)
 	}
-	if n := w.opts.Budget.taken.Load(); n != mostOfOne {
+	if n := w.opts.Budget.taken.Load(); n != maxLoginsOfOne {
 		t.Errorf("%d are counted", n)
 	}
-	w.opts.Budget.taken.Store(underWayAtMost)
+	w.opts.Budget.taken.Store(maxLoginsOverall)
 	if began := w.begin("bob"); !errors.Is(began.Err, ErrTooMany) {
 		t.Errorf("got %v", began.Err)
 	}

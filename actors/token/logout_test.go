@@ -11,6 +11,9 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
+// size counts everything that is left of logouts.
+func (v *logouts) size() int { return len(v.all) + len(v.late) + len(v.pending) }
+
 // all takes the acts of a kind, and forgets all acts.
 func all[T any](p *script) (found []T) {
 	for _, a := range p.acts {
@@ -54,7 +57,7 @@ func TestLogoutDuringARefresh(t *testing.T) {
 		t.Errorf("it is %s, and used", p.s.phase)
 	}
 	p.tell(revoked{number: given[0].number, err: errors.New("refused")})
-	if end := <-done; end.Err == nil || !strings.Contains(end.Err.Error(), "forgotten here, but not there") || len(p.s.endings)+len(p.s.late)+len(p.s.revoking) != 0 {
+	if end := <-done; end.Err == nil || !strings.Contains(end.Err.Error(), "forgotten here, but not there") || p.s.logouts.size() != 0 {
 		t.Errorf("he is told %v", end.Err)
 	}
 	p.tell(granted{number: r.number, token: tokenOf("2")})
@@ -103,7 +106,7 @@ func TestLogoutIsOnDisk(t *testing.T) {
 	for name, answer := range map[string]func(*script){
 		"":                 func(p *script) { p.kept("") },
 		"the disk is full": func(p *script) { p.kept("the disk is full") },
-		"does not answer":  func(p *script) { p.until(p.now.Add(keepAtMost)) },
+		"does not answer":  func(p *script) { p.until(p.now.Add(storeTimeout)) },
 	} {
 		p := newScript(t, keptRecord(epoch, time.Hour), 1)
 		p.s.record.Site.Revoke = ""
@@ -120,7 +123,7 @@ func TestLogoutIsOnDisk(t *testing.T) {
 		if end := <-done; (name == "") != (end.Err == nil) || end.Err != nil && !strings.Contains(end.Err.Error(), name) {
 			t.Errorf("%q: he is told %v", name, end.Err)
 		}
-		if len(p.s.endings)+len(p.s.revoking) != 0 {
+		if p.s.logouts.size() != 0 {
 			t.Errorf("%q: something is left", name)
 		}
 	}

@@ -1,0 +1,151 @@
+package token
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/oauth"
+)
+
+// logout is a login that is being ended. It is complete when the login is gone from the state file and the authorization server
+// has been asked to revoke its tokens: the current one, and those of requests that were under way, which would stay valid.
+type logout struct {
+	reply  chan<- message.LoginFinished // nil if no caller waits
+	forgot chan<- struct{}              // likewise
+	left   int                          // results not yet received
+	err    error                        // the first failure
+}
+
+// lateToken is a request for a token whose login was ended before the response.
+type lateToken struct {
+	logout *logout
+	site   *oauth.Site
+	client oauth.Client
+}
+
+// logouts holds the logouts that are not complete.
+type logouts struct {
+	all     []*logout
+	late    map[uint64]lateToken // by the number of the request for a token
+	pending map[uint64]*logout   // by the number of the revocation, or of the store's request
+}
+
+// logOut ends the login, here and at the authorization server.
+func (s *state) logOut(m message.EndLogin, out []kernel.Effect) []kernel.Effect {
+	was, l := s.record, &logout{reply: m.Reply, forgot: m.Forgot}
+	s.logouts.all = append(s.logouts.all, l)
+	if s.renewal.request != 0 && s.phase == refreshing {
+		s.logouts.expect(l, s.renewal.request, s.record.Site, s.record.Client)
+	}
+	for number, login := range s.logins.redeeming {
+		s.logouts.expect(l, number, login.Site, login.Client)
+	}
+	out = s.logins.dropAll(ErrOvertaken, out)
+	out = s.logins.complete(ErrOvertaken, out)
+	s.record, s.current, s.phase = record{}, nil, none
+	s.demand.scopes, s.demand.stepUps = nil, 0
+	s.renewal = renewal{
+		timer: s.renewal.timer + 1, published: s.renewal.published, failures: s.renewal.failures, looped: s.renewal.looped, adopted: s.renewal.adopted,
+	}
+	number, out := s.storeToken(nil, append(out, kernel.Act(publish{})))
+	s.logouts.await(l, number)
+	out = s.refusals.denyAll(errLoggedOut, out)
+	out = s.announce(message.LoginNone, "", out)
+	out = s.logouts.revoke(&s.requests, l, was.Site, was.Client, was.Token, out)
+	return s.logouts.settle(l, out)
+}
+
+// expect records a request for a token that is under way.
+func (v *logouts) expect(l *logout, number uint64, site *oauth.Site, client oauth.Client) {
+	v.late[number] = lateToken{l, site, client}
+	l.left++
+}
+
+// await records a result that l waits for.
+func (v *logouts) await(l *logout, number uint64) {
+	v.pending[number] = l
+	l.left++
+}
+
+// cameLate revokes the token of a request whose login was ended.
+func (v *logouts) cameLate(requests *counter, number uint64, token oauth.Token, err error, out []kernel.Effect) []kernel.Effect {
+	late, expected := v.late[number]
+	if !expected {
+		return out
+	}
+	delete(v.late, number)
+	if err == nil {
+		out = v.revoke(requests, late.logout, late.site, late.client, token, out)
+	}
+	late.logout.left--
+	return v.settle(late.logout, out)
+}
+
+// revoke asks the authorization server to revoke a token, if it supports that.
+func (v *logouts) revoke(requests *counter, l *logout, site *oauth.Site, client oauth.Client, token oauth.Token, out []kernel.Effect) []kernel.Effect {
+	if token.Access == "" || site == nil || site.Revoke == "" {
+		return out
+	}
+	number := requests.next()
+	v.await(l, number)
+	return append(out, kernel.Act(revoke{number, site, client, token}))
+}
+
+// revoked handles the end of a revocation.
+func (v *logouts) revoked(m revoked, out []kernel.Effect) []kernel.Effect {
+	l := v.received(m.number)
+	if l == nil {
+		return out
+	}
+	if m.err != nil {
+		l.err = cmp.Or(l.err, fmt.Errorf("the login is forgotten here, but not there: %w", m.err))
+	}
+	return v.settle(l, out)
+}
+
+// forgotten handles the store's answer: the login is gone from the state file, or may still be there because of failed.
+func (v *logouts) forgotten(number uint64, failed string, out []kernel.Effect) []kernel.Effect {
+	l := v.received(number)
+	if l == nil {
+		return out
+	}
+	if failed == "" {
+		out = append(out, kernel.Act(forgot{l.forgot}))
+	} else {
+		l.err = cmp.Or(l.err, fmt.Errorf("the login is not used any more, but it may still be in the state file: %s", failed))
+	}
+	return v.settle(l, out)
+}
+
+// received removes a pending result and returns the logout that waits for it, or nil if none does.
+func (v *logouts) received(number uint64) *logout {
+	l := v.pending[number]
+	if l != nil {
+		delete(v.pending, number)
+		l.left--
+	}
+	return l
+}
+
+// settle answers the caller when l is complete.
+func (v *logouts) settle(l *logout, out []kernel.Effect) []kernel.Effect {
+	if l.left > 0 {
+		return out
+	}
+	v.all = slices.DeleteFunc(v.all, func(other *logout) bool { return other == l })
+	return append(out, kernel.Act(finished{l.reply, l.err}))
+}
+
+// abandon answers the callers of all logouts: their results will not arrive.
+func (v *logouts) abandon(out []kernel.Effect) []kernel.Effect {
+	for _, l := range v.all {
+		out = append(out, kernel.Act(finished{l.reply, cmp.Or(l.err, errUnheard)}))
+	}
+	v.all = nil
+	clear(v.late)
+	clear(v.pending)
+	return out
+}

@@ -1,0 +1,41 @@
+package token
+
+import "time"
+
+// phase is the state of the login.
+type phase string
+
+const (
+	none        phase = "none"        // nothing has needed the login yet
+	discovering phase = "discovering" // the authorization server is being discovered
+	needsLogin  phase = "needs-login" // a person has to act
+	fresh       phase = "fresh"       // there is a token
+	refreshing  phase = "refreshing"  // a new token is requested, read from the store or being written to it
+	stale       phase = "stale"       // the last renewal failed; the old token stays in use and the renewal is retried
+)
+
+// transitions lists the legal transitions.
+var transitions = map[phase][]phase{
+	none:        {discovering, fresh, refreshing, needsLogin},
+	discovering: {needsLogin, refreshing, fresh, stale, none},
+	needsLogin:  {discovering, refreshing, fresh, none},
+	fresh:       {refreshing, needsLogin, none, discovering},
+	refreshing:  {fresh, stale, needsLogin, none},
+	stale:       {refreshing, fresh, needsLogin, none, discovering},
+}
+
+const (
+	maxRefused        = 4096             // refused requests waiting for one renewal
+	loginTimeout      = 10 * time.Minute // for a person to complete a login
+	maxLoginsOfOne    = 4                // pending logins of one principal; a further one ends the oldest
+	maxLogins         = 64               // pending logins
+	maxForced         = 3                // forced renewals: of tokens refused within forcedWithin
+	forcedWithin      = time.Minute
+	maxStepUps        = 3 // times a client-credentials token is replaced by one with more scopes
+	backoffMin        = time.Second
+	backoffMax        = 5 * time.Minute
+	storeTimeout      = 10 * time.Second // for the store to write a token
+	minRenewInterval  = 10 * time.Second // between two renewals ahead of time
+	maxAdopted        = 3                // logins of other processes adopted in a row
+	discoveryInterval = 10 * time.Second // between two discoveries
+)

@@ -1,0 +1,51 @@
+package token
+
+import (
+	"errors"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/oauth"
+	"goblin-actor/protocol/upstream"
+)
+
+// refusals holds the refused requests that wait for a renewal.
+type refusals struct {
+	waiting []chan<- upstream.Verdict
+	denied  bool // a request was denied since the owner last received the login's phase
+}
+
+// await has a refused request wait for the renewal.
+func (r *refusals) await(to chan<- upstream.Verdict, out []kernel.Effect) []kernel.Effect {
+	if len(r.waiting) >= maxRefused {
+		return r.deny(to, &Error{"renew the login", errors.New("too many requests wait for it"), ""}, out)
+	}
+	r.waiting = append(r.waiting, to)
+	return out
+}
+
+// deny tells a refused request that it must not be sent again.
+func (r *refusals) deny(to chan<- upstream.Verdict, why error, out []kernel.Effect) []kernel.Effect {
+	r.denied = true
+	if errors.Is(why, oauth.ErrNoLogin) {
+		why = &noLoginError{why}
+	}
+	return append(out, kernel.Act(verdict{to, upstream.Verdict{Err: why}}))
+}
+
+// denyAll denies the waiting requests.
+func (r *refusals) denyAll(why error, out []kernel.Effect) []kernel.Effect {
+	for _, to := range r.waiting {
+		out = r.deny(to, why, out)
+	}
+	r.waiting = nil
+	return out
+}
+
+// retryAll tells the waiting requests to be sent again.
+func (r *refusals) retryAll(out []kernel.Effect) []kernel.Effect {
+	for _, to := range r.waiting {
+		out = append(out, kernel.Act(verdict{to: to, what: upstream.Verdict{Again: true}}))
+	}
+	r.waiting = nil
+	return out
+}

@@ -1,0 +1,86 @@
+package token
+
+import (
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/internal/oauth"
+)
+
+// renewal tracks the renewal of the token: the step under way, when the next one is due, and how the last ones ended. At most
+// one step is under way.
+type renewal struct {
+	request uint64 // number of the request to the authorization server; 0 = none
+	reading bool   // the store reads the login
+	storing uint64 // number of the write that has to end before the token is used; 0 = none
+	timer   uint64 // generation of the timer for the next renewal
+
+	published time.Time // when the current token was published
+	failures  int       // in a row
+	fault     error     // of the last failure
+	retryAt   time.Time // no attempt before; zero = any time
+	forced    int       // renewals of tokens that were refused soon after they were published
+	looped    bool      // a request was told that no renewal helps, and a later renewal is planned
+	adopted   int       // logins of other processes adopted in a row
+}
+
+// busy reports whether a step is under way.
+func (r *renewal) busy() bool { return r.request != 0 || r.reading || r.storing != 0 }
+
+// begin starts a request and returns its number.
+func (r *renewal) begin(requests *counter) uint64 {
+	r.request = requests.next()
+	return r.request
+}
+
+// cancel ignores the result of the step under way.
+func (r *renewal) cancel() { r.request, r.reading, r.storing = 0, false, 0 }
+
+// wakeAfter schedules the next renewal in place of the one scheduled before.
+func (r *renewal) wakeAfter(d time.Duration, out []kernel.Effect) []kernel.Effect {
+	r.timer++
+	return append(out, kernel.WakeAfter(d, renewalDue{r.timer}))
+}
+
+// unschedule cancels the scheduled renewal.
+func (r *renewal) unschedule() { r.timer++ }
+
+// mayForce reports whether a token that was refused may be renewed, and counts the renewal.
+func (r *renewal) mayForce(now time.Time) bool {
+	if now.Sub(r.published) >= forcedWithin {
+		r.forced = 0
+	}
+	if r.forced >= maxForced {
+		return false
+	}
+	r.forced++
+	return true
+}
+
+// succeeded records that a token was published.
+func (r *renewal) succeeded(now time.Time) {
+	r.published, r.failures, r.fault, r.retryAt, r.looped = now, 0, nil, time.Time{}, false
+}
+
+// failed records a failure and returns the pause before the next attempt, shortened by up to half by jitter, a random number in [0,1).
+func (r *renewal) failed(now time.Time, err error, jitter float64) time.Duration {
+	r.failures++
+	r.fault = err
+	r.forced = max(0, r.forced-1) // there was no new token to refuse
+	pause := backoffMax
+	if oauth.Temporary(err) {
+		pause = min(backoffMin<<min(r.failures-1, 16), backoffMax)
+	}
+	pause -= time.Duration(float64(pause) / 2 * jitter)
+	r.retryAt = now.Add(pause)
+	return pause
+}
+
+// renewAfter returns how long a token is used before it is renewed: 70 to 80 % of its lifetime, depending on jitter, a random
+// number in [0,1), so that not all tokens are renewed together.
+func renewAfter(now time.Time, t oauth.Token, jitter float64) time.Duration {
+	life := t.Expires.Sub(t.Got)
+	share := 0.8 - 0.1*jitter
+	at := t.Got.Add(time.Duration(float64(life) * share))
+	return max(at.Sub(now), min(minRenewInterval, time.Duration(float64(life)*share)))
+}
