@@ -2,7 +2,6 @@ package token
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -11,13 +10,16 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
+// statusForbidden is the HTTP status for a token that lacks scopes. Other refusals have status 401.
+const statusForbidden = 403
+
 // refused decides what happens to a request that the server refused for its credentials.
 func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
 	if s.current != nil && m.sent != s.current.authorization { // there is a newer token
 		return append(out, kernel.Act(verdict{to: m.reply, what: upstream.Verdict{Again: true}}))
 	}
 	challenge := oauth.ParseChallenge(m.challenges)
-	if m.status == http.StatusForbidden {
+	if m.status == statusForbidden {
 		return s.insufficientScope(m, challenge, out)
 	}
 	challenge.Bearer = challenge.Scheme == "" // a 401 without a challenge asks for a bearer token too
