@@ -28,44 +28,44 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// examineStep is how often a look is taken at the servers.
+// examineStep is the interval between polls of the servers.
 const examineStep = 50 * time.Millisecond
 
 type doctorOptions struct {
 	path     string
-	connect  string // the running gateway whose servers are examined; "" = the servers of the file are started
+	connect  string // the running gateway whose servers are examined; "" = doctor starts the servers of the file
 	patience time.Duration
 	out      output.Format
 }
 
-// NewCommand returns the command that tries every server of a configuration.
+// NewCommand returns the doctor command.
 func NewCommand() *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER]…",
-		Short: "Try every server of the configuration and say what is wrong",
-		Long: `Try every server of the configuration, or those named: is its program there, does it start, does its URL answer,
-does it complete the handshake, in which version of the protocol, what does it offer? Each server is reported as soon as
-the answer is known. For each fault, doctor says what it saw, why that is, and what to do.
+		Short: "Test every server in the configuration and explain failures",
+		Long: `Test every server in the configuration, or only those named. doctor starts each server or connects to its URL, completes
+the handshake, and lists what it offers. It reports each server as soon as the result is known. For each failure it
+prints the symptom, the likely cause, and a fix.
 
-It needs no running gateway: it starts the servers itself and stops them. With --connect it starts nothing and examines
-the servers of that running gateway instead. If the configuration has faults, doctor reports them and tries the servers
-that have none. Exit code 1 if anything is wrong.
+doctor does not need a running gateway: it starts the servers itself and stops them afterwards. With --connect it starts
+nothing and examines the servers of that running gateway. If the configuration has errors, doctor reports them and tests
+the servers that have none. The exit code is 1 if anything is wrong.
 
-With -o json (or yaml) there is one document at the end: "ok"; "config"; "faults" and "warnings" of the file, each with
-line, column, path, message and hint; "servers" in the order of the file, each with name, ok, state, tookMs, protocol,
-transport and the number of tools, prompts, resources and templates, or with symptom, cause, todo, stderr and "others":
-what else may be the cause.`,
+With -o json or -o yaml, doctor prints one document at the end: "ok", "config", "faults" and "warnings" of the file (line,
+column, path, message and hint), and "servers" in the order of the file. A healthy server has name, ok, state, tookMs,
+protocol, transport, and the numbers of tools, prompts, resources and templates. A failed one has symptom, cause, todo
+(the fix), stderr, and "others" with other possible causes.`,
 		Example: `  goblin-actor doctor
   goblin-actor doctor files github
   goblin-actor doctor --config claude_desktop_config.json -o json
   goblin-actor doctor --connect 8730`,
-		Args: command.Args(0, -1, "names of servers"),
+		Args: command.Args(0, -1, "server names"),
 		RunE: func(cmd *cobra.Command, args []string) error { return doctor(cmd, args, o) },
 	}
 	cmd.Flags().StringVar(&o.path, "config", "", configfile.FlagHelp)
-	cmd.Flags().StringVar(&o.connect, "connect", "", "explain the servers of this running gateway, start none: its port, loopback address or admin socket")
-	cmd.Flags().DurationVar(&o.patience, "timeout", local.ReadyTimeout, "how long the servers may take to start")
+	cmd.Flags().StringVar(&o.connect, "connect", "", "examine the servers of this running gateway instead of starting them: port, loopback address or admin socket")
+	cmd.Flags().DurationVar(&o.patience, "timeout", local.ReadyTimeout, "maximum time for the servers to start")
 	o.out.AddFlag(cmd)
 	return cmd
 }
@@ -76,7 +76,7 @@ func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
 	var running *target.Gateway // nil = the servers are started here
 	path, ok := config.Find(o.path, os.Getenv)
 	if o.connect != "" && o.path != "" {
-		return command.UsageError("give one of them", "--connect and --config exclude each other")
+		return command.UsageError("use only one of them", "--connect and --config cannot be combined")
 	}
 	if o.connect != "" {
 		gateways, err := target.Gateways(ctx, o.connect)
@@ -87,12 +87,12 @@ func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
 		path = running.Status.Config
 	}
 	if !ok {
-		return command.Fail(command.ExitFailed, errors.New("no configuration found"), "name one with --config; goblin-actor serve runs the demo servers without any")
+		return command.Fail(command.ExitFailed, errors.New("no configuration found"), "use --config to specify a file; without one, goblin-actor serve runs the demo servers")
 	}
 	cfg, report := readFor(running, path)
 	d := newDiagnosis(cmd.OutOrStdout(), path, o.out, cfg, report)
 	if cfg != nil {
-		if running == nil { // started as if each were needed
+		if running == nil { // start every server
 			for i := range cfg.Servers {
 				cfg.Servers[i].Startup = "eager"
 			}
@@ -102,7 +102,7 @@ func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
 		}
 	}
 	d.running = running != nil
-	d.doc.Behind = behind(ctx, path)
+	d.doc.Behind = outdated(ctx, path)
 	d.begin()
 	if cfg != nil {
 		d.wait = terminal.NewWaitLine(cmd.ErrOrStderr())
@@ -114,13 +114,13 @@ func doctor(cmd *cobra.Command, names []string, o doctorOptions) error {
 	if err := d.end(); err != nil {
 		return err
 	}
-	if d.ill > 0 || len(report.Faults) > 0 {
-		return &command.Error{Code: command.ExitFailed, Err: errors.New(d.verdict())}
+	if d.unhealthy > 0 || len(report.Faults) > 0 {
+		return &command.Error{Code: command.ExitFailed, Err: errors.New(d.summary())}
 	}
 	return nil
 }
 
-// readFor reads the configuration to examine. Of a running gateway, the servers are those it has, whatever its file says now.
+// readFor reads the configuration to examine. For a running gateway, it adds servers that the gateway has and its file no longer lists.
 func readFor(running *target.Gateway, path string) (*config.Config, config.Report) {
 	if running == nil {
 		return config.Salvage(path)
@@ -141,9 +141,9 @@ func readFor(running *target.Gateway, path string) (*config.Config, config.Repor
 	return cfg, report
 }
 
-// behind lists the gateways that run with an older text of the file, as they could not reload the one there is.
-func behind(ctx context.Context, path string) []behindDoc {
-	gateways, _ := target.Gateways(ctx, "") // none that answers is no fault
+// outdated returns the gateways that run with an older version of the file because they could not reload it.
+func outdated(ctx context.Context, path string) []behindDoc {
+	gateways, _ := target.Gateways(ctx, "") // gateways that do not answer are left out
 	var list []behindDoc
 	for _, g := range gateways {
 		if f := g.Status.ConfigFault; f != nil && g.RunsWith(path) {
@@ -153,46 +153,46 @@ func behind(ctx context.Context, path string) []behindDoc {
 	return list
 }
 
-// diagnosis is what is known of a configuration and its servers so far.
+// diagnosis collects what is known about a configuration and its servers.
 type diagnosis struct {
 	out    io.Writer
 	format output.Format
 	paint  terminal.Palette
-	cfg    *config.Config // nil = nothing of the file could be read
+	cfg    *config.Config // nil = the file could not be read
 	report config.Report
 	doc    diagnosisDoc
 
-	running bool                                   // the servers are those of a running gateway
-	tools   func() map[string][]catalog.ListedTool // nil = the tools are not examined
-	wait    *terminal.WaitLine
-	began   time.Time
-	done    map[string]bool      // the servers that have been told
-	advised map[advice]string    // who was given that cause and cure
-	kept    map[string]serverDoc // by server
-	ill     int
+	running   bool                                   // the servers belong to a running gateway
+	tools     func() map[string][]catalog.ListedTool // nil = tools are not examined
+	wait      *terminal.WaitLine
+	began     time.Time
+	done      map[string]bool      // the servers that have been reported
+	advised   map[advice]string    // the first server for which each advice was printed
+	servers   map[string]serverDoc // by name
+	unhealthy int
 }
 
 func newDiagnosis(out io.Writer, path string, format output.Format, cfg *config.Config, report config.Report) *diagnosis {
 	return &diagnosis{
 		out: out, format: format, paint: terminal.PaletteFor(out), cfg: cfg, report: report, began: time.Now(), doc: diagnosisDoc{Config: path},
-		done: map[string]bool{}, advised: map[advice]string{}, kept: map[string]serverDoc{},
+		done: map[string]bool{}, advised: map[advice]string{}, servers: map[string]serverDoc{},
 	}
 }
 
-// examine tells each server as soon as it is ready or has failed once, the rest when patience is over. It starts the servers, unless
-// those of a running gateway are meant.
+// examine reports each server as soon as it is ready or has failed once, and the remaining ones after patience. It starts the
+// servers unless they belong to a running gateway.
 func (d *diagnosis) examine(ctx context.Context, running *target.Gateway, patience time.Duration) error {
 	if running != nil {
 		return d.watch(ctx, running.Source, patience)
 	}
 	trial := *d.cfg
-	trial.Audit = config.Audit{} // nobody calls anything, and the gateway that writes the log may run
+	trial.Audit = config.Audit{} // nothing is called, and another gateway may be writing the log
 	g, err := actors.Start(&trial, actors.Options{Version: program.Version(), Log: slog.New(slog.DiscardHandler), Secrets: serving.Redactor(d.cfg)})
 	if err != nil {
 		return err
 	}
 	d.tools = func() map[string][]catalog.ListedTool {
-		tools, _ := g.ListedTools(ctx) // an interrupted doctor reports nothing about tools
+		tools, _ := g.ListedTools(ctx) // if doctor is interrupted, nothing about tools is reported
 		return tools
 	}
 	err = d.watch(ctx, g, patience)
@@ -210,7 +210,7 @@ func (d *diagnosis) watch(ctx context.Context, g interface {
 	for {
 		if s, err := g.Status(ctx); err == nil {
 			last = s
-			if d.look(s, false) {
+			if d.update(s, false) {
 				return nil
 			}
 		}
@@ -220,15 +220,15 @@ func (d *diagnosis) watch(ctx context.Context, g interface {
 			if cause := context.Cause(ctx); !errors.Is(cause, context.DeadlineExceeded) || last == nil {
 				return cause
 			}
-			d.look(last, true)
+			d.update(last, true)
 			return nil
 		}
 	}
 }
 
-// look tells the servers that nobody need wait for any more; with all those too that still start. It returns whether every one
-// has been told.
-func (d *diagnosis) look(s *status.Snapshot, all bool) bool {
+// update reports the servers that have finished starting or failed; with all also those still starting. It returns true once
+// every server has been reported.
+func (d *diagnosis) update(s *status.Snapshot, all bool) bool {
 	complete := true
 	for _, server := range s.Servers {
 		switch {
@@ -240,34 +240,34 @@ func (d *diagnosis) look(s *status.Snapshot, all bool) bool {
 		}
 		d.done[server.Name] = true
 		d.wait.Clear()
-		d.tell(server, backendOf(s, server.Name))
+		d.add(server, backendOf(s, server.Name))
 	}
 	d.wait.Show(s.Waiting, time.Since(d.began))
 	return (s.Ready || d.running) && complete
 }
 
-// awaited reports whether a server is still in its start. One of a running gateway may be known from before, and not waited for by others.
+// awaited reports whether a server is still starting. A running gateway may know a server from its state file and not list it as waiting.
 func (d *diagnosis) awaited(s *status.Snapshot, server status.Server) bool {
 	switch {
 	case slices.Contains(s.Waiting, server.Name):
 		return true
 	case d.running && server.State == "idle":
-		return !d.rests(server)
+		return !d.idle(server)
 	}
 	return d.running && slices.Contains([]string{"connecting", "handshaking", "syncing"}, server.State)
 }
 
-// rests reports whether a server of a running gateway does not run because nothing needs it yet.
-func (d *diagnosis) rests(server status.Server) bool {
+// idle reports whether a lazy server of a running gateway has not been needed yet.
+func (d *diagnosis) idle(server status.Server) bool {
 	return d.running && server.State == "idle" && d.configOf(server.Name).Startup == "lazy"
 }
 
-// concerns reports whether a server is one of those to tell: a running gateway has others, too, where some were named.
+// concerns reports whether a server is to be reported: a running gateway may have more servers than those named.
 func (d *diagnosis) concerns(name string) bool {
 	return slices.ContainsFunc(d.cfg.Servers, func(s config.Server) bool { return cmp.Or(s.Group, s.Name) == name || s.Name == name })
 }
 
-// backendOf returns the connection of a server that has most to say: one that failed, else the first.
+// backendOf returns a connection of the server: one that failed, otherwise the first.
 func backendOf(s *status.Snapshot, server string) status.Backend {
 	var first status.Backend
 	for _, b := range s.Backends {
@@ -284,7 +284,7 @@ func backendOf(s *status.Snapshot, server string) status.Backend {
 	return first
 }
 
-// configOf is the entry of a server, of a group its first one.
+// configOf returns the entry of a server, or the first entry of a group.
 func (d *diagnosis) configOf(name string) config.Server {
 	for _, server := range d.cfg.Servers {
 		if cmp.Or(server.Group, server.Name) == name || server.Name == name {
@@ -294,14 +294,14 @@ func (d *diagnosis) configOf(name string) config.Server {
 	return config.Server{}
 }
 
-// verdict is the last line.
-func (d *diagnosis) verdict() string {
+// summary returns the last line of the report.
+func (d *diagnosis) summary() string {
 	var parts []string
 	if n := len(d.report.Faults); n > 0 {
-		parts = append(parts, terminal.Count(n, "fault")+" in the configuration")
+		parts = append(parts, terminal.Count(n, "error")+" in the configuration")
 	}
-	if d.ill > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s not well", d.ill, terminal.Count(len(d.done), "server")))
+	if d.unhealthy > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s unhealthy", d.unhealthy, terminal.Count(len(d.done), "server")))
 	}
 	return strings.Join(parts, "; ")
 }

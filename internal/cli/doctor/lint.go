@@ -6,7 +6,7 @@ import (
 	"goblin-actor/internal/lint"
 )
 
-// otherFindings counts the findings about a server's tools that doctor does not name itself.
+// otherFindings counts the lint findings about a server's tools that doctor does not report itself.
 func otherFindings(listed []catalog.ListedTool) (n int) {
 	report := lint.Check([]lint.Server{{Tools: local.LintTools(listed)}})
 	for _, f := range report.Servers[0].Findings {

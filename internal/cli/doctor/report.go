@@ -18,17 +18,17 @@ import (
 const (
 	symptomRunes = 300
 	stderrRunes  = 200
-	stderrShown  = 5 // different lines of it, for people
-	othersShown  = 3 // further causes, for people
+	stderrShown  = 5 // lines of stderr in the table format
+	othersShown  = 3 // further causes in the table format
 )
 
-// diagnosisDoc is what doctor prints with -o json. Fields are added, never changed.
+// diagnosisDoc is the output of doctor -o json. Fields are added, never changed.
 type diagnosisDoc struct {
 	OK       bool         `json:"ok"`
 	Config   string       `json:"config"`
 	Faults   []findingDoc `json:"faults"`
 	Warnings []findingDoc `json:"warnings"`
-	Behind   []behindDoc  `json:"behind,omitempty"` // gateways that run with an older text of the file
+	Behind   []behindDoc  `json:"behind,omitempty"` // gateways that run with an older version of the file
 	Servers  []serverDoc  `json:"servers"`
 }
 
@@ -60,12 +60,12 @@ type serverDoc struct {
 	Templates int              `json:"templates"`
 	Noise     int              `json:"noise,omitempty"`    // lines on stdout that are not messages
 	Invalid   []status.Invalid `json:"invalid,omitempty"`  // tools with invalid definitions
-	Findings  int              `json:"findings,omitempty"` // of lint, besides the tools in invalid
+	Findings  int              `json:"findings,omitempty"` // lint findings besides the tools in invalid
 	Symptom   string           `json:"symptom,omitempty"`
 	Cause     string           `json:"cause,omitempty"`
 	Todo      string           `json:"todo,omitempty"`
-	Others    []advice         `json:"others,omitempty"` // what else may be the cause, the most likely first
-	Stderr    []string         `json:"stderr,omitempty"` // different lines, in their order
+	Others    []advice         `json:"others,omitempty"` // other possible causes, the most likely first
+	Stderr    []string         `json:"stderr,omitempty"` // distinct lines, in order
 }
 
 // advice is a cause of a symptom and what to do about it.
@@ -74,41 +74,41 @@ type advice struct {
 	Todo  string `json:"todo"`
 }
 
-// begin tells what is wrong with the file.
+// begin reports the findings about the file.
 func (d *diagnosis) begin() {
 	d.doc.Faults, d.doc.Warnings = findingDocs(d.report.Faults), findingDocs(d.report.Warnings)
 	if d.format != output.Table {
 		return
 	}
-	known := "nothing of it can be read"
+	known := "cannot be read"
 	if d.cfg != nil {
 		known = terminal.Count(len(d.cfg.Servers), "server")
 	}
 	fmt.Fprintf(d.out, "%s: %s\n", terminal.Clean(d.doc.Config), known)
 	for _, f := range d.report.Faults {
 		fmt.Fprintf(d.out, "%s %s\n", d.paint.Bad("✗"), terminal.Clean(f.Error()))
-		d.todo(f.Hint)
+		d.fix(f.Hint)
 	}
-	d.older()
+	d.reportOutdated()
 	for _, f := range d.report.Warnings {
 		fmt.Fprintf(d.out, "%s %s\n", d.paint.Warn("!"), terminal.Clean(f.Error()))
-		d.todo(f.Hint)
+		d.fix(f.Hint)
 	}
 }
 
-// todo prints what to do, which may have several lines.
-func (d *diagnosis) todo(hint string) {
-	word := "to do:"
+// fix prints a fix, which may have several lines.
+func (d *diagnosis) fix(hint string) {
+	word := "fix:"
 	for line := range strings.Lines(program.Hint(hint)) {
 		fmt.Fprintf(d.out, "    %s %s\n", word, terminal.Clean(strings.TrimRight(line, "\n")))
-		word = "      "
+		word = "    "
 	}
 }
 
-// older tells of the gateways that could not take the file over.
-func (d *diagnosis) older() {
+// reportOutdated reports the gateways that could not reload the file.
+func (d *diagnosis) reportOutdated() {
 	for _, g := range d.doc.Behind {
-		fmt.Fprintf(d.out, "%s the gateway on %s could not reload it, and runs with an older one since %s\n    to do: mend what is wrong and save; it reloads by itself\n",
+		fmt.Fprintf(d.out, "%s the gateway on %s could not reload the file and has run with an older version since %s\n    fix: correct the errors and save the file; the gateway reloads it\n",
 			d.paint.Bad("✗"), terminal.OneLine(strings.Join(g.Listen, ", "), 200), g.Since.Local().Format("2006-01-02 15:04"))
 	}
 }
@@ -121,28 +121,28 @@ func findingDocs(findings []*config.Finding) []findingDoc {
 	return docs
 }
 
-// tell says how a server is.
-func (d *diagnosis) tell(server status.Server, backend status.Backend) {
+// add adds a server to the report and, in the table format, prints it.
+func (d *diagnosis) add(server status.Server, backend status.Backend) {
 	doc := serverDoc{
-		Name: server.Name, OK: slices.Contains([]string{"ready", "disabled"}, server.State) || d.rests(server), State: server.State, TookMs: time.Since(d.began).Milliseconds(),
+		Name: server.Name, OK: slices.Contains([]string{"ready", "disabled"}, server.State) || d.idle(server), State: server.State, TookMs: time.Since(d.began).Milliseconds(),
 		Protocol: backend.Protocol, Transport: backend.Transport, Noise: backend.Noise,
 		Tools: server.Tools, Prompts: server.Prompts, Resources: server.Resources, Templates: server.Templates, Invalid: server.Invalid,
 	}
 	if !doc.OK {
-		d.ill++
+		d.unhealthy++
 		s := symptom{server: d.configOf(server.Name), state: server.State, reason: cmp.Or(server.Reason, backend.Reason), noise: backend.Noise, file: d.doc.Config}
-		if _, before, again := strings.Cut(s.reason, "before: "); again { // the next attempt is under way
+		if _, before, again := strings.Cut(s.reason, "before: "); again { // the next attempt has started
 			s.reason, s.state = before, "waiting"
 		}
 		doc.State = s.state
 		s.command = d.report.CommandLine(s.server)
 		for _, line := range backend.Stderr {
-			if line = terminal.OneLine(line, stderrRunes); line != "" && !slices.Contains(s.stderr, line) { // every start says the same
+			if line = terminal.OneLine(line, stderrRunes); line != "" && !slices.Contains(s.stderr, line) { // each start writes the same
 				s.stderr = append(s.stderr, line)
 			}
 		}
 		doc.Stderr = s.stderr
-		doc.Symptom = terminal.OneLine(s.text(d.patienceLeft()), symptomRunes)
+		doc.Symptom = terminal.OneLine(s.summary(time.Since(d.began).Round(time.Second)), symptomRunes)
 		s.suspects = d.suspects(s.server)
 		all := s.explain()
 		doc.Cause, doc.Todo, doc.Others = all[0].Cause, all[0].Todo, all[1:]
@@ -150,28 +150,26 @@ func (d *diagnosis) tell(server status.Server, backend status.Backend) {
 	if doc.OK && d.tools != nil {
 		doc.Findings = otherFindings(d.tools()[server.Name])
 	}
-	d.kept[server.Name] = doc
+	d.servers[server.Name] = doc
 	if d.format == output.Table {
 		d.print(doc, server.Reason)
 	}
 }
 
-func (d *diagnosis) patienceLeft() time.Duration { return time.Since(d.began).Round(time.Second) }
-
-// print is tell for people.
+// print prints a server in the table format.
 func (d *diagnosis) print(doc serverDoc, reason string) {
 	out, p, name := d.out, d.paint, terminal.OneLine(doc.Name, 0)
 	switch {
 	case doc.State == "disabled":
 		fmt.Fprintf(out, "%s %s: disabled\n", p.Warn("–"), name)
 	case doc.OK && doc.State == "idle":
-		fmt.Fprintf(out, "%s %s: not running; it starts with its first call\n", p.Warn("–"), name)
+		fmt.Fprintf(out, "%s %s: idle; it starts on its first call\n", p.Warn("–"), name)
 	case doc.OK:
 		fmt.Fprintf(out, "%s %s: ready, protocol %s over %s; %s, %s, %s, %s\n", p.Good("✓"), name,
 			cmp.Or(doc.Protocol, "?"), cmp.Or(doc.Transport, "?"), terminal.Count(doc.Tools, "tool"), terminal.Count(doc.Prompts, "prompt"),
 			terminal.Count(doc.Resources, "resource"), terminal.Count(doc.Templates, "template"))
 		if reason != "" && strings.Contains(reason, "could not be listed") {
-			fmt.Fprintf(out, "    %s %s; it is asked again\n", p.Warn("!"), terminal.OneLine(reason, symptomRunes))
+			fmt.Fprintf(out, "    %s %s; the gateway retries\n", p.Warn("!"), terminal.OneLine(reason, symptomRunes))
 		}
 		if doc.Noise > 0 {
 			fmt.Fprintf(out, "    %s stdout also carried %s of other text, which the gateway skips; the server should log to stderr\n", p.Warn("!"), terminal.Count(doc.Noise, "line"))
@@ -186,25 +184,24 @@ func (d *diagnosis) print(doc serverDoc, reason string) {
 		fmt.Fprintf(out, "%s %s: %s: %s\n", p.Bad("✗"), name, doc.State, doc.Symptom)
 		given := advice{doc.Cause, doc.Todo}
 		if other := d.advised[given]; other != "" {
-			fmt.Fprintf(out, "    cause and cure as of %s\n", other)
+			fmt.Fprintf(out, "    same cause and fix as %s\n", other)
 		} else {
 			d.advised[given] = name
 			fmt.Fprintf(out, "    cause: %s\n", program.Hint(doc.Cause))
-			d.todo(doc.Todo)
+			d.fix(doc.Todo)
 		}
 		for _, other := range doc.Others[:min(len(doc.Others), othersShown)] {
 			fmt.Fprintf(out, "    or: %s\n", program.Hint(other.Cause))
-			d.todo(other.Todo)
+			d.fix(other.Todo)
 		}
-		for _, line := range tellingLines(doc) {
+		for _, line := range stderrLines(doc) {
 			fmt.Fprintf(out, "    stderr: %s\n", line)
 		}
 	}
 }
 
-// tellingLines are the lines of stderr that a person wants to see besides the symptom: the last few, where the symptom holds
-// none of them yet.
-func tellingLines(doc serverDoc) []string {
+// stderrLines returns the lines of stderr to show below the symptom: the last few, or none if the symptom quotes one.
+func stderrLines(doc serverDoc) []string {
 	if strings.Contains(doc.Symptom, "; stderr: ") {
 		return nil
 	}
@@ -216,16 +213,16 @@ func tellingLines(doc serverDoc) []string {
 	return lines
 }
 
-// end prints the document, where that is wanted.
+// end prints the document in the formats JSON and YAML.
 func (d *diagnosis) end() error {
-	d.doc.OK = d.ill == 0 && len(d.report.Faults) == 0
+	d.doc.OK = d.unhealthy == 0 && len(d.report.Faults) == 0
 	d.doc.Servers = []serverDoc{}
 	if d.cfg != nil {
 		for _, server := range d.cfg.Servers {
 			for _, name := range []string{server.Name, server.Group} {
-				if doc, ok := d.kept[name]; ok {
+				if doc, ok := d.servers[name]; ok {
 					d.doc.Servers = append(d.doc.Servers, doc)
-					delete(d.kept, name)
+					delete(d.servers, name)
 				}
 			}
 		}

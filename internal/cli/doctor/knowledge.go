@@ -1,0 +1,210 @@
+package doctor
+
+import (
+	"regexp"
+
+	"goblin-actor/internal/pattern"
+)
+
+// kind says which servers a rule is about.
+type kind int
+
+const (
+	anyServer kind = iota // processes and URLs
+	process               // servers with a command
+	remote                // servers with a URL
+)
+
+// rule explains one failure.
+type rule struct {
+	kind    kind
+	pattern func() *regexp.Regexp
+	cause   string // what is wrong
+	fix     string // what the user can do about it
+	example string // a message that this rule explains; a test checks that no earlier rule does
+}
+
+// on returns a rule. The pattern ignores case.
+func on(k kind, when, example, cause, fix string) rule {
+	return rule{k, pattern.Lazy("(?i)" + when), cause, fix, example}
+}
+
+// knowledge is what doctor knows about failures. The first rule that matches explains the failure.
+//
+// To add a rule, insert an entry before any more general one:
+//
+//	on(process, `pattern`, `a message it matches`,
+//		"what is wrong",
+//		"what to do"),
+//
+// A rule for a process is matched against the reason of the failure and the lines the program wrote on stderr, one per line. A rule
+// for a remote server is matched against the reason alone. cause and fix may contain these placeholders:
+//
+//	%1          the first group of the pattern that is not empty
+//	{name}      the name of the server
+//	{program}   its program
+//	{run}       the command line to start the program by hand
+//	{install}   how to install the program
+//	{path}      how the program's relative paths are resolved
+//	{endpoint}  where the MCP endpoint of the URL may be
+//
+// The test of the table says what is missing.
+var knowledge = []rule{
+	on(anyServer, `could not be listed`, `its tools could not be listed: timeout`,
+		"the server runs, but did not answer a list request",
+		"check the server's log; the gateway keeps retrying"),
+	on(anyServer, `protocol version`, `the server wants protocol version "2030-01-01"`,
+		"the server and the gateway have no protocol version in common",
+		"update the server, or set `protocol` to a version that both support"),
+
+	on(process, `working directory "(.*?)" does not exist`, `working directory "/srv/x" does not exist`,
+		"the working directory does not exist: %1",
+		"create the directory, or correct `cwd`; a relative path is resolved against the configuration's directory"),
+	on(process, `may not be run|fork/exec .*permission denied`, `fork/exec ./server: permission denied`,
+		"the program is not executable",
+		"run chmod +x on it, or set `command` to the interpreter and pass the script in `args`"),
+	on(process, `exec format error`, `fork/exec ./server: exec format error`,
+		"the file is not a program for this system, or a script without a #! line",
+		"add a #! line, or set `command` to the interpreter and pass the script in `args`"),
+	on(process, `no executable file`, `program not found: no executable file ./server`,
+		"the program {program} does not exist",
+		"correct `command`; a relative path is resolved against the configuration's directory, then `cwd`"),
+	on(process, `not found on path`, `program not found on PATH (/usr/bin)`,
+		"the program {program} was not found",
+		"{install}; or set `command` to the full path: a gateway started by a desktop program has a shorter PATH than your shell"),
+	on(process, `npm (?:error|err!) 404 .*\bget https?://\S+?/((?:@[^/\s]+/)?[^/\s]+)(?:\s|$)`, `npm error 404 Not Found - GET https://npm.example/@x%2fy`,
+		"npm knows no package of that name: %1",
+		"correct the name in `args`; npm view NAME shows whether a package exists, and a private one needs npm login"),
+	on(process, `npm (?:error|err!) .*\be404\b|npm (?:error|err!) 404`, `npm error code E404`,
+		"npm knows no package of that name",
+		"correct the name in `args`; npm view NAME shows whether a package exists, and a private one needs npm login"),
+	on(process, `npm (?:error|err!) .*(?:etarget|notarget)`, `npm error code ETARGET`,
+		"npm knows the package, but not this version of it",
+		"correct the version after the @ in `args`; npm view NAME versions lists them"),
+	on(process, `npm (?:error|err!) .*could not determine executable`, `npm error could not determine executable to run`,
+		"the npm package contains no program",
+		"check the package name: the package of an MCP server contains a program"),
+	on(process, `npm (?:error|err!).*(?:eai_again|enotfound|econnrefused|econnreset|etimedout|err_socket_timeout|self.signed|network)`, `npm error code ENOTFOUND`,
+		"npm cannot reach its registry",
+		"check the network; behind a proxy, pass HTTPS_PROXY in the server's `env` or set `inheritEnv: true`"),
+	on(process, `npm (?:error|err!) .*(?:eacces|eperm)`, `npm error code EACCES`,
+		"npm lacks permission to write its files",
+		"check who owns ~/.npm and the directory that npm config get prefix prints"),
+	on(process, `npm (?:error|err!) .*enoent`, `npm error code ENOENT`,
+		"npm did not find a file",
+		"run it by hand: {run}"),
+	on(process, `cannot connect to the docker daemon|docker daemon is not running|docker api at`, `Cannot connect to the Docker daemon`,
+		"Docker is not running, or the gateway's user may not use it",
+		"start Docker (docker info shows whether it runs), or add the user to the group docker"),
+	on(process, `pull access denied|manifest unknown|repository does not exist`, `pull access denied for x`,
+		"Docker found no image of that name",
+		"correct the image name in `args`; run docker pull IMAGE for details"),
+	on(process, `no solution found|not found in the package registry|because (\S+) was not found`, `Because x was not found in the package registry`,
+		"uv found no package of that name",
+		"correct the name in `args`; if the program has another name than its package, use --from"),
+	on(process, `can't open file '(.*?)'`, `python3: can't open file '/srv/x.py'`,
+		"Python did not find its script: %1",
+		"{path}"),
+	on(process, `no module named '?([\w.]+)'?`, `ModuleNotFoundError: No module named 'mcp'`,
+		"the Python package %1 is not installed in this environment",
+		"set `command` to the python of the right environment (.venv/bin/python), or install the package there; uvx installs what it needs"),
+	on(process, `cannot find module '(/.*?|[a-z]:\\.*?)'`, `Error: Cannot find module '/srv/x.js'`,
+		"Node did not find its script: %1",
+		"{path}"),
+	on(process, `cannot find (?:module|package) '(.*?)'`, `Error: Cannot find module 'zod'`,
+		"the npm package %1 is not installed",
+		"run npm install in the directory of the script, or start the server with npx"),
+	on(process, `eaddrinuse|address already in use`, `Error: listen EADDRINUSE`,
+		"the server's port is in use; another copy of the server may be running",
+		"stop the other copy, or configure another port"),
+	on(process, `env: .?([^\s':‘’]+).?: no such file|: ([^\s:]+): (?:command )?not found`, `sh: 1: node: not found`,
+		"the interpreter %1 was not found",
+		"install it, or set `command` to its full path; a gateway started by a desktop program has a shorter PATH than your shell"),
+	on(process, `([A-Z][A-Z0-9]*_[A-Z0-9_]+).{0,40}(?:not set|required|missing|must be|undefined|not found|not provided)|(?:missing|required|set|provide).{0,40}\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)`,
+		`API_TOKEN is not set`,
+		"the server needs the variable %1",
+		"add env: {%1: \"${%1}\"} to the server: it gets PATH, HOME and a few more variables, not all of your shell's"),
+	on(process, `exited with code 0`, `process exited with code 0`,
+		"the program ended without an error",
+		"run it by hand: {run}; it may need an argument such as stdio, or docker run -i"),
+	on(process, `exited with|ended by signal|closed its stdout`, `process exited with code 3`,
+		"the program ended",
+		"run it by hand: {run}"),
+
+	on(remote, `moved to (\S+); set url`, `HTTP 301 (Moved Permanently): moved to https://example.com/mcp; set url to that if you trust it`,
+		"the server has moved to %1",
+		"set `url` to %1 if you trust it; if it is a login page, put a token into `headers` instead"),
+	on(remote, `encoding of the response is not supported: content-encoding "(.*?)"`, `the encoding of the response is not supported: Content-Encoding "br"`,
+		"the server, or a proxy in front of it, uses the encoding %1, which the gateway does not accept",
+		"configure it to respect Accept-Encoding; the gateway decodes gzip and deflate, one at a time"),
+	on(remote, `response cannot be decoded|decodes to too many bytes`, `the response cannot be decoded: gzip`,
+		"the server, or a proxy in front of it, sends invalid compressed data",
+		"turn its compression off, or set headers: {Accept-Encoding: identity} for the server"),
+	on(remote, `asks for (\S+) authentication`, `the server asks for Basic authentication`,
+		"the server asks for %1 authentication, for which the gateway has no login",
+		`set headers: {Authorization: "%1 ${CREDENTIALS}"} for the server`),
+	on(remote, `html page|http (?:404|405) |(?:is no|not an) event stream|offers no http`, `HTTP 404 (Not Found): an HTML page`,
+		"there is no MCP endpoint at this URL",
+		"{endpoint}"),
+	on(remote, `http 403 `, `HTTP 403 (Forbidden)`,
+		"the server refuses this client, or the Host or Origin header",
+		"check the token in `headers`, and the server's list of allowed hosts"),
+	on(remote, `nobody is logged in|not logged in`, `nobody is logged in at the server`,
+		"the server needs a login, and doctor does not use the gateway's logins",
+		`run goblin-actor login {name}; afterwards, "goblin-actor status" shows whether the server is ready`),
+	on(remote, `by client credentials: .*invalid_client`, `token request by client credentials: invalid_client`,
+		"the authorization server rejects the gateway's clientId or clientSecret",
+		"correct them in the configuration, under `auth`"),
+	on(remote, `http 401 |(?:wants|needs|requires) a login`, `HTTP 401 (Unauthorized)`,
+		"the server requires authentication",
+		`run goblin-actor login {name}, or set a token in headers: {Authorization: "Bearer ${TOKEN}"}`),
+	on(remote, `http 3\d\d `, `HTTP 302 (Found)`,
+		"the server redirects in a way that the gateway does not follow",
+		"run curl -I on the URL to see where it redirects, and set `url` to that address if you trust it"),
+	on(remote, `http 429 `, `HTTP 429 (Too Many Requests)`,
+		"the server's rate limit is reached",
+		"wait for the time that the server states; lower `maxConcurrent`, or ask for a higher limit"),
+	on(remote, `http 5\d\d `, `HTTP 502 (Bad Gateway)`,
+		"the server, or a proxy in front of it, has failed",
+		"check its log; the gateway keeps retrying"),
+	on(remote, `first record does not look like a tls|server gave http response`, `tls: first record does not look like a TLS handshake`,
+		"the server speaks HTTP on this port, not HTTPS",
+		"use http:// in `url`, or the HTTPS port"),
+	on(remote, `certificate|x509`, `x509: certificate signed by unknown authority`,
+		"the server's certificate is not trusted, or was issued for another name",
+		"use the certificate's name in `url`, renew the certificate, or add its authority to the system's trusted ones"),
+	on(remote, `malformed http (?:answer|response)|tls: |unexpected eof|connection was reset`, `the connection was reset before the answer was complete`,
+		"the peer on this port does not speak HTTP, or expects HTTPS",
+		"try https:// in `url`, and check the port"),
+	on(remote, `no such host`, `lookup mcp.example: no such host`,
+		"the host name does not exist",
+		"correct the name in `url`, or check the network"),
+	on(remote, `connection refused`, `connect: connection refused`,
+		"no server listens on this port",
+		"start the server, or correct the port in `url`"),
+	on(remote, `^waits for the connection|dial |i/o timeout|network is unreachable|no answer within|no route to host`, `dial tcp 192.0.2.1:80: i/o timeout`,
+		"the server does not answer at its URL",
+		"check that the server is running and that no proxy or firewall blocks the connection"),
+	on(remote, `refused initialize|not a json-rpc|jsonrpc is not|without an answer`, `the server refused initialize: unknown method`,
+		"the peer at this URL is not an MCP server",
+		"{endpoint}"),
+	on(remote, `starttimeout|^waits for the answer|^waits for its lists|^$`, `not ready within startTimeout (30s)`,
+		"the server accepts the connection, but does not answer",
+		"check its log; if it is only slow, raise `startTimeout` and --timeout"),
+}
+
+// installation says how to install programs that servers are commonly started with. programs are separated by spaces.
+type installation struct{ programs, how string }
+
+var installations = []installation{
+	{"npx npm node pnpm yarn", "install Node.js (https://nodejs.org, or the packages nodejs and npm)"},
+	{"uvx uv", "install uv (https://docs.astral.sh/uv, or pip install uv)"},
+	{"python", "install Python 3; on many systems the program is called python3"},
+	{"python3 pip pipx", "install Python 3 (https://python.org, or the package python3)"},
+	{"docker podman", "install Docker or Podman"},
+	{"bun bunx", "install Bun (https://bun.sh)"},
+	{"deno", "install Deno (https://deno.com)"},
+	{"go", "install Go (https://go.dev)"},
+	{"java", "install a Java runtime"},
+	{"dotnet dnx", "install .NET (https://dot.net)"},
+}
