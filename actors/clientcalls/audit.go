@@ -11,38 +11,64 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Audited is a record for the audit log. Where the log wants it (sync: each), the replies that belong to it are sent only when it is on
-// disk.
+// Audited is a record for the audit log. Under sync "each", the replies that belong to it are sent only after the record is on disk.
 type Audited struct {
 	Record  *audit.Record
-	Replies []any // acts; nil = they are sent already
+	Replies []any // acts; nil = they have been sent already
 }
 
-// Note hands it to the log. session is the holder of the call as people are shown it; perform sends a reply, and sent is called when all that
-// had to wait are sent: both from any goroutine, and also when the holder has ended meanwhile.
-func (a Audited) Note(log *audit.Log, session string, perform func(reply any), sent func()) {
+// auditWritten tells the holder that replies which waited for the audit log have been sent.
+type auditWritten struct{}
+
+// Class is Outcome: a holder that drains waits for it.
+func (auditWritten) Class() kernel.Class { return kernel.Outcome }
+
+// Commit hands the record to the log. session names the holder of the call for people. perform sends a reply. It runs on any
+// goroutine, and also when the holder has ended meanwhile. The holder me hears when all replies have been sent.
+func (a Audited) Commit(log *audit.Log, session string, me kernel.Reference, perform func(act any)) {
 	a.Record.Session = session
 	if a.Replies == nil {
 		log.Record(*a.Record)
 		return
 	}
 	log.Commit(*a.Record, func() {
-		for _, reply := range a.Replies {
-			perform(reply)
+		for _, act := range a.Replies {
+			perform(act)
 		}
-		sent()
+		me.Tell(auditWritten{})
 	})
 }
 
-// Unsent is 1 if the newest effect is a record whose replies wait for the log, else 0: their holder, when it drains, waits until they are sent.
-func Unsent(log audit.Flags, out []kernel.Effect) int {
-	if !log.Has(audit.Each) || len(out) == 0 {
-		return 0
+// SetAudit says what the audit log wants from now on.
+func (c *Calls[H, K, R]) SetAudit(flags audit.Flags) { c.auditing = flags }
+
+// Unaudited returns why no call may begin now, or nil if calls may: a required audit log cannot be written.
+func (c *Calls[H, K, R]) Unaudited() *protocol.Fault {
+	if !c.auditing.Has(audit.Refusing) {
+		return nil
+	}
+	return &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "the audit log cannot be written, and no call may go without it (audit.required)"}
+}
+
+// countUnsent counts the newest effect if it is a record whose replies wait for the log.
+func (c *Calls[H, K, R]) countUnsent(out []kernel.Effect) []kernel.Effect {
+	if !c.auditing.Has(audit.Each) || len(out) == 0 {
+		return out
 	}
 	if a, ok := out[len(out)-1].Act.(Audited); ok && a.Replies != nil {
-		return 1
+		c.unsent++
 	}
-	return 0
+	return out
+}
+
+// auditEnd records how a call has ended. The effects from first on are what its client gets. fault is the gateway's error, if it ended the call.
+func (c *Calls[H, K, R]) auditEnd(b *Held, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
+	return c.countUnsent(auditEnd(c.auditing, b.record, fault, first, out))
+}
+
+// AuditRefused records a request that became no call. The effects from first on are its answer. denied is what the policy has to do with it, or nil.
+func (c *Calls[H, K, R]) AuditRefused(x *downstream.Exchange, project string, fault *protocol.Fault, denied *admission.Denied, first int, out []kernel.Effect) []kernel.Effect {
+	return c.countUnsent(auditRefused(c.auditing, x, project, fault, denied, first, out))
 }
 
 // What decided, where it was no single rule.
@@ -52,8 +78,8 @@ const (
 	ruleOwner  = "it is another principal's"
 )
 
-// RecordOf is what the audit log is told of a call; nil when there is no log.
-func RecordOf(log audit.Flags, x *downstream.Exchange, c *call.Call, project string, denied *admission.Denied) *audit.Record {
+// recordOfCall is what the audit log is told of a call; nil when there is no log.
+func recordOfCall(log audit.Flags, x *downstream.Exchange, c *call.Call, project string, denied *admission.Denied) *audit.Record {
 	if !log.Has(audit.On) {
 		return nil
 	}
@@ -73,16 +99,16 @@ func recordOf(x *downstream.Exchange, project string) *audit.Record {
 	}
 }
 
-// AuditBegin tells the log that a call begins. call names it, as people are shown it.
-func AuditBegin(r *audit.Record, call string, out []kernel.Effect) []kernel.Effect {
+// auditBegin tells the log that a call begins. call names it, as people are shown it.
+func auditBegin(r *audit.Record, call string, out []kernel.Effect) []kernel.Effect {
 	r.Call = call
 	begin := *r
 	begin.Event = audit.EventBegin
 	return append(out, kernel.Act(Audited{Record: &begin}))
 }
 
-// AuditEnd tells the log how a call has ended, and takes r. The effects from first on are what its end has come to; a fault is ours.
-func AuditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
+// auditEnd tells the log how a call has ended, and takes r. The effects from first on are what its end has come to; a fault is ours.
+func auditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
 	if r == nil {
 		return out
 	}
@@ -96,10 +122,10 @@ func AuditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int
 	return audited(log, r, first, out)
 }
 
-// AuditRefused tells the log of a request that never became a call, and of what the policy had to do with that (nil = nothing). The effects from first
+// auditRefused tells the log of a request that never became a call, and of what the policy had to do with that (nil = nothing). The effects from first
 // on are its answer. While a required log cannot be written it does not wait for that, under sync each neither: nothing was carried out that could
 // go without its record, and whoever is to come back later has to hear of it now.
-func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, denied *admission.Denied, first int, out []kernel.Effect) []kernel.Effect {
+func auditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, denied *admission.Denied, first int, out []kernel.Effect) []kernel.Effect {
 	if !log.Has(audit.On) {
 		return out
 	}
@@ -121,9 +147,9 @@ func AuditRefused(log audit.Flags, x *downstream.Exchange, project string, fault
 	return audited(log, r, first, out)
 }
 
-// AuditStranger tells the log of a principal who wants something of a session that is not theirs; to them it does not exist.
-func AuditStranger(log audit.Flags, who *identity.Principal, o *downstream.Origin, what string, out []kernel.Effect) []kernel.Effect {
-	if !log.Has(audit.On) {
+// AuditStranger records that a principal wants something of a session that belongs to another one. For that principal the session does not exist.
+func (c *Calls[H, K, R]) AuditStranger(who *identity.Principal, o *downstream.Origin, what string, out []kernel.Effect) []kernel.Effect {
+	if !c.auditing.Has(audit.On) {
 		return out
 	}
 	who = identity.Of(who)
@@ -171,12 +197,4 @@ func nameIn(x *downstream.Exchange) protocol.Span {
 		}
 	}
 	return protocol.Span{}
-}
-
-// Unaudited is why a call may not begin now; nil when it may.
-func Unaudited(log audit.Flags) *protocol.Fault {
-	if !log.Has(audit.Refusing) {
-		return nil
-	}
-	return &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "the audit log cannot be written, and no call may go without it (audit.required)"}
 }

@@ -29,7 +29,7 @@ func TestARefusalOfThePolicyIsRecordedAsOne(t *testing.T) {
 		{"what is denied while others start", starting, &admission.Denied{Server: "one", Item: "drop"}, audit.Deny, "POLICY_DENIED", "drop"},
 		{"what is only reported", starting, &admission.Denied{Server: "one", Item: "drop", Report: true}, audit.Allow, "SERVER_UNAVAILABLE", "one_drop"},
 	} {
-		out := AuditRefused(audit.On, x, "", test.fault, test.denied, 0, []kernel.Effect{kernel.Act(reply.Refuse{X: x, Fault: test.fault})})
+		out := auditRefused(audit.On, x, "", test.fault, test.denied, 0, []kernel.Effect{kernel.Act(reply.Refuse{X: x, Fault: test.fault})})
 		told, is := out[len(out)-1].Act.(Audited)
 		if !is || told.Record.Decision != test.decision || told.Record.Outcome != test.outcome || told.Record.Item != test.item {
 			t.Errorf("%s: %+v", test.name, told.Record)

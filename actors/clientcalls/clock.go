@@ -6,51 +6,47 @@ import (
 	"goblin-actor/actors/kernel"
 )
 
-// Clock is the one timer behind the deadlines of all calls of a session or a desk. Most calls are answered long
-// before: their deadlines never touch a timer that fires earlier.
-type Clock struct {
-	fires time.Time // zero = it does not run
-	Gen   uint64    // of the timer that counts
+// clock is the one timer for the deadlines of all calls of a holder. Most calls are answered long before their deadline, and
+// never touch a timer that fires earlier.
+type clock struct {
+	fires time.Time // when the timer fires; zero = it does not run
+	gen   uint64    // of the timer that counts
 }
 
-// With more calls than fewCalls the timer is no finer than coarseTimer: thousands that end one after the other, a millisecond
-// apart, would each have all the others looked at.
+// With more calls than fewCalls, the timer is no finer than coarseTimer. Otherwise thousands of calls that end a millisecond
+// apart would each cause a check of all the others.
 const (
 	fewCalls    = 64
 	coarseTimer = 50 * time.Millisecond
 )
 
-// Deadline says that a call may have run out of time.
-type Deadline struct{ Gen uint64 }
+// deadlineDue says that a call may have reached its deadline.
+type deadlineDue struct{ gen uint64 }
 
-// By makes sure that the timer fires no later than at; zero = never.
-func (c *Clock) By(now, at time.Time, out []kernel.Effect) []kernel.Effect {
+// by makes sure that the timer fires no later than at; zero = never.
+func (c *clock) by(now, at time.Time, out []kernel.Effect) []kernel.Effect {
 	if at.IsZero() || !c.fires.IsZero() && !at.Before(c.fires) {
 		return out
 	}
-	c.Gen++
+	c.gen++
 	c.fires = at
-	return append(out, kernel.WakeAfter(max(0, at.Sub(now)), Deadline{c.Gen}))
+	return append(out, kernel.WakeAfter(max(0, at.Sub(now)), deadlineDue{c.gen}))
 }
 
-// Fired has every call look at the time, and sets the timer for the next deadline.
-func Fired[C interface{ Deadline() time.Time }](c *Clock, now time.Time, m Deadline, calls map[uint64]C, tick func(seq uint64, out []kernel.Effect) []kernel.Effect, out []kernel.Effect) []kernel.Effect {
-	if m.Gen != c.Gen {
-		return out
+// fired reports whether m is of the timer that counts. Until next is called, by sets no timer.
+func (c *clock) fired(now time.Time, m deadlineDue) bool {
+	if m.gen != c.gen {
+		return false
 	}
-	c.fires = now // no tick sets the timer: that is done once, below
-	for _, seq := range kernel.SortedKeys(calls) {
-		out = tick(seq, out)
-	}
+	c.fires = now
+	return true
+}
+
+// next sets the timer after it has fired, for the earliest deadline of the calls; zero = there is none.
+func (c *clock) next(now, earliest time.Time, calls int, out []kernel.Effect) []kernel.Effect {
 	c.fires = time.Time{}
-	var next time.Time
-	for _, one := range calls {
-		if at := one.Deadline(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
-			next = at
-		}
+	if soon := now.Add(coarseTimer); calls > fewCalls && !earliest.IsZero() && earliest.Before(soon) {
+		earliest = soon
 	}
-	if soon := now.Add(coarseTimer); len(calls) > fewCalls && !next.IsZero() && next.Before(soon) {
-		next = soon
-	}
-	return c.By(now, next, out)
+	return c.by(now, earliest, out)
 }

@@ -31,13 +31,13 @@ func endedAs(now time.Time, c *call.Call, outcome status.Outcome) status.Ended {
 	return status.Ended{Client: c.Client, Method: c.Method, Item: c.Item, Public: c.Public, Outcome: outcome, Began: c.Began, Took: now.Sub(c.Began)}
 }
 
-// CountUnanswered is counted for a call that ended without an answer of its server's.
-func CountUnanswered(now time.Time, c *call.Call, outcome status.Outcome) kernel.Effect {
+// countUnanswered is counted for a call that ended without an answer of its server's.
+func countUnanswered(now time.Time, c *call.Call, outcome status.Outcome) kernel.Effect {
 	return kernel.Act(CallOutcome{Server: c.Server, ended: endedAs(now, c, outcome)})
 }
 
-// CountAnswered is counted for an answer of the server's own.
-func CountAnswered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.Effect {
+// countAnswered is counted for an answer of the server's own.
+func countAnswered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.Effect {
 	c := CallOutcome{Server: of.Server, ended: endedAs(now, of, status.OutcomeError)}
 	if frame.Kind == protocol.KindResult {
 		c.ended.Outcome = status.OutcomeOK
@@ -53,8 +53,8 @@ func CountAnswered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.E
 	return kernel.Act(c)
 }
 
-// ReadRefused logs the error a server answers a read with; its client gets it all the same.
-func ReadRefused(of *call.Call, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+// logRefusedRead logs the error a server answers a read with; its client gets it all the same.
+func logRefusedRead(of *call.Call, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if of.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindError {
 		return out
 	}
@@ -81,8 +81,8 @@ func mimeTypeOf(frame *protocol.Frame) (mimeType string) {
 	return mimeType
 }
 
-// OutcomeOf is the metric's word for a fault of ours.
-func OutcomeOf(f *protocol.Fault) status.Outcome {
+// outcomeOf is the metric's word for a fault of ours.
+func outcomeOf(f *protocol.Fault) status.Outcome {
 	switch f.Name {
 	case protocol.Timeout, protocol.QueueTimeout:
 		return status.OutcomeTimeout

@@ -40,7 +40,7 @@ func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
 			}
 			var h call.Call
 			h.Method, h.Server, h.Client, h.Item, h.Public = c.method, "files", "editor 1", "read", "files_read"
-			got := CountAnswered(h.Began, &h, &f).Act.(CallOutcome)
+			got := countAnswered(h.Began, &h, &f).Act.(CallOutcome)
 			if want := (CallOutcome{"files", status.Ended{Client: "editor 1", Method: c.method, Item: "read", Public: "files_read", Outcome: c.outcome}, c.mime}); got != want {
 				t.Errorf("answered(%s) = %+v, want %+v", c.frame, got, want)
 			}
@@ -61,7 +61,7 @@ func TestARefusalInTheLogTellsNoHalfOfASecret(t *testing.T) {
 	var known secret.Redactor
 	known.Replace("configuration", key)
 	var log bytes.Buffer
-	line := ReadRefused(&h, &f, nil)[0].Act.(kernel.Logged)
+	line := logRefusedRead(&h, &f, nil)[0].Act.(kernel.Logged)
 	slog.New(slog.NewTextHandler(known.Writer(&log), nil)).Log(t.Context(), line.Level, line.Text, line.Args...)
 	if got := log.String(); strings.Contains(got, "ghp_hun") || strings.Count(got, secret.Hidden+"…") != 2 {
 		t.Errorf("logged: %s", got)

@@ -9,20 +9,20 @@ import (
 	"goblin-actor/protocol"
 )
 
-// AbortFault is what the client of an aborted call is told. Nobody writes to it.
-var AbortFault = &protocol.Fault{Name: protocol.InternalFault, Message: "an operator of the gateway cancelled the call"}
+// abortFault is what the client of an aborted call is told. Nobody writes to it.
+var abortFault = &protocol.Fault{Name: protocol.InternalFault, Message: "an operator of the gateway cancelled the call"}
 
-// FaultOfCall is fault for one call: it names the server. Whoever ends with the call cannot wait for the word that nothing
+// faultOfCall is fault for one call: it names the server. Whoever ends with the call cannot wait for the word that nothing
 // was sent, so it says nothing of that kind: bytes leave before anybody is told.
-func FaultOfCall(fault *protocol.Fault, c *call.Call) *protocol.Fault {
+func faultOfCall(fault *protocol.Fault, c *call.Call) *protocol.Fault {
 	f := *fault
 	f.Server, f.Retryable = c.Server, false
 	return &f
 }
 
-// NamingTool is fault with the name of the tool that was called, if it has none yet. Many calls share a fault, so that one stays
+// namingTool is fault with the name of the tool that was called, if it has none yet. Many calls share a fault, so that one stays
 // as it is.
-func NamingTool(fault *protocol.Fault, c *call.Call) *protocol.Fault {
+func namingTool(fault *protocol.Fault, c *call.Call) *protocol.Fault {
 	if fault.Tool != "" || c.Method != protocol.MethodToolsCall {
 		return fault
 	}

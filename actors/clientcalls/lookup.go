@@ -18,31 +18,31 @@ import (
 // the request is refused. So it is with a server that nobody knew, and where somebody has just logged in.
 
 const (
-	maxSeeking = 64              // requests that wait for lists at once, of a session or desk; more are refused by what is known
-	seekWait   = 5 * time.Second // for lists to come
+	maxLookups = 64              // requests that wait for lists at once, of a session or desk; more are refused by what is known
+	lookupWait = 5 * time.Second // for lists to come
 	startAgain = time.Second     // after which a client comes back to a server that is starting
 )
 
-// SeekOver says that the lists have had their time.
-type SeekOver struct{ id uint64 }
+// lookupOver says that the lists have had their time.
+type lookupOver struct{ id uint64 }
 
-// sought is a request that waits for lists: of a session an exchange, of a desk a visit.
-type sought[R any] struct {
-	Request R
+// lookup is a request that waits for lists: of a session an exchange, of a desk a visit.
+type lookup[R any] struct {
+	request R
 	id      uint64   // its timer's
 	seqs    []uint64 // of the refreshes that have not come
 }
 
-// Seekers are the requests of a session or a desk that wait for lists.
-type Seekers[R any] struct {
-	Waiting []*sought[R]
-	Again   bool // the request at hand has waited: it is answered by what is known now
+// lookups are the requests of a session or a desk that wait for lists.
+type lookups[R any] struct {
+	waiting []*lookup[R]
+	again   bool // the request at hand has waited: it is answered by what is known now
 }
 
-// Seek keeps a request until lists have come that may hold what it names, which stood in none: fault says so. Without a fault it
+// find keeps a request until lists have come that may hold what it names, which stood in none: fault says so. Without a fault it
 // names what is found only if its server has mentioned it. It returns whether the request waits, and else with what it is
 // refused; a fault of nil is no reason to refuse it.
-func (s *Seekers[R]) Seek(request R, view *catalog.View, x *downstream.Exchange, fault *protocol.Fault, self kernel.Reference, seq *uint64, out []kernel.Effect) (_ []kernel.Effect, refusal *protocol.Fault, waits bool) {
+func (s *lookups[R]) find(request R, view *catalog.View, x *downstream.Exchange, fault *protocol.Fault, self kernel.Reference, seq *uint64, out []kernel.Effect) (_ []kernel.Effect, refusal *protocol.Fault, waits bool) {
 	refusal, servers, kinds := suspects(view, x, cmp.Or(fault, NoResource(x)))
 	if fault == nil && refusal.Name != protocol.ServerUnavailable {
 		refusal = nil
@@ -149,12 +149,12 @@ func isLocked(server *catalog.Server, fault *protocol.Fault) *protocol.Fault {
 }
 
 // begin keeps a request until its lists have come; false when too many wait, or it has waited already.
-func (s *Seekers[R]) begin(request R, servers []*catalog.Server, kinds []protocol.ItemKind, self kernel.Reference, seq *uint64, out []kernel.Effect) ([]kernel.Effect, bool) {
-	if s.Again || len(servers) == 0 || len(s.Waiting) >= maxSeeking {
+func (s *lookups[R]) begin(request R, servers []*catalog.Server, kinds []protocol.ItemKind, self kernel.Reference, seq *uint64, out []kernel.Effect) ([]kernel.Effect, bool) {
+	if s.again || len(servers) == 0 || len(s.waiting) >= maxLookups {
 		return out, false
 	}
 	*seq++
-	r := &sought[R]{Request: request, id: *seq}
+	r := &lookup[R]{request: request, id: *seq}
 	for _, server := range servers {
 		for _, kind := range kinds {
 			*seq++
@@ -162,46 +162,75 @@ func (s *Seekers[R]) begin(request R, servers []*catalog.Server, kinds []protoco
 			out = append(out, kernel.Tell(server.Pool, message.Refresh{Who: self, Seq: *seq, Kind: kind}))
 		}
 	}
-	s.Waiting = append(s.Waiting, r)
-	return append(out, kernel.WakeAfter(seekWait, SeekOver{r.id})), true
+	s.waiting = append(s.waiting, r)
+	return append(out, kernel.WakeAfter(lookupWait, lookupOver{r.id})), true
 }
 
-// Came takes an answer; it returns the request whose last it was.
-func (s *Seekers[R]) Came(seq uint64) (request R, done bool) {
-	for i, r := range s.Waiting {
+// refreshed takes an answer; it returns the request whose last it was.
+func (s *lookups[R]) refreshed(seq uint64) (request R, done bool) {
+	for i, r := range s.waiting {
 		if j := slices.Index(r.seqs, seq); j >= 0 {
 			if r.seqs = slices.Delete(r.seqs, j, j+1); len(r.seqs) > 0 {
 				return request, false
 			}
-			s.Waiting = slices.Delete(s.Waiting, i, i+1)
-			return r.Request, true
+			s.waiting = slices.Delete(s.waiting, i, i+1)
+			return r.request, true
 		}
 	}
 	return request, false
 }
 
-// Over returns the request that has waited for long enough, unless it is answered.
-func (s *Seekers[R]) Over(m SeekOver) (request R, found bool) {
-	return s.remove(func(r *sought[R]) bool { return r.id == m.id })
+// over returns the request that has waited for long enough, unless it is answered.
+func (s *lookups[R]) over(m lookupOver) (request R, found bool) {
+	return s.remove(func(r *lookup[R]) bool { return r.id == m.id })
 }
 
-// Withdraw forgets a request that its client no longer wants.
-func (s *Seekers[R]) Withdraw(is func(R) bool) (request R, found bool) {
-	return s.remove(func(r *sought[R]) bool { return is(r.Request) })
+// cancel forgets a request that its client no longer wants.
+func (s *lookups[R]) cancel(is func(R) bool) (request R, found bool) {
+	return s.remove(func(r *lookup[R]) bool { return is(r.request) })
 }
 
-func (s *Seekers[R]) remove(is func(*sought[R]) bool) (request R, found bool) {
-	i := slices.IndexFunc(s.Waiting, is)
+func (s *lookups[R]) remove(is func(*lookup[R]) bool) (request R, found bool) {
+	i := slices.IndexFunc(s.waiting, is)
 	if i < 0 {
 		return request, false
 	}
-	request = s.Waiting[i].Request
-	s.Waiting = slices.Delete(s.Waiting, i, i+1)
+	request = s.waiting[i].request
+	s.waiting = slices.Delete(s.waiting, i, i+1)
 	return request, true
 }
 
-// ListRead tells the servers whose lists change without a word that a client has been given one.
-func ListRead(view *catalog.View, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+// Retrying reports whether the request at hand has waited for a lookup already. It is answered by what is listed now.
+func (c *Calls[H, K, R]) Retrying() bool { return c.lookups.again }
+
+// Waiting returns the requests that wait for lookups, oldest first.
+func (c *Calls[H, K, R]) Waiting() (requests []R) {
+	for _, l := range c.lookups.waiting {
+		requests = append(requests, l.request)
+	}
+	return requests
+}
+
+// Lookup has lists fetched that may hold what a request names, which no list holds now; fault says so. Without a fault the item
+// was found, but exists only if its server has mentioned it. Lookup returns whether the request waits. If it does not, it is
+// refused with the fault that is returned, or goes on if that is nil.
+func (c *Calls[H, K, R]) Lookup(request R, view *catalog.View, x *downstream.Exchange, fault *protocol.Fault, out []kernel.Effect) (_ []kernel.Effect, refusal *protocol.Fault, waits bool) {
+	return c.lookups.find(request, view, x, fault, c.self, &c.last, out)
+}
+
+// CancelLookup removes a request that waits for a lookup and that match selects.
+func (c *Calls[H, K, R]) CancelLookup(match func(R) bool) (request R, found bool) {
+	return c.lookups.cancel(match)
+}
+
+func (c *Calls[H, K, R]) repeat(now time.Time, request R, out []kernel.Effect) []kernel.Effect {
+	c.lookups.again = true
+	defer func() { c.lookups.again = false }()
+	return c.holder.Repeat(now, request, out)
+}
+
+// ListServed tells the servers whose lists change without a word that a client has been given one.
+func ListServed(view *catalog.View, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	for _, server := range view.Silent(kind) {
 		out = append(out, kernel.Tell(server.Pool, message.ListServed{Kind: kind}))
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 // Requests wait for all the lists they asked for, or for their time, once, and no more of them than may be.
-func TestSeekers(t *testing.T) {
-	var s Seekers[int]
+func TestLookups(t *testing.T) {
+	var s lookups[int]
 	var seq uint64
 	servers := []*catalog.Server{{Name: "one"}, {Name: "two"}}
 	begin := func(request int) (seqs []uint64, id uint64, waits bool) {
@@ -26,7 +26,7 @@ func TestSeekers(t *testing.T) {
 			case message.Refresh:
 				seqs = append(seqs, m.Seq)
 			case nil:
-				id = e.Act.(kernel.Wake).Msg.(SeekOver).id
+				id = e.Act.(kernel.Wake).Msg.(lookupOver).id
 			}
 		}
 		return seqs, id, waits
@@ -35,35 +35,35 @@ func TestSeekers(t *testing.T) {
 	if !waits || len(seqs) != 2 || id == 0 {
 		t.Fatalf("asked %v, timer %d", seqs, id)
 	}
-	if _, done := s.Came(seqs[0]); done {
+	if _, done := s.refreshed(seqs[0]); done {
 		t.Error("done after one of two answers")
 	}
-	if _, done := s.Came(seqs[0]); done {
+	if _, done := s.refreshed(seqs[0]); done {
 		t.Error("done after the same answer twice")
 	}
-	if r, done := s.Came(seqs[1]); !done || r != 1 {
+	if r, done := s.refreshed(seqs[1]); !done || r != 1 {
 		t.Errorf("after both answers: %d, %v", r, done)
 	}
-	if _, found := s.Over(SeekOver{id}); found {
+	if _, found := s.over(lookupOver{id}); found {
 		t.Error("its time is over after it is done")
 	}
 	seqs, id, _ = begin(2)
-	_, _ = s.Came(seqs[0])
-	if r, found := s.Over(SeekOver{id}); !found || r != 2 {
+	_, _ = s.refreshed(seqs[0])
+	if r, found := s.over(lookupOver{id}); !found || r != 2 {
 		t.Errorf("when its time is over: %d, %v", r, found)
 	}
-	if _, done := s.Came(seqs[1]); done {
+	if _, done := s.refreshed(seqs[1]); done {
 		t.Error("a late answer counts")
 	}
-	for i := range 2 * maxSeeking {
-		if _, _, waits := begin(i); waits != (i < maxSeeking) {
+	for i := range 2 * maxLookups {
+		if _, _, waits := begin(i); waits != (i < maxLookups) {
 			t.Fatalf("request %d waits: %v", i, waits)
 		}
 	}
-	if r, found := s.Withdraw(func(r int) bool { return r == 7 }); !found || r != 7 || len(s.Waiting) != maxSeeking-1 {
-		t.Errorf("withdrawn: %d, %v, %d left", r, found, len(s.Waiting))
+	if r, found := s.cancel(func(r int) bool { return r == 7 }); !found || r != 7 || len(s.waiting) != maxLookups-1 {
+		t.Errorf("withdrawn: %d, %v, %d left", r, found, len(s.waiting))
 	}
-	s = Seekers[int]{Again: true}
+	s = lookups[int]{again: true}
 	if _, _, waits := begin(1); waits {
 		t.Error("a request waits a second time")
 	}
@@ -71,7 +71,7 @@ func TestSeekers(t *testing.T) {
 
 // A name that a server may have of which nobody knows anything waits for the server's pool: whoever has logged in may call at once, although the catalog
 // does not say so yet. Then it leads to the login, or to the server itself once somebody has logged in.
-func TestSeekBehindALogin(t *testing.T) {
+func TestLookupOfAServerThatNeedsALogin(t *testing.T) {
 	x := &downstream.Exchange{}
 	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_x"}}`)
 	missing := &protocol.Fault{Name: protocol.ToolNotFound, Tool: "one_x"}
@@ -79,18 +79,18 @@ func TestSeekBehindALogin(t *testing.T) {
 		login := &catalog.Login{Command: "goblin-actor login one", URL: func() string { return "" }, Done: done}
 		source := catalog.Source{Server: &catalog.Server{Name: "one", Settled: true, Login: login}}
 		view := catalog.Build(nil, []catalog.Source{source}, catalog.Naming{PageSize: 10}).Whole()
-		var s Seekers[int]
+		var s lookups[int]
 		var seq uint64
-		out, fault, waits := s.Seek(1, view, x, missing, kernel.Reference{}, &seq, nil)
+		out, fault, waits := s.find(1, view, x, missing, kernel.Reference{}, &seq, nil)
 		if !waits || fault != nil || len(out) == 0 {
 			t.Errorf("logged in %v: waits %v, %v", done, waits, fault)
 		}
-		s.Again = true
+		s.again = true
 		want := protocol.NeedsLogin
 		if done {
 			want = protocol.ServerUnavailable
 		}
-		if _, fault, waits = s.Seek(1, view, x, missing, kernel.Reference{}, &seq, nil); waits || fault == nil || fault.Name != want || !fault.Retryable {
+		if _, fault, waits = s.find(1, view, x, missing, kernel.Reference{}, &seq, nil); waits || fault == nil || fault.Name != want || !fault.Retryable {
 			t.Errorf("logged in %v, when it has waited: %v, %v", done, waits, fault)
 		}
 	}
@@ -113,9 +113,9 @@ func TestALinkIsMadeWhenTheAnswerIsWritten(t *testing.T) {
 		x := &downstream.Exchange{}
 		x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_t"}}`)
 		before := links
-		s := Seekers[int]{Again: true}
+		s := lookups[int]{again: true}
 		var seq uint64
-		_, refusal, waits := s.Seek(1, view, x, &protocol.Fault{Name: protocol.ToolNotFound, Tool: "one_t"}, kernel.Reference{}, &seq, nil)
+		_, refusal, waits := s.find(1, view, x, &protocol.Fault{Name: protocol.ToolNotFound, Tool: "one_t"}, kernel.Reference{}, &seq, nil)
 		if waits || refusal == nil || refusal.Name != protocol.NeedsLogin || links != before {
 			t.Fatalf("refused with %v, waits: %v, %d links were made", refusal, waits, links-before)
 		}

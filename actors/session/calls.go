@@ -10,7 +10,6 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
-	"goblin-actor/internal/audit"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -19,7 +18,7 @@ import (
 // dispatch looks the item up and hands the call to the pool of its server.
 func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	x, t, fault := admission.Aim(s.view, x)
-	if !s.seekers.Again {
+	if !s.calls.Retrying() {
 		out = admission.CountDenied(t.Denied, s.who, s.key, out)
 	}
 	if fault != nil || t.Unlisted {
@@ -32,50 +31,42 @@ func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Eff
 
 // seek has lists fetched anew that may hold what the request names, or refuses it. It reports whether that is all to be done now.
 func (s *state) seek(x *downstream.Exchange, fault *protocol.Fault, denied *admission.Denied, out []kernel.Effect) ([]kernel.Effect, bool) {
-	out, fault, waits := s.seekers.Seek(x, s.view, x, fault, s.self, &s.seq, out)
+	out, fault, waits := s.calls.Lookup(x, s.view, x, fault, out)
 	if fault != nil {
 		return s.refusedItem(x, fault, denied, out), true
 	}
 	return out, waits
 }
 
-// seekAgain answers a request by what is listed now.
-func (s *state) seekAgain(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	s.seekers.Again = true
-	defer func() { s.seekers.Again = false }()
+// Repeat answers a request by what is listed now.
+func (s *state) Repeat(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	return s.request(now, x, out)
 }
 
 // call hands a request to the pool of the target's server.
 func (s *state) call(now time.Time, x *downstream.Exchange, t admission.Target, out []kernel.Effect) []kernel.Effect {
 	id := x.Frame.IDBytes()
-	if _, taken := s.byID[string(id)]; taken {
+	if _, taken := s.calls.Find(string(id)); taken {
 		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + status.Printable(string(id), 100) + " is in use by a call in flight"}}))
 	}
-	if s.limits.MaxInFlightPerClient > 0 && len(s.calls) >= s.limits.MaxInFlightPerClient {
+	if s.limits.MaxInFlightPerClient > 0 && s.calls.Len() >= s.limits.MaxInFlightPerClient {
 		return s.refused(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	if fault := clientcalls.Unaudited(s.audit); fault != nil {
+	if fault := s.calls.Unaudited(); fault != nil {
 		return s.refused(x, fault, out)
 	}
 	r, fault := t.Request(x, s.caller())
 	if fault != nil {
 		return s.refused(x, fault, out)
 	}
-	s.seq++
-	h := &heldCall{x: x, view: s.view, server: t.Server, Call: t.Call(s.seq, x, now, s.limits.ParkedCall)}
+	seq := s.calls.Next()
+	h := &heldCall{x: x, Held: clientcalls.Held{View: s.view, Upstream: t.Server, Call: t.Call(seq, x, now, s.limits.ParkedCall)}}
 	h.Token = x.Params.ProgressToken.Of(x.Frame.Raw)
 	s.prepareTask(r, t)
 	s.noteTenant(r.Tenant, r.Server, t.Server.Pool)
 	h.Client, h.asTask, h.Limits.Patient = s.client, r.AsTask, r.Waits()
-	put(&s.calls, s.seq, h)
-	put(&s.byID, string(id), s.seq)
-	h.record = clientcalls.RecordOf(s.audit, x, &h.Call, s.key.Project, t.Denied)
-	if h.record != nil && s.audit.Has(audit.Both) {
-		out = clientcalls.AuditBegin(h.record, s.shown(h.Seq), out)
-	}
-	out = s.clock.By(now, h.Deadline(), out)
-	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
+	s.calls.Index(string(id), seq)
+	return s.calls.Begin(now, h, x, s.key.Project, t.Denied, r, out)
 }
 
 // caller is who asks, for all requests until something of it changes.
@@ -86,87 +77,72 @@ func (s *state) caller() *message.Caller {
 	return s.asks
 }
 
-func (s *state) ref(seq uint64) message.CallRef { return message.CallRef{Holder: s.self, Seq: seq} }
-
-// event applies an event to a call; what comes for a call that has ended is dropped.
-func (s *state) event(now time.Time, seq uint64, event any, out []kernel.Effect) []kernel.Effect {
-	h := s.calls[seq]
-	if h == nil {
-		return out
-	}
-	s.scratch = h.Step(now, event, s.scratch[:0])
-	if h.State == call.Ended { // before its exchange ends, which the client may hear of its questions on
-		out = s.cancelQuestions(seq, out)
-	}
-	for i := range s.scratch {
-		out = s.effect(now, h, &s.scratch[i], out)
-	}
-	clear(s.scratch) // no frame outlives its delivery here
-	if h.State == call.Ended {
-		delete(s.calls, seq)
-		if h.listing == nil { // whose looks share the id of a request that is not in the table
-			delete(s.byID, string(h.ID))
-		}
-		return s.leaveWhenDrained(out)
-	}
-	if _, sent := event.(call.Sent); sent {
-		return s.clock.By(now, h.Deadline(), out)
-	}
-	return out
+// Answered ends a call with the server's answer.
+func (s *state) Answered(now time.Time, h *heldCall, m message.Done, out []kernel.Effect) []kernel.Effect {
+	return s.calls.Apply(now, h.Seq, call.Answered{Frame: m.Frame}, out)
 }
 
-// effect carries out what a call's step wants done. An answer is counted before its client has it, who may look at once.
-func (s *state) effect(now time.Time, h *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
+// Ending withdraws the call's open questions before its exchange ends, as the client may hear of them on it.
+func (s *state) Ending(h *heldCall, out []kernel.Effect) []kernel.Effect {
+	return s.cancelQuestions(h.Seq, out)
+}
+
+// Ended forgets the client's id of a call. A look at a task shares the id of a request that is not in the table.
+func (s *state) Ended(h *heldCall, out []kernel.Effect) []kernel.Effect {
+	if h.listing == nil {
+		s.calls.Unindex(string(h.ID), h.Seq)
+	}
+	return s.leaveWhenDrained(out)
+}
+
+// Intercept takes the effects of a look at a task.
+func (s *state) Intercept(h *heldCall, e *call.Effect, out []kernel.Effect) ([]kernel.Effect, bool) {
 	s.taskGone(h, e)
-	if h.listing != nil {
-		return s.taskAnswered(h, e, out)
+	if h.listing == nil {
+		return out, false
 	}
-	first := len(out)
-	switch e.Kind {
-	case call.Deliver:
-		frame, edits := &e.Frame, make([]protocol.Edit, 1, 2)
-		edits[0] = protocol.Edit{Span: frame.ID, With: h.ID}
-		if frame.Kind == protocol.KindResult {
-			edits = append(edits, catalog.RewriteResultFor(h.view, h.server, s.version, h.resultOf(), frame)...)
-			edits = admission.ReadAsTool(h.taskEdits(edits, frame), h.x, frame)
-		}
-		out = append(clientcalls.ReadRefused(&h.Call, frame, out), clientcalls.CountAnswered(now, &h.Call, frame))
-		return s.noted(h, nil, first, append(out, reply.AnswerEdited(h.x, frame, edits, frame.Memory)))
-	case call.Fail:
-		e.Fault = clientcalls.NamingTool(e.Fault, &h.Call)
-		return s.noted(h, e.Fault, first, s.fault(h.x, e.Fault, append(out, clientcalls.CountUnanswered(now, &h.Call, clientcalls.OutcomeOf(e.Fault)))))
-	case call.Cancel:
-		return append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason, TimedOut: e.TimedOut}))
-	case call.Forget:
-		out = append(out, clientcalls.CountUnanswered(now, &h.Call, status.OutcomeCancelled))
-		return s.noted(h, nil, first, s.withdrawn(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out))
-	}
-	return out
+	return s.taskAnswered(h, e, out), true
 }
 
-// progress goes to the client with its own token in it.
-func (s *state) progress(now time.Time, m message.Progress, out []kernel.Effect) []kernel.Effect {
-	h := s.calls[m.Seq]
-	if h == nil {
-		return out
+// Deliver answers the client with the server's answer, in which names and ids are made public.
+func (s *state) Deliver(_ time.Time, h *heldCall, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+	edits := make([]protocol.Edit, 1, 2)
+	edits[0] = protocol.Edit{Span: frame.ID, With: h.ID}
+	if frame.Kind == protocol.KindResult {
+		edits = append(edits, catalog.RewriteResultFor(h.View, h.Upstream, s.version, h.resultOf(), frame)...)
+		edits = admission.ReadAsTool(h.taskEdits(edits, frame), h.x, frame)
 	}
-	for _, e := range h.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0]) {
+	return append(out, reply.AnswerEdited(h.x, frame, edits, frame.Memory))
+}
+
+// Fail answers the client with a gateway error.
+func (s *state) Fail(_ time.Time, h *heldCall, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	return s.fault(h.x, fault, out)
+}
+
+// Withdrawn ends the exchange of a call that the client has cancelled.
+func (s *state) Withdrawn(h *heldCall, out []kernel.Effect) []kernel.Effect {
+	return s.withdrawn(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out)
+}
+
+// AuditWritten ends a session that has waited for the audit log.
+func (s *state) AuditWritten(out []kernel.Effect) []kernel.Effect { return s.leaveWhenDrained(out) }
+
+// Progress passes progress on to the client, under the client's own token.
+func (s *state) Progress(now time.Time, h *heldCall, m message.Progress, out []kernel.Effect) []kernel.Effect {
+	for _, e := range s.calls.Change(now, h, call.Heard{Frame: m.Frame, Behind: m.Behind}) {
 		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: h.Token})
 		out = append(out, kernel.Act(reply.Ahead{X: h.x, Frame: frame, Newline: e.Frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
 	}
 	return out
 }
 
-// log passes a call's log line on, unless the client wants only graver ones.
-func (s *state) log(now time.Time, m message.Log, out []kernel.Effect) []kernel.Effect {
-	h := s.calls[m.Seq]
-	if h == nil {
-		return out
-	}
+// LogLine passes a call's log line on to the client, unless it is below the client's level.
+func (s *state) LogLine(now time.Time, h *heldCall, m message.Log, out []kernel.Effect) []kernel.Effect {
 	if !s.wantsLog(&m.Frame) {
 		return out
 	}
-	for _, e := range h.Step(now, call.Logged{Frame: m.Frame}, s.scratch[:0]) {
+	for _, e := range s.calls.Change(now, h, call.Logged{Frame: m.Frame}) {
 		out = append(out, kernel.Act(reply.Ahead{X: h.x, Frame: e.Frame.Raw, Newline: e.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
 	}
 	return out

@@ -52,10 +52,10 @@ func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel
 		return s.tellChanges(out)
 	case protocol.NotificationCancelled:
 		id := x.Params.RequestID.Of(x.Frame.Raw)
-		if seq, ok := s.byID[string(id)]; ok {
-			return s.event(now, seq, call.Withdrawn{Reason: "the client cancelled"}, out)
+		if seq, ok := s.calls.Find(string(id)); ok {
+			return s.calls.Apply(now, seq, call.Withdrawn{Reason: "the client cancelled"}, out)
 		}
-		if y, found := s.seekers.Withdraw(func(y *downstream.Exchange) bool { return string(y.Frame.IDBytes()) == string(id) }); found {
+		if y, found := s.calls.CancelLookup(func(y *downstream.Exchange) bool { return string(y.Frame.IDBytes()) == string(id) }); found {
 			return s.withdrawn(y, &protocol.Fault{Name: protocol.Cancelled}, out)
 		}
 	case protocol.NotificationRootsListChanged:
@@ -144,7 +144,7 @@ func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kerne
 		return s.fault(x, fault, out)
 	}
 	if cursor == "" {
-		out = clientcalls.ListRead(s.view, kind, out)
+		out = clientcalls.ListServed(s.view, kind, out)
 	}
 	return s.result(x, page, out)
 }
@@ -232,9 +232,9 @@ func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.E
 	if len(s.levels) >= maxLevels {
 		return s.result(x, []byte("{}"), append(out, kernel.Tell(s.owner, message.SetSessionLevel{Session: s.self, Level: level})))
 	}
-	s.seq++
-	put(&s.levels, s.seq, x)
-	return append(out, kernel.Tell(s.owner, message.SetSessionLevel{Session: s.self, Level: level, Seq: s.seq}))
+	seq := s.calls.Next()
+	put(&s.levels, seq, x)
+	return append(out, kernel.Tell(s.owner, message.SetSessionLevel{Session: s.self, Level: level, Seq: seq}))
 }
 
 // levelWanted answers a logging/setLevel.

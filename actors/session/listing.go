@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/call"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -49,7 +50,7 @@ func (s *state) listTasks(now time.Time, x *downstream.Exchange, out []kernel.Ef
 	if len(tasks) == 0 {
 		return s.listingDone(l, out)
 	}
-	if full := s.limits.MaxInFlightPerClient; full > 0 && len(s.calls)+len(tasks) > full+taskPage {
+	if full := s.limits.MaxInFlightPerClient; full > 0 && s.calls.Len()+len(tasks) > full+taskPage {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
 	l.rows, l.unanswered = make([][]byte, len(tasks)), len(tasks)
@@ -68,13 +69,13 @@ func (s *state) askForTask(now time.Time, l *taskListing, row int, t *task, out 
 		panic("own request: " + string(raw))
 	}
 	server := s.serverOf(t)
-	s.seq++
-	put(&s.calls, s.seq, &heldCall{x: l.x, view: s.view, server: server, listing: l, row: row, Call: call.Call{
-		Seq: s.seq, ID: l.x.Frame.IDBytes(), Server: t.server, Item: t.own, Client: s.client, Method: protocol.MethodTasksGet, State: call.Queued, Began: now,
+	seq := s.calls.Next()
+	h := &heldCall{x: l.x, listing: l, row: row, Held: clientcalls.Held{View: s.view, Upstream: server, Call: call.Call{
+		Seq: seq, ID: l.x.Frame.IDBytes(), Server: t.server, Item: t.own, Client: s.client, Method: protocol.MethodTasksGet, State: call.Queued, Began: now,
 		Limits: call.Limits{Queue: listingTime / 2, Idle: listingTime / 2},
-	}})
-	out = s.clock.By(now, s.calls[s.seq].Deadline(), out)
-	return append(out, kernel.Tell(server.Pool, message.Dispatch{Call: s.ref(s.seq), Request: r}))
+	}}}
+	out = s.calls.Hold(now, h, out)
+	return append(out, kernel.Tell(server.Pool, message.Dispatch{Call: s.calls.Ref(seq), Request: r}))
 }
 
 // taskAnswered takes what came of one of a listing's tasks. A task its server no longer knows is forgotten; one that cannot be asked now is
@@ -82,7 +83,7 @@ func (s *state) askForTask(now time.Time, l *taskListing, row int, t *task, out 
 func (s *state) taskAnswered(h *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	switch e.Kind {
 	case call.Cancel:
-		return append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(h.Seq), Reason: e.Reason, TimedOut: e.TimedOut}))
+		return append(out, s.calls.Cancel(h, e.Reason, e.TimedOut))
 	case call.Deliver:
 		if f := &e.Frame; f.Kind == protocol.KindResult && f.Raw[f.Result.Off] == '{' {
 			shown := protocol.AppendEdited(nil, f.Raw, taskEdits(nil, f.Raw, f.Result, h.Server)...)

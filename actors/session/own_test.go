@@ -78,7 +78,7 @@ func TestSubscriptionsFollowTheirConnections(t *testing.T) {
 	o.step(o.published(0, session))
 	o.step(o.from(hello))
 	o.want(o.from(subscribeR, 1), `0 subscribe "session session" file:///r`)
-	o.want(message.SubscribeURIResult{Seq: o.s.seq})
+	o.want(message.SubscribeURIResult{Seq: o.s.calls.Last()})
 	o.want(o.published(0, session))
 	o.want(o.published(1, session), `1 resubscribe "session session" file:///r`)
 	o.want(o.published(1, func(s *config.Server) { s.Isolation = "principal" }), `1 resubscribe "principal " file:///r`)
@@ -100,7 +100,7 @@ func TestSubscriptionsFollowTheHeaders(t *testing.T) {
 	o.step(o.published(0, forward))
 	o.step(o.from(hello))
 	first := o.tells(from("alice", 1))
-	alice := o.s.seq
+	alice := o.s.calls.Last()
 	second := o.tells(from("bob", 2))
 	if len(first) != 1 || len(second) != 2 || second[0] != strings.Replace(first[0], "subscribe", "unsubscribe", 1) || second[1] == first[0] {
 		t.Fatalf("alice: %q, then bob: %q", first, second)
@@ -116,11 +116,11 @@ func TestSubscriptionsFollowTheHeaders(t *testing.T) {
 	if len(o.s.subs) != 1 {
 		t.Error("the failure of what was given up takes the other one away")
 	}
-	o.step(message.SubscribeURIResult{Seq: o.s.seq})
+	o.step(message.SubscribeURIResult{Seq: o.s.calls.Last()})
 	if same := o.tells(from("bob", 3)); len(same) != 1 {
 		t.Errorf("bob again: %q", same)
 	}
-	o.step(message.SubscribeURIResult{Seq: o.s.seq})
+	o.step(message.SubscribeURIResult{Seq: o.s.calls.Last()})
 	asleep := o.tells(o.published(1, func(*config.Server) {}))
 	awake := o.tells(o.published(1, forward))
 	if want := strings.Replace(second[1], "0 subscribe", "1 resubscribe", 1); len(o.s.subs) != 1 || !slices.Equal(awake, []string{want}) {

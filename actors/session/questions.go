@@ -22,13 +22,9 @@ type question struct {
 	from kernel.Reference
 }
 
-// ask puts a server's question to the client, on the stream of the call it belongs to, under an id of ours.
+// Question puts a server's question to the client, on the stream of the call it belongs to, under an id of ours.
 // What the client has not declared is refused to the server. MCP 2025-11-25, basic/transports, sending messages.
-func (s *state) question(now time.Time, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
-	h := s.calls[m.Seq]
-	if h == nil {
-		return append(out, clientcalls.RefuseQuestion(m, -32600, "the call has ended"))
-	}
+func (s *state) Question(now time.Time, h *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
 	if q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !s.can.Answers(q) {
 		return append(out, clientcalls.RefuseQuestion(m, -32602, undeclared[q]))
 	}
@@ -39,22 +35,22 @@ func (s *state) question(now time.Time, m message.ServerRequest, out []kernel.Ef
 		return append(out, clientcalls.RefuseQuestion(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
 	}
 	if m.Frame.M == protocol.MethodRootsList {
-		put(&s.rootsOf, h.server.Name, h.server.Pool)
+		put(&s.rootsOf, h.Upstream.Name, h.Upstream.Pool)
 	}
 	s.lastQuestion++
 	put(&s.questions, s.lastQuestion, question{m.Seq, m.Key, m.From})
-	h.Step(now, call.Asked{}, s.scratch[:0])
+	s.calls.Change(now, h, call.Asked{})
 	id := strconv.AppendUint(nil, s.lastQuestion, 10)
 	edits := admission.PublicTask([]protocol.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
 	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
 	out = append(out, kernel.Act(reply.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightAnswer, Key: ""}))
-	return s.clock.By(now, h.Deadline(), out)
+	return s.calls.Watch(now, h, out)
 }
 
 // parked counts the calls that wait for answers of the client.
 func (s *state) parked() int {
 	n := 0
-	for _, h := range s.calls {
+	for _, h := range s.calls.All() {
 		if h.State == call.Parked {
 			n++
 		}
@@ -82,7 +78,7 @@ func (s *state) response(now time.Time, x *downstream.Exchange, out []kernel.Eff
 	}
 	delete(s.questions, number)
 	answer := message.ServerRequestResult{Key: q.key, Result: x.Frame.ResultBytes()}
-	if h := s.calls[q.seq]; h != nil {
+	if h := s.calls.Held(q.seq); h != nil {
 		answer.Result = h.ownReply(&x.Frame)
 	}
 	if x.Frame.Kind == protocol.KindError {
@@ -93,16 +89,16 @@ func (s *state) response(now time.Time, x *downstream.Exchange, out []kernel.Eff
 
 // replied starts a call's clocks again.
 func (s *state) replied(now time.Time, seq uint64, out []kernel.Effect) []kernel.Effect {
-	h := s.calls[seq]
+	h := s.calls.Held(seq)
 	if h == nil {
 		return out
 	}
-	h.Step(now, call.Replied{}, s.scratch[:0])
-	return s.clock.By(now, h.Deadline(), out)
+	s.calls.Change(now, h, call.Replied{})
+	return s.calls.Watch(now, h, out)
 }
 
-// questionWithdrawn tells the client that its answer is no longer wanted.
-func (s *state) questionWithdrawn(now time.Time, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect {
+// QuestionCanceled tells the client that its answer is no longer wanted.
+func (s *state) QuestionCanceled(now time.Time, _ *heldCall, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect {
 	for number, q := range s.questions {
 		if q.seq == m.Seq && q.key == m.Key {
 			out = s.cancelQuestion(number, out)
@@ -128,7 +124,7 @@ func (s *state) cancelQuestions(seq uint64, out []kernel.Effect) []kernel.Effect
 func (s *state) cancelQuestion(number uint64, out []kernel.Effect) []kernel.Effect {
 	q := s.questions[number]
 	delete(s.questions, number)
-	h := s.calls[q.seq]
+	h := s.calls.Held(q.seq)
 	if h == nil {
 		return out
 	}

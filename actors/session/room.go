@@ -45,10 +45,10 @@ func (s *state) leaves(r clientsubs.Resource) {
 
 // hope asks the gateway for what is lacking.
 func (s *state) hope(x *downstream.Exchange, r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
-	s.seq++
+	seq := s.calls.Next()
 	h := &hope{x: x, of: r, count: s.lacks(r)}
-	put(&s.hopes, s.seq, h)
-	return append(out, kernel.Tell(s.owner, message.ReserveSubscriptions{Session: s.self, Seq: s.seq, Count: h.count}))
+	put(&s.hopes, seq, h)
+	return append(out, kernel.Tell(s.owner, message.ReserveSubscriptions{Session: s.self, Seq: seq, Count: h.count}))
 }
 
 // hopeless ends what waits to subscribe to a resource: the client has unsubscribed since.

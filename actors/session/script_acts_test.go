@@ -246,9 +246,9 @@ func (r *script) empty() {
 		return
 	}
 	s := r.s
-	if n := len(s.calls) + len(s.byID) + len(s.questions) + len(s.subscribing) + len(s.hopes) + len(s.levels) + len(s.seekers.Waiting); n > 0 || s.earlyInitialize != nil {
+	if n := s.calls.Len() + s.calls.Indexed() + len(s.questions) + len(s.subscribing) + len(s.hopes) + len(s.levels) + len(s.calls.Waiting()); n > 0 || s.earlyInitialize != nil {
 		r.fatalf("left: %d calls, %d ids, %d questions, %d subscribes, %d that wait for lists, an initialize: %v",
-			len(s.calls), len(s.byID), len(s.questions), len(s.subscribing)+len(s.hopes), len(s.seekers.Waiting), s.earlyInitialize != nil)
+			s.calls.Len(), s.calls.Indexed(), len(s.questions), len(s.subscribing)+len(s.hopes), len(s.calls.Waiting()), s.earlyInitialize != nil)
 	}
 	if r.armed() || s.updatesKept > 0 && s.transport != "sse" { // whose one stream takes everything
 		r.fatalf("the clock runs: %v; %d updates are kept although there is a stream", r.armed(), s.updatesKept)

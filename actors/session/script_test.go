@@ -188,8 +188,8 @@ func (r *script) stop() {
 		r.done(e.Act)
 	}
 	r.left = true
-	if len(r.s.calls)+len(r.s.byID)+len(r.s.questions) > 0 {
-		r.fatalf("%d calls, %d ids, %d questions after the stop", len(r.s.calls), len(r.s.byID), len(r.s.questions))
+	if r.s.calls.Len()+r.s.calls.Indexed()+len(r.s.questions) > 0 {
+		r.fatalf("%d calls, %d ids, %d questions after the stop", r.s.calls.Len(), r.s.calls.Indexed(), len(r.s.questions))
 	}
 }
 
@@ -271,15 +271,14 @@ func (r *script) end(x *downstream.Exchange) {
 // check compares the session's books with each other, and its clock with the calls.
 func (r *script) check() {
 	s := r.s
-	for id, seq := range s.byID {
-		if h := s.calls[seq]; h == nil || h.listing != nil || string(h.ID) != id {
-			r.fatalf("id %s is of call %d, which is %+v", id, seq, h)
-		}
-	}
 	var first time.Time
-	for seq, h := range s.calls {
-		if h.listing == nil && s.byID[string(h.ID)] != seq {
-			r.fatalf("call %d cannot be found by its id", seq)
+	own := 0
+	for seq, h := range s.calls.All() {
+		if h.listing == nil {
+			own++
+			if indexed, _ := s.calls.Find(string(h.ID)); indexed != seq {
+				r.fatalf("call %d cannot be found by its id", seq)
+			}
 		}
 		if r.ended[h.x] > 0 {
 			r.fatalf("call %d goes on, and its request has ended", seq)
@@ -288,11 +287,14 @@ func (r *script) check() {
 			first = at
 		}
 	}
-	if at, armed := r.timers[clientcalls.Deadline{Gen: s.clock.Gen}]; !first.IsZero() && (!armed || at.After(first)) {
+	if n := s.calls.Indexed(); n != own {
+		r.fatalf("%d ids are of %d calls", n, own)
+	}
+	if at, armed := r.timers[s.calls.Timer()]; !first.IsZero() && (!armed || at.After(first)) {
 		r.fatalf("a call ends at %v, and the clock is set to %v (%v)", first, at, armed)
 	}
 	for number, q := range s.questions {
-		if s.calls[q.seq] == nil {
+		if s.calls.Held(q.seq) == nil {
 			r.fatalf("question %d is of call %d, which has ended", number, q.seq)
 		}
 	}
@@ -310,8 +312,8 @@ func (r *script) check() {
 	if asked := s.who != nil; asked && needs != r.holds || !asked && r.holds+len(r.asks) > 0 || s.room != 0 {
 		r.fatalf("it holds %d subscriptions, needs %d, and has room for %d", r.holds, needs, s.room)
 	}
-	if s.limits.MaxInFlightPerClient > 0 && len(s.byID) > s.limits.MaxInFlightPerClient {
-		r.fatalf("%d calls are in flight", len(s.byID))
+	if s.limits.MaxInFlightPerClient > 0 && s.calls.Indexed() > s.limits.MaxInFlightPerClient {
+		r.fatalf("%d calls are in flight", s.calls.Indexed())
 	}
 	if s.parked() > s.limits.ParkedPerClient {
 		r.fatalf("%d calls are parked", s.parked())
@@ -333,14 +335,14 @@ func (r *script) pass(d time.Duration) {
 		}
 		r.now = r.timers[next]
 		delete(r.timers, next)
-		counts := next == any(clientcalls.Deadline{Gen: r.s.clock.Gen}) // and is not one that another has replaced
+		counts := next == r.s.calls.Timer() // and is not one that another has replaced
 		r.step(next)
-		if counts && r.armed() && len(r.s.calls) == 0 {
+		if counts && r.armed() && r.s.calls.Len() == 0 {
 			r.fatalf("the clock runs, and there is no call")
 		}
 	}
 	r.now = until
-	for seq, h := range r.s.calls {
+	for seq, h := range r.s.calls.All() {
 		if at := h.Deadline(); !at.IsZero() && !at.After(r.now) {
 			r.fatalf("call %d was to end at %v", seq, at)
 		}
@@ -349,7 +351,7 @@ func (r *script) pass(d time.Duration) {
 
 // armed reports whether the timer that counts for the deadlines of calls is set.
 func (r *script) armed() bool {
-	_, armed := r.timers[clientcalls.Deadline{Gen: r.s.clock.Gen}]
+	_, armed := r.timers[r.s.calls.Timer()]
 	return armed
 }
 

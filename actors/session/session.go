@@ -62,7 +62,7 @@ func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	if m, ok := msg.(message.Inbound); ok && s.state.isTheirs(m.Who) && !s.prepare(m.Exchange) {
 		return out
 	}
-	s.state.audit = s.Audit.Flags()
+	s.state.calls.SetAudit(s.Audit.Flags())
 	return step(s.state, now, msg, out)
 }
 
@@ -103,12 +103,10 @@ type (
 	openOver    struct{}               // sse: the client has had its time to initialize
 	streamsOver struct{ at time.Time } // of the client's streams: its credential may have expired
 	streamReady struct{ stream *downstream.EventStream }
-	replied     struct{}           // what waited for the audit log has been sent
 	undelivered struct{ what any } // no stream took it: a protocol.ItemKind whose change is due again, or a message.ResourceUpdated
 )
 
 func (undelivered) Class() kernel.Class { return kernel.Outcome }
-func (replied) Class() kernel.Class     { return kernel.Outcome }
 func (streamReady) Class() kernel.Class { return kernel.Outcome }
 
 func (s *session) Act(self kernel.Self, act any) {

@@ -4,13 +4,11 @@ import (
 	"time"
 
 	"goblin-actor/actors/admission"
-	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
-	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/status"
@@ -31,8 +29,6 @@ type state struct {
 	revoked   bool                // it is nobody any more
 	alarm     time.Time           // when a streamsOver comes; zero = none does
 	key       catalog.Key
-	audit     audit.Flags // what the audit log wants now
-	unsent    int         // replies that wait for it
 	limits    config.Limits
 	registry  kernel.Reference
 	owner     kernel.Reference
@@ -62,13 +58,8 @@ type state struct {
 
 	awaitedServers int // servers that initialize waits for
 
-	streams []*downstream.EventStream // oldest first; never changed in place
-	seekers clientcalls.Seekers[*downstream.Exchange]
-	calls   map[uint64]*heldCall
-	byID    map[string]uint64 // the client's raw ids of calls in flight
-	seq     uint64
-	clock   clientcalls.Clock
-	scratch []call.Effect
+	streams []*downstream.EventStream                                  // oldest first; never changed in place
+	calls   clientcalls.Calls[*heldCall, string, *downstream.Exchange] // by the client's raw ids
 
 	lastQuestion uint64
 	questions    map[uint64]question         // put to the client and not answered, by our id
@@ -88,21 +79,20 @@ type state struct {
 
 // heldCall is a call with what its holder needs to answer it.
 type heldCall struct {
-	call.Call
+	clientcalls.Held
 	x       *downstream.Exchange
-	view    *catalog.View   // the view it was looked up in: names in its result are made from it
-	server  *catalog.Server // whose pool has it
-	asTask  bool            // a tools/call that is to be done as a task
-	listing *taskListing    // it asks about a task on behalf of this; nil = the client's own call
-	row     int             // of the listing
-	record  *audit.Record   // for the audit log; nil = it wants none
+	asTask  bool         // a tools/call that is to be done as a task
+	listing *taskListing // it asks about a task on behalf of this; nil = the client's own call
+	row     int          // of the listing
 }
 
 func newState(o Options, self kernel.Reference) *state {
-	return &state{
+	s := &state{
 		id: o.ID, node: o.Node, transport: o.Transport, who: o.Opened.Who, epoch: o.Opened.Epoch, key: o.Opened.View, limits: o.Limits, registry: o.Registry, self: self,
 		awaitedServers: o.Expect, owner: o.Gateway,
 	}
+	s.calls = clientcalls.New[*heldCall, string](s, self)
+	return s
 }
 
 // put sets a value in a map of which most sessions never have one: many sessions are open and do nothing.
@@ -115,28 +105,17 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	if out, handled := s.calls.Step(now, msg, out); handled {
+		return out
+	}
 	switch m := msg.(type) {
 	case message.Inbound:
 		if !s.isTheirs(m.Who) {
 			x := m.Exchange
-			return clientcalls.AuditStranger(s.audit, m.Who, &x.Origin, x.Frame.MethodText(), append(out, kernel.Act(notFound{x})))
+			return s.calls.AuditStranger(m.Who, &x.Origin, x.Frame.MethodText(), append(out, kernel.Act(notFound{x})))
 		}
 		s.lastSeen = now
 		return s.inbound(now, m, s.renew(now, m.Who, m.Epoch, out))
-	case message.RequestWritten:
-		return s.event(now, m.Seq, call.Sent{}, out)
-	case message.Done:
-		return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
-	case message.Failed:
-		return s.event(now, m.Seq, call.Broken{Fault: m.Fault}, out)
-	case message.Progress:
-		return s.progress(now, m, out)
-	case message.Log:
-		return s.log(now, m, out)
-	case message.ServerRequest:
-		return s.question(now, m, out)
-	case message.ServerRequestCanceled:
-		return s.questionWithdrawn(now, m, out)
 	case message.TaskMade:
 		return s.taskMade(m, out)
 	case message.TaskNotification:
@@ -147,14 +126,6 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.updated(m, out)
 	case message.ResourcesUpdated:
 		return s.allUpdated(m.Server, out)
-	case message.RefreshResult:
-		if x, done := s.seekers.Came(m.Seq); done {
-			return s.seekAgain(now, x, out)
-		}
-	case clientcalls.SeekOver:
-		if x, found := s.seekers.Over(m); found {
-			return s.seekAgain(now, x, out)
-		}
 	case message.SubscribeURIResult:
 		return s.subscribed(m, out)
 	case message.SetSessionLevelResult:
@@ -167,7 +138,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.published(now, m, out)
 	case message.StreamOpened:
 		if !s.isTheirs(m.Who) {
-			return clientcalls.AuditStranger(s.audit, m.Who, &m.Stream.Origin, "stream", append(out, kernel.Act(openStream{stream: m.Stream, refusal: 404})))
+			return s.calls.AuditStranger(m.Who, &m.Stream.Origin, "stream", append(out, kernel.Act(openStream{stream: m.Stream, refusal: 404})))
 		}
 		s.lastSeen = now
 		return s.streamOpened(now, m, s.renew(now, m.Who, m.Epoch, out))
@@ -178,15 +149,12 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.StreamClosed:
 		s.lastSeen = now
 		return s.streamClosed(m, out)
-	case replied:
-		s.unsent--
-		return s.leaveWhenDrained(out)
 	case undelivered:
 		return s.undelivered(m, out)
 	case message.EndSession:
 		if !s.isTheirs(m.Who) {
 			x := m.Exchange
-			return clientcalls.AuditStranger(s.audit, m.Who, &x.Origin, "end", append(out, kernel.Act(notFound{x})))
+			return s.calls.AuditStranger(m.Who, &x.Origin, "end", append(out, kernel.Act(notFound{x})))
 		}
 		if refusal := admission.Belongs(m.Admitted, s.key, nil); refusal != nil {
 			return append(out, kernel.Act(turnAway{m.Exchange, refusal}))
@@ -196,18 +164,15 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.Principals:
 		return s.principals(now, m, out)
 	case message.CloseIfIdle:
-		if len(s.calls) == 0 && (len(s.streams) == 0 || m.Streams) {
+		if s.calls.Len() == 0 && (len(s.streams) == 0 || m.Streams) {
 			return append(out, kernel.Leave())
 		}
 		return append(out, kernel.Tell(s.owner, message.SessionBusy{Session: s.self}))
 	case message.QueryIdleSince:
-		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.lastSeen, Calls: len(s.calls) > 0, Streams: len(s.streams) > 0}))
+		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.lastSeen, Calls: s.calls.Len() > 0, Streams: len(s.streams) > 0}))
 	case message.DrainSession:
 		s.draining = true
 		return s.leaveWhenDrained(out)
-	case clientcalls.Deadline:
-		tick := func(seq uint64, out []kernel.Effect) []kernel.Effect { return s.event(now, seq, call.Tick{}, out) }
-		return clientcalls.Fired(&s.clock, now, m, s.calls, tick, out)
 	case idleCheck:
 		return s.idle(now, out)
 	case openOver:
@@ -217,8 +182,6 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case admission.StartWaitOver:
 		s.awaitedServers = 0
 		return s.serveWaiting(now, out)
-	case message.Abort:
-		return s.abort(now, m, out)
 	case message.NewLimits: // a shorter sessionIdle counts from the next look on
 		s.limits = m.Limits
 	case message.Inspect:
@@ -261,7 +224,7 @@ func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect
 // idle ends a session nobody uses: no call, no open stream, nothing heard for limits.sessionIdle.
 func (s *state) idle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	rest := s.lastSeen.Add(s.limits.SessionIdle).Sub(now)
-	if rest <= 0 && len(s.streams) == 0 && len(s.calls) == 0 {
+	if rest <= 0 && len(s.streams) == 0 && s.calls.Len() == 0 {
 		return append(out, kernel.Leave())
 	}
 	if rest <= 0 {
@@ -271,7 +234,7 @@ func (s *state) idle(now time.Time, out []kernel.Effect) []kernel.Effect {
 }
 
 func (s *state) leaveWhenDrained(out []kernel.Effect) []kernel.Effect {
-	if s.draining && len(s.calls)+s.unsent == 0 {
+	if s.draining && !s.calls.Busy() {
 		return append(out, kernel.Leave())
 	}
 	return out
@@ -283,16 +246,12 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.revoked {
 		fault = message.Revoked
 	}
-	for _, seq := range kernel.SortedKeys(s.calls) {
-		h := s.calls[seq]
-		out = append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(seq), Reason: "the session ended"}))
-		out = s.event(now, seq, call.Broken{Fault: clientcalls.FaultOfCall(fault, &h.Call)}, out)
-	}
+	out = s.calls.EndAll(now, func(*heldCall) bool { return true }, "the session ended", fault, out)
 	if s.earlyInitialize != nil {
 		out = append(out, kernel.Act(refuse{s.earlyInitialize, 503, fault}))
 	}
-	for _, r := range s.seekers.Waiting {
-		out = s.fault(r.Request, fault, out)
+	for _, x := range s.calls.Waiting() {
+		out = s.fault(x, fault, out)
 	}
 	for _, seq := range kernel.SortedKeys(s.hopes) {
 		out = s.fault(s.hopes[seq].x, fault, out)
@@ -318,25 +277,9 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 func (s *state) report() message.SessionReport {
 	r := message.SessionReport{Session: status.Session{
 		ID: shortID(s.id), Client: s.client, Who: message.NameOf(s.who), Project: s.key.Project, Protocol: s.version, Transport: s.transport,
-		Since: s.since, LastSeen: s.lastSeen, InFlight: len(s.calls), Streams: len(s.streams),
+		Since: s.since, LastSeen: s.lastSeen, InFlight: s.calls.Len(), Streams: len(s.streams),
 	}}
-	for _, seq := range kernel.SortedKeys(s.calls) {
-		h := s.calls[seq]
-		r.Calls = append(r.Calls, status.Call{
-			ID: s.shown(seq), Session: shortID(s.id), Client: h.Client, Who: r.Session.Who, Server: h.Server, Method: h.Method.String(), Item: h.Item, Public: h.Public,
-			State: string(h.State), Began: h.Began, Deadline: h.Ends(),
-		})
-	}
+	r.Calls = s.calls.Report(r.Session.ID, func(*heldCall) string { return r.Session.Who })
 	r.Subscriptions = clientsubs.ReportSubscriptions(shortID(s.id), r.Session.Who, s.subs)
 	return r
-}
-
-// abort ends a call for an operator: its server is told, its client gets an error.
-func (s *state) abort(now time.Time, m message.Abort, out []kernel.Effect) []kernel.Effect {
-	h := s.calls[m.Seq]
-	if h == nil {
-		return out
-	}
-	out = append(out, kernel.Tell(h.server.Pool, message.Cancel{Call: s.ref(m.Seq), Reason: clientcalls.AbortFault.Message}))
-	return s.event(now, m.Seq, call.Broken{Fault: clientcalls.AbortFault}, out)
 }

@@ -28,7 +28,7 @@ type subscribing struct {
 func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	uri, found, fault := s.resourceOf(x)
 	denied := admission.DeniedIn(s.view, x, found, fault)
-	if !s.seekers.Again {
+	if !s.calls.Retrying() {
 		out = admission.CountDenied(denied, s.who, s.key, out)
 	}
 	if fault != nil {
@@ -55,9 +55,9 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 	}
 	sub.Public, sub.Own = uri, own
 	put(&s.subscribedAt, r.Server, clientsubs.LifeOf(found.Server))
-	s.seq++
-	put(&s.subscribing, s.seq, subscribing{x, r, own, known})
-	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
+	seq := s.calls.Next()
+	put(&s.subscribing, seq, subscribing{x, r, own, known})
+	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
 }
 
 // unsubscribe ends it; the pool tells the server when nobody else is left.

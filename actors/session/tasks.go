@@ -81,7 +81,7 @@ func (s *state) prepareTask(r *message.Request, t admission.Target) {
 // taskMade notes that a call has become a task; the oldest of too many is forgotten. That of a call that has been given up
 // meanwhile is nobody's.
 func (s *state) taskMade(m message.TaskMade, out []kernel.Effect) []kernel.Effect {
-	h := s.calls[m.Seq]
+	h := s.calls.Held(m.Seq)
 	if h == nil {
 		return append(out, kernel.Tell(m.Home.Backend, message.DropTask{ID: m.ID, Incarnation: m.Home.Incarnation}))
 	}
@@ -145,8 +145,8 @@ func (s *state) taskNote(m message.TaskNotification, out []kernel.Effect) []kern
 
 // waitsForTask is the oldest request that waits for the end of the task; nil = there is none.
 func (s *state) waitsForTask(server, id string) *heldCall {
-	for _, seq := range kernel.SortedKeys(s.calls) {
-		if h := s.calls[seq]; h.Method == protocol.MethodTasksResult && h.Server == server && h.Item == id {
+	for _, seq := range s.calls.Numbers() {
+		if h := s.calls.Held(seq); h.Method == protocol.MethodTasksResult && h.Server == server && h.Item == id {
 			return h
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
-	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
@@ -87,11 +86,11 @@ func (k *taskScript) result(seq uint64, member string) string {
 // make has a call become the task of that id.
 func (k *taskScript) make(id string) {
 	k.t.Helper()
-	k.s.seq++
-	put(&k.s.calls, k.s.seq, &heldCall{})
-	k.s.calls[k.s.seq].Server = "one"
-	k.step(message.TaskMade{Seq: k.s.seq, ID: id})
-	delete(k.s.calls, k.s.seq)
+	h := &heldCall{}
+	h.Seq, h.Server = k.s.calls.Next(), "one"
+	k.s.calls.Hold(time.Unix(1000, 0), h, nil)
+	k.step(message.TaskMade{Seq: h.Seq, ID: id})
+	delete(k.s.calls.All(), h.Seq)
 }
 
 // The newest tasks are known, and no more of them than there is room for.
@@ -115,9 +114,10 @@ func TestTasksOfASessionAreBounded(t *testing.T) {
 func TestTasksKeepNoEndlessToken(t *testing.T) {
 	k := newTaskScript(t)
 	for size, want := range map[int]int{0: 0, maxTaskToken: maxTaskToken, maxTaskToken + 1: 0} {
-		k.s.seq++
-		put(&k.s.calls, k.s.seq, &heldCall{Call: call.Call{Server: "one", Token: bytes.Repeat([]byte{'7'}, size)}})
-		k.step(message.TaskMade{Seq: k.s.seq, ID: "endless"})
+		h := &heldCall{}
+		h.Call = call.Call{Seq: k.s.calls.Next(), Server: "one", Token: bytes.Repeat([]byte{'7'}, size)}
+		k.s.calls.Hold(time.Unix(1000, 0), h, nil)
+		k.step(message.TaskMade{Seq: h.Seq, ID: "endless"})
 		if got := len(k.s.tasks["one/endless"].token); got != want {
 			t.Errorf("of a token of %d bytes %d are kept, want %d", size, got, want)
 		}
@@ -153,8 +153,8 @@ func TestListTasks(t *testing.T) {
 	if answered != want {
 		t.Errorf("got  %s\nwant %s", answered, want)
 	}
-	if k.s.tasks["one/1"] != nil || k.s.tasks["one/2"] == nil || len(k.s.calls) != 0 {
-		t.Errorf("one that is gone is kept: %v, one that could not be asked is: %v; %d calls are left", k.s.tasks["one/1"] != nil, k.s.tasks["one/2"] != nil, len(k.s.calls))
+	if k.s.tasks["one/1"] != nil || k.s.tasks["one/2"] == nil || k.s.calls.Len() != 0 {
+		t.Errorf("one that is gone is kept: %v, one that could not be asked is: %v; %d calls are left", k.s.tasks["one/1"] != nil, k.s.tasks["one/2"] != nil, k.s.calls.Len())
 	}
 	if _, sent = k.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tasks/list","params":{"cursor":"%d"}}`, taskPage)); len(sent) != 2 {
 		t.Errorf("the second page: %d looks, want 2", len(sent))
@@ -171,9 +171,9 @@ func TestListTasks(t *testing.T) {
 	if !strings.Contains(answered, "OVERLOADED") {
 		t.Errorf("without end: %s", answered)
 	}
-	silent := step(k.s, time.Unix(1000, 0).Add(time.Hour), clientcalls.Deadline{Gen: k.s.clock.Gen}, nil)
-	if answered, _ := k.sort(silent); !strings.Contains(answered, `{"tasks":[]}`) || len(k.s.calls) != 0 {
-		t.Errorf("from silent servers: %s; %d calls are left", answered, len(k.s.calls))
+	silent := step(k.s, time.Unix(1000, 0).Add(time.Hour), k.s.calls.Timer(), nil)
+	if answered, _ := k.sort(silent); !strings.Contains(answered, `{"tasks":[]}`) || k.s.calls.Len() != 0 {
+		t.Errorf("from silent servers: %s; %d calls are left", answered, k.s.calls.Len())
 	}
 }
 
@@ -183,7 +183,7 @@ func TestTasksResultIsPatient(t *testing.T) {
 	k.make("7")
 	k.s.view.Servers()[0].Rules.Timeout, k.s.view.Servers()[0].Rules.MaxTimeout, k.s.view.Servers()[0].Rules.Queue.Timeout = time.Minute, time.Hour, time.Second
 	_, sent := k.ask(`{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":"one/7"}}`)
-	h := k.s.calls[sent[0].Call.Seq]
+	h := k.s.calls.Held(sent[0].Call.Seq)
 	if at := h.Deadline(); !at.Equal(time.Unix(1000, 0).Add(time.Minute + time.Second)) {
 		t.Errorf("not taken by its server until %v", at)
 	}
@@ -242,7 +242,7 @@ func TestListTasksUnderAnIDInUse(t *testing.T) {
 	_, looks := k.ask(`{"jsonrpc":"2.0","id":1,"method":"tasks/list"}`)
 	k.result(looks[0].Call.Seq, `"result":{"taskId":"7","status":"working"}`)
 	k.ask(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-	if k.s.calls[first[0].Call.Seq] != nil {
+	if k.s.calls.Held(first[0].Call.Seq) != nil {
 		t.Error("the request goes on after its cancellation")
 	}
 }

@@ -12,13 +12,6 @@ import (
 	"goblin-actor/protocol"
 )
 
-// noted tells the audit log how a call has ended; the effects from first on are what its client is told.
-func (s *state) noted(v *heldCall, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
-	out = clientcalls.AuditEnd(s.audit, v.record, fault, first, out)
-	s.unsent += clientcalls.Unsent(s.audit, out)
-	return out
-}
-
 // refused answers a request that is to be no call, and tells the audit log.
 func (s *state) refused(m message.StatelessRequest, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	return s.refusedItem(m, f, nil, out)
@@ -28,15 +21,13 @@ func (s *state) refused(m message.StatelessRequest, f *protocol.Fault, out []ker
 func (s *state) refusedItem(m message.StatelessRequest, f *protocol.Fault, denied *admission.Denied, out []kernel.Effect) []kernel.Effect {
 	first := len(out)
 	out = append(out, kernel.Act(reply.Refuse{X: m.Exchange, Fault: f}))
-	out = clientcalls.AuditRefused(s.audit, m.Exchange, m.View.Project, f, denied, first, out)
-	s.unsent += clientcalls.Unsent(s.audit, out)
-	return out
+	return s.calls.AuditRefused(m.Exchange, m.View.Project, f, denied, first, out)
 }
 
 // note hands a record to the audit log. Replies that wait for it are sent by the log.
 func (d *desk) note(self kernel.Self, a clientcalls.Audited) {
-	metrics, me := d.Metrics, self.Reference()
-	a.Note(d.Audit, "desk", func(act any) { perform(metrics, act) }, func() { me.Tell(replied{}) })
+	metrics := d.Metrics
+	a.Commit(d.Audit, "desk", self.Reference(), func(act any) { perform(metrics, act) })
 }
 
 // perform carries out the effects that write to an exchange; from any goroutine.
@@ -51,7 +42,7 @@ func perform(m *status.Metrics, act any) {
 	}
 }
 
-// shown names a call as people are shown it.
-func (s *state) shown(seq uint64) string {
+// CallName names a call as people are shown it.
+func (s *state) CallName(seq uint64) string {
 	return fmt.Sprintf("desk/%d/%d", s.number, message.NumberAtDesk(seq))
 }

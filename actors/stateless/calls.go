@@ -11,36 +11,20 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
-	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
 )
 
-// event applies an event to a call; what comes for a call that has ended is dropped.
-func (s *state) event(now time.Time, seq uint64, event any, out []kernel.Effect) []kernel.Effect {
-	v := s.calls[seq]
-	if v == nil {
-		return out
-	}
-	s.scratch = v.Step(now, event, s.scratch[:0])
-	for i := range s.scratch {
-		out = s.effect(now, v, &s.scratch[i], out)
-	}
-	if v.State == call.Ended {
-		s.forget(v)
-		return out
-	}
-	return s.clock.By(now, v.Deadline(), out)
-}
+// Ending does nothing: the open questions of a call end with it.
+func (s *state) Ending(_ *heldCall, out []kernel.Effect) []kernel.Effect { return out }
 
-// forget takes an ended call out of the books.
-func (s *state) forget(v *heldCall) {
-	delete(s.calls, v.Seq)
+// Ended lets go of the requests that waited for a call, and counts it no more.
+func (s *state) Ended(v *heldCall, out []kernel.Effect) []kernel.Effect {
 	s.release(v)
 	use := s.clients[v.caller.ClientKey]
 	if use == nil {
-		return
+		return out
 	}
 	if v.round > 0 {
 		use.parked--
@@ -48,6 +32,7 @@ func (s *state) forget(v *heldCall) {
 	if use.inFlight--; use.inFlight <= 0 {
 		delete(s.clients, v.caller.ClientKey)
 	}
+	return out
 }
 
 // release lets go of those who waited for the call.
@@ -64,22 +49,21 @@ func (v *heldCall) requester(x *downstream.Exchange) clientcalls.Requester {
 }
 
 func (s *state) detach(v *heldCall, x *downstream.Exchange) {
-	if id := v.requester(x); s.byID[id] == v.Seq {
-		delete(s.byID, id)
-	}
+	s.calls.Unindex(v.requester(x), v.Seq)
 }
 
 // withdrawn lets go of a request whose client on stdio no longer wants the answer. Others may wait for the same call.
 func (s *state) withdrawn(now time.Time, id clientcalls.Requester, out []kernel.Effect) []kernel.Effect {
-	v := s.calls[s.byID[id]]
+	seq, _ := s.calls.Find(id)
+	v := s.calls.Held(seq)
 	if v == nil {
-		if m, found := s.seekers.Withdraw(func(m message.StatelessRequest) bool { return clientcalls.RequestOf(m.Exchange, m.Who) == id }); found {
+		if m, found := s.calls.CancelLookup(func(m message.StatelessRequest) bool { return clientcalls.RequestOf(m.Exchange, m.Who) == id }); found {
 			return append(out, kernel.Act(reply.Accept{X: m.Exchange}))
 		}
 		return out
 	}
 	if len(v.exchanges) <= 1 {
-		return s.event(now, v.Seq, call.Withdrawn{Reason: "the client cancelled"}, out)
+		return s.calls.Apply(now, v.Seq, call.Withdrawn{Reason: "the client cancelled"}, out)
 	}
 	for i, x := range v.exchanges {
 		if v.requester(x) == id {
@@ -91,64 +75,58 @@ func (s *state) withdrawn(now time.Time, id clientcalls.Requester, out []kernel.
 	return out
 }
 
-// done takes the server's answer: a question in the manner of its era is relayed, anything else ends the call.
-func (s *state) done(now time.Time, m message.Done, out []kernel.Effect) []kernel.Effect {
-	v := s.calls[m.Seq]
-	if v == nil {
-		return out
-	}
+// Answered takes the server's answer: a question in the manner of its era is relayed, anything else ends the call.
+func (s *state) Answered(now time.Time, v *heldCall, m message.Done, out []kernel.Effect) []kernel.Effect {
 	if m.Frame.Kind == protocol.KindError {
 		if requests := urlRequests(&m.Frame); requests != nil {
 			return s.relayURLs(now, v, &m.Frame, requests, out)
 		}
-		return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
+		return s.calls.Apply(now, m.Seq, call.Answered{Frame: m.Frame}, out)
 	}
 	var info protocol.ResultInfo
 	if info.Scan(&m.Frame) != nil {
-		return s.event(now, m.Seq, call.Broken{Fault: senselessFault(v)}, out)
+		return s.calls.Apply(now, m.Seq, call.Broken{Fault: senselessFault(v)}, out)
 	}
 	switch info.KindOf(v.Method, &m.Frame) {
 	case protocol.ResultInputRequired:
 		return s.relay(now, v, &m.Frame, &info, out)
 	case protocol.ResultTask:
 		if !admission.Declares(v.caller.Capabilities, message.ExtensionTasks) {
-			return s.event(now, m.Seq, call.Broken{Fault: senselessFault(v)}, out)
+			return s.calls.Apply(now, m.Seq, call.Broken{Fault: senselessFault(v)}, out)
 		}
 	case protocol.ResultUnknown:
 		fault := &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's result is of a type nobody knows, or not allowed here"}
-		return s.event(now, m.Seq, call.Broken{Fault: fault}, out)
+		return s.calls.Apply(now, m.Seq, call.Broken{Fault: fault}, out)
 	}
-	return s.event(now, m.Seq, call.Answered{Frame: m.Frame}, out)
+	return s.calls.Apply(now, m.Seq, call.Answered{Frame: m.Frame}, out)
 }
 
-// effect carries out what a call's step wants done. An answer is counted before its client has it, who may look at once.
-func (s *state) effect(now time.Time, v *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
-	first := len(out)
-	switch e.Kind {
-	case call.Deliver:
-		out = append(clientcalls.ReadRefused(&v.Call, &e.Frame, out), clientcalls.CountAnswered(now, &v.Call, &e.Frame))
-		return s.noted(v, nil, first, s.deliver(now, v, &e.Frame, out))
-	case call.Fail:
-		e.Fault = clientcalls.NamingTool(e.Fault, &v.Call)
-		out = append(out, clientcalls.CountUnanswered(now, &v.Call, clientcalls.OutcomeOf(e.Fault)))
-		for _, x := range v.exchanges {
-			out = append(out, kernel.Act(reply.Refuse{X: x, Fault: e.Fault}))
-		}
-		if len(v.exchanges) == 0 && v.round > 0 {
-			out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, fault: e.Fault}, out)
-		}
-		return s.noted(v, e.Fault, first, out)
-	case call.Cancel:
-		return append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: e.Reason, TimedOut: e.TimedOut}))
-	case call.Forget:
-		out = append(out, clientcalls.CountUnanswered(now, &v.Call, status.OutcomeCancelled))
-		for _, x := range v.exchanges {
-			out = append(out, kernel.Act(reply.Accept{X: x}))
-		}
-		return s.noted(v, nil, first, out)
+// Intercept takes nothing: every call is a client's own.
+func (s *state) Intercept(_ *heldCall, _ *call.Effect, out []kernel.Effect) ([]kernel.Effect, bool) {
+	return out, false
+}
+
+// Fail answers every request that waits for the call with a gateway error, or keeps it for the one that comes back.
+func (s *state) Fail(now time.Time, v *heldCall, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	for _, x := range v.exchanges {
+		out = append(out, kernel.Act(reply.Refuse{X: x, Fault: fault}))
+	}
+	if len(v.exchanges) == 0 && v.round > 0 {
+		out = s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, fault: fault}, out)
 	}
 	return out
 }
+
+// Withdrawn ends the exchanges of a call that its client has cancelled.
+func (s *state) Withdrawn(v *heldCall, out []kernel.Effect) []kernel.Effect {
+	for _, x := range v.exchanges {
+		out = append(out, kernel.Act(reply.Accept{X: x}))
+	}
+	return out
+}
+
+// AuditWritten does nothing: step tells the gateway when a draining desk has finished.
+func (s *state) AuditWritten(out []kernel.Effect) []kernel.Effect { return out }
 
 // modern appends the edits that make the server's answer what a modern client wants.
 func (s *state) modern(edits []protocol.Edit, v *heldCall, f *protocol.Frame) []protocol.Edit {
@@ -159,13 +137,13 @@ func (s *state) modern(edits []protocol.Edit, v *heldCall, f *protocol.Frame) []
 	if info.Scan(f) != nil {
 		return edits
 	}
-	edits = publicTask(protocol.ToModernResult(edits, v.Method, f, &info, v.view.ServerInfo()), v, &info, f, s.sealer)
-	return append(edits, catalog.RewriteResult(v.view, v.server, v.Method, f)...)
+	edits = publicTask(protocol.ToModernResult(edits, v.Method, f, &info, v.View.ServerInfo()), v, &info, f, s.sealer)
+	return append(edits, catalog.RewriteResult(v.View, v.Upstream, v.Method, f)...)
 }
 
-// deliver writes the answer to everyone who waits for it, each under its own id, and keeps it for a while in case
+// Deliver writes the answer to everyone who waits for it, each under its own id, and keeps it for a while in case
 // it is lost on the way.
-func (s *state) deliver(now time.Time, v *heldCall, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+func (s *state) Deliver(now time.Time, v *heldCall, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.edits = s.modern(append(s.edits[:0], protocol.Edit{Span: frame.ID}), v, frame)
 	defer clear(s.edits)
 	under := func(id []byte) []protocol.Edit { // until the next one; edits are put in order where they are
@@ -206,7 +184,7 @@ func statusOf(f *protocol.Frame) int {
 // departed lets go of a client that has gone. Its call is cancelled, unless it has been given a state to come back with: a parked one
 // waits for that until its time is over, another one for a while.
 func (s *state) departed(now time.Time, m reply.Departed, out []kernel.Effect) []kernel.Effect {
-	v := s.calls[m.Seq]
+	v := s.calls.Held(m.Seq)
 	if v == nil {
 		return out
 	}
@@ -219,7 +197,7 @@ func (s *state) departed(now time.Time, m reply.Departed, out []kernel.Effect) [
 		v.timerGen++
 		return append(out, kernel.WakeAfter(returnGrace, graceOver{m.Seq, v.timerGen}))
 	}
-	return s.event(now, m.Seq, call.Withdrawn{Reason: "the client left"}, out)
+	return s.calls.Apply(now, m.Seq, call.Withdrawn{Reason: "the client left"}, out)
 }
 
 // seal makes the state the client brings back.

@@ -34,7 +34,7 @@ func (s *state) clientKey(x *downstream.Exchange, who *identity.Principal) strin
 // given it up without a word, as nothing in the protocol says so. It reports whether there was one.
 func (s *state) makeRoom(now time.Time, client string, out []kernel.Effect) ([]kernel.Effect, bool) {
 	var oldest *heldCall
-	for _, v := range s.calls {
+	for _, v := range s.calls.All() {
 		if v.caller.ClientKey == client && v.State == call.Parked && v.round > 0 && len(v.exchanges) == 0 && (oldest == nil || v.Seq < oldest.Seq) {
 			oldest = v
 		}
@@ -43,6 +43,5 @@ func (s *state) makeRoom(now time.Time, client string, out []kernel.Effect) ([]k
 		return out, false
 	}
 	const why = "nobody came back with the answer, and newer calls of this client wait for theirs (limits.parkedPerClient)"
-	out = append(out, kernel.Tell(oldest.server.Pool, message.Cancel{Call: s.ref(oldest.Seq), Reason: why}))
-	return s.event(now, oldest.Seq, call.Broken{Fault: &protocol.Fault{Name: protocol.Overloaded, Server: oldest.Server, Message: why}}, out), true
+	return s.calls.End(now, oldest, why, &protocol.Fault{Name: protocol.Overloaded, Server: oldest.Server, Message: why}, out), true
 }

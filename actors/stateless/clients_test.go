@@ -48,8 +48,8 @@ func TestAClientThatLeavesBeforeItIsAsked(t *testing.T) {
 	d.step(d.request(""))
 	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
 	d.step(reply.Departed{Seq: d.first(), X: d.waiting[0]})
-	if len(d.s.calls)+len(d.s.clients) != 0 {
-		t.Errorf("%d calls of %d clients are left", len(d.s.calls), len(d.s.clients))
+	if d.s.calls.Len()+len(d.s.clients) != 0 {
+		t.Errorf("%d calls of %d clients are left", d.s.calls.Len(), len(d.s.clients))
 	}
 }
 
@@ -59,8 +59,8 @@ func TestARefusedClientIsNotRemembered(t *testing.T) {
 	visit := d.request("")
 	visit.State = &seal.State{Kind: seal.Relayed, Server: "another"}
 	d.step(visit)
-	if len(d.s.calls)+len(d.s.clients) != 0 {
-		t.Errorf("%d calls of %d clients are left", len(d.s.calls), len(d.s.clients))
+	if d.s.calls.Len()+len(d.s.clients) != 0 {
+		t.Errorf("%d calls of %d clients are left", d.s.calls.Len(), len(d.s.clients))
 	}
 }
 
@@ -68,17 +68,17 @@ func TestARefusedClientIsNotRemembered(t *testing.T) {
 func TestWhoMakesRoom(t *testing.T) {
 	d := newDeskScript(t, 1)
 	d.step(d.request(""))
-	if out, ok := d.s.makeRoom(d.now, d.s.calls[d.first()].caller.ClientKey, nil); ok || len(out) != 0 {
+	if out, ok := d.s.makeRoom(d.now, d.s.calls.Held(d.first()).caller.ClientKey, nil); ok || len(out) != 0 {
 		t.Errorf("a call that runs made room: %v", out)
 	}
 	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
 	for _, msg := range d.timers {
 		d.step(msg)
 	}
-	if _, ok := d.s.makeRoom(d.now, "another", nil); ok || len(d.s.calls) != 1 {
+	if _, ok := d.s.makeRoom(d.now, "another", nil); ok || d.s.calls.Len() != 1 {
 		t.Error("another client's call made room")
 	}
-	if _, ok := d.s.makeRoom(d.now, d.s.calls[d.first()].caller.ClientKey, nil); !ok || len(d.s.calls) != 0 {
+	if _, ok := d.s.makeRoom(d.now, d.s.calls.Held(d.first()).caller.ClientKey, nil); !ok || d.s.calls.Len() != 0 {
 		t.Error("the call that waits did not make room")
 	}
 }

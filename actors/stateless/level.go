@@ -43,7 +43,7 @@ func (s *state) tellLevel(level protocol.Level, out []kernel.Effect) []kernel.Ef
 // levelDue lets the servers log less when nobody has asked for more since the last look.
 func (s *state) levelDue(out []kernel.Effect) []kernel.Effect {
 	wanted := s.askedLevel
-	for _, v := range s.calls {
+	for _, v := range s.calls.All() {
 		if v.caller.LogLevel.MoreVerbose(wanted) {
 			wanted = v.caller.LogLevel
 		}

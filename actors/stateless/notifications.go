@@ -20,25 +20,17 @@ type notification struct {
 	level protocol.Level // of a log line
 }
 
-// progress is a sign of life, and goes to everyone who waits; what comes between rounds is kept.
-func (s *state) progress(now time.Time, m message.Progress, out []kernel.Effect) []kernel.Effect {
-	v := s.calls[m.Seq]
-	if v == nil {
-		return out
-	}
-	s.scratch = v.Step(now, call.Heard{Frame: m.Frame, Behind: m.Behind}, s.scratch[:0])
+// Progress is a sign of life, and goes to everyone who waits; what comes between rounds is kept.
+func (s *state) Progress(now time.Time, v *heldCall, m message.Progress, out []kernel.Effect) []kernel.Effect {
+	s.calls.Change(now, v, call.Heard{Frame: m.Frame, Behind: m.Behind})
 	if m.Behind { // a sign of life only
 		return out
 	}
 	return s.pass(v, notification{frame: m.Frame, token: m.Token}, out)
 }
 
-// log passes a call's log line on. MCP 2026-07-28, server/utilities/logging.
-func (s *state) log(m message.Log, out []kernel.Effect) []kernel.Effect {
-	v := s.calls[m.Seq]
-	if v == nil {
-		return out
-	}
+// LogLine passes a call's log line on. MCP 2026-07-28, server/utilities/logging.
+func (s *state) LogLine(_ time.Time, v *heldCall, m message.Log, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&m.Frame) != nil {
 		return out

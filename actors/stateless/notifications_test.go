@@ -136,8 +136,8 @@ func TestARetryDeclaresAnew(t *testing.T) {
 				denied = string(a.Fault.Name)
 			}
 		}
-		if ends := denied == string(protocol.ClientCannotAnswer); ends != c.ends || (len(d.s.calls) == 0) != c.ends {
-			t.Errorf("%s, %s: denied %q, %d calls left; want it to end: %v", c.capabilities, c.answers, denied, len(d.s.calls), c.ends)
+		if ends := denied == string(protocol.ClientCannotAnswer); ends != c.ends || (d.s.calls.Len() == 0) != c.ends {
+			t.Errorf("%s, %s: denied %q, %d calls left; want it to end: %v", c.capabilities, c.answers, denied, d.s.calls.Len(), c.ends)
 		}
 	}
 }

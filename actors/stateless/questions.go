@@ -13,13 +13,9 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// question takes what a legacy server asks the client of a call. The client is told with input_required and comes back;
+// Question takes what a legacy server asks the client of a call. The client is told with input_required and comes back;
 // meanwhile the call waits, and the server's question with it.
-func (s *state) question(now time.Time, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
-	v := s.calls[m.Seq]
-	if v == nil {
-		return append(out, clientcalls.RefuseQuestion(m, -32600, "the call has ended"))
-	}
+func (s *state) Question(now time.Time, v *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
 	if !v.Method.MayAsk() { // no answer to it can hold a question, and its server may do without
 		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client cannot be asked in "+v.Method.String()))
 	}
@@ -38,23 +34,21 @@ func (s *state) question(now time.Time, m message.ServerRequest, out []kernel.Ef
 		out, room = s.makeRoom(now, v.caller.ClientKey, out)
 	}
 	if !room {
-		out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: "too many parked calls"}))
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: v.Server, Message: "too many calls of this client wait for answers (limits.parkedPerClient)"}
-		return s.event(now, v.Seq, call.Broken{Fault: fault}, out)
+		return s.calls.End(now, v, "too many parked calls", fault, out)
 	}
 	v.keepQuestion(key, m)
-	out = s.event(now, m.Seq, call.Asked{}, out)
+	out = s.calls.Apply(now, m.Seq, call.Asked{}, out)
 	v.timerGen++
 	return append(out, kernel.WakeAfter(questionWindow, windowOver{m.Seq, v.timerGen}))
 }
 
 // cannotAnswer ends a call whose server asks what the client has not declared.
 func (s *state) cannotAnswer(now time.Time, v *heldCall, q protocol.Question, out []kernel.Effect) []kernel.Effect {
-	out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(v.Seq), Reason: "the client cannot answer the server's question"}))
-	return s.event(now, v.Seq, call.Broken{Fault: &protocol.Fault{
+	return s.calls.End(now, v, "the client cannot answer the server's question", &protocol.Fault{
 		Name: protocol.ClientCannotAnswer, Server: v.Server, Required: q.Capability(),
 		Message: "the server asks something that the client has not declared it answers",
-	}}, out)
+	}, out)
 }
 
 // park answers those who wait with the open questions and a sealed state; the call stays.
@@ -73,10 +67,10 @@ func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.E
 	}
 	state, err := s.seal(now, v, seal.Parked, nil)
 	if err != nil {
-		return s.event(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
+		return s.calls.Apply(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
 	}
 	for _, x := range v.exchanges {
-		frame := protocol.AppendInputRequired(nil, x.Frame.IDBytes(), requests, state, v.view.ServerInfo())
+		frame := protocol.AppendInputRequired(nil, x.Frame.IDBytes(), requests, state, v.View.ServerInfo())
 		out = append(out, kernel.Act(reply.Answer{X: x, Frame: frame, Newline: false}))
 	}
 	s.release(v)
@@ -93,7 +87,7 @@ func (s *state) comeBack(now time.Time, m message.StatelessRequest, gone *protoc
 	if state.Node != s.node || state.Check(caller.Principal, caller.View.Project, x.Frame.M.String(), digest) != nil {
 		return s.refused(m, badStateFault(), out)
 	}
-	v := s.calls[state.Call]
+	v := s.calls.Held(state.Call)
 	if v == nil {
 		return s.replayOutcome(state, digest, caller, x, out)
 	}
@@ -107,7 +101,7 @@ func (s *state) comeBack(now time.Time, m message.StatelessRequest, gone *protoc
 	v.ID = x.Frame.IDBytes()
 	caller.ClientKey = v.caller.ClientKey // whose books it is in
 	v.caller, v.who = caller, m.Who       // what it declares now counts, not what it declared before
-	s.byID[v.requester(x)] = v.Seq
+	s.calls.Index(v.requester(x), v.Seq)
 	out = append(out, kernel.Act(reply.Watch{X: x, Seq: v.Seq}))
 	out = s.wantLevel(x, out)
 	out = s.passKept(v, x, out)
@@ -115,7 +109,7 @@ func (s *state) comeBack(now time.Time, m message.StatelessRequest, gone *protoc
 	if len(v.questions) > 0 { // some are still open, or new ones came meanwhile
 		return s.askAgain(now, v, out)
 	}
-	return s.clock.By(now, v.Deadline(), out)
+	return s.calls.Watch(now, v, out)
 }
 
 // askAgain parks a call anew with the questions that are still open, if the client still declares that it answers them.
@@ -142,21 +136,17 @@ func (s *state) answers(now time.Time, v *heldCall, x *downstream.Exchange, out 
 		}
 		delete(v.questions, key)
 		out = append(out, kernel.Tell(ask.From, message.ServerRequestResult{Key: ask.Key, Result: span.Of(raw)}))
-		v.Step(now, call.Replied{}, s.scratch[:0])
+		s.calls.Change(now, v, call.Replied{})
 	}
 	return out
 }
 
-// questionWithdrawn forgets a question whose server no longer wants the answer.
-func (s *state) questionWithdrawn(now time.Time, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect {
-	v := s.calls[m.Seq]
-	if v == nil {
-		return out
-	}
+// QuestionCanceled forgets a question whose server no longer wants the answer.
+func (s *state) QuestionCanceled(now time.Time, v *heldCall, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect {
 	for key, ask := range v.questions {
 		if ask.Key == m.Key {
 			delete(v.questions, key)
-			return s.event(now, m.Seq, call.Replied{}, out)
+			return s.calls.Apply(now, m.Seq, call.Replied{}, out)
 		}
 	}
 	return out
@@ -177,17 +167,17 @@ func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *proto
 	}
 	switch {
 	case err != nil, refused && q == protocol.QuestionUnknown:
-		return s.event(now, v.Seq, call.Broken{Fault: senselessFault(v)}, out)
+		return s.calls.Apply(now, v.Seq, call.Broken{Fault: senselessFault(v)}, out)
 	case refused:
 		return s.cannotAnswer(now, v, q, out)
 	}
 	state := ""
 	if info.RequestState.Present() {
 		if state, err = s.seal(now, v, seal.Relayed, info.RequestState.Of(raw)); err != nil {
-			return s.event(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
+			return s.calls.Apply(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
 		}
 	}
-	edits := protocol.RelayInputRequired(nil, f, info, state, v.view.ServerInfo())
+	edits := protocol.RelayInputRequired(nil, f, info, state, v.View.ServerInfo())
 	return s.relayed(now, v, protocol.AppendEdited(nil, raw, edits...), out)
 }
 
@@ -195,9 +185,9 @@ func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *proto
 func (s *state) relayed(now time.Time, v *heldCall, raw []byte, out []kernel.Effect) []kernel.Effect {
 	var f protocol.Frame
 	if f.Parse(raw) != nil {
-		return s.event(now, v.Seq, call.Broken{Fault: senselessFault(v)}, out)
+		return s.calls.Apply(now, v.Seq, call.Broken{Fault: senselessFault(v)}, out)
 	}
-	return s.event(now, v.Seq, call.Answered{Frame: f}, out)
+	return s.calls.Apply(now, v.Seq, call.Answered{Frame: f}, out)
 }
 
 func senselessFault(v *heldCall) *protocol.Fault {

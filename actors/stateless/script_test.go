@@ -54,7 +54,7 @@ func newDeskScript(t *testing.T, seed uint64) *deskScript {
 
 // first is the number of the call that began first.
 func (d *deskScript) first() uint64 {
-	for seq := range d.s.calls {
+	for seq := range d.s.calls.All() {
 		if message.NumberAtDesk(seq) == 1 {
 			return seq
 		}
@@ -190,8 +190,8 @@ func TestDeskScripts(t *testing.T) {
 				t.Fatalf("seed %d: request %s was never answered", seed, x.Frame.Raw)
 			}
 		}
-		if len(d.s.calls)+len(d.s.byID)+len(d.s.clients) > 0 {
-			t.Fatalf("seed %d: %d calls, %d ids, %d clients after the stop", seed, len(d.s.calls), len(d.s.byID), len(d.s.clients))
+		if d.s.calls.Len()+d.s.calls.Indexed()+len(d.s.clients) > 0 {
+			t.Fatalf("seed %d: %d calls, %d ids, %d clients after the stop", seed, d.s.calls.Len(), d.s.calls.Indexed(), len(d.s.clients))
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (d *desk) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	if in, ok := msg.(message.StatelessRequest); ok {
 		d.Metrics.Bytes(status.Clients, status.In, len(in.Exchange.Frame.Raw))
 	}
-	d.state.audit = d.Audit.Flags()
+	d.state.calls.SetAudit(d.Audit.Flags())
 	return step(d.state, now, msg, out)
 }
 
@@ -76,11 +76,7 @@ type (
 	windowOver struct{ seq, gen uint64 } // questions that belong together have come
 	graceOver  struct{ seq, gen uint64 } // nobody came back for a call whose clients left
 	tidy       struct{}                  // old outcomes may go
-	replied    struct{}                  // replies that waited for the audit log have been sent
 )
-
-// Class: a desk that drains waits for it.
-func (replied) Class() kernel.Class { return kernel.Outcome }
 
 // ReplySize is that of the frame.
 func (r relayError) ReplySize() int { return len(r.frame) }

@@ -11,10 +11,8 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
-	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
-	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
@@ -27,14 +25,14 @@ const (
 )
 
 // state is all a desk knows. Written by step only.
+var _ clientcalls.Holder[*heldCall, message.StatelessRequest] = (*state)(nil)
+
 type state struct {
 	number   uint32
 	node     string // this process: a state of another one leads to no call of ours
 	desks    int
 	limits   config.Limits
 	sealer   *seal.Sealer
-	audit    audit.Flags // what the audit log wants now
-	unsent   int         // answers that wait for it
 	registry kernel.Reference
 	owner    kernel.Reference
 	self     kernel.Reference
@@ -49,13 +47,8 @@ type state struct {
 	toldLevel      protocol.Level // the most verbose log level requests ask for, as the servers were told
 	askedLevel     protocol.Level // likewise, of the requests since the last look
 
-	seekers clientcalls.Seekers[message.StatelessRequest]
-	calls   map[uint64]*heldCall
-	byID    map[clientcalls.Requester]uint64 // calls in flight that a notification may cancel
-	clients map[string]*usage                // what each client has in flight and parked, by client key
-	seq     uint64
-	clock   clientcalls.Clock
-	scratch []call.Effect
+	calls   clientcalls.Calls[*heldCall, clientcalls.Requester, message.StatelessRequest] // by the requests that a notification may cancel
+	clients map[string]*usage                                                             // what each client has in flight and parked, by client key
 
 	cameBack cameBack        // states of limited tools
 	edits    []protocol.Edit // of the answer at hand
@@ -73,14 +66,11 @@ type state struct {
 
 // heldCall is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
 type heldCall struct {
-	call.Call
+	clientcalls.Held
 	exchanges []*downstream.Exchange // who waits for the outcome; none while it is parked
-	view      *catalog.View
-	server    *catalog.Server
-	who       *identity.Principal // whose it is; nil = identity.Local
+	who       *identity.Principal    // whose it is; nil = identity.Local
 	caller    *message.Caller
-	record    *audit.Record // for the audit log; nil = it wants none
-	digest    [32]byte      // of what it asks; made when the first state is sealed
+	digest    [32]byte // of what it asks; made when the first state is sealed
 
 	round       uint32                           // of the state that was given out last; 0 = none
 	questions   map[string]message.ServerRequest // open questions by the key the client knows them by
@@ -92,11 +82,13 @@ type heldCall struct {
 }
 
 func newState(o Options, self kernel.Reference) *state {
-	return &state{
+	s := &state{
 		number: uint32(o.Number), node: o.Node, desks: o.Desks, limits: deskLimits(o.Limits, o.Desks), sealer: o.Sealer,
 		registry: o.Registry, owner: o.Gateway, self: self,
-		awaitedServers: o.Expect, calls: map[uint64]*heldCall{}, byID: map[clientcalls.Requester]uint64{}, clients: map[string]*usage{},
+		awaitedServers: o.Expect, clients: map[string]*usage{},
 	}
+	s.calls = clientcalls.New[*heldCall, clientcalls.Requester](s, self)
+	return s
 }
 
 // deskLimits are a desk's part of the limits.
@@ -120,50 +112,26 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 }
 
 func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	if out, handled := s.calls.Step(now, msg, out); handled {
+		return out
+	}
 	switch m := msg.(type) {
 	case message.StatelessRequest:
 		return s.visit(now, m, out)
-	case message.RequestWritten:
-		return s.event(now, m.Seq, call.Sent{}, out)
-	case message.Done:
-		return s.done(now, m, out)
-	case message.Failed:
-		return s.event(now, m.Seq, call.Broken{Fault: m.Fault}, out)
-	case message.Progress:
-		return s.progress(now, m, out)
-	case message.Log:
-		return s.log(m, out)
-	case message.ServerRequest:
-		return s.question(now, m, out)
-	case message.ServerRequestCanceled:
-		return s.questionWithdrawn(now, m, out)
-	case message.RefreshResult:
-		if v, done := s.seekers.Came(m.Seq); done {
-			return s.seekAgain(now, v, out)
-		}
-	case clientcalls.SeekOver:
-		if v, found := s.seekers.Over(m); found {
-			return s.seekAgain(now, v, out)
-		}
 	case message.CancelStateless:
 		return s.withdrawn(now, clientcalls.RequesterOf(m), out)
 	case reply.Departed:
 		return s.departed(now, m, out)
 	case graceOver:
-		if v := s.calls[m.seq]; v != nil && v.timerGen == m.gen && len(v.exchanges) == 0 && v.State != call.Parked {
-			return s.event(now, m.seq, call.Withdrawn{Reason: "the client left"}, out)
+		if v := s.calls.Held(m.seq); v != nil && v.timerGen == m.gen && len(v.exchanges) == 0 && v.State != call.Parked {
+			return s.calls.Apply(now, m.seq, call.Withdrawn{Reason: "the client left"}, out)
 		}
 	case windowOver:
-		if v := s.calls[m.seq]; v != nil && v.timerGen == m.gen {
+		if v := s.calls.Held(m.seq); v != nil && v.timerGen == m.gen {
 			return s.park(now, v, out)
 		}
-	case clientcalls.Deadline:
-		tick := func(seq uint64, out []kernel.Effect) []kernel.Effect { return s.event(now, seq, call.Tick{}, out) }
-		return clientcalls.Fired(&s.clock, now, m, s.calls, tick, out)
 	case levelDue:
 		return s.levelDue(out)
-	case replied:
-		s.unsent--
 	case tidy:
 		return s.tidy(now, out)
 	case message.Principals:
@@ -177,8 +145,6 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	case message.DrainSession:
 		s.draining = true
 		return s.serveEarly(now, out)
-	case message.Abort:
-		return s.abort(now, m, out)
 	case message.NewLimits:
 		s.limits = deskLimits(m.Limits, s.desks)
 	case message.Inspect:
@@ -194,10 +160,10 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 
 // waitedFor reports whether somebody waits for the answer to a call, or it for the audit log. A parked call waits for its client, who may never come.
 func (s *state) waitedFor() bool {
-	if s.unsent > 0 {
+	if s.calls.Unsent() > 0 {
 		return true
 	}
-	for _, v := range s.calls {
+	for _, v := range s.calls.All() {
 		if len(v.exchanges) > 0 {
 			return true
 		}
@@ -210,30 +176,11 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}
 	s.draining = true
 	out = s.serveEarly(now, out)
-	for _, r := range s.seekers.Waiting {
-		out = append(out, kernel.Act(reply.Refuse{X: r.Request.Exchange, Fault: fault}))
+	for _, m := range s.calls.Waiting() {
+		out = append(out, kernel.Act(reply.Refuse{X: m.Exchange, Fault: fault}))
 	}
-	for _, seq := range kernel.SortedKeys(s.calls) {
-		v := s.calls[seq]
-		out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: fault.Message}))
-		out = s.event(now, seq, call.Broken{Fault: clientcalls.FaultOfCall(fault, &v.Call)}, out)
-	}
+	out = s.calls.EndAll(now, func(*heldCall) bool { return true }, fault.Message, fault, out)
 	return append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
-}
-
-func (s *state) ref(seq uint64) message.CallRef {
-	return message.CallRef{Holder: s.self, Seq: seq}
-}
-
-// abort ends a call for an operator: its server is told, its client gets an error.
-func (s *state) abort(now time.Time, m message.Abort, out []kernel.Effect) []kernel.Effect {
-	for seq, v := range s.calls {
-		if message.NumberAtDesk(seq) == m.Seq {
-			out = append(out, kernel.Tell(v.server.Pool, message.Cancel{Call: s.ref(seq), Reason: clientcalls.AbortFault.Message}))
-			return s.event(now, seq, call.Broken{Fault: clientcalls.AbortFault}, out)
-		}
-	}
-	return out
 }
 
 const (
@@ -255,12 +202,5 @@ func (s *state) clientName(info []byte) string {
 
 // report is what the desk tells people: its calls, parked ones with their deadline.
 func (s *state) report() message.SessionReport {
-	var r message.SessionReport
-	for _, seq := range kernel.SortedKeys(s.calls) {
-		v := s.calls[seq]
-		r.Calls = append(r.Calls, status.Call{
-			ID: s.shown(seq), Session: "desk", Client: v.Client, Who: message.NameOf(v.who), Server: v.Server, Method: v.Method.String(), Item: v.Item, Public: v.Public, State: string(v.State), Began: v.Began, Deadline: v.Ends(),
-		})
-	}
-	return r
+	return message.SessionReport{Calls: s.calls.Report("desk", func(v *heldCall) string { return message.NameOf(v.who) })}
 }

@@ -41,7 +41,7 @@ func publicTask(edits []protocol.Edit, v *heldCall, info *protocol.ResultInfo, f
 	case v.Method == protocol.MethodTasksGet:
 		inlined := *f
 		if inlined.Result = protocol.Member(f.Raw, f.Result, "result"); inlined.Result.Present() && f.Raw[inlined.Result.Off] == '{' {
-			edits = append(edits, catalog.RewriteResult(v.view, v.server, protocol.MethodToolsCall, &inlined)...)
+			edits = append(edits, catalog.RewriteResult(v.View, v.Upstream, protocol.MethodToolsCall, &inlined)...)
 		}
 	case v.Method != protocol.MethodToolsCall || info.KindOf(v.Method, f) != protocol.ResultTask:
 		return edits

@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
@@ -72,7 +73,7 @@ func TestPublicTask(t *testing.T) {
 		if err := info.Scan(&f); err != nil {
 			t.Fatal(err)
 		}
-		v := &heldCall{caller: &message.Caller{}, view: view, server: view.Servers()[0], Call: call.Call{Method: c.method, Server: "one"}}
+		v := &heldCall{caller: &message.Caller{}, Held: clientcalls.Held{View: view, Upstream: view.Servers()[0], Call: call.Call{Method: c.method, Server: "one"}}}
 		got := protocol.AppendEdited(nil, f.Raw, publicTask(nil, v, &info, &f, nil)...)
 		if want := `{"jsonrpc":"2.0","id":1,"result":` + c.want + `}`; string(got) != want {
 			t.Errorf("%s: %s, want %s", c.method, got, want)

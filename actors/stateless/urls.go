@@ -37,9 +37,9 @@ func (s *state) relayURLs(now time.Time, v *heldCall, f *protocol.Frame, request
 	}
 	state, err := s.seal(now, v, seal.Relayed, append(inner, places...))
 	if err != nil {
-		return s.event(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
+		return s.calls.Apply(now, v.Seq, call.Broken{Fault: tooLargeFault(v)}, out)
 	}
-	return s.relayed(now, v, protocol.AppendInputRequired(nil, []byte("0"), requests, state, v.view.ServerInfo()), out)
+	return s.relayed(now, v, protocol.AppendInputRequired(nil, []byte("0"), requests, state, v.View.ServerInfo()), out)
 }
 
 // visitedIn is what a state says of URLs that were asked for; nil = it is a server's own.

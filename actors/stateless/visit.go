@@ -9,7 +9,6 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
-	"goblin-actor/internal/audit"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
@@ -70,12 +69,12 @@ func (s *state) retry(now time.Time, m message.StatelessRequest, view *catalog.V
 func (s *state) callItem(now time.Time, m message.StatelessRequest, view *catalog.View, out []kernel.Effect) []kernel.Effect {
 	x, t, fault := admission.Aim(view, m.Exchange)
 	m.Exchange = x
-	if !s.seekers.Again {
+	if !s.calls.Retrying() {
 		out = admission.CountDenied(t.Denied, m.Who, m.View, out)
 	}
 	if fault != nil || t.Unlisted {
 		var waits bool
-		if out, fault, waits = s.seekers.Seek(m, view, m.Exchange, fault, s.self, &s.seq, out); waits {
+		if out, fault, waits = s.calls.Lookup(m, view, m.Exchange, fault, out); waits {
 			return out
 		}
 	}
@@ -88,10 +87,8 @@ func (s *state) callItem(now time.Time, m message.StatelessRequest, view *catalo
 	return s.call(now, m, view, t, out)
 }
 
-// seekAgain answers a request by what is listed now.
-func (s *state) seekAgain(now time.Time, m message.StatelessRequest, out []kernel.Effect) []kernel.Effect {
-	s.seekers.Again = true
-	defer func() { s.seekers.Again = false }()
+// Repeat answers a request by what is listed now.
+func (s *state) Repeat(now time.Time, m message.StatelessRequest, out []kernel.Effect) []kernel.Effect {
 	return s.visit(now, m, out)
 }
 
@@ -134,7 +131,7 @@ func (*state) list(view *catalog.View, x *downstream.Exchange, kind protocol.Ite
 		return append(out, kernel.Act(reply.Refuse{X: x, Fault: fault}))
 	}
 	if cursor == "" {
-		out = clientcalls.ListRead(view, kind, out)
+		out = clientcalls.ListServed(view, kind, out)
 	}
 	return result(view, x, page, out)
 }
@@ -159,7 +156,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
 		return s.refused(m, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
-	if fault := clientcalls.Unaudited(s.audit); fault != nil {
+	if fault := s.calls.Unaudited(); fault != nil {
 		return s.refused(m, fault, out)
 	}
 	r, fault := t.Request(x, caller)
@@ -180,11 +177,10 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 		}
 		places = visitedIn(m.State)
 	}
-	s.seq++
-	seq := message.NumberIn(message.LaneOf(caller.ClientKey), s.seq) // what is told of the call comes in its client's turn
+	seq := message.NumberIn(message.LaneOf(caller.ClientKey), s.calls.Next()) // what is told of the call comes in its client's turn
 	v := &heldCall{
-		exchanges: []*downstream.Exchange{x}, view: view, server: t.Server, who: m.Who, caller: caller, visitedURLs: places,
-		Call: t.Call(seq, x, now, s.limits.ParkedCall),
+		Held:      clientcalls.Held{View: view, Upstream: t.Server, Call: t.Call(seq, x, now, s.limits.ParkedCall)},
+		exchanges: []*downstream.Exchange{x}, who: m.Who, caller: caller, visitedURLs: places,
 	}
 	v.Client = s.clientName(caller.ClientInfo)
 	out = s.wantLevel(x, out)
@@ -193,15 +189,9 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 		s.clients[caller.ClientKey] = use
 	}
 	use.inFlight++
-	s.calls[seq] = v
-	s.byID[v.requester(x)] = seq
+	s.calls.Index(v.requester(x), seq)
 	out = append(out, kernel.Act(reply.Watch{X: x, Seq: seq}))
-	v.record = clientcalls.RecordOf(s.audit, x, &v.Call, m.View.Project, t.Denied)
-	if v.record != nil && s.audit.Has(audit.Both) {
-		out = clientcalls.AuditBegin(v.record, s.shown(seq), out)
-	}
-	out = s.clock.By(now, v.Deadline(), out)
-	return append(out, kernel.Tell(t.Server.Pool, message.Dispatch{Call: s.ref(seq), Request: r}))
+	return s.calls.Begin(now, v, x, m.View.Project, t.Denied, r, out)
 }
 
 // unwrap puts a server's own requestState back in place of the sealed one.

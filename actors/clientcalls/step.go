@@ -1,0 +1,86 @@
+package clientcalls
+
+import (
+	"time"
+
+	"goblin-actor/actors/call"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+)
+
+// Step applies a message about the calls, their lookups, their timer or the audit log. It returns false for any other message.
+func (c *Calls[H, K, R]) Step(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
+	switch m := msg.(type) {
+	case message.RequestWritten:
+		return c.Apply(now, m.Seq, call.Sent{}, out), true
+	case message.Done:
+		if h, ok := c.held[m.Seq]; ok {
+			out = c.holder.Answered(now, h, m, out)
+		}
+	case message.Failed:
+		return c.Apply(now, m.Seq, call.Broken{Fault: m.Fault}, out), true
+	case message.Progress:
+		if h, ok := c.held[m.Seq]; ok {
+			out = c.holder.Progress(now, h, m, out)
+		}
+	case message.Log:
+		if h, ok := c.held[m.Seq]; ok {
+			out = c.holder.LogLine(now, h, m, out)
+		}
+	case message.ServerRequest:
+		h, ok := c.held[m.Seq]
+		if !ok {
+			return append(out, RefuseQuestion(m, -32600, "the call has ended")), true
+		}
+		out = c.holder.Question(now, h, m, out)
+	case message.ServerRequestCanceled:
+		if h, ok := c.held[m.Seq]; ok {
+			out = c.holder.QuestionCanceled(now, h, m, out)
+		}
+	case message.RefreshResult:
+		if request, done := c.lookups.refreshed(m.Seq); done {
+			out = c.repeat(now, request, out)
+		}
+	case lookupOver:
+		if request, found := c.lookups.over(m); found {
+			out = c.repeat(now, request, out)
+		}
+	case deadlineDue:
+		out = c.checkDeadlines(now, m, out)
+	case auditWritten:
+		c.unsent--
+		out = c.holder.AuditWritten(out)
+	case message.Abort:
+		out = c.abort(now, m, out)
+	default:
+		return out, false
+	}
+	return out, true
+}
+
+// abort ends a call for an operator.
+func (c *Calls[H, K, R]) abort(now time.Time, m message.Abort, out []kernel.Effect) []kernel.Effect {
+	for seq, h := range c.held {
+		if message.NumberAtDesk(seq) == m.Seq {
+			return c.End(now, h, abortFault.Message, abortFault, out)
+		}
+	}
+	return out
+}
+
+// checkDeadlines ends the calls whose time is over, and sets the timer for the next deadline.
+func (c *Calls[H, K, R]) checkDeadlines(now time.Time, m deadlineDue, out []kernel.Effect) []kernel.Effect {
+	if !c.clock.fired(now, m) {
+		return out
+	}
+	for _, seq := range c.Numbers() {
+		out = c.Apply(now, seq, call.Tick{}, out)
+	}
+	var next time.Time
+	for _, h := range c.held {
+		if at := h.Base().Deadline(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return c.clock.next(now, next, len(c.held), out)
+}
