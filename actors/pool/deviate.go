@@ -18,55 +18,55 @@ import (
 // definition, and a call that was made after it goes to those only that have the same.
 
 // maxNamed is how many tools a warning names.
-const maxNamed = 8
+const maxNamedTools = 8
 
 // compareTools looks for tools that replicas define otherwise than they are listed.
-func (s *state) compareTools(listed [][]byte, out []kernel.Effect) []kernel.Effect {
-	if s.replicas() < 2 {
+func (s *state) compareAllTools(listed [][]byte, out []kernel.Effect) []kernel.Effect {
+	if s.replicaCount() < 2 {
 		return out
 	}
-	s.listedTools = listed
-	for _, sl := range s.slots {
-		if sl.main && !sl.leaving {
-			out = s.compareReplica(sl, out)
+	s.replicas.tools.listed = listed
+	for _, conn := range s.replicas.connections {
+		if conn.main && !conn.leaving {
+			out = s.compareTools(conn, out)
 		}
 	}
 	return out
 }
 
 // compareReplica does so for one; it is told when what was found is news.
-func (s *state) compareReplica(sl *slot, out []kernel.Effect) []kernel.Effect {
-	if s.replicas() < 2 || !sl.lists[protocol.Tools].came {
+func (s *state) compareTools(conn *connection, out []kernel.Effect) []kernel.Effect {
+	if s.replicaCount() < 2 || !conn.catalog.lists[protocol.Tools].complete {
 		return out
 	}
-	was := s.deviations[sl.replica]
-	found := differing(s.listedTools, sl.lists[protocol.Tools].items)
+	was := s.replicas.tools.deviating[conn.replica]
+	found := deviatingTools(s.replicas.tools.listed, conn.catalog.lists[protocol.Tools].items)
 	if maps.Equal(was, found) {
 		return out
 	}
 	if len(found) == 0 {
-		delete(s.deviations, sl.replica)
-		return append(out, kernel.Log(slog.LevelInfo, "the replica defines its tools like the others again", s.whose(sl)...))
+		delete(s.replicas.tools.deviating, conn.replica)
+		return append(out, kernel.Log(slog.LevelInfo, "the replica defines its tools like the others again", s.logAttrs(conn)...))
 	}
-	s.deviations[sl.replica] = found
-	return append(out, kernel.Log(slog.LevelWarn, "the replica defines tools otherwise than they are listed; calls of these go to others", s.whose(sl, "tools", named(found))...))
+	s.replicas.tools.deviating[conn.replica] = found
+	return append(out, kernel.Log(slog.LevelWarn, "the replica defines tools otherwise than they are listed; calls of these go to others", s.logAttrs(conn, "tools", joinNames(found))...))
 }
 
 // differs reports whether the slot's replica defines the tool that is called otherwise.
-func (s *state) differs(w wanted, sl *slot) bool {
-	return w.tool != "" && s.deviations[sl.replica][w.tool]
+func (s *state) definesDifferently(w target, conn *connection) bool {
+	return w.tool != "" && s.replicas.tools.deviating[conn.replica][w.tool]
 }
 
 // onlyDeviating reports whether there is somebody who would take such calls but for that.
-func (s *state) onlyDeviating(w wanted) bool {
-	return slices.ContainsFunc(s.slots, func(sl *slot) bool {
-		return sl.phase == message.Ready && !sl.leaving && w.replicaIs(sl) && s.differs(w, sl)
+func (s *state) onlyDeviatingReady(w target) bool {
+	return slices.ContainsFunc(s.replicas.connections, func(conn *connection) bool {
+		return conn.phase == message.Ready && !conn.leaving && w.allows(conn) && s.definesDifferently(w, conn)
 	})
 }
 
 // differing are the tools listed that a replica's own list lacks, or has with other schemas; nil = none. Lists that replicas share
 // are one in memory.
-func differing(listed, own [][]byte) map[string]bool {
+func deviatingTools(listed, own [][]byte) map[string]bool {
 	if len(listed) == len(own) && (len(own) == 0 || &listed[0] == &own[0]) {
 		return nil
 	}
@@ -118,18 +118,18 @@ func schemasOf(raw []byte) []byte {
 }
 
 // named names the first few of them for people.
-func named(tools map[string]bool) string {
+func joinNames(tools map[string]bool) string {
 	names := slices.Sorted(maps.Keys(tools))
-	if len(names) <= maxNamed {
+	if len(names) <= maxNamedTools {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamedTools], ", "), len(names)-maxNamedTools)
 }
 
 // warnings are what people are told of the server although it works.
 func (s *state) warnings() []string {
 	var list []string
-	for _, replica := range slices.Sorted(maps.Keys(s.deviations)) {
+	for _, replica := range slices.Sorted(maps.Keys(s.replicas.tools.deviating)) {
 		whose := fmt.Sprintf("replica %d", replica)
 		if entry, own, _ := s.server.Replica(replica); len(s.server.Members) > 0 {
 			whose = entry.Name
@@ -137,7 +137,13 @@ func (s *state) warnings() []string {
 				whose = fmt.Sprintf("%s@%d", entry.Name, own)
 			}
 		}
-		list = append(list, fmt.Sprintf("%s gets no calls of tools that it defines otherwise: %s", whose, named(s.deviations[replica])))
+		list = append(list, fmt.Sprintf("%s gets no calls of tools that it defines otherwise: %s", whose, joinNames(s.replicas.tools.deviating[replica])))
 	}
 	return list
+}
+
+// toolVariants is how the tools of replicas differ from those that clients see.
+type toolVariants struct {
+	deviating map[int]map[string]bool // names of the tools that a replica defines differently; no entry = none
+	listed    [][]byte                // the tools that clients see; nil for a server with one replica
 }

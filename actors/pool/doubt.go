@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	doubtLasts   = time.Minute // after the first question that names no call
+	firstDoubt   = time.Minute // after the first question that names no call
 	longestDoubt = time.Hour
 )
 
@@ -15,9 +15,9 @@ const (
 // attributed. It ends when no such question came for a while. That while doubles each time a doubt begins: a server that asks now and
 // then keeps the limit, and one stray question costs a minute.
 type doubt struct {
-	until time.Time // when it ends unless another question comes; zero = the server is not in doubt
-	lasts time.Duration
-	timer uint64 // of the newest timer; older ones are ignored
+	until    time.Time // when it ends unless another question comes; zero = the server is not in doubt
+	duration time.Duration
+	timer    uint64 // of the newest timer; older ones are ignored
 }
 
 // doubtDue is the end of a doubt, unless it was extended.
@@ -25,41 +25,41 @@ type doubtDue struct{ timer uint64 }
 
 // isLeased reports whether each connection takes one running call at a time.
 func (s *state) isLeased() bool {
-	return !s.doubt.until.IsZero() || s.server.Isolation == isolationLeased
+	return !s.calls.doubt.until.IsZero() || s.server.Isolation == isolationLeased
 }
 
 // inDoubt begins a doubt, or extends it.
-func (s *state) inDoubt(now time.Time, out []kernel.Effect) []kernel.Effect {
-	d := &s.doubt
+func (s *state) beginDoubt(now time.Time, out []kernel.Effect) []kernel.Effect {
+	d := &s.calls.doubt
 	if d.until.IsZero() {
-		d.lasts = min(max(doubtLasts, 2*d.lasts), longestDoubt)
-		out = append(out, s.wakeForDoubt(d.lasts))
+		d.duration = min(max(firstDoubt, 2*d.duration), longestDoubt)
+		out = append(out, s.doubtTimer(d.duration))
 	}
-	d.until = now.Add(d.lasts)
+	d.until = now.Add(d.duration)
 	return out
 }
 
-func (s *state) wakeForDoubt(after time.Duration) kernel.Effect {
-	s.doubt.timer++
-	return kernel.WakeAfter(after, doubtDue{s.doubt.timer})
+func (s *state) doubtTimer(after time.Duration) kernel.Effect {
+	s.calls.doubt.timer++
+	return kernel.WakeAfter(after, doubtDue{s.calls.doubt.timer})
 }
 
 // doubtDue ends a doubt and sends the calls that waited for their turn. A call that waits for a client's answer extends it: the server may
 // ask again when it has the answer.
 func (s *state) doubtDue(now time.Time, m doubtDue, out []kernel.Effect) []kernel.Effect {
-	d := &s.doubt
+	d := &s.calls.doubt
 	if m.timer != d.timer || d.until.IsZero() {
 		return out
 	}
-	if s.parked > 0 {
-		d.until = now.Add(d.lasts)
+	if s.calls.parked > 0 {
+		d.until = now.Add(d.duration)
 	}
 	if left := d.until.Sub(now); left > 0 {
-		return append(out, s.wakeForDoubt(left))
+		return append(out, s.doubtTimer(left))
 	}
 	d.until = time.Time{}
-	return s.pump(now, out)
+	return s.sendQueued(now, out)
 }
 
 // forgetDoubt ends a doubt without sending anything. The server may be another one.
-func (s *state) forgetDoubt() { s.doubt = doubt{timer: s.doubt.timer + 1} }
+func (s *state) forgetDoubt() { s.calls.doubt = doubt{timer: s.calls.doubt.timer + 1} }

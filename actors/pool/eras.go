@@ -18,7 +18,7 @@ import (
 
 // identity names what a connection reaches, as far as its era depends on it: the program and how it is started, or the
 // URL. Values of variables and headers are left out: they may be secrets, and the state file is no place for them.
-func identity(of config.Server, replica int) string {
+func eraIdentity(of config.Server, replica int) string {
 	server, replica, _ := of.Replica(replica)
 	what := struct {
 		Command, Cwd, URL  string
@@ -42,10 +42,10 @@ func identity(of config.Server, replica int) string {
 }
 
 // known is what the state file says of the replicas of a server.
-func known(o Options) map[string]message.KnownEra {
+func knownEras(o Options) map[string]message.KnownEra {
 	eras := map[string]message.KnownEra{}
 	for replica := range o.Server.ReplicaCount() {
-		id := identity(o.Server, replica)
+		id := eraIdentity(o.Server, replica)
 		if era, ok := o.Eras[id]; ok {
 			eras[id] = era
 		}
@@ -54,12 +54,12 @@ func known(o Options) map[string]message.KnownEra {
 }
 
 // remember notes the era a replica was found to speak, here and in the state file.
-func (s *state) remember(sl *slot, era message.KnownEra, out []kernel.Effect) []kernel.Effect {
-	id := identity(s.server, sl.replica)
-	if era.Era == protocol.EraUnknown || s.eras[id] == era {
+func (s *state) rememberEra(conn *connection, era message.KnownEra, out []kernel.Effect) []kernel.Effect {
+	id := eraIdentity(s.server, conn.replica)
+	if era.Era == protocol.EraUnknown || s.replicas.eras.known[id] == era {
 		return out
 	}
-	s.eras[id] = era
+	s.replicas.eras.known[id] = era
 	return append(out, kernel.Tell(s.store, message.RememberEra{Server: id, Known: era}))
 }
 
@@ -67,13 +67,13 @@ func (s *state) remember(sl *slot, era message.KnownEra, out []kernel.Effect) []
 // server may have both eras. In the modern one tools that ask in the middle of their work cannot (Python's ctx.elicit and its
 // like), and the client would be worse off than without us. The modern connection serves where there is no other: the
 // server has refused the legacy era, or cannot be reached in it now.
-func (s *state) asLegacy(w wanted, replica int) bool {
+func (s *state) usesLegacyConnection(w target, replica int) bool {
 	server, _, _ := s.server.Replica(replica)
-	if !w.oldClient || s.modernOnly[replica] || len(server.URLs) == 0 || server.Type == "sse" || server.Protocol != "" && server.Protocol != "auto" {
+	if !w.legacyClient || s.replicas.eras.modernOnly[replica] || len(server.URLs) == 0 || server.Type == "sse" || server.Protocol != "" && server.Protocol != "auto" {
 		return false
 	}
-	for _, sl := range s.slots {
-		if sl.replica == replica && sl.legacy && sl.can == w.can && !sl.leaving && sl.hasFailed && sl.phase != message.Ready {
+	for _, conn := range s.replicas.connections {
+		if conn.replica == replica && conn.legacy && conn.announces == w.announces && !conn.leaving && conn.attempts.everFailed && conn.phase != message.Ready {
 			return false
 		}
 	}
@@ -81,34 +81,41 @@ func (s *state) asLegacy(w wanted, replica int) bool {
 }
 
 // refusedLegacy: the server speaks the modern era only, as far as anybody knows before it is replaced.
-func (s *state) refusedLegacy(now time.Time, sl *slot, out []kernel.Effect) []kernel.Effect {
-	s.modernOnly[sl.replica] = true
-	for _, other := range s.slots {
-		if other.replica == sl.replica && other.legacy && !other.leaving {
-			out = s.dismiss(other, out)
+func (s *state) legacyRefused(now time.Time, conn *connection, out []kernel.Effect) []kernel.Effect {
+	s.replicas.eras.modernOnly[conn.replica] = true
+	for _, other := range s.replicas.connections {
+		if other.replica == conn.replica && other.legacy && !other.leaving {
+			out = s.drain(other, out)
 		}
 	}
-	out = append(out, kernel.Log(slog.LevelInfo, "server has no legacy era; legacy clients share its modern connection", "replica", sl.replica, "reason", sl.reason))
-	out = s.pump(now, out)
+	out = append(out, kernel.Log(slog.LevelInfo, "server has no legacy era; legacy clients share its modern connection", "replica", conn.replica, "reason", conn.reason))
+	out = s.sendQueued(now, out)
 	if s.server.Isolates() { // so do their subscriptions
-		out = s.askForLostUpdates(out)
+		out = s.restoreSubscriptions(out)
 	}
 	return out
 }
 
 // speaks notes the era of a replica. A modern one needs no connections of classes: each call says what its client
 // answers.
-func (s *state) speaks(sl *slot, info *message.ServerInfo, out []kernel.Effect) []kernel.Effect {
-	if !sl.main || info == nil {
+func (s *state) recordEra(conn *connection, info *message.ServerInfo, out []kernel.Effect) []kernel.Effect {
+	if !conn.main || info == nil {
 		return out
 	}
 	modern := protocol.IsModern(info.Version)
-	s.modern[sl.replica] = modern
-	delete(s.modernOnly, sl.replica)
-	for _, other := range s.slots {
-		if other.replica == sl.replica && !other.main && !other.leaving && other.legacy != modern && (other.legacy || other.can != message.CanAll) {
-			out = s.dismiss(other, out)
+	s.replicas.eras.modern[conn.replica] = modern
+	delete(s.replicas.eras.modernOnly, conn.replica)
+	for _, other := range s.replicas.connections {
+		if other.replica == conn.replica && !other.main && !other.leaving && other.legacy != modern && (other.legacy || other.announces != message.CanAll) {
+			out = s.drain(other, out)
 		}
 	}
 	return out
+}
+
+// replicaEras is what is known of the protocol eras of each replica.
+type replicaEras struct {
+	modern     map[int]bool                // replicas that speak a modern version: one connection serves clients of all capability sets
+	modernOnly map[int]bool                // modern replicas that have refused a legacy connection
+	known      map[string]message.KnownEra // eras found earlier, by identity of the replica (see eraIdentity)
 }

@@ -30,7 +30,7 @@ func TestErasAreRemembered(t *testing.T) {
 	known := message.KnownEra{Era: protocol.EraLegacy, At: w.now}
 	ready := message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: &message.ServerInfo{Version: protocol.LatestLegacy}, Known: known}
 	got, _ := told[message.RememberEra, spawn](w, ready)
-	if len(got) != 1 || got[0].Known != known || got[0].Server != identity(w.s.server, 0) {
+	if len(got) != 1 || got[0].Known != known || got[0].Server != eraIdentity(w.s.server, 0) {
 		t.Fatalf("remembered %v", got)
 	}
 	if again, _ := told[message.RememberEra, spawn](w, ready); len(again) != 0 {
@@ -49,19 +49,19 @@ func TestIdentity(t *testing.T) {
 	base := config.Server{Command: "npx", Args: []string{"a"}, Env: map[string]string{"TOKEN": "secret"}}
 	same := base
 	same.Name, same.Timeout, same.Env = "other", time.Hour, map[string]string{"TOKEN": "another secret"}
-	if identity(base, 0) != identity(same, 1) {
+	if eraIdentity(base, 0) != eraIdentity(same, 1) {
 		t.Error("what the era does not depend on makes another identity")
 	}
 	for name, other := range map[string]config.Server{
 		"args": {Command: "npx", Args: []string{"b"}, Env: base.Env}, "command": {Command: "uvx", Args: base.Args, Env: base.Env},
 		"cwd": {Command: "npx", Args: base.Args, Env: base.Env, Cwd: "/"}, "env": {Command: "npx", Args: base.Args},
 	} {
-		if identity(base, 0) == identity(other, 0) {
+		if eraIdentity(base, 0) == eraIdentity(other, 0) {
 			t.Errorf("another %s, the same identity", name)
 		}
 	}
 	urls := config.Server{URLs: []string{"http://a", "http://b"}}
-	if identity(urls, 0) == identity(urls, 1) || identity(urls, 0) != identity(urls, 2) {
+	if eraIdentity(urls, 0) == eraIdentity(urls, 1) || eraIdentity(urls, 0) != eraIdentity(urls, 2) {
 		t.Error("replicas of URLs are told apart by their URL")
 	}
 }
@@ -77,8 +77,8 @@ func TestAModernServerNeedsNoClassesAndNoLeases(t *testing.T) {
 	}
 	call(1, 0)
 	call(2, message.CanForm)
-	if len(w.sent) != 2 || len(w.s.slots) != 1 {
-		t.Fatalf("%d calls sent over %d connections, want both over one", len(w.sent), len(w.s.slots))
+	if len(w.sent) != 2 || len(w.s.replicas.connections) != 1 {
+		t.Fatalf("%d calls sent over %d connections, want both over one", len(w.sent), len(w.s.replicas.connections))
 	}
 	w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 1}, Yes: true})
 	call(3, 0)

@@ -11,7 +11,7 @@ func TestIdentityOfRelativeCommands(t *testing.T) {
 	id := func(command, base string) string {
 		server := config.DefaultServer()
 		server.Name, server.Command, server.Base = "a", command, base
-		return identity(server, 0)
+		return eraIdentity(server, 0)
 	}
 	if id("./server", "/a") == id("./server", "/b") {
 		t.Error("programs beside different files are taken for one")

@@ -19,7 +19,7 @@ const refreshAfter = 24 * time.Hour
 
 // clientsTold is the number of the question whether clients have been told what is remembered. Those of state.confirms begin
 // with 1.
-const clientsTold = 0
+const rememberedPublished = 0
 
 const (
 	headStart   = 50 * time.Millisecond // that clients have from then on to ask for what they have been told of
@@ -54,6 +54,24 @@ func CatalogIdentity(server config.Server) string {
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
 }
 
+// catalogMemory holds what clients are shown of a server's catalog, and what is known of it from before.
+type catalogMemory struct {
+	remembered      *remembered         // survives a restart of the pool
+	waitsForClients bool                // no backend starts until clients have been served the remembered catalog
+	fromMemory      bool                // clients see the remembered catalog, or parts of it
+	published       *connection         // whose lists were published last; nil = that connection is gone
+	info            *message.ServerInfo // of the last leader that was ready
+	counts          [protocol.ItemKinds]int
+	lastConfirm     uint64 // key of the newest question to the registry
+	refreshes       refreshes
+}
+
+// nextConfirm returns a new key for a question to the registry.
+func (c *catalogMemory) nextConfirm() uint64 {
+	c.lastConfirm++
+	return c.lastConfirm
+}
+
 // remembered is what outlives a panic of the pool and the restart after it: what is known of the server's catalog from before, and
 // the configuration in force.
 type remembered struct {
@@ -69,15 +87,15 @@ func newRemembered(o Options) *remembered {
 
 // showRemembered shows clients what the server offered when it was last asked, until it is asked again. It comes before the
 // announcement: with that the server counts as known.
-func (s *state) showRemembered(out []kernel.Effect) []kernel.Effect {
-	known := s.remembered.catalog
+func (s *state) publishRemembered(out []kernel.Effect) []kernel.Effect {
+	known := s.catalog.remembered.catalog
 	if known == nil || s.fault != "" {
 		return out
 	}
-	s.cached, s.info = true, known.Info
+	s.catalog.fromMemory, s.catalog.info = true, known.Info
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		l := &known.Lists[kind]
-		out = s.show(kind, &itemList{true, l.Items, l.Silent}, false, out)
+		out = s.publishList(kind, &itemList{true, l.Items, l.Silent}, false, out)
 	}
 	return out
 }
@@ -85,58 +103,58 @@ func (s *state) showRemembered(out []kernel.Effect) []kernel.Effect {
 // clientsServed starts the backends that have waited for clients to be served what is remembered: a hundred that start at that
 // moment would make the first list late, and are not late themselves for some milliseconds. Whoever wants something of the
 // server ends the wait (state.wake).
-func (s *state) clientsServed(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if !s.clientsFirst {
+func (s *state) startAfterClients(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if !s.catalog.waitsForClients {
 		return out
 	}
-	s.clientsFirst = false
-	if !s.asleep() {
+	s.catalog.waitsForClients = false
+	if !s.isStopped() {
 		return out
 	}
-	return s.begin(now, out)
+	return s.startUnlessLazy(now, out)
 }
 
 // becomesAnother: under the server's name there is to be another one. As long as the last one serves, its lists stay.
-func (s *state) becomesAnother(identity string, known *message.KnownCatalog, out []kernel.Effect) []kernel.Effect {
-	if s.canAsk() && s.fault == "" {
-		s.remembered.identity, s.remembered.catalog = identity, known
+func (s *state) identityChanged(identity string, known *message.KnownCatalog, out []kernel.Effect) []kernel.Effect {
+	if s.replicas.hasReadyLeader() && s.fault == "" {
+		s.catalog.remembered.identity, s.catalog.remembered.catalog = identity, known
 		return out
 	}
-	return s.nowAnother(identity, known, out)
+	return s.adoptIdentity(identity, known, out)
 }
 
 // nowAnother: under the server's name there is another server now. What the last one has listed stays until the new one
 // has, unless it is known what that offers; what the last one was only remembered to have goes.
-func (s *state) nowAnother(identity string, known *message.KnownCatalog, out []kernel.Effect) []kernel.Effect {
-	s.remembered.identity, s.remembered.catalog = identity, known
-	if known == nil && s.cached {
+func (s *state) adoptIdentity(identity string, known *message.KnownCatalog, out []kernel.Effect) []kernel.Effect {
+	s.catalog.remembered.identity, s.catalog.remembered.catalog = identity, known
+	if known == nil && s.catalog.fromMemory {
 		for kind := range protocol.ItemKind(protocol.ItemKinds) {
-			out = s.show(kind, &itemList{}, false, out)
+			out = s.publishList(kind, &itemList{}, false, out)
 		}
-		s.cached, s.info = false, nil
+		s.catalog.fromMemory, s.catalog.info = false, nil
 	}
-	return s.showRemembered(out)
+	return s.publishRemembered(out)
 }
 
 // rememberCatalog has what clients see of the server kept for the next start, when that is news.
 func (s *state) rememberCatalog(now time.Time, out []kernel.Effect) []kernel.Effect {
-	l := s.leader()
-	if l == nil || l.phase != message.Ready || l.info == nil || l.retiring { // it may be another server's
+	l := s.replicas.leader()
+	if l == nil || l.phase != message.Ready || l.catalog.info == nil || l.retiring { // it may be another server's
 		return out
 	}
-	known, next := s.remembered.catalog, &message.KnownCatalog{Info: l.info, At: now}
+	known, next := s.catalog.remembered.catalog, &message.KnownCatalog{Info: l.catalog.info, At: now}
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
-		if known != nil && !l.lists[kind].came { // it could not be fetched
+		if known != nil && !l.catalog.lists[kind].complete { // it could not be fetched
 			next.Lists[kind] = known.Lists[kind]
 			continue
 		}
-		next.Lists[kind] = message.KnownList{Items: l.lists[kind].items, Silent: l.lists[kind].silent}
+		next.Lists[kind] = message.KnownList{Items: l.catalog.lists[kind].items, Silent: l.catalog.lists[kind].silent}
 	}
 	if known != nil && now.Sub(known.At) < refreshAfter && sameCatalog(known, next) {
 		return out
 	}
-	s.remembered.catalog = next
-	return append(out, kernel.Tell(s.gateway, message.RememberCatalog{Server: s.remembered.identity, Known: next}))
+	s.catalog.remembered.catalog = next
+	return append(out, kernel.Tell(s.gateway, message.RememberCatalog{Server: s.catalog.remembered.identity, Known: next}))
 }
 
 func sameCatalog(a, b *message.KnownCatalog) bool {
@@ -145,7 +163,7 @@ func sameCatalog(a, b *message.KnownCatalog) bool {
 		return false
 	}
 	for kind := range a.Lists {
-		if a.Lists[kind].Silent != b.Lists[kind].Silent || !sameItems(a.Lists[kind].Items, b.Lists[kind].Items) {
+		if a.Lists[kind].Silent != b.Lists[kind].Silent || !sameList(a.Lists[kind].Items, b.Lists[kind].Items) {
 			return false
 		}
 	}
@@ -153,9 +171,30 @@ func sameCatalog(a, b *message.KnownCatalog) bool {
 }
 
 // sameItems compares two lists. Lists that are equal are mostly one and the same (state.share), and then nothing is read.
-func sameItems(a, b [][]byte) bool {
+func sameList(a, b [][]byte) bool {
 	if len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) {
 		return true
 	}
 	return slices.EqualFunc(a, b, bytes.Equal)
+}
+
+// stepCatalog handles the lists of servers, and the registry's confirmations that clients see them.
+func (s *state) stepCatalog(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.Listed:
+		return s.listed(now, m, out)
+	case message.FetchResult:
+		return s.listFetched(m, out)
+	case message.ListStale:
+		if leader := s.replicas.leader(); leader != nil {
+			out = append(out, kernel.Tell(leader.ref, m))
+		}
+	case message.ListServed:
+		return s.fetch(message.Fetch{Kind: m.Kind}, out)
+	case message.Refresh:
+		return s.refresh(m, out)
+	case message.ConfirmResult:
+		return s.catalogConfirmed(m, out)
+	}
+	return out
 }

@@ -25,7 +25,7 @@ func (w *world) said(msg any) string {
 		case message.RememberCatalog:
 			all = append(all, fmt.Sprintf("remember %s", m.Known.Lists[protocol.Tools].Items))
 		case message.Confirm:
-			if m.Key == clientsTold {
+			if m.Key == rememberedPublished {
 				all = append(all, "told?")
 			}
 		}
@@ -95,13 +95,13 @@ func TestShowsWhatIsRemembered(t *testing.T) {
 	for _, ends := range []string{"told", "lost", "call"} {
 		w := newWorld(t, first.s.server, 1)
 		w.s = newState(Options{Server: first.s.server}, kernel.Reference{}, 2)
-		w.s.remembered = first.s.remembered
+		w.s.catalog.remembered = first.s.catalog.remembered
 		if got, want := w.said(kernel.Started{}), "tools[a]; prompts[]; resources[]; templates[]; announce cached; told?; wait 2s"; got != want {
 			t.Errorf("started: %q, want %q", got, want)
 		}
 		switch ends {
 		case "told":
-			if got := w.said(message.ConfirmResult{Key: clientsTold}); got != "wait 50ms" {
+			if got := w.said(message.ConfirmResult{Key: rememberedPublished}); got != "wait 50ms" {
 				t.Errorf("clients are told: %s", got)
 			}
 			fallthrough
@@ -126,7 +126,7 @@ func TestAListThatDoesNotCome(t *testing.T) {
 	known := &message.KnownCatalog{Info: &message.ServerInfo{Version: "2025-11-25"}, At: w.now}
 	known.Lists[protocol.Tools].Items = [][]byte{[]byte("a")}
 	known.Lists[protocol.Prompts].Items = [][]byte{[]byte("p")}
-	w.s.remembered.catalog = known
+	w.s.catalog.remembered.catalog = known
 	w.said(kernel.Started{})
 	w.phase(0, message.Syncing)
 	for _, kind := range []protocol.ItemKind{protocol.Tools, protocol.Resources, protocol.Templates} {
@@ -135,14 +135,14 @@ func TestAListThatDoesNotCome(t *testing.T) {
 	if got := w.ready(0); !strings.Contains(got, "announce "+catalog.Cached) || strings.Contains(got, "prompts") {
 		t.Errorf("ready without its prompts: %s", got)
 	}
-	if got := w.s.remembered.catalog.Lists[protocol.Prompts].Items; len(got) != 1 {
+	if got := w.s.catalog.remembered.catalog.Lists[protocol.Prompts].Items; len(got) != 1 {
 		t.Errorf("of its prompts %s are remembered", got)
 	}
 	got := w.said(message.Listed{Backend: w.backends[0], Kind: protocol.Prompts, Items: [][]byte{[]byte("q")}})
 	if !strings.Contains(got, "prompts[q]") || !strings.HasSuffix(got, "announce; remember []") {
 		t.Errorf("its prompts: %s", got)
 	}
-	if w.now = w.now.Add(time.Hour); w.s.cached {
+	if w.now = w.now.Add(time.Hour); w.s.catalog.fromMemory {
 		t.Error("it is still a remembered one")
 	}
 }
@@ -158,7 +158,7 @@ func TestAnotherCommandUnderTheName(t *testing.T) {
 	other := config.Server{Name: "fake", Command: "other", Queue: queue}
 	for _, next := range []*message.KnownCatalog{nil, known("b")} {
 		w := newWorld(t, config.Server{Queue: queue, Command: "one"}, 1)
-		w.s.remembered.catalog = known("a")
+		w.s.catalog.remembered.catalog = known("a")
 		w.said(kernel.Started{})
 		want := "tools[]; prompts[]; resources[]; templates[]; announce"
 		if next != nil {
@@ -167,8 +167,8 @@ func TestAnotherCommandUnderTheName(t *testing.T) {
 		if got := w.said(message.Reconfigure{Server: other, Transport: true, Known: next}); !strings.HasPrefix(got, want) || strings.Contains(got, "[a]") {
 			t.Errorf("another command: %s, want %s", got, want)
 		}
-		if w.s.remembered.identity != CatalogIdentity(other) || w.s.remembered.server.Command != "other" {
-			t.Errorf("what outlives a panic is %+v", w.s.remembered)
+		if w.s.catalog.remembered.identity != CatalogIdentity(other) || w.s.catalog.remembered.server.Command != "other" {
+			t.Errorf("what outlives a panic is %+v", w.s.catalog.remembered)
 		}
 	}
 }

@@ -20,10 +20,10 @@ func newResting(t *testing.T) *resting {
 	w := &resting{subscribers: newSubscribers(t, 1)}
 	w.s.server.Startup, w.s.server.IdleStop = startupLazy, time.Minute
 	w.does(message.Reconfigure{Server: w.s.server})
-	w.s.remembered = &remembered{identity: w.s.remembered.identity, catalog: &message.KnownCatalog{}}
+	w.s.catalog.remembered = &remembered{identity: w.s.catalog.remembered.identity, catalog: &message.KnownCatalog{}}
 	w.does(message.Restart{})
-	w.s.slots = w.s.slots[:1] // the one that is ready, as if nothing had been restarted
-	w.s.slots[0].leaving = false
+	w.s.replicas.connections = w.s.replicas.connections[:1] // the one that is ready, as if nothing had been restarted
+	w.s.replicas.connections[0].leaving = false
 	w.said = nil
 	return w
 }
@@ -57,7 +57,7 @@ func (w *resting) did(want ...string) {
 	w.said = nil
 }
 
-func (w *resting) due() { w.does(restDue{w.s.rest.clock}) }
+func (w *resting) due() { w.does(idleDue{w.s.idle.timer}) }
 
 func (w *resting) call(seq uint64) {
 	w.does(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}})
@@ -91,8 +91,8 @@ func TestACallWhileALazyServerIsStopped(t *testing.T) {
 	w.call(3)
 	w.did("spawn")
 	w.does(kernel.ChildStopped{Child: w.backends[0]})
-	if w.s.queue.len() != 2 || len(w.failed) != 0 {
-		t.Errorf("%d calls wait, failed %v", w.s.queue.len(), w.failed)
+	if w.s.calls.queue.len() != 2 || len(w.failed) != 0 {
+		t.Errorf("%d calls wait, failed %v", w.s.calls.queue.len(), w.failed)
 	}
 }
 
@@ -111,10 +111,10 @@ func TestALazyServerIsWanted(t *testing.T) {
 	w.due()
 	w.did()
 	w.do(message.UnsubscribeURI{Who: w.who[0], URI: "a"})
-	w.do(unsubscribeDue{subKey{uri: "a"}})
+	w.do(graceOver{subKey{uri: "a"}})
 	w.answer("a", true)
 	w.after(time.Hour)
-	w.does(restDue{w.s.rest.clock - 1}) // an earlier clock's
+	w.does(idleDue{w.s.idle.timer - 1}) // an earlier clock's
 	w.did()
 	w.due()
 	w.did("may rest")
@@ -139,7 +139,7 @@ func TestASubscriptionStartsALazyServer(t *testing.T) {
 	system := kernel.New(kernel.Options{})
 	t.Cleanup(func() { actortest.Stop(t, system) })
 	w.backends[0] = actortest.NewProbe(system, "again").Reference
-	w.do(spawned{w.s.number, w.backends[0]})
+	w.do(spawned{w.s.replicas.lastNumber, w.backends[0]})
 	w.told = nil
 	w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: &message.ServerInfo{}})
 	w.want("resources/subscribe a at 0")
@@ -150,16 +150,16 @@ func TestALazyServerIsLearnedFirst(t *testing.T) {
 	w := newWorld(t, config.Server{Startup: startupLazy, IdleStop: time.Minute, Queue: queue}, 1)
 	w.lost(0, time.Second, "exit status 1")
 	w.after(time.Hour)
-	w.step(restDue{w.s.rest.clock})
+	w.step(idleDue{w.s.idle.timer})
 	w.step(message.BackendIdle{Backend: w.backends[0]})
-	if w.s.asleep() {
+	if w.s.isStopped() {
 		t.Fatal("stopped, and nobody will ever call what he does not know")
 	}
 	w.phase(0, message.Ready)
 	w.after(time.Minute)
-	w.step(restDue{w.s.rest.clock})
+	w.step(idleDue{w.s.idle.timer})
 	w.step(message.BackendIdle{Backend: w.backends[0]})
-	if !w.s.asleep() {
+	if !w.s.isStopped() {
 		t.Error("learned, and not stopped")
 	}
 }

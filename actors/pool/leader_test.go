@@ -13,7 +13,7 @@ func TestEqualListsAreShared(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 2)
 	list := func(i int, name string) [][]byte {
 		w.step(message.Listed{Backend: w.backends[i], Kind: protocol.Tools, Items: [][]byte{[]byte(`{"name":"` + name + `"}`)}})
-		return w.s.slots[i].lists[protocol.Tools].items
+		return w.s.replicas.connections[i].catalog.lists[protocol.Tools].items
 	}
 	first := list(0, "a")
 	for what, items := range map[string][][]byte{"the other replica's": list(1, "a"), "the next of the same": list(0, "a")} {

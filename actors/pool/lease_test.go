@@ -54,35 +54,35 @@ func TestADoubtEnds(t *testing.T) {
 	w.dispatch(0)
 	doubtful := message.UnattributedRequest{Backend: w.backends[0]}
 	timers := w.doubtWakes(doubtful)
-	if len(timers) != 1 || timers[0].After != doubtLasts {
-		t.Fatalf("timers %v, want one of %v", timers, doubtLasts)
+	if len(timers) != 1 || timers[0].After != firstDoubt {
+		t.Fatalf("timers %v, want one of %v", timers, firstDoubt)
 	}
 	w.dispatch(1)
-	w.now = w.now.Add(doubtLasts / 2)
+	w.now = w.now.Add(firstDoubt / 2)
 	if again := w.doubtWakes(doubtful); len(again) != 0 {
 		t.Fatalf("timers %v after another question, want none beside the first", again)
 	}
-	w.now = w.now.Add(doubtLasts / 2)
+	w.now = w.now.Add(firstDoubt / 2)
 	timers = w.doubtWakes(timers[0].Msg)
-	if len(timers) != 1 || timers[0].After != doubtLasts/2 || len(w.sent) != 1 {
-		t.Fatalf("timers %v, %d calls sent; want one of %v and 1", timers, len(w.sent), doubtLasts/2)
+	if len(timers) != 1 || timers[0].After != firstDoubt/2 || len(w.sent) != 1 {
+		t.Fatalf("timers %v, %d calls sent; want one of %v and 1", timers, len(w.sent), firstDoubt/2)
 	}
 	w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 0}, Yes: true})
-	w.now = w.now.Add(doubtLasts / 2)
+	w.now = w.now.Add(firstDoubt / 2)
 	waits := w.doubtWakes(timers[0].Msg)
-	if len(waits) != 1 || waits[0].After != doubtLasts || !w.s.isLeased() {
-		t.Fatalf("timers %v while a call waits for its client, want one of %v", waits, doubtLasts)
+	if len(waits) != 1 || waits[0].After != firstDoubt || !w.s.isLeased() {
+		t.Fatalf("timers %v while a call waits for its client, want one of %v", waits, firstDoubt)
 	}
 	w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 0}})
 	w.dispatch(2)
-	w.now = w.now.Add(doubtLasts)
+	w.now = w.now.Add(firstDoubt)
 	if w.doubtWakes(timers[0].Msg); !w.s.isLeased() {
 		t.Fatal("an older timer ended the doubt")
 	}
 	if again := w.doubtWakes(waits[0].Msg); len(again) != 0 || len(w.sent) != 3 || w.s.isLeased() {
 		t.Fatalf("at its end: timers %v, %d calls sent, leased %v; want none, 3, false", again, len(w.sent), w.s.isLeased())
 	}
-	for want := 2 * doubtLasts; want < 2*longestDoubt; want *= 2 {
+	for want := 2 * firstDoubt; want < 2*longestDoubt; want *= 2 {
 		timers = w.doubtWakes(doubtful)
 		if len(timers) != 1 || timers[0].After != min(want, longestDoubt) {
 			t.Fatalf("timers %v, want one of %v", timers, min(want, longestDoubt))
@@ -104,7 +104,7 @@ func TestAnotherServerIsNotInDoubt(t *testing.T) {
 		t.Error("another server still takes one call at a time")
 	}
 	w.step(message.UnattributedRequest{Backend: w.backends[0]})
-	w.now = w.now.Add(doubtLasts)
+	w.now = w.now.Add(firstDoubt)
 	if w.step(timers[0].Msg); !w.s.isLeased() {
 		t.Error("the old server's timer ended the new one's doubt")
 	}

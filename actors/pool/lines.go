@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"time"
 
+	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 )
 
@@ -14,55 +15,73 @@ type queued struct {
 	deadline time.Time
 	broken   *message.ConnectionLost // the connection it was written to is lost; nil = nobody has seen it
 
-	line          *line
-	byAge, inLine *list.Element
+	inClientQueue             *clientQueue
+	ageElement, clientElement *list.Element
 }
 
 // client is who waits for the call.
 func (q *queued) client() string { return q.Request.Caller.Line() }
 
-// lines are the calls that wait for a free slot: one line for each client, so that whoever asks much waits for himself. Calls cost the
-// same, so taking turns is fair. What is done to one call costs the same however many wait.
-type lines struct {
-	age       list.List // of *queued: all, the oldest first
-	turns     list.List // of *line: whose turn is next stands first
-	of        map[string]*line
-	calls     map[message.CallRef]*queued
-	last      string // the client that was served last, from its line or without waiting
-	aboutTask int    // calls among them that may go out although no other may
+// callQueue holds the calls that wait for a free connection, with one queue per client. Clients take turns, so a client that sends many calls
+// delays only its own. Adding and removing a call costs the same however many wait.
+type callQueue struct {
+	byAge      list.List // of *queued: all calls, by deadline
+	turns      list.List // of *clientQueue: the client whose turn is next comes first
+	byClient   map[string]*clientQueue
+	byCall     map[message.CallRef]*queued
+	lastClient string // the client whose call was sent last, whether it had waited or not
+	taskCalls  int    // queued calls about tasks, which may be sent when no other call may
+	timer      queueTimer
+}
+
+// queueTimer is the timer of the queue's earliest deadline.
+type queueTimer struct {
+	number uint64 // of the newest timer; older ones are ignored
+	armed  bool
+	at     time.Time // when it fires
+}
+
+// arm starts a timer for the earliest deadline, unless one runs that fires by then.
+func (l *callQueue) arm(now time.Time, out []kernel.Effect) []kernel.Effect {
+	oldest := l.oldest()
+	if oldest == nil || l.timer.armed && !oldest.deadline.Before(l.timer.at) {
+		return out
+	}
+	l.timer = queueTimer{l.timer.number + 1, true, oldest.deadline}
+	return append(out, kernel.WakeAfter(max(0, oldest.deadline.Sub(now)), queueExpired{l.timer.number}))
 }
 
 // line is the calls of one client.
-type line struct {
+type clientQueue struct {
 	client string
 	calls  list.List // of *queued, the oldest first
 	turn   *list.Element
 }
 
-func (l *lines) len() int { return l.age.Len() }
+func (l *callQueue) len() int { return l.byAge.Len() }
 
 // oldest is the call that has waited longest; nil = none waits.
-func (l *lines) oldest() *queued {
-	if e := l.age.Front(); e != nil {
+func (l *callQueue) oldest() *queued {
+	if e := l.byAge.Front(); e != nil {
 		return e.Value.(*queued)
 	}
 	return nil
 }
 
-func (l *lines) add(q *queued) {
-	if l.of == nil {
-		l.of, l.calls = map[string]*line{}, map[message.CallRef]*queued{}
+func (l *callQueue) add(q *queued) {
+	if l.byClient == nil {
+		l.byClient, l.byCall = map[string]*clientQueue{}, map[message.CallRef]*queued{}
 	}
-	its := l.of[q.client()]
+	its := l.byClient[q.client()]
 	if its == nil {
-		its = &line{client: q.client()}
+		its = &clientQueue{client: q.client()}
 		its.turn = l.turns.PushBack(its)
-		l.of[its.client] = its
+		l.byClient[its.client] = its
 	}
-	q.line, q.byAge, q.inLine = its, byDeadline(&l.age, q), byDeadline(&its.calls, q)
-	l.calls[q.Call] = q
+	q.inClientQueue, q.ageElement, q.clientElement = its, byDeadline(&l.byAge, q), byDeadline(&its.calls, q)
+	l.byCall[q.Call] = q
 	if q.Request.AboutTask() {
-		l.aboutTask++
+		l.taskCalls++
 	}
 }
 
@@ -76,43 +95,43 @@ func byDeadline(calls *list.List, q *queued) *list.Element {
 	return calls.PushFront(q)
 }
 
-func (l *lines) remove(q *queued) {
-	l.age.Remove(q.byAge)
-	q.line.calls.Remove(q.inLine)
-	delete(l.calls, q.Call)
+func (l *callQueue) remove(q *queued) {
+	l.byAge.Remove(q.ageElement)
+	q.inClientQueue.calls.Remove(q.clientElement)
+	delete(l.byCall, q.Call)
 	if q.Request.AboutTask() {
-		l.aboutTask--
+		l.taskCalls--
 	}
-	if q.line.calls.Len() == 0 {
-		l.turns.Remove(q.line.turn)
-		delete(l.of, q.line.client)
+	if q.inClientQueue.calls.Len() == 0 {
+		l.turns.Remove(q.inClientQueue.turn)
+		delete(l.byClient, q.inClientQueue.client)
 	}
 }
 
 // served takes out a call that goes to a backend: its client has had its turn.
-func (l *lines) served(q *queued) {
-	l.turns.MoveToBack(q.line.turn)
+func (l *callQueue) send(q *queued) {
+	l.turns.MoveToBack(q.inClientQueue.turn)
 	l.remove(q)
 }
 
 // passOver puts the client that was served last behind the others: its turn was the one that has just ended, also when its call had
 // not waited in a line.
-func (l *lines) passOver() {
-	if first := l.turns.Front(); first != nil && first.Value.(*line).client == l.last {
+func (l *callQueue) rotatePast() {
+	if first := l.turns.Front(); first != nil && first.Value.(*clientQueue).client == l.lastClient {
 		l.turns.MoveToBack(first)
 	}
 }
 
 // newestOfLongest is the call that makes room for another one of that client when there is no more: the newest of the client that has
 // most of them waiting. nil: no other has more than this client would have, so it gets no room.
-func (l *lines) newestOfLongest(client string) *queued {
+func (l *callQueue) victimFor(client string) *queued {
 	most := 1
-	if its := l.of[client]; its != nil {
+	if its := l.byClient[client]; its != nil {
 		most += its.calls.Len()
 	}
-	var longest *line
+	var longest *clientQueue
 	for e := l.turns.Front(); e != nil; e = e.Next() {
-		if its := e.Value.(*line); its.calls.Len() > most {
+		if its := e.Value.(*clientQueue); its.calls.Len() > most {
 			most, longest = its.calls.Len(), its
 		}
 	}

@@ -112,8 +112,8 @@ func TestAFullQueueHasRoomForWhoHasLittleInIt(t *testing.T) {
 	w.fault(3, protocol.QueueFull)
 	w.dispatchFor("modest", 12) // it has two, as greedy has
 	w.fault(12, protocol.QueueFull)
-	if w.s.queue.len() != 4 || len(w.failed) != 4 {
-		t.Errorf("%d wait, %d have failed, want 4 and 4", w.s.queue.len(), len(w.failed))
+	if w.s.calls.queue.len() != 4 || len(w.failed) != 4 {
+		t.Errorf("%d wait, %d have failed, want 4 and 4", w.s.calls.queue.len(), len(w.failed))
 	}
 }
 
@@ -153,14 +153,14 @@ func TestABurstGrowsLeasedConnections(t *testing.T) {
 		w.dispatchFor("a", seq)
 	}
 	for n := 2; n <= 3; n++ {
-		if len(w.s.slots) != n {
-			t.Fatalf("%d connections, want %d", len(w.s.slots), n)
+		if len(w.s.replicas.connections) != n {
+			t.Fatalf("%d connections, want %d", len(w.s.replicas.connections), n)
 		}
 		w.spawned()
 		w.phase(n-1, message.Ready)
 	}
-	if len(w.s.slots) != 3 || len(w.sent) != 3 {
-		t.Errorf("%d connections, %d calls run, want 3 and 3", len(w.s.slots), len(w.sent))
+	if len(w.s.replicas.connections) != 3 || len(w.sent) != 3 {
+		t.Errorf("%d connections, %d calls run, want 3 and 3", len(w.s.replicas.connections), len(w.sent))
 	}
 }
 
@@ -168,7 +168,7 @@ func TestABurstGrowsLeasedConnections(t *testing.T) {
 func TestLinesAgree(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		var l lines
+		var l callQueue
 		clients := []string{"a", "b", "c", "d"}
 		for n := range uint64(300) {
 			switch r.IntN(3) {
@@ -177,21 +177,21 @@ func TestLinesAgree(t *testing.T) {
 			case 2:
 				if q := l.oldest(); q != nil {
 					if r.IntN(2) == 0 {
-						q = q.line.calls.Back().Value.(*queued)
+						q = q.inClientQueue.calls.Back().Value.(*queued)
 					}
-					l.served(q)
+					l.send(q)
 				}
 			}
 			total := 0
 			for e := l.turns.Front(); e != nil; e = e.Next() {
-				its := e.Value.(*line)
-				if its.calls.Len() == 0 || l.of[its.client] != its {
+				its := e.Value.(*clientQueue)
+				if its.calls.Len() == 0 || l.byClient[its.client] != its {
 					t.Fatalf("seed %d: the line of %q is empty or not the one that is found", seed, its.client)
 				}
 				total += its.calls.Len()
 			}
-			if total != l.len() || total != len(l.calls) || l.turns.Len() != len(l.of) {
-				t.Fatalf("seed %d: %d calls in lines, %d by age, %d by number", seed, total, l.len(), len(l.calls))
+			if total != l.len() || total != len(l.byCall) || l.turns.Len() != len(l.byClient) {
+				t.Fatalf("seed %d: %d calls in lines, %d by age, %d by number", seed, total, l.len(), len(l.byCall))
 			}
 		}
 	}
@@ -202,7 +202,7 @@ func BenchmarkTurn(b *testing.B) {
 	for name, waiting := range map[string]int{"10": 10, "1000": 1000, "100000": 100000} {
 		b.Run(name, func(b *testing.B) {
 			s := newState(Options{Server: config.Server{Name: "fake", MaxConcurrent: 1, Queue: config.Queue{Size: 1 << 20, Timeout: time.Hour}}}, kernel.Reference{}, 1)
-			s.slots = []*slot{{phase: message.Ready}}
+			s.replicas.connections = []*connection{{backendStatus: backendStatus{phase: message.Ready}}}
 			now := time.Unix(1000, 0)
 			seq := uint64(0)
 			add := func() {
@@ -216,7 +216,7 @@ func BenchmarkTurn(b *testing.B) {
 			out := make([]kernel.Effect, 0, 16)
 			for b.Loop() {
 				var running message.CallRef
-				for running = range s.running {
+				for running = range s.calls.running {
 				}
 				out = step(s, now, message.CallEnded{Call: running}, out[:0])
 				add()

@@ -3,8 +3,6 @@ package pool
 import (
 	"crypto/rand"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"goblin-actor/actors/catalog"
@@ -22,12 +20,12 @@ const (
 )
 
 // waitsForLogin is a call that waits for its login.
-type waitsForLogin struct {
+type loginWaiter struct {
 	queued
-	login  message.LoginKey
-	asked  uint64    // number of the question; 0 = it was answered
-	until  time.Time // when the answer counts no more; zero = the question is open, and its holder has clocks for that
-	reason string
+	login         message.LoginKey
+	question      uint64    // number of the question; 0 = it was answered
+	loginDeadline time.Time // when the answer counts no more; zero = the question is open, and its holder has clocks for that
+	reason        string
 }
 
 type (
@@ -44,55 +42,55 @@ type (
 		login message.LoginKey
 		fault *protocol.Fault
 	}
-	loginUnasked struct{ call message.CallRef } // there was no page: the call has been answered
-	loginDue     struct{ call message.CallRef } // it has waited for a while
+	loginPageMissing struct{ call message.CallRef } // there was no page: the call has been answered
+	loginDue         struct{ call message.CallRef } // it has waited for a while
 )
 
 // turnAway answers a call that gets no connection, or has its user led to the login that it needs.
-func (s *state) turnAway(now time.Time, q *queued, w wanted, out []kernel.Effect) []kernel.Effect {
-	if sl := s.lacksLogin(w); sl != nil && s.fault == "" {
-		if key, uses := s.loginOf(sl); uses && !sl.noLogin {
-			return s.leadToLogin(q, key, sl.failure, out)
+func (s *state) refuseOrAskLogin(now time.Time, q *queued, w target, out []kernel.Effect) []kernel.Effect {
+	if conn := s.loginNeeded(w); conn != nil && s.fault == "" {
+		if key, uses := s.loginOf(conn); uses && !conn.noLogin {
+			return s.requireLogin(q, key, conn.attempts.failure, out)
 		}
 	}
 	return append(out, s.refuse(q, s.unavailableFault(now, w)))
 }
 
 // leadToLogin has the user of a call led to a login.
-func (s *state) leadToLogin(q *queued, key message.LoginKey, reason string, out []kernel.Effect) []kernel.Effect {
+func (s *state) requireLogin(q *queued, key message.LoginKey, reason string, out []kernel.Effect) []kernel.Effect {
 	fault := s.loginFault(reason)
-	if s.robot(key) {
+	if s.usesClientCredentials(key) {
 		fault.Name, fault.Message = protocol.ServerUnavailable, fault.Message+"; "+catalog.RobotLogsIn
 		return append(out, s.refuse(q, fault))
 	}
 	if q.broken != nil { // it was written once
 		return append(out, s.refuse(q, fault))
 	}
-	if q.Request.Caller.Can&message.CanURL == 0 || !q.Request.Frame.M.MayAsk() || len(s.loginWaits) >= s.mostLoginWaits() {
+	if q.Request.Caller.Can&message.CanURL == 0 || !q.Request.Frame.M.MayAsk() || len(s.logins.waiting) >= s.maxLoginWaiters() {
 		return append(out, kernel.Act(failLogin{q.Call, key, fault}))
 	}
-	s.lastQuery++
+	s.lastKey++
 	q.deadline = time.Time{}
-	s.loginWaits[q.Call] = &waitsForLogin{queued: *q, login: key, asked: s.lastQuery, reason: reason}
-	return append(out, kernel.Act(askLogin{q.Call, key, s.lastQuery, fault}))
+	s.logins.waiting[q.Call] = &loginWaiter{queued: *q, login: key, question: s.lastKey, reason: reason}
+	return append(out, kernel.Act(askLogin{q.Call, key, s.lastKey, fault}))
 }
 
 // loginRefused: the server has refused a call for its login, unexecuted.
-func (s *state) loginRefused(now time.Time, at *slot, q *queued, w wanted, m message.NotExecuted, out []kernel.Effect) []kernel.Effect {
+func (s *state) loginRefused(now time.Time, at *connection, q *queued, w target, m message.NotExecuted, out []kernel.Effect) []kernel.Effect {
 	key, uses := s.loginOf(at)
 	if !uses {
-		return s.turnAway(now, q, w, out)
+		return s.refuseOrAskLogin(now, q, w, out)
 	}
 	if m.Login.None {
 		fault := s.loginFault(m.Reason)
 		fault.Retryable = false
 		return append(out, s.refuse(q, fault))
 	}
-	return s.leadToLogin(q, key, m.Reason, out)
+	return s.requireLogin(q, key, m.Reason, out)
 }
 
 // mostLoginWaits bounds how many calls wait for logins.
-func (s *state) mostLoginWaits() int {
+func (s *state) maxLoginWaiters() int {
 	if s.limits.ParkedPerServer > 0 {
 		return s.limits.ParkedPerServer
 	}
@@ -110,17 +108,17 @@ func (s *state) loginFault(reason string) *protocol.Fault {
 
 // loginAnswered takes what the user says to the question: whoever agrees to log in has some time for it.
 func (s *state) loginAnswered(now time.Time, m message.ServerRequestResult, out []kernel.Effect) []kernel.Effect {
-	for _, call := range s.waitingForLogin() {
-		w := s.loginWaits[call]
-		if w.asked != m.Key {
+	for _, call := range s.logins.waiters() {
+		w := s.logins.waiting[call]
+		if w.question != m.Key {
 			continue
 		}
-		w.asked = 0
+		w.question = 0
 		if !accepts(m.Result) {
-			delete(s.loginWaits, w.Call)
-			return append(out, s.answer(w.Dispatch, s.loginFault("the login was declined")))
+			delete(s.logins.waiting, w.Call)
+			return append(out, s.fail(w.Dispatch, s.loginFault("the login was declined")))
 		}
-		w.until = now.Add(loginWait)
+		w.loginDeadline = now.Add(loginWait)
 		return append(out, kernel.WakeAfter(loginPulse, loginDue{w.Call}))
 	}
 	return out
@@ -134,31 +132,31 @@ func accepts(result []byte) bool {
 
 // loginDue ends a wait that has lasted long enough, and keeps the clocks of the others from ending them.
 func (s *state) loginDue(now time.Time, m loginDue, out []kernel.Effect) []kernel.Effect {
-	w := s.loginWaits[m.call]
+	w := s.logins.waiting[m.call]
 	switch {
-	case w == nil || w.until.IsZero():
+	case w == nil || w.loginDeadline.IsZero():
 		return out
-	case !now.Before(w.until):
-		delete(s.loginWaits, m.call)
+	case !now.Before(w.loginDeadline):
+		delete(s.logins.waiting, m.call)
 		return append(out, kernel.Act(failLogin{w.Call, w.login, s.loginFault(fmt.Sprintf("nobody has logged in within %v", loginWait))}))
 	}
-	return append(out, kernel.Tell(m.call.Holder, message.Progress{Seq: m.call.Seq, Behind: true}), kernel.WakeAfter(min(loginPulse, w.until.Sub(now)), loginDue{m.call}))
+	return append(out, kernel.Tell(m.call.Holder, message.Progress{Seq: m.call.Seq, Behind: true}), kernel.WakeAfter(min(loginPulse, w.loginDeadline.Sub(now)), loginDue{m.call}))
 }
 
 // resumeLogins goes on with the calls that have waited for the login with which a connection is ready now.
-func (s *state) resumeLogins(now time.Time, sl *slot, out []kernel.Effect) []kernel.Effect {
-	if len(s.loginWaits) == 0 {
+func (s *state) resumeLoginWaiters(now time.Time, conn *connection, out []kernel.Effect) []kernel.Effect {
+	if len(s.logins.waiting) == 0 {
 		return out
 	}
-	key, _ := s.loginOf(sl)
-	for _, call := range s.waitingForLogin() {
-		w := s.loginWaits[call]
+	key, _ := s.loginOf(conn)
+	for _, call := range s.logins.waiters() {
+		w := s.logins.waiting[call]
 		if w.login != key {
 			continue
 		}
-		delete(s.loginWaits, call)
-		if w.asked != 0 {
-			out = append(out, kernel.Tell(call.Holder, message.ServerRequestCanceled{Seq: call.Seq, Key: w.asked}))
+		delete(s.logins.waiting, call)
+		if w.question != 0 {
+			out = append(out, kernel.Tell(call.Holder, message.ServerRequestCanceled{Seq: call.Seq, Key: w.question}))
 		}
 		w.since = now
 		out = s.dispatch(now, w.queued, out)
@@ -166,32 +164,27 @@ func (s *state) resumeLogins(now time.Time, sl *slot, out []kernel.Effect) []ker
 	return out
 }
 
-// waitingForLogin are the calls that do, in their order.
-func (s *state) waitingForLogin() []message.CallRef {
-	return slices.SortedFunc(maps.Keys(s.loginWaits), message.CallRef.Compare)
-}
-
 // loginUnasked: there was no page, and the call has been answered.
-func (s *state) loginUnasked(m loginUnasked, out []kernel.Effect) []kernel.Effect {
-	delete(s.loginWaits, m.call)
+func (s *state) loginPageMissing(m loginPageMissing, out []kernel.Effect) []kernel.Effect {
+	delete(s.logins.waiting, m.call)
 	return out
 }
 
 // failLogins answers all that wait for a login.
 func (s *state) failLogins(name protocol.FaultName, text string, out []kernel.Effect) []kernel.Effect {
 	f := &protocol.Fault{Name: name, Server: s.server.Name, Retryable: true, Message: text}
-	for _, call := range s.waitingForLogin() {
-		out = append(out, s.answer(s.loginWaits[call].Dispatch, f))
+	for _, call := range s.logins.waiters() {
+		out = append(out, s.fail(s.logins.waiting[call].Dispatch, f))
 	}
-	clear(s.loginWaits)
+	clear(s.logins.waiting)
 	return out
 }
 
 // askLogin has the call's holder ask, as if a server did.
 func (p *pool) askLogin(self kernel.Self, a askLogin) {
-	address := p.state.loginURL(a.login)
+	address := p.state.logins.url(a.login)
 	if address == "" {
-		self.Next(loginUnasked{a.call})
+		self.Next(loginPageMissing{a.call})
 		p.failLogin(failLogin{a.call, a.login, a.fault})
 		return
 	}
@@ -208,7 +201,7 @@ func (p *pool) askLogin(self kernel.Self, a askLogin) {
 // failLogin says where to log in, or by which command.
 func (p *pool) failLogin(a failLogin) {
 	f := *a.fault
-	if f.LoginURL = p.state.loginURL(a.login); f.LoginURL != "" {
+	if f.LoginURL = p.state.logins.url(a.login); f.LoginURL != "" {
 		f.Message += "; log in at " + f.LoginURL
 	} else {
 		f.Message += "; log in with: goblin-actor login " + a.login.Entry

@@ -13,7 +13,7 @@ import (
 // revokeLogins ends the logins of who is nobody any more: what they are worth, others may have taken with the key that was revoked.
 func (s *state) revokeLogins(m message.EndLogins, out []kernel.Effect) []kernel.Effect {
 	keys := slices.Clone(m.Kept)
-	for key := range s.logins {
+	for key := range s.logins.byKey {
 		if key.Lane != "" && m.Who[key.Lane] {
 			keys = append(keys, key)
 		}
@@ -21,10 +21,10 @@ func (s *state) revokeLogins(m message.EndLogins, out []kernel.Effect) []kernel.
 	slices.SortFunc(keys, message.LoginKey.Compare)
 	for _, key := range slices.Compact(keys) {
 		entry := s.entry(key.Entry)
-		if entry == nil || !entry.LogsIn() || s.fault != "" || s.revoking[key] {
+		if entry == nil || !entry.LogsIn() || s.fault != "" || s.logins.revoking[key] {
 			continue
 		}
-		s.revoking[key] = true
+		s.logins.revoking[key] = true
 		out = append(out, kernel.Act(revokeLogin{key, *entry}))
 	}
 	return out
@@ -46,8 +46,8 @@ func (p *pool) revokeLogin(self kernel.Self, a revokeLogin) {
 
 // loginRevoked: the actor is not needed any more.
 func (s *state) loginRevoked(m loginRevoked, out []kernel.Effect) []kernel.Effect {
-	over := s.revoking[m.login]
-	delete(s.revoking, m.login)
+	over := s.logins.revoking[m.login]
+	delete(s.logins.revoking, m.login)
 	if m.err != nil {
 		out = append(out, kernel.Log(slog.LevelWarn, "a login was given up, but its authorization server did not hear of it",
 			"who", principals.IDIn(m.login.Lane), "entry", m.login.Entry, "err", m.err))
@@ -55,5 +55,5 @@ func (s *state) loginRevoked(m loginRevoked, out []kernel.Effect) []kernel.Effec
 	if !over { // somebody of that name logs in there already
 		return out
 	}
-	return s.letGo(m.login, out)
+	return s.stopUnusedLogin(m.login, out)
 }

@@ -45,10 +45,10 @@ type (
 )
 
 // entry is the entry of mcpServers of that name: the server, or the member of a group that it is; nil = there is none.
-func (s *state) entry(name string) *config.Server { return entryIn(&s.server, name) }
+func (s *state) entry(name string) *config.Server { return findEntry(&s.server, name) }
 
 // wantLogin passes a wish on to the login that is meant: the principal's own, or everybody's if it may act for all.
-func (s *state) wantLogin(m message.RequestLogin, out []kernel.Effect) []kernel.Effect {
+func (s *state) requestLogin(m message.RequestLogin, out []kernel.Effect) []kernel.Effect {
 	entry, principal := s.entry(m.Entry), who.Of(m.Who)
 	if entry == nil || !entry.LogsIn() || s.fault != "" {
 		return append(out, kernel.Act(refuseLogin{m, message.ErrNoLogins}))
@@ -60,14 +60,14 @@ func (s *state) wantLogin(m message.RequestLogin, out []kernel.Effect) []kernel.
 	if key.Lane == "" && !principal.Operates() {
 		return append(out, kernel.Act(refuseLogin{m, message.ErrLoginNotYours}))
 	}
-	if len(s.logins) >= maxLogins && s.logins[key] == nil {
+	if len(s.logins.byKey) >= maxLogins && s.logins.byKey[key] == nil {
 		return append(out, kernel.Act(refuseLogin{m, errTooManyLogins}))
 	}
-	s.loginAt(key).wanted = s.now
+	s.logins.add(key, s.now).usedAt = s.now
 	if key.Lane != "" {
-		out = s.tend(out)
+		out = s.armSweep(out)
 	}
-	delete(s.revoking, key) // the actor is needed again
+	delete(s.logins.revoking, key) // the actor is needed again
 	to := toLogin{login: key, entry: *entry, named: m.Named}
 	if m.Begin != nil {
 		begin := *m.Begin
@@ -94,52 +94,52 @@ func (p *pool) toLogin(self kernel.Self, a toLogin) {
 }
 
 // endLogin has the login of a connection forgotten that has gone, if it was one principal's and no other uses it.
-func (s *state) endLogin(gone *slot, out []kernel.Effect) []kernel.Effect {
+func (s *state) stopLoginOf(gone *connection, out []kernel.Effect) []kernel.Effect {
 	if key, uses := s.loginOf(gone); uses && key.Lane != "" {
-		return s.letGo(key, out)
+		return s.stopUnusedLogin(key, out)
 	}
 	return out
 }
 
 // letGo stops the actor of a lane's login when nobody needs it.
-func (s *state) letGo(key message.LoginKey, out []kernel.Effect) []kernel.Effect {
-	if s.revoking[key] {
+func (s *state) stopUnusedLogin(key message.LoginKey, out []kernel.Effect) []kernel.Effect {
+	if s.logins.revoking[key] {
 		return out // it has to be told to the authorization server
 	}
-	for _, sl := range s.slots {
-		if other, _ := s.loginOf(sl); other == key {
+	for _, conn := range s.replicas.connections {
+		if other, _ := s.loginOf(conn); other == key {
 			return out
 		}
 	}
-	for _, w := range s.loginWaits {
+	for _, w := range s.logins.waiting {
 		if w.login == key {
 			return out
 		}
 	}
-	delete(s.logins, key)
+	delete(s.logins.byKey, key)
 	return append(out, kernel.Act(endLogin{key}))
 }
 
 // loginsDue lets go of the logins of lanes that have no connection and that nobody has asked for in a while, as of who has logged in and never
 // called. It returns when the next one may be due; zero = there is none.
-func (s *state) loginsDue(now time.Time, out []kernel.Effect) (_ []kernel.Effect, next time.Time) {
+func (s *state) expireLogins(now time.Time, out []kernel.Effect) (_ []kernel.Effect, next time.Time) {
 	used := map[message.LoginKey]bool{}
-	for _, sl := range s.slots {
-		key, _ := s.loginOf(sl)
+	for _, conn := range s.replicas.connections {
+		key, _ := s.loginOf(conn)
 		used[key] = true
 	}
-	for _, w := range s.loginWaits {
+	for _, w := range s.logins.waiting {
 		used[w.login] = true
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(s.logins), message.LoginKey.Compare) {
-		if key.Lane == "" || s.revoking[key] {
+	for _, key := range slices.SortedFunc(maps.Keys(s.logins.byKey), message.LoginKey.Compare) {
+		if key.Lane == "" || s.logins.revoking[key] {
 			continue
 		}
-		until := s.logins[key].wanted.Add(loginIdle)
+		until := s.logins.byKey[key].usedAt.Add(loginIdle)
 		if used[key] {
 			until = now.Add(loginIdle)
 		} else if !now.Before(until) {
-			out = s.letGo(key, out)
+			out = s.stopUnusedLogin(key, out)
 			continue
 		}
 		if next.IsZero() || until.Before(next) {

@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"goblin-actor/actors/catalog"
@@ -10,95 +12,113 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
+// logins holds the logins at a server, and the calls that wait for one.
+type logins struct {
+	byKey     map[message.LoginKey]*login
+	revoking  map[message.LoginKey]bool // logins that are being ended for good
+	waiting   map[message.CallRef]*loginWaiter
+	announced loginNeed                     // what the registry was told last
+	url       func(message.LoginKey) string // the page to log in at; returns "" if there is none
+}
+
+func newLogins(url func(message.LoginKey) string) logins {
+	return logins{byKey: map[message.LoginKey]*login{}, revoking: map[message.LoginKey]bool{}, waiting: map[message.CallRef]*loginWaiter{}, url: url}
+}
+
+// add returns the login of a key, and creates it if needed.
+func (l *logins) add(key message.LoginKey, now time.Time) *login {
+	known := l.byKey[key]
+	if known == nil {
+		known = &login{phase: message.LoginNone, usedAt: now}
+		l.byKey[key] = known
+	}
+	return known
+}
+
+// waiters returns the calls that wait for a login, in order.
+func (l *logins) waiters() []message.CallRef {
+	return slices.SortedFunc(maps.Keys(l.waiting), message.CallRef.Compare)
+}
+
 // login is one login at the server as its pool sees it: of an entry, and of one lane.
 type login struct {
-	phase    message.LoginPhase
-	reason   string    // why it is needed
-	renewals uint64    // how often it has become present
-	wanted   time.Time // when somebody has asked for it last: to begin, to finish or to end it
+	phase  message.LoginPhase
+	reason string    // why it is needed
+	logins uint64    // how often it has become present
+	usedAt time.Time // when somebody has asked for it last: to begin, to finish or to end it
 }
 
 // loginOf names the login that a connection uses; false = it uses none of ours.
-func (s *state) loginOf(sl *slot) (key message.LoginKey, uses bool) {
-	entry, _, runs := s.server.Replica(sl.replica)
+func (s *state) loginOf(conn *connection) (key message.LoginKey, uses bool) {
+	entry, _, runs := s.server.Replica(conn.replica)
 	if !runs || !entry.LogsIn() {
 		return key, false
 	}
 	key.Entry = entry.Name
-	if sl.tenant != nil {
-		key.Lane = sl.tenant.Lane
+	if conn.tenant != nil {
+		key.Lane = conn.tenant.Lane
 	}
 	return key, true
 }
 
 // robot reports whether nobody can log in there but the gateway, by client credentials.
-func (s *state) robot(key message.LoginKey) bool {
+func (s *state) usesClientCredentials(key message.LoginKey) bool {
 	entry := s.entry(key.Entry)
 	return entry != nil && entry.Auth.Robot(key.Lane)
 }
 
-// loginAt is what is known of a login.
-func (s *state) loginAt(key message.LoginKey) *login {
-	l := s.logins[key]
-	if l == nil {
-		l = &login{phase: message.LoginNone, wanted: s.now}
-		s.logins[key] = l
-	}
-	return l
-}
-
 // loginChanged has the connections begin or end that use the login.
 func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel.Effect) []kernel.Effect {
-	l := s.loginAt(m.Login)
+	l := s.logins.add(m.Login, s.now)
 	was := l.phase
 	l.phase, l.reason = m.Phase, m.Reason
 	if m.Phase == message.LoginPresent {
-		l.renewals++
+		l.logins++
 	}
 	if m.Login.Lane != "" {
-		out = s.tend(out)
+		out = s.armSweep(out)
 	}
-	for _, sl := range s.slots {
-		if key, uses := s.loginOf(sl); !uses || key != m.Login || sl.leaving {
+	for _, conn := range s.replicas.connections {
+		if key, uses := s.loginOf(conn); !uses || key != m.Login || conn.leaving {
 			continue
 		}
 		switch {
-		case m.Phase == message.LoginPresent && sl.phase == message.Ready: // it reaches further now
-			out = s.resumeLogins(now, sl, out)
+		case m.Phase == message.LoginPresent && conn.phase == message.Ready: // it reaches further now
+			out = s.resumeLoginWaiters(now, conn, out)
 		case m.Phase == message.LoginPresent:
-			out = s.useLogin(sl, l, out)
+			out = s.useLogin(conn, l, out)
 		case m.Phase == message.LoginNone && was == message.LoginPresent:
-			out = append(out, kernel.Tell(sl.ref, message.LoggedOut{Reason: m.Reason}))
+			out = append(out, kernel.Tell(conn.ref, message.LoggedOut{Reason: m.Reason}))
 		}
 	}
-	return s.announceLocked(out)
+	return s.announceLoginNeed(out)
 }
 
 // useLogin has a connection that wants a login use the one that there is. One that the server has refused is not tried again: each time it
 // is renewed it gets one chance. An attempt that is under way may take it along, or comes back for it: it is the first with that login.
-func (*state) useLogin(sl *slot, l *login, out []kernel.Effect) []kernel.Effect {
-	switch sl.phase {
+func (*state) useLogin(conn *connection, l *login, out []kernel.Effect) []kernel.Effect {
+	switch conn.phase {
 	case message.Connecting, message.Handshaking, message.Syncing:
-		sl.failing = false
+		conn.attempts.failing = false
 	}
-	if sl.phase != message.NeedsLogin || l.phase != message.LoginPresent || sl.renewal >= l.renewals {
+	if conn.phase != message.NeedsLogin || l.phase != message.LoginPresent || conn.loginTried >= l.logins {
 		return out
 	}
-	sl.renewal, sl.failing = l.renewals, false
-	return append(out, kernel.Tell(sl.ref, message.LoggedIn{}))
+	conn.loginTried, conn.attempts.failing = l.logins, false
+	return append(out, kernel.Tell(conn.ref, message.LoggedIn{}))
 }
 
 // wantsLogin: a connection has found out that it needs one. It may have come meanwhile.
-func (s *state) wantsLogin(sl *slot, out []kernel.Effect) []kernel.Effect {
-	key, uses := s.loginOf(sl)
+func (s *state) retryWithLogin(conn *connection, out []kernel.Effect) []kernel.Effect {
+	key, uses := s.loginOf(conn)
 	if !uses {
 		return out
 	}
-	return s.useLogin(sl, s.loginAt(key), out)
+	return s.useLogin(conn, s.logins.add(key, s.now), out)
 }
 
-// ofLogins handles what is about logins.
-func (s *state) ofLogins(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+// stepLogins handles what users and authorization servers report about logins.
+func (s *state) stepLogins(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.LoginChanged:
 		return s.loginChanged(now, m, out)
@@ -106,51 +126,51 @@ func (s *state) ofLogins(now time.Time, msg any, out []kernel.Effect) []kernel.E
 		return s.loginAnswered(now, m, out)
 	case loginDue:
 		return s.loginDue(now, m, out)
-	case loginUnasked:
-		return s.loginUnasked(m, out)
+	case loginPageMissing:
+		return s.loginPageMissing(m, out)
 	case message.RequestLogin:
-		return s.wantLogin(m, out)
+		return s.requestLogin(m, out)
 	case message.EndLogins:
 		return s.revokeLogins(m, out)
 	case loginRevoked:
 		return s.loginRevoked(m, out)
 	case message.LoginAnswer:
 		entry := s.entry(m.Login.Entry)
-		if entry == nil || s.logins[m.Login] == nil { // whoever begins one is known: nobody has actors made by naming lanes
+		if entry == nil || s.logins.byKey[m.Login] == nil { // whoever begins one is known: nobody has actors made by naming lanes
 			m.Finish.Refuse(message.ErrNotUnderWay)
 			return out
 		}
-		s.logins[m.Login].wanted = now
+		s.logins.byKey[m.Login].usedAt = now
 		return append(out, kernel.Act(toLogin{login: m.Login, entry: *entry, msg: m.Finish}))
 	}
 	return out
 }
 
 // lacksLogin is the connection for which a call would have to log in; nil = that is not what is missing.
-func (s *state) lacksLogin(w wanted) *slot {
-	var lacks *slot
-	for _, sl := range s.slots {
-		if sl.leaving || !w.replicaIs(sl) || sl.tenant.KeyOf() != w.tenant && !sl.main {
+func (s *state) loginNeeded(w target) *connection {
+	var lacks *connection
+	for _, conn := range s.replicas.connections {
+		if conn.leaving || !w.allows(conn) || conn.tenant.KeyOf() != w.tenant && !conn.main {
 			continue
 		}
-		if sl.phase == message.NeedsLogin && sl.failing && (lacks == nil || sl.tenant != nil) {
-			lacks = sl
+		if conn.phase == message.NeedsLogin && conn.attempts.failing && (lacks == nil || conn.tenant != nil) {
+			lacks = conn
 		}
 	}
 	return lacks
 }
 
 // hasLanes reports whether each principal has a login of its own.
-func (s *state) hasLanes() bool { return s.server.Auth.As == "principal" }
+func (s *state) hasPrincipalLogins() bool { return s.server.Auth.As == "principal" }
 
 // mayGrowWithout reports whether connections may be made for a tenant although none carries the catalog: it is remembered, and waits for
 // another login.
-func (s *state) mayGrowWithout(w wanted) bool {
-	if w.tenant == "" || !s.hasLanes() {
+func (s *state) canAddWithoutLeader(w target) bool {
+	if w.tenant == "" || !s.hasPrincipalLogins() {
 		return false
 	}
-	for _, sl := range s.slots {
-		if sl.main && !sl.leaving && sl.phase == message.NeedsLogin {
+	for _, conn := range s.replicas.connections {
+		if conn.main && !conn.leaving && conn.phase == message.NeedsLogin {
 			return true
 		}
 	}
@@ -172,12 +192,12 @@ func (s *state) idleAfter(of *message.Tenant) time.Duration {
 
 // loginHint says what to do about a server that wants a login.
 func (s *state) loginHint() string {
-	for _, sl := range s.slots {
-		if key, uses := s.loginOf(sl); uses && sl.main && sl.phase == message.NeedsLogin {
-			if sl.noLogin {
+	for _, conn := range s.replicas.connections {
+		if key, uses := s.loginOf(conn); uses && conn.main && conn.phase == message.NeedsLogin {
+			if conn.noLogin {
 				break
 			}
-			if s.robot(key) {
+			if s.usesClientCredentials(key) {
 				return "the gateway logs in by itself: mend clientId and clientSecret in the configuration, under auth"
 			}
 			return "log in: goblin-actor login " + key.Entry
@@ -205,35 +225,35 @@ func (p *pool) loginActor(self kernel.Self, entry config.Server, key message.Log
 }
 
 // lock is what a login has to do with it that nobody knows what the server has.
-type lock uint8
+type loginNeed uint8
 
 const (
-	lockNone      lock = iota // nothing: it is known, or something else is missing
-	lockWants                 // somebody has to log in
-	lockUnlocking             // somebody has, and the first attempt since is under way
+	needsNothing loginNeed = iota // nothing: it is known, or something else is missing
+	needsLogin                    // somebody has to log in
+	needsAttempt                  // somebody has, and the first attempt since is under way
 )
 
 // lockedBy finds the lock, and what clients are told of it; nil = there is none.
-func (s *state) lockedBy() (l lock, told *catalog.Login) {
-	if s.info != nil {
-		return lockNone, nil
+func (s *state) currentLoginNeed() (l loginNeed, told *catalog.Login) {
+	if s.catalog.info != nil {
+		return needsNothing, nil
 	}
-	for _, sl := range s.slots {
-		key, uses := s.loginOf(sl)
-		if !uses || !sl.main || sl.leaving {
+	for _, conn := range s.replicas.connections {
+		key, uses := s.loginOf(conn)
+		if !uses || !conn.main || conn.leaving {
 			continue
 		}
 		switch {
-		case sl.tries() && s.logins[key] != nil && s.logins[key].phase == message.LoginPresent:
-			l = lockUnlocking
-		case sl.phase == message.NeedsLogin && l == lockNone:
-			l = lockWants
+		case conn.triesLogin() && s.logins.byKey[key] != nil && s.logins.byKey[key].phase == message.LoginPresent:
+			l = needsAttempt
+		case conn.phase == message.NeedsLogin && l == needsNothing:
+			l = needsLogin
 		default:
 			continue
 		}
-		where := s.loginURL
-		told = &catalog.Login{Command: "goblin-actor login " + key.Entry, URL: func() string { return where(key) }, Done: l == lockUnlocking}
-		if s.robot(key) {
+		where := s.logins.url
+		told = &catalog.Login{Command: "goblin-actor login " + key.Entry, URL: func() string { return where(key) }, Done: l == needsAttempt}
+		if s.usesClientCredentials(key) {
 			told.Command, told.URL = "", func() string { return "" }
 		}
 	}
@@ -241,23 +261,23 @@ func (s *state) lockedBy() (l lock, told *catalog.Login) {
 }
 
 // tries reports whether a connection is in its first attempt since its login has come.
-func (sl *slot) tries() bool {
-	switch sl.phase {
+func (conn *connection) triesLogin() bool {
+	switch conn.phase {
 	case message.NeedsLogin, message.Connecting, message.Handshaking, message.Syncing:
-		return !sl.failing
+		return !conn.attempts.failing
 	}
 	return false
 }
 
 // announceLocked announces that a login is what is missing, or has come, or that it is something else.
-func (s *state) announceLocked(out []kernel.Effect) []kernel.Effect {
-	was := s.lock
-	if l, _ := s.lockedBy(); l == was {
+func (s *state) announceLoginNeed(out []kernel.Effect) []kernel.Effect {
+	was := s.logins.announced
+	if l, _ := s.currentLoginNeed(); l == was {
 		return out
 	}
 	out = s.announce(out)
-	if was == lockUnlocking {
-		out = s.unlocked(out)
+	if was == needsAttempt {
+		out = s.loginDecided(out)
 	}
 	return out
 }

@@ -84,8 +84,8 @@ func TestLoginIsAskedForAndAwaited(t *testing.T) {
 		t.Errorf("answered twice: %v, %v", acts, told)
 	}
 	w.step(message.Cancel{Call: message.CallRef{Seq: 2}})
-	if len(w.s.loginWaits) != 0 {
-		t.Errorf("%d wait still", len(w.s.loginWaits))
+	if len(w.s.logins.waiting) != 0 {
+		t.Errorf("%d wait still", len(w.s.logins.waiting))
 	}
 }
 
@@ -186,24 +186,24 @@ func TestLoginsWithoutCallsAreLetGo(t *testing.T) {
 		does(message.LoginChanged{Login: key, Phase: message.LoginPresent})
 	}
 	w.own("key:calls", 1, func(r *message.Request) { r.Tenant.Lane, r.Tenant.Isolation = calls.Lane, "principal" })
-	if len(w.s.logins) != 3 || due.IsZero() {
-		t.Fatalf("logins: %v, looked at: %v", w.s.logins, due)
+	if len(w.s.logins.byKey) != 3 || due.IsZero() {
+		t.Fatalf("logins: %v, looked at: %v", w.s.logins.byKey, due)
 	}
 	began := w.now
 	for w.now.Before(began.Add(loginIdle)) {
-		if w.s.logins[idle] == nil {
+		if w.s.logins.byKey[idle] == nil {
 			t.Fatalf("let go after %v", w.now.Sub(began))
 		}
 		does(message.LoginChanged{Login: idle, Phase: message.LoginPresent})
 		if w.now = due; w.now.Sub(began) > 2*loginIdle {
 			t.Fatal("it is not looked at in time")
 		}
-		if ended := does(tenantsDue{}); w.s.logins[idle] != nil && len(ended) > 0 || w.s.logins[idle] == nil && !slices.Equal(ended, []message.LoginKey{idle}) {
+		if ended := does(tenantsDue{}); w.s.logins.byKey[idle] != nil && len(ended) > 0 || w.s.logins.byKey[idle] == nil && !slices.Equal(ended, []message.LoginKey{idle}) {
 			t.Fatalf("after %v: let go of %v", w.now.Sub(began), ended)
 		}
 	}
-	if w.s.logins[idle] != nil || w.s.logins[calls] == nil || w.s.logins[message.LoginKey{Entry: "fake"}] == nil {
-		t.Errorf("left: %v", w.s.logins)
+	if w.s.logins.byKey[idle] != nil || w.s.logins.byKey[calls] == nil || w.s.logins.byKey[message.LoginKey{Entry: "fake"}] == nil {
+		t.Errorf("left: %v", w.s.logins.byKey)
 	}
 }
 
@@ -233,8 +233,8 @@ func TestRevokedLosesItsLogins(t *testing.T) {
 	if acts, _ := w.effects(loginRevoked{login: lane("key:a")}); len(acts) != 1 || acts[0] != any(endLogin{lane("key:a")}) {
 		t.Errorf("got %v, want that the actor ends", acts)
 	}
-	if len(w.s.logins) != 2 || w.s.logins[lane("key:b")] == nil {
-		t.Errorf("left: %v", w.s.logins)
+	if len(w.s.logins.byKey) != 2 || w.s.logins.byKey[lane("key:b")] == nil {
+		t.Errorf("left: %v", w.s.logins.byKey)
 	}
 }
 
@@ -299,7 +299,7 @@ func TestLoginHasJustCome(t *testing.T) {
 	if login, announced, answered := told(change(message.Ready)); !announced || login != nil || answered != 0 {
 		t.Errorf("ready: announced %v, %v; answered %d", announced, login, answered)
 	}
-	if _, _, answered := told(message.ConfirmResult{Key: w.s.confirms}); answered != 1 {
+	if _, _, answered := told(message.ConfirmResult{Key: w.s.catalog.lastConfirm}); answered != 1 {
 		t.Errorf("clients see it: answered %d", answered)
 	}
 }
@@ -341,7 +341,7 @@ func TestLoginsOfAnotherServer(t *testing.T) {
 		acts, _ := w.effects(message.Reconfigure{Server: next, Transport: true})
 		end := slices.Index(acts, any(endLogin{theLogin}))
 		begin := slices.IndexFunc(acts, func(act any) bool { _, is := act.(spawn); return is })
-		if (end >= 0) != c.ends || c.ends && begin >= 0 && begin < end || (w.s.logins[theLogin] == nil) != c.ends {
+		if (end >= 0) != c.ends || c.ends && begin >= 0 && begin < end || (w.s.logins.byKey[theLogin] == nil) != c.ends {
 			t.Errorf("%s: the login ends at %d, a connection begins at %d", name, end, begin)
 		}
 	}

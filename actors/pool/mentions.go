@@ -68,12 +68,12 @@ func (m *mentions) at(uri string) mention {
 }
 
 // mentioned notes what a result named.
-func (s *state) mentioned(m message.ResourcesMentioned) {
-	tenant, known := s.tenantAt(m.Backend)
+func (s *state) resourcesMentioned(m message.ResourcesMentioned) {
+	tenant, known := s.tenantOf(m.Backend)
 	if !known {
 		return
 	}
-	to := s.mentionsTo(tenant)
+	to := s.tenants.mentionsFor(tenant)
 	for _, uri := range m.URIs {
 		to.add(uri, mention{m.Backend, m.Incarnation})
 	}
@@ -81,28 +81,28 @@ func (s *state) mentioned(m message.ResourcesMentioned) {
 
 // mentionedBy is the connection on which the server has mentioned the resource that is to be read, as long as it lasts: others may
 // lead to a process or a session that does not know it.
-func (s *state) mentionedBy(r *message.Request) *slot {
+func (s *state) mentionedOn(r *message.Request) *connection {
 	if r.Frame.M != protocol.MethodResourcesRead || r.Replica != 0 {
 		return nil
 	}
-	return s.mentionerOf(r.Item, r.Tenant.KeyOf())
+	return s.connectionKnowing(r.Item, r.Tenant.KeyOf())
 }
 
 // mentionerOf is the connection on which the server has mentioned a resource to a tenant, or to everybody.
-func (s *state) mentionerOf(uri, tenant string) *slot {
-	at := s.mentionsTo(tenant).at(uri)
-	if at == (mention{}) || len(s.slots) == 1 {
+func (s *state) connectionKnowing(uri, tenant string) *connection {
+	at := s.tenants.mentionsFor(tenant).at(uri)
+	if at == (mention{}) || len(s.replicas.connections) == 1 {
 		return nil
 	}
-	sl := s.slotOf(at.backend)
-	if sl == nil || sl.leaving || sl.phase != message.Ready || sl.incarnation != at.incarnation || sl.tenant.KeyOf() != tenant {
+	conn := s.replicas.byBackend(at.backend)
+	if conn == nil || conn.leaving || conn.phase != message.Ready || conn.incarnation != at.incarnation || conn.tenant.KeyOf() != tenant {
 		return nil
 	}
-	return sl
+	return conn
 }
 
 // unmentioned refuses to ask the server for what it has never named.
-func unmentioned(r *message.Request) *protocol.Fault {
+func unknownResource(r *message.Request) *protocol.Fault {
 	uri, ok := protocol.Unquote(r.Target.Of(r.Frame.Raw))
 	if !ok {
 		uri = r.Item

@@ -62,8 +62,8 @@ func TestMentionsOfAClass(t *testing.T) {
 		}
 	}
 	asked, _ := told[message.Query, spawn](w, message.SubscribeURI{Seq: 20, URI: "a:made", Unlisted: true})
-	if len(asked) != 1 || w.s.queries[asked[0].Key].at.ref != class {
-		t.Errorf("the subscription went to %v", w.s.queries)
+	if len(asked) != 1 || w.s.subscriptions.queries[asked[0].Key].conn.ref != class {
+		t.Errorf("the subscription went to %v", w.s.subscriptions.queries)
 	}
 	ready.Incarnation = 2
 	w.step(message.BackendChanged{Backend: class, Phase: message.Connecting, Incarnation: 2})

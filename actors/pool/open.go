@@ -17,8 +17,8 @@ import (
 
 // inherited are the variables a child gets of the gateway's own environment; the second
 // line is what Windows programs need to start at all.
-var inherited = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"}
-var inheritedWindows = []string{"SystemRoot", "SystemDrive", "PATHEXT", "COMSPEC", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP"}
+var inheritedVariables = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"}
+var inheritedOnWindows = []string{"SystemRoot", "SystemDrive", "PATHEXT", "COMSPEC", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP"}
 
 // openAs is the Opener of processes and URLs, with the credentials of a login; nil = of none.
 func (p *pool) openAs(credentials upstream.Credentials) Opener {
@@ -43,7 +43,7 @@ func (p *pool) openConfigured(server config.Server, replica int, credentials ups
 		return hideCookies(o, func(o remote.Options, sink upstream.Sink) upstream.Link { return remote.OpenAuto(o, known, sink) }), "http"
 	}
 	o := process.Options{
-		Command: server.Command, Args: server.Args, Env: environment(server), Dir: home(server.Cwd), Base: server.Base,
+		Command: server.Command, Args: server.Args, Env: environment(server), Dir: expandHome(server.Cwd), Base: server.Base,
 		MaxMessageBytes: int(p.Limits.MaxMessageBytes), Budget: p.Budget,
 	}
 	return func(sink upstream.Sink) upstream.Link { return process.Open(o, sink) }, "stdio"
@@ -59,9 +59,9 @@ func environment(server config.Server) []string {
 			env[key] = value
 		}
 	} else {
-		names := inherited
+		names := inheritedVariables
 		if runtime.GOOS == "windows" {
-			names = append(slices.Clone(inherited), inheritedWindows...)
+			names = append(slices.Clone(inheritedVariables), inheritedOnWindows...)
 		}
 		for _, name := range names {
 			if value, ok := os.LookupEnv(name); ok {
@@ -79,7 +79,7 @@ func environment(server config.Server) []string {
 }
 
 // home replaces a leading ~ by the home directory; "" stays the gateway's own directory.
-func home(dir string) string {
+func expandHome(dir string) string {
 	if dir != "~" && !strings.HasPrefix(dir, "~/") {
 		return dir
 	}

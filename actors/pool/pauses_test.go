@@ -47,12 +47,12 @@ func TestPauseAfterTooManyRequests(t *testing.T) {
 	w.dispatch(1)
 	w.now = w.now.Add(7*time.Second - 1)
 	w.dispatch(2)
-	if len(w.sent) != 0 || len(w.failed) != 0 || w.s.queue.len() != 2 {
-		t.Fatalf("during the pause: %d sent, %d failed, %d queued; want 0, 0, 2", len(w.sent), len(w.failed), w.s.queue.len())
+	if len(w.sent) != 0 || len(w.failed) != 0 || w.s.calls.queue.len() != 2 {
+		t.Fatalf("during the pause: %d sent, %d failed, %d queued; want 0, 0, 2", len(w.sent), len(w.failed), w.s.calls.queue.len())
 	}
 	w.now = w.now.Add(1)
-	if again := w.wakes(timers[0].Msg); len(again) != 0 || len(w.sent) != 2 || len(w.s.pauses.until) != 0 {
-		t.Fatalf("after the pause: timers %v, %d sent, %d pauses; want none, 2, 0", again, len(w.sent), len(w.s.pauses.until))
+	if again := w.wakes(timers[0].Msg); len(again) != 0 || len(w.sent) != 2 || len(w.s.calls.pauses.until) != 0 {
+		t.Fatalf("after the pause: timers %v, %d sent, %d pauses; want none, 2, 0", again, len(w.sent), len(w.s.calls.pauses.until))
 	}
 	w.dispatch(3)
 	if len(w.sent) != 3 {

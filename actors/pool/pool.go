@@ -59,7 +59,7 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 		life++
 		o.Server, o.Limits = known.server, known.limits
 		s := newState(o, self.Reference(), life)
-		s.remembered = known
+		s.catalog.remembered = known
 		return &pool{Options: o, state: s, known: map[message.LoginKey]Login{}}
 	})
 }
@@ -72,7 +72,7 @@ type pool struct {
 }
 
 func (p *pool) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
-	return step(p.state, now, p.shown(msg), out)
+	return step(p.state, now, p.redact(msg), out)
 }
 
 type (
@@ -95,10 +95,10 @@ type (
 )
 
 // unsubscribeDue: a resource may have lost its last subscriber for long enough.
-type unsubscribeDue struct{ key subKey }
+type graceOver struct{ key subKey }
 
 // askAgain: a server that has refused subscriptions had a pause.
-type askAgain struct{}
+type retryDue struct{}
 
 // queueExpired: the oldest queued call may have waited too long.
 type queueExpired struct{ timer uint64 }
@@ -147,7 +147,7 @@ func (p *pool) spawn(self kernel.Self, a spawn) {
 	}
 	open, transport := opener(a.entry, a.own)
 	ref := backend.Spawn(self, name, backend.Options{
-		Server: a.server, Node: p.Node, Replica: a.replica, Member: a.member, Pool: self.Reference(), Open: p.quiet(open), Transport: transport, Links: p.Links,
+		Server: a.server, Node: p.Node, Replica: a.replica, Member: a.member, Pool: self.Reference(), Open: p.redactEvents(open), Transport: transport, Links: p.Links,
 		Announce: a.announce, Catalog: a.catalog, Legacy: a.legacy, Metrics: p.Metrics, Known: a.known, Before: a.before,
 		Log: logOf(p.Log, a), Seed: p.Seed + uint64(a.number),
 	})

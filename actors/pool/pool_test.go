@@ -74,10 +74,10 @@ func (w *world) phase(i int, p message.Phase) {
 
 // spawned gives the slots references that have none yet: the i-th backend is the i-th slot then, as long as none goes.
 func (w *world) spawned() {
-	for _, sl := range w.s.slots {
-		if sl.ref.IsZero() {
-			w.backends = append(w.backends, actortest.NewProbe(w.system, fmt.Sprint(sl.number)).Reference)
-			w.step(spawned{sl.number, w.backends[len(w.backends)-1]})
+	for _, conn := range w.s.replicas.connections {
+		if conn.ref.IsZero() {
+			w.backends = append(w.backends, actortest.NewProbe(w.system, fmt.Sprint(conn.number)).Reference)
+			w.step(spawned{conn.number, w.backends[len(w.backends)-1]})
 		}
 	}
 }
@@ -116,8 +116,8 @@ func TestLimitAndQueue(t *testing.T) {
 	for seq := range uint64(4) {
 		w.dispatch(seq)
 	}
-	if len(w.sent) != 1 || w.s.queue.len() != 2 {
-		t.Fatalf("%d sent, %d queued, want 1 and 2", len(w.sent), w.s.queue.len())
+	if len(w.sent) != 1 || w.s.calls.queue.len() != 2 {
+		t.Fatalf("%d sent, %d queued, want 1 and 2", len(w.sent), w.s.calls.queue.len())
 	}
 	w.fault(3, protocol.QueueFull)
 	w.end(0)
@@ -298,7 +298,7 @@ func TestReplaceDrainsTheOld(t *testing.T) {
 // fresh is the backend that was spawned with the number.
 func (w *world) fresh(number int) kernel.Reference {
 	w.t.Helper()
-	if w.s.slot(number) == nil {
+	if w.s.replicas.byNumber(number) == nil {
 		w.t.Fatalf("no backend %d was spawned", number)
 	}
 	system := kernel.New(kernel.Options{})
@@ -340,16 +340,16 @@ func TestRandomScripts(t *testing.T) {
 					w.step(w.expire[len(w.expire)-1])
 				}
 			}
-			if len(w.s.running) != len(w.sent) || len(w.sent) > 3 {
-				t.Fatalf("seed %d: %d running, %d sent, limit 3", seed, len(w.s.running), len(w.sent))
+			if len(w.s.calls.running) != len(w.sent) || len(w.sent) > 3 {
+				t.Fatalf("seed %d: %d running, %d sent, limit 3", seed, len(w.s.calls.running), len(w.sent))
 			}
 		}
 		for seq := range w.sent {
 			w.end(seq)
 		}
 		w.step(kernel.Stopping{})
-		if w.s.queue.len() != 0 {
-			t.Fatalf("seed %d: %d queued after the stop", seed, w.s.queue.len())
+		if w.s.calls.queue.len() != 0 {
+			t.Fatalf("seed %d: %d queued after the stop", seed, w.s.calls.queue.len())
 		}
 	}
 }

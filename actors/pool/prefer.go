@@ -12,7 +12,7 @@ import (
 // labels at all, it makes no sense to try again.
 func (s *state) explainPreference(f *protocol.Fault, p *message.Prefer) {
 	f.Name = protocol.NoBackendsAvailable
-	exists := slices.ContainsFunc(s.slots, func(sl *slot) bool { return !sl.leaving && p.IsMetBy(sl.labels) })
+	exists := slices.ContainsFunc(s.replicas.connections, func(conn *connection) bool { return !conn.leaving && p.IsMetBy(conn.labels) })
 	switch {
 	case s.fault != "":
 	case exists:

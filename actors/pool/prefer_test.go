@@ -20,7 +20,7 @@ func regions(t *testing.T, server config.Server) *world {
 	server.Queue = wide
 	w := newWorld(t, server, 3)
 	for i, region := range []string{"eu", "us", "eu"} {
-		w.s.slots[i].labels = map[string]string{"region": region, "tier": "1"}
+		w.s.replicas.connections[i].labels = map[string]string{"region": region, "tier": "1"}
 		w.phase(i, message.Ready)
 	}
 	return w

@@ -10,16 +10,16 @@ import (
 // reconfigure takes a new configuration: what names and limits calls applies at once, a new transport replaces the connections.
 func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.Effect) []kernel.Effect {
 	before := s.server
-	s.server, s.fault, s.remembered.server = m.Server, m.Server.Fault, m.Server
-	if id := CatalogIdentity(m.Server); id != s.remembered.identity {
-		out = s.becomesAnother(id, m.Known, out)
+	s.server, s.fault, s.catalog.remembered.server = m.Server, m.Server.Fault, m.Server
+	if id := CatalogIdentity(m.Server); id != s.catalog.remembered.identity {
+		out = s.identityChanged(id, m.Known, out)
 	}
-	out = s.settingsChanged(s.announce(s.renewLogins(&before, out)))
+	out = s.settingsChanged(s.announce(s.dropChangedLogins(&before, out)))
 	switch {
-	case m.Transport && s.isLazy() && s.asleep() && s.learned():
+	case m.Transport && s.isLazy() && s.isStopped() && s.knowsCatalog():
 		return out
 	case m.Transport && s.fault == "" && before.Fault == "":
-		return s.rememberCatalog(now, s.replaceChanged(now, before, s.watchUse(now, out)))
+		return s.rememberCatalog(now, s.replaceChanged(now, before, s.restartIdleTimer(now, out)))
 	case m.Transport:
 		s.forgetDoubt()
 		return s.replace(now, out)
@@ -27,25 +27,25 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.E
 	if before.Startup != s.server.Startup || before.IdleStop != s.server.IdleStop {
 		out = s.startupChanged(now, out)
 	}
-	return s.pump(now, s.tellSettings(out))
+	return s.sendQueued(now, s.sendConfig(out))
 }
 
 // replace starts new backends; the present ones go when these have taken their places.
 func (s *state) replace(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.fault != "" {
-		for _, sl := range s.slots {
-			if !sl.leaving {
-				out = s.dismiss(sl, out)
+		for _, conn := range s.replicas.connections {
+			if !conn.leaving {
+				out = s.drain(conn, out)
 			}
 		}
 		s.settled, s.failed = true, true
-		return s.lead(s.failWaitingSubscribes(s.failQueue(s.unavailableName(), s.whyUnavailable(now), out)))
+		return s.followLeader(s.failWaitingSubscribes(s.failQueue(s.unavailableName(), s.whyUnavailable(now), out)))
 	}
-	for _, sl := range s.slots {
-		out = s.retire(sl, out)
+	for _, conn := range s.replicas.connections {
+		out = s.retire(conn, out)
 	}
-	if !s.canAsk() {
+	if !s.replicas.hasReadyLeader() {
 		s.settled, s.failed = false, false
 	}
-	return s.gone(now, s.spawnMissing(now, map[int]bool{}, s.watchUse(now, out)))
+	return s.connectionsRemoved(now, s.spawnMissing(now, map[int]bool{}, s.restartIdleTimer(now, out)))
 }

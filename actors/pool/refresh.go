@@ -18,7 +18,7 @@ type refreshes struct {
 
 // fetch asks the leader for a list.
 func (s *state) fetch(m message.Fetch, out []kernel.Effect) []kernel.Effect {
-	if l := s.leader(); l != nil && l.phase == message.Ready {
+	if l := s.replicas.leader(); l != nil && l.phase == message.Ready {
 		return append(out, kernel.Tell(l.ref, m))
 	}
 	return out
@@ -26,58 +26,58 @@ func (s *state) fetch(m message.Fetch, out []kernel.Effect) []kernel.Effect {
 
 // refresh has a list looked at again for a client that waits.
 func (s *state) refresh(m message.Refresh, out []kernel.Effect) []kernel.Effect {
-	if s.lock == lockUnlocking && len(s.refreshes.unlocking) < maxRefreshes {
-		s.refreshes.unlocking = append(s.refreshes.unlocking, m)
+	if s.logins.announced == needsAttempt && len(s.catalog.refreshes.unlocking) < maxRefreshes {
+		s.catalog.refreshes.unlocking = append(s.catalog.refreshes.unlocking, m)
 		return out
 	}
-	l := s.leader()
-	if l == nil || l.phase != message.Ready || len(s.refreshes.fetching[m.Kind]) >= maxRefreshes {
+	l := s.replicas.leader()
+	if l == nil || l.phase != message.Ready || len(s.catalog.refreshes.fetching[m.Kind]) >= maxRefreshes {
 		return append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
 	}
-	s.refreshes.fetching[m.Kind] = append(s.refreshes.fetching[m.Kind], m)
+	s.catalog.refreshes.fetching[m.Kind] = append(s.catalog.refreshes.fetching[m.Kind], m)
 	return s.fetch(message.Fetch{Kind: m.Kind, Wanted: true}, out)
 }
 
 // fetched: the list is at the registry; those who wait are told when it is in the catalog that they see.
-func (s *state) fetched(m message.FetchResult, out []kernel.Effect) []kernel.Effect {
-	waiting := s.refreshes.fetching[m.Kind]
+func (s *state) listFetched(m message.FetchResult, out []kernel.Effect) []kernel.Effect {
+	waiting := s.catalog.refreshes.fetching[m.Kind]
 	if len(waiting) == 0 {
 		return out
 	}
-	s.refreshes.fetching[m.Kind] = nil
-	if s.refreshes.confirming == nil {
-		s.refreshes.confirming = map[uint64][]message.Refresh{}
+	s.catalog.refreshes.fetching[m.Kind] = nil
+	if s.catalog.refreshes.confirming == nil {
+		s.catalog.refreshes.confirming = map[uint64][]message.Refresh{}
 	}
-	s.confirms++
-	s.refreshes.confirming[s.confirms] = waiting
-	return append(out, kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: s.confirms}))
+	key := s.catalog.nextConfirm()
+	s.catalog.refreshes.confirming[key] = waiting
+	return append(out, kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: key}))
 }
 
 // refreshed tells those who waited for that answer of the registry.
-func (s *state) refreshed(key uint64, out []kernel.Effect) []kernel.Effect {
-	for _, m := range s.refreshes.confirming[key] {
+func (s *state) answerRefreshes(key uint64, out []kernel.Effect) []kernel.Effect {
+	for _, m := range s.catalog.refreshes.confirming[key] {
 		out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
 	}
-	delete(s.refreshes.confirming, key)
+	delete(s.catalog.refreshes.confirming, key)
 	return out
 }
 
 // unlocked tells those who waited for what a login would show: clients see it now, or it has shown nothing.
-func (s *state) unlocked(out []kernel.Effect) []kernel.Effect {
-	for _, m := range s.refreshes.unlocking {
+func (s *state) loginDecided(out []kernel.Effect) []kernel.Effect {
+	for _, m := range s.catalog.refreshes.unlocking {
 		out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
 	}
-	s.refreshes.unlocking = nil
+	s.catalog.refreshes.unlocking = nil
 	return out
 }
 
 // giveUpRefreshes: whom the leader owed an answer is answered by what is known.
-func (s *state) giveUpRefreshes(out []kernel.Effect) []kernel.Effect {
-	for kind, waiting := range s.refreshes.fetching {
+func (s *state) failFetches(out []kernel.Effect) []kernel.Effect {
+	for kind, waiting := range s.catalog.refreshes.fetching {
 		for _, m := range waiting {
 			out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
 		}
-		s.refreshes.fetching[kind] = nil
+		s.catalog.refreshes.fetching[kind] = nil
 	}
 	return out
 }

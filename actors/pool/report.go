@@ -9,47 +9,47 @@ import (
 )
 
 // shown is the phase of a backend as people are told it.
-func (sl *slot) shown() message.Phase {
-	if sl.phase == message.Ready && !sl.offered {
+func (conn *connection) visiblePhase() message.Phase {
+	if conn.phase == message.Ready && !conn.catalog.visible {
 		return message.Syncing
 	}
-	return sl.phase
+	return conn.phase
 }
 
 // reasonShown says why a backend is as it is, and whether that is a fault: it is not there, and either an attempt has failed, also if
 // another one is under way, or the first takes long.
-func (sl *slot) reasonShown(now time.Time) (reason string, fault bool) {
-	switch sl.shown() {
+func (conn *connection) visibleReason(now time.Time) (reason string, fault bool) {
+	switch conn.visiblePhase() {
 	case message.Ready:
-		return message.Explain(sl.reason, sl.lastLine), false
+		return message.Explain(conn.reason, conn.lastLine), false
 	case message.Idle, message.Waiting, message.NeedsLogin:
-		if sl.asks {
-			reason = sl.awaits()
+		if conn.start.requested {
+			reason = conn.waitsFor()
 		}
-		if sl.explained != "" && reason != "" {
+		if conn.attempts.detail != "" && reason != "" {
 			reason += "; before: "
 		}
-		return reason + sl.explained, sl.explained != ""
+		return reason + conn.attempts.detail, conn.attempts.detail != ""
 	}
-	reason, long := message.Starting(sl.shown(), now.Sub(sl.since), sl.explained)
-	return reason, long || sl.explained != ""
+	reason, long := message.Starting(conn.visiblePhase(), now.Sub(conn.since), conn.attempts.detail)
+	return reason, long || conn.attempts.detail != ""
 }
 
 // report is what the pool tells people.
 func (s *state) report() status.Server {
 	r := status.Server{
-		Name: s.server.Name, State: string(message.Idle), InFlight: len(s.running), Parked: s.parked + s.waiting, Queued: s.queue.len(), Description: s.server.Description,
-		Tools: s.counts[protocol.Tools], Prompts: s.counts[protocol.Prompts], Resources: s.counts[protocol.Resources], Templates: s.counts[protocol.Templates],
-		Settled: s.settled || s.cached, FailedFirst: s.failed,
+		Name: s.server.Name, State: string(message.Idle), InFlight: len(s.calls.running), Parked: s.calls.parked + s.calls.waiting, Queued: s.calls.queue.len(), Description: s.server.Description,
+		Tools: s.catalog.counts[protocol.Tools], Prompts: s.catalog.counts[protocol.Prompts], Resources: s.catalog.counts[protocol.Resources], Templates: s.catalog.counts[protocol.Templates],
+		Settled: s.settled || s.catalog.fromMemory, FailedFirst: s.failed,
 	}
 	r.Warnings = s.warnings()
-	r.TimedOut, _ = s.timeoutsIn(s.now)
+	r.TimedOut, _ = s.recentTimeouts(s.now)
 	if warning := s.timeoutsWarning(s.now); warning != "" {
 		r.Warnings = append(r.Warnings, warning)
 	}
-	for _, sub := range s.subs {
+	for _, sub := range s.subscriptions.byKey {
 		r.Subscribers += sub.subscribers.Len()
-		if sub.at != nil {
+		if sub.conn != nil {
 			r.Subscribed++
 		}
 	}
@@ -58,30 +58,30 @@ func (s *state) report() status.Server {
 		return r
 	}
 	ready := map[int]bool{}
-	for _, sl := range s.slots {
-		if sl.leaving || !sl.main {
+	for _, conn := range s.replicas.connections {
+		if conn.leaving || !conn.main {
 			continue
 		}
-		if !sl.retiring {
+		if !conn.retiring {
 			r.Replicas++
 		}
-		if sl.shown() == message.Ready && !ready[sl.replica] && r.ReadyCount < s.replicas() {
-			ready[sl.replica] = true
+		if conn.visiblePhase() == message.Ready && !ready[conn.replica] && r.ReadyCount < s.replicaCount() {
+			ready[conn.replica] = true
 			r.ReadyCount++
 		}
 		fault := false
 		if r.State != string(message.Ready) {
-			r.State, r.NextAttempt = string(sl.shown()), sl.nextAttempt
-			r.Reason, fault = sl.reasonShown(s.now)
-			r.Public = sl.reason
+			r.State, r.NextAttempt = string(conn.visiblePhase()), conn.nextAttempt
+			r.Reason, fault = conn.visibleReason(s.now)
+			r.Public = conn.reason
 		}
 		r.Fault = r.Fault || fault
 	}
-	if s.isLazy() && s.asleep() {
-		r.Replicas, r.Reason, r.Hint = s.replicas(), s.rest.why(), "it is lazy: whoever wants something of it starts it"
+	if s.isLazy() && s.isStopped() {
+		r.Replicas, r.Reason, r.Hint = s.replicaCount(), s.idle.explain(), "it is lazy: whoever wants something of it starts it"
 		r.Fault = r.Reason != ""
 	}
-	if known := s.remembered.catalog; s.cached && known != nil {
+	if known := s.catalog.remembered.catalog; s.catalog.fromMemory && known != nil {
 		r.CachedSince = known.At
 		r.Reason = joined(r.Reason, "catalog cached, of "+r.CachedSince.Format("2006-01-02 15:04"))
 	}

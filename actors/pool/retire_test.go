@@ -14,17 +14,17 @@ import (
 
 // drained lists the numbers of the backends that are to go.
 func (w *world) drained() (numbers []int) {
-	for _, sl := range w.s.slots {
-		if sl.leaving {
-			numbers = append(numbers, sl.number)
+	for _, conn := range w.s.replicas.connections {
+		if conn.leaving {
+			numbers = append(numbers, conn.number)
 		}
 	}
 	return numbers
 }
 
 func (w *world) numbers() (numbers []int) {
-	for _, sl := range w.s.slots {
-		numbers = append(numbers, sl.number)
+	for _, conn := range w.s.replicas.connections {
+		numbers = append(numbers, conn.number)
 	}
 	return numbers
 }
@@ -38,15 +38,15 @@ func (w *world) is(what string, got, want []int) {
 
 // phaseOf tells of the backend that was spawned with the number, of any replica.
 func (w *world) phaseOf(number int, p message.Phase, next time.Duration) {
-	sl := w.s.slot(number)
-	w.step(message.BackendChanged{Backend: sl.ref, Replica: sl.replica, Phase: p, Info: &message.ServerInfo{}, Reason: "no", NextAttempt: w.now.Add(next)})
+	conn := w.s.replicas.byNumber(number)
+	w.step(message.BackendChanged{Backend: conn.ref, Replica: conn.replica, Phase: p, Info: &message.ServerInfo{}, Reason: "no", NextAttempt: w.now.Add(next)})
 }
 
 // seen tells that the backend with the number is ready, and that clients see what it has listed.
 func (w *world) seen(number int) {
 	w.t.Helper()
 	w.phaseOf(number, message.Ready, 0)
-	w.step(message.ConfirmResult{Key: w.s.slot(number).confirm})
+	w.step(message.ConfirmResult{Key: w.s.replicas.byNumber(number).catalog.confirm})
 }
 
 // Scaling touches no replica that stays, starts the new ones, and has those go that are too many while another is ready.
@@ -126,14 +126,14 @@ func TestTheOldGoesAllTheSame(t *testing.T) {
 			w.fresh(2)
 			w.phaseOf(2, message.Connecting, 0)
 			c.do(w)
-			if sl := w.s.slot(1); sl != nil && !sl.leaving {
+			if conn := w.s.replicas.byNumber(1); conn != nil && !conn.leaving {
 				t.Fatal("it stays")
 			}
 			w.dispatch(1)
 			switch {
 			case c.want != "":
 				w.fault(1, c.want)
-			case w.failed[1] != nil || w.s.queue.len() != 1:
+			case w.failed[1] != nil || w.s.calls.queue.len() != 1:
 				t.Errorf("the call does not wait for the new one: %v", w.failed[1])
 			}
 			w.seen(2)
@@ -156,7 +156,7 @@ func TestRestartedTwice(t *testing.T) {
 	w.is("gone", w.drained(), []int{2})
 	w.seen(3)
 	w.is("gone", w.drained(), []int{1, 2})
-	if l := w.s.leader(); l == nil || l.number != 3 {
+	if l := w.s.replicas.leader(); l == nil || l.number != 3 {
 		t.Error("the newest does not lead")
 	}
 }
@@ -171,12 +171,12 @@ func TestTheOldServersListsAreNotTheNewOnes(t *testing.T) {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		w.step(message.Listed{Backend: w.backends[0], Kind: kind, Items: [][]byte{[]byte(fmt.Sprintf(`{"name":"%d"}`, kind))}})
 	}
-	if w.s.remembered.catalog != nil {
+	if w.s.catalog.remembered.catalog != nil {
 		t.Error("the old server's lists are remembered as the new one's")
 	}
 	w.fresh(2)
 	w.seen(2)
-	if w.s.remembered.catalog == nil {
+	if w.s.catalog.remembered.catalog == nil {
 		t.Error("nothing is remembered of the new one")
 	}
 }

@@ -12,38 +12,38 @@ import (
 
 // returned tries another backend with a call that no server has seen, each of them once: while several cannot be
 // reached they would pass it on to each other without end. A call whose client has left meanwhile ends here.
-func (s *state) returned(now time.Time, m message.NotExecuted, out []kernel.Effect) []kernel.Effect {
-	r := s.running[m.Call]
+func (s *state) callNotExecuted(now time.Time, m message.NotExecuted, out []kernel.Effect) []kernel.Effect {
+	r := s.calls.running[m.Call]
 	switch {
 	case r == nil: // from before a restart of ours, which nobody has answered; or it was, and its holder knows
-		return append(out, s.answer(message.Dispatch{Call: m.Call}, s.notTaken(m.Reason)))
-	case r.at.ref != m.Backend:
+		return append(out, s.fail(message.Dispatch{Call: m.Call}, s.notSentFault(m.Reason)))
+	case r.conn.ref != m.Backend:
 		return out
 	}
-	s.free(m.Call, r)
+	s.finish(m.Call, r)
 	if r.cancelled {
-		return s.pump(now, out)
+		return s.sendQueued(now, out)
 	}
-	q, w := queued{Dispatch: message.Dispatch{Call: m.Call, Request: m.Request}, since: now, broken: r.broken}, s.wants(m.Request)
+	q, w := queued{Dispatch: message.Dispatch{Call: m.Call, Request: m.Request}, since: now, broken: r.broken}, s.targetOf(m.Request)
 	if m.Login != nil {
-		return s.pump(now, s.loginRefused(now, r.at, &q, w, m, out))
+		return s.sendQueued(now, s.loginRefused(now, r.conn, &q, w, m, out))
 	}
-	if w.at == r.at {
-		w = s.wantsAnywhere(m.Request)
+	if w.conn == r.conn {
+		w = s.targetAnywhere(m.Request)
 	}
-	tried := append(r.tried, r.at)
-	if next := s.another(w, m.Request, tried); next != nil {
-		out = s.give(now, next, q, out)
-		s.running[m.Call].tried = tried
-		return s.pump(now, out)
+	tried := append(r.tried, r.conn)
+	if next := s.pickUntried(w, m.Request, tried); next != nil {
+		out = s.sendTo(now, next, q, out)
+		s.calls.running[m.Call].tried = tried
+		return s.sendQueued(now, out)
 	}
 	switch {
 	case m.Full:
-	case r.at.leaving && s.mayServe(now, w):
-		return s.pump(now, s.dispatch(now, q, out))
-	case m.Lost || r.at.phase != message.Ready:
-		r.at.lost = r.at.phase == message.Ready
-		if s.mayServe(now, w) {
+	case r.conn.leaving && s.canBeServed(now, w):
+		return s.sendQueued(now, s.dispatch(now, q, out))
+	case m.Lost || r.conn.phase != message.Ready:
+		r.conn.lost = r.conn.phase == message.Ready
+		if s.canBeServed(now, w) {
 			q.deadline = r.deadline
 			return s.enqueue(now, q, out)
 		}
@@ -54,22 +54,22 @@ func (s *state) returned(now time.Time, m message.NotExecuted, out []kernel.Effe
 		fault = &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
 			Message: fmt.Sprintf("more calls at once than the connection to server %s takes in (maxConcurrent: %d); with fewer they wait in the queue instead", s.server.Name, s.server.MaxConcurrent)}
 	}
-	return s.pump(now, append(out, s.refuse(&q, fault)))
+	return s.sendQueued(now, append(out, s.refuse(&q, fault)))
 }
 
 // notTaken says that no server has seen a call.
-func (s *state) notTaken(reason string) *protocol.Fault {
+func (s *state) notSentFault(reason string) *protocol.Fault {
 	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "the call was not sent to server " + s.server.Name + ": " + reason}
 }
 
 // another is a backend that has not been tried with the call.
-func (s *state) another(w wanted, r *message.Request, tried []*slot) *slot {
-	if !s.hasRoom(r) {
+func (s *state) pickUntried(w target, r *message.Request, tried []*connection) *connection {
+	if !s.hasRoomFor(r) {
 		return nil
 	}
-	for _, sl := range s.slots {
-		if s.takes(sl, w, r) && !slices.Contains(tried, sl) {
-			return sl
+	for _, conn := range s.replicas.connections {
+		if s.canTake(conn, w, r) && !slices.Contains(tried, conn) {
+			return conn
 		}
 	}
 	return nil
@@ -77,13 +77,13 @@ func (s *state) another(w wanted, r *message.Request, tried []*slot) *slot {
 
 // cancel drops a queued call, or has its backend withdraw it.
 func (s *state) cancel(m message.Cancel, out []kernel.Effect) []kernel.Effect {
-	if r := s.running[m.Call]; r != nil {
+	if r := s.calls.running[m.Call]; r != nil {
 		r.cancelled = true
-		return append(out, kernel.Tell(r.at.ref, message.CancelSent{Call: m.Call, Reason: m.Reason}))
+		return append(out, kernel.Tell(r.conn.ref, message.CancelSent{Call: m.Call, Reason: m.Reason}))
 	}
-	delete(s.loginWaits, m.Call)
-	if q := s.queue.calls[m.Call]; q != nil {
-		s.queue.remove(q)
+	delete(s.logins.waiting, m.Call)
+	if q := s.calls.queue.byCall[m.Call]; q != nil {
+		s.calls.queue.remove(q)
 	}
 	return out
 }

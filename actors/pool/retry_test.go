@@ -59,7 +59,7 @@ func TestSendsThatAreRefused(t *testing.T) {
 	delete(w.sent, 7)
 	w.step(message.NotExecuted{Backend: at, Call: message.CallRef{Seq: 7}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}, Full: true})
 	w.fault(7, protocol.QueueFull)
-	if n := len(w.s.running); n != 0 {
+	if n := len(w.s.calls.running); n != 0 {
 		t.Errorf("%d calls run", n)
 	}
 }

@@ -10,18 +10,18 @@ import (
 
 // quiet is open, but what a server's process says on stderr, and why a connection ended, is told without what is known to be
 // secret: both become log lines, reasons and errors. Frames pass as they are.
-func (p *pool) quiet(open func(upstream.Sink) upstream.Link) func(upstream.Sink) upstream.Link {
+func (p *pool) redactEvents(open func(upstream.Sink) upstream.Link) func(upstream.Sink) upstream.Link {
 	known := p.Secrets
 	if known == nil {
 		return open
 	}
 	return func(sink upstream.Sink) upstream.Link {
-		return open(func(ctx context.Context, e upstream.Event) error { return sink(ctx, hush(known, e)) })
+		return open(func(ctx context.Context, e upstream.Event) error { return sink(ctx, redactEvent(known, e)) })
 	}
 }
 
 // hush is an event as it is told on.
-func hush(known *secret.Redactor, e upstream.Event) upstream.Event {
+func redactEvent(known *secret.Redactor, e upstream.Event) upstream.Event {
 	switch told := e.(type) {
 	case upstream.Stderr:
 		told.Line = known.CutShort(told.Line)
@@ -53,7 +53,7 @@ func hush(known *secret.Redactor, e upstream.Event) upstream.Event {
 
 // shown is msg without what is known to be secret in the reasons that it gives: they are a server's words often, and clients
 // and people see them.
-func (p *pool) shown(msg any) any {
+func (p *pool) redact(msg any) any {
 	if p.Secrets == nil {
 		return msg
 	}

@@ -24,19 +24,19 @@ type cookieHider struct {
 func hideCookies(o remote.Options, open func(remote.Options, upstream.Sink) upstream.Link) func(upstream.Sink) upstream.Link {
 	return func(sink upstream.Sink) upstream.Link {
 		hider, o := new(cookieHider), o
-		o.Cookies = hider.learn
+		o.Cookies = hider.remember
 		return open(o, func(ctx context.Context, e upstream.Event) error {
 			switch e.(type) {
 			case upstream.Received, upstream.Written: // they hold no error
 				return sink(ctx, e)
 			}
-			return sink(ctx, hush(hider.redactor(), e))
+			return sink(ctx, redactEvent(hider.redactor(), e))
 		})
 	}
 }
 
 // learn takes the values of the cookies that the link keeps now.
-func (h *cookieHider) learn(values []string) {
+func (h *cookieHider) remember(values []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, value := range values {

@@ -19,7 +19,7 @@ func TestAttack82SecretAcrossTheEnd(t *testing.T) {
 		upstream.Stderr{Line: long[:210]}, upstream.Closed{Stderr: []string{long[:210]}}, upstream.Noise{Line: []byte(long[:210])},
 		upstream.Ended{Err: &upstream.StatusError{Code: 401, Body: []byte(long)}}, upstream.NotSent{Err: &upstream.StatusError{Code: 500, Body: []byte(long)}},
 	} {
-		if got := fmt.Sprintf("%+v %q", hush(&known, e), hush(&known, e)); strings.Contains(got, key[:secret.Shortest]) || strings.Contains(got, "ghp_hun") {
+		if got := fmt.Sprintf("%+v %q", redactEvent(&known, e), redactEvent(&known, e)); strings.Contains(got, key[:secret.Shortest]) || strings.Contains(got, "ghp_hun") {
 			t.Errorf("%T: %s", e, got)
 		}
 	}

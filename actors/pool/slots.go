@@ -9,75 +9,56 @@ import (
 
 // spawned: the backend of a slot can be spoken to. It hears what it has missed.
 func (s *state) spawned(m spawned, out []kernel.Effect) []kernel.Effect {
-	sl := s.slot(m.number)
-	if sl == nil {
+	conn := s.replicas.byNumber(m.number)
+	if conn == nil {
 		return out
 	}
-	sl.ref = m.ref
+	conn.ref = m.ref
 	switch {
-	case sl.leaving:
-		return append(out, kernel.Tell(sl.ref, message.Drain{}))
-	case s.levelFor(sl) != "":
-		return append(out, kernel.Tell(sl.ref, message.SetLevel{Level: s.levelFor(sl)}))
+	case conn.leaving:
+		return append(out, kernel.Tell(conn.ref, message.Drain{}))
+	case s.levelFor(conn) != "":
+		return append(out, kernel.Tell(conn.ref, message.SetLevel{Level: s.levelFor(conn)}))
 	}
 	return out
 }
 
 // replicas is how many backends the configuration wants.
-func (s *state) replicas() int { return s.server.ReplicaCount() }
+func (s *state) replicaCount() int { return s.server.ReplicaCount() }
 
 // spawnAll starts the main backends.
-func (s *state) spawnAll(now time.Time, out []kernel.Effect) []kernel.Effect {
-	for replica := range s.replicas() {
+func (s *state) spawnReplicas(now time.Time, out []kernel.Effect) []kernel.Effect {
+	for replica := range s.replicaCount() {
 		if _, _, runs := s.server.Replica(replica); runs {
-			out = s.spawnSlot(now, &slot{replica: replica, main: true, can: message.CanAll}, out)
+			out = s.spawnConnection(now, &connection{replica: replica, main: true, announces: message.CanAll}, out)
 		}
 	}
 	return out
 }
 
-func (s *state) spawnSlot(now time.Time, sl *slot, out []kernel.Effect) []kernel.Effect {
-	s.number++
-	entry, own, _ := s.server.Replica(sl.replica)
-	sl.labels = entry.Labels
-	sl.number, sl.phase, sl.since, sl.down = s.number, message.Idle, now, now
-	s.slots = append(s.slots, sl)
+func (s *state) spawnConnection(now time.Time, conn *connection, out []kernel.Effect) []kernel.Effect {
+	entry, own, _ := s.server.Replica(conn.replica)
+	conn.labels = entry.Labels
+	conn.phase, conn.since, conn.attempts.downSince = message.Idle, now, now
+	s.replicas.add(conn)
 	before := uint64(0)
-	if sl.main { // others count for themselves: they replace nobody
-		before = s.connections[sl.replica]
+	if conn.main { // others count for themselves: they replace nobody
+		before = s.replicas.opened[conn.replica]
 	}
-	key, _ := s.loginOf(sl)
+	key, _ := s.loginOf(conn)
 	return append(out, kernel.Act(spawn{
 		login:  key,
-		server: s.settingsOf(sl.replica), entry: entryFor(sl, entry), own: own, member: s.memberOf(sl), replica: sl.replica, number: sl.number, announce: sl.can, catalog: sl.main, legacy: sl.legacy,
-		known: s.eras[identity(s.server, sl.replica)], before: before,
+		server: s.backendConfig(conn.replica), entry: withTenantHeaders(conn, entry), own: own, member: s.memberOf(conn), replica: conn.replica, number: conn.number, announce: conn.announces, catalog: conn.main, legacy: conn.legacy,
+		known: s.replicas.eras.known[eraIdentity(s.server, conn.replica)], before: before,
 	}))
 }
 
 // toAllBut tells every backend but some.
-func (s *state) toAllBut(msg any, not func(*slot) bool, out []kernel.Effect) []kernel.Effect {
-	for _, sl := range s.slots {
-		if !not(sl) {
-			out = append(out, kernel.Tell(sl.ref, msg))
+func (s *state) broadcastExcept(msg any, not func(*connection) bool, out []kernel.Effect) []kernel.Effect {
+	for _, conn := range s.replicas.connections {
+		if !not(conn) {
+			out = append(out, kernel.Tell(conn.ref, msg))
 		}
 	}
 	return out
-}
-
-func (s *state) slot(number int) *slot {
-	for _, sl := range s.slots {
-		if sl.number == number {
-			return sl
-		}
-	}
-	return nil
-}
-
-func (s *state) slotOf(ref kernel.Reference) *slot {
-	for _, sl := range s.slots {
-		if sl.ref == ref {
-			return sl
-		}
-	}
-	return nil
 }

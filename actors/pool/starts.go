@@ -6,54 +6,54 @@ import (
 )
 
 // wantStart lets a backend connect that wants to: a URL at once, a process when the gateway gives it a turn.
-func (s *state) wantStart(m message.RequestConnect, out []kernel.Effect) []kernel.Effect {
-	sl := s.slotOf(m.Backend)
-	if sl == nil || sl.leaving {
+func (s *state) requestConnect(m message.RequestConnect, out []kernel.Effect) []kernel.Effect {
+	conn := s.replicas.byBackend(m.Backend)
+	if conn == nil || conn.leaving {
 		return out
 	}
-	if entry, _, _ := s.server.Replica(sl.replica); len(entry.URLs) > 0 { // to dial costs nothing
-		return append(out, kernel.Tell(sl.ref, message.Connect{}))
+	if entry, _, _ := s.server.Replica(conn.replica); len(entry.URLs) > 0 { // to dial costs nothing
+		return append(out, kernel.Tell(conn.ref, message.Connect{}))
 	}
-	sl.asks = true
-	return s.askStart(sl, out)
+	conn.start.requested = true
+	return s.requestStartSlot(conn, out)
 }
 
 // askStart asks for a turn, or once more when somebody has come who waits for it.
-func (s *state) askStart(sl *slot, out []kernel.Effect) []kernel.Effect {
-	sl.hurries = s.queue.len() > 0 || s.awaiting
+func (s *state) requestStartSlot(conn *connection, out []kernel.Effect) []kernel.Effect {
+	conn.start.hurried = s.calls.queue.len() > 0 || s.subscriptions.waitArmed
 	return append(out, kernel.Tell(s.gateway, message.RequestStartSlot{
-		Pool: s.self, Number: sl.number, Order: s.server.Order, Wanted: sl.hurries, Lost: sl.wasReady && !sl.failing, Retries: sl.hasFailed,
+		Pool: s.self, Number: conn.number, Order: s.server.Order, Wanted: conn.start.hurried, Lost: conn.attempts.everReady && !conn.attempts.failing, Retries: conn.attempts.everFailed,
 	}))
 }
 
 // hurry tells the gateway that somebody waits now for what wants to start.
-func (s *state) hurry(out []kernel.Effect) []kernel.Effect {
-	for _, sl := range s.slots {
-		if sl.asks && !sl.hurries {
-			out = s.askStart(sl, out)
+func (s *state) raiseStartPriority(out []kernel.Effect) []kernel.Effect {
+	for _, conn := range s.replicas.connections {
+		if conn.start.requested && !conn.start.hurried {
+			out = s.requestStartSlot(conn, out)
 		}
 	}
 	return out
 }
 
 // mayStart: it is a backend's turn to connect.
-func (s *state) mayStart(m message.StartSlotGranted, out []kernel.Effect) []kernel.Effect {
-	sl := s.slot(m.Number)
-	if sl == nil || !sl.asks { // it does not want it any more
+func (s *state) startSlotGranted(m message.StartSlotGranted, out []kernel.Effect) []kernel.Effect {
+	conn := s.replicas.byNumber(m.Number)
+	if conn == nil || !conn.start.requested { // it does not want it any more
 		return append(out, kernel.Tell(s.gateway, message.ReleaseStartSlot{Pool: s.self, Number: m.Number}))
 	}
-	sl.asks, sl.starts = false, true
-	return append(out, kernel.Tell(sl.ref, message.Connect{}))
+	conn.start.requested, conn.start.granted = false, true
+	return append(out, kernel.Tell(conn.ref, message.Connect{}))
 }
 
 // started gives back the turn of a backend that is not starting any more, or its wish for one.
-func (s *state) started(sl *slot, out []kernel.Effect) []kernel.Effect {
+func (s *state) releaseStartSlot(conn *connection, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case !sl.asks && !sl.starts:
+	case !conn.start.requested && !conn.start.granted:
 		return out
-	case sl.starts && (sl.phase == message.Connecting || sl.phase == message.Handshaking || sl.phase == message.Syncing):
+	case conn.start.granted && (conn.phase == message.Connecting || conn.phase == message.Handshaking || conn.phase == message.Syncing):
 		return out
 	}
-	sl.asks, sl.starts = false, false
-	return append(out, kernel.Tell(s.gateway, message.ReleaseStartSlot{Pool: s.self, Number: sl.number}))
+	conn.start.requested, conn.start.granted = false, false
+	return append(out, kernel.Tell(s.gateway, message.ReleaseStartSlot{Pool: s.self, Number: conn.number}))
 }

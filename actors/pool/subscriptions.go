@@ -26,9 +26,91 @@ func (k subKey) compare(other subKey) int {
 	return cmp.Or(cmp.Compare(k.tenant, other.tenant), cmp.Compare(k.uri, other.uri))
 }
 
-// sortedKeys are those of the subscriptions that match, in an order that is the same in every run.
-func (s *state) sortedKeys(match func(subKey, *subscription) bool) (keys []subKey) {
-	for key, sub := range s.subs {
+// subscriptions holds the resources that clients subscribed to, and the requests to servers about them.
+type subscriptions struct {
+	byKey            map[subKey]*subscription
+	perTenant        map[string]int      // number of subscriptions, by tenant key; no entry = none
+	queries          map[uint64]query    // requests to servers in progress, by key
+	queriesPerTenant map[string]int      // number of queries, by tenant key; at most maxQueries each; no entry = none
+	turns            map[string][]string // URIs whose next request waits for its turn, by tenant key; no entry = none
+	refusals         int                 // retries since a server last accepted a subscription; sets the next pause
+	retryArmed       bool                // the timer for the next retry runs
+	waitArmed        bool                // the timer for subscribers that wait for a server runs
+}
+
+func newSubscriptions() subscriptions {
+	return subscriptions{byKey: map[subKey]*subscription{}, perTenant: map[string]int{}, queries: map[uint64]query{}, queriesPerTenant: map[string]int{}, turns: map[string][]string{}}
+}
+
+// add returns the subscription of a key, and creates it if needed. The newest subscriber determines what its tenant's connections are like.
+func (all *subscriptions) add(key subKey, own *message.ConnectionOwner) *subscription {
+	sub := all.byKey[key]
+	if sub == nil {
+		sub = &subscription{}
+		all.byKey[key] = sub
+		all.perTenant[key.tenant]++
+	}
+	sub.own, sub.unused = own, false
+	return sub
+}
+
+// forget removes a subscription.
+func (all *subscriptions) forget(key subKey) {
+	delete(all.byKey, key)
+	decrement(all.perTenant, key.tenant)
+}
+
+// begin notes a request to a server about a subscription.
+func (all *subscriptions) begin(key uint64, q query, sub *subscription) {
+	sub.query = key
+	all.queries[key] = q
+	all.queriesPerTenant[q.key.tenant]++
+}
+
+// end removes a request and reports whether it was in progress.
+func (all *subscriptions) end(key uint64) (query, bool) {
+	q, ok := all.queries[key]
+	if ok {
+		delete(all.queries, key)
+		decrement(all.queriesPerTenant, q.key.tenant)
+	}
+	return q, ok
+}
+
+// decrement counts down and drops an entry that reaches zero.
+func decrement(counts map[string]int, key string) {
+	if counts[key]--; counts[key] == 0 {
+		delete(counts, key)
+	}
+}
+
+// enqueue adds a subscription to the turns of its tenant, once.
+func (all *subscriptions) enqueue(key subKey, sub *subscription) {
+	if !sub.queued {
+		sub.queued = true
+		all.turns[key.tenant] = append(all.turns[key.tenant], key.uri)
+	}
+}
+
+// next removes and returns the tenant's subscription whose turn it is, or nil if none waits or the tenant has limit queries in progress.
+func (all *subscriptions) next(tenant string, limit int) (subKey, *subscription) {
+	for all.queriesPerTenant[tenant] < limit && len(all.turns[tenant]) > 0 {
+		key := subKey{tenant, all.turns[tenant][0]}
+		all.turns[tenant] = all.turns[tenant][1:]
+		if sub := all.byKey[key]; sub != nil {
+			sub.queued = false
+			return key, sub
+		}
+	}
+	if len(all.turns[tenant]) == 0 {
+		delete(all.turns, tenant)
+	}
+	return subKey{}, nil
+}
+
+// sortedKeys returns the keys of the subscriptions that match. Sorting makes every run send the same messages.
+func (all *subscriptions) sortedKeys(match func(subKey, *subscription) bool) (keys []subKey) {
+	for key, sub := range all.byKey {
 		if match(key, sub) {
 			keys = append(keys, key)
 		}
@@ -37,21 +119,37 @@ func (s *state) sortedKeys(match func(subKey, *subscription) bool) (keys []subKe
 	return keys
 }
 
+// waitingKeys returns the subscriptions with subscribers that wait for a connection: no server has been asked yet.
+func (all *subscriptions) waitingKeys() []subKey {
+	return all.sortedKeys(func(_ subKey, sub *subscription) bool {
+		return len(sub.waiting) > 0 && sub.query == 0 && !sub.queued && sub.conn == nil
+	})
+}
+
+// markUpdatesLost notes that a connection reports no changes any more, because it was lost or is being replaced.
+func (all *subscriptions) markUpdatesLost(conn *connection) {
+	for _, sub := range all.byKey {
+		if sub.conn == conn {
+			sub.conn, sub.missed = nil, true
+		}
+	}
+}
+
 // subscription is one resource somebody wants updates of: subscribed once upstream, however many
 // subscribers it has.
 type subscription struct {
-	own         *message.ConnectionOwner // on whose connections; nil = those that are for everybody
-	subscribers kernel.Crowd
-	waiting     []waiter // whose request is not answered yet, oldest first
-	at          *slot    // whose server has said yes; nil = nobody tells of changes
-	query       uint64   // of what is under way: a subscribe, or, when ending, an unsubscribe; 0 = nothing
-	ending      bool
-	queued      bool // it stands in state.turns
-	missed      bool // nobody told of changes for a while: its subscribers hear that there may have been some
-	refused     bool // by the server, since its last yes: its subscribers know that they may have missed something
-	empty       bool // an unsubscribe is due after the grace
-	armed       bool // the grace's timer runs
-	renewed     bool // since it was set somebody came and left: it counts anew
+	own           *message.ConnectionOwner // on whose connections; nil = those that are for everybody
+	subscribers   kernel.Crowd
+	waiting       []waiter    // whose request is not answered yet, oldest first
+	conn          *connection // whose server has said yes; nil = nobody tells of changes
+	query         uint64      // of what is under way: a subscribe, or, when ending, an unsubscribe; 0 = nothing
+	ending        bool
+	queued        bool // it stands in state.turns
+	missed        bool // nobody told of changes for a while: its subscribers hear that there may have been some
+	refused       bool // by the server, since its last yes: its subscribers know that they may have missed something
+	unused        bool // an unsubscribe is due after the grace
+	graceArmed    bool // the grace's timer runs
+	graceExtended bool // since it was set somebody came and left: it counts anew
 }
 
 // waiter is a subscriber who waits for the server's answer.
@@ -63,24 +161,31 @@ type waiter struct {
 
 func (sub *subscription) wanted() bool { return sub.subscribers.Len()+len(sub.waiting) > 0 }
 
-// subscription is that of a key, begun if there is none. Who came last says what its connections are to be like.
-func (s *state) subscription(key subKey, own *message.ConnectionOwner) *subscription {
-	sub := s.subs[key]
-	if sub == nil {
-		sub = &subscription{}
-		s.subs[key] = sub
-		s.subscribed[key.tenant]++
+// stepSubscriptions handles what clients subscribe to, and what servers report of changes.
+func (s *state) stepSubscriptions(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.ResourceChanged:
+		return s.resourceChanged(m, out)
+	case message.AllResourcesChanged:
+		return s.allResourcesChanged(m, out)
+	case message.QueryResult:
+		return s.queryResult(m, out)
+	case message.SubscribeURI:
+		return s.subscribe(now, m, out)
+	case message.Resubscribe:
+		return s.resubscribe(m, s.wake(now, out))
+	case message.UnsubscribeURI:
+		return s.unsubscribe(m.Who, subKey{m.Tenant, m.URI}, out)
+	case message.UnsubscribeAll:
+		return s.unsubscribeAll(m.Who, out)
+	case retryDue:
+		return s.retrySubscriptions(out)
+	case subscribesDue:
+		return s.subscribesDue(now, out)
+	case graceOver:
+		return s.graceOver(m, out)
 	}
-	sub.own, sub.empty = own, false
-	return sub
-}
-
-// forgetSubscription takes one out of the books.
-func (s *state) forgetSubscription(key subKey) {
-	delete(s.subs, key)
-	if s.subscribed[key.tenant]--; s.subscribed[key.tenant] == 0 {
-		delete(s.subscribed, key.tenant)
-	}
+	return out
 }
 
 // subscribe counts a subscriber; the first one subscribes upstream. An update may overtake the server's yes, so the
@@ -88,16 +193,16 @@ func (s *state) forgetSubscription(key subKey) {
 func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Effect) []kernel.Effect {
 	key := subKey{m.Own.KeyOf(), m.URI}
 	if !m.Own.Of().Fits(&s.server) {
-		return append(out, kernel.Tell(m.Who, message.SubscribeURIResult{Seq: m.Seq, Fault: s.reloaded()}))
+		return append(out, kernel.Tell(m.Who, message.SubscribeURIResult{Seq: m.Seq, Fault: s.isolationChangedFault()}))
 	}
-	if m.Unlisted && !s.mentionsTo(key.tenant).has(m.URI) {
+	if m.Unlisted && !s.tenants.mentionsFor(key.tenant).has(m.URI) {
 		return append(out, kernel.Tell(m.Who, message.SubscribeURIResult{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
 	}
 	out = s.wake(now, out)
-	sub := s.subscription(key, m.Own)
+	sub := s.subscriptions.add(key, m.Own)
 	w := waiter{m, sub.subscribers.Has(m.Who), now.Add(s.server.Queue.Timeout)}
 	sub.subscribers.Add(m.Who)
-	if sub.at != nil && !sub.ending {
+	if sub.conn != nil && !sub.ending {
 		return append(out, kernel.Tell(m.Who, message.SubscribeURIResult{Seq: m.Seq}))
 	}
 	if m.Hint {
@@ -114,10 +219,10 @@ func (s *state) resubscribe(m message.Resubscribe, out []kernel.Effect) []kernel
 	}
 	for _, uri := range m.URIs {
 		key := subKey{m.Own.KeyOf(), uri}
-		sub := s.subscription(key, m.Own)
+		sub := s.subscriptions.add(key, m.Own)
 		sub.subscribers.Add(m.Who)
 		switch {
-		case sub.at == nil || sub.ending:
+		case sub.conn == nil || sub.ending:
 			sub.missed = true
 			out = s.queueTurn(key, sub, out)
 		default:
@@ -141,7 +246,7 @@ func (s *state) subscribeFailed(key subKey, sub *subscription, answer message.Su
 	}
 	sub.waiting = nil
 	if !sub.wanted() {
-		s.forgetSubscription(key)
+		s.subscriptions.forget(key)
 	}
 	return out
 }
@@ -149,34 +254,34 @@ func (s *state) subscribeFailed(key subKey, sub *subscription, answer message.Su
 // unsubscribe forgets a subscriber; the last one to leave ends it upstream after a grace. A request of its that is not
 // answered yet still is, by the server.
 func (s *state) unsubscribe(who kernel.Reference, key subKey, out []kernel.Effect) []kernel.Effect {
-	sub := s.subs[key]
+	sub := s.subscriptions.byKey[key]
 	if sub == nil || !sub.subscribers.Remove(who) {
 		return out
 	}
 	for i := range sub.waiting {
 		sub.waiting[i].known = sub.waiting[i].known && sub.waiting[i].Who != who
 	}
-	if sub.wanted() || sub.empty {
+	if sub.wanted() || sub.unused {
 		return out
 	}
-	return s.empty(key, sub, out)
+	return s.startGrace(key, sub, out)
 }
 
-func (*state) empty(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
-	sub.empty = true
-	if sub.armed {
-		sub.renewed = true
+func (*state) startGrace(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
+	sub.unused = true
+	if sub.graceArmed {
+		sub.graceExtended = true
 		return out
 	}
-	sub.armed = true
-	return append(out, kernel.WakeAfter(grace, unsubscribeDue{key}))
+	sub.graceArmed = true
+	return append(out, kernel.WakeAfter(grace, graceOver{key}))
 }
 
 // unsubscribeAll forgets somebody who has gone, and what it waits for.
 func (s *state) unsubscribeAll(who kernel.Reference, out []kernel.Effect) []kernel.Effect {
-	its := s.sortedKeys(func(_ subKey, sub *subscription) bool { return sub.subscribers.Has(who) || len(sub.waiting) > 0 })
+	its := s.subscriptions.sortedKeys(func(_ subKey, sub *subscription) bool { return sub.subscribers.Has(who) || len(sub.waiting) > 0 })
 	for _, key := range its {
-		sub := s.subs[key]
+		sub := s.subscriptions.byKey[key]
 		if sub == nil {
 			continue
 		}
@@ -186,38 +291,29 @@ func (s *state) unsubscribeAll(who kernel.Reference, out []kernel.Effect) []kern
 	return out
 }
 
-func (s *state) unsubscribeDue(m unsubscribeDue, out []kernel.Effect) []kernel.Effect {
-	sub := s.subs[m.key]
+func (s *state) graceOver(m graceOver, out []kernel.Effect) []kernel.Effect {
+	sub := s.subscriptions.byKey[m.key]
 	if sub == nil {
 		return out
 	}
-	again := sub.renewed
-	sub.armed, sub.renewed = false, false
+	again := sub.graceExtended
+	sub.graceArmed, sub.graceExtended = false, false
 	switch {
-	case !sub.empty || sub.wanted():
+	case !sub.unused || sub.wanted():
 		return out
 	case again:
-		return s.empty(m.key, sub, out)
+		return s.startGrace(m.key, sub, out)
 	}
 	return s.queueTurn(m.key, sub, out)
 }
 
-// updatesLost notes that a connection tells of no changes any more: it was lost, or is being replaced.
-func (s *state) updatesLost(sl *slot) {
-	for _, sub := range s.subs {
-		if sub.at == sl {
-			sub.at, sub.missed = nil, true
-		}
-	}
-}
-
 // failSubscribes answers all who wait for a subscription: the pool goes.
 func (s *state) failSubscribes(out []kernel.Effect) []kernel.Effect {
-	for _, key := range s.sortedKeys(func(_ subKey, sub *subscription) bool { return len(sub.waiting) > 0 }) {
-		for _, w := range s.subs[key].waiting {
+	for _, key := range s.subscriptions.sortedKeys(func(_ subKey, sub *subscription) bool { return len(sub.waiting) > 0 }) {
+		for _, w := range s.subscriptions.byKey[key].waiting {
 			out = append(out, kernel.Tell(w.Who, message.SubscribeURIResult{Seq: w.Seq, Fault: message.ServerHasGone(s.server.Name)}))
 		}
-		s.subs[key].waiting = nil
+		s.subscriptions.byKey[key].waiting = nil
 	}
 	return out
 }

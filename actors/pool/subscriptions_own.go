@@ -15,68 +15,53 @@ import (
 
 // subscribedAt is the connection that is asked for updates of a resource; nil = there is none now. It is the one whose server has
 // mentioned the resource, else the one that leads, or any of the tenant's own.
-func (s *state) subscribedAt(key subKey) *slot {
-	if !s.canAnswer(key.tenant) {
+func (s *state) connectionFor(key subKey) *connection {
+	if !s.canSubscribe(key.tenant) {
 		return nil
 	}
-	if sl := s.mentionerOf(key.uri, key.tenant); sl != nil {
-		return sl
+	if conn := s.connectionKnowing(key.uri, key.tenant); conn != nil {
+		return conn
 	}
 	if key.tenant == "" {
-		return s.leader()
+		return s.replicas.leader()
 	}
-	return s.readyOf(key.tenant)
+	return s.replicas.readyConnectionOf(key.tenant)
 }
 
 // canAnswer reports whether there is a connection now on which a tenant's subscriptions, or everybody's, can be asked for.
-func (s *state) canAnswer(tenant string) bool {
+func (s *state) canSubscribe(tenant string) bool {
 	if tenant == "" {
-		return s.canAsk()
+		return s.replicas.hasReadyLeader()
 	}
-	return s.readyOf(tenant) != nil
-}
-
-// readyOf is a connection of a tenant that can be asked; nil = none.
-func (s *state) readyOf(tenant string) *slot {
-	for _, sl := range s.slots {
-		if sl.tenant.KeyOf() == tenant && !sl.leaving && !sl.lost && sl.phase == message.Ready {
-			return sl
-		}
-	}
-	return nil
-}
-
-// hasOwn reports whether a tenant has a connection of its own, in whatever phase.
-func (s *state) hasOwn(tenant string) bool {
-	return slices.ContainsFunc(s.slots, func(sl *slot) bool { return sl.tenant.KeyOf() == tenant && !sl.leaving })
+	return s.replicas.readyConnectionOf(tenant) != nil
 }
 
 // growForSubscriber makes a connection for a tenant of whom none can be asked, nor comes.
-func (s *state) growForSubscriber(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
+func (s *state) addForSubscriber(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case key.tenant == "" || s.fault != "" || s.leader() == nil || s.canAnswer(key.tenant):
+	case key.tenant == "" || s.fault != "" || s.replicas.leader() == nil || s.canSubscribe(key.tenant):
 		return out
-	case s.hasOwn(key.tenant) && s.mayAnswer(key.tenant):
+	case s.replicas.hasConnection(key.tenant) && s.maySubscribeLater(key.tenant):
 		return out
 	}
-	w := wanted{tenant: key.tenant, can: sub.own.Can, oldClient: !sub.own.Modern}
-	return s.growFor(s.now, w, asker{sub.own.Tenant, sub.own.Modern, sub.someone()}, out)
+	w := target{tenant: key.tenant, announces: sub.own.Can, legacyClient: !sub.own.Modern}
+	return s.addTenantConnection(s.now, w, requester{sub.own.Tenant, sub.own.Modern, sub.anySubscriber()}, out)
 }
 
 // growForSubscribers makes connections for the tenants that want to hear of something which nobody tells. No connection comes by itself for
 // those who find no room: that is tried again.
-func (s *state) growForSubscribers(out []kernel.Effect) []kernel.Effect {
+func (s *state) addForSubscribers(out []kernel.Effect) []kernel.Effect {
 	first := map[string]subKey{} // of each of these tenants
-	for key, sub := range s.subs {
-		if other, has := first[key.tenant]; key.tenant != "" && sub.at == nil && sub.wanted() && (!has || key.compare(other) < 0) {
+	for key, sub := range s.subscriptions.byKey {
+		if other, has := first[key.tenant]; key.tenant != "" && sub.conn == nil && sub.wanted() && (!has || key.compare(other) < 0) {
 			first[key.tenant] = key
 		}
 	}
 	for _, tenant := range slices.Sorted(maps.Keys(first)) {
-		out = s.growForSubscriber(first[tenant], s.subs[first[tenant]], out)
-		if !s.hasOwn(tenant) { // nor is there room for others
-			if s.leader() != nil {
-				out = s.askAgainLater(out)
+		out = s.addForSubscriber(first[tenant], s.subscriptions.byKey[first[tenant]], out)
+		if !s.replicas.hasConnection(tenant) { // nor is there room for others
+			if s.replicas.leader() != nil {
+				out = s.retryLater(out)
 			}
 			return out
 		}
@@ -85,7 +70,7 @@ func (s *state) growForSubscribers(out []kernel.Effect) []kernel.Effect {
 }
 
 // someone is one of those who want it.
-func (sub *subscription) someone() kernel.Reference {
+func (sub *subscription) anySubscriber() kernel.Reference {
 	if len(sub.waiting) > 0 {
 		return sub.waiting[0].Who
 	}
@@ -95,29 +80,29 @@ func (sub *subscription) someone() kernel.Reference {
 // settingsChanged ends what is no longer by the settings: subscriptions, and connections of tenants. Who relies on a subscription hears for
 // the last time that there may have been changes; who may subscribe anew does so when it sees the new settings in the catalog.
 func (s *state) settingsChanged(out []kernel.Effect) []kernel.Effect {
-	for _, key := range s.sortedKeys(func(_ subKey, sub *subscription) bool { return !sub.own.Of().Fits(&s.server) }) {
-		sub := s.subs[key]
+	for _, key := range s.subscriptions.sortedKeys(func(_ subKey, sub *subscription) bool { return !sub.own.Of().Fits(&s.server) }) {
+		sub := s.subscriptions.byKey[key]
 		for _, w := range sub.waiting {
-			out = append(out, kernel.Tell(w.Who, message.SubscribeURIResult{Seq: w.Seq, Fault: s.reloaded()}))
+			out = append(out, kernel.Tell(w.Who, message.SubscribeURIResult{Seq: w.Seq, Fault: s.isolationChangedFault()}))
 			if !w.known {
 				sub.subscribers.Remove(w.Who)
 			}
 		}
 		sub.missed = true
-		out = s.tellMissed(key, sub, out)
+		out = s.notifyMissed(key, sub, out)
 		sub.waiting, sub.subscribers = nil, kernel.Crowd{}
-		out = s.empty(key, sub, out)
+		out = s.startGrace(key, sub, out)
 	}
-	for _, sl := range s.slots {
-		if sl.tenant != nil && !sl.leaving && !sl.tenant.Fits(&s.server) {
-			out = s.dismiss(sl, out)
+	for _, conn := range s.replicas.connections {
+		if conn.tenant != nil && !conn.leaving && !conn.tenant.Fits(&s.server) {
+			out = s.drain(conn, out)
 		}
 	}
 	return out
 }
 
 // reloaded refuses to subscribe on connections that nobody uses any more.
-func (s *state) reloaded() *protocol.Fault {
+func (s *state) isolationChangedFault() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true,
 		Message: "who shares the connections of server " + s.server.Name + " has just changed: subscribe again"}
 }

@@ -19,13 +19,13 @@ func TestRandomTenants(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		w := newTenants(t, 1+rng.IntN(4))
 		clientOf := func(ref kernel.Reference) string {
-			if sl := w.s.slotOf(ref); sl != nil && sl.tenant != nil {
-				return sl.tenant.Client
+			if conn := w.s.replicas.byBackend(ref); conn != nil && conn.tenant != nil {
+				return conn.tenant.Client
 			}
 			return ""
 		}
 		open := map[uint64]bool{}
-		var due []unsubscribeDue
+		var due []graceOver
 		do := func(msg any) {
 			from := "" // on whose connection it was told
 			if u, ok := msg.(message.ResourceChanged); ok {
@@ -39,7 +39,7 @@ func TestRandomTenants(t *testing.T) {
 					}
 					delete(open, m.Seq)
 				case message.Query:
-					if client, of := clientOf(e.To), w.s.queries[m.Key].key.tenant; "session "+client != of {
+					if client, of := clientOf(e.To), w.s.subscriptions.queries[m.Key].key.tenant; "session "+client != of {
 						t.Fatalf("seed %d: what %s wants is asked on a connection of %q", seed, of, client)
 					}
 				case message.ResourceUpdated:
@@ -48,7 +48,7 @@ func TestRandomTenants(t *testing.T) {
 					}
 				}
 				if a, ok := e.Act.(kernel.Wake); ok {
-					if d, ok := a.Msg.(unsubscribeDue); ok {
+					if d, ok := a.Msg.(graceOver); ok {
 						due = append(due, d)
 					}
 				}
@@ -56,11 +56,11 @@ func TestRandomTenants(t *testing.T) {
 			w.spawned()
 		}
 		answer := func() {
-			if len(w.s.queries) > 0 {
-				key := slices.Min(slices.Collect(maps.Keys(w.s.queries)))
-				m, q := message.QueryResult{Key: key}, w.s.queries[key]
+			if len(w.s.subscriptions.queries) > 0 {
+				key := slices.Min(slices.Collect(maps.Keys(w.s.subscriptions.queries)))
+				m, q := message.QueryResult{Key: key}, w.s.subscriptions.queries[key]
 				switch {
-				case q.at.phase != message.Ready:
+				case q.conn.phase != message.Ready:
 					m.Fault = &protocol.Fault{Name: protocol.ServerUnavailable}
 				case rng.IntN(5) == 0:
 					_ = m.Frame.Parse(protocol.AppendError(nil, []byte("1"), -32002, "no", nil))
@@ -72,7 +72,7 @@ func TestRandomTenants(t *testing.T) {
 		}
 		for seq := range uint64(200) {
 			client, uri := rng.IntN(3), []string{"x", "y"}[rng.IntN(2)]
-			sl := w.s.slots[rng.IntN(len(w.s.slots))]
+			conn := w.s.replicas.connections[rng.IntN(len(w.s.replicas.connections))]
 			switch rng.IntN(12) {
 			case 0, 1, 2:
 				open[seq] = true
@@ -85,17 +85,17 @@ func TestRandomTenants(t *testing.T) {
 					do(message.ClientGone{Client: ownOf(client).Client})
 				}
 			case 5, 6:
-				if !sl.leaving {
+				if !conn.leaving {
 					phase := []message.Phase{message.Ready, message.Ready, message.Connecting, message.Waiting}[rng.IntN(4)]
-					do(message.BackendChanged{Backend: sl.ref, Phase: phase, Info: &message.ServerInfo{}, Incarnation: seq, Reason: "x"})
+					do(message.BackendChanged{Backend: conn.ref, Phase: phase, Info: &message.ServerInfo{}, Incarnation: seq, Reason: "x"})
 				}
 			case 7:
-				if sl.leaving {
-					do(kernel.ChildStopped{Child: sl.ref})
+				if conn.leaving {
+					do(kernel.ChildStopped{Child: conn.ref})
 				}
 			case 8:
 				u, _ := message.UpdatedURI(uri)
-				u.Backend = sl.ref
+				u.Backend = conn.ref
 				do(u)
 			case 9:
 				if len(due) > 0 {
@@ -103,25 +103,25 @@ func TestRandomTenants(t *testing.T) {
 					due = due[1:]
 					do(d)
 				}
-				do(askAgain{})
+				do(retryDue{})
 			default:
 				answer()
 			}
 			held := 0
-			for _, n := range w.s.subscribed {
+			for _, n := range w.s.subscriptions.perTenant {
 				held += n
 			}
-			if held != len(w.s.subs) {
-				t.Fatalf("seed %d: %d subscriptions, counted %d", seed, len(w.s.subs), held)
+			if held != len(w.s.subscriptions.byKey) {
+				t.Fatalf("seed %d: %d subscriptions, counted %d", seed, len(w.s.subscriptions.byKey), held)
 			}
 		}
 		w.now = w.now.Add(time.Hour)
 		do(subscribesDue{})
-		for _, sl := range w.s.slots {
-			do(message.BackendChanged{Backend: sl.ref, Phase: message.Waiting, Reason: "x"})
-			do(message.BackendChanged{Backend: sl.ref, Phase: message.Ready, Info: &message.ServerInfo{}, Incarnation: 1000})
+		for _, conn := range w.s.replicas.connections {
+			do(message.BackendChanged{Backend: conn.ref, Phase: message.Waiting, Reason: "x"})
+			do(message.BackendChanged{Backend: conn.ref, Phase: message.Ready, Info: &message.ServerInfo{}, Incarnation: 1000})
 		}
-		for len(w.s.queries) > 0 {
+		for len(w.s.subscriptions.queries) > 0 {
 			answer()
 		}
 		do(subscribesDue{})
@@ -132,7 +132,7 @@ func TestRandomTenants(t *testing.T) {
 			do(message.UnsubscribeAll{Who: w.who[client]})
 			do(message.ClientGone{Client: ownOf(client).Client})
 		}
-		for len(due)+len(w.s.queries) > 0 {
+		for len(due)+len(w.s.subscriptions.queries) > 0 {
 			for len(due) > 0 {
 				d := due[0]
 				due = due[1:]

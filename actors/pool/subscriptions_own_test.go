@@ -54,8 +54,8 @@ func (w *subscribers) leaves(client int) {
 func (w *subscribers) empty() {
 	w.t.Helper()
 	s := w.s
-	if n := len(s.subs) + len(s.subscribed) + len(s.queries) + len(s.asking) + len(s.turns); n > 0 {
-		w.t.Errorf("kept: %d subscriptions of %d tenants, %d questions of %d, turns of %d", len(s.subs), len(s.subscribed), len(s.queries), len(s.asking), len(s.turns))
+	if n := len(s.subscriptions.byKey) + len(s.subscriptions.perTenant) + len(s.subscriptions.queries) + len(s.subscriptions.queriesPerTenant) + len(s.subscriptions.turns); n > 0 {
+		w.t.Errorf("kept: %d subscriptions of %d tenants, %d questions of %d, turns of %d", len(s.subscriptions.byKey), len(s.subscriptions.perTenant), len(s.subscriptions.queries), len(s.subscriptions.queriesPerTenant), len(s.subscriptions.turns))
 	}
 }
 
@@ -93,15 +93,15 @@ func TestEachTenantSubscribesForItself(t *testing.T) {
 	late.Backend = w.backends[1]
 	w.do(late)
 	w.do(message.ResourcesMentioned{Backend: w.backends[1], URIs: []string{"later"}})
-	if w.s.mentions.has("late") || w.s.mentions.has("later") {
+	if w.s.tenants.sharedMentions.has("late") || w.s.tenants.sharedMentions.has("later") {
 		t.Error("what a connection says last that has gone is known to everybody")
 	}
 	w.do(message.UnsubscribeURI{Who: w.who[1], Tenant: ownOf(1).Key, URI: "x"})
-	w.do(unsubscribeDue{subKey{ownOf(1).Key, "x"}})
+	w.do(graceOver{subKey{ownOf(1).Key, "x"}})
 	w.answer("x", true)
 	w.want("resources/unsubscribe x at 2")
 	w.leaves(0)
-	w.do(unsubscribeDue{subKey{ownOf(0).Key, "x"}})
+	w.do(graceOver{subKey{ownOf(0).Key, "x"}})
 	w.want()
 	w.empty()
 	if n := len(w.slotsOf("a")); n != 0 {
@@ -164,12 +164,12 @@ func TestSubscriptionsKeepTheirConnection(t *testing.T) {
 	w.fault(1, protocol.ServerUnavailable)
 	w.now = w.now.Add(100 * time.Hour)
 	w.do(tenantsDue{})
-	if len(w.slotsOf("a")) != 1 || !w.s.tending {
+	if len(w.slotsOf("a")) != 1 || !w.s.tenants.sweepArmed {
 		t.Fatal("a connection with a subscription has ended as idle")
 	}
 	again := func(msg any) (pauses []time.Duration) {
 		for _, e := range step(w.s, w.now, msg, nil) {
-			if a, ok := e.Act.(kernel.Wake); ok && a.Msg == any(askAgain{}) {
+			if a, ok := e.Act.(kernel.Wake); ok && a.Msg == any(retryDue{}) {
 				pauses = append(pauses, a.After)
 			}
 		}
@@ -178,14 +178,14 @@ func TestSubscriptionsKeepTheirConnection(t *testing.T) {
 	if got := again(message.Resubscribe{Who: w.who[1], Own: ownOf(1), URIs: []string{"x"}}); !slices.Equal(got, []time.Duration{time.Second}) {
 		t.Errorf("it is tried again after %v", got)
 	}
-	if got := again(askAgain{}); !slices.Equal(got, []time.Duration{2 * time.Second}) {
+	if got := again(retryDue{}); !slices.Equal(got, []time.Duration{2 * time.Second}) {
 		t.Errorf("it is tried a second time after %v", got)
 	}
 	w.do(message.UnsubscribeURI{Who: w.who[0], Tenant: ownOf(0).Key, URI: "x"})
-	w.do(unsubscribeDue{subKey{ownOf(0).Key, "x"}})
+	w.do(graceOver{subKey{ownOf(0).Key, "x"}})
 	w.answer("x", true)
 	w.want("resources/unsubscribe x at 1")
-	w.do(askAgain{})
+	w.do(retryDue{})
 	w.started()
 	w.answer("x", true)
 	w.want("resources/subscribe x at 2", "updated x to 1")
@@ -193,7 +193,7 @@ func TestSubscriptionsKeepTheirConnection(t *testing.T) {
 		t.Error("a connection without subscription makes no room")
 	}
 	w.leaves(1)
-	w.do(unsubscribeDue{subKey{ownOf(1).Key, "x"}})
+	w.do(graceOver{subKey{ownOf(1).Key, "x"}})
 	w.empty()
 }
 
@@ -222,8 +222,8 @@ func TestTenantsDoNotWaitForEachOther(t *testing.T) {
 	for i := range maxQueries + 10 {
 		w.ask(0, uint64(i), fmt.Sprint("r", i))
 	}
-	if w.s.asking[ownOf(0).Key] != maxQueries || len(w.s.turns) != 1 {
-		t.Fatalf("%d questions to one server at once", len(w.s.queries))
+	if w.s.subscriptions.queriesPerTenant[ownOf(0).Key] != maxQueries || len(w.s.subscriptions.turns) != 1 {
+		t.Fatalf("%d questions to one server at once", len(w.s.subscriptions.queries))
 	}
 	w.told = nil
 	w.ask(1, 1000, "x")
@@ -257,8 +257,8 @@ func TestReloadOfIsolation(t *testing.T) {
 		if len(spawns) > 0 || len(refused) != 1 || refused[0].Fault == nil || refused[0].Fault.Name != protocol.ServerUnavailable || !refused[0].Fault.Retryable {
 			t.Errorf("%s: by the old settings: %d connections, %v", name, len(spawns), refused)
 		}
-		w.do(unsubscribeDue{subKey{ownOf(0).Key, "x"}})
-		w.do(unsubscribeDue{subKey{ownOf(0).Key, "waits"}})
+		w.do(graceOver{subKey{ownOf(0).Key, "x"}})
+		w.do(graceOver{subKey{ownOf(0).Key, "waits"}})
 		w.want()
 		w.empty()
 	}
@@ -269,7 +269,7 @@ func TestReloadOfIsolation(t *testing.T) {
 	next.Isolation, next.MaxBackends = "session", 8
 	w.do(message.Reconfigure{Server: next, Transport: true})
 	w.want("resources/subscribe x at 0", "answer 1: true", "updated x to 0")
-	w.do(unsubscribeDue{subKey{uri: "x"}})
+	w.do(graceOver{subKey{uri: "x"}})
 	w.answer("x", true)
 	w.want("resources/unsubscribe x at 0")
 	w.empty()

@@ -112,13 +112,13 @@ func TestWhatIsRefusedIsAskedAgain(t *testing.T) {
 		if told := len(out) - len(pauses); told != 1 && i == 0 || told != 0 && i > 0 {
 			t.Errorf("refused %d times: %d were told", i+1, told)
 		}
-		w.do(askAgain{})
+		w.do(retryDue{})
 		w.want("resources/subscribe a at 0")
 	}
 	w.answer("a", true)
 	w.want("updated a to 0")
 	w.do(message.UnsubscribeAll{Who: w.who[0]})
-	w.do(askAgain{}) // it comes late
+	w.do(retryDue{}) // it comes late
 	w.want()
 }
 
@@ -128,11 +128,11 @@ func TestSubscriberLeaves(t *testing.T) {
 	w.subscribe(0, 1, "a")
 	w.answer("a", true)
 	w.do(message.UnsubscribeAll{Who: w.who[0]})
-	w.do(unsubscribeDue{subKey{uri: "a"}})
+	w.do(graceOver{subKey{uri: "a"}})
 	w.answer("a", true)
 	w.want("resources/subscribe a at 0", "answer 1: true", "resources/unsubscribe a at 0")
-	if len(w.s.subs)+len(w.s.queries)+len(w.s.turns) != 0 {
-		t.Errorf("%d subscriptions, %d questions, %d turns are left", len(w.s.subs), len(w.s.queries), len(w.s.turns))
+	if len(w.s.subscriptions.byKey)+len(w.s.subscriptions.queries)+len(w.s.subscriptions.turns) != 0 {
+		t.Errorf("%d subscriptions, %d questions, %d turns are left", len(w.s.subscriptions.byKey), len(w.s.subscriptions.queries), len(w.s.subscriptions.turns))
 	}
 }
 
@@ -143,7 +143,7 @@ func TestUnsubscribedBeforeTheYes(t *testing.T) {
 	w.do(message.UnsubscribeURI{Who: w.who[0], URI: "a"})
 	w.answer("a", true)
 	w.want("resources/subscribe a at 0", "answer 1: true")
-	w.do(unsubscribeDue{subKey{uri: "a"}})
+	w.do(graceOver{subKey{uri: "a"}})
 	w.subscribe(0, 2, "a") // the unsubscribe is under way: what comes behind it waits
 	w.want("resources/unsubscribe a at 0")
 	w.answer("a", true)
@@ -180,9 +180,9 @@ func TestAClientThatComesAndGoes(t *testing.T) {
 		do(message.SubscribeURI{Who: w.who[0], Seq: seq, URI: "a"})
 	}
 	do(message.UnsubscribeURI{Who: w.who[0], URI: "a"})
-	do(unsubscribeDue{subKey{uri: "a"}})
+	do(graceOver{subKey{uri: "a"}})
 	w.want()
-	do(unsubscribeDue{subKey{uri: "a"}})
+	do(graceOver{subKey{uri: "a"}})
 	w.want("asked")
 	if timers != 2 {
 		t.Errorf("%d timers were set, want 2", timers)
@@ -208,11 +208,11 @@ func TestSubscriptionsMoveToTheOtherReplica(t *testing.T) {
 	w.subscribe(1, 4, "a")
 	w.want("answer 4: false")
 	w.phase(0, message.Ready)
-	if len(w.s.queries) != 2 {
-		t.Errorf("%d questions after the return, want 2", len(w.s.queries))
+	if len(w.s.subscriptions.queries) != 2 {
+		t.Errorf("%d questions after the return, want 2", len(w.s.subscriptions.queries))
 	}
 	w.do(kernel.ChildStopped{Child: w.backends[0]})
-	if len(w.s.queries) != 0 {
+	if len(w.s.subscriptions.queries) != 0 {
 		t.Error("questions to a backend that has gone are waited for")
 	}
 }
@@ -228,17 +228,17 @@ func TestHealingIsPaced(t *testing.T) {
 		w.subscribe(0, uint64(i), uri)
 	}
 	for round := range 2 {
-		for len(w.s.turns)+len(w.s.queries) > 0 {
-			if len(w.s.queries) > maxQueries {
-				t.Fatalf("%d questions at once", len(w.s.queries))
+		for len(w.s.subscriptions.turns)+len(w.s.subscriptions.queries) > 0 {
+			if len(w.s.subscriptions.queries) > maxQueries {
+				t.Fatalf("%d questions at once", len(w.s.subscriptions.queries))
 			}
-			for _, q := range w.s.queries {
+			for _, q := range w.s.subscriptions.queries {
 				w.answer(q.key.uri, true)
 				break
 			}
 		}
 		for uri := range uris {
-			if w.s.subs[subKey{uri: uri}] == nil || w.s.subs[subKey{uri: uri}].at == nil {
+			if w.s.subscriptions.byKey[subKey{uri: uri}] == nil || w.s.subscriptions.byKey[subKey{uri: uri}].conn == nil {
 				t.Fatalf("round %d: nobody tells of %s", round, uri)
 			}
 		}
@@ -269,7 +269,7 @@ func TestRandomSubscriptions(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		w := newSubscribers(t, 2)
 		uris := []string{"a", "b", "c"}
-		var due []unsubscribeDue
+		var due []graceOver
 		open, ready := map[uint64]int{}, []bool{true, true}
 		do := func(msg any) {
 			for _, e := range step(w.s, w.now, msg, nil) {
@@ -285,14 +285,14 @@ func TestRandomSubscriptions(t *testing.T) {
 					}
 				}
 				if a, ok := e.Act.(kernel.Wake); ok {
-					if d, ok := a.Msg.(unsubscribeDue); ok {
+					if d, ok := a.Msg.(graceOver); ok {
 						due = append(due, d)
 					}
 				}
 			}
 		}
 		answer := func(kind int) {
-			for key := range w.s.queries {
+			for key := range w.s.subscriptions.queries {
 				q := message.QueryResult{Key: key}
 				raw := protocol.AppendResult(nil, []byte("1"), []byte("{}"))
 				if kind == 1 {
@@ -314,8 +314,8 @@ func TestRandomSubscriptions(t *testing.T) {
 				p = message.Ready
 			}
 			do(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: p, Info: &message.ServerInfo{}, Reason: "x"})
-			for key, q := range w.s.queries { // a backend answers what it was asked when it is lost
-				if !yes && q.at.ref == w.backends[i] {
+			for key, q := range w.s.subscriptions.queries { // a backend answers what it was asked when it is lost
+				if !yes && q.conn.ref == w.backends[i] {
 					do(message.QueryResult{Key: key, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
 				}
 			}
@@ -345,7 +345,7 @@ func TestRandomSubscriptions(t *testing.T) {
 		phase(0, false) // what was refused is asked for again by the next connection
 		phase(1, false)
 		phase(0, true)
-		for len(w.s.queries)+len(due) > 0 {
+		for len(w.s.subscriptions.queries)+len(due) > 0 {
 			for len(due) > 0 {
 				d := due[0]
 				due = due[1:]
@@ -353,12 +353,12 @@ func TestRandomSubscriptions(t *testing.T) {
 			}
 			answer(0)
 		}
-		if len(open)+len(w.s.turns) > 0 {
-			t.Fatalf("seed %d: without answer %v, %d turns are left", seed, open, len(w.s.turns))
+		if len(open)+len(w.s.subscriptions.turns) > 0 {
+			t.Fatalf("seed %d: without answer %v, %d turns are left", seed, open, len(w.s.subscriptions.turns))
 		}
-		for key, sub := range w.s.subs {
-			if sub.at == nil || !sub.wanted() {
-				t.Fatalf("seed %d: %v: held %v, %d subscribers", seed, key, sub.at != nil, sub.subscribers.Len())
+		for key, sub := range w.s.subscriptions.byKey {
+			if sub.conn == nil || !sub.wanted() {
+				t.Fatalf("seed %d: %v: held %v, %d subscribers", seed, key, sub.conn != nil, sub.subscribers.Len())
 			}
 		}
 	}

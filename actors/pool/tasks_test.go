@@ -64,8 +64,8 @@ func TestWaitingForATaskTakesNoSlot(t *testing.T) {
 		for _, seq := range []uint64{1, 3, 4} {
 			w.end(seq)
 		}
-		if sl := w.s.slots[0]; sl.inFlight != 0 || w.s.parked != 0 || w.s.waiting != 0 || len(w.s.running) != 0 {
-			t.Errorf("%+v: left %d in flight, %d parked, %d waiting", server, sl.inFlight, w.s.parked, w.s.waiting)
+		if conn := w.s.replicas.connections[0]; conn.inFlight != 0 || w.s.calls.parked != 0 || w.s.calls.waiting != 0 || len(w.s.calls.running) != 0 {
+			t.Errorf("%+v: left %d in flight, %d parked, %d waiting", server, conn.inFlight, w.s.calls.parked, w.s.calls.waiting)
 		}
 	}
 }

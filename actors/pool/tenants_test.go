@@ -34,17 +34,17 @@ func isolated(t *testing.T, n int) *world {
 func (w *world) allReady() {
 	w.spawned()
 	for i, ref := range w.backends {
-		if sl := w.s.slotOf(ref); sl != nil && sl.phase != message.Ready {
+		if conn := w.s.replicas.byBackend(ref); conn != nil && conn.phase != message.Ready {
 			w.phase(i, message.Ready)
 		}
 	}
 }
 
 // slotsOf are the connections of a client that take calls.
-func (w *world) slotsOf(client string) (list []*slot) {
-	for _, sl := range w.s.slots {
-		if sl.tenant != nil && sl.tenant.Client == client && !sl.leaving {
-			list = append(list, sl)
+func (w *world) slotsOf(client string) (list []*connection) {
+	for _, conn := range w.s.replicas.connections {
+		if conn.tenant != nil && conn.tenant.Client == client && !conn.leaving {
+			list = append(list, conn)
 		}
 	}
 	return list
@@ -58,8 +58,8 @@ func TestEachClientHasItsOwnConnection(t *testing.T) {
 	w.own("a", 3)
 	w.allReady()
 	w.own("b", 4)
-	if len(w.s.slots) != 3 || w.at(1) < 1 || w.at(1) != w.at(3) || w.at(2) < 1 || w.at(2) != w.at(4) || w.at(1) == w.at(2) {
-		t.Errorf("%d connections, calls at %d %d %d %d", len(w.s.slots), w.at(1), w.at(2), w.at(3), w.at(4))
+	if len(w.s.replicas.connections) != 3 || w.at(1) < 1 || w.at(1) != w.at(3) || w.at(2) < 1 || w.at(2) != w.at(4) || w.at(1) == w.at(2) {
+		t.Errorf("%d connections, calls at %d %d %d %d", len(w.s.replicas.connections), w.at(1), w.at(2), w.at(3), w.at(4))
 	}
 	w.phase(w.at(1), message.Waiting)
 	w.own("a", 5)
@@ -85,8 +85,8 @@ func TestAsManyConnectionsAsMayBe(t *testing.T) {
 	if len(w.slotsOf("a")) != 0 || len(w.slotsOf("b")) != 1 || w.at(5) < 0 || w.at(5) == w.at(4) {
 		t.Errorf("a has %d, b %d connections; the newcomer is at %d", len(w.slotsOf("a")), len(w.slotsOf("b")), w.at(5))
 	}
-	if len(w.s.tenants) != 2 {
-		t.Errorf("%d tenants are kept", len(w.s.tenants))
+	if len(w.s.tenants.byKey) != 2 {
+		t.Errorf("%d tenants are kept", len(w.s.tenants.byKey))
 	}
 }
 
@@ -122,8 +122,8 @@ func TestTheFirstCallOfAClientWaitsForASlot(t *testing.T) {
 		call("a", 1)
 		w.allReady()
 		call("b", 2)
-		if w.s.queue.len() != 1 {
-			t.Fatalf("%s: %d calls wait, want 1", isolation, w.s.queue.len())
+		if w.s.calls.queue.len() != 1 {
+			t.Fatalf("%s: %d calls wait, want 1", isolation, w.s.calls.queue.len())
 		}
 		w.end(1)
 		w.allReady()
@@ -142,8 +142,8 @@ func TestMoreClientsThanConnectionsAtTheStart(t *testing.T) {
 	w.own("b", 3)
 	w.phase(0, message.Ready)
 	w.allReady()
-	if w.at(1) < 0 || w.at(2) < 0 || w.s.queue.len() != 0 {
-		t.Fatalf("calls at %d and %d, %d wait", w.at(1), w.at(2), w.s.queue.len())
+	if w.at(1) < 0 || w.at(2) < 0 || w.s.calls.queue.len() != 0 {
+		t.Fatalf("calls at %d and %d, %d wait", w.at(1), w.at(2), w.s.calls.queue.len())
 	}
 	w.fault(3, protocol.ServerUnavailable)
 }
@@ -169,8 +169,8 @@ func TestTheEndOfAClient(t *testing.T) {
 	w.end(3)
 	w.now = w.now.Add(time.Hour)
 	w.step(tenantsDue{})
-	if len(w.slotsOf("b")) != 0 || len(w.s.tenants) != 0 || w.s.tending {
-		t.Errorf("b has %d connections, %d tenants are kept", len(w.slotsOf("b")), len(w.s.tenants))
+	if len(w.slotsOf("b")) != 0 || len(w.s.tenants.byKey) != 0 || w.s.tenants.sweepArmed {
+		t.Errorf("b has %d connections, %d tenants are kept", len(w.slotsOf("b")), len(w.s.tenants.byKey))
 	}
 	again, _ := told[message.Drain, spawn](w, message.ClientGone{Client: "a"})
 	if len(again) != 0 {
@@ -201,7 +201,7 @@ func TestNothingOfATenantReachesAnother(t *testing.T) {
 		q := r(client)
 		q.Unlisted, q.Item, q.Frame.M = true, uri, protocol.MethodResourcesRead
 		refused, _ := told[message.Failed, spawn](w, message.Dispatch{Call: message.CallRef{Seq: 99}, Request: q})
-		delete(w.s.running, message.CallRef{Seq: 99})
+		delete(w.s.calls.running, message.CallRef{Seq: 99})
 		return len(refused) == 0
 	}
 	if !read("a", "x:of-a") || !read("b", "x:of-b") || !read("a", "x:updated") || read("a", "x:of-b") || read("b", "x:of-a") || read("b", "x:updated") || read("c", "x:of-a") {
@@ -279,7 +279,7 @@ func TestConnectionsOfTheRevokedEnd(t *testing.T) {
 			t.Errorf("%q has %d connections, want %d", who, n, want)
 		}
 	}
-	if w.s.leader() == nil {
+	if w.s.replicas.leader() == nil {
 		t.Error("the one that lists for everybody has ended")
 	}
 }

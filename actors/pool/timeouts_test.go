@@ -68,10 +68,10 @@ func TestTimeoutsAreBounded(t *testing.T) {
 	if r := w.s.report(); r.TimedOut != 0 {
 		t.Errorf("a cancelled call counts as %d timeouts", r.TimedOut)
 	}
-	for range 3 * mostTimeouts {
+	for range 3 * maxTimeouts {
 		w.step(message.Cancel{TimedOut: true})
 	}
-	if n := len(w.s.timeouts.recent); n != mostTimeouts {
-		t.Errorf("%d timeouts are remembered, want %d", n, mostTimeouts)
+	if n := len(w.s.calls.timeouts.recent); n != maxTimeouts {
+		t.Errorf("%d timeouts are remembered, want %d", n, maxTimeouts)
 	}
 }

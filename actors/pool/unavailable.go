@@ -12,66 +12,66 @@ import (
 // comes reports whether a backend that is not ready may be waited for: it is in its first attempt since it was wanted, or since
 // it was last ready, or that attempt is due at once. Nothing was sent, so a call that waits is not doubled. From the moment that
 // the attempt has failed, nobody can tell when there will be a server, and calls fail at once.
-func (sl *slot) comes(now time.Time) bool {
-	switch sl.phase {
+func (conn *connection) isComing(now time.Time) bool {
+	switch conn.phase {
 	case message.Idle, message.Connecting, message.Handshaking, message.Syncing:
-		return !sl.failing
+		return !conn.attempts.failing
 	case message.Waiting:
-		return !sl.failing && !sl.nextAttempt.After(now)
+		return !conn.attempts.failing && !conn.nextAttempt.After(now)
 	case message.NeedsLogin:
-		return !sl.failing // its login has come
+		return !conn.attempts.failing // its login has come
 	case message.Ready:
-		return sl.lost // the news of the loss is on its way, and says more
+		return conn.lost // the news of the loss is on its way, and says more
 	}
 	return false
 }
 
 // attempted notes what a new phase says of the attempts: whether the newest has failed, why, and since when there is no server.
-func (sl *slot) attempted(now time.Time, was message.Phase, m message.BackendChanged) {
-	sl.lost = false
+func (conn *connection) recordAttempt(now time.Time, was message.Phase, m message.BackendChanged) {
+	conn.lost = false
 	switch m.Phase {
 	case message.Ready:
-		sl.failing, sl.failure, sl.explained, sl.down = false, "", "", time.Time{}
+		conn.attempts.failing, conn.attempts.failure, conn.attempts.detail, conn.attempts.downSince = false, "", "", time.Time{}
 		return
 	case message.Waiting:
 		if was != message.Waiting { // else only its pause has changed
-			sl.failing = was != message.Ready
+			conn.attempts.failing = was != message.Ready
 		}
-		sl.failure, sl.explained = m.Reason, message.Explain(m.Reason, m.LastLine)
+		conn.attempts.failure, conn.attempts.detail = m.Reason, message.Explain(m.Reason, m.LastLine)
 	case message.NeedsLogin:
-		sl.failing, sl.failure, sl.explained = true, m.Reason, message.Explain(m.Reason, m.LastLine)
+		conn.attempts.failing, conn.attempts.failure, conn.attempts.detail = true, m.Reason, message.Explain(m.Reason, m.LastLine)
 	}
-	if was == message.Ready || sl.down.IsZero() {
-		sl.down = now
+	if was == message.Ready || conn.attempts.downSince.IsZero() {
+		conn.attempts.downSince = now
 	}
 }
 
 // awaits says what a backend that is being started waits for; "" when it is not.
-func (sl *slot) awaits() string {
-	if sl.asks {
+func (conn *connection) waitsFor() string {
+	if conn.start.requested {
 		return message.AwaitsTurn
 	}
-	return message.Awaited(sl.phase)
+	return message.Awaited(conn.phase)
 }
 
 // why says what a backend that is not ready does, and what went wrong before, for clients.
-func (sl *slot) why(now time.Time) string {
-	text := string(sl.phase)
-	if what := sl.awaits(); what != "" {
-		text = fmt.Sprintf("%s%s: %s", sl.phase, forSeconds(now.Sub(sl.since)), what)
+func (conn *connection) explain(now time.Time) string {
+	text := string(conn.phase)
+	if what := conn.waitsFor(); what != "" {
+		text = fmt.Sprintf("%s%s: %s", conn.phase, formatFor(now.Sub(conn.since)), what)
 	}
 	switch {
-	case sl.failure == "":
-	case sl.awaits() != "":
-		text += "; before: " + sl.failure
+	case conn.attempts.failure == "":
+	case conn.waitsFor() != "":
+		text += "; before: " + conn.attempts.failure
 	default:
-		text += " (" + sl.failure + ")"
+		text += " (" + conn.attempts.failure + ")"
 	}
 	return text
 }
 
 // forSeconds says how long something has been so, if it has been for a while.
-func forSeconds(d time.Duration) string {
+func formatFor(d time.Duration) string {
 	if d < time.Second {
 		return ""
 	}
@@ -79,20 +79,20 @@ func forSeconds(d time.Duration) string {
 }
 
 func (s *state) unavailableName() protocol.FaultName {
-	if s.replicas() > 1 {
+	if s.replicaCount() > 1 {
 		return protocol.NoBackendsAvailable
 	}
 	return protocol.ServerUnavailable
 }
 
 // unavailableFault says why the server cannot carry out such a call and when it is tried next.
-func (s *state) unavailableFault(now time.Time, w wanted) *protocol.Fault {
+func (s *state) unavailableFault(now time.Time, w target) *protocol.Fault {
 	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable(now)}
 	if s.isFull(w) {
 		f.Message, f.RetryAfter = fmt.Sprintf("server %s has as many connections as it may have, and all are in use (maxBackends: %d)", s.server.Name, s.server.MaxBackends), time.Second
 		return f
 	}
-	if s.onlyDeviating(w) {
+	if s.onlyDeviatingReady(w) {
 		f.Name, f.Message = protocol.NoBackendsAvailable, fmt.Sprintf("server %s: the replicas that are ready define %s otherwise than it is listed", s.server.Name, w.tool)
 	}
 	if w.prefer != nil && w.prefer.Required {
@@ -102,14 +102,14 @@ func (s *state) unavailableFault(now time.Time, w wanted) *protocol.Fault {
 		f.Name = protocol.ServerUnavailable
 		f.Message = fmt.Sprintf("replica %d of %s", w.replica-1, f.Message)
 	}
-	for _, sl := range s.slots {
-		if sl.leaving || !w.replicaIs(sl) {
+	for _, conn := range s.replicas.connections {
+		if conn.leaving || !w.allows(conn) {
 			continue
 		}
-		if key, _ := s.loginOf(sl); sl.phase == message.NeedsLogin && sl.main && !s.robot(key) {
+		if key, _ := s.loginOf(conn); conn.phase == message.NeedsLogin && conn.main && !s.usesClientCredentials(key) {
 			f.Name = protocol.NeedsLogin
 		}
-		if d := sl.nextAttempt.Sub(now); (sl.phase == message.Waiting || sl.phase == message.NeedsLogin) && (f.RetryAfter == 0 || d < f.RetryAfter) {
+		if d := conn.nextAttempt.Sub(now); (conn.phase == message.Waiting || conn.phase == message.NeedsLogin) && (f.RetryAfter == 0 || d < f.RetryAfter) {
 			f.RetryAfter = max(d, time.Millisecond)
 		}
 	}
@@ -122,12 +122,12 @@ func (s *state) whyUnavailable(now time.Time) string {
 		return fmt.Sprintf("server %s is misconfigured: %s", s.server.Name, s.fault)
 	}
 	text := fmt.Sprintf("server %s is unavailable", s.server.Name)
-	if s.replicas() > 1 {
+	if s.replicaCount() > 1 {
 		text = fmt.Sprintf("server %s: no backends available", s.server.Name)
 	}
 	why, since := s.whyNotReady(now)
 	if !since.IsZero() {
-		text += forSeconds(now.Sub(since))
+		text += formatFor(now.Sub(since))
 	}
 	if why != "" {
 		text += ": " + why
@@ -138,26 +138,26 @@ func (s *state) whyUnavailable(now time.Time) string {
 // whyNotReady says what is the matter with the backends that are not ready, and since when the last of them is not.
 func (s *state) whyNotReady(now time.Time) (why string, since time.Time) {
 	var all []string
-	for _, sl := range s.slots {
-		if sl.leaving || sl.phase == message.Ready {
+	for _, conn := range s.replicas.connections {
+		if conn.leaving || conn.phase == message.Ready {
 			continue
 		}
-		if text := sl.why(now); text != string(message.Idle) {
+		if text := conn.explain(now); text != string(message.Idle) {
 			all = append(all, text)
 		}
-		if sl.down.After(since) {
-			since = sl.down
+		if conn.attempts.downSince.After(since) {
+			since = conn.attempts.downSince
 		}
 	}
 	return strings.Join(all, "; "), since
 }
 
 // waitedTooLong is the answer to a call whose time in the queue is over.
-func (s *state) waitedTooLong(now time.Time) *protocol.Fault {
+func (s *state) queueTimeoutFault(now time.Time) *protocol.Fault {
 	f := &protocol.Fault{Name: protocol.QueueTimeout, Server: s.server.Name, Retryable: true,
 		Message: fmt.Sprintf("server %s had no free slot for %s", s.server.Name, s.server.Queue.Timeout)}
-	for _, sl := range s.slots {
-		if sl.phase == message.Ready && !sl.leaving {
+	for _, conn := range s.replicas.connections {
+		if conn.phase == message.Ready && !conn.leaving {
 			return f
 		}
 	}

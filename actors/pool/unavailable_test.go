@@ -147,7 +147,7 @@ func TestSubscribersWaitForTheServer(t *testing.T) {
 	w.after(1)
 	w.do(subscribesDue{})
 	w.want("answer 3: false", "answer 2: false")
-	if sub := w.s.subs[subKey{uri: "a"}]; sub == nil || w.s.subs[subKey{uri: "b"}] != nil || sub.subscribers.Has(w.who[1]) {
+	if sub := w.s.subscriptions.byKey[subKey{uri: "a"}]; sub == nil || w.s.subscriptions.byKey[subKey{uri: "b"}] != nil || sub.subscribers.Has(w.who[1]) {
 		t.Error("who was told no is kept, or who was subscribed before is not")
 	}
 	w.told = nil
