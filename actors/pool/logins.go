@@ -40,7 +40,7 @@ func (l *logins) waiters() []message.CallRef {
 	return slices.SortedFunc(maps.Keys(l.waiting), message.CallRef.Compare)
 }
 
-// login is one login at the server as its pool sees it: of an entry, and of one lane.
+// login is one login at the server, for one entry and one lane.
 type login struct {
 	phase  message.LoginPhase
 	reason string    // why it is needed
@@ -48,7 +48,7 @@ type login struct {
 	usedAt time.Time // when somebody has asked for it last: to begin, to finish or to end it
 }
 
-// loginOf names the login that a connection uses; false = it uses none of ours.
+// loginOf returns the login that a connection uses, or false if the gateway does not log in there.
 func (s *state) loginOf(conn *connection) (key message.LoginKey, uses bool) {
 	entry, _, runs := s.server.Replica(conn.replica)
 	if !runs || !entry.LogsIn() {
@@ -61,13 +61,13 @@ func (s *state) loginOf(conn *connection) (key message.LoginKey, uses bool) {
 	return key, true
 }
 
-// robot reports whether nobody can log in there but the gateway, by client credentials.
+// usesClientCredentials reports whether only the gateway can log in there, with client credentials.
 func (s *state) usesClientCredentials(key message.LoginKey) bool {
 	entry := s.entry(key.Entry)
 	return entry != nil && entry.Auth.Robot(key.Lane)
 }
 
-// loginChanged has the connections begin or end that use the login.
+// loginChanged connects or disconnects the connections that use the login.
 func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel.Effect) []kernel.Effect {
 	l := s.logins.add(m.Login, s.now)
 	was := l.phase
@@ -94,8 +94,9 @@ func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel
 	return s.announceLoginNeed(out)
 }
 
-// useLogin has a connection that wants a login use the one that there is. One that the server has refused is not tried again: each time it
-// is renewed it gets one chance. An attempt that is under way may take it along, or comes back for it: it is the first with that login.
+// useLogin lets a connection that needs a login use the present one. A login that the server has refused is tried
+// again only after it was renewed. An attempt in progress may already use the new login, or will come back for it;
+// in both cases it counts as the first with that login.
 func (*state) useLogin(conn *connection, l *login, out []kernel.Effect) []kernel.Effect {
 	switch conn.phase {
 	case message.Connecting, message.Handshaking, message.Syncing:
@@ -108,7 +109,7 @@ func (*state) useLogin(conn *connection, l *login, out []kernel.Effect) []kernel
 	return append(out, kernel.Tell(conn.ref, message.LoggedIn{}))
 }
 
-// wantsLogin: a connection has found out that it needs one. It may have come meanwhile.
+// retryWithLogin handles a connection that has found out that it needs a login. The login may have come meanwhile.
 func (s *state) retryWithLogin(conn *connection, out []kernel.Effect) []kernel.Effect {
 	key, uses := s.loginOf(conn)
 	if !uses {
@@ -146,7 +147,8 @@ func (s *state) stepLogins(now time.Time, msg any, out []kernel.Effect) []kernel
 	return out
 }
 
-// lacksLogin is the connection for which a call would have to log in; nil = that is not what is missing.
+// loginNeeded returns the connection that needs a login before it can serve the call, or nil if a login would not
+// help.
 func (s *state) loginNeeded(w target) *connection {
 	var lacks *connection
 	for _, conn := range s.replicas.connections {
@@ -160,11 +162,11 @@ func (s *state) loginNeeded(w target) *connection {
 	return lacks
 }
 
-// hasLanes reports whether each principal has a login of its own.
+// hasPrincipalLogins reports whether each principal has a login of its own.
 func (s *state) hasPrincipalLogins() bool { return s.server.Auth.As == "principal" }
 
-// mayGrowWithout reports whether connections may be made for a tenant although none carries the catalog: it is remembered, and waits for
-// another login.
+// canAddWithoutLeader reports whether connections may be opened for a tenant although none carries the catalog,
+// because the catalog is remembered and the main connection waits for another login.
 func (s *state) canAddWithoutLeader(w target) bool {
 	if w.tenant == "" || !s.hasPrincipalLogins() {
 		return false
@@ -182,7 +184,7 @@ const (
 	loginIdle = laneIdle + time.Minute // how long its login stays known without any: one that is under way is over by then
 )
 
-// idleAfter is how long a tenant's connection stays without use.
+// idleAfter returns how long a tenant's connection stays open without use.
 func (s *state) idleAfter(of *message.Tenant) time.Duration {
 	if of.Lane != "" || len(of.Headers) > 0 {
 		return min(s.limits.SessionIdle, laneIdle)
@@ -190,7 +192,7 @@ func (s *state) idleAfter(of *message.Tenant) time.Duration {
 	return s.limits.SessionIdle
 }
 
-// loginHint says what to do about a server that wants a login.
+// loginHint says what to do about a server that needs a login.
 func (s *state) loginHint() string {
 	for _, conn := range s.replicas.connections {
 		if key, uses := s.loginOf(conn); uses && conn.main && conn.phase == message.NeedsLogin {
@@ -206,7 +208,7 @@ func (s *state) loginHint() string {
 	return "the server wants credentials: set its headers in the configuration"
 }
 
-// credentials are those of the login that a connection is to use; nil = it uses none of ours.
+// credentials returns the credentials of the login that a connection uses, or nil if it uses none.
 func (p *pool) credentials(self kernel.Self, a spawn) upstream.Credentials {
 	if p.Logins == nil || a.login.Entry == "" {
 		return nil
@@ -214,7 +216,7 @@ func (p *pool) credentials(self kernel.Self, a spawn) upstream.Credentials {
 	return p.loginActor(self, a.entry, a.login).Credentials
 }
 
-// loginActor is the actor of a login, which is started when it is first wanted.
+// loginActor returns the actor of a login, and starts it if needed.
 func (p *pool) loginActor(self kernel.Self, entry config.Server, key message.LoginKey) Login {
 	l, known := p.known[key]
 	if !known {
@@ -224,7 +226,7 @@ func (p *pool) loginActor(self kernel.Self, entry config.Server, key message.Log
 	return l
 }
 
-// lock is what a login has to do with it that nobody knows what the server has.
+// loginNeed says whether the server's catalog is unknown because of a login.
 type loginNeed uint8
 
 const (
@@ -233,7 +235,7 @@ const (
 	needsAttempt                  // somebody has, and the first attempt since is under way
 )
 
-// lockedBy finds the lock, and what clients are told of it; nil = there is none.
+// currentLoginNeed returns the current need, and what clients are told about it; nil if there is none.
 func (s *state) currentLoginNeed() (l loginNeed, told *catalog.Login) {
 	if s.catalog.info != nil {
 		return needsNothing, nil
@@ -260,7 +262,7 @@ func (s *state) currentLoginNeed() (l loginNeed, told *catalog.Login) {
 	return l, told
 }
 
-// tries reports whether a connection is in its first attempt since its login has come.
+// triesLogin reports whether a connection is in its first attempt since its login came.
 func (conn *connection) triesLogin() bool {
 	switch conn.phase {
 	case message.NeedsLogin, message.Connecting, message.Handshaking, message.Syncing:
@@ -269,7 +271,7 @@ func (conn *connection) triesLogin() bool {
 	return false
 }
 
-// announceLocked announces that a login is what is missing, or has come, or that it is something else.
+// announceLoginNeed announces the server again if its login need has changed.
 func (s *state) announceLoginNeed(out []kernel.Effect) []kernel.Effect {
 	was := s.logins.announced
 	if l, _ := s.currentLoginNeed(); l == was {

@@ -14,19 +14,19 @@ const (
 	maxMentionedURI = 8 << 10 // longer ones are not kept
 )
 
-// mention is where a resource was mentioned: the connection that knows it, if its server has sessions. Zero: in a notification.
+// mention says which connection knows a mentioned resource. It is zero for a mention in a notification.
 type mention struct {
 	backend     kernel.Reference
 	incarnation uint64
 }
 
-// mentions are the resources a server has named, by its own URIs.
+// mentions holds the resources that a server has mentioned, by its own URIs.
 type mentions struct {
 	now, before map[string]mention
 	bytes       int // of the URIs in now
 }
 
-// add notes a mention. One without a connection takes nothing away from one with.
+// add notes a mention. A mention without a connection does not replace one with a connection.
 func (m *mentions) add(uri string, at mention) {
 	if len(uri) > maxMentionedURI || uri == "" {
 		return
@@ -48,7 +48,7 @@ func (m *mentions) add(uri string, at mention) {
 	m.now[uri] = at
 }
 
-// has reports whether the URI was mentioned, and keeps it then for as long as new ones.
+// has reports whether the URI was mentioned, and then keeps it as long as a new mention.
 func (m *mentions) has(uri string) bool {
 	if _, ok := m.now[uri]; ok {
 		return true
@@ -60,6 +60,7 @@ func (m *mentions) has(uri string) bool {
 	return ok
 }
 
+// at returns where a URI was mentioned, or zero.
 func (m *mentions) at(uri string) mention {
 	if at, ok := m.now[uri]; ok {
 		return at
@@ -67,7 +68,7 @@ func (m *mentions) at(uri string) mention {
 	return m.before[uri]
 }
 
-// mentioned notes what a result named.
+// resourcesMentioned notes the resources that a result has named.
 func (s *state) resourcesMentioned(m message.ResourcesMentioned) {
 	tenant, known := s.tenantOf(m.Backend)
 	if !known {
@@ -79,8 +80,8 @@ func (s *state) resourcesMentioned(m message.ResourcesMentioned) {
 	}
 }
 
-// mentionedBy is the connection on which the server has mentioned the resource that is to be read, as long as it lasts: others may
-// lead to a process or a session that does not know it.
+// mentionedOn returns the connection that mentioned the resource to be read, or nil if it is gone. Other
+// connections may lead to a process or session that does not know the resource.
 func (s *state) mentionedOn(r *message.Request) *connection {
 	if r.Frame.M != protocol.MethodResourcesRead || r.Replica != 0 {
 		return nil
@@ -88,7 +89,8 @@ func (s *state) mentionedOn(r *message.Request) *connection {
 	return s.connectionKnowing(r.Item, r.Tenant.KeyOf())
 }
 
-// mentionerOf is the connection on which the server has mentioned a resource to a tenant, or to everybody.
+// connectionKnowing returns the connection that mentioned a resource to a tenant, or nil if it is gone. The tenant
+// "" stands for the shared connections.
 func (s *state) connectionKnowing(uri, tenant string) *connection {
 	at := s.tenants.mentionsFor(tenant).at(uri)
 	if at == (mention{}) || len(s.replicas.connections) == 1 {
@@ -101,7 +103,7 @@ func (s *state) connectionKnowing(uri, tenant string) *connection {
 	return conn
 }
 
-// unmentioned refuses to ask the server for what it has never named.
+// unknownResource refuses to read a resource that the server has neither listed nor mentioned.
 func unknownResource(r *message.Request) *protocol.Fault {
 	uri, ok := protocol.Unquote(r.Target.Of(r.Frame.Raw))
 	if !ok {

@@ -15,12 +15,13 @@ import (
 	"goblin-actor/protocol/upstream/remote"
 )
 
-// inherited are the variables a child gets of the gateway's own environment; the second
-// line is what Windows programs need to start at all.
+// inheritedVariables are the environment variables that a process inherits from the gateway.
 var inheritedVariables = []string{"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"}
+
+// inheritedOnWindows are further variables, without which programs do not start on Windows.
 var inheritedOnWindows = []string{"SystemRoot", "SystemDrive", "PATHEXT", "COMSPEC", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP"}
 
-// openAs is the Opener of processes and URLs, with the credentials of a login; nil = of none.
+// openAs returns the Opener for processes and URLs, with the credentials of a login, or nil for none.
 func (p *pool) openAs(credentials upstream.Credentials) Opener {
 	return func(server config.Server, replica int) (func(upstream.Sink) upstream.Link, string) {
 		return p.openConfigured(server, replica, credentials)
@@ -49,8 +50,8 @@ func (p *pool) openConfigured(server config.Server, replica int, credentials ups
 	return func(sink upstream.Sink) upstream.Link { return process.Open(o, sink) }, "stdio"
 }
 
-// environment is the whole environment of a child: a few of our variables, or all of them, the configured ones, and how
-// many gateways it runs under.
+// environment returns the whole environment of a process: a few of the gateway's variables or all of them, the
+// configured ones, and the number of gateways that it runs under.
 func environment(server config.Server) []string {
 	env := map[string]string{}
 	if server.InheritEnv {
@@ -78,7 +79,7 @@ func environment(server config.Server) []string {
 	return list
 }
 
-// home replaces a leading ~ by the home directory; "" stays the gateway's own directory.
+// expandHome replaces a leading ~ with the home directory. "" stays: it means the gateway's working directory.
 func expandHome(dir string) string {
 	if dir != "~" && !strings.HasPrefix(dir, "~/") {
 		return dir

@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Options say which server a pool is.
+// Options describe the server of a pool.
 type Options struct {
 	Server   config.Server
 	Node     string // names this gateway to other gateways
@@ -36,22 +35,24 @@ type Options struct {
 	Secrets  *secret.Redactor              // what people are not to be shown
 }
 
-// Opener returns how to open a connection to one replica of a server, and what kind of connection it is (stdio, http, sse).
+// Opener returns a function that opens a connection to one replica of a server, and the connection's kind (stdio,
+// http, sse).
 type Opener func(server config.Server, replica int) (open func(upstream.Sink) upstream.Link, kind string)
 
-// Logins starts the actor of a login under the pool, which tells the pool with message.LoginChanged what becomes of it.
+// Logins starts the actor of a login as a child of the pool. The actor reports changes with message.LoginChanged.
 type Logins func(pool kernel.Self, entry config.Server, key message.LoginKey) Login
 
-// Login is a login's actor, and the credentials that it has now.
+// Login is the actor of a login and its current credentials.
 type Login struct {
 	Actor       kernel.Reference
 	Credentials upstream.Credentials
 }
 
-// mailbox is how many messages may wait. The queue of calls is the pool's own; this only absorbs bursts.
+// mailbox is the maximum number of waiting messages. Calls wait in the pool's own queue; the mailbox only absorbs
+// bursts.
 const mailbox = 4096
 
-// Spawn starts the pool under the gateway. Ten panics in a minute stop it for good.
+// Spawn starts a pool as a child of the gateway. Ten panics within a minute stop it for good.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: "pool/" + o.Server.Name, Kind: "pool", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}
 	life, known := uint64(0), newRemembered(o)
@@ -64,7 +65,7 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	})
 }
 
-// pool is the shell: it carries out what step wants done.
+// pool is the shell: it carries out the effects of step.
 type pool struct {
 	Options
 	state *state
@@ -94,16 +95,16 @@ type (
 	waited struct{ d time.Duration } // a call left the queue after d
 )
 
-// unsubscribeDue: a resource may have lost its last subscriber for long enough.
+// graceOver reports that a subscription may have been unused for the whole grace period.
 type graceOver struct{ key subKey }
 
-// askAgain: a server that has refused subscriptions had a pause.
+// retryDue reports that the pause before the next attempt to subscribe is over.
 type retryDue struct{}
 
-// queueExpired: the oldest queued call may have waited too long.
+// queueExpired reports that the earliest deadline in the queue may have passed.
 type queueExpired struct{ timer uint64 }
 
-// spawned: the backend of a slot runs.
+// spawned reports that a connection's backend runs.
 type spawned struct {
 	number int
 	ref    kernel.Reference
@@ -128,28 +129,4 @@ func (p *pool) Act(self kernel.Self, act any) {
 	case refuseLogin:
 		a.want.Refuse(a.err)
 	}
-}
-
-// logOf names the connection in what is logged of it.
-func logOf(log *slog.Logger, a spawn) *slog.Logger {
-	if a.member != "" {
-		return log.With("replica", a.replica, "member", a.member)
-	}
-	return log.With("replica", a.replica)
-}
-
-// spawn starts a backend as a child; the state learns its reference before anything the backend says.
-func (p *pool) spawn(self kernel.Self, a spawn) {
-	name := fmt.Sprintf("backend/%d.%d", a.replica, a.number)
-	opener := p.Open
-	if opener == nil {
-		opener = p.openAs(p.credentials(self, a))
-	}
-	open, transport := opener(a.entry, a.own)
-	ref := backend.Spawn(self, name, backend.Options{
-		Server: a.server, Node: p.Node, Replica: a.replica, Member: a.member, Pool: self.Reference(), Open: p.redactEvents(open), Transport: transport, Links: p.Links,
-		Announce: a.announce, Catalog: a.catalog, Legacy: a.legacy, Metrics: p.Metrics, Known: a.known, Before: a.before,
-		Log: logOf(p.Log, a), Seed: p.Seed + uint64(a.number),
-	})
-	self.Next(spawned{a.number, ref})
 }

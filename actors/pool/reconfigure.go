@@ -7,7 +7,8 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// reconfigure takes a new configuration: what names and limits calls applies at once, a new transport replaces the connections.
+// reconfigure applies a new configuration. Names and limits apply at once; a new transport replaces the
+// connections.
 func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.Effect) []kernel.Effect {
 	before := s.server
 	s.server, s.fault, s.catalog.remembered.server = m.Server, m.Server.Fault, m.Server
@@ -30,7 +31,7 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.E
 	return s.sendQueued(now, s.sendConfig(out))
 }
 
-// replace starts new backends; the present ones go when these have taken their places.
+// replace starts new backends. The present ones stop when their successors are ready.
 func (s *state) replace(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.fault != "" {
 		for _, conn := range s.replicas.connections {

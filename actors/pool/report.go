@@ -1,6 +1,9 @@
 package pool
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"goblin-actor/actors/message"
@@ -8,7 +11,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// shown is the phase of a backend as people are told it.
+// visiblePhase returns the phase as it is reported: a backend is ready only when clients see its catalog.
 func (conn *connection) visiblePhase() message.Phase {
 	if conn.phase == message.Ready && !conn.catalog.visible {
 		return message.Syncing
@@ -16,8 +19,8 @@ func (conn *connection) visiblePhase() message.Phase {
 	return conn.phase
 }
 
-// reasonShown says why a backend is as it is, and whether that is a fault: it is not there, and either an attempt has failed, also if
-// another one is under way, or the first takes long.
+// visibleReason says why a backend is in its phase, and whether that is a fault: it is not ready, and an attempt
+// has failed or the first one takes long.
 func (conn *connection) visibleReason(now time.Time) (reason string, fault bool) {
 	switch conn.visiblePhase() {
 	case message.Ready:
@@ -35,7 +38,7 @@ func (conn *connection) visibleReason(now time.Time) (reason string, fault bool)
 	return reason, long || conn.attempts.detail != ""
 }
 
-// report is what the pool tells people.
+// report returns the server's status for operators.
 func (s *state) report() status.Server {
 	r := status.Server{
 		Name: s.server.Name, State: string(message.Idle), InFlight: len(s.calls.running), Parked: s.calls.parked + s.calls.waiting, Queued: s.calls.queue.len(), Description: s.server.Description,
@@ -99,4 +102,20 @@ func joined(a, b string) string {
 		return b
 	}
 	return a + "; " + b
+}
+
+// warnings returns what operators should know about a server that works.
+func (s *state) warnings() []string {
+	var list []string
+	for _, replica := range slices.Sorted(maps.Keys(s.replicas.tools.deviating)) {
+		whose := fmt.Sprintf("replica %d", replica)
+		if entry, own, _ := s.server.Replica(replica); len(s.server.Members) > 0 {
+			whose = entry.Name
+			if entry.ReplicaCount() > 1 {
+				whose = fmt.Sprintf("%s@%d", entry.Name, own)
+			}
+		}
+		list = append(list, fmt.Sprintf("%s gets no calls of tools that it defines otherwise: %s", whose, joinNames(s.replicas.tools.deviating[replica])))
+	}
+	return list
 }

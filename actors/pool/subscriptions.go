@@ -16,12 +16,13 @@ const (
 	maxStreamQueries = 512             // likewise, of a modern server, which is asked for many by one stream
 )
 
-// subKey names a subscription: what one tenant has subscribed to on its own connections is no other's.
+// subKey names a subscription: a URI, for one tenant or for the shared connections.
 type subKey struct {
 	tenant string // "" = on those that are for everybody
 	uri    string // the server's own
 }
 
+// compare orders keys by tenant and URI.
 func (k subKey) compare(other subKey) int {
 	return cmp.Or(cmp.Compare(k.tenant, other.tenant), cmp.Compare(k.uri, other.uri))
 }
@@ -135,7 +136,7 @@ func (all *subscriptions) markUpdatesLost(conn *connection) {
 	}
 }
 
-// subscription is one resource somebody wants updates of: subscribed once upstream, however many
+// subscription is one resource that clients subscribed to. It is subscribed upstream once, however many
 // subscribers it has.
 type subscription struct {
 	own           *message.ConnectionOwner // on whose connections; nil = those that are for everybody
@@ -152,13 +153,14 @@ type subscription struct {
 	graceExtended bool // since it was set somebody came and left: it counts anew
 }
 
-// waiter is a subscriber who waits for the server's answer.
+// waiter is a subscriber that waits for the server's answer.
 type waiter struct {
 	message.SubscribeURI
 	known bool      // it was subscribed before: a failure takes nothing away
 	until time.Time // it gets its answer by then, whatever the server does
 }
 
+// wanted reports whether the subscription has subscribers.
 func (sub *subscription) wanted() bool { return sub.subscribers.Len()+len(sub.waiting) > 0 }
 
 // stepSubscriptions handles what clients subscribe to, and what servers report of changes.
@@ -188,8 +190,8 @@ func (s *state) stepSubscriptions(now time.Time, msg any, out []kernel.Effect) [
 	return out
 }
 
-// subscribe counts a subscriber; the first one subscribes upstream. An update may overtake the server's yes, so the
-// subscriber is noted before.
+// subscribe adds a subscriber. The first one subscribes upstream. The subscriber is added before the server
+// answers, since an update may precede the answer.
 func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Effect) []kernel.Effect {
 	key := subKey{m.Own.KeyOf(), m.URI}
 	if !m.Own.Of().Fits(&s.server) {
@@ -212,30 +214,8 @@ func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Ef
 	return s.queueTurn(key, sub, out)
 }
 
-// resubscribe takes over the subscriptions of somebody whose pool before this one, or before its restart, is no more.
-func (s *state) resubscribe(m message.Resubscribe, out []kernel.Effect) []kernel.Effect {
-	if !m.Own.Of().Fits(&s.server) {
-		return out
-	}
-	for _, uri := range m.URIs {
-		key := subKey{m.Own.KeyOf(), uri}
-		sub := s.subscriptions.add(key, m.Own)
-		sub.subscribers.Add(m.Who)
-		switch {
-		case sub.conn == nil || sub.ending:
-			sub.missed = true
-			out = s.queueTurn(key, sub, out)
-		default:
-			if u, ok := message.UpdatedURI(uri); ok {
-				out = append(out, kernel.Tell(m.Who, s.resourceUpdated(u)))
-			}
-		}
-	}
-	return out
-}
-
-// subscribeFailed answers those who wait and forgets them. Who was subscribed before stays: the next connection is
-// asked again.
+// subscribeFailed answers the waiting subscribers and forgets them. A client that was subscribed before stays: the
+// next connection is asked again.
 func (s *state) subscribeFailed(key subKey, sub *subscription, answer message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
 	for _, w := range sub.waiting {
 		answer.Seq = w.Seq
@@ -251,8 +231,8 @@ func (s *state) subscribeFailed(key subKey, sub *subscription, answer message.Su
 	return out
 }
 
-// unsubscribe forgets a subscriber; the last one to leave ends it upstream after a grace. A request of its that is not
-// answered yet still is, by the server.
+// unsubscribe removes a subscriber. When the last one leaves, the subscription ends upstream after a grace period.
+// A request of the subscriber that is still open is answered by the server.
 func (s *state) unsubscribe(who kernel.Reference, key subKey, out []kernel.Effect) []kernel.Effect {
 	sub := s.subscriptions.byKey[key]
 	if sub == nil || !sub.subscribers.Remove(who) {
@@ -267,6 +247,7 @@ func (s *state) unsubscribe(who kernel.Reference, key subKey, out []kernel.Effec
 	return s.startGrace(key, sub, out)
 }
 
+// startGrace marks a subscription as unused and ends it after the grace period.
 func (*state) startGrace(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	sub.unused = true
 	if sub.graceArmed {
@@ -277,7 +258,7 @@ func (*state) startGrace(key subKey, sub *subscription, out []kernel.Effect) []k
 	return append(out, kernel.WakeAfter(grace, graceOver{key}))
 }
 
-// unsubscribeAll forgets somebody who has gone, and what it waits for.
+// unsubscribeAll removes a client that is gone from all subscriptions.
 func (s *state) unsubscribeAll(who kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	its := s.subscriptions.sortedKeys(func(_ subKey, sub *subscription) bool { return sub.subscribers.Has(who) || len(sub.waiting) > 0 })
 	for _, key := range its {
@@ -291,6 +272,7 @@ func (s *state) unsubscribeAll(who kernel.Reference, out []kernel.Effect) []kern
 	return out
 }
 
+// graceOver ends a subscription that was unused for the whole grace period.
 func (s *state) graceOver(m graceOver, out []kernel.Effect) []kernel.Effect {
 	sub := s.subscriptions.byKey[m.key]
 	if sub == nil {
@@ -307,7 +289,7 @@ func (s *state) graceOver(m graceOver, out []kernel.Effect) []kernel.Effect {
 	return s.queueTurn(m.key, sub, out)
 }
 
-// failSubscribes answers all who wait for a subscription: the pool goes.
+// failSubscribes answers all waiting subscribers, because the pool stops.
 func (s *state) failSubscribes(out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.subscriptions.sortedKeys(func(_ subKey, sub *subscription) bool { return len(sub.waiting) > 0 }) {
 		for _, w := range s.subscriptions.byKey[key].waiting {

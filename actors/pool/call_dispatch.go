@@ -1,0 +1,132 @@
+package pool
+
+import (
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// dispatch sends a call to a backend, queues it, or answers it.
+func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.Effect {
+	if q.Request.Unlisted && !s.tenants.mentionsFor(q.Request.Tenant.KeyOf()).has(q.Request.Item) {
+		return append(out, s.fail(q.Dispatch, unknownResource(q.Request)))
+	}
+	out = s.wake(now, out)
+	if q.Request.Tenant != nil {
+		out = s.updateLevel(q.Request.Tenant, out)
+	}
+	w := s.targetOf(q.Request)
+	if s.hasRoomFor(q.Request) {
+		if conn := s.pick(w, q.Request); conn != nil {
+			return s.sendTo(now, conn, q, out)
+		}
+		out = s.addConnection(now, w, &q, out)
+	}
+	if !s.canBeServed(now, w) {
+		return s.refuseOrAskLogin(now, &q, w, out)
+	}
+	if until := s.pausedUntil(now, w); until.After(s.queueDeadline(now, &q)) {
+		return append(out, s.refuse(&q, s.rateLimitedFault(now, until)))
+	}
+	return s.enqueue(now, q, out)
+}
+
+// hasRoomFor reports whether the call may run beside the running ones. Calls that wait for a client's answer, or
+// only for the end of a task, do not count.
+func (s *state) hasRoomFor(r *message.Request) bool { return r.Waits() || s.hasRoom() }
+
+// hasRoom reports whether fewer calls run than maxConcurrent allows.
+func (s *state) hasRoom() bool {
+	return s.server.MaxConcurrent == 0 || s.calls.working() < s.server.MaxConcurrent
+}
+
+// sendTo sends a call to a connection's backend.
+func (s *state) sendTo(now time.Time, conn *connection, q queued, out []kernel.Effect) []kernel.Effect {
+	if len(s.replicas.connections) > 1 {
+		for i := range s.replicas.connections {
+			if s.replicas.connections[i] == conn {
+				s.replicas.lastPicked = i
+			}
+		}
+	}
+	s.calls.queue.lastClient = q.client()
+	conn.usedAt = now
+	r := &run{conn: conn, waitsOnly: q.Request.Waits(), deadline: q.deadline, broken: q.broken}
+	s.calls.begin(q.Call, r)
+	if wait := now.Sub(q.since); wait > 0 {
+		out = append(out, kernel.Act(waited{wait}))
+	}
+	send := message.Send{Call: q.Call, Request: q.Request, Pool: s.self, Backend: conn.ref}
+	if q.broken != nil {
+		send.Reached = q.broken.Reached
+	}
+	return append(out, kernel.Tell(conn.ref, send))
+}
+
+// finish forgets a call that has left its backend. It counts as use of a lazy server.
+func (s *state) finish(call message.CallRef, r *run) {
+	s.calls.finish(call, r)
+	s.idle.usedAt = s.now
+}
+
+// callEnded makes room for the next call.
+func (s *state) callEnded(now time.Time, m message.CallEnded, out []kernel.Effect) []kernel.Effect {
+	r := s.calls.running[m.Call]
+	if r == nil || r.conn.ref != m.Backend {
+		return out
+	}
+	s.finish(m.Call, r)
+	if m.Pause > 0 {
+		out = s.beginPause(now, r.conn, m.Pause, out)
+	}
+	return s.sendQueued(now, out)
+}
+
+// callParked notes that a call waits for its client's answer, or no longer does. A parked call makes room for
+// another.
+func (s *state) callParked(now time.Time, m message.CallParked, out []kernel.Effect) []kernel.Effect {
+	r := s.calls.running[m.Call]
+	if r == nil || r.conn.ref != m.Backend || r.parked == m.Yes {
+		return out
+	}
+	s.calls.setParked(r, m.Yes)
+	if !m.Yes {
+		return out
+	}
+	if full := s.limits.ParkedPerServer; full > 0 && s.calls.parked > full {
+		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, // its server has begun: not retryable
+			Message: "too many calls of this server wait for answers of their clients (limits.parkedPerServer)"}
+		out = append(out, kernel.Tell(r.conn.ref, message.CancelSent{Call: m.Call, Reason: fault.Message}))
+		return append(out, kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
+	}
+	return s.sendQueued(now, out)
+}
+
+// canBeServed reports whether such a call may wait: a suitable connection is ready but busy, is coming
+// (connection.isComing), or can be opened when it is the call's turn.
+func (s *state) canBeServed(now time.Time, w target) bool {
+	for _, conn := range s.replicas.connections {
+		if conn.leaving || !w.allows(conn) || s.definesDifferently(w, conn) || !s.matchesClass(w, conn) && !conn.main {
+			continue
+		}
+		if conn.phase == message.Ready && s.matchesClass(w, conn) || conn.isComing(now) {
+			return true
+		}
+	}
+	return s.canAddLater(w)
+}
+
+// refuse fails a call that gets no connection. A call that was written before gets the fault of that attempt.
+func (s *state) refuse(q *queued, f *protocol.Fault) kernel.Effect {
+	if q.broken != nil {
+		f = q.broken.Fault
+	}
+	return s.fail(q.Dispatch, f)
+}
+
+// fail answers a call with a fault.
+func (*state) fail(d message.Dispatch, f *protocol.Fault) kernel.Effect {
+	return kernel.Tell(d.Call.Holder, message.Failed{Seq: d.Call.Seq, Fault: f})
+}

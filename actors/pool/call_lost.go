@@ -1,0 +1,47 @@
+package pool
+
+import (
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+)
+
+// connectionLost sends a call to another connection after its own broke (retry.inFlight). It does so once: a call
+// that breaks every connection it reaches fails at the second loss. If no other connection can take the call, it
+// waits for the next one as long as any call may.
+func (s *state) connectionLost(now time.Time, m message.ConnectionLost, out []kernel.Effect) []kernel.Effect {
+	r := s.calls.running[m.Call]
+	switch {
+	case r == nil: // from before a restart of ours
+		return append(out, kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: m.Fault}))
+	case r.conn.ref != m.Backend:
+		return out
+	}
+	s.finish(m.Call, r)
+	if r.cancelled {
+		return s.sendQueued(now, out)
+	}
+	d := message.Dispatch{Call: m.Call, Request: m.Request}
+	if r.broken != nil || s.server.Retry.InFlight != "idempotent" {
+		return s.sendQueued(now, append(out, s.fail(d, m.Fault)))
+	}
+	q := queued{Dispatch: d, since: now, broken: &m}
+	w := s.targetOf(m.Request)
+	if w.conn == r.conn {
+		w = s.targetAnywhere(m.Request)
+	}
+	next := s.pickUntried(w, m.Request, []*connection{r.conn})
+	if next == nil {
+		next = s.pickUntried(w, m.Request, nil) // it was the answer that broke off, and not the connection
+	}
+	switch {
+	case next != nil:
+		out = s.sendTo(now, next, q, out)
+	case s.canBeServed(now, w):
+		out = s.enqueue(now, q, out)
+	default:
+		out = append(out, s.fail(d, m.Fault))
+	}
+	return s.sendQueued(now, out)
+}

@@ -1,0 +1,65 @@
+package pool
+
+import (
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// canTake reports whether the connection could take such a call now.
+func (s *state) canTake(conn *connection, w target, r *message.Request) bool {
+	return conn.phase == message.Ready && !conn.leaving && !conn.lost && s.calls.pauses.end(s.now, conn).IsZero() && s.matchesClass(w, conn) && w.allows(conn) && !s.definesDifferently(w, conn) && (!s.isLeased() || r.AboutTask() || conn.inFlight == 0)
+}
+
+// pick returns the connection that should carry the call, or nil if none can. A call about a task goes to the
+// connection that created the task, and an answer to the connection that asked; all others are balanced.
+func (s *state) pick(w target, r *message.Request) *connection {
+	if conn := s.pickOrigin(w, r); conn != nil {
+		return conn
+	}
+	if len(s.replicas.connections) == 1 { // the usual case
+		if conn := s.replicas.connections[0]; s.canTake(conn, w, r) {
+			return conn
+		}
+		return nil
+	}
+	if w.prefer != nil && !w.prefer.Required {
+		if conn := s.pickAmong(w, r, w.prefer); conn != nil {
+			return conn
+		}
+	}
+	return s.pickAmong(w, r, nil)
+}
+
+// pickAmong balances a call among the connections whose replicas meet the preference; nil = among all.
+func (s *state) pickAmong(w target, r *message.Request, prefer *message.Prefer) *connection {
+	var best *connection
+	for i := range s.replicas.connections {
+		conn := s.replicas.connections[(s.replicas.lastPicked+1+i)%len(s.replicas.connections)]
+		if !s.canTake(conn, w, r) || prefer != nil && !prefer.IsMetBy(conn.labels) {
+			continue
+		}
+		if best == nil || s.server.Balance == "least-busy" && conn.inFlight < best.inFlight {
+			best = conn
+		}
+	}
+	return best
+}
+
+// pickOrigin returns the connection that knows what the call is about, if it can take the call: the one that
+// created the task, or a modern server that asked.
+func (s *state) pickOrigin(w target, r *message.Request) *connection {
+	if r.Home != nil {
+		if conn := s.replicas.byBackend(r.Home.Backend); conn != nil && s.canTake(conn, w, r) {
+			return conn
+		}
+	}
+	if !r.Modern || !r.Params.RequestState.Present() || len(s.replicas.connections) < 2 {
+		return nil
+	}
+	for _, conn := range s.replicas.connections {
+		if s.canTake(conn, w, r) && conn.catalog.info != nil && protocol.IsModern(conn.catalog.info.Version) {
+			return conn
+		}
+	}
+	return nil
+}

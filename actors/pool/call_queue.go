@@ -1,0 +1,144 @@
+package pool
+
+import (
+	"container/list"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+)
+
+// queued is a call that waits for a free connection.
+type queued struct {
+	message.Dispatch
+	since    time.Time
+	deadline time.Time
+	broken   *message.ConnectionLost // the connection it was written to is lost; nil = nobody has seen it
+
+	inClientQueue             *clientQueue
+	ageElement, clientElement *list.Element
+}
+
+// client returns the key of the client that the call belongs to.
+func (q *queued) client() string { return q.Request.Caller.Line() }
+
+// callQueue holds the calls that wait for a free connection, with one queue per client. Clients take turns, so a client that sends many calls
+// delays only its own. Adding and removing a call costs the same however many wait.
+type callQueue struct {
+	byAge      list.List // of *queued: all calls, by deadline
+	turns      list.List // of *clientQueue: the client whose turn is next comes first
+	byClient   map[string]*clientQueue
+	byCall     map[message.CallRef]*queued
+	lastClient string // the client whose call was sent last, whether it had waited or not
+	taskCalls  int    // queued calls about tasks, which may be sent when no other call may
+	timer      queueTimer
+}
+
+// queueTimer is the timer of the queue's earliest deadline.
+type queueTimer struct {
+	number uint64 // of the newest timer; older ones are ignored
+	armed  bool
+	at     time.Time // when it fires
+}
+
+// arm starts a timer for the earliest deadline, unless one runs that fires by then.
+func (l *callQueue) arm(now time.Time, out []kernel.Effect) []kernel.Effect {
+	oldest := l.oldest()
+	if oldest == nil || l.timer.armed && !oldest.deadline.Before(l.timer.at) {
+		return out
+	}
+	l.timer = queueTimer{l.timer.number + 1, true, oldest.deadline}
+	return append(out, kernel.WakeAfter(max(0, oldest.deadline.Sub(now)), queueExpired{l.timer.number}))
+}
+
+// clientQueue holds the queued calls of one client.
+type clientQueue struct {
+	client string
+	calls  list.List // of *queued, the oldest first
+	turn   *list.Element
+}
+
+// len returns the number of queued calls.
+func (l *callQueue) len() int { return l.byAge.Len() }
+
+// oldest returns the call with the earliest deadline, or nil if the queue is empty.
+func (l *callQueue) oldest() *queued {
+	if e := l.byAge.Front(); e != nil {
+		return e.Value.(*queued)
+	}
+	return nil
+}
+
+// add appends a call to its client's queue.
+func (l *callQueue) add(q *queued) {
+	if l.byClient == nil {
+		l.byClient, l.byCall = map[string]*clientQueue{}, map[message.CallRef]*queued{}
+	}
+	its := l.byClient[q.client()]
+	if its == nil {
+		its = &clientQueue{client: q.client()}
+		its.turn = l.turns.PushBack(its)
+		l.byClient[its.client] = its
+	}
+	q.inClientQueue, q.ageElement, q.clientElement = its, byDeadline(&l.byAge, q), byDeadline(&its.calls, q)
+	l.byCall[q.Call] = q
+	if q.Request.AboutTask() {
+		l.taskCalls++
+	}
+}
+
+// byDeadline inserts a call by its deadline. That is at the end, unless the call has waited before.
+func byDeadline(calls *list.List, q *queued) *list.Element {
+	for e := calls.Back(); e != nil; e = e.Prev() {
+		if !q.deadline.Before(e.Value.(*queued).deadline) {
+			return calls.InsertAfter(q, e)
+		}
+	}
+	return calls.PushFront(q)
+}
+
+// remove takes a call out of the queue.
+func (l *callQueue) remove(q *queued) {
+	l.byAge.Remove(q.ageElement)
+	q.inClientQueue.calls.Remove(q.clientElement)
+	delete(l.byCall, q.Call)
+	if q.Request.AboutTask() {
+		l.taskCalls--
+	}
+	if q.inClientQueue.calls.Len() == 0 {
+		l.turns.Remove(q.inClientQueue.turn)
+		delete(l.byClient, q.inClientQueue.client)
+	}
+}
+
+// send takes out a call that is sent to a backend. Its client has had its turn.
+func (l *callQueue) send(q *queued) {
+	l.turns.MoveToBack(q.inClientQueue.turn)
+	l.remove(q)
+}
+
+// rotatePast moves the client that was served last to the end, also if its call did not wait in the queue.
+func (l *callQueue) rotatePast() {
+	if first := l.turns.Front(); first != nil && first.Value.(*clientQueue).client == l.lastClient {
+		l.turns.MoveToBack(first)
+	}
+}
+
+// victimFor returns the call that makes room for a client's next call in a full queue: the newest call of the
+// client with the most queued calls. It returns nil if no other client would have more than this one.
+func (l *callQueue) victimFor(client string) *queued {
+	most := 1
+	if its := l.byClient[client]; its != nil {
+		most += its.calls.Len()
+	}
+	var longest *clientQueue
+	for e := l.turns.Front(); e != nil; e = e.Next() {
+		if its := e.Value.(*clientQueue); its.calls.Len() > most {
+			most, longest = its.calls.Len(), its
+		}
+	}
+	if longest == nil {
+		return nil
+	}
+	return longest.calls.Back().Value.(*queued)
+}

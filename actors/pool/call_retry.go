@@ -1,0 +1,77 @@
+package pool
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// callNotExecuted tries another connection with a call that no server has seen. Each connection is tried once;
+// otherwise several unreachable ones would pass the call on to each other without end. A call that was cancelled
+// meanwhile ends here.
+func (s *state) callNotExecuted(now time.Time, m message.NotExecuted, out []kernel.Effect) []kernel.Effect {
+	r := s.calls.running[m.Call]
+	switch {
+	case r == nil: // from before a restart of ours, which nobody has answered; or it was, and its holder knows
+		return append(out, s.fail(message.Dispatch{Call: m.Call}, s.notSentFault(m.Reason)))
+	case r.conn.ref != m.Backend:
+		return out
+	}
+	s.finish(m.Call, r)
+	if r.cancelled {
+		return s.sendQueued(now, out)
+	}
+	q, w := queued{Dispatch: message.Dispatch{Call: m.Call, Request: m.Request}, since: now, broken: r.broken}, s.targetOf(m.Request)
+	if m.Login != nil {
+		return s.sendQueued(now, s.loginRefused(now, r.conn, &q, w, m, out))
+	}
+	if w.conn == r.conn {
+		w = s.targetAnywhere(m.Request)
+	}
+	tried := append(r.tried, r.conn)
+	if next := s.pickUntried(w, m.Request, tried); next != nil {
+		out = s.sendTo(now, next, q, out)
+		s.calls.running[m.Call].tried = tried
+		return s.sendQueued(now, out)
+	}
+	switch {
+	case m.Full:
+	case r.conn.leaving && s.canBeServed(now, w):
+		return s.sendQueued(now, s.dispatch(now, q, out))
+	case m.Lost || r.conn.phase != message.Ready:
+		r.conn.lost = r.conn.phase == message.Ready
+		if s.canBeServed(now, w) {
+			q.deadline = r.deadline
+			return s.enqueue(now, q, out)
+		}
+	}
+	fault := s.unavailableFault(now, w)
+	fault.Message += ": " + m.Reason
+	if m.Full {
+		fault = &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
+			Message: fmt.Sprintf("more calls at once than the connection to server %s takes in (maxConcurrent: %d); with fewer they wait in the queue instead", s.server.Name, s.server.MaxConcurrent)}
+	}
+	return s.sendQueued(now, append(out, s.refuse(&q, fault)))
+}
+
+// notSentFault says that no server has seen the call.
+func (s *state) notSentFault(reason string) *protocol.Fault {
+	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "the call was not sent to server " + s.server.Name + ": " + reason}
+}
+
+// pickUntried returns a connection that was not tried with the call, or nil if there is none.
+func (s *state) pickUntried(w target, r *message.Request, tried []*connection) *connection {
+	if !s.hasRoomFor(r) {
+		return nil
+	}
+	for _, conn := range s.replicas.connections {
+		if s.canTake(conn, w, r) && !slices.Contains(tried, conn) {
+			return conn
+		}
+	}
+	return nil
+}

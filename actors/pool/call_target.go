@@ -1,0 +1,80 @@
+package pool
+
+import (
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// target describes which connections may carry a call.
+type target struct {
+	announces    message.CapabilitySet // what its client answers: connections of classes announce just that
+	legacyClient bool                  // it is of a legacy era
+	replica      int                   // those of that replica, counted from 1; 0 = any
+	conn         *connection           // that one; nil = any
+	tenant       string                // those of that tenant, by its key; "" = those for everybody
+	tool         string                // those of replicas that define the tool as it is listed; "" = whatever they define
+
+	prefer *message.Prefer // those first whose replicas meet it, or none else; nil = all alike
+}
+
+// targetOf returns which connections may carry a call. A resource is read on the connection that mentioned it.
+func (s *state) targetOf(r *message.Request) target {
+	if at := s.mentionedOn(r); at != nil && (r.Prefer == nil || !r.Prefer.Required || r.Prefer.IsMetBy(at.labels)) {
+		return target{conn: at}
+	}
+	return s.targetAnywhere(r)
+}
+
+// targetAnywhere is targetOf without regard to where a resource was mentioned. A request about a task goes to the
+// task's own replica: another would answer that the task does not exist, and the client would forget it. After
+// that connection was replaced, its replica is unknown.
+func (s *state) targetAnywhere(r *message.Request) target {
+	w := target{announces: r.Caller.Can, legacyClient: !r.Modern, tenant: r.Tenant.KeyOf(), replica: r.Replica, prefer: r.Prefer}
+	if len(s.replicas.tools.deviating) > 0 && r.Replica == 0 && r.Frame.M == protocol.MethodToolsCall { // who names a replica means its own tool
+		w.tool = r.Item
+	}
+	if r.Home != nil && s.replicaCount() > 1 {
+		if conn := s.replicas.byBackend(r.Home.Backend); conn != nil {
+			w.replica = conn.replica + 1
+		}
+	}
+	return w
+}
+
+// matchesClass reports whether the connection belongs to the class of connections that the target wants at its
+// replica.
+func (s *state) matchesClass(w target, conn *connection) bool {
+	if w.conn != nil {
+		return conn == w.conn
+	}
+	if conn.tenant.KeyOf() != w.tenant {
+		return false
+	}
+	can, legacy := s.classFor(w, conn.replica)
+	return conn.announces == can && conn.legacy == legacy
+}
+
+// classFor returns the capabilities that a replica's connections for such calls announce, and whether they are
+// legacy connections beside a modern one. Replicas may speak different eras, so for some of them the class is the
+// main connection.
+func (s *state) classFor(w target, replica int) (can message.CapabilitySet, legacy bool) {
+	switch {
+	case s.server.Isolation != isolationClass && w.tenant == "":
+		return message.CanAll, false
+	case !s.replicas.eras.modern[replica]:
+		return w.announces, false
+	case s.usesLegacyConnection(w, replica):
+		return w.announces, true
+	}
+	return message.CanAll, false
+}
+
+// allows reports whether the target permits the connection's replica, or the connection itself.
+func (w target) allows(conn *connection) bool {
+	return (w.conn == nil || w.conn == conn) && w.allowsReplica(conn.replica, conn.labels)
+}
+
+// allowsReplica reports whether the target permits a replica with these labels.
+func (w target) allowsReplica(replica int, labels map[string]string) bool {
+	return (w.replica == 0 || w.replica == replica+1) && (w.prefer == nil || !w.prefer.Required || w.prefer.IsMetBy(labels))
+}

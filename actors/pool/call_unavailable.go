@@ -1,0 +1,170 @@
+package pool
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// isComing reports whether calls may wait for a connection that is not ready: it is in its first attempt since it
+// was wanted or last ready, or that attempt is due at once. Nothing was sent, so a waiting call is not executed
+// twice. After the attempt has failed, nobody can tell when the server returns, so calls fail at once.
+func (conn *connection) isComing(now time.Time) bool {
+	switch conn.phase {
+	case message.Idle, message.Connecting, message.Handshaking, message.Syncing:
+		return !conn.attempts.failing
+	case message.Waiting:
+		return !conn.attempts.failing && !conn.nextAttempt.After(now)
+	case message.NeedsLogin:
+		return !conn.attempts.failing // its login has come
+	case message.Ready:
+		return conn.lost // the news of the loss is on its way, and says more
+	}
+	return false
+}
+
+// recordAttempt derives from a new phase whether the last attempt failed, why, and since when the server is down.
+func (conn *connection) recordAttempt(now time.Time, was message.Phase, m message.BackendChanged) {
+	conn.lost = false
+	switch m.Phase {
+	case message.Ready:
+		conn.attempts.failing, conn.attempts.failure, conn.attempts.detail, conn.attempts.downSince = false, "", "", time.Time{}
+		return
+	case message.Waiting:
+		if was != message.Waiting { // else only its pause has changed
+			conn.attempts.failing = was != message.Ready
+		}
+		conn.attempts.failure, conn.attempts.detail = m.Reason, message.Explain(m.Reason, m.LastLine)
+	case message.NeedsLogin:
+		conn.attempts.failing, conn.attempts.failure, conn.attempts.detail = true, m.Reason, message.Explain(m.Reason, m.LastLine)
+	}
+	if was == message.Ready || conn.attempts.downSince.IsZero() {
+		conn.attempts.downSince = now
+	}
+}
+
+// waitsFor says what a starting backend waits for, or "" if it is not starting.
+func (conn *connection) waitsFor() string {
+	if conn.start.requested {
+		return message.AwaitsTurn
+	}
+	return message.Awaited(conn.phase)
+}
+
+// explain says, for clients, what a backend does that is not ready and what went wrong before.
+func (conn *connection) explain(now time.Time) string {
+	text := string(conn.phase)
+	if what := conn.waitsFor(); what != "" {
+		text = fmt.Sprintf("%s%s: %s", conn.phase, formatFor(now.Sub(conn.since)), what)
+	}
+	switch {
+	case conn.attempts.failure == "":
+	case conn.waitsFor() != "":
+		text += "; before: " + conn.attempts.failure
+	default:
+		text += " (" + conn.attempts.failure + ")"
+	}
+	return text
+}
+
+// formatFor says how long a state has lasted, or "" if it is less than a second.
+func formatFor(d time.Duration) string {
+	if d < time.Second {
+		return ""
+	}
+	return " for " + message.Seconds(d)
+}
+
+// unavailableName returns the name of the fault for an unavailable server.
+func (s *state) unavailableName() protocol.FaultName {
+	if s.replicaCount() > 1 {
+		return protocol.NoBackendsAvailable
+	}
+	return protocol.ServerUnavailable
+}
+
+// unavailableFault says why the server cannot execute such a call, and when it is tried next.
+func (s *state) unavailableFault(now time.Time, w target) *protocol.Fault {
+	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable(now)}
+	if s.isFull(w) {
+		f.Message, f.RetryAfter = fmt.Sprintf("server %s has as many connections as it may have, and all are in use (maxBackends: %d)", s.server.Name, s.server.MaxBackends), time.Second
+		return f
+	}
+	if s.onlyDeviatingReady(w) {
+		f.Name, f.Message = protocol.NoBackendsAvailable, fmt.Sprintf("server %s: the replicas that are ready define %s otherwise than it is listed", s.server.Name, w.tool)
+	}
+	if w.prefer != nil && w.prefer.Required {
+		s.explainPreference(f, w.prefer)
+	}
+	if w.replica > 0 {
+		f.Name = protocol.ServerUnavailable
+		f.Message = fmt.Sprintf("replica %d of %s", w.replica-1, f.Message)
+	}
+	for _, conn := range s.replicas.connections {
+		if conn.leaving || !w.allows(conn) {
+			continue
+		}
+		if key, _ := s.loginOf(conn); conn.phase == message.NeedsLogin && conn.main && !s.usesClientCredentials(key) {
+			f.Name = protocol.NeedsLogin
+		}
+		if d := conn.nextAttempt.Sub(now); (conn.phase == message.Waiting || conn.phase == message.NeedsLogin) && (f.RetryAfter == 0 || d < f.RetryAfter) {
+			f.RetryAfter = max(d, time.Millisecond)
+		}
+	}
+	return f
+}
+
+// whyUnavailable says since when the server is unavailable, and why.
+func (s *state) whyUnavailable(now time.Time) string {
+	if s.fault != "" {
+		return fmt.Sprintf("server %s is misconfigured: %s", s.server.Name, s.fault)
+	}
+	text := fmt.Sprintf("server %s is unavailable", s.server.Name)
+	if s.replicaCount() > 1 {
+		text = fmt.Sprintf("server %s: no backends available", s.server.Name)
+	}
+	why, since := s.whyNotReady(now)
+	if !since.IsZero() {
+		text += formatFor(now.Sub(since))
+	}
+	if why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+// whyNotReady says what is wrong with the backends that are not ready, and when the last of them went down.
+func (s *state) whyNotReady(now time.Time) (why string, since time.Time) {
+	var all []string
+	for _, conn := range s.replicas.connections {
+		if conn.leaving || conn.phase == message.Ready {
+			continue
+		}
+		if text := conn.explain(now); text != string(message.Idle) {
+			all = append(all, text)
+		}
+		if conn.attempts.downSince.After(since) {
+			since = conn.attempts.downSince
+		}
+	}
+	return strings.Join(all, "; "), since
+}
+
+// queueTimeoutFault is the answer to a call whose time in the queue is over.
+func (s *state) queueTimeoutFault(now time.Time) *protocol.Fault {
+	f := &protocol.Fault{Name: protocol.QueueTimeout, Server: s.server.Name, Retryable: true,
+		Message: fmt.Sprintf("server %s had no free slot for %s", s.server.Name, s.server.Queue.Timeout)}
+	for _, conn := range s.replicas.connections {
+		if conn.phase == message.Ready && !conn.leaving {
+			return f
+		}
+	}
+	f.Message = fmt.Sprintf("server %s did not get ready within %s (queue.timeout)", s.server.Name, s.server.Queue.Timeout)
+	if why, _ := s.whyNotReady(now); why != "" {
+		f.Message += ": " + why
+	}
+	return f
+}

@@ -1,0 +1,175 @@
+package pool
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+)
+
+// refreshAfter is the age at which an unchanged catalog is stored again. The state file drops catalogs that were
+// not stored for months.
+const refreshAfter = 24 * time.Hour
+
+// rememberedPublished is the key of the question whether clients see the remembered catalog. Keys of
+// catalogMemory.nextConfirm start at 1.
+const rememberedPublished = 0
+
+const (
+	headStart   = 50 * time.Millisecond // that clients have from then on to ask for what they have been told of
+	clientsWait = 2 * time.Second       // for the answer: the registry may lose the question in a panic
+)
+
+// clientsServed reports that clients have had time to ask for the remembered catalog.
+type clientsServed struct{}
+
+// catalogMemory holds what clients are shown of a server's catalog, and what is known of it from before.
+type catalogMemory struct {
+	remembered      *remembered         // survives a restart of the pool
+	waitsForClients bool                // no backend starts until clients have been served the remembered catalog
+	fromMemory      bool                // clients see the remembered catalog, or parts of it
+	published       *connection         // whose lists were published last; nil = that connection is gone
+	info            *message.ServerInfo // of the last leader that was ready
+	counts          [protocol.ItemKinds]int
+	lastConfirm     uint64 // key of the newest question to the registry
+	refreshes       refreshes
+}
+
+// nextConfirm returns a new key for a question to the registry.
+func (c *catalogMemory) nextConfirm() uint64 {
+	c.lastConfirm++
+	return c.lastConfirm
+}
+
+// remembered survives a panic and restart of the pool: the server's known catalog and the configuration in force.
+type remembered struct {
+	identity string
+	catalog  *message.KnownCatalog // nil = nothing
+	server   config.Server
+	limits   config.Limits
+}
+
+func newRemembered(o Options) *remembered {
+	return &remembered{CatalogIdentity(o.Server), o.Known, o.Server, o.Limits}
+}
+
+// publishRemembered publishes the remembered catalog until the server sends its lists. It must precede the
+// announcement, after which the server counts as known.
+func (s *state) publishRemembered(out []kernel.Effect) []kernel.Effect {
+	known := s.catalog.remembered.catalog
+	if known == nil || s.fault != "" {
+		return out
+	}
+	s.catalog.fromMemory, s.catalog.info = true, known.Info
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		l := &known.Lists[kind]
+		out = s.publishList(kind, &itemList{true, l.Items, l.Silent}, false, out)
+	}
+	return out
+}
+
+// startAfterClients starts the backends that waited for clients to be served the remembered catalog. A hundred
+// backends that start at that moment would delay the first list; a delay of some milliseconds does not hurt them.
+// A client that needs the server ends the wait early (state.wake).
+func (s *state) startAfterClients(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if !s.catalog.waitsForClients {
+		return out
+	}
+	s.catalog.waitsForClients = false
+	if !s.isStopped() {
+		return out
+	}
+	return s.startUnlessLazy(now, out)
+}
+
+// identityChanged handles a reload that puts another server under this name. The previous server's lists stay
+// while it still serves.
+func (s *state) identityChanged(identity string, known *message.KnownCatalog, out []kernel.Effect) []kernel.Effect {
+	if s.replicas.hasReadyLeader() && s.fault == "" {
+		s.catalog.remembered.identity, s.catalog.remembered.catalog = identity, known
+		return out
+	}
+	return s.adoptIdentity(identity, known, out)
+}
+
+// adoptIdentity replaces the remembered catalog. What the previous server has listed stays until the new one sends
+// its lists, unless the new server's catalog is known. What was only remembered of the previous server is removed.
+func (s *state) adoptIdentity(identity string, known *message.KnownCatalog, out []kernel.Effect) []kernel.Effect {
+	s.catalog.remembered.identity, s.catalog.remembered.catalog = identity, known
+	if known == nil && s.catalog.fromMemory {
+		for kind := range protocol.ItemKind(protocol.ItemKinds) {
+			out = s.publishList(kind, &itemList{}, false, out)
+		}
+		s.catalog.fromMemory, s.catalog.info = false, nil
+	}
+	return s.publishRemembered(out)
+}
+
+// rememberCatalog stores what clients see of the server for the next start, if it has changed.
+func (s *state) rememberCatalog(now time.Time, out []kernel.Effect) []kernel.Effect {
+	l := s.replicas.leader()
+	if l == nil || l.phase != message.Ready || l.catalog.info == nil || l.retiring { // it may be another server's
+		return out
+	}
+	known, next := s.catalog.remembered.catalog, &message.KnownCatalog{Info: l.catalog.info, At: now}
+	for kind := range protocol.ItemKind(protocol.ItemKinds) {
+		if known != nil && !l.catalog.lists[kind].complete { // it could not be fetched
+			next.Lists[kind] = known.Lists[kind]
+			continue
+		}
+		next.Lists[kind] = message.KnownList{Items: l.catalog.lists[kind].items, Silent: l.catalog.lists[kind].silent}
+	}
+	if known != nil && now.Sub(known.At) < refreshAfter && sameCatalog(known, next) {
+		return out
+	}
+	s.catalog.remembered.catalog = next
+	return append(out, kernel.Tell(s.gateway, message.RememberCatalog{Server: s.catalog.remembered.identity, Known: next}))
+}
+
+// sameCatalog reports whether two catalogs are equal, apart from their age.
+func sameCatalog(a, b *message.KnownCatalog) bool {
+	if a.Info != b.Info && (a.Info.Version != b.Info.Version || a.Info.Instructions != b.Info.Instructions ||
+		!bytes.Equal(a.Info.Capabilities, b.Info.Capabilities) || !bytes.Equal(a.Info.Info, b.Info.Info)) {
+		return false
+	}
+	for kind := range a.Lists {
+		if a.Lists[kind].Silent != b.Lists[kind].Silent || !sameList(a.Lists[kind].Items, b.Lists[kind].Items) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameList compares two lists. Equal lists are usually one list in memory (state.shareList); then no item is
+// compared.
+func sameList(a, b [][]byte) bool {
+	if len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) {
+		return true
+	}
+	return slices.EqualFunc(a, b, bytes.Equal)
+}
+
+// stepCatalog handles the lists of servers, and the registry's confirmations that clients see them.
+func (s *state) stepCatalog(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+	switch m := msg.(type) {
+	case message.Listed:
+		return s.listed(now, m, out)
+	case message.FetchResult:
+		return s.listFetched(m, out)
+	case message.ListStale:
+		if leader := s.replicas.leader(); leader != nil {
+			out = append(out, kernel.Tell(leader.ref, m))
+		}
+	case message.ListServed:
+		return s.fetch(message.Fetch{Kind: m.Kind}, out)
+	case message.Refresh:
+		return s.refresh(m, out)
+	case message.ConfirmResult:
+		return s.catalogConfirmed(m, out)
+	}
+	return out
+}

@@ -1,0 +1,124 @@
+package pool
+
+import (
+	"bytes"
+	"log/slog"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// itemList is a replica's latest list of one item kind.
+type itemList struct {
+	complete bool
+	items    [][]byte
+	silent   bool // the server does not say when it changes
+}
+
+// followLeader publishes the lists of a new leader, whoever led when they came, and restores the subscriptions
+// that have no connection. It is called whenever the leader may have changed.
+func (s *state) followLeader(out []kernel.Effect) []kernel.Effect {
+	l := s.replicas.leader()
+	if l != s.catalog.published {
+		s.catalog.published = l
+		out = s.failFetches(out)
+		for kind := range protocol.ItemKind(protocol.ItemKinds) {
+			if l != nil && l.catalog.lists[kind].complete {
+				out = s.publishList(kind, &l.catalog.lists[kind], false, out)
+			}
+		}
+	}
+	if l != nil && l.phase == message.Ready && (l.catalog.info != s.catalog.info || s.catalog.fromMemory && l.hasAllLists()) {
+		s.catalog.info, s.catalog.fromMemory = l.catalog.info, s.catalog.fromMemory && !l.hasAllLists()
+		out = s.announce(out)
+	}
+	return s.restoreSubscriptions(out)
+}
+
+// publishList sends a list to the registry.
+func (s *state) publishList(kind protocol.ItemKind, l *itemList, asked bool, out []kernel.Effect) []kernel.Effect {
+	if s.catalog.counts[kind] = len(l.items); kind == protocol.Tools {
+		out = s.compareAllTools(l.items, out)
+	}
+	return append(out, kernel.Tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: kind, Items: l.items, Asked: asked, Silent: l.silent}))
+}
+
+// hasAllLists reports whether the replica has sent every list. A list that could not be fetched is fetched again
+// later.
+func (conn *connection) hasAllLists() bool {
+	for kind := range conn.catalog.lists {
+		if !conn.catalog.lists[kind].complete {
+			return false
+		}
+	}
+	return true
+}
+
+// listed keeps a replica's list, and publishes it if the replica leads.
+func (s *state) listed(now time.Time, m message.Listed, out []kernel.Effect) []kernel.Effect {
+	conn := s.replicas.byBackend(m.Backend)
+	if conn == nil || !conn.main {
+		return out
+	}
+	conn.catalog.lists[m.Kind] = itemList{true, s.shareList(m.Kind, m.Items), m.Silent}
+	if conn != s.replicas.leader() {
+		if m.Kind == protocol.Tools {
+			return s.compareTools(conn, out)
+		}
+		return out
+	}
+	out = s.publishList(m.Kind, &conn.catalog.lists[m.Kind], m.Asked, out)
+	if s.catalog.fromMemory { // perhaps the last one that was missing
+		out = s.followLeader(out)
+	}
+	return s.rememberCatalog(now, out)
+}
+
+// shareList returns an equal list that is already in memory, or else items: the replica's own previous list,
+// another replica's, or the remembered one. Equal lists are thus stored once.
+func (s *state) shareList(kind protocol.ItemKind, items [][]byte) [][]byte {
+	if known := s.catalog.remembered.catalog; known != nil && slices.EqualFunc(known.Lists[kind].Items, items, bytes.Equal) {
+		return known.Lists[kind].Items
+	}
+	for _, conn := range s.replicas.connections {
+		if l := conn.catalog.lists[kind]; l.complete && slices.EqualFunc(l.items, items, bytes.Equal) {
+			return l.items
+		}
+	}
+	return items
+}
+
+// announce sends the registry what it needs to know about the server.
+func (s *state) announce(out []kernel.Effect) []kernel.Effect {
+	server := catalog.Server{Name: s.server.Name, Order: s.server.Order, Pool: s.self, Life: s.life, Rules: s.server, Settled: s.settled}
+	if s.catalog.fromMemory {
+		server.State = catalog.Cached
+	}
+	s.logins.announced, server.Login = s.currentLoginNeed()
+	if s.catalog.info != nil {
+		server.Instructions, server.Capabilities, server.Protocol = s.catalog.info.Instructions, s.catalog.info.Capabilities, s.catalog.info.Version
+	}
+	return append(out, kernel.Tell(s.registry, message.SetServerRules{Server: server}))
+}
+
+// catalogConfirmed handles the registry's answer that clients see what a backend has listed. Only then is the
+// server reported as ready: before that, calls by a newly listed name fail.
+func (s *state) catalogConfirmed(m message.ConfirmResult, out []kernel.Effect) []kernel.Effect {
+	if m.Key == rememberedPublished {
+		return append(out, kernel.WakeAfter(headStart, clientsServed{}))
+	}
+	out = s.answerRefreshes(m.Key, out)
+	for _, conn := range s.replicas.connections {
+		if conn.catalog.confirm != m.Key || conn.phase != message.Ready {
+			continue
+		}
+		conn.catalog.visible = true
+		out = s.loginDecided(s.followLeader(s.drainReplaced(conn, out)))
+		return append(out, kernel.Log(slog.LevelInfo, "server is ready", s.logAttrs(conn, "protocol", conn.catalog.info.Version, "incarnation", conn.incarnation)...))
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package pool
+
+import (
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// maxRefreshes is how many clients may wait for one list to be fetched again. Others are answered from the current
+// list.
+const maxRefreshes = 256
+
+// refreshes holds the clients that asked for an item that is not listed. They wait until the list was fetched
+// again and every client can see it.
+type refreshes struct {
+	fetching   [protocol.ItemKinds][]message.Refresh
+	unlocking  []message.Refresh            // of a server that nobody knows yet, and where somebody has just logged in
+	confirming map[uint64][]message.Refresh // by the number of the question to the registry
+}
+
+// fetch asks the leader for a list.
+func (s *state) fetch(m message.Fetch, out []kernel.Effect) []kernel.Effect {
+	if l := s.replicas.leader(); l != nil && l.phase == message.Ready {
+		return append(out, kernel.Tell(l.ref, m))
+	}
+	return out
+}
+
+// refresh fetches a list again for a client that waits.
+func (s *state) refresh(m message.Refresh, out []kernel.Effect) []kernel.Effect {
+	if s.logins.announced == needsAttempt && len(s.catalog.refreshes.unlocking) < maxRefreshes {
+		s.catalog.refreshes.unlocking = append(s.catalog.refreshes.unlocking, m)
+		return out
+	}
+	l := s.replicas.leader()
+	if l == nil || l.phase != message.Ready || len(s.catalog.refreshes.fetching[m.Kind]) >= maxRefreshes {
+		return append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
+	}
+	s.catalog.refreshes.fetching[m.Kind] = append(s.catalog.refreshes.fetching[m.Kind], m)
+	return s.fetch(message.Fetch{Kind: m.Kind, Wanted: true}, out)
+}
+
+// listFetched handles a list that has reached the registry. The waiting clients are answered when they can see it.
+func (s *state) listFetched(m message.FetchResult, out []kernel.Effect) []kernel.Effect {
+	waiting := s.catalog.refreshes.fetching[m.Kind]
+	if len(waiting) == 0 {
+		return out
+	}
+	s.catalog.refreshes.fetching[m.Kind] = nil
+	if s.catalog.refreshes.confirming == nil {
+		s.catalog.refreshes.confirming = map[uint64][]message.Refresh{}
+	}
+	key := s.catalog.nextConfirm()
+	s.catalog.refreshes.confirming[key] = waiting
+	return append(out, kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: key}))
+}
+
+// answerRefreshes answers the clients that waited for that confirmation of the registry.
+func (s *state) answerRefreshes(key uint64, out []kernel.Effect) []kernel.Effect {
+	for _, m := range s.catalog.refreshes.confirming[key] {
+		out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
+	}
+	delete(s.catalog.refreshes.confirming, key)
+	return out
+}
+
+// loginDecided answers the clients that waited for the outcome of a login: they see the catalog now, or the login
+// did not help.
+func (s *state) loginDecided(out []kernel.Effect) []kernel.Effect {
+	for _, m := range s.catalog.refreshes.unlocking {
+		out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
+	}
+	s.catalog.refreshes.unlocking = nil
+	return out
+}
+
+// failFetches answers the clients that waited for the previous leader. They get the current list.
+func (s *state) failFetches(out []kernel.Effect) []kernel.Effect {
+	for kind, waiting := range s.catalog.refreshes.fetching {
+		for _, m := range waiting {
+			out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
+		}
+		s.catalog.refreshes.fetching[kind] = nil
+	}
+	return out
+}

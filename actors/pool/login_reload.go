@@ -1,0 +1,38 @@
+package pool
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+)
+
+// dropChangedLogins stops the actors of logins whose server or way of logging in has changed. Their successors
+// load from the store what still fits, so a token is only sent where it was issued for.
+func (s *state) dropChangedLogins(before *config.Server, out []kernel.Effect) []kernel.Effect {
+	keys := slices.SortedFunc(maps.Keys(s.logins.byKey), func(a, b message.LoginKey) int {
+		return cmp.Or(cmp.Compare(a.Entry, b.Entry), cmp.Compare(a.Lane, b.Lane))
+	})
+	for _, key := range keys {
+		was, is := findEntry(before, key.Entry), s.entry(key.Entry)
+		if s.logins.revoking[key] || was != nil && is != nil && was.SameLogin(is) {
+			continue
+		}
+		delete(s.logins.byKey, key)
+		out = append(out, kernel.Act(endLogin{key}))
+	}
+	return out
+}
+
+// findEntry returns the entry of that name in a pool's configuration, or nil if there is none.
+func findEntry(server *config.Server, name string) *config.Server {
+	for replica := range server.ReplicaCount() {
+		if entry, _, runs := server.Replica(replica); runs && entry.Name == name {
+			return entry
+		}
+	}
+	return nil
+}

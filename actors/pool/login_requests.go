@@ -1,0 +1,161 @@
+package pool
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	who "goblin-actor/internal/identity"
+)
+
+// maxLogins is the maximum number of logins at one server.
+const maxLogins = 4096
+
+var errTooManyLogins = errors.New("too many people log in at that server at once")
+
+type (
+	// toLogin tells the actor of a login something; it is started if it does not run.
+	toLogin struct {
+		login message.LoginKey
+		entry config.Server
+		named chan<- message.LoginKey // is told which login that is; nil = nobody asks
+		msg   any
+	}
+	// endLogin stops the actor of a login that no connection uses. What it knows is in the state file.
+	endLogin struct{ login message.LoginKey }
+	// revokeLogin has the login of somebody end who is nobody any more.
+	revokeLogin struct {
+		login message.LoginKey
+		entry config.Server
+	}
+	// loginRevoked: it has ended, or it is not known whether the authorization server has heard of it.
+	loginRevoked struct {
+		login message.LoginKey
+		err   error
+	}
+	// refuseLogin answers who may not have it.
+	refuseLogin struct {
+		want message.RequestLogin
+		err  error
+	}
+)
+
+// entry returns the entry of mcpServers of that name: the server itself, or a member of the group; nil if there is
+// none.
+func (s *state) entry(name string) *config.Server { return findEntry(&s.server, name) }
+
+// requestLogin passes a request on to its login: the principal's own, or the shared one if the principal may
+// operate it.
+func (s *state) requestLogin(m message.RequestLogin, out []kernel.Effect) []kernel.Effect {
+	entry, principal := s.entry(m.Entry), who.Of(m.Who)
+	if entry == nil || !entry.LogsIn() || s.fault != "" {
+		return append(out, kernel.Act(refuseLogin{m, message.ErrNoLogins}))
+	}
+	key := message.LoginKey{Entry: entry.Name}
+	if !m.Catalog {
+		key.Lane = entry.LaneOf(who.HolderOf(principal))
+	}
+	if key.Lane == "" && !principal.Operates() {
+		return append(out, kernel.Act(refuseLogin{m, message.ErrLoginNotYours}))
+	}
+	if len(s.logins.byKey) >= maxLogins && s.logins.byKey[key] == nil {
+		return append(out, kernel.Act(refuseLogin{m, errTooManyLogins}))
+	}
+	s.logins.add(key, s.now).usedAt = s.now
+	if key.Lane != "" {
+		out = s.armSweep(out)
+	}
+	delete(s.logins.revoking, key) // the actor is needed again
+	to := toLogin{login: key, entry: *entry, named: m.Named}
+	if m.Begin != nil {
+		begin := *m.Begin
+		begin.Who = who.HolderOf(principal)
+		to.msg = begin
+	} else {
+		to.msg = *m.End
+	}
+	return append(out, kernel.Act(to))
+}
+
+// toLogin sends a message to the actor of a login.
+func (p *pool) toLogin(self kernel.Self, a toLogin) {
+	if p.Logins == nil {
+		if m, ok := a.msg.(kernel.Abandoner); ok {
+			m.Abandon(kernel.Gone)
+		}
+		return
+	}
+	if a.named != nil {
+		a.named <- a.login
+	}
+	p.loginActor(self, a.entry, a.login).Actor.Tell(a.msg)
+}
+
+// stopLoginOf forgets the login of a connection that is gone, if it was a principal's and no other connection uses
+// it.
+func (s *state) stopLoginOf(gone *connection, out []kernel.Effect) []kernel.Effect {
+	if key, uses := s.loginOf(gone); uses && key.Lane != "" {
+		return s.stopUnusedLogin(key, out)
+	}
+	return out
+}
+
+// stopUnusedLogin stops the actor of a lane's login that nothing uses.
+func (s *state) stopUnusedLogin(key message.LoginKey, out []kernel.Effect) []kernel.Effect {
+	if s.logins.revoking[key] {
+		return out // it has to be told to the authorization server
+	}
+	for _, conn := range s.replicas.connections {
+		if other, _ := s.loginOf(conn); other == key {
+			return out
+		}
+	}
+	for _, w := range s.logins.waiting {
+		if w.login == key {
+			return out
+		}
+	}
+	delete(s.logins.byKey, key)
+	return append(out, kernel.Act(endLogin{key}))
+}
+
+// expireLogins stops the logins of lanes that have no connection and were not used for loginIdle, as of a user who
+// logged in and never called. It returns when the next one may be due; zero = never.
+func (s *state) expireLogins(now time.Time, out []kernel.Effect) (_ []kernel.Effect, next time.Time) {
+	used := map[message.LoginKey]bool{}
+	for _, conn := range s.replicas.connections {
+		key, _ := s.loginOf(conn)
+		used[key] = true
+	}
+	for _, w := range s.logins.waiting {
+		used[w.login] = true
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(s.logins.byKey), message.LoginKey.Compare) {
+		if key.Lane == "" || s.logins.revoking[key] {
+			continue
+		}
+		until := s.logins.byKey[key].usedAt.Add(loginIdle)
+		if used[key] {
+			until = now.Add(loginIdle)
+		} else if !now.Before(until) {
+			out = s.stopUnusedLogin(key, out)
+			continue
+		}
+		if next.IsZero() || until.Before(next) {
+			next = until
+		}
+	}
+	return out, next
+}
+
+// endLogin stops the actor of a login.
+func (p *pool) endLogin(self kernel.Self, a endLogin) {
+	if l, known := p.known[a.login]; known {
+		delete(p.known, a.login)
+		self.StopChild(l.Actor)
+	}
+}

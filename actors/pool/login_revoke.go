@@ -1,0 +1,60 @@
+package pool
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	principals "goblin-actor/internal/identity"
+)
+
+// revokeLogins ends the logins of principals that no longer exist. A revoked key may have leaked, and with it what
+// the logins permit.
+func (s *state) revokeLogins(m message.EndLogins, out []kernel.Effect) []kernel.Effect {
+	keys := slices.Clone(m.Kept)
+	for key := range s.logins.byKey {
+		if key.Lane != "" && m.Who[key.Lane] {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, message.LoginKey.Compare)
+	for _, key := range slices.Compact(keys) {
+		entry := s.entry(key.Entry)
+		if entry == nil || !entry.LogsIn() || s.fault != "" || s.logins.revoking[key] {
+			continue
+		}
+		s.logins.revoking[key] = true
+		out = append(out, kernel.Act(revokeLogin{key, *entry}))
+	}
+	return out
+}
+
+// revokeLogin lets the actor of a login end it, and waits for that in a goroutine.
+func (p *pool) revokeLogin(self kernel.Self, a revokeLogin) {
+	reply := make(chan message.LoginFinished, 1)
+	p.toLogin(self, toLogin{login: a.login, entry: a.entry, msg: message.EndLogin{Reply: reply}})
+	self.Go(func(ctx context.Context) any {
+		select { // the actor answers when its request is over, which has a bound, or when it is gone
+		case m := <-reply:
+			return loginRevoked{a.login, m.Err}
+		case <-ctx.Done():
+			return nil
+		}
+	})
+}
+
+// loginRevoked stops the actor of a login that was revoked.
+func (s *state) loginRevoked(m loginRevoked, out []kernel.Effect) []kernel.Effect {
+	over := s.logins.revoking[m.login]
+	delete(s.logins.revoking, m.login)
+	if m.err != nil {
+		out = append(out, kernel.Log(slog.LevelWarn, "a login was given up, but its authorization server did not hear of it",
+			"who", principals.IDIn(m.login.Lane), "entry", m.login.Entry, "err", m.err))
+	}
+	if !over { // somebody of that name logs in there already
+		return out
+	}
+	return s.stopUnusedLogin(m.login, out)
+}

@@ -1,0 +1,219 @@
+package pool
+
+import (
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// A call whose login is missing is not lost where its client can show its user a page: the user is asked to log in there, as if the
+// server asked, and the call goes on when that is done. Other clients get an error that says where or how to log in.
+
+const (
+	loginWait  = time.Minute      // for the login, once the user has agreed to see the page
+	loginPulse = 10 * time.Second // signs of life for the clocks of a call meanwhile
+)
+
+// loginWaiter is a call that waits for its login.
+type loginWaiter struct {
+	queued
+	login         message.LoginKey
+	question      uint64    // number of the question; 0 = it was answered
+	loginDeadline time.Time // when the answer counts no more; zero = the question is open, and its holder has clocks for that
+	reason        string
+}
+
+type (
+	// askLogin has the client's user asked to log in.
+	askLogin struct {
+		call  message.CallRef
+		login message.LoginKey
+		key   uint64
+		fault *protocol.Fault // told where there is no page to show
+	}
+	// failLogin answers a call with where or how to log in.
+	failLogin struct {
+		call  message.CallRef
+		login message.LoginKey
+		fault *protocol.Fault
+	}
+	loginPageMissing struct{ call message.CallRef } // there was no page: the call has been answered
+	loginDue         struct{ call message.CallRef } // it has waited for a while
+)
+
+// refuseOrAskLogin fails a call that gets no connection, or asks its user to log in if that is what is missing.
+func (s *state) refuseOrAskLogin(now time.Time, q *queued, w target, out []kernel.Effect) []kernel.Effect {
+	if conn := s.loginNeeded(w); conn != nil && s.fault == "" {
+		if key, uses := s.loginOf(conn); uses && !conn.noLogin {
+			return s.requireLogin(q, key, conn.attempts.failure, out)
+		}
+	}
+	return append(out, s.refuse(q, s.unavailableFault(now, w)))
+}
+
+// requireLogin asks the user of a call to log in, or fails the call with how to do so.
+func (s *state) requireLogin(q *queued, key message.LoginKey, reason string, out []kernel.Effect) []kernel.Effect {
+	fault := s.loginFault(reason)
+	if s.usesClientCredentials(key) {
+		fault.Name, fault.Message = protocol.ServerUnavailable, fault.Message+"; "+catalog.RobotLogsIn
+		return append(out, s.refuse(q, fault))
+	}
+	if q.broken != nil { // it was written once
+		return append(out, s.refuse(q, fault))
+	}
+	if q.Request.Caller.Can&message.CanURL == 0 || !q.Request.Frame.M.MayAsk() || len(s.logins.waiting) >= s.maxLoginWaiters() {
+		return append(out, kernel.Act(failLogin{q.Call, key, fault}))
+	}
+	s.lastKey++
+	q.deadline = time.Time{}
+	s.logins.waiting[q.Call] = &loginWaiter{queued: *q, login: key, question: s.lastKey, reason: reason}
+	return append(out, kernel.Act(askLogin{q.Call, key, s.lastKey, fault}))
+}
+
+// loginRefused handles a call that the server refused to execute because of its login.
+func (s *state) loginRefused(now time.Time, at *connection, q *queued, w target, m message.NotExecuted, out []kernel.Effect) []kernel.Effect {
+	key, uses := s.loginOf(at)
+	if !uses {
+		return s.refuseOrAskLogin(now, q, w, out)
+	}
+	if m.Login.None {
+		fault := s.loginFault(m.Reason)
+		fault.Retryable = false
+		return append(out, s.refuse(q, fault))
+	}
+	return s.requireLogin(q, key, m.Reason, out)
+}
+
+// maxLoginWaiters returns how many calls may wait for logins.
+func (s *state) maxLoginWaiters() int {
+	if s.limits.ParkedPerServer > 0 {
+		return s.limits.ParkedPerServer
+	}
+	return 256
+}
+
+// loginFault returns the fault for a client whose login is missing. The shell adds where to log in.
+func (s *state) loginFault(reason string) *protocol.Fault {
+	text := "server " + s.server.Name + " needs a login"
+	if reason != "" {
+		text = "server " + s.server.Name + ": " + reason
+	}
+	return &protocol.Fault{Name: protocol.NeedsLogin, Server: s.server.Name, Retryable: true, Message: text}
+}
+
+// loginAnswered handles the user's answer to the login question. A user who agrees has loginWait to log in.
+func (s *state) loginAnswered(now time.Time, m message.ServerRequestResult, out []kernel.Effect) []kernel.Effect {
+	for _, call := range s.logins.waiters() {
+		w := s.logins.waiting[call]
+		if w.question != m.Key {
+			continue
+		}
+		w.question = 0
+		if !accepts(m.Result) {
+			delete(s.logins.waiting, w.Call)
+			return append(out, s.fail(w.Dispatch, s.loginFault("the login was declined")))
+		}
+		w.loginDeadline = now.Add(loginWait)
+		return append(out, kernel.WakeAfter(loginPulse, loginDue{w.Call}))
+	}
+	return out
+}
+
+// accepts reports whether the answer to an elicitation accepts it.
+func accepts(result []byte) bool {
+	action := protocol.Member(result, protocol.Span{Off: 0, End: uint32(len(result))}, "action").Of(result)
+	return string(action) == `"accept"`
+}
+
+// loginDue fails a call that has waited long enough. For others it reports progress, which keeps the call's
+// timeouts from ending it.
+func (s *state) loginDue(now time.Time, m loginDue, out []kernel.Effect) []kernel.Effect {
+	w := s.logins.waiting[m.call]
+	switch {
+	case w == nil || w.loginDeadline.IsZero():
+		return out
+	case !now.Before(w.loginDeadline):
+		delete(s.logins.waiting, m.call)
+		return append(out, kernel.Act(failLogin{w.Call, w.login, s.loginFault(fmt.Sprintf("nobody has logged in within %v", loginWait))}))
+	}
+	return append(out, kernel.Tell(m.call.Holder, message.Progress{Seq: m.call.Seq, Behind: true}), kernel.WakeAfter(min(loginPulse, w.loginDeadline.Sub(now)), loginDue{m.call}))
+}
+
+// resumeLoginWaiters dispatches the calls that waited for the login with which a connection is now ready.
+func (s *state) resumeLoginWaiters(now time.Time, conn *connection, out []kernel.Effect) []kernel.Effect {
+	if len(s.logins.waiting) == 0 {
+		return out
+	}
+	key, _ := s.loginOf(conn)
+	for _, call := range s.logins.waiters() {
+		w := s.logins.waiting[call]
+		if w.login != key {
+			continue
+		}
+		delete(s.logins.waiting, call)
+		if w.question != 0 {
+			out = append(out, kernel.Tell(call.Holder, message.ServerRequestCanceled{Seq: call.Seq, Key: w.question}))
+		}
+		w.since = now
+		out = s.dispatch(now, w.queued, out)
+	}
+	return out
+}
+
+// loginPageMissing forgets a call that was failed because there is no page to log in at.
+func (s *state) loginPageMissing(m loginPageMissing, out []kernel.Effect) []kernel.Effect {
+	delete(s.logins.waiting, m.call)
+	return out
+}
+
+// failLogins fails all calls that wait for a login.
+func (s *state) failLogins(name protocol.FaultName, text string, out []kernel.Effect) []kernel.Effect {
+	f := &protocol.Fault{Name: name, Server: s.server.Name, Retryable: true, Message: text}
+	for _, call := range s.logins.waiters() {
+		out = append(out, s.fail(s.logins.waiting[call].Dispatch, f))
+	}
+	clear(s.logins.waiting)
+	return out
+}
+
+// askLogin sends the call's holder a URL elicitation, as if the server had asked.
+func (p *pool) askLogin(self kernel.Self, a askLogin) {
+	address := p.state.logins.url(a.login)
+	if address == "" {
+		self.Next(loginPageMissing{a.call})
+		p.failLogin(failLogin{a.call, a.login, a.fault})
+		return
+	}
+	text := protocol.Quote("Log in to " + p.Server.Name + ": " + a.fault.Message)
+	params := fmt.Appendf(nil, `{"mode":"url","message":%s,"url":%s,"elicitationId":%s}`, text, protocol.Quote(address), protocol.Quote(rand.Text()))
+	ask := message.ServerRequest{Seq: a.call.Seq, Key: a.key, From: self.Reference()}
+	raw := protocol.AppendRequest(nil, a.key, protocol.MethodElicitationCreate.String(), params)
+	if err := ask.Frame.Parse(raw); err != nil {
+		panic("question about a login: " + err.Error())
+	}
+	a.call.Holder.Tell(ask)
+}
+
+// failLogin fails a call with the page or the command to log in.
+func (p *pool) failLogin(a failLogin) {
+	f := *a.fault
+	if f.LoginURL = p.state.logins.url(a.login); f.LoginURL != "" {
+		f.Message += "; log in at " + f.LoginURL
+	} else {
+		f.Message += "; log in with: goblin-actor login " + a.login.Entry
+	}
+	a.call.Holder.Tell(message.Failed{Seq: a.call.Seq, Fault: &f})
+}
+
+// loginURLOf returns the function that returns the page of a login.
+func loginURLOf(o Options) func(message.LoginKey) string {
+	if o.LoginURL == nil {
+		return func(message.LoginKey) string { return "" }
+	}
+	return o.LoginURL
+}

@@ -1,0 +1,72 @@
+package pool
+
+import (
+	"context"
+
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/secret"
+	"goblin-actor/protocol/upstream"
+)
+
+// redactEvents wraps open so that known secrets are removed from a process's stderr lines and from errors. Both
+// end up in logs, reasons and faults. Frames pass unchanged.
+func (p *pool) redactEvents(open func(upstream.Sink) upstream.Link) func(upstream.Sink) upstream.Link {
+	known := p.Secrets
+	if known == nil {
+		return open
+	}
+	return func(sink upstream.Sink) upstream.Link {
+		return open(func(ctx context.Context, e upstream.Event) error { return sink(ctx, redactEvent(known, e)) })
+	}
+}
+
+// redactEvent returns an event without known secrets.
+func redactEvent(known *secret.Redactor, e upstream.Event) upstream.Event {
+	switch told := e.(type) {
+	case upstream.Stderr:
+		told.Line = known.CutShort(told.Line)
+		return told
+	case upstream.Noise:
+		if line := known.CutShort(string(told.Line)); line != string(told.Line) {
+			told.Line = []byte(line)
+		}
+		told.Err = known.Hush(told.Err)
+		return told
+	case upstream.NotSent:
+		told.Err = known.Hush(told.Err)
+		return told
+	case upstream.Ended:
+		told.Err = known.Hush(told.Err)
+		return told
+	case upstream.ListenFailed:
+		told.Err = known.Hush(told.Err)
+		return told
+	case upstream.Closed:
+		told.Err = known.Hush(told.Err)
+		for i, line := range told.Stderr {
+			told.Stderr[i] = known.CutShort(line)
+		}
+		return told
+	}
+	return e
+}
+
+// redact returns msg without known secrets in its reasons. They often quote the server, and clients and operators
+// see them.
+func (p *pool) redact(msg any) any {
+	if p.Secrets == nil {
+		return msg
+	}
+	switch m := msg.(type) {
+	case message.BackendChanged:
+		m.Reason, m.LastLine = p.Secrets.CutShort(m.Reason), p.Secrets.CutShort(m.LastLine)
+		return m
+	case message.LoginChanged:
+		m.Reason = p.Secrets.CutShort(m.Reason)
+		return m
+	case message.NotExecuted:
+		m.Reason = p.Secrets.CutShort(m.Reason)
+		return m
+	}
+	return msg
+}

@@ -1,0 +1,110 @@
+package pool
+
+import (
+	"maps"
+	"slices"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+)
+
+// What a tenant subscribes to is asked for on its own connections, one of which is made for that if there is none. A subscription counts
+// as use: a connection that has one does not make room for others, and is not ended as idle. Else two tenants with subscriptions would take
+// the last place from each other for ever, since whoever loses a connection is given another one.
+
+// connectionFor returns the connection that should carry a subscription, or nil if there is none now: the one that
+// mentioned the resource, else the leader, or any of the tenant's own.
+func (s *state) connectionFor(key subKey) *connection {
+	if !s.canSubscribe(key.tenant) {
+		return nil
+	}
+	if conn := s.connectionKnowing(key.uri, key.tenant); conn != nil {
+		return conn
+	}
+	if key.tenant == "" {
+		return s.replicas.leader()
+	}
+	return s.replicas.readyConnectionOf(key.tenant)
+}
+
+// canSubscribe reports whether a connection is ready that can carry a tenant's subscriptions; "" = the shared
+// ones.
+func (s *state) canSubscribe(tenant string) bool {
+	if tenant == "" {
+		return s.replicas.hasReadyLeader()
+	}
+	return s.replicas.readyConnectionOf(tenant) != nil
+}
+
+// addForSubscriber opens a connection for a tenant that has none and gets none.
+func (s *state) addForSubscriber(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
+	switch {
+	case key.tenant == "" || s.fault != "" || s.replicas.leader() == nil || s.canSubscribe(key.tenant):
+		return out
+	case s.replicas.hasConnection(key.tenant) && s.maySubscribeLater(key.tenant):
+		return out
+	}
+	w := target{tenant: key.tenant, announces: sub.own.Can, legacyClient: !sub.own.Modern}
+	return s.addTenantConnection(s.now, w, requester{sub.own.Tenant, sub.own.Modern, sub.anySubscriber()}, out)
+}
+
+// addForSubscribers opens connections for the tenants with subscriptions that no connection reports on. Tenants
+// for which there is no room get no connection by themselves, so they are tried again later.
+func (s *state) addForSubscribers(out []kernel.Effect) []kernel.Effect {
+	first := map[string]subKey{} // of each of these tenants
+	for key, sub := range s.subscriptions.byKey {
+		if other, has := first[key.tenant]; key.tenant != "" && sub.conn == nil && sub.wanted() && (!has || key.compare(other) < 0) {
+			first[key.tenant] = key
+		}
+	}
+	for _, tenant := range slices.Sorted(maps.Keys(first)) {
+		out = s.addForSubscriber(first[tenant], s.subscriptions.byKey[first[tenant]], out)
+		if !s.replicas.hasConnection(tenant) { // nor is there room for others
+			if s.replicas.leader() != nil {
+				out = s.retryLater(out)
+			}
+			return out
+		}
+	}
+	return out
+}
+
+// anySubscriber returns one of the subscribers.
+func (sub *subscription) anySubscriber() kernel.Reference {
+	if len(sub.waiting) > 0 {
+		return sub.waiting[0].Who
+	}
+	return sub.subscribers.All()[0]
+}
+
+// settingsChanged ends the subscriptions and tenant connections that no longer fit the configuration. Subscribers
+// hear for the last time that there may have been changes. They subscribe again when they see the new settings in
+// the catalog.
+func (s *state) settingsChanged(out []kernel.Effect) []kernel.Effect {
+	for _, key := range s.subscriptions.sortedKeys(func(_ subKey, sub *subscription) bool { return !sub.own.Of().Fits(&s.server) }) {
+		sub := s.subscriptions.byKey[key]
+		for _, w := range sub.waiting {
+			out = append(out, kernel.Tell(w.Who, message.SubscribeURIResult{Seq: w.Seq, Fault: s.isolationChangedFault()}))
+			if !w.known {
+				sub.subscribers.Remove(w.Who)
+			}
+		}
+		sub.missed = true
+		out = s.notifyMissed(key, sub, out)
+		sub.waiting, sub.subscribers = nil, kernel.Crowd{}
+		out = s.startGrace(key, sub, out)
+	}
+	for _, conn := range s.replicas.connections {
+		if conn.tenant != nil && !conn.leaving && !conn.tenant.Fits(&s.server) {
+			out = s.drain(conn, out)
+		}
+	}
+	return out
+}
+
+// isolationChangedFault refuses a subscription on connections that are no longer used.
+func (s *state) isolationChangedFault() *protocol.Fault {
+	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true,
+		Message: "who shares the connections of server " + s.server.Name + " has just changed: subscribe again"}
+}
