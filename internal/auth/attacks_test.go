@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// namer answers each message with who has sent it.
+// namer answers each message with its principal and client address.
 type namer struct{}
 
 func (namer) Post(x *downstream.Exchange) {
@@ -28,7 +28,7 @@ func (namer) Post(x *downstream.Exchange) {
 func (namer) Open(s *downstream.EventStream) { s.Accept() }
 func (namer) Delete(x *downstream.Exchange)  { x.Accept() }
 
-// house is a door with a server behind it.
+// house is a door whose gate protects a real HTTP server.
 type house struct {
 	*door
 	address string
@@ -51,7 +51,7 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// post sends a ping with these header lines, and returns status, challenge and body.
+// post sends a ping with the given query and header lines on a new connection. It returns the status, the challenge and the body.
 func (h *house) post(query string, headers ...string) (int, string, string) {
 	h.t.Helper()
 	c, err := net.Dial("tcp", h.address)
@@ -86,7 +86,7 @@ func post(t testing.TB, c net.Conn, r *bufio.Reader, query string, headers ...st
 	return answer.StatusCode, answer.Header.Get("WWW-Authenticate"), string(text)
 }
 
-// wants checks that the request is answered with that status, or by that principal.
+// wants checks the response to a ping: an error status, or 200 and the id of its principal.
 func (h *house) wants(what string, want string, query string, headers ...string) {
 	h.t.Helper()
 	status, challenge, body := h.post(query, headers...)
@@ -96,7 +96,7 @@ func (h *house) wants(what string, want string, query string, headers ...string)
 		got, _, _ = strings.Cut(after, `"`)
 	}
 	if got != want {
-		h.t.Errorf("%s: %s (%d %s %s), want %s", what, got, status, challenge, body, want)
+		h.t.Errorf("%s: got %s (%d %s %s), want %s", what, got, status, challenge, body, want)
 	}
 }
 
@@ -105,10 +105,10 @@ func TestAttack17TokenInQuery(t *testing.T) {
 	h := newHouse(t)
 	key := h.issue(Key{Name: "a"})
 	h.configure(Settings{})
-	h.wants("in the query alone", "400", "?access_token="+key)
-	h.wants("in both places", "400", "?x=1&access_token="+key, "Authorization: Bearer "+key)
-	h.wants("hidden by an escape", "400", "?access%5Ftoken="+key, "Authorization: Bearer "+key)
-	h.wants("in the header", "key:a", "?x=1", "Authorization: Bearer "+key)
+	h.wants("token in the query", "400", "?access_token="+key)
+	h.wants("token in query and header", "400", "?x=1&access_token="+key, "Authorization: Bearer "+key)
+	h.wants("token in the query, percent-encoded", "400", "?access%5Ftoken="+key, "Authorization: Bearer "+key)
+	h.wants("token in the header", "key:a", "?x=1", "Authorization: Bearer "+key)
 }
 
 // S5.1.2.
@@ -118,10 +118,10 @@ func TestAttack18TwoAuthorizations(t *testing.T) {
 	h.configure(Settings{})
 	status, challenge, _ := h.post("", "Authorization: Bearer "+a, "AUTHORIZATION: Bearer "+b)
 	if status != 400 || !strings.Contains(challenge, `error="invalid_request"`) {
-		t.Errorf("two lines: %d %s", status, challenge)
+		t.Errorf("two Authorization lines: got %d %s, want 400 with error=invalid_request", status, challenge)
 	}
-	h.wants("one and the same twice", "400", "", "Authorization: Bearer "+a, "Authorization: Bearer "+a)
-	h.wants("two in a line", "400", "", "Authorization: Bearer "+a+", Bearer "+b)
+	h.wants("the same key in two lines", "400", "", "Authorization: Bearer "+a, "Authorization: Bearer "+a)
+	h.wants("two keys in one line", "400", "", "Authorization: Bearer "+a+", Bearer "+b)
 }
 
 // S5.1.2.
@@ -129,16 +129,16 @@ func TestAttack19RevokedKey(t *testing.T) {
 	h := newHouse(t)
 	key := h.issue(Key{Name: "a"})
 	h.configure(Settings{})
-	h.wants("before", "key:a", "", "Authorization: Bearer "+key)
+	h.wants("before Revoke", "key:a", "", "Authorization: Bearer "+key)
 	if err := Revoke(h.path, "a"); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	h.wants("revoked", "401", "", "Authorization: Bearer "+key)
+	h.wants("after Revoke", "401", "", "Authorization: Bearer "+key)
 	if got := h.told(); !strings.HasSuffix(got, "-key:a") {
-		t.Errorf("streams hear %q", got)
+		t.Errorf("Changed was called with %q, want a removal of key:a", got)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestAttack20ExpiredKey(t *testing.T) {
 	h.configure(Settings{})
 	status, challenge, _ := h.post("", "Authorization: Bearer "+key)
 	if status != 401 || !strings.Contains(challenge, `error="invalid_token", error_description="expired"`) {
-		t.Errorf("%d %s", status, challenge)
+		t.Errorf("got %d %s, want 401 with error_description=expired", status, challenge)
 	}
 }
 
@@ -160,11 +160,11 @@ func TestAttack21PrefixOfAKey(t *testing.T) {
 	h.configure(Settings{})
 	for n := len(keyPrefix); n < len(key); n++ {
 		if _, ok := sumOf([]byte(key[:n])); ok {
-			t.Errorf("%d characters of a key have a sum", n)
+			t.Errorf("sumOf accepts a key that is truncated to %d characters", n)
 		}
 	}
-	h.wants("without checksum", "401", "", "Authorization: Bearer "+key[:secretLength])
-	h.wants("with something behind", "401", "", "Authorization: Bearer "+key+"A")
+	h.wants("key without checksum", "401", "", "Authorization: Bearer "+key[:secretLength])
+	h.wants("key with a trailing character", "401", "", "Authorization: Bearer "+key+"A")
 }
 
 // S5.1.5.
@@ -173,8 +173,8 @@ func TestAttack25TunnelToAnOpenLoopback(t *testing.T) {
 	for _, line := range []string{"X-Forwarded-For: 192.0.2.1", "x-forwarded-proto: https", "X-Forwarded-Host: a.example", "Forwarded: for=192.0.2.1", "X-Real-IP: 192.0.2.1", "Via: 1.1 tunnel"} {
 		status, _, body := h.post("", line)
 		if status != 403 || !strings.Contains(body, "auth: {keys: keys.yaml}") || !strings.Contains(body, "trustedProxies") {
-			t.Errorf("%s: %d %s", line, status, body)
+			t.Errorf("%s: got %d %s, want 403 with the settings to add", line, status, body)
 		}
 	}
-	h.wants("a client on this machine", "local", "")
+	h.wants("client on this machine", "local", "")
 }

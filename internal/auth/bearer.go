@@ -8,18 +8,18 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// presented is what a request says about who asks.
-type presented uint8
+// credentialKind classifies the credential that a request presents.
+type credentialKind uint8
 
 const (
-	presentedNothing   presented = iota // no credential, or none of a kind we take
-	presentedBearer                     // Authorization: Bearer …
-	presentedMalformed                  // in a way that RFC 6750 forbids, or twice
+	presentedNothing   credentialKind = iota // no Authorization header, or a scheme other than Bearer
+	presentedBearer                          // Authorization: Bearer …
+	presentedMalformed                       // violates RFC 6750, appears twice, or is in the query
 )
 
-// bearerOf finds the credential of a request. One in the query is refused, whatever else there is: addresses are logged
-// everywhere. RFC 6750, sections 2.1 and 3.1; MCP 2025-11-25, basic/authorization, token requirements.
-func bearerOf(r *downstream.Request) (token []byte, kind presented) {
+// bearerOf returns the bearer token of a request. A token in the query is refused even if the request also has a header, because
+// URLs are logged everywhere. RFC 6750, sections 2.1 and 3.1; MCP 2025-11-25, basic/authorization, token requirements.
+func bearerOf(r *downstream.Request) (token []byte, kind credentialKind) {
 	if r.Authorizations > 1 {
 		return nil, presentedMalformed
 	}
@@ -29,12 +29,12 @@ func bearerOf(r *downstream.Request) (token []byte, kind presented) {
 	return parseBearer(r.Authorization)
 }
 
-// parseBearer reads the value of Authorization; nil = there is none.
-func parseBearer(value []byte) (token []byte, kind presented) {
+// parseBearer parses the value of an Authorization header. A nil value means that the header is absent.
+func parseBearer(value []byte) (token []byte, kind credentialKind) {
 	scheme, token, found := bytes.Cut(value, []byte(" "))
 	switch {
 	case value == nil, !bytes.EqualFold(scheme, []byte("Bearer")):
-		return nil, presentedNothing // of another kind: the challenge says which one we take
+		return nil, presentedNothing // another scheme: the challenge names the one we accept
 	case !found:
 		return nil, presentedMalformed
 	}
@@ -45,7 +45,7 @@ func parseBearer(value []byte) (token []byte, kind presented) {
 	return token, presentedBearer
 }
 
-// isToken68 checks the form of RFC 9110, section 11.2.
+// isToken68 reports whether token has the form token68 of RFC 9110, section 11.2.
 func isToken68(token []byte) bool {
 	body := bytes.TrimRight(token, "=")
 	for _, c := range body {
@@ -56,7 +56,7 @@ func isToken68(token []byte) bool {
 	return len(body) > 0
 }
 
-// namesToken reports whether a query has the parameter access_token, however it is written.
+// namesToken reports whether the query has a parameter access_token, percent-encoded or not.
 func namesToken(query []byte) bool {
 	for len(query) > 0 {
 		var pair []byte

@@ -1,9 +1,9 @@
-// Package auth finds out who a client is: API keys out of a watched file, the word of trusted proxies about whom they ask for,
-// and what to answer those who are not let in. It implements downstream.Admission.
+// Package auth identifies clients. It reads API keys from a watched file, accepts client addresses from trusted proxies, and answers
+// requests that are refused. It implements downstream.Admission.
 //
-// Ownership: a Gate has the newest keys as an immutable set that requests read; whoever calls Configure, Reload or Close changes it,
-// one after the other. What a principal has under way is counted at its key, and outlives a reload.
+// Ownership: a Gate holds the current keys as an immutable set that requests read. Configure, Reload and Close replace it and
+// exclude each other. The counts of a principal's open requests belong to its key and survive a reload.
 //
-// Invariants: a key is found by the hash of the whole of it, never by a part; a key file that cannot be read changes nothing; what
-// strangers send allocates nothing that stays, but for one entry a network in a table of bounded size.
+// Invariants: a key is found by the hash of its full text, never by a part. A key file that cannot be read changes nothing.
+// Unauthenticated requests allocate nothing permanent except one entry per network in a table of bounded size.
 package auth

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// ErrNoKey is behind the error of Revoke when no key has the name.
-var ErrNoKey = errors.New("there is no such key")
+// ErrNoKey is wrapped by the error of Revoke if the file has no key of that name.
+var ErrNoKey = errors.New("the key file has no key of this name")
 
-// ErrKeyExists is behind the error of Add when a key has the name already.
-var ErrKeyExists = errors.New("there is a key of that name")
+// ErrKeyExists is wrapped by the error of Add if the file already has a key of that name.
+var ErrKeyExists = errors.New("the key file already has a key of this name")
 
-// Add puts a key into the file, and makes the file where there is none. Whoever has it open sees it whole or not at all.
-// Errors of the file are *FileError.
+// Add appends a key to the file at path, and creates the file if it does not exist. The update is atomic: readers see the old
+// content or the new. Errors of the file are *FileError.
 func Add(path string, k Key) error {
 	return change(path, true, func(keys []Key, text []byte) ([]byte, error) {
 		if slices.ContainsFunc(keys, func(other Key) bool { return other.Name == k.Name }) {
@@ -34,7 +34,7 @@ func Add(path string, k Key) error {
 	})
 }
 
-// Revoke takes the line of a key out of the file; everything else stays as it is.
+// Revoke removes a key's line from the file at path and leaves all other lines unchanged.
 func Revoke(path, name string) error {
 	return change(path, false, func(keys []Key, text []byte) ([]byte, error) {
 		if !slices.ContainsFunc(keys, func(k Key) bool { return k.Name == name }) {
@@ -50,7 +50,7 @@ func Revoke(path, name string) error {
 	})
 }
 
-// change replaces the file's text by what with returns, while nobody else changes it.
+// change replaces the file's text by the result of with. It holds a lock that excludes other commands.
 func change(path string, create bool, with func(keys []Key, text []byte) ([]byte, error)) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -70,13 +70,13 @@ func change(path string, create bool, with func(keys []Key, text []byte) ([]byte
 	}
 	keys, err := Parse(text)
 	if err != nil {
-		return &FileError{path, err, "mend it first: nothing was changed"}
+		return &FileError{path, err, "fix the file first; nothing was changed"}
 	}
 	if text, err = with(keys, text); err != nil {
 		return err
 	}
 	if len(text) > maxFileBytes {
-		return &FileError{path, fmt.Errorf("it would have more than %d MiB", maxFileBytes>>20), "revoke keys that nobody needs"}
+		return &FileError{path, fmt.Errorf("the key file would exceed %d MiB", maxFileBytes>>20), "revoke unused keys"}
 	}
 	if err := replace(path, text); err != nil {
 		return &FileError{path, reason(err), ""}
@@ -84,13 +84,13 @@ func change(path string, create bool, with func(keys []Key, text []byte) ([]byte
 	return nil
 }
 
-// replace writes the file whole or not at all, readable by its owner only.
+// replace writes the file atomically, readable by its owner only.
 func replace(path string, text []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".keys-*.tmp") // mode 0600
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(temp.Name()) }() // gone already when all went well
+	defer func() { _ = os.Remove(temp.Name()) }() // it no longer exists after a successful rename
 	if info, err := os.Stat(path); err == nil {
 		keepOwner(temp, info)
 	}
@@ -104,9 +104,9 @@ func replace(path string, text []byte) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// syncFolder has a folder on disk as it is: else a key that was revoked could be back after the power has failed. It is a variable for tests.
+// syncFolder flushes a directory to disk. Without it, a revoked key could reappear after a power failure. It is a variable for tests.
 var syncFolder = func(path string) error {
-	if runtime.GOOS == "windows" { // folders cannot be synced there
+	if runtime.GOOS == "windows" { // Windows cannot sync directories
 		return nil
 	}
 	folder, err := os.Open(path)
@@ -114,14 +114,14 @@ var syncFolder = func(path string) error {
 		return err
 	}
 	err = folder.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) { // nor on some file systems
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) { // nor can some file systems
 		err = nil
 	}
 	return errors.Join(err, folder.Close())
 }
 
-// lockTime is how long another command may take to change the file.
+// lockTime limits the wait for the lock on a key file.
 const lockTime = 5 * time.Second
 
-// errLocked: another command is changing the file, or hangs.
-var errLocked = errors.New("another command is changing it; try again")
+// errLocked is returned if another command holds the lock for longer than lockTime.
+var errLocked = errors.New("another goblin-actor command is changing the file; try again")

@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// A key that was made or revoked stays so when the power fails: the folder, which has the file's name, is synced after the rename.
-func TestTheFolderIsSynced(t *testing.T) {
+// Add and Revoke sync the directory after the rename, so that the change survives a power failure.
+func TestEditSyncsDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.yaml")
-	var had []string // what the file held when its folder was synced
+	var had []string // the file's content at each sync
 	sync := syncFolder
 	defer func() { syncFolder = sync }()
 	syncFolder = func(folder string) error {
 		text, err := os.ReadFile(path)
 		if err != nil || folder != filepath.Dir(path) {
-			t.Errorf("%s is synced: %v", folder, err)
+			t.Errorf("syncFolder(%s): %v; want the file's directory, and the file in it", folder, err)
 		}
 		had = append(had, string(text))
 		return sync(folder)
@@ -27,11 +27,11 @@ func TestTheFolderIsSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(had) != 2 || !strings.Contains(had[0], "ci:") || strings.Contains(had[1], "ci:") {
-		t.Errorf("synced with %q", had)
+		t.Errorf("file contents at each sync: %q, want one with the key ci, then one without", had)
 	}
 	broken := errors.New("input/output error")
 	syncFolder = func(string) error { return broken }
 	if err := Add(path, Key{Name: "ci", Sum: sum}); !errors.Is(err, broken) {
-		t.Errorf("a fault of the disk is not told: %v", err)
+		t.Errorf("Add with a failing sync: got %v, want the error of the disk", err)
 	}
 }

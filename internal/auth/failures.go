@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// linesAllowed is how many refusals a second the log hears of: who has many networks has a few failures of each.
+// linesAllowed limits the refusals logged per second. A client with many networks causes only a few failures from each.
 const linesAllowed = 20
 
-// lines counts lines of the log. Safe from any goroutine.
+// lines limits log lines per second. It is safe for concurrent use.
 type lines struct {
 	mu     sync.Mutex
 	second int64
 	count  int
 }
 
-// take reports whether there may be one more.
+// take reports whether one more line may be logged at the time now.
 func (l *lines) take(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -28,12 +28,12 @@ func (l *lines) take(now time.Time) bool {
 }
 
 const (
-	failuresAllowed = 20          // of one network in failureWindow; more are answered with 429
-	failureWindow   = time.Minute // from the first of them
-	maxNetworks     = 8192        // that are remembered
+	failuresAllowed = 20          // per network within failureWindow; further ones are answered with HTTP 429
+	failureWindow   = time.Minute // starts at the network's first failure
+	maxNetworks     = 8192        // maximum number of networks to track
 )
 
-// failures counts refused credentials by network. Safe from any goroutine.
+// failures counts refused credentials by network. It is safe for concurrent use.
 type failures struct {
 	mu    sync.Mutex
 	of    map[netip.Prefix]*failed
@@ -41,20 +41,22 @@ type failures struct {
 	flood flood
 }
 
+// failed counts the failures of one network.
 type failed struct {
-	since  time.Time
-	count  int
-	untold int // of them, and of those before, that the log has not heard of
+	since  time.Time // start of the window
+	count  int       // failures within the window
+	untold int       // failures that were not logged, from this and earlier windows
 }
 
-// failure is one more of a network.
+// failure is the result of counting one failure.
 type failure struct {
 	tooMany bool
-	left    time.Duration // until they do not count any more
-	tell    bool          // the log is to hear of it
+	left    time.Duration // until the window ends
+	tell    bool          // log this failure
 }
 
-// add counts one of an address. What the log does not hear of, for there are many of this network or, by mayTell, of all, it is told of in a sum.
+// add counts one failure of an address. A failure beyond the network's limit, or one that mayTell rejects, is not logged by itself but
+// counted for the next summary.
 func (f *failures) add(now time.Time, from netip.Addr, mayTell func(now time.Time) bool) failure {
 	network := networkOf(from)
 	f.mu.Lock()
@@ -81,7 +83,7 @@ func (f *failures) add(now time.Time, from netip.Addr, mayTell func(now time.Tim
 	return failure{tooMany, failureWindow - now.Sub(one.since), told}
 }
 
-// makeRoom forgets what does not count any more, at most once a second, and somebody when that is not enough.
+// makeRoom forgets expired windows, at most once a second, and evicts arbitrary networks if that does not free an entry.
 func (f *failures) makeRoom(now time.Time) {
 	if len(f.of) < maxNetworks {
 		return
@@ -102,7 +104,7 @@ func (f *failures) makeRoom(now time.Time) {
 	}
 }
 
-// forget lets go of a network. What the log has not heard of it counts among the rest.
+// forget drops a network. Its unlogged failures move to the summary's total for other networks.
 func (f *failures) forget(network netip.Prefix, one *failed) {
 	delete(f.of, network)
 	if one.untold > 0 {
@@ -111,12 +113,13 @@ func (f *failures) forget(network netip.Prefix, one *failed) {
 	}
 }
 
-// networkOf is whose failures are counted together: one address, or of version 6 the 64 bits that one customer has.
+// networkOf returns the prefix whose failures are counted together: a single IPv4 address, or the /64 of an IPv6 address, which is
+// what one customer gets.
 func networkOf(a netip.Addr) netip.Prefix {
 	bits := 32
 	if a.Is6() {
 		bits = 64
 	}
-	p, _ := a.WithZone("").Prefix(bits) // the zero value for the zero value
+	p, _ := a.WithZone("").Prefix(bits) // the zero Prefix for the zero Addr
 	return p
 }

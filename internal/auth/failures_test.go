@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Wrong credentials of one network are counted; a good one is none of them.
+// Wrong credentials are counted per network. Requests with a good key still pass.
 func TestFailuresAreCounted(t *testing.T) {
 	d := newDoor(t)
 	key := d.issue(Key{Name: "a"})
@@ -29,18 +29,18 @@ func TestFailuresAreCounted(t *testing.T) {
 		told := len(d.denied)
 		for from, want := range map[string]string{"2001:db8::2": "429", "2001:db8:0:1::2": "401", "192.0.2.1": "401"} {
 			if got := try(from, "Bearer x"); got != want {
-				t.Errorf("from %s: %s", from, got)
+				t.Errorf("from %s: got %s, want %s", from, got, want)
 			}
 		}
 		if len(d.denied) != told+3 {
-			t.Errorf("%d denials were told", len(d.denied)-told)
+			t.Errorf("%d denials reported, want 3", len(d.denied)-told)
 		}
 		if got := try("2001:db8::1", "Bearer "+key); got != "key" {
-			t.Errorf("a good key: %s", got)
+			t.Errorf("good key from a network over the limit: got %s, want key:a", got)
 		}
 		time.Sleep(failureWindow)
 		if got := try("2001:db8::1", "Bearer x"); got != "401" {
-			t.Errorf("a minute later: %s", got)
+			t.Errorf("after the window: got %s, want 401", got)
 		}
 	})
 	var f failures
@@ -49,14 +49,14 @@ func TestFailuresAreCounted(t *testing.T) {
 		f.add(now, netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), func(time.Time) bool { return false })
 	}
 	if len(f.of) > maxNetworks {
-		t.Errorf("%d networks are remembered", len(f.of))
+		t.Errorf("%d networks are tracked, want at most maxNetworks", len(f.of))
 	}
 	if all, rest := f.takeSum(); len(all)+rest.networks != 3*maxNetworks || rest.count != rest.networks {
-		t.Errorf("of %d networks %d and %+v are to be told", 3*maxNetworks, len(all), rest)
+		t.Errorf("summary of %d networks has %d of them and %+v", 3*maxNetworks, len(all), rest)
 	}
 }
 
-// Who has many networks fails a few times from each: the log hears of some a second, whatever they are.
+// Failures from many networks, a few from each, are limited to linesAllowed log lines per second.
 func TestManyNetworksDoNotFillTheLog(t *testing.T) {
 	d := newDoor(t)
 	d.issue(Key{Name: "a"})
@@ -65,19 +65,19 @@ func TestManyNetworksDoNotFillTheLog(t *testing.T) {
 		r := request("Bearer gba_no")
 		r.Peer = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 1)
 		if d.Admit(r).Refusal != refusedInvalid {
-			t.Fatal("admitted")
+			t.Fatal("got another result than refusedInvalid")
 		}
 	}
-	if n := strings.Count(d.log.String(), "\n"); n < linesAllowed || n > 10*linesAllowed { // it may take some seconds
-		t.Errorf("%d lines", n)
+	if n := strings.Count(d.log.String(), "\n"); n < linesAllowed || n > 10*linesAllowed { // the loop may take several seconds
+		t.Errorf("%d log lines, want %d per second", n, linesAllowed)
 	}
 	if len(d.denied) != 5000 {
-		t.Errorf("%d denials were told of: the audit log counts them itself", len(d.denied))
+		t.Errorf("%d denials reported, want all 5000: the audit log aggregates them itself", len(d.denied))
 	}
 }
 
-// A flood does not fill the log, and its size is told: once a minute, of each network, and of all those in one line that there are too many of.
-func TestTheSizeOfAFloodIsLogged(t *testing.T) {
+// Refusals that were not logged are summarized once a minute: one line per network for the networks with the most, one line for all others.
+func TestSummaryOfUnloggedRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDoor(t)
 		d.issue(Key{Name: "a"})
@@ -92,20 +92,20 @@ func TestTheSizeOfAFloodIsLogged(t *testing.T) {
 		logged := func() (sums []string) {
 			synctest.Wait()
 			for line := range strings.Lines(d.logged()) {
-				if _, sum, ok := strings.Cut(line, "than the log was told of\" "); ok {
+				if _, sum, ok := strings.Cut(line, "further refusals of clients were not logged\" "); ok {
 					sums = append(sums, strings.TrimSpace(sum))
 				}
 			}
 			return sums
 		}
 		flood("192.0.2.1", failuresAllowed)
-		time.Sleep(time.Second) // the log takes twenty lines of each second
+		time.Sleep(time.Second) // at most linesAllowed lines are logged each second
 		flood("192.0.2.1", 300)
 		flood("2001:db8::1", 5)
 		flood("2001:db8::2", 1000)
 		time.Sleep(floodPause - time.Nanosecond)
 		if got := logged(); got != nil {
-			t.Errorf("told before the minute is over: %q", got)
+			t.Errorf("summary logged a nanosecond too early: %q", got)
 		}
 		time.Sleep(time.Nanosecond)
 		if got, want := logged(), []string{"from=2001:db8::/64 more=985", "from=192.0.2.1 more=300"}; !slices.Equal(got, want) {
@@ -113,27 +113,27 @@ func TestTheSizeOfAFloodIsLogged(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if got := logged(); got != nil {
-			t.Errorf("told again: %q", got)
+			t.Errorf("summary logged again: %q", got)
 		}
 		for i := range 2 * floodLines {
 			flood(fmt.Sprint("192.0.2.", 100+i), failuresAllowed)
 		}
 		time.Sleep(floodPause)
 		if got := logged(); len(got) != floodLines+1 && len(got) != floodLines || !strings.Contains(got[len(got)-1], `from="other networks" networks=`) {
-			t.Errorf("of many networks: %q", got)
+			t.Errorf("summary of many networks: got %q, want floodLines networks and the others", got)
 		}
-		flood("192.0.2.1", 50) // begun anew, and not over when the gateway ends
+		flood("192.0.2.1", 50) // its summary is pending when the gate is closed
 		d.Close()
 		if got, want := logged(), []string{"from=192.0.2.1 more=30"}; !slices.Equal(got, want) {
-			t.Errorf("at the end: got %q, want %q", got, want)
+			t.Errorf("summary at Close: got %q, want %q", got, want)
 		}
 		flood("192.0.2.1", 50)
 		time.Sleep(time.Hour)
 		if got := logged(); got != nil {
-			t.Errorf("after the end: %q", got)
+			t.Errorf("summary logged after Close: %q", got)
 		}
 		if len(d.denied) != failuresAllowed+300+5+1000+2*floodLines*failuresAllowed+100 {
-			t.Errorf("the audit log was told of %d", len(d.denied))
+			t.Errorf("%d denials reported, want all", len(d.denied))
 		}
 	})
 }

@@ -15,48 +15,49 @@ import (
 )
 
 const (
-	maxFileBytes = 8 << 20 // of a key file: some 40 000 keys
-	maxNameBytes = 64      // of a key, a role, a project
-	maxListed    = 64      // roles or projects of a key
-	maxFaults    = 20      // said of one file
+	maxFileBytes = 8 << 20 // size of a key file: about 40 000 keys
+	maxNameBytes = 64      // length of the name of a key, role or project
+	maxListed    = 64      // roles or projects per key
+	maxFaults    = 20      // errors reported per file
 )
 
-// fileHead is what a new key file begins with.
-const fileHead = `# Who may use this goblin-actor: one API key a line, of which only a hash stands here.
-# "goblin-actor key new", "list" and "revoke" keep this file; a line may also be removed by hand. It is YAML, but only in this form.
+// fileHead is the header of a new key file.
+const fileHead = `# API keys that may use this goblin-actor, one per line. Only a hash of each key is stored.
+# Maintained by "goblin-actor key new", "list" and "revoke"; you may also delete a line by hand. The format is a strict subset of YAML.
 `
 
-// ErrShared is behind the error of Load when others than its owner may read the file.
-var ErrShared = errors.New("others may read it")
+// ErrShared is wrapped by the error of Load if users other than the owner may read the file.
+var ErrShared = errors.New("other users may read the file")
 
-var errNotRegular = errors.New("it is no regular file")
+var errNotRegular = errors.New("not a regular file")
 
 // Key is one line of a key file.
 type Key struct {
-	Name     string // unique
-	Sum      Sum    // unique
-	Roles    []string
-	Projects []string  // nil = all
-	Created  time.Time // zero = not known
+	Name     string    // unique
+	Sum      Sum       // unique
+	Roles    []string  // names of policy roles
+	Projects []string  // nil = all projects
+	Created  time.Time // zero = unknown
 	Expires  time.Time // zero = never
 }
 
-// Expired reports whether the key's time is over.
+// Expired reports whether the key has expired at the time now.
 func (k *Key) Expired(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
 
-// FileError is why a key file cannot be used.
+// FileError describes why a key file cannot be used.
 type FileError struct {
 	Path string
-	Err  error  // what is wrong; of the content one line a fault
-	Hint string // what to do; "" = nothing to suggest
+	Err  error  // the cause; for faulty content, one line per error
+	Hint string // what to do; "" = no suggestion
 }
 
+// Error returns the path and the cause.
 func (e *FileError) Error() string { return e.Path + ": " + e.Err.Error() }
 
-// Unwrap is the reason: fs.ErrNotExist, ErrShared.
+// Unwrap returns the cause, such as fs.ErrNotExist or ErrShared.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Load reads a key file, which nobody but its owner may be able to read. Errors are *FileError.
+// Load reads a key file. It refuses a file that users other than its owner may read (ErrShared). Errors are *FileError.
 func Load(path string) ([]Key, error) {
 	data, err := readFile(path)
 	if err == nil {
@@ -64,20 +65,20 @@ func Load(path string) ([]Key, error) {
 		if keys, err = Parse(data); err == nil {
 			return keys, nil
 		}
-		return nil, &FileError{path, err, "a key is a line like: name: {sha256: 64 hexadecimal digits, roles: [reader], expires: 2030-01-31T00:00:00Z}"}
+		return nil, &FileError{path, err, "write each key as: name: {sha256: 64 hexadecimal digits, roles: [reader], expires: 2030-01-31T00:00:00Z}"}
 	}
 	e := &FileError{Path: path, Err: err}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.Err, e.Hint = fs.ErrNotExist, "goblin-actor key new NAME makes it"
+		e.Err, e.Hint = fs.ErrNotExist, "run goblin-actor key new NAME to create it"
 	case errors.Is(err, ErrShared):
-		e.Hint = "chmod 600 " + path
+		e.Hint = "run chmod 600 " + path
 	}
 	return nil, e
 }
 
 func readFile(path string) ([]byte, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a pipe would have us wait for who writes into it
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would block until it has a writer
 		return nil, errNotRegular
 	}
 	f, err := os.Open(path)
@@ -91,17 +92,17 @@ func readFile(path string) ([]byte, error) {
 		return nil, reason(err)
 	case !info.Mode().IsRegular():
 		return nil, errNotRegular
-	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows": // there the directory says who may read
+	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows": // on Windows the directory controls access
 		return nil, fmt.Errorf("%w (mode %04o)", ErrShared, info.Mode().Perm())
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if len(data) > maxFileBytes {
-		return nil, fmt.Errorf("it has more than %d MiB", maxFileBytes>>20)
+		return nil, fmt.Errorf("the file is larger than %d MiB", maxFileBytes>>20)
 	}
 	return data, reason(err)
 }
 
-// reason drops the path from an error of the file system.
+// reason strips the path from an error of the file system.
 func reason(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {
@@ -110,14 +111,14 @@ func reason(err error) error {
 	return err
 }
 
-// Parse reads the content of a key file. The error has one line for each fault, with the number of its line.
+// Parse parses the content of a key file. Its error has one line per problem, which starts with the line number.
 func Parse(data []byte) ([]Key, error) {
 	var faults []string
 	complain := func(line int, what string) {
 		if len(faults) < maxFaults {
 			faults = append(faults, fmt.Sprintf("line %d: %s", line, what))
 		} else if len(faults) == maxFaults {
-			faults = append(faults, "there is more of that kind")
+			faults = append(faults, "more errors follow")
 		}
 	}
 	keys := make([]Key, 0, min(bytes.Count(data, []byte("\n"))+1, len(data)/64+1))
@@ -135,9 +136,9 @@ func Parse(data []byte) ([]Key, error) {
 			continue
 		}
 		if before := names[k.Name]; before != 0 {
-			complain(number, fmt.Sprintf("there is a key %s in line %d already", k.Name, before))
+			complain(number, fmt.Sprintf("key %s is already defined in line %d", k.Name, before))
 		} else if before := sums[k.Sum]; before != 0 {
-			complain(number, fmt.Sprintf("it is the key of line %d once more", before))
+			complain(number, fmt.Sprintf("same key as in line %d", before))
 		}
 		names[k.Name], sums[k.Sum] = number, number
 		keys = append(keys, k)
@@ -148,16 +149,16 @@ func Parse(data []byte) ([]Key, error) {
 	return keys, nil
 }
 
-// parse reads one line; what is wrong with it never repeats values, which somebody may have put a key into.
+// parse parses one line. The fault never quotes values, which might contain a key by mistake.
 func (k *Key) parse(line string) (fault string) {
 	name, rest, ok := strings.Cut(line, ":")
 	body, closed := strings.CutSuffix(strings.TrimLeft(rest, " "), "}")
 	body, opened := strings.CutPrefix(body, "{")
 	switch {
 	case !ok || !closed || !opened || rest == "" || rest[0] != ' ':
-		return "want name: {sha256: …}"
+		return "expected name: {sha256: …}"
 	case !IsName(name):
-		return nameFault("a key")
+		return nameFault("a key name")
 	}
 	k.Name = name
 	seen := make([]string, 0, 5)
@@ -168,7 +169,7 @@ func (k *Key) parse(line string) (fault string) {
 			return fault
 		}
 		if slices.Contains(seen, member) {
-			return member + " stands there twice"
+			return member + " appears twice"
 		}
 		seen = append(seen, member)
 		if fault := k.set(member, value, list); fault != "" {
@@ -181,17 +182,17 @@ func (k *Key) parse(line string) (fault string) {
 	return ""
 }
 
-// nextMember cuts the first member off: `sha256: abc` or `roles: [a, b]`. list is nil for a single value.
+// nextMember splits off the first field, such as `sha256: abc` or `roles: [a, b]`. list is nil for a single value.
 func nextMember(body string) (member, value string, list []string, rest, fault string) {
 	member, rest, ok := strings.Cut(body, ": ")
 	if !ok || !IsName(member) {
-		return "", "", nil, "", "want members like sha256: …, separated by a comma and a blank"
+		return "", "", nil, "", "expected fields such as `sha256: …`, separated by a comma and a space"
 	}
 	rest = strings.TrimLeft(rest, " ")
 	if strings.HasPrefix(rest, "[") {
 		inside, after, ok := strings.Cut(rest[1:], "]")
 		if !ok {
-			return "", "", nil, "", member + ": the list has no end"
+			return "", "", nil, "", member + ": the list is not closed with ]"
 		}
 		list = []string{}
 		for word := range strings.SplitSeq(inside, ",") {
@@ -208,21 +209,21 @@ func nextMember(body string) (member, value string, list []string, rest, fault s
 	value, rest = strings.TrimSpace(value), strings.TrimSpace(rest)
 	if rest != "" {
 		if rest[0] != ',' {
-			return "", "", nil, "", member + ": want a comma behind it"
+			return "", "", nil, "", member + ": expected a comma after the value"
 		}
 		if rest = strings.TrimSpace(rest[1:]); rest == "" {
-			return "", "", nil, "", member + ": nothing follows the comma"
+			return "", "", nil, "", member + ": nothing follows the comma; remove it"
 		}
 	}
 	return member, value, list, rest, ""
 }
 
-// set takes one member over.
+// set stores one field in the key.
 func (k *Key) set(member, value string, list []string) (fault string) {
 	switch member {
 	case "sha256":
 		if n, err := hex.Decode(k.Sum[:], []byte(value[:min(len(value), 2*len(k.Sum))])); err != nil || n != len(k.Sum) || len(value) != 2*len(k.Sum) {
-			return fmt.Sprintf("sha256: want %d hexadecimal digits", 2*len(k.Sum))
+			return fmt.Sprintf("sha256: expected %d hexadecimal digits", 2*len(k.Sum))
 		}
 		return ""
 	case "roles":
@@ -236,7 +237,7 @@ func (k *Key) set(member, value string, list []string) (fault string) {
 	case "expires":
 		k.Expires, fault = parseTime(member, value)
 	default:
-		return "want sha256, roles, projects, created or expires, and nothing else"
+		return "unknown field; known are sha256, roles, projects, created and expires"
 	}
 	return fault
 }
@@ -244,11 +245,11 @@ func (k *Key) set(member, value string, list []string) (fault string) {
 func listFault(member string, list []string) string {
 	switch {
 	case len(list) == 0:
-		return member + ": want a list with something in it, like [reader]; or leave it out"
+		return member + ": expected a list that is not empty, such as [reader]; to omit it, remove " + member
 	case len(list) > maxListed:
-		return fmt.Sprintf("%s: %d are too many, at most %d", member, len(list), maxListed)
+		return fmt.Sprintf("%s: %d entries exceed the limit of %d", member, len(list), maxListed)
 	case slices.ContainsFunc(list, func(name string) bool { return !IsName(name) }):
-		return member + ": " + nameFault("each")
+		return member + ": " + nameFault("each entry")
 	}
 	return ""
 }
@@ -256,12 +257,12 @@ func listFault(member string, list []string) string {
 func parseTime(member, value string) (t time.Time, fault string) {
 	t, err := time.Parse(time.RFC3339, value)
 	if err != nil || t.IsZero() {
-		return t, member + ": want a time like 2030-01-31T00:00:00Z"
+		return t, member + ": expected a time such as 2030-01-31T00:00:00Z"
 	}
 	return t, ""
 }
 
-// IsName reports whether a key may be called so: letters, digits, and after the first character also . _ -
+// IsName reports whether name is a valid key name: letters and digits, and after the first character also . _ and -.
 func IsName(name string) bool {
 	if name == "" || len(name) > maxNameBytes {
 		return false
@@ -275,11 +276,12 @@ func IsName(name string) bool {
 	return true
 }
 
+// nameFault returns the rule of IsName as an error text.
 func nameFault(what string) string {
-	return fmt.Sprintf("%s is called by up to %d letters, digits, and . _ - in between", what, maxNameBytes)
+	return fmt.Sprintf("%s must have at most %d letters, digits, or (after the first character) . _ -", what, maxNameBytes)
 }
 
-// line is the key as the file has it.
+// line returns the key's line in a key file.
 func (k *Key) line() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: {sha256: %x", k.Name, k.Sum)

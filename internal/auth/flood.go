@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	floodLines = 20          // networks that the log hears of by themselves: those that have sent most
-	floodPause = time.Minute // between two times that it hears of them
+	floodLines = 20          // networks that get a line of their own: those with the most failures
+	floodPause = time.Minute // from an unlogged failure to its summary
 )
 
-// flood is what the log has yet to hear in sums. failures owns it, with its lock.
+// flood holds the state of the next summary of unlogged failures. failures owns it and guards it with its mutex.
 type flood struct {
-	log   *slog.Logger // nil = nobody reads it
-	timer *time.Timer  // until it hears of them; nil = there is nothing to tell
+	log   *slog.Logger // nil = log nothing
+	timer *time.Timer  // logs the summary; nil = there is nothing to log
 	ended bool
-	rest  struct{ networks, count int } // of networks that had to be forgotten meanwhile
+	rest  struct{ networks, count int } // unlogged failures of evicted networks
 }
 
-// awaitSum has the log told when a minute is over. The caller has the lock.
+// awaitSum schedules a summary in floodPause unless one is scheduled. The caller must hold mu.
 func (f *failures) awaitSum() {
 	if f.flood.log != nil && f.flood.timer == nil && !f.flood.ended {
 		f.flood.timer = time.AfterFunc(floodPause, f.tellSum)
 	}
 }
 
-// endSum tells what is left to be told. Nothing is told after it.
+// endSum logs the pending summary. No summary is logged afterward.
 func (f *failures) endSum() {
 	f.mu.Lock()
 	f.flood.ended = true
@@ -39,29 +39,29 @@ func (f *failures) endSum() {
 	}
 }
 
-// tellSum tells the log how many failures it has not heard of.
+// tellSum logs how many failures were not logged by themselves.
 func (f *failures) tellSum() {
 	untold, rest := f.takeSum()
 	for i, one := range untold {
 		if i < floodLines {
-			f.flood.log.Warn("more clients were refused than the log was told of", "from", shownNetwork(one.network), "more", one.count)
+			f.flood.log.Warn("further refusals of clients were not logged", "from", shownNetwork(one.network), "more", one.count)
 			continue
 		}
 		rest.networks++
 		rest.count += one.count
 	}
 	if rest.count > 0 {
-		f.flood.log.Warn("more clients were refused than the log was told of", "from", "other networks", "networks", rest.networks, "more", rest.count)
+		f.flood.log.Warn("further refusals of clients were not logged", "from", "other networks", "networks", rest.networks, "more", rest.count)
 	}
 }
 
-// untold are the failures of a network that the log has not heard of.
+// untold counts the unlogged failures of a network.
 type untold struct {
 	network netip.Prefix
 	count   int
 }
 
-// takeSum returns what there is to tell, the most of one network first.
+// takeSum returns and resets the unlogged failures, the largest count first.
 func (f *failures) takeSum() (all []untold, rest struct{ networks, count int }) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,7 +79,7 @@ func (f *failures) takeSum() (all []untold, rest struct{ networks, count int }) 
 	return all, rest
 }
 
-// shownNetwork is a network for people.
+// shownNetwork formats a network for the log.
 func shownNetwork(network netip.Prefix) string {
 	switch {
 	case !network.IsValid():

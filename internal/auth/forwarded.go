@@ -7,10 +7,10 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// maxHops is how many proxies one after the other are looked at.
+// maxHops limits the proxies of one list that are examined.
 const maxHops = 32
 
-// trusts reports whether an address is that of a trusted proxy.
+// trusts reports whether an address belongs to a trusted proxy.
 func trusts(proxies []netip.Prefix, a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	for _, p := range proxies {
@@ -21,8 +21,9 @@ func trusts(proxies []netip.Prefix, a netip.Addr) bool {
 	return false
 }
 
-// forwardedFor returns for whom a trusted proxy asks: the last address of its list that is no trusted proxy's, as everything before it is
-// the word of a stranger. The zero value: it does not say. False: what it says contradicts itself, or is nothing that a proxy says.
+// forwardedFor returns the client address that a trusted proxy reports: the last address of its list that is not a trusted proxy,
+// since any client could have written the entries before it. client is the zero Addr if the proxy reports none. ok is false if its headers contradict
+// each other or are malformed.
 func forwardedFor(r *downstream.Request, proxies []netip.Prefix) (client netip.Addr, ok bool) {
 	var lists, forwarded, realIP []string
 	r.Values("x-forwarded-for", func(v []byte) { lists = append(lists, string(v)) })
@@ -32,7 +33,7 @@ func forwardedFor(r *downstream.Request, proxies []netip.Prefix) (client netip.A
 		return client, false
 	}
 	var found []netip.Addr
-	if lists != nil { // several lines are one list (RFC 9110, section 5.3): some proxies add a line of their own
+	if lists != nil { // several header lines form one list (RFC 9110, section 5.3): some proxies add a line of their own
 		a, ok := lastStranger(strings.Split(strings.Join(lists, ","), ","), proxies)
 		if !ok {
 			return client, false
@@ -50,7 +51,7 @@ func forwardedFor(r *downstream.Request, proxies []netip.Prefix) (client netip.A
 		}
 		found = append(found, a)
 	}
-	if found == nil && realIP != nil { // many proxies pass on what a client has sent there, so the lists count first
+	if found == nil && realIP != nil { // many proxies forward X-Real-IP as the client sent it, so the lists take precedence
 		a, ok := lastStranger(realIP, proxies)
 		return a, ok
 	}
@@ -63,7 +64,8 @@ func forwardedFor(r *downstream.Request, proxies []netip.Prefix) (client netip.A
 	return found[0], true
 }
 
-// lastStranger walks a list of hops from its end. A hop that hides its address ends the way: whoever says so stands for it.
+// lastStranger walks a list of hops from its end to the first untrusted address. At a hop that hides its address it stops and returns
+// the proxy that reported the hop.
 func lastStranger(hops []string, proxies []netip.Prefix) (last netip.Addr, ok bool) {
 	for n := 0; n < len(hops) && n < maxHops; n++ {
 		hop := strings.TrimSpace(hops[len(hops)-1-n])
@@ -81,7 +83,7 @@ func lastStranger(hops []string, proxies []netip.Prefix) (last netip.Addr, ok bo
 	return last, true
 }
 
-// parseHop reads an address, with or without port; of version 6 with or without brackets.
+// parseHop parses an address with an optional port. IPv6 addresses may have brackets.
 func parseHop(hop string) (netip.Addr, bool) {
 	if a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(hop, "["), "]")); err == nil {
 		return a.Unmap().WithZone(""), true
@@ -90,7 +92,7 @@ func parseHop(hop string) (netip.Addr, bool) {
 	return a.Addr().Unmap().WithZone(""), err == nil
 }
 
-// parseForwarded returns the values of for of each element (RFC 7239, section 4); an element without one is unknown.
+// parseForwarded returns the for parameter of each element (RFC 7239, section 4), or "unknown" for an element without one.
 func parseForwarded(value string) (hops []string, ok bool) {
 	for {
 		hop := "unknown"
@@ -119,11 +121,11 @@ func parseForwarded(value string) (hops []string, ok bool) {
 		if hops = append(hops, hop); value == "" {
 			return hops, true
 		}
-		value = value[1:] // a comma
+		value = value[1:] // skip the comma
 	}
 }
 
-// cutValue cuts a token or a quoted string off; what is left is empty, or begins with a comma or semicolon.
+// cutValue splits off a token or a quoted string. rest is empty or starts with a comma or semicolon.
 func cutValue(s string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		end := strings.IndexAny(s, ";,")

@@ -69,10 +69,10 @@ func FuzzForwarded(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lines string) {
 		client, ok := forwardedFor(withHeader(lines), testProxies)
 		if !ok && client.IsValid() {
-			t.Errorf("%q: an address in spite of a contradiction", lines)
+			t.Errorf("%q: got address %v although the headers are invalid", lines, client)
 		}
 		if client.Zone() != "" || client.Is4In6() {
-			t.Errorf("%q: %v is not in its one form", lines, client)
+			t.Errorf("%q: address %v is not in canonical form", lines, client)
 		}
 	})
 }

@@ -12,37 +12,38 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Settings are what the configuration says about who may use the gateway.
+// Settings are the parts of the configuration that decide who may use the gateway.
 type Settings struct {
-	Keys    string         // path of the key file; "" = nobody is asked
-	Proxies []netip.Prefix // trusted ones: they are believed for whom they ask
+	Keys    string         // path of the key file; "" = no authentication
+	Proxies []netip.Prefix // trusted proxies: the gateway believes their forwarding headers
 
-	MaxCalls   int // requests that one principal may have under way; 0 = no limit
-	MaxStreams int // streams, likewise
+	MaxCalls   int // concurrent requests per principal; 0 = no limit
+	MaxStreams int // concurrent streams per principal; 0 = no limit
 
-	// Rights are those of a key, or of who is not asked (local), in the writing of identity.Principal. nil = "" for everybody.
+	// Rights returns the rights of a key, or of unauthenticated clients (local), in the encoding of identity.Principal. nil = "" for all.
 	Rights func(roles []string, key string, local bool) string
-	Policy identity.Policy                                // what says so
-	Admin  func(rights string, local bool) identity.Admin // what those rights permit of what operators do; nil = nothing, but who is not asked may all
-	Rates  Rates                                          // nil = none
+	Policy identity.Policy                                // the policy that interprets the rights
+	Admin  func(rights string, local bool) identity.Admin // the admin operations that rights permit; nil = none for keys, all for unauthenticated clients
+	Rates  Rates                                          // nil = no rate limits
 }
 
-// Rates say how often somebody may ask. Safe from any goroutine; it does not block.
+// Rates limits the rate of requests. It is safe for concurrent use and does not block.
 type Rates interface {
+	// Allow counts one request of who. If ok is false, the request exceeds the rate and may be repeated after retryAfter.
 	Allow(now time.Time, who *identity.Principal) (retryAfter time.Duration, ok bool)
 }
 
-// Denial is a request that was refused for who sends it.
+// Denial describes a refused request.
 type Denial struct {
-	Who    *identity.Principal // nil = it is not known
-	Peer   netip.Addr          // for whom a trusted proxy asks, or who is connected; the zero value = who is on stdin
-	Path   string
-	Status int
-	Error  string // name of the error that it is answered with
-	Reason string // for the log: a word or two, never the credential
+	Who    *identity.Principal // nil = unknown
+	Peer   netip.Addr          // client address, as reported by a trusted proxy or else of the connection; zero = stdin
+	Path   string              // request path, truncated
+	Status int                 // HTTP status of the response
+	Error  string              // error name in the response
+	Reason string              // a few words for the log, never the credential
 }
 
-// From is where it came from, for people.
+// From returns the client address for display, or "stdio".
 func (d *Denial) From() string {
 	if !d.Peer.IsValid() {
 		return "stdio"
@@ -50,38 +51,39 @@ func (d *Denial) From() string {
 	return d.Peer.String()
 }
 
-// Options are what a Gate tells the rest of the gateway.
+// Options are a Gate's hooks into the rest of the gateway.
 type Options struct {
 	Log *slog.Logger
-	// Changed is told of principals whose rights are others now, and with nil of those that are nobody any more; Came of those that have come,
-	// nil = Changed is told of them too. Calls do not overlap.
+	// Changed is called with principals whose rights changed, and with nil for each principal that no longer exists. Came is called
+	// with new principals; if it is nil, Changed is called with them too. Calls do not overlap.
 	Changed, Came func(map[string]*identity.Principal)
-	// Denied is told of all denials, also those that the log hears of in sums. It must not block. nil = not asked for.
+	// Denied is called for every denial, including those that are only summarized in the log. It must not block. nil = not called.
 	Denied func(Denial)
 }
 
-// Gate decides who is let in. Admit is safe from any goroutine; Configure, Reload and Close may be called from any, and wait for each other.
+// Gate authenticates requests and enforces the limits of their principals. All methods are safe for concurrent use; Configure, Reload and Close
+// exclude each other.
 type Gate struct {
 	options  Options
 	state    atomic.Pointer[state]
 	failures failures
-	unasked  usage // of those that are not asked; only refusals are counted there
-	lines    lines // of the log
+	unasked  usage // of unauthenticated clients; only refusals are counted in it
+	lines    lines // limits log lines
 
 	mu      sync.Mutex
-	timer   *time.Timer // until the next key expires; nil = none does
-	checked time.Time   // until when expired keys were told of
+	timer   *time.Timer // fires when the next key expires; nil = no key will
+	checked time.Time   // keys that expired up to this time have been reported
 	closed  bool
 }
 
-// state is what requests read. Immutable.
+// state is the snapshot that requests read. It is immutable.
 type state struct {
 	Settings
-	keys  *keySet             // nil = nobody is asked
-	local *identity.Principal // who is not asked
+	keys  *keySet             // nil = no authentication
+	local *identity.Principal // the principal of unauthenticated clients
 }
 
-// NewGate returns a gate that asks nobody, until Configure.
+// NewGate returns a gate that requires no authentication until Configure says otherwise.
 func NewGate(o Options) *Gate {
 	if o.Came == nil {
 		o.Came = o.Changed
@@ -92,8 +94,8 @@ func NewGate(o Options) *Gate {
 	return g
 }
 
-// Configure puts settings in force. A key file that cannot be read leaves the keys that were in force before, and is the error (a *FileError); where
-// there were none, and as long as there is no file, nobody has a key.
+// Configure applies new settings. If the key file cannot be read, the previous keys stay in force and Configure returns a *FileError.
+// If there were no keys before, no key is accepted until the file exists.
 func (g *Gate) Configure(s Settings) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,7 +105,7 @@ func (g *Gate) Configure(s Settings) error {
 	return g.install(s)
 }
 
-// Reload reads the key file again. One that cannot be read changes nothing; the error says why.
+// Reload reads the key file again. If it cannot be read, the keys do not change and Reload returns a *FileError.
 func (g *Gate) Reload() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,7 +116,7 @@ func (g *Gate) Reload() error {
 	return g.install(was.Settings)
 }
 
-// install makes the next state. The caller has the lock.
+// install builds and publishes the next state. The caller must hold mu.
 func (g *Gate) install(s Settings) error {
 	was := g.state.Load()
 	next := &state{Settings: s, local: identity.Local}
@@ -130,7 +132,7 @@ func (g *Gate) install(s Settings) error {
 	if s.Keys != "" {
 		var keys []Key
 		if keys, err = Load(s.Keys); err != nil && was.keys != nil && was.Keys == s.Keys {
-			keys = was.keys.keys // with the rights that they have now
+			keys = was.keys.keys // they get the rights of the new settings
 		}
 		next.keys = newKeySet(keys, &s, was.keys)
 	}
@@ -142,7 +144,7 @@ func (g *Gate) install(s Settings) error {
 			}
 		}
 	}
-	tell(g.options.Changed, gone) // all before anybody is let in by it: who has come is known then
+	tell(g.options.Changed, gone) // report all changes before any request uses the new state, so that each admitted principal is known
 	tell(g.options.Changed, changed)
 	tell(g.options.Came, come)
 	g.state.Store(next)
@@ -150,8 +152,8 @@ func (g *Gate) install(s Settings) error {
 	return err
 }
 
-// Known tells of those who have keys, by id, and as nil of those of them whose keys have expired; of nobody where nobody is asked. While it does,
-// nobody comes or goes.
+// Known calls tell with all principals that have keys, by id, and with a nil entry in expired for each whose key has expired. Both maps are
+// empty without authentication. Principals do not change during the call.
 func (g *Gate) Known(tell func(all, expired map[string]*identity.Principal)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -177,10 +179,10 @@ func tell(who func(map[string]*identity.Principal), news map[string]*identity.Pr
 	}
 }
 
-// expiryStep is how long the timer sleeps at most: a machine that was suspended has a clock that has moved on without it.
+// expiryStep limits the timer's sleep: when a suspended machine resumes, its clock has moved on but its timers have not.
 const expiryStep = time.Minute
 
-// expire tells whose key has expired, and looks again when the next one does. The caller has the lock.
+// expire reports keys that have expired, and schedules itself for the next one. The caller must hold mu.
 func (g *Gate) expire() {
 	if g.timer != nil {
 		g.timer.Stop()
@@ -202,7 +204,7 @@ func (g *Gate) expire() {
 	}
 }
 
-// Close ends the timers. Requests are decided as before.
+// Close stops the timers. Admit keeps working.
 func (g *Gate) Close() {
 	g.failures.endSum()
 	g.mu.Lock()
@@ -212,16 +214,18 @@ func (g *Gate) Close() {
 	}
 }
 
-// Locked reports whether clients have to say who they are.
+// Locked reports whether clients must authenticate.
 func (g *Gate) Locked() bool { return g.state.Load().keys != nil }
 
-// Asks reports whether every request has to be admitted: clients say who they are, or what they may is limited although they need not.
+// Asks reports whether Admit must be called for every request: because clients must authenticate, or because a policy limits
+// unauthenticated ones.
 func (g *Gate) Asks() bool {
 	s := g.state.Load()
 	return s.keys != nil || s.local.Rights != ""
 }
 
-// Unasked is whoever shows no credential, as long as none is wanted; nil = one is. A proxy or tunnel makes a request that of nobody known.
+// Unasked returns the principal of clients without a credential, or nil if a credential is required. It does not apply to requests through a
+// proxy or tunnel.
 func (g *Gate) Unasked() *identity.Principal {
 	if s := g.state.Load(); s.keys == nil {
 		return s.local
@@ -229,12 +233,12 @@ func (g *Gate) Unasked() *identity.Principal {
 	return nil
 }
 
-// Admit decides about one request.
+// Admit authenticates a request and reserves a place for it, or returns the refusal.
 func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 	s, now := g.state.Load(), time.Now()
 	if s.keys == nil {
 		if r.Proxied {
-			return g.denyNetwork(r, now, Denial{Peer: r.Peer.Addr(), Reason: "came through a proxy or tunnel"}, refusedTunnel)
+			return g.denyNetwork(r, now, Denial{Peer: r.Peer.Addr(), Reason: "request came through a proxy or tunnel"}, refusedTunnel)
 		}
 		return g.allow(s, r, now, s.local, &g.unasked, netip.Addr{})
 	}
@@ -242,7 +246,7 @@ func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 	if r.Proxied && trusts(s.Proxies, peer) {
 		var ok bool
 		if client, ok = forwardedFor(r, s.Proxies); !ok {
-			return g.denyNetwork(r, now, Denial{Peer: peer, Reason: "contradicting headers of a proxy"}, refusedForwarded)
+			return g.denyNetwork(r, now, Denial{Peer: peer, Reason: "contradictory proxy headers"}, refusedForwarded)
 		}
 		if client.IsValid() {
 			peer = client
@@ -251,13 +255,13 @@ func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 	token, kind := bearerOf(r)
 	switch kind {
 	case presentedNothing:
-		return downstream.Admitted{Refusal: refusedNobody} // how many clients begin; nobody has to know
+		return downstream.Admitted{Refusal: refusedNobody} // clients probe like this before they authenticate, so it is not logged
 	case presentedMalformed:
 		return g.fail(r, now, Denial{Peer: peer, Reason: "malformed credential"}, refusedMalformed)
 	}
 	sum, ok := sumOf(token)
 	if !ok {
-		return g.fail(r, now, Denial{Peer: peer, Reason: "no API key, or a mistyped one"}, refusedInvalid)
+		return g.fail(r, now, Denial{Peer: peer, Reason: "malformed API key"}, refusedInvalid)
 	}
 	e := s.keys.find(&sum)
 	switch {
@@ -269,7 +273,7 @@ func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 	return g.allow(s, r, now, e.who, e.use, client)
 }
 
-// AdmitBatch counts the messages of a batch as so many requests: else one would stand for a thousand.
+// AdmitBatch counts each further message of a batch as a request: otherwise one request could carry a thousand.
 func (g *Gate) AdmitBatch(who *identity.Principal, more int) *downstream.Refusal {
 	s, now := g.state.Load(), time.Now()
 	if s.Rates == nil {
@@ -277,13 +281,13 @@ func (g *Gate) AdmitBatch(who *identity.Principal, more int) *downstream.Refusal
 	}
 	for range more {
 		if after, ok := s.Rates.Allow(now, who); !ok {
-			return refusedOften("Too many requests of this principal in a batch", after)
+			return refusedOften("the batch exceeds the request rate of this principal", after)
 		}
 	}
 	return nil
 }
 
-// allow lets somebody in whose rate and share permit it.
+// allow admits a principal unless it exceeds its rate or its number of concurrent requests.
 func (g *Gate) allow(s *state, r *downstream.Request, now time.Time, who *identity.Principal, use *usage, client netip.Addr) downstream.Admitted {
 	denial := Denial{Who: who, Peer: client}
 	if !client.IsValid() {
@@ -292,11 +296,11 @@ func (g *Gate) allow(s *state, r *downstream.Request, now time.Time, who *identi
 	if s.Rates != nil {
 		if after, ok := s.Rates.Allow(now, who); !ok {
 			denial.Reason = "too many requests"
-			return g.denyUse(r, now, use, denial, refusedOften("Too many requests of this principal", after))
+			return g.denyUse(r, now, use, denial, refusedOften("this principal exceeded its request rate", after))
 		}
 	}
 	admitted := downstream.Admitted{Who: who, Client: client}
-	if s.keys == nil { // nobody else to be fair to
+	if s.keys == nil { // all clients are one principal, so limits per principal do not apply
 		return admitted
 	}
 	if r.Stream {
@@ -307,36 +311,36 @@ func (g *Gate) allow(s *state, r *downstream.Request, now time.Time, who *identi
 		admitted.Lease = l
 	}
 	if admitted.Lease == nil {
-		denial.Reason = "too much under way"
+		denial.Reason = "too many concurrent requests"
 		return g.denyUse(r, now, use, denial, refusedFull)
 	}
 	return admitted
 }
 
-// fail refuses a credential. A network that has sent too many is told so instead.
+// fail refuses a credential. A network with too many failures gets HTTP 429 instead.
 func (g *Gate) fail(r *downstream.Request, now time.Time, d Denial, why *downstream.Refusal) downstream.Admitted {
 	one := g.failures.add(now, d.Peer, g.lines.take)
 	if one.tooMany {
-		why = refusedOften("Too many wrong credentials", one.left)
+		why = refusedOften("too many requests with invalid credentials from this address", one.left)
 	}
 	return g.deny(r, d, why, one.tell)
 }
 
-// denyNetwork is deny for what comes from a network.
+// denyNetwork refuses a request and counts it for its network.
 func (g *Gate) denyNetwork(r *downstream.Request, now time.Time, d Denial, why *downstream.Refusal) downstream.Admitted {
 	return g.deny(r, d, why, g.failures.add(now, d.Peer, g.lines.take).tell)
 }
 
-// denyUse is deny for somebody known, of which the log hears once a second at most.
+// denyUse refuses a request of a known principal. It logs at most one refusal a second for each.
 func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denial, why *downstream.Refusal) downstream.Admitted {
 	return g.deny(r, d, why, use.told.Swap(now.Unix()) != now.Unix() && g.lines.take(now))
 }
 
-// deny refuses, and says so to those who keep watch; the log hears of it if it is told.
+// deny refuses a request and reports it to Options.Denied. It logs the refusal if tell is true.
 func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal, tell bool) downstream.Admitted {
 	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), status.Cut(string(r.Path), shownPath)
 	if g.options.Log != nil && tell {
-		g.options.Log.Warn("a client was refused", "who", nameOf(d.Who), "from", d.From(), "path", d.Path, "status", d.Status, "reason", d.Reason)
+		g.options.Log.Warn("request refused", "who", nameOf(d.Who), "from", d.From(), "path", d.Path, "status", d.Status, "reason", d.Reason)
 	}
 	if g.options.Denied != nil {
 		g.options.Denied(d)

@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// door is a gate with a key file, and what it told.
+// door is a gate with a key file. It records what the gate reports.
 type door struct {
 	*Gate
 	t       testing.TB
@@ -27,10 +27,10 @@ type door struct {
 	changed []string
 	denied  []Denial
 	log     gatetest.Output
-	read    int // bytes of log that were taken
+	read    int // bytes of log that logged has returned
 }
 
-// logged returns what the log was told since the last time.
+// logged returns the log output since the last call.
 func (d *door) logged() string {
 	all := d.log.String()
 	fresh := all[d.read:]
@@ -59,7 +59,7 @@ func newDoor(t testing.TB) *door {
 	return d
 }
 
-// told returns what was told of principals since the last time.
+// told returns the changes of principals since the last call: + and id and rights, or - and id.
 func (d *door) told() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,7 +94,7 @@ func request(authorization string) *downstream.Request {
 	return r
 }
 
-// answer is the verdict in a word: who it is, or the refusal.
+// answer admits a request, releases its lease, and returns the principal's id or the refusal as text.
 func (d *door) answer(r *downstream.Request) string {
 	a := d.Admit(r)
 	if a.Lease != nil {
@@ -142,77 +142,77 @@ func TestAdmit(t *testing.T) {
 	}
 	a := d.Admit(request("Bearer " + key))
 	if a.Who.Name != "ci" || a.Who.Via != identity.ViaKey || a.Who.Rights != "[reader]cifalse" || fmt.Sprint(a.Who.Projects) != "[alpha]" {
-		t.Errorf("%+v", a.Who)
+		t.Errorf("principal of key ci: %+v", a.Who)
 	}
 	for _, secret := range []string{key, other, old, "dXNlcjpwYXNz", key[4:20]} {
 		if strings.Contains(d.log.String(), secret) {
-			t.Errorf("the log holds %q", secret)
+			t.Errorf("the log contains the credential %q", secret)
 		}
 	}
 	if len(d.denied) == 0 || d.denied[0].Status == 0 || d.denied[0].Peer != netip.MustParseAddr("127.0.0.1") {
-		t.Errorf("denied: %+v", d.denied)
+		t.Errorf("first denial: %+v, want a status and the peer 127.0.0.1", d.denied)
 	}
 }
 
-// What changes in the file changes for requests and is told; what cannot be read changes nothing.
+// Reload applies and reports the changes in the file. A file that cannot be read changes nothing.
 func TestReload(t *testing.T) {
 	d := newDoor(t)
 	if err := d.Configure(Settings{Keys: d.path}); !errors.Is(err, os.ErrNotExist) || !d.Asks() {
-		t.Fatalf("without a file: %v, asks %v", err, d.Asks())
+		t.Fatalf("without a file: got %v, Asks %v; want ErrNotExist, true", err, d.Asks())
 	}
 	a, b := d.issue(Key{Name: "a"}), d.issue(Key{Name: "b"})
 	if err := d.Reload(); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.told(); got != "+key:a +key:b" && got != "+key:b +key:a" {
-		t.Errorf("told %q", got)
+		t.Errorf("Changed was called with %q, want both keys", got)
 	}
 	who := d.Admit(request("Bearer " + a)).Who
 	if err := Revoke(d.path, "b"); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Reload(); err != nil || d.told() != "-key:b" {
-		t.Error(err)
+		t.Errorf("Reload after Revoke: %v", err)
 	}
 	if d.Admit(request("Bearer "+a)).Who != who {
-		t.Error("who has not changed is the same")
+		t.Error("an unchanged key has a new *Principal after a reload")
 	}
 	if err := os.WriteFile(d.path, []byte("oops"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Reload(); err == nil || d.told() != "" {
-		t.Error("a broken file passes")
+		t.Error("Reload accepted a broken file")
 	}
 	if got := d.answer(request("Bearer " + a)); got != "key:a" {
-		t.Errorf("after a broken file a is %s", got)
+		t.Errorf("key a after a broken file: got %s", got)
 	}
 	if err := os.Remove(d.path); err != nil {
 		t.Fatal(err)
 	}
 	fresh := d.issue(Key{Name: "a"})
 	if err := d.Reload(); err != nil || d.told() != "-key:a +key:a" {
-		t.Error("the key of the same name is not somebody else", err)
+		t.Error("a new key of the same name must be reported as removed and added:", err)
 	}
 	if identity.Same(who, d.Admit(request("Bearer "+fresh)).Who) {
-		t.Error("whoever had the name before is taken for whoever has it now")
+		t.Error("a new key of the same name has the same identity as the old one")
 	}
 	if d.answer(request("Bearer "+fresh)) != "key:a" || d.answer(request("Bearer "+b)) == "key:b" {
-		t.Error("the new file does not count")
+		t.Error("Reload did not apply the new file")
 	}
 	if err := d.Configure(Settings{}); err != nil || d.Asks() {
 		t.Error(err)
 	}
 	if got := d.told(); got != "-key:a" {
-		t.Errorf("told %q", got)
+		t.Errorf("Changed was called with %q, want a removal of key:a", got)
 	}
 }
 
-// meaning is a policy.
+// meaning is a policy that is compared by its text.
 type meaning string
 
 func (meaning) Reports() bool { return false }
 
-func TestNewRightsAreTold(t *testing.T) {
+func TestChangedRightsAreReported(t *testing.T) {
 	d := newDoor(t)
 	d.issue(Key{Name: "a"})
 	rights := "[x]"
@@ -222,29 +222,29 @@ func TestNewRightsAreTold(t *testing.T) {
 	rights = "[y]"
 	d.configure(s)
 	if got := d.told(); got != "+key:a[y]" {
-		t.Errorf("told %q", got)
+		t.Errorf("Changed was called with %q, want key:a with [y]", got)
 	}
-	for i, want := range []string{"+key:a[y]", ""} { // the names are the same, and mean something else
+	for i, want := range []string{"+key:a[y]", ""} { // equal rights, but under a policy that may interpret them differently
 		d.configure(Settings{Rights: s.Rights, Policy: meaning("other")})
 		if got := d.told(); got != want {
-			t.Errorf("another policy, %d: told %q, want %q", i, got, want)
+			t.Errorf("another policy, %d: Changed was called with %q, want %q", i, got, want)
 		}
 	}
-	if err := os.WriteFile(d.path, []byte("oops"), 0o600); err != nil { // the keys before stay, and not what they had been allowed
+	if err := os.WriteFile(d.path, []byte("oops"), 0o600); err != nil { // the previous keys stay, with the rights of the new settings
 		t.Fatal(err)
 	}
 	rights, s.Keys = "[z]", d.path
 	if err := d.Configure(s); err == nil {
-		t.Error("a broken file passes")
+		t.Error("Configure accepted a broken file")
 	}
 	if got := d.told(); got != "+key:a[z]" {
-		t.Errorf("with a file that is broken now, told %q", got)
+		t.Errorf("new settings with a broken file: Changed was called with %q, want key:a with [z]", got)
 	}
 }
 
-// A key counts until its instant; streams hear of it then.
+// A key is valid until exactly its expiry time, and its expiry is reported then.
 func TestExpiry(t *testing.T) {
-	d := newDoor(t) // its file takes real time
+	d := newDoor(t) // outside the bubble: its file operations take real time
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
 		first := d.issue(Key{Name: "first", Expires: now.Add(90 * time.Second)})
@@ -256,29 +256,29 @@ func TestExpiry(t *testing.T) {
 		time.Sleep(90*time.Second - 1)
 		synctest.Wait()
 		if got := d.answer(request("Bearer " + first)); got != "key:first" || d.told() != "" {
-			t.Errorf("a nanosecond before: %s", got)
+			t.Errorf("a nanosecond before expiry: got %s, want key:first and no report", got)
 		}
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if got := d.answer(request("Bearer " + first)); !strings.HasPrefix(got, "401") {
-			t.Errorf("at the instant: %s", got)
+			t.Errorf("at the expiry time: got %s, want 401", got)
 		}
 		if got := d.told(); got != "-key:first" {
-			t.Errorf("told %q", got)
+			t.Errorf("Changed was called with %q, want a removal of key:first", got)
 		}
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
 		if got := d.told(); got != "-key:second" {
-			t.Errorf("told %q", got)
+			t.Errorf("Changed was called with %q, want a removal of key:second", got)
 		}
 		time.Sleep(time.Hour)
 		if err := d.Reload(); err != nil || d.told() != "" {
-			t.Error("told again", err)
+			t.Error("an expired key was reported again:", err)
 		}
 	})
 }
 
-// 10 000 keys: reload ≤ 50 ms.
+// BenchmarkReload reloads a file of 10 000 keys. The target is at most 50 ms.
 func BenchmarkReload(b *testing.B) {
 	d := newDoor(b)
 	var text strings.Builder
@@ -308,9 +308,9 @@ func BenchmarkAdmit(b *testing.B) {
 	}
 }
 
-// Who comes is told of before he is let in, and who goes before he is kept out: whoever keeps a list of who there is has everybody on it who is
-// let in. A key that is made anew is somebody else of the same id.
-func TestWhoComesIsToldOfFirst(t *testing.T) {
+// New principals are reported before they are admitted, and removed ones before their requests fail, so that a list built from the reports
+// contains every admitted principal. A key that is created anew under the same name is another principal with the same id.
+func TestChangesAreReportedBeforeTheyApply(t *testing.T) {
 	d := newDoor(t)
 	var asks func() string
 	var seen []string
@@ -326,7 +326,7 @@ func TestWhoComesIsToldOfFirst(t *testing.T) {
 	var holder string
 	d.Known(func(all, expired map[string]*identity.Principal) {
 		if len(all) != 1 || len(expired) != 0 {
-			t.Errorf("known: %v, expired %v", all, expired)
+			t.Errorf("Known: got %v, expired %v, want one key, none expired", all, expired)
 		}
 		holder = identity.HolderOf(all["key:ci"])
 	})
@@ -350,10 +350,10 @@ func TestWhoComesIsToldOfFirst(t *testing.T) {
 	}
 	d.Known(func(all, expired map[string]*identity.Principal) {
 		if _, is := expired["key:old"]; len(all) != 2 || len(expired) != 1 || !is || all["key:old"] == nil {
-			t.Errorf("known: %v, expired %v", all, expired)
+			t.Errorf("Known: got %v, expired %v, want ci and old, old expired", all, expired)
 		}
 		if now := all["key:ci"]; identity.HolderOf(now) == holder || identity.IDIn(identity.HolderOf(now)) != "key:ci" {
-			t.Errorf("a key that was made anew holds what %s held", holder)
+			t.Errorf("a key created anew has the holder %s of the old key", holder)
 		}
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A key is gba_, 256 random bits, and a checksum of what stands before it, by which a program that searches for leaked secrets, or a
-// person who copied too little, can tell a key from other words:
+// An API key is gba_, 256 random bits, and a checksum of the preceding characters. The checksum lets secret scanners recognize leaked keys
+// and detects truncated copies:
 //
 //	gba_ 43 characters of base64url · 6 of CRC-32
 const (
@@ -19,20 +19,20 @@ const (
 	keyLength    = secretLength + 6
 )
 
-// Sum is the SHA-256 of a key: all that is kept of it.
+// Sum is the SHA-256 of a key. The key itself is never stored.
 type Sum [sha256.Size]byte
 
-// NewKey returns a new key, and its sum.
+// NewKey returns a new random key and its sum.
 func NewKey() (key string, sum Sum) {
 	var random [32]byte
-	_, _ = rand.Read(random[:]) // never fails: the program ends instead
+	_, _ = rand.Read(random[:]) // never fails: crypto/rand aborts the program instead
 	secret := keyPrefix + base64.RawURLEncoding.EncodeToString(random[:])
 	check := checkOf([]byte(secret))
 	key = secret + string(check[:])
 	return key, sha256.Sum256([]byte(key))
 }
 
-// checkOf is the checksum of what stands before it.
+// checkOf returns the checksum characters for the text before them.
 func checkOf(secret []byte) (check [keyLength - secretLength]byte) {
 	var sum [4]byte
 	binary.BigEndian.PutUint32(sum[:], crc32.ChecksumIEEE(secret))
@@ -40,7 +40,7 @@ func checkOf(secret []byte) (check [keyLength - secretLength]byte) {
 	return check
 }
 
-// sumOf is the sum of what a client says is a key; false when it cannot be one: something is missing or mistyped.
+// sumOf returns the sum of a key. ok is false if the text cannot be a key: it is truncated or mistyped.
 func sumOf(key []byte) (sum Sum, ok bool) {
 	if len(key) < secretLength || string(key[:len(keyPrefix)]) != keyPrefix {
 		return sum, false
@@ -54,11 +54,11 @@ func sumOf(key []byte) (sum Sum, ok bool) {
 	return sha256.Sum256(whole[:]), true
 }
 
-// IsKey reports whether the text has the form of a key.
+// IsKey reports whether text has the form of a key, including a correct checksum.
 func IsKey(text string) bool {
 	_, ok := sumOf([]byte(text))
 	return ok
 }
 
-// LooksLikeKey reports whether somebody meant a key, be it cut or mistyped.
+// LooksLikeKey reports whether text has the prefix of a key, even if it is truncated or mistyped.
 func LooksLikeKey(text string) bool { return strings.HasPrefix(text, keyPrefix) }

@@ -23,13 +23,13 @@ func TestKeys(t *testing.T) {
 		seen[key] = true
 		for _, other := range []string{key[:52], key + "A", "gbb" + key[3:], strings.ToUpper(key), key[:20] + "!" + key[21:], key[1:], ""} {
 			if _, ok := sumOf([]byte(other)); ok {
-				t.Errorf("%q passes for %q", other, key)
+				t.Errorf("sumOf(%q) accepts a text that is not the key %q", other, key)
 			}
 		}
 	}
 }
 
-// line is a line of a key file.
+// line returns a line of a key file; more are further fields, starting with a comma.
 func line(name, more string) string {
 	return fmt.Sprintf("%s: {sha256: %064x%s}\n", name, []byte(name), more)
 }
@@ -46,26 +46,26 @@ func TestParse(t *testing.T) {
 			"a.b_c-D9 [reader] [alpha beta] 2026-01-02T03:04:05Z 2027-01-02T03:04:05+01:00"},
 		{line("a", "") + line("b", ""), "a [] [] - -|b [] [] - -"},
 
-		{"ci\n", "! line 1: want name: {sha256: …}"},
-		{"# x\nci: gba_secret\n", "! line 2: want name: {sha256: …}"},
-		{"- ci: {sha256: 00}\n", "! line 1: a key is called by up to 64 letters, digits, and . _ - in between"},
+		{"ci\n", "! line 1: expected name: {sha256: …}"},
+		{"# x\nci: gba_secret\n", "! line 2: expected name: {sha256: …}"},
+		{"- ci: {sha256: 00}\n", "! line 1: a key name must have at most 64 letters, digits, or (after the first character) . _ -"},
 		{"ci: {}\n", "! line 1: sha256 is missing"},
-		{"ci: {sha256: 00}\n", "! line 1: sha256: want 64 hexadecimal digits"},
-		{"ci: {sha256: " + strings.Repeat("0", 65) + "}\n", "! line 1: sha256: want 64 hexadecimal digits"},
-		{"ci: {sha256: " + strings.Repeat("x", 64) + "}\n", "! line 1: sha256: want 64 hexadecimal digits"},
-		{line("ci", ", key: gba_x"), "! line 1: want sha256, roles, projects, created or expires, and nothing else"},
-		{line("ci", ", roles: [a], roles: [b]"), "! line 1: roles stands there twice"},
-		{line("ci", ", roles: a"), "! line 1: roles: want a list with something in it, like [reader]; or leave it out"},
-		{line("ci", ", projects: []"), "! line 1: projects: want a list with something in it, like [reader]; or leave it out"},
-		{line("ci", ", projects: [a"), "! line 1: projects: the list has no end"},
-		{line("ci", ", projects: [a,,b]"), "! line 1: projects: each is called by up to 64 letters, digits, and . _ - in between"},
-		{line("ci", ", expires: tomorrow"), "! line 1: expires: want a time like 2030-01-31T00:00:00Z"},
-		{line("ci", ", expires: [a]"), "! line 1: expires: want a time like 2030-01-31T00:00:00Z"},
-		{line("ci", ","), "! line 1: sha256: nothing follows the comma"},
-		{line("ci", ", roles: [a] x"), "! line 1: roles: want a comma behind it"},
-		{line("ci", "") + line("ci", ", roles: [x]"), "! line 2: there is a key ci in line 1 already"},
-		{line("ci", "") + strings.Replace(line("ci", ""), "ci:", "cd:", 1), "! line 2: it is the key of line 1 once more"},
-		{"x\ny\n", "! line 1: want name: {sha256: …}\nline 2: want name: {sha256: …}"},
+		{"ci: {sha256: 00}\n", "! line 1: sha256: expected 64 hexadecimal digits"},
+		{"ci: {sha256: " + strings.Repeat("0", 65) + "}\n", "! line 1: sha256: expected 64 hexadecimal digits"},
+		{"ci: {sha256: " + strings.Repeat("x", 64) + "}\n", "! line 1: sha256: expected 64 hexadecimal digits"},
+		{line("ci", ", key: gba_x"), "! line 1: unknown field; known are sha256, roles, projects, created and expires"},
+		{line("ci", ", roles: [a], roles: [b]"), "! line 1: roles appears twice"},
+		{line("ci", ", roles: a"), "! line 1: roles: expected a list that is not empty, such as [reader]; to omit it, remove roles"},
+		{line("ci", ", projects: []"), "! line 1: projects: expected a list that is not empty, such as [reader]; to omit it, remove projects"},
+		{line("ci", ", projects: [a"), "! line 1: projects: the list is not closed with ]"},
+		{line("ci", ", projects: [a,,b]"), "! line 1: projects: each entry must have at most 64 letters, digits, or (after the first character) . _ -"},
+		{line("ci", ", expires: tomorrow"), "! line 1: expires: expected a time such as 2030-01-31T00:00:00Z"},
+		{line("ci", ", expires: [a]"), "! line 1: expires: expected a time such as 2030-01-31T00:00:00Z"},
+		{line("ci", ","), "! line 1: sha256: nothing follows the comma; remove it"},
+		{line("ci", ", roles: [a] x"), "! line 1: roles: expected a comma after the value"},
+		{line("ci", "") + line("ci", ", roles: [x]"), "! line 2: key ci is already defined in line 1"},
+		{line("ci", "") + strings.Replace(line("ci", ""), "ci:", "cd:", 1), "! line 2: same key as in line 1"},
+		{"x\ny\n", "! line 1: expected name: {sha256: …}\nline 2: expected name: {sha256: …}"},
 	} {
 		keys, err := Parse([]byte(c.in))
 		var got []string
@@ -87,15 +87,15 @@ func TestParse(t *testing.T) {
 		}
 	}
 	if k := (Key{Expires: at("2027-01-01T00:00:00Z")}); k.Expired(at("2026-12-31T23:59:59Z")) || !k.Expired(at("2027-01-01T00:00:00Z")) {
-		t.Error("a key expires at its instant")
+		t.Error("Expired is wrong: a key expires exactly at Expires, not before")
 	}
 	_, err := Parse([]byte(strings.Repeat("x\n", 1000)))
 	if n := strings.Count(err.Error(), "\n"); n != maxFaults {
-		t.Errorf("%d lines of faults", n)
+		t.Errorf("error has %d newlines, want maxFaults", n)
 	}
 }
 
-// S5.1.1: What Add writes is read again, comments stay, and nobody else may read it.
+// S5.1.1: Load reads what Add wrote, comments remain, and other users cannot read the file.
 func TestAddAndRevoke(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.yaml")
 	_, sum := NewKey()
@@ -112,29 +112,29 @@ func TestAddAndRevoke(t *testing.T) {
 		t.Fatalf("Load = %v, %v", keys, err)
 	}
 	if info, _ := os.Stat(path); runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v", info.Mode())
+		t.Errorf("mode %v, want 0600", info.Mode())
 	}
 	if err := Add(path, first); err != ErrKeyExists {
-		t.Errorf("Add again: %v", err)
+		t.Errorf("Add of an existing name: got %v, want ErrKeyExists", err)
 	}
 	if err := Revoke(path, "ci"); err != nil {
 		t.Fatal(err)
 	}
 	if err := Revoke(path, "ci"); err != ErrNoKey {
-		t.Errorf("Revoke again: %v", err)
+		t.Errorf("second Revoke: got %v, want ErrNoKey", err)
 	}
 	text, _ := os.ReadFile(path)
 	if string(text) != fileHead+second.line() {
-		t.Errorf("left is %s", text)
+		t.Errorf("file after Revoke: %s", text)
 	}
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	if len(entries) != 1 {
-		t.Errorf("left beside it: %v", entries)
+		t.Errorf("files left in the directory: %v, want only the key file", entries)
 	}
 }
 
-// A file that others may read, or that is broken, is not touched and not believed.
-func TestFilesThatAreRefused(t *testing.T) {
+// A key file that other users can access, or with invalid content, is neither used nor changed.
+func TestInvalidFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "keys.yaml")
 	for _, c := range []struct {
@@ -142,8 +142,8 @@ func TestFilesThatAreRefused(t *testing.T) {
 		mode os.FileMode
 		want string
 	}{
-		{line("ci", ""), 0o640, "others may read it (mode 0640)"},
-		{line("ci", ""), 0o604, "others may read it (mode 0604)"},
+		{line("ci", ""), 0o640, "other users may read the file (mode 0640)"},
+		{line("ci", ""), 0o604, "other users may read the file (mode 0604)"},
 		{"ci\n", 0o600, "line 1"},
 	} {
 		if runtime.GOOS == "windows" && c.mode != 0o600 {
@@ -157,19 +157,19 @@ func TestFilesThatAreRefused(t *testing.T) {
 		}
 		for what, err := range map[string]error{"Add": Add(path, Key{Name: "x"}), "Revoke": Revoke(path, "ci"), "Load": func() error { _, err := Load(path); return err }()} {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s of %q, mode %o: %v", what, c.text, c.mode, err)
+				t.Errorf("%s of %q, mode %o: got %v, want %q", what, c.text, c.mode, err, c.want)
 			}
 		}
 		if text, _ := os.ReadFile(path); string(text) != c.text {
-			t.Errorf("it is now %q", text)
+			t.Errorf("the file was changed to %q", text)
 		}
 	}
-	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "no regular file") {
-		t.Errorf("Load of a directory: %v", err)
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("Load of a directory: got %v, want errNotRegular", err)
 	}
 }
 
-// Several commands at once lose nobody's key.
+// Concurrent Adds lose no key.
 func TestAddAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.yaml")
 	errs := make(chan error)
@@ -187,7 +187,7 @@ func TestAddAtOnce(t *testing.T) {
 	}
 	keys, err := Load(path)
 	if err != nil || len(keys) != n {
-		t.Errorf("%d keys, %v", len(keys), err)
+		t.Errorf("Load after %d Adds: %d keys, %v", n, len(keys), err)
 	}
 }
 
@@ -199,7 +199,7 @@ func FuzzParse(f *testing.F) {
 		keys, err := Parse(data)
 		if err != nil {
 			if keys != nil {
-				t.Error("keys in spite of an error")
+				t.Error("Parse returned keys and an error")
 			}
 			return
 		}
@@ -209,7 +209,7 @@ func FuzzParse(f *testing.F) {
 		}
 		again, err := Parse([]byte(text.String()))
 		if err != nil || len(again) != len(keys) {
-			t.Fatalf("what is written is not read again: %v\n%s", err, text.String())
+			t.Fatalf("Parse does not accept what line wrote: %v\n%s", err, text.String())
 		}
 		for i := range keys {
 			if keys[i].Name != again[i].Name || keys[i].Sum != again[i].Sum || !slices.Equal(keys[i].Roles, again[i].Roles) || !slices.Equal(keys[i].Projects, again[i].Projects) {

@@ -9,22 +9,23 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// keySet is the keys in force. Immutable, but for what its entries count.
+// keySet is a set of keys. It is immutable, except for the counters of its entries.
 type keySet struct {
-	keys []Key             // what it was made of
-	of   map[uint64]*entry // by the first bytes of their sum
-	list []*entry          // as the file has them
+	keys []Key             // the keys it was built from
+	of   map[uint64]*entry // by the first 8 bytes of their sums
+	list []*entry          // in the order of the file
 }
 
-// entry is one key, and whose it is.
+// entry is a key and its principal.
 type entry struct {
 	sum  Sum
 	who  *identity.Principal
-	use  *usage // survives new sets
-	next *entry // with the same first bytes; nil = none
+	use  *usage // shared with later sets that have the same principal
+	next *entry // next entry with the same first bytes; nil = last
 }
 
-// newKeySet makes a set, of those that have what the settings say. What before had of the same principals goes on: what they have under way, and unchanged principals as they are.
+// newKeySet builds a key set under the given settings. Principals that before also has keep their usage counters, and their *identity.Principal if
+// nothing about them changed.
 func newKeySet(keys []Key, s *Settings, before *keySet) *keySet {
 	old := before.byID()
 	set := &keySet{keys: keys, of: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
@@ -55,7 +56,7 @@ func newKeySet(keys []Key, s *Settings, before *keySet) *keySet {
 
 func firstOf(sum *Sum) uint64 { return binary.LittleEndian.Uint64(sum[:8]) }
 
-// find returns the entry of a sum; nil = there is none.
+// find returns the entry with the given sum, or nil.
 func (s *keySet) find(sum *Sum) *entry {
 	for e := s.of[firstOf(sum)]; e != nil; e = e.next {
 		if subtle.ConstantTimeCompare(e.sum[:], sum[:]) == 1 {
@@ -75,7 +76,7 @@ func (s *keySet) byID() map[string]*entry {
 	return of
 }
 
-// slugs are names as the configuration's roles and projects have them.
+// slugs converts names to the form that roles and projects have in the configuration.
 func slugs(names []string) []string {
 	if names == nil {
 		return nil
@@ -87,8 +88,8 @@ func slugs(names []string) []string {
 	return out
 }
 
-// changedTo says who is gone in next, which principals are others, and which have come. A key of the same name with another sum has
-// gone and come: somebody else, who may not go on with what the first one had.
+// changedTo returns the principals that next no longer has, those that changed and those that are new, by id. A key with the same name
+// but another sum is both removed and new: its holder must not continue the sessions of the previous holder.
 func (s *keySet) changedTo(next *keySet) (gone, changed, come map[string]*identity.Principal) {
 	gone, changed, come = map[string]*identity.Principal{}, map[string]*identity.Principal{}, map[string]*identity.Principal{}
 	before, after := s.byID(), next.byID()
@@ -108,10 +109,11 @@ func (s *keySet) changedTo(next *keySet) (gone, changed, come map[string]*identi
 	return gone, changed, come
 }
 
-// same compares principals of one id. In another policy the same rights may mean something else.
+// same reports whether two principals with the same id are equal. Under another policy, equal rights may mean something else.
 func same(a, b *identity.Principal) bool { return identity.Alike(a, b) && a.Policy == b.Policy }
 
-// expiring returns who has expired between two times, the second included, and when the next one will; zero = none will.
+// expiring returns the principals whose keys expired after `after` and until now (inclusive), and the time at which the next key will
+// expire (zero = none will).
 func (s *keySet) expiring(after, now time.Time) (expired map[string]*identity.Principal, next time.Time) {
 	expired = map[string]*identity.Principal{}
 	for _, e := range s.list {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// lock waits until nobody else changes the file at path. Here a file beside it is the lock; one that is older than limit was left by a
-// program that died.
+// lock locks the key file at path against other commands. It waits at most twice the limit. Its lock is a file next to path; one older
+// than limit is considered left over from a crashed program and removed.
 func lock(path string, limit time.Duration) (unlock func(), err error) {
 	path += ".lock"
 	for end := time.Now().Add(2 * limit); ; time.Sleep(10 * time.Millisecond) {
@@ -31,5 +31,5 @@ func lock(path string, limit time.Duration) (unlock func(), err error) {
 	}
 }
 
-// keepOwner does nothing here: who may read a new file is what its directory says.
+// keepOwner does nothing here: the directory controls access to new files.
 func keepOwner(*os.File, fs.FileInfo) {}

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock waits until nobody else changes the file at path. Its directory is locked, so that nothing is left beside it; the end of the
-// program unlocks it, too.
+// lock locks the key file at path against other commands. It waits at most limit. It locks the directory, so that no lock file remains;
+// the lock also ends with the process.
 func lock(path string, limit time.Duration) (unlock func(), err error) {
 	f, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -35,7 +35,7 @@ func lock(path string, limit time.Duration) (unlock func(), err error) {
 	}
 }
 
-// keepOwner leaves a file to its owner when root changes it.
+// keepOwner keeps the file's owner when root changes it.
 func keepOwner(f *os.File, info fs.FileInfo) {
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
 		_ = f.Chown(int(owner.Uid), int(owner.Gid))

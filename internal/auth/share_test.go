@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// What one principal has under way is bounded, over all its keys' reloads, and streams do not take the room of calls.
+// The open requests of a principal are limited, also across reloads of its key, and streams do not count as calls.
 func TestLeases(t *testing.T) {
 	d := newDoor(t)
 	a, b := d.issue(Key{Name: "a"}), d.issue(Key{Name: "b"})
@@ -30,31 +30,31 @@ func TestLeases(t *testing.T) {
 	}
 	for i, want := range []int{0, 0, 0, 503} {
 		if got := hold(stream(a)); got != want {
-			t.Errorf("stream %d: %d", i, got)
+			t.Errorf("stream %d: refused with %d, want %d", i, got, want)
 		}
 	}
 	for i, want := range []int{0, 0, 503} {
 		if got := hold(request("Bearer " + a)); got != want {
-			t.Errorf("call %d: %d", i, got)
+			t.Errorf("call %d: refused with %d, want %d", i, got, want)
 		}
 	}
 	if err := d.Reload(); err != nil {
 		t.Fatal(err)
 	}
 	if got := hold(request("Bearer " + a)); got != 503 {
-		t.Errorf("after a reload: %d", got)
+		t.Errorf("call over the limit after a reload: refused with %d, want 503", got)
 	}
 	if got := hold(request("Bearer " + b)); got != 0 {
-		t.Errorf("somebody else: %d", got)
+		t.Errorf("call of another principal: refused with %d", got)
 	}
 	for _, lease := range held {
 		lease.Release()
 	}
 	if got := hold(request("Bearer " + a)); got != 0 {
-		t.Errorf("when all is given back: %d", got)
+		t.Errorf("call after all leases were released: refused with %d", got)
 	}
 	if told := strings.Count(d.log.String(), "\n"); told < 1 || told > 2 || len(d.denied) != 3 {
-		t.Errorf("the log was told of %d in a moment, the audit log of %d", told, len(d.denied))
+		t.Errorf("%d log lines, want 1 or 2; %d denials reported, want 3", told, len(d.denied))
 	}
 }
 
@@ -74,31 +74,31 @@ func TestRates(t *testing.T) {
 	})
 	got := d.Admit(request("Bearer " + a))
 	if got.Refusal == nil || got.Refusal.Status != 429 || got.Refusal.Fault.RetryAfter != 1500*time.Millisecond || got.Refusal.Fault.Name != "RATE_LIMITED" {
-		t.Errorf("%+v", got.Refusal)
+		t.Errorf("over the rate of key a: got %+v, want 429 RATE_LIMITED with RetryAfter 1.5s", got.Refusal)
 	}
 	if err := d.Configure(Settings{Rights: func(_ []string, _ string, local bool) string { return map[bool]string{true: "l"}[local] },
 		Rates: rateOf(func(principal, rights string) bool { return principal != "local" || rights != "l" })}); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.Admit(request("")); !d.Asks() || got.Refusal == nil || got.Refusal.Status != 429 {
-		t.Errorf("who is not asked: %+v", got)
+		t.Errorf("over the rate of unauthenticated clients: got %+v, want 429", got)
 	}
 }
 
-// Each message of a batch counts as one request; without rates none does.
+// Each message of a batch counts as one request. Without rates, batches are unlimited.
 func TestRatesOfABatch(t *testing.T) {
 	d, left := newDoor(t), 5
 	a := d.issue(Key{Name: "a"})
 	d.configure(Settings{Rates: rateOf(func(principal, _ string) bool { left--; return principal == "key:a" && left >= 0 })})
 	who := d.Admit(request("Bearer " + a)).Who
 	if got := d.AdmitBatch(who, 4); got != nil {
-		t.Errorf("as many as may be: %+v", got)
+		t.Errorf("batch within the rate: got %+v, want nil", got)
 	}
 	if got := d.AdmitBatch(who, 1023); got == nil || got.Status != 429 || left != -1 {
-		t.Errorf("one too many: %+v, %d left", got, left)
+		t.Errorf("batch over the rate: got %+v, want 429; %d left, want -1 (counting stops at the first refusal)", got, left)
 	}
 	d.configure(Settings{})
 	if got := d.AdmitBatch(who, 1023); got != nil {
-		t.Errorf("without rates: %+v", got)
+		t.Errorf("batch without rates: got %+v, want nil", got)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// As long as there are no keys, whoever shows none is known, and is what the policy makes of him.
-func TestUnasked(t *testing.T) {
+// Without a key file, clients without credentials are the local principal with the rights that the policy gives it.
+func TestUnauthenticatedPrincipal(t *testing.T) {
 	d := newDoor(t)
 	limited := Settings{
 		Rights: func(_ []string, _ string, local bool) string { return map[bool]string{true: "l", false: "k"}[local] },
@@ -30,12 +30,12 @@ func TestUnasked(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := d.Unasked(); got == nil || got.ID != c.want.ID || got.Rights != c.want.Rights || got.Admin != c.want.Admin {
-			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+			t.Errorf("Unasked with settings %q: got %+v, want %+v", c.name, got, c.want)
 		}
 	}
 	d.issue(Key{Name: "a"})
 	d.configure(limited)
 	if got := d.Unasked(); got != nil {
-		t.Errorf("with keys: %+v", got)
+		t.Errorf("Unasked with a key file: got %+v, want nil", got)
 	}
 }

@@ -2,14 +2,14 @@ package auth
 
 import "sync/atomic"
 
-// usage is what a principal has under way. Streams are counted apart: thousands of idle ones of a client shall not take the room of
-// its calls, nor be without limit.
+// usage counts a principal's open requests. Streams are counted separately: thousands of idle streams of a client must neither take
+// the room of its calls nor be unlimited.
 type usage struct {
 	calls, streams atomic.Int64
-	told           atomic.Int64 // unix second in which a refusal was last told of
+	told           atomic.Int64 // Unix second of the last logged refusal
 }
 
-// lease takes one; nil: there are as many already. most 0 = no limit.
+// lease increments count and returns of, or nil if count has already reached most. most 0 = no limit.
 func lease[L callLease | streamLease](of *L, count *atomic.Int64, most int) *L {
 	if count.Add(1) > int64(most) && most > 0 {
 		count.Add(-1)
@@ -20,10 +20,11 @@ func lease[L callLease | streamLease](of *L, count *atomic.Int64, most int) *L {
 
 type callLease usage
 
-// Release gives the call back.
+// Release ends the call.
 func (l *callLease) Release() { l.calls.Add(-1) }
 
 type streamLease usage
 
-// Release gives the stream back.
+// Release ends the stream.
+
 func (l *streamLease) Release() { l.streams.Add(-1) }

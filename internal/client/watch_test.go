@@ -147,7 +147,7 @@ func TestWatchEnds(t *testing.T) {
 // Whoever's key is revoked is not asked for any more, and does not ask.
 func TestWatchIsLetInNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		refused := &RPCError{Code: -31011, Message: "The API key is not valid", Data: []byte(`{"code":"UNAUTHENTICATED"}`)}
+		refused := &RPCError{Code: -31011, Message: "the API key is not valid", Data: []byte(`{"code":"UNAUTHENTICATED"}`)}
 		read := func(*demo.Call) (any, error) {
 			return demo.ReadResult{Contents: []demo.ResourceText{{URI: "a:b", Text: "one"}}}, nil
 		}
