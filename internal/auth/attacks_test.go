@@ -18,25 +18,25 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// namer answers each message with its principal and client address.
-type namer struct{}
+// principalEcho answers each message with its principal and client address.
+type principalEcho struct{}
 
-func (namer) Post(x *downstream.Exchange) {
+func (principalEcho) Post(x *downstream.Exchange) {
 	id := identity.IDOf(x.Origin.Who)
 	x.Answer(protocol.Message{Frame: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"who":%q,"from":%q}}`, id, downstream.HostOf(x.Origin.Remote))})
 }
-func (namer) Open(s *downstream.EventStream) { s.Accept() }
-func (namer) Delete(x *downstream.Exchange)  { x.Accept() }
+func (principalEcho) Open(s *downstream.EventStream) { s.Accept() }
+func (principalEcho) Delete(x *downstream.Exchange)  { x.Accept() }
 
-// house is a door whose gate protects a real HTTP server.
-type house struct {
-	*door
+// testServer is a testGate whose gate protects a real HTTP server.
+type testServer struct {
+	*testGate
 	address string
 }
 
-func newHouse(t *testing.T) *house {
-	h := &house{door: newDoor(t)}
-	server := downstream.NewServer(namer{}, downstream.Options{Admission: h.Gate}, slog.New(slog.DiscardHandler))
+func newTestServer(t *testing.T) *testServer {
+	h := &testServer{testGate: newTestGate(t)}
+	server := downstream.NewServer(principalEcho{}, downstream.Options{Admission: h.Gate}, slog.New(slog.DiscardHandler))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func newHouse(t *testing.T) *house {
 }
 
 // post sends a ping with the given query and header lines on a new connection. It returns the status, the challenge and the body.
-func (h *house) post(query string, headers ...string) (int, string, string) {
+func (h *testServer) post(query string, headers ...string) (int, string, string) {
 	h.t.Helper()
 	c, err := net.Dial("tcp", h.address)
 	if err != nil {
@@ -87,7 +87,7 @@ func post(t testing.TB, c net.Conn, r *bufio.Reader, query string, headers ...st
 }
 
 // wants checks the response to a ping: an error status, or 200 and the id of its principal.
-func (h *house) wants(what string, want string, query string, headers ...string) {
+func (h *testServer) wants(what string, want string, query string, headers ...string) {
 	h.t.Helper()
 	status, challenge, body := h.post(query, headers...)
 	got := fmt.Sprint(status)
@@ -102,7 +102,7 @@ func (h *house) wants(what string, want string, query string, headers ...string)
 
 // S5.1.2.
 func TestAttack17TokenInQuery(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	key := h.issue(Key{Name: "a"})
 	h.configure(Settings{})
 	h.wants("token in the query", "400", "?access_token="+key)
@@ -113,7 +113,7 @@ func TestAttack17TokenInQuery(t *testing.T) {
 
 // S5.1.2.
 func TestAttack18TwoAuthorizations(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	a, b := h.issue(Key{Name: "a"}), h.issue(Key{Name: "b"})
 	h.configure(Settings{})
 	status, challenge, _ := h.post("", "Authorization: Bearer "+a, "AUTHORIZATION: Bearer "+b)
@@ -126,7 +126,7 @@ func TestAttack18TwoAuthorizations(t *testing.T) {
 
 // S5.1.2.
 func TestAttack19RevokedKey(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	key := h.issue(Key{Name: "a"})
 	h.configure(Settings{})
 	h.wants("before Revoke", "key:a", "", "Authorization: Bearer "+key)
@@ -144,7 +144,7 @@ func TestAttack19RevokedKey(t *testing.T) {
 
 // S5.1.2.
 func TestAttack20ExpiredKey(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	key := h.issue(Key{Name: "a", Expires: time.Now().Add(-time.Second)})
 	h.configure(Settings{})
 	status, challenge, _ := h.post("", "Authorization: Bearer "+key)
@@ -155,7 +155,7 @@ func TestAttack20ExpiredKey(t *testing.T) {
 
 // S5.1.2.
 func TestAttack21PrefixOfAKey(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	key := h.issue(Key{Name: "a"})
 	h.configure(Settings{})
 	for n := len(keyPrefix); n < len(key); n++ {
@@ -169,7 +169,7 @@ func TestAttack21PrefixOfAKey(t *testing.T) {
 
 // S5.1.5.
 func TestAttack25TunnelToAnOpenLoopback(t *testing.T) {
-	h := newHouse(t)
+	h := newTestServer(t)
 	for _, line := range []string{"X-Forwarded-For: 192.0.2.1", "x-forwarded-proto: https", "X-Forwarded-Host: a.example", "Forwarded: for=192.0.2.1", "X-Real-IP: 192.0.2.1", "Via: 1.1 tunnel"} {
 		status, _, body := h.post("", line)
 		if status != 403 || !strings.Contains(body, "auth: {keys: keys.yaml}") || !strings.Contains(body, "trustedProxies") {

@@ -23,7 +23,7 @@ func bearerOf(r *downstream.Request) (token []byte, kind credentialKind) {
 	if r.Authorizations > 1 {
 		return nil, presentedMalformed
 	}
-	if namesToken(r.Query) {
+	if queryHasToken(r.Query) {
 		return nil, presentedMalformed
 	}
 	return parseBearer(r.Authorization)
@@ -56,8 +56,8 @@ func isToken68(token []byte) bool {
 	return len(body) > 0
 }
 
-// namesToken reports whether the query has a parameter access_token, percent-encoded or not.
-func namesToken(query []byte) bool {
+// queryHasToken reports whether the query has a parameter access_token, percent-encoded or not.
+func queryHasToken(query []byte) bool {
 	for len(query) > 0 {
 		var pair []byte
 		pair, query, _ = bytes.Cut(query, []byte("&"))

@@ -23,7 +23,7 @@ var ErrKeyExists = errors.New("the key file already has a key of this name")
 // Add appends a key to the file at path, and creates the file if it does not exist. The update is atomic: readers see the old
 // content or the new. Errors of the file are *FileError.
 func Add(path string, k Key) error {
-	return change(path, true, func(keys []Key, text []byte) ([]byte, error) {
+	return edit(path, true, func(keys []Key, text []byte) ([]byte, error) {
 		if slices.ContainsFunc(keys, func(other Key) bool { return other.Name == k.Name }) {
 			return nil, ErrKeyExists
 		}
@@ -36,7 +36,7 @@ func Add(path string, k Key) error {
 
 // Revoke removes a key's line from the file at path and leaves all other lines unchanged.
 func Revoke(path, name string) error {
-	return change(path, false, func(keys []Key, text []byte) ([]byte, error) {
+	return edit(path, false, func(keys []Key, text []byte) ([]byte, error) {
 		if !slices.ContainsFunc(keys, func(k Key) bool { return k.Name == name }) {
 			return nil, ErrNoKey
 		}
@@ -50,8 +50,8 @@ func Revoke(path, name string) error {
 	})
 }
 
-// change replaces the file's text by the result of with. It holds a lock that excludes other commands.
-func change(path string, create bool, with func(keys []Key, text []byte) ([]byte, error)) error {
+// edit replaces the file's text by the result of with. It holds a lock that excludes other commands.
+func edit(path string, create bool, with func(keys []Key, text []byte) ([]byte, error)) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}

@@ -6,53 +6,53 @@ import (
 	"time"
 )
 
-// linesAllowed limits the refusals logged per second. A client with many networks causes only a few failures from each.
-const linesAllowed = 20
+// maxLogLines limits the refusals logged per second. A client with many networks causes only a few failures from each.
+const maxLogLines = 20
 
-// lines limits log lines per second. It is safe for concurrent use.
-type lines struct {
+// logLimiter limits log lines per second. It is safe for concurrent use.
+type logLimiter struct {
 	mu     sync.Mutex
 	second int64
 	count  int
 }
 
-// take reports whether one more line may be logged at the time now.
-func (l *lines) take(now time.Time) bool {
+// allow reports whether one more line may be logged at the time now.
+func (l *logLimiter) allow(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if second := now.Unix(); second != l.second {
 		l.second, l.count = second, 0
 	}
 	l.count++
-	return l.count <= linesAllowed
+	return l.count <= maxLogLines
 }
 
 const (
-	failuresAllowed = 20          // per network within failureWindow; further ones are answered with HTTP 429
-	failureWindow   = time.Minute // starts at the network's first failure
-	maxNetworks     = 8192        // maximum number of networks to track
+	maxFailures   = 20          // per network within failureWindow; further ones are answered with HTTP 429
+	failureWindow = time.Minute // starts at the network's first failure
+	maxNetworks   = 8192        // maximum number of networks to track
 )
 
 // failures counts refused credentials by network. It is safe for concurrent use.
 type failures struct {
-	mu    sync.Mutex
-	of    map[netip.Prefix]*failed
-	swept time.Time
-	flood flood
+	mu        sync.Mutex
+	byNetwork map[netip.Prefix]*networkFailures
+	swept     time.Time
+	summary   summary
 }
 
-// failed counts the failures of one network.
-type failed struct {
-	since  time.Time // start of the window
-	count  int       // failures within the window
-	untold int       // failures that were not logged, from this and earlier windows
+// networkFailures counts the failures of one network.
+type networkFailures struct {
+	since    time.Time // start of the window
+	count    int       // failures within the window
+	unlogged int       // failures that were not logged, from this and earlier windows
 }
 
 // failure is the result of counting one failure.
 type failure struct {
-	tooMany bool
-	left    time.Duration // until the window ends
-	tell    bool          // log this failure
+	tooMany   bool
+	remaining time.Duration // until the window ends
+	log       bool          // log this failure
 }
 
 // add counts one failure of an address. A failure beyond the network's limit, or one that mayTell rejects, is not logged by itself but
@@ -61,43 +61,43 @@ func (f *failures) add(now time.Time, from netip.Addr, mayTell func(now time.Tim
 	network := networkOf(from)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.of == nil {
-		f.of = map[netip.Prefix]*failed{}
+	if f.byNetwork == nil {
+		f.byNetwork = map[netip.Prefix]*networkFailures{}
 	}
-	one := f.of[network]
+	one := f.byNetwork[network]
 	switch {
 	case one == nil:
 		f.makeRoom(now)
-		one = &failed{since: now}
-		f.of[network] = one
+		one = &networkFailures{since: now}
+		f.byNetwork[network] = one
 	case now.Sub(one.since) >= failureWindow:
 		one.since, one.count = now, 0
 	}
 	one.count++
-	tooMany := one.count > failuresAllowed
+	tooMany := one.count > maxFailures
 	told := !tooMany && mayTell(now)
 	if !told {
-		one.untold++
-		f.awaitSum()
+		one.unlogged++
+		f.scheduleSummary()
 	}
 	return failure{tooMany, failureWindow - now.Sub(one.since), told}
 }
 
 // makeRoom forgets expired windows, at most once a second, and evicts arbitrary networks if that does not free an entry.
 func (f *failures) makeRoom(now time.Time) {
-	if len(f.of) < maxNetworks {
+	if len(f.byNetwork) < maxNetworks {
 		return
 	}
 	if now.Sub(f.swept) >= time.Second {
 		f.swept = now
-		for network, one := range f.of {
+		for network, one := range f.byNetwork {
 			if now.Sub(one.since) >= failureWindow {
 				f.forget(network, one)
 			}
 		}
 	}
-	for network, one := range f.of {
-		if len(f.of) < maxNetworks {
+	for network, one := range f.byNetwork {
+		if len(f.byNetwork) < maxNetworks {
 			return
 		}
 		f.forget(network, one)
@@ -105,11 +105,11 @@ func (f *failures) makeRoom(now time.Time) {
 }
 
 // forget drops a network. Its unlogged failures move to the summary's total for other networks.
-func (f *failures) forget(network netip.Prefix, one *failed) {
-	delete(f.of, network)
-	if one.untold > 0 {
-		f.flood.rest.networks++
-		f.flood.rest.count += one.untold
+func (f *failures) forget(network netip.Prefix, one *networkFailures) {
+	delete(f.byNetwork, network)
+	if one.unlogged > 0 {
+		f.summary.rest.networks++
+		f.summary.rest.count += one.unlogged
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Wrong credentials are counted per network. Requests with a good key still pass.
 func TestFailuresAreCounted(t *testing.T) {
-	d := newDoor(t)
+	d := newTestGate(t)
 	key := d.issue(Key{Name: "a"})
 	d.configure(Settings{})
 	synctest.Test(t, func(t *testing.T) {
@@ -21,7 +21,7 @@ func TestFailuresAreCounted(t *testing.T) {
 			r.Peer = netip.AddrPortFrom(netip.MustParseAddr(from), 1)
 			return d.answer(r)[:3]
 		}
-		for range failuresAllowed {
+		for range maxFailures {
 			if got := try("2001:db8::1", "Bearer x"); got != "401" {
 				t.Fatal(got)
 			}
@@ -48,17 +48,17 @@ func TestFailuresAreCounted(t *testing.T) {
 	for i := range 3 * maxNetworks {
 		f.add(now, netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), func(time.Time) bool { return false })
 	}
-	if len(f.of) > maxNetworks {
-		t.Errorf("%d networks are tracked, want at most maxNetworks", len(f.of))
+	if len(f.byNetwork) > maxNetworks {
+		t.Errorf("%d networks are tracked, want at most maxNetworks", len(f.byNetwork))
 	}
-	if all, rest := f.takeSum(); len(all)+rest.networks != 3*maxNetworks || rest.count != rest.networks {
+	if all, rest := f.takeSummary(); len(all)+rest.networks != 3*maxNetworks || rest.count != rest.networks {
 		t.Errorf("summary of %d networks has %d of them and %+v", 3*maxNetworks, len(all), rest)
 	}
 }
 
-// Failures from many networks, a few from each, are limited to linesAllowed log lines per second.
+// Failures from many networks, a few from each, are limited to maxLogLines log lines per second.
 func TestManyNetworksDoNotFillTheLog(t *testing.T) {
-	d := newDoor(t)
+	d := newTestGate(t)
 	d.issue(Key{Name: "a"})
 	d.configure(Settings{Keys: d.path})
 	for i := range 5000 {
@@ -68,8 +68,8 @@ func TestManyNetworksDoNotFillTheLog(t *testing.T) {
 			t.Fatal("got another result than refusedInvalid")
 		}
 	}
-	if n := strings.Count(d.log.String(), "\n"); n < linesAllowed || n > 10*linesAllowed { // the loop may take several seconds
-		t.Errorf("%d log lines, want %d per second", n, linesAllowed)
+	if n := strings.Count(d.log.String(), "\n"); n < maxLogLines || n > 10*maxLogLines { // the loop may take several seconds
+		t.Errorf("%d log lines, want %d per second", n, maxLogLines)
 	}
 	if len(d.denied) != 5000 {
 		t.Errorf("%d denials reported, want all 5000: the audit log aggregates them itself", len(d.denied))
@@ -79,7 +79,7 @@ func TestManyNetworksDoNotFillTheLog(t *testing.T) {
 // Refusals that were not logged are summarized once a minute: one line per network for the networks with the most, one line for all others.
 func TestSummaryOfUnloggedRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDoor(t)
+		d := newTestGate(t)
 		d.issue(Key{Name: "a"})
 		d.configure(Settings{Keys: d.path})
 		flood := func(from string, times int) {
@@ -98,12 +98,12 @@ func TestSummaryOfUnloggedRefusals(t *testing.T) {
 			}
 			return sums
 		}
-		flood("192.0.2.1", failuresAllowed)
-		time.Sleep(time.Second) // at most linesAllowed lines are logged each second
+		flood("192.0.2.1", maxFailures)
+		time.Sleep(time.Second) // at most maxLogLines lines are logged each second
 		flood("192.0.2.1", 300)
 		flood("2001:db8::1", 5)
 		flood("2001:db8::2", 1000)
-		time.Sleep(floodPause - time.Nanosecond)
+		time.Sleep(summaryInterval - time.Nanosecond)
 		if got := logged(); got != nil {
 			t.Errorf("summary logged a nanosecond too early: %q", got)
 		}
@@ -115,11 +115,11 @@ func TestSummaryOfUnloggedRefusals(t *testing.T) {
 		if got := logged(); got != nil {
 			t.Errorf("summary logged again: %q", got)
 		}
-		for i := range 2 * floodLines {
-			flood(fmt.Sprint("192.0.2.", 100+i), failuresAllowed)
+		for i := range 2 * summaryNetworks {
+			flood(fmt.Sprint("192.0.2.", 100+i), maxFailures)
 		}
-		time.Sleep(floodPause)
-		if got := logged(); len(got) != floodLines+1 && len(got) != floodLines || !strings.Contains(got[len(got)-1], `from="other networks" networks=`) {
+		time.Sleep(summaryInterval)
+		if got := logged(); len(got) != summaryNetworks+1 && len(got) != summaryNetworks || !strings.Contains(got[len(got)-1], `from="other networks" networks=`) {
 			t.Errorf("summary of many networks: got %q, want floodLines networks and the others", got)
 		}
 		flood("192.0.2.1", 50) // its summary is pending when the gate is closed
@@ -132,7 +132,7 @@ func TestSummaryOfUnloggedRefusals(t *testing.T) {
 		if got := logged(); got != nil {
 			t.Errorf("summary logged after Close: %q", got)
 		}
-		if len(d.denied) != failuresAllowed+300+5+1000+2*floodLines*failuresAllowed+100 {
+		if len(d.denied) != maxFailures+300+5+1000+2*summaryNetworks*maxFailures+100 {
 			t.Errorf("%d denials reported, want all", len(d.denied))
 		}
 	})

@@ -18,7 +18,7 @@ const (
 	maxFileBytes = 8 << 20 // size of a key file: about 40 000 keys
 	maxNameBytes = 64      // length of the name of a key, role or project
 	maxListed    = 64      // roles or projects per key
-	maxFaults    = 20      // errors reported per file
+	maxErrors    = 20      // errors reported per file
 )
 
 // fileHead is the header of a new key file.
@@ -115,9 +115,9 @@ func reason(err error) error {
 func Parse(data []byte) ([]Key, error) {
 	var faults []string
 	complain := func(line int, what string) {
-		if len(faults) < maxFaults {
+		if len(faults) < maxErrors {
 			faults = append(faults, fmt.Sprintf("line %d: %s", line, what))
-		} else if len(faults) == maxFaults {
+		} else if len(faults) == maxErrors {
 			faults = append(faults, "more errors follow")
 		}
 	}
@@ -158,14 +158,14 @@ func (k *Key) parse(line string) (fault string) {
 	case !ok || !closed || !opened || rest == "" || rest[0] != ' ':
 		return "expected name: {sha256: …}"
 	case !IsName(name):
-		return nameFault("a key name")
+		return nameRule("a key name")
 	}
 	k.Name = name
 	seen := make([]string, 0, 5)
 	for body = strings.TrimSpace(body); body != ""; {
 		var member, value string
 		var list []string
-		if member, value, list, body, fault = nextMember(body); fault != "" {
+		if member, value, list, body, fault = nextField(body); fault != "" {
 			return fault
 		}
 		if slices.Contains(seen, member) {
@@ -182,8 +182,8 @@ func (k *Key) parse(line string) (fault string) {
 	return ""
 }
 
-// nextMember splits off the first field, such as `sha256: abc` or `roles: [a, b]`. list is nil for a single value.
-func nextMember(body string) (member, value string, list []string, rest, fault string) {
+// nextField splits off the first field, such as `sha256: abc` or `roles: [a, b]`. list is nil for a single value.
+func nextField(body string) (member, value string, list []string, rest, fault string) {
 	member, rest, ok := strings.Cut(body, ": ")
 	if !ok || !IsName(member) {
 		return "", "", nil, "", "expected fields such as `sha256: …`, separated by a comma and a space"
@@ -228,10 +228,10 @@ func (k *Key) set(member, value string, list []string) (fault string) {
 		return ""
 	case "roles":
 		k.Roles = list
-		return listFault(member, list)
+		return checkList(member, list)
 	case "projects":
 		k.Projects = list
-		return listFault(member, list)
+		return checkList(member, list)
 	case "created":
 		k.Created, fault = parseTime(member, value)
 	case "expires":
@@ -242,14 +242,14 @@ func (k *Key) set(member, value string, list []string) (fault string) {
 	return fault
 }
 
-func listFault(member string, list []string) string {
+func checkList(member string, list []string) string {
 	switch {
 	case len(list) == 0:
 		return member + ": expected a list that is not empty, such as [reader]; to omit it, remove " + member
 	case len(list) > maxListed:
 		return fmt.Sprintf("%s: %d entries exceed the limit of %d", member, len(list), maxListed)
 	case slices.ContainsFunc(list, func(name string) bool { return !IsName(name) }):
-		return member + ": " + nameFault("each entry")
+		return member + ": " + nameRule("each entry")
 	}
 	return ""
 }
@@ -276,8 +276,8 @@ func IsName(name string) bool {
 	return true
 }
 
-// nameFault returns the rule of IsName as an error text.
-func nameFault(what string) string {
+// nameRule returns the rule of IsName as an error text.
+func nameRule(what string) string {
 	return fmt.Sprintf("%s must have at most %d letters, digits, or (after the first character) . _ -", what, maxNameBytes)
 }
 

@@ -35,12 +35,12 @@ type Rates interface {
 
 // Denial describes a refused request.
 type Denial struct {
-	Who    *identity.Principal // nil = unknown
-	Peer   netip.Addr          // client address, as reported by a trusted proxy or else of the connection; zero = stdin
-	Path   string              // request path, truncated
-	Status int                 // HTTP status of the response
-	Error  string              // error name in the response
-	Reason string              // a few words for the log, never the credential
+	Principal *identity.Principal // nil = unknown
+	Peer      netip.Addr          // client address, as reported by a trusted proxy or else of the connection; zero = stdin
+	Path      string              // request path, truncated
+	Status    int                 // HTTP status of the response
+	Error     string              // error name in the response
+	Reason    string              // a few words for the log, never the credential
 }
 
 // From returns the client address for display, or "stdio".
@@ -54,9 +54,9 @@ func (d *Denial) From() string {
 // Options are a Gate's hooks into the rest of the gateway.
 type Options struct {
 	Log *slog.Logger
-	// Changed is called with principals whose rights changed, and with nil for each principal that no longer exists. Came is called
+	// Changed is called with principals whose rights changed, and with nil for each principal that no longer exists. Added is called
 	// with new principals; if it is nil, Changed is called with them too. Calls do not overlap.
-	Changed, Came func(map[string]*identity.Principal)
+	Changed, Added func(map[string]*identity.Principal)
 	// Denied is called for every denial, including those that are only summarized in the log. It must not block. nil = not called.
 	Denied func(Denial)
 }
@@ -64,11 +64,11 @@ type Options struct {
 // Gate authenticates requests and enforces the limits of their principals. All methods are safe for concurrent use; Configure, Reload and Close
 // exclude each other.
 type Gate struct {
-	options  Options
-	state    atomic.Pointer[state]
-	failures failures
-	unasked  usage // of unauthenticated clients; only refusals are counted in it
-	lines    lines // limits log lines
+	options      Options
+	state        atomic.Pointer[state]
+	failures     failures
+	anonymousUse usage      // of unauthenticated clients; only refusals are counted in it
+	logLimit     logLimiter // limits log lines
 
 	mu      sync.Mutex
 	timer   *time.Timer // fires when the next key expires; nil = no key will
@@ -79,18 +79,18 @@ type Gate struct {
 // state is the snapshot that requests read. It is immutable.
 type state struct {
 	Settings
-	keys  *keySet             // nil = no authentication
-	local *identity.Principal // the principal of unauthenticated clients
+	keys      *keySet             // nil = no authentication
+	anonymous *identity.Principal // the principal of unauthenticated clients
 }
 
 // NewGate returns a gate that requires no authentication until Configure says otherwise.
 func NewGate(o Options) *Gate {
-	if o.Came == nil {
-		o.Came = o.Changed
+	if o.Added == nil {
+		o.Added = o.Changed
 	}
 	g := &Gate{options: o}
-	g.failures.flood.log = o.Log
-	g.state.Store(&state{local: identity.Local})
+	g.failures.summary.log = o.Log
+	g.state.Store(&state{anonymous: identity.Local})
 	return g
 }
 
@@ -119,14 +119,14 @@ func (g *Gate) Reload() error {
 // install builds and publishes the next state. The caller must hold mu.
 func (g *Gate) install(s Settings) error {
 	was := g.state.Load()
-	next := &state{Settings: s, local: identity.Local}
+	next := &state{Settings: s, anonymous: identity.Local}
 	if rights := s.rights(nil, "", true); rights != "" {
 		who := *identity.Local
 		who.Rights, who.Policy = rights, s.Policy
 		if s.Admin != nil {
 			who.Admin = s.Admin(rights, true)
 		}
-		next.local = &who
+		next.anonymous = &who
 	}
 	var err error
 	if s.Keys != "" {
@@ -136,7 +136,7 @@ func (g *Gate) install(s Settings) error {
 		}
 		next.keys = newKeySet(keys, &s, was.keys)
 	}
-	gone, changed, come := was.keys.changedTo(next.keys)
+	gone, changed, come := was.keys.diff(next.keys)
 	for _, them := range []map[string]*identity.Principal{changed, come} {
 		for id, who := range them {
 			if !who.Expires.IsZero() && !time.Now().Before(who.Expires) {
@@ -144,9 +144,9 @@ func (g *Gate) install(s Settings) error {
 			}
 		}
 	}
-	tell(g.options.Changed, gone) // report all changes before any request uses the new state, so that each admitted principal is known
-	tell(g.options.Changed, changed)
-	tell(g.options.Came, come)
+	notify(g.options.Changed, gone) // report all changes before any request uses the new state, so that each admitted principal is known
+	notify(g.options.Changed, changed)
+	notify(g.options.Added, come)
 	g.state.Store(next)
 	g.expire()
 	return err
@@ -173,7 +173,7 @@ func (s *Settings) rights(roles []string, key string, local bool) string {
 	return s.Rights(roles, key, local)
 }
 
-func tell(who func(map[string]*identity.Principal), news map[string]*identity.Principal) {
+func notify(who func(map[string]*identity.Principal), news map[string]*identity.Principal) {
 	if len(news) > 0 && who != nil {
 		who(news)
 	}
@@ -194,7 +194,7 @@ func (g *Gate) expire() {
 	}
 	expired, next := keys.expiring(g.checked, now)
 	g.checked = now
-	tell(g.options.Changed, expired)
+	notify(g.options.Changed, expired)
 	if !next.IsZero() {
 		g.timer = time.AfterFunc(min(next.Sub(now), expiryStep), func() {
 			g.mu.Lock()
@@ -206,7 +206,7 @@ func (g *Gate) expire() {
 
 // Close stops the timers. Admit keeps working.
 func (g *Gate) Close() {
-	g.failures.endSum()
+	g.failures.closeSummary()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed = true; g.timer != nil {
@@ -221,14 +221,14 @@ func (g *Gate) Locked() bool { return g.state.Load().keys != nil }
 // unauthenticated ones.
 func (g *Gate) Asks() bool {
 	s := g.state.Load()
-	return s.keys != nil || s.local.Rights != ""
+	return s.keys != nil || s.anonymous.Rights != ""
 }
 
 // Unasked returns the principal of clients without a credential, or nil if a credential is required. It does not apply to requests through a
 // proxy or tunnel.
 func (g *Gate) Unasked() *identity.Principal {
 	if s := g.state.Load(); s.keys == nil {
-		return s.local
+		return s.anonymous
 	}
 	return nil
 }
@@ -240,7 +240,7 @@ func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 		if r.Proxied {
 			return g.denyNetwork(r, now, Denial{Peer: r.Peer.Addr(), Reason: "request came through a proxy or tunnel"}, refusedTunnel)
 		}
-		return g.allow(s, r, now, s.local, &g.unasked, netip.Addr{})
+		return g.allow(s, r, now, s.anonymous, &g.anonymousUse, netip.Addr{})
 	}
 	peer, client := r.Peer.Addr(), netip.Addr{}
 	if r.Proxied && trusts(s.Proxies, peer) {
@@ -255,7 +255,7 @@ func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 	token, kind := bearerOf(r)
 	switch kind {
 	case presentedNothing:
-		return downstream.Admitted{Refusal: refusedNobody} // clients probe like this before they authenticate, so it is not logged
+		return downstream.Admitted{Refusal: refusedNoCredential} // clients probe like this before they authenticate, so it is not logged
 	case presentedMalformed:
 		return g.fail(r, now, Denial{Peer: peer, Reason: "malformed credential"}, refusedMalformed)
 	}
@@ -268,7 +268,7 @@ func (g *Gate) Admit(r *downstream.Request) downstream.Admitted {
 	case e == nil:
 		return g.fail(r, now, Denial{Peer: peer, Reason: "unknown or revoked key"}, refusedInvalid)
 	case !e.who.Expires.IsZero() && !now.Before(e.who.Expires):
-		return g.fail(r, now, Denial{Who: e.who, Peer: peer, Reason: "expired key"}, refusedExpired)
+		return g.fail(r, now, Denial{Principal: e.who, Peer: peer, Reason: "expired key"}, refusedExpired)
 	}
 	return g.allow(s, r, now, e.who, e.use, client)
 }
@@ -281,7 +281,7 @@ func (g *Gate) AdmitBatch(who *identity.Principal, more int) *downstream.Refusal
 	}
 	for range more {
 		if after, ok := s.Rates.Allow(now, who); !ok {
-			return refusedOften("the batch exceeds the request rate of this principal", after)
+			return rateLimited("the batch exceeds the request rate of this principal", after)
 		}
 	}
 	return nil
@@ -289,14 +289,14 @@ func (g *Gate) AdmitBatch(who *identity.Principal, more int) *downstream.Refusal
 
 // allow admits a principal unless it exceeds its rate or its number of concurrent requests.
 func (g *Gate) allow(s *state, r *downstream.Request, now time.Time, who *identity.Principal, use *usage, client netip.Addr) downstream.Admitted {
-	denial := Denial{Who: who, Peer: client}
+	denial := Denial{Principal: who, Peer: client}
 	if !client.IsValid() {
 		denial.Peer = r.Peer.Addr()
 	}
 	if s.Rates != nil {
 		if after, ok := s.Rates.Allow(now, who); !ok {
 			denial.Reason = "too many requests"
-			return g.denyUse(r, now, use, denial, refusedOften("this principal exceeded its request rate", after))
+			return g.denyUse(r, now, use, denial, rateLimited("this principal exceeded its request rate", after))
 		}
 	}
 	admitted := downstream.Admitted{Who: who, Client: client}
@@ -312,35 +312,35 @@ func (g *Gate) allow(s *state, r *downstream.Request, now time.Time, who *identi
 	}
 	if admitted.Lease == nil {
 		denial.Reason = "too many concurrent requests"
-		return g.denyUse(r, now, use, denial, refusedFull)
+		return g.denyUse(r, now, use, denial, refusedOverloaded)
 	}
 	return admitted
 }
 
 // fail refuses a credential. A network with too many failures gets HTTP 429 instead.
 func (g *Gate) fail(r *downstream.Request, now time.Time, d Denial, why *downstream.Refusal) downstream.Admitted {
-	one := g.failures.add(now, d.Peer, g.lines.take)
+	one := g.failures.add(now, d.Peer, g.logLimit.allow)
 	if one.tooMany {
-		why = refusedOften("too many requests with invalid credentials from this address", one.left)
+		why = rateLimited("too many requests with invalid credentials from this address", one.remaining)
 	}
-	return g.deny(r, d, why, one.tell)
+	return g.deny(r, d, why, one.log)
 }
 
 // denyNetwork refuses a request and counts it for its network.
 func (g *Gate) denyNetwork(r *downstream.Request, now time.Time, d Denial, why *downstream.Refusal) downstream.Admitted {
-	return g.deny(r, d, why, g.failures.add(now, d.Peer, g.lines.take).tell)
+	return g.deny(r, d, why, g.failures.add(now, d.Peer, g.logLimit.allow).log)
 }
 
 // denyUse refuses a request of a known principal. It logs at most one refusal a second for each.
 func (g *Gate) denyUse(r *downstream.Request, now time.Time, use *usage, d Denial, why *downstream.Refusal) downstream.Admitted {
-	return g.deny(r, d, why, use.told.Swap(now.Unix()) != now.Unix() && g.lines.take(now))
+	return g.deny(r, d, why, use.lastLogged.Swap(now.Unix()) != now.Unix() && g.logLimit.allow(now))
 }
 
 // deny refuses a request and reports it to Options.Denied. It logs the refusal if tell is true.
 func (g *Gate) deny(r *downstream.Request, d Denial, why *downstream.Refusal, tell bool) downstream.Admitted {
-	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), status.Cut(string(r.Path), shownPath)
+	d.Status, d.Error, d.Path = why.Status, string(why.Fault.Name), status.Cut(string(r.Path), maxPathBytes)
 	if g.options.Log != nil && tell {
-		g.options.Log.Warn("request refused", "who", nameOf(d.Who), "from", d.From(), "path", d.Path, "status", d.Status, "reason", d.Reason)
+		g.options.Log.Warn("request refused", "who", nameOf(d.Principal), "from", d.From(), "path", d.Path, "status", d.Status, "reason", d.Reason)
 	}
 	if g.options.Denied != nil {
 		g.options.Denied(d)

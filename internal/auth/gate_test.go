@@ -18,8 +18,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// door is a gate with a key file. It records what the gate reports.
-type door struct {
+// testGate is a gate with a key file. It records what the gate reports.
+type testGate struct {
 	*Gate
 	t       testing.TB
 	path    string
@@ -31,15 +31,15 @@ type door struct {
 }
 
 // logged returns the log output since the last call.
-func (d *door) logged() string {
+func (d *testGate) logged() string {
 	all := d.log.String()
 	fresh := all[d.read:]
 	d.read = len(all)
 	return fresh
 }
 
-func newDoor(t testing.TB) *door {
-	d := &door{t: t, path: filepath.Join(t.TempDir(), "keys.yaml")}
+func newTestGate(t testing.TB) *testGate {
+	d := &testGate{t: t, path: filepath.Join(t.TempDir(), "keys.yaml")}
 	d.Gate = NewGate(Options{
 		Log: slog.New(slog.NewTextHandler(&d.log, nil)),
 		Changed: func(principals map[string]*identity.Principal) {
@@ -60,7 +60,7 @@ func newDoor(t testing.TB) *door {
 }
 
 // told returns the changes of principals since the last call: + and id and rights, or - and id.
-func (d *door) told() string {
+func (d *testGate) told() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	text := strings.Join(d.changed, " ")
@@ -68,7 +68,7 @@ func (d *door) told() string {
 	return text
 }
 
-func (d *door) issue(k Key) string {
+func (d *testGate) issue(k Key) string {
 	d.t.Helper()
 	text, sum := NewKey()
 	k.Sum = sum
@@ -78,7 +78,7 @@ func (d *door) issue(k Key) string {
 	return text
 }
 
-func (d *door) configure(s Settings) {
+func (d *testGate) configure(s Settings) {
 	d.t.Helper()
 	s.Keys = d.path
 	if err := d.Configure(s); err != nil {
@@ -95,7 +95,7 @@ func request(authorization string) *downstream.Request {
 }
 
 // answer admits a request, releases its lease, and returns the principal's id or the refusal as text.
-func (d *door) answer(r *downstream.Request) string {
+func (d *testGate) answer(r *downstream.Request) string {
 	a := d.Admit(r)
 	if a.Lease != nil {
 		a.Lease.Release()
@@ -107,7 +107,7 @@ func (d *door) answer(r *downstream.Request) string {
 }
 
 func TestAdmit(t *testing.T) {
-	d := newDoor(t)
+	d := newTestGate(t)
 	key := d.issue(Key{Name: "ci", Roles: []string{"Reader"}, Projects: []string{"Alpha Beta"[:5]}})
 	old := d.issue(Key{Name: "old", Expires: time.Now().Add(-time.Second)})
 	d.configure(Settings{Rights: func(roles []string, key string, local bool) string { return fmt.Sprint(roles, key, local) }})
@@ -156,7 +156,7 @@ func TestAdmit(t *testing.T) {
 
 // Reload applies and reports the changes in the file. A file that cannot be read changes nothing.
 func TestReload(t *testing.T) {
-	d := newDoor(t)
+	d := newTestGate(t)
 	if err := d.Configure(Settings{Keys: d.path}); !errors.Is(err, os.ErrNotExist) || !d.Asks() {
 		t.Fatalf("without a file: got %v, Asks %v; want ErrNotExist, true", err, d.Asks())
 	}
@@ -213,7 +213,7 @@ type meaning string
 func (meaning) Reports() bool { return false }
 
 func TestChangedRightsAreReported(t *testing.T) {
-	d := newDoor(t)
+	d := newTestGate(t)
 	d.issue(Key{Name: "a"})
 	rights := "[x]"
 	s := Settings{Rights: func([]string, string, bool) string { return rights }}
@@ -244,7 +244,7 @@ func TestChangedRightsAreReported(t *testing.T) {
 
 // A key is valid until exactly its expiry time, and its expiry is reported then.
 func TestExpiry(t *testing.T) {
-	d := newDoor(t) // outside the bubble: its file operations take real time
+	d := newTestGate(t) // outside the bubble: its file operations take real time
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
 		first := d.issue(Key{Name: "first", Expires: now.Add(90 * time.Second)})
@@ -280,7 +280,7 @@ func TestExpiry(t *testing.T) {
 
 // BenchmarkReload reloads a file of 10 000 keys. The target is at most 50 ms.
 func BenchmarkReload(b *testing.B) {
-	d := newDoor(b)
+	d := newTestGate(b)
 	var text strings.Builder
 	for i := range 10_000 {
 		_, sum := NewKey()
@@ -299,7 +299,7 @@ func BenchmarkReload(b *testing.B) {
 }
 
 func BenchmarkAdmit(b *testing.B) {
-	d := newDoor(b)
+	d := newTestGate(b)
 	r := request("Bearer " + d.issue(Key{Name: "a"}))
 	d.configure(Settings{MaxCalls: 10})
 	b.ReportAllocs()
@@ -311,10 +311,10 @@ func BenchmarkAdmit(b *testing.B) {
 // New principals are reported before they are admitted, and removed ones before their requests fail, so that a list built from the reports
 // contains every admitted principal. A key that is created anew under the same name is another principal with the same id.
 func TestChangesAreReportedBeforeTheyApply(t *testing.T) {
-	d := newDoor(t)
+	d := newTestGate(t)
 	var asks func() string
 	var seen []string
-	d.options.Came = func(come map[string]*identity.Principal) {
+	d.options.Added = func(come map[string]*identity.Principal) {
 		seen = append(seen, fmt.Sprint("come ", len(come), " ", asks()))
 	}
 	d.options.Changed = func(changed map[string]*identity.Principal) {

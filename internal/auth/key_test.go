@@ -90,7 +90,7 @@ func TestParse(t *testing.T) {
 		t.Error("Expired is wrong: a key expires exactly at Expires, not before")
 	}
 	_, err := Parse([]byte(strings.Repeat("x\n", 1000)))
-	if n := strings.Count(err.Error(), "\n"); n != maxFaults {
+	if n := strings.Count(err.Error(), "\n"); n != maxErrors {
 		t.Errorf("error has %d newlines, want maxFaults", n)
 	}
 }

@@ -11,9 +11,9 @@ import (
 
 // keySet is a set of keys. It is immutable, except for the counters of its entries.
 type keySet struct {
-	keys []Key             // the keys it was built from
-	of   map[uint64]*entry // by the first 8 bytes of their sums
-	list []*entry          // in the order of the file
+	keys  []Key             // the keys it was built from
+	bySum map[uint64]*entry // by the first 8 bytes of their sums
+	list  []*entry          // in the order of the file
 }
 
 // entry is a key and its principal.
@@ -28,11 +28,11 @@ type entry struct {
 // nothing about them changed.
 func newKeySet(keys []Key, s *Settings, before *keySet) *keySet {
 	old := before.byID()
-	set := &keySet{keys: keys, of: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
+	set := &keySet{keys: keys, bySum: make(map[uint64]*entry, len(keys)), list: make([]*entry, 0, len(keys))}
 	for _, k := range keys {
 		id := identity.ViaKey + ":" + k.Name
 		who := &identity.Principal{
-			ID: id, Name: k.Name, Via: identity.ViaKey, Holder: identity.Held(id, firstOf(&k.Sum)),
+			ID: id, Name: k.Name, Via: identity.ViaKey, Holder: identity.Held(id, firstBytes(&k.Sum)),
 			Projects: slugs(k.Projects), Expires: k.Expires, Rights: s.rights(slugs(k.Roles), k.Name, false), Policy: s.Policy,
 		}
 		if s.Admin != nil {
@@ -41,24 +41,24 @@ func newKeySet(keys []Key, s *Settings, before *keySet) *keySet {
 		e := &entry{sum: k.Sum, who: who}
 		if was := old[who.ID]; was != nil {
 			e.use = was.use
-			if same(was.who, who) {
+			if samePrincipal(was.who, who) {
 				e.who = was.who
 			}
 		} else {
 			e.use = new(usage)
 		}
-		first := firstOf(&e.sum)
-		e.next, set.of[first] = set.of[first], e
+		first := firstBytes(&e.sum)
+		e.next, set.bySum[first] = set.bySum[first], e
 		set.list = append(set.list, e)
 	}
 	return set
 }
 
-func firstOf(sum *Sum) uint64 { return binary.LittleEndian.Uint64(sum[:8]) }
+func firstBytes(sum *Sum) uint64 { return binary.LittleEndian.Uint64(sum[:8]) }
 
 // find returns the entry with the given sum, or nil.
 func (s *keySet) find(sum *Sum) *entry {
-	for e := s.of[firstOf(sum)]; e != nil; e = e.next {
+	for e := s.bySum[firstBytes(sum)]; e != nil; e = e.next {
 		if subtle.ConstantTimeCompare(e.sum[:], sum[:]) == 1 {
 			return e
 		}
@@ -88,9 +88,9 @@ func slugs(names []string) []string {
 	return out
 }
 
-// changedTo returns the principals that next no longer has, those that changed and those that are new, by id. A key with the same name
+// diff returns the principals that next no longer has, those that changed and those that are new, by id. A key with the same name
 // but another sum is both removed and new: its holder must not continue the sessions of the previous holder.
-func (s *keySet) changedTo(next *keySet) (gone, changed, come map[string]*identity.Principal) {
+func (s *keySet) diff(next *keySet) (gone, changed, come map[string]*identity.Principal) {
 	gone, changed, come = map[string]*identity.Principal{}, map[string]*identity.Principal{}, map[string]*identity.Principal{}
 	before, after := s.byID(), next.byID()
 	for id, e := range before {
@@ -109,8 +109,10 @@ func (s *keySet) changedTo(next *keySet) (gone, changed, come map[string]*identi
 	return gone, changed, come
 }
 
-// same reports whether two principals with the same id are equal. Under another policy, equal rights may mean something else.
-func same(a, b *identity.Principal) bool { return identity.Alike(a, b) && a.Policy == b.Policy }
+// samePrincipal reports whether two principals with the same id are equal. Under another policy, equal rights may mean something else.
+func samePrincipal(a, b *identity.Principal) bool {
+	return identity.Alike(a, b) && a.Policy == b.Policy
+}
 
 // expiring returns the principals whose keys expired after `after` and until now (inclusive), and the time at which the next key will
 // expire (zero = none will).

@@ -13,7 +13,7 @@ import (
 const challenge = `Bearer realm="goblin-actor"`
 
 var (
-	refusedNobody = refuse(http.StatusUnauthorized, challenge, protocol.Unauthenticated,
+	refusedNoCredential = refuse(http.StatusUnauthorized, challenge, protocol.Unauthenticated,
 		"authentication required: send an API key in the header Authorization: Bearer gba_…")
 	refusedInvalid = refuse(http.StatusUnauthorized, downstream.InvalidToken, protocol.Unauthenticated,
 		"the API key is not valid")
@@ -32,16 +32,16 @@ func refuse(status int, challenge string, name protocol.FaultName, message strin
 	return &downstream.Refusal{Status: status, Challenge: challenge, Fault: &protocol.Fault{Name: name, Message: message}}
 }
 
-// refusedOften returns the response to a client that sends too many failing, or too many, requests.
-func refusedOften(message string, after time.Duration) *downstream.Refusal {
+// rateLimited returns the response to a client that sends too many failing, or too many, requests.
+func rateLimited(message string, after time.Duration) *downstream.Refusal {
 	return &downstream.Refusal{Status: http.StatusTooManyRequests, Fault: &protocol.Fault{
 		Name: protocol.RateLimited, Message: message, Retryable: true, RetryAfter: max(after, time.Second)}}
 }
 
-// refusedFull is the response to a principal with too many concurrent requests. Its status is 503, as for a full buffer: the body was not
+// refusedOverloaded is the response to a principal with too many concurrent requests. Its status is 503, as for a full buffer: the body was not
 // read, so there is no JSON-RPC request that a response with status 200 could answer.
-var refusedFull = &downstream.Refusal{Status: http.StatusServiceUnavailable, Fault: &protocol.Fault{
+var refusedOverloaded = &downstream.Refusal{Status: http.StatusServiceUnavailable, Fault: &protocol.Fault{
 	Name: protocol.Overloaded, Message: "this principal has too many requests in flight", Retryable: true, RetryAfter: time.Second}}
 
-// shownPath is the maximum number of path bytes to report.
-const shownPath = 200
+// maxPathBytes is the maximum number of path bytes to report.
+const maxPathBytes = 200

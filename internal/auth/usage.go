@@ -6,7 +6,7 @@ import "sync/atomic"
 // the room of its calls nor be unlimited.
 type usage struct {
 	calls, streams atomic.Int64
-	told           atomic.Int64 // Unix second of the last logged refusal
+	lastLogged     atomic.Int64 // Unix second of the last logged refusal
 }
 
 // lease increments count and returns of, or nil if count has already reached most. most 0 = no limit.

@@ -57,7 +57,7 @@ func NewSecurity(cfg *config.Config, listens bool, log *slog.Logger) (*Security,
 	e.rates.Reported = func(principal string) {
 		log.Info("policy would refuse: too many requests", "who", principal)
 	}
-	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed, Came: e.came, Denied: e.denied})
+	e.gate = auth.NewGate(auth.Options{Log: log, Changed: e.changed, Added: e.came, Denied: e.denied})
 	if err := e.loadPair(cfg); err != nil {
 		return nil, &CredentialError{err, tlsHint}
 	}
@@ -121,8 +121,8 @@ func (e *Security) denied(d auth.Denial) {
 		return
 	}
 	r := audit.Record{Event: audit.EventDenied, Peer: d.From(), Item: d.Path, Decision: audit.Deny, Outcome: d.Error, Detail: d.Reason}
-	if d.Who != nil {
-		r.Who, r.Via = d.Who.ID, d.Who.Via
+	if d.Principal != nil {
+		r.Who, r.Via = d.Principal.ID, d.Principal.Via
 	}
 	g.Audit().Record(r)
 }

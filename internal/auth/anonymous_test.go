@@ -8,7 +8,7 @@ import (
 
 // Without a key file, clients without credentials are the local principal with the rights that the policy gives it.
 func TestUnauthenticatedPrincipal(t *testing.T) {
-	d := newDoor(t)
+	d := newTestGate(t)
 	limited := Settings{
 		Rights: func(_ []string, _ string, local bool) string { return map[bool]string{true: "l", false: "k"}[local] },
 		Admin: func(rights string, local bool) identity.Admin {

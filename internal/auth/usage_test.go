@@ -11,7 +11,7 @@ import (
 
 // The open requests of a principal are limited, also across reloads of its key, and streams do not count as calls.
 func TestLeases(t *testing.T) {
-	d := newDoor(t)
+	d := newTestGate(t)
 	a, b := d.issue(Key{Name: "a"}), d.issue(Key{Name: "b"})
 	d.configure(Settings{MaxCalls: 2, MaxStreams: 3})
 	stream := func(key string) *downstream.Request {
@@ -66,7 +66,7 @@ func (f rateOf) Allow(_ time.Time, who *identity.Principal) (time.Duration, bool
 
 // S5.2.2.
 func TestRates(t *testing.T) {
-	d := newDoor(t)
+	d := newTestGate(t)
 	a := d.issue(Key{Name: "a"})
 	d.configure(Settings{
 		Rights: func([]string, string, bool) string { return "r" },
@@ -87,7 +87,7 @@ func TestRates(t *testing.T) {
 
 // Each message of a batch counts as one request. Without rates, batches are unlimited.
 func TestRatesOfABatch(t *testing.T) {
-	d, left := newDoor(t), 5
+	d, left := newTestGate(t), 5
 	a := d.issue(Key{Name: "a"})
 	d.configure(Settings{Rates: rateOf(func(principal, _ string) bool { left--; return principal == "key:a" && left >= 0 })})
 	who := d.Admit(request("Bearer " + a)).Who
