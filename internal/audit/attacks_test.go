@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// forged writes the lines of a log back as change makes them, and reports what Verify says to whoever has the key and the mark.
+// forged writes a log, replaces its lines by the result of change, and returns what Verify reports with the key and the mark of the original.
 func forged(t *testing.T, change func(lines [][]byte) [][]byte) Report {
 	t.Helper()
 	path := writeLog(t, 50, nil)
@@ -18,23 +18,23 @@ func forged(t *testing.T, change func(lines [][]byte) [][]byte) Report {
 	return verified(t, path, Trust{Key: testKeys.Public(), Mark: &mark})
 }
 
-// markOf is what the gateway remembers of a log that it has completed.
+// markOf returns the mark that the gateway remembers after closing the log.
 func markOf(t *testing.T, path string) Mark {
 	t.Helper()
 	lines := linesOf(t, path)
 	last := bytes.TrimSuffix(lines[len(lines)-1], []byte("\n"))
 	line, err := ParseLine(last)
 	if err != nil || !line.Signed() {
-		t.Fatalf("the log ends with %s", last)
+		t.Fatalf("the log ends with %s, want a signed line", last)
 	}
 	return Mark{N: line.N, Sum: SumOf(last)}
 }
 
-// caught expects a fault whose text holds the words, at that line of the file.
+// caught checks that the report has a fault at the given line of its file, and that its text contains words.
 func caught(t *testing.T, r Report, line int, words string) {
 	t.Helper()
 	if r.Fault == nil || r.Fault.Line != line || !strings.Contains(r.Fault.What, words) {
-		t.Errorf("got %v, want line %d: …%s…", r.Fault, line, words)
+		t.Errorf("got fault %v, want line %d: …%s…", r.Fault, line, words)
 	}
 }
 
@@ -44,22 +44,22 @@ func TestAttack84AuditLineChanged(t *testing.T) {
 		lines[9] = bytes.Replace(lines[9], []byte("read_file"), []byte("list_dirs"), 1)
 		return lines
 	})
-	caught(t, r, 11, "does not follow the line before it")
+	caught(t, r, 11, "the hash of the previous line does not match")
 }
 
 // S5.5.2.
 func TestAttack85AuditLineRemoved(t *testing.T) {
 	r := forged(t, func(lines [][]byte) [][]byte { return append(lines[:20], lines[22:]...) })
-	caught(t, r, 21, "lines n=21 to n=22 are gone")
+	caught(t, r, 21, "lines n=21 to n=22 are missing")
 }
 
 // S5.5.2.
 func TestAttack86AuditTailCut(t *testing.T) {
 	r := forged(t, func(lines [][]byte) [][]byte { return lines[:30] })
-	caught(t, r, 0, "the tail is cut off")
+	caught(t, r, 0, "the end of the log was removed")
 }
 
-// S5.5.2: Whoever may write the file can make a chain of his own, and sign it with a key of his own.
+// S5.5.2: An attacker who can write the file can build a consistent chain and sign it with another key.
 func TestAttack87AuditRewritten(t *testing.T) {
 	path := writeLog(t, 50, nil)
 	mine := NewKeys([32]byte{2})
@@ -68,11 +68,11 @@ func TestAttack87AuditRewritten(t *testing.T) {
 		rewrite(t, path, mine, func(c *chain, r *Record, b []byte) []byte { return c.append(b, r) })
 		caught(t, verified(t, path, trust), 1, "is signed with the key")
 	})
-	t.Run("that says it is ours", func(t *testing.T) {
+	t.Run("with another key, claiming to be ours", func(t *testing.T) {
 		rewrite(t, path, &Keys{sign: mine.sign, public: testKeys.public, hide: mine.hide}, func(c *chain, r *Record, b []byte) []byte { return c.append(b, r) })
-		caught(t, verified(t, path, trust), 1, "its signature is not of the key")
+		caught(t, verified(t, path, trust), 1, "the signature does not match the key")
 	})
-	t.Run("behind our first line", func(t *testing.T) {
+	t.Run("after our first line", func(t *testing.T) {
 		first := writeLog(t, 0, nil)
 		head := linesOf(t, first)[0]
 		rewrite(t, path, &Keys{sign: mine.sign, public: testKeys.public, hide: mine.hide}, func(c *chain, r *Record, b []byte) []byte {
@@ -83,7 +83,7 @@ func TestAttack87AuditRewritten(t *testing.T) {
 			}
 			return c.append(b, r)
 		})
-		caught(t, verified(t, path, trust), 52, "its signature is not of the key")
+		caught(t, verified(t, path, trust), 52, "the signature does not match the key")
 	})
 	t.Run("without signatures", func(t *testing.T) {
 		var b []byte
@@ -97,11 +97,11 @@ func TestAttack87AuditRewritten(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		caught(t, verified(t, path, trust), maxUnsigned+2, "there is no signature in")
+		caught(t, verified(t, path, trust), maxUnsigned+2, "lines without a signature")
 	})
 }
 
-// rewrite makes the whole file anew, with other items.
+// rewrite replaces the file by a new chain with other items.
 func rewrite(t *testing.T, path string, keys *Keys, add func(c *chain, r *Record, b []byte) []byte) {
 	t.Helper()
 	c := newChain(keys)
@@ -117,7 +117,7 @@ func rewrite(t *testing.T, path string, keys *Keys, add func(c *chain, r *Record
 	}
 }
 
-// What is foreign in a line can end neither the line nor a text in it.
+// A text from outside can neither end its line nor end the JSON string that contains it.
 func TestAttack88AuditNewlineInName(t *testing.T) {
 	evil := "x\n{\"n\":3,\"time\":\"2026-01-01T00:00:00Z\",\"event\":\"call\",\"who\":\"key:other\",\"prev\":\"\"}\r\n\u2028\x1b[2K\u202e\",\"who\":\"key:boss"
 	for _, field := range []func(r *Record){
@@ -135,11 +135,11 @@ func TestAttack88AuditNewlineInName(t *testing.T) {
 			t.Errorf("got %d newlines: %s", n, b)
 		}
 		if i := bytes.IndexFunc(b[:len(b)-1], func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x2028 || r == 0x202e }); i >= 0 {
-			t.Errorf("got a control character at %d: %q", i, b)
+			t.Errorf("unescaped control character at %d: %q", i, b)
 		}
 		line, err := ParseLine(bytes.TrimSuffix(b, []byte("\n")))
 		if err != nil || line.Who != r.Who || line.Item != r.Item || line.N != 1 {
-			t.Errorf("got %+v %v", line, err)
+			t.Errorf("the line parses as %+v, %v; want the fields of the record", line, err)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What a record costs whoever makes it and the writer together: the queue never fills.
+// BenchmarkRecord measures a record's cost for the caller and the writer together. The queue never fills.
 func BenchmarkRecord(b *testing.B) {
 	for _, size := range []int{16, 4 << 10} {
 		b.Run(fmt.Sprintf("arguments=%d", size), func(b *testing.B) { benchRecord(b, size) })
@@ -27,7 +27,7 @@ func benchRecord(b *testing.B, size int) {
 	for i := 0; b.Loop(); i++ {
 		l.Record(r)
 		if i%batch == 0 {
-			for uint64(i) > l.sequence.Load()+2*batch { // the disk is not what is measured
+			for uint64(i) > l.sequence.Load()+2*batch { // wait for the writer: the disk is not measured
 				runtime.Gosched()
 			}
 		}
@@ -35,9 +35,9 @@ func benchRecord(b *testing.B, size int) {
 	if err := l.Close(); err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op") // of all threads: who records, the writer, the system
+	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op") // of all threads: callers, the writer and the system
 	if n := l.dropped.Load(); n > 0 {
-		b.Errorf("%d dropped", n)
+		b.Errorf("%d records dropped", n)
 	}
 }
 
@@ -53,19 +53,19 @@ func BenchmarkLine(b *testing.B) {
 	b.SetBytes(int64(len(buf)))
 }
 
-// Nobody who records allocates, once the queue has grown.
-func TestARecordAllocatesNothing(t *testing.T) {
+// Recording does not allocate once the queue has grown.
+func TestRecordDoesNotAllocate(t *testing.T) {
 	c := newChain(testKeys)
 	r := callRecord(1)
 	r.Time = now
 	buf := make([]byte, 0, 4096)
 	if n := testing.AllocsPerRun(1000, func() { buf = c.append(buf[:0], &r) }); n > 0 {
-		t.Errorf("a line takes %v allocations", n)
+		t.Errorf("appending a line: %v allocations", n)
 	}
 	l := New(options(t))
 	l.flags.Store(uint32(On))
 	l.waiting = make([]entry, 0, 4096)
 	if n := testing.AllocsPerRun(1000, func() { l.Record(r) }); n > 0 {
-		t.Errorf("a record takes %v allocations", n)
+		t.Errorf("Record: %v allocations", n)
 	}
 }

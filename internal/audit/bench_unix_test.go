@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// processorTime is what the process has used, in nanoseconds.
+// processorTime returns the CPU time used by the process, in nanoseconds.
 func processorTime(b *testing.B) int64 {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

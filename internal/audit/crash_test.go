@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// A process that is killed while it writes, again and again, leaves a log that goes on and can be verified.
-func TestAProcessThatIsKilledLeavesALog(t *testing.T) {
+// A log stays valid, and is continued, although its process is killed repeatedly while writing.
+func TestLogSurvivesKilledProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	opens := 0 // a process that finds a file with a first line says that it goes on with it; one that finds none begins the next one
+	opens := 0 // expected EventOpen lines: a process that finds a first line writes one; otherwise it starts the next file
 	for round := range 8 {
 		child := exec.Command(os.Args[0], "-test.run=^$")
 		child.Env = append(os.Environ(), "AUDIT_TEST_WRITE="+path)
@@ -34,14 +34,14 @@ func TestAProcessThatIsKilledLeavesALog(t *testing.T) {
 			return sum
 		}
 		before := size()
-		eventually(t, "it writes", func() bool { return size() > before+int64(round)*50_000+10_000 })
+		eventually(t, "the child writes", func() bool { return size() > before+int64(round)*50_000+10_000 })
 		if err := child.Process.Signal(syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		_ = child.Wait() // it was killed
+		_ = child.Wait() // the error says that it was killed
 		r := verified(t, path, Trust{Key: testKeys.Public()})
 		if r.Fault != nil {
-			t.Fatalf("after round %d: %v", round, r.Fault)
+			t.Fatalf("after round %d: fault %v", round, r.Fault)
 		}
 		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 			opens++
@@ -50,25 +50,25 @@ func TestAProcessThatIsKilledLeavesALog(t *testing.T) {
 	addTo(t, path, 1, nil)
 	r := verified(t, path, Trust{Key: testKeys.Public()})
 	if r.Fault != nil || r.Unsigned != 0 {
-		t.Errorf("got %+v %v", r, r.Fault)
+		t.Errorf("got %+v, fault %v; want no fault and no unsigned lines", r, r.Fault)
 	}
 	if got, _ := countOf(t, path, EventOpen); got != opens {
-		t.Errorf("%d lines say that a file was gone on with, want %d", got, opens)
+		t.Errorf("%d lines of EventOpen, want %d", got, opens)
 	}
 	files, _ := countOf(t, path, EventFile)
-	t.Logf("%d files, opened again %d times", files, opens)
+	t.Logf("%d files, reopened %d times", files, opens)
 }
 
-// A process that was killed between two files leaves the old one renamed, and of the new one nothing, an empty file, or one with a part of its
-// first line. The next process begins the new file, and the chain goes on.
-func TestKilledBetweenTwoFiles(t *testing.T) {
+// A process that is killed during a rotation leaves the renamed file, and of the new one nothing, an empty file, or part of its first line.
+// The next process starts the new file and continues the chain.
+func TestKilledDuringRotation(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		begun *string // what there is of the new file; nil = nothing
+		begun *string // content of the new file; nil = it does not exist
 		torn  uint64
 	}{
-		{"no file", nil, 0}, {"an empty one", new(""), 0}, {"a part of a line", new(`{"n":8,"time":"2026-`), 20}, {"a byte", new("{"), 1},
-		{"a block that was never written", new(strings.Repeat("\x00", 4096)), 4096},
+		{"no file", nil, 0}, {"empty file", new(""), 0}, {"part of a line", new(`{"n":8,"time":"2026-`), 20}, {"one byte", new("{"), 1},
+		{"block of zeros", new(strings.Repeat("\x00", 4096)), 4096},
 	} {
 		path := writeLog(t, 5, nil)
 		if err := os.Rename(path, rotatedName(path, 1)); err != nil {
@@ -80,33 +80,33 @@ func TestKilledBetweenTwoFiles(t *testing.T) {
 			}
 		}
 		if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil {
-			t.Errorf("%s, before: %v", c.name, r.Fault)
+			t.Errorf("%s, before reopening: fault %v", c.name, r.Fault)
 		}
 		addTo(t, path, 5, nil)
 		if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil || r.Files != 2 || r.Unsigned != 0 {
-			t.Errorf("%s: got %+v %v", c.name, r, r.Fault)
+			t.Errorf("%s: got %+v, fault %v; want 2 files, no fault", c.name, r, r.Fault)
 		}
 		opens, _ := countOf(t, path, EventOpen)
 		files, _ := countOf(t, path, EventFile)
 		calls, _ := countOf(t, path, EventCall)
 		if _, torn := countOf(t, path, EventRepair); opens != 0 || files != 2 || calls != 10 || torn != c.torn {
-			t.Errorf("%s: opened again %d times, %d files, %d calls, %d bytes cut off", c.name, opens, files, calls, torn)
+			t.Errorf("%s: got %d EventOpen, %d files, %d calls, %d bytes removed", c.name, opens, files, calls, torn)
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", c.name, info.Mode(), err)
+			t.Errorf("%s: got mode %v, %v; want 0600", c.name, info.Mode(), err)
 		}
 	}
 }
 
-// Who has just made the file and not written to it yet is not robbed of it.
-func TestAnEmptyFileOfAnotherIsLeftToIt(t *testing.T) {
+// A process does not take over a file that another process has created but not yet written to.
+func TestEmptyFileOfAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	o, err := open(path, testKeys, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := open(path, testKeys, nil); !errors.Is(err, ErrHeld) {
-		t.Errorf("got %v", err)
+		t.Errorf("second open: got %v, want ErrHeld", err)
 	}
 	if err := o.f.Close(); err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeForEver is the process that is killed.
+// writeForEver is the main function of the child process.
 func writeForEver(path string) {
 	s := settings(path)
 	s.Size = 256 << 10

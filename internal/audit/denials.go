@@ -6,23 +6,22 @@ import (
 )
 
 const (
-	denialWindow = time.Minute // equal denials in such a time are one line at its begin and one, with their number, at its end
-	maxDenials   = 256         // kinds of denials of nobody who is known told apart in a window; the rest is one more
-	maxNamed     = 1024        // likewise of principals: a flood of strangers does not hide who does what is not theirs
+	denialWindow = time.Minute // equal denials within a window give one line at its start and one, with their count, at its end
+	maxDenials   = 256         // distinct denials of unknown clients per window; all others are counted together
+	maxNamed     = 1024        // distinct denials of principals per window, counted separately: a flood of unknown clients must not hide them
 )
 
-// denials gather equal denials, so that a flood of them cannot fill the disk.
+// denials aggregates equal denials, so that a flood of them cannot fill the disk.
 type denials struct {
-	until time.Time // end of the window; zero = none is open
+	until time.Time // end of the window; zero = no window is open
 	seen  map[denial]*Record
-	named int // of seen, those of principals
+	named int // entries of seen that belong to principals
 }
 
-// denial is what makes two of them equal: the address (of IPv6 the /64, of which anybody has as many as he likes), who it claims to be, and what
-// is wrong.
+// denial identifies equal denials: by address (for IPv6 its /64, because a client can use any address in it), principal and outcome.
 type denial struct{ peer, who, outcome string }
 
-// take reports whether the denial is to be written now. It counts it otherwise.
+// take counts a denial and reports whether it must be written now, as the first of its kind in the window.
 func (d *denials) take(r *Record) bool {
 	if d.seen == nil {
 		d.seen = map[denial]*Record{}
@@ -43,14 +42,14 @@ func (d *denials) take(r *Record) bool {
 	}
 	rest := d.seen[denial{}]
 	if rest == nil {
-		rest = &Record{Event: EventDenied, Decision: Deny, Detail: "from more addresses than are told apart"}
+		rest = &Record{Event: EventDenied, Decision: Deny, Detail: "from further addresses"}
 		d.seen[denial{}] = rest
 	}
 	rest.Count++
 	return false
 }
 
-// hasRoom takes a place among the kinds of denials that are told apart, of principals or of others; false when there is none.
+// hasRoom reserves an entry for another kind of denial, of a principal or of an unknown client. It returns false if the limit is reached.
 func (d *denials) hasRoom(principal bool) bool {
 	if !principal {
 		return len(d.seen)-d.named < maxDenials
@@ -62,9 +61,9 @@ func (d *denials) hasRoom(principal bool) bool {
 	return true
 }
 
-// over returns what was counted, if the window is over, or has to be.
+// over closes the window and returns its counts, if it has ended or must is true.
 func (d *denials) over(now time.Time, must bool) []Record {
-	if d.until.IsZero() || now.Before(d.until) && now.After(d.until.Add(-2*denialWindow)) && !must { // a clock that was set back ends it too
+	if d.until.IsZero() || now.Before(d.until) && now.After(d.until.Add(-2*denialWindow)) && !must { // a clock set back also ends the window
 		return nil
 	}
 	var out []Record
@@ -78,7 +77,7 @@ func (d *denials) over(now time.Time, must bool) []Record {
 	return out
 }
 
-// network is what an address is counted under.
+// network returns the address that denials are counted by: an IPv4 address or the /64 of an IPv6 address.
 func network(peer string) string {
 	address, err := netip.ParseAddr(trimBrackets(peer))
 	if err != nil || !address.Is6() || address.Is4In6() {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestEqualDenialsAreCounted(t *testing.T) {
+func TestEqualDenialsAreAggregated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l, err := Open(settings(path), options(t))
 	if err != nil {
@@ -19,7 +19,7 @@ func TestEqualDenialsAreCounted(t *testing.T) {
 	for range 1000 {
 		deny("10.0.0.1")
 	}
-	for i := range 1000 { // one network: anybody has as many such addresses as they like
+	for i := range 1000 { // one /64: a client can use any of its addresses
 		deny("[2001:db8::" + strings.TrimLeft(string("0123456789abcdef"[i%16]), "0") + "1]")
 	}
 	for i := range 5000 {
@@ -28,14 +28,14 @@ func TestEqualDenialsAreCounted(t *testing.T) {
 	closed(t, l)
 	lines, sum := countOf(t, path, EventDenied)
 	if lines > 2*maxDenials+2 || uint64(lines)+sum < 7000 || sum > 7000 {
-		t.Errorf("got %d lines that count %d", lines, sum)
+		t.Errorf("got %d lines with counts of %d; want few lines, and 7000 denials in total", lines, sum)
 	}
 	if r := verified(t, path, Trust{}); r.Fault != nil {
 		t.Error(r.Fault)
 	}
 }
 
-// Somebody with many addresses has himself refused from all of them, so that nobody reads what he does then with a key that he has.
+// Denials from many addresses must not hide a denial of a principal.
 func TestFloodOfDenialsHidesNoPrincipal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l, err := Open(settings(path), options(t))

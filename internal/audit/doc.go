@@ -1,14 +1,14 @@
-// Package audit is the log of who did what: a file of JSON lines, one a call, a denial, a login, a change. It is a leaf: whoever
-// has something to tell makes a Record and gives it to a Sink.
+// Package audit writes the audit log: a file of JSON lines, one for each call, denial, login and change. It imports no other room of the
+// gateway; callers build a Record and pass it to a Sink.
 //
-// Each line holds the SHA-256 of the line before it, over all files that a log was rotated into, so that a line that was changed or
-// taken out shows. At least every 1000 lines, and every minute in which there were some, a checkpoint line is signed (Ed25519), so
-// that nobody without the key can write the whole anew; its number is told to others, so that a tail that was cut off shows.
-// Arguments are not in the log: their size is, and an HMAC, which tells whoever has the key whether two calls asked the same.
+// Each line holds the SHA-256 of the previous line, across all files of a rotated log, so that a changed or removed line is detected.
+// At least every 1000 lines, and every minute with new lines, a signed checkpoint (Ed25519) is written, so that the log cannot be forged
+// without the key. Its number is stored elsewhere too, so that a truncated log is detected. The log does not contain arguments, only
+// their size and an HMAC, which lets a holder of the key check whether two calls had equal arguments.
 //
-// Log owns the file. One goroutine of its own writes; Record never waits for it: what finds no room is dropped, counted, and the log
-// says so. Where the log is required, calls are refused meanwhile (Refusing). Invariants: the numbers of lines rise by one, or a line
-// says why not; what Commit was given is called exactly once; a file is never written by two processes.
+// Log owns the file, and one goroutine writes it. Record never waits for that goroutine: a record that does not fit into the queue is dropped and
+// counted, and the log says so. While a required log cannot be written, new calls are refused (Refusing). Invariants: line numbers rise by one,
+// or a line says why not; the callback passed to Commit is called exactly once; two processes never write the same file.
 //
 //	log, err := audit.Open(audit.Settings{File: "audit.jsonl"}, audit.Options{Keys: keys, Log: slog})
 //	log.Record(audit.Record{Event: audit.EventCall, Who: "key:ci", Server: "files", Item: "read_file", Outcome: "ok"})

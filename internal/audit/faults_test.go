@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// faulty is a file that a test makes fail, or wait.
+// faulty is a file whose writes fail or whose syncs block on demand.
 type faulty struct {
 	file
-	full   *atomic.Bool  // no space is left: half of what is written is
-	gate   chan struct{} // Sync waits for it; nil = it does not
+	full   *atomic.Bool  // the disk is full: a write stores half of its bytes and fails
+	gate   chan struct{} // Sync receives from it; nil = Sync does not block
 	synced *atomic.Int32
 }
 
@@ -40,7 +40,7 @@ func (f *faulty) Sync() error {
 	return f.file.Sync()
 }
 
-// openFaulty opens a log on such a file.
+// openFaulty opens a log on a file that behaves like with.
 func openFaulty(t *testing.T, s Settings, with faulty) *Log {
 	t.Helper()
 	l := New(options(t))
@@ -59,7 +59,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("it never came about that %s", what)
+			t.Fatalf("timeout waiting until %s", what)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func closed(t *testing.T, l *Log) {
 	}
 }
 
-// countOf counts the lines of an event, and what they count.
+// countOf counts the lines of an event, and adds up their counts.
 func countOf(t *testing.T, path, event string) (lines int, sum uint64) {
 	t.Helper()
 	for _, file := range Files(path) {
@@ -85,28 +85,28 @@ func countOf(t *testing.T, path, event string) (lines int, sum uint64) {
 	return lines, sum
 }
 
-func TestAFullDiskDropsAndTheLogSaysSo(t *testing.T) {
+func TestFullDiskDropsRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
 		var full atomic.Bool
 		l := openFaulty(t, settings(path), faulty{full: &full})
 		l.Record(callRecord(1))
-		eventually(t, "the first is written", func() bool { return l.State().Sequence == 2 })
+		eventually(t, "the first record is written", func() bool { return l.State().Sequence == 2 })
 		full.Store(true)
 		for i := range 17 {
 			l.Record(callRecord(i))
 		}
-		eventually(t, "they are dropped", func() bool { return l.State().Dropped == 17 })
+		eventually(t, "the records are dropped", func() bool { return l.State().Dropped == 17 })
 		if s := l.State(); s.Refusing || !strings.Contains(s.Fault, "no space left") || l.Flags().Has(Refusing) {
-			t.Errorf("got %+v", s)
+			t.Errorf("got state %+v, want the fault no space left and no refusal", s)
 		}
 		full.Store(false)
-		eventually(t, "it is written again", func() bool { return l.State().Fault == "" })
+		eventually(t, "the log is written again", func() bool { return l.State().Fault == "" })
 		l.Record(callRecord(2))
 		closed(t, l)
 		r := verified(t, path, Trust{Key: testKeys.Public()})
 		if r.Fault != nil || r.Dropped != 17 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0].What, "17 records were dropped") {
-			t.Errorf("got %+v %v", r, r.Fault)
+			t.Errorf("got %+v, fault %v; want 17 dropped records", r, r.Fault)
 		}
 		if calls, _ := countOf(t, path, EventCall); calls != 2 {
 			t.Errorf("got %d calls, want 2", calls)
@@ -114,7 +114,7 @@ func TestAFullDiskDropsAndTheLogSaysSo(t *testing.T) {
 	})
 }
 
-func TestARequiredLogRefusesAndLosesNothing(t *testing.T) {
+func TestRequiredLogRefusesAndKeepsRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
 		var full atomic.Bool
@@ -125,19 +125,19 @@ func TestARequiredLogRefusesAndLosesNothing(t *testing.T) {
 		var answered atomic.Int32
 		l.Commit(callRecord(1), func() { answered.Add(1) })
 		eventually(t, "calls are refused", func() bool { return l.Flags().Has(Refusing) })
-		l.Commit(callRecord(2), func() { answered.Add(1) }) // one that ran already
+		l.Commit(callRecord(2), func() { answered.Add(1) }) // of a call that was already running
 		time.Sleep(20 * time.Millisecond)
 		if n := answered.Load(); n != 0 {
-			t.Errorf("%d were answered without a record", n)
+			t.Errorf("%d calls were answered without a record", n)
 		}
 		full.Store(false)
-		eventually(t, "both are answered", func() bool { return answered.Load() == 2 })
+		eventually(t, "both calls are answered", func() bool { return answered.Load() == 2 })
 		if l.Flags().Has(Refusing) || l.State().Dropped != 0 {
-			t.Errorf("got %+v", l.State())
+			t.Errorf("got state %+v, want no refusal and nothing dropped", l.State())
 		}
 		closed(t, l)
 		if r := verified(t, path, Trust{}); r.Fault != nil || r.Dropped != 0 {
-			t.Errorf("got %+v %v", r, r.Fault)
+			t.Errorf("got %+v, fault %v", r, r.Fault)
 		}
 		if calls, _ := countOf(t, path, EventCall); calls != 2 {
 			t.Errorf("got %d calls, want 2", calls)
@@ -145,13 +145,13 @@ func TestARequiredLogRefusesAndLosesNothing(t *testing.T) {
 	})
 }
 
-// A required log refuses before its queue is full: what runs already still finds room.
-func TestABacklogRefusesAndThenDrops(t *testing.T) {
+// A required log refuses calls before its queue is full, which leaves room for calls in progress.
+func TestBacklogRefusesThenDrops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, required := range []bool{true, false} {
 			path := filepath.Join(t.TempDir(), "audit.jsonl")
 			gate := make(chan struct{}, 1)
-			gate <- struct{}{} // for the first line
+			gate <- struct{}{} // for the sync of the first line
 			s := settings(path)
 			s.Required, s.Sync = required, SyncEach
 			l := openFaulty(t, s, faulty{gate: gate})
@@ -161,25 +161,25 @@ func TestABacklogRefusesAndThenDrops(t *testing.T) {
 				l.Record(callRecord(i))
 			}
 			if got := l.Flags().Has(Refusing); got != required {
-				t.Errorf("required %v: refusing %v", required, got)
+				t.Errorf("required %v: refusing %v, want equal", required, got)
 			}
 			for i := range maxBacklog {
 				l.Record(callRecord(i))
 			}
 			if got := l.State().Dropped; got != maxBacklog/2 {
-				t.Errorf("dropped %d, want %d", got, maxBacklog/2)
+				t.Errorf("dropped %d records, want %d", got, maxBacklog/2)
 			}
 			close(gate)
 			closed(t, l)
 			if r := verified(t, path, Trust{}); r.Fault != nil || r.Dropped != maxBacklog/2 {
-				t.Errorf("got %+v %v", r, r.Fault)
+				t.Errorf("got %+v, fault %v", r, r.Fault)
 			}
 		}
 	})
 }
 
-// Arguments that wait take memory: they are bounded too.
-func TestArgumentsThatWaitAreBounded(t *testing.T) {
+// The bytes of queued arguments are limited.
+func TestQueuedArgumentsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{}, 1)
 		gate <- struct{}{}
@@ -194,14 +194,14 @@ func TestArgumentsThatWaitAreBounded(t *testing.T) {
 			l.Record(r)
 		}
 		if got := l.State().Dropped; got != 3 {
-			t.Errorf("dropped %d, want 3", got)
+			t.Errorf("dropped %d records, want 3", got)
 		}
 		close(gate)
 		closed(t, l)
 	})
 }
 
-// Those who come together share a sync, and nobody goes on before it.
+// Concurrent commits share a sync, and no callback runs before it.
 func TestCommitsShareASync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var synced atomic.Int32
@@ -219,21 +219,21 @@ func TestCommitsShareASync(t *testing.T) {
 				done.Done()
 			})
 		}
-		eventually(t, "the first are written", func() bool { return l.sequence.Load() > 1 })
+		eventually(t, "the first records are written", func() bool { return l.sequence.Load() > 1 })
 		time.Sleep(10 * time.Millisecond)
 		if n := answered.Load(); n != 0 {
-			t.Errorf("%d went on before the disk had them", n)
+			t.Errorf("%d callbacks ran before the sync", n)
 		}
 		close(gate)
 		done.Wait()
 		if n := synced.Load(); n > 10 {
-			t.Errorf("%d syncs for 100 records", n)
+			t.Errorf("%d syncs for 100 records, want at most 10", n)
 		}
 		closed(t, l)
 	})
 }
 
-func TestWhatMayNotBeALog(t *testing.T) {
+func TestOpenRefusesOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -249,7 +249,7 @@ func TestWhatMayNotBeALog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		foreign: "no audit log of goblin-actor", newer: "written by a later version", link: "a symbolic link", dir: "a directory",
+		foreign: "not an audit log of goblin-actor", newer: "a later version of goblin-actor", link: "a symbolic link", dir: "a directory",
 		filepath.Join(dir, "no", "audit.jsonl"): "no such file or directory",
 	} {
 		before, _ := os.ReadFile(path)
@@ -267,13 +267,13 @@ func TestWhatMayNotBeALog(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Open(settings(path), options(t)); !errors.Is(err, ErrHeld) {
-		t.Errorf("a second writer: got %v", err)
+		t.Errorf("second writer: got %v, want ErrHeld", err)
 	}
 	closed(t, first)
 	addTo(t, path, 1, nil)
 }
 
-func TestAnUnfinishedLineIsCutOffAndMarked(t *testing.T) {
+func TestIncompleteLineIsRemovedAndRecorded(t *testing.T) {
 	for _, torn := range []string{`{"n":12,"ti`, "\x00\x00\x00\x00\n\x00\x00", "{\"n\":7}\n"} {
 		path := writeLog(t, 5, nil)
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
@@ -286,16 +286,16 @@ func TestAnUnfinishedLineIsCutOffAndMarked(t *testing.T) {
 		}
 		addTo(t, path, 5, nil)
 		r := verified(t, path, Trust{Key: testKeys.Public()})
-		if r.Fault != nil || len(r.Notes) != 1 || !strings.Contains(r.Notes[0].What, "bytes of an unfinished line were cut off here") {
-			t.Errorf("%q: got %+v %v", torn, r, r.Fault)
+		if r.Fault != nil || len(r.Notes) != 1 || !strings.Contains(r.Notes[0].What, "bytes was removed here") {
+			t.Errorf("%q: got %+v, fault %v; want one note", torn, r, r.Fault)
 		}
 		if lines, sum := countOf(t, path, EventRepair); lines != 1 || sum != uint64(len(torn)) {
-			t.Errorf("%q: got %d lines that count %d bytes", torn, lines, sum)
+			t.Errorf("%q: got %d repair lines for %d bytes", torn, lines, sum)
 		}
 	}
 }
 
-func TestAnotherKeyBeginsAnotherFile(t *testing.T) {
+func TestAnotherKeyStartsAnotherFile(t *testing.T) {
 	path := writeLog(t, 5, nil)
 	l, err := Open(settings(path), Options{Keys: found(NewKeys([32]byte{9})), Log: quiet(t)})
 	if err != nil {
@@ -303,13 +303,13 @@ func TestAnotherKeyBeginsAnotherFile(t *testing.T) {
 	}
 	closed(t, l)
 	if files := Files(path); len(files) != 2 {
-		t.Fatalf("got %v", files)
+		t.Fatalf("got files %v, want 2", files)
 	}
 	r := verified(t, path, Trust{Key: testKeys.Public()})
 	caught(t, r, 1, "is signed with the key "+KeyText(NewKeys([32]byte{9}).Public()))
 }
 
-func TestWhatOthersRememberIsMissed(t *testing.T) {
+func TestMissingLinesAreRecorded(t *testing.T) {
 	path := writeLog(t, 20, nil)
 	mark := markOf(t, path)
 	mark.File = path
@@ -325,16 +325,16 @@ func TestWhatOthersRememberIsMissed(t *testing.T) {
 	l.Record(callRecord(2))
 	closed(t, l)
 	r := verified(t, path, Trust{Key: testKeys.Public()})
-	if r.Fault == nil || !strings.Contains(r.Fault.What, "were missing: the tail had been cut off") {
-		t.Errorf("got %+v %v", r, r.Fault)
+	if r.Fault == nil || !strings.Contains(r.Fault.What, "were missing when the gateway started") {
+		t.Errorf("got %+v, fault %v; want a fault about missing lines", r, r.Fault)
 	}
-	if lines := linesOf(t, path); !bytes.Contains(lines[len(lines)-1], []byte(`"n":25,`)) { // 22 there were; missing, a call, the signature
-		t.Errorf("the numbers do not go on behind what is missing: %s", lines[len(lines)-1])
+	if lines := linesOf(t, path); !bytes.Contains(lines[len(lines)-1], []byte(`"n":25,`)) { // 22 lines before, then EventMissing, the call and the checkpoint
+		t.Errorf("line numbers do not continue after the missing ones: %s", lines[len(lines)-1])
 	}
 }
 
-// The clock may be set back: lines keep their order, and files rotate by what they hold.
-func TestAClockThatIsSetBackIsNoted(t *testing.T) {
+// A clock that was set back causes only a note.
+func TestClockSetBackIsNoted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l, err := Open(settings(path), options(t))
 	if err != nil {
@@ -346,27 +346,27 @@ func TestAClockThatIsSetBackIsNoted(t *testing.T) {
 	closed(t, l)
 	report := verified(t, path, Trust{Key: testKeys.Public()})
 	if report.Fault != nil || len(report.Notes) != 1 || !strings.Contains(report.Notes[0].What, "the clock was set back by 1h0m0s") {
-		t.Errorf("got %+v %v", report, report.Fault)
+		t.Errorf("got %+v, fault %v; want one note about the clock", report, report.Fault)
 	}
 }
 
-func TestSettingsMoveTheLog(t *testing.T) {
+func TestApplyChangesFile(t *testing.T) {
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "one.jsonl"), filepath.Join(dir, "two.jsonl")
 	l := New(options(t))
-	l.Record(callRecord(0)) // goes nowhere
+	l.Record(callRecord(0)) // ignored: the log is off
 	for _, step := range []struct {
 		s    Settings
 		want bool
 	}{{settings(one), true}, {settings(two), true}, {settings(filepath.Join(dir, "no", "x.jsonl")), false}, {Settings{}, true}, {settings(one), true}} {
 		err := l.Apply(step.s)
 		if (err == nil) != step.want {
-			t.Fatalf("%s: %v", step.s.File, err)
+			t.Fatalf("Apply with file %s: %v", step.s.File, err)
 		}
 		l.Record(callRecord(0))
 	}
 	closed(t, l)
-	l.Record(callRecord(0)) // likewise
+	l.Record(callRecord(0)) // ignored: the log is closed
 	if err := l.Apply(settings(two)); err != nil {
 		t.Error(err)
 	}

@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	tailSize  = 4 << 20 // bytes of a file in which its last whole line has to be found: more than 1000 of our lines
-	maxNumber = 1000    // names tried for a file that is set aside
+	tailSize  = 4 << 20 // bytes at the end of a file that must contain its last whole line: more than 1000 of our lines
+	maxNumber = 1000    // file numbers tried for the name of a rotated file
 )
 
 var (
-	// errForeign is returned for a file that something else has written.
-	errForeign = errors.New("it is no audit log of goblin-actor; move it away, or name another file in audit.file")
-	// ErrHeld is returned when another process writes the log.
-	ErrHeld = errors.New("another gateway writes it: give each its own audit.file, or run one with goblin-actor serve and let clients connect to it")
+	// errForeign is returned for a file that is not an audit log.
+	errForeign = errors.New("not an audit log of goblin-actor; move the file away, or set audit.file to another path")
+	// ErrHeld is returned if another process writes the log.
+	ErrHeld = errors.New("another gateway writes this audit log; set a different audit.file for each gateway, or run a single gateway with goblin-actor serve and let clients connect to it")
 )
 
-// file is what a log is written to.
+// file is the part of *os.File that the log uses.
 type file interface {
 	io.Writer
 	Sync() error
@@ -37,18 +37,18 @@ type file interface {
 	Close() error
 }
 
-// opened is a file and how it goes on.
+// opened is an open file of the log, with the state for its next line.
 type opened struct {
 	f      file
-	size   int64
-	number uint64    // of the file
-	key    string    // public, of its signatures, as its first line says
-	began  time.Time // when it was begun
+	size   int64     // bytes
+	number uint64    // number of the file
+	key    string    // public key of its signatures, from its first line
+	began  time.Time // creation time, from its first line
 	chain  chain
-	first  []Record // to be written to it at once
+	first  []Record // records to write immediately
 }
 
-// open opens the log to write to it, and makes it when there is none. What was not finished at its end is cut off.
+// open opens the log for writing, or creates it. It removes an incomplete last line.
 func open(path string, keys *Keys, wrap func(file) file) (opened, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -57,9 +57,9 @@ func open(path string, keys *Keys, wrap func(file) file) (opened, error) {
 	case err != nil:
 		return opened{}, err
 	case !info.Mode().IsRegular():
-		return opened{}, fmt.Errorf("%s is no file of its own (%s); the audit log does not follow links: name the file itself", path, kind(info.Mode()))
+		return opened{}, fmt.Errorf("%s is not a regular file (%s); the audit log does not follow links, so set audit.file to the path of the file itself", path, kind(info.Mode()))
 	case !ours(info):
-		return opened{}, fmt.Errorf("%s belongs to another user, who could write anything into it", path)
+		return opened{}, fmt.Errorf("%s belongs to another user, who could change it; set audit.file to a file of the gateway's user", path)
 	}
 	f, err := openLocked(path, os.O_RDWR|os.O_APPEND)
 	if err != nil {
@@ -100,7 +100,7 @@ func kind(mode fs.FileMode) string {
 	return "a device or a pipe"
 }
 
-// ourOwn describes a file that was just locked, if the log of that path is still it: another gateway may have rotated it away meanwhile.
+// ourOwn returns the status of a file that was just locked. It fails if path now names another file, because another gateway has rotated the log.
 func ourOwn(path string, f *os.File) (fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -112,10 +112,10 @@ func ourOwn(path string, f *os.File) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// lineBegins is how each line begins.
+// lineBegins is the prefix of each line.
 const lineBegins = `{"n":`
 
-// unbegun reports whether a file has not even a first line: it is empty, or whoever began it ended hard before that was on disk.
+// unbegun reports whether a file has no first line: it is empty, or the gateway crashed before the first line reached the disk.
 func unbegun(f io.ReaderAt, size int64) bool {
 	if size > maxLine {
 		return false
@@ -128,7 +128,7 @@ func unbegun(f io.ReaderAt, size int64) bool {
 	return !bytes.ContainsRune(raw, '\n') && (strings.HasPrefix(lineBegins, string(begins)) || len(bytes.Trim(raw, "\x00")) == 0)
 }
 
-// beginAgain begins the log in a file that has no first line.
+// beginAgain starts the log in a file that has no first line.
 func beginAgain(path string, f *os.File, size int64, keys *Keys, wrap func(file) file) (opened, error) {
 	o, err := after(path, keys)
 	if err == nil {
@@ -147,7 +147,7 @@ func beginAgain(path string, f *os.File, size int64, keys *Keys, wrap func(file)
 	return o, nil
 }
 
-// repair cuts off what was not finished, and leaves the file to its owner.
+// repair cuts an incomplete line off, and makes the file readable by its owner only.
 func repair(f *os.File, info fs.FileInfo, o opened) error {
 	if o.size < info.Size() {
 		if err := f.Truncate(o.size); err != nil {
@@ -160,7 +160,7 @@ func repair(f *os.File, info fs.FileInfo, o opened) error {
 	return f.Chmod(0o600)
 }
 
-// replace begins a file after one with signatures of another key.
+// replace rotates a file that was signed with another key, and starts the next one.
 func replace(path string, was opened, wrap func(file) file) (opened, error) {
 	number, err := setAside(path, was.number)
 	if err != nil {
@@ -169,7 +169,7 @@ func replace(path string, was opened, wrap func(file) file) (opened, error) {
 	return create(path, opened{number: number + 1, chain: was.chain}, wrap)
 }
 
-// next begins a file where there is none.
+// next creates the file of a log that has no current file.
 func next(path string, keys *Keys, wrap func(file) file) (opened, error) {
 	o, err := after(path, keys)
 	if err != nil {
@@ -178,7 +178,7 @@ func next(path string, keys *Keys, wrap func(file) file) (opened, error) {
 	return create(path, o, wrap)
 }
 
-// after is how a new file goes on: after the newest of those that were rotated away, if there is one.
+// after returns the state for a new file: it continues the newest rotated file, if there is one.
 func after(path string, keys *Keys) (opened, error) {
 	o := opened{number: 1, chain: newChain(keys)}
 	if old := Rotated(path); len(old) > 0 {
@@ -189,14 +189,14 @@ func after(path string, keys *Keys) (opened, error) {
 		was, err := resume(f, keys)
 		_ = f.Close()
 		if err != nil {
-			return opened{}, fmt.Errorf("%s, after which the log goes on: %w", old[len(old)-1], err)
+			return opened{}, fmt.Errorf("%s, which the log continues: %w", old[len(old)-1], err)
 		}
 		o.chain, o.number = was.chain, numberOf(path, old[len(old)-1])+1
 	}
 	return o, nil
 }
 
-// create makes the file of o, which is not there.
+// create creates the file of o. The file must not exist.
 func create(path string, o opened, wrap func(file) file) (opened, error) {
 	f, err := openLocked(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL)
 	if err != nil {
@@ -205,7 +205,7 @@ func create(path string, o opened, wrap func(file) file) (opened, error) {
 	return begin(f, o, wrap), nil
 }
 
-// begin has an empty file be that of o.
+// begin makes f, an empty file, the file of o.
 func begin(f *os.File, o opened, wrap func(file) file) opened {
 	o.began, o.size = time.Now(), 0
 	o.first = []Record{{Event: EventFile, Time: o.began, Count: o.number}}
@@ -216,10 +216,10 @@ func begin(f *os.File, o opened, wrap func(file) file) opened {
 }
 
 func repaired(torn int) Record {
-	return Record{Event: EventRepair, Count: uint64(torn), Detail: "count bytes of a line that was not finished were cut off"}
+	return Record{Event: EventRepair, Count: uint64(torn), Detail: "removed an incomplete line of count bytes"}
 }
 
-// resume finds where the file ends, before a line that is not whole.
+// resume finds the end of a log's file, excluding an incomplete last line.
 func resume(f *os.File, keys *Keys) (opened, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -243,7 +243,7 @@ func resume(f *os.File, keys *Keys) (opened, error) {
 	o.chain.n, o.chain.prev, o.chain.first, o.chain.pending = line.N, sha256.Sum256(last), false, unsigned(tail[:len(tail)-torn])
 	again := Record{Event: EventOpen, Count: uint64(o.chain.pending), Detail: "after a restart"}
 	if again.Count > 0 {
-		again.Detail += "; count lines were not signed yet"
+		again.Detail += "; count lines were unsigned"
 	}
 	o.first = append(o.first, again)
 	if torn > 0 {
@@ -252,7 +252,7 @@ func resume(f *os.File, keys *Keys) (opened, error) {
 	return o, nil
 }
 
-// firstLine reads the line that says what the file is.
+// firstLine reads and checks the first line of a file, which describes it.
 func firstLine(f io.ReaderAt) (Line, error) {
 	head := make([]byte, maxLine)
 	n, err := f.ReadAt(head, 0)
@@ -265,12 +265,12 @@ func firstLine(f io.ReaderAt) (Line, error) {
 		return Line{}, errForeign
 	}
 	if line.Format != format {
-		return Line{}, fmt.Errorf("it is of format %d, written by a later version", line.Format)
+		return Line{}, fmt.Errorf("format %d is not supported; a later version of goblin-actor has written the file", line.Format)
 	}
 	return line, nil
 }
 
-// KeyOf is the key that a file of a log names as that of its signatures.
+// KeyOf returns the public key that a file of a log names in its first line.
 func KeyOf(f io.ReaderAt) (ed25519.PublicKey, error) {
 	line, err := firstLine(f)
 	if err != nil {
@@ -279,7 +279,7 @@ func KeyOf(f io.ReaderAt) (ed25519.PublicKey, error) {
 	return ParseKey(line.Key)
 }
 
-// lastLine is the last whole line of what a file ends with, and how many bytes come after it; nil when there is none.
+// lastLine returns the last whole line in the end of a file, and the number of bytes after it. last is nil if there is none.
 func lastLine(tail []byte) (last []byte, torn int) {
 	end := bytes.LastIndexByte(tail, '\n')
 	for end >= 0 {
@@ -292,7 +292,7 @@ func lastLine(tail []byte) (last []byte, torn int) {
 	return nil, 0
 }
 
-// unsigned counts the lines after the last signed one.
+// unsigned counts the lines after the last signed line.
 func unsigned(tail []byte) int {
 	count := 0
 	for end := len(tail) - 1; end > 0; {
@@ -306,11 +306,11 @@ func unsigned(tail []byte) int {
 	return count
 }
 
-// Rotated lists the files that the log of that path was rotated into, the oldest first.
+// Rotated returns the paths of a log's rotated files, oldest first.
 func Rotated(path string) []string {
 	stem, ext := stemOf(path)
 	pattern := regexp.MustCompile(`^` + regexp.QuoteMeta(filepath.Base(stem)) + `-(\d{6,18})` + regexp.QuoteMeta(ext) + `$`)
-	entries, _ := os.ReadDir(filepath.Dir(path)) // one that cannot be read has none
+	entries, _ := os.ReadDir(filepath.Dir(path)) // an unreadable directory counts as empty
 	var found []string
 	for _, e := range entries {
 		if pattern.MatchString(e.Name()) && e.Type().IsRegular() {
@@ -326,7 +326,7 @@ func Rotated(path string) []string {
 	return found
 }
 
-// Files lists all files of the log of that path, the oldest first.
+// Files returns the paths of all files of a log, oldest first.
 func Files(path string) []string {
 	files := Rotated(path)
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
@@ -340,7 +340,7 @@ func stemOf(path string) (stem, ext string) {
 	return strings.TrimSuffix(path, ext), ext
 }
 
-// rotatedName is where the file of that number goes.
+// rotatedName returns the path of the rotated file with the given number.
 func rotatedName(path string, number uint64) string {
 	stem, ext := stemOf(path)
 	return fmt.Sprintf("%s-%06d%s", stem, number, ext)

@@ -10,15 +10,15 @@ import (
 	"syscall"
 )
 
-// modes: who may read a file is for the system's access lists to say.
+// modes is false: access control lists, not mode bits, control access to files.
 const modes = false
 
-// ours: likewise.
+// ours always returns true: file ownership is left to access control lists.
 func ours(fs.FileInfo) bool { return true }
 
 const sharingViolation = syscall.Errno(32)
 
-// openLocked opens the file so that no other process can open it to write.
+// openLocked opens the file and prevents other processes from opening it for writing.
 func openLocked(path string, flags int) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"syscall"
 )
 
-// modes: the permissions of a file say who may read it.
+// modes is true: mode bits control access to files.
 const modes = true
 
-// ours reports whether the file belongs to the user whose gateway this is.
+// ours reports whether the file belongs to the gateway's user.
 func ours(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || int(stat.Uid) == os.Geteuid()
 }
 
-// openLocked opens the file itself, never what a link leads to, and keeps other processes from writing to it.
+// openLocked opens and locks the file. It does not follow a symbolic link. It fails with ErrHeld if another process has the lock.
 func openLocked(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {

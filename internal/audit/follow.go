@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// followPause is between two looks at a file that is followed.
+// followPause is the interval between polls of a followed file.
 const followPause = 250 * time.Millisecond
 
-// Follow calls each with every line after the place that the filter admits, as they come, until ctx ends or each returns an error,
-// which it returns. It goes on where the log is rotated.
+// Follow calls each for every line after the place from that the filter admits, and for new lines as they are written. It continues across rotations.
+// It returns when ctx ends or each returns an error.
 func Follow(ctx context.Context, path string, from Place, f Filter, each func(Entry) error) error {
 	r := follower{path: path, filter: f, each: each}
 	defer r.close()
 	name := path
 	if from.file != nil {
-		if name = sameOf(path, from.file); name == "" { // deleted meanwhile
+		if name = sameOf(path, from.file); name == "" { // it has been deleted
 			name, from = path, Place{}
 		}
 	}
@@ -48,14 +48,14 @@ func Follow(ctx context.Context, path string, from Place, f Filter, each func(En
 	}
 }
 
-// follower reads a log as it grows.
+// follower reads a growing log.
 type follower struct {
 	path   string
 	filter Filter
 	each   func(Entry) error
-	file   *os.File // nil = there is none yet
+	file   *os.File // nil = not yet created
 	info   fs.FileInfo
-	rest   []byte // of a line that is not whole yet
+	rest   []byte // start of an incomplete line
 }
 
 func (r *follower) close() {
@@ -65,7 +65,7 @@ func (r *follower) close() {
 	r.file, r.rest = nil, nil
 }
 
-// open opens a file of the log; one that is not there yet is no error.
+// open opens a file of the log. It is not an error if the file does not exist.
 func (r *follower) open(name string, offset int64) (err error) {
 	if r.file, err = os.Open(name); err != nil {
 		r.file = nil
@@ -81,12 +81,12 @@ func (r *follower) open(name string, offset int64) (err error) {
 	return err
 }
 
-// read reads what there is, and returns the file to go on with when this one is complete.
+// read reads new lines. It returns the next file if the current one is complete.
 func (r *follower) read() (next string, err error) {
 	if r.file == nil {
 		return "", nil
 	}
-	moved := !isAt(r.path, r.info) // looked at before its last lines are read
+	moved := !isAt(r.path, r.info) // checked before reading, so that the last lines of a rotated file are not missed
 	if err := r.readOn(); err != nil || !moved {
 		return "", err
 	}
@@ -99,7 +99,7 @@ func (r *follower) read() (next string, err error) {
 	return "", nil
 }
 
-// sameOf is the name that a file of the log has now; "" when it has gone.
+// sameOf returns the current path of a file of the log, or "" if it was deleted.
 func sameOf(path string, was fs.FileInfo) string {
 	for _, name := range Files(path) {
 		if isAt(name, was) {
@@ -109,7 +109,7 @@ func sameOf(path string, was fs.FileInfo) string {
 	return ""
 }
 
-// nextOf is the file of the log after that one; "" when there is none.
+// nextOf returns the file of the log that follows the given one, or "".
 func nextOf(path string, was fs.FileInfo) string {
 	files := Files(path)
 	for i, name := range files {
@@ -125,7 +125,7 @@ func isAt(path string, was fs.FileInfo) bool {
 	return err == nil && os.SameFile(is, was)
 }
 
-// readOn reads to the end of the file.
+// readOn reads to the end of the file and passes its lines on.
 func (r *follower) readOn() error {
 	block := make([]byte, tailBlock)
 	for {
@@ -143,7 +143,7 @@ func (r *follower) readOn() error {
 	}
 }
 
-// lines hands on the lines that are whole.
+// lines passes whole lines to each and keeps an incomplete one.
 func (r *follower) lines() error {
 	for {
 		raw, after, whole := bytes.Cut(r.rest, []byte("\n"))

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Keys sign checkpoints and hide arguments.
+// Keys sign checkpoints and compute the HMACs of arguments.
 type Keys struct {
 	sign   ed25519.PrivateKey
 	public ed25519.PublicKey
 	hide   []byte
 }
 
-// NewKeys derives the keys from a secret that is theirs alone. The same secret gives the same keys.
+// NewKeys derives the keys from a secret that is used for nothing else. Equal secrets give equal keys.
 func NewKeys(secret [32]byte) *Keys {
 	sign := ed25519.NewKeyFromSeed(derive(secret, "goblin-actor audit: signature"))
 	return &Keys{sign, sign.Public().(ed25519.PublicKey), derive(secret, "goblin-actor audit: arguments")}
@@ -26,24 +26,24 @@ func NewKeys(secret [32]byte) *Keys {
 func derive(secret [32]byte, what string) []byte {
 	key, err := hkdf.Expand(sha256.New, secret[:], what, 32)
 	if err != nil {
-		panic(err) // only for lengths that nobody asks for
+		panic(err) // impossible: the length is valid
 	}
 	return key
 }
 
-// Public is what a signature is checked with.
+// Public returns the key that verifies signatures.
 func (k *Keys) Public() ed25519.PublicKey { return k.public }
 
 // String keeps the keys out of logs.
 func (*Keys) String() string { return "[redacted]" }
 
-// GoString likewise.
+// GoString keeps the keys out of logs, too.
 func (*Keys) GoString() string { return "[redacted]" }
 
-// KeyText is how people are shown a public key, and how files hold it.
+// KeyText returns a public key in base64, as files store it and users see it.
 func KeyText(key ed25519.PublicKey) string { return base64.StdEncoding.EncodeToString(key) }
 
-// ParseKey reads a public key as KeyText writes it. Space around it, and lines that begin with #, are not part of it.
+// ParseKey parses a public key in the form of KeyText. It skips surrounding space and lines that start with #.
 func ParseKey(text string) (ed25519.PublicKey, error) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -52,9 +52,9 @@ func ParseKey(text string) (ed25519.PublicKey, error) {
 		}
 		raw, err := base64.StdEncoding.DecodeString(line)
 		if err != nil || len(raw) != ed25519.PublicKeySize {
-			return nil, fmt.Errorf("got %.60q, want the 44 characters that goblin-actor audit verify --print-key prints", line)
+			return nil, fmt.Errorf("%.60q is not a public key; expected the 44 characters that goblin-actor audit verify --print-key prints", line)
 		}
 		return raw, nil
 	}
-	return nil, errors.New("there is no key in it")
+	return nil, errors.New("no key found")
 }

@@ -15,21 +15,21 @@ import (
 
 const (
 	format    = 1
-	maxText   = 256      // bytes of a text in a line, before escaping
-	maxItem   = 1024     // likewise of an item or a detail
-	maxLine   = 64 << 10 // bytes of a line at most; none that we write is that long
+	maxText   = 256      // bytes of a text field, before escaping
+	maxItem   = 1024     // bytes of an item or a detail, before escaping
+	maxLine   = 64 << 10 // maximum bytes of a line; the gateway writes shorter ones
 	timeForm  = "2006-01-02T15:04:05.000000Z"
-	hiddenLen = 16                       // bytes of the HMAC of arguments
-	signedAs  = "goblin-actor audit 1\n" // stands before what is signed, which is the line up to its signature
+	hiddenLen = 16                       // bytes of the truncated HMAC of arguments
+	signedAs  = "goblin-actor audit 1\n" // prefix of the signed text, which is the line up to its signature
 )
 
-// chain makes lines, each of which holds the hash of the one before it.
+// chain produces lines, each with the hash of the previous one.
 type chain struct {
-	n       uint64 // of the last line
-	prev    [sha256.Size]byte
-	first   bool // there is no line yet
-	pending int  // lines since the last signature
-	signed  Mark // the last signature that this process made: N and Sum
+	n       uint64            // number of the last line
+	prev    [sha256.Size]byte // hash of the last line
+	first   bool              // there is no line yet
+	pending int               // lines since the last signature
+	signed  Mark              // last line that this process signed: only N and Sum
 
 	keys *Keys
 	mac  hash.Hash
@@ -40,7 +40,7 @@ func newChain(keys *Keys) chain {
 	return chain{first: true, keys: keys, mac: hmac.New(sha256.New, keys.hide)}
 }
 
-// append adds the record's line to b.
+// append appends the record's line to b. It signs file and checkpoint lines.
 func (c *chain) append(b []byte, r *Record) []byte {
 	start := len(b)
 	c.n++
@@ -68,10 +68,10 @@ func (c *chain) append(b []byte, r *Record) []byte {
 	return append(b, '\n')
 }
 
-// appendMembers adds what the record says. What it does not say is left out.
+// appendMembers appends the fields of the record that are set.
 func (c *chain) appendMembers(b []byte, r *Record) []byte {
 	b = appendMember(b, `,"event":`, r.Event, maxText)
-	if r.Event == EventFile { // Count is the number of the file
+	if r.Event == EventFile { // Count holds the number of the file
 		b = strconv.AppendInt(append(b, `,"format":`...), format, 10)
 		b = strconv.AppendUint(append(b, `,"file":`...), r.Count, 10)
 		return appendMember(b, `,"key":`, KeyText(c.keys.public), maxText)
@@ -124,8 +124,8 @@ func appendMillis(b []byte, d time.Duration) []byte {
 	return append(b, byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
 }
 
-// appendText adds a JSON string that holds nothing but what is printed as it is: a name with a newline in it is no new line, one with
-// an escape sequence does nothing to the terminal that shows the file, one with marks of direction does not look like another.
+// appendText appends text as a JSON string, truncated to most bytes, and escapes everything that is not printable. A newline in a name therefore
+// cannot start a line, an escape sequence cannot affect a terminal, and a direction mark cannot disguise a name.
 func appendText(b []byte, text string, most int) []byte {
 	cut := len(text) > most
 	if cut {

@@ -8,86 +8,86 @@ import (
 	"time"
 )
 
-// Bounds of what waits to be written.
+// Limits of the queue to the writer.
 const (
-	maxBacklog = 16384    // records; from half of it on a required log refuses new calls, so that those that run find room
+	maxBacklog = 16384    // records; at half of it a required log refuses new calls, which leaves room for those in progress
 	maxHeld    = 64 << 20 // bytes of arguments
-	batch      = 512      // that many records are written without waiting for more
+	batch      = 512      // queued records that trigger an immediate write
 	lag        = 100 * time.Millisecond
 	beat       = time.Second
 )
 
-// When lines reach the disk.
+// Values of Settings.Sync: when lines are synced to disk.
 const (
 	SyncSecond = "1s"    // within a second
-	SyncEach   = "each"  // before Commit goes on; those that come together share a sync
-	SyncNever  = "never" // when the system likes
+	SyncEach   = "each"  // before Commit calls back; concurrent commits share a sync
+	SyncNever  = "never" // left to the operating system
 )
 
-// Settings say where and how the log is kept. They can be changed while it runs.
+// Settings configure the log. They can be changed while it runs.
 type Settings struct {
-	File     string // path; "" = there is no log
-	Both     bool   // a record before each call, too
+	File     string // path; "" = no log
+	Both     bool   // also write a record before each call
 	Sync     string // SyncSecond, SyncEach, SyncNever
-	Required bool   // no call may begin while the log cannot be written
+	Required bool   // refuse calls while the log cannot be written
 
-	Size int64         // of a file at most
-	Age  time.Duration // likewise; 0 = any
-	Keep int           // old files that stay; 0 = all
+	Size int64         // maximum bytes of a file before it is rotated
+	Age  time.Duration // maximum age of a file before it is rotated; 0 = no limit
+	Keep int           // number of rotated files to keep; 0 = all
 }
 
-// Mark is a signed line: what others remember, so that a tail that is cut off shows.
+// Mark identifies a signed line. It is stored outside the log, so that a truncated log is detected.
 type Mark struct {
-	N    uint64 `json:"n"`
-	Sum  string `json:"sum"`  // of the line
+	N    uint64 `json:"n"`    // number of the line
+	Sum  string `json:"sum"`  // SHA-256 of the line, hex
 	File string `json:"file"` // path of the log
-	Key  string `json:"key"`  // public
+	Key  string `json:"key"`  // public key, as KeyText
 }
 
-// Options are what a log needs beside its settings.
+// Options are the dependencies of a log.
 type Options struct {
-	Keys func() (*Keys, error) // finds the keys, when there is a file for the first time
+	Keys func() (*Keys, error) // returns the keys; called when the log is first given a file
 	Log  *slog.Logger
-	Cut  func(string) string // cuts what is secret out of what others have written; nil = nothing is known to be
+	Cut  func(string) string // removes known secrets from texts of clients and servers; nil = keep all
 }
 
-// Log is an audit log, or none where Settings name no file. Its methods may be called from any goroutine.
+// Log is an audit log. It is off while its Settings name no file. Its methods are safe for concurrent use.
 type Log struct {
 	o     Options
 	keys  *Keys // set before the writer runs
 	flags atomic.Uint32
 
 	sequence, signed, dropped atomic.Uint64
-	fault                     atomic.Pointer[string] // why it cannot be written; nil = it can
-	path                      atomic.Pointer[string] // of the file; nil = there is no log
-	mark                      atomic.Pointer[Mark]   // the newest signed line that is on disk; nil = none is yet
+	fault                     atomic.Pointer[string] // why the log cannot be written; nil = it can
+	path                      atomic.Pointer[string] // path of the file; nil = the log is off
+	mark                      atomic.Pointer[Mark]   // last signed line on disk; nil = none yet
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields up to closed
 	waiting []entry
-	held    int // bytes of their arguments
-	lost    uint64
+	held    int    // bytes of arguments in waiting
+	lost    uint64 // records dropped since the writer last took the queue
 	denials denials
 	notify  func(Mark)
-	running bool // the goroutine of the writer is there
+	running bool // the writer's goroutine was started
 	closed  bool
 
 	applying  sync.Mutex
-	soon, now chan struct{} // there is something to write; there is much, or somebody waits for it
+	soon, now chan struct{} // wake the writer: within lag; immediately
 	control   chan request
-	ended     chan struct{}   // closed when the writer's goroutine has ended
-	wrap      func(file) file // what tests put between; nil = nothing
+	ended     chan struct{}   // closed when the writer's goroutine ends
+	wrap      func(file) file // wraps the file in tests; nil = not at all
 }
 
-// entry is a record that waits to be written.
+// entry is a queued record.
 type entry struct {
 	Record
-	then func() // called when it is on disk; nil = nobody waits
+	then func() // called when the record is on disk; nil = not needed
 }
 
-// request asks the writer's goroutine for something.
+// request is a request to the writer's goroutine. With neither settings nor mark, it asks the writer to end.
 type request struct {
-	settings *Settings // new ones; nil = end
-	mark     *Mark     // what others remember of the log
+	settings *Settings // new settings
+	mark     *Mark     // a line that the log is known to have had
 	answer   chan<- error
 }
 
@@ -96,7 +96,7 @@ func New(o Options) *Log {
 	return &Log{o: o, soon: make(chan struct{}, 1), now: make(chan struct{}, 1), control: make(chan request), ended: make(chan struct{})}
 }
 
-// Open returns a log that is written to.
+// Open returns a log that writes to the file of s.
 func Open(s Settings, o Options) (*Log, error) {
 	l := New(o)
 	if err := l.Apply(s); err != nil {
@@ -105,7 +105,7 @@ func Open(s Settings, o Options) (*Log, error) {
 	return l, nil
 }
 
-// Flags say what is wanted of who holds calls. A nil log wants nothing.
+// Flags returns what callers must do for each call. A nil log needs nothing.
 func (l *Log) Flags() Flags {
 	if l == nil {
 		return 0
@@ -113,15 +113,15 @@ func (l *Log) Flags() Flags {
 	return Flags(l.flags.Load())
 }
 
-// Record implements Sink. A nil log takes nothing.
+// Record implements Sink. A nil log ignores the record.
 func (l *Log) Record(r Record) {
 	if l.Flags().Has(On) {
 		l.add(r, nil)
 	}
 }
 
-// Commit records r and calls then: at once, or under sync each when the record is on disk. then must not block; it is called on the
-// caller's or on the log's goroutine.
+// Commit records r and then calls then: immediately, or with SyncEach when the record is on disk. then must not block; it runs on the
+// caller's goroutine or on the writer's.
 func (l *Log) Commit(r Record, then func()) {
 	if l.Flags().Has(On|Each) && l.add(r, then) {
 		return
@@ -132,7 +132,7 @@ func (l *Log) Commit(r Record, then func()) {
 	then()
 }
 
-// add queues the record. It reports whether then will be called.
+// add queues the record. It reports whether the writer will call then.
 func (l *Log) add(r Record, then func()) bool {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
@@ -171,7 +171,7 @@ func (*Log) wake(c chan struct{}) {
 	}
 }
 
-// refuse sets whether calls are refused, as far as the log is required.
+// refuse sets or clears Refusing, if the log is required.
 func (l *Log) refuse(refuse bool) {
 	for {
 		was := l.flags.Load()
@@ -185,13 +185,13 @@ func (l *Log) refuse(refuse bool) {
 	}
 }
 
-// required is the flag of Settings.Required, which concerns nobody else.
+// required is the internal flag for Settings.Required.
 const required = 1 << 16
 
-// Apply puts settings in force: another file begins with a chain of its own. It blocks while files are opened. On an error those
-// before stay in force.
+// Apply applies new settings. A new file starts a new chain. Apply blocks while files are opened. On an error the previous settings
+// stay in force.
 func (l *Log) Apply(s Settings) error {
-	l.applying.Lock() // two may not look for the keys at once
+	l.applying.Lock() // two calls must not load the keys at the same time
 	defer l.applying.Unlock()
 	l.mu.Lock()
 	running, closed := l.running, l.closed
@@ -212,7 +212,7 @@ func (l *Log) Apply(s Settings) error {
 	return l.ask(request{settings: &s})
 }
 
-// Remembered tells the log which of its lines others remember. When it has fewer, it says that they are missing.
+// Remembered passes a line that is known to have been in the log. If the log ends before it, the log records that lines are missing.
 func (l *Log) Remembered(m Mark) {
 	l.mu.Lock()
 	running := l.running && !l.closed
@@ -222,7 +222,7 @@ func (l *Log) Remembered(m Mark) {
 	}
 }
 
-// Notify has f told of signed lines that are on disk, at most once a second. f must not block.
+// Notify registers f, which is called for signed lines that are on disk, at most once a second. f must not block.
 func (l *Log) Notify(f func(Mark)) {
 	l.mu.Lock()
 	l.notify = f
@@ -232,7 +232,7 @@ func (l *Log) Notify(f func(Mark)) {
 	}
 }
 
-// Mark is the newest signed line that is on disk; zero when none is yet.
+// Mark returns the last signed line on disk, or the zero Mark.
 func (l *Log) Mark() Mark {
 	if m := l.mark.Load(); m != nil {
 		return *m
@@ -251,7 +251,7 @@ func (l *Log) ask(r request) error {
 	}
 }
 
-// Close writes what waits, signs it, and closes the file. It blocks until then. Later records are not taken.
+// Close writes and signs all queued records and closes the file. It blocks until this is done. Later records are ignored.
 func (l *Log) Close() error {
 	l.applying.Lock()
 	defer l.applying.Unlock()
@@ -266,18 +266,18 @@ func (l *Log) Close() error {
 	return l.ask(request{})
 }
 
-// State is how a log is.
+// State is a log's status for display.
 type State struct {
 	File     string `json:"file"`
-	Key      string `json:"key"`             // public, of its signatures
-	Sequence uint64 `json:"sequence"`        // number of the newest line
-	Signed   uint64 `json:"signed"`          // of the newest that is signed
-	Dropped  uint64 `json:"dropped"`         // records that found no room
-	Refusing bool   `json:"refusing"`        // calls are refused meanwhile
-	Fault    string `json:"fault,omitempty"` // why it cannot be written
+	Key      string `json:"key"`             // public key of the signatures
+	Sequence uint64 `json:"sequence"`        // number of the last line
+	Signed   uint64 `json:"signed"`          // number of the last signed line
+	Dropped  uint64 `json:"dropped"`         // records that were dropped
+	Refusing bool   `json:"refusing"`        // new calls are refused
+	Fault    string `json:"fault,omitempty"` // why the log cannot be written
 }
 
-// State returns how the log is; nil when there is none.
+// State returns the log's status, or nil if it is off.
 func (l *Log) State() *State {
 	if l == nil {
 		return nil

@@ -77,11 +77,11 @@ func linesOf(t *testing.T, path string) [][]byte {
 	return bytes.SplitAfter(bytes.TrimSuffix(raw, []byte("\n")), []byte("\n"))
 }
 
-func TestALogIsWhatWasWritten(t *testing.T) {
+func TestVerifyAcceptsWhatLogWrites(t *testing.T) {
 	path := writeLog(t, 2500, nil)
 	r := verified(t, path, Trust{Key: testKeys.Public()})
 	if r.Fault != nil || r.Unsigned != 0 || len(r.Notes) != 0 {
-		t.Fatalf("got %+v %v", r, r.Fault)
+		t.Fatalf("got %+v, fault %v", r, r.Fault)
 	}
 	if want := uint64(2500 + 1 + 3); r.Lines != want { // the first line, and three signatures
 		t.Errorf("got %d lines, want %d", r.Lines, want)
@@ -91,29 +91,29 @@ func TestALogIsWhatWasWritten(t *testing.T) {
 	}
 	addTo(t, path, 10, nil)
 	if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil || r.Lines != 2500+4+10+2 {
-		t.Errorf("written to again: got %+v %v", r, r.Fault)
+		t.Errorf("after reopening: got %+v, fault %v", r, r.Fault)
 	}
 }
 
-func TestFilesAreOneChain(t *testing.T) {
+func TestRotatedFilesFormOneChain(t *testing.T) {
 	path := writeLog(t, 3000, func(s *Settings) { s.Size = 64 << 10 })
 	addTo(t, path, 3000, func(s *Settings) { s.Size = 64 << 10 })
 	if n := len(Files(path)); n < 20 {
-		t.Fatalf("got %d files", n)
+		t.Fatalf("got %d files, want at least 20", n)
 	}
 	for _, file := range Files(path) {
 		if info, _ := os.Stat(file); info.Size() > 70<<10 {
-			t.Errorf("%s has %d bytes", file, info.Size())
+			t.Errorf("%s has %d bytes, want at most 70 KiB", file, info.Size())
 		}
 	}
 	if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil || r.Lines < 6000 {
-		t.Errorf("got %+v %v", r, r.Fault)
+		t.Errorf("got %+v, fault %v", r, r.Fault)
 	}
 	addTo(t, path, 100, func(s *Settings) { s.Size, s.Keep = 64<<10, 3 })
 	addTo(t, path, 500, func(s *Settings) { s.Size, s.Keep = 64<<10, 3 })
 	r := verified(t, path, Trust{Key: testKeys.Public()})
-	if r.Fault != nil || r.Files != 4 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0].What, "begins at line") {
-		t.Errorf("pruned: got %+v %v", r, r.Fault)
+	if r.Fault != nil || r.Files != 4 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0].What, "starts at line") {
+		t.Errorf("after pruning: got %+v, fault %v", r, r.Fault)
 	}
 }
 

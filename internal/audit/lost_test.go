@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A log that a reload takes away is not synced any more, and can come back: lines that had been written just before ended the gateway.
-func TestALogThatIsTakenAway(t *testing.T) {
+// A log that is switched off right after a write is not synced anymore, and can be switched on again. The sync of a nil file once crashed the gateway.
+func TestLogSwitchedOffAndOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
 		l, err := Open(settings(path), options(t))
@@ -38,7 +38,7 @@ func TestALogThatIsTakenAway(t *testing.T) {
 	})
 }
 
-// stubborn is a file on a full disk that cannot even be cut.
+// stubborn is a file on a full disk that fails even to truncate.
 type stubborn struct {
 	file
 	full *atomic.Bool
@@ -59,8 +59,8 @@ func (f *stubborn) Truncate(size int64) error {
 	return f.file.Truncate(size)
 }
 
-// A file that is lost with lines in it that are not on disk, and cannot be opened again, is waited for.
-func TestAFileThatIsLost(t *testing.T) {
+// A log whose file is lost with unsynced lines, and cannot be reopened, resumes when the file is back.
+func TestLostFileIsReopened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "logs")
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -71,7 +71,7 @@ func TestAFileThatIsLost(t *testing.T) {
 		if err := l.Apply(settings(path)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(beat + lag) // between two looks at the clock
+		time.Sleep(beat + lag) // between two ticks
 		l.Record(callRecord(1))
 		time.Sleep(2 * lag)
 		full.Store(true)
@@ -81,7 +81,7 @@ func TestAFileThatIsLost(t *testing.T) {
 		l.Record(callRecord(2))
 		time.Sleep(3 * beat)
 		if s := l.State(); s.Fault == "" || s.Dropped == 0 {
-			t.Errorf("got %+v", s)
+			t.Errorf("got state %+v, want a fault and dropped records", s)
 		}
 		full.Store(false)
 		if err := os.Rename(dir+"-away", dir); err != nil {
@@ -91,7 +91,7 @@ func TestAFileThatIsLost(t *testing.T) {
 		l.Record(callRecord(3))
 		closed(t, l)
 		if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil || r.Dropped == 0 {
-			t.Errorf("got %+v %v", r, r.Fault)
+			t.Errorf("got %+v, fault %v; want no fault and dropped records", r, r.Fault)
 		}
 	})
 }

@@ -2,7 +2,7 @@ package audit
 
 import "time"
 
-// tell tells others of the newest signed line that is on disk.
+// tell publishes the last signed line once it is on disk.
 func (w *writer) tell(now time.Time) {
 	if w.mark.N <= w.told || w.failing || w.unsynced && w.s.Sync != SyncNever {
 		return
@@ -22,16 +22,16 @@ func (w *writer) tell(now time.Time) {
 	}
 }
 
-// remembered writes that lines are missing, if others have seen more of them than there were.
+// remembered writes a line that lines are missing, if the log ends before the known line m.
 func (w *writer) remembered(m Mark) {
 	if w.f == nil || m.File != w.s.File || m.N <= w.openedAt {
 		return
 	}
 	w.flush()
-	w.l.o.Log.Error("lines of the audit log are missing: goblin-actor audit verify", "file", w.s.File, "last", w.openedAt, "remembered", m.N)
+	w.l.o.Log.Error("audit log lines are missing; run goblin-actor audit verify", "file", w.s.File, "last", w.openedAt, "remembered", m.N)
 	before := w.chain
 	w.chain.n = max(w.chain.n, m.N)
-	w.append(&Record{Event: EventMissing, Count: m.N, Detail: "there were more lines when the gateway last ran"})
+	w.append(&Record{Event: EventMissing, Count: m.N, Detail: "the log had more lines when the gateway last ran"})
 	if err := w.out(before); err != nil {
 		w.failed(err)
 	}

@@ -12,14 +12,14 @@ import (
 	"goblin-actor/internal/decode"
 )
 
-// Line is a line of the log as it was read.
+// Line is a parsed line of the log. Record describes most fields.
 type Line struct {
 	N        uint64    `json:"n"`
 	Time     time.Time `json:"time"`
 	Event    string    `json:"event"`
 	Format   int       `json:"format,omitempty"`
-	File     uint64    `json:"file,omitempty"` // number of the file that begins here
-	Key      string    `json:"key,omitempty"`  // public key of its signatures
+	File     uint64    `json:"file,omitempty"` // number of the file that starts with this line
+	Key      string    `json:"key,omitempty"`  // public key of the file's signatures
 	Who      string    `json:"who,omitempty"`
 	Via      string    `json:"via,omitempty"`
 	Peer     string    `json:"peer,omitempty"`
@@ -35,19 +35,19 @@ type Line struct {
 	Millis   float64   `json:"ms,omitempty"`
 	In       uint64    `json:"in,omitempty"`
 	Out      uint64    `json:"out,omitempty"`
-	Args     string    `json:"args,omitempty"` // HMAC of the arguments, hex
+	Args     string    `json:"args,omitempty"` // truncated HMAC of the arguments, hex
 	Count    uint64    `json:"count,omitempty"`
 	Detail   string    `json:"detail,omitempty"`
-	Prev     string    `json:"prev"` // hash of the line before, hex; "" in the first of all
+	Prev     string    `json:"prev"` // hash of the previous line, hex; "" in the first line of a log
 	Sig      string    `json:"sig,omitempty"`
 }
 
 var (
-	errTooLong = fmt.Errorf("it is longer than %d bytes", maxLine)
-	errNoLine  = errors.New("it is no line of an audit log")
+	errTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
+	errNoLine  = errors.New("not a line of an audit log")
 )
 
-// ParseLine reads a line without its newline. It looks at no hash and no signature.
+// ParseLine parses a line without its newline. It does not check hashes or signatures.
 func ParseLine(raw []byte) (Line, error) {
 	var l Line
 	if len(raw) > maxLine {
@@ -57,21 +57,21 @@ func ParseLine(raw []byte) (Line, error) {
 		return Line{}, fmt.Errorf("%w: %w", errNoLine, err)
 	}
 	if l.N == 0 || l.Event == "" || l.Time.IsZero() {
-		return Line{}, fmt.Errorf("%w: n, time and event have to be there", errNoLine)
+		return Line{}, fmt.Errorf("%w: n, time and event are required", errNoLine)
 	}
 	return l, nil
 }
 
-// Signed reports whether the line is one that is signed.
+// Signed reports whether lines of this kind are signed.
 func (l *Line) Signed() bool { return l.Event == EventFile || l.Event == EventCheckpoint }
 
-// SumOf is the hash of a line, as the next one holds it.
+// SumOf returns the hash of a line, as the next line's prev holds it.
 func SumOf(raw []byte) string {
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:])
 }
 
-// signedBy reports whether the line carries a signature of that key.
+// signedBy reports whether the line has a valid signature by key.
 func signedBy(raw []byte, l *Line, key ed25519.PublicKey) bool {
 	end := len(raw) - len(`,"sig":""}`) - len(l.Sig)
 	signature, err := base64.StdEncoding.DecodeString(l.Sig)

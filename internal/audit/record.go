@@ -2,75 +2,75 @@ package audit
 
 import "time"
 
-// What happened, in a line's member event. Those of the log itself are below.
+// Values of Record.Event.
 const (
 	EventCall   = "call"   // a call has ended
-	EventBegin  = "begin"  // a call begins (when: both)
-	EventDenied = "denied" // a request was turned away before it was one: who asks is unknown, may not, or asks too often
-	EventLogin  = "login"  // somebody has logged in at a server
-	EventLogout = "logout"
-	EventKey    = "key"    // an API key came, changed or went
-	EventReload = "reload" // the configuration was read again
-	EventAdmin  = "admin"  // an operator did something: restart, cancel, drain, enable …
+	EventBegin  = "begin"  // a call starts (only with audit.when: both)
+	EventDenied = "denied" // a request was refused: the client is unknown, not permitted, or over its rate
+	EventLogin  = "login"  // a user logged in to a server
+	EventLogout = "logout" // a login to a server was removed
+	EventKey    = "key"    // an API key was added, changed or removed
+	EventReload = "reload" // the configuration was reloaded
+	EventAdmin  = "admin"  // an operator acted: restart, cancel, drain, enable …
 	EventStart  = "start"  // the gateway has started
-	EventStop   = "stop"   // the gateway ends
+	EventStop   = "stop"   // the gateway is stopping
 )
 
-// Lines that the log writes by itself.
+// Events that the log writes by itself.
 const (
-	EventFile       = "file"       // the first line of each file; signed
-	EventCheckpoint = "checkpoint" // all lines up to here are ours; signed
-	EventOpen       = "open"       // a file is written to again after a restart
-	EventRepair     = "repair"     // a line that was not finished has been cut off
-	EventDropped    = "dropped"    // count records found no room
-	EventMissing    = "missing"    // lines that there once were, up to the number in count, are gone
+	EventFile       = "file"       // first line of each file; signed
+	EventCheckpoint = "checkpoint" // vouches for all previous lines; signed
+	EventOpen       = "open"       // an existing file was reopened after a restart
+	EventRepair     = "repair"     // an incomplete line was removed
+	EventDropped    = "dropped"    // count records were dropped
+	EventMissing    = "missing"    // lines that the log once had, up to number count, are missing
 )
 
-// Decisions.
+// Values of Record.Decision.
 const (
 	Allow = "allow"
 	Deny  = "deny"
 )
 
-// Record is what a line says. The log makes number, chain and signature. Texts may hold anything: they are escaped, and cut at some
-// hundred bytes.
+// Record is the content of a line. The log adds its number, hash and signature. Texts may contain any characters: they are escaped, and
+// truncated after a few hundred bytes.
 type Record struct {
 	Time    time.Time // zero = now
-	Event   string
-	Who     string // id of the principal
-	Via     string // how it was found out
-	Peer    string // address, without port; "stdio"
-	Session string // as people are shown it
-	Call    string // names the call, so that its begin and its end are found together
+	Event   string    // an Event constant
+	Who     string    // id of the principal
+	Via     string    // how the principal was authenticated
+	Peer    string    // client address without port, or "stdio"
+	Session string    // short name of the session, as displayed
+	Call    string    // identifies the call, to match its begin and its end
 	Project string
 	Method  string
 	Server  string
-	Item    string // tool, prompt or URI as its server calls it; what an operator acts on
+	Item    string // tool, prompt or URI under the server's own name; or the target of an operator's action
 
 	Decision string // Allow, Deny
-	Rule     string // that decided
-	Outcome  string // as in goblin_calls_total, or the name of the error
+	Rule     string // the policy rule that decided
+	Outcome  string // outcome as in the metric goblin_calls_total, or an error name
 	Took     time.Duration
 
-	In, Out   int    // bytes of the request and of the answer
-	Arguments []byte // only their HMAC is written; not to be written to while the log has them
-	Count     uint64 // of equal denials, dropped records, …; 0 = one
-	Detail    string // for people
+	In, Out   int    // bytes of the request and of the response
+	Arguments []byte // only their HMAC is written; must not be modified after Record
+	Count     uint64 // number of equal denials, dropped records, …; 0 = one
+	Detail    string // explanation for users
 }
 
-// Sink takes records. Record never blocks; it may be called from any goroutine.
+// Sink accepts records. Record never blocks and is safe for concurrent use.
 type Sink interface{ Record(r Record) }
 
-// Flags say what a holder of calls has to know of the log.
+// Flags say what callers must do for each call.
 type Flags uint32
 
-// What a log wants of those who hold calls.
+// Bits of Flags.
 const (
-	On       Flags = 1 << iota // records are written
-	Both                       // one before a call too
-	Each                       // a call is answered only when its record is on disk: Commit
-	Refusing                   // the log is required and cannot be written: no call may begin
+	On       Flags = 1 << iota // the log is on
+	Both                       // also record the start of each call
+	Each                       // use Commit: a call is answered only after its record is on disk
+	Refusing                   // refuse new calls: the log is required and cannot be written
 )
 
-// Has reports whether all of what is set.
+// Has reports whether f has all bits of what.
 func (f Flags) Has(what Flags) bool { return f&what == what }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// rotate begins a new file if the one at hand is large or old enough. One that cannot be moved away is gone on with.
+// rotate starts a new file if the current one is large or old enough. If the file cannot be renamed, it stays in use.
 func (w *writer) rotate(now time.Time) error {
 	large := w.size >= w.s.Size
 	old := w.s.Age > 0 && now.Sub(w.began) >= w.s.Age
@@ -15,7 +15,7 @@ func (w *writer) rotate(now time.Time) error {
 		return nil
 	}
 	before := w.chain
-	if w.chain.pending > 0 { // each file that is complete ends with a signature
+	if w.chain.pending > 0 { // each rotated file ends with a signature
 		w.buf = w.chain.append(w.buf[:0], &Record{Event: EventCheckpoint, Time: now})
 		if err := w.out(before); err != nil {
 			return err
@@ -27,7 +27,7 @@ func (w *writer) rotate(now time.Time) error {
 	number, err := setAside(w.s.File, w.number)
 	if err != nil {
 		w.rotateNext = now.Add(rotateAgain)
-		w.l.o.Log.Error("the audit log cannot be rotated; it grows", "file", w.s.File, "err", err)
+		w.l.o.Log.Error("rotating the audit log failed; the file keeps growing", "file", w.s.File, "err", err)
 		return nil
 	}
 	_ = w.f.Close() // it is synced
@@ -45,7 +45,7 @@ func (w *writer) rotate(now time.Time) error {
 	return nil
 }
 
-// setAside renames the file to that of a rotated one, and returns its number.
+// setAside renames the file to the first free rotated name, and returns that name's number.
 func setAside(path string, number uint64) (uint64, error) {
 	for range maxNumber {
 		name := rotatedName(path, number)
@@ -54,10 +54,10 @@ func setAside(path string, number uint64) (uint64, error) {
 		}
 		number++
 	}
-	return 0, errors.New("all names for it are taken")
+	return 0, errors.New("no free name for the rotated file: move old audit logs away")
 }
 
-// prune deletes the oldest files beyond Settings.Keep.
+// prune deletes the oldest rotated files beyond Settings.Keep.
 func (w *writer) prune() {
 	old := Rotated(w.s.File)
 	if w.s.Keep == 0 || len(old) <= w.s.Keep {
@@ -65,7 +65,7 @@ func (w *writer) prune() {
 	}
 	for _, path := range old[:len(old)-w.s.Keep] {
 		if err := os.Remove(path); err != nil {
-			w.l.o.Log.Warn("an old audit log cannot be deleted", "file", path, "err", err)
+			w.l.o.Log.Warn("deleting an old audit log failed", "file", path, "err", err)
 		}
 	}
 }

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// A gateway that cannot rename, or dies between two files, goes on with the chain.
-func TestALogGoesOnAfterTheNewestRotatedFile(t *testing.T) {
+// A process that finds only rotated files continues their chain in a new file.
+func TestChainContinuesAfterNewestRotatedFile(t *testing.T) {
 	path := writeLog(t, 5, nil)
 	if err := os.Rename(path, rotatedName(path, 1)); err != nil {
 		t.Fatal(err)
 	}
 	addTo(t, path, 5, nil)
 	if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil || r.Files != 2 || len(r.Notes) != 0 {
-		t.Errorf("got %+v %v", r, r.Fault)
+		t.Errorf("got %+v, fault %v; want 2 files and no notes", r, r.Fault)
 	}
 }
 
@@ -41,7 +41,7 @@ func TestRotationUnderLoad(t *testing.T) {
 	closed(t, l)
 	r := verified(t, path, Trust{Key: testKeys.Public()})
 	if r.Fault != nil || r.Files < 10 {
-		t.Errorf("got %+v %v", r, r.Fault)
+		t.Errorf("got %+v, fault %v; want at least 10 files", r, r.Fault)
 	}
 	if calls, _ := countOf(t, path, EventCall); calls != 8000 || r.Dropped != 0 {
 		t.Errorf("got %d calls, want 8000; %d dropped", calls, r.Dropped)
@@ -61,11 +61,11 @@ func TestRotationByAge(t *testing.T) {
 			time.Sleep(60 * time.Millisecond)
 			before := l.sequence.Load()
 			l.Record(callRecord(1))
-			eventually(t, "it is written", func() bool { return l.sequence.Load() > before })
+			eventually(t, "the record is written", func() bool { return l.sequence.Load() > before })
 		}
 		closed(t, l)
 		if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil || r.Files != 4 {
-			t.Errorf("got %+v %v", r, r.Fault)
+			t.Errorf("got %+v, fault %v; want 4 files", r, r.Fault)
 		}
 	})
 }

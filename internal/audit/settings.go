@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// apply puts settings in force.
+// apply applies new settings.
 func (w *writer) apply(s Settings) error {
 	if s.File != w.s.File {
 		if err := w.move(s); err != nil {
@@ -24,7 +24,7 @@ func (w *writer) apply(s Settings) error {
 	return nil
 }
 
-// move goes on in another file, or in none. On an error it goes on where it was.
+// move switches to another file, or to none. On an error it stays with the current file.
 func (w *writer) move(s Settings) error {
 	w.flush()
 	was, at := *w, w.opened
@@ -42,7 +42,7 @@ func (w *writer) move(s Settings) error {
 	is := *w
 	w.s, w.mark, w.told, w.opened, w.unsynced = was.s, was.mark, was.told, at, was.unsynced
 	if err := w.close(); err != nil {
-		w.l.o.Log.Error("the audit log before could not be completed", "file", was.s.File, "err", err)
+		w.l.o.Log.Error("completing the previous audit log failed", "file", was.s.File, "err", err)
 	}
 	w.s, w.mark, w.told, w.opened, w.unsynced = is.s, is.mark, is.told, is.opened, is.unsynced
 	if s.File == "" {
@@ -76,7 +76,7 @@ func (w *writer) setFlags() {
 	w.l.refuse(w.failing)
 }
 
-// begin goes on with a file that has been opened.
+// begin continues the log in an opened file.
 func (w *writer) begin(o opened) error {
 	w.opened, w.openedAt = o, o.chain.n
 	before := w.chain
@@ -84,7 +84,7 @@ func (w *writer) begin(o opened) error {
 	for i := range o.first {
 		w.append(&o.first[i])
 	}
-	if o.chain.pending > 0 { // of a gateway that ended hard
+	if o.chain.pending > 0 { // left by a crash
 		w.buf = w.chain.append(w.buf, &Record{Event: EventCheckpoint, Time: time.Now()})
 	}
 	w.signedAt = time.Now()

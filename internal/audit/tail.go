@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// tailBlock is how many bytes are read at once.
+// tailBlock is the number of bytes read at once.
 const tailBlock = 64 << 10
 
-// Filter says which lines are wanted. What is empty admits all; * stands for any characters.
+// Filter selects lines. An empty field matches all lines; * matches any characters.
 type Filter struct {
-	Who    string // id of a principal, or its name: key:ci, ci
-	Server string
+	Who    string    // id of a principal, or its name: key:ci or ci
+	Server string    // name of a server
 	Item   string    // tool, prompt or URI
-	Since  time.Time // not older
-	Brief  bool      // leave out the lines that the log writes about itself: file, checkpoint, open
+	Since  time.Time // omit older lines
+	Brief  bool      // omit lines about the log itself: file, checkpoint, open
 }
 
-// Admits reports whether the line is wanted.
+// Admits reports whether the filter selects the line.
 func (f *Filter) Admits(l *Line) bool {
 	if f.Brief {
 		switch l.Event {
@@ -36,7 +36,7 @@ func (f *Filter) Admits(l *Line) bool {
 		(f.Item == "" || like(f.Item, l.Item)) && !l.Time.Before(f.Since)
 }
 
-// like reports whether text is what the pattern says.
+// like reports whether text matches a pattern with * wildcards.
 func like(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -63,14 +63,14 @@ type Entry struct {
 	Raw []byte
 }
 
-// Place is how far a log has been read.
+// Place is a position in a log.
 type Place struct {
-	file   fs.FileInfo // nil = nowhere yet
+	file   fs.FileInfo // nil = before the log
 	offset int64
 }
 
-// Newest returns the newest lines that the filter admits, n at most, the oldest first, and where the log ends. It reads from the end, and
-// no more than it has to. What is no line is passed over: that is for Verify to say.
+// Newest returns the last n lines that the filter selects, oldest first, and the end of the log. It reads backward and stops as soon as it can. It skips
+// text that is not a line, which Verify reports.
 func Newest(path string, f Filter, n int) (found []Entry, end Place, err error) {
 	files := Files(path)
 	if len(files) == 0 {
@@ -79,7 +79,7 @@ func Newest(path string, f Filter, n int) (found []Entry, end Place, err error) 
 	}
 	for i, file := range slices.Backward(files) {
 		enough, place, err := newestOf(file, &f, n, &found)
-		if errors.Is(err, fs.ErrNotExist) { // rotated away, or deleted, meanwhile
+		if errors.Is(err, fs.ErrNotExist) { // it was just rotated or deleted
 			continue
 		}
 		if err != nil {
@@ -96,7 +96,7 @@ func Newest(path string, f Filter, n int) (found []Entry, end Place, err error) 
 	return found, end, nil
 }
 
-// newestOf appends the newest lines of one file, the newest first. enough says that older files have none that is wanted.
+// newestOf appends selected lines of one file, newest first. enough means that older files need not be read.
 func newestOf(path string, f *Filter, n int, found *[]Entry) (enough bool, end Place, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -110,10 +110,10 @@ func newestOf(path string, f *Filter, n int, found *[]Entry) (enough bool, end P
 	return enough, end, err
 }
 
-// newestIn does that with the bytes of a file; end is where its last whole line ends.
+// newestIn is newestOf for the first at bytes of an open file. end is the offset after its last whole line.
 func newestIn(file io.ReaderAt, at int64, f *Filter, n int, found *[]Entry) (enough bool, end int64, err error) {
-	var rest []byte // what of a line has been read already: its end
-	whole := false  // the last newline has been passed
+	var rest []byte // end of a line whose start is still unread
+	whole := false  // the last newline has been found
 	for at > 0 {
 		size := min(at, tailBlock)
 		at -= size
@@ -127,7 +127,7 @@ func newestIn(file io.ReaderAt, at int64, f *Filter, n int, found *[]Entry) (eno
 			if newline < 0 {
 				break
 			}
-			if !whole { // what stands after it is not finished
+			if !whole { // text after the last newline is incomplete
 				whole, end = true, at+int64(newline)+1
 			} else if done := f.add(block[newline+1:], n, found); done {
 				return true, end, nil
@@ -144,7 +144,7 @@ func newestIn(file io.ReaderAt, at int64, f *Filter, n int, found *[]Entry) (eno
 	return false, end, nil
 }
 
-// add appends the line if it is wanted, and reports whether no older one is.
+// add appends the line if the filter selects it, and reports whether older lines need not be read.
 func (f *Filter) add(raw []byte, n int, found *[]Entry) (done bool) {
 	line, err := ParseLine(raw)
 	if err != nil {
@@ -153,6 +153,6 @@ func (f *Filter) add(raw []byte, n int, found *[]Entry) (done bool) {
 	if f.Admits(&line) {
 		*found = append(*found, Entry{line, bytes.Clone(raw)})
 	}
-	older := line.Time.Before(f.Since.Add(-time.Hour)) // a clock that was set back a little is no reason to end
+	older := line.Time.Before(f.Since.Add(-time.Hour)) // tolerate a clock that was set back
 	return len(*found) >= n || !f.Since.IsZero() && older
 }

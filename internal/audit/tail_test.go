@@ -47,15 +47,15 @@ func TestNewestReadsFromTheEnd(t *testing.T) {
 			continue
 		}
 		if c.want > 0 && (found[0].Item != c.first || found[len(found)-1].Item != c.last) {
-			t.Errorf("%+v: got from %s to %s", c.filter, found[0].Item, found[len(found)-1].Item)
+			t.Errorf("%+v: got items from %s to %s", c.filter, found[0].Item, found[len(found)-1].Item)
 		}
 		if end.offset != end.file.Size() {
-			t.Errorf("%+v: the end is at %d of %d", c.filter, end.offset, end.file.Size())
+			t.Errorf("%+v: end at offset %d of %d", c.filter, end.offset, end.file.Size())
 		}
 	}
 }
 
-// An empty Filter admits every line that Verify counts.
+// Newest with an empty Filter returns every line that Verify counts.
 func TestNewestFindsEveryLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l, err := Open(settings(path), options(t))
@@ -70,7 +70,7 @@ func TestNewestFindsEveryLine(t *testing.T) {
 	}
 	found, _, err := Newest(path, Filter{}, 1000)
 	if err != nil || uint64(len(found)) != report.Lines {
-		t.Errorf("found %d lines, Verify counts %d (%v)", len(found), report.Lines, err)
+		t.Errorf("Newest returned %d lines, Verify counted %d (%v)", len(found), report.Lines, err)
 	}
 }
 
@@ -88,8 +88,8 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// Each line is told once, in order, over rotations, and whether it was there before or comes while one watches.
-func TestFollowGoesOnOverRotations(t *testing.T) {
+// Follow returns each line once, in order, across rotations, whether the line was there before or not.
+func TestFollowContinuesAcrossRotations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
 		s := settings(path)
@@ -134,7 +134,7 @@ func TestFollowGoesOnOverRotations(t *testing.T) {
 		enough := errors.New("enough")
 		stop(enough)
 		if err := <-done; !errors.Is(err, enough) || next != 1000 {
-			t.Errorf("got %v after %d", err, next)
+			t.Errorf("Follow returned %v after line %d, want the cause of the context after line 1000", err, next)
 		}
 	})
 }

@@ -11,35 +11,36 @@ import (
 	"time"
 )
 
-// Trust is what a log is held against. What is not known is not checked.
+// Trust is what Verify checks a log against.
 type Trust struct {
-	Key  ed25519.PublicKey // of the signatures; nil = the one that the first file names itself, which whoever writes all anew can do too
-	Mark *Mark             // a signed line that others remember; nil = none
+	Key  ed25519.PublicKey // public key of the signatures; nil = the key in the first file, which a forger could have replaced
+	Mark *Mark             // a signed line that the log is known to have had; nil = none
 }
 
-// Report is what Verify found.
+// Report is the result of Verify.
 type Report struct {
 	Files    int
 	Lines    uint64
-	First    uint64 // number of the first line
-	Last     uint64 // of the last
-	LastTime time.Time
-	Key      string // public, of the signatures
-	Signed   uint64 // number of the last line with a good signature: that far a log with a fault is what was written; 0 = none
-	Unsigned uint64 // lines after it
-	Dropped  uint64 // records that the log says it has not
-	Notes    []Finding
-	Fault    *Finding // what is wrong, and where it begins; nil = nothing is
+	First    uint64    // number of the first line
+	Last     uint64    // number of the last line
+	LastTime time.Time // time of the last line
+	Key      string    // public key of the signatures
+	Signed   uint64    // number of the last line with a valid signature; a faulty log is authentic up to there; 0 = none
+	Unsigned uint64    // lines after Signed
+	Dropped  uint64    // records that the log reports as dropped
+	Notes    []Finding // remarks, at most maxNotes
+	Fault    *Finding  // first error; nil = the log is intact
 }
 
-// Finding is something about a line.
+// Finding is a statement about a line.
 type Finding struct {
-	File string
-	Line int // counted from 1; 0 = the file as such
-	N    uint64
+	File string // base name
+	Line int    // line in the file, from 1; 0 = the whole file
+	N    uint64 // number of the line in the log
 	What string
 }
 
+// String returns the finding with its file and line.
 func (f Finding) String() string {
 	if f.Line == 0 {
 		return fmt.Sprintf("%s: %s", f.File, f.What)
@@ -49,22 +50,21 @@ func (f Finding) String() string {
 
 const maxNotes = 100
 
-// verifier goes over the lines of all files.
+// verifier checks the lines of all files in order.
 type verifier struct {
 	Report
 	trust  Trust
 	key    ed25519.PublicKey
-	prev   string // hash of the line before; "" = there was none
+	prev   string // hash of the previous line; "" = there is none
 	file   string
 	line   int
-	number uint64 // of the file
+	number uint64 // number of the file
 }
 
-// errFault ends the reading: what is wrong stands in the report.
-var errFault = errors.New("the log is not as it was written")
+// errFault stops reading after the first error. The report holds that error.
+var errFault = errors.New("the audit log is not intact")
 
-// Verify reads files, which belong together, from the oldest to the newest, and says whether they are what was written. The error is
-// that of reading.
+// Verify checks the files of a log, oldest first, against trust. Its error is an error of reading; an error in the log is Report.Fault.
 func Verify(files []string, trust Trust) (Report, error) {
 	v := verifier{trust: trust, key: trust.Key}
 	for _, path := range files {
@@ -90,7 +90,7 @@ func (v *verifier) read(path string) error {
 	return v.readFrom(filepath.Base(path), f)
 }
 
-// readFrom reads a file of that name.
+// readFrom checks a file with the given name.
 func (v *verifier) readFrom(name string, f io.Reader) error {
 	v.file, v.line = name, 0
 	r := bufio.NewReaderSize(f, maxLine+1)
@@ -114,12 +114,12 @@ func (v *verifier) readFrom(name string, f io.Reader) error {
 	}
 }
 
-// unfinished is what stands after the last newline of a file.
+// unfinished handles text after the last newline of a file.
 func (v *verifier) unfinished(raw []byte) error {
 	if line, err := ParseLine(raw); err == nil {
-		return v.wrong(line.N, "the newline at its end is gone")
+		return v.wrong(line.N, "the newline at its end is missing")
 	}
-	v.note(0, fmt.Sprintf("the last %d bytes are a line that was never finished: the gateway is writing it, or ended hard", len(raw)))
+	v.note(0, fmt.Sprintf("the last %d bytes are an incomplete line: the gateway is still writing it, or it crashed", len(raw)))
 	return nil
 }
 
@@ -134,7 +134,7 @@ func (v *verifier) note(n uint64, what string) {
 	}
 }
 
-// take checks a line against the one before it.
+// take checks a line and its link to the previous one.
 func (v *verifier) take(raw []byte) error {
 	line, err := ParseLine(raw)
 	if err != nil {
@@ -145,13 +145,13 @@ func (v *verifier) take(raw []byte) error {
 			return err
 		}
 	} else if line.Event == EventFile {
-		return v.wrong(line.N, "a line that begins a file stands in the middle of one")
+		return v.wrong(line.N, "the first line of a file appears in the middle of a file")
 	}
 	if err := v.follows(&line); err != nil {
 		return err
 	}
 	if line.Signed() && !signedBy(raw, &line, v.key) {
-		return v.wrong(line.N, "its signature is not of the key "+KeyText(v.key)+": the line, or all before it, was written by somebody else")
+		return v.wrong(line.N, "the signature does not match the key "+KeyText(v.key)+": this line, or one before it, is forged")
 	}
 	v.prev = SumOf(raw)
 	if err := v.remembered(&line); err != nil {
@@ -164,7 +164,7 @@ func (v *verifier) take(raw []byte) error {
 // begins checks the first line of a file.
 func (v *verifier) begins(line *Line) error {
 	if line.Event != EventFile || line.Format != format {
-		return v.wrong(line.N, "the first line of a file has to say that it is an audit log (format 1): lines before it are gone, or it is something else")
+		return v.wrong(line.N, "the file does not start with a file line of format 1: lines before this one are missing, or the file is not an audit log")
 	}
 	key, err := ParseKey(line.Key)
 	if err != nil {
@@ -174,35 +174,35 @@ func (v *verifier) begins(line *Line) error {
 		v.key = key
 	}
 	if !v.key.Equal(key) {
-		return v.wrong(line.N, "the file is signed with the key "+KeyText(key)+", not with "+KeyText(v.key))
+		return v.wrong(line.N, "the file is signed with the key "+KeyText(key)+", expected "+KeyText(v.key))
 	}
 	v.Key = KeyText(v.key)
 	if v.Lines == 0 {
 		v.First = line.N
 		if line.N > 1 || line.Prev != "" {
-			v.note(line.N, fmt.Sprintf("the log begins at line n=%d, file %d: what was before has been deleted, or is not here", line.N, line.File))
+			v.note(line.N, fmt.Sprintf("the log starts at line n=%d, file %d: earlier files were deleted or moved", line.N, line.File))
 		}
 	} else if line.File <= v.number {
-		return v.wrong(line.N, fmt.Sprintf("it is file %d, and comes after file %d", line.File, v.number))
+		return v.wrong(line.N, fmt.Sprintf("file %d appears after file %d", line.File, v.number))
 	}
 	v.number = line.File
 	return nil
 }
 
-// follows checks that the line is the next one.
+// follows checks that the line is the successor of the previous one.
 func (v *verifier) follows(line *Line) error {
 	if v.Lines == 0 {
 		return nil
 	}
 	if line.Prev != v.prev {
-		what := "it does not follow the line before it, which was changed or put there"
+		what := "the hash of the previous line does not match: that line was changed or inserted"
 		if line.N > v.Last+1 {
-			what = fmt.Sprintf("lines n=%d to n=%d are gone", v.Last+1, line.N-1)
+			what = fmt.Sprintf("lines n=%d to n=%d are missing", v.Last+1, line.N-1)
 		}
 		return v.wrong(line.N, what)
 	}
 	if line.N != v.Last+1 && line.Event != EventMissing {
-		return v.wrong(line.N, fmt.Sprintf("its number is %d, after %d", line.N, v.Last))
+		return v.wrong(line.N, fmt.Sprintf("line number %d appears after %d", line.N, v.Last))
 	}
 	if back := v.LastTime.Sub(line.Time); back > time.Minute {
 		v.note(line.N, "the clock was set back by "+back.Round(time.Second).String())
@@ -210,14 +210,14 @@ func (v *verifier) follows(line *Line) error {
 	return nil
 }
 
-// remembered checks the line that others remember.
+// remembered compares the line with the known line of the same number.
 func (v *verifier) remembered(line *Line) error {
 	m := v.trust.Mark
 	if m == nil || line.N != m.N {
 		return nil
 	}
 	if m.Sum != "" && m.Sum != v.prev {
-		return v.wrong(line.N, "it is not the line that the gateway remembers: it, or one before it, was written anew")
+		return v.wrong(line.N, "the line differs from the one that the gateway remembers: this line, or one before it, was rewritten")
 	}
 	return nil
 }
@@ -231,34 +231,34 @@ func (v *verifier) count(line *Line) {
 	}
 }
 
-// tells notes what the log says of itself.
+// tells checks what the log reports about itself.
 func (v *verifier) tells(line *Line) error {
 	switch line.Event {
 	case EventMissing:
-		return v.wrong(line.N, fmt.Sprintf("when the gateway started, lines up to n=%d were missing: the tail had been cut off", line.Count))
+		return v.wrong(line.N, fmt.Sprintf("lines up to n=%d were missing when the gateway started: the end of the log was removed", line.Count))
 	case EventDropped:
 		v.Dropped += line.Count
 		v.note(line.N, fmt.Sprintf("%d records were dropped", line.Count))
 	case EventRepair:
-		v.note(line.N, fmt.Sprintf("the gateway had ended hard: %d bytes of an unfinished line were cut off here", line.Count))
+		v.note(line.N, fmt.Sprintf("the gateway crashed: an incomplete line of %d bytes was removed here", line.Count))
 	case EventOpen:
 		if line.Count > 0 {
-			v.note(line.N, fmt.Sprintf("the gateway had ended hard: the %d lines before were signed only now", line.Count))
+			v.note(line.N, fmt.Sprintf("the gateway crashed: the previous %d lines were signed only after the restart", line.Count))
 		}
 	}
 	if v.Unsigned > maxUnsigned {
-		return v.wrong(line.N, fmt.Sprintf("there is no signature in %d lines; the gateway signs every %d", v.Unsigned, maxUnsigned))
+		return v.wrong(line.N, fmt.Sprintf("%d lines without a signature; the gateway signs at least every %d lines", v.Unsigned, maxUnsigned))
 	}
 	return nil
 }
 
-// end checks what can be known only at the end.
+// end performs the checks that need the whole log.
 func (v *verifier) end() {
 	v.line = 0
 	switch m := v.trust.Mark; {
 	case v.Lines == 0:
-		_ = v.wrong(0, "there is no line at all")
+		_ = v.wrong(0, "the log is empty")
 	case m != nil && m.N > v.Last:
-		_ = v.wrong(v.Last, fmt.Sprintf("it ends with line n=%d, and the gateway remembers line n=%d: the tail is cut off", v.Last, m.N))
+		_ = v.wrong(v.Last, fmt.Sprintf("the log ends with line n=%d, but the gateway remembers line n=%d: the end of the log was removed", v.Last, m.N))
 	}
 }

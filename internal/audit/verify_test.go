@@ -9,32 +9,32 @@ import (
 	"testing"
 )
 
-func TestVerifyFindsWhatIsWrong(t *testing.T) {
+func TestVerifyFindsFaults(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(lines [][]byte) [][]byte
 		line   int
 		words  string
 	}{
-		{"first line gone", func(l [][]byte) [][]byte { return l[1:] }, 1, "has to say that it is an audit log"},
-		{"one put in", func(l [][]byte) [][]byte { return append(l[:5:5], append([][]byte{l[7]}, l[5:]...)...) }, 6, "lines n=6 to n=7 are gone"},
-		{"one twice", func(l [][]byte) [][]byte { return append(l[:5:5], append([][]byte{l[4]}, l[5:]...)...) }, 6, "does not follow"},
-		{"two exchanged", func(l [][]byte) [][]byte { l[5], l[6] = l[6], l[5]; return l }, 6, "lines n=6 to n=6 are gone"},
-		{"a number changed", func(l [][]byte) [][]byte {
+		{"first line removed", func(l [][]byte) [][]byte { return l[1:] }, 1, "does not start with a file line"},
+		{"line inserted", func(l [][]byte) [][]byte { return append(l[:5:5], append([][]byte{l[7]}, l[5:]...)...) }, 6, "lines n=6 to n=7 are missing"},
+		{"line duplicated", func(l [][]byte) [][]byte { return append(l[:5:5], append([][]byte{l[4]}, l[5:]...)...) }, 6, "the hash of the previous line does not match"},
+		{"two lines exchanged", func(l [][]byte) [][]byte { l[5], l[6] = l[6], l[5]; return l }, 6, "lines n=6 to n=6 are missing"},
+		{"number changed", func(l [][]byte) [][]byte {
 			l[9] = bytes.Replace(l[9], []byte(`"n":10,`), []byte(`"n":11,`), 1)
 			return l
-		}, 10, "its number is 11, after 9"},
-		{"no JSON", func(l [][]byte) [][]byte { l[9] = []byte("rubbish\n"); return l }, 10, "no line of an audit log"},
+		}, 10, "line number 11 appears after 9"},
+		{"not JSON", func(l [][]byte) [][]byte { l[9] = []byte("rubbish\n"); return l }, 10, "not a line of an audit log"},
 		{"too long", func(l [][]byte) [][]byte { l[9] = append(bytes.Repeat([]byte("x"), 2*maxLine), '\n'); return l }, 10, "longer than"},
-		{"the last newline gone", func(l [][]byte) [][]byte { l[len(l)-1] = bytes.TrimSuffix(l[len(l)-1], []byte("\n")); return l }, 52, "the newline at its end is gone"},
-		{"all gone", func([][]byte) [][]byte { return nil }, 0, "there is no line at all"},
-		{"a signature taken out", func(l [][]byte) [][]byte { return l[:51] }, 0, "the tail is cut off"},
-		{"a second first line", func(l [][]byte) [][]byte { return append(l, l[0]) }, 53, "in the middle of one"},
+		{"last newline removed", func(l [][]byte) [][]byte { l[len(l)-1] = bytes.TrimSuffix(l[len(l)-1], []byte("\n")); return l }, 52, "the newline at its end is missing"},
+		{"all lines removed", func([][]byte) [][]byte { return nil }, 0, "the log is empty"},
+		{"last signature removed", func(l [][]byte) [][]byte { return l[:51] }, 0, "the end of the log was removed"},
+		{"second first line", func(l [][]byte) [][]byte { return append(l, l[0]) }, 53, "in the middle of a file"},
 		{"signature of another line", func(l [][]byte) [][]byte {
 			at, from := bytes.Index(l[51], []byte(`"sig":"`)), bytes.Index(l[0], []byte(`"sig":"`))
 			l[51] = append(l[51][:at:at], l[0][from:]...)
 			return l
-		}, 52, "its signature is not of the key"},
+		}, 52, "the signature does not match the key"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			caught(t, forged(t, func(lines [][]byte) [][]byte {
@@ -47,28 +47,28 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestVerifyOverFiles(t *testing.T) {
+func TestVerifyRotatedFiles(t *testing.T) {
 	rotated := func(t *testing.T) string { return writeLog(t, 1500, func(s *Settings) { s.Size = 64 << 10 }) }
-	t.Run("one is gone", func(t *testing.T) {
+	t.Run("file removed", func(t *testing.T) {
 		path := rotated(t)
 		if err := os.Remove(rotatedName(path, 3)); err != nil {
 			t.Fatal(err)
 		}
 		r := verified(t, path, Trust{Key: testKeys.Public()})
-		if r.Fault == nil || r.Fault.File != filepath.Base(rotatedName(path, 4)) || r.Fault.Line != 1 || !strings.Contains(r.Fault.What, "are gone") {
-			t.Errorf("got %v", r.Fault)
+		if r.Fault == nil || r.Fault.File != filepath.Base(rotatedName(path, 4)) || r.Fault.Line != 1 || !strings.Contains(r.Fault.What, "are missing") {
+			t.Errorf("got %v, want a fault in line 1 of the file after the removed one", r.Fault)
 		}
 	})
-	t.Run("two are exchanged", func(t *testing.T) {
+	t.Run("files exchanged", func(t *testing.T) {
 		path := rotated(t)
 		files := Files(path)
 		files[1], files[2] = files[2], files[1]
 		r, err := Verify(files, Trust{})
 		if err != nil || r.Fault == nil || r.Fault.Line != 1 {
-			t.Errorf("got %v %v", r.Fault, err)
+			t.Errorf("got fault %v, error %v; want a fault in line 1", r.Fault, err)
 		}
 	})
-	t.Run("an old one was changed", func(t *testing.T) {
+	t.Run("rotated file changed", func(t *testing.T) {
 		path := rotated(t)
 		lines := linesOf(t, rotatedName(path, 2))
 		lines[len(lines)-2] = bytes.Replace(lines[len(lines)-2], []byte("key:ci"), []byte("key:me"), 1)
@@ -77,24 +77,24 @@ func TestVerifyOverFiles(t *testing.T) {
 		}
 		r := verified(t, path, Trust{Key: testKeys.Public()})
 		if r.Fault == nil || r.Fault.File != filepath.Base(rotatedName(path, 2)) || r.Fault.Line != len(lines) {
-			t.Errorf("got %v, want line %d", r.Fault, len(lines))
+			t.Errorf("got fault %v, want line %d", r.Fault, len(lines))
 		}
 	})
 }
 
-func TestVerifyReadsAKey(t *testing.T) {
+func TestParseKey(t *testing.T) {
 	text := KeyText(testKeys.Public())
 	for _, c := range []struct {
 		in string
 		ok bool
 	}{{text, true}, {"# goblin-actor\n  " + text + "\n", true}, {"", false}, {"#", false}, {text[1:], false}, {"../../etc/passwd", false}} {
 		if key, err := ParseKey(c.in); (err == nil) != c.ok || c.ok && !key.Equal(testKeys.Public()) {
-			t.Errorf("%q: got %v %v", c.in, key, err)
+			t.Errorf("ParseKey(%q): got %v, %v", c.in, key, err)
 		}
 	}
 }
 
-// Whatever a file holds: reading it ends, without a panic, and of what was not written by us something is wrong.
+// Verify terminates without a panic on any input, and finds a fault in every file that the log did not write.
 func FuzzVerify(f *testing.F) {
 	c := newChain(testKeys)
 	b := c.append(nil, &Record{Event: EventFile, Time: now, Count: 1})
@@ -118,14 +118,14 @@ func FuzzVerify(f *testing.F) {
 		}
 		r := v.Report
 		if r.Fault == nil && !bytes.HasPrefix(raw, b[:first]) {
-			t.Errorf("nothing is wrong with %q", raw)
+			t.Errorf("no fault found in %q", raw)
 		}
 		var found []Entry
 		if _, _, err := newestIn(bytes.NewReader(raw), int64(len(raw)), &Filter{}, 1<<20, &found); err != nil {
 			t.Fatal(err)
 		}
 		if r.Fault == nil && uint64(len(found)) != r.Lines {
-			t.Errorf("%d lines are read from the end, %d from the beginning: %q", len(found), r.Lines, raw)
+			t.Errorf("Newest finds %d lines, Verify %d: %q", len(found), r.Lines, raw)
 		}
 	})
 }

@@ -7,37 +7,37 @@ import (
 
 const (
 	maxUnsigned   = 1000        // lines without a signature
-	checkpointDue = time.Minute // a line is signed after such a time
-	chunk         = 1 << 20     // bytes that are written at once
-	maxSpare      = 4 << 20     // a larger buffer is given back
-	rotateAgain   = time.Minute // after an attempt that failed
-	markLogged    = time.Minute // between two lines about checkpoints in the gateway's log
+	checkpointDue = time.Minute // maximum age of an unsigned line
+	chunk         = 1 << 20     // bytes per write
+	maxSpare      = 4 << 20     // a larger buffer is released after use
+	rotateAgain   = time.Minute // between attempts to rotate that failed
+	markLogged    = time.Minute // between checkpoint lines in the gateway's log
 )
 
-// writer owns the file. All of it belongs to one goroutine.
+// writer owns the file. All its fields belong to one goroutine.
 type writer struct {
 	l *Log
 	s Settings
 	opened
-	batch []entry  // taken from the log's queue, not written
-	acks  []func() // of what is written, and waits for the disk
-	lost  uint64   // records that the file does not tell of yet
+	batch []entry  // taken from the queue, not yet written
+	acks  []func() // callbacks of written records that are not yet synced
+	lost  uint64   // dropped records that the file does not mention yet
 	buf   []byte
 	spare []entry
 
-	openedAt   uint64 // number of the last line that was in the file when it was opened
+	openedAt   uint64 // number of the last line when the file was opened
 	unsynced   bool
 	failing    bool
-	signedAt   time.Time // when the file was last signed
-	rotateNext time.Time // no sooner
-	mark       Mark      // newest
-	told       uint64    // number of the mark that was told
-	logged     time.Time // when one was logged
+	signedAt   time.Time // of the last signature
+	rotateNext time.Time // earliest next attempt to rotate
+	mark       Mark      // last signed line
+	told       uint64    // number of the last published mark
+	logged     time.Time // of the last checkpoint line in the gateway's log
 }
 
 func newWriter(l *Log) *writer { return &writer{l: l} }
 
-// run writes until it is asked to end.
+// run writes until it receives the request to end.
 func (w *writer) run() {
 	defer close(w.l.ended)
 	var due, tick <-chan time.Time
@@ -74,7 +74,7 @@ func (w *writer) run() {
 	}
 }
 
-// busy reports whether there is something to do when nothing is recorded.
+// busy reports whether tick must run even if nothing is recorded.
 func (w *writer) busy() bool {
 	if w.f == nil {
 		return w.failing
@@ -85,7 +85,7 @@ func (w *writer) busy() bool {
 	return counts || w.unsynced || w.failing || w.chain.pending > 0 || w.mark.N > w.told
 }
 
-// tick does what is due by the clock.
+// tick performs timed work: counts of denials, retries, checkpoints, syncs and marks.
 func (w *writer) tick(now time.Time) {
 	w.countDenials(now, false)
 	if w.failing {
@@ -94,13 +94,13 @@ func (w *writer) tick(now time.Time) {
 	if w.f != nil && w.chain.pending > 0 && now.Sub(w.signedAt) >= checkpointDue {
 		w.checkpoint()
 	}
-	if w.f != nil && w.unsynced && w.s.Sync != SyncNever { // of a file that is lost, whoever opens it again syncs what is left
+	if w.f != nil && w.unsynced && w.s.Sync != SyncNever { // ensure syncs a file that it reopens
 		w.sync()
 	}
 	w.tell(now)
 }
 
-// countDenials queues the lines about denials that were counted.
+// countDenials writes the counts of denials if their window has ended, or if must is true.
 func (w *writer) countDenials(now time.Time, must bool) {
 	w.l.mu.Lock()
 	counted := w.l.denials.over(now, must)
@@ -113,13 +113,13 @@ func (w *writer) countDenials(now time.Time, must bool) {
 	}
 }
 
-// take moves what waits into the batch.
+// take moves the queue into the batch.
 func (w *writer) take() {
 	w.l.mu.Lock()
 	defer w.l.mu.Unlock()
 	w.lost += w.l.lost
 	w.l.lost = 0
-	if len(w.batch) >= maxBacklog { // of a required log that cannot be written
+	if len(w.batch) >= maxBacklog { // only a required log that cannot be written gets there
 		return
 	}
 	waiting := w.l.waiting
@@ -133,7 +133,7 @@ func (w *writer) take() {
 	w.spare = waiting[:0]
 }
 
-// flush writes what waits. What cannot be written stays if the log is required; else it is counted as lost.
+// flush writes all queued records. Records that cannot be written are kept if the log is required, and counted as dropped otherwise.
 func (w *writer) flush() {
 	w.take()
 	if w.lost == 0 && len(w.batch) == 0 && !w.failing || w.s.File == "" {
@@ -155,7 +155,7 @@ func (w *writer) flush() {
 	w.works()
 }
 
-// ensure opens the file again after it was lost.
+// ensure reopens the file if it was lost.
 func (w *writer) ensure() error {
 	if w.f != nil {
 		return nil
@@ -167,7 +167,7 @@ func (w *writer) ensure() error {
 	return w.begin(o)
 }
 
-// write writes the batch, and takes out of it what is written.
+// write writes the batch and removes what is written from it.
 func (w *writer) write() error {
 	w.buf = w.buf[:0]
 	before, done := w.chain, 0
@@ -186,7 +186,7 @@ func (w *writer) write() error {
 		return err
 	}
 	if w.lost > 0 {
-		w.append(&Record{Event: EventDropped, Count: w.lost, Detail: "records found no room, or the file could not be written"})
+		w.append(&Record{Event: EventDropped, Count: w.lost, Detail: "the queue was full, or the file could not be written"})
 		if err := w.out(before); err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (w *writer) write() error {
 	return commit(len(w.batch))
 }
 
-// shift takes the first of the batch out of it.
+// shift removes the first done entries from the batch.
 func (w *writer) shift(done int) {
 	rest := copy(w.batch, w.batch[done:])
 	clear(w.batch[rest:])
@@ -213,7 +213,7 @@ func (w *writer) shift(done int) {
 	}
 }
 
-// forget lets go of a batch that is written.
+// forget clears a batch that is written or dropped, and releases large buffers.
 func (w *writer) forget() {
 	clear(w.batch)
 	w.batch = w.batch[:0]
@@ -225,7 +225,7 @@ func (w *writer) forget() {
 	}
 }
 
-// append makes the record's line, and a checkpoint when one is due.
+// append appends the record's line to the buffer, and a checkpoint if one is due.
 func (w *writer) append(r *Record) {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
@@ -239,7 +239,7 @@ func (w *writer) append(r *Record) {
 	}
 }
 
-// out writes the buffer. On an error nothing of it is in the file, and the chain is as it was before.
+// out writes the buffer. On an error the file contains nothing of it, and the chain is restored to before.
 func (w *writer) out(before chain) error {
 	if len(w.buf) == 0 {
 		return nil
@@ -248,7 +248,7 @@ func (w *writer) out(before chain) error {
 	if err != nil {
 		w.chain = before
 		w.buf = w.buf[:0]
-		if n > 0 && w.f.Truncate(w.size) != nil { // whoever opens it again cuts off what is not whole
+		if n > 0 && w.f.Truncate(w.size) != nil { // reopening the file removes the incomplete line
 			_ = w.f.Close()
 			w.f = nil
 		}
@@ -267,7 +267,7 @@ func (w *writer) out(before chain) error {
 	return nil
 }
 
-// checkpoint signs what is written.
+// checkpoint writes a signed line.
 func (w *writer) checkpoint() {
 	before := w.chain
 	w.buf = w.chain.append(w.buf[:0], &Record{Event: EventCheckpoint, Time: time.Now()})
@@ -285,7 +285,7 @@ func (w *writer) sync() {
 	w.acknowledge()
 }
 
-// acknowledge calls those who wait for the disk.
+// acknowledge calls the callbacks of records that are on disk.
 func (w *writer) acknowledge() {
 	for _, then := range w.acks {
 		then()
@@ -294,10 +294,10 @@ func (w *writer) acknowledge() {
 	w.acks = w.acks[:0]
 }
 
-// failed: the file cannot be written. A required log keeps what it has, and whoever waits for it waits on.
+// failed handles a write error. A required log keeps its records and their callbacks until it can be written again.
 func (w *writer) failed(err error) {
 	if !w.failing {
-		w.l.o.Log.Error("the audit log cannot be written", "file", w.s.File, "err", err, "required", w.s.Required)
+		w.l.o.Log.Error("writing the audit log failed", "file", w.s.File, "err", err, "required", w.s.Required)
 	}
 	w.failing = true
 	text := err.Error()
@@ -308,7 +308,7 @@ func (w *writer) failed(err error) {
 	}
 }
 
-// drop gives up what is not written.
+// drop discards records that are not written, and calls their callbacks.
 func (w *writer) drop() {
 	w.lost += uint64(len(w.batch))
 	w.l.dropped.Add(uint64(len(w.batch)))
@@ -321,10 +321,10 @@ func (w *writer) drop() {
 	w.acknowledge()
 }
 
-// works: all is written.
+// works clears the failure after a successful write.
 func (w *writer) works() {
 	if w.failing {
-		w.l.o.Log.Info("the audit log is written again", "file", w.s.File)
+		w.l.o.Log.Info("writing the audit log works again", "file", w.s.File)
 	}
 	w.failing = false
 	w.l.fault.Store(nil)
@@ -333,7 +333,7 @@ func (w *writer) works() {
 	}
 }
 
-// end writes, signs and closes.
+// end writes all records, signs the log and closes it.
 func (w *writer) end() error {
 	w.countDenials(time.Now(), true)
 	w.flush()
@@ -342,7 +342,7 @@ func (w *writer) end() error {
 	return err
 }
 
-// close signs and closes the file.
+// close signs, syncs and closes the file.
 func (w *writer) close() error {
 	if w.f == nil {
 		return nil
@@ -351,7 +351,7 @@ func (w *writer) close() error {
 		w.checkpoint()
 	}
 	if w.f == nil {
-		return errors.New("the last lines could not be written")
+		return errors.New("the last lines of the audit log could not be written")
 	}
 	err := w.f.Sync()
 	w.unsynced = err != nil
