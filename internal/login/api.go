@@ -13,20 +13,21 @@ import (
 
 const (
 	maxBody    = 16 << 10
-	deviceWait = 25 * time.Second // a request for the end of a login by device is answered by then, done or not
-	logoutWait = 5 * time.Second  // likewise one to end a login, whatever its authorization server does
+	deviceWait = 25 * time.Second // limit of a request to finish a device login; the client repeats it
+	logoutWait = 5 * time.Second  // limit of a request to log out, even if the authorization server does not answer
 )
 
-// Refused is the answer to a request of ours that is refused.
+// Refused is an error response of the API.
 type Refused struct {
 	Message string `json:"error"`
 	Hint    string `json:"hint,omitempty"`
-	Pending bool   `json:"pending,omitempty"` // it is not over yet: ask again
+	Pending bool   `json:"pending,omitempty"` // the login is still in progress: repeat the request
 }
 
+// Error returns the message.
 func (r *Refused) Error() string { return r.Message }
 
-// api is what our own commands ask for, over a connection that says who they are; nil = no such thing.
+// api returns the handler for a verb of the API, which the commands of goblin-actor use; nil = unknown verb. The connection identifies the user.
 func (p *Pages) api(verb string) http.Handler {
 	switch verb {
 	case "begin", "finish", "logout":
@@ -35,11 +36,11 @@ func (p *Pages) api(verb string) http.Handler {
 			switch {
 			case r.Method != http.MethodPost:
 				w.Header().Set("Allow", "POST")
-				answer(w, http.StatusMethodNotAllowed, &Refused{Message: "want POST"})
-			case r.Header.Get("Content-Type") != "application/json": // which no page of another site can send unasked
-				answer(w, http.StatusUnsupportedMediaType, &Refused{Message: "want application/json"})
+				answer(w, http.StatusMethodNotAllowed, &Refused{Message: "method not allowed; use POST"})
+			case r.Header.Get("Content-Type") != "application/json": // another site's page cannot send this type without a CORS preflight
+				answer(w, http.StatusUnsupportedMediaType, &Refused{Message: "expected Content-Type application/json"})
 			case who == nil:
-				answer(w, http.StatusUnauthorized, &Refused{Message: "the gateway does not know who you are", Hint: "name a key: --key-file, or $GOBLIN_KEY"})
+				answer(w, http.StatusUnauthorized, &Refused{Message: "authentication required", Hint: "pass an API key with --key-file or $GOBLIN_KEY"})
 			default:
 				p.act(w, r, verb, who)
 			}
@@ -48,12 +49,12 @@ func (p *Pages) api(verb string) http.Handler {
 	return nil
 }
 
-// For returns what carries out begin, finish or logout for who, whoever the connection is of: that of an operator.
+// HandlerFor returns the handler for begin, finish or logout on behalf of who, for connections that are trusted, such as the admin socket.
 func (p *Pages) For(who *identity.Principal, verb string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.act(w, r, verb, who) })
 }
 
-// act carries out begin, finish or logout for who, who is known to ask.
+// act performs begin, finish or logout for an authenticated principal.
 func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *identity.Principal) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	patience := deviceWait

@@ -11,19 +11,19 @@ import (
 	"goblin-actor/internal/decode"
 )
 
-// Client asks a running gateway for logins, over a connection that says who asks. It blocks until the gateway has answered.
+// Client requests logins from a running gateway. Its methods block until the gateway has answered.
 type Client struct {
 	HTTP          *http.Client
-	URL           func(verb string) string // where begin, finish and logout are asked for
-	Authorization string                   // the header; "" = the connection says who asks
+	URL           func(verb string) string // URL for begin, finish or logout
+	Authorization string                   // Authorization header; "" = the connection identifies the user
 }
 
-// NewClient returns a client of the pages below base, such as http://127.0.0.1:8730/login/api/, with an API key.
+// NewClient returns a client that authenticates with an API key. base is the URL of the API, such as http://127.0.0.1:8730/login/api/.
 func NewClient(base, key string) *Client {
 	return &Client{HTTP: &http.Client{CheckRedirect: withinOrigin}, URL: func(verb string) string { return base + verb }, Authorization: "Bearer " + key}
 }
 
-// withinOrigin has no redirect take the key elsewhere. net/http alone would take it from https to http, too.
+// withinOrigin prevents redirects from sending the key elsewhere. net/http alone would also send it from https to http.
 func withinOrigin(r *http.Request, via []*http.Request) error {
 	if first := via[0].URL; r.URL.Scheme != first.Scheme || r.URL.Host != first.Host || len(via) > 3 {
 		return http.ErrUseLastResponse
@@ -31,13 +31,13 @@ func withinOrigin(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Begin begins a login.
+// Begin starts a login.
 func (c *Client) Begin(ctx context.Context, w Wish) (Begun, error) {
 	var b Begun
 	return b, c.do(ctx, "begin", w, &b)
 }
 
-// Finish brings the answer to one. Of a login by device it blocks until that is over.
+// Finish completes a login with the result of the browser. For a device login it blocks until the login ends.
 func (c *Client) Finish(ctx context.Context, a Answer) error {
 	for {
 		err := c.do(ctx, "finish", a, nil)
@@ -47,7 +47,7 @@ func (c *Client) Finish(ctx context.Context, a Answer) error {
 	}
 }
 
-// Logout gives one up.
+// Logout ends a login.
 func (c *Client) Logout(ctx context.Context, w Wish) error { return c.do(ctx, "logout", w, nil) }
 
 func (c *Client) do(ctx context.Context, verb string, in, out any) error {
@@ -75,7 +75,7 @@ func (c *Client) do(ctx context.Context, verb string, in, out any) error {
 	if resp.StatusCode != http.StatusOK {
 		refused := new(Refused)
 		if json.Unmarshal(page, refused) != nil || refused.Message == "" {
-			return fmt.Errorf("the gateway answers %s: %.200q", resp.Status, page)
+			return fmt.Errorf("the gateway answered %s: %.200q", resp.Status, page)
 		}
 		return refused
 	}
@@ -85,9 +85,11 @@ func (c *Client) do(ctx context.Context, verb string, in, out any) error {
 	return decode.JSON(page, "the gateway's answer to "+verb, out)
 }
 
-// UnreachableError says that no gateway answers.
+// UnreachableError is returned if the gateway did not respond.
 type UnreachableError struct{ err error }
 
+// Error returns the cause.
 func (e *UnreachableError) Error() string { return e.err.Error() }
 
+// Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.err }

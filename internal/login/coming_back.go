@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// ErrNotBack is returned by Wait when the browser has taken too long.
-var ErrNotBack = errors.New("the browser did not come back")
+// ErrNotBack is returned by Wait if the browser does not come back in time.
+var ErrNotBack = errors.New("the browser did not come back from the login page in time")
 
-// ComingBack is where a browser comes back to on this machine, once.
+// ComingBack is a local listener for the redirect at the end of one login by browser.
 type ComingBack struct {
-	URL string // what the authorization server is told
+	URL string // redirect URI
 
 	server *http.Server
-	came   chan url.Values // capacity 1
+	came   chan url.Values // parameters of the redirect; capacity 1
 	shut   func()
 
 	mu    sync.Mutex
-	state string // what the login's answers have; "" = nothing is expected yet
+	state string // state of the login; "" = not yet known
 }
 
-// usualPort is where the browser comes back to, unless somebody else has it: an authorization server that registers us does so for one address, and
-// who logs in again is to be the client that was registered then. What is brought to another's listener is of no use without our verifier (PKCE).
+// preferredPort is the port to listen on if it is free. A client registration is bound to a redirect URI, so using the same port again allows the
+// next login to reuse it. Another program on the port gains nothing: a code is useless without the PKCE verifier.
 const usualPort = 8739
 
-// listenBack listens on a port of this machine, 0 = any, the usual one if it can be had.
+// listenLocal listens on a local port. For port 0 it tries preferredPort first, then any port.
 func listenBack(port uint16, listen func(network, address string) (net.Listener, error)) (net.Listener, error) {
 	if port == 0 {
 		if l, err := listen("tcp", fmt.Sprintf("127.0.0.1:%d", usualPort)); err == nil {
@@ -41,7 +41,7 @@ func listenBack(port uint16, listen func(network, address string) (net.Listener,
 	return listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 }
 
-// NewComingBack listens on a port of this machine, 0 = any.
+// ListenCallback returns a listener for a redirect on a local port; 0 = any.
 func NewComingBack(port uint16) (*ComingBack, error) {
 	l, err := listenBack(port, net.Listen)
 	if err != nil {
@@ -65,10 +65,10 @@ func NewComingBack(port uint16) (*ComingBack, error) {
 	return b, nil
 }
 
-// Close ends the listener.
+// Close stops the listener.
 func (b *ComingBack) Close() { b.shut() }
 
-// serve takes what has the login's state, whoever brings it; other visitors learn nothing.
+// serve accepts a redirect with the login's state. Other requests learn nothing.
 func (b *ComingBack) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -80,24 +80,24 @@ func (b *ComingBack) serve(w http.ResponseWriter, r *http.Request) {
 	b.mu.Unlock()
 	query := r.URL.Query()
 	if r.URL.Path != "/callback" || r.Method != http.MethodGet || state == "" || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state)) != 1 {
-		http.Error(w, "This is not the page that you look for.", http.StatusNotFound)
+		http.Error(w, "This page does not exist.", http.StatusNotFound)
 		return
 	}
 	select {
 	case b.came <- query:
-	default: // it came before
+	default: // a redirect has already arrived
 	}
-	fmt.Fprintln(w, "Go back to the terminal: it says whether you are logged in. This page can be closed.")
+	fmt.Fprintln(w, "Return to the terminal, which shows whether you are logged in. You can close this page.")
 }
 
-// Expect says which state the answers of the login have, before any browser is sent there: it may be back before anybody waits.
+// Expect sets the state of the login. It must be called before the browser is sent to the login page, which may redirect immediately.
 func (b *ComingBack) Expect(state string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.state = state
 }
 
-// Wait returns what the browser brings to the login that is expected. It blocks until then, for ten minutes, or until ctx ends.
+// Wait blocks until the redirect arrives and returns its parameters. It fails after ticketLife, or when ctx ends.
 func (b *ComingBack) Wait(ctx context.Context) (url.Values, error) {
 	timer := time.NewTimer(ticketLife)
 	defer timer.Stop()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A browser of somebody who is logged in elsewhere already is back before anybody waits for it.
-func TestBackBeforeAnybodyWaits(t *testing.T) {
+// The redirect may arrive before Wait is called, because an authorization server with an active session redirects immediately.
+func TestRedirectBeforeWait(t *testing.T) {
 	b, err := NewComingBack(0)
 	if err != nil {
 		t.Fatal(err)
@@ -24,23 +24,23 @@ func TestBackBeforeAnybodyWaits(t *testing.T) {
 		return resp.StatusCode
 	}
 	if got := visit("?state=s&code=early"); got != http.StatusNotFound {
-		t.Errorf("before a login has begun: %d", got)
+		t.Errorf("before Expect: got status %d, want 404", got)
 	}
 	b.Expect("s")
 	if got := visit("?state=other&code=c"); got != http.StatusNotFound {
-		t.Errorf("with another state: %d", got)
+		t.Errorf("with another state: got status %d, want 404", got)
 	}
 	if got := visit("?state=s&code=c"); got != http.StatusOK {
-		t.Fatalf("it is back: %d", got)
+		t.Fatalf("with the expected state: got status %d, want 200", got)
 	}
 	query, err := b.Wait(t.Context())
 	if err != nil || query.Get("code") != "c" {
-		t.Errorf("waited for: %v, %v", query, err)
+		t.Errorf("Wait: got %v, %v; want code c", query, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	over := errors.New("over")
 	cancel(over)
 	if _, err := b.Wait(ctx); !errors.Is(err, over) {
-		t.Errorf("nobody comes: %v", err)
+		t.Errorf("Wait with a canceled context: got %v", err)
 	}
 }

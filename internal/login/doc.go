@@ -1,16 +1,16 @@
-// Package login leads people to the login pages of servers: the page behind a loginUrl, where a browser comes back to from an authorization
-// server, and what our own shell commands ask for.
+// Package login lets users log in to servers: it has the page that a loginUrl opens, the redirect target for authorization servers, and
+// the API for the commands login and logout.
 //
 //	pages := login.New(base)
-//	pages.Serve(gateway)
+//	pages.SetGateway(gateway)
 //	pages.URL(login.Key{Entry: "github"})   // http://127.0.0.1:8730/login/<ticket>
 //	pages.Handler("/login/…")               // for the listener; nil for any other path
-//	pages.For(identity.Local, "begin")      // for the admin socket
+//	pages.HandlerFor(identity.Local, "begin") // for the admin socket
 //
-// A loginUrl holds a sealed ticket: which login, and until when. It proves nothing of who opens it. So the page is shown only to the
-// principal whose login it is, and where the gateway asks who somebody is, no browser can say: there the error names a command, and no
-// URL is given that would bind whoever is made to open it to somebody else's login.
+// A loginUrl contains a sealed ticket: which login, and until when. It does not identify the user who opens it. The page is therefore shown only to
+// the principal that owns the login. Where the gateway authenticates clients, a browser cannot identify its user, so errors name a command
+// instead of a URL: a URL could make a victim log in to another user's login.
 //
-// Between the page's button and the browser's return a cookie says that it is the same browser: else somebody could press the button and
-// have another person log in for him.
+// A cookie ensures that the browser that submits the form is also the one that returns. Otherwise an attacker could submit the form and have a
+// victim complete the login.
 package login

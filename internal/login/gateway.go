@@ -11,39 +11,39 @@ import (
 )
 
 var (
-	// ErrNotYours is returned when the login is another principal's, or everybody's and the principal is no admin.
-	ErrNotYours error = &hintedError{"that login is not yours", "everybody's is for whoever may use the admin socket, or has a role that says admin: act"}
-	// ErrNoServer is returned when there is no server of the name, or it has no login of ours.
-	ErrNoServer error = &hintedError{"no such server to log in at", "that is one with a url under mcpServers, for which no header Authorization is configured and auth.type is not none"}
+	// ErrNotYours is returned if the login belongs to another principal, or is shared and the principal may not administer it.
+	ErrNotYours error = &hintedError{"this login belongs to another user", "a shared login needs access to the admin socket, or a role with admin: act"}
+	// ErrNoServer is returned if there is no such server, or it has no login that the gateway manages.
+	ErrNoServer error = &hintedError{"there is no server of this name to log in to", "logins need a server with a url under mcpServers, without a configured Authorization header and without auth.type: none"}
 )
 
-// ErrRedirect is returned for a login whose answer would go elsewhere than to the machine of whoever begins it.
-var ErrRedirect error = &hintedError{"the browser has to come back to the machine where the login is begun", "redirect is like http://127.0.0.1:12345/callback"}
+// ErrRedirect is returned for a login whose redirect URI is not on the machine where the login is started.
+var ErrRedirect error = &hintedError{"the redirect URI must be on the machine where the login is started", "set redirect to a URI like http://127.0.0.1:12345/callback"}
 
-// ErrUnheard is returned by Logout when ctx ends before the authorization server has answered. It goes on being asked.
-var ErrUnheard error = &hintedError{"the login is forgotten here; its authorization server has not answered yet whether it is there", "it is asked for some seconds more; if it does not hear of it, the gateway's log says so"}
+// ErrUnheard is returned by Logout if ctx ends before the authorization server has answered. The revocation continues in the background.
+var ErrUnheard error = &hintedError{"the login was removed from the gateway, but the authorization server has not yet confirmed its revocation", "the gateway keeps trying for a few seconds and logs a failure"}
 
-// hintedError is an error with what a person can do.
+// hintedError is an error with a hint for the user.
 type hintedError struct{ text, hint string }
 
 func (e *hintedError) Error() string { return e.text }
 func (e *hintedError) Hint() string  { return e.hint }
 
-// Key names a login: an entry of mcpServers, and whose it is ("" = everybody's, else a principal's holder).
+// Key identifies a login: a server in mcpServers, and the holder that owns the login ("" = shared by all).
 type Key struct{ Entry, Lane string }
 
-// Wish is a login that somebody wants.
+// Request describes the login that a user requests.
 type Wish struct {
-	Server   string `json:"server"`             // the entry
-	Catalog  bool   `json:"catalog,omitempty"`  // under as: principal: the login that lists what there is, not one's own
-	Redirect string `json:"redirect,omitempty"` // where the browser comes back to; unused with device
-	Device   bool   `json:"device,omitempty"`   // the person has a browser elsewhere
+	Server   string `json:"server"`             // name of the server
+	Catalog  bool   `json:"catalog,omitempty"`  // with as: principal, the login that lists the catalog instead of the user's own
+	Redirect string `json:"redirect,omitempty"` // redirect URI; unused with Device
+	Device   bool   `json:"device,omitempty"`   // the user's browser is on another device
 
 	Who *identity.Principal `json:"-"`
 }
 
-// check says what is wrong with where the browser is to come back to. Whoever begins a login must not be brought the answer of somebody else, whom
-// he has made log in by sending him the URL: the answer stays on the machine whose browser it is.
+// check validates the redirect URI. An attacker could start a login and send its URL to a victim; the response must therefore stay on the machine where
+// the browser runs.
 func (w *Wish) check() error {
 	u, err := url.Parse(w.Redirect)
 	switch {
@@ -58,36 +58,36 @@ func (w *Wish) check() error {
 	return nil
 }
 
-// Begun is a login under way.
+// Begun is a login in progress.
 type Begun struct {
 	Login    Key       `json:"login"`
-	URL      string    `json:"url"`                // for a browser
-	Complete string    `json:"complete,omitempty"` // of a device: URL with the code in it
+	URL      string    `json:"url"`                // page to open in a browser
+	Complete string    `json:"complete,omitempty"` // for a device login: URL that includes the code
 	State    string    `json:"state"`
-	UserCode string    `json:"userCode,omitempty"` // to be entered there
+	UserCode string    `json:"userCode,omitempty"` // code to enter there
 	Expires  time.Time `json:"expires,omitzero"`
 }
 
-// Answer is what the browser brings back, or with an empty Code, of a login by device, the wait for its end.
+// Answer is the result that the browser brings back. For a device login Code is empty, and the request waits until the login ends.
 type Answer struct {
 	Login  Key    `json:"login"`
 	State  string `json:"state"`
 	Code   string `json:"code,omitempty"`
 	Issuer string `json:"iss,omitempty"`
-	Error  string `json:"error,omitempty"` // in place of Code
+	Error  string `json:"error,omitempty"` // instead of Code
 	Detail string `json:"detail,omitempty"`
 
 	Who *identity.Principal `json:"-"`
 }
 
-// Gateway logs in. Its methods block until it has answered or ctx ends, and may be called from any goroutine.
+// Gateway performs logins. Its methods block until the gateway has answered or ctx ends. They are safe for concurrent use.
 type Gateway interface {
 	BeginLogin(ctx context.Context, w Wish) (Begun, error)
 	FinishLogin(ctx context.Context, a Answer) error
 	Logout(ctx context.Context, w Wish) error
 }
 
-// May reports whether the principal may use the login: its own, and everybody's as an operator.
+// MayBeUsedBy reports whether a principal may use the login: its own, or a shared one if it may operate the gateway.
 func (k Key) May(who *identity.Principal) bool {
 	if who == nil {
 		return false
@@ -98,7 +98,7 @@ func (k Key) May(who *identity.Principal) bool {
 	return identity.HolderOf(who) == k.Lane
 }
 
-// notYet is a gateway that has not begun.
+// notYet is the gateway before it has started. Its methods fail with errNotYet.
 type notYet struct{}
 
 var errNotYet = errors.New("the gateway is starting; try again")

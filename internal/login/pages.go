@@ -17,12 +17,12 @@ const (
 	prefix    = "/login/"
 	callback  = "callback"
 	cookie    = "goblin-login"
-	maxFlows  = 256 // logins under way in browsers; of more the oldest ends
+	maxFlows  = 256 // logins in progress in browsers; the oldest is dropped for a further one
 	maxAnswer = 4 << 10
-	waitAtAll = 30 * time.Second // for the authorization server
+	waitAtAll = 30 * time.Second // limit for a request to the authorization server
 )
 
-// Pages are the pages. Safe from any goroutine.
+// Pages serves the login pages. It is safe for concurrent use.
 type Pages struct {
 	base   func() string
 	now    func() time.Time
@@ -33,19 +33,19 @@ type Pages struct {
 	flows   map[string]flow // by state
 }
 
-// flow is a login under way in a browser.
+// flow is a login in progress in a browser.
 type flow struct {
 	login   Key
-	browser string // its cookie
+	browser string // value of the browser's cookie
 	until   time.Time
 }
 
-// New returns pages that stand under base, such as http://127.0.0.1:8730; "" = there are none now, and no URL is given.
+// New returns login pages. base returns the URL of the listener, such as http://127.0.0.1:8730, or "" if there is none at the moment.
 func New(base func() string) *Pages {
 	return &Pages{gateway: notYet{}, base: base, now: time.Now, sealer: newSealer(), flows: map[string]flow{}}
 }
 
-// Serve has the gateway log in. Pages are made before it, as it is told their addresses.
+// SetGateway sets the gateway that logs in. Pages exist before the gateway, which needs their URLs.
 func (p *Pages) Serve(g Gateway) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +58,7 @@ func (p *Pages) to() Gateway {
 	return p.gateway
 }
 
-// URL is where the person logs in whose login it is; "" = nowhere.
+// URL returns the page for a login, or "" if there is no listener.
 func (p *Pages) URL(key Key) string {
 	base := p.base()
 	if base == "" {
@@ -67,7 +67,7 @@ func (p *Pages) URL(key Key) string {
 	return base + prefix + p.sealer.seal(key, p.now())
 }
 
-// Handler returns what serves a path; nil = nothing here does.
+// Handler returns the handler for a path, or nil if it is not one of the login pages.
 func (p *Pages) Handler(path string) http.Handler {
 	rest, ours := strings.CutPrefix(path, prefix)
 	switch {
@@ -81,7 +81,7 @@ func (p *Pages) Handler(path string) http.Handler {
 	return http.HandlerFunc(p.page)
 }
 
-// Beside returns what serves the pages, and else what other does. nil pages are none.
+// Beside returns a function that returns the handler of the login pages for their paths, and the result of other for all others. p may be nil.
 func (p *Pages) Beside(other func(path string) http.Handler) func(path string) http.Handler {
 	if p == nil {
 		return other
@@ -94,28 +94,28 @@ func (p *Pages) Beside(other func(path string) http.Handler) func(path string) h
 	}
 }
 
-// page shows the button of a ticket, and begins the login when it is pressed.
+// page shows the form for a ticket, and starts the login when it is submitted.
 func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	text := strings.TrimPrefix(r.URL.Path, prefix)
 	key, err := p.sealer.open(text, p.now())
 	switch {
 	case err != nil:
-		show(w, http.StatusNotFound, "This link is no longer good", "Links to log in are good for ten minutes. Call the tool again for a new one.")
+		show(w, http.StatusNotFound, "This link has expired", "Login links are valid for ten minutes. Call the tool again to get a new link.")
 	case !key.May(identity.From(r.Context())):
-		show(w, http.StatusForbidden, "This is not your login", "A login is begun by whoever it is for. Run: goblin-actor login "+key.Entry)
+		show(w, http.StatusForbidden, "This is not your login", "Only the user it belongs to can start this login. To log in yourself, run: goblin-actor login "+key.Entry)
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		showForm(w, key, p.sealer.formToken(text))
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		show(w, http.StatusMethodNotAllowed, "Not that way", "Open the link in a browser.")
+		show(w, http.StatusMethodNotAllowed, "Method not allowed", "Open this link in a browser.")
 	case !p.pressed(r, text):
-		show(w, http.StatusForbidden, "That did not come from this page", "Open the link again and press the button.")
+		show(w, http.StatusForbidden, "This request did not come from the login page", "Open the link again and press the button.")
 	default:
 		p.begin(w, r, key)
 	}
 }
 
-// pressed reports whether a request comes from the button of the page.
+// pressed reports whether a request was sent by the page's form.
 func (p *Pages) pressed(r *http.Request, ticket string) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
 		return false
@@ -124,14 +124,14 @@ func (p *Pages) pressed(r *http.Request, ticket string) bool {
 	return hmac.Equal([]byte(r.PostFormValue("token")), []byte(p.sealer.formToken(ticket)))
 }
 
-// begin sends the browser to the authorization server.
+// begin starts a login and redirects the browser to the authorization server.
 func (p *Pages) begin(w http.ResponseWriter, r *http.Request, key Key) {
 	ctx, cancel := context.WithTimeout(r.Context(), waitAtAll)
 	defer cancel()
 	who := identity.From(r.Context())
 	begun, err := p.to().BeginLogin(ctx, Wish{Server: key.Entry, Catalog: key.Lane == "", Redirect: p.base() + prefix + callback, Who: who})
 	if err != nil {
-		showError(w, http.StatusBadGateway, "The login cannot begin", err)
+		showError(w, http.StatusBadGateway, "The login could not be started", err)
 		return
 	}
 	browser := rand.Text()
@@ -144,7 +144,7 @@ func (p *Pages) begin(w http.ResponseWriter, r *http.Request, key Key) {
 	http.Redirect(w, r, begun.URL, http.StatusSeeOther)
 }
 
-// callback takes what the authorization server has sent the browser back with.
+// callback handles the redirect from the authorization server.
 func (p *Pages) callback(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	f, known := p.take(q.Get("state"))
@@ -152,13 +152,13 @@ func (p *Pages) callback(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method != http.MethodGet:
 		w.Header().Set("Allow", "GET")
-		show(w, http.StatusMethodNotAllowed, "Not that way", "Open the link in a browser.")
+		show(w, http.StatusMethodNotAllowed, "Method not allowed", "Open this link in a browser.")
 		return
 	case !known:
-		show(w, http.StatusBadRequest, "This login is over", "It has ended, or took too long. Begin it again.")
+		show(w, http.StatusBadRequest, "This login is no longer active", "It has already ended or has expired. Start the login again.")
 		return
 	case seen == nil || !hmac.Equal([]byte(seen.Value), []byte(f.browser)):
-		show(w, http.StatusForbidden, "This login began in another browser", "It was not you who began it, or not here. Nothing was done.")
+		show(w, http.StatusForbidden, "This login was started in another browser", "Start the login in this browser. Nothing was changed.")
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), waitAtAll)
@@ -168,13 +168,13 @@ func (p *Pages) callback(w http.ResponseWriter, r *http.Request) {
 		Who: identity.From(r.Context()),
 	})
 	if err != nil {
-		showError(w, http.StatusBadGateway, "The login has failed", err)
+		showError(w, http.StatusBadGateway, "The login failed", err)
 		return
 	}
-	show(w, http.StatusOK, "You are logged in at "+f.login.Entry, "Close this page; what waited for the login goes on.")
+	show(w, http.StatusOK, "You are logged in to "+f.login.Entry, "You can close this page. Calls that were waiting for the login continue.")
 }
 
-// keep remembers a flow. When there are too many, the oldest is over.
+// keep stores a flow. If there are too many, it drops the oldest.
 func (p *Pages) keep(state string, f flow) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,7 +192,7 @@ func (p *Pages) keep(state string, f flow) {
 	p.flows[state] = f
 }
 
-// take returns a flow once.
+// take removes and returns a flow. It reports whether the flow existed and had not expired.
 func (p *Pages) take(state string) (flow, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,10 +201,10 @@ func (p *Pages) take(state string) (flow, bool) {
 	return f, known && p.now().Before(f.until)
 }
 
-// hinted is an error that knows what a person can do.
+// hinted is an error with a hint for the user.
 type hinted interface{ Hint() string }
 
-// hintOf is what a person can do about err; "" = nothing is known.
+// hintOf returns what the user can do about err, or "".
 func hintOf(err error) string {
 	var h hinted
 	if errors.As(err, &h) {

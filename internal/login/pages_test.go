@@ -19,7 +19,7 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// gate is a gateway that begins any login.
+// gate is a gateway that accepts every login, or fails with fails.
 type gate struct {
 	mu       sync.Mutex
 	begun    []Wish
@@ -45,7 +45,7 @@ func (g *gate) FinishLogin(_ context.Context, a Answer) error {
 	return g.fails
 }
 
-// Logout hears from the authorization server of a server that is called hung when it is given up.
+// Logout blocks until ctx ends for the server hung, as if its authorization server did not answer.
 func (*gate) Logout(ctx context.Context, w Wish) error {
 	if w.Server == "hung" {
 		<-ctx.Done()
@@ -60,7 +60,7 @@ func (g *gate) counts() (begun, finished int) {
 	return len(g.begun), len(g.finished)
 }
 
-// stand serves pages to who, whoever asks.
+// stand serves pages over HTTP. All requests have the principal who.
 func stand(t *testing.T, g *gate, who *identity.Principal) (*Pages, string) {
 	t.Helper()
 	var p *Pages
@@ -78,7 +78,7 @@ func stand(t *testing.T, g *gate, who *identity.Principal) (*Pages, string) {
 	return p, s.URL
 }
 
-// browser follows no redirects and keeps cookies.
+// browser returns a client that keeps cookies and does not follow redirects.
 func browser(t *testing.T) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -90,7 +90,7 @@ func browser(t *testing.T) *http.Client {
 
 var tokenIn = regexp.MustCompile(`name=token value="([^"]+)"`)
 
-// page returns the status of a page, its head, and its form's token.
+// page gets a page and returns the response and the token of its form.
 func page(t *testing.T, c *http.Client, address string) (*http.Response, string) {
 	t.Helper()
 	resp, err := c.Get(address)
@@ -146,33 +146,33 @@ func TestLoginByPage(t *testing.T) {
 	address := p.URL(Key{"github", ""})
 	shown, token := page(t, c, address)
 	if shown.StatusCode != 200 || token == "" {
-		t.Fatalf("page: %d", shown.StatusCode)
+		t.Fatalf("page: got status %d, want 200 with a form", shown.StatusCode)
 	}
 	for name, want := range map[string]string{"X-Frame-Options": "DENY", "Cache-Control": "no-store", "Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff"} {
 		if got := shown.Header.Get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
+			t.Errorf("header %s: got %q, want %q", name, got, want)
 		}
 	}
 	if policy := shown.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") {
-		t.Errorf("policy: %s", policy)
+		t.Errorf("Content-Security-Policy: %s", policy)
 	}
 	sent := press(t, c, address, token)
 	if sent.StatusCode != http.StatusSeeOther || sent.Header.Get("Location") != "https://issuer.test/authorize?state=state1" {
-		t.Fatalf("button: %d %s", sent.StatusCode, sent.Header.Get("Location"))
+		t.Fatalf("submitting the form: got %d %s, want a redirect to the issuer", sent.StatusCode, sent.Header.Get("Location"))
 	}
 	if got := g.begun[0]; got.Server != "github" || got.Redirect != base+"/login/callback" || got.Who != identity.Local {
-		t.Errorf("begun: %+v", got)
+		t.Errorf("BeginLogin got %+v", got)
 	}
 	back, _ := page(t, c, base+"/login/callback?state=state1&code=c&iss=https%3A%2F%2Fissuer.test")
 	if back.StatusCode != 200 || len(g.finished) != 1 || g.finished[0].Code != "c" || g.finished[0].Issuer != "https://issuer.test" || g.finished[0].Login.Entry != "github" {
-		t.Fatalf("back: %d, %+v", back.StatusCode, g.finished)
+		t.Fatalf("callback: got status %d, FinishLogin got %+v", back.StatusCode, g.finished)
 	}
 	if again, _ := page(t, c, base+"/login/callback?state=state1&code=c"); again.StatusCode != 400 {
-		t.Errorf("a second time: %d", again.StatusCode)
+		t.Errorf("second callback: got status %d, want 400", again.StatusCode)
 	}
 }
 
-// Attack 95: another site has the browser press the button.
+// Attack 95: another site makes the browser submit the form.
 func TestAttack95CSRFOnLogin(t *testing.T) {
 	g := new(gate)
 	p, base := stand(t, g, identity.Local)
@@ -187,15 +187,15 @@ func TestAttack95CSRFOnLogin(t *testing.T) {
 		"no ticket":         press(t, c, base+"/login/x", token),
 	} {
 		if sent.StatusCode/100 != 4 || sent.Header.Get("Location") != "" {
-			t.Errorf("%s: %d %s", name, sent.StatusCode, sent.Header.Get("Location"))
+			t.Errorf("%s: got %d %s, want 4xx and no redirect", name, sent.StatusCode, sent.Header.Get("Location"))
 		}
 	}
 	if begun, _ := g.counts(); begun != 0 {
-		t.Errorf("%d logins have begun", begun)
+		t.Errorf("%d logins were started", begun)
 	}
 }
 
-// Attack 64: a victim is made to open the loginUrl of somebody else, or to end a login that somebody else has begun.
+// Attack 64: a victim is made to open another user's loginUrl, or to complete a login that another user started.
 func TestAttack64VictimOpensLoginURL(t *testing.T) {
 	mallory := Key{"github", "key:mallory"}
 	for name, victim := range map[string]*identity.Principal{
@@ -206,15 +206,15 @@ func TestAttack64VictimOpensLoginURL(t *testing.T) {
 		c := browser(t)
 		shown, token := page(t, c, p.URL(mallory))
 		if shown.StatusCode != 403 || token != "" {
-			t.Errorf("%s: the page is shown: %d", name, shown.StatusCode)
+			t.Errorf("%s: got status %d, want 403 and no form", name, shown.StatusCode)
 		}
 		press(t, c, p.URL(mallory), p.sealer.formToken(strings.TrimPrefix(p.URL(mallory), p.base()+prefix)))
 		if begun, _ := g.counts(); begun != 0 {
-			t.Errorf("%s: a login has begun", name)
+			t.Errorf("%s: a login was started", name)
 		}
 	}
 	if shared := (Key{"github", ""}); shared.May(&identity.Principal{ID: "key:bob"}) || shared.May(nil) {
-		t.Error("everybody's login is anybody's to make")
+		t.Error("a shared login must not be usable by ordinary principals")
 	}
 
 	g := new(gate)
@@ -225,28 +225,28 @@ func TestAttack64VictimOpensLoginURL(t *testing.T) {
 	press(t, attacker, address, token)
 	back, _ := page(t, victim, base+"/login/callback?state=state1&code=of-the-victim")
 	if _, finished := g.counts(); back.StatusCode != 403 || finished != 0 {
-		t.Errorf("a login ends in another browser than it began in: %d, %d finished", back.StatusCode, finished)
+		t.Errorf("callback in another browser: got status %d, want 403; %d logins finished", back.StatusCode, finished)
 	}
 }
 
-func TestTicketsEnd(t *testing.T) {
+func TestTicketsExpire(t *testing.T) {
 	s, now := newSealer(), time.Unix(1000, 0)
 	text := s.seal(Key{"a", "b"}, now)
 	if key, err := s.open(text, now.Add(ticketLife-time.Second)); err != nil || key != (Key{"a", "b"}) {
-		t.Errorf("before: %v, %v", key, err)
+		t.Errorf("just before expiry: got %v, %v", key, err)
 	}
-	for name, bad := range map[string]string{"late": text, "changed": text[:len(text)-2] + "AA", "none": "", "long": strings.Repeat("A", maxTicket+1), "no base64": "%%", "another process's": newSealer().seal(Key{"a", "b"}, now)} {
+	for name, bad := range map[string]string{"expired": text, "changed": text[:len(text)-2] + "AA", "empty": "", "too long": strings.Repeat("A", maxTicket+1), "not base64": "%%", "another process's": newSealer().seal(Key{"a", "b"}, now)} {
 		at := now
-		if name == "late" {
+		if name == "expired" {
 			at = now.Add(ticketLife)
 		}
 		if _, err := s.open(bad, at); !errors.Is(err, errTicket) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want errTicket", name, err)
 		}
 	}
 }
 
-func TestFlowsAreBounded(t *testing.T) {
+func TestFlowsAreLimited(t *testing.T) {
 	p := New(func() string { return "" })
 	now := time.Unix(0, 0)
 	p.now = func() time.Time { return now }
@@ -258,15 +258,15 @@ func TestFlowsAreBounded(t *testing.T) {
 		t.Errorf("%d flows, want %d", len(p.flows), maxFlows)
 	}
 	if _, known := p.take("0"); known {
-		t.Error("the oldest is there still")
+		t.Error("the oldest flow was not dropped")
 	}
 	now = now.Add(ticketLife)
 	if _, known := p.take(fmt.Sprint(maxFlows + 9)); known {
-		t.Error("one that has ended is good still")
+		t.Error("an expired flow is still accepted")
 	}
 }
 
-func TestErrorsOnPagesAreText(t *testing.T) {
+func TestErrorsAreEscaped(t *testing.T) {
 	g := &gate{fails: errors.New(`<script>alert(1)</script>`)}
 	p, _ := stand(t, g, identity.Local)
 	c := browser(t)
@@ -278,18 +278,18 @@ func TestErrorsOnPagesAreText(t *testing.T) {
 	}
 	defer r.Body.Close()
 	if text := readAll(t, r); r.StatusCode != http.StatusBadGateway || strings.Contains(text, "<script>") || strings.Contains(text, "<b>") {
-		t.Errorf("%d %s", r.StatusCode, text)
+		t.Errorf("got %d %s, want 502 with escaped text", r.StatusCode, text)
 	}
 }
 
 func TestStyleHash(t *testing.T) {
 	sum := sha256.Sum256([]byte(style))
 	if got := base64.StdEncoding.EncodeToString(sum[:]); got != styleHash {
-		t.Errorf("styleHash: %s, want %s", styleHash, got)
+		t.Errorf("styleHash is %s, want %s", styleHash, got)
 	}
 }
 
-// Attack 64: somebody begins a login of his own whose answer is to be brought to him, and makes a victim log in there.
+// Attack 64: an attacker starts a login of their own with a redirect URI elsewhere, and makes a victim complete it.
 func TestAttack64AnswerBroughtElsewhere(t *testing.T) {
 	g := new(gate)
 	_, base := stand(t, g, &identity.Principal{ID: "key:mallory"})
@@ -299,15 +299,15 @@ func TestAttack64AnswerBroughtElsewhere(t *testing.T) {
 		"//mallory.test", "javascript:alert(1)", "http://0.0.0.0/", "http://[::]/", "http://10.0.0.1/", "http://2130706433/", "http://127.0.0.1/#x", "goblin:callback", "http:127.0.0.1", "https://127.0.0.1/",
 	} {
 		if _, err := c.Begin(t.Context(), Wish{Server: "github", Redirect: redirect}); err == nil || !strings.Contains(err.Error(), ErrRedirect.Error()) {
-			t.Errorf("%q: %v", redirect, err)
+			t.Errorf("redirect %q: got %v, want ErrRedirect", redirect, err)
 		}
 	}
 	if begun, _ := g.counts(); begun != 0 {
-		t.Errorf("%d logins have begun", begun)
+		t.Errorf("%d logins were started", begun)
 	}
 	for _, wish := range []Wish{{Redirect: "http://127.0.0.1:1/callback"}, {Redirect: "http://[::1]:1/callback"}, {Redirect: "http://localhost:1/"}, {Device: true}} {
 		if _, err := c.Begin(t.Context(), wish); err != nil {
-			t.Errorf("%+v: %v", wish, err)
+			t.Errorf("Begin(%+v): %v", wish, err)
 		}
 	}
 }
@@ -318,19 +318,19 @@ func TestAPI(t *testing.T) {
 	c := &Client{HTTP: http.DefaultClient, URL: func(verb string) string { return base + "/login/api/" + verb }}
 	begun, err := c.Begin(t.Context(), Wish{Server: "github", Redirect: "http://127.0.0.1:1/callback"})
 	if err != nil || begun.State != "state1" || g.begun[0].Who.ID != "key:alice" {
-		t.Fatalf("%+v, %v", begun, err)
+		t.Fatalf("Begin: got %+v, %v", begun, err)
 	}
 	var refused *Refused
 	if err := c.Finish(t.Context(), Answer{Login: Key{"github", "key:bob"}, State: "s", Code: "c"}); !errors.As(err, &refused) || len(g.finished) != 0 {
-		t.Errorf("another's login: %v", err)
+		t.Errorf("Finish of another principal's login: got %v, want Refused", err)
 	}
 	if err := c.Finish(t.Context(), Answer{Login: Key{"github", "key:alice"}, State: "s", Code: "c"}); err != nil || len(g.finished) != 1 {
-		t.Errorf("its own: %v", err)
+		t.Errorf("Finish of its own login: %v", err)
 	}
 	_, stranger := stand(t, g, nil)
 	c.URL = func(verb string) string { return stranger + "/login/api/" + verb }
 	if _, err := c.Begin(t.Context(), Wish{Server: "github"}); !errors.As(err, &refused) || !strings.Contains(refused.Hint, "GOBLIN_KEY") {
-		t.Errorf("a stranger: %v", err)
+		t.Errorf("unauthenticated Begin: got %v, want a hint about GOBLIN_KEY", err)
 	}
 	form, err := http.Post(base+"/login/api/begin", "text/plain", strings.NewReader(`{"server":"x"}`))
 	if err != nil {
@@ -338,7 +338,7 @@ func TestAPI(t *testing.T) {
 	}
 	defer form.Body.Close()
 	if form.StatusCode != http.StatusUnsupportedMediaType {
-		t.Errorf("a form of another site: %d", form.StatusCode)
+		t.Errorf("text/plain request: got status %d, want 415", form.StatusCode)
 	}
 }
 
@@ -348,7 +348,7 @@ func FuzzTicket(f *testing.F) {
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
 		if key, err := s.open(text, time.Now()); err == nil && key == (Key{}) {
-			t.Error("opened, and nothing in it")
+			t.Error("open accepted a ticket without a key")
 		}
 	})
 }
@@ -362,10 +362,10 @@ func TestStandalone(t *testing.T) {
 	address := p.URL(Key{"github", ""})
 	shown, token := page(t, c, address)
 	if shown.StatusCode != 200 || token == "" {
-		t.Fatalf("page: %d", shown.StatusCode)
+		t.Fatalf("page: got status %d, want 200 with a form", shown.StatusCode)
 	}
 	if sent := press(t, c, address, token); sent.StatusCode != http.StatusSeeOther {
-		t.Errorf("button: %d", sent.StatusCode)
+		t.Errorf("submitting the form: got status %d, want 303", sent.StatusCode)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 	if err != nil {
@@ -377,10 +377,10 @@ func TestStandalone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if other.Body.Close(); other.StatusCode != http.StatusForbidden {
-		t.Errorf("by another name: %d", other.StatusCode)
+		t.Errorf("request for another host: got status %d, want 403", other.StatusCode)
 	}
 	stop()
 	if got := p.URL(Key{"github", ""}); got != "" {
-		t.Errorf("after the end: %s", got)
+		t.Errorf("URL after stop: got %s, want none", got)
 	}
 }

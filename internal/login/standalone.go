@@ -10,8 +10,8 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// Standalone returns pages with a listener of their own on this machine, for a gateway that has none: it serves one client on stdin, whose
-// user has a browser here. Nobody listens before the first URL is wanted. stop ends it.
+// Standalone returns pages with a local listener of their own, for a gateway without one: it serves a client on stdin, whose user has
+// a browser on this machine. The listener starts when the first URL is requested. stop stops it.
 func Standalone() (p *Pages, stop func()) {
 	s := &standalone{}
 	p = New(s.address)
@@ -28,7 +28,7 @@ type standalone struct {
 	ended  bool
 }
 
-// address listens when it is asked for the first time; "" = that is not possible.
+// address returns the listener's URL and starts it at the first call. It returns "" if that fails.
 func (s *standalone) address() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,13 +46,13 @@ func (s *standalone) address() string {
 	return s.base
 }
 
-// handler serves whoever calls the listener by its own address: a name that leads here would be another site's.
+// handler serves requests to the listener's own address only. Another host name could belong to a DNS rebinding attack.
 func (s *standalone) handler(host string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := s.pages.Handler(r.URL.Path)
 		switch {
 		case r.Host != host:
-			http.Error(w, "not for this host", http.StatusForbidden)
+			http.Error(w, "unknown host", http.StatusForbidden)
 		case h == nil:
 			http.NotFound(w, r)
 		default:

@@ -17,18 +17,18 @@ const (
 	maxTicket  = 2 << 10
 )
 
-var errTicket = errors.New("the link is no longer good; call the tool again for a new one")
+var errTicket = errors.New("this login link has expired; call the tool again to get a new one")
 
-// sealer seals tickets with a key of this process: they are good for minutes, so none outlives it.
+// sealer seals tickets with keys of this process. Tickets are valid for minutes, so they need not survive a restart.
 type sealer struct {
 	aead cipher.AEAD
 	csrf [32]byte
 }
 
-// ticket is what a loginUrl holds.
+// ticket is the content of a loginUrl.
 type ticket struct {
 	Login Key
-	Until int64 // seconds
+	Until int64 // Unix seconds
 }
 
 func newSealer() *sealer {
@@ -70,7 +70,7 @@ func (s *sealer) open(text string, now time.Time) (Key, error) {
 	return t.Login, nil
 }
 
-// formToken is what the page's form sends along: who has not seen the page does not know it.
+// formToken returns the CSRF token of the page for a ticket.
 func (s *sealer) formToken(ticket string) string {
 	mac := hmac.New(sha256.New, s.csrf[:])
 	mac.Write([]byte(ticket))

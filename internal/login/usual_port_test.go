@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// The browser comes back to the same address each time, for which we may be registered; where it is taken any other will do.
-func TestTheBrowserComesBackToTheUsualPort(t *testing.T) {
+// The listener prefers the same port, for which a client may be registered, and uses another if it is taken.
+func TestPreferredPort(t *testing.T) {
 	const usual, free = "127.0.0.1:8739", "127.0.0.1:0"
 	for _, c := range []struct {
 		port  uint16
 		taken string
-		want  []string // what is tried
+		want  []string // addresses tried, in order
 		fails bool
 	}{
 		{0, "", []string{usual}, false},
@@ -30,13 +30,13 @@ func TestTheBrowserComesBackToTheUsualPort(t *testing.T) {
 			return nil, nil
 		})
 		if !slices.Equal(tried, c.want) || (err != nil) != c.fails {
-			t.Errorf("port %d, taken %q: tried %q, %v", c.port, c.taken, tried, err)
+			t.Errorf("port %d, taken %q: tried %q, error %v", c.port, c.taken, tried, err)
 		}
 	}
 }
 
-// Two who log in at once have a listener each.
-func TestTwoComeBackAtOnce(t *testing.T) {
+// Two concurrent logins have a listener each.
+func TestConcurrentListeners(t *testing.T) {
 	first, err := NewComingBack(0)
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +48,6 @@ func TestTwoComeBackAtOnce(t *testing.T) {
 	}
 	defer second.Close()
 	if first.URL == second.URL {
-		t.Errorf("both come back to %s", first.URL)
+		t.Errorf("both listeners have the URL %s", first.URL)
 	}
 }

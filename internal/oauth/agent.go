@@ -6,68 +6,68 @@ import (
 	"goblin-actor/internal/ssrf"
 )
 
-// Agent is one server as a client of OAuth. Immutable once it is in use.
+// Agent is the OAuth client of one MCP server. It is immutable once in use.
 type Agent struct {
-	Server string           // the URL, as the operator wrote it
-	Door   *ssrf.Door       // for all that the server names
-	Now    func() time.Time // the clock
+	Server string           // URL of the MCP server, as configured
+	Door   *ssrf.Door       // HTTP client for URLs that the server names
+	Now    func() time.Time // clock
 	Config Config
 }
 
-// Config is what the operator wrote about logging in at the server.
+// Config is the configuration of a server's login.
 type Config struct {
-	ClientID    string   // our id at the authorization server; "" = we register, or use MetadataURL
-	Secret      string   // goes with ClientID; "" = a public client
-	MetadataURL string   // describes us, where the authorization server reads such documents; "" = none
-	Scopes      []string // asked for instead of what the server names
-	Issuer      string   // the only authorization server that is believed; "" = the one that the server names
+	ClientID    string   // client id at the authorization server; "" = use MetadataURL or register
+	Secret      string   // secret of ClientID; "" = public client
+	MetadataURL string   // URL of a client id metadata document; "" = none
+	Scopes      []string // scopes to request instead of those that the server names
+	Issuer      string   // the only acceptable issuer; "" = the one that the server names
 }
 
-// Site is an authorization server, and what of it concerns one server. It is remembered with a login, hence the JSON.
+// Site is an authorization server, with the parameters for one MCP server. It is stored with a login, hence the JSON.
 type Site struct {
-	Resource  string   `json:"resource"` // what tokens are asked for
+	Resource  string   `json:"resource"` // the resource that tokens are for
 	Issuer    string   `json:"issuer"`
 	Authorize string   `json:"authorize,omitempty"`
 	Token     string   `json:"token"`
 	Device    string   `json:"device,omitempty"`
 	Register  string   `json:"register,omitempty"`
 	Revoke    string   `json:"revoke,omitempty"`
-	Scopes    []string `json:"scopes,omitempty"`    // to be asked for at first
-	Methods   []string `json:"methods,omitempty"`   // how a client may prove who it is
-	S256      bool     `json:"s256,omitempty"`      // it does PKCE
-	Iss       bool     `json:"iss,omitempty"`       // its answers name it
-	Documents bool     `json:"documents,omitempty"` // it reads client id metadata documents
-	Offline   bool     `json:"offline,omitempty"`   // it knows the scope offline_access
-	Guessed   bool     `json:"guessed,omitempty"`   // it has no metadata: these are the default endpoints of MCP 2025-03-26
+	Scopes    []string `json:"scopes,omitempty"`    // scopes of the first request
+	Methods   []string `json:"methods,omitempty"`   // supported client authentication methods
+	S256      bool     `json:"s256,omitempty"`      // supports PKCE with S256
+	Iss       bool     `json:"iss,omitempty"`       // its authorization responses contain iss
+	Documents bool     `json:"documents,omitempty"` // supports client id metadata documents
+	Offline   bool     `json:"offline,omitempty"`   // supports the scope offline_access
+	Guessed   bool     `json:"guessed,omitempty"`   // has no metadata: the endpoints are the defaults of MCP 2025-03-26
 }
 
-// Client is who we are at an authorization server. It is remembered with a login.
+// Client is the gateway's registration at an authorization server. It is stored with a login.
 type Client struct {
 	Issuer   string    `json:"issuer"`
 	ID       string    `json:"id"`
 	Secret   string    `json:"secret,omitempty"`
 	Method   string    `json:"method"`             // client_secret_basic, client_secret_post or none
-	Redirect string    `json:"redirect,omitempty"` // what it was registered with; "" = any
-	Expires  time.Time `json:"expires,omitzero"`   // of the secret; zero = never
+	Redirect string    `json:"redirect,omitempty"` // registered redirect URI; "" = any
+	Expires  time.Time `json:"expires,omitzero"`   // expiry of the secret; zero = never
 }
 
-// Token is what an authorization server grants. It is remembered with a login.
+// Token is a granted token. It is stored with a login.
 type Token struct {
 	Access  string    `json:"access"`
 	Refresh string    `json:"refresh,omitempty"` // "" = none
-	Scopes  []string  `json:"scopes,omitempty"`  // granted, as far as it is known
+	Scopes  []string  `json:"scopes,omitempty"`  // granted scopes, as far as known
 	Got     time.Time `json:"got"`
-	Expires time.Time `json:"expires,omitzero"` // zero = not said
+	Expires time.Time `json:"expires,omitzero"` // zero = unknown
 }
 
 // String keeps tokens out of logs.
 func (Token) String() string { return "[redacted]" }
 
-// GoString likewise.
+// GoString keeps tokens out of logs, too.
 func (Token) GoString() string { return "[redacted]" }
 
-// String keeps secrets out of logs.
+// String returns the client id and keeps the secret out of logs.
 func (c Client) String() string { return c.ID }
 
-// GoString likewise.
+// GoString keeps the secret out of logs, too.
 func (c Client) GoString() string { return c.ID }

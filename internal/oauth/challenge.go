@@ -8,24 +8,23 @@ import (
 )
 
 const (
-	maxChallenges = 8       // WWW-Authenticate headers that are read
-	maxChallenge  = 4 << 10 // longest of them; a longer one is not read
-	maxScopes     = 64      // that are kept of one list
-	maxScope      = 256     // bytes of one
-	maxURL        = 2 << 10 // bytes of a URL that is taken from outside
+	maxChallenges = 8       // WWW-Authenticate headers to read
+	maxChallenge  = 4 << 10 // bytes of a header; a longer one is ignored
+	maxScopes     = 64      // scopes of a list
+	maxScope      = 256     // bytes of a scope
+	maxURL        = 2 << 10 // bytes of a URL from outside
 )
 
-// Challenge is what a server says of the credentials it wants (RFC 6750, section 3; RFC 9728, section 5.1).
+// Challenge is a server's challenge for credentials (RFC 6750, section 3; RFC 9728, section 5.1).
 type Challenge struct {
-	Bearer   bool   // it asks for a bearer token
-	Scheme   string // the first scheme that it asks for instead, such as "basic"; "" = none
-	Metadata string // resource_metadata, a URL; "" = not said
+	Bearer   bool   // the server asks for a bearer token
+	Scheme   string // if not, the first scheme that it asks for, such as "basic"; "" = none
+	Metadata string // resource_metadata, a URL; "" = absent
 	Scopes   []string
-	Error    string // such as insufficient_scope; "" = not said
+	Error    string // such as insufficient_scope; "" = absent
 }
 
-// ParseChallenge reads WWW-Authenticate headers. The first challenge for bearer tokens counts; a header that is invalid or too long is
-// ignored.
+// ParseChallenge parses WWW-Authenticate headers. It returns the first bearer challenge, and ignores headers that are invalid or too long.
 func ParseChallenge(headers []string) Challenge {
 	var other Challenge
 	for _, header := range headers[:min(len(headers), maxChallenges)] {
@@ -56,7 +55,7 @@ func challengeOf(params map[string]string) Challenge {
 	return c
 }
 
-// Scopes splits a list as OAuth writes them. What is no scope is left out, and so is what comes twice or beyond 64.
+// Scopes splits a space-separated list of scopes. It drops invalid and duplicate scopes, and those beyond maxScopes.
 func Scopes(written string) []string {
 	return scopesOf(strings.Fields(written))
 }
@@ -74,17 +73,17 @@ func scopesOf(list []string) []string {
 	return out
 }
 
-// isScope follows RFC 6749, section 3.3.
+// isScope reports whether s is a scope-token of RFC 6749, section 3.3.
 func isScope(s string) bool {
 	return s != "" && len(s) <= maxScope && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
 }
 
-// Union returns the scopes of both lists, those of the first before the new ones of the second.
+// Union returns the scopes of a followed by those of b that are not in a.
 func Union(a, b []string) []string {
 	return scopesOf(slices.Concat(a, b))
 }
 
-// word returns a code of OAuth if s is one, else "".
+// oauthCode returns s if it has the form of an OAuth error code, and "" otherwise.
 func word(s string) string {
 	if len(s) > 64 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
 		return ""

@@ -11,37 +11,37 @@ import (
 
 const (
 	deviceGrant   = "urn:ietf:params:oauth:grant-type:device_code"
-	pollInterval  = 5 * time.Second // where nothing is said, and what slow_down adds
-	pollAtMost    = time.Minute
+	pollInterval  = 5 * time.Second // default interval, and the increment for slow_down
+	pollAtMost    = time.Minute     // maximum interval
 	deviceAtMost  = 30 * time.Minute
 	deviceDefault = 10 * time.Minute
 	maxUserCode   = 64
 )
 
-// Device is what a person needs to log in from another device.
+// Device is what a user needs to log in from another device.
 type Device struct {
 	UserCode string
-	URL      string        // where to enter it
-	Complete string        // the same with the code in it; "" = none
-	Interval time.Duration // between two polls
+	URL      string        // page to enter the code
+	Complete string        // URL that includes the code; "" = none
+	Interval time.Duration // between polls
 	Expires  time.Time
 }
 
 var (
-	// ErrPending is returned by Poll while the person has not done anything yet.
-	ErrPending = errors.New("nobody has logged in yet")
-	// ErrSlowDown is returned likewise, when the interval has to be longer by 5 s.
-	ErrSlowDown = errors.New("the authorization server wants to be asked less often")
+	// ErrPending is returned by Poll while the user has not completed the login.
+	ErrPending = errors.New("the login is not completed yet")
+	// ErrSlowDown is returned by Poll in the same case if the interval must be increased by 5 s.
+	ErrSlowDown = errors.New("the login is not completed yet, and the authorization server asks for a longer interval between polls")
 )
 
-// AuthorizeDevice begins a login by another device (RFC 8628).
+// AuthorizeDevice starts a login by device (RFC 8628).
 func (a *Agent) AuthorizeDevice(ctx context.Context, site *Site, client Client, scopes []string) (*Login, *Device, error) {
 	if site.Device == "" {
-		return nil, nil, refuse(ErrUnsupported, "log in by browser, without --device", "%s knows no login by device", shorten(site.Issuer))
+		return nil, nil, refuse(ErrUnsupported, "log in by browser, without --device", "%s does not support device logins", shorten(site.Issuer))
 	}
 	form := url.Values{"resource": {site.Resource}}
 	setScopes(form, scopes)
-	const op = "begin a login by device"
+	const op = "start a device login"
 	status, body, err := a.post(ctx, op, site.Device, client, form)
 	if err != nil {
 		return nil, nil, err
@@ -64,25 +64,25 @@ func (a *Agent) AuthorizeDevice(ctx context.Context, site *Site, client Client, 
 	return &Login{State: random(), Site: site, Client: client, Scopes: scopes, device: code}, d, nil
 }
 
-// parseDevice reads the answer to the request for a device code (RFC 8628, section 3.2).
+// parseDevice parses the response with a device code (RFC 8628, section 3.2).
 func parseDevice(op string, body []byte, now time.Time) (code string, d *Device, err error) {
 	var m struct {
 		Device   string          `json:"device_code"`
 		User     string          `json:"user_code"`
 		URI      string          `json:"verification_uri"`
-		URL      string          `json:"verification_url"` // of a draft, and still sent
+		URL      string          `json:"verification_url"` // name of an early draft that some servers still use
 		Complete string          `json:"verification_uri_complete"`
 		Expires  json.RawMessage `json:"expires_in"`
 		Interval json.RawMessage `json:"interval"`
 	}
 	if json.Unmarshal(body, &m) != nil || m.Device == "" || len(m.Device) > maxToken || m.User == "" || len(m.User) > maxUserCode || shorten(m.User) != m.User {
-		return "", nil, refuse(ErrMalformed, "", "%s: the answer holds no codes", op)
+		return "", nil, refuse(ErrMalformed, "", "%s: the response has no valid codes", op)
 	}
 	if m.URI == "" {
 		m.URI = m.URL
 	}
 	if m.URI == "" || len(m.URI) > maxURL || len(m.Complete) > maxURL {
-		return "", nil, refuse(ErrMalformed, "", "%s: the answer does not say where to enter the code", op)
+		return "", nil, refuse(ErrMalformed, "", "%s: the response does not say where to enter the code", op)
 	}
 	d = &Device{UserCode: m.User, URL: m.URI, Complete: m.Complete, Interval: pollInterval, Expires: now.Add(deviceDefault)}
 	if life, ok := seconds(m.Expires); ok {
@@ -94,7 +94,7 @@ func parseDevice(op string, body []byte, now time.Time) (code string, d *Device,
 	return m.Device, d, nil
 }
 
-// Poll asks whether the person has logged in.
+// Poll asks whether the user has completed the login. It returns ErrPending or ErrSlowDown if not.
 func (a *Agent) Poll(ctx context.Context, l *Login) (Token, error) {
 	form := url.Values{"grant_type": {deviceGrant}, "device_code": {l.device}}
 	t, err := a.token(ctx, "log in", l.Site, l.Client, form)

@@ -16,19 +16,19 @@ const (
 	protectedResource   = "/.well-known/oauth-protected-resource"
 	authorizationServer = "/.well-known/oauth-authorization-server"
 	openidConfiguration = "/.well-known/openid-configuration"
-	discoveryVersion    = "2025-11-25" // the header of MCP 2025-03-26; servers of later versions do not look at it here
-	maxIssuers          = 16           // that a server may name
+	discoveryVersion    = "2025-11-25" // header required by MCP 2025-03-26; later versions ignore it here
+	maxIssuers          = 16           // issuers of one server to consider
 )
 
-// Discover finds out where tokens for the server are granted: protected resource metadata (RFC 9728) first, and for servers of 2025-03-26
-// the metadata, or else the default endpoints, of the server's own host.
+// Discover finds the authorization server of the MCP server. It tries protected resource metadata (RFC 9728) first, then, for servers of
+// 2025-03-26, the metadata or the default endpoints of the MCP server's own host.
 func (a *Agent) Discover(ctx context.Context, c Challenge) (*Site, error) {
 	own, err := url.Parse(a.Server)
 	if err != nil || own.Host == "" {
-		return nil, refuse(ErrMalformed, "", "%q is no URL of a server", shorten(a.Server))
+		return nil, refuse(ErrMalformed, "", "%q is not the URL of a server", shorten(a.Server))
 	}
 	if c.Scheme != "" {
-		return nil, refuse(ErrNoLogin, headerHint(c.Scheme), "it asks for %s authentication, which the gateway has no login for", titled(c.Scheme))
+		return nil, refuse(ErrNoLogin, headerHint(c.Scheme), "the server asks for %s authentication, for which the gateway has no login", titled(c.Scheme))
 	}
 	meta, err := a.resource(ctx, own, c.Metadata)
 	if errors.Is(err, errAbsent) {
@@ -43,7 +43,7 @@ func (a *Agent) Discover(ctx context.Context, c Challenge) (*Site, error) {
 	}
 	site, err := a.site(ctx, issuer)
 	if errors.Is(err, errAbsent) {
-		return nil, refuse(ErrNoLogin, "", "the server names %s, where there is no metadata of an authorization server", shorten(issuer))
+		return nil, refuse(ErrNoLogin, "", "the server names the authorization server %s, which publishes no metadata", shorten(issuer))
 	}
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (a *Agent) Discover(ctx context.Context, c Challenge) (*Site, error) {
 	return site, nil
 }
 
-// scopes are those to ask for at first: MCP 2025-11-25, scope selection strategy.
+// scopes returns the scopes of the first request: MCP 2025-11-25, scope selection strategy.
 func (a *Agent) scopes(c Challenge, supported []string) []string {
 	switch {
 	case len(a.Config.Scopes) > 0:
@@ -63,7 +63,7 @@ func (a *Agent) scopes(c Challenge, supported []string) []string {
 	return scopesOf(supported)
 }
 
-// resource fetches the metadata of the server, from where its challenge says or else from the well-known places.
+// resource fetches the MCP server's protected resource metadata, from the URL in its challenge or from the well-known URLs.
 func (a *Agent) resource(ctx context.Context, own *url.URL, named string) (*oauthex.ProtectedResourceMetadata, error) {
 	root := origin(own)
 	places := []string{root + protectedResource + strings.TrimSuffix(own.EscapedPath(), "/"), root + protectedResource}
@@ -72,7 +72,7 @@ func (a *Agent) resource(ctx context.Context, own *url.URL, named string) (*oaut
 	}
 	for _, place := range slices.Compact(places) {
 		var meta oauthex.ProtectedResourceMetadata
-		err := a.document(ctx, "the metadata of the resource", place, &meta)
+		err := a.document(ctx, "protected resource metadata", place, &meta)
 		if errors.Is(err, errAbsent) {
 			continue
 		}
@@ -80,15 +80,15 @@ func (a *Agent) resource(ctx context.Context, own *url.URL, named string) (*oaut
 			return nil, err
 		}
 		if !covers(meta.Resource, own) {
-			return nil, refuse(ErrForeignResource, "the server's metadata has to name its own URL; tell whoever runs it",
-				"%s says that it is of %s, not of %s", shorten(place), shorten(meta.Resource), shorten(canonical(own)))
+			return nil, refuse(ErrForeignResource, "report this to the operator of the server: its metadata must name its own URL",
+				"the metadata at %s is for %s, not for %s", shorten(place), shorten(meta.Resource), shorten(canonical(own)))
 		}
 		return &meta, nil
 	}
 	return nil, errAbsent
 }
 
-// covers reports whether resource is the server's URL or, as many servers name themselves, its origin or a part of its path.
+// covers reports whether resource is the server's URL, its origin or a parent of its path. Many servers use one of the latter.
 func covers(resource string, own *url.URL) bool {
 	r, err := url.Parse(resource)
 	if err != nil || r.Opaque != "" || r.User != nil || r.Fragment != "" || origin(r) != origin(own) {
@@ -101,7 +101,7 @@ func covers(resource string, own *url.URL) bool {
 	return path == whole || strings.HasPrefix(whole, path+"/")
 }
 
-// choose picks an authorization server of those that the server names.
+// chooseIssuer returns the configured issuer if the server names it, or without one the first that it names.
 func (a *Agent) choose(named []string) (string, error) {
 	named = named[:min(len(named), maxIssuers)]
 	if want := a.Config.Issuer; want != "" {
@@ -110,15 +110,15 @@ func (a *Agent) choose(named []string) (string, error) {
 				return issuer, nil
 			}
 		}
-		return "", refuse(ErrForeignIssuer, "change auth.issuer of the server if that is right", "the server names %s, auth.issuer is %s", shorten(strings.Join(named, ", ")), want)
+		return "", refuse(ErrForeignIssuer, "if this is correct, change auth.issuer of the server", "the server names %s, but auth.issuer is %s", shorten(strings.Join(named, ", ")), want)
 	}
 	if len(named) == 0 {
-		return "", refuse(ErrNoLogin, "", "its metadata names no authorization server")
+		return "", refuse(ErrNoLogin, "", "the server's metadata names no authorization server")
 	}
 	return named[0], nil
 }
 
-// withoutResource is Discover for servers of 2025-03-26, which are their own authorization servers.
+// discoverLegacy is Discover for servers of 2025-03-26, which are their own authorization servers.
 func (a *Agent) withoutResource(ctx context.Context, own *url.URL, c Challenge) (*Site, error) {
 	issuer := origin(own)
 	if want := a.Config.Issuer; want != "" {
@@ -127,7 +127,7 @@ func (a *Agent) withoutResource(ctx context.Context, own *url.URL, c Challenge) 
 	site, err := a.site(ctx, issuer)
 	if errors.Is(err, errAbsent) {
 		if a.Config.Issuer != "" || !c.Bearer {
-			return nil, refuse(ErrNoLogin, "name the authorization server as auth.issuer of the server, or put a token in its headers", "there is no metadata at %s", shorten(issuer))
+			return nil, refuse(ErrNoLogin, "set auth.issuer of the server to its authorization server, or configure a token in headers", "%s publishes no metadata", shorten(issuer))
 		}
 		site, err = defaults(issuer), nil
 	}
@@ -138,21 +138,21 @@ func (a *Agent) withoutResource(ctx context.Context, own *url.URL, c Challenge) 
 	return site, nil
 }
 
-// defaults are the endpoints of a server without metadata: MCP 2025-03-26, basic/authorization, 2.3.3. That version demands PKCE of all.
+// defaultEndpoints returns the endpoints of a server without metadata: MCP 2025-03-26, basic/authorization, 2.3.3. That version requires PKCE.
 func defaults(base string) *Site {
 	return &Site{Issuer: base, Authorize: base + "/authorize", Token: base + "/token", Register: base + "/register", S256: true, Guessed: true}
 }
 
-// headerHint says which header to configure for a server that takes credentials of the scheme, but has no login.
+// headerHint returns the header to configure for a server that takes credentials of the scheme but has no login.
 func headerHint(scheme string) string {
 	what := "CREDENTIALS"
 	if scheme == "bearer" {
 		what = "TOKEN"
 	}
-	return fmt.Sprintf("set headers: {Authorization: \"%s ${%s}\"} at the server", titled(scheme), what)
+	return fmt.Sprintf("set headers: {Authorization: \"%s ${%s}\"} in the entry of the server", titled(scheme), what)
 }
 
-// titled spells a scheme as it is usually written: "Basic".
+// titled returns a scheme in its usual spelling, such as "Basic".
 func titled(scheme string) string {
 	if scheme == "" {
 		return ""
@@ -160,7 +160,7 @@ func titled(scheme string) string {
 	return strings.ToUpper(scheme[:1]) + scheme[1:]
 }
 
-// origin is scheme and host of a URL, in lower case and without a default port.
+// origin returns scheme and host of a URL, in lower case and without a default port.
 func origin(u *url.URL) string {
 	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	if scheme == "https" {
@@ -171,7 +171,7 @@ func origin(u *url.URL) string {
 	return scheme + "://" + host
 }
 
-// canonical is the URL of a server as it is named in requests (RFC 8707).
+// canonical returns the canonical URL of a server for requests (RFC 8707).
 func canonical(u *url.URL) string {
 	s := origin(u) + strings.TrimSuffix(u.EscapedPath(), "/")
 	if u.RawQuery != "" {
@@ -180,7 +180,7 @@ func canonical(u *url.URL) string {
 	return s
 }
 
-// shorten makes foreign text fit to be shown.
+// shorten truncates foreign text and removes control characters, for display.
 func shorten(s string) string {
 	if len(s) > 200 {
 		s = s[:200] + "…"
@@ -193,7 +193,7 @@ func shorten(s string) string {
 	}, s), "")
 }
 
-// Ask asks the server, without a token, what credentials it wants. Whatever goes wrong, it has said nothing.
+// Probe sends a request without a token to the MCP server and returns its challenge. It returns the zero Challenge on any error.
 func (a *Agent) Ask(ctx context.Context) Challenge {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Server, nil)
 	if err != nil {

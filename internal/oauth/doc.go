@@ -1,28 +1,27 @@
-// Package oauth gets access tokens for servers from their authorization servers: MCP 2026-07-28, basic/authorization, and what the versions
-// before it say otherwise. An [Agent] is one server of ours as a client of OAuth 2.1; it keeps nothing between its methods, which may be
-// called from any goroutine.
+// Package oauth gets access tokens for MCP servers from their authorization servers: MCP 2026-07-28, basic/authorization, and the rules of
+// earlier versions where they differ. An [Agent] acts as the OAuth 2.1 client of one MCP server. It keeps no state between calls and is safe
+// for concurrent use.
 //
-//	agent := &oauth.Agent{Server: url, Door: guard.Door(url), Now: time.Now, Client: …}
-//	site, err := agent.Discover(ctx, oauth.ParseChallenge(headers))   // where is it, and what can it do
-//	client, err := agent.Register(ctx, site, redirectURI)             // who are we there
-//	login, err := agent.Authorize(site, client, scopes, redirectURI)  // login.URL is for a browser
-//	token, err := agent.Redeem(ctx, login, oauth.Answer{…})           // of what came to redirectURI
+//	agent := &oauth.Agent{Server: url, Client: guard.ClientFor(url), Now: time.Now, Config: …}
+//	site, err := agent.Discover(ctx, oauth.ParseChallenge(headers))   // find the authorization server
+//	client, err := agent.Register(ctx, site, redirectURI)             // register the gateway there
+//	login, err := agent.Authorize(site, client, scopes, redirectURI)  // open login.URL in a browser
+//	token, err := agent.Redeem(ctx, login, oauth.AuthResponse{…})     // the parameters sent to redirectURI
 //	token, err = agent.Refresh(ctx, site, client, token)
 //
-// # What is refused, whoever asks
+// # What is refused
 //
-//   - Metadata of another resource than the server's own URL, or a part of its path; metadata of another issuer than was asked for, or than
-//     the operator named.
-//   - An authorization server that does not say it does PKCE with S256. (One of 2025-03-26 without any metadata cannot say it; S256 is
-//     used there as that version demands.)
-//   - An answer with a state that is not the login's, or an iss that is not its issuer's, or without iss where one was promised. Nothing else of such
-//     an answer is looked at.
-//   - A redirect of anything that carries a secret; addresses that the egress guard shuts.
+//   - Metadata of another resource than the server's own URL or a parent of its path; metadata of another issuer than requested or configured.
+//   - An authorization server that does not announce PKCE with S256. (A server of 2025-03-26 without metadata cannot announce it; S256 is
+//     used there because that version requires it.)
+//   - An authorization response whose state is not the login's, whose iss is not its issuer, or without iss although the server announced it.
+//     No other parameter of such a response is used.
+//   - A redirect of a request that carries a secret; addresses that the egress guard blocks.
 //
-// A request for a token is sent once: a code or a refresh token may be good for one time only. Only the error invalid_grant says that a login
-// is over ([Ended]); all else may pass ([Temporary]) or is the operator's ([Hint]).
+// A token request is sent once, because a code or a refresh token may be valid for one use only. Only the error invalid_grant means that a login
+// has ended ([GrantEnded]). Other errors may be transient ([Temporary]) or need the operator ([Hint]).
 //
-// The metadata types, the reading of challenges and the registration are those of go-sdk's oauthex. The metadata is fetched here: oauthex
-// wants the resource byte for byte where servers name a part of it, wants PKCE of servers that are asked for client credentials only, refuses
-// addresses that the operator allows, and does not tell an answer of 503 from a wrong document.
+// The metadata types, the parser of challenges and the registration come from oauthex of go-sdk. The metadata is fetched here, because oauthex
+// compares the resource byte for byte although servers name a parent of it, requires PKCE for client credentials too, refuses addresses
+// that the operator allows, and does not distinguish HTTP 503 from a wrong document.
 package oauth

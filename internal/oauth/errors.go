@@ -7,33 +7,34 @@ import (
 )
 
 var (
-	// ErrNoLogin is returned by Discover when neither the server nor its host says where to log in.
-	ErrNoLogin = errors.New("the server does not say where to log in")
-	// ErrForeignResource is returned by Discover when the metadata is of something else than the server.
-	ErrForeignResource = errors.New("the metadata is of another resource")
-	// ErrForeignIssuer is returned when an authorization server is not the one that was meant.
-	ErrForeignIssuer = errors.New("it is another authorization server")
-	// ErrNoPKCE is returned by Authorize for an authorization server without PKCE by S256.
-	ErrNoPKCE = errors.New("the authorization server does not say that it does PKCE with S256")
-	// ErrNoClient is returned by Register when there is no way to become a client of the authorization server.
-	ErrNoClient = errors.New("the authorization server takes no new clients")
-	// ErrState is returned by Redeem for an answer to a login that is not this one.
-	ErrState = errors.New("the answer belongs to no login that is under way")
-	// ErrMixUp is returned by Redeem for an answer of another authorization server than the login went to.
-	ErrMixUp = errors.New("the answer comes from another authorization server")
-	// ErrUnsupported is returned when the authorization server lacks what is asked of it.
-	ErrUnsupported = errors.New("the authorization server cannot do that")
-	// ErrMalformed is returned for an answer that is not what the protocol says.
-	ErrMalformed = errors.New("the answer is malformed")
+	// ErrNoLogin is returned by Discover if neither the server nor its host names an authorization server.
+	ErrNoLogin = errors.New("no authorization server found")
+	// ErrForeignResource is returned by Discover if the metadata describes another resource than the server.
+	ErrForeignResource = errors.New("the metadata belongs to another resource")
+	// ErrForeignIssuer is returned if an authorization server is not the expected one.
+	ErrForeignIssuer = errors.New("unexpected authorization server")
+	// ErrNoPKCE is returned by Authorize for an authorization server that does not announce PKCE with S256.
+	ErrNoPKCE = errors.New("the authorization server does not announce PKCE with S256")
+	// ErrNoClient is returned by Register if the gateway cannot become a client of the authorization server.
+	ErrNoClient = errors.New("the authorization server did not register the gateway as a client")
+	// ErrState is returned by Redeem for a response to another login.
+	ErrState = errors.New("the authorization response does not belong to this login")
+	// ErrMixUp is returned by Redeem for a response of another authorization server.
+	ErrMixUp = errors.New("the authorization response comes from another authorization server")
+	// ErrUnsupported is returned if the authorization server lacks a required feature.
+	ErrUnsupported = errors.New("not supported by the authorization server")
+	// ErrMalformed is returned for a response that violates the protocol.
+	ErrMalformed = errors.New("malformed response")
 )
 
-// RefusedError says why we go no further, and what a person can do. It wraps one of the errors above.
+// RefusedError explains why the gateway stopped, and what the user can do. It wraps one of the errors above.
 type RefusedError struct {
 	Err    error
 	Detail string
 	hint   string
 }
 
+// Error returns the error and its detail.
 func (e *RefusedError) Error() string {
 	if e.Detail == "" {
 		return e.Err.Error()
@@ -41,31 +42,33 @@ func (e *RefusedError) Error() string {
 	return e.Err.Error() + ": " + e.Detail
 }
 
-// Hint says what a person can do; "" = nothing is known.
+// Hint returns what the user can do, or "".
 func (e *RefusedError) Hint() string { return e.hint }
 
+// Unwrap returns the wrapped error.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 func refuse(err error, hint, format string, args ...any) error {
 	return &RefusedError{err, fmt.Sprintf(format, args...), hint}
 }
 
-// OAuthError is an answer of an authorization server that says no (RFC 6749, section 5.2).
+// OAuthError is an error response of an authorization server (RFC 6749, section 5.2).
 type OAuthError struct {
-	Op          string // what was asked for, such as "refresh the token"
-	Status      int    // of HTTP; 0 = it came through the browser
-	Code        string // such as invalid_grant; "" = it gave none
-	Description string // for people, in the server's words; shortened, without what we sent
+	Op          string // the operation that failed, such as "refresh the token"
+	Status      int    // HTTP status; 0 = the response came through the browser
+	Code        string // such as invalid_grant; "" = none
+	Description string // explanation by the server; truncated and without secrets of the request
 }
 
+// Error returns the operation, the code or status, and the description.
 func (e *OAuthError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: the authorization server says ", e.Op)
+	fmt.Fprintf(&b, "%s: the authorization server answered ", e.Op)
 	switch {
 	case e.Code != "":
 		b.WriteString(e.Code)
 	default:
-		fmt.Fprintf(&b, "http status %d", e.Status)
+		fmt.Fprintf(&b, "HTTP %d", e.Status)
 	}
 	if e.Description != "" {
 		fmt.Fprintf(&b, " (%q)", e.Description)
@@ -73,56 +76,58 @@ func (e *OAuthError) Error() string {
 	return b.String()
 }
 
-// Hint says what a person can do; "" = nothing is known.
+// Hint returns what the user can do, or "".
 func (e *OAuthError) Hint() string {
 	switch e.Code {
 	case "invalid_client", "unauthorized_client":
-		return "check auth.clientId and auth.clientSecret of the server if they are set, else log in again: that registers anew"
+		return "check auth.clientId and auth.clientSecret of the server; if they are not set, log in again, which registers a new client"
 	case "invalid_scope":
 		return "check auth.scopes of the server"
 	case "access_denied":
-		return "the login was declined; begin it again to change that"
+		return "the login was declined; start it again if that was a mistake"
 	}
 	return ""
 }
 
-// Temporary reports whether the same may be granted later: the server is at fault, or overloaded.
+// Temporary reports whether the request may succeed later: the authorization server failed or is overloaded.
 func (e *OAuthError) Temporary() bool {
 	return e.Status >= 500 || e.Status == 429 || e.Status == 408 || e.Code == "temporarily_unavailable" || e.Code == "server_error"
 }
 
-// NetworkError is a request that got no answer.
+// NetworkError is returned if a request got no response.
 type NetworkError struct {
 	Op  string
 	Err error
 }
 
+// Error returns the operation and the cause.
 func (e *NetworkError) Error() string { return e.Op + ": " + e.Err.Error() }
 
+// Unwrap returns the cause.
 func (e *NetworkError) Unwrap() error { return e.Err }
 
-// Temporary reports that the same may succeed later: nothing was said that would count.
+// Temporary returns true: the authorization server has not decided anything.
 func (*NetworkError) Temporary() bool { return true }
 
-// Temporary reports whether the same may succeed later without anybody doing anything.
+// Temporary reports whether the operation may succeed later without any action by a user.
 func Temporary(err error) bool {
 	var t interface{ Temporary() bool }
 	return errors.As(err, &t) && t.Temporary()
 }
 
-// Ended reports whether err says that a login is over: its refresh token, or code, is good for nothing more.
+// GrantEnded reports whether err means that a login has ended: its refresh token or code is no longer valid.
 func Ended(err error) bool {
 	var o *OAuthError
 	return errors.As(err, &o) && o.Code == "invalid_grant"
 }
 
-// Unknown reports whether err says that the authorization server does not know us, or no longer.
+// ClientUnknown reports whether err means that the authorization server does not know the client, or no longer does.
 func Unknown(err error) bool {
 	var o *OAuthError
 	return errors.As(err, &o) && (o.Code == "invalid_client" || o.Code == "unauthorized_client")
 }
 
-// Hint returns what a person can do about err; "" = nothing is known.
+// Hint returns what the user can do about err, or "".
 func Hint(err error) string {
 	var h interface{ Hint() string }
 	if errors.As(err, &h) {

@@ -13,14 +13,14 @@ import (
 	"goblin-actor/internal/ssrf"
 )
 
-// errAbsent says that there is no such document.
-var errAbsent = errors.New("no such document")
+// errNotFound is returned for a document that does not exist.
+var errNotFound = errors.New("document not found")
 
-// document fetches a JSON object into v. Where there is none, errAbsent is returned.
+// fetchJSON fetches a JSON object into v. It returns errNotFound if the URL has no JSON document.
 func (a *Agent) document(ctx context.Context, what, url string, v any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return refuse(ErrMalformed, "", "%s: %q is no URL", what, shorten(url))
+		return refuse(ErrMalformed, "", "%s: %q is not a URL", what, shorten(url))
 	}
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("MCP-Protocol-Version", discoveryVersion)
@@ -36,7 +36,7 @@ func (a *Agent) document(ctx context.Context, what, url string, v any) error {
 		return errAbsent
 	}
 	if kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); kind != "application/json" && !strings.HasSuffix(kind, "+json") {
-		return errAbsent // many servers have a page for everything
+		return errAbsent // many servers answer unknown paths with a web page
 	}
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *Agent) document(ctx context.Context, what, url string, v any) error {
 	return nil
 }
 
-// networkError is the error of a request that failed, with what the guard says in front.
+// networkError converts the error of a failed request. An error of the guard is returned without the context that net/http adds.
 func networkError(op string, err error) error {
 	var address *ssrf.AddressError
 	switch {

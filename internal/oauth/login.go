@@ -12,23 +12,23 @@ import (
 
 const offlineAccess = "offline_access"
 
-// maxAnswer is how long a code may be.
+// maxAnswer limits the length of a code, in bytes.
 const maxAnswer = 8 << 10
 
-// Login is a login of a person that is under way. It is never written anywhere.
+// Login is a user's login in progress. It is never stored.
 type Login struct {
-	URL      string // for the person's browser
-	State    string // comes back with the answer; nobody can guess it
-	Redirect string // where the answer goes
+	URL      string // for the user's browser
+	State    string // returned with the response; unguessable
+	Redirect string // redirect URI of the response
 	Site     *Site
 	Client   Client
-	Scopes   []string // asked for
+	Scopes   []string // requested scopes
 
-	verifier string // of PKCE
-	device   string // device_code; "" = by browser
+	verifier string // PKCE code verifier
+	device   string // device_code; "" = login by browser
 }
 
-// Answer is what the browser brings to the redirect URI. RFC 6749, section 4.1.2, and RFC 9207.
+// Answer holds the parameters that the browser brings to the redirect URI. RFC 6749, section 4.1.2, and RFC 9207.
 type Answer struct {
 	State, Code, Issuer, Error, Description string
 }
@@ -36,20 +36,20 @@ type Answer struct {
 // String keeps codes out of logs.
 func (Answer) String() string { return "[redacted]" }
 
-// GoString likewise.
+// GoString keeps codes out of logs, too.
 func (Answer) GoString() string { return "[redacted]" }
 
-// Authorize begins a login by browser. PKCE with S256 always.
+// Authorize starts a login by browser. It always uses PKCE with S256.
 func (*Agent) Authorize(site *Site, client Client, scopes []string, redirectURI string) (*Login, error) {
 	if site.Authorize == "" {
-		return nil, refuse(ErrUnsupported, "try --device", "%s has no page to log in at", shorten(site.Issuer))
+		return nil, refuse(ErrUnsupported, "try --device", "%s has no authorization endpoint", shorten(site.Issuer))
 	}
 	if !site.S256 {
-		return nil, refuse(ErrNoPKCE, "whoever runs it has to switch PKCE on and say so (code_challenge_methods_supported)", "%s", shorten(site.Issuer))
+		return nil, refuse(ErrNoPKCE, "report this to the operator of the authorization server: it must support PKCE and announce it (code_challenge_methods_supported)", "%s", shorten(site.Issuer))
 	}
 	u, err := url.Parse(site.Authorize)
 	if err != nil {
-		return nil, refuse(ErrMalformed, "", "%q is no URL", shorten(site.Authorize))
+		return nil, refuse(ErrMalformed, "", "%q is not a URL", shorten(site.Authorize))
 	}
 	if site.Offline && !slices.Contains(scopes, offlineAccess) {
 		scopes = append(slices.Clone(scopes), offlineAccess)
@@ -73,32 +73,33 @@ func (*Agent) Authorize(site *Site, client Client, scopes []string, redirectURI 
 	return l, nil
 }
 
-// random returns 256 bits that nobody can guess, fit for a URL and as a verifier of PKCE.
+// random returns 256 random bits in base64url. They serve as a state or a PKCE verifier.
 func random() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// Check says whether the answer is one to this login, and whether it says yes. Of one that is not, nothing is believed and nothing shown.
+// Check reports whether the response belongs to this login and grants it. It neither trusts nor displays anything from a response to another login.
 func (l *Login) Check(answer Answer) error {
 	if l.device != "" || subtle.ConstantTimeCompare([]byte(answer.State), []byte(l.State)) != 1 {
-		return refuse(ErrState, "begin the login again", "its state is not the one that was sent")
+		return refuse(ErrState, "start the login again", "its state differs from the one sent")
 	}
 	switch {
 	case answer.Issuer == "" && l.Site.Iss:
-		return refuse(ErrMixUp, "begin the login again", "it does not say by iss who sends it, and %s always does", shorten(l.Site.Issuer))
-	case answer.Issuer != "" && answer.Issuer != l.Site.Issuer: // as it is: RFC 9207, section 2.4
-		return refuse(ErrMixUp, "begin the login again", "its iss is not %s", shorten(l.Site.Issuer))
+		return refuse(ErrMixUp, "start the login again", "iss is missing, although %s always sends it", shorten(l.Site.Issuer))
+	case answer.Issuer != "" && answer.Issuer != l.Site.Issuer: // compared exactly: RFC 9207, section 2.4
+		return refuse(ErrMixUp, "start the login again", "its iss is not %s", shorten(l.Site.Issuer))
 	case answer.Error != "":
 		return &OAuthError{Op: "log in", Code: word(answer.Error), Description: shorten(answer.Description)}
 	case answer.Code == "" || len(answer.Code) > maxAnswer:
-		return refuse(ErrMalformed, "begin the login again", "it holds no code")
+		return refuse(ErrMalformed, "start the login again", "the authorization response has no valid code")
 	}
 	return nil
 }
 
-// Redeem checks the answer to a login, and gets the token for it.
+// Redeem checks the authorization response and exchanges its code for a token.
+
 func (a *Agent) Redeem(ctx context.Context, l *Login, answer Answer) (Token, error) {
 	if err := l.Check(answer); err != nil {
 		return Token{}, err

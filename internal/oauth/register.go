@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// How a client proves at the token endpoint who it is.
+// Client authentication methods at the token endpoint (RFC 7591, section 2).
 const (
 	methodBasic = "client_secret_basic"
 	methodPost  = "client_secret_post"
@@ -19,16 +19,16 @@ const (
 
 const (
 	clientName = "goblin-actor"
-	maxClient  = 4 << 10 // bytes of an id or a secret
+	maxClient  = 4 << 10 // bytes of a client id or secret
 )
 
-// noRedirect is registered where nothing is redirected.
+// noRedirect is the redirect URI to register for logins without a redirect.
 const noRedirect = "http://127.0.0.1/callback"
 
-const noClientHint = "register a client there by hand, and set auth.clientId (and auth.clientSecret) of the server"
+const noClientHint = "register a client with the authorization server manually, and set auth.clientId (and auth.clientSecret) of the server"
 
-// Register says who we are at an authorization server: what the operator registered, else the document that describes us where such are read,
-// else a client that is registered now for that redirect URI. known are clients that were registered before; one that fits is used again.
+// Register returns a client for an authorization server: the configured one, else a client id metadata document if the server supports it,
+// else one of the known clients registered for redirectURI, else a newly registered one (RFC 7591).
 func (a *Agent) Register(ctx context.Context, site *Site, redirectURI string, known ...Client) (Client, error) {
 	if c, ok := a.ownClient(site); ok {
 		return c, nil
@@ -39,12 +39,12 @@ func (a *Agent) Register(ctx context.Context, site *Site, redirectURI string, kn
 		}
 	}
 	if site.Register == "" {
-		return Client{}, refuse(ErrNoClient, noClientHint, "%s registers nobody by itself", shorten(site.Issuer))
+		return Client{}, refuse(ErrNoClient, noClientHint, "%s does not support dynamic client registration", shorten(site.Issuer))
 	}
 	return a.registerNow(ctx, site, redirectURI)
 }
 
-// ownClient is who we are without asking anybody.
+// configuredClient returns the client of the configuration, if there is one that the server supports.
 func (a *Agent) ownClient(site *Site) (Client, bool) {
 	switch c := a.Config; {
 	case c.ClientID != "":
@@ -55,7 +55,7 @@ func (a *Agent) ownClient(site *Site) (Client, bool) {
 	return Client{}, false
 }
 
-// methodOf picks the way to prove who we are; RFC 6749 has basic where nothing is said.
+// methodOf returns the authentication method to use with a secret: the first that the server lists, or basic, the default of RFC 6749.
 func methodOf(site *Site, secret string) string {
 	if secret == "" {
 		return methodNone
@@ -68,7 +68,7 @@ func methodOf(site *Site, secret string) string {
 	return methodBasic
 }
 
-// fits reports whether a registration may be used again: it is of that issuer, and for that redirect URI.
+// fits reports whether a registration can be reused: it has the same issuer and redirect URI, and its secret has not expired.
 func (c Client) fits(site *Site, redirectURI string, a *Agent) bool {
 	return c.Issuer == site.Issuer && c.ID != "" && c.Redirect == redirectURI && (c.Expires.IsZero() || a.Now().Before(c.Expires))
 }
@@ -84,7 +84,7 @@ func (a *Agent) registerNow(ctx context.Context, site *Site, redirectURI string)
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 	}
 	meta.RedirectURIs = []string{redirectURI}
-	if redirectURI == "" { // a login by device has none, but to many a client without is none
+	if redirectURI == "" { // a device login needs none, but many servers reject a client without
 		meta.GrantTypes, meta.RedirectURIs = append(meta.GrantTypes, deviceGrant), []string{noRedirect}
 	}
 	answer, err := oauthex.RegisterClient(ctx, site.Register, meta, a.Door.HTTP)
@@ -101,12 +101,12 @@ func (a *Agent) registerNow(ctx context.Context, site *Site, redirectURI string)
 		c.Method = methodNone
 	}
 	if len(c.ID) > maxClient || len(c.Secret) > maxClient {
-		return Client{}, refuse(ErrMalformed, "", "the registration's client_id or client_secret is too long")
+		return Client{}, refuse(ErrMalformed, "", "the client_id or client_secret of the registration is too long")
 	}
 	return c, nil
 }
 
-// applicationType tells authorization servers of OpenID Connect which redirect URIs are meant: those of this machine, or of a web page.
+// applicationType returns the OpenID Connect application_type for a redirect URI: "web" for https, "native" for this machine.
 func applicationType(redirectURI string) string {
 	if u, err := url.Parse(redirectURI); err == nil && u.Scheme == "https" {
 		return "web"
@@ -114,7 +114,7 @@ func applicationType(redirectURI string) string {
 	return "native"
 }
 
-// registerError is what we tell of a registration that failed. The library's texts may hold the whole answer, with its secret.
+// registerError converts an error of a registration. It drops the library's text, which may contain the whole response with its secret.
 func registerError(site *Site, err error) error {
 	const op = "register as a client"
 	var refused *oauthex.ClientRegistrationError
@@ -133,15 +133,15 @@ func registerError(site *Site, err error) error {
 		if site.Guessed {
 			return errNoMetadata(site)
 		}
-		return refuse(ErrNoClient, noClientHint, "it answers with HTTP %s", shorten(code))
+		return refuse(ErrNoClient, noClientHint, "the registration endpoint answered HTTP %s", shorten(code))
 	}
 	if site.Guessed {
 		return errNoMetadata(site)
 	}
-	return refuse(ErrMalformed, noClientHint, "what the registration answers")
+	return refuse(ErrMalformed, noClientHint, "the response of the registration endpoint is not valid")
 }
 
-// errNoMetadata says that a server asks for a bearer token without saying where to get one: the default endpoints do not exist either.
+// errNoMetadata returns the error for a server that asks for a bearer token but publishes no metadata, and has no default endpoints either.
 func errNoMetadata(site *Site) error {
-	return refuse(ErrNoLogin, headerHint("bearer"), "it asks for a bearer token, but %s publishes no OAuth metadata", shorten(site.Issuer))
+	return refuse(ErrNoLogin, headerHint("bearer"), "the server asks for a bearer token, but %s publishes no OAuth metadata", shorten(site.Issuer))
 }

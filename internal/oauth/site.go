@@ -11,20 +11,21 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// serverMetadata is what an authorization server says of itself (RFC 8414), with what RFC 8628 adds.
+// serverMetadata is the metadata of an authorization server (RFC 8414) with the extension of RFC 8628.
 type serverMetadata struct {
 	oauthex.AuthServerMeta
 	Device string `json:"device_authorization_endpoint"`
 }
 
-// site fetches the metadata of an authorization server from the well-known places, in the order of MCP 2025-11-25.
+// fetchAuthServer fetches the metadata of an authorization server from its well-known URLs, in the order of MCP 2025-11-25. It returns errNotFound
+// if there is none.
 func (a *Agent) site(ctx context.Context, issuer string) (*Site, error) {
 	if err := a.Door.Check(issuer); err != nil {
-		return nil, fmt.Errorf("the authorization server that the server names: %w", err)
+		return nil, fmt.Errorf("authorization server of the MCP server: %w", err)
 	}
 	for _, place := range places(issuer) {
 		var meta serverMetadata
-		err := a.document(ctx, "the metadata of the authorization server", place, &meta)
+		err := a.document(ctx, "authorization server metadata", place, &meta)
 		if errors.Is(err, errAbsent) {
 			continue
 		}
@@ -32,14 +33,14 @@ func (a *Agent) site(ctx context.Context, issuer string) (*Site, error) {
 			return nil, err
 		}
 		if !SameIssuer(meta.Issuer, issuer) {
-			return nil, refuse(ErrForeignIssuer, "the metadata has to name the issuer it was asked for; tell whoever runs it", "%s says that it is %s", shorten(place), shorten(meta.Issuer))
+			return nil, refuse(ErrForeignIssuer, "report this to the operator of the authorization server: its metadata must name the issuer in its URL", "the metadata at %s names the issuer %s", shorten(place), shorten(meta.Issuer))
 		}
 		return a.siteOf(&meta)
 	}
 	return nil, errAbsent
 }
 
-// places are where the metadata of an issuer may be.
+// wellKnownURLs returns the URLs at which the metadata of an issuer may be.
 func places(issuer string) []string {
 	u, err := url.Parse(issuer)
 	if err != nil {
@@ -52,12 +53,12 @@ func places(issuer string) []string {
 	return []string{root + authorizationServer + path, root + openidConfiguration + path, root + path + openidConfiguration}
 }
 
-// SameIssuer compares issuers. One slash at the end makes no difference: what servers write of themselves and of others differs in it.
+// SameIssuer reports whether two issuers are equal, apart from a trailing slash, in which servers are inconsistent.
 func SameIssuer(a, b string) bool {
 	return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 
-// siteOf takes from the metadata what we use, and checks the endpoints.
+// newAuthServer converts metadata and checks its endpoints.
 func (a *Agent) siteOf(m *serverMetadata) (*Site, error) {
 	s := &Site{
 		Issuer: m.Issuer, Authorize: m.AuthorizationEndpoint, Token: m.TokenEndpoint, Device: m.Device, Register: m.RegistrationEndpoint, Revoke: m.RevocationEndpoint,
@@ -70,7 +71,7 @@ func (a *Agent) siteOf(m *serverMetadata) (*Site, error) {
 		}
 	}
 	if s.Token == "" {
-		return nil, refuse(ErrMalformed, "", "the metadata of %s names no token_endpoint", shorten(s.Issuer))
+		return nil, refuse(ErrMalformed, "", "the metadata of %s has no token_endpoint", shorten(s.Issuer))
 	}
 	for _, e := range []struct{ name, url string }{
 		{"authorization_endpoint", s.Authorize}, {"token_endpoint", s.Token}, {"device_authorization_endpoint", s.Device}, {"registration_endpoint", s.Register}, {"revocation_endpoint", s.Revoke},

@@ -13,11 +13,12 @@ import (
 )
 
 const (
-	maxToken = 24 << 10                  // bytes of an access or refresh token; headers of servers end earlier
-	maxLife  = 10 * 365 * 24 * time.Hour // of a token; what is longer is taken for this
+	maxToken = 24 << 10                  // bytes of an access or refresh token; servers accept no longer headers
+	maxLife  = 10 * 365 * 24 * time.Hour // lifetime of a token; a longer one is reduced to this
 )
 
-// Refresh gets a new access token for a refresh token, and perhaps a new one of those. The old one is sent once, and may be used up then.
+// Refresh exchanges a refresh token for a new access token, and keeps the old refresh token if the response has no new one. It sends the request once,
+// because a refresh token may be valid for one use only.
 func (a *Agent) Refresh(ctx context.Context, site *Site, client Client, old Token) (Token, error) {
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}}
 	t, err := a.token(ctx, "refresh the token", site, client, form)
@@ -33,20 +34,20 @@ func (a *Agent) Refresh(ctx context.Context, site *Site, client Client, old Toke
 	return t, nil
 }
 
-// ClientCredentials gets a token for ourselves, without a person (RFC 6749, section 4.4).
+// ClientCredentials gets a token for the gateway itself (RFC 6749, section 4.4).
 func (a *Agent) ClientCredentials(ctx context.Context, site *Site, scopes []string) (Token, error) {
 	if a.Config.ClientID == "" || a.Config.Secret == "" {
-		return Token{}, refuse(ErrNoClient, "set auth.clientId and auth.clientSecret of the server", "client credentials need both")
+		return Token{}, refuse(ErrNoClient, "set auth.clientId and auth.clientSecret of the server", "client credentials need a client id and a secret")
 	}
 	client, _ := a.ownClient(site)
 	form := url.Values{"grant_type": {"client_credentials"}}
 	setScopes(form, scopes)
 	t, err := a.token(ctx, "get a token by client credentials", site, client, form)
-	t.Refresh = "" // RFC 6749, section 4.4.3: there is nothing to it
+	t.Refresh = "" // RFC 6749, section 4.4.3: a refresh token should not be included
 	return granted(t, scopes), err
 }
 
-// granted fills in what the server granted if it does not say so: what it was asked for.
+// withDefaultScopes sets the scopes of a token to the requested ones if the response does not name any.
 func granted(t Token, asked []string) Token {
 	if t.Scopes == nil {
 		t.Scopes = asked
@@ -60,7 +61,7 @@ func setScopes(form url.Values, scopes []string) {
 	}
 }
 
-// token is the one request for tokens there is.
+// token sends a request to the token endpoint and returns the granted token.
 func (a *Agent) token(ctx context.Context, op string, site *Site, client Client, form url.Values) (Token, error) {
 	form.Set("resource", site.Resource)
 	status, body, err := a.post(ctx, op, site.Token, client, form)
@@ -73,9 +74,9 @@ func (a *Agent) token(ctx context.Context, op string, site *Site, client Client,
 	return parseToken(op, body, a.Now())
 }
 
-// post sends a form in the client's name, once, and returns what came.
+// post sends a form once, authenticated as the client, and returns the response.
 func (a *Agent) post(ctx context.Context, op, to string, client Client, form url.Values) (status int, body []byte, err error) {
-	if err := a.Door.Check(to); err != nil { // what was remembered goes by the rules of today
+	if err := a.Door.Check(to); err != nil { // a stored URL must satisfy the current rules
 		return 0, nil, err
 	}
 	if client.Method != methodBasic {
@@ -86,7 +87,7 @@ func (a *Agent) post(ctx context.Context, op, to string, client Client, form url
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
 	if err != nil {
-		return 0, nil, refuse(ErrMalformed, "", "%q is no URL", shorten(to))
+		return 0, nil, refuse(ErrMalformed, "", "%q is not a URL", shorten(to))
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Accept", "application/json")
@@ -104,7 +105,7 @@ func (a *Agent) post(ctx context.Context, op, to string, client Client, form url
 	return answer.StatusCode, body, nil
 }
 
-// parseToken reads a successful answer (RFC 6749, section 5.1).
+// parseToken parses a successful response (RFC 6749, section 5.1).
 func parseToken(op string, body []byte, now time.Time) (Token, error) {
 	var m struct {
 		Access  string          `json:"access_token"`
@@ -112,20 +113,20 @@ func parseToken(op string, body []byte, now time.Time) (Token, error) {
 		Refresh string          `json:"refresh_token"`
 		Expires json.RawMessage `json:"expires_in"`
 		Scope   *string         `json:"scope"`
-		Error   string          `json:"error"` // some say so with status 200
+		Error   string          `json:"error"` // some servers report errors with status 200
 	}
 	if json.Unmarshal(body, &m) != nil {
-		return Token{}, refuse(ErrMalformed, "", "%s: the answer is not the JSON of a token", op)
+		return Token{}, refuse(ErrMalformed, "", "%s: the response is not a JSON object with a token", op)
 	}
 	switch {
 	case m.Error != "":
 		return Token{}, &OAuthError{Op: op, Status: http.StatusOK, Code: word(m.Error)}
 	case !isToken(m.Access):
-		return Token{}, refuse(ErrMalformed, "", "%s: the answer holds no access token that could be sent", op)
+		return Token{}, refuse(ErrMalformed, "", "%s: the response has no valid access token", op)
 	case m.Refresh != "" && !isToken(m.Refresh):
-		return Token{}, refuse(ErrMalformed, "", "%s: the answer holds a refresh token that is none", op)
+		return Token{}, refuse(ErrMalformed, "", "%s: the refresh token in the response is invalid", op)
 	case m.Type != "" && !strings.EqualFold(m.Type, "bearer"):
-		return Token{}, refuse(ErrUnsupported, "", "%s: the token is of type %q, only bearer tokens can be sent", op, shorten(m.Type))
+		return Token{}, refuse(ErrUnsupported, "", "%s: token type %q is not supported; the gateway can only send bearer tokens", op, shorten(m.Type))
 	}
 	t := Token{Access: m.Access, Refresh: m.Refresh, Got: now}
 	if m.Scope != nil {
@@ -137,16 +138,16 @@ func parseToken(op string, body []byte, now time.Time) (Token, error) {
 	return t, nil
 }
 
-// isToken reports whether s may stand in a header: visible ASCII only, so that no token brings a header of its own.
+// isToken reports whether s can be sent in a header: only visible ASCII, so that a token cannot inject another header.
 func isToken(s string) bool {
 	return s != "" && len(s) <= maxToken && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// seconds reads a number of seconds, also one that is written as text.
+// seconds parses a positive number of seconds, which may be a JSON string. It is limited to maxLife.
 func seconds(raw json.RawMessage) (time.Duration, bool) {
 	text := strings.Trim(string(raw), `"`)
 	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(n > 0) { // NaN, too
+	if err != nil || !(n > 0) { // rejects NaN, too
 		return 0, false
 	}
 	if n > maxLife.Seconds() {
@@ -155,7 +156,7 @@ func seconds(raw json.RawMessage) (time.Duration, bool) {
 	return time.Duration(n * float64(time.Second)), true
 }
 
-// oauthError reads an answer that says no (RFC 6749, section 5.2). What we sent does not come back in it.
+// oauthError parses an error response (RFC 6749, section 5.2). It removes the secrets of the request, should the response repeat them.
 func oauthError(op string, status int, body []byte, client Client, form url.Values) error {
 	var m struct {
 		Code        string `json:"error"`
@@ -174,12 +175,12 @@ func oauthError(op string, status int, body []byte, client Client, form url.Valu
 	return e
 }
 
-// Revoke has a login forgotten at the authorization server (RFC 7009), where that can be asked for.
+// Revoke revokes a token at the authorization server (RFC 7009), the refresh token if there is one.
 func (a *Agent) Revoke(ctx context.Context, site *Site, client Client, t Token) error {
 	if site.Revoke == "" {
-		return refuse(ErrUnsupported, "", "%s revokes nothing", shorten(site.Issuer))
+		return refuse(ErrUnsupported, "", "%s does not support revocation", shorten(site.Issuer))
 	}
-	if client.ID == "" { // of client credentials, which are ours in any case
+	if client.ID == "" { // a token of client credentials, which belongs to the configured client
 		client, _ = a.ownClient(site)
 	}
 	form := url.Values{"token": {t.Access}, "token_type_hint": {"access_token"}}

@@ -2,7 +2,7 @@ package ssrf
 
 import "net/netip"
 
-// closed are networks that are nobody's on the internet, or not to be reached for what is asked here, by what people call them.
+// nonPublic lists networks that are not on the public internet, or that an MCP server must not name, with a description of each.
 var closed = []struct {
 	network netip.Prefix
 	kind    string
@@ -23,7 +23,7 @@ var closed = []struct {
 	{netip.MustParsePrefix("240.0.0.0/4"), reserved},
 	{netip.MustParsePrefix("::/128"), "an unspecified address"},
 	{netip.MustParsePrefix("::1/128"), loopback},
-	{netip.MustParsePrefix("::/96"), reserved},           // IPv4-compatible, of old
+	{netip.MustParsePrefix("::/96"), reserved},           // IPv4-compatible (deprecated)
 	{netip.MustParsePrefix("::ffff:0:0:0/96"), reserved}, // IPv4-translated (RFC 2765)
 	{netip.MustParsePrefix("64:ff9b:1::/48"), "a local NAT64 address"},
 	{netip.MustParsePrefix("100::/64"), reserved},
@@ -36,7 +36,7 @@ var closed = []struct {
 	{netip.MustParsePrefix("ff00::/8"), "a multicast address"},
 }
 
-// What an operator's own server may have as its address, though it is not public.
+// Kinds of nonPublic addresses that refusal treats specially: the operator's own server may have such an address.
 const (
 	private  = "a private address"
 	shared   = "a shared address (CGNAT)"
@@ -44,17 +44,17 @@ const (
 	reserved = "a reserved address"
 )
 
-// Networks whose addresses hold one of IPv4, to which a router takes the packets.
+// Networks whose addresses embed an IPv4 address, to which a router forwards the packets.
 var (
 	nat64   = netip.MustParsePrefix("64:ff9b::/96") // the last four bytes
 	sixToV4 = netip.MustParsePrefix("2002::/16")    // the four bytes after the first two
 )
 
-// kindOf says what kind of address ip is if it is not public; "" = public.
+// nonPublicKind describes an address that is not public. It returns "" for a public address.
 func kindOf(ip netip.Addr) string {
 	ip = ip.Unmap().WithZone("")
 	if !ip.IsValid() {
-		return "no address"
+		return "an invalid address"
 	}
 	for _, c := range closed {
 		if c.network.Contains(ip) {

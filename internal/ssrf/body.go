@@ -2,10 +2,10 @@ package ssrf
 
 import "io"
 
-const bodyAtMost = 1 << 20 // of an answer
+const bodyAtMost = 1 << 20 // bytes of a response body
 
-// bounded is a body that ends with ErrTooLarge when it is longer than it may be. net/http asks for gzip and decodes it, so the bytes
-// counted are decoded ones.
+// limitedBody is a response body that fails with ErrTooLarge after maxBodyBytes. net/http requests and decodes gzip itself, so the limit counts
+// decoded bytes.
 type bounded struct {
 	io.ReadCloser
 	left int64

@@ -1,32 +1,32 @@
-// Package ssrf is the guard between the gateway and addresses that others name: metadata of servers, endpoints of authorization
-// servers, redirects. A hostile server may name an address of ours (a router, the cloud's metadata service, a program on this
-// machine) and have the gateway ask there in its place. So the address that is really dialled is looked at, after the name was
-// resolved and at the last moment (net.Dialer.Control): no name, no rebinding, no redirect and no notation gets around it.
+// Package ssrf guards requests to URLs that others supply: metadata of servers, endpoints of authorization servers, redirects. A hostile server may name
+// an internal address (a router, a cloud metadata service, a program on this machine) and make the gateway send a request there. The
+// guard therefore checks the address that is dialed, after name resolution and right before connecting (net.Dialer.Control): names,
+// DNS rebinding, redirects and unusual notations cannot bypass it.
 //
 //	guard, err := ssrf.New(ssrf.Options{Allow: []string{"10.1.0.0/16", "login.corp.example"}})
-//	door := guard.Door("https://mcp.example.com/mcp") // for what that server names
-//	if err := door.Check(endpoint); err != nil { … }
-//	answer, err := door.HTTP.Get(endpoint)
+//	client := guard.ClientFor("https://mcp.example.com/mcp") // for URLs that this server names
+//	if err := client.Check(endpoint); err != nil { … }
+//	response, err := client.HTTP.Get(endpoint)
 //
-// # What is let through
+// # What is allowed
 //
-//   - Public addresses, by https.
-//   - What the operator allows: addresses, networks, names of hosts (egress.allow), by https.
-//   - The host of the server's own URL, as the operator wrote it: a private or loopback address of its own is what the operator
-//     meant. A public name that turns private gains nothing by that, as the certificate has to be of that name. Link-local addresses
-//     stay shut also then: the metadata services of clouds are there.
-//   - Where the operator's URL is on loopback (127.0.0.0/8, ::1, localhost), other ports of loopback too, by http or https:
-//     whoever tries a server on this machine has its authorization server there as well.
+//   - Public addresses, over HTTPS.
+//   - What the operator allows: addresses, networks and host names (egress.allow), over HTTPS.
+//   - The host of the server's own URL, as configured, even at a private or loopback address: the operator chose it. A public name that
+//     later resolves to a private address gains nothing, because the certificate must match the name. Link-local addresses stay blocked
+//     in this case too, because cloud metadata services use them.
+//   - If the configured URL is on loopback (127.0.0.0/8, ::1, localhost), other loopback ports too, over HTTP or HTTPS: a server under
+//     test on this machine usually has its authorization server there as well.
 //
-// Of an answer 1 MiB are read, in 10 s from the first byte of the request to the last of the answer. At most three redirects are
-// followed, of GET only: what is sent (a code, a token, a secret) goes where it was meant to or nowhere.
+// A response body may have 1 MiB, and a request may take 10 s including its body. At most three redirects are followed, and only of GET requests:
+// a code, a token or a secret is never forwarded.
 //
 // # Behind a proxy
 //
-// Where the operator's environment names a proxy (Options.Proxy), it dials in our place, and nobody here sees which address. Then a host that
-// is written as an address goes by the rules above; one that may be an address to somebody else (127.1, 0x7f000001, digits that are not
-// those of ASCII) is refused; a name is looked up here, and refused if it leads where we would not go. What cannot be guaranteed: a name
-// that only the proxy knows, or that leads elsewhere there, is reached if the proxy reaches it. It is asked for by CONNECT, and nothing is
-// said over the tunnel before the other end has shown a certificate for that name, so plain services inside hear the beginning of TLS
-// and no more. This machine, and what the environment takes from the proxy (NO_PROXY), is dialled and seen as ever.
+// If the environment configures a proxy (Options.Proxy), the proxy dials and the guard cannot see the address. A host that is an IP address
+// then follows the rules above. A host that other software may read as an address (127.1, 0x7f000001, digits outside ASCII) is refused. A name
+// is resolved here, and refused if its address would be. This cannot be complete: a name that only the proxy can resolve, or that it resolves
+// differently, is reached if the proxy reaches it. The request is sent through CONNECT, and nothing is sent in the tunnel before the other side has
+// presented a certificate for the name, so that an internal plain-text service only receives the start of a TLS handshake. This machine, and
+// hosts excluded from the proxy (NO_PROXY), are dialed and checked directly.
 package ssrf

@@ -16,50 +16,52 @@ import (
 )
 
 const (
-	timeAtMost      = 10 * time.Second // of a request, with its redirects and its body
+	timeAtMost      = 10 * time.Second // for a request, with its redirects and the response body
 	dialAtMost      = 5 * time.Second
 	redirectsAtMost = 3
 	headerAtMost    = 64 << 10
-	shownBytes      = 200 // of what others have written
+	shownBytes      = 200 // bytes of foreign text in an error
 )
 
 var (
-	// ErrForbidden is in the chain of an error when an address is not to be reached, or not in that way.
+	// ErrForbidden is wrapped by the error for a URL or an address that must not be reached.
 	ErrForbidden = errors.New("refused by the egress guard")
-	// ErrTooLarge is returned by the body of an answer that is longer than 1 MiB.
-	ErrTooLarge = errors.New("the answer is longer than 1 MiB")
+	// ErrTooLarge is returned by a response body that is longer than 1 MiB.
+	ErrTooLarge = errors.New("the response is larger than 1 MiB")
 )
 
-// AddressError says that the address of a host may not be dialled.
+// AddressError is returned for a host whose address must not be dialed.
 type AddressError struct {
-	Host string     // as the URL has it
-	IP   netip.Addr // what it is, or turned out to be
+	Host string     // as in the URL
+	IP   netip.Addr // the address, or the one that the name resolved to
 	Kind string     // such as "a private address"
 }
 
+// Error names the host, its address and the address's kind.
 func (e *AddressError) Error() string {
-	return fmt.Sprintf("%s is at %s, which is %s: a server may not send the gateway there", e.Host, e.IP, e.Kind)
+	return fmt.Sprintf("%s has the address %s, which is %s; a server must not send the gateway there", e.Host, e.IP, e.Kind)
 }
 
-// Hint says what a person can do.
+// Hint returns the configuration that allows the host.
 func (e *AddressError) Hint() string {
-	return fmt.Sprintf("if that is meant, add it to the configuration: egress: {allow: [%q]}", e.Host)
+	return fmt.Sprintf("if this is intended, add to the configuration: egress: {allow: [%q]}", e.Host)
 }
 
+// Unwrap returns ErrForbidden.
 func (*AddressError) Unwrap() error { return ErrForbidden }
 
-// Door is the way to what one server names. Its methods may be called from any goroutine.
+// Client sends requests to URLs that an MCP server names. It is safe for concurrent use.
 type Door struct {
-	// HTTP is a client that goes by the rules of this package.
+	// HTTP follows the rules of this package.
 	HTTP *http.Client
 
 	guard   *Guard
 	own     own
-	direct  *http.Transport // sees where names lead
-	proxied *http.Transport // sees the proxy
+	direct  *http.Transport // checks the dialed address
+	proxied *http.Transport // dials only the proxy
 }
 
-// Door returns the way to what the server behind a URL names. The URL is as the operator wrote it.
+// ClientFor returns a client for URLs that the MCP server at serverURL names. serverURL is the URL in the configuration.
 func (g *Guard) Door(serverURL string) *Door {
 	d := &Door{guard: g, own: ownOf(serverURL)}
 	d.direct, d.proxied = transport(d.dial), transport((&net.Dialer{Timeout: dialAtMost}).DialContext)
@@ -74,31 +76,31 @@ func transport(dial func(ctx context.Context, network, address string) (net.Conn
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    dialAtMost,
 		MaxResponseHeaderBytes: headerAtMost,
-		DisableKeepAlives:      true, // requests are rare, and none is sent again because a connection had grown old
+		DisableKeepAlives:      true, // requests are rare, and net/http must not resend one because an idle connection was closed
 	}
 }
 
-// Check says what is wrong with a URL that the server names, as far as it shows without resolving names.
+// Check reports what is wrong with a URL that the server names, as far as possible without resolving its host.
 func (d *Door) Check(raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return fmt.Errorf("%w: %q is no URL", ErrForbidden, shortened(raw))
+		return fmt.Errorf("%w: %q is not a URL", ErrForbidden, shortened(raw))
 	}
 	return d.check(u)
 }
 
-// shortened is foreign text for an error.
+// shortened truncates foreign text for an error.
 func shortened(s string) string { return status.Cut(s, shownBytes) }
 
 func (d *Door) check(u *url.URL) error {
 	host := plain(u.Hostname())
 	switch {
 	case host == "" || u.Opaque != "":
-		return fmt.Errorf("%w: %q names no host", ErrForbidden, shortened(u.Redacted()))
+		return fmt.Errorf("%w: %q has no host", ErrForbidden, shortened(u.Redacted()))
 	case u.User != nil:
-		return fmt.Errorf("%w: %q holds a user", ErrForbidden, shortened(u.Redacted()))
+		return fmt.Errorf("%w: %q contains a user name", ErrForbidden, shortened(u.Redacted()))
 	case u.Scheme != "https" && (u.Scheme != "http" || !d.own.loopback || !isLoopback(host)):
-		return fmt.Errorf("%w: %q is not https", ErrForbidden, shortened(u.Redacted()))
+		return fmt.Errorf("%w: %q does not use https", ErrForbidden, shortened(u.Redacted()))
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if kind := d.guard.judge(d.own, host, ip); kind != "" {
@@ -108,7 +110,7 @@ func (d *Door) check(u *url.URL) error {
 	return nil
 }
 
-// dial connects to where the name leads, unless that is shut.
+// dial connects to the host, unless its address is refused.
 func (d *Door) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -120,11 +122,11 @@ func (d *Door) dial(ctx context.Context, network, address string) (net.Conn, err
 	return dialer.DialContext(ctx, network, address)
 }
 
-// control sees the address that is really dialled, after all names and before a byte is sent.
+// checkDialed checks the address that is dialed, after name resolution and before any byte is sent.
 func (d *Door) control(host, dialled string) error {
 	to, err := netip.ParseAddrPort(dialled)
 	if err != nil {
-		return fmt.Errorf("%w: %q is no address", ErrForbidden, dialled)
+		return fmt.Errorf("%w: %q is not an address", ErrForbidden, dialled)
 	}
 	if kind := d.guard.judge(d.own, plain(host), to.Addr()); kind != "" {
 		return &AddressError{host, to.Addr(), kind}
@@ -132,18 +134,18 @@ func (d *Door) control(host, dialled string) error {
 	return nil
 }
 
-// redirect lets few redirects through, and none of what carries something. Where they lead is checked like any other request.
+// redirect limits redirects, and refuses them for requests with a body. The transport checks their targets.
 func redirect(_ *http.Request, via []*http.Request) error {
 	switch first := via[0]; {
 	case first.Method != http.MethodGet:
-		return fmt.Errorf("%w: %s answers with a redirect, which is not followed as it would take secrets along", ErrForbidden, first.URL.Redacted())
+		return fmt.Errorf("%w: %s answered with a redirect, which is not followed because it would forward secrets", ErrForbidden, first.URL.Redacted())
 	case len(via) > redirectsAtMost:
-		return fmt.Errorf("%w: %s is redirected more than %d times", ErrForbidden, first.URL.Redacted(), redirectsAtMost)
+		return fmt.Errorf("%w: %s redirects more than %d times", ErrForbidden, first.URL.Redacted(), redirectsAtMost)
 	}
 	return nil
 }
 
-// checked checks each request, redirected ones too, and bounds its answer.
+// checkingTransport checks every request, including redirected ones, and limits the response body.
 type checked struct{ door *Door }
 
 // RoundTrip implements http.RoundTripper.

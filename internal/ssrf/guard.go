@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// Options say what the operator allows.
+// Options configure a Guard.
 type Options struct {
-	// Allow are addresses, networks and names of hosts that may be reached although they are not public (egress.allow).
+	// Allow lists addresses, networks and host names that may be reached although they are not public (egress.allow).
 	Allow []string
 
-	// Resolver finds the addresses of names; nil = the system's.
+	// Resolver resolves host names; nil = the system's resolver.
 	Resolver *net.Resolver
 
-	// Proxy says through which proxy a request goes, as Environment does: nil = directly. Without it all do.
+	// Proxy returns the proxy for a request, or nil for a direct connection. A nil Proxy means that all connections are direct. See Environment.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// Guard knows what the operator allows. Immutable.
+// Guard decides which addresses may be reached. It is immutable.
 type Guard struct {
 	networks []netip.Prefix
 	hosts    map[string]bool // lower case, without a final dot
@@ -29,7 +29,7 @@ type Guard struct {
 	proxy    func(*http.Request) (*url.URL, error)
 }
 
-// New makes a Guard. An entry that is no address, network or name is an error.
+// New returns a Guard. It fails if an entry of Allow is not an address, network or host name.
 func New(o Options) (*Guard, error) {
 	g := &Guard{hosts: map[string]bool{}, resolver: o.Resolver, proxy: o.Proxy}
 	for _, written := range o.Allow {
@@ -49,7 +49,7 @@ func (g *Guard) allow(written string) error {
 	if strings.Contains(written, "/") {
 		network, err := netip.ParsePrefix(written)
 		if err != nil {
-			return fmt.Errorf("egress.allow: %q is no network; write one like 10.0.0.0/8", written)
+			return fmt.Errorf("egress.allow: %q is not a network; write it like 10.0.0.0/8", written)
 		}
 		g.networks = append(g.networks, network.Masked())
 		return nil
@@ -58,16 +58,16 @@ func (g *Guard) allow(written string) error {
 		g.hosts[host] = true
 		return nil
 	}
-	return fmt.Errorf("egress.allow: %q is no address, network or name of a host; write one like 10.0.0.5, 10.0.0.0/8 or login.corp.example", written)
+	return fmt.Errorf("egress.allow: %q is not an address, network or host name; write it like 10.0.0.5, 10.0.0.0/8 or login.corp.example", written)
 }
 
-// plain is a host's name as names are compared.
+// normalizeHost returns a host name in lower case and without a final dot.
 func plain(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
 
-// own is what the operator wrote of the server that names addresses.
+// ownHost is the host of the MCP server's configured URL.
 type own struct {
-	host     string // plain
-	loopback bool   // it is on this machine, by its notation
+	host     string // normalized
+	loopback bool   // written as a loopback address or localhost
 }
 
 func ownOf(serverURL string) own {
@@ -79,7 +79,7 @@ func ownOf(serverURL string) own {
 	return own{host: host, loopback: isLoopback(host)}
 }
 
-// isLoopback reports whether a host is written as this machine. A name that only resolves to it is not.
+// isLoopback reports whether a host is written as this machine. A name that only resolves to loopback is not.
 func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true
@@ -88,7 +88,7 @@ func isLoopback(host string) bool {
 	return err == nil && kindOf(ip) == loopback
 }
 
-// judge says why ip may not be dialled for host; "" = it may.
+// refusal returns the kind of ip if it must not be dialed for host, and "" if it may be.
 func (g *Guard) judge(o own, host string, ip netip.Addr) string {
 	kind := kindOf(ip)
 	if kind == "" || g.hosts[host] {

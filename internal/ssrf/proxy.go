@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// lookupAtMost is how long it may take to look where a name leads that a proxy is about to be asked for.
+// lookupAtMost limits the resolution of a name before it is passed to a proxy.
 const lookupAtMost = 2 * time.Second
 
-// Environment is the Options.Proxy of the environment (HTTPS_PROXY, NO_PROXY): the links to servers go by the same.
+// Environment returns the proxy that the environment configures for a request (HTTPS_PROXY, NO_PROXY). Links to servers use the same.
 func Environment(r *http.Request) (*url.URL, error) { return http.ProxyFromEnvironment(r) }
 
-// way is how a request gets to where it goes. What goes through a proxy is checked here, as the proxy is all that is dialled.
+// transportFor returns the transport for a request. It checks the host of a proxied request, because the transport dials only the proxy.
 func (d *Door) way(r *http.Request) (*http.Transport, error) {
 	proxy, err := d.proxyOf(r)
 	if err != nil || proxy == nil {
@@ -27,23 +27,23 @@ func (d *Door) way(r *http.Request) (*http.Transport, error) {
 	return d.proxied, d.checkProxied(r.Context(), r.URL.Hostname())
 }
 
-// proxyOf says through which proxy a request goes; nil = directly. This machine is reached directly in all its notations: to a proxy
-// they would mean the proxy's.
+// proxyFor returns the proxy for a request; nil = direct. This machine is always reached directly: for a proxy, its names would mean the
+// proxy's machine.
 func (d *Door) proxyOf(r *http.Request) (*url.URL, error) {
 	if d.guard.proxy == nil || isLoopback(plain(r.URL.Hostname())) {
 		return nil, nil
 	}
 	proxy, err := d.guard.proxy(r)
 	if err != nil {
-		return nil, fmt.Errorf("the proxy of the environment: %w", err)
+		return nil, fmt.Errorf("proxy settings in the environment: %w", err)
 	}
 	return proxy, nil
 }
 
-// errNoProxy would be a fault of ours: nothing may be dialled unseen but a proxy.
-var errNoProxy = errors.New("there is no proxy to go through")
+// errNoProxy indicates a bug: the unchecked transport must dial nothing but a proxy.
+var errNoProxy = errors.New("no proxy for the request")
 
-// certainProxy is proxyOf for the transport that dials without a look.
+// requireProxy is proxyFor for the unchecked transport. It never returns nil without an error.
 func (d *Door) certainProxy(r *http.Request) (*url.URL, error) {
 	proxy, err := d.proxyOf(r)
 	if err == nil && proxy == nil {
@@ -52,15 +52,15 @@ func (d *Door) certainProxy(r *http.Request) (*url.URL, error) {
 	return proxy, err
 }
 
-// checkProxied looks at the host that a proxy is about to be asked for: how it is written, and where it leads from here. A name that is
-// not known here is the proxy's to judge; so is one that leads elsewhere there.
+// checkProxied checks a host before it is passed to a proxy: its notation, and the addresses that it resolves to here. A name that does not resolve here is
+// left to the proxy.
 func (d *Door) checkProxied(ctx context.Context, written string) error {
 	host := plain(written)
 	if _, err := netip.ParseAddr(host); err == nil || d.guard.hosts[host] {
-		return nil // check has looked at it
+		return nil // check has already checked it
 	}
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || isDisguised(host) {
-		return fmt.Errorf("%w: %q is neither a name of the internet nor an address as one writes it", ErrForbidden, shortened(written))
+		return fmt.Errorf("%w: %q is neither a public host name nor an IP address in standard notation", ErrForbidden, shortened(written))
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupAtMost)
 	defer cancel()
@@ -80,8 +80,9 @@ func (d *Door) checkProxied(ctx context.Context, written string) error {
 	return nil
 }
 
-// isDisguised reports whether a host that we take for a name may be an address to somebody else: 127.1, 2130706433, 0x7f000001, or such
-// in digits that are not those of ASCII, to which net/http turns them.
+// isDisguised reports whether other software may read a host name as an address: 127.1, 2130706433, 0x7f000001, or digits outside ASCII, which net/http
+// converts.
+
 func isDisguised(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	return strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' })
