@@ -20,7 +20,7 @@ func (g *Gateway) Audit() *audit.Log { return g.audit }
 
 // startAudit opens the audit log if one is configured.
 func (g *Gateway) startAudit(cfg *config.Config, o Options) error {
-	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: g.log, Cut: o.Secrets.Cut})
+	g.audit = audit.New(audit.Options{Keys: func() (*audit.Keys, error) { return auditKeys(o) }, Log: g.log, Redact: o.Secrets.Cut})
 	if err := g.audit.Apply(auditSettingsOf(cfg)); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (g *gateway) auditAct(self kernel.Self, act any) {
 		self.Go(func(context.Context) any { return auditApplied{log.Apply(a.settings)} })
 	case auditRemembered:
 		self.Go(func(context.Context) any {
-			log.Remembered(a.mark)
+			log.CheckMark(a.mark)
 			return nil
 		})
 	case auditReloaded:

@@ -32,7 +32,7 @@ func TestLogoutWhereTheAuthorizationServerHangs(t *testing.T) {
 			g.issuer.Set(func(f *authtest.Faults) { f.RevokeWaits, f.RevokeError = waits, refuses })
 			ctx, giveUp := context.WithCancel(t.Context())
 			told := make(chan error, 1)
-			go func() { told <- w.gateway.Logout(ctx, login.Wish{Server: "one", Catalog: true}) }()
+			go func() { told <- w.gateway.Logout(ctx, login.Request{Server: "one", Catalog: true}) }()
 			token := g.last()
 			until := func(what string, is func() bool) {
 				t.Helper()
@@ -45,7 +45,7 @@ func TestLogoutWhereTheAuthorizationServerHangs(t *testing.T) {
 			until("the authorization server is asked", func() bool { return len(g.issuer.Seen("/revoke")) > 0 })
 			w.state("needs-login")
 			giveUp()
-			if err := <-told; !errors.Is(err, login.ErrUnheard) {
+			if err := <-told; !errors.Is(err, login.ErrRevocationPending) {
 				t.Errorf("told %v", err)
 			}
 			close(waits)

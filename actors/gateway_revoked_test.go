@@ -74,7 +74,7 @@ func (g *guarded) forgets(token string) {
 // logIn logs somebody in, and returns the token that is used from then on.
 func (g *guarded) logIn(w *web, who *identity.Principal, catalog bool) {
 	g.t.Helper()
-	begun, err := w.gateway.BeginLogin(g.t.Context(), login.Wish{Server: "one", Who: who, Catalog: catalog, Redirect: "http://127.0.0.1:1/back"})
+	begun, err := w.gateway.BeginLogin(g.t.Context(), login.Request{Server: "one", Who: who, Catalog: catalog, Redirect: "http://127.0.0.1:1/back"})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestALoginThatNobodyWaitsForIsRecorded(t *testing.T) {
 		g.issuer.Set(func(f *authtest.Faults) { f.Polls = 1 })
 		w := g.serve("", nil, set)
 		for _, waits := range []bool{false, true} {
-			begun, err := w.gateway.BeginLogin(t.Context(), login.Wish{Server: "one", Who: person("alice"), Device: true})
+			begun, err := w.gateway.BeginLogin(t.Context(), login.Request{Server: "one", Who: person("alice"), Device: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 )
 
 // BeginLogin implements login.Gateway.
-func (g *Gateway) BeginLogin(ctx context.Context, w login.Wish) (login.Begun, error) {
+func (g *Gateway) BeginLogin(ctx context.Context, w login.Request) (login.Started, error) {
 	reply, named := make(chan message.LoginStarted, 1), make(chan message.LoginKey, 1)
 	g.self.Tell(message.RequestLogin{Entry: w.Server, Who: w.Who, Catalog: w.Catalog, Named: named,
 		Begin: &message.BeginLogin{RedirectURI: w.Redirect, Device: w.Device, Reply: reply}})
@@ -20,11 +20,11 @@ func (g *Gateway) BeginLogin(ctx context.Context, w login.Wish) (login.Begun, er
 		if m.Err != nil {
 			err := loginError(m.Err, m.Hint)
 			g.recordLogin(audit.EventLogin, w.Who, w.Server, err) // that of one who may not, too
-			return login.Begun{}, err
+			return login.Started{}, err
 		}
-		return login.Begun{Login: login.Key(<-named), URL: m.URL, Complete: m.Complete, State: m.State, UserCode: m.UserCode, Expires: m.Expires}, nil
+		return login.Started{Login: login.Key(<-named), URL: m.URL, Complete: m.Complete, State: m.State, UserCode: m.UserCode, Expires: m.Expires}, nil
 	case <-ctx.Done():
-		return login.Begun{}, ctx.Err()
+		return login.Started{}, ctx.Err()
 	}
 }
 
@@ -49,7 +49,7 @@ func (g *Gateway) FinishLogin(ctx context.Context, a login.Answer) error {
 }
 
 // Logout implements login.Gateway.
-func (g *Gateway) Logout(ctx context.Context, w login.Wish) error {
+func (g *Gateway) Logout(ctx context.Context, w login.Request) error {
 	reply, forgot := make(chan message.LoginFinished, 1), make(chan struct{}, 1)
 	g.self.Tell(message.RequestLogin{Entry: w.Server, Who: w.Who, Catalog: w.Catalog, End: &message.EndLogin{Reply: reply, Forgot: forgot}})
 	record := func(err error) { g.recordLogin(audit.EventLogout, w.Who, w.Server, err) }
@@ -68,7 +68,7 @@ func (g *Gateway) Logout(ctx context.Context, w login.Wish) error {
 	}
 	select {
 	case <-forgot:
-		return login.ErrUnheard
+		return login.ErrRevocationPending
 	default:
 		return ctx.Err()
 	}

@@ -66,7 +66,7 @@ func TestRenewAfter(t *testing.T) {
 		{time.Hour, 2 * time.Hour, 0, minRenewInterval},
 		{5 * time.Second, 0, 0, 4 * time.Second}, // a short-lived token is renewed before it expires
 	} {
-		token := oauth.Token{Got: epoch, Expires: epoch.Add(test.life)}
+		token := oauth.Token{Received: epoch, Expires: epoch.Add(test.life)}
 		if got := renewAfter(epoch.Add(test.used), token, test.jitter); (got - test.want).Abs() > time.Millisecond {
 			t.Errorf("lifetime %v, used for %v, jitter %v: %v, want %v", test.life, test.used, test.jitter, got, test.want)
 		}

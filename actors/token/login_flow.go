@@ -90,7 +90,7 @@ func (s *state) finishLogin(m message.FinishLogin, out []kernel.Effect) []kernel
 		return out
 	}
 	p.redeeming = true
-	answer := oauth.Answer{State: m.State, Code: m.Code, Issuer: m.Issuer, Error: m.Error, Description: m.Description}
+	answer := oauth.AuthResponse{State: m.State, Code: m.Code, Issuer: m.Issuer, Error: m.Error, Description: m.Description}
 	return append(out, kernel.Act(redeem{number, p.login, answer}))
 }
 
@@ -104,7 +104,7 @@ func (s *state) redeemed(now time.Time, number uint64, token oauth.Token, err er
 		out = append(out, kernel.Act(unawaited{p.who, err}))
 	}
 	if err != nil {
-		if oauth.Unknown(err) {
+		if oauth.ClientUnknown(err) {
 			s.record.forget(p.login.Client)
 		}
 		return s.logins.drop(number, err, out)

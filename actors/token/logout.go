@@ -22,7 +22,7 @@ type logout struct {
 // lateToken is a request for a token whose login was ended before the response.
 type lateToken struct {
 	logout *logout
-	site   *oauth.Site
+	site   *oauth.AuthServer
 	client oauth.Client
 }
 
@@ -59,7 +59,7 @@ func (s *state) logOut(m message.EndLogin, out []kernel.Effect) []kernel.Effect 
 }
 
 // expect records a request for a token that is under way.
-func (v *logouts) expect(l *logout, number uint64, site *oauth.Site, client oauth.Client) {
+func (v *logouts) expect(l *logout, number uint64, site *oauth.AuthServer, client oauth.Client) {
 	v.late[number] = lateToken{l, site, client}
 	l.left++
 }
@@ -85,7 +85,7 @@ func (v *logouts) cameLate(requests *counter, number uint64, token oauth.Token, 
 }
 
 // revoke asks the authorization server to revoke a token, if it supports that.
-func (v *logouts) revoke(requests *counter, l *logout, site *oauth.Site, client oauth.Client, token oauth.Token, out []kernel.Effect) []kernel.Effect {
+func (v *logouts) revoke(requests *counter, l *logout, site *oauth.AuthServer, client oauth.Client, token oauth.Token, out []kernel.Effect) []kernel.Effect {
 	if token.Access == "" || site == nil || site.Revoke == "" {
 		return out
 	}

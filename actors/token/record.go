@@ -12,12 +12,12 @@ const maxClients = 4 // registrations that are remembered, of different authoriz
 
 // record is what is known of a login, as the store keeps it.
 type record struct {
-	Server  string         `json:"server"` // the URL it was made for
-	Site    *oauth.Site    `json:"site,omitempty"`
-	Client  oauth.Client   `json:"client,omitzero"`
-	Token   oauth.Token    `json:"token,omitzero"`    // Access "" = nobody is logged in
-	Asked   []string       `json:"asked,omitempty"`   // scopes
-	Clients []oauth.Client `json:"clients,omitempty"` // who we are elsewhere; the newest last
+	Server  string            `json:"server"` // the URL it was made for
+	Site    *oauth.AuthServer `json:"site,omitempty"`
+	Client  oauth.Client      `json:"client,omitzero"`
+	Token   oauth.Token       `json:"token,omitzero"`    // Access "" = nobody is logged in
+	Asked   []string          `json:"asked,omitempty"`   // scopes
+	Clients []oauth.Client    `json:"clients,omitempty"` // who we are elsewhere; the newest last
 }
 
 // encode writes the record for the store.

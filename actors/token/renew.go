@@ -81,7 +81,7 @@ func (s *state) granted(now time.Time, m granted, out []kernel.Effect) []kernel.
 		next := s.record
 		next.Server, next.Token = s.server, m.token
 		return s.accept(now, next, out)
-	case oauth.Ended(m.err) && !s.robot:
+	case oauth.GrantEnded(m.err) && !s.robot:
 		s.renewal.reading, s.renewal.fault = true, m.err
 		return append(out, kernel.Tell(s.store, message.ReadToken{Key: s.key, From: s.self}))
 	}
@@ -150,7 +150,7 @@ func (s *state) publish(now time.Time, out []kernel.Effect) []kernel.Effect {
 // renewalFailed handles a failure that does not prove the old token invalid. The old token stays in use.
 func (s *state) renewalFailed(now time.Time, err error, out []kernel.Effect) []kernel.Effect {
 	s.phase = stale
-	if oauth.Unknown(err) {
+	if oauth.ClientUnknown(err) {
 		s.record.forget(s.record.Client)
 	}
 	pause := s.renewal.failed(now, err, s.rng.Float64())

@@ -79,8 +79,8 @@ func (r *renewal) failed(now time.Time, err error, jitter float64) time.Duration
 // renewAfter returns how long a token is used before it is renewed: 70 to 80 % of its lifetime, depending on jitter, a random
 // number in [0,1), so that not all tokens are renewed together.
 func renewAfter(now time.Time, t oauth.Token, jitter float64) time.Duration {
-	life := t.Expires.Sub(t.Got)
+	life := t.Expires.Sub(t.Received)
 	share := 0.8 - 0.1*jitter
-	at := t.Got.Add(time.Duration(float64(life) * share))
+	at := t.Received.Add(time.Duration(float64(life) * share))
 	return max(at.Sub(now), min(minRenewInterval, time.Duration(float64(life)*share)))
 }

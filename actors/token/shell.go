@@ -47,13 +47,13 @@ type (
 	}
 	refresh struct {
 		number uint64
-		site   *oauth.Site
+		site   *oauth.AuthServer
 		client oauth.Client
 		token  oauth.Token
 	}
 	credentials struct {
 		number uint64
-		site   *oauth.Site
+		site   *oauth.AuthServer
 		scopes []string
 	}
 	begin struct {
@@ -68,7 +68,7 @@ type (
 	redeem struct {
 		number uint64
 		login  *oauth.Login
-		answer oauth.Answer
+		answer oauth.AuthResponse
 	}
 	poll struct {
 		number uint64
@@ -76,7 +76,7 @@ type (
 	}
 	revoke struct {
 		number uint64
-		site   *oauth.Site
+		site   *oauth.AuthServer
 		client oauth.Client
 		token  oauth.Token
 	}
@@ -184,9 +184,9 @@ func run(self kernel.Self, f func(ctx context.Context) any, failed func(error) a
 func beginLogin(ctx context.Context, agent *oauth.Agent, budget *Budget, a begin) begun {
 	b := begun{number: a.number, taken: true, budget: budget}
 	if !a.heard {
-		a.challenge = agent.Ask(ctx)
+		a.challenge = agent.Probe(ctx)
 	}
-	var site *oauth.Site
+	var site *oauth.AuthServer
 	if site, b.err = agent.Discover(ctx, a.challenge); b.err != nil {
 		return b
 	}

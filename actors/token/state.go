@@ -58,7 +58,7 @@ type demand struct {
 type (
 	discovered struct {
 		number uint64
-		site   *oauth.Site
+		site   *oauth.AuthServer
 		err    error
 	}
 	granted struct {

@@ -40,12 +40,12 @@ func newScript(t *testing.T, kept *record, seed uint64) *script {
 	return p
 }
 
-func site() *oauth.Site {
-	return &oauth.Site{Resource: "https://mcp.example/mcp", Issuer: "https://login.example", Token: "https://login.example/token", Revoke: "https://login.example/revoke"}
+func site() *oauth.AuthServer {
+	return &oauth.AuthServer{Resource: "https://mcp.example/mcp", Issuer: "https://login.example", Token: "https://login.example/token", Revoke: "https://login.example/revoke"}
 }
 
 func keptRecord(got time.Time, life time.Duration) *record {
-	return &record{Server: "https://mcp.example/mcp", Site: site(), Token: oauth.Token{Access: "a0", Refresh: "r0", Got: got, Expires: got.Add(life)}}
+	return &record{Server: "https://mcp.example/mcp", Site: site(), Token: oauth.Token{Access: "a0", Refresh: "r0", Received: got, Expires: got.Add(life)}}
 }
 
 // tell applies a message and notes what is to be done.
@@ -143,7 +143,7 @@ func TestRenewedAheadOfTime(t *testing.T) {
 		if r, ok = take[refresh](p); !ok {
 			t.Fatal("it is not tried again within a second")
 		}
-		p.tell(granted{number: r.number, token: oauth.Token{Access: "a1", Refresh: "r1", Got: p.now, Expires: p.now.Add(time.Hour)}})
+		p.tell(granted{number: r.number, token: oauth.Token{Access: "a1", Refresh: "r1", Received: p.now, Expires: p.now.Add(time.Hour)}})
 		if p.s.current.authorization != "Bearer a0" {
 			t.Fatal("the new token is used before it is on disk")
 		}
@@ -191,7 +191,7 @@ func TestExpiredAtTheStart(t *testing.T) {
 func TestStoreThatDoesNotAnswer(t *testing.T) {
 	p := newScript(t, keptRecord(epoch.Add(-2*time.Hour), time.Hour), 1)
 	r, _ := take[refresh](p)
-	p.tell(granted{number: r.number, token: oauth.Token{Access: "a1", Refresh: "r1", Got: p.now, Expires: p.now.Add(time.Hour)}})
+	p.tell(granted{number: r.number, token: oauth.Token{Access: "a1", Refresh: "r1", Received: p.now, Expires: p.now.Add(time.Hour)}})
 	p.until(p.now.Add(storeTimeout - 1))
 	if p.s.current != nil {
 		t.Error("it is used too early")
@@ -233,7 +233,7 @@ func TestLoggedInAfterThePoolKnows(t *testing.T) {
 	<-reply
 	p.tell(message.FinishLogin{Who: "ada", State: "s", Code: "c", Reply: done})
 	r, _ := take[redeem](p)
-	p.tell(redeemed{number: r.number, token: oauth.Token{Access: "a1", Got: p.now}}) // nothing replaces a refresh token
+	p.tell(redeemed{number: r.number, token: oauth.Token{Access: "a1", Received: p.now}}) // nothing replaces a refresh token
 	if len(done) != 0 || p.s.current != nil {
 		t.Fatal("the login is said to be there before it is on disk")
 	}
@@ -277,7 +277,7 @@ type faces struct {
 
 func (f *faces) token() oauth.Token {
 	f.tokens++
-	return oauth.Token{Access: "a" + string(rune('A'+f.tokens%26)), Refresh: []string{"", "r0", "r" + string(rune('A'+f.tokens%26))}[f.r.IntN(3)], Got: f.p.now, Expires: f.p.now.Add(time.Hour)}
+	return oauth.Token{Access: "a" + string(rune('A'+f.tokens%26)), Refresh: []string{"", "r0", "r" + string(rune('A'+f.tokens%26))}[f.r.IntN(3)], Received: f.p.now, Expires: f.p.now.Add(time.Hour)}
 }
 
 func (f *faces) err() error {

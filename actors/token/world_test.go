@@ -134,7 +134,7 @@ func agentOf(t *testing.T, serverURL string, c oauth.Config) *oauth.Agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &oauth.Agent{Server: serverURL, Door: guard.Door(serverURL), Now: time.Now, Config: c}
+	return &oauth.Agent{Server: serverURL, Client: guard.ClientFor(serverURL), Now: time.Now, Config: c}
 }
 
 // get does what a link does with a request: once more when it is told to.

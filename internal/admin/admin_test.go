@@ -21,13 +21,13 @@ import (
 	"goblin-actor/protocol"
 )
 
-// told is a Source that always says the same.
+// told is a Source with a fixed result.
 type told struct {
 	s   *status.Snapshot
 	err error
 }
 
-// local is the gateway that says the same.
+// local returns a status.Source with a fixed result.
 func local(src told) status.Source {
 	return status.Local{Gateway: src, Counters: status.NewMetrics(), Log: new(status.Events)}
 }
@@ -64,7 +64,7 @@ func TestPublicRoutes(t *testing.T) {
 			r := httptest.NewRequest(c.method, c.path, nil)
 			Public(c.src, m)(c.path).ServeHTTP(w, r.WithContext(identity.In(r.Context(), identity.Local)))
 			if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
-				t.Errorf("%s %s: %d %q, want %d with %q", c.method, c.path, w.Code, w.Body, c.code, c.want)
+				t.Errorf("%s %s: got %d %q, want %d with %q", c.method, c.path, w.Code, w.Body, c.code, c.want)
 			}
 		})
 	}
@@ -72,7 +72,7 @@ func TestPublicRoutes(t *testing.T) {
 		w := httptest.NewRecorder()
 		Public(src, m)("/readyz").ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
 		if body := w.Body.String(); strings.Contains(body, "broken") || strings.Contains(body, "slow") || !strings.Contains(body, `"ready":`) {
-			t.Errorf("a stranger hears %s", body)
+			t.Errorf("unauthenticated /readyz: got %s, want no names of servers", body)
 		}
 	}
 	reader, viewer := &identity.Principal{ID: "key:a", Rights: "reader"}, &identity.Principal{ID: "key:b", Rights: "watch", Admin: identity.AdminView}
@@ -81,20 +81,20 @@ func TestPublicRoutes(t *testing.T) {
 			w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
 			Public(told{s: ready}, m)(path).ServeHTTP(w, r.WithContext(identity.In(r.Context(), who)))
 			if body := w.Body.String(); (strings.Contains(body, "files") || strings.Contains(body, "broken")) != sees || path == "/metrics" && (w.Code == http.StatusForbidden) == sees {
-				t.Errorf("%s names servers to %+v: %d %s", path, who, w.Code, body)
+				t.Errorf("%s for %+v: got %d %s", path, who, w.Code, body)
 			}
 		}
 	}
-	for who, hint := range map[*identity.Principal]string{{ID: "key:a", Name: "a", Rights: "reader"}: "a role of the key a", {ID: identity.LocalID, Rights: "-"}: "a role that is bound with local: true"} {
+	for who, hint := range map[*identity.Principal]string{{ID: "key:a", Name: "a", Rights: "reader"}: "a role of the key a", {ID: identity.LocalID, Rights: "-"}: "a role bound with local: true"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
 		Public(told{s: ready}, m)("/metrics").ServeHTTP(w, r.WithContext(identity.In(r.Context(), who)))
-		if body := w.Body.String(); !strings.Contains(body, "\nhint: write admin: view into "+hint+"\n") {
-			t.Errorf("%s is told %s", who.ID, body)
+		if body := w.Body.String(); !strings.Contains(body, "\nhint: add admin: view to "+hint+"\n") {
+			t.Errorf("%s got %s", who.ID, body)
 		}
 	}
 	for _, path := range []string{"/statusz", "/debug/pprof/", "/", "/mcp"} {
 		if Public(told{s: ready}, m)(path) != nil {
-			t.Errorf("%s is public", path)
+			t.Errorf("%s is served on public listeners", path)
 		}
 	}
 }
@@ -113,12 +113,12 @@ func TestPrivateRoutes(t *testing.T) {
 		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		if path == "/debug/pprof/cmdline" { // it prints arguments, which may hold secrets
 			if w.Code == 200 && strings.Contains(w.Body.String(), os.Args[0]) {
-				t.Error("the command line is served")
+				t.Error("the command line is served; it may contain secrets")
 			}
 			continue
 		}
 		if w.Code != 200 || !strings.Contains(w.Body.String(), want) {
-			t.Errorf("GET %s: %d, want %q in it", path, w.Code, want)
+			t.Errorf("GET %s: got %d, want %q in the body", path, w.Code, want)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func open(t *testing.T, path string, src told) *Server {
 	return s
 }
 
-func TestSocketIsPrivateAndGoesAway(t *testing.T) {
+func TestSocketIsPrivateAndRemoved(t *testing.T) {
 	dir := filepath.Join(shortDir(t), "g")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -144,26 +144,26 @@ func TestSocketIsPrivateAndGoesAway(t *testing.T) {
 		for name, want := range map[string]os.FileMode{dir: 0o700, path: 0o600} {
 			info, err := os.Stat(name)
 			if err != nil || info.Mode().Perm() != want {
-				t.Errorf("mode of %s: %v %v, want %v", name, info.Mode().Perm(), err, want)
+				t.Errorf("mode of %s: got %v, %v, want %v", name, info.Mode().Perm(), err, want)
 			}
 		}
 	}
 	got, err := Fetch(t.Context(), path)
 	if err != nil || got.Version != "v1" {
-		t.Fatalf("Fetch: %+v, %v", got, err)
+		t.Fatalf("Fetch: got %+v, %v", got, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(path); !os.IsNotExist(err) {
-		t.Errorf("after Close the socket is still there: %v", err)
+		t.Errorf("after Close the socket still exists: %v", err)
 	}
 	if _, err := Fetch(t.Context(), path); err == nil {
-		t.Error("Fetch works after Close")
+		t.Error("Fetch succeeds after Close")
 	}
 }
 
-func TestWhatStandsAtThePath(t *testing.T) {
+func TestListenOnExistingPath(t *testing.T) {
 	dir := shortDir(t)
 	src := told{s: &status.Snapshot{}}
 	listen := func(path string) error {
@@ -173,17 +173,17 @@ func TestWhatStandsAtThePath(t *testing.T) {
 		}
 		return err
 	}
-	t.Run("a live gateway stays", func(t *testing.T) {
+	t.Run("a live socket is kept", func(t *testing.T) {
 		path := filepath.Join(dir, "live")
 		open(t, path, src)
 		if err := listen(path); !errors.Is(err, ErrInUse) {
 			t.Errorf("got %v, want ErrInUse", err)
 		}
 		if _, err := Fetch(t.Context(), path); err != nil {
-			t.Errorf("the first one was disturbed: %v", err)
+			t.Errorf("the first gateway is no longer reachable: %v", err)
 		}
 	})
-	t.Run("a stale socket goes", func(t *testing.T) {
+	t.Run("a stale socket is removed", func(t *testing.T) {
 		path := filepath.Join(dir, "stale")
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 		if err != nil {
@@ -195,7 +195,7 @@ func TestWhatStandsAtThePath(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("a file stays", func(t *testing.T) {
+	t.Run("a regular file is kept", func(t *testing.T) {
 		path := filepath.Join(dir, "file")
 		if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
 			t.Fatal(err)
@@ -204,7 +204,7 @@ func TestWhatStandsAtThePath(t *testing.T) {
 			t.Errorf("got %v, want ErrNotSocket", err)
 		}
 		if text, _ := os.ReadFile(path); string(text) != "precious" {
-			t.Error("the file was touched")
+			t.Error("the file was changed")
 		}
 	})
 	t.Run("too long", func(t *testing.T) {
@@ -218,15 +218,15 @@ func TestWhatStandsAtThePath(t *testing.T) {
 	})
 }
 
-func TestFetchTellsWhatWentWrong(t *testing.T) {
+func TestFetchReturnsGatewayError(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
 	open(t, path, told{err: errors.New("the monitor is gone")})
 	if _, err := Fetch(t.Context(), path); err == nil || !strings.Contains(err.Error(), "the monitor is gone") {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want the gateway's error", err)
 	}
 }
 
-// The JSON of /statusz is the Snapshot's, nothing lost on the way.
+// /statusz returns the complete Snapshot.
 func TestStatusRoundTrip(t *testing.T) {
 	want := &status.Snapshot{Ready: true, Backends: []status.Backend{{Server: "a", PID: 7, Incarnation: 3}}, Calls: []status.Call{{Item: "x"}}}
 	w := httptest.NewRecorder()
@@ -240,7 +240,7 @@ func TestStatusRoundTrip(t *testing.T) {
 	}
 }
 
-// shortDir is a temporary directory whose path leaves room for a socket's name (t.TempDir's may not).
+// shortDir returns a temporary directory whose path leaves room for a socket's name (that of t.TempDir may not).
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ga")

@@ -12,36 +12,36 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// The events of /eventz?want=catalog. The id of each is boot-number: who comes back with it as Last-Event-ID goes on there.
+// Events of /eventz?want=catalog. The id of each is boot-number. A client that sends it as Last-Event-ID resumes after it.
 const (
-	eventHello  = "hello"  // first, a changesHello
+	eventHello  = "hello"  // first event, a changesHello
 	eventChange = "change" // a status.CatalogChange
-	eventLost   = "lost"   // a changesLost: the reader was too slow, or away for too long
+	eventLost   = "lost"   // a changesLost: the client was too slow or disconnected for too long
 )
 
-// changesHello says whose numbers these are.
+// changesHello identifies the numbering of changes.
 type changesHello struct {
-	Boot string `json:"boot"` // of the gateway: another one counts anew
-	Last uint64 `json:"last"` // the newest change there is
+	Boot string `json:"boot"` // id of the gateway process; another process starts numbering again
+	Last uint64 `json:"last"` // number of the last change
 }
 
-// changesLost says how many changes will never be told.
+// changesLost reports how many changes were lost.
 type changesLost struct {
 	Lost uint64 `json:"lost"`
 }
 
-// changing is a status.Source that remembers what has become of the catalog: that of a gateway in this process.
+// changing is a status.Source in this process that stores changes of the catalog.
 type changing interface {
 	CatalogChanges() *status.CatalogChanges
 }
 
-// changesz: typed changes of the catalog as server-sent events, all that are remembered and then as they come; ?after=now leaves out
-// those remembered. It goes on until the reader leaves or the socket is closed, or with ?once until all that is remembered is told.
+// changesz serves changes of the catalog as server-sent events: the stored ones (not with ?after=now), then new ones. It ends when the client
+// disconnects or the socket is closed, or with ?once after the stored ones.
 func changesz(src status.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		of, ok := src.(changing)
 		if !ok || of.CatalogChanges() == nil {
-			http.Error(w, "no changes of a catalog are remembered here", http.StatusNotFound)
+			http.Error(w, "this process does not store changes of the catalog", http.StatusNotFound)
 			return
 		}
 		changes := of.CatalogChanges()
@@ -57,16 +57,16 @@ func changesz(src status.Source) http.HandlerFunc {
 	}
 }
 
-// startOf returns the number after which the reader wants to be told.
+// startOf returns the number of the change after which the client wants to continue.
 func startOf(r *http.Request, changes *status.CatalogChanges) (uint64, error) {
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		boot, number, _ := strings.Cut(id, "-")
 		n, err := strconv.ParseUint(number, 10, 64)
 		switch {
 		case err != nil:
-			return 0, fmt.Errorf("header Last-Event-ID %q: want one that was given here", id)
+			return 0, fmt.Errorf("header Last-Event-ID %q is not an id of this stream", id)
 		case boot != changes.Boot():
-			return 0, nil // of another life: all that is remembered of this one is new
+			return 0, nil // id of another process: all stored changes are new
 		}
 		return min(n, changes.Last()), nil
 	}
@@ -76,12 +76,12 @@ func startOf(r *http.Request, changes *status.CatalogChanges) (uint64, error) {
 	return number(r, "after")
 }
 
-// changeStream writes one reader's events. Its first error ends it.
+// changeStream writes events to one client. Its first error ends it.
 type changeStream struct {
 	w     io.Writer
 	flush func() error
 	boot  string
-	after uint64 // number of the last change told
+	after uint64 // number of the last change written
 	err   error
 }
 
@@ -107,7 +107,7 @@ func (s *changeStream) follow(r *http.Request, changes *status.CatalogChanges) {
 	}
 }
 
-// tell writes changes, and before them how many were lost.
+// tell writes changes, preceded by the number of lost ones.
 func (s *changeStream) tell(list []status.CatalogChange) {
 	for i := range list {
 		c := &list[i]

@@ -15,7 +15,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// watched is a gateway with an admin socket whose catalog changes.
+// watched opens an admin socket for a gateway whose catalog changes.
 func watched(t *testing.T, path string) (*status.CatalogChanges, *Server) {
 	t.Helper()
 	changes := status.NewCatalogChanges()
@@ -31,7 +31,7 @@ func change(server string) []status.CatalogChange {
 	return []status.CatalogChange{{Topic: "tool-changed", Server: server, Added: []string{server + "_a"}, Counts: status.ChangeCounts{Added: 1}}}
 }
 
-// S2.4.1: who follows hears of each change; of those it lost how many; and over a lost connection what was between.
+// S2.4.1: Follow reports each change, the number of lost ones, and after a reconnection the changes in between.
 func TestFollow(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
 	changes, socket := watched(t, path)
@@ -59,20 +59,20 @@ func TestFollow(t *testing.T) {
 			select {
 			case got := <-heard:
 				if got != text {
-					t.Fatalf("heard %q, want %q", got, text)
+					t.Fatalf("got event %q, want %q", got, text)
 				}
 			case <-time.After(time.Minute):
-				t.Fatalf("waited for %q", text)
+				t.Fatalf("timeout waiting for event %q", text)
 			}
 		}
 	}
 	first := ""
-	for first == "" { // it hears of nothing until its stream is open, which nobody sees from here
+	for first == "" { // changes are reported only once the stream is open, which the test cannot observe
 		changes.Add(change("first"))
 		select {
 		case first = <-heard:
 			if !strings.HasSuffix(first, " first") {
-				t.Fatalf("heard %q", first)
+				t.Fatalf("got event %q, want a change of first", first)
 			}
 		case <-time.After(50 * time.Millisecond):
 		}
@@ -82,13 +82,13 @@ func TestFollow(t *testing.T) {
 		select {
 		case first = <-heard:
 		case <-time.After(time.Minute):
-			t.Fatalf("waited for %q", newest)
+			t.Fatalf("timeout waiting for event %q", newest)
 		}
 	}
 	changes.Add(change("second"))
 	want(fmt.Sprint(n+1, " second"))
 
-	// The same gateway, whose socket was away.
+	// The socket of the same gateway is closed and reopened.
 	_ = socket.Close()
 	want("lost")
 	changes.Add(change("between"))
@@ -98,7 +98,7 @@ func TestFollow(t *testing.T) {
 	}
 	want("back false", fmt.Sprint(n+2, " between"))
 
-	// Away for so long that some is forgotten.
+	// More changes than are stored occur while the socket is closed.
 	_ = s.Close()
 	want("lost")
 	for range 5000 {
@@ -113,7 +113,7 @@ func TestFollow(t *testing.T) {
 		<-heard
 	}
 
-	// Another gateway: its numbers begin anew.
+	// Another gateway starts numbering again.
 	_ = s.Close()
 	want("lost")
 	other := status.NewCatalogChanges()
@@ -125,22 +125,22 @@ func TestFollow(t *testing.T) {
 	want("back true", "1 other")
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("Follow returned %v", err)
 	}
 }
 
-// Nobody there, a gateway without changes, and one that listens to nobody's refusal.
+// Follow ends if no gateway answers, if Tell returns an error, and if the gateway has no changes.
 func TestFollowEnds(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
 	if err := (&Follower{Path: path}).Follow(t.Context()); err == nil {
-		t.Error("nobody was there, and no error")
+		t.Error("Follow without a gateway returned no error")
 	}
 	changes, _ := watched(t, path)
 	changes.Add(change("a"))
 	enough := errors.New("enough")
 	f := Follower{Path: path, Past: true, Tell: func(FollowEvent) error { return enough }}
 	if err := f.Follow(t.Context()); err != enough {
-		t.Errorf("got %v, want what Tell returned", err)
+		t.Errorf("got %v, want the error of Tell", err)
 	}
 	old := filepath.Join(shortDir(t), "s")
 	s, err := Listen(old, status.Local{Gateway: &gateway{}, Counters: status.NewMetrics()}, nil, slog.New(slog.DiscardHandler))
@@ -149,7 +149,7 @@ func TestFollowEnds(t *testing.T) {
 	}
 	defer s.Close()
 	if err := (&Follower{Path: old}).Follow(t.Context()); !errors.Is(err, ErrNoStream) {
-		t.Errorf("a gateway that remembers nothing: %v", err)
+		t.Errorf("gateway without changes: got %v, want ErrNoStream", err)
 	}
 }
 
@@ -167,9 +167,9 @@ func TestBadRequestsForChanges(t *testing.T) {
 		{"want=catalog&once", changes.Boot() + "-1", 200, "event: hello\nid: " + changes.Boot() + "-1\n"},
 		{"want=catalog&once", changes.Boot() + "-99", 200, "id: " + changes.Boot() + "-1\n"},
 		{"want=catalog&once", "other-99", 200, `"server":"a"`},
-		{"want=catalog&once", "nonsense", 400, "want one that was given here"},
-		{"want=catalog&once&after=x", "", 400, "want a number"},
-		{"want=everything", "", 400, "log or catalog"},
+		{"want=catalog&once", "nonsense", 400, "is not an id of this stream"},
+		{"want=catalog&once&after=x", "", 400, "is not a number"},
+		{"want=everything", "", 400, "use log or catalog"},
 		{"want=log&once", "", 200, ""},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/eventz?"+c.query, nil)
@@ -179,7 +179,7 @@ func TestBadRequestsForChanges(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
-			t.Errorf("%s %s: %d %q, want %d with %q", c.query, c.id, w.Code, w.Body, c.code, c.want)
+			t.Errorf("%s %s: got %d %q, want %d with %q", c.query, c.id, w.Code, w.Body, c.code, c.want)
 		}
 	}
 }

@@ -1,25 +1,25 @@
-// Package admin is the gateway's own HTTP: the admin socket, and the three routes every listener has.
+// Package admin serves the admin socket, and the three HTTP routes that every listener has.
 //
 //	/healthz /readyz /metrics              on every listener, and on the socket
 //	/statusz, and parts of it: /serverz /backendz /sessionz /callz /subscriptionz /actorz
-//	/catalogz                              what clients are offered; ?known=<version> answers 304 when that is the newest
-//	/eventz                                log lines as server-sent events; ?once ends after those remembered, ?after=<number> skips
-//	/eventz?want=catalog                   what becomes of the catalog, likewise; ?after=now leaves out what is remembered
-//	/logz                                  what servers wrote and the log says of them; ?server=<name>, ?after=<number>
-//	/finishedz                             calls that have ended; ?server=<name>, ?after=<number>
+//	/catalogz                              the catalog; ?known=<version> answers 304 if that is the current version
+//	/eventz                                log lines as server-sent events; ?once ends after the stored ones, ?after=<number> skips
+//	/eventz?want=catalog                   changes of the catalog, likewise; ?after=now skips the stored ones
+//	/logz                                  stderr of servers and log lines about them; ?server=<name>, ?after=<number>
+//	/finishedz                             finished calls; ?server=<name>, ?after=<number>
 //	POST /actions/restart {"server": …}    POST /actions/cancel {"call": …}    POST /actions/drain {}
-//	POST /actions/reload {}                reads the configuration file; 204 when it is in force, 422 with its faults
+//	POST /actions/reload {}                reloads the configuration file; 204 once it is in force, 422 with its errors
 //	POST /actions/call {"tool": …, "arguments": …}    POST /actions/read {"uri": …}
 //	/debug/pprof/                          these on the socket only
 //
-// The socket is for its owner alone: mode 0600 in a directory of mode 0700, so nothing on it asks who is calling.
-// The package owns no state but the listener; what it tells comes from a Source (the gateway) and from status.Metrics,
-// and it asks for each request anew. A Source that does not answer in time makes the request fail, not hang.
+// The socket is accessible to its owner only: mode 0600 in a directory of mode 0700. Its requests are therefore not authenticated.
+// The package has no state except the listener. Data comes from a Source (the gateway) and status.Metrics, and is fetched anew for
+// each request. If a Source does not answer in time, the request fails.
 //
 //	srv, err := admin.Listen(path, source, user, log)       // serves until Close
 //	defer srv.Close()
 //	downstream.Options{Other: admin.Public(gateway, metrics)}
-//	snapshot, err := admin.Fetch(ctx, path)                 // the other end
-//	source, err := admin.Dial(path)                         // the other end as a status.Source
-//	follower := admin.Follower{Path: path, Tell: …}         // of /eventz?want=catalog, over lost connections
+//	snapshot, err := admin.Fetch(ctx, path)                 // a client
+//	source, err := admin.Dial(path)                         // a client as a status.Source
+//	follower := admin.Follower{Path: path, Tell: …}         // reads /eventz?want=catalog and reconnects
 package admin

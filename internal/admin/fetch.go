@@ -10,10 +10,10 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// maxStatusBytes bounds what Fetch reads.
+// maxStatusBytes limits the size of a status that Fetch reads.
 const maxStatusBytes = 64 << 20
 
-// Fetch asks the gateway behind the admin socket at path for its Snapshot. Blocks until it answers or ctx ends.
+// Fetch returns the Snapshot of the gateway with the admin socket at path. It blocks until the gateway answers or ctx ends.
 func Fetch(ctx context.Context, path string) (*status.Snapshot, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("admin socket %s: %w", path, ErrPathTooLong)
@@ -29,7 +29,7 @@ func Fetch(ctx context.Context, path string) (*status.Snapshot, error) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
-		return nil, fmt.Errorf("admin socket %s: status %d: %q", path, resp.StatusCode, text)
+		return nil, fmt.Errorf("admin socket %s: HTTP %d: %q", path, resp.StatusCode, text)
 	}
 	s := new(status.Snapshot)
 	if err := decode.Reader(io.LimitReader(resp.Body, maxStatusBytes), "the status", s); err != nil {

@@ -16,37 +16,37 @@ import (
 )
 
 const (
-	maxEventLine = 1 << 20                // of the stream of changes, in bytes
-	followMin    = 250 * time.Millisecond // first pause before the stream is opened again
-	followMax    = 5 * time.Second        // longest
-	followQuiet  = 3 * eventBeat          // without a byte for so long, a stream is taken for dead
+	maxEventLine = 1 << 20                // bytes of a line of the stream
+	followMin    = 250 * time.Millisecond // delay before the first reconnection
+	followMax    = 5 * time.Second        // maximum delay between reconnections
+	followQuiet  = 3 * eventBeat          // a stream without any byte for this long is considered dead
 )
 
-// ErrNoStream is returned by Follow when the gateway did not open a stream of changes.
-var ErrNoStream = errors.New("the gateway tells no changes")
+// ErrNoStream is returned by Follow if the gateway did not open a stream of changes.
+var ErrNoStream = errors.New("the gateway does not report catalog changes")
 
-// FollowEvent is one thing a Follower tells; one of its fields is set.
+// FollowEvent is an event of a Follower. Exactly one field is set, except that Anew occurs with Back.
 type FollowEvent struct {
 	Change *status.CatalogChange
-	Missed uint64 // so many changes will never be told
-	Lost   error  // the stream is lost and being opened again
-	Back   bool   // it is open again; what comes goes on where it ended, unless Anew
-	Anew   bool   // with Back: the gateway has been restarted; what changed in between is not known
+	Missed uint64 // number of changes that were lost
+	Lost   error  // the stream was lost and is being reopened
+	Back   bool   // the stream is open again and continues where it ended, unless Anew
+	Anew   bool   // with Back: the gateway was restarted; changes in between are unknown
 }
 
-// Follower tells what becomes of the catalog of the gateway behind an admin socket. Its stream is opened again for as long as it takes
-// when it is lost. One Follow a Follower.
+// Follower reports catalog changes of the gateway with an admin socket. It reconnects when its stream is lost, without a limit. Each Follower
+// serves one call of Follow.
 type Follower struct {
 	Path string
-	Past bool                    // begin with the changes that are remembered
-	Tell func(FollowEvent) error // one at a time; an error it returns ends Follow
+	Past bool                    // start with the stored changes
+	Tell func(FollowEvent) error // called for each event, one at a time; its error ends Follow
 
-	last string // id of the newest event; "" = there was none yet
+	last string // id of the last event; "" = none yet
 	boot string
-	away bool // Lost was told, Back was not
+	away bool // Lost was reported, Back was not yet
 }
 
-// Follow blocks until ctx ends, Tell returns an error or the stream cannot be had in the first place; it returns why.
+// Follow blocks until ctx ends, Tell returns an error, or the first connection fails. It returns the reason.
 func (f *Follower) Follow(ctx context.Context) error {
 	if len(f.Path) > maxSocketPath {
 		return fmt.Errorf("admin socket %s: %w", f.Path, ErrPathTooLong)
@@ -80,12 +80,12 @@ func (f *Follower) Follow(ctx context.Context) error {
 // Started reports whether a stream was ever open.
 func (f *Follower) Started() bool { return f.last != "" }
 
-// toldError is what Tell returned.
+// toldError wraps an error returned by Tell.
 type toldError struct{ err error }
 
 func (e *toldError) Error() string { return e.err.Error() }
 
-// stream reads one stream to its end; the error is never nil.
+// stream reads one stream to its end. Its error is never nil.
 func (f *Follower) stream(ctx context.Context, pause *time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -102,7 +102,7 @@ func (f *Follower) stream(ctx context.Context, pause *time.Duration) error {
 	}
 	resp, err := client(f.Path).Do(req)
 	if err != nil {
-		return cmp.Or(errors.Unwrap(err), err) // without the URL, which names no place
+		return cmp.Or(errors.Unwrap(err), err) // without the URL, which is a placeholder
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
@@ -115,7 +115,7 @@ func (f *Follower) stream(ctx context.Context, pause *time.Duration) error {
 	return f.read(resp.Body, func() { quiet.Reset(followQuiet) })
 }
 
-// read tells the events of a stream; alive is called for each line.
+// read reports the events of a stream. It calls alive for each line.
 func (f *Follower) read(body io.Reader, alive func()) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxEventLine)
@@ -149,7 +149,7 @@ func (f *Follower) read(body io.Reader, alive func()) error {
 	return cmp.Or(lines.Err(), io.EOF)
 }
 
-// event is what an event of the stream says; false when it says nothing to the listener.
+// event converts an event of the stream. ok is false if there is nothing to report.
 func (f *Follower) event(name, data string) (e FollowEvent, ok bool, err error) {
 	switch name {
 	case eventHello:

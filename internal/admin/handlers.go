@@ -12,16 +12,16 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// statusTimeout bounds how long a request waits for the Source.
+// statusTimeout limits the wait for the Source.
 const statusTimeout = 5 * time.Second
 
-// Source tells how the gateway is doing. It may be asked from many goroutines at once and returns when ctx ends.
-// Nobody writes to the Snapshot afterwards.
+// Source provides the gateway's status. It is safe for concurrent use, and returns when ctx ends. The returned Snapshot is not
+// modified afterward.
 type Source interface {
 	Status(ctx context.Context) (*status.Snapshot, error)
 }
 
-// Public returns the handlers of the routes that every listener has; nil for any other path.
+// Public returns the handlers of the routes that every listener has. The function returns nil for other paths.
 func Public(src Source, m *status.Metrics) func(path string) http.Handler {
 	routes := map[string]http.Handler{
 		"/healthz": get(healthz),
@@ -31,7 +31,7 @@ func Public(src Source, m *status.Metrics) func(path string) http.Handler {
 	return func(path string) http.Handler { return routes[path] }
 }
 
-// private returns the handler of the socket: the public routes and those for its owner.
+// private returns the handler of the admin socket.
 func private(src status.Source, user User, more ...Route) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/healthz", get(healthz))
@@ -61,7 +61,7 @@ func private(src status.Source, user User, more ...Route) http.Handler {
 	return shown(src, mux)
 }
 
-// get lets only GET and HEAD through.
+// get restricts a handler to GET and HEAD.
 func get(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -74,29 +74,29 @@ func get(next http.HandlerFunc) http.Handler {
 	})
 }
 
-// views reports whether whoever asks may know of all servers, also of those that its roles hide: it looks at what operators look at, or there are
+// views reports whether the request's principal may see all servers, including those that its roles hide: it has admin access, or there are
 // no roles.
 func views(r *http.Request) bool {
 	who := identity.From(r.Context())
 	return who != nil && who.Admin >= identity.AdminView
 }
 
-// forViewers lets only those through who may know of all servers.
+// forViewers restricts a handler to principals that may see all servers.
 func forViewers(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !views(r) {
-			where := "that is bound with local: true"
+			where := "bound with local: true"
 			if who := identity.From(r.Context()); who != nil && who.ID != identity.LocalID {
 				where = "of the key " + who.Name
 			}
-			http.Error(w, "error: this names all servers, and takes a role that says admin: view\nhint: write admin: view into a role "+where, http.StatusForbidden)
+			http.Error(w, "error: this page names all servers and requires a role with admin: view\nhint: add admin: view to a role "+where, http.StatusForbidden)
 			return
 		}
 		next(w, r)
 	}
 }
 
-// healthz: the process is alive and its listener answers. It asks nobody.
+// healthz answers if the process is alive and its listener works. It does not contact the gateway's actors.
 func healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte("ok\n"))
@@ -106,12 +106,12 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 type readiness struct {
 	Ready    bool     `json:"ready"`
 	Draining bool     `json:"draining,omitempty"`
-	Waiting  []string `json:"waiting,omitempty"` // eager servers neither synced nor failed once
-	Failed   []string `json:"failed,omitempty"`  // eager servers whose first attempt failed and that are not there yet
+	Waiting  []string `json:"waiting,omitempty"` // eager servers that have neither synced nor failed yet
+	Failed   []string `json:"failed,omitempty"`  // eager servers whose first attempt failed and that are not connected yet
 }
 
-// readyz: 200 once every eager server is synced, cached, or has failed its first attempt; 503 before that and while draining.
-// On a public listener only who may know of all servers hears their names.
+// readyz answers 200 once every eager server is synced, cached, or has failed its first attempt, and 503 before and while draining.
+// A public listener includes names of servers only for principals that may see all servers.
 func readyz(src Source, public bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s, ok := ask(w, r, src)
@@ -130,7 +130,7 @@ func readyz(src Source, public bool) http.HandlerFunc {
 	}
 }
 
-// part: some of the Snapshot; ?pretty indents it.
+// part serves a part of the Snapshot; ?pretty indents it.
 func part(src Source, of func(*status.Snapshot) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s, ok := ask(w, r, src); ok {
@@ -139,8 +139,8 @@ func part(src Source, of func(*status.Snapshot) any) http.HandlerFunc {
 	}
 }
 
-// metricsPage: the counters, then the states of the Snapshot. Without a Snapshot the counters alone:
-// a scrape must work most of all when the gateway does not.
+// metricsPage serves the counters, then the gauges of the Snapshot. If there is no Snapshot, it serves the counters alone:
+// scrapes must work when the gateway hangs.
 func metricsPage(src Source, m *status.Metrics) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
@@ -153,7 +153,7 @@ func metricsPage(src Source, m *status.Metrics) http.HandlerFunc {
 	}
 }
 
-// ask returns the Snapshot; when there is none it has answered 503.
+// ask returns the Snapshot. If there is none, it responds with 503 and returns false.
 func ask(w http.ResponseWriter, r *http.Request, src Source) (*status.Snapshot, bool) {
 	ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
 	defer cancel()

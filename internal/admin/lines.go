@@ -9,21 +9,21 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// linesz: what a server wrote and what the log says of it; without ?server of all, and of the gateway itself.
+// linesz serves the stderr and log lines of a server, or without ?server of all servers and the gateway.
 func linesz(src status.Source) http.HandlerFunc {
 	return remembered(func(ctx context.Context, server string, after uint64) ([]status.Event, error) {
 		return src.Lines(ctx, server, after)
 	})
 }
 
-// finishedz: the calls that have ended; without ?server those of all.
+// finishedz serves finished calls of a server, or without ?server of all servers.
 func finishedz(src status.Source) http.HandlerFunc {
 	return remembered(func(ctx context.Context, server string, after uint64) ([]status.FinishedCall, error) {
 		return src.Finished(ctx, server, after)
 	})
 }
 
-// remembered serves what is remembered of a server. ?after skips what is known. It does not wait for more.
+// remembered serves stored entries of a server. ?after skips entries. It does not wait for new ones.
 func remembered[T any](ask func(ctx context.Context, server string, after uint64) ([]T, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
@@ -35,11 +35,11 @@ func remembered[T any](ask func(ctx context.Context, server string, after uint64
 		}
 		list, err := ask(ctx, r.URL.Query().Get("server"), after)
 		if err != nil {
-			http.Error(w, "nothing is remembered: "+err.Error(), http.StatusServiceUnavailable)
+			http.Error(w, "no entries available: "+err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		if list == nil {
-			list = []T{} // in JSON nothing is [], not null
+			list = []T{} // an empty list in JSON is [], not null
 		}
 		writeJSON(w, http.StatusOK, list, r.URL.Query().Has("pretty"))
 	}

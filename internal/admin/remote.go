@@ -17,14 +17,14 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// remote is the gateway behind an admin socket as a status.Source.
+// remote is a status.Source for the gateway with an admin socket.
 type remote struct {
 	path string
 	http *http.Client
 }
 
-// Dial returns the gateway behind the admin socket at path as a Source. It does not connect: each question opens a
-// connection of its own, so a gateway that went away and came back answers again.
+// Dial returns a Source for the gateway with the admin socket at path. It does not connect. Each request opens its own
+// connection, so the Source works again after a restart of the gateway.
 func Dial(path string) (status.Source, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("admin socket %s: %w", path, ErrPathTooLong)
@@ -83,17 +83,18 @@ func (r *remote) Act(ctx context.Context, a status.Action) error {
 	}
 	_, err = r.do(ctx, http.MethodPost, "/actions/"+url.PathEscape(string(a.Verb)), body)
 	if no, ok := errors.AsType[*Refused](err); ok {
-		return no // the gateway's own words say it all
+		return no // the gateway's text is complete
 	}
 	return err
 }
 
-// Refused is an error the gateway answered with: it is there, but does not do what it was asked for.
+// Refused is an error response of the gateway: it is running but refused the request.
 type Refused struct{ Text string }
 
+// Error returns the gateway's text.
 func (e *Refused) Error() string { return e.Text }
 
-// maxRefusedBytes bounds what is read of a refusal: a configuration may have many faults.
+// maxRefusedBytes limits the size of an error text: a configuration may have many errors.
 const maxRefusedBytes = 4096
 
 var errNotModified = errors.New("not modified")
@@ -109,7 +110,7 @@ func (r *remote) json(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// do returns the body of an answer of success, at most maxStatusBytes of it.
+// do returns the body of a successful response, at most maxStatusBytes.
 func (r *remote) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://admin"+path, bytes.NewReader(body))
 	if err != nil {
@@ -117,7 +118,7 @@ func (r *remote) do(ctx context.Context, method, path string, body []byte) ([]by
 	}
 	resp, err := r.http.Do(req)
 	if err != nil {
-		return nil, r.fault("ask", cmp.Or(errors.Unwrap(err), err)) // without the URL, which names no place
+		return nil, r.fault("ask", cmp.Or(errors.Unwrap(err), err)) // without the URL, which is a placeholder
 	}
 	defer resp.Body.Close()
 	switch {

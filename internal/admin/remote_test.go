@@ -20,7 +20,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// gateway is one with something to tell of everything.
+// gateway is a gateway with an entry of each kind.
 type gateway struct{ acted []status.Action }
 
 func (*gateway) Status(context.Context) (*status.Snapshot, error) {
@@ -46,7 +46,7 @@ func (g *gateway) Act(_ context.Context, a status.Action) error {
 	return nil
 }
 
-func TestRemoteSaysWhatTheGatewaySays(t *testing.T) {
+func TestRemoteEqualsLocal(t *testing.T) {
 	g, events := &gateway{}, new(status.Events)
 	log := slog.New(events.Record(slog.NewTextHandler(io.Discard, nil)))
 	log.Warn("first", "server", "files")
@@ -67,7 +67,7 @@ func TestRemoteSaysWhatTheGatewaySays(t *testing.T) {
 		want, err1 := ask(local)
 		got, err2 := ask(far)
 		if diff := cmp.Diff(want, got); diff != "" || err1 != nil || err2 != nil {
-			t.Errorf("%s: %v, %v (-local +remote)\n%s", name, err1, err2, diff)
+			t.Errorf("%s: errors %v, %v; (-local +remote)\n%s", name, err1, err2, diff)
 		}
 	}
 	ctx := t.Context()
@@ -82,7 +82,7 @@ func TestRemoteSaysWhatTheGatewaySays(t *testing.T) {
 	for i := range 3 {
 		got, err := far.Events(ctx, uint64(i))
 		if want := events.After(uint64(i)); err != nil || len(got) != len(want) || len(got) > 0 && got[0].Message != want[0].Message {
-			t.Errorf("Events(%d): %v, %v, want %v", i, got, err, want)
+			t.Errorf("Events(%d): got %v, %v, want %v", i, got, err, want)
 		}
 	}
 	if text, err := far.Metrics(ctx); err != nil || !strings.Contains(text, `goblin_in_flight{server="files"} 2`) {
@@ -92,18 +92,18 @@ func TestRemoteSaysWhatTheGatewaySays(t *testing.T) {
 		t.Error(err)
 	}
 	if err := far.Act(ctx, status.Action{Verb: status.Restart, Server: "nobody"}); err == nil || !strings.Contains(err.Error(), "not there") {
-		t.Errorf("Act on nobody: %v", err)
+		t.Errorf("Act on an unknown server: got %v", err)
 	}
 	if want := (status.Action{Verb: status.Restart, Server: "files"}); len(g.acted) != 2 || g.acted[0] != want {
-		t.Errorf("the gateway was asked for %+v, want first %+v", g.acted, want)
+		t.Errorf("the gateway got the actions %+v, want first %+v", g.acted, want)
 	}
 	s.Close()
 	if _, err := far.Status(ctx); err == nil {
-		t.Error("Status works after the gateway has gone")
+		t.Error("Status succeeds after the gateway has stopped")
 	}
 }
 
-func TestEventsGoOn(t *testing.T) {
+func TestEventsContinue(t *testing.T) {
 	events := new(status.Events)
 	log := slog.New(events.Record(slog.NewTextHandler(io.Discard, nil)))
 	srv := httptest.NewServer(private(status.Local{Gateway: &gateway{}, Counters: status.NewMetrics(), Log: events}, nil))
@@ -126,13 +126,13 @@ func TestEventsGoOn(t *testing.T) {
 		}
 	}
 	if !strings.Contains(lines.Text(), `"message":"news"`) {
-		t.Errorf("got %q, %v", lines.Text(), lines.Err())
+		t.Errorf("got %q, %v; want the new event", lines.Text(), lines.Err())
 	}
 	cancel()
 	for lines.Scan() {
 	}
 	if !errors.Is(lines.Err(), context.Canceled) {
-		t.Errorf("the stream ended with %v", lines.Err())
+		t.Errorf("the stream ended with %v, want no error", lines.Err())
 	}
 }
 
@@ -146,11 +146,11 @@ func TestBadRequestsOnTheSocket(t *testing.T) {
 		{"GET", "/catalogz?known=7", "", 304},
 		{"GET", "/eventz?after=-1", "", 400},
 		{"GET", "/eventz?once", "", 200},
-		{"POST", "/actions/restart", "no json", 400},
+		{"POST", "/actions/restart", "not json", 400},
 		{"POST", "/actions/restart", strings.Repeat(" ", maxActionBytes+1), 400},
 		{"POST", "/actions/restart", `{"server":"nobody"}`, 404},
 		{"POST", "/actions/restart", `{"server":"files"}`, 204},
-		{"POST", "/actions/reload", `{}`, 404}, // this process reads no file
+		{"POST", "/actions/reload", `{}`, 404}, // this process has no configuration file
 		{"GET", "/actions/restart", "", 405},
 		{"POST", "/statusz", "", 405},
 		{"GET", "/serverz", "", 200},
@@ -159,7 +159,7 @@ func TestBadRequestsOnTheSocket(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(c.method, c.path, strings.NewReader(c.body)))
 		if w.Code != c.code {
-			t.Errorf("%s %s: %d %q, want %d", c.method, c.path, w.Code, w.Body, c.code)
+			t.Errorf("%s %s: got %d %q, want %d", c.method, c.path, w.Code, w.Body, c.code)
 		}
 	}
 }

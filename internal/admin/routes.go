@@ -17,8 +17,8 @@ import (
 
 const (
 	maxActionBytes = 64 << 10
-	eventStep      = 200 * time.Millisecond // how often eventz looks for new events
-	eventBeat      = 15 * time.Second       // a comment on a quiet stream, so that a dead reader is noticed
+	eventStep      = 200 * time.Millisecond // interval of polls for new events
+	eventBeat      = 15 * time.Second       // interval of comments on a quiet stream, which detect disconnected clients
 )
 
 func metricsz(src status.Source) http.HandlerFunc {
@@ -35,7 +35,7 @@ func metricsz(src status.Source) http.HandlerFunc {
 	}
 }
 
-// catalogz: what clients are offered.
+// catalogz serves the catalog.
 func catalogz(src status.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
@@ -57,7 +57,7 @@ func catalogz(src status.Source) http.HandlerFunc {
 	}
 }
 
-// eventz: what happens as server-sent events: ?want=catalog the changes of the catalog (changes.go), without want the log.
+// eventz serves the log, or with ?want=catalog changes of the catalog, as server-sent events.
 func eventz(src status.Source) http.HandlerFunc {
 	log, changes := logz(src), changesz(src)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -67,13 +67,13 @@ func eventz(src status.Source) http.HandlerFunc {
 		case "catalog":
 			changes(w, r)
 		default:
-			http.Error(w, fmt.Sprintf("want=%q: log or catalog, one of them", want), http.StatusBadRequest)
+			http.Error(w, fmt.Sprintf("want=%q is not valid; use log or catalog", want), http.StatusBadRequest)
 		}
 	}
 }
 
-// logz: the log as server-sent events whose id is the event's number. It goes on until the reader leaves, or with
-// ?once until all that is remembered is told. Last-Event-ID or ?after skips what is known.
+// logz serves log lines as server-sent events whose ids are the numbers of the events. It ends when the client disconnects, or with
+// ?once after the stored ones. Last-Event-ID or ?after skips earlier events.
 func logz(src status.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		after, err := number(r, "after")
@@ -119,14 +119,14 @@ func logz(src status.Source) http.HandlerFunc {
 	}
 }
 
-// act: what an operator asks for. 204 = it has begun; of a reload, that it is in force.
+// act performs an operator's action. It answers 204 once the action has started, or for a reload once it is in force.
 func act(src status.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), statusTimeout)
 		defer cancel()
 		var a status.Action
 		if err := decode.Reader(http.MaxBytesReader(w, r.Body, maxActionBytes), "the body", &a); err != nil {
-			http.Error(w, fmt.Sprintf("%v; want an object like {\"server\": \"files\"}", err), http.StatusBadRequest)
+			http.Error(w, fmt.Sprintf("%v; send an object such as {\"server\": \"files\"}", err), http.StatusBadRequest)
 			return
 		}
 		a.Verb = status.Verb(r.PathValue("verb"))
@@ -143,7 +143,7 @@ func act(src status.Source) http.HandlerFunc {
 	}
 }
 
-// number returns the query's value of that name, 0 when there is none.
+// number returns a numeric query parameter, or 0 if it is absent.
 func number(r *http.Request, name string) (uint64, error) {
 	value := r.URL.Query().Get(name)
 	if value == "" {
@@ -151,7 +151,7 @@ func number(r *http.Request, name string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(value, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s=%q: want a number", name, value)
+		return 0, fmt.Errorf("%s=%q is not a number", name, value)
 	}
 	return n, nil
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// shown writes what the gateway knows to be secret out of every page. Answers of actions are traffic of the protocol, which
-// passes as it is.
+// shown removes known secrets from every page, except results of actions, which are protocol traffic and pass
+// unchanged.
 func shown(src any, next http.Handler) http.Handler {
 	of, ok := src.(interface{ Shown(page []byte) []byte })
 	if !ok {
@@ -20,12 +20,13 @@ func shown(src any, next http.Handler) http.Handler {
 	})
 }
 
-// shownWriter is for handlers that write whole pages, events or lines at once.
+// shownWriter requires that handlers write a whole page, event or line at once.
 type shownWriter struct {
 	http.ResponseWriter
 	shown func([]byte) []byte
 }
 
+// Write writes p without secrets.
 func (w *shownWriter) Write(p []byte) (int, error) {
 	if _, err := w.ResponseWriter.Write(w.shown(p)); err != nil {
 		return 0, err
@@ -33,14 +34,14 @@ func (w *shownWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// WriteHeader leaves the length to the server: the page may get shorter.
+// WriteHeader drops Content-Length, because the page may get shorter.
 func (w *shownWriter) WriteHeader(code int) {
 	w.Header().Del("Content-Length")
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (w *shownWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Flush implements http.Flusher, as far as what is below does.
+// Flush implements http.Flusher, if the underlying writer supports it.
 func (w *shownWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }

@@ -16,15 +16,15 @@ import (
 )
 
 var (
-	// ErrInUse is returned by Listen when another process answers on the socket.
-	ErrInUse = errors.New("another gateway answers on it")
-	// ErrPathTooLong is returned by Listen and Fetch for a path the system takes for no socket.
+	// ErrInUse is returned by Listen if another process listens on the socket.
+	ErrInUse = errors.New("another gateway listens on this socket")
+	// ErrPathTooLong is returned by Listen, Dial, Client and Fetch for a path longer than a socket's path may be.
 	ErrPathTooLong = errors.New("path too long for a socket")
-	// ErrNotSocket is returned by Listen when something else stands at the path.
-	ErrNotSocket = errors.New("a file stands there that is no socket")
+	// ErrNotSocket is returned by Listen if the path is another kind of file.
+	ErrNotSocket = errors.New("the path exists and is not a socket; move the file away")
 )
 
-// maxSocketPath is the shortest limit of the systems we run on (darwin: 104 bytes with the closing zero).
+// maxSocketPath is the shortest limit of the supported systems (darwin: 104 bytes including the terminating zero).
 const maxSocketPath = 103
 
 // Server is an open admin socket.
@@ -33,8 +33,8 @@ type Server struct {
 	done chan struct{}
 }
 
-// Listen opens the socket at path and serves on it until Close. The directory is made, or made private, mode 0700;
-// the socket gets 0600; one that a dead process left behind is removed.
+// Listen opens the socket at path and serves on it until Close. It creates the directory if necessary and sets its mode to 0700
+// and that of the socket to 0600. It removes a socket that no process listens on.
 func Listen(path string, src status.Source, user User, log *slog.Logger, more ...Route) (*Server, error) {
 	l, err := listen(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func Listen(path string, src status.Source, user User, log *slog.Logger, more ..
 	return s, nil
 }
 
-// Close ends the socket and every connection on it at once, and removes the file. Blocks until the listener is gone.
+// Close closes the socket and all its connections immediately, and removes the file. It blocks until the listener is closed.
 func (s *Server) Close() error {
 	err := s.http.Close()
 	<-s.done
@@ -87,7 +87,7 @@ func listen(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// removeStale removes a socket nobody answers on.
+// removeStale removes a socket that no process listens on.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +96,7 @@ func removeStale(path string) error {
 	if err != nil {
 		return err
 	}
-	if info.Mode()&fs.ModeSocket == 0 && info.Mode()&fs.ModeIrregular == 0 { // Windows calls its sockets irregular
+	if info.Mode()&fs.ModeSocket == 0 && info.Mode()&fs.ModeIrregular == 0 { // on Windows sockets have ModeIrregular
 		return ErrNotSocket
 	}
 	conn, err := net.DialTimeout("unix", path, time.Second)
@@ -107,13 +107,13 @@ func removeStale(path string) error {
 	return os.Remove(path)
 }
 
-// Route is one more thing that the socket's owner can ask for.
+// Route is an additional route of the socket.
 type Route struct {
-	Pattern string // of http.ServeMux
+	Pattern string // pattern for http.ServeMux
 	Handler http.Handler
 }
 
-// Client returns an HTTP client whose every connection is the admin socket at path.
+// Client returns an HTTP client that connects to the admin socket at path, whatever the URL's host.
 func Client(path string) (*http.Client, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("admin socket %s: %w", path, ErrPathTooLong)
@@ -121,7 +121,7 @@ func Client(path string) (*http.Client, error) {
 	return client(path), nil
 }
 
-// client returns an HTTP client whose every connection is the socket at path.
+// client is Client without the check of the path's length.
 func client(path string) *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// A call or a read goes to the User as it stands in the body, and its answer back; what is neither is told what is wanted.
+// A call or read is passed to the User unchanged, and its result is returned. Invalid bodies are answered with an example.
 func TestUse(t *testing.T) {
 	var got Use
 	h := private(local(told{s: &status.Snapshot{}}), func(_ context.Context, u Use) (Answer, error) {
@@ -35,10 +35,10 @@ func TestUse(t *testing.T) {
 		{"read", `{"uri":"notes://x"}`, 200, `{"result":{"n":1e400}}`, ""},
 		{"call", `{"tool":"missing"}`, 200, `{"error":{"code":-31001}}`, ""},
 		{"call", `{"tool":"gone"}`, 503, "stopping", ""},
-		{"call", `{"uri":"x"}`, 400, `want an object like {"tool"`, ""},
-		{"call", `{"tool":"a","arguments":[1]}`, 400, "arguments in the body is not an object", ""},
-		{"read", `{"tool":"a"}`, 400, `want an object like {"uri"`, ""},
-		{"read", `{}`, 400, `want an object like {"uri"`, ""},
+		{"call", `{"uri":"x"}`, 400, `send an object such as {"tool"`, ""},
+		{"call", `{"tool":"a","arguments":[1]}`, 400, "arguments in the body must be an object", ""},
+		{"read", `{"tool":"a"}`, 400, `send an object such as {"uri"`, ""},
+		{"read", `{}`, 400, `send an object such as {"uri"`, ""},
 		{"read", `nonsense`, 400, "the body is not valid JSON", ""},
 		{"read", `{"uri":"` + strings.Repeat("x", maxUseBytes) + `"}`, 400, "the body is longer than ", ""},
 	} {
@@ -46,7 +46,7 @@ func TestUse(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("POST", "/actions/"+c.verb, strings.NewReader(c.body)))
 		if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) || string(got.Arguments) != c.args {
-			t.Errorf("%s %.60s: %d %s, arguments %s; want %d with %s, arguments %s", c.verb, c.body, w.Code, w.Body, got.Arguments, c.code, c.want, c.args)
+			t.Errorf("%s %.60s: got %d %s, arguments %s; want %d with %s, arguments %s", c.verb, c.body, w.Code, w.Body, got.Arguments, c.code, c.want, c.args)
 		}
 	}
 }

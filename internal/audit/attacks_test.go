@@ -69,13 +69,13 @@ func TestAttack87AuditRewritten(t *testing.T) {
 		caught(t, verified(t, path, trust), 1, "is signed with the key")
 	})
 	t.Run("with another key, claiming to be ours", func(t *testing.T) {
-		rewrite(t, path, &Keys{sign: mine.sign, public: testKeys.public, hide: mine.hide}, func(c *chain, r *Record, b []byte) []byte { return c.append(b, r) })
+		rewrite(t, path, &Keys{signKey: mine.signKey, public: testKeys.public, hmacKey: mine.hmacKey}, func(c *chain, r *Record, b []byte) []byte { return c.append(b, r) })
 		caught(t, verified(t, path, trust), 1, "the signature does not match the key")
 	})
 	t.Run("after our first line", func(t *testing.T) {
 		first := writeLog(t, 0, nil)
 		head := linesOf(t, first)[0]
-		rewrite(t, path, &Keys{sign: mine.sign, public: testKeys.public, hide: mine.hide}, func(c *chain, r *Record, b []byte) []byte {
+		rewrite(t, path, &Keys{signKey: mine.signKey, public: testKeys.public, hmacKey: mine.hmacKey}, func(c *chain, r *Record, b []byte) []byte {
 			if r.Event == EventFile {
 				b = append(c.append(b, r)[:0], append(bytes.TrimRight(head, "\n"), '\n')...)
 				c.prev = sumOf(bytes.TrimRight(head, "\n"))

@@ -26,8 +26,8 @@ func benchRecord(b *testing.B, size int) {
 	before := processorTime(b)
 	for i := 0; b.Loop(); i++ {
 		l.Record(r)
-		if i%batch == 0 {
-			for uint64(i) > l.sequence.Load()+2*batch { // wait for the writer: the disk is not measured
+		if i%batchSize == 0 {
+			for uint64(i) > l.sequence.Load()+2*batchSize { // wait for the writer: the disk is not measured
 				runtime.Gosched()
 			}
 		}

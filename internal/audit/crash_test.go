@@ -105,8 +105,8 @@ func TestEmptyFileOfAnotherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(path, testKeys, nil); !errors.Is(err, ErrHeld) {
-		t.Errorf("second open: got %v, want ErrHeld", err)
+	if _, err := open(path, testKeys, nil); !errors.Is(err, ErrInUse) {
+		t.Errorf("second open: got %v, want ErrInUse", err)
 	}
 	if err := o.f.Close(); err != nil {
 		t.Fatal(err)

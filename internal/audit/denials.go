@@ -13,16 +13,16 @@ const (
 
 // denials aggregates equal denials, so that a flood of them cannot fill the disk.
 type denials struct {
-	until time.Time // end of the window; zero = no window is open
-	seen  map[denial]*Record
-	named int // entries of seen that belong to principals
+	until      time.Time // end of the window; zero = no window is open
+	seen       map[denial]*Record
+	principals int // entries of seen that belong to principals
 }
 
 // denial identifies equal denials: by address (for IPv6 its /64, because a client can use any address in it), principal and outcome.
 type denial struct{ peer, who, outcome string }
 
-// take counts a denial and reports whether it must be written now, as the first of its kind in the window.
-func (d *denials) take(r *Record) bool {
+// admit counts a denial and reports whether it must be written now, as the first of its kind in the window.
+func (d *denials) admit(r *Record) bool {
 	if d.seen == nil {
 		d.seen = map[denial]*Record{}
 	}
@@ -52,17 +52,17 @@ func (d *denials) take(r *Record) bool {
 // hasRoom reserves an entry for another kind of denial, of a principal or of an unknown client. It returns false if the limit is reached.
 func (d *denials) hasRoom(principal bool) bool {
 	if !principal {
-		return len(d.seen)-d.named < maxDenials
+		return len(d.seen)-d.principals < maxDenials
 	}
-	if d.named >= maxNamed {
+	if d.principals >= maxNamed {
 		return false
 	}
-	d.named++
+	d.principals++
 	return true
 }
 
-// over closes the window and returns its counts, if it has ended or must is true.
-func (d *denials) over(now time.Time, must bool) []Record {
+// closeWindow closes the window and returns its counts, if it has ended or must is true.
+func (d *denials) closeWindow(now time.Time, must bool) []Record {
 	if d.until.IsZero() || now.Before(d.until) && now.After(d.until.Add(-2*denialWindow)) && !must { // a clock set back also ends the window
 		return nil
 	}
@@ -73,7 +73,7 @@ func (d *denials) over(now time.Time, must bool) []Record {
 			out = append(out, *r)
 		}
 	}
-	d.until, d.seen, d.named = time.Time{}, nil, 0
+	d.until, d.seen, d.principals = time.Time{}, nil, 0
 	return out
 }
 

@@ -190,7 +190,7 @@ func TestQueuedArgumentsAreLimited(t *testing.T) {
 		r.Arguments = bytes.Repeat([]byte("x"), 1<<20)
 		l.Record(r)
 		eventually(t, "the writer waits for the disk", func() bool { return l.sequence.Load() == 2 })
-		for range maxHeld>>20 + 3 {
+		for range maxQueuedBytes>>20 + 3 {
 			l.Record(r)
 		}
 		if got := l.State().Dropped; got != 3 {
@@ -266,8 +266,8 @@ func TestOpenRefusesOtherFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(settings(path), options(t)); !errors.Is(err, ErrHeld) {
-		t.Errorf("second writer: got %v, want ErrHeld", err)
+	if _, err := Open(settings(path), options(t)); !errors.Is(err, ErrInUse) {
+		t.Errorf("second writer: got %v, want ErrInUse", err)
 	}
 	closed(t, first)
 	addTo(t, path, 1, nil)
@@ -321,7 +321,7 @@ func TestMissingLinesAreRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Record(callRecord(1))
-	l.Remembered(mark)
+	l.CheckMark(mark)
 	l.Record(callRecord(2))
 	closed(t, l)
 	r := verified(t, path, Trust{Key: testKeys.Public()})

@@ -23,10 +23,10 @@ const (
 )
 
 var (
-	// errForeign is returned for a file that is not an audit log.
-	errForeign = errors.New("not an audit log of goblin-actor; move the file away, or set audit.file to another path")
-	// ErrHeld is returned if another process writes the log.
-	ErrHeld = errors.New("another gateway writes this audit log; set a different audit.file for each gateway, or run a single gateway with goblin-actor serve and let clients connect to it")
+	// errNotAuditLog is returned for a file that is not an audit log.
+	errNotAuditLog = errors.New("not an audit log of goblin-actor; move the file away, or set audit.file to another path")
+	// ErrInUse is returned if another process writes the log.
+	ErrInUse = errors.New("another gateway writes this audit log; set a different audit.file for each gateway, or run a single gateway with goblin-actor serve and let clients connect to it")
 )
 
 // file is the part of *os.File that the log uses.
@@ -53,23 +53,23 @@ func open(path string, keys *Keys, wrap func(file) file) (opened, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return next(path, keys, wrap)
+		return createNext(path, keys, wrap)
 	case err != nil:
 		return opened{}, err
 	case !info.Mode().IsRegular():
-		return opened{}, fmt.Errorf("%s is not a regular file (%s); the audit log does not follow links, so set audit.file to the path of the file itself", path, kind(info.Mode()))
-	case !ours(info):
+		return opened{}, fmt.Errorf("%s is not a regular file (%s); the audit log does not follow links, so set audit.file to the path of the file itself", path, fileKind(info.Mode()))
+	case !ownedByUser(info):
 		return opened{}, fmt.Errorf("%s belongs to another user, who could change it; set audit.file to a file of the gateway's user", path)
 	}
 	f, err := openLocked(path, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return opened{}, err
 	}
-	if info, err = ourOwn(path, f); err != nil {
+	if info, err = statLocked(path, f); err != nil {
 		return opened{}, errors.Join(err, f.Close())
 	}
-	if unbegun(f, info.Size()) {
-		return beginAgain(path, f, info.Size(), keys, wrap)
+	if lacksFirstLine(f, info.Size()) {
+		return restart(path, f, info.Size(), keys, wrap)
 	}
 	o, err := resume(f, keys)
 	if err == nil {
@@ -82,7 +82,7 @@ func open(path string, keys *Keys, wrap func(file) file) (opened, error) {
 	case err != nil:
 		return opened{}, fmt.Errorf("%s: %w", path, err)
 	case o.key != KeyText(keys.public):
-		return replace(path, o, wrap)
+		return rotateForeignKey(path, o, wrap)
 	}
 	if o.f = f; wrap != nil {
 		o.f = wrap(f)
@@ -90,7 +90,7 @@ func open(path string, keys *Keys, wrap func(file) file) (opened, error) {
 	return o, nil
 }
 
-func kind(mode fs.FileMode) string {
+func fileKind(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeSymlink != 0:
 		return "a symbolic link"
@@ -100,23 +100,23 @@ func kind(mode fs.FileMode) string {
 	return "a device or a pipe"
 }
 
-// ourOwn returns the status of a file that was just locked. It fails if path now names another file, because another gateway has rotated the log.
-func ourOwn(path string, f *os.File) (fs.FileInfo, error) {
+// statLocked returns the status of a file that was just locked. It fails if path now names another file, because another gateway has rotated the log.
+func statLocked(path string, f *os.File) (fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if at, err := os.Lstat(path); err != nil || !os.SameFile(at, info) {
-		return nil, fmt.Errorf("%s: %w", path, ErrHeld)
+		return nil, fmt.Errorf("%s: %w", path, ErrInUse)
 	}
 	return info, nil
 }
 
-// lineBegins is the prefix of each line.
-const lineBegins = `{"n":`
+// linePrefix is the prefix of each line.
+const linePrefix = `{"n":`
 
-// unbegun reports whether a file has no first line: it is empty, or the gateway crashed before the first line reached the disk.
-func unbegun(f io.ReaderAt, size int64) bool {
+// lacksFirstLine reports whether a file has no first line: it is empty, or the gateway crashed before the first line reached the disk.
+func lacksFirstLine(f io.ReaderAt, size int64) bool {
 	if size > maxLine {
 		return false
 	}
@@ -124,17 +124,17 @@ func unbegun(f io.ReaderAt, size int64) bool {
 	if _, err := f.ReadAt(raw, 0); err != nil && !errors.Is(err, io.EOF) {
 		return false
 	}
-	begins := raw[:min(len(raw), len(lineBegins))]
-	return !bytes.ContainsRune(raw, '\n') && (strings.HasPrefix(lineBegins, string(begins)) || len(bytes.Trim(raw, "\x00")) == 0)
+	begins := raw[:min(len(raw), len(linePrefix))]
+	return !bytes.ContainsRune(raw, '\n') && (strings.HasPrefix(linePrefix, string(begins)) || len(bytes.Trim(raw, "\x00")) == 0)
 }
 
-// beginAgain starts the log in a file that has no first line.
-func beginAgain(path string, f *os.File, size int64, keys *Keys, wrap func(file) file) (opened, error) {
-	o, err := after(path, keys)
+// restart starts the log in a file that has no first line.
+func restart(path string, f *os.File, size int64, keys *Keys, wrap func(file) file) (opened, error) {
+	o, err := continueRotated(path, keys)
 	if err == nil {
 		err = f.Truncate(0)
 	}
-	if err == nil && modes {
+	if err == nil && hasModeBits {
 		err = f.Chmod(0o600)
 	}
 	if err != nil {
@@ -142,7 +142,7 @@ func beginAgain(path string, f *os.File, size int64, keys *Keys, wrap func(file)
 	}
 	o = begin(f, o, wrap)
 	if size > 0 {
-		o.first = append(o.first, repaired(int(size)))
+		o.first = append(o.first, repairRecord(int(size)))
 	}
 	return o, nil
 }
@@ -154,14 +154,14 @@ func repair(f *os.File, info fs.FileInfo, o opened) error {
 			return err
 		}
 	}
-	if info.Mode().Perm()&0o077 == 0 || !modes {
+	if info.Mode().Perm()&0o077 == 0 || !hasModeBits {
 		return nil
 	}
 	return f.Chmod(0o600)
 }
 
-// replace rotates a file that was signed with another key, and starts the next one.
-func replace(path string, was opened, wrap func(file) file) (opened, error) {
+// rotateForeignKey rotates a file that was signed with another key, and starts the next one.
+func rotateForeignKey(path string, was opened, wrap func(file) file) (opened, error) {
 	number, err := setAside(path, was.number)
 	if err != nil {
 		return opened{}, err
@@ -169,17 +169,17 @@ func replace(path string, was opened, wrap func(file) file) (opened, error) {
 	return create(path, opened{number: number + 1, chain: was.chain}, wrap)
 }
 
-// next creates the file of a log that has no current file.
-func next(path string, keys *Keys, wrap func(file) file) (opened, error) {
-	o, err := after(path, keys)
+// createNext creates the file of a log that has no current file.
+func createNext(path string, keys *Keys, wrap func(file) file) (opened, error) {
+	o, err := continueRotated(path, keys)
 	if err != nil {
 		return opened{}, err
 	}
 	return create(path, o, wrap)
 }
 
-// after returns the state for a new file: it continues the newest rotated file, if there is one.
-func after(path string, keys *Keys) (opened, error) {
+// continueRotated returns the state for a new file: it continues the newest rotated file, if there is one.
+func continueRotated(path string, keys *Keys) (opened, error) {
 	o := opened{number: 1, chain: newChain(keys)}
 	if old := Rotated(path); len(old) > 0 {
 		f, err := os.Open(old[len(old)-1])
@@ -215,7 +215,7 @@ func begin(f *os.File, o opened, wrap func(file) file) opened {
 	return o
 }
 
-func repaired(torn int) Record {
+func repairRecord(torn int) Record {
 	return Record{Event: EventRepair, Count: uint64(torn), Detail: "removed an incomplete line of count bytes"}
 }
 
@@ -236,7 +236,7 @@ func resume(f *os.File, keys *Keys) (opened, error) {
 	}
 	last, torn := lastLine(tail)
 	if last == nil {
-		return opened{}, errForeign
+		return opened{}, errNotAuditLog
 	}
 	line, _ := ParseLine(last)
 	o := opened{size: info.Size() - int64(torn), number: head.File, key: head.Key, began: head.Time, chain: newChain(keys)}
@@ -247,7 +247,7 @@ func resume(f *os.File, keys *Keys) (opened, error) {
 	}
 	o.first = append(o.first, again)
 	if torn > 0 {
-		o.first = append(o.first, repaired(torn))
+		o.first = append(o.first, repairRecord(torn))
 	}
 	return o, nil
 }
@@ -262,7 +262,7 @@ func firstLine(f io.ReaderAt) (Line, error) {
 	raw, _, whole := bytes.Cut(head[:n], []byte("\n"))
 	line, err := ParseLine(raw)
 	if !whole || err != nil || line.Event != EventFile {
-		return Line{}, errForeign
+		return Line{}, errNotAuditLog
 	}
 	if line.Format != format {
 		return Line{}, fmt.Errorf("format %d is not supported; a later version of goblin-actor has written the file", line.Format)

@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// modes is false: access control lists, not mode bits, control access to files.
-const modes = false
+// hasModeBits is false: access control lists, not mode bits, control access to files.
+const hasModeBits = false
 
-// ours always returns true: file ownership is left to access control lists.
-func ours(fs.FileInfo) bool { return true }
+// ownedByUser always returns true: file ownership is left to access control lists.
+func ownedByUser(fs.FileInfo) bool { return true }
 
 const sharingViolation = syscall.Errno(32)
 
@@ -32,7 +32,7 @@ func openLocked(path string, flags int) (*os.File, error) {
 	handle, err := syscall.CreateFile(name, access, share, nil, how, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	if err != nil {
 		if errors.Is(err, sharingViolation) {
-			err = ErrHeld
+			err = ErrInUse
 		}
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// followPause is the interval between polls of a followed file.
-const followPause = 250 * time.Millisecond
+// followInterval is the interval between polls of a followed file.
+const followInterval = 250 * time.Millisecond
 
 // Follow calls each for every line after the place from that the filter admits, and for new lines as they are written. It continues across rotations.
 // It returns when ctx ends or each returns an error.
-func Follow(ctx context.Context, path string, from Place, f Filter, each func(Entry) error) error {
+func Follow(ctx context.Context, path string, from Position, f Filter, each func(Entry) error) error {
 	r := follower{path: path, filter: f, each: each}
 	defer r.close()
 	name := path
 	if from.file != nil {
-		if name = sameOf(path, from.file); name == "" { // it has been deleted
-			name, from = path, Place{}
+		if name = currentPath(path, from.file); name == "" { // it has been deleted
+			name, from = path, Position{}
 		}
 	}
 	for {
@@ -41,7 +41,7 @@ func Follow(ctx context.Context, path string, from Place, f Filter, each func(En
 			continue
 		}
 		select {
-		case <-time.After(followPause):
+		case <-time.After(followInterval):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -86,41 +86,41 @@ func (r *follower) read() (next string, err error) {
 	if r.file == nil {
 		return "", nil
 	}
-	moved := !isAt(r.path, r.info) // checked before reading, so that the last lines of a rotated file are not missed
+	moved := !isFile(r.path, r.info) // checked before reading, so that the last lines of a rotated file are not missed
 	if err := r.readOn(); err != nil || !moved {
 		return "", err
 	}
-	if next = nextOf(r.path, r.info); next != "" {
+	if next = nextFile(r.path, r.info); next != "" {
 		return next, nil
 	}
-	if _, err := os.Stat(r.path); err == nil && sameOf(r.path, r.info) == "" {
+	if _, err := os.Stat(r.path); err == nil && currentPath(r.path, r.info) == "" {
 		return r.path, nil
 	}
 	return "", nil
 }
 
-// sameOf returns the current path of a file of the log, or "" if it was deleted.
-func sameOf(path string, was fs.FileInfo) string {
+// currentPath returns the current path of a file of the log, or "" if it was deleted.
+func currentPath(path string, was fs.FileInfo) string {
 	for _, name := range Files(path) {
-		if isAt(name, was) {
+		if isFile(name, was) {
 			return name
 		}
 	}
 	return ""
 }
 
-// nextOf returns the file of the log that follows the given one, or "".
-func nextOf(path string, was fs.FileInfo) string {
+// nextFile returns the file of the log that follows the given one, or "".
+func nextFile(path string, was fs.FileInfo) string {
 	files := Files(path)
 	for i, name := range files {
-		if isAt(name, was) && i+1 < len(files) {
+		if isFile(name, was) && i+1 < len(files) {
 			return files[i+1]
 		}
 	}
 	return ""
 }
 
-func isAt(path string, was fs.FileInfo) bool {
+func isFile(path string, was fs.FileInfo) bool {
 	is, err := os.Stat(path)
 	return err == nil && os.SameFile(is, was)
 }

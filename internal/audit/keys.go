@@ -12,9 +12,9 @@ import (
 
 // Keys sign checkpoints and compute the HMACs of arguments.
 type Keys struct {
-	sign   ed25519.PrivateKey
-	public ed25519.PublicKey
-	hide   []byte
+	signKey ed25519.PrivateKey
+	public  ed25519.PublicKey
+	hmacKey []byte
 }
 
 // NewKeys derives the keys from a secret that is used for nothing else. Equal secrets give equal keys.

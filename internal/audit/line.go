@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	format    = 1
-	maxText   = 256      // bytes of a text field, before escaping
-	maxItem   = 1024     // bytes of an item or a detail, before escaping
-	maxLine   = 64 << 10 // maximum bytes of a line; the gateway writes shorter ones
-	timeForm  = "2006-01-02T15:04:05.000000Z"
-	hiddenLen = 16                       // bytes of the truncated HMAC of arguments
-	signedAs  = "goblin-actor audit 1\n" // prefix of the signed text, which is the line up to its signature
+	format          = 1
+	maxText         = 256      // bytes of a text field, before escaping
+	maxItem         = 1024     // bytes of an item or a detail, before escaping
+	maxLine         = 64 << 10 // maximum bytes of a line; the gateway writes shorter ones
+	timeForm        = "2006-01-02T15:04:05.000000Z"
+	hmacBytes       = 16                       // bytes of the truncated HMAC of arguments
+	signaturePrefix = "goblin-actor audit 1\n" // prefix of the signed text, which is the line up to its signature
 )
 
 // chain produces lines, each with the hash of the previous one.
@@ -37,7 +37,7 @@ type chain struct {
 }
 
 func newChain(keys *Keys) chain {
-	return chain{first: true, keys: keys, mac: hmac.New(sha256.New, keys.hide)}
+	return chain{first: true, keys: keys, mac: hmac.New(sha256.New, keys.hmacKey)}
 }
 
 // append appends the record's line to b. It signs file and checkpoint lines.
@@ -55,7 +55,7 @@ func (c *chain) append(b []byte, r *Record) []byte {
 	b = append(b, '"')
 	c.pending++
 	if r.Event == EventFile || r.Event == EventCheckpoint {
-		signature := ed25519.Sign(c.keys.sign, append([]byte(signedAs), b[start:]...))
+		signature := ed25519.Sign(c.keys.signKey, append([]byte(signaturePrefix), b[start:]...))
 		b = base64.StdEncoding.AppendEncode(append(b, `,"sig":"`...), signature)
 		b = append(b, '"')
 		c.pending = 0
@@ -96,7 +96,7 @@ func (c *chain) appendMembers(b []byte, r *Record) []byte {
 	if r.Arguments != nil {
 		c.mac.Reset()
 		c.mac.Write(r.Arguments)
-		b = hex.AppendEncode(append(b, `,"args":"`...), c.mac.Sum(c.sum[:0])[:hiddenLen])
+		b = hex.AppendEncode(append(b, `,"args":"`...), c.mac.Sum(c.sum[:0])[:hmacBytes])
 		b = append(b, '"')
 	}
 	b = appendNumber(b, `,"count":`, r.Count)

@@ -29,7 +29,7 @@ func TestArgumentsAreHidden(t *testing.T) {
 		c := newChain(keys)
 		r := Record{Event: EventCall, Time: now, Arguments: []byte(arguments)}
 		line, err := ParseLine(bytes.TrimSuffix(c.append(nil, &r), []byte("\n")))
-		if err != nil || len(line.Args) != 2*hiddenLen {
+		if err != nil || len(line.Args) != 2*hmacBytes {
 			t.Fatalf("got %+v, %v; want an HMAC of hiddenLen bytes", line, err)
 		}
 		return line.Args

@@ -10,11 +10,11 @@ import (
 
 // Limits of the queue to the writer.
 const (
-	maxBacklog = 16384    // records; at half of it a required log refuses new calls, which leaves room for those in progress
-	maxHeld    = 64 << 20 // bytes of arguments
-	batch      = 512      // queued records that trigger an immediate write
-	lag        = 100 * time.Millisecond
-	beat       = time.Second
+	maxBacklog     = 16384    // records; at half of it a required log refuses new calls, which leaves room for those in progress
+	maxQueuedBytes = 64 << 20 // bytes of arguments
+	batchSize      = 512      // queued records that trigger an immediate write
+	flushDelay     = 100 * time.Millisecond
+	tickInterval   = time.Second
 )
 
 // Values of Settings.Sync: when lines are synced to disk.
@@ -46,9 +46,9 @@ type Mark struct {
 
 // Options are the dependencies of a log.
 type Options struct {
-	Keys func() (*Keys, error) // returns the keys; called when the log is first given a file
-	Log  *slog.Logger
-	Cut  func(string) string // removes known secrets from texts of clients and servers; nil = keep all
+	Keys   func() (*Keys, error) // returns the keys; called when the log is first given a file
+	Log    *slog.Logger
+	Redact func(string) string // removes known secrets from texts of clients and servers; nil = keep all
 }
 
 // Log is an audit log. It is off while its Settings name no file. Its methods are safe for concurrent use.
@@ -62,20 +62,20 @@ type Log struct {
 	path                      atomic.Pointer[string] // path of the file; nil = the log is off
 	mark                      atomic.Pointer[Mark]   // last signed line on disk; nil = none yet
 
-	mu      sync.Mutex // guards the fields up to closed
-	waiting []entry
-	held    int    // bytes of arguments in waiting
-	lost    uint64 // records dropped since the writer last took the queue
-	denials denials
-	notify  func(Mark)
-	running bool // the writer's goroutine was started
-	closed  bool
+	mu          sync.Mutex // guards the fields up to closed
+	waiting     []entry
+	queuedBytes int    // bytes of arguments in waiting
+	lost        uint64 // records dropped since the writer last took the queue
+	denials     denials
+	notify      func(Mark)
+	running     bool // the writer's goroutine was started
+	closed      bool
 
-	applying  sync.Mutex
-	soon, now chan struct{} // wake the writer: within lag; immediately
-	control   chan request
-	ended     chan struct{}   // closed when the writer's goroutine ends
-	wrap      func(file) file // wraps the file in tests; nil = not at all
+	applying          sync.Mutex
+	wakeSoon, wakeNow chan struct{} // wake the writer: within lag; immediately
+	control           chan request
+	ended             chan struct{}   // closed when the writer's goroutine ends
+	wrap              func(file) file // wraps the file in tests; nil = not at all
 }
 
 // entry is a queued record.
@@ -93,7 +93,7 @@ type request struct {
 
 // New returns a log that is off until Apply gives it a file.
 func New(o Options) *Log {
-	return &Log{o: o, soon: make(chan struct{}, 1), now: make(chan struct{}, 1), control: make(chan request), ended: make(chan struct{})}
+	return &Log{o: o, wakeSoon: make(chan struct{}, 1), wakeNow: make(chan struct{}, 1), control: make(chan request), ended: make(chan struct{})}
 }
 
 // Open returns a log that writes to the file of s.
@@ -142,22 +142,22 @@ func (l *Log) add(r Record, then func()) bool {
 	if l.closed {
 		return false
 	}
-	if r.Event == EventDenied && !l.denials.take(&r) {
-		l.wake(l.soon)
+	if r.Event == EventDenied && !l.denials.admit(&r) {
+		l.wake(l.wakeSoon)
 		return false
 	}
-	if len(l.waiting) >= maxBacklog || l.held+len(r.Arguments) > maxHeld && len(l.waiting) > 0 {
+	if len(l.waiting) >= maxBacklog || l.queuedBytes+len(r.Arguments) > maxQueuedBytes && len(l.waiting) > 0 {
 		l.lost++
 		l.dropped.Add(1)
 		return false
 	}
 	l.waiting = append(l.waiting, entry{r, then})
-	l.held += len(r.Arguments)
+	l.queuedBytes += len(r.Arguments)
 	switch {
-	case then != nil || len(l.waiting) == batch:
-		l.wake(l.now)
+	case then != nil || len(l.waiting) == batchSize:
+		l.wake(l.wakeNow)
 	case len(l.waiting) == 1:
-		l.wake(l.soon)
+		l.wake(l.wakeSoon)
 	case len(l.waiting) == maxBacklog/2:
 		l.refuse(true)
 	}
@@ -212,8 +212,8 @@ func (l *Log) Apply(s Settings) error {
 	return l.ask(request{settings: &s})
 }
 
-// Remembered passes a line that is known to have been in the log. If the log ends before it, the log records that lines are missing.
-func (l *Log) Remembered(m Mark) {
+// CheckMark passes a line that is known to have been in the log. If the log ends before it, the log records that lines are missing.
+func (l *Log) CheckMark(m Mark) {
 	l.mu.Lock()
 	running := l.running && !l.closed
 	l.mu.Unlock()

@@ -86,7 +86,7 @@ func TestVerifyAcceptsWhatLogWrites(t *testing.T) {
 	if want := uint64(2500 + 1 + 3); r.Lines != want { // the first line, and three signatures
 		t.Errorf("got %d lines, want %d", r.Lines, want)
 	}
-	if info, err := os.Stat(path); err != nil || modes && info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(path); err != nil || hasModeBits && info.Mode().Perm() != 0o600 {
 		t.Errorf("got mode %v %v, want 0600", info.Mode(), err)
 	}
 	addTo(t, path, 10, nil)

@@ -23,7 +23,7 @@ func TestLogSwitchedOffAndOn(t *testing.T) {
 			if err := l.Apply(Settings{}); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(3 * beat)
+			time.Sleep(3 * tickInterval)
 			if err := l.Apply(settings(path)); err != nil {
 				t.Fatal(err)
 			}
@@ -71,15 +71,15 @@ func TestLostFileIsReopened(t *testing.T) {
 		if err := l.Apply(settings(path)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(beat + lag) // between two ticks
+		time.Sleep(tickInterval + flushDelay) // between two ticks
 		l.Record(callRecord(1))
-		time.Sleep(2 * lag)
+		time.Sleep(2 * flushDelay)
 		full.Store(true)
 		if err := os.Rename(dir, dir+"-away"); err != nil {
 			t.Fatal(err)
 		}
 		l.Record(callRecord(2))
-		time.Sleep(3 * beat)
+		time.Sleep(3 * tickInterval)
 		if s := l.State(); s.Fault == "" || s.Dropped == 0 {
 			t.Errorf("got state %+v, want a fault and dropped records", s)
 		}
@@ -87,7 +87,7 @@ func TestLostFileIsReopened(t *testing.T) {
 		if err := os.Rename(dir+"-away", dir); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * beat)
+		time.Sleep(2 * tickInterval)
 		l.Record(callRecord(3))
 		closed(t, l)
 		if r := verified(t, path, Trust{Key: testKeys.Public()}); r.Fault != nil || r.Dropped == 0 {

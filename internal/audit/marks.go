@@ -2,13 +2,13 @@ package audit
 
 import "time"
 
-// tell publishes the last signed line once it is on disk.
-func (w *writer) tell(now time.Time) {
-	if w.mark.N <= w.told || w.failing || w.unsynced && w.s.Sync != SyncNever {
+// publishMark publishes the last signed line once it is on disk.
+func (w *writer) publishMark(now time.Time) {
+	if w.mark.N <= w.publishedMark || w.failing || w.unsynced && w.s.Sync != SyncNever {
 		return
 	}
-	w.told = w.mark.N
-	if now.Sub(w.logged) >= markLogged {
+	w.publishedMark = w.mark.N
+	if now.Sub(w.logged) >= markLogInterval {
 		w.logged = now
 		w.l.o.Log.Info("audit checkpoint", "n", w.mark.N, "sum", w.mark.Sum)
 	}
@@ -22,7 +22,7 @@ func (w *writer) tell(now time.Time) {
 	}
 }
 
-// remembered writes a line that lines are missing, if the log ends before the known line m.
+// remembered records that lines are missing, if the log ends before the known line m.
 func (w *writer) remembered(m Mark) {
 	if w.f == nil || m.File != w.s.File || m.N <= w.openedAt {
 		return

@@ -78,5 +78,5 @@ func signedBy(raw []byte, l *Line, key ed25519.PublicKey) bool {
 	if err != nil || end < 0 || string(raw[end:]) != `,"sig":"`+l.Sig+`"}` {
 		return false
 	}
-	return ed25519.Verify(key, append([]byte(signedAs), raw[:end]...), signature)
+	return ed25519.Verify(key, append([]byte(signaturePrefix), raw[:end]...), signature)
 }

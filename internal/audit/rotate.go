@@ -26,7 +26,7 @@ func (w *writer) rotate(now time.Time) error {
 	}
 	number, err := setAside(w.s.File, w.number)
 	if err != nil {
-		w.rotateNext = now.Add(rotateAgain)
+		w.rotateNext = now.Add(rotateRetry)
 		w.l.o.Log.Error("rotating the audit log failed; the file keeps growing", "file", w.s.File, "err", err)
 		return nil
 	}

@@ -33,18 +33,18 @@ func (w *writer) move(s Settings) error {
 		if err != nil {
 			return fmt.Errorf("open audit log: %w", err)
 		}
-		w.s, w.mark, w.told = s, Mark{}, 0
+		w.s, w.mark, w.publishedMark = s, Mark{}, 0
 		if err := w.begin(o); err != nil {
-			w.s, w.mark, w.told, w.opened, w.openedAt, w.unsynced = was.s, was.mark, was.told, at, was.openedAt, was.unsynced
+			w.s, w.mark, w.publishedMark, w.opened, w.openedAt, w.unsynced = was.s, was.mark, was.publishedMark, at, was.openedAt, was.unsynced
 			return fmt.Errorf("write audit log: %w", err)
 		}
 	}
 	is := *w
-	w.s, w.mark, w.told, w.opened, w.unsynced = was.s, was.mark, was.told, at, was.unsynced
+	w.s, w.mark, w.publishedMark, w.opened, w.unsynced = was.s, was.mark, was.publishedMark, at, was.unsynced
 	if err := w.close(); err != nil {
 		w.l.o.Log.Error("completing the previous audit log failed", "file", was.s.File, "err", err)
 	}
-	w.s, w.mark, w.told, w.opened, w.unsynced = is.s, is.mark, is.told, is.opened, is.unsynced
+	w.s, w.mark, w.publishedMark, w.opened, w.unsynced = is.s, is.mark, is.publishedMark, is.opened, is.unsynced
 	if s.File == "" {
 		w.opened, w.mark, w.unsynced, w.failing = opened{}, Mark{}, false, false
 		w.l.mark.Store(nil)
@@ -53,7 +53,7 @@ func (w *writer) move(s Settings) error {
 	}
 	w.l.sequence.Store(w.chain.n)
 	w.l.signed.Store(w.mark.N)
-	w.works()
+	w.recovered()
 	return nil
 }
 

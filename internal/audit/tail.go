@@ -32,12 +32,12 @@ func (f *Filter) Admits(l *Line) bool {
 		}
 	}
 	_, name, _ := strings.Cut(l.Who, ":")
-	return (f.Who == "" || like(f.Who, l.Who) || name != "" && like(f.Who, name)) && (f.Server == "" || like(f.Server, l.Server)) &&
-		(f.Item == "" || like(f.Item, l.Item)) && !l.Time.Before(f.Since)
+	return (f.Who == "" || matchesPattern(f.Who, l.Who) || name != "" && matchesPattern(f.Who, name)) && (f.Server == "" || matchesPattern(f.Server, l.Server)) &&
+		(f.Item == "" || matchesPattern(f.Item, l.Item)) && !l.Time.Before(f.Since)
 }
 
-// like reports whether text matches a pattern with * wildcards.
-func like(pattern, text string) bool {
+// matchesPattern reports whether text matches a pattern with * wildcards.
+func matchesPattern(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
 		return pattern == text
@@ -63,22 +63,22 @@ type Entry struct {
 	Raw []byte
 }
 
-// Place is a position in a log.
-type Place struct {
+// Position is a position in a log.
+type Position struct {
 	file   fs.FileInfo // nil = before the log
 	offset int64
 }
 
 // Newest returns the last n lines that the filter selects, oldest first, and the end of the log. It reads backward and stops as soon as it can. It skips
 // text that is not a line, which Verify reports.
-func Newest(path string, f Filter, n int) (found []Entry, end Place, err error) {
+func Newest(path string, f Filter, n int) (found []Entry, end Position, err error) {
 	files := Files(path)
 	if len(files) == 0 {
 		_, err := os.Stat(path)
 		return nil, end, err
 	}
 	for i, file := range slices.Backward(files) {
-		enough, place, err := newestOf(file, &f, n, &found)
+		enough, place, err := newestInFile(file, &f, n, &found)
 		if errors.Is(err, fs.ErrNotExist) { // it was just rotated or deleted
 			continue
 		}
@@ -96,8 +96,8 @@ func Newest(path string, f Filter, n int) (found []Entry, end Place, err error) 
 	return found, end, nil
 }
 
-// newestOf appends selected lines of one file, newest first. enough means that older files need not be read.
-func newestOf(path string, f *Filter, n int, found *[]Entry) (enough bool, end Place, err error) {
+// newestInFile appends selected lines of one file, newest first. enough means that older files need not be read.
+func newestInFile(path string, f *Filter, n int, found *[]Entry) (enough bool, end Position, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return false, end, err
@@ -106,12 +106,12 @@ func newestOf(path string, f *Filter, n int, found *[]Entry) (enough bool, end P
 	if end.file, err = file.Stat(); err != nil {
 		return false, end, err
 	}
-	enough, end.offset, err = newestIn(file, end.file.Size(), f, n, found)
+	enough, end.offset, err = newestInReader(file, end.file.Size(), f, n, found)
 	return enough, end, err
 }
 
-// newestIn is newestOf for the first at bytes of an open file. end is the offset after its last whole line.
-func newestIn(file io.ReaderAt, at int64, f *Filter, n int, found *[]Entry) (enough bool, end int64, err error) {
+// newestInReader is newestInFile for the first at bytes of an open file. end is the offset after its last whole line.
+func newestInReader(file io.ReaderAt, at int64, f *Filter, n int, found *[]Entry) (enough bool, end int64, err error) {
 	var rest []byte // end of a line whose start is still unread
 	whole := false  // the last newline has been found
 	for at > 0 {

@@ -82,7 +82,7 @@ func TestLike(t *testing.T) {
 		{"a", "a", true}, {"a", "ab", false}, {"*", "", true}, {"a*", "abc", true}, {"*c", "abc", true}, {"a*c", "abc", true}, {"a*c", "ab", false},
 		{"*b*", "abc", true}, {"a*a", "a", false}, {"a*b*c", "a_b_b_c", true}, {"*.txt", "x.txt.gz", false}, {"**", "x", true},
 	} {
-		if got := like(c.pattern, c.text); got != c.want {
+		if got := matchesPattern(c.pattern, c.text); got != c.want {
 			t.Errorf("like(%q, %q): got %v", c.pattern, c.text, got)
 		}
 	}

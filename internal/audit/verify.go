@@ -99,11 +99,11 @@ func (v *verifier) readFrom(name string, f io.Reader) error {
 		v.line++
 		switch {
 		case err == nil:
-			if err := v.take(raw[:len(raw)-1]); err != nil {
+			if err := v.checkLine(raw[:len(raw)-1]); err != nil {
 				return err
 			}
 		case errors.Is(err, bufio.ErrBufferFull):
-			return v.wrong(0, errTooLong.Error())
+			return v.fail(0, errTooLong.Error())
 		case !errors.Is(err, io.EOF):
 			return err
 		case len(raw) > 0:
@@ -117,13 +117,13 @@ func (v *verifier) readFrom(name string, f io.Reader) error {
 // unfinished handles text after the last newline of a file.
 func (v *verifier) unfinished(raw []byte) error {
 	if line, err := ParseLine(raw); err == nil {
-		return v.wrong(line.N, "the newline at its end is missing")
+		return v.fail(line.N, "the newline at its end is missing")
 	}
 	v.note(0, fmt.Sprintf("the last %d bytes are an incomplete line: the gateway is still writing it, or it crashed", len(raw)))
 	return nil
 }
 
-func (v *verifier) wrong(n uint64, what string) error {
+func (v *verifier) fail(n uint64, what string) error {
 	v.Fault = &Finding{v.file, v.line, n, what}
 	return errFault
 }
@@ -134,47 +134,47 @@ func (v *verifier) note(n uint64, what string) {
 	}
 }
 
-// take checks a line and its link to the previous one.
-func (v *verifier) take(raw []byte) error {
+// checkLine checks a line and its link to the previous one.
+func (v *verifier) checkLine(raw []byte) error {
 	line, err := ParseLine(raw)
 	if err != nil {
-		return v.wrong(0, err.Error())
+		return v.fail(0, err.Error())
 	}
 	if v.line == 1 {
-		if err := v.begins(&line); err != nil {
+		if err := v.checkFirst(&line); err != nil {
 			return err
 		}
 	} else if line.Event == EventFile {
-		return v.wrong(line.N, "the first line of a file appears in the middle of a file")
+		return v.fail(line.N, "the first line of a file appears in the middle of a file")
 	}
-	if err := v.follows(&line); err != nil {
+	if err := v.checkOrder(&line); err != nil {
 		return err
 	}
 	if line.Signed() && !signedBy(raw, &line, v.key) {
-		return v.wrong(line.N, "the signature does not match the key "+KeyText(v.key)+": this line, or one before it, is forged")
+		return v.fail(line.N, "the signature does not match the key "+KeyText(v.key)+": this line, or one before it, is forged")
 	}
 	v.prev = SumOf(raw)
-	if err := v.remembered(&line); err != nil {
+	if err := v.checkMark(&line); err != nil {
 		return err
 	}
 	v.count(&line)
-	return v.tells(&line)
+	return v.checkEvent(&line)
 }
 
-// begins checks the first line of a file.
-func (v *verifier) begins(line *Line) error {
+// checkFirst checks the first line of a file.
+func (v *verifier) checkFirst(line *Line) error {
 	if line.Event != EventFile || line.Format != format {
-		return v.wrong(line.N, "the file does not start with a file line of format 1: lines before this one are missing, or the file is not an audit log")
+		return v.fail(line.N, "the file does not start with a file line of format 1: lines before this one are missing, or the file is not an audit log")
 	}
 	key, err := ParseKey(line.Key)
 	if err != nil {
-		return v.wrong(line.N, "key: "+err.Error())
+		return v.fail(line.N, "key: "+err.Error())
 	}
 	if v.key == nil {
 		v.key = key
 	}
 	if !v.key.Equal(key) {
-		return v.wrong(line.N, "the file is signed with the key "+KeyText(key)+", expected "+KeyText(v.key))
+		return v.fail(line.N, "the file is signed with the key "+KeyText(key)+", expected "+KeyText(v.key))
 	}
 	v.Key = KeyText(v.key)
 	if v.Lines == 0 {
@@ -183,14 +183,14 @@ func (v *verifier) begins(line *Line) error {
 			v.note(line.N, fmt.Sprintf("the log starts at line n=%d, file %d: earlier files were deleted or moved", line.N, line.File))
 		}
 	} else if line.File <= v.number {
-		return v.wrong(line.N, fmt.Sprintf("file %d appears after file %d", line.File, v.number))
+		return v.fail(line.N, fmt.Sprintf("file %d appears after file %d", line.File, v.number))
 	}
 	v.number = line.File
 	return nil
 }
 
-// follows checks that the line is the successor of the previous one.
-func (v *verifier) follows(line *Line) error {
+// checkOrder checks that the line is the successor of the previous one.
+func (v *verifier) checkOrder(line *Line) error {
 	if v.Lines == 0 {
 		return nil
 	}
@@ -199,10 +199,10 @@ func (v *verifier) follows(line *Line) error {
 		if line.N > v.Last+1 {
 			what = fmt.Sprintf("lines n=%d to n=%d are missing", v.Last+1, line.N-1)
 		}
-		return v.wrong(line.N, what)
+		return v.fail(line.N, what)
 	}
 	if line.N != v.Last+1 && line.Event != EventMissing {
-		return v.wrong(line.N, fmt.Sprintf("line number %d appears after %d", line.N, v.Last))
+		return v.fail(line.N, fmt.Sprintf("line number %d appears after %d", line.N, v.Last))
 	}
 	if back := v.LastTime.Sub(line.Time); back > time.Minute {
 		v.note(line.N, "the clock was set back by "+back.Round(time.Second).String())
@@ -210,14 +210,14 @@ func (v *verifier) follows(line *Line) error {
 	return nil
 }
 
-// remembered compares the line with the known line of the same number.
-func (v *verifier) remembered(line *Line) error {
+// checkMark compares the line with the known line of the same number.
+func (v *verifier) checkMark(line *Line) error {
 	m := v.trust.Mark
 	if m == nil || line.N != m.N {
 		return nil
 	}
 	if m.Sum != "" && m.Sum != v.prev {
-		return v.wrong(line.N, "the line differs from the one that the gateway remembers: this line, or one before it, was rewritten")
+		return v.fail(line.N, "the line differs from the one that the gateway remembers: this line, or one before it, was rewritten")
 	}
 	return nil
 }
@@ -231,11 +231,11 @@ func (v *verifier) count(line *Line) {
 	}
 }
 
-// tells checks what the log reports about itself.
-func (v *verifier) tells(line *Line) error {
+// checkEvent checks what the log reports about itself.
+func (v *verifier) checkEvent(line *Line) error {
 	switch line.Event {
 	case EventMissing:
-		return v.wrong(line.N, fmt.Sprintf("lines up to n=%d were missing when the gateway started: the end of the log was removed", line.Count))
+		return v.fail(line.N, fmt.Sprintf("lines up to n=%d were missing when the gateway started: the end of the log was removed", line.Count))
 	case EventDropped:
 		v.Dropped += line.Count
 		v.note(line.N, fmt.Sprintf("%d records were dropped", line.Count))
@@ -247,7 +247,7 @@ func (v *verifier) tells(line *Line) error {
 		}
 	}
 	if v.Unsigned > maxUnsigned {
-		return v.wrong(line.N, fmt.Sprintf("%d lines without a signature; the gateway signs at least every %d lines", v.Unsigned, maxUnsigned))
+		return v.fail(line.N, fmt.Sprintf("%d lines without a signature; the gateway signs at least every %d lines", v.Unsigned, maxUnsigned))
 	}
 	return nil
 }
@@ -257,8 +257,8 @@ func (v *verifier) end() {
 	v.line = 0
 	switch m := v.trust.Mark; {
 	case v.Lines == 0:
-		_ = v.wrong(0, "the log is empty")
+		_ = v.fail(0, "the log is empty")
 	case m != nil && m.N > v.Last:
-		_ = v.wrong(v.Last, fmt.Sprintf("the log ends with line n=%d, but the gateway remembers line n=%d: the end of the log was removed", v.Last, m.N))
+		_ = v.fail(v.Last, fmt.Sprintf("the log ends with line n=%d, but the gateway remembers line n=%d: the end of the log was removed", v.Last, m.N))
 	}
 }

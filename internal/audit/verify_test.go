@@ -121,7 +121,7 @@ func FuzzVerify(f *testing.F) {
 			t.Errorf("no fault found in %q", raw)
 		}
 		var found []Entry
-		if _, _, err := newestIn(bytes.NewReader(raw), int64(len(raw)), &Filter{}, 1<<20, &found); err != nil {
+		if _, _, err := newestInReader(bytes.NewReader(raw), int64(len(raw)), &Filter{}, 1<<20, &found); err != nil {
 			t.Fatal(err)
 		}
 		if r.Fault == nil && uint64(len(found)) != r.Lines {

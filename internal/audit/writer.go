@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	maxUnsigned   = 1000        // lines without a signature
-	checkpointDue = time.Minute // maximum age of an unsigned line
-	chunk         = 1 << 20     // bytes per write
-	maxSpare      = 4 << 20     // a larger buffer is released after use
-	rotateAgain   = time.Minute // between attempts to rotate that failed
-	markLogged    = time.Minute // between checkpoint lines in the gateway's log
+	maxUnsigned     = 1000        // lines without a signature
+	checkpointDue   = time.Minute // maximum age of an unsigned line
+	chunk           = 1 << 20     // bytes per write
+	maxSpare        = 4 << 20     // a larger buffer is released after use
+	rotateRetry     = time.Minute // between attempts to rotate that failed
+	markLogInterval = time.Minute // between checkpoint lines in the gateway's log
 )
 
 // writer owns the file. All its fields belong to one goroutine.
@@ -25,14 +25,14 @@ type writer struct {
 	buf   []byte
 	spare []entry
 
-	openedAt   uint64 // number of the last line when the file was opened
-	unsynced   bool
-	failing    bool
-	signedAt   time.Time // of the last signature
-	rotateNext time.Time // earliest next attempt to rotate
-	mark       Mark      // last signed line
-	told       uint64    // number of the last published mark
-	logged     time.Time // of the last checkpoint line in the gateway's log
+	openedAt      uint64 // number of the last line when the file was opened
+	unsynced      bool
+	failing       bool
+	signedAt      time.Time // of the last signature
+	rotateNext    time.Time // earliest next attempt to rotate
+	mark          Mark      // last signed line
+	publishedMark uint64    // number of the last published mark
+	logged        time.Time // of the last checkpoint line in the gateway's log
 }
 
 func newWriter(l *Log) *writer { return &writer{l: l} }
@@ -43,15 +43,15 @@ func (w *writer) run() {
 	var due, tick <-chan time.Time
 	for {
 		if tick == nil && w.busy() {
-			tick = time.After(beat)
+			tick = time.After(tickInterval)
 		}
 		select {
-		case <-w.l.now:
+		case <-w.l.wakeNow:
 			due = nil
 			w.flush()
-		case <-w.l.soon:
+		case <-w.l.wakeSoon:
 			if due == nil {
-				due = time.After(lag)
+				due = time.After(flushDelay)
 			}
 		case <-due:
 			due = nil
@@ -82,7 +82,7 @@ func (w *writer) busy() bool {
 	w.l.mu.Lock()
 	counts := !w.l.denials.until.IsZero()
 	w.l.mu.Unlock()
-	return counts || w.unsynced || w.failing || w.chain.pending > 0 || w.mark.N > w.told
+	return counts || w.unsynced || w.failing || w.chain.pending > 0 || w.mark.N > w.publishedMark
 }
 
 // tick performs timed work: counts of denials, retries, checkpoints, syncs and marks.
@@ -97,13 +97,13 @@ func (w *writer) tick(now time.Time) {
 	if w.f != nil && w.unsynced && w.s.Sync != SyncNever { // ensure syncs a file that it reopens
 		w.sync()
 	}
-	w.tell(now)
+	w.publishMark(now)
 }
 
 // countDenials writes the counts of denials if their window has ended, or if must is true.
 func (w *writer) countDenials(now time.Time, must bool) {
 	w.l.mu.Lock()
-	counted := w.l.denials.over(now, must)
+	counted := w.l.denials.closeWindow(now, must)
 	for _, r := range counted {
 		w.l.waiting = append(w.l.waiting, entry{Record: r})
 	}
@@ -123,7 +123,7 @@ func (w *writer) take() {
 		return
 	}
 	waiting := w.l.waiting
-	w.l.waiting, w.l.held = w.spare[:0], 0
+	w.l.waiting, w.l.queuedBytes = w.spare[:0], 0
 	if len(w.batch) == 0 {
 		w.spare, w.batch = w.batch, waiting
 		return
@@ -152,7 +152,7 @@ func (w *writer) flush() {
 		return
 	}
 	w.acknowledge()
-	w.works()
+	w.recovered()
 }
 
 // ensure reopens the file if it was lost.
@@ -217,7 +217,7 @@ func (w *writer) shift(done int) {
 func (w *writer) forget() {
 	clear(w.batch)
 	w.batch = w.batch[:0]
-	if cap(w.batch) > 8*batch {
+	if cap(w.batch) > 8*batchSize {
 		w.batch = nil
 	}
 	if cap(w.buf) > maxSpare {
@@ -230,7 +230,7 @@ func (w *writer) append(r *Record) {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
 	}
-	if cut := w.l.o.Cut; cut != nil {
+	if cut := w.l.o.Redact; cut != nil {
 		r.Item, r.Detail = cut(r.Item), cut(r.Detail)
 	}
 	w.buf = w.chain.append(w.buf, r)
@@ -321,8 +321,8 @@ func (w *writer) drop() {
 	w.acknowledge()
 }
 
-// works clears the failure after a successful write.
-func (w *writer) works() {
+// recovered clears the failure after a successful write.
+func (w *writer) recovered() {
 	if w.failing {
 		w.l.o.Log.Info("writing the audit log works again", "file", w.s.File)
 	}
@@ -357,7 +357,7 @@ func (w *writer) close() error {
 	w.unsynced = err != nil
 	if err == nil {
 		w.acknowledge()
-		w.tell(time.Now())
+		w.publishMark(time.Now())
 	}
 	err = errors.Join(err, w.f.Close())
 	w.f = nil

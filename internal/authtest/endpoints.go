@@ -35,10 +35,10 @@ func reply(w http.ResponseWriter, status int, v any) {
 }
 
 func fail(w http.ResponseWriter, status int, word string) {
-	reply(w, status, map[string]string{"error": word, "error_description": "the test wants it so"})
+	reply(w, status, map[string]string{"error": word, "error_description": "requested by the test"})
 }
 
-// document answers for the metadata of the authorization server.
+// document serves the metadata of the authorization server.
 func (i *Issuer) document(w http.ResponseWriter, r *http.Request) {
 	f := i.now()
 	places := []string{"/.well-known/oauth-authorization-server" + f.Path, "/.well-known/openid-configuration" + f.Path}
@@ -62,7 +62,7 @@ func endless(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"issuer":"`))
 	block := []byte(strings.Repeat("x", 64<<10))
 	for r.Context().Err() == nil {
-		time.Sleep(5 * time.Millisecond) // a test that lets it in shall not fill the memory of the machine
+		time.Sleep(5 * time.Millisecond) // a test that fails to limit it must not exhaust the machine's memory
 		if _, err := w.Write(block); err != nil {
 			return
 		}
@@ -118,7 +118,7 @@ func (i *Issuer) register(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusCreated, meta)
 }
 
-// authorize is the page to log in at: everybody who comes is willing.
+// authorize is the login page. It approves every request immediately.
 func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	f, q := i.now(), r.URL.Query()
 	to, err := url.Parse(q.Get("redirect_uri"))
@@ -180,7 +180,7 @@ func (i *Issuer) revoke(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// clientOf is who a request says it is from.
+// clientOf returns the client id that a request claims.
 func (*Issuer) clientOf(r *http.Request) string {
 	if id, _, ok := r.BasicAuth(); ok {
 		id, _ = url.QueryUnescape(id)
@@ -189,7 +189,7 @@ func (*Issuer) clientOf(r *http.Request) string {
 	return r.Form.Get("client_id")
 }
 
-// proves reports whether the request is really from the client it says it is from. mu is held.
+// proves reports whether the request authenticates its client. The caller must hold mu.
 func (i *Issuer) proves(r *http.Request) bool {
 	id, secret := i.clientOf(r), r.Form.Get("client_secret")
 	if _, basic, ok := r.BasicAuth(); ok {
@@ -199,7 +199,7 @@ func (i *Issuer) proves(r *http.Request) bool {
 	return known && want == secret || i.faults.Documents && strings.HasPrefix(id, "https://") || i.faults.NoMetadata && id != ""
 }
 
-// challengeOf is the S256 challenge of a verifier.
+// challengeOf returns the S256 code challenge of a verifier.
 func challengeOf(verifier string) string {
 	sum := sha256.Sum256([]byte(verifier))
 	return base64.RawURLEncoding.EncodeToString(sum[:])

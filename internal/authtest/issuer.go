@@ -11,69 +11,69 @@ import (
 	"time"
 )
 
-// Faults say what is wrong with the authorization server, or different. The zero value has nothing wrong: PKCE, iss, registration, rotated
-// refresh tokens, tokens for an hour.
+// Faults describes how the authorization server deviates. The zero value is a correct server with PKCE, iss, registration, rotated
+// refresh tokens, and access tokens for an hour.
 type Faults struct {
-	Path string // of the issuer's URL, such as /tenant; fixed after New
+	Path string // path of the issuer's URL, such as /tenant; fixed after New
 
-	// Of metadata.
-	NoMetadata bool   // 404
-	OpenID     bool   // only where OpenID Connect has it, behind the path
-	Issuer     string // what it says it is, in place of its URL
+	// Metadata.
+	NoMetadata bool   // answer 404
+	OpenID     bool   // only at the OpenID Connect location, after the path
+	Issuer     string // issuer in the metadata instead of the URL
 	NoPKCE     bool
-	NoIss      bool     // neither promised nor sent
-	Documents  bool     // client id metadata documents are read
-	NoRegister bool     // nobody is registered
-	NoDevice   bool     // no login by device
-	Offline    bool     // scope offline_access is known, and a refresh token needs it
-	Methods    []string // token_endpoint_auth_methods_supported; nil = none
-	Endless    bool     // a document without end
-	Redirect   string   // documents are elsewhere
+	NoIss      bool     // neither announce nor send iss
+	Documents  bool     // support client id metadata documents
+	NoRegister bool     // no dynamic registration
+	NoDevice   bool     // no device logins
+	Offline    bool     // support the scope offline_access, which refresh tokens then require
+	Methods    []string // token_endpoint_auth_methods_supported; nil = absent
+	Endless    bool     // an infinite document
+	Redirect   string   // redirect documents to this URL
 
-	// Of answers to logins.
-	Iss   string // what is sent as iss, in place of the issuer
-	Error string // the answer of the browser, in place of a code
+	// Authorization responses.
+	Iss   string // iss instead of the issuer
+	Error string // error instead of a code
 
-	// Of the token endpoint.
-	TokenStatus   int           // what each request for a token is answered with, 0 = as it should be
-	TokenError    string        // likewise, an error of OAuth
-	TokenRedirect string        // requests for tokens are redirected there, by 307
-	TokenDelay    time.Duration // before anything is done
-	Cut           bool          // tokens are granted, and the connection cut before the answer
-	Life          time.Duration // of access tokens; 0 = an hour
-	NoExpiry      bool          // expires_in is not said
+	// Token endpoint.
+	TokenStatus   int           // status of all responses; 0 = normal
+	TokenError    string        // OAuth error of all responses; "" = normal
+	TokenRedirect string        // redirect all requests to this URL with 307
+	TokenDelay    time.Duration // delay before processing
+	Cut           bool          // grant the token, then cut the connection before the response
+	Life          time.Duration // lifetime of access tokens; 0 = an hour
+	NoExpiry      bool          // omit expires_in
 	NoRefresh     bool          // no refresh tokens
-	KeepRefresh   bool          // refresh tokens are not rotated
-	TokenType     string        // in place of Bearer
-	Polls         int           // of a device before the person has logged in
+	KeepRefresh   bool          // do not rotate refresh tokens
+	TokenType     string        // token_type instead of Bearer
+	Polls         int           // polls of a device login before the user has logged in
 
-	RevokeWaits <-chan struct{} // before anything is revoked, until it is closed or who asks has gone; nil = it does not
-	RevokeError string          // what is answered in place of revoking
+	RevokeWaits <-chan struct{} // revocations wait until it is closed or the client is gone; nil = no wait
+	RevokeError string          // OAuth error of revocations; "" = normal
 }
 
-// Issuer is an authorization server.
+// Issuer is a running authorization server.
 type Issuer struct {
-	URL string // its identifier
+	URL string // issuer identifier
 
 	origin string
 	mu     sync.Mutex
 	faults Faults
-	extra  map[string]any // put into the metadata
+	extra  map[string]any // additional metadata
 	codes  map[string]*code
 	tokens map[string]*issued // by access token
-	fresh  map[string]*issued // by refresh token, those that are used up too
+	fresh  map[string]*issued // by refresh token, including used ones
 	seen   []Request
 	device map[string]*code  // by device_code
-	known  map[string]string // clients and their secrets
+	known  map[string]string // secrets by client id
 }
 
-// code is what a code, or a device's code, is good for.
+// code is the grant of an authorization code or a device code.
 type code struct {
 	client, redirect, challenge, resource, scope string
 	polls                                        int
 }
 
-// issued is a grant with what came of it.
+// issued is the grant of an access or refresh token.
 type issued struct {
 	client, resource, scope string
 	until                   time.Time
@@ -81,17 +81,17 @@ type issued struct {
 	used                    bool
 }
 
-// family is one login with all that was refreshed since.
+// family is a login with all its refreshed tokens.
 type family struct{ revoked bool }
 
-// Request is one that came.
+// Request is a recorded request.
 type Request struct {
 	Path          string
 	Form          url.Values
 	Authorization string
 }
 
-// New starts an authorization server that lives as long as the test.
+// New starts an authorization server and stops it when the test ends.
 func New(t testing.TB, f Faults) *Issuer {
 	i := &Issuer{faults: f, codes: map[string]*code{}, tokens: map[string]*issued{}, fresh: map[string]*issued{}, device: map[string]*code{}, known: map[string]string{}}
 	server := httptest.NewServer(i.handler())
@@ -101,7 +101,7 @@ func New(t testing.TB, f Faults) *Issuer {
 	return i
 }
 
-// Set changes what is wrong.
+// Set changes the faults.
 func (i *Issuer) Set(change func(*Faults)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -114,14 +114,14 @@ func (i *Issuer) now() Faults {
 	return i.faults
 }
 
-// Client makes a client known that the operator registered by hand.
+// Client registers a client as an operator would.
 func (i *Issuer) Client(id, secret string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.known[id] = secret
 }
 
-// Seen returns the requests that came to a path, such as /token.
+// Seen returns the requests to a path, such as /token.
 func (i *Issuer) Seen(path string) []Request {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -134,7 +134,7 @@ func (i *Issuer) Seen(path string) []Request {
 	return out
 }
 
-// Refreshes counts the requests that came with a refresh token.
+// Refreshes returns the number of requests with a refresh token.
 func (i *Issuer) Refreshes() int {
 	n := 0
 	for _, r := range i.Seen("/token") {
@@ -145,7 +145,7 @@ func (i *Issuer) Refreshes() int {
 	return n
 }
 
-// Revoke ends all access tokens; with logins true, the refresh tokens too.
+// Revoke revokes all access tokens and, if logins is true, all refresh tokens.
 func (i *Issuer) Revoke(logins bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -157,7 +157,7 @@ func (i *Issuer) Revoke(logins bool) {
 	}
 }
 
-// Valid says whether an access token is good now, and what for.
+// Valid reports whether an access token is valid, and what it grants.
 func (i *Issuer) Valid(access string) (resource string, scopes []string, ok bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -168,7 +168,7 @@ func (i *Issuer) Valid(access string) (resource string, scopes []string, ok bool
 	return g.resource, strings.Fields(g.scope), true
 }
 
-// Approve does what the browser of a willing person does with a login's URL, and returns what comes to the redirect URI.
+// Approve opens a login's URL like a browser whose user approves it, and returns the parameters of the redirect.
 func (*Issuer) Approve(t testing.TB, login string) url.Values {
 	t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -179,7 +179,7 @@ func (*Issuer) Approve(t testing.TB, login string) url.Values {
 	defer func() { _ = answer.Body.Close() }()
 	to, err := answer.Location()
 	if err != nil {
-		t.Fatalf("the page to log in at answers %s and leads nowhere", answer.Status)
+		t.Fatalf("the login page answered %s without a redirect", answer.Status)
 	}
 	return to.Query()
 }
@@ -193,7 +193,7 @@ func (i *Issuer) note(r *http.Request) {
 
 func random(kind string) string { return kind + "-" + rand.Text() }
 
-// SetMetadata puts a value into the metadata, whatever was there.
+// SetMetadata sets a field of the metadata.
 func (i *Issuer) SetMetadata(key string, value any) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

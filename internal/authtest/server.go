@@ -10,33 +10,33 @@ import (
 	"testing"
 )
 
-// Server is a protected server. Its endpoint is /mcp.
+// Server is a protected MCP server. Its endpoint is /mcp.
 type Server struct {
-	URL    string // of the endpoint
+	URL    string // URL of the endpoint
 	Origin string
 
 	issuer *Issuer
 	mu     sync.Mutex
 	how    Protection
-	served []string // the tokens that were let through, in order
+	served []string // accepted tokens, in order
 }
 
-// Protection says how the server shows where to log in, and what it wants.
+// Protection describes the server's metadata and the tokens that it requires.
 type Protection struct {
-	Resource    string   // what its metadata says it is of; "" = its URL
-	Issuers     []string // what its metadata names; nil = the issuer
-	NoMetadata  bool     // 404, as servers of 2025-03-26
-	AtRoot      bool     // the metadata is at the root of the host only
+	Resource    string   // resource in the metadata; "" = its URL
+	Issuers     []string // issuers in the metadata; nil = the issuer
+	NoMetadata  bool     // answer 404, as servers of 2025-03-26
+	AtRoot      bool     // metadata only at the root of the host
 	NoChallenge bool     // 401 without WWW-Authenticate
-	NoPointer   bool     // a challenge without resource_metadata
-	Pointer     string   // resource_metadata, in place of the true one
-	Scopes      []string // that every request needs
+	NoPointer   bool     // challenge without resource_metadata
+	Pointer     string   // resource_metadata instead of the correct one
+	Scopes      []string // scopes that every request needs
 	Supported   []string // scopes_supported
-	Refuse      bool     // no token is good enough: 401
-	Status      int      // what each request is answered with; 0 = as it should be
+	Refuse      bool     // refuse all tokens with 401
+	Status      int      // status of all responses; 0 = normal
 }
 
-// Protect starts a server whose endpoint wants tokens of the issuer; inner answers who has one, nil = with an empty object.
+// Protect starts a server whose endpoint requires tokens of the issuer. inner handles authorized requests; nil = respond with an empty object.
 func (i *Issuer) Protect(t testing.TB, inner http.Handler) *Server {
 	s := &Server{issuer: i}
 	if inner == nil {
@@ -51,14 +51,14 @@ func (i *Issuer) Protect(t testing.TB, inner http.Handler) *Server {
 	return s
 }
 
-// Set changes how it is protected.
+// Set changes the protection.
 func (s *Server) Set(change func(*Protection)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&s.how)
 }
 
-// Served returns the access tokens of the requests that were let through.
+// Served returns the access tokens of accepted requests.
 func (s *Server) Served() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, m)
 }
 
-// guard lets through who has a token for this server.
+// guard passes requests with a valid token for this server to inner.
 func (s *Server) guard(inner http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		how := s.now()
@@ -124,7 +124,7 @@ func (s *Server) refuse(w http.ResponseWriter, how Protection, status int, word 
 	w.WriteHeader(status)
 }
 
-// Challenge is what the server answers to a request without a token.
+// Challenge returns the WWW-Authenticate headers for a request without a token.
 func (s *Server) Challenge() []string { return []string{s.challenge(s.now(), "")} }
 
 func (s *Server) challenge(how Protection, word string) string {

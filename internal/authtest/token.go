@@ -37,7 +37,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// grant decides. mu is held.
+// grant processes a token request. The caller must hold mu.
 func (i *Issuer) grant(r *http.Request) (answer map[string]any, status int, refused string) {
 	if !i.proves(r) {
 		return nil, http.StatusUnauthorized, "invalid_client"
@@ -76,7 +76,7 @@ func (i *Issuer) poll(device, client string) (answer map[string]any, status int,
 	return i.issue(&issued{client: client, resource: c.resource, scope: c.scope, family: &family{}}), 0, ""
 }
 
-// refresh rotates. Who uses a refresh token twice has stolen it, or we cannot tell: the whole login ends.
+// refresh issues a new token pair. A refresh token that is used twice may be stolen, so it ends the whole login.
 func (i *Issuer) refresh(token, client string) (answer map[string]any, status int, refused string) {
 	g := i.fresh[token]
 	if g == nil || g.client != client || g.family.revoked {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Tunnel is what a proxy does with CONNECT, only that it always leads to the program at to (host:port), whatever it was asked for.
+// Tunnel handles CONNECT like a proxy, but always connects to the address `to` (host:port).
 func Tunnel(w http.ResponseWriter, r *http.Request, to string) {
 	if r.Method != http.MethodConnect {
 		w.WriteHeader(http.StatusMethodNotAllowed)

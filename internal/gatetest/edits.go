@@ -14,11 +14,11 @@ import (
 
 // Edit is one replacement in the source code of the module.
 type Edit struct {
-	// Path is a file, or a package directory. Of a directory, its Go files without tests are searched.
+	// Path is a file, or a package directory. In a directory, Go files except tests are searched.
 	Path string
-	// Old is the lines to be replaced. They must occur exactly once under Path. Indentation, blank lines and comments do not count.
+	// Old holds the lines to replace. They must occur exactly once in Path. Indentation, blank lines and comments are ignored.
 	Old string
-	// New is what replaces them.
+	// New holds the lines that replace Old.
 	New string
 }
 
@@ -47,7 +47,7 @@ func ParseEdits(text string) ([]Edit, error) {
 	return edits, nil
 }
 
-// Edited returns the new text of each file that the edits change, by its path below root. It writes nothing.
+// Edited returns the new text of each file that the edits change, by its path below root. It writes no files.
 func Edited(root string, edits []Edit) (map[string]string, error) {
 	texts := map[string]string{}
 	read := func(path string) (string, error) {
@@ -125,7 +125,7 @@ func Mutate(t *testing.T, dir string, edits []Edit) (restore func()) {
 	}
 }
 
-// Overlay writes an overlay file for the go command into dir: with GOFLAGS=-overlay=FILE it builds the module at root with the edits made.
+// Overlay writes an overlay file for the go command into dir: with GOFLAGS=-overlay=FILE it builds the module at root with the edits applied.
 func Overlay(t *testing.T, root, dir string, edits []Edit) (file string) {
 	t.Helper()
 	texts, err := Edited(root, edits)

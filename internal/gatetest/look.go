@@ -13,11 +13,11 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Patience is how long anything may take that has no time of its own. It catches what hangs: on a machine that is busy with
-// other things a process has taken half a minute to start.
+// Patience limits every wait that has no limit of its own, to detect hangs. It is long because on a busy machine starting a process has
+// taken half a minute.
 const Patience = 5 * time.Minute
 
-// WaitFor polls until done says so; detail is shown when it never does.
+// WaitFor polls until done returns true. It fails the test with detail after Patience.
 func WaitFor(t *testing.T, what string, done func() (ok bool, detail string)) {
 	t.Helper()
 	late := time.NewTimer(Patience)
@@ -37,8 +37,8 @@ func WaitFor(t *testing.T, what string, done func() (ok bool, detail string)) {
 	}
 }
 
-// Within has try measure something until it takes no longer than limit, ten times at most: what else this machine does
-// is no fault of the gateway's, but it does not do it every time.
+// Within repeats a measurement until it is at most limit, up to ten times, since other processes on this machine may slow down some
+// of the attempts.
 func Within(t *testing.T, limit time.Duration, what string, try func() time.Duration) {
 	t.Helper()
 	var took []time.Duration
@@ -52,7 +52,7 @@ func Within(t *testing.T, limit time.Duration, what string, try func() time.Dura
 	t.Errorf("%s: %s, want at most %s", what, took, limit)
 }
 
-// WaitReady waits until the gateway at base says that it is ready.
+// WaitReady waits until the gateway at base is ready.
 func WaitReady(t *testing.T, base string) {
 	t.Helper()
 	WaitFor(t, "the gateway to be ready", func() (bool, string) {
@@ -61,7 +61,7 @@ func WaitReady(t *testing.T, base string) {
 	})
 }
 
-// Get fetches a page; status 0 is an error, which is the page then.
+// Get fetches a page. On an error it returns status 0 and the error as page.
 func Get(url string) (status int, page string) {
 	resp, err := http.Get(url)
 	if err != nil {
@@ -72,7 +72,7 @@ func Get(url string) (status int, page string) {
 	return resp.StatusCode, string(body)
 }
 
-// Snapshot asks the admin socket of the gateway that has this directory.
+// Snapshot fetches the status of the gateway whose runtime directory is dir.
 func Snapshot(ctx context.Context, dir string) (*status.Snapshot, error) {
 	sockets, err := filepath.Glob(filepath.Join(dir, "goblin-actor", "*.sock"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Run runs a command in a directory, for which no repository above it counts. It has to succeed.
+// Run runs a command in dir and fails the test if the command fails. Git repositories above dir are ignored.
 func Run(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	if out, err := Try(dir, name, args...); err != nil {
@@ -18,7 +18,7 @@ func Run(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// Try is Run of a command that may fail.
+// Try is Run, but returns the error.
 func Try(dir, name string, args ...string) (out []byte, err error) {
 	c := exec.Command(name, args...)
 	c.Dir = dir
@@ -26,7 +26,7 @@ func Try(dir, name string, args ...string) (out []byte, err error) {
 	return c.CombinedOutput()
 }
 
-// CopyModule copies what belongs to the module and is no rubbish of builds.
+// CopyModule copies the files of the module, except ignored ones such as build results.
 func CopyModule(t *testing.T, from, to string) {
 	t.Helper()
 	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -39,7 +39,7 @@ func CopyModule(t *testing.T, from, to string) {
 		raw, err := os.ReadFile(filepath.Join(from, string(path)))
 		if err != nil {
 			if _, gone := errors.AsType[*fs.PathError](err); gone {
-				continue // deleted, or a link to nothing
+				continue // deleted, or a dangling link
 			}
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Odd holds results that are valid JSON-RPC but not what MCP allows, by the name of the tool, prompt or resource that has them.
+// Odd maps names of tools, prompts and resources to results that are valid JSON-RPC but violate MCP.
 var Odd = map[string]string{
 	"string": `"hello"`, "number": `17`, "array": `[1,2]`, "null": `null`, "boolean": `true`, "empty": `{}`,
 	"textcontent": `{"content":"hello","contents":"hello","messages":"hello"}`,
@@ -22,7 +22,7 @@ var Odd = map[string]string{
 	"texterror":   `{"isError":"no","content":[]}`,
 }
 
-// oddDefinitions are members of listed items, by the item's name.
+// oddDefinitions maps item names to invalid fields of the item's definition.
 var oddDefinitions = map[string]string{
 	"string":      `"title":5`,
 	"number":      `"annotations":["a"]`,
@@ -34,8 +34,8 @@ var oddDefinitions = map[string]string{
 	"numbertext":  `"outputSchema":{"type":"array","items":7}`,
 }
 
-// ServeOdd is an MCP server on in and out. For mode "items" each tool, prompt and resource has a result of Odd, and a definition
-// of its own. For mode "list-NAME" the results of all lists are Odd[NAME]; for "init-NAME" that of initialize.
+// ServeOdd runs an MCP server on in and out. In mode "items" each tool, prompt and resource returns a result of Odd, and has an invalid
+// definition. In mode "list-NAME" all lists return Odd[NAME]; in mode "init-NAME" initialize does.
 func ServeOdd(mode string, in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
@@ -99,8 +99,8 @@ func oddItems(kind string) string {
 	return strings.Join(items, ",")
 }
 
-// internals matches the words of Go's decoders and the names of Go types.
+// internals matches texts of Go's decoders and names of Go types.
 var internals = regexp.MustCompile(`json: |encoding/json|unmarshal|Go (value|struct)|struct ?\{|interface ?\{|map\[[a-z]+\]|RawMessage|\bmain\.[A-Za-z]|looking for beginning|unexpected end of JSON|illegal base64|strconv\.|reflect\.`)
 
-// Internals returns the first part of a text for people that only a Go programmer understands, or "".
+// Internals returns the first part of a user-visible text that only a Go programmer understands, or "".
 func Internals(text string) string { return internals.FindString(text) }

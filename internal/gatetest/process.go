@@ -1,4 +1,4 @@
-// Package gatetest runs the gateway, its clients and its servers as processes, for tests: nothing else imports it.
+// Package gatetest runs the gateway, clients and servers as processes. Only tests import it.
 package gatetest
 
 import (
@@ -29,12 +29,12 @@ func Build(dir string, flags ...string) (string, error) {
 	return binary, nil
 }
 
-// Environment is ours, with directories of the gateway's own below dir.
+// Environment returns the environment of this process, with the gateway's directories below dir.
 func Environment(dir string) []string {
 	return append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 }
 
-// ShortDir returns a directory that goes with the test. Its name is short, as those of sockets must be.
+// ShortDir returns a directory that is removed after the test. Its name is short, because names of sockets must be.
 func ShortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ga")
@@ -45,8 +45,8 @@ func ShortDir(t *testing.T) string {
 	return dir
 }
 
-// FreePort returns a port of loopback that nobody listens on, for a program that cannot choose one itself. It is none of those the
-// system gives to connections and to whoever lets it choose: one of them could get it before the program does.
+// FreePort returns a free loopback port for a program that cannot choose one itself. It lies outside the range of ephemeral ports, from
+// which another process could get it before the program listens.
 func FreePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
@@ -56,40 +56,42 @@ func FreePort(t *testing.T) string {
 			return port
 		}
 	}
-	t.Fatal("no port is free")
+	t.Fatal("no free port found")
 	return ""
 }
 
-// Output collects what a process writes. Safe for concurrent use.
+// Output collects the output of a process. It is safe for concurrent use.
 type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
+// Write implements io.Writer.
 func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.Write(p)
 }
 
+// String returns the output so far.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
 }
 
-// Process is a gateway or a demo server that serves over HTTP.
+// Process is a gateway or a demo server that is reachable over HTTP.
 type Process struct {
 	URL    string // its MCP endpoint
 	Base   string // http://host:port
 	Cmd    *exec.Cmd
 	Log    *Output       // its stderr
-	Exited chan struct{} // closed when it has ended
-	Err    error         // of Wait, then
+	Exited chan struct{} // closed after the process has ended
+	Err    error         // the error of Wait, valid once Exited is closed
 }
 
-// Serve starts cmd, whose first line on stdout ends with its URL, and waits for that line. The process is killed after the
-// test unless it has ended by then.
+// Serve starts cmd and waits for the first line on its stdout, which ends with its URL. It kills the process after the
+// test.
 func Serve(t *testing.T, cmd *exec.Cmd) *Process {
 	t.Helper()
 	p := &Process{Cmd: cmd, Log: &Output{}, Exited: make(chan struct{})}
@@ -121,7 +123,7 @@ func Serve(t *testing.T, cmd *exec.Cmd) *Process {
 	return p
 }
 
-// End asks the process to end, kills it when it does not, and returns Wait's error.
+// End terminates the process with SIGTERM, kills it after Patience, and returns the error of Wait.
 func (p *Process) End() error {
 	_ = p.Cmd.Process.Signal(syscall.SIGTERM)
 	late := time.AfterFunc(Patience, func() { _ = p.Cmd.Process.Kill() })

@@ -2,15 +2,15 @@ package identity
 
 import "context"
 
-// whoKey is the key of a context's principal.
+// whoKey is the context key of the principal.
 type whoKey struct{}
 
-// In returns a context of a request of that principal; nil = of nobody who is known.
+// In returns a copy of ctx with the principal of a request; nil = unknown.
 func In(ctx context.Context, who *Principal) context.Context {
 	return context.WithValue(ctx, whoKey{}, who)
 }
 
-// From is whose request it is; nil = nobody who is known, or nobody has found out.
+// From returns the principal of a request, or nil if it is unknown.
 func From(ctx context.Context) *Principal {
 	who, _ := ctx.Value(whoKey{}).(*Principal)
 	return who

@@ -1,5 +1,5 @@
-// Package identity says who a client is. It is a leaf: transports put a Principal on what they hand on, actors compare it,
-// and neither needs to know how it was found out (internal/auth).
+// Package identity describes clients that have been identified. It imports no other room of the gateway: transports attach a Principal to requests and
+// actors compare it, and neither depends on how it was authenticated (internal/auth).
 package identity
 
 import (
@@ -10,54 +10,54 @@ import (
 	"time"
 )
 
-// How a principal was found out.
+// Values of Principal.Via.
 const (
-	ViaLocal = "local" // nobody was asked: a client on this machine while there is no auth, or on stdin
-	ViaKey   = "key"   // an API key
+	ViaLocal = "local" // not authenticated: a client on this machine while no auth is configured, or on stdin
+	ViaKey   = "key"   // authenticated by an API key
 )
 
-// LocalID is the id of the one principal that is never asked who it is.
+// LocalID is the id of the principal of unauthenticated clients.
 const LocalID = "local"
 
-// Principal is who a client is, and what that lets it do. Immutable: nobody writes to it, its slices included, so it travels
-// between actors by reference. New rights are a new Principal.
+// Principal is an identified client with its rights. It is immutable, including its slices, so actors share it by reference. Changed rights
+// give a new Principal.
 type Principal struct {
-	ID   string // unique and stable: "local", "key:ci"; what people, rates and the audit log know it by
-	Name string // for people
+	ID   string // unique and stable, such as "local" or "key:ci"; used for display, rates and the audit log
+	Name string // display name
 	Via  string // ViaLocal, ViaKey
 
-	// Rights is the set of roles in force, in one canonical writing: part of the key of catalog views. "" = there is no
-	// policy, and everything is permitted.
+	// Rights are the roles in force in canonical form; they are part of the key of catalog views. "" = no policy, everything is
+	// permitted.
 	Rights string
-	// Policy is the one that Rights were found out under: in another one the same names may mean something else. nil = there was none.
+	// Policy is the policy that Rights refer to: under another one the same names may mean something else. nil = none.
 	Policy Policy
 
-	Projects []string  // the only projects it may use; nil = all, and none at all
-	Expires  time.Time // when it is nobody any more; zero = never
-	Admin    Admin     // what it may do on an admin listener
+	Projects []string  // the projects it may use; nil = all, and requests outside of projects
+	Expires  time.Time // expiry of its credential; zero = never
+	Admin    Admin     // its access to admin operations
 
-	// Holder is what belongs to it is bound to: sessions, seals, tasks, its connections and logins at servers, on disk too. It tells the credentials of
-	// one id apart: whoever has the id later, with another one, is somebody else, and holds nothing of this one. See Held. "" = the id.
+	// Holder owns what belongs to the principal: sessions, seals, tasks, and connections and logins to servers, including those on disk. It distinguishes
+	// credentials with the same id: a later credential under the same id is another holder and owns none of it. See Held. "" = ID.
 	Holder string
 }
 
-// Policy says what rights mean. It is internal/policy's, and carried along here.
+// Policy interprets rights. It is implemented by internal/policy.
 type Policy interface {
-	Reports() bool // it only says what it would refuse
+	Reports() bool // reports whether the policy only reports what it would refuse
 }
 
-// holderMark stands in a holder between the id and what tells its credentials apart, of which there are so many digits.
+// A holder is an id, holderMark, and holderDigits hexadecimal digits that identify the credential.
 const (
 	holderMark   = "@"
 	holderDigits = 16
 )
 
-// Held is the holder of an id with that credential.
+// Held returns the holder for an id and its credential.
 func Held(id string, credential uint64) string {
 	return fmt.Sprintf("%s%s%0*x", id, holderMark, holderDigits, credential)
 }
 
-// IDIn is the id in a holder: what people are shown.
+// IDIn returns the id in a holder, for display.
 func IDIn(holder string) string {
 	at := len(holder) - holderDigits - len(holderMark)
 	if at <= 0 || holder[at:at+len(holderMark)] != holderMark || strings.Trim(holder[at+len(holderMark):], "0123456789abcdef") != "" {
@@ -66,26 +66,26 @@ func IDIn(holder string) string {
 	return holder[:at]
 }
 
-// HolderOf is the holder of Of(p).
+// HolderOf returns the holder of Of(p).
 func HolderOf(p *Principal) string {
 	p = Of(p)
 	return cmp.Or(p.Holder, p.ID)
 }
 
-// Admin is what a principal may do of what operators do.
+// Admin is a principal's access to admin operations.
 type Admin uint8
 
-// What operators do.
+// Levels of Admin.
 const (
 	AdminNone Admin = iota
-	AdminView       // look
-	AdminAct        // look, and act
+	AdminView       // may view status and metrics
+	AdminAct        // may also change the state of the gateway
 )
 
-// Local is whoever has this machine's user, or is on it while nobody is asked.
+// Local is the principal of unauthenticated clients: those on this machine while no auth is configured, and clients on stdin.
 var Local = &Principal{ID: LocalID, Name: LocalID, Via: ViaLocal, Admin: AdminAct}
 
-// Of is the principal, or Local where none was found out: nil is what stdio and tests have.
+// Of returns p, or Local if p is nil, as on stdio and in tests.
 func Of(p *Principal) *Principal {
 	if p == nil {
 		return Local
@@ -93,15 +93,15 @@ func Of(p *Principal) *Principal {
 	return p
 }
 
-// IDOf is the id of Of(p).
+// IDOf returns the id of Of(p).
 func IDOf(p *Principal) string { return Of(p).ID }
 
-// Same reports whether two principals are one: they have the same id, and have shown the same credential.
+// Same reports whether two principals have the same id and credential.
 func Same(a, b *Principal) bool {
 	return IDOf(a) == IDOf(b) && HolderOf(a) == HolderOf(b)
 }
 
-// Alike reports whether two values of one principal differ in nothing but the policy that says what its rights mean.
+// Alike reports whether two values of one principal are equal except for their Policy.
 func Alike(a, b *Principal) bool {
 	return Same(a, b) && a.Rights == b.Rights && a.Name == b.Name && a.Expires.Equal(b.Expires) && a.Admin == b.Admin &&
 		(a.Projects == nil) == (b.Projects == nil) && slices.Equal(a.Projects, b.Projects)
@@ -112,8 +112,8 @@ func (p *Principal) May(project string) bool {
 	return p == nil || p.Projects == nil || project != "" && slices.Contains(p.Projects, project)
 }
 
-// Operates reports whether the principal may act for all: it has this machine's user, or a role says so. Without roles a key is
-// somebody's who uses the gateway, not whose it is.
+// Operates reports whether the principal may act for all users: it is local, or a role grants AdminAct. Without a policy, a key only identifies a
+// user of the gateway.
 func (p *Principal) Operates() bool {
 	return p != nil && p.Admin == AdminAct && (p.ID == LocalID || p.Rights != "")
 }

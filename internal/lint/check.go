@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// rejectedAtTop are the keywords that major providers reject at the top level of an inputSchema.
+// rejectedAtTop lists the keywords that major providers reject at the top level of an inputSchema.
 var rejectedAtTop = [...]string{"anyOf", "oneOf", "allOf", "$ref"}
 
 // check returns the findings of one tool.
@@ -18,7 +18,7 @@ func check(t *Tool) (found []Finding) {
 	}
 	switch {
 	case t.Fault != "":
-		add("unlisted", "", "it is not listed: %s", t.Fault)
+		add("unlisted", "", "the tool is not listed: %s", t.Fault)
 		return found
 	case t.Again:
 		add("duplicate", "/name", "the server lists this name twice; the first tool is used")
@@ -27,9 +27,9 @@ func check(t *Tool) (found []Finding) {
 	input, output := protocol.CheckTool(t.Raw)
 	switch {
 	case input != nil && t.Public == "":
-		add(InvalidSchema, input.Pointer, "the tool is hidden, because providers reject the whole request: %s", input.Reason)
+		add(InvalidSchema, input.Pointer, "the tool is hidden, because model providers reject requests with such a schema: %s", input.Reason)
 	case input != nil:
-		add(InvalidSchema, input.Pointer, "providers reject the whole request: %s", input.Reason)
+		add(InvalidSchema, input.Pointer, "model providers reject requests with such a schema: %s", input.Reason)
 	}
 	if output != nil {
 		add(InvalidOutputSchema, output.Pointer, "%s", output.Reason)
@@ -42,12 +42,12 @@ func check(t *Tool) (found []Finding) {
 		checkTop(t, add)
 	}
 	for _, pointer := range hiddenCharacters(t.Raw) {
-		add("hidden-characters", pointer, "the text holds invisible characters, which a model reads and a person does not see")
+		add("hidden-characters", pointer, "the text contains invisible characters, which a model reads but a user does not see")
 	}
 	return found
 }
 
-// changed says how the public name differs from the one that was asked for.
+// changed describes how the public name differs from the intended one.
 func changed(t *Tool) string {
 	if utf8.RuneCountInString(t.Public) < utf8.RuneCountInString(t.Name) {
 		return fmt.Sprintf("the name is shortened to %s", t.Public)
@@ -62,19 +62,19 @@ func checkDescription(t *Tool, add adder) {
 	text, _ := protocol.Unquote(protocol.Member(t.Raw, whole, "description").Of(t.Raw))
 	switch n := utf8.RuneCountInString(text); {
 	case strings.TrimSpace(text) == "":
-		add("no-description", "/description", "without a description a model has only the name to choose by")
+		add("no-description", "/description", "without a description, a model can judge the tool only by its name")
 	case n > maxDescription:
-		add("long-description", "/description", "the description has %d characters; more than %d cost every request", n, maxDescription)
+		add("long-description", "/description", "the description has %d characters; every request pays for more than %d", n, maxDescription)
 	}
 }
 
-// checkTop looks for constructs at the top level of the inputSchema, which is valid.
+// checkTop reports constructs at the top level of a valid inputSchema that providers reject.
 func checkTop(t *Tool, add adder) {
 	whole := protocol.Span{Off: 0, End: uint32(len(t.Raw))}
 	schema := protocol.Member(t.Raw, whole, "inputSchema")
 	for _, keyword := range rejectedAtTop {
 		if protocol.Member(t.Raw, schema, keyword).Present() {
-			add("top-level-construct", "/inputSchema/"+keyword, "major providers reject %s at the top level of a schema", keyword)
+			add("top-level-construct", "/inputSchema/"+keyword, "major model providers reject %s at the top level of a schema", keyword)
 		}
 	}
 }

@@ -1,8 +1,8 @@
-// Package lint finds what in a server's tools would trouble a client or a model: schemas that providers reject, names that had to be
-// changed, missing or very long descriptions, invisible characters, and the weight of the list.
+// Package lint finds problems of a server's tools for clients and models: schemas that providers reject, names that had to be
+// changed, missing or very long descriptions, invisible characters, and large lists.
 //
 //	report := lint.Check([]lint.Server{{Name: "files", Tools: tools}})
 //	for _, f := range report.Servers[0].Findings { fmt.Println(f.Tool, f.Message) }
 //
-// It starts nothing and fetches nothing: everything in this package is a pure function.
+// Its functions are pure: they start no servers and fetch nothing.
 package lint

@@ -10,12 +10,12 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// maxHidden is how many texts with invisible characters are named for one tool.
+// maxHidden limits the reported texts with invisible characters per tool.
 const maxHidden = 5
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// hiddenCharacters returns the JSON pointers of the keys and texts of a definition that hold invisible characters, at most maxHidden.
+// hiddenCharacters returns JSON pointers to the keys and texts of a definition that contain invisible characters, at most maxHidden.
 func hiddenCharacters(raw []byte) (pointers []string) {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {

@@ -9,7 +9,7 @@ import (
 
 const plainTool = `{"name":"n","description":"Reads a file.","inputSchema":{"type":"object"}}`
 
-// Each rule finds its own kind of fault, and nothing else does.
+// Each rule finds exactly its own problem.
 func TestRules(t *testing.T) {
 	described := func(rest string) string { return `{"name":"n","description":"d",` + rest + `}` }
 	for _, c := range []struct {
@@ -43,24 +43,24 @@ func TestRules(t *testing.T) {
 			got = append(got, f.Rule+" "+f.Pointer)
 		}
 		if !slices.Equal(got, c.want) || report.Findings != len(c.want) {
-			t.Errorf("%s: %q (%d), want %q", c.name, got, report.Findings, c.want)
+			t.Errorf("%s: got %q (%d), want %q", c.name, got, report.Findings, c.want)
 		}
 	}
 }
 
-// A name counts as shortened by its characters, not by its bytes.
+// Whether a name was shortened depends on its characters, not its bytes.
 func TestChangedNames(t *testing.T) {
 	for _, c := range []struct{ name, public, want string }{
 		{"a_ünïcode", "a__n_code", "the name is changed to a__n_code"},
 		{"a_" + strings.Repeat("x", 70), "a_xxx_abc123", "the name is shortened to a_xxx_abc123"},
 	} {
 		if got := changed(&Tool{Name: c.name, Public: c.public}); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+			t.Errorf("changed(%s): got %s, want %s", c.name, got, c.want)
 		}
 	}
 }
 
-// Weights count the offered tools alone; the heaviest ten come first.
+// Weights include offered tools only. Heaviest has the ten largest, largest first.
 func TestWeights(t *testing.T) {
 	var tools []Tool
 	for i := range 12 {
@@ -74,12 +74,12 @@ func TestWeights(t *testing.T) {
 		total += len(tool.Raw)
 	}
 	if a := report.Servers[0]; a.Tools != 12 || a.Bytes != total || report.Bytes != total || report.Tokens != (total+3)/4 {
-		t.Errorf("%+v, want 12 tools of %d bytes", report, total)
+		t.Errorf("got %+v, want 12 tools of %d bytes", report, total)
 	}
 	if len(report.Heaviest) != 10 || report.Heaviest[0].Tool != "t11" || report.Heaviest[9].Tool != "t2" || report.Heaviest[0].Bytes != len(tools[11].Raw) {
-		t.Errorf("heaviest %+v", report.Heaviest)
+		t.Errorf("heaviest tools: %+v", report.Heaviest)
 	}
 	if b := report.Servers[1]; b.Absent != "it is waiting" || b.Tools != 0 {
-		t.Errorf("%+v", b)
+		t.Errorf("server without tools: got %+v", b)
 	}
 }

@@ -2,11 +2,11 @@ package lint
 
 import "strings"
 
-// Named is a tool with its server's name for it and the public name that was asked for.
+// Named is a tool with its own and its public name.
 type Named struct{ Own, Public string }
 
-// DoubledPrefix returns one of the public names that say their prefix twice, such as git_git_log or fetch_fetch, if most of a server's tools
-// have such names; else "".
+// DoubledPrefix returns an example of a public name that repeats its prefix, such as git_git_log or fetch_fetch, if most of a server's tools
+// have such names, and "" otherwise.
 func DoubledPrefix(tools []Named) (example string) {
 	n := 0
 	for _, t := range tools {
@@ -23,6 +23,7 @@ func DoubledPrefix(tools []Named) (example string) {
 	return example
 }
 
+// isDoubled reports whether the public name repeats its prefix.
 func isDoubled(t Named) bool {
 	before, ok := strings.CutSuffix(t.Public, t.Own)
 	before = strings.TrimRight(before, "_-")

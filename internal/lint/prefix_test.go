@@ -2,7 +2,7 @@ package lint
 
 import "testing"
 
-// A prefix is doubled when most of a server's own names begin with it as a word.
+// A prefix is doubled if more than half of the server's own names start with it as a word.
 func TestDoubledPrefix(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -20,7 +20,7 @@ func TestDoubledPrefix(t *testing.T) {
 		{"no tools", nil, ""},
 	} {
 		if got := DoubledPrefix(c.tools); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 }

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	maxDescription = 1024 // characters; longer ones cost every request of a model
+	maxDescription = 1024 // characters; longer descriptions cost too much in every model request
 	maxHeaviest    = 10
-	bytesPerToken  = 4 // of JSON with English text, on average over common tokenizers
+	bytesPerToken  = 4 // JSON with English text, average of common tokenizers
 )
 
-// Rules about schemas that the gateway judges itself, too.
+// Rules about schemas, which the gateway also enforces.
 const (
 	InvalidSchema       = "invalid-schema"
 	InvalidOutputSchema = "invalid-output-schema"
@@ -21,45 +21,45 @@ const (
 // Tool is a tool as its server listed it.
 type Tool struct {
 	Own    string // the server's name for it; "" if it has none
-	Raw    []byte // its definition: checked JSON
-	Name   string // the public name that was asked for
-	Public string // the public name; "" = the tool is not offered
-	Denied bool   // the configuration keeps it from clients, so nothing about it is a finding
+	Raw    []byte // definition, as valid JSON
+	Name   string // the intended public name
+	Public string // the actual public name; "" = the tool is not offered
+	Denied bool   // denied by the configuration; not checked
 	Again  bool   // an earlier tool of the server has the same name
 	Fault  string // why the definition cannot be listed; "" = it can
 }
 
-// Server is a server with its tools in the order of its list.
+// Server is a server and its tools in listed order.
 type Server struct {
 	Name   string
 	Tools  []Tool
-	Absent string // why its tools are not known; "" = they are
+	Absent string // why its tools are unknown; "" = known
 }
 
-// Report is what Check found. It is printed as JSON: fields are added, never changed.
+// Report is the result of Check. It is printed as JSON: fields may be added, but not changed.
 type Report struct {
 	Servers  []ServerReport `json:"servers"`
 	Findings int            `json:"findings"`
-	Bytes    int            `json:"bytes"`  // of the definitions of all offered tools
+	Bytes    int            `json:"bytes"`  // size of the definitions of all offered tools
 	Tokens   int            `json:"tokens"` // estimated
 	Heaviest []Weight       `json:"heaviest"`
 }
 
-// ServerReport is what Check found in one server.
+// ServerReport is the result of Check for one server.
 type ServerReport struct {
 	Name     string    `json:"name"`
-	Tools    int       `json:"tools"` // that it offers to clients
+	Tools    int       `json:"tools"` // number of tools offered to clients
 	Bytes    int       `json:"bytes"`
 	Tokens   int       `json:"tokens"`
 	Absent   string    `json:"absent,omitempty"` // why its tools could not be checked
 	Findings []Finding `json:"findings"`
 }
 
-// Finding is one fact about one tool.
+// Finding is a problem of one tool, or of a server if Tool is "".
 type Finding struct {
 	Rule    string `json:"rule"`
-	Tool    string `json:"tool"`              // the server's name for it
-	Pointer string `json:"pointer,omitempty"` // JSON pointer into its definition
+	Tool    string `json:"tool"`              // its own name
+	Pointer string `json:"pointer,omitempty"` // JSON pointer into the tool's definition
 	Message string `json:"message"`
 }
 
@@ -71,7 +71,7 @@ type Weight struct {
 	Tokens int    `json:"tokens"`
 }
 
-// Check examines the tools of servers.
+// Check checks the tools of servers.
 func Check(servers []Server) Report {
 	report := Report{Servers: []ServerReport{}, Heaviest: []Weight{}}
 	for _, server := range servers {
@@ -92,7 +92,7 @@ func Check(servers []Server) Report {
 			report.Heaviest = append(report.Heaviest, Weight{server.Name, t.Public, len(t.Raw), tokens(len(t.Raw))})
 		}
 		if example := DoubledPrefix(names); example != "" {
-			r.Findings = append(r.Findings, Finding{"doubled-prefix", "", "", fmt.Sprintf(`its own tool names begin with the prefix already, as in %s; prefix: "" leaves the prefix out`, example)})
+			r.Findings = append(r.Findings, Finding{"doubled-prefix", "", "", fmt.Sprintf(`the server's own tool names already start with the prefix, as in %s; set prefix: "" to omit it`, example)})
 		}
 		r.Tokens = tokens(r.Bytes)
 		report.Findings += len(r.Findings)
@@ -105,5 +105,5 @@ func Check(servers []Server) Report {
 	return report
 }
 
-// tokens estimates how many tokens a definition of that size is for a model.
+// tokens estimates the number of tokens of a definition.
 func tokens(size int) int { return (size + bytesPerToken - 1) / bytesPerToken }

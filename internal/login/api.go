@@ -50,7 +50,7 @@ func (p *Pages) api(verb string) http.Handler {
 }
 
 // HandlerFor returns the handler for begin, finish or logout on behalf of who, for connections that are trusted, such as the admin socket.
-func (p *Pages) For(who *identity.Principal, verb string) http.Handler {
+func (p *Pages) HandlerFor(who *identity.Principal, verb string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.act(w, r, verb, who) })
 }
 
@@ -67,28 +67,28 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *id
 	var err error
 	switch verb {
 	case "begin":
-		var wish Wish
+		var wish Request
 		if err = decode.Reader(r.Body, "the body", &wish); err == nil {
-			err = wish.check()
+			err = wish.validate()
 		}
 		if err == nil {
 			wish.Who = who
-			v, err = p.to().BeginLogin(ctx, wish)
+			v, err = p.currentGateway().BeginLogin(ctx, wish)
 		}
 	case "finish":
 		var brought Answer
 		if err = decode.Reader(r.Body, "the body", &brought); err == nil {
-			if brought.Who = who; brought.Login.May(who) {
-				v, err = struct{}{}, p.to().FinishLogin(ctx, brought)
+			if brought.Who = who; brought.Login.MayBeUsedBy(who) {
+				v, err = struct{}{}, p.currentGateway().FinishLogin(ctx, brought)
 			} else {
 				err = ErrNotYours
 			}
 		}
 	case "logout":
-		var wish Wish
+		var wish Request
 		if err = decode.Reader(r.Body, "the body", &wish); err == nil {
 			wish.Who = who
-			v, err = struct{}{}, p.to().Logout(ctx, wish)
+			v, err = struct{}{}, p.currentGateway().Logout(ctx, wish)
 		}
 	}
 	if err == nil {
@@ -104,7 +104,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request, verb string, who *id
 		status = http.StatusForbidden
 	case errors.Is(err, ErrNoServer):
 		status = http.StatusNotFound
-	case refused.Pending, errors.Is(err, ErrUnheard):
+	case refused.Pending, errors.Is(err, ErrRevocationPending):
 		status = http.StatusAccepted
 	}
 	answer(w, status, refused)

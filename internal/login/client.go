@@ -32,8 +32,8 @@ func withinOrigin(r *http.Request, via []*http.Request) error {
 }
 
 // Begin starts a login.
-func (c *Client) Begin(ctx context.Context, w Wish) (Begun, error) {
-	var b Begun
+func (c *Client) Begin(ctx context.Context, w Request) (Started, error) {
+	var b Started
 	return b, c.do(ctx, "begin", w, &b)
 }
 
@@ -48,7 +48,7 @@ func (c *Client) Finish(ctx context.Context, a Answer) error {
 }
 
 // Logout ends a login.
-func (c *Client) Logout(ctx context.Context, w Wish) error { return c.do(ctx, "logout", w, nil) }
+func (c *Client) Logout(ctx context.Context, w Request) error { return c.do(ctx, "logout", w, nil) }
 
 func (c *Client) do(ctx context.Context, verb string, in, out any) error {
 	body, err := json.Marshal(in)

@@ -29,12 +29,12 @@ func TestKeyStaysWithinTheOrigin(t *testing.T) {
 	c := NewClient(gateway.URL+"/login/api/", "gba_key")
 	c.HTTP.Transport = gateway.Client().Transport
 	for target = range map[string]bool{other.URL: true, "http://" + gateway.Listener.Addr().String(): true} {
-		if err := c.Logout(t.Context(), Wish{Server: "s"}); err == nil {
+		if err := c.Logout(t.Context(), Request{Server: "s"}); err == nil {
 			t.Errorf("a redirect to %s was followed", target)
 		}
 	}
 	target = "/moved"
-	if err := c.Logout(t.Context(), Wish{Server: "s"}); err != nil {
+	if err := c.Logout(t.Context(), Request{Server: "s"}); err != nil {
 		t.Errorf("redirect within the origin: %v", err)
 	}
 	if elsewhere.Load() != 0 || here.Load() != 1 {
@@ -42,16 +42,16 @@ func TestKeyStaysWithinTheOrigin(t *testing.T) {
 	}
 }
 
-// Logout returns after logoutWait, with ErrUnheard, if the authorization server hangs.
+// Logout returns after logoutWait, with ErrRevocationPending, if the authorization server hangs.
 func TestLogoutIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(func() string { return "" })
-		p.Serve(&gate{})
+		p.SetGateway(&gate{})
 		began := time.Now()
 		w := httptest.NewRecorder()
-		p.For(identity.Local, "logout").ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"server":"hung"}`)))
-		if got := time.Since(began); got != logoutWait || w.Code != http.StatusAccepted || !strings.Contains(w.Body.String(), ErrUnheard.Error()) {
-			t.Errorf("got %d %s after %v, want 202 with ErrUnheard after logoutWait", w.Code, w.Body, got)
+		p.HandlerFor(identity.Local, "logout").ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"server":"hung"}`)))
+		if got := time.Since(began); got != logoutWait || w.Code != http.StatusAccepted || !strings.Contains(w.Body.String(), ErrRevocationPending.Error()) {
+			t.Errorf("got %d %s after %v, want 202 with ErrRevocationPending after logoutWait", w.Code, w.Body, got)
 		}
 	})
 }

@@ -20,8 +20,8 @@ var (
 // ErrRedirect is returned for a login whose redirect URI is not on the machine where the login is started.
 var ErrRedirect error = &hintedError{"the redirect URI must be on the machine where the login is started", "set redirect to a URI like http://127.0.0.1:12345/callback"}
 
-// ErrUnheard is returned by Logout if ctx ends before the authorization server has answered. The revocation continues in the background.
-var ErrUnheard error = &hintedError{"the login was removed from the gateway, but the authorization server has not yet confirmed its revocation", "the gateway keeps trying for a few seconds and logs a failure"}
+// ErrRevocationPending is returned by Logout if ctx ends before the authorization server has answered. The revocation continues in the background.
+var ErrRevocationPending error = &hintedError{"the login was removed from the gateway, but the authorization server has not yet confirmed its revocation", "the gateway keeps trying for a few seconds and logs a failure"}
 
 // hintedError is an error with a hint for the user.
 type hintedError struct{ text, hint string }
@@ -33,7 +33,7 @@ func (e *hintedError) Hint() string  { return e.hint }
 type Key struct{ Entry, Lane string }
 
 // Request describes the login that a user requests.
-type Wish struct {
+type Request struct {
 	Server   string `json:"server"`             // name of the server
 	Catalog  bool   `json:"catalog,omitempty"`  // with as: principal, the login that lists the catalog instead of the user's own
 	Redirect string `json:"redirect,omitempty"` // redirect URI; unused with Device
@@ -42,9 +42,9 @@ type Wish struct {
 	Who *identity.Principal `json:"-"`
 }
 
-// check validates the redirect URI. An attacker could start a login and send its URL to a victim; the response must therefore stay on the machine where
+// validate validates the redirect URI. An attacker could start a login and send its URL to a victim; the response must therefore stay on the machine where
 // the browser runs.
-func (w *Wish) check() error {
+func (w *Request) validate() error {
 	u, err := url.Parse(w.Redirect)
 	switch {
 	case w.Redirect == "" && w.Device:
@@ -58,8 +58,8 @@ func (w *Wish) check() error {
 	return nil
 }
 
-// Begun is a login in progress.
-type Begun struct {
+// Started is a login in progress.
+type Started struct {
 	Login    Key       `json:"login"`
 	URL      string    `json:"url"`                // page to open in a browser
 	Complete string    `json:"complete,omitempty"` // for a device login: URL that includes the code
@@ -82,13 +82,13 @@ type Answer struct {
 
 // Gateway performs logins. Its methods block until the gateway has answered or ctx ends. They are safe for concurrent use.
 type Gateway interface {
-	BeginLogin(ctx context.Context, w Wish) (Begun, error)
+	BeginLogin(ctx context.Context, w Request) (Started, error)
 	FinishLogin(ctx context.Context, a Answer) error
-	Logout(ctx context.Context, w Wish) error
+	Logout(ctx context.Context, w Request) error
 }
 
 // MayBeUsedBy reports whether a principal may use the login: its own, or a shared one if it may operate the gateway.
-func (k Key) May(who *identity.Principal) bool {
+func (k Key) MayBeUsedBy(who *identity.Principal) bool {
 	if who == nil {
 		return false
 	}
@@ -98,11 +98,13 @@ func (k Key) May(who *identity.Principal) bool {
 	return identity.HolderOf(who) == k.Lane
 }
 
-// notYet is the gateway before it has started. Its methods fail with errNotYet.
-type notYet struct{}
+// startingGateway is the gateway before it has started. Its methods fail with errStarting.
+type startingGateway struct{}
 
-var errNotYet = errors.New("the gateway is starting; try again")
+var errStarting = errors.New("the gateway is starting; try again")
 
-func (notYet) BeginLogin(context.Context, Wish) (Begun, error) { return Begun{}, errNotYet }
-func (notYet) FinishLogin(context.Context, Answer) error       { return errNotYet }
-func (notYet) Logout(context.Context, Wish) error              { return errNotYet }
+func (startingGateway) BeginLogin(context.Context, Request) (Started, error) {
+	return Started{}, errStarting
+}
+func (startingGateway) FinishLogin(context.Context, Answer) error { return errStarting }
+func (startingGateway) Logout(context.Context, Request) error     { return errStarting }

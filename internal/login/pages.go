@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	prefix    = "/login/"
-	callback  = "callback"
-	cookie    = "goblin-login"
-	maxFlows  = 256 // logins in progress in browsers; the oldest is dropped for a further one
-	maxAnswer = 4 << 10
-	waitAtAll = 30 * time.Second // limit for a request to the authorization server
+	prefix         = "/login/"
+	callback       = "callback"
+	cookie         = "goblin-login"
+	maxFlows       = 256 // logins in progress in browsers; the oldest is dropped for a further one
+	maxAnswer      = 4 << 10
+	gatewayTimeout = 30 * time.Second // limit for a request to the authorization server
 )
 
 // Pages serves the login pages. It is safe for concurrent use.
@@ -42,17 +42,17 @@ type flow struct {
 
 // New returns login pages. base returns the URL of the listener, such as http://127.0.0.1:8730, or "" if there is none at the moment.
 func New(base func() string) *Pages {
-	return &Pages{gateway: notYet{}, base: base, now: time.Now, sealer: newSealer(), flows: map[string]flow{}}
+	return &Pages{gateway: startingGateway{}, base: base, now: time.Now, sealer: newSealer(), flows: map[string]flow{}}
 }
 
 // SetGateway sets the gateway that logs in. Pages exist before the gateway, which needs their URLs.
-func (p *Pages) Serve(g Gateway) {
+func (p *Pages) SetGateway(g Gateway) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gateway = g
 }
 
-func (p *Pages) to() Gateway {
+func (p *Pages) currentGateway() Gateway {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.gateway
@@ -101,7 +101,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		show(w, http.StatusNotFound, "This link has expired", "Login links are valid for ten minutes. Call the tool again to get a new link.")
-	case !key.May(identity.From(r.Context())):
+	case !key.MayBeUsedBy(identity.From(r.Context())):
 		show(w, http.StatusForbidden, "This is not your login", "Only the user it belongs to can start this login. To log in yourself, run: goblin-actor login "+key.Entry)
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		showForm(w, key, p.sealer.formToken(text))
@@ -126,10 +126,10 @@ func (p *Pages) pressed(r *http.Request, ticket string) bool {
 
 // begin starts a login and redirects the browser to the authorization server.
 func (p *Pages) begin(w http.ResponseWriter, r *http.Request, key Key) {
-	ctx, cancel := context.WithTimeout(r.Context(), waitAtAll)
+	ctx, cancel := context.WithTimeout(r.Context(), gatewayTimeout)
 	defer cancel()
 	who := identity.From(r.Context())
-	begun, err := p.to().BeginLogin(ctx, Wish{Server: key.Entry, Catalog: key.Lane == "", Redirect: p.base() + prefix + callback, Who: who})
+	begun, err := p.currentGateway().BeginLogin(ctx, Request{Server: key.Entry, Catalog: key.Lane == "", Redirect: p.base() + prefix + callback, Who: who})
 	if err != nil {
 		showError(w, http.StatusBadGateway, "The login could not be started", err)
 		return
@@ -161,9 +161,9 @@ func (p *Pages) callback(w http.ResponseWriter, r *http.Request) {
 		show(w, http.StatusForbidden, "This login was started in another browser", "Start the login in this browser. Nothing was changed.")
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), waitAtAll)
+	ctx, cancel := context.WithTimeout(r.Context(), gatewayTimeout)
 	defer cancel()
-	err := p.to().FinishLogin(ctx, Answer{
+	err := p.currentGateway().FinishLogin(ctx, Answer{
 		Login: f.login, State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error"), Detail: q.Get("error_description"),
 		Who: identity.From(r.Context()),
 	})

@@ -22,20 +22,20 @@ import (
 // gate is a gateway that accepts every login, or fails with fails.
 type gate struct {
 	mu       sync.Mutex
-	begun    []Wish
+	begun    []Request
 	finished []Answer
 	fails    error
 }
 
-func (g *gate) BeginLogin(_ context.Context, w Wish) (Begun, error) {
+func (g *gate) BeginLogin(_ context.Context, w Request) (Started, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.fails != nil {
-		return Begun{}, g.fails
+		return Started{}, g.fails
 	}
 	g.begun = append(g.begun, w)
 	state := fmt.Sprint("state", len(g.begun))
-	return Begun{Login: Key{w.Server, ""}, URL: "https://issuer.test/authorize?state=" + state, State: state}, nil
+	return Started{Login: Key{w.Server, ""}, URL: "https://issuer.test/authorize?state=" + state, State: state}, nil
 }
 
 func (g *gate) FinishLogin(_ context.Context, a Answer) error {
@@ -46,10 +46,10 @@ func (g *gate) FinishLogin(_ context.Context, a Answer) error {
 }
 
 // Logout blocks until ctx ends for the server hung, as if its authorization server did not answer.
-func (*gate) Logout(ctx context.Context, w Wish) error {
+func (*gate) Logout(ctx context.Context, w Request) error {
 	if w.Server == "hung" {
 		<-ctx.Done()
-		return ErrUnheard
+		return ErrRevocationPending
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func stand(t *testing.T, g *gate, who *identity.Principal) (*Pages, string) {
 	}))
 	t.Cleanup(s.Close)
 	p = New(func() string { return s.URL })
-	p.Serve(g)
+	p.SetGateway(g)
 	return p, s.URL
 }
 
@@ -213,7 +213,7 @@ func TestAttack64VictimOpensLoginURL(t *testing.T) {
 			t.Errorf("%s: a login was started", name)
 		}
 	}
-	if shared := (Key{"github", ""}); shared.May(&identity.Principal{ID: "key:bob"}) || shared.May(nil) {
+	if shared := (Key{"github", ""}); shared.MayBeUsedBy(&identity.Principal{ID: "key:bob"}) || shared.MayBeUsedBy(nil) {
 		t.Error("a shared login must not be usable by ordinary principals")
 	}
 
@@ -298,14 +298,14 @@ func TestAttack64AnswerBroughtElsewhere(t *testing.T) {
 		"", "https://mallory.test/callback", "http://mallory.test/", "http://127.0.0.1.mallory.test/", "http://127.0.0.1@mallory.test/", "http://localhost.mallory.test/",
 		"//mallory.test", "javascript:alert(1)", "http://0.0.0.0/", "http://[::]/", "http://10.0.0.1/", "http://2130706433/", "http://127.0.0.1/#x", "goblin:callback", "http:127.0.0.1", "https://127.0.0.1/",
 	} {
-		if _, err := c.Begin(t.Context(), Wish{Server: "github", Redirect: redirect}); err == nil || !strings.Contains(err.Error(), ErrRedirect.Error()) {
+		if _, err := c.Begin(t.Context(), Request{Server: "github", Redirect: redirect}); err == nil || !strings.Contains(err.Error(), ErrRedirect.Error()) {
 			t.Errorf("redirect %q: got %v, want ErrRedirect", redirect, err)
 		}
 	}
 	if begun, _ := g.counts(); begun != 0 {
 		t.Errorf("%d logins were started", begun)
 	}
-	for _, wish := range []Wish{{Redirect: "http://127.0.0.1:1/callback"}, {Redirect: "http://[::1]:1/callback"}, {Redirect: "http://localhost:1/"}, {Device: true}} {
+	for _, wish := range []Request{{Redirect: "http://127.0.0.1:1/callback"}, {Redirect: "http://[::1]:1/callback"}, {Redirect: "http://localhost:1/"}, {Device: true}} {
 		if _, err := c.Begin(t.Context(), wish); err != nil {
 			t.Errorf("Begin(%+v): %v", wish, err)
 		}
@@ -316,7 +316,7 @@ func TestAPI(t *testing.T) {
 	g := new(gate)
 	_, base := stand(t, g, &identity.Principal{ID: "key:alice"})
 	c := &Client{HTTP: http.DefaultClient, URL: func(verb string) string { return base + "/login/api/" + verb }}
-	begun, err := c.Begin(t.Context(), Wish{Server: "github", Redirect: "http://127.0.0.1:1/callback"})
+	begun, err := c.Begin(t.Context(), Request{Server: "github", Redirect: "http://127.0.0.1:1/callback"})
 	if err != nil || begun.State != "state1" || g.begun[0].Who.ID != "key:alice" {
 		t.Fatalf("Begin: got %+v, %v", begun, err)
 	}
@@ -329,7 +329,7 @@ func TestAPI(t *testing.T) {
 	}
 	_, stranger := stand(t, g, nil)
 	c.URL = func(verb string) string { return stranger + "/login/api/" + verb }
-	if _, err := c.Begin(t.Context(), Wish{Server: "github"}); !errors.As(err, &refused) || !strings.Contains(refused.Hint, "GOBLIN_KEY") {
+	if _, err := c.Begin(t.Context(), Request{Server: "github"}); !errors.As(err, &refused) || !strings.Contains(refused.Hint, "GOBLIN_KEY") {
 		t.Errorf("unauthenticated Begin: got %v, want a hint about GOBLIN_KEY", err)
 	}
 	form, err := http.Post(base+"/login/api/begin", "text/plain", strings.NewReader(`{"server":"x"}`))
@@ -357,7 +357,7 @@ func TestStandalone(t *testing.T) {
 	p, stop := Standalone()
 	defer stop()
 	g := new(gate)
-	p.Serve(g)
+	p.SetGateway(g)
 	c := browser(t)
 	address := p.URL(Key{"github", ""})
 	shown, token := page(t, c, address)

@@ -9,7 +9,7 @@ import (
 // Agent is the OAuth client of one MCP server. It is immutable once in use.
 type Agent struct {
 	Server string           // URL of the MCP server, as configured
-	Door   *ssrf.Door       // HTTP client for URLs that the server names
+	Client *ssrf.Client     // HTTP client for URLs that the server names
 	Now    func() time.Time // clock
 	Config Config
 }
@@ -23,8 +23,8 @@ type Config struct {
 	Issuer      string   // the only acceptable issuer; "" = the one that the server names
 }
 
-// Site is an authorization server, with the parameters for one MCP server. It is stored with a login, hence the JSON.
-type Site struct {
+// AuthServer is an authorization server, with the parameters for one MCP server. It is stored with a login, hence the JSON.
+type AuthServer struct {
 	Resource  string   `json:"resource"` // the resource that tokens are for
 	Issuer    string   `json:"issuer"`
 	Authorize string   `json:"authorize,omitempty"`
@@ -53,11 +53,11 @@ type Client struct {
 
 // Token is a granted token. It is stored with a login.
 type Token struct {
-	Access  string    `json:"access"`
-	Refresh string    `json:"refresh,omitempty"` // "" = none
-	Scopes  []string  `json:"scopes,omitempty"`  // granted scopes, as far as known
-	Got     time.Time `json:"got"`
-	Expires time.Time `json:"expires,omitzero"` // zero = unknown
+	Access   string    `json:"access"`
+	Refresh  string    `json:"refresh,omitempty"` // "" = none
+	Scopes   []string  `json:"scopes,omitempty"`  // granted scopes, as far as known
+	Received time.Time `json:"got"`
+	Expires  time.Time `json:"expires,omitzero"` // zero = unknown
 }
 
 // String keeps tokens out of logs.

@@ -128,7 +128,7 @@ func TestAttack69TokenRedirect(t *testing.T) {
 	a := agentOf(t, server.URL, oauth.Config{})
 	login, token := logIn(t, a, issuer, server.Challenge())
 	issuer.Set(func(f *authtest.Faults) { f.TokenRedirect = thief.URL })
-	if _, err := a.Refresh(t.Context(), login.Site, login.Client, token); !errors.Is(err, ssrf.ErrForbidden) || oauth.Ended(err) {
+	if _, err := a.Refresh(t.Context(), login.Site, login.Client, token); !errors.Is(err, ssrf.ErrForbidden) || oauth.GrantEnded(err) {
 		t.Errorf("got %v, want %v", err, ssrf.ErrForbidden)
 	}
 	if stolen.Load() != 0 {

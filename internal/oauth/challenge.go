@@ -40,7 +40,7 @@ func ParseChallenge(headers []string) Challenge {
 				return challengeOf(c.Params)
 			}
 			if other.Scheme == "" {
-				other.Scheme = word(c.Scheme)
+				other.Scheme = oauthCode(c.Scheme)
 			}
 		}
 	}
@@ -48,7 +48,7 @@ func ParseChallenge(headers []string) Challenge {
 }
 
 func challengeOf(params map[string]string) Challenge {
-	c := Challenge{Bearer: true, Scopes: Scopes(params["scope"]), Error: word(params["error"])}
+	c := Challenge{Bearer: true, Scopes: Scopes(params["scope"]), Error: oauthCode(params["error"])}
 	if u := params["resource_metadata"]; len(u) <= maxURL {
 		c.Metadata = u
 	}
@@ -84,7 +84,7 @@ func Union(a, b []string) []string {
 }
 
 // oauthCode returns s if it has the form of an OAuth error code, and "" otherwise.
-func word(s string) string {
+func oauthCode(s string) string {
 	if len(s) > 64 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
 		return ""
 	}

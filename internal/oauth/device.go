@@ -35,7 +35,7 @@ var (
 )
 
 // AuthorizeDevice starts a login by device (RFC 8628).
-func (a *Agent) AuthorizeDevice(ctx context.Context, site *Site, client Client, scopes []string) (*Login, *Device, error) {
+func (a *Agent) AuthorizeDevice(ctx context.Context, site *AuthServer, client Client, scopes []string) (*Login, *Device, error) {
 	if site.Device == "" {
 		return nil, nil, refuse(ErrUnsupported, "log in by browser, without --device", "%s does not support device logins", shorten(site.Issuer))
 	}
@@ -57,7 +57,7 @@ func (a *Agent) AuthorizeDevice(ctx context.Context, site *Site, client Client, 
 		if page == "" {
 			continue
 		}
-		if err := a.Door.Check(page); err != nil {
+		if err := a.Client.Check(page); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -107,5 +107,5 @@ func (a *Agent) Poll(ctx context.Context, l *Login) (Token, error) {
 			return Token{}, ErrSlowDown
 		}
 	}
-	return granted(t, l.Scopes), err
+	return withDefaultScopes(t, l.Scopes), err
 }

@@ -22,7 +22,7 @@ const (
 
 // Discover finds the authorization server of the MCP server. It tries protected resource metadata (RFC 9728) first, then, for servers of
 // 2025-03-26, the metadata or the default endpoints of the MCP server's own host.
-func (a *Agent) Discover(ctx context.Context, c Challenge) (*Site, error) {
+func (a *Agent) Discover(ctx context.Context, c Challenge) (*AuthServer, error) {
 	own, err := url.Parse(a.Server)
 	if err != nil || own.Host == "" {
 		return nil, refuse(ErrMalformed, "", "%q is not the URL of a server", shorten(a.Server))
@@ -31,18 +31,18 @@ func (a *Agent) Discover(ctx context.Context, c Challenge) (*Site, error) {
 		return nil, refuse(ErrNoLogin, headerHint(c.Scheme), "the server asks for %s authentication, for which the gateway has no login", titled(c.Scheme))
 	}
 	meta, err := a.resource(ctx, own, c.Metadata)
-	if errors.Is(err, errAbsent) {
-		return a.withoutResource(ctx, own, c)
+	if errors.Is(err, errNotFound) {
+		return a.discoverLegacy(ctx, own, c)
 	}
 	if err != nil {
 		return nil, err
 	}
-	issuer, err := a.choose(meta.AuthorizationServers)
+	issuer, err := a.chooseIssuer(meta.AuthorizationServers)
 	if err != nil {
 		return nil, err
 	}
-	site, err := a.site(ctx, issuer)
-	if errors.Is(err, errAbsent) {
+	site, err := a.fetchAuthServer(ctx, issuer)
+	if errors.Is(err, errNotFound) {
 		return nil, refuse(ErrNoLogin, "", "the server names the authorization server %s, which publishes no metadata", shorten(issuer))
 	}
 	if err != nil {
@@ -72,8 +72,8 @@ func (a *Agent) resource(ctx context.Context, own *url.URL, named string) (*oaut
 	}
 	for _, place := range slices.Compact(places) {
 		var meta oauthex.ProtectedResourceMetadata
-		err := a.document(ctx, "protected resource metadata", place, &meta)
-		if errors.Is(err, errAbsent) {
+		err := a.fetchJSON(ctx, "protected resource metadata", place, &meta)
+		if errors.Is(err, errNotFound) {
 			continue
 		}
 		if err != nil {
@@ -85,7 +85,7 @@ func (a *Agent) resource(ctx context.Context, own *url.URL, named string) (*oaut
 		}
 		return &meta, nil
 	}
-	return nil, errAbsent
+	return nil, errNotFound
 }
 
 // covers reports whether resource is the server's URL, its origin or a parent of its path. Many servers use one of the latter.
@@ -102,7 +102,7 @@ func covers(resource string, own *url.URL) bool {
 }
 
 // chooseIssuer returns the configured issuer if the server names it, or without one the first that it names.
-func (a *Agent) choose(named []string) (string, error) {
+func (a *Agent) chooseIssuer(named []string) (string, error) {
 	named = named[:min(len(named), maxIssuers)]
 	if want := a.Config.Issuer; want != "" {
 		for _, issuer := range named {
@@ -119,17 +119,17 @@ func (a *Agent) choose(named []string) (string, error) {
 }
 
 // discoverLegacy is Discover for servers of 2025-03-26, which are their own authorization servers.
-func (a *Agent) withoutResource(ctx context.Context, own *url.URL, c Challenge) (*Site, error) {
+func (a *Agent) discoverLegacy(ctx context.Context, own *url.URL, c Challenge) (*AuthServer, error) {
 	issuer := origin(own)
 	if want := a.Config.Issuer; want != "" {
 		issuer = want
 	}
-	site, err := a.site(ctx, issuer)
-	if errors.Is(err, errAbsent) {
+	site, err := a.fetchAuthServer(ctx, issuer)
+	if errors.Is(err, errNotFound) {
 		if a.Config.Issuer != "" || !c.Bearer {
 			return nil, refuse(ErrNoLogin, "set auth.issuer of the server to its authorization server, or configure a token in headers", "%s publishes no metadata", shorten(issuer))
 		}
-		site, err = defaults(issuer), nil
+		site, err = defaultEndpoints(issuer), nil
 	}
 	if err != nil {
 		return nil, err
@@ -139,8 +139,8 @@ func (a *Agent) withoutResource(ctx context.Context, own *url.URL, c Challenge) 
 }
 
 // defaultEndpoints returns the endpoints of a server without metadata: MCP 2025-03-26, basic/authorization, 2.3.3. That version requires PKCE.
-func defaults(base string) *Site {
-	return &Site{Issuer: base, Authorize: base + "/authorize", Token: base + "/token", Register: base + "/register", S256: true, Guessed: true}
+func defaultEndpoints(base string) *AuthServer {
+	return &AuthServer{Issuer: base, Authorize: base + "/authorize", Token: base + "/token", Register: base + "/register", S256: true, Guessed: true}
 }
 
 // headerHint returns the header to configure for a server that takes credentials of the scheme but has no login.
@@ -194,13 +194,13 @@ func shorten(s string) string {
 }
 
 // Probe sends a request without a token to the MCP server and returns its challenge. It returns the zero Challenge on any error.
-func (a *Agent) Ask(ctx context.Context) Challenge {
+func (a *Agent) Probe(ctx context.Context) Challenge {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Server, nil)
 	if err != nil {
 		return Challenge{}
 	}
 	r.Header.Set("Accept", "text/event-stream")
-	answer, err := a.Door.HTTP.Do(r)
+	answer, err := a.Client.HTTP.Do(r)
 	if err != nil {
 		return Challenge{}
 	}

@@ -116,13 +116,13 @@ func Temporary(err error) bool {
 }
 
 // GrantEnded reports whether err means that a login has ended: its refresh token or code is no longer valid.
-func Ended(err error) bool {
+func GrantEnded(err error) bool {
 	var o *OAuthError
 	return errors.As(err, &o) && o.Code == "invalid_grant"
 }
 
 // ClientUnknown reports whether err means that the authorization server does not know the client, or no longer does.
-func Unknown(err error) bool {
+func ClientUnknown(err error) bool {
 	var o *OAuthError
 	return errors.As(err, &o) && (o.Code == "invalid_client" || o.Code == "unauthorized_client")
 }

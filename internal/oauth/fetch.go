@@ -17,14 +17,14 @@ import (
 var errNotFound = errors.New("document not found")
 
 // fetchJSON fetches a JSON object into v. It returns errNotFound if the URL has no JSON document.
-func (a *Agent) document(ctx context.Context, what, url string, v any) error {
+func (a *Agent) fetchJSON(ctx context.Context, what, url string, v any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return refuse(ErrMalformed, "", "%s: %q is not a URL", what, shorten(url))
 	}
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("MCP-Protocol-Version", discoveryVersion)
-	answer, err := a.Door.HTTP.Do(r)
+	answer, err := a.Client.HTTP.Do(r)
 	if err != nil {
 		return networkError("fetch "+what, err)
 	}
@@ -33,10 +33,10 @@ func (a *Agent) document(ctx context.Context, what, url string, v any) error {
 	case answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode >= 500:
 		return &OAuthError{Op: "fetch " + what, Status: answer.StatusCode}
 	case answer.StatusCode != http.StatusOK:
-		return errAbsent
+		return errNotFound
 	}
 	if kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); kind != "application/json" && !strings.HasSuffix(kind, "+json") {
-		return errAbsent // many servers answer unknown paths with a web page
+		return errNotFound // many servers answer unknown paths with a web page
 	}
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {

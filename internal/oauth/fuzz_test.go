@@ -20,7 +20,7 @@ func FuzzParseChallenge(f *testing.F) {
 		if !c.Bearer && (c.Metadata != "" || c.Error != "" || c.Scopes != nil) {
 			t.Errorf("something of a challenge that is for others: %+v", c)
 		}
-		if len(c.Metadata) > maxURL || len(c.Scopes) > maxScopes || word(c.Error) != c.Error {
+		if len(c.Metadata) > maxURL || len(c.Scopes) > maxScopes || oauthCode(c.Error) != c.Error {
 			t.Errorf("beyond the bounds: %+v", c)
 		}
 		if got := Scopes(strings.Join(c.Scopes, " ")); !slices.Equal(got, c.Scopes) {
@@ -71,7 +71,7 @@ func FuzzMetadata(f *testing.F) {
 	}
 	const server = "https://a.example/mcp"
 	own, _ := url.Parse(server)
-	a := &Agent{Server: server, Door: guard.Door(server), Now: time.Now}
+	a := &Agent{Server: server, Client: guard.ClientFor(server), Now: time.Now}
 	f.Fuzz(func(t *testing.T, body []byte, resource string) {
 		if covers(resource, own) && !strings.EqualFold(resource[:min(len(resource), len("https://a.example"))], "https://a.example") {
 			t.Errorf("%q is of another host", resource)
@@ -80,12 +80,12 @@ func FuzzMetadata(f *testing.F) {
 		if json.Unmarshal(body, &meta) != nil {
 			return
 		}
-		site, err := a.siteOf(&meta)
+		site, err := a.newAuthServer(&meta)
 		if err != nil {
 			return
 		}
 		for _, e := range []string{site.Authorize, site.Token, site.Register, site.Device, site.Revoke} {
-			if e != "" && a.Door.Check(e) != nil {
+			if e != "" && a.Client.Check(e) != nil {
 				t.Errorf("an endpoint that is not to be reached: %q", e)
 			}
 		}

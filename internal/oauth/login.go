@@ -20,7 +20,7 @@ type Login struct {
 	URL      string // for the user's browser
 	State    string // returned with the response; unguessable
 	Redirect string // redirect URI of the response
-	Site     *Site
+	Site     *AuthServer
 	Client   Client
 	Scopes   []string // requested scopes
 
@@ -28,19 +28,19 @@ type Login struct {
 	device   string // device_code; "" = login by browser
 }
 
-// Answer holds the parameters that the browser brings to the redirect URI. RFC 6749, section 4.1.2, and RFC 9207.
-type Answer struct {
+// AuthResponse holds the parameters that the browser brings to the redirect URI. RFC 6749, section 4.1.2, and RFC 9207.
+type AuthResponse struct {
 	State, Code, Issuer, Error, Description string
 }
 
 // String keeps codes out of logs.
-func (Answer) String() string { return "[redacted]" }
+func (AuthResponse) String() string { return "[redacted]" }
 
 // GoString keeps codes out of logs, too.
-func (Answer) GoString() string { return "[redacted]" }
+func (AuthResponse) GoString() string { return "[redacted]" }
 
 // Authorize starts a login by browser. It always uses PKCE with S256.
-func (*Agent) Authorize(site *Site, client Client, scopes []string, redirectURI string) (*Login, error) {
+func (*Agent) Authorize(site *AuthServer, client Client, scopes []string, redirectURI string) (*Login, error) {
 	if site.Authorize == "" {
 		return nil, refuse(ErrUnsupported, "try --device", "%s has no authorization endpoint", shorten(site.Issuer))
 	}
@@ -81,7 +81,7 @@ func random() string {
 }
 
 // Check reports whether the response belongs to this login and grants it. It neither trusts nor displays anything from a response to another login.
-func (l *Login) Check(answer Answer) error {
+func (l *Login) Check(answer AuthResponse) error {
 	if l.device != "" || subtle.ConstantTimeCompare([]byte(answer.State), []byte(l.State)) != 1 {
 		return refuse(ErrState, "start the login again", "its state differs from the one sent")
 	}
@@ -91,7 +91,7 @@ func (l *Login) Check(answer Answer) error {
 	case answer.Issuer != "" && answer.Issuer != l.Site.Issuer: // compared exactly: RFC 9207, section 2.4
 		return refuse(ErrMixUp, "start the login again", "its iss is not %s", shorten(l.Site.Issuer))
 	case answer.Error != "":
-		return &OAuthError{Op: "log in", Code: word(answer.Error), Description: shorten(answer.Description)}
+		return &OAuthError{Op: "log in", Code: oauthCode(answer.Error), Description: shorten(answer.Description)}
 	case answer.Code == "" || len(answer.Code) > maxAnswer:
 		return refuse(ErrMalformed, "start the login again", "the authorization response has no valid code")
 	}
@@ -100,11 +100,11 @@ func (l *Login) Check(answer Answer) error {
 
 // Redeem checks the authorization response and exchanges its code for a token.
 
-func (a *Agent) Redeem(ctx context.Context, l *Login, answer Answer) (Token, error) {
+func (a *Agent) Redeem(ctx context.Context, l *Login, answer AuthResponse) (Token, error) {
 	if err := l.Check(answer); err != nil {
 		return Token{}, err
 	}
 	form := url.Values{"grant_type": {"authorization_code"}, "code": {answer.Code}, "redirect_uri": {l.Redirect}, "code_verifier": {l.verifier}}
 	t, err := a.token(ctx, "log in", l.Site, l.Client, form)
-	return granted(t, l.Scopes), err
+	return withDefaultScopes(t, l.Scopes), err
 }

@@ -29,8 +29,8 @@ const noClientHint = "register a client with the authorization server manually, 
 
 // Register returns a client for an authorization server: the configured one, else a client id metadata document if the server supports it,
 // else one of the known clients registered for redirectURI, else a newly registered one (RFC 7591).
-func (a *Agent) Register(ctx context.Context, site *Site, redirectURI string, known ...Client) (Client, error) {
-	if c, ok := a.ownClient(site); ok {
+func (a *Agent) Register(ctx context.Context, site *AuthServer, redirectURI string, known ...Client) (Client, error) {
+	if c, ok := a.configuredClient(site); ok {
 		return c, nil
 	}
 	for _, c := range known {
@@ -45,7 +45,7 @@ func (a *Agent) Register(ctx context.Context, site *Site, redirectURI string, kn
 }
 
 // configuredClient returns the client of the configuration, if there is one that the server supports.
-func (a *Agent) ownClient(site *Site) (Client, bool) {
+func (a *Agent) configuredClient(site *AuthServer) (Client, bool) {
 	switch c := a.Config; {
 	case c.ClientID != "":
 		return Client{Issuer: site.Issuer, ID: c.ClientID, Secret: c.Secret, Method: methodOf(site, c.Secret)}, true
@@ -56,7 +56,7 @@ func (a *Agent) ownClient(site *Site) (Client, bool) {
 }
 
 // methodOf returns the authentication method to use with a secret: the first that the server lists, or basic, the default of RFC 6749.
-func methodOf(site *Site, secret string) string {
+func methodOf(site *AuthServer, secret string) string {
 	if secret == "" {
 		return methodNone
 	}
@@ -69,12 +69,12 @@ func methodOf(site *Site, secret string) string {
 }
 
 // fits reports whether a registration can be reused: it has the same issuer and redirect URI, and its secret has not expired.
-func (c Client) fits(site *Site, redirectURI string, a *Agent) bool {
+func (c Client) fits(site *AuthServer, redirectURI string, a *Agent) bool {
 	return c.Issuer == site.Issuer && c.ID != "" && c.Redirect == redirectURI && (c.Expires.IsZero() || a.Now().Before(c.Expires))
 }
 
 // registerNow registers a client (RFC 7591).
-func (a *Agent) registerNow(ctx context.Context, site *Site, redirectURI string) (Client, error) {
+func (a *Agent) registerNow(ctx context.Context, site *AuthServer, redirectURI string) (Client, error) {
 	method := methodNone
 	if len(site.Methods) > 0 && !slices.Contains(site.Methods, methodNone) {
 		method = site.Methods[0]
@@ -87,7 +87,7 @@ func (a *Agent) registerNow(ctx context.Context, site *Site, redirectURI string)
 	if redirectURI == "" { // a device login needs none, but many servers reject a client without
 		meta.GrantTypes, meta.RedirectURIs = append(meta.GrantTypes, deviceGrant), []string{noRedirect}
 	}
-	answer, err := oauthex.RegisterClient(ctx, site.Register, meta, a.Door.HTTP)
+	answer, err := oauthex.RegisterClient(ctx, site.Register, meta, a.Client.HTTP)
 	if err != nil {
 		return Client{}, registerError(site, err)
 	}
@@ -115,11 +115,11 @@ func applicationType(redirectURI string) string {
 }
 
 // registerError converts an error of a registration. It drops the library's text, which may contain the whole response with its secret.
-func registerError(site *Site, err error) error {
+func registerError(site *AuthServer, err error) error {
 	const op = "register as a client"
 	var refused *oauthex.ClientRegistrationError
 	if errors.As(err, &refused) {
-		return refuse(ErrNoClient, noClientHint, "%s (%q)", word(refused.ErrorCode), shorten(refused.ErrorDescription))
+		return refuse(ErrNoClient, noClientHint, "%s (%q)", oauthCode(refused.ErrorCode), shorten(refused.ErrorDescription))
 	}
 	var asked *url.Error
 	if errors.As(err, &asked) {
@@ -142,6 +142,6 @@ func registerError(site *Site, err error) error {
 }
 
 // errNoMetadata returns the error for a server that asks for a bearer token but publishes no metadata, and has no default endpoints either.
-func errNoMetadata(site *Site) error {
+func errNoMetadata(site *AuthServer) error {
 	return refuse(ErrNoLogin, headerHint("bearer"), "the server asks for a bearer token, but %s publishes no OAuth metadata", shorten(site.Issuer))
 }

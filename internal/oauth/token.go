@@ -19,7 +19,7 @@ const (
 
 // Refresh exchanges a refresh token for a new access token, and keeps the old refresh token if the response has no new one. It sends the request once,
 // because a refresh token may be valid for one use only.
-func (a *Agent) Refresh(ctx context.Context, site *Site, client Client, old Token) (Token, error) {
+func (a *Agent) Refresh(ctx context.Context, site *AuthServer, client Client, old Token) (Token, error) {
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}}
 	t, err := a.token(ctx, "refresh the token", site, client, form)
 	if err != nil {
@@ -35,20 +35,20 @@ func (a *Agent) Refresh(ctx context.Context, site *Site, client Client, old Toke
 }
 
 // ClientCredentials gets a token for the gateway itself (RFC 6749, section 4.4).
-func (a *Agent) ClientCredentials(ctx context.Context, site *Site, scopes []string) (Token, error) {
+func (a *Agent) ClientCredentials(ctx context.Context, site *AuthServer, scopes []string) (Token, error) {
 	if a.Config.ClientID == "" || a.Config.Secret == "" {
 		return Token{}, refuse(ErrNoClient, "set auth.clientId and auth.clientSecret of the server", "client credentials need a client id and a secret")
 	}
-	client, _ := a.ownClient(site)
+	client, _ := a.configuredClient(site)
 	form := url.Values{"grant_type": {"client_credentials"}}
 	setScopes(form, scopes)
 	t, err := a.token(ctx, "get a token by client credentials", site, client, form)
 	t.Refresh = "" // RFC 6749, section 4.4.3: a refresh token should not be included
-	return granted(t, scopes), err
+	return withDefaultScopes(t, scopes), err
 }
 
 // withDefaultScopes sets the scopes of a token to the requested ones if the response does not name any.
-func granted(t Token, asked []string) Token {
+func withDefaultScopes(t Token, asked []string) Token {
 	if t.Scopes == nil {
 		t.Scopes = asked
 	}
@@ -62,7 +62,7 @@ func setScopes(form url.Values, scopes []string) {
 }
 
 // token sends a request to the token endpoint and returns the granted token.
-func (a *Agent) token(ctx context.Context, op string, site *Site, client Client, form url.Values) (Token, error) {
+func (a *Agent) token(ctx context.Context, op string, site *AuthServer, client Client, form url.Values) (Token, error) {
 	form.Set("resource", site.Resource)
 	status, body, err := a.post(ctx, op, site.Token, client, form)
 	if err != nil {
@@ -76,7 +76,7 @@ func (a *Agent) token(ctx context.Context, op string, site *Site, client Client,
 
 // post sends a form once, authenticated as the client, and returns the response.
 func (a *Agent) post(ctx context.Context, op, to string, client Client, form url.Values) (status int, body []byte, err error) {
-	if err := a.Door.Check(to); err != nil { // a stored URL must satisfy the current rules
+	if err := a.Client.Check(to); err != nil { // a stored URL must satisfy the current rules
 		return 0, nil, err
 	}
 	if client.Method != methodBasic {
@@ -94,7 +94,7 @@ func (a *Agent) post(ctx context.Context, op, to string, client Client, form url
 	if client.Method == methodBasic {
 		r.SetBasicAuth(url.QueryEscape(client.ID), url.QueryEscape(client.Secret))
 	}
-	answer, err := a.Door.HTTP.Do(r)
+	answer, err := a.Client.HTTP.Do(r)
 	if err != nil {
 		return 0, nil, networkError(op, err)
 	}
@@ -120,7 +120,7 @@ func parseToken(op string, body []byte, now time.Time) (Token, error) {
 	}
 	switch {
 	case m.Error != "":
-		return Token{}, &OAuthError{Op: op, Status: http.StatusOK, Code: word(m.Error)}
+		return Token{}, &OAuthError{Op: op, Status: http.StatusOK, Code: oauthCode(m.Error)}
 	case !isToken(m.Access):
 		return Token{}, refuse(ErrMalformed, "", "%s: the response has no valid access token", op)
 	case m.Refresh != "" && !isToken(m.Refresh):
@@ -128,7 +128,7 @@ func parseToken(op string, body []byte, now time.Time) (Token, error) {
 	case m.Type != "" && !strings.EqualFold(m.Type, "bearer"):
 		return Token{}, refuse(ErrUnsupported, "", "%s: token type %q is not supported; the gateway can only send bearer tokens", op, shorten(m.Type))
 	}
-	t := Token{Access: m.Access, Refresh: m.Refresh, Got: now}
+	t := Token{Access: m.Access, Refresh: m.Refresh, Received: now}
 	if m.Scope != nil {
 		t.Scopes = append([]string{}, Scopes(*m.Scope)...)
 	}
@@ -164,7 +164,7 @@ func oauthError(op string, status int, body []byte, client Client, form url.Valu
 	}
 	e := &OAuthError{Op: op, Status: status}
 	if json.Unmarshal(bytes.TrimSpace(body), &m) == nil {
-		e.Code, e.Description = word(m.Code), m.Description
+		e.Code, e.Description = oauthCode(m.Code), m.Description
 	}
 	for _, secret := range []string{client.Secret, form.Get("code"), form.Get("refresh_token"), form.Get("code_verifier"), form.Get("device_code"), form.Get("token")} {
 		if secret != "" {
@@ -176,12 +176,12 @@ func oauthError(op string, status int, body []byte, client Client, form url.Valu
 }
 
 // Revoke revokes a token at the authorization server (RFC 7009), the refresh token if there is one.
-func (a *Agent) Revoke(ctx context.Context, site *Site, client Client, t Token) error {
+func (a *Agent) Revoke(ctx context.Context, site *AuthServer, client Client, t Token) error {
 	if site.Revoke == "" {
 		return refuse(ErrUnsupported, "", "%s does not support revocation", shorten(site.Issuer))
 	}
 	if client.ID == "" { // a token of client credentials, which belongs to the configured client
-		client, _ = a.ownClient(site)
+		client, _ = a.configuredClient(site)
 	}
 	form := url.Values{"token": {t.Access}, "token_type_hint": {"access_token"}}
 	if t.Refresh != "" {

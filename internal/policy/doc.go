@@ -1,19 +1,18 @@
-// Package policy says what roles permit: config.Policy compiled, pure, and safe from any goroutine.
+// Package policy decides what roles permit. It compiles config.Policy. Its functions are pure and safe for concurrent use.
 //
-// A role is judged as a whole: it permits an item when its servers cover it, its globs let it through and, of a role that is
-// read-only, the tool only reads. Who has several roles may do what any of them permits as a whole. So a deny narrows the role
-// it stands in and no other: nothing that one role permits is taken away by a second one.
+// A role is judged as a whole: it permits an item if its servers cover the item's server, its globs allow the item and, for a
+// read-only role, the tool is read-only. A principal with several roles may do what any one of them permits as a whole. A deny therefore
+// restricts only its own role, never what another role permits.
 //
 // Invariants:
-//   - with a policy, what no role in force permits is not there: there is no default but that;
-//   - an item's public name, or its server and own name, are judged, never what a client has written: every spelling of an item
-//     means the item;
-//   - a URI that may mean another one to its server (dot segments, encoded slashes) matches no allow.
+//   - with a policy, an item that no effective role permits is invisible; there is no other default;
+//   - decisions use an item's public name, or its server and own name, never the client's spelling;
+//   - a URI that its server may resolve to another one (dot segments, encoded slashes) matches no allow.
 //
 // Example:
 //
-//	p := policy.Compile(cfg.Policy)                // nil = there is no policy
+//	p := policy.Compile(cfg.Policy)                // nil = no policy
 //	rights := p.Rights(nil, "ci-nightly", false)   // "reader", part of the key of catalog views
-//	set := p.InForce(rights, "alpha")              // the roles that count in that project
+//	set := p.InForce(rights, "alpha")              // the roles that apply in that project
 //	shown := p.Permits(&item).Meets(set)
 package policy

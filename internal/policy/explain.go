@@ -8,21 +8,21 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Verdict is what one role says of something, and which of its rules decided.
+// Verdict is a role's decision about an item, and the rule that decided.
 type Verdict struct {
 	Role      string
 	Permitted bool
-	Rule      Rule // the zero value is the role as a whole
+	Rule      Rule // zero = the role as a whole
 }
 
-// Explain says what each role of the rights says of an item in a project ("" = outside of projects). Whoever has the rights may use it
-// when one of them permits it.
+// Explain returns the verdict of each role in rights on an item in a project ("" = outside of projects). The item may be used if one verdict
+// permits it.
 func (p *Policy) Explain(rights, project string, it *Item) (verdicts []Verdict) {
 	return p.verdicts(rights, project, func(r *role) (Rule, bool) { return r.judge(it) })
 }
 
-// ExplainURI is Explain for a URI that its server does not list, in all of its spellings. template is the text of what promises it, as clients see
-// it; "" = nothing does.
+// ExplainURI is Explain for a URI that its server does not list, given in all its spellings. template is the public text of the template that
+// matches it, or "" if none does.
 func (p *Policy) ExplainURI(rights, project, server, template string, uris []string) []Verdict {
 	return p.verdicts(rights, project, func(r *role) (Rule, bool) {
 		rule, ok := r.covers(server, false)
@@ -39,7 +39,7 @@ func (p *Policy) ExplainURI(rights, project, server, template string, uris []str
 			return rule, true
 		case r.resources.Denies(uris):
 			return Rule{"resources.deny", matching(f.Deny, uris...)}, false
-		case len(f.Allow) == 0: // a URI that may mean another one
+		case len(f.Allow) == 0: // a URI that the server may resolve to another one
 			return Rule{"resources", -1}, false
 		}
 		return Rule{"resources.allow", -1}, false
@@ -61,7 +61,7 @@ func (p *Policy) verdicts(rights, project string, judge func(*role) (Rule, bool)
 	return verdicts
 }
 
-// Permitted reports whether one of the roles permits it.
+// Permitted reports whether one of the verdicts permits the item.
 func Permitted(verdicts []Verdict) bool {
 	return slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Permitted })
 }
@@ -74,7 +74,7 @@ func (p *Policy) Roles() (names []string) {
 	return names
 }
 
-// Role returns what the configuration says of a role.
+// Role returns the configuration of a role.
 func (p *Policy) Role(name string) (config.Role, bool) {
 	if i := p.find(name); i >= 0 {
 		return p.roles[i].rules, true
@@ -82,8 +82,8 @@ func (p *Policy) Role(name string) (config.Role, bool) {
 	return config.Role{}, false
 }
 
-// Unmatched returns the rules of a role whose pattern matches nothing of what there is: servers and items. What it is written for is not
-// there, or has another name.
+// Unmatched returns the rules of a role whose patterns match none of the existing servers and items: they refer to something that was
+// removed or renamed.
 func (p *Policy) Unmatched(role string, servers []string, items []Item) (rules []Rule) {
 	i := p.find(role)
 	if i < 0 {
@@ -124,7 +124,7 @@ func deniesAny(items []Item, kind protocol.ItemKind) func(string) bool {
 	}
 }
 
-// meansAny reports whether a pattern may mean a resource, or what a template leads to: it matches the template's text, or begins as that does.
+// meansAny returns whether a pattern matches a resource, the text of a template, or may match a URI of a template because the literal starts agree.
 func meansAny(items []Item) func(string) bool {
 	return func(pattern string) bool {
 		return slices.ContainsFunc(items, func(it Item) bool {

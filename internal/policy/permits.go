@@ -2,7 +2,7 @@ package policy
 
 import "goblin-actor/internal/config"
 
-// Permits returns the roles that permit an item, in whatever project they count.
+// Permits returns the roles that permit an item, regardless of their projects.
 func (p *Policy) Permits(it *Item) Set {
 	set := p.none()
 	for i := range p.roles {
@@ -13,7 +13,7 @@ func (p *Policy) Permits(it *Item) Set {
 	return set
 }
 
-// any reports whether one of the roles in the set is so.
+// any reports whether a role in the set satisfies is.
 func (p *Policy) any(set Set, is func(*role) bool) bool {
 	for i := range p.roles {
 		if set.has(i) && is(&p.roles[i]) {
@@ -23,8 +23,8 @@ func (p *Policy) any(set Set, is func(*role) bool) bool {
 	return false
 }
 
-// Shows reports whether a server is there for whoever has the roles although it may have nothing that they permit: one of them names it,
-// or leaves some kind of what it offers unnamed.
+// Shows reports whether a server is visible to a principal with the roles even if it has no item that they permit: one of them names the server,
+// or does not restrict some kind of item.
 func (p *Policy) Shows(set Set, server string) bool {
 	return p.any(set, func(r *role) bool {
 		_, covered := r.covers(server, false)
@@ -32,8 +32,8 @@ func (p *Policy) Shows(set Set, server string) bool {
 	})
 }
 
-// Trusts reports whether the roles permit what nobody knows the meaning of: a method of the server's own. One of them must cover the
-// server and keep nothing of it back.
+// Trusts reports whether the roles permit requests whose meaning is unknown to the gateway, such as a server's own methods. One of them must cover the
+// server without restricting its items.
 func (p *Policy) Trusts(set Set, server string) bool {
 	return p.any(set, func(r *role) bool {
 		_, covered := r.covers(server, false)
@@ -41,8 +41,8 @@ func (p *Policy) Trusts(set Set, server string) bool {
 	})
 }
 
-// Admits reports whether the roles permit a URI that its server does not list, in all of its spellings. template is the public text of
-// what promises it; "" = nothing does.
+// Admits reports whether the roles permit a URI that its server does not list, given in all its spellings. template is the public text of the
+// template that matches it, or "" if none does.
 func (p *Policy) Admits(set Set, server string, internal bool, template string, uris []string) bool {
 	return p.any(set, func(r *role) bool {
 		_, covered := r.covers(server, internal)
@@ -50,8 +50,8 @@ func (p *Policy) Admits(set Set, server string, internal bool, template string, 
 	})
 }
 
-// Rate returns how many requests whoever has the rights may send; zero = as many as it likes. A role that says no rate says nothing
-// of it; of those that do the most generous counts. Projects do not narrow it.
+// Rate returns the rate of requests that rights permit; zero = unlimited. The highest rate of the roles applies. Roles without a rate do not count, and projects
+// do not matter.
 func (p *Policy) Rate(rights string) (most config.Rate) {
 	if p == nil {
 		return most
@@ -64,8 +64,8 @@ func (p *Policy) Rate(rights string) (most config.Rate) {
 	return most
 }
 
-// ToolRate returns how many calls of an item whoever has the roles may make; zero = as many as it likes. permits are the roles that permit the
-// item: no other role has a say.
+// ToolRate returns the rate of calls of an item that the roles in set permit; zero = unlimited. The highest rate applies of those roles that also
+// permit the item.
 func (p *Policy) ToolRate(set, permits Set) (most config.Rate) {
 	for i := range p.roles {
 		if r := &p.roles[i]; set.has(i) && permits.has(i) && most.Less(r.toolRate) {
@@ -75,7 +75,7 @@ func (p *Policy) ToolRate(set, permits Set) (most config.Rate) {
 	return most
 }
 
-// RatesTools reports whether any role limits calls of a tool.
+// RatesTools reports whether a role in the set limits the rate of tool calls.
 func (p *Policy) RatesTools(set Set) bool {
 	return p.any(set, func(r *role) bool { return r.toolRate.Requests > 0 })
 }

@@ -11,20 +11,20 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// Nobody are the rights of whoever has no role: nothing is permitted. "" are those where there is no policy.
+// Nobody is the rights of a principal without roles: it permits nothing. Without a policy, rights are "".
 const Nobody = "-"
 
-// separator stands between the names of roles in rights; no name holds it.
+// separator separates the role names in rights. Role names do not contain it.
 const separator = ","
 
-// Policy is the section `policy`, compiled. Immutable. nil = there is no such section, and everything is permitted.
+// Policy is the compiled section `policy` of the configuration. It is immutable. nil = no such section: everything is permitted.
 type Policy struct {
 	report bool
 	roles  []role // sorted by name
 	bind   []config.Binding
 }
 
-// Compile returns the policy that a configuration without faults holds; nil when it holds none.
+// Compile compiles the policy of a valid configuration. It returns nil if there is none.
 func Compile(c config.Policy) *Policy {
 	if !c.Present {
 		return nil
@@ -37,8 +37,7 @@ func Compile(c config.Policy) *Policy {
 	return p
 }
 
-// Of returns the policy in which the principal's rights mean what they were meant to; of one who brings none along that in force: there nobody is
-// forgotten.
+// Of returns the policy under which the principal's rights were determined. For a principal without one it returns inForce.
 func Of(who *identity.Principal, inForce *Policy) *Policy {
 	if p, _ := identity.Of(who).Policy.(*Policy); p != nil {
 		return p
@@ -46,12 +45,12 @@ func Of(who *identity.Principal, inForce *Policy) *Policy {
 	return inForce
 }
 
-// Reports reports whether the policy only says what it would refuse.
+// Reports reports whether the policy only reports what it would refuse.
 func (p *Policy) Reports() bool { return p != nil && p.report }
 
-// Rights returns the rights of a principal in their one writing: the sorted names of its roles. These are those that it brings
-// along (roles; what there is no role of is left out) and those that are bound to the API key of that name ("" = it has none) or
-// to whoever is not asked (local). Nobody = it has no role; "" = there is no policy.
+// Rights returns the rights of a principal in canonical form: the sorted names of its roles. Its roles are those listed for its key
+// (unknown ones are ignored) and those bound to the name of its key ("" = no key) or to unauthenticated clients (local). Rights returns Nobody
+// if there are none, and "" for a nil policy.
 func (p *Policy) Rights(roles []string, key string, local bool) string {
 	if p == nil {
 		return ""
@@ -84,13 +83,13 @@ func (p *Policy) Bound(key string) []string {
 	return names
 }
 
-// binds reports whether the binding means whoever has the key, or is not asked.
+// binds reports whether the binding applies to the key, or to unauthenticated clients.
 func binds(b *config.Binding, key string, local bool) bool {
 	return local && b.Local || key != "" && filter.Any(b.Keys, key)
 }
 
-// Admin returns the most that the roles of the rights permit of what operators do. Projects do not narrow it: operators see all of them. local
-// is whoever is not asked who he is. A policy that only reports keeps nothing back: he may act then, and whoever has a key look.
+// Admin returns the highest admin access that the roles in rights grant. Projects do not restrict it. local means an unauthenticated client.
+// A policy that only reports grants AdminAct to unauthenticated clients and at least AdminView to keys.
 func (p *Policy) Admin(rights string, local bool) (most identity.Admin) {
 	switch {
 	case p == nil, p.report && local:
@@ -113,7 +112,7 @@ func (p *Policy) Admin(rights string, local bool) (most identity.Admin) {
 	return most
 }
 
-// find returns the place of the role of that name, -1 when there is none.
+// find returns the index of a role, or -1.
 func (p *Policy) find(name string) int {
 	i, found := slices.BinarySearchFunc(p.roles, name, func(r role, name string) int { return cmp.Compare(r.rules.Name, name) })
 	if !found {
@@ -122,7 +121,7 @@ func (p *Policy) find(name string) int {
 	return i
 }
 
-// InForce returns the roles of the rights that count for requests of a project; "" = outside of projects.
+// InForce returns the roles in rights that apply to requests of a project; "" = outside of projects.
 func (p *Policy) InForce(rights, project string) Set {
 	set := p.none()
 	for name := range strings.SplitSeq(rights, separator) {
@@ -133,14 +132,14 @@ func (p *Policy) InForce(rights, project string) Set {
 	return set
 }
 
-// Counts reports whether a project is there for whoever has the rights: one of its roles counts in it. What is outside of projects is there
-// for everybody, if there is nothing to see. A policy that only reports hides no project.
+// Counts reports whether a project is visible with the rights: one of the roles applies in it. Requests outside of projects are always possible, and
+// a policy that only reports hides no project.
 func (p *Policy) Counts(rights, project string) bool {
 	return p == nil || project == "" || p.report || !p.InForce(rights, project).Empty()
 }
 
-// Covers reports whether any role of the rights is about a server, not only to deny all of it, and counts in a project; "" = outside of projects. To
-// others it is not there, but where a policy only reports.
+// Covers reports whether a server is visible with the rights: one of the roles applies in the project ("" = outside of projects), covers the server
+// and is not idle. A policy that only reports hides no server.
 func (p *Policy) Covers(rights, project, server string) bool {
 	return p == nil || p.report || slices.ContainsFunc(p.roles, func(r role) bool {
 		_, covered := r.covers(server, false)
@@ -148,7 +147,7 @@ func (p *Policy) Covers(rights, project, server string) bool {
 	})
 }
 
-// Set is some of the roles of one policy.
+// Set is a set of roles of one policy, as a bit set.
 type Set []uint64
 
 func (p *Policy) none() Set { return make(Set, (len(p.roles)+63)/64) }
@@ -156,10 +155,10 @@ func (p *Policy) none() Set { return make(Set, (len(p.roles)+63)/64) }
 func (s Set) add(i int)      { s[i/64] |= 1 << (i % 64) }
 func (s Set) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
 
-// Empty reports whether there is no role in it.
+// Empty reports whether the set has no role.
 func (s Set) Empty() bool { return !s.Meets(s) }
 
-// Meets reports whether the two sets, of the same policy, share a role.
+// Meets reports whether two sets of the same policy have a role in common.
 func (s Set) Meets(other Set) bool {
 	for i := range s {
 		if s[i]&other[i] != 0 {
@@ -169,7 +168,7 @@ func (s Set) Meets(other Set) bool {
 	return false
 }
 
-// holds reports whether rights name the role.
+// holds reports whether rights contain the role.
 func holds(rights, role string) bool {
 	for name := range strings.SplitSeq(rights, separator) {
 		if name == role {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Rights have one writing; what there is no role of is left out; who has none is nobody.
+// Rights are canonical. Unknown roles are ignored, and without roles the rights are Nobody.
 func TestRights(t *testing.T) {
 	p := Compile(config.Policy{Present: true, Roles: []config.Role{{Name: "ops", Admin: "act"}, {Name: "reader", Admin: "view"}, {Name: "zed", Admin: "none"}},
 		Bind: []config.Binding{{Role: "ops", Keys: []string{"ops-*", "root"}}, {Role: "reader", Local: true, Keys: []string{"*"}}, {Role: "reader", Keys: []string{"ops-?"}}}})
@@ -33,7 +33,7 @@ func TestRights(t *testing.T) {
 		}
 	}
 	if got := Compile(config.Policy{}); got != nil || got.Rights([]string{"ops"}, "x", true) != "" || got.Admin("", false) != identity.AdminAct || got.Reports() {
-		t.Errorf("without a policy: %v", got)
+		t.Errorf("without a policy: got %v, want a nil policy that permits everything", got)
 	}
 	p.report = true
 	for _, c := range []struct {
@@ -42,12 +42,12 @@ func TestRights(t *testing.T) {
 		want   identity.Admin
 	}{{"-", true, identity.AdminAct}, {"-", false, identity.AdminView}, {"zed", false, identity.AdminView}, {"ops", false, identity.AdminAct}} {
 		if got := p.Admin(c.rights, c.local); got != c.want {
-			t.Errorf("a policy that only reports leaves %q (local: %t) %v, want %v", c.rights, c.local, got, c.want)
+			t.Errorf("in report mode, Admin(%q, %t): got %v, want %v", c.rights, c.local, got, c.want)
 		}
 	}
 }
 
-// A server is there for whoever has a role that is about it, whatever that permits, but one that permits nothing of any server; without a policy, and where one only reports, all are.
+// A server is visible with a role that covers it, unless the role permits nothing. Without a policy, or in report mode, all servers are visible.
 func TestCovers(t *testing.T) {
 	none := config.Filter{Deny: []string{"*"}}
 	c := config.Policy{Present: true, Roles: []config.Role{{Name: "all"}, {Name: "watch", Tools: none, Prompts: none, Resources: none}, {Name: "k8s", Servers: []string{"k8s-*"}, Projects: []string{"alpha"}}}}
@@ -55,18 +55,18 @@ func TestCovers(t *testing.T) {
 	c.Mode = "report"
 	for rights, want := range map[string][2]bool{"": {}, "-": {}, "k8s": {true, false}, "all": {true, true}, "all,k8s": {true, true}, "gone": {}, "watch": {}} {
 		if got := [2]bool{p.Covers(rights, "alpha", "k8s-1"), p.Covers(rights, "alpha", "files")}; got != want {
-			t.Errorf("%q: %v, want %v", rights, got, want)
+			t.Errorf("Covers(%q) of k8s-1 and files: got %v, want %v", rights, got, want)
 		}
 		if got := p.Covers(rights, "", "k8s-1"); got != want[1] {
-			t.Errorf("%q outside of projects: %v", rights, got)
+			t.Errorf("Covers(%q) outside of projects: got %v", rights, got)
 		}
 		if !Compile(c).Covers(rights, "", "files") || !Compile(config.Policy{}).Covers(rights, "", "files") {
-			t.Errorf("%q: a server is hidden although no policy hides it", rights)
+			t.Errorf("Covers(%q): a server is hidden without a policy or in report mode", rights)
 		}
 	}
 }
 
-// A policy of more roles than bits in a word.
+// A policy may have more roles than a word has bits.
 func TestManyRoles(t *testing.T) {
 	c := config.Policy{Present: true}
 	for i := range 130 {
@@ -77,7 +77,7 @@ func TestManyRoles(t *testing.T) {
 		it := Item{Kind: protocol.Tools, Server: "s" + strings.Repeat("x", i), Public: "a", Own: "a"}
 		for _, j := range []int{i, (i + 64) % 130, (i + 1) % 130} {
 			if got := p.Permits(&it).Meets(p.InForce("r"+strings.Repeat("x", j), "")); got != (i == j) {
-				t.Fatalf("role %d permits what is for %d: %v", j, i, got)
+				t.Fatalf("role %d on the server of role %d: permitted %v", j, i, got)
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func drawRole(t *rapid.T, name string) config.Role {
 		Projects: rapid.SliceOfN(rapid.SampledFrom([]string{"alpha"}), 0, 1).Draw(t, "projects")}
 }
 
-// S5.2.3: What is explained is what is judged, and a rule that is named is there. More roles never permit less.
-func TestExplainIsWhatIsJudged(t *testing.T) {
+// S5.2.3: Explain agrees with Permits and names an existing rule. Further roles never remove a permission.
+func TestExplainAgreesWithPermits(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := Compile(config.Policy{Present: true, Roles: []config.Role{drawRole(rt, "a"), drawRole(rt, "b")}})
 		name := rapid.SampledFrom([]string{"a", "b", "ab", "f:///x", "f:///a/../b", "f:///%2e"})
@@ -107,21 +107,21 @@ func TestExplainIsWhatIsJudged(t *testing.T) {
 		for _, rights := range []string{"a", "b", "a,b", "-"} {
 			verdicts := p.Explain(rights, project, &it)
 			if Permitted(verdicts) != judged(rights) {
-				rt.Fatalf("rights %s: explained as %v, judged as %v", rights, verdicts, judged(rights))
+				rt.Fatalf("rights %s: Explain says %v, Permits says %v", rights, verdicts, judged(rights))
 			}
 			for _, v := range verdicts {
 				if v.Rule.Index >= 0 && v.Rule.Key == "" && v.Rule.Index > 0 || !v.Permitted && v.Rule.Key == "" {
-					rt.Fatalf("no rule denies it: %+v", v)
+					rt.Fatalf("verdict without a rule: %+v", v)
 				}
 			}
 		}
 		if judged("a,b") != (judged("a") || judged("b")) {
-			rt.Fatal("two roles are not what either of them is")
+			rt.Fatal("two roles together must permit exactly what either of them permits")
 		}
 	})
 }
 
-// A pattern that matches nothing is named; one for what a template may lead to is not.
+// Unmatched returns patterns that match nothing, but not patterns for URIs of a template.
 func TestUnmatched(t *testing.T) {
 	p := Compile(config.Policy{Present: true, Roles: []config.Role{{Name: "r", Servers: []string{"s*", "none"}, ReadOnlyTools: []string{"s/b", "s/x"}, Tools: config.Filter{Allow: []string{"a", "s/a", "b"}, Deny: []string{"*x", "*a"}},
 		Prompts: config.Filter{Deny: []string{"p"}}, Resources: config.Filter{Allow: []string{"resource://s/f:///ok/*", "resource://o/*", "resource://s/f:///r"}}}}})
@@ -136,7 +136,7 @@ func TestUnmatched(t *testing.T) {
 	}
 }
 
-// Whatever stands in a role and in an item, judging ends, an explanation says the same, and a URI that may mean another one is allowed by nothing.
+// Judging arbitrary roles and items terminates, Explain agrees with Permits, and no allow matches a URI that may resolve to another one.
 func FuzzRole(f *testing.F) {
 	f.Add("a*", "*b", "srv*", "file:///ok/*", "file:///ok/../x", "files")
 	f.Add("s/*", "", "", "resource://s/*", "f:///%2e%2e/%5c", "s")
@@ -149,11 +149,11 @@ func FuzzRole(f *testing.F) {
 		for kind := range protocol.ItemKind(protocol.ItemKinds) {
 			it := Item{Kind: kind, Server: of, Public: name, Own: name}
 			if p.Permits(&it).Meets(p.InForce("r", "")) != Permitted(p.Explain("r", "", &it)) {
-				t.Fatalf("%v is explained otherwise than judged", it)
+				t.Fatalf("Explain and Permits disagree about %v", it)
 			}
 		}
 		if p.Admits(p.InForce("r", ""), of, false, "", []string{name}) && (strings.Contains(name, "/../") || strings.Contains(strings.ToLower(name), "%2e%2e/") || strings.Contains(name, "%5c")) && !strings.Contains(name, "?") {
-			t.Fatalf("%q is admitted", name)
+			t.Fatalf("Admits(%q) is true", name)
 		}
 	})
 }

@@ -10,38 +10,37 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// maxBuckets is how many principals are counted at once. Those that have sent nothing for so long that their bucket is full again are not
-// among them.
+// maxBuckets limits the number of principals that are counted. A full bucket is dropped when space is needed, because a new one is
+// full, too.
 const maxBuckets = 16384
 
-// maxLimits is of how many different rights it is remembered what the policy says.
+// maxLimits limits the number of rights whose rate is cached.
 const maxLimits = 1024
 
-// busy is after what time whoever finds no room among them comes back.
+// busy is the retry delay for a principal that gets no bucket.
 const busy = time.Second
 
-// Rates count the requests of each principal: a bucket that holds as many as its rate says and fills up evenly. They are counted for the
-// principal and for nothing else: whoever has a hundred connections has one bucket. Safe from any goroutine. The zero value counts nothing until
-// there is a policy.
+// Rates limits the requests of each principal with a token bucket, which all connections of the principal share. It is safe for concurrent
+// use. The zero value limits nothing until Use sets a policy.
 type Rates struct {
-	// Reported is told of who sends too much, once a second, where the policy only reports. nil = nobody is. Set before Rates are used.
+	// Reported is called at most once a second if a policy that only reports would refuse a request. nil = not called. Set it before use.
 	Reported func(principal string)
 
 	mu      sync.Mutex
-	told    time.Time
+	told    time.Time // of the last call of Reported
 	policy  *Policy
-	limits  map[string]config.Rate // by rights: what the policy says of them
+	limits  map[string]config.Rate // rate by rights, under policy
 	buckets Buckets[string]
 }
 
-// Use takes the policy that is in force from now on. What has been counted stays counted.
+// Use sets the policy. Counts are kept.
 func (r *Rates) Use(p *Policy) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.policy, r.limits = p, map[string]config.Rate{}
 }
 
-// Allow counts a request of a principal. When it is one too many it says after what time there is room again.
+// Allow counts a request of a principal. If the request exceeds its rate, ok is false and the request may be repeated after retryAfter.
 func (r *Rates) Allow(now time.Time, who *identity.Principal) (retryAfter time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +63,7 @@ func (r *Rates) Allow(now time.Time, who *identity.Principal) (retryAfter time.D
 	return retryAfter, ok
 }
 
-// limitOf is what a policy says of rights. Of another one than that in force, which some have yet, or already, nothing is remembered.
+// limitOf returns the rate of rights under p. It caches only rates of the current policy; during a reload some principals still, or already, have another.
 func (r *Rates) limitOf(p *Policy, rights string) config.Rate {
 	if p != r.policy {
 		return p.Rate(rights)
@@ -80,10 +79,10 @@ func (r *Rates) limitOf(p *Policy, rights string) config.Rate {
 	return limit
 }
 
-// Buckets are a bounded number of buckets. Not safe from several goroutines: its owner is an actor, or holds a lock. The zero value is ready.
+// Buckets is a limited set of token buckets. It is not safe for concurrent use. The zero value is ready.
 type Buckets[K comparable] struct {
 	buckets map[K]*bucket
-	sweep   time.Time // not before then full ones are looked for again
+	sweep   time.Time // earliest time to look for full buckets again
 }
 
 type bucket struct {
@@ -91,7 +90,7 @@ type bucket struct {
 	limit   config.Rate
 }
 
-// Take takes one out of the key's bucket; when it is empty, it says after what time it is not.
+// Take takes a token from the key's bucket. If there is none, ok is false and the next token is available after retryAfter.
 func (b *Buckets[K]) Take(now time.Time, key K, limit config.Rate) (retryAfter time.Duration, ok bool) {
 	of := b.buckets[key]
 	if of == nil {
@@ -99,7 +98,7 @@ func (b *Buckets[K]) Take(now time.Time, key K, limit config.Rate) (retryAfter t
 			return busy, false
 		}
 	}
-	if of.limit != limit { // a reload, or another role
+	if of.limit != limit { // after a reload, or with another role
 		of.limiter.SetLimitAt(now, perSecond(limit))
 		of.limiter.SetBurstAt(now, limit.Requests)
 		of.limit = limit
@@ -111,7 +110,7 @@ func (b *Buckets[K]) Take(now time.Time, key K, limit config.Rate) (retryAfter t
 	return max(time.Millisecond, time.Duration(missing/float64(perSecond(limit))*float64(time.Second))), false
 }
 
-// add makes a bucket; nil when there are too many that are not full.
+// add adds a bucket. It returns nil if there are already maxBuckets buckets in use.
 func (b *Buckets[K]) add(now time.Time, key K, limit config.Rate) *bucket {
 	if b.buckets == nil {
 		b.buckets = map[K]*bucket{}
@@ -127,8 +126,7 @@ func (b *Buckets[K]) add(now time.Time, key K, limit config.Rate) *bucket {
 	return of
 }
 
-// drop throws away the full ones, as those that are made anew are full, too. It looks at most once a second: a flood of new keys is
-// not to cost a look at all each.
+// drop removes full buckets. It runs at most once a second, because a flood of new keys must not cause a scan for each.
 func (b *Buckets[K]) drop(now time.Time) {
 	if now.Before(b.sweep) && now.After(b.sweep.Add(-2*busy)) {
 		return

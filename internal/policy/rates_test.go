@@ -19,12 +19,12 @@ func rated(rates map[string]string) *Policy {
 	return Compile(c)
 }
 
-// having is somebody with these rights.
+// having returns a principal with the given rights.
 func having(id, rights string) *identity.Principal {
 	return &identity.Principal{ID: id, Rights: rights}
 }
 
-// Of several rates the most generous counts; a role without one says nothing.
+// The highest rate of the roles applies. A role without a rate does not count.
 func TestRatesOfRoles(t *testing.T) {
 	p := rated(map[string]string{"slow": "10/min", "fast": "2/s", "same": "120/min", "none": ""})
 	for rights, want := range map[string]string{"slow": "10/min", "fast": "2/s", "fast,slow": "2/s", "none": "", "none,slow": "10/min", "-": "", "fast,same": "120/min"} {
@@ -33,11 +33,11 @@ func TestRatesOfRoles(t *testing.T) {
 		}
 	}
 	if got := (*Policy)(nil).Rate(""); got != (config.Rate{}) {
-		t.Errorf("without a policy: %v", got)
+		t.Errorf("Rate without a policy: got %v, want none", got)
 	}
 }
 
-// S5.2.2: A bucket is empty after as many as the rate says, and says when there is room again; a reload changes it without filling it.
+// S5.2.2: A bucket holds as many tokens as the rate says and tells when the next is available. A reload changes the rate without refilling it.
 func TestRatesAllow(t *testing.T) {
 	var r Rates
 	now := time.Unix(1000, 0)
@@ -66,16 +66,16 @@ func TestRatesAllow(t *testing.T) {
 	now = now.Add(time.Hour)
 	allow("key:a", "r", true, 0)
 	allow("key:a", "r", false, time.Second)
-	late := having("key:late", "r") // has come in by the policy before, and goes by it
+	late := having("key:late", "r") // still has the previous policy
 	late.Policy = rated(map[string]string{"r": "3/min"})
 	for i := range 5 {
 		if _, ok := r.Allow(now, late); ok != (i < 3) {
-			t.Errorf("request %d by the policy before: %v", i, ok)
+			t.Errorf("request %d under the previous policy: allowed %v", i, ok)
 		}
 	}
 }
 
-// A policy that only reports lets all through, and says once a second that it does.
+// In report mode all requests pass, and at most one report a second is made.
 func TestRatesReported(t *testing.T) {
 	told := 0
 	r := Rates{Reported: func(string) { told++ }}
@@ -83,15 +83,15 @@ func TestRatesReported(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for i := range 10 {
 		if _, ok := r.Allow(now.Add(time.Duration(i)*300*time.Millisecond), having("key:a", "r")); !ok {
-			t.Fatal("refused")
+			t.Fatal("a request was refused in report mode")
 		}
 	}
 	if told != 3 {
-		t.Errorf("told %d times, want 3", told)
+		t.Errorf("%d reports, want 3", told)
 	}
 }
 
-// A hundred connections of one principal at once get what one would.
+// Concurrent connections of one principal share one bucket.
 func TestAttack56RateOverManyGoroutines(t *testing.T) {
 	var r Rates
 	r.Use(rated(map[string]string{"r": "7/min"}))
@@ -108,31 +108,31 @@ func TestAttack56RateOverManyGoroutines(t *testing.T) {
 		})
 	}
 	if wg.Wait(); through.Load() != 7 {
-		t.Errorf("%d requests, want 7", through.Load())
+		t.Errorf("%d requests allowed, want 7", through.Load())
 	}
 }
 
-// The table is bounded: of those that are full nothing is remembered, as they would be made full again; whoever finds no room waits.
-func TestBucketsAreBounded(t *testing.T) {
+// The number of buckets is limited. Full buckets are dropped first; a principal that gets no bucket has to wait.
+func TestBucketsAreLimited(t *testing.T) {
 	var b Buckets[int]
 	now, limit := time.Unix(1000, 0), config.Rate{Requests: 1, Per: time.Minute}
 	for i := range maxBuckets {
 		b.Take(now, i, limit)
 	}
 	if after, ok := b.Take(now, -1, limit); ok || after != busy {
-		t.Fatalf("one more than may be: %v, %v", after, ok)
+		t.Fatalf("Take beyond maxBuckets: got %v, %v", after, ok)
 	}
 	if _, ok := b.Take(now, 1, limit); ok {
-		t.Fatal("a bucket was forgotten")
+		t.Fatal("an empty bucket was dropped")
 	}
 	now = now.Add(time.Minute)
 	if _, ok := b.Take(now, -1, limit); !ok || len(b.buckets) != 1 {
-		t.Fatalf("%d buckets are left", len(b.buckets))
+		t.Fatalf("%d buckets, want 1 after dropping full ones", len(b.buckets))
 	}
 }
 
-// Counting a request allocates nothing.
-func TestAllowAllocates(t *testing.T) {
+// Allow does not allocate.
+func TestAllowDoesNotAllocate(t *testing.T) {
 	var r Rates
 	r.Use(rated(map[string]string{"a": "1000000/s", "b": "60/min", "c": ""}))
 	now := time.Now()

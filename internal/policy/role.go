@@ -11,19 +11,19 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// Item is what of an item of the catalog roles look at.
+// Item holds the properties of a catalog item that rules refer to.
 type Item struct {
 	Kind     protocol.ItemKind
 	Server   string
-	Internal bool     // it is one of the gateway's own: no role narrows those, but by what it denies
-	Public   string   // name or URI clients see
-	Own      string   // as its server calls it
-	Other    string   // of resources and templates: another URI clients may use; "" = none
-	ReadOnly bool     // of tools: its server says readOnlyHint
-	uris     []string // what of a resource or template is judged; made when it is first needed
+	Internal bool     // the gateway's own item: only deny rules apply to it
+	Public   string   // name or URI for clients
+	Own      string   // the server's name or URI
+	Other    string   // resources and templates: another URI for clients; "" = none
+	ReadOnly bool     // tools: the server sets readOnlyHint
+	uris     []string // result of spelled, computed when first needed
 }
 
-// spelled are the URIs of a resource or template that rules are held against.
+// spelled returns the URIs of a resource or template that rules are matched with.
 func (i *Item) spelled() []string {
 	if i.uris == nil {
 		i.uris = append(i.uris, i.Public, namespace.PrefixURI(i.Server, i.Own))
@@ -34,16 +34,16 @@ func (i *Item) spelled() []string {
 	return i.uris
 }
 
-// qualified is what rules with a slash call a tool or prompt.
+// qualified returns server/name, which rules with a slash are matched with.
 func (i *Item) qualified() string { return i.Server + "/" + i.Own }
 
-// Rule is where in a role it stands why: "tools.deny" 2. The zero value is the role as a whole.
+// Rule identifies a rule of a role, such as "tools.deny" 2. The zero value is the role as a whole.
 type Rule struct {
 	Key   string
-	Index int // in a list; -1 = the key as a whole
+	Index int // index in the list; -1 = the key as a whole
 }
 
-// String is the rule as a path below its role: "tools.deny[2]".
+// String returns the rule as a path within its role: "tools.deny[2]".
 func (r Rule) String() string {
 	if r.Key == "" || r.Index < 0 {
 		return r.Key
@@ -55,22 +55,22 @@ func (r Rule) String() string {
 type role struct {
 	rules          config.Role
 	resources      *filter.Judge
-	rate, toolRate config.Rate // zero = the role says nothing of it
+	rate, toolRate config.Rate // zero = not set by the role
 }
 
 func newRole(r config.Role) role {
 	c := role{rules: r, resources: filter.New(&r.Resources)}
-	c.rate, _ = config.ParseRate(r.Rate) // the configuration has no faults
+	c.rate, _ = config.ParseRate(r.Rate) // the configuration is valid
 	c.toolRate, _ = config.ParseRate(r.ToolRate)
 	return c
 }
 
-// countsIn reports whether the role counts for requests of a project.
+// countsIn reports whether the role applies to requests of a project.
 func (r *role) countsIn(project string) bool {
 	return len(r.rules.Projects) == 0 || project != "" && slices.Contains(r.rules.Projects, project)
 }
 
-// covers reports whether the role is about the server, and which of its rules says so.
+// covers reports whether the role applies to the server, and the rule that decides.
 func (r *role) covers(server string, internal bool) (Rule, bool) {
 	if internal || len(r.rules.Servers) == 0 {
 		return Rule{}, true
@@ -79,14 +79,14 @@ func (r *role) covers(server string, internal bool) (Rule, bool) {
 	return Rule{"servers", i}, i >= 0
 }
 
-// matching returns the place of the first pattern that matches one of the names, -1 when none does.
+// matching returns the index of the first pattern that matches one of the names, or -1.
 func matching(patterns []string, names ...string) int {
 	return slices.IndexFunc(patterns, func(p string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return filter.Glob(p, name) })
 	})
 }
 
-// judge says whether the role permits an item, and which of its rules decided.
+// judge reports whether the role permits an item, and the rule that decides.
 func (r *role) judge(it *Item) (Rule, bool) {
 	covered, ok := r.covers(it.Server, it.Internal)
 	if !ok {
@@ -105,7 +105,7 @@ func (r *role) judge(it *Item) (Rule, bool) {
 	return Rule{"readOnly", -1}, it.ReadOnly
 }
 
-// judgeNamed judges an item by the rules of its kind.
+// judgeNamed is judge for the rules of the item's kind.
 func (r *role) judgeNamed(it *Item) (Rule, bool) {
 	key, f := "tools", &r.rules.Tools
 	switch it.Kind {
@@ -125,9 +125,9 @@ func (r *role) judgeNamed(it *Item) (Rule, bool) {
 	return Rule{key + ".allow", i}, i >= 0
 }
 
-// matchingAllow returns the place of the first pattern that allows a tool or prompt. One with a slash means the server's own name
-// and nothing else, so no server can call an item so that a pattern for another server's allows it; what is denied may match
-// either name, as a public name that was too long does not end as the own name does.
+// matchingAllow returns the index of the first pattern that allows a tool or prompt, or -1. A pattern with a slash matches only server and own
+// name, so that a server cannot choose names that match a pattern for another server. Deny patterns match either name, because a shortened
+// public name may end differently from the own name.
 func matchingAllow(patterns []string, it *Item) int {
 	return slices.IndexFunc(patterns, func(p string) bool {
 		if strings.Contains(p, "/") {
@@ -137,7 +137,7 @@ func matchingAllow(patterns []string, it *Item) int {
 	})
 }
 
-// judgeURI judges a resource or template that its server lists. The judge decides; that a pattern is named is for people.
+// judgeURI is judge for the URI rules of a resource or template that its server lists.
 func (r *role) judgeURI(it *Item) (Rule, bool) {
 	f, uris := &r.rules.Resources, it.spelled()
 	allow := Rule{"resources.allow", matching(f.Allow, uris...)}
@@ -154,29 +154,29 @@ func (r *role) judgeURI(it *Item) (Rule, bool) {
 	return allow, allow.Index >= 0
 }
 
-// open reports whether the role leaves something of every server that it covers unnamed: what that is can come at any time.
+// open reports whether the role leaves a kind of item of the covered servers unrestricted, so that new items may appear at any time.
 func (r *role) open() bool {
 	return slices.ContainsFunc(r.kinds(), func(f *config.Filter) bool {
 		return (len(r.rules.Servers) > 0 || len(f.Allow) == 0) && !deniesAll(f)
 	})
 }
 
-// idle reports whether the role permits nothing of any server, whatever that may come to offer: one that is there for its rate or for operators.
+// idle reports whether the role permits no item of any server. Such a role exists for its rate or its admin rights.
 func (r *role) idle() bool {
 	return !slices.ContainsFunc(r.kinds(), func(f *config.Filter) bool { return !deniesAll(f) })
 }
 
-// kinds are the role's filters of all kinds of items.
+// kinds returns the role's filters of all kinds of items.
 func (r *role) kinds() []*config.Filter {
 	return []*config.Filter{&r.rules.Tools, &r.rules.Prompts, &r.rules.Resources}
 }
 
-// deniesAll reports whether a filter leaves nothing, whatever there is.
+// deniesAll reports whether a filter denies everything.
 func deniesAll(f *config.Filter) bool {
 	return slices.ContainsFunc(f.Deny, func(pattern string) bool { return pattern != "" && strings.Trim(pattern, "*") == "" })
 }
 
-// narrows reports whether the role keeps back anything of a server that it covers.
+// narrows reports whether the role restricts the items of the servers that it covers.
 func (r *role) narrows() bool {
 	for _, f := range r.kinds() {
 		if len(f.Allow)+len(f.Deny) > 0 {

@@ -46,7 +46,7 @@ func loginBase(publicURL string, secure bool, listeners []net.Listener) string {
 // all, there is none.
 func (e *Security) LoginURL(pages *login.Pages) func(message.LoginKey) string {
 	return func(key message.LoginKey) string {
-		if !login.Key(key).May(e.gate.Unasked()) {
+		if !login.Key(key).MayBeUsedBy(e.gate.Unasked()) {
 			return ""
 		}
 		return pages.URL(login.Key(key))
@@ -62,7 +62,7 @@ func LoginURL(pages *login.Pages) func(message.LoginKey) string {
 func LoginRoutes(pages *login.Pages) []admin.Route {
 	routes := []admin.Route{}
 	for verb, path := range LoginActions {
-		routes = append(routes, admin.Route{Pattern: "POST " + path, Handler: pages.For(identity.Local, verb)})
+		routes = append(routes, admin.Route{Pattern: "POST " + path, Handler: pages.HandlerFor(identity.Local, verb)})
 	}
 	return routes
 }

@@ -3,7 +3,7 @@ package ssrf
 import "net/netip"
 
 // nonPublic lists networks that are not on the public internet, or that an MCP server must not name, with a description of each.
-var closed = []struct {
+var nonPublic = []struct {
 	network netip.Prefix
 	kind    string
 }{
@@ -51,12 +51,12 @@ var (
 )
 
 // nonPublicKind describes an address that is not public. It returns "" for a public address.
-func kindOf(ip netip.Addr) string {
+func nonPublicKind(ip netip.Addr) string {
 	ip = ip.Unmap().WithZone("")
 	if !ip.IsValid() {
 		return "an invalid address"
 	}
-	for _, c := range closed {
+	for _, c := range nonPublic {
 		if c.network.Contains(ip) {
 			return c.kind
 		}
@@ -66,9 +66,9 @@ func kindOf(ip netip.Addr) string {
 	case ip.Is4():
 		return ""
 	case nat64.Contains(ip):
-		return kindOf(netip.AddrFrom4([4]byte(b[12:16])))
+		return nonPublicKind(netip.AddrFrom4([4]byte(b[12:16])))
 	case sixToV4.Contains(ip):
-		return kindOf(netip.AddrFrom4([4]byte(b[2:6])))
+		return nonPublicKind(netip.AddrFrom4([4]byte(b[2:6])))
 	}
 	return ""
 }

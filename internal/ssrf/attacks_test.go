@@ -47,7 +47,7 @@ func get(t *testing.T, g *Guard, server, url string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := g.Door(server).HTTP.Do(r)
+	answer, err := g.ClientFor(server).HTTP.Do(r)
 	if err == nil {
 		_ = answer.Body.Close()
 	}
@@ -141,7 +141,7 @@ func TestRedirects(t *testing.T) {
 	}
 	for _, status := range []int{http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		poster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", status) }))
-		_, err := g.Door(poster.URL).HTTP.Post(poster.URL, "text/plain", strings.NewReader("secret"))
+		_, err := g.ClientFor(poster.URL).HTTP.Post(poster.URL, "text/plain", strings.NewReader("secret"))
 		if !errors.Is(err, ErrForbidden) {
 			t.Errorf("a POST that is answered %d: %v", status, err)
 		}
@@ -153,11 +153,11 @@ func TestRedirects(t *testing.T) {
 func TestControlRefusesWhatItCannotRead(t *testing.T) {
 	g, _ := New(Options{})
 	for _, dialled := range []string{"", "nowhere", "/run/a.sock", "localhost:80"} {
-		if err := g.Door(public).control("x.example", dialled); !errors.Is(err, ErrForbidden) {
+		if err := g.ClientFor(public).checkDialed("x.example", dialled); !errors.Is(err, ErrForbidden) {
 			t.Errorf("%q: %v", dialled, err)
 		}
 	}
-	err := g.Door(public).control("x.example", "10.0.0.1:443")
+	err := g.ClientFor(public).checkDialed("x.example", "10.0.0.1:443")
 	var address *AddressError
 	if !errors.As(err, &address) || address.IP != netip.MustParseAddr("10.0.0.1") || address.Hint() == "" {
 		t.Errorf("got %v", err)

@@ -2,16 +2,16 @@ package ssrf
 
 import "io"
 
-const bodyAtMost = 1 << 20 // bytes of a response body
+const maxBodyBytes = 1 << 20 // bytes of a response body
 
 // limitedBody is a response body that fails with ErrTooLarge after maxBodyBytes. net/http requests and decodes gzip itself, so the limit counts
 // decoded bytes.
-type bounded struct {
+type limitedBody struct {
 	io.ReadCloser
 	left int64
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, ErrTooLarge
 	}

@@ -16,7 +16,7 @@ func TestCompressedAnswer(t *testing.T) {
 	for _, test := range []struct {
 		size int
 		want error
-	}{{1000, nil}, {bodyAtMost, nil}, {bodyAtMost + 1, ErrTooLarge}, {64 << 20, ErrTooLarge}} {
+	}{{1000, nil}, {maxBodyBytes, nil}, {maxBodyBytes + 1, ErrTooLarge}, {64 << 20, ErrTooLarge}} {
 		text := strings.Repeat("x", test.size)
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Accept-Encoding") != "gzip" {
@@ -35,7 +35,7 @@ func TestCompressedAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		door := guard.Door(server.URL)
+		door := guard.ClientFor(server.URL)
 		for range 2 {
 			answer, err := door.HTTP.Get(server.URL)
 			if err != nil {
@@ -43,7 +43,7 @@ func TestCompressedAnswer(t *testing.T) {
 			}
 			body, err := io.ReadAll(answer.Body)
 			answer.Body.Close()
-			if !errors.Is(err, test.want) || !bytes.HasPrefix([]byte(text), body) || test.want == nil && len(body) != test.size || len(body) > bodyAtMost {
+			if !errors.Is(err, test.want) || !bytes.HasPrefix([]byte(text), body) || test.want == nil && len(body) != test.size || len(body) > maxBodyBytes {
 				t.Errorf("%d bytes: read %d, %v", test.size, len(body), err)
 			}
 		}

@@ -54,7 +54,7 @@ func (g *Guard) allow(written string) error {
 		g.networks = append(g.networks, network.Masked())
 		return nil
 	}
-	if host := plain(written); host != "" && !strings.ContainsAny(host, " :@?#*[]") {
+	if host := normalizeHost(written); host != "" && !strings.ContainsAny(host, " :@?#*[]") {
 		g.hosts[host] = true
 		return nil
 	}
@@ -62,21 +62,21 @@ func (g *Guard) allow(written string) error {
 }
 
 // normalizeHost returns a host name in lower case and without a final dot.
-func plain(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
+func normalizeHost(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
 
 // ownHost is the host of the MCP server's configured URL.
-type own struct {
+type ownHost struct {
 	host     string // normalized
 	loopback bool   // written as a loopback address or localhost
 }
 
-func ownOf(serverURL string) own {
+func parseOwnHost(serverURL string) ownHost {
 	u, err := url.Parse(serverURL)
 	if err != nil {
-		return own{}
+		return ownHost{}
 	}
-	host := plain(u.Hostname())
-	return own{host: host, loopback: isLoopback(host)}
+	host := normalizeHost(u.Hostname())
+	return ownHost{host: host, loopback: isLoopback(host)}
 }
 
 // isLoopback reports whether a host is written as this machine. A name that only resolves to loopback is not.
@@ -85,12 +85,12 @@ func isLoopback(host string) bool {
 		return true
 	}
 	ip, err := netip.ParseAddr(host)
-	return err == nil && kindOf(ip) == loopback
+	return err == nil && nonPublicKind(ip) == loopback
 }
 
 // refusal returns the kind of ip if it must not be dialed for host, and "" if it may be.
-func (g *Guard) judge(o own, host string, ip netip.Addr) string {
-	kind := kindOf(ip)
+func (g *Guard) refusal(o ownHost, host string, ip netip.Addr) string {
+	kind := nonPublicKind(ip)
 	if kind == "" || g.hosts[host] {
 		return ""
 	}

@@ -19,11 +19,11 @@ func TestKindOf(t *testing.T) {
 		{"::ffff:127.0.0.1", false}, {"::ffff:169.254.169.254", false}, {"::ffff:10.0.0.1", false}, {"::127.0.0.1", false}, {"::ffff:0:127.0.0.1", false},
 		{"64:ff9b::7f00:1", false}, {"64:ff9b::a9fe:a9fe", false}, {"64:ff9b:1::808:808", false}, {"2002:7f00:1::1", false}, {"2002:a00:1::", false}, {"2001:0:808:808::1", false}, {"100::1", false},
 	} {
-		if got := kindOf(netip.MustParseAddr(c.ip)); (got == "") != c.public {
+		if got := nonPublicKind(netip.MustParseAddr(c.ip)); (got == "") != c.public {
 			t.Errorf("kindOf(%s) = %q, want public %t", c.ip, got, c.public)
 		}
 	}
-	if kindOf(netip.Addr{}) == "" {
+	if nonPublicKind(netip.Addr{}) == "" {
 		t.Error("no address is public")
 	}
 }
@@ -60,7 +60,7 @@ func TestAllow(t *testing.T) {
 		{"http://127.0.0.1:1/mcp", "192.168.1.1", "192.168.1.1", false},
 		{"https://mcp.example/mcp", "localhost", "127.0.0.1", false},
 	} {
-		if got := g.judge(ownOf(c.server), c.host, netip.MustParseAddr(c.ip)); (got == "") != c.allowed {
+		if got := g.refusal(parseOwnHost(c.server), c.host, netip.MustParseAddr(c.ip)); (got == "") != c.allowed {
 			t.Errorf("%s names %s at %s: got %q, want allowed %t", c.server, c.host, c.ip, got, c.allowed)
 		}
 	}
@@ -96,7 +96,7 @@ func TestCheck(t *testing.T) {
 		{"http://127.0.0.1:80/mcp", "http://10.0.0.1/x", false},
 		{"http://10.0.0.1:80/mcp", "http://10.0.0.1/x", false},
 	} {
-		if err := g.Door(c.server).Check(c.url); (err == nil) != c.allowed || err != nil && !errors.Is(err, ErrForbidden) {
+		if err := g.ClientFor(c.server).Check(c.url); (err == nil) != c.allowed || err != nil && !errors.Is(err, ErrForbidden) {
 			t.Errorf("%s names %s: got %v, want allowed %t", c.server, c.url, err, c.allowed)
 		}
 	}
@@ -107,7 +107,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add("http://[::1]/", "http://[::ffff:127.0.0.1]:1/")
 	g, _ := New(Options{Allow: []string{"10.0.0.0/8"}})
 	f.Fuzz(func(t *testing.T, server, named string) {
-		door := g.Door(server)
+		door := g.ClientFor(server)
 		if err := door.Check(named); err != nil && !errors.Is(err, ErrForbidden) {
 			t.Errorf("an error of another kind: %v", err)
 		}

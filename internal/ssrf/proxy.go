@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// lookupAtMost limits the resolution of a name before it is passed to a proxy.
-const lookupAtMost = 2 * time.Second
+// lookupTimeout limits the resolution of a name before it is passed to a proxy.
+const lookupTimeout = 2 * time.Second
 
 // Environment returns the proxy that the environment configures for a request (HTTPS_PROXY, NO_PROXY). Links to servers use the same.
 func Environment(r *http.Request) (*url.URL, error) { return http.ProxyFromEnvironment(r) }
 
 // transportFor returns the transport for a request. It checks the host of a proxied request, because the transport dials only the proxy.
-func (d *Door) way(r *http.Request) (*http.Transport, error) {
-	proxy, err := d.proxyOf(r)
+func (d *Client) transportFor(r *http.Request) (*http.Transport, error) {
+	proxy, err := d.proxyFor(r)
 	if err != nil || proxy == nil {
 		return d.direct, err
 	}
@@ -29,8 +29,8 @@ func (d *Door) way(r *http.Request) (*http.Transport, error) {
 
 // proxyFor returns the proxy for a request; nil = direct. This machine is always reached directly: for a proxy, its names would mean the
 // proxy's machine.
-func (d *Door) proxyOf(r *http.Request) (*url.URL, error) {
-	if d.guard.proxy == nil || isLoopback(plain(r.URL.Hostname())) {
+func (d *Client) proxyFor(r *http.Request) (*url.URL, error) {
+	if d.guard.proxy == nil || isLoopback(normalizeHost(r.URL.Hostname())) {
 		return nil, nil
 	}
 	proxy, err := d.guard.proxy(r)
@@ -44,8 +44,8 @@ func (d *Door) proxyOf(r *http.Request) (*url.URL, error) {
 var errNoProxy = errors.New("no proxy for the request")
 
 // requireProxy is proxyFor for the unchecked transport. It never returns nil without an error.
-func (d *Door) certainProxy(r *http.Request) (*url.URL, error) {
-	proxy, err := d.proxyOf(r)
+func (d *Client) requireProxy(r *http.Request) (*url.URL, error) {
+	proxy, err := d.proxyFor(r)
 	if err == nil && proxy == nil {
 		err = errNoProxy
 	}
@@ -54,15 +54,15 @@ func (d *Door) certainProxy(r *http.Request) (*url.URL, error) {
 
 // checkProxied checks a host before it is passed to a proxy: its notation, and the addresses that it resolves to here. A name that does not resolve here is
 // left to the proxy.
-func (d *Door) checkProxied(ctx context.Context, written string) error {
-	host := plain(written)
+func (d *Client) checkProxied(ctx context.Context, written string) error {
+	host := normalizeHost(written)
 	if _, err := netip.ParseAddr(host); err == nil || d.guard.hosts[host] {
 		return nil // check has already checked it
 	}
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || isDisguised(host) {
-		return fmt.Errorf("%w: %q is neither a public host name nor an IP address in standard notation", ErrForbidden, shortened(written))
+		return fmt.Errorf("%w: %q is neither a public host name nor an IP address in standard notation", ErrForbidden, shorten(written))
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookupAtMost)
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	resolver := d.guard.resolver
 	if resolver == nil {
@@ -73,7 +73,7 @@ func (d *Door) checkProxied(ctx context.Context, written string) error {
 		return nil
 	}
 	for _, ip := range addresses {
-		if kind := d.guard.judge(d.own, host, ip); kind != "" {
+		if kind := d.guard.refusal(d.own, host, ip); kind != "" {
 			return &AddressError{written, ip, kind}
 		}
 	}

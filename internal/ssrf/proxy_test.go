@@ -51,10 +51,10 @@ func (p *tunnels) heard() []string {
 }
 
 // secureSite is what is behind the tunnels: a server with a certificate for example.com.
-func secureSite(t *testing.T, do http.HandlerFunc) (to string, trust func(*Door)) {
+func secureSite(t *testing.T, do http.HandlerFunc) (to string, trust func(*Client)) {
 	site := httptest.NewTLSServer(do)
 	t.Cleanup(site.Close)
-	return site.Listener.Addr().String(), func(d *Door) {
+	return site.Listener.Addr().String(), func(d *Client) {
 		d.proxied.TLSClientConfig.RootCAs = site.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	}
 }
@@ -69,7 +69,7 @@ func TestThroughAProxy(t *testing.T) {
 	for name, resolver := range map[string]*net.Resolver{"known here": resolverOf(t, &asked, "192.88.99.1"), "known to the proxy": nobody} {
 		proxy := newTunnels(t, to)
 		g, _ := New(Options{Resolver: resolver, Proxy: proxy.of()})
-		d := g.Door(public)
+		d := g.ClientFor(public)
 		trust(d)
 		answer, err := d.HTTP.Post("https://example.com/token", "text/plain", nil)
 		if err != nil {
@@ -106,7 +106,7 @@ func TestAttack70ThroughAProxy(t *testing.T) {
 	}
 	g, _ := New(Options{Resolver: open, Proxy: proxy.of()})
 	for _, target = range []string{"https://10.0.0.1/", "https://127.1/"} {
-		d := g.Door(public)
+		d := g.ClientFor(public)
 		trust(d)
 		if _, err := d.HTTP.Get("https://example.com/"); !errors.Is(err, ErrForbidden) {
 			t.Errorf("a redirect to %s: got %v, want %v", target, err, ErrForbidden)

@@ -9,41 +9,41 @@ import (
 	"time"
 )
 
-// Bounds of the changes of the catalog that are remembered. The newest stays, whatever its size.
+// Limits of stored changes of the catalog. The last change is always stored, whatever its size.
 const (
 	maxChanges     = 4096
 	maxChangeBytes = 8 << 20
 )
 
-// CatalogChange is what has become of one server's items of one kind between two versions of the catalog. Names and URIs are
-// those clients see. Immutable.
+// CatalogChange is a change of one server's items of one kind between two versions of the catalog. Names and URIs are
+// the public ones. Immutable.
 type CatalogChange struct {
 	Number  uint64       `json:"number"`            // from 1, without gaps
-	Time    time.Time    `json:"time"`              // when it was published
+	Time    time.Time    `json:"time"`              // time of publication
 	Topic   string       `json:"topic"`             // tool-changed, prompt-changed, resource-changed or template-changed
-	Version uint64       `json:"version"`           // of the catalog that has it: Catalog.Version
-	Server  string       `json:"server"`            // whose items they are, or were
-	Added   []string     `json:"added,omitempty"`   // the first of them, in list order; CatalogChange.Counts says how many there are
-	Removed []string     `json:"removed,omitempty"` // likewise
-	Changed []ItemChange `json:"changed,omitempty"` // likewise
+	Version uint64       `json:"version"`           // version of the catalog with the change: Catalog.Version
+	Server  string       `json:"server"`            // the server that owns, or owned, the items
+	Added   []string     `json:"added,omitempty"`   // the first of them, in list order; Counts has the total
+	Removed []string     `json:"removed,omitempty"` // the first of them
+	Changed []ItemChange `json:"changed,omitempty"` // the first of them
 	Counts  ChangeCounts `json:"counts"`
 }
 
-// ItemChange is an item that is still there and says something else.
+// ItemChange is an item whose definition has changed.
 type ItemChange struct {
 	Name    string   `json:"name"`              // or URI
-	Members []string `json:"members,omitempty"` // of its JSON that differ, sorted: "inputSchema"; none: it is only arranged in another way, or too large to be looked into
+	Members []string `json:"members,omitempty"` // names of JSON fields that differ, sorted, such as "inputSchema"; empty = only formatted differently, or too large to compare
 }
 
-// ChangeCounts are how many items a CatalogChange is about, those it does not name included.
+// ChangeCounts are the total numbers of items in a CatalogChange, including those it does not list.
 type ChangeCounts struct {
 	Added   int `json:"added"`
 	Removed int `json:"removed"`
 	Changed int `json:"changed"`
 }
 
-// Text says it in a few words, with at most that many names of each sort: "+2 tools (a, b), ~1 tool (c: inputSchema)". The names are
-// the server's: they may hold anything.
+// Text describes the change in a few words, with at most names names of each kind: "+2 tools (a, b), ~1 tool (c: inputSchema)". Names come
+// from the server and may contain anything.
 func (c *CatalogChange) Text(names int) string {
 	changed := make([]string, len(c.Changed))
 	for i, item := range c.Changed {
@@ -66,7 +66,7 @@ func (c *CatalogChange) Text(names int) string {
 	return strings.Join(parts, ", ")
 }
 
-// some is "3 tools (a, b, 1 more)".
+// some formats a count with names: "3 tools (a, b, 1 more)".
 func some(count int, thing string, names []string) string {
 	text := fmt.Sprintf("%d %s", count, thing)
 	if count != 1 {
@@ -82,7 +82,7 @@ func some(count int, thing string, names []string) string {
 	return text + ")"
 }
 
-// size is about how many bytes of memory it holds.
+// size estimates the change's memory use in bytes.
 func (c *CatalogChange) size() int {
 	n := 256
 	for _, list := range [][]string{c.Added, c.Removed} {
@@ -99,8 +99,8 @@ func (c *CatalogChange) size() int {
 	return n
 }
 
-// CatalogChanges remembers the newest changes of the catalog. Who reads too slowly loses the oldest, and knows it by the numbers. Safe
-// from any goroutine; nothing in it blocks.
+// CatalogChanges stores the last changes of the catalog. A slow reader misses the oldest and notices it by their numbers. It is safe
+// for concurrent use and never blocks.
 type CatalogChanges struct {
 	boot string
 
@@ -111,22 +111,22 @@ type CatalogChanges struct {
 	more  chan struct{} // closed when something is added
 }
 
-// NewCatalogChanges returns an empty one.
+// NewCatalogChanges returns an empty store.
 func NewCatalogChanges() *CatalogChanges {
 	return &CatalogChanges{boot: rand.Text()[:12], more: make(chan struct{})}
 }
 
-// Boot tells these numbers from those of another process or life.
+// Boot identifies the numbering: another process has another value.
 func (c *CatalogChanges) Boot() string { return c.boot }
 
-// Last returns the number of the newest change, 0 when there was none.
+// Last returns the number of the last change, or 0.
 func (c *CatalogChanges) Last() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
 }
 
-// Add numbers the changes and remembers them. It takes the slices inside.
+// Add numbers and stores the changes. It takes ownership of their slices.
 func (c *CatalogChanges) Add(changes []CatalogChange) {
 	if len(changes) == 0 {
 		return
@@ -148,8 +148,8 @@ func (c *CatalogChanges) Add(changes []CatalogChange) {
 	c.more = make(chan struct{})
 }
 
-// After returns the remembered changes with a number above after, oldest first, and a channel that is closed as soon as there are more.
-// Those between after and the first returned are lost.
+// After returns the stored changes with a number above after, oldest first, and a channel that is closed when there are more.
+// Changes between after and the first returned one are lost.
 func (c *CatalogChanges) After(after uint64) ([]CatalogChange, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,32 +6,32 @@ import (
 	"testing"
 )
 
-// What is remembered is bounded in number and in bytes; who comes too late sees it by the numbers, and never waits in vain.
+// The number and size of stored changes is limited. A slow reader notices lost changes by their numbers.
 func TestCatalogChangesAreBounded(t *testing.T) {
 	c := NewCatalogChanges()
 	list, more := c.After(0)
 	if len(list) != 0 || c.Last() != 0 {
-		t.Fatalf("a new one has %d", len(list))
+		t.Fatalf("a new store has %d changes", len(list))
 	}
 	c.Add(nil)
 	select {
 	case <-more:
-		t.Fatal("nothing is told as news")
+		t.Fatal("Add without changes closes the channel")
 	default:
 	}
 	c.Add([]CatalogChange{{Server: "a"}, {Server: "b"}})
 	<-more
 	if list, _ = c.After(1); len(list) != 1 || list[0].Number != 2 || list[0].Server != "b" {
-		t.Errorf("after 1: %+v", list)
+		t.Errorf("After(1): got %+v", list)
 	}
 	if list, _ = c.After(99); len(list) != 0 {
-		t.Errorf("after what has not been: %+v", list)
+		t.Errorf("After a future number: got %+v, want none", list)
 	}
 	for range 2 * maxChanges {
 		c.Add([]CatalogChange{{}})
 	}
 	if list, _ = c.After(0); len(list) != maxChanges || list[0].Number != c.Last()-maxChanges+1 {
-		t.Errorf("%d are kept, the first is %d of %d", len(list), list[0].Number, c.Last())
+		t.Errorf("%d changes stored, from %d of %d", len(list), list[0].Number, c.Last())
 	}
 	big := make([]string, 20)
 	for i := range big {
@@ -46,12 +46,12 @@ func TestCatalogChangesAreBounded(t *testing.T) {
 		size += list[i].size()
 	}
 	if size > maxChangeBytes || size != c.bytes || len(list) < 100 {
-		t.Errorf("%d kept of %d bytes, counted as %d", len(list), size, c.bytes)
+		t.Errorf("%d changes stored with %d bytes, counted as %d", len(list), size, c.bytes)
 	}
 	huge := CatalogChange{Added: []string{strings.Repeat("x", 2*maxChangeBytes)}}
 	c.Add([]CatalogChange{huge})
 	if list, _ = c.After(0); len(list) != 1 || list[0].Number != c.Last() {
-		t.Errorf("of one that is too big %d are kept", len(list))
+		t.Errorf("after a change that is too large, %d are stored, want 1", len(list))
 	}
 }
 

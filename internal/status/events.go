@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// Bounds of what is remembered: 1024 events of at most 2 KiB.
+// Limits of stored events: 1024 events of at most 2 KiB each.
 const (
 	maxEvents    = 1024
 	maxEventText = 2048
 )
 
-// Event is something that happened: a line of the log.
+// Event is a line of the log.
 type Event struct {
 	Number  uint64    `json:"number"` // from 1, without gaps
 	Time    time.Time `json:"time"`
 	Level   string    `json:"level"` // DEBUG INFO WARN ERROR
 	Message string    `json:"message"`
-	Server  string    `json:"server,omitempty"` // value of the key "server"
-	Fields  string    `json:"fields,omitempty"` // all other keys: k=v k=v
+	Server  string    `json:"server,omitempty"` // value of the log key "server"
+	Fields  string    `json:"fields,omitempty"` // all other keys, as k=v k=v
 }
 
-// Events remembers the newest log lines. Safe from any goroutine; nothing in it blocks. The zero value is ready.
+// Events stores the last log lines. It is safe for concurrent use and never blocks. The zero value is ready.
 //
 //	log := slog.New(events.Record(slog.NewTextHandler(os.Stderr, nil)))
 type Events struct {
-	// Known is the text without what is known to be secret; set before the first line. nil = as it is.
+	// Known returns a text without known secrets. Set it before the first line. nil = unchanged.
 	Known func(text string) string
 
 	mu   sync.Mutex
@@ -37,10 +37,10 @@ type Events struct {
 	last uint64
 
 	tails map[string]*tail // by server
-	lines uint64           // in all tails, ever
+	lines uint64           // number of the last line in any tail
 }
 
-// After returns the remembered events with a number above after, oldest first.
+// After returns the stored events with a number above after, oldest first.
 func (e *Events) After(after uint64) []Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -65,16 +65,16 @@ func (e *Events) add(event Event) {
 	}
 }
 
-// Record returns a handler that remembers what next is given, and gives it to next.
+// Record returns a handler that stores records and passes them to next.
 func (e *Events) Record(next slog.Handler) slog.Handler { return &recorder{events: e, next: next} }
 
-// recorder is one logger's view of Events.
+// recorder is the handler of Events for one logger.
 type recorder struct {
 	events *Events
 	next   slog.Handler
-	attrs  []slog.Attr // of With, groups resolved
-	group  string      // prefix of keys: "a.b."
-	server bool        // the logger is a server's: what that writes itself is remembered at any level
+	attrs  []slog.Attr // attributes of With, with group prefixes
+	group  string      // group prefix of keys, such as "a.b."
+	server bool        // the logger belongs to a server, whose own lines are stored at any level
 }
 
 // Enabled implements slog.Handler.
@@ -94,7 +94,7 @@ func (r *recorder) Handle(ctx context.Context, record slog.Record) error {
 	event := Event{Time: record.Time, Level: record.Level.String(), Message: r.events.shown(record.Message)}
 	var fields strings.Builder
 	take := func(a slog.Attr) bool {
-		value := a.Value.Resolve().String() // Resolve: secrets print themselves as [redacted]
+		value := a.Value.Resolve().String() // Resolve calls LogValue, by which secrets become [redacted]
 		if a.Key == "server" {
 			event.Server = r.events.shown(value)
 			return true
@@ -116,7 +116,7 @@ func (r *recorder) Handle(ctx context.Context, record slog.Record) error {
 	return r.next.Handle(ctx, record)
 }
 
-// own remembers a line that the server wrote itself.
+// own stores a line that the server itself wrote.
 func (r *recorder) own(level string, record slog.Record) {
 	event := Event{Time: record.Time, Level: level}
 	for _, a := range r.attrs {
@@ -155,7 +155,7 @@ func (r *recorder) WithGroup(name string) slog.Handler {
 	return &c
 }
 
-// shown is a text as it is remembered.
+// shown returns a text as it is stored: without known secrets and truncated.
 func (e *Events) shown(s string) string {
 	if e.Known != nil {
 		s = e.Known(s)
@@ -165,7 +165,7 @@ func (e *Events) shown(s string) string {
 
 func cut(s string) string { return Cut(s, maxEventText) }
 
-// Cut returns s, or that many bytes of it and a sign that there is more. By that sign those who look for secrets know where the beginning of one may stand.
+// Cut truncates s to limit bytes and appends an ellipsis. A filter for secrets recognizes by the ellipsis that a secret may be cut there.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s

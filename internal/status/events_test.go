@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestEventsRemember(t *testing.T) {
+func TestEventsAreStored(t *testing.T) {
 	var e Events
 	log := slog.New(e.Record(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelInfo})))
 	log.With("server", "github", "replica", 0).WithGroup("g").Warn("server is not available", "err", errors.New("boom"))
@@ -22,15 +22,15 @@ func TestEventsRemember(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got[0], want)
 	}
 	if len(e.After(1)) != 0 || len(e.After(99)) != 0 {
-		t.Error("After tells what was told before")
+		t.Error("After returned an old event")
 	}
 }
 
-func TestEventsAreBounded(t *testing.T) {
+func TestEventsAreLimited(t *testing.T) {
 	var e Events
 	log := slog.New(e.Record(slog.DiscardHandler))
 	if log.Enabled(t.Context(), slog.LevelError) {
-		t.Fatal("a recorder records what its handler does not want")
+		t.Fatal("the recorder is enabled for a level that its handler does not log")
 	}
 	log = slog.New(e.Record(slog.NewTextHandler(io.Discard, nil)))
 	for range maxEvents + 10 {
@@ -38,12 +38,12 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 	got := e.After(0)
 	if len(got) != maxEvents || got[0].Number != 11 || got[maxEvents-1].Number != maxEvents+10 {
-		t.Errorf("%d events from %d to %d", len(got), got[0].Number, got[len(got)-1].Number)
+		t.Errorf("%d events stored, from %d to %d", len(got), got[0].Number, got[len(got)-1].Number)
 	}
 	if len(got[0].Fields) > maxEventText+4 {
-		t.Errorf("%d bytes of fields", len(got[0].Fields))
+		t.Errorf("fields of %d bytes", len(got[0].Fields))
 	}
 	if later := e.After(maxEvents + 5); len(later) != 5 || later[0].Number != maxEvents+6 {
-		t.Errorf("After: %d events from %d", len(later), later[0].Number)
+		t.Errorf("After: got %d events from %d", len(later), later[0].Number)
 	}
 }

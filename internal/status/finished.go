@@ -10,8 +10,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Bounds of what is remembered of the calls that have ended, by server: the newest, and beside them the newest of those that
-// failed, which successes never wash out.
+// Limits of stored calls per server: the last ones, and separately the last failed ones, so that successful calls do not displace
+// them.
 const (
 	maxFinished     = 256
 	maxFailed       = 64
@@ -20,50 +20,50 @@ const (
 
 // FinishedCall is a call that has ended.
 type FinishedCall struct {
-	Number  uint64    `json:"number"` // rising in the order in which calls end
+	Number  uint64    `json:"number"` // increasing, in the order in which calls end
 	Session string    `json:"session"`
 	Client  string    `json:"client,omitempty"` // name and version
 	Server  string    `json:"server"`
 	Method  string    `json:"method"`
-	Item    string    `json:"item,omitempty"`   // as the server calls it
-	Public  string    `json:"public,omitempty"` // as clients call it; empty = unknown
-	Outcome string    `json:"outcome"`          // as in goblin_calls_total
+	Item    string    `json:"item,omitempty"`   // the server's name
+	Public  string    `json:"public,omitempty"` // the public name; empty = unknown
+	Outcome string    `json:"outcome"`          // label of goblin_calls_total
 	Began   time.Time `json:"began"`
 	Seconds float64   `json:"seconds"` // from arrival to answer
 }
 
-// Failed tells whether its caller got no result, or one that says isError.
+// Failed reports whether the caller got an error, or a result with isError.
 func (f FinishedCall) Failed() bool { return f.Outcome != OutcomeOK.String() }
 
-// Ended is what the holder of a call knows when it is over.
+// Ended describes a call that has just ended.
 type Ended struct {
-	Session string // as people are shown it
+	Session string // short id for display
 	Client  string // name and version
 	Method  protocol.Method
-	Item    string // of the call, not of a frame
-	Public  string // likewise
+	Item    string // must not refer to a frame's memory
+	Public  string // must not refer to a frame's memory
 	Outcome Outcome
 	Began   time.Time
 	Took    time.Duration
 }
 
-// kept is an Ended with its number: small, and without what is the same for all.
+// kept is a stored Ended with its number. It omits what the server's calls have in common.
 type kept struct {
 	number uint64
 	Ended
 }
 
-// finished is what a server remembers. It grows with use.
+// finished stores calls of a server. It grows with use.
 type finished struct {
 	mu     sync.Mutex
 	newest callRing
 	failed callRing
 }
 
-// callRing holds the newest of what it was given, at most as many as add says.
+// callRing is a ring buffer of the last calls. Its capacity is the argument most of add.
 type callRing struct {
 	calls []kept
-	next  int // where the next one goes when it is full
+	next  int // index of the next entry to overwrite when full
 }
 
 func (r *callRing) add(call kept, most int) {
@@ -75,7 +75,7 @@ func (r *callRing) add(call kept, most int) {
 	r.next = (r.next + 1) % most
 }
 
-// Ended counts a call and remembers it.
+// Ended counts and stores a call.
 func (s *ServerMetrics) Ended(e Ended) {
 	s.Call(e.Method, e.Outcome, e.Took.Seconds())
 	e.Item, e.Public = cutItem(e.Item), cutItem(e.Public)
@@ -88,7 +88,7 @@ func (s *ServerMetrics) Ended(e Ended) {
 	}
 }
 
-// cutItem bounds what is kept of a name or URI.
+// cutItem truncates a name or URI.
 func cutItem(s string) string {
 	if len(s) <= maxFinishedItem {
 		return s
@@ -96,8 +96,8 @@ func cutItem(s string) string {
 	return strings.ToValidUTF8(strings.Clone(s[:maxFinishedItem]), "") + "…"
 }
 
-// Finished returns the calls that have ended and are remembered, of one server or, with "", of all; those with a number above
-// after, the one that ended first at the front.
+// Finished returns stored calls with a number above after, ordered by number, of one server or, with "", of all
+// servers.
 func (m *Metrics) Finished(server string, after uint64) []FinishedCall {
 	m.mu.RLock()
 	servers := make([]*ServerMetrics, 0, len(m.servers))
@@ -107,12 +107,12 @@ func (m *Metrics) Finished(server string, after uint64) []FinishedCall {
 		}
 	}
 	m.mu.RUnlock()
-	out := []FinishedCall{} // in JSON nobody is [], not null
+	out := []FinishedCall{} // an empty list in JSON is [], not null
 	for _, s := range servers {
 		out = s.finishedAfter(after, out)
 	}
 	slices.SortFunc(out, func(a, b FinishedCall) int { return cmp.Compare(a.Number, b.Number) })
-	return slices.CompactFunc(out, func(a, b FinishedCall) bool { return a.Number == b.Number }) // a failed one may stand in both
+	return slices.CompactFunc(out, func(a, b FinishedCall) bool { return a.Number == b.Number }) // a failed call may be in both rings
 }
 
 func (s *ServerMetrics) finishedAfter(after uint64, out []FinishedCall) []FinishedCall {

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Failures survive ten thousand successes, the newest calls are all there, and nothing grows without end.
+// Failed calls stay stored after ten thousand successful ones, the last calls are all stored, and the number is limited.
 func TestFinishedCalls(t *testing.T) {
 	m := NewMetrics()
 	files, web := m.Server("files"), m.Server("web")
@@ -23,21 +23,21 @@ func TestFinishedCalls(t *testing.T) {
 	end(web, strings.Repeat("é", 500), OutcomeTimeout)
 	all, of := m.Finished("", 0), m.Finished("files", 0)
 	if len(of) != maxFinished+1 || len(all) != len(of)+1 {
-		t.Fatalf("%d of files, %d of all", len(of), len(all))
+		t.Fatalf("%d calls of files, %d of all servers", len(of), len(all))
 	}
 	want := FinishedCall{Number: 1, Session: "a", Server: "files", Method: "tools/call", Item: "write", Outcome: "tool_error", Began: began, Seconds: 1}
 	if all[0] != want || !all[0].Failed() || of[1].Failed() {
-		t.Errorf("the first is %+v, want %+v", all[0], want)
+		t.Errorf("first call: got %+v, want %+v", all[0], want)
 	}
 	last := all[len(all)-1]
 	if last.Server != "web" || last.Outcome != "timeout" || len(last.Item) > maxFinishedItem+3 {
-		t.Errorf("the last is %+v", last)
+		t.Errorf("last call: got %+v", last)
 	}
 	if got := m.Finished("", last.Number-1); len(got) != 1 || got[0] != last {
-		t.Errorf("after the last but one: %+v", got)
+		t.Errorf("calls after the last but one: %+v", got)
 	}
 	if got := m.Finished("nobody", 0); got == nil || len(got) != 0 {
-		t.Errorf("of nobody: %v", got)
+		t.Errorf("calls of an unknown server: %v", got)
 	}
 }
 

@@ -2,19 +2,19 @@ package status
 
 import "fmt"
 
-// invalidShown is how many invalid tools of a server warnings name.
+// invalidShown limits the invalid tools of a server that warnings name.
 const invalidShown = 5
 
 // Invalid is a tool whose definition is not valid.
 type Invalid struct {
-	Tool    string `json:"tool"`             // as the server calls it
+	Tool    string `json:"tool"`             // the server's name
 	Pointer string `json:"pointer"`          // JSON pointer into the definition
 	Reason  string `json:"reason"`           // what was expected there
 	Hidden  bool   `json:"hidden,omitempty"` // the tool is not listed and cannot be called
-	Output  bool   `json:"output,omitempty"` // only its outputSchema is not valid
+	Output  bool   `json:"output,omitempty"` // only its outputSchema is invalid
 }
 
-// String says it in a sentence.
+// String returns a sentence about the tool.
 func (i Invalid) String() string {
 	how := "has an invalid definition"
 	switch {
@@ -26,11 +26,11 @@ func (i Invalid) String() string {
 	return fmt.Sprintf("tool %q %s: %s: %s", i.Tool, how, i.Pointer, i.Reason)
 }
 
-// InvalidWarnings are sentences about the first invalid tools of a server, and one about the number of the others.
+// InvalidWarnings returns sentences about the first invalid tools of a server, and one with the number of the others.
 func InvalidWarnings(list []Invalid) (warnings []string) {
 	for i, t := range list {
 		if i == invalidShown {
-			return append(warnings, fmt.Sprintf("%d more tools have invalid definitions; goblin-actor lint names them", len(list)-i))
+			return append(warnings, fmt.Sprintf("%d more tools have invalid definitions; run goblin-actor lint to list them", len(list)-i))
 		}
 		warnings = append(warnings, t.String())
 	}

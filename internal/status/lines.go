@@ -6,35 +6,35 @@ import (
 	"slices"
 )
 
-// What the log calls lines that a server wrote itself. They are logged at level debug, under the key LineKey, and remembered
-// whatever level is logged.
+// Log messages for lines that a server itself wrote, under the key LineKey. They are logged at level debug and stored
+// regardless of the log level.
 const (
 	MessageStderr = "server wrote to stderr"
 	MessageLogged = "server sent a log line"
 	LineKey       = "line"
 )
 
-// Levels of events that are a server's own lines.
+// Values of Event.Level for a server's own lines.
 const (
 	LevelStderr = "STDERR"
 	LevelLogged = "MCP"
 )
 
-// Bounds of what is remembered of each server, over restarts of it: 200 lines, 64 KiB, and the 256 servers that wrote last.
+// Limits of stored lines: 200 lines and 64 KiB per server, also across its restarts, for the 256 servers that wrote last.
 const (
 	maxTailLines = 200
 	maxTailBytes = 64 << 10
 	maxTails     = 256
 )
 
-// tail is what one server said, and what the log said of it, the newest at the end.
+// tail holds the last lines of a server and of the log about it.
 type tail struct {
 	lines []Event
 	bytes int
 }
 
 func (t *tail) add(event Event) {
-	t.lines = append(t.lines, event) // the slice moves on with each line that goes, so append copies the rest now and then
+	t.lines = append(t.lines, event) // removing lines advances the slice, so append copies the rest from time to time
 	t.bytes += weight(event)
 	for len(t.lines) > maxTailLines || t.bytes > maxTailBytes && len(t.lines) > 1 {
 		t.bytes -= weight(t.lines[0])
@@ -45,7 +45,7 @@ func (t *tail) add(event Event) {
 
 func weight(event Event) int { return len(event.Message) + len(event.Fields) + len(event.Server) }
 
-// ownLine is the level of a record that is a server's own line; "" = it is a line of ours.
+// ownLine returns the event level for a log record with a server's own line, and "" for other records.
 func ownLine(record *slog.Record) string {
 	switch {
 	case record.Level > slog.LevelDebug: // cheap for most
@@ -57,7 +57,7 @@ func ownLine(record *slog.Record) string {
 	return ""
 }
 
-// remember puts an event into its server's tail; "" is the gateway's own. mu is held.
+// remember adds an event to the tail of its server; "" is the gateway. The caller must hold mu.
 func (e *Events) remember(event Event) {
 	e.lines++
 	event.Number = e.lines
@@ -75,7 +75,7 @@ func (e *Events) remember(event Event) {
 	t.add(event)
 }
 
-// forgetOne drops the tail that was written to longest ago. mu is held.
+// forgetOne drops the tail that was not written to for the longest time. The caller must hold mu.
 func (e *Events) forgetOne() {
 	oldest, at := "", uint64(0)
 	for server, t := range e.tails {
@@ -86,8 +86,8 @@ func (e *Events) forgetOne() {
 	delete(e.tails, oldest)
 }
 
-// Lines returns what is remembered of a server with a number above after, oldest first: its stderr, its log lines and what the
-// log says of it. "" = of all servers, and of the gateway itself. These numbers are other than those of After.
+// Lines returns the stored lines of a server with a number above after, oldest first: its stderr, its log messages and log lines
+// about it. "" = of all servers and the gateway. Their numbers are independent of those of After.
 func (e *Events) Lines(server string, after uint64) []Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()

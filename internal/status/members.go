@@ -2,8 +2,8 @@ package status
 
 import "fmt"
 
-// Members are the entries of a group that have connections, in the order of their replicas: each as a server of its own would be shown.
-// None: the server is no group.
+// Members returns the members of a group that have connections, in the order of their replicas, each as a Server. It
+// returns nil if the server is not a group.
 func (s *Snapshot) Members(server string) []Server {
 	var group *Server
 	for i := range s.Servers {
@@ -17,7 +17,7 @@ func (s *Snapshot) Members(server string) []Server {
 			continue
 		}
 		if b.State == "draining" || b.State == "stopped" {
-			continue // its successor counts
+			continue // its replacement counts
 		}
 		if len(list) == 0 || list[len(list)-1].Name != b.Member {
 			list = append(list, Server{Name: b.Member, State: b.State, Reason: b.Reason, NextAttempt: b.NextAttempt, Settled: group.Settled,
@@ -33,7 +33,7 @@ func (s *Snapshot) Members(server string) []Server {
 	return list
 }
 
-// Member finds the entry of a group by its name; nil = there is none that has connections.
+// Member returns the connected member of a group with the given name, or nil.
 func (s *Snapshot) Member(name string) *Server {
 	for _, server := range s.Servers {
 		for _, m := range s.Members(server.Name) {
@@ -45,7 +45,7 @@ func (s *Snapshot) Member(name string) *Server {
 	return nil
 }
 
-// Standing says in a word or two how a member is.
+// Standing describes a member's state in a few words.
 func (s *Server) Standing() string {
 	if s.State != "ready" {
 		return s.State

@@ -13,26 +13,26 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Bounds of what labels may take; what is beyond counts as other.
+// Limits of label values. Values beyond them count as other.
 const (
-	maxServers   = 1024 // distinct servers since the start, reloads included
-	maxMIMETypes = 32   // distinct MIME types of one server: what it invents costs the labels of no other
-	maxMethods   = 48   // more than protocol.Method has; a test says when not
+	maxServers   = 1024 // distinct servers since the start, including reloads
+	maxMIMETypes = 32   // distinct MIME types per server, so that one server cannot use up the labels of others
+	maxMethods   = 48   // at least the number of values of protocol.Method; a test checks it
 	other        = "other"
 )
 
-// Metrics counts what one gateway does and writes it as Prometheus text. Safe from any goroutine.
+// Metrics counts events of one gateway and writes them as Prometheus text. It is safe for concurrent use.
 //
-// Counters are fields found once and kept by whoever counts; adding to one is an atomic add, without lock, map or allocation:
+// Callers look up counters once and keep them. Counting is an atomic add, without a lock, map or allocation:
 //
-//	files := m.Server("files")                                        // once, when the pool is born
+//	files := m.Server("files")                                        // once, when the pool starts
 //	files.Call(protocol.MethodToolsCall, status.OutcomeOK, 0.0021)    // per call
 //
-// Values that are states rather than counts (in flight, queue depth, sessions) come from the Snapshot: see WriteSnapshot.
+// Gauges (in flight, queue depth, sessions) come from the Snapshot: see WriteSnapshot.
 type Metrics struct {
 	notifications [maxMethods][deliveries]atomic.Uint64
 	bytes         [sides][directions]atomic.Uint64
-	ended         atomic.Uint64 // calls that ended and are remembered
+	ended         atomic.Uint64 // number of the last finished call
 	deniedLines   deniedLines
 
 	mu      sync.RWMutex
@@ -44,7 +44,7 @@ func NewMetrics() *Metrics {
 	return &Metrics{servers: map[string]*ServerMetrics{}}
 }
 
-// Server returns the counters of one server, the same for the same name; made on first use. Takes a lock: keep the result.
+// Server returns the counters of a server and creates them at first use. It takes a lock, so callers should keep the result.
 func (m *Metrics) Server(name string) *ServerMetrics {
 	m.mu.RLock()
 	s := m.servers[name]
@@ -64,49 +64,49 @@ func (m *Metrics) Server(name string) *ServerMetrics {
 	return s
 }
 
-// Delivery says what became of a notification on its way to one client.
+// Delivery is the fate of a notification to one client.
 type Delivery uint8
 
-// What becomes of a notification.
+// Values of Delivery.
 const (
 	Delivered  Delivery = iota // written to the client's stream
-	Coalesced                  // a newer one of the same key took its place
-	Dropped                    // no room, or the stream was over
+	Coalesced                  // replaced by a newer one with the same key
+	Dropped                    // the buffer was full, or the stream had ended
 	deliveries = iota
 )
 
-// Notification counts one notification to one client. kind is its method, as in protocol.NotificationProgress.
+// Notification counts a notification to one client. kind is its method, such as protocol.NotificationProgress.
 func (m *Metrics) Notification(kind protocol.Method, what Delivery) {
 	m.notifications[bounded(kind)][what].Add(1)
 }
 
-// Side says whose bytes are counted.
+// Side is the peer of a message.
 type Side uint8
 
-// The two sides of the gateway.
+// Values of Side.
 const (
 	Clients Side = iota
 	Servers
 	sides = iota
 )
 
-// Direction is seen from the gateway.
+// Direction is the direction of a message, seen from the gateway.
 type Direction uint8
 
-// What comes in and what goes out.
+// Values of Direction.
 const (
 	In Direction = iota
 	Out
 	directions = iota
 )
 
-// Bytes counts n bytes of messages that came from or went to clients or servers.
+// Bytes counts n bytes of messages received from or sent to clients or servers.
 func (m *Metrics) Bytes(side Side, direction Direction, n int) {
 	m.bytes[side][direction].Add(uint64(n))
 }
 
-// Write writes everything as Prometheus text (version 0.0.4), the process and Go runtime families last.
-// Returns the first error of w.
+// Write writes all metrics as Prometheus text (version 0.0.4), those of the process and the Go runtime last. It returns the first error of
+// w.
 func (m *Metrics) Write(w io.Writer) error {
 	var b strings.Builder
 	servers := m.allServers()
@@ -158,7 +158,7 @@ func (m *Metrics) writeBytes(b *strings.Builder) {
 	}
 }
 
-// plainType cuts the parameters of a MIME type; other when it has not the form type/subtype, "" when it is empty.
+// plainType removes the parameters of a MIME type. It returns other for an invalid type, and "" for an empty one.
 func plainType(mimeType string) string {
 	if mimeType == "" {
 		return ""
@@ -182,7 +182,7 @@ var (
 	directionNames = [directions]string{"in", "out"}
 )
 
-// bounded returns the index of a method, that of MethodOther for what has none.
+// bounded returns the index of a method, or that of MethodOther if the method is out of range.
 func bounded(method protocol.Method) int {
 	if int(method) >= maxMethods {
 		return int(protocol.MethodOther)

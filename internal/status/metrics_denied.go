@@ -9,10 +9,10 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxDeniedLines is how many lines a second are logged of what the policy denies. All of it is counted.
+// maxDeniedLines limits the log lines per second about policy denials. All denials are counted.
 const maxDeniedLines = 10
 
-// What is denied, in a label.
+// Kinds of denied items, which are label values.
 const (
 	deniedTools = iota
 	deniedPrompts
@@ -26,13 +26,13 @@ var (
 	modeNames   = [2]string{"enforce", "report"}
 )
 
-// denials of one server, by kind and by whether the policy only reports.
+// denials counts denials of one server, by kind and policy mode.
 type denials [deniedKinds][2]atomic.Uint64
 
-// deniedLines bounds how many are logged.
+// deniedLines limits log lines per second.
 type deniedLines struct{ second, lines atomic.Int64 }
 
-// Denied counts a request that the policy denies, or would. It says whether it may be logged.
+// Denied counts a request that the policy denies, or would deny in report mode. It returns whether the denial may be logged.
 func (s *ServerMetrics) Denied(method protocol.Method, report bool) bool {
 	kind, mode := deniedOther, 0
 	switch method.Names() {
@@ -50,7 +50,7 @@ func (s *ServerMetrics) Denied(method protocol.Method, report bool) bool {
 	return s.all.deniedLines.take(time.Now().Unix())
 }
 
-// take reports whether there may be one more line in that second. Two who come at its begin may both begin it: then there are a few more.
+// take reports whether one more line may be logged in the given second. Concurrent calls at the start of a second may admit a few more.
 func (l *deniedLines) take(second int64) bool {
 	if l.second.Swap(second) != second {
 		l.lines.Store(0)

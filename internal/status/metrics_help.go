@@ -9,7 +9,7 @@ import (
 var help = map[string]string{
 	"goblin_actor_mailbox_depth":    "Messages that wait in the mailboxes of actors, by kind of actor.",
 	"goblin_actor_restarts_total":   "Restarts of actors after a fault, by kind of actor.",
-	"goblin_audit_dropped_total":    "Audit records that could not be written since the start.",
+	"goblin_audit_dropped_total":    "Audit records dropped since the start.",
 	"goblin_audit_failing":          "1 while the audit log cannot be written, else 0.",
 	"goblin_audit_sequence":         "Number of the newest line of the audit log.",
 	"goblin_audit_signed_sequence":  "Number of the newest line of the audit log that a signature covers.",
@@ -60,8 +60,8 @@ var runtimeHelp = map[string]string{
 	"process_virtual_memory_bytes":  "Virtual memory of the process, in bytes.",
 }
 
-// withHelp writes text, which holds samples without comments, and puts a HELP line in front of each family. The families get no
-// type: some of their names have suffixes that belong to other types.
+// withHelp writes text, which consists of samples without comments, with a HELP line before each family. It writes no TYPE lines,
+// because some names have suffixes that belong to other types.
 func withHelp(b *strings.Builder, text string) {
 	last := ""
 	for line := range strings.Lines(text) {
@@ -74,8 +74,8 @@ func withHelp(b *strings.Builder, text string) {
 	}
 }
 
-// runtimeHelpOf returns the description of a family that the runtime or the operating system reports. Which ones exist differs
-// between operating systems and releases of Go.
+// runtimeHelpOf returns the description of a family of the runtime or the operating system. The set of families differs
+// between operating systems and Go releases.
 func runtimeHelpOf(name string) string {
 	if text := runtimeHelp[name]; text != "" {
 		return text

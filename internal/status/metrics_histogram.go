@@ -6,17 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// bounds are the upper ends of the buckets in seconds, 1-2.5-5 steps: from below a local call's cost to the longest timeout.
+// bounds are the upper bounds of the buckets in seconds, in steps of 1-2.5-5: from less than a local call takes to the longest timeout.
 var bounds = [...]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900}
 
-// histogram counts durations in fixed buckets: two atomic adds an observation, no lock. (The library's histogram takes a
-// mutex and writes vmrange buckets, which plain Prometheus cannot compute quantiles from.)
+// histogram counts durations in fixed buckets. An observation takes two atomic adds and no lock. (The histogram of the metrics library takes a
+// mutex and writes vmrange buckets, from which plain Prometheus cannot compute quantiles.)
 type histogram struct {
-	counts [len(bounds) + 1]atomic.Uint64 // the last: above all bounds
+	counts [len(bounds) + 1]atomic.Uint64 // the last one is above all bounds
 	nanos  atomic.Int64                   // sum; overflows after 292 years
 }
 
-// observe counts one duration in seconds; a negative one (a clock was set back) counts as 0.
+// observe counts a duration in seconds. A negative duration (after the clock was set back) counts as 0.
 func (h *histogram) observe(seconds float64) {
 	seconds = max(seconds, 0)
 	i := 0
@@ -27,7 +27,7 @@ func (h *histogram) observe(seconds float64) {
 	h.nanos.Add(int64(seconds * 1e9))
 }
 
-// write writes the buckets, sum and count under name and labels; nothing when nothing was observed.
+// write writes buckets, sum and count, or nothing if there were no observations.
 func (h *histogram) write(b *strings.Builder, name, labels string) {
 	var counts [len(bounds) + 1]uint64
 	var total uint64

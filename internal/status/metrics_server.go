@@ -11,28 +11,28 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Outcome says how a call ended, as its caller saw it.
+// Outcome is how a call ended for its caller.
 type Outcome uint8
 
-// Every call ends in one of these ways; /metrics names them by outcomeNames.
+// Outcomes of calls. outcomeNames holds their labels in /metrics.
 const (
 	OutcomeOK          Outcome = iota // a result
 	OutcomeError                      // the server's own JSON-RPC error
 	OutcomeToolError                  // a result with isError
-	OutcomeTimeout                    // TIMEOUT, QUEUE_TIMEOUT
-	OutcomeCancelled                  // by the client, or the client left
-	OutcomeUnavailable                // SERVER_UNAVAILABLE, NO_BACKENDS_AVAILABLE: nothing was sent
-	OutcomeQueueFull                  // QUEUE_FULL, OVERLOADED: nothing was sent
-	OutcomeFailed                     // anything else of our own: disconnected, shutting down …
+	OutcomeTimeout                    // error TIMEOUT or QUEUE_TIMEOUT
+	OutcomeCancelled                  // canceled by the client, or the client disconnected
+	OutcomeUnavailable                // error SERVER_UNAVAILABLE or NO_BACKENDS_AVAILABLE: nothing was sent
+	OutcomeQueueFull                  // error QUEUE_FULL or OVERLOADED: nothing was sent
+	OutcomeFailed                     // any other gateway error: disconnected, shutting down …
 	outcomes           = iota
 )
 
 var outcomeNames = [outcomes]string{"ok", "error", "tool_error", "timeout", "cancelled", "unavailable", "queue_full", "failed"}
 
-// String returns the label.
+// String returns the metric label.
 func (o Outcome) String() string { return outcomeNames[o] }
 
-// ServerMetrics are the counters of one server. Safe from any goroutine; nothing in it blocks.
+// ServerMetrics are the counters of one server. It is safe for concurrent use and never blocks.
 type ServerMetrics struct {
 	name      string
 	all       *Metrics
@@ -44,32 +44,32 @@ type ServerMetrics struct {
 
 	mu    sync.RWMutex
 	reads map[readKey]*atomic.Uint64
-	types map[string]bool // MIME types that have a label of their own
+	types map[string]bool // MIME types with their own label
 }
 
 type readKey struct {
-	mimeType string // label, already bounded
+	mimeType string // label
 	ok       bool
 }
 
-// Call counts one finished call and how long it took from arrival to answer. Atomic adds only.
+// Call counts a finished call and its duration from arrival to answer, with atomic adds only.
 func (s *ServerMetrics) Call(method protocol.Method, outcome Outcome, seconds float64) {
 	i := bounded(method)
 	s.calls[i][outcome].Add(1)
 	s.seconds[i].observe(seconds)
 }
 
-// Bytes counts n bytes of messages that came from or went to the server. A nil receiver counts nothing.
+// Bytes counts n bytes of messages received from or sent to the server. A nil receiver counts nothing.
 func (s *ServerMetrics) Bytes(direction Direction, n int) {
 	if s != nil {
 		s.all.Bytes(Servers, direction, n)
 	}
 }
 
-// QueueWait counts one call that left the queue and how long it had waited there.
+// QueueWait records how long a call waited in the queue.
 func (s *ServerMetrics) QueueWait(seconds float64) { s.queueWait.observe(seconds) }
 
-// Read counts one resources/read. mimeType is that of its first content, "" when there is none.
+// Read counts a resources/read. mimeType is the type of its first content, or "" if there is none.
 func (s *ServerMetrics) Read(mimeType string, ok bool) {
 	key := readKey{plainType(mimeType), ok}
 	s.mu.RLock()
@@ -81,7 +81,7 @@ func (s *ServerMetrics) Read(mimeType string, ok bool) {
 	n.Add(1)
 }
 
-// newRead returns the counter of a type that was not counted before: other's when the server has as many as may be.
+// newRead returns a new counter for a MIME type, or the counter of other if the server has reached maxMIMETypes.
 func (s *ServerMetrics) newRead(key readKey) *atomic.Uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,8 +128,8 @@ func writeQueueWaits(b *strings.Builder, servers []*ServerMetrics) {
 	}
 }
 
-// writeReads writes the reads under two names: one in the style of Prometheus, and the camel-case one that the requirements
-// name (S0.10.1).
+// writeReads writes the reads under two names: one in the style of Prometheus, and the camel-case name in the requirements
+// (S0.10.1).
 func writeReads(b *strings.Builder, servers []*ServerMetrics) {
 	family(b, "goblin_resource_reads_total", "counter")
 	writeReadSamples(b, servers, "goblin_resource_reads_total{server=%q,mime_type=%q,status=%q} %d\n")

@@ -11,7 +11,7 @@ import (
 // firstModern is the first protocol version without sessions; versions are dates and sort as text.
 const firstModern = "2026-07-28"
 
-// WriteSnapshot writes the states in s as gauges (and restarts as counters) in Prometheus text. Returns the first error of w.
+// WriteSnapshot writes the states in s as gauges (and restarts as counters) in Prometheus text. It returns the first error of w.
 func WriteSnapshot(w io.Writer, s *Snapshot) error {
 	var b strings.Builder
 	writeServerStates(&b, s.Servers)
@@ -37,7 +37,7 @@ func WriteSnapshot(w io.Writer, s *Snapshot) error {
 	return err
 }
 
-// writeAudit tells how far the audit log is, if there is one: what it has lost later, somebody has seen.
+// writeAudit writes the state of the audit log, if there is one. A monitoring system thus stores how many lines the log has had.
 func writeAudit(b *strings.Builder, a *Audit) {
 	if a == nil {
 		return
@@ -80,8 +80,8 @@ func writeServerStates(b *strings.Builder, servers []Server) {
 	}
 }
 
-// writeBackendStates writes one series a replica, however many connections it has: one that carries the catalog says whether it
-// is up and how often it was made again, also while another takes its place; those of classes of clients are only counted.
+// writeBackendStates writes one series per replica. The connection that lists the catalog determines whether the replica is up and how often it was
+// reconnected, also while it is being replaced. Connections for classes of clients are only counted.
 func writeBackendStates(b *strings.Builder, backends []Backend) {
 	type replica struct {
 		up, ready, others int
@@ -124,8 +124,8 @@ func writeBackendStates(b *strings.Builder, backends []Backend) {
 	}
 }
 
-// writeStateSeconds writes how long each replica has been what it is: one that hangs in its handshake shows there. Of several
-// connections the newest counts that carries the catalog.
+// writeStateSeconds writes how long each replica has been in its state, which shows, for example, one that hangs in its handshake. Of several
+// connections that list the catalog, the newest counts.
 func writeStateSeconds(b *strings.Builder, s *Snapshot) {
 	newest := map[string]Backend{}
 	for _, x := range s.Backends {
@@ -142,7 +142,7 @@ func writeStateSeconds(b *strings.Builder, s *Snapshot) {
 }
 
 func writeSessions(b *strings.Builder, sessions []Session) {
-	counts := map[string]int{} // a kind that has none now is 0 and not missing
+	counts := map[string]int{} // kinds without sessions are 0, not absent
 	for _, transport := range []string{"http", "stdio"} {
 		counts[fmt.Sprintf("{transport=%q,era=\"legacy\"}", transport)] = 0
 		counts[fmt.Sprintf("{transport=%q,era=\"modern\"}", transport)] = 0
@@ -177,7 +177,7 @@ func writeActors(b *strings.Builder, actors []Actor) {
 	}
 }
 
-// sample writes a family of one value.
+// sample writes a family with a single value.
 func sample(b *strings.Builder, name, kind, labels string, value float64) {
 	family(b, name, kind)
 	fmt.Fprintf(b, "%s%s %g\n", name, labels, value)

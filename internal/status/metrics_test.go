@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// written returns what m writes, without the process and runtime families.
+// written returns the metrics that m writes, without those of the process and the runtime.
 func written(t *testing.T, m *Metrics) string {
 	t.Helper()
 	var b strings.Builder
@@ -23,7 +23,7 @@ func written(t *testing.T, m *Metrics) string {
 	return b.String()
 }
 
-// S0.10.1: the family is spelled exactly as in the contract, with its three labels.
+// S0.10.1: the family has exactly the required name and labels.
 func TestResourceReadsAreCounted(t *testing.T) {
 	m := NewMetrics()
 	files := m.Server("files")
@@ -42,13 +42,13 @@ func TestResourceReadsAreCounted(t *testing.T) {
 		`goblin_resource_reads_total{server="files",mime_type="",status="failure"} 1`,
 	} {
 		if !strings.Contains(got, want+"\n") {
-			t.Errorf("missing: %s", want)
+			t.Errorf("missing sample: %s", want)
 		}
 	}
 }
 
-// Each family has one HELP line with text, in front of its samples, and promtool has nothing to say but that one name is in camel case.
-func TestFamiliesAreExplained(t *testing.T) {
+// Each family has one HELP line before its samples, and promtool reports nothing except the one camel-case name.
+func TestFamiliesHaveHelp(t *testing.T) {
 	m := NewMetrics()
 	files := m.Server("files")
 	files.Read("text/plain", true)
@@ -66,7 +66,7 @@ func TestFamiliesAreExplained(t *testing.T) {
 		if rest, ok := strings.CutPrefix(line, "# HELP "); ok {
 			name, text, _ := strings.Cut(strings.TrimSpace(rest), " ")
 			if explained[name] || text == "" {
-				t.Errorf("%s has no help, or two", name)
+				t.Errorf("%s does not have exactly one HELP line", name)
 			}
 			explained[name] = true
 		} else if line[0] != '#' {
@@ -78,7 +78,7 @@ func TestFamiliesAreExplained(t *testing.T) {
 				}
 			}
 			if !explained[of] {
-				t.Errorf("a sample of %s has no help in front of it", name)
+				t.Errorf("a sample of %s has no HELP line before it", name)
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func TestFamiliesAreExplained(t *testing.T) {
 	}
 	check := exec.Command(promtool, "check", "metrics")
 	check.Stdin = strings.NewReader(b.String())
-	out, _ := check.CombinedOutput() // it fails because of that name
+	out, _ := check.CombinedOutput() // it fails because of the camel-case name
 	for line := range strings.Lines(string(out)) {
 		if !strings.HasPrefix(line, "mcpResourceReadsTotal ") {
 			t.Errorf("promtool: %s", line)
@@ -100,7 +100,7 @@ func TestCallsNotificationsAndBytes(t *testing.T) {
 	m := NewMetrics()
 	files := m.Server("files")
 	if m.Server("files") != files {
-		t.Fatal("two handles for one server")
+		t.Fatal("Server returned different counters for the same name")
 	}
 	files.Call(protocol.MethodToolsCall, OutcomeOK, .002)
 	files.Call(protocol.MethodToolsCall, OutcomeTimeout, 1000)
@@ -126,18 +126,18 @@ func TestCallsNotificationsAndBytes(t *testing.T) {
 		`goblin_bytes_total{side="servers",direction="in"} 111`,
 	} {
 		if !strings.Contains(got, want+"\n") {
-			t.Errorf("missing: %s", want)
+			t.Errorf("missing sample: %s", want)
 		}
 	}
 	for _, family := range []string{"go_goroutines", "process_start_time_seconds"} {
 		if !strings.Contains(got, family) {
-			t.Errorf("the process families lack %s", family)
+			t.Errorf("missing family: %s", family)
 		}
 	}
 }
 
-// Every line is a comment or `name{labels} value`, and no series is written twice.
-func TestTheTextIsWellFormed(t *testing.T) {
+// Every line is a comment or `name{labels} value`, and no series occurs twice.
+func TestTextIsWellFormed(t *testing.T) {
 	m := NewMetrics()
 	m.Server("a").Call(protocol.MethodToolsList, OutcomeError, 3)
 	m.Server("a").Read("a/b", true)
@@ -154,11 +154,11 @@ func TestTheTextIsWellFormed(t *testing.T) {
 			continue
 		}
 		if !line.MatchString(text) {
-			t.Errorf("not Prometheus text: %s", text)
+			t.Errorf("invalid Prometheus text: %s", text)
 		}
 		series := text[:strings.LastIndexByte(text, ' ')]
 		if seen[series] {
-			t.Errorf("twice: %s", series)
+			t.Errorf("duplicate series: %s", series)
 		}
 		seen[series] = true
 	}
@@ -210,19 +210,19 @@ func TestSnapshotAsGauges(t *testing.T) {
 		`goblin_actor_restarts_total{kind="pool"} 1`,
 	} {
 		if !strings.Contains(b.String(), want+"\n") {
-			t.Errorf("missing: %s", want)
+			t.Errorf("missing sample: %s", want)
 		}
 	}
 }
 
-// Whatever servers send, the number of series has a limit.
-func TestLabelsAreBounded(t *testing.T) {
+// The number of series is limited, whatever servers send.
+func TestLabelsAreLimited(t *testing.T) {
 	m := NewMetrics()
 	for i := range maxServers + 10 {
 		m.Server(fmt.Sprint("s", i))
 	}
 	if a, b := m.Server("one-too-many"), m.Server("two-too-many"); a != b || a.name != other {
-		t.Errorf("servers beyond the limit: %q and %q, want one called other", a.name, b.name)
+		t.Errorf("servers beyond the limit: %q and %q, want one named other", a.name, b.name)
 	}
 	s := m.Server("s1")
 	for i := range maxMIMETypes + 10 {
@@ -235,10 +235,10 @@ func TestLabelsAreBounded(t *testing.T) {
 	honest.Read("text/plain", true)
 	honest.Read("text/plain", false)
 	if honest.reads[readKey{"text/plain", true}] == nil || honest.reads[readKey{"text/plain", false}] == nil {
-		t.Errorf("another server's types are labelled %v after one has invented many", honest.types)
+		t.Errorf("labels of another server's types: %v; want its own types although one server has sent many", honest.types)
 	}
 	if got := plainType("text/" + strings.Repeat("x", 1000)); got != other {
-		t.Errorf("a type of 1005 bytes is labelled %q", got)
+		t.Errorf("label of a type with 1005 bytes: %q, want other", got)
 	}
 	for i := maxMethods; i < 256; i++ {
 		if method := protocol.Method(i); protocol.ParseMethod([]byte(method.String())) == method {
@@ -247,7 +247,7 @@ func TestLabelsAreBounded(t *testing.T) {
 	}
 }
 
-func TestManyGoroutinesCount(t *testing.T) {
+func TestConcurrentCounting(t *testing.T) {
 	m := NewMetrics()
 	var all sync.WaitGroup
 	for range 8 {
@@ -264,7 +264,7 @@ func TestManyGoroutinesCount(t *testing.T) {
 	all.Wait()
 	for _, want := range []string{`outcome="ok"} 800`, `status="success"} 800`, `outcome="delivered"} 800`} {
 		if got := written(t, m); !strings.Contains(got, want) {
-			t.Errorf("missing: %s", want)
+			t.Errorf("missing sample: %s", want)
 		}
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// ErrSocketPathTooLong is returned by SocketPath when no unix socket can have the path.
+// ErrSocketPathTooLong is wrapped by the error of SocketPath if the path is too long for a Unix socket.
 var ErrSocketPathTooLong = errors.New("too long for a unix socket")
 
-// maxSocketPath is how long the path of a unix socket may be on every system we run on (darwin has the least).
+// maxSocketPath is the shortest limit of the supported systems (darwin's).
 const maxSocketPath = 103
 
-// SocketDir returns the directory of the admin sockets: $XDG_RUNTIME_DIR/goblin-actor, without that
-// $XDG_STATE_HOME/goblin-actor, without that ~/.local/state/goblin-actor. getenv is os.Getenv, or a test's.
-// Relative paths in these variables are ignored, as the XDG base directory specification asks.
+// SocketDir returns the directory of the admin sockets: $XDG_RUNTIME_DIR/goblin-actor, else
+// $XDG_STATE_HOME/goblin-actor, else ~/.local/state/goblin-actor. getenv is os.Getenv, or a test's.
+// Relative paths in these variables are ignored, as the XDG Base Directory Specification requires.
 func SocketDir(getenv func(string) string) (string, error) {
 	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "goblin-actor"), nil
@@ -31,8 +31,8 @@ func SocketDir(getenv func(string) string) (string, error) {
 	return dir, nil
 }
 
-// StateDir returns the directory of what outlives the gateway: $XDG_STATE_HOME/goblin-actor, without that
-// ~/.local/state/goblin-actor. getenv as in SocketDir.
+// StateDir returns the directory of persistent state: $XDG_STATE_HOME/goblin-actor, else
+// ~/.local/state/goblin-actor. getenv is as for SocketDir.
 func StateDir(getenv func(string) string) (string, error) {
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "goblin-actor"), nil
@@ -47,7 +47,7 @@ func StateDir(getenv func(string) string) (string, error) {
 	return filepath.Join(home, ".local", "state", "goblin-actor"), nil
 }
 
-// SocketPath returns the path of the admin socket of the gateway whose first listener has that port.
+// SocketPath returns the path of the admin socket of the gateway whose first listener has the given port.
 func SocketPath(port int, getenv func(string) string) (string, error) {
 	dir, err := SocketDir(getenv)
 	if err != nil {
@@ -55,13 +55,13 @@ func SocketPath(port int, getenv func(string) string) (string, error) {
 	}
 	path := filepath.Join(dir, strconv.Itoa(port)+".sock")
 	if len(path) > maxSocketPath {
-		return "", fmt.Errorf("admin socket %s: %d bytes, at most %d: %w; set XDG_RUNTIME_DIR to a shorter directory", path, len(path), maxSocketPath, ErrSocketPathTooLong)
+		return "", fmt.Errorf("admin socket %s: the path has %d bytes, at most %d are allowed: %w; set XDG_RUNTIME_DIR to a shorter directory", path, len(path), maxSocketPath, ErrSocketPathTooLong)
 	}
 	return path, nil
 }
 
-// Sockets returns the paths of the admin sockets there are, by port. A gateway that was killed leaves its socket
-// behind, so not every one of them need answer.
+// Sockets returns the paths of all admin sockets, sorted by port. A killed gateway leaves its socket behind, so some may not
+// answer.
 func Sockets(getenv func(string) string) ([]string, error) {
 	dir, err := SocketDir(getenv)
 	if err != nil {
@@ -69,7 +69,7 @@ func Sockets(getenv func(string) string) ([]string, error) {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("look for admin sockets: %w", err)
+		return nil, fmt.Errorf("list admin sockets: %w", err)
 	}
 	var ports []int
 	for _, e := range entries {

@@ -15,7 +15,7 @@ func TestSocketPath(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		env  map[string]string
-		want string // "" = an error
+		want string // "" = error
 	}{
 		{"runtime directory first", map[string]string{"XDG_RUNTIME_DIR": filepath.Join(root, "run"), "XDG_STATE_HOME": filepath.Join(root, "state"), "HOME": root}, filepath.Join(root, "run", "goblin-actor", "8730.sock")},
 		{"state directory", map[string]string{"XDG_STATE_HOME": filepath.Join(root, "state"), "HOME": root}, filepath.Join(root, "state", "goblin-actor", "8730.sock")},
@@ -30,7 +30,7 @@ func TestSocketPath(t *testing.T) {
 				t.Errorf("SocketPath = %q, %v, want %q", got, err, c.want)
 			}
 			if c.name == "too long" && !errors.Is(err, ErrSocketPathTooLong) {
-				t.Errorf("error %v, want ErrSocketPathTooLong", err)
+				t.Errorf("got error %v, want ErrSocketPathTooLong", err)
 			}
 		})
 	}

@@ -6,34 +6,35 @@ import (
 	"strings"
 )
 
-// Source is all that a console knows of a gateway, be it in the same process or behind the admin socket. Its methods
-// may be called from many goroutines at once and return when ctx ends. Nobody writes to what they return.
+// Source provides everything that the console shows of a gateway, in the same process or through the admin socket. Its methods
+// are safe for concurrent use and return when ctx ends. Results must not be modified.
 type Source interface {
+	// Status returns the current state.
 	Status(ctx context.Context) (*Snapshot, error)
 
-	// Items returns what clients are offered; nil when that is still the catalog of version known (0 = none is known).
+	// Items returns the catalog, or nil if its version is still known (0 = unknown).
 	Items(ctx context.Context, known uint64) (*Items, error)
 
-	// Events returns what happened after the event of that number, oldest first; 0 = all that is remembered.
-	// It does not wait for something to happen.
+	// Events returns the stored events after the event with the given number, oldest first; 0 = all. It does not wait for new
+	// ones.
 	Events(ctx context.Context, after uint64) ([]Event, error)
 
-	// Lines returns what a server wrote and what the log says of it, as Events.Lines does.
+	// Lines returns stderr and log lines of a server: see Events.Lines.
 	Lines(ctx context.Context, server string, after uint64) ([]Event, error)
 
-	// Finished returns calls that have ended, as Metrics.Finished does.
+	// Finished returns finished calls: see Metrics.Finished.
 	Finished(ctx context.Context, server string, after uint64) ([]FinishedCall, error)
 
 	// Metrics returns the page of /metrics.
 	Metrics(ctx context.Context) (string, error)
 
-	// Act does what an operator asks for. It returns when it has begun, not when it is done.
+	// Act starts an operator's action. It returns when the action has started; only a Reload has ended then.
 	Act(ctx context.Context, a Action) error
 }
 
-// Action is an operator's wish.
+// Action is an action of an operator.
 type Action struct {
-	Verb   Verb   `json:"-"` // in the path: POST /actions/<verb>
+	Verb   Verb   `json:"-"` // part of the path: POST /actions/<verb>
 	Server string `json:"server,omitempty"`
 	Call   string `json:"call,omitempty"` // Call.ID
 }
@@ -41,24 +42,24 @@ type Action struct {
 // Verb names an action.
 type Verb string
 
-// The actions that people may ask for.
+// Actions of operators.
 const (
-	Restart Verb = "restart" // replace the connections of Server; running calls may finish on the old ones
+	Restart Verb = "restart" // replace the connections of Server; calls in progress may finish on the old ones
 	Cancel  Verb = "cancel"  // end Call with an error
-	Drain   Verb = "drain"   // as SIGTERM: refuse new work, let running calls finish, end
-	Reload  Verb = "reload"  // read the configuration file again; unlike the others it is done when Act returns
+	Drain   Verb = "drain"   // like SIGTERM: refuse new requests, let calls in progress finish, exit
+	Reload  Verb = "reload"  // reload the configuration file
 )
 
 var (
-	// ErrUnknownVerb is returned by Act for a verb that is none of the above.
+	// ErrUnknownVerb is returned by Act for an unknown verb, or one that this process does not support.
 	ErrUnknownVerb = errors.New("no such action")
-	// ErrNotThere is returned by Act when what it is about is not, or no longer, there.
+	// ErrNotThere is returned by Act if the server or call does not exist, or no longer does.
 	ErrNotThere = errors.New("not there")
-	// ErrNotReloaded is returned by Act for a configuration that could not be put in force: the one before it still is.
-	ErrNotReloaded = errors.New("the configuration is not reloaded")
+	// ErrNotReloaded is returned by Act for a configuration that was rejected. The previous one stays in force.
+	ErrNotReloaded = errors.New("the configuration was not reloaded")
 )
 
-// Items is what clients are offered, by kind in the order in which they see it. Immutable.
+// Items are the items of the catalog, in the order in which clients see them. Immutable.
 type Items struct {
 	Version   uint64 `json:"version"` // Catalog.Version
 	Tools     []Item `json:"tools"`
@@ -67,44 +68,44 @@ type Items struct {
 	Templates []Item `json:"templates"`
 }
 
-// Item is a tool, prompt, resource or resource template. Its texts are the server's: they may hold anything.
+// Item is a tool, prompt, resource or resource template. Its texts come from the server and may contain anything.
 type Item struct {
 	Server      string `json:"server"`
-	Public      string `json:"public"`             // name, URI or template text that clients see
-	Original    string `json:"original"`           // the server's own
-	Other       string `json:"other,omitempty"`    // of resources and templates: another URI that clients may use
-	ReadOnly    bool   `json:"readOnly,omitempty"` // of tools: their server says that they only read
-	Internal    bool   `json:"internal,omitempty"` // it is one of the gateway's own
+	Public      string `json:"public"`             // name, URI or template text for clients
+	Original    string `json:"original"`           // the server's name, URI or template text
+	Other       string `json:"other,omitempty"`    // resources and templates: another URI for clients
+	ReadOnly    bool   `json:"readOnly,omitempty"` // tools: the server sets readOnlyHint
+	Internal    bool   `json:"internal,omitempty"` // an item of the gateway itself
 	Name        string `json:"name,omitempty"`
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 	MIMEType    string `json:"mimeType,omitempty"`
-	Size        int64  `json:"size"`          // bytes; -1 = the server does not say
-	Raw         string `json:"raw,omitempty"` // the item's JSON as clients get it, cut at MaxItemRaw bytes
+	Size        int64  `json:"size"`          // bytes; -1 = unknown
+	Raw         string `json:"raw,omitempty"` // the item's JSON for clients, truncated to MaxItemRaw bytes
 }
 
-// MaxItemRaw bounds Item.Raw and Item.Description, in bytes: a catalog of 10 000 items is told in one piece.
+// MaxItemRaw limits Item.Raw and Item.Description, in bytes, because a catalog of 10 000 items is sent in one response.
 const MaxItemRaw = 4096
 
-// Gateway is what a running gateway tells of itself.
+// Gateway is the part of Source that a running gateway implements.
 type Gateway interface {
 	Status(ctx context.Context) (*Snapshot, error)
 	Items(ctx context.Context, known uint64) (*Items, error)
 	Act(ctx context.Context, a Action) error
 }
 
-// Local is the Source of a gateway in this process.
+// Local is the Source for a gateway in this process.
 type Local struct {
 	Gateway
 	Counters *Metrics
-	Log      *Events         // nil = nothing is remembered
-	Changes  *CatalogChanges // nil = nothing is remembered
-	Drain    func()          // ends the process after a drain; nil = that cannot be asked for here
+	Log      *Events         // nil = not stored
+	Changes  *CatalogChanges // nil = not stored
+	Drain    func()          // drains the gateway and ends the process; nil = not supported
 
-	// Reload reads the configuration again and returns when it is in force; its error says why it is not. nil as with Drain.
+	// Reload reloads the configuration and returns when it is in force, or an error. nil = not supported.
 	Reload func(ctx context.Context) error
 
-	// Known is a text without what is known to be secret; what is told goes through it. nil = as it is.
+	// Known returns a text without known secrets. All results pass through it. nil = unchanged.
 	Known func(text string) string
 }
 
@@ -120,7 +121,7 @@ func (l Local) Items(ctx context.Context, known uint64) (*Items, error) {
 	return without(items, l.Known), err
 }
 
-// Shown is what the admin socket shows of a page.
+// Shown returns a page of the admin socket without known secrets.
 func (l Local) Shown(page []byte) []byte {
 	if l.Known == nil {
 		return page
@@ -150,7 +151,7 @@ func (l Local) Events(_ context.Context, after uint64) ([]Event, error) {
 	return l.Log.After(after), nil
 }
 
-// CatalogChanges returns what is remembered of the catalog's changes; nil = nothing.
+// CatalogChanges returns the stored changes of the catalog, or nil.
 func (l Local) CatalogChanges() *CatalogChanges { return l.Changes }
 
 // Lines implements Source.
@@ -166,8 +167,8 @@ func (l Local) Finished(_ context.Context, server string, after uint64) ([]Finis
 	return without(l.Counters.Finished(server, after), l.Known), nil
 }
 
-// Metrics implements Source: the counters, then the states of a fresh Snapshot. Without a Snapshot the counters alone:
-// a scrape must work most of all when the gateway does not.
+// Metrics implements Source: the counters, then the gauges of a Snapshot. If there is no Snapshot, it returns the counters alone:
+// scrapes must work when the gateway hangs.
 func (l Local) Metrics(ctx context.Context) (string, error) {
 	var b strings.Builder
 	if err := l.Counters.Write(&b); err != nil {

@@ -7,11 +7,11 @@ import (
 	"goblin-actor/internal/pattern"
 )
 
-// tellingBytes is how much of a line is looked at and told.
+// tellingBytes limits how much of a line is examined and returned.
 const tellingBytes = 1 << 10
 
-// tellers find the line of what a program wrote that says what is wrong, the likeliest first. last = the last such line counts:
-// Python and Node print the cause behind where it happened.
+// tellers match lines of output that explain a failure, most specific first. With last, the last matching line counts:
+// Python and Node print the cause after the location.
 var tellers = []struct {
 	line func() *regexp.Regexp
 	last bool
@@ -24,12 +24,12 @@ var tellers = []struct {
 	{pattern.Lazy(`(?i)\b(?:error|fatal|panic|failed|cannot|could not|missing|required|not set|unauthorized|invalid|unrecognized|unknown)\b`), false},
 }
 
-// scenery are lines that never tell: what npm and Node print at the end, traces, underlines.
+// scenery matches lines that never explain a failure: final lines of npm and Node, traces, underlines.
 var scenery = pattern.Lazy(`^(?:npm (?:warn|WARN|notice)\b.*|npm (?:error|ERR!) (?:A complete log of this run|This is probably not a problem|404 *$|Note that).*|npm (?:error|ERR!) *|` +
 	`Node\.js v\d.*|Traceback \(most recent.*|at .*|File ".*|throw .*|node:.*|[~^ ]*|[{}\[\]()]*,?|requireStack: .*|code: '.*|(?:Try|Run) '.*)$`)
 
-// Telling is the line of what a program has written on stderr that says best what is wrong with it: npm's code, Python's last
-// exception, Node's Error, else the last line that is no scenery. "" when there is none.
+// Telling returns the line of a program's stderr that best explains its failure: npm's error code, Python's last
+// exception, Node's Error, or else the last line that is not scenery. It returns "" if there is none.
 func Telling(lines []string) string {
 	var said []string
 	for _, line := range lines {

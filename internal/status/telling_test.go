@@ -31,7 +31,7 @@ npm error A complete log of this run can be found in: /home/me/.npm/_logs/debug-
 		{"scenery alone", "npm warn deprecated x\n", "npm warn deprecated x"},
 	} {
 		if got := Telling(strings.Split(c.stderr, "\n")); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 }

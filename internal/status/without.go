@@ -2,7 +2,7 @@ package status
 
 import "reflect"
 
-// without is value with every text in it as known returns it. Nothing is written to: what differs is a copy.
+// without returns value with known applied to every string in it. It copies what changes and never modifies value.
 func without[T any](value T, known func(string) string) T {
 	if known == nil {
 		return value
@@ -14,7 +14,7 @@ func without[T any](value T, known func(string) string) T {
 	return value
 }
 
-// withoutIn returns v, or a copy of it that differs.
+// withoutIn returns v and false, or a changed copy and true.
 func withoutIn(v reflect.Value, known func(string) string) (changed reflect.Value, differs bool) {
 	switch v.Kind() {
 	case reflect.String:
@@ -49,7 +49,7 @@ func withoutIn(v reflect.Value, known func(string) string) (changed reflect.Valu
 	return v, false
 }
 
-// members does it for the fields of a struct, or the elements of a slice. Fields that are not exported hold no texts for people.
+// members applies withoutIn to the fields of a struct or the elements of a slice. Unexported fields contain no text for users.
 func members(v reflect.Value, n int, known func(string) string, at func(reflect.Value, int) reflect.Value) (changed reflect.Value, differs bool) {
 	for i := range n {
 		if v.Kind() == reflect.Struct && !v.Type().Field(i).IsExported() {

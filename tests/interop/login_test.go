@@ -134,7 +134,7 @@ func agentFor(t *testing.T, serverURL string, c oauth.Config) *oauth.Agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &oauth.Agent{Server: serverURL, Door: guard.Door(serverURL), Now: time.Now, Config: c}
+	return &oauth.Agent{Server: serverURL, Client: guard.ClientFor(serverURL), Now: time.Now, Config: c}
 }
 
 // audience says for which resource an access token is: of a JWT its aud, of an opaque one what the issuer says of it.
@@ -195,7 +195,7 @@ func TestLoginAtOIDCProvider(t *testing.T) {
 			if page := b.visit(login.URL); b.answer == nil {
 				t.Fatalf("the browser ends at %s", page)
 			}
-			token, err := a.Redeem(ctx, login, oauth.Answer{State: b.answer.Get("state"), Code: b.answer.Get("code"), Issuer: b.answer.Get("iss"), Error: b.answer.Get("error"), Description: b.answer.Get("error_description")})
+			token, err := a.Redeem(ctx, login, oauth.AuthResponse{State: b.answer.Get("state"), Code: b.answer.Get("code"), Issuer: b.answer.Get("iss"), Error: b.answer.Get("error"), Description: b.answer.Get("error_description")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +209,7 @@ func TestLoginAtOIDCProvider(t *testing.T) {
 			if aud := audience(t, issuer, next.Access); aud != server || next.Refresh == token.Refresh {
 				t.Errorf("the refreshed token is for %q, rotated: %t", aud, next.Refresh != token.Refresh)
 			}
-			if _, err = a.Refresh(ctx, site, client, token); !oauth.Ended(err) {
+			if _, err = a.Refresh(ctx, site, client, token); !oauth.GrantEnded(err) {
 				t.Errorf("a refresh token that was used: %v", err)
 			}
 			if err = a.Revoke(ctx, site, client, next); err != nil {

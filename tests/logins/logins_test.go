@@ -33,7 +33,7 @@ func TestLifeOfALogin(t *testing.T) {
 	w.state("needs-login")
 	contains(t, "list without login", w.post("tools/list", "", ""), "safe_echo")
 	refused := w.call("safe_echo")
-	contains(t, "last page", w.logIn(w.loginURL(refused)), "You are logged in at safe")
+	contains(t, "last page", w.logIn(w.loginURL(refused)), "You are logged in to safe")
 	contains(t, "call after the login", w.call("safe_echo"), "done")
 
 	// The token expires in the middle of a call, and others go on with the next one.

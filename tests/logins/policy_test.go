@@ -31,7 +31,7 @@ func TestLoginUnderAPolicy(t *testing.T) {
 			}
 			continue
 		}
-		contains(t, "the page", w.logIn(w.loginURL(refused)), "You are logged in at safe")
+		contains(t, "the page", w.logIn(w.loginURL(refused)), "You are logged in to safe")
 		contains(t, "call", w.call("safe_echo"), "done")
 	}
 }

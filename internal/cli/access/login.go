@@ -70,7 +70,7 @@ func NewLogout() *cobra.Command {
 		ValidArgsFunction: target.CompleteServers(&f.connect),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args[0], func(ctx context.Context, cmd *cobra.Command, at loginGateway, server string) error {
-				if err := at.Logout(ctx, login.Wish{Server: server, Catalog: f.catalog}); err != nil {
+				if err := at.Logout(ctx, login.Request{Server: server, Catalog: f.catalog}); err != nil {
 					return err
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "logged out at %s\n", terminal.Clean(server))
@@ -92,9 +92,9 @@ func (f *loginFlags) add(cmd *cobra.Command) {
 
 // loginGateway is a gateway that logs in.
 type loginGateway interface {
-	Begin(ctx context.Context, w login.Wish) (login.Begun, error)
+	Begin(ctx context.Context, w login.Request) (login.Started, error)
 	Finish(ctx context.Context, a login.Answer) error
-	Logout(ctx context.Context, w login.Wish) error
+	Logout(ctx context.Context, w login.Request) error
 }
 
 // run does something with the gateway that is meant, and gives errors their exit codes.
@@ -163,7 +163,7 @@ func (f *loginFlags) gateway(ctx context.Context, cmd *cobra.Command, server str
 
 // login logs in.
 func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGateway, server string) error {
-	wish := login.Wish{Server: server, Catalog: f.catalog, Device: f.device}
+	wish := login.Request{Server: server, Catalog: f.catalog, Device: f.device}
 	out := cmd.OutOrStdout()
 	var brought login.Answer
 	switch {
@@ -175,7 +175,7 @@ func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGate
 		fmt.Fprintf(out, "Open %s\nand enter %s\n", terminal.Clean(begun.URL), terminal.Clean(begun.UserCode))
 		brought = login.Answer{Login: begun.Login, State: begun.State}
 	default:
-		back, err := login.NewComingBack(f.port)
+		back, err := login.ListenCallback(f.port)
 		if err != nil {
 			return fmt.Errorf("listen for the browser: %w", err)
 		}
@@ -198,7 +198,7 @@ func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGate
 }
 
 // bring gets what the browser comes back with.
-func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.ComingBack, begun login.Begun) (login.Answer, error) {
+func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.CallbackListener, begun login.Started) (login.Answer, error) {
 	out := cmd.OutOrStdout()
 	var query url.Values
 	if f.noBrowser {

@@ -29,7 +29,7 @@ type localLogin struct {
 	known *secret.Redactor // what its errors do not tell
 }
 
-func (g localLogin) Begin(ctx context.Context, w login.Wish) (login.Begun, error) {
+func (g localLogin) Begin(ctx context.Context, w login.Request) (login.Started, error) {
 	w.Who = identity.Local
 	begun, err := g.BeginLogin(ctx, w)
 	return begun, g.known.Hush(err)
@@ -40,7 +40,7 @@ func (g localLogin) Finish(ctx context.Context, a login.Answer) error {
 	return g.known.Hush(g.FinishLogin(ctx, a))
 }
 
-func (g localLogin) Logout(ctx context.Context, w login.Wish) error {
+func (g localLogin) Logout(ctx context.Context, w login.Request) error {
 	w.Who = identity.Local
 	return g.known.Hush(g.Gateway.Logout(ctx, w))
 }

@@ -109,7 +109,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 		return err
 	}
 	e.Attach(g)
-	pages.Serve(g)
+	pages.SetGateway(g)
 	server := downstream.NewServer(g.Front(), frontOptions(cfg, g, e, pages), log)
 	e.OnNewKeys(server.HangUp)
 	server.Keep(cfg.Forwarded())

@@ -82,7 +82,7 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 		return err
 	}
 	e.Attach(g)
-	pages.Serve(g)
+	pages.SetGateway(g)
 	following, unfollow := context.WithCancel(ctx)
 	defer unfollow()
 	r := serving.NewReloader(cfg, cfg.Listen, g, nil, e, level, known, log)

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	timeAtMost      = 10 * time.Second // for a request, with its redirects and the response body
-	dialAtMost      = 5 * time.Second
-	redirectsAtMost = 3
-	headerAtMost    = 64 << 10
-	shownBytes      = 200 // bytes of foreign text in an error
+	requestTimeout = 10 * time.Second // for a request, with its redirects and the response body
+	dialTimeout    = 5 * time.Second
+	maxRedirects   = 3
+	maxHeaderBytes = 64 << 10
+	maxShownBytes  = 200 // bytes of foreign text in an error
 )
 
 var (
@@ -51,22 +51,22 @@ func (e *AddressError) Hint() string {
 func (*AddressError) Unwrap() error { return ErrForbidden }
 
 // Client sends requests to URLs that an MCP server names. It is safe for concurrent use.
-type Door struct {
+type Client struct {
 	// HTTP follows the rules of this package.
 	HTTP *http.Client
 
 	guard   *Guard
-	own     own
+	own     ownHost
 	direct  *http.Transport // checks the dialed address
 	proxied *http.Transport // dials only the proxy
 }
 
 // ClientFor returns a client for URLs that the MCP server at serverURL names. serverURL is the URL in the configuration.
-func (g *Guard) Door(serverURL string) *Door {
-	d := &Door{guard: g, own: ownOf(serverURL)}
-	d.direct, d.proxied = transport(d.dial), transport((&net.Dialer{Timeout: dialAtMost}).DialContext)
-	d.proxied.Proxy = d.certainProxy
-	d.HTTP = &http.Client{Transport: checked{d}, CheckRedirect: redirect, Timeout: timeAtMost}
+func (g *Guard) ClientFor(serverURL string) *Client {
+	d := &Client{guard: g, own: parseOwnHost(serverURL)}
+	d.direct, d.proxied = transport(d.dial), transport((&net.Dialer{Timeout: dialTimeout}).DialContext)
+	d.proxied.Proxy = d.requireProxy
+	d.HTTP = &http.Client{Transport: checkingTransport{d}, CheckRedirect: redirect, Timeout: requestTimeout}
 	return d
 }
 
@@ -74,36 +74,36 @@ func transport(dial func(ctx context.Context, network, address string) (net.Conn
 	return &http.Transport{
 		DialContext:            dial,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    dialAtMost,
-		MaxResponseHeaderBytes: headerAtMost,
+		TLSHandshakeTimeout:    dialTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
 		DisableKeepAlives:      true, // requests are rare, and net/http must not resend one because an idle connection was closed
 	}
 }
 
 // Check reports what is wrong with a URL that the server names, as far as possible without resolving its host.
-func (d *Door) Check(raw string) error {
+func (d *Client) Check(raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return fmt.Errorf("%w: %q is not a URL", ErrForbidden, shortened(raw))
+		return fmt.Errorf("%w: %q is not a URL", ErrForbidden, shorten(raw))
 	}
 	return d.check(u)
 }
 
-// shortened truncates foreign text for an error.
-func shortened(s string) string { return status.Cut(s, shownBytes) }
+// shorten truncates foreign text for an error.
+func shorten(s string) string { return status.Cut(s, maxShownBytes) }
 
-func (d *Door) check(u *url.URL) error {
-	host := plain(u.Hostname())
+func (d *Client) check(u *url.URL) error {
+	host := normalizeHost(u.Hostname())
 	switch {
 	case host == "" || u.Opaque != "":
-		return fmt.Errorf("%w: %q has no host", ErrForbidden, shortened(u.Redacted()))
+		return fmt.Errorf("%w: %q has no host", ErrForbidden, shorten(u.Redacted()))
 	case u.User != nil:
-		return fmt.Errorf("%w: %q contains a user name", ErrForbidden, shortened(u.Redacted()))
+		return fmt.Errorf("%w: %q contains a user name", ErrForbidden, shorten(u.Redacted()))
 	case u.Scheme != "https" && (u.Scheme != "http" || !d.own.loopback || !isLoopback(host)):
-		return fmt.Errorf("%w: %q does not use https", ErrForbidden, shortened(u.Redacted()))
+		return fmt.Errorf("%w: %q does not use https", ErrForbidden, shorten(u.Redacted()))
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
-		if kind := d.guard.judge(d.own, host, ip); kind != "" {
+		if kind := d.guard.refusal(d.own, host, ip); kind != "" {
 			return &AddressError{u.Hostname(), ip, kind}
 		}
 	}
@@ -111,24 +111,24 @@ func (d *Door) check(u *url.URL) error {
 }
 
 // dial connects to the host, unless its address is refused.
-func (d *Door) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (d *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	dialer := net.Dialer{Timeout: dialAtMost, Resolver: d.guard.resolver, Control: func(_, dialled string, _ syscall.RawConn) error {
-		return d.control(host, dialled)
+	dialer := net.Dialer{Timeout: dialTimeout, Resolver: d.guard.resolver, Control: func(_, dialled string, _ syscall.RawConn) error {
+		return d.checkDialed(host, dialled)
 	}}
 	return dialer.DialContext(ctx, network, address)
 }
 
 // checkDialed checks the address that is dialed, after name resolution and before any byte is sent.
-func (d *Door) control(host, dialled string) error {
+func (d *Client) checkDialed(host, dialled string) error {
 	to, err := netip.ParseAddrPort(dialled)
 	if err != nil {
 		return fmt.Errorf("%w: %q is not an address", ErrForbidden, dialled)
 	}
-	if kind := d.guard.judge(d.own, plain(host), to.Addr()); kind != "" {
+	if kind := d.guard.refusal(d.own, normalizeHost(host), to.Addr()); kind != "" {
 		return &AddressError{host, to.Addr(), kind}
 	}
 	return nil
@@ -139,21 +139,21 @@ func redirect(_ *http.Request, via []*http.Request) error {
 	switch first := via[0]; {
 	case first.Method != http.MethodGet:
 		return fmt.Errorf("%w: %s answered with a redirect, which is not followed because it would forward secrets", ErrForbidden, first.URL.Redacted())
-	case len(via) > redirectsAtMost:
-		return fmt.Errorf("%w: %s redirects more than %d times", ErrForbidden, first.URL.Redacted(), redirectsAtMost)
+	case len(via) > maxRedirects:
+		return fmt.Errorf("%w: %s redirects more than %d times", ErrForbidden, first.URL.Redacted(), maxRedirects)
 	}
 	return nil
 }
 
 // checkingTransport checks every request, including redirected ones, and limits the response body.
-type checked struct{ door *Door }
+type checkingTransport struct{ door *Client }
 
 // RoundTrip implements http.RoundTripper.
-func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c checkingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := c.door.check(r.URL); err != nil {
 		return nil, err
 	}
-	way, err := c.door.way(r)
+	way, err := c.door.transportFor(r)
 	if err != nil {
 		return nil, err
 	}
@@ -161,6 +161,6 @@ func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer.Body = &bounded{answer.Body, bodyAtMost}
+	answer.Body = &limitedBody{answer.Body, maxBodyBytes}
 	return answer, nil
 }

@@ -22,7 +22,7 @@ func TestPreferredPort(t *testing.T) {
 		{8731, "127.0.0.1:8731", []string{"127.0.0.1:8731"}, true},
 	} {
 		var tried []string
-		_, err := listenBack(c.port, func(_, address string) (net.Listener, error) {
+		_, err := listenLocal(c.port, func(_, address string) (net.Listener, error) {
 			tried = append(tried, address)
 			if address == c.taken {
 				return nil, errors.New("taken")
@@ -37,12 +37,12 @@ func TestPreferredPort(t *testing.T) {
 
 // Two concurrent logins have a listener each.
 func TestConcurrentListeners(t *testing.T) {
-	first, err := NewComingBack(0)
+	first, err := ListenCallback(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Close()
-	second, err := NewComingBack(0)
+	second, err := ListenCallback(0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,11 +22,11 @@ func agentOf(t *testing.T, serverURL string, c oauth.Config) *oauth.Agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &oauth.Agent{Server: serverURL, Door: guard.Door(serverURL), Now: time.Now, Config: c}
+	return &oauth.Agent{Server: serverURL, Client: guard.ClientFor(serverURL), Now: time.Now, Config: c}
 }
 
-func answerOf(q url.Values) oauth.Answer {
-	return oauth.Answer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error"), Description: q.Get("error_description")}
+func answerOf(q url.Values) oauth.AuthResponse {
+	return oauth.AuthResponse{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error"), Description: q.Get("error_description")}
 }
 
 // begin discovers, registers and begins a login.
@@ -76,7 +76,7 @@ func TestLogInAndRefresh(t *testing.T) {
 	if next.Access == token.Access || next.Refresh == token.Refresh || !slices.Equal(next.Scopes, token.Scopes) {
 		t.Error("the refreshed token is not a new one")
 	}
-	if _, err = a.Refresh(t.Context(), login.Site, login.Client, token); !oauth.Ended(err) {
+	if _, err = a.Refresh(t.Context(), login.Site, login.Client, token); !oauth.GrantEnded(err) {
 		t.Errorf("a refresh token that is used up: %v", err)
 	}
 	for _, r := range issuer.Seen("/token") {
@@ -246,8 +246,8 @@ func TestFaultsOfTheTokenEndpoint(t *testing.T) {
 	} {
 		issuer.Set(func(f *authtest.Faults) { *f = authtest.Faults{}; c.set(f) })
 		_, err := a.Refresh(t.Context(), login.Site, login.Client, token)
-		if err == nil || oauth.Temporary(err) != c.temporary || oauth.Ended(err) != c.endedIt {
-			t.Errorf("%s: %v, temporary %t, ended %t", name, err, oauth.Temporary(err), oauth.Ended(err))
+		if err == nil || oauth.Temporary(err) != c.temporary || oauth.GrantEnded(err) != c.endedIt {
+			t.Errorf("%s: %v, temporary %t, ended %t", name, err, oauth.Temporary(err), oauth.GrantEnded(err))
 		}
 	}
 }

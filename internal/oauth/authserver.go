@@ -19,14 +19,14 @@ type serverMetadata struct {
 
 // fetchAuthServer fetches the metadata of an authorization server from its well-known URLs, in the order of MCP 2025-11-25. It returns errNotFound
 // if there is none.
-func (a *Agent) site(ctx context.Context, issuer string) (*Site, error) {
-	if err := a.Door.Check(issuer); err != nil {
+func (a *Agent) fetchAuthServer(ctx context.Context, issuer string) (*AuthServer, error) {
+	if err := a.Client.Check(issuer); err != nil {
 		return nil, fmt.Errorf("authorization server of the MCP server: %w", err)
 	}
-	for _, place := range places(issuer) {
+	for _, place := range wellKnownURLs(issuer) {
 		var meta serverMetadata
-		err := a.document(ctx, "authorization server metadata", place, &meta)
-		if errors.Is(err, errAbsent) {
+		err := a.fetchJSON(ctx, "authorization server metadata", place, &meta)
+		if errors.Is(err, errNotFound) {
 			continue
 		}
 		if err != nil {
@@ -35,13 +35,13 @@ func (a *Agent) site(ctx context.Context, issuer string) (*Site, error) {
 		if !SameIssuer(meta.Issuer, issuer) {
 			return nil, refuse(ErrForeignIssuer, "report this to the operator of the authorization server: its metadata must name the issuer in its URL", "the metadata at %s names the issuer %s", shorten(place), shorten(meta.Issuer))
 		}
-		return a.siteOf(&meta)
+		return a.newAuthServer(&meta)
 	}
-	return nil, errAbsent
+	return nil, errNotFound
 }
 
 // wellKnownURLs returns the URLs at which the metadata of an issuer may be.
-func places(issuer string) []string {
+func wellKnownURLs(issuer string) []string {
 	u, err := url.Parse(issuer)
 	if err != nil {
 		return nil
@@ -59,8 +59,8 @@ func SameIssuer(a, b string) bool {
 }
 
 // newAuthServer converts metadata and checks its endpoints.
-func (a *Agent) siteOf(m *serverMetadata) (*Site, error) {
-	s := &Site{
+func (a *Agent) newAuthServer(m *serverMetadata) (*AuthServer, error) {
+	s := &AuthServer{
 		Issuer: m.Issuer, Authorize: m.AuthorizationEndpoint, Token: m.TokenEndpoint, Device: m.Device, Register: m.RegistrationEndpoint, Revoke: m.RevocationEndpoint,
 		S256: slices.Contains(m.CodeChallengeMethodsSupported, "S256"), Iss: m.AuthorizationResponseIssParameterSupported,
 		Documents: m.ClientIDMetadataDocumentSupported, Offline: slices.Contains(m.ScopesSupported, offlineAccess),
@@ -82,7 +82,7 @@ func (a *Agent) siteOf(m *serverMetadata) (*Site, error) {
 		if len(e.url) > maxURL {
 			return nil, refuse(ErrMalformed, "", "%s of %s is too long", e.name, shorten(s.Issuer))
 		}
-		if err := a.Door.Check(e.url); err != nil {
+		if err := a.Client.Check(e.url); err != nil {
 			return nil, fmt.Errorf("%s of %s: %w", e.name, shorten(s.Issuer), err)
 		}
 	}

@@ -15,13 +15,13 @@ import (
 // ErrNotBack is returned by Wait if the browser does not come back in time.
 var ErrNotBack = errors.New("the browser did not come back from the login page in time")
 
-// ComingBack is a local listener for the redirect at the end of one login by browser.
-type ComingBack struct {
+// CallbackListener is a local listener for the redirect at the end of one login by browser.
+type CallbackListener struct {
 	URL string // redirect URI
 
-	server *http.Server
-	came   chan url.Values // parameters of the redirect; capacity 1
-	shut   func()
+	server    *http.Server
+	redirects chan url.Values // parameters of the redirect; capacity 1
+	shut      func()
 
 	mu    sync.Mutex
 	state string // state of the login; "" = not yet known
@@ -29,12 +29,12 @@ type ComingBack struct {
 
 // preferredPort is the port to listen on if it is free. A client registration is bound to a redirect URI, so using the same port again allows the
 // next login to reuse it. Another program on the port gains nothing: a code is useless without the PKCE verifier.
-const usualPort = 8739
+const preferredPort = 8739
 
 // listenLocal listens on a local port. For port 0 it tries preferredPort first, then any port.
-func listenBack(port uint16, listen func(network, address string) (net.Listener, error)) (net.Listener, error) {
+func listenLocal(port uint16, listen func(network, address string) (net.Listener, error)) (net.Listener, error) {
 	if port == 0 {
-		if l, err := listen("tcp", fmt.Sprintf("127.0.0.1:%d", usualPort)); err == nil {
+		if l, err := listen("tcp", fmt.Sprintf("127.0.0.1:%d", preferredPort)); err == nil {
 			return l, nil
 		}
 	}
@@ -42,12 +42,12 @@ func listenBack(port uint16, listen func(network, address string) (net.Listener,
 }
 
 // ListenCallback returns a listener for a redirect on a local port; 0 = any.
-func NewComingBack(port uint16) (*ComingBack, error) {
-	l, err := listenBack(port, net.Listen)
+func ListenCallback(port uint16) (*CallbackListener, error) {
+	l, err := listenLocal(port, net.Listen)
 	if err != nil {
 		return nil, err
 	}
-	b := &ComingBack{URL: "http://" + l.Addr().String() + "/callback", came: make(chan url.Values, 1)}
+	b := &CallbackListener{URL: "http://" + l.Addr().String() + "/callback", redirects: make(chan url.Values, 1)}
 	b.server = &http.Server{Handler: http.HandlerFunc(b.serve), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
 	served := make(chan struct{})
 	go func() {
@@ -66,10 +66,10 @@ func NewComingBack(port uint16) (*ComingBack, error) {
 }
 
 // Close stops the listener.
-func (b *ComingBack) Close() { b.shut() }
+func (b *CallbackListener) Close() { b.shut() }
 
 // serve accepts a redirect with the login's state. Other requests learn nothing.
-func (b *ComingBack) serve(w http.ResponseWriter, r *http.Request) {
+func (b *CallbackListener) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
@@ -84,25 +84,25 @@ func (b *ComingBack) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	select {
-	case b.came <- query:
+	case b.redirects <- query:
 	default: // a redirect has already arrived
 	}
 	fmt.Fprintln(w, "Return to the terminal, which shows whether you are logged in. You can close this page.")
 }
 
 // Expect sets the state of the login. It must be called before the browser is sent to the login page, which may redirect immediately.
-func (b *ComingBack) Expect(state string) {
+func (b *CallbackListener) Expect(state string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.state = state
 }
 
 // Wait blocks until the redirect arrives and returns its parameters. It fails after ticketLife, or when ctx ends.
-func (b *ComingBack) Wait(ctx context.Context) (url.Values, error) {
+func (b *CallbackListener) Wait(ctx context.Context) (url.Values, error) {
 	timer := time.NewTimer(ticketLife)
 	defer timer.Stop()
 	select {
-	case query := <-b.came:
+	case query := <-b.redirects:
 		return query, nil
 	case <-timer.C:
 		return nil, ErrNotBack

@@ -9,7 +9,7 @@ import (
 
 // The redirect may arrive before Wait is called, because an authorization server with an active session redirects immediately.
 func TestRedirectBeforeWait(t *testing.T) {
-	b, err := NewComingBack(0)
+	b, err := ListenCallback(0)
 	if err != nil {
 		t.Fatal(err)
 	}
