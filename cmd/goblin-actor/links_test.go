@@ -20,7 +20,7 @@ var (
 func TestLinksInTheDocs(t *testing.T) {
 	root := filepath.Join("..", "..")
 	pages := []string{filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md"), filepath.Join(root, "CONTRIBUTING.md"), filepath.Join(root, "SECURITY.md")}
-	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "docs/*/*/*.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "tests/*/*/README.md", "actors/*/*/README.md"} {
 		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)
