@@ -45,8 +45,8 @@ type Options struct {
 	Desks    int                           // how many actors share the clients without sessions; 0 = one for each processor
 
 	// Master finds the key that seals what is secret in the state file; nil = one in a file beside it.
-	Master func() (*masterkey.Master, error)
-	Fate   kernel.Fate // runs the actors of a simulated world; nil = goroutines and the clock
+	Master    func() (*masterkey.Master, error)
+	Scheduler kernel.Scheduler // runs the actors of a simulated world; nil = goroutines and the clock
 }
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
@@ -84,7 +84,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		logins:  guarded,
-		system:  kernel.New(kernel.Options{Logger: o.Log, Fate: o.Fate}),
+		system:  kernel.New(kernel.Options{Logger: o.Log, Scheduler: o.Scheduler}),
 		metrics: status.NewMetrics(),
 		changes: status.NewCatalogChanges(),
 		budget:  stream.NewBudget(cfg.Limits.MaxBufferedBytes),

@@ -12,7 +12,7 @@ import (
 
 // sessions holds the running sessions and subscription streams. A subscription stream counts as a session here.
 type sessions struct {
-	members  kernel.Crowd
+	members  kernel.ActorSet
 	owners   owners
 	starting int    // being spawned
 	streams  uint64 // subscription streams opened so far

@@ -41,7 +41,7 @@ func Spawn(parent kernel.Self, name string, o Options) kernel.Reference {
 	connections := &o.Before // outlives a restart, so that an old connection's frames are never taken for a new one's
 	options := kernel.SpawnOptions{Name: name, Kind: "backend", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
-		return &backend{Options: o, state: newState(o, self.Reference(), connections), lend: self.Lend}
+		return &backend{Options: o, state: newState(o, self.Reference(), connections), lend: self.RunInline}
 	})
 }
 

@@ -95,9 +95,9 @@ func (s *state) startOrStop(now time.Time, msg any, out []kernel.Effect) []kerne
 	case message.Drain:
 		return s.drain(now, out)
 	case message.Stop:
-		return append(s.stop(now, protocol.ShuttingDown, m.Reason, out), kernel.Leave())
+		return append(s.stop(now, protocol.ShuttingDown, m.Reason, out), kernel.StopSelf())
 	case kernel.Stopping:
-		name, reason := whyStopping(m.Why)
+		name, reason := whyStopping(m.Reason)
 		return s.stop(now, name, reason, out)
 	case message.Inspect:
 		m.Reply(s.report(now))
@@ -194,7 +194,7 @@ func (s *state) retreat(now time.Time, phase message.Phase, reason string, out [
 	out = s.shut(out)
 	if s.life.phase == message.Draining || s.life.phase == message.Stopped {
 		out = s.failRounds(protocol.BackendDisconnected, reason, out)
-		return append(s.enter(now, message.Stopped, reason, out), kernel.Leave())
+		return append(s.enter(now, message.Stopped, reason, out), kernel.StopSelf())
 	}
 	pause := max(s.pause(now, phase), s.life.retryAfter)
 	s.life.retryAfter = 0
@@ -227,7 +227,7 @@ func (s *state) stopWhenDrained(now time.Time, out []kernel.Effect) []kernel.Eff
 	if s.life.phase != message.Draining || len(s.conn.byCall)+len(s.carried.rounds)+len(s.conn.mending) > 0 {
 		return out
 	}
-	return append(s.stop(now, protocol.BackendDisconnected, "drained", out), kernel.Leave())
+	return append(s.stop(now, protocol.BackendDisconnected, "drained", out), kernel.StopSelf())
 }
 
 // stop answers everything and closes the connection.

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// work is the hot path's kind of message: a pointer, made once per use.
+// work is a message as on the hot path: a pointer, allocated once per use.
 type work struct{ reply chan int }
 
-// pure answers work without any effect but the answer; its effects are values, as in real actors.
+// pure answers work without other effects. Its effects are values, as in real actors.
 type pure struct{ seen *sync.WaitGroup }
 
 type replied struct{ reply chan int }
@@ -51,7 +51,7 @@ func benchSystem(b *testing.B) *System {
 	return s
 }
 
-// BenchmarkTell: one sender, the actor busy; sent and handled.
+// BenchmarkTell measures sending to a busy actor and handling, with one sender.
 func BenchmarkTell(b *testing.B) {
 	var seen sync.WaitGroup
 	r := spawnPure(benchSystem(b), "a", 1<<30, &seen)
@@ -64,7 +64,7 @@ func BenchmarkTell(b *testing.B) {
 	seen.Wait()
 }
 
-// BenchmarkTellWait: the sender is held back by a mailbox of 256.
+// BenchmarkTellWait measures TellWait with a mailbox of 256, which holds the sender back.
 func BenchmarkTellWait(b *testing.B) {
 	var seen sync.WaitGroup
 	r := spawnPure(benchSystem(b), "a", 256, &seen)
@@ -79,7 +79,7 @@ func BenchmarkTellWait(b *testing.B) {
 	seen.Wait()
 }
 
-// BenchmarkAsk: message with a reply channel to an idle actor and back.
+// BenchmarkAsk measures a message with a reply channel to an idle actor and back.
 func BenchmarkAsk(b *testing.B) {
 	r := spawnPure(benchSystem(b), "a", 0, nil)
 	b.ReportAllocs()
@@ -90,7 +90,7 @@ func BenchmarkAsk(b *testing.B) {
 	}
 }
 
-// BenchmarkAskParallel: many callers of 64 actors.
+// BenchmarkAskParallel measures many callers of 64 actors.
 func BenchmarkAskParallel(b *testing.B) {
 	s := benchSystem(b)
 	var actors [64]Reference
@@ -108,7 +108,7 @@ func BenchmarkAskParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkFanOut: one message to each of 10,000 idle actors until all have handled it; per recipient.
+// BenchmarkFanOut measures one message to each of 10,000 idle actors until all have handled it, per recipient.
 func BenchmarkFanOut(b *testing.B) {
 	s := benchSystem(b)
 	var seen sync.WaitGroup
@@ -128,7 +128,7 @@ func BenchmarkFanOut(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(actors)), "ns/recipient")
 }
 
-// BenchmarkSpawnStop: one actor's life.
+// BenchmarkSpawnStop measures spawning and stopping an actor.
 func BenchmarkSpawnStop(b *testing.B) {
 	s := benchSystem(b)
 	b.ReportAllocs()
@@ -139,7 +139,7 @@ func BenchmarkSpawnStop(b *testing.B) {
 	}
 }
 
-// BenchmarkIdle: the heap an idle actor takes that has handled a message.
+// BenchmarkIdle measures the heap memory of an idle actor that has handled one message.
 func BenchmarkIdle(b *testing.B) {
 	const actors = 10_000
 	heap := func() uint64 {
@@ -164,7 +164,7 @@ func BenchmarkIdle(b *testing.B) {
 	}
 }
 
-// BenchmarkNewSystem: an empty world, which each start of the gateway waits for.
+// BenchmarkNewSystem measures an empty System, which each start of the gateway creates.
 func BenchmarkNewSystem(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -10,41 +10,41 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// cell is what stays of an actor over its incarnations.
+// cell is the part of an actor that survives restarts.
 type cell struct {
 	system     *System
-	parent     *cell  // nil at the top
-	name, kind string // name is the full one
-	order      uint64 // of spawning
+	parent     *cell  // nil for a top-level actor
+	name, kind string // name is the full name
+	order      uint64 // of spawning, among all actors of the system
 	restarts   int    // allowed within `within`
 	within     time.Duration
 	box        mailbox
-	door       *door
-	stopped    chan struct{} // closed when the actor is gone; top level only, else nil
+	timers     *timerTarget
+	stopped    chan struct{} // closed when the actor has stopped; nil unless it is a top-level actor
 	log        atomic.Pointer[slog.Logger]
-	lines      *slog.Logger           // SpawnOptions.Log
-	why        atomic.Pointer[string] // why it stops, once somebody said so
+	effectLog  *slog.Logger           // SpawnOptions.Log
+	why        atomic.Pointer[string] // reason for stopping; nil until the first stop
 
-	// Of the actor's own goroutine, or of the one that spawns it.
-	children map[string]*cell // by full name
-	lives    uint32           // incarnations so far
+	// Used only by the actor's goroutine and the one that spawns it.
+	children     map[string]*cell // by full name
+	incarnations uint32           // number of incarnations so far
 
 	// Guarded by box.mu.
 	failures  []time.Time // the panics within `within`
-	restarted int         // restarts ever
-	failure   any         // the panic that ended it
+	restarted int         // total number of restarts
+	failure   any         // the panic that ended the actor
 }
 
-// door is all that a timer holds of its actor: a timer lives until it fires, an actor that has ended must not live that long.
-type door struct{ to atomic.Pointer[cell] } // nil once the actor has gone
+// timerTarget is a timer's only reference to its actor, so that a pending timer does not keep a stopped actor in memory.
+type timerTarget struct{ to atomic.Pointer[cell] } // nil once the actor has stopped
 
-func newDoor(to *cell) *door {
-	d := new(door)
+func newTimerTarget(to *cell) *timerTarget {
+	d := new(timerTarget)
 	d.to.Store(to)
 	return d
 }
 
-// stop asks the actor to stop; the first reason given is the one Stopping carries. Safe for every goroutine.
+// stop asks the actor to stop. Stopping carries the first reason given. It may be called from any goroutine.
 func (c *cell) stop(why string) {
 	c.why.CompareAndSwap(nil, &why)
 	c.box.PostSystemMessage(&actor.Stop{})
@@ -59,8 +59,8 @@ func (c *cell) logger() *slog.Logger {
 	return l
 }
 
-// abandon answers a message that will not be handled. A panic in there is a bug of the message, and costs nobody else.
-func (c *cell) abandon(msg any, why Why) {
+// abandon calls the message's Abandon. A panic in it is a bug of the message and must not affect the actor.
+func (c *cell) abandon(msg any, why Reason) {
 	a, ok := msg.(Abandoner)
 	if !ok {
 		return
@@ -73,7 +73,7 @@ func (c *cell) abandon(msg any, why Why) {
 	a.Abandon(why)
 }
 
-// failed answers the message whose handling panicked and asks for supervision. It runs on the actor's goroutine.
+// failed abandons the message whose handler panicked and escalates to the supervisor. It runs on the actor's goroutine.
 func (m *mailbox) failed(cause any) {
 	stack := debug.Stack()
 	m.mu.Lock()
@@ -81,7 +81,7 @@ func (m *mailbox) failed(cause any) {
 	m.broken = true
 	m.mu.Unlock()
 	msg := m.current
-	m.current, m.lender = nil, 0
+	m.current, m.caller = nil, 0
 	handling := "none"
 	if msg != nil {
 		handling = reflect.TypeOf(msg).String()
@@ -93,7 +93,7 @@ func (m *mailbox) failed(cause any) {
 	m.invoker.EscalateFailure(cause, nil)
 }
 
-// mayRestart notes a failure and reports whether another incarnation is allowed.
+// mayRestart records a failure and reports whether another incarnation is allowed.
 func (c *cell) mayRestart(now time.Time, cause any) bool {
 	c.box.mu.Lock()
 	defer c.box.mu.Unlock()
@@ -112,7 +112,7 @@ func (c *cell) mayRestart(now time.Time, cause any) bool {
 	return true
 }
 
-// endedBy returns the panic that ended the actor, nil if it stopped in order.
+// endedBy returns the panic that ended the actor, or nil if it stopped normally.
 func (c *cell) endedBy() any {
 	c.box.mu.Lock()
 	defer c.box.mu.Unlock()

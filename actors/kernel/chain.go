@@ -9,39 +9,39 @@ import (
 )
 
 const (
-	slice     = 200 * time.Microsecond // after which a busy goroutine lets others run
-	clockEach = 8                      // messages after which it looks at the clock, and a busy actor lets those run that it has woken
-	chainMost = 8                      // mailboxes that may wait in a chain: more are for other processors
-	lentMost  = 32                     // messages that a goroutine which is only lent handles
-	ownMost   = math.MaxInt            // that one of the dispatcher does
+	timeSlice     = 200 * time.Microsecond // after which a busy goroutine yields the processor
+	clockInterval = 8                      // messages between two looks at the clock, and between two switches to another mailbox of the chain
+	maxChain      = 8                      // mailboxes waiting in a chain; further ones go to other goroutines
+	maxInline     = 32                     // messages handled inline on a caller's goroutine
+	unlimited     = math.MaxInt            // messages handled in one run of a dispatcher's goroutine
 )
 
-// chain is what one goroutine runs, one after the other: a mailbox, and those that were idle until an actor of the chain told
-// them something. A call that wanders through idle actors does so on one goroutine; waking another one for each of them
-// costs more than all they do. It is used by one goroutine at a time.
+// chain is the list of mailboxes that one goroutine runs, one after the other: the first, and idle ones that received a
+// message from an actor of the chain. A call that passes through idle actors stays on one goroutine that way; waking
+// another goroutine for each actor costs more than the actors' work. A chain is used by one goroutine at a time.
 type chain struct {
-	first, last *mailbox // by mailbox.after
+	first, last *mailbox // linked by mailbox.nextInChain
 	len         int
 	left        int       // messages it may still handle
-	count       int       // that it has handled
-	began       time.Time // of a long run; the clock costs as much as a message does
-	lender      uint64    // names the goroutine and what it was lent for; 0 = it cannot be lent any further
-	job         Job       // of Self.Lend
+	count       int       // messages handled
+	began       time.Time // start of the time slice; read every clockInterval messages, since reading the clock costs as much as handling a message
+	caller      uint64    // identifies the inline call the goroutine is running; 0 = none, or its job is set
+	job         Job       // set by Self.RunInline
 }
 
-// Job is what is done on a goroutine that was lent, when the actors on it have done their part. It may wait.
+// Job is work done on the goroutine of an inline call after the actors on it have finished. It may block.
 type Job = interface{ Do() }
 
 var (
-	chains  = sync.Pool{New: func() any { return new(chain) }}
-	lenders atomic.Uint64 // the last chain.lender
+	chains      = sync.Pool{New: func() any { return new(chain) }}
+	inlineCalls atomic.Uint64 // number of the newest inline call
 )
 
-// run handles the messages of m and of what they wake, share at most; what is left goes to other goroutines. Then it does the
-// job that came of it, if one did.
-func run(m *mailbox, share int, lender uint64) {
+// run handles up to share messages of m and of the mailboxes it adds to the chain, and schedules what is left on other
+// goroutines. Then it does the job, if one was set.
+func run(m *mailbox, share int, caller uint64) {
 	c := chains.Get().(*chain)
-	c.left, c.lender = share, lender
+	c.left, c.caller = share, caller
 	over := false
 	defer func() {
 		if !over { // runtime.Goexit in a handler
@@ -61,10 +61,10 @@ func run(m *mailbox, share int, lender uint64) {
 	}
 }
 
-// end gives away what is left and returns the job.
+// end schedules the remaining mailboxes and returns the job.
 func (c *chain) end() Job {
 	for c.first != nil {
-		c.pop().rouse()
+		c.pop().schedule()
 	}
 	job := c.job
 	*c = chain{}
@@ -72,18 +72,18 @@ func (c *chain) end() Job {
 	return job
 }
 
-// lend notes the job; false: this is another goroutine than the lender's, or has one already.
-func (c *chain) lend(lender uint64, job Job) bool {
-	if lender == 0 || c.lender != lender || c.job != nil {
+// setJob sets the job. It returns false if the goroutine is not running that inline call, or has a job already.
+func (c *chain) setJob(caller uint64, job Job) bool {
+	if caller == 0 || c.caller != caller || c.job != nil {
 		return false
 	}
 	c.job = job
 	return true
 }
 
-// take adds a mailbox that was idle; false: somebody else has to run it.
+// take adds an idle mailbox to the chain. If it returns false, the caller has to schedule the mailbox.
 func (c *chain) take(m *mailbox) bool {
-	if c == nil || m.single || c.len >= chainMost {
+	if c == nil || m.simulated || c.len >= maxChain {
 		return false
 	}
 	c.push(m)
@@ -94,7 +94,7 @@ func (c *chain) push(m *mailbox) {
 	if c.last == nil {
 		c.first = m
 	} else {
-		c.last.after = m
+		c.last.nextInChain = m
 	}
 	c.last = m
 	c.len++
@@ -102,26 +102,27 @@ func (c *chain) push(m *mailbox) {
 
 func (c *chain) pop() *mailbox {
 	m := c.first
-	if c.first = m.after; c.first == nil {
+	if c.first = m.nextInChain; c.first == nil {
 		c.last = nil
 	}
-	m.after = nil
+	m.nextInChain = nil
 	c.len--
 	return m
 }
 
-// passes counts a message that is about to be handled. It reports whether another mailbox's turn has come, or the end of the share.
-func (c *chain) passes() bool {
+// yields counts a message that is about to be handled. It reports whether it is another mailbox's turn, or the share is
+// used up.
+func (c *chain) yields() bool {
 	if c.left == 0 {
 		return true
 	}
 	c.left--
-	if c.count++; c.count%clockEach != 0 {
+	if c.count++; c.count%clockInterval != 0 {
 		return false
 	}
 	if now := time.Now(); c.began.IsZero() {
 		c.began = now
-	} else if now.Sub(c.began) > slice {
+	} else if now.Sub(c.began) > timeSlice {
 		runtime.Gosched()
 		c.began = time.Time{}
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// telling is a Logic that tells others by effects, as actors do.
+// telling is a Logic that sends messages by effects, as actors do.
 type telling func(msg any, out []Effect) []Effect
 
 func (f telling) Step(_ time.Time, msg any, out []Effect) []Effect { return f(msg, out) }
@@ -19,10 +19,10 @@ func spawnTelling(s *System, name string, f telling) Reference {
 	return Spawn(s, SpawnOptions{Name: name}, func(Self) Logic { return f })
 }
 
-// A message wanders through idle actors on the goroutine that brought it.
-func TestIdleActorsRunWhereTheyAreTold(t *testing.T) {
+// A message passes through idle actors on the goroutine that sent it.
+func TestIdleActorsRunOnTheSendersGoroutine(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		var said []any // without a lock: the race detector proves that it is one goroutine, or one after the other
+		var said []any // without a lock: the race detector proves that the goroutines run one after the other
 		last := spawnTelling(s, "last", func(msg any, out []Effect) []Effect {
 			if _, ok := msg.(int); ok {
 				said = append(said, msg)
@@ -38,7 +38,7 @@ func TestIdleActorsRunWhereTheyAreTold(t *testing.T) {
 		synctest.Wait()
 		first.TellInline(1)
 		if len(said) != 1 || said[0] != 2 {
-			t.Errorf("TellHere: said %v", said)
+			t.Errorf("TellInline: said %v", said)
 		}
 		if err := first.TellWait(t.Context(), 2); err != nil || len(said) != 2 || said[1] != 3 {
 			t.Errorf("TellWait: said %v, %v", said, err)
@@ -46,8 +46,8 @@ func TestIdleActorsRunWhereTheyAreTold(t *testing.T) {
 	})
 }
 
-// Two actors that never stop telling each other keep a goroutine that was lent for a share only, and go on without it.
-func TestALentGoroutineComesBack(t *testing.T) {
+// Two actors that keep sending to each other use a caller's goroutine for a limited share, and continue on another one.
+func TestInlineShareIsLimited(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var here, there Reference
 		handled := make(chan struct{}, 1)
@@ -65,14 +65,14 @@ func TestALentGoroutineComesBack(t *testing.T) {
 		synctest.Wait()
 		here.TellInline(0)
 		if len(handled) != 0 {
-			t.Error("the goroutine that was lent has done all the work")
+			t.Error("the caller's goroutine has done all the work")
 		}
 		<-handled
 	})
 }
 
-// An actor with much to do does not keep those waiting that it has woken.
-func TestABusyActorLetsThoseRunThatItWakes(t *testing.T) {
+// A busy actor yields to the actors it has woken.
+func TestABusyActorYieldsToThoseItWakes(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var handled, when atomic.Int32
 		woken := spawnTelling(s, "woken", func(msg any, out []Effect) []Effect {
@@ -100,13 +100,13 @@ func TestABusyActorLetsThoseRunThatItWakes(t *testing.T) {
 		}
 		close(g)
 		synctest.Wait()
-		if n := when.Load(); n < 1 || n > clockEach {
+		if n := when.Load(); n < 1 || n > clockInterval {
 			t.Errorf("woken by the first message, handled after %d", n)
 		}
 	})
 }
 
-// A goroutine that ends in a handler leaves nobody behind.
+// A goroutine that ends in a handler does not lose the other mailboxes of its chain.
 func TestGoexitKeepsTheChain(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		said := newAsk(1)
@@ -140,23 +140,24 @@ type job func()
 
 func (j job) Do() { j() }
 
-// lending is an actor that has a job done on the goroutine of what it is told, if it can be had.
+// lending returns an actor that has a job done on the goroutine of the inline call, if that is available.
 func lending(s *System, name string, said *[]string) Reference {
 	return Spawn(s, SpawnOptions{Name: name}, on(func(self Self, msg any) {
 		if _, ok := msg.(*ask); !ok {
 			return
 		}
-		if !self.Lend(job(func() { *said = append(*said, "done") })) {
+		if !self.RunInline(job(func() { *said = append(*said, "done") })) {
 			*said = append(*said, "refused")
 		}
-		if !self.Lend(job(func() {})) {
+		if !self.RunInline(job(func() {})) {
 			*said = append(*said, "one is enough")
 		}
 	}))
 }
 
-// A goroutine is lent to whatever follows from its message, once, and not to what others have sent.
-func TestLend(t *testing.T) {
+// The goroutine of an inline call does one job of the actors that handle its message and what follows from it, and none
+// for other messages.
+func TestRunInline(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var said []string
 		second := lending(s, "second", &said)
@@ -192,8 +193,8 @@ func TestLend(t *testing.T) {
 	})
 }
 
-// What waits in the mailbox of a busy actor is handled on another goroutine, which is not the lender's to give.
-func TestLendNotByABusyActor(t *testing.T) {
+// A message queued at a busy actor is handled on another goroutine, which is not the caller's.
+func TestNoRunInlineByABusyActor(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		lent := make(chan bool, 1)
 		g := make(gate)
@@ -202,7 +203,7 @@ func TestLendNotByABusyActor(t *testing.T) {
 			case gate:
 				<-m
 			case *ask:
-				lent <- self.Lend(job(func() {}))
+				lent <- self.RunInline(job(func() {}))
 			}
 		}))
 		busy.Tell(g)
@@ -210,17 +211,17 @@ func TestLendNotByABusyActor(t *testing.T) {
 		busy.TellInline(newAsk(1))
 		close(g)
 		if <-lent {
-			t.Error("lent a goroutine that has gone")
+			t.Error("RunInline used a goroutine that has ended")
 		}
 	})
 }
 
-// A goroutine that ends in a handler leaves its job to another.
+// A goroutine that ends in a handler leaves its job to another goroutine.
 func TestGoexitKeepsTheJob(t *testing.T) {
 	bubble(t, func(_ *testing.T, s *System) {
 		done := make(chan struct{})
 		mean := Spawn(s, SpawnOptions{Name: "mean"}, on(func(self Self, msg any) {
-			if msg == "end" && self.Lend(job(func() { close(done) })) {
+			if msg == "end" && self.RunInline(job(func() { close(done) })) {
 				runtime.Goexit()
 			}
 		}))

@@ -6,44 +6,44 @@ import (
 )
 
 const (
-	warm  = 64  // goroutines kept for the next wake
-	crowd = 128 // mailboxes that have a goroutine at once; the others wait for one of these to be done
+	maxIdle = 64  // idle goroutines kept for the next mailbox
+	maxBusy = 128 // mailboxes running at the same time; further ones are queued
 )
 
-// dispatcher runs mailboxes on warm goroutines: a new goroutine for each wake would grow its stack each time,
-// which costs more than the message. When thousands of actors are told something at once most wait for one of the goroutines there
-// are: no actor holds one for long, as none waits for anything. It implements actor.Dispatcher.
+// dispatcher runs mailboxes on a pool of goroutines. A new goroutine for each run would have to grow its stack each
+// time, which costs more than handling the message. If thousands of actors receive messages at once, most mailboxes are
+// queued. That is fair, since no actor blocks. dispatcher implements actor.Dispatcher.
 type dispatcher struct {
 	busy    atomic.Int64 // goroutines that run a mailbox, or are about to
 	waiting atomic.Int64 // length of queue
 	mu      sync.Mutex
-	queue   []func() // those in front of next are taken
+	queue   []func() // entries before next have been removed
 	next    int
 
-	work    chan func() // unbuffered: a send succeeds only when a warm goroutine waits
+	work    chan func() // unbuffered: a send succeeds only if a goroutine is idle
 	idle    chan struct{}
 	quit    chan struct{}
 	once    sync.Once
-	workers census
+	workers goroutineCount
 }
 
 func newDispatcher() *dispatcher {
-	return &dispatcher{work: make(chan func()), idle: make(chan struct{}, warm), quit: make(chan struct{})}
+	return &dispatcher{work: make(chan func()), idle: make(chan struct{}, maxIdle), quit: make(chan struct{})}
 }
 
-func (*dispatcher) Throughput() int { return 1 } // nobody asks: our mailbox counts time
+func (*dispatcher) Throughput() int { return 1 } // unused: the mailbox limits its own runs
 
-// Schedule runs fn soon, on a warm goroutine if one is idle. It never blocks, and works after close too.
+// Schedule runs fn soon, on an idle goroutine if there is one. It never blocks, and works after close.
 func (d *dispatcher) Schedule(fn func()) {
-	if d.busy.Add(1) <= crowd {
+	if d.busy.Add(1) <= maxBusy {
 		d.start(fn)
 		return
 	}
 	d.push(fn)
-	d.leave() // one that was busy may have looked before there was anything to find
+	d.leave() // a goroutine that became idle may have checked the queue before the push
 }
 
-// start runs fn on a goroutine that counts as busy already.
+// start runs fn on a goroutine already counted in busy.
 func (d *dispatcher) start(fn func()) {
 	select {
 	case d.work <- fn:
@@ -83,11 +83,11 @@ func (d *dispatcher) worker(fn func()) {
 	}
 }
 
-// leave ends a place among the busy. Who gives one up looks once more whether anything waits: either he sees what was pushed, or
-// whoever pushed it sees that there is a place.
+// leave decrements busy and then checks the queue once more. Either it sees an entry pushed in the meantime, or the
+// goroutine that pushed it sees the free place.
 func (d *dispatcher) leave() {
-	for d.busy.Add(-1) < crowd && d.waiting.Load() > 0 {
-		if d.busy.Add(1) > crowd { // others were quicker
+	for d.busy.Add(-1) < maxBusy && d.waiting.Load() > 0 {
+		if d.busy.Add(1) > maxBusy { // another goroutine took the place
 			continue
 		}
 		if fn := d.pop(); fn != nil {
@@ -100,7 +100,7 @@ func (d *dispatcher) leave() {
 func (d *dispatcher) push(fn func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.next > len(d.queue)/2 && len(d.queue) == cap(d.queue) { // most of it is taken: no more room is needed
+	if d.next > len(d.queue)/2 && len(d.queue) == cap(d.queue) { // reuse the space of removed entries
 		n := copy(d.queue, d.queue[d.next:])
 		clear(d.queue[n:])
 		d.queue, d.next = d.queue[:n], 0
@@ -109,7 +109,7 @@ func (d *dispatcher) push(fn func()) {
 	d.waiting.Add(1)
 }
 
-// pop takes what has waited longest; nil = nothing waits.
+// pop removes and returns the oldest entry, or nil if the queue is empty.
 func (d *dispatcher) pop() func() {
 	if d.waiting.Load() == 0 {
 		return nil
@@ -128,5 +128,5 @@ func (d *dispatcher) pop() func() {
 	return fn
 }
 
-// close lets the warm goroutines end; workers.wait waits for that.
+// close ends the idle goroutines. workers.wait waits until they have ended.
 func (d *dispatcher) close() { d.once.Do(func() { close(d.quit) }) }

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 )
 
-// However many are scheduled at once, from however many goroutines, each runs once, and no more than a crowd at the same time;
-// one that ends its goroutine costs nobody else his turn.
+// Functions scheduled by many goroutines at once each run once, at most maxBusy at the same time. One that ends its
+// goroutine does not keep others from running.
 func TestDispatcherRunsEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDispatcher()
@@ -38,8 +38,8 @@ func TestDispatcherRunsEach(t *testing.T) {
 		}
 		scheduling.Wait()
 		synctest.Wait()
-		if ran.Load() != goroutines*each || most.Load() > crowd {
-			t.Errorf("%d have run, %d at once, want %d and at most %d", ran.Load(), most.Load(), goroutines*each, crowd)
+		if ran.Load() != goroutines*each || most.Load() > maxBusy {
+			t.Errorf("%d have run, %d at once, want %d and at most %d", ran.Load(), most.Load(), goroutines*each, maxBusy)
 		}
 		if d.busy.Load() != 0 || d.waiting.Load() != 0 {
 			t.Errorf("%d are busy and %d wait in the end", d.busy.Load(), d.waiting.Load())

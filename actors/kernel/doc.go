@@ -1,42 +1,42 @@
-// Package kernel is what actors stand on: protoactor behind names of our own. No other package imports protoactor.
+// Package kernel runs actors on the protoactor library. No other package imports protoactor.
 //
-// An actor is a Logic: Step changes its state and says what is to be done; what every actor does the kernel does, the rest Act. The kernel calls both on one
-// goroutine at a time and brings the messages, the clock, restarts and the end.
+// An actor is a [Logic]. Its Step changes the state and returns effects. The kernel performs the effects every actor needs, and
+// passes the rest to Act. It calls both methods on one goroutine at a time, and provides messages, clock, restarts and stopping.
 //
 //	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "session/1", Kind: "session"},
 //		func(self kernel.Self) kernel.Logic { return newSession(self.Logger()) })
-//	call := &Call{Reply: make(chan Answer, 1)} // Abandon answers into Reply as well
+//	call := &Call{Reply: make(chan Answer, 1)} // Abandon sends to Reply too
 //	ref.Tell(call)
 //	select {
 //	case answer := <-call.Reply:
 //	case <-ctx.Done():
 //	}
 //
-// # Who owns what
+// # Ownership
 //
-//	cell         the actor over all its incarnations: name, counters, children; what a Reference points to
-//	├─ mailbox   the queue; written by everybody under its mutex, read by the one goroutine that runs the actor
-//	└─ shell     one incarnation: the Logic, the buffer of effects, the context of Self.Go
-//	dispatcher   up to 64 warm goroutines that run whichever mailbox has work
-//	chain        what one goroutine runs: a mailbox, and then those that were idle until an actor of the chain told them something
+//	cell         an actor over all its incarnations: name, counters, children; a Reference points to it
+//	├─ mailbox   the queue; any goroutine may write to it under its mutex, the goroutine running the actor reads it
+//	└─ shell     one incarnation: the Logic, its effects, the context of Self.Go
+//	dispatcher   up to 64 idle goroutines that run mailboxes with messages
+//	chain        the mailboxes one goroutine runs: the first, and idle ones that received a message from an actor of the chain
 //
 // # Invariants
 //
-//   - A message told is handled once or abandoned once (if it has Abandon), whatever dies; TellWait's error is the
-//     third way: the message never left the sender. A message whose handling panicked is abandoned too.
-//   - Each incarnation sees Started first and Stopping last, and after a panic nothing but Stopping. Timers and results
-//     of Self.Go reach the incarnation that asked for them or none.
-//   - Messages of one sender arrive in the order they were told, except that Urgent ones overtake, and that a State or
-//     Step message takes the place of the queued one with its key.
-//   - A parent stops after its children, restarts without them, and hears of each child's end at most once.
-//   - Nothing foreign (Step, Act, Abandon, Key) is called with a lock held, so all of them may Tell. Size, Sum and the Key of
-//     what Sum returns are: they only look at their message.
-//   - After System.Stop no goroutine is left. Nothing is kept between systems, so one may live in a synctest bubble.
+//   - Every message is handled once, or abandoned once if it has Abandon, whatever fails. If TellWait returns an error, the
+//     message never left the sender. A message whose handler panicked is abandoned.
+//   - Each incarnation receives Started first and Stopping last, and after a panic only Stopping. Timers and results of Self.Go
+//     reach only the incarnation that requested them.
+//   - Messages of one sender arrive in the order they were sent, except that Urgent messages overtake, and a State or Step
+//     message replaces a queued one with the same key.
+//   - A parent stops after its children, restarts without them, and receives each child's end at most once.
+//   - Step, Act, Abandon and Key are called without holding a lock, so all of them may call Tell. Size, Sum and the Key of
+//     Sum's result are called under a lock; they must only read their message.
+//   - After System.Stop no goroutine is left. Systems share no state, so one may live in a synctest bubble.
 //
-// # Known weaknesses
+// # Known limits
 //
-// Outcome and Urgent are not bounded here: who sends them must be bounded by work in flight. What a peer may say unasked
-// is a message of class Step, a State that can be Summed, a LogLine, or waits in TellWait. A Logic.Step that loops for
-// ever cannot be interrupted; it costs System.Stop its context. Supervision does not back off: an actor whose Started
-// panics uses its restarts up in milliseconds, so what may fail belongs into a later message.
+// Outcome and Urgent messages are not bounded here; their senders must be bounded by the work in flight. Messages that a peer
+// can send unprompted have to be of class Step or LogLine, be Summarized State messages, or be sent with TellWait. A Step that loops forever cannot be
+// interrupted, and System.Stop then waits until its context ends. Restarts are not delayed: an actor whose Started handler
+// panics uses up its restarts within milliseconds, so work that may fail belongs in a later message.
 package kernel

@@ -6,49 +6,49 @@ import (
 	"time"
 )
 
-// Effect is one thing that a step wants done: a message told, or an act. The kernel carries out what every actor does
-// (Tell, WakeAfter, Log, Leave); any other act is the Logic's own.
+// Effect is one thing a step wants done: a message to send, or an act. The kernel performs the acts every actor needs
+// (WakeAfter, Log, StopSelf). Any other act is performed by the Logic.
 type Effect struct {
 	To  Reference
-	Msg any // told to To, when Act is nil
+	Msg any // sent to To if Act is nil
 	Act any
 }
 
-// What the kernel carries out itself.
+// Acts that the kernel performs.
 type (
-	// Wake is told to the actor itself when the time is over.
+	// Wake sends Msg to the actor itself after a delay.
 	Wake struct {
 		After time.Duration
 		Msg   any
 	}
-	// Logged is written to the actor's log.
+	// Logged writes a message to the actor's log.
 	Logged struct {
 		Level slog.Level
 		Text  string
-		Args  []any // as slog takes them
+		Args  []any // key-value pairs as in slog
 	}
-	// Leaving ends the actor.
-	Leaving struct{}
+	// SelfStop stops the actor.
+	SelfStop struct{}
 )
 
-// Tell is the effect of telling msg to an actor.
+// Tell returns the effect of sending msg to an actor.
 func Tell(to Reference, msg any) Effect { return Effect{To: to, Msg: msg} }
 
-// Act is an effect that the Logic carries out.
+// Act returns the effect of an act that the Logic performs.
 func Act(act any) Effect { return Effect{Act: act} }
 
-// WakeAfter tells msg to the actor itself when d is over, unless this incarnation has ended.
+// WakeAfter returns the effect of sending msg to the actor itself after d, unless this incarnation has ended by then.
 func WakeAfter(d time.Duration, msg any) Effect { return Effect{Act: Wake{d, msg}} }
 
-// Log writes a line to the actor's log.
+// Log returns the effect of writing a message to the actor's log.
 func Log(level slog.Level, text string, args ...any) Effect {
 	return Effect{Act: Logged{level, text, args}}
 }
 
-// Leave ends the actor after what it has been told so far.
-func Leave() Effect { return Effect{Act: Leaving{}} }
+// StopSelf returns the effect of stopping the actor. Messages queued before it are abandoned.
+func StopSelf() Effect { return Effect{Act: SelfStop{}} }
 
-// perform carries out an effect.
+// perform performs an effect.
 func (h *shell) perform(e Effect) {
 	switch a := e.Act.(type) {
 	case nil:
@@ -56,12 +56,12 @@ func (h *shell) perform(e Effect) {
 	case Wake:
 		h.self.After(a.After, a.Msg)
 	case Logged:
-		log := h.cell.lines
+		log := h.cell.effectLog
 		if log == nil {
 			log = h.cell.logger()
 		}
 		log.Log(context.Background(), a.Level, a.Text, a.Args...)
-	case Leaving:
+	case SelfStop:
 		h.self.Stop()
 	default:
 		h.logic.Act(h.self, a)

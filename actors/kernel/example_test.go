@@ -8,16 +8,16 @@ import (
 	"goblin-actor/actors/kernel"
 )
 
-// Add asks the counter to add; the sum comes back in Reply, which has room for one.
+// Add asks the counter to add N. The sum is sent to Reply, which has capacity 1.
 type Add struct {
 	N     int
 	Reply chan string
 }
 
-// Abandon answers an Add the counter never handled.
-func (a Add) Abandon(why kernel.Why) { a.Reply <- "no sum: " + string(why) }
+// Abandon answers an Add that the counter will not handle.
+func (a Add) Abandon(why kernel.Reason) { a.Reply <- "no sum: " + string(why) }
 
-// counter is the state, answered its only act.
+// counter is the state; answered is its only act.
 type counter struct{ sum int }
 
 type answered struct {

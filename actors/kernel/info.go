@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// Info is what can be seen of an actor from outside.
+// Info describes an actor.
 type Info struct {
 	Name, Kind string
 	Depth      int    // messages queued now
 	Waiting    int    // goroutines in TellWait now
-	Handled    uint64 // messages handed to the logic; the kernel's own (Started, …) and Glances not counted
-	Refused    uint64 // Work abandoned because the mailbox was full
+	Handled    uint64 // messages passed to the Logic, without the kernel's own (Started, …) and Glances
+	Refused    uint64 // Work messages abandoned because the mailbox was full
 	Dropped    uint64 // LogLines dropped
 	Panics     uint64
 	Restarts   int
-	Last       string // type of the last message handed to the logic, like "message.Dispatch"; "" before the first
+	Last       string // type of the last message passed to the Logic, such as "message.Dispatch"; "" before the first
 }
 
-// Actors returns what is known of every actor that is not gone, by name. Each is read at a slightly different moment.
-// It is meant to be polled some times a second.
+// Actors returns the Info of every actor that has not stopped, by name. Each Info is taken at a slightly different
+// moment. It is meant to be called a few times a second at most.
 func (s *System) Actors() []Info {
 	var list []Info
 	s.cells.Range(func(_, c any) bool {
@@ -44,21 +44,21 @@ func (c *cell) info() Info {
 	return i
 }
 
-// DeadLetters returns how many messages protoactor could not deliver. Ours are abandoned by the mailbox before it
-// sees them, so these are orders of its supervision that came too late.
+// DeadLetters returns the number of messages protoactor could not deliver. The mailbox abandons our own messages before
+// protoactor sees them, so these are late supervision commands.
 func (s *System) DeadLetters() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.dead
+	return s.deadLetters
 }
 
-// Mailbox is how full a mailbox is.
+// Mailbox describes the fill level of a mailbox.
 type Mailbox struct {
 	Name         string
 	Depth, Limit int
 }
 
-// Mailboxes returns how full all mailboxes are, in no order.
+// Mailboxes returns the fill levels of all mailboxes, in no particular order.
 func (s *System) Mailboxes() []Mailbox {
 	var list []Mailbox
 	s.cells.Range(func(_, each any) bool {

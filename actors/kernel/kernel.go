@@ -6,53 +6,54 @@ import (
 	"time"
 )
 
-// ErrGone is returned by TellWait when the actor has stopped or never existed: the message was not taken.
+// ErrGone is returned by TellWait if the actor has stopped or never existed. The message was not accepted.
 var ErrGone = errors.New("actor is gone")
 
-// Class says what may happen to a message when its receiver is busy (docs/architecture.md, message classes).
+// Class determines what may happen to a message when its receiver is busy.
 type Class uint8
 
-// The classes of messages; docs/architecture.md says what each is for.
+// The message classes. docs/actors.md describes their use.
 const (
-	Work    Class = iota // the default: refused with Abandon(Overloaded) when the mailbox is full
-	Outcome              // always admitted: the work in flight bounds it
-	State                // always admitted; replaces, in its place, a queued one with the same key
-	LogLine              // beyond a bound the oldest queued LogLine is dropped and counted
-	Urgent               // always admitted, and overtakes everything that is not Urgent
-	Step                 // like State, but of many with the same key only the newest is replaced: who is quick enough gets each
+	Work    Class = iota // the default: abandoned with Overloaded when the mailbox is full
+	Outcome              // always accepted; the work in flight bounds it
+	State                // always accepted; replaces a queued message with the same key, at its position
+	LogLine              // at most logLimit are queued; beyond that the oldest is dropped and counted
+	Urgent               // always accepted; overtakes all other classes
+	Step                 // like State, but up to stepLimit messages of a key are queued before the newest is replaced
 )
 
-// Why tells a message the reason it will never be handled.
-type Why string
+// Reason tells a message why it will not be handled.
+type Reason string
 
-// The reasons for which a message is abandoned; people read them.
+// The reasons for abandoning a message. They appear in error texts.
 const (
-	Overloaded Why = "overloaded"     // the mailbox was full
-	StoppedWhy Why = "stopped"        // the actor stopped while the message was queued, or is stopping
-	Gone       Why = "gone"           // the actor has stopped, or never was
-	Panicked   Why = "internal error" // the actor panicked while it handled the message
-	Superseded Why = "superseded"     // a newer State message with the same key took its place
+	Overloaded      Reason = "overloaded"     // the mailbox is full
+	ReceiverStopped Reason = "stopped"        // the actor stopped while the message was queued, or is stopping
+	Gone            Reason = "gone"           // the actor has stopped or never existed
+	Panicked        Reason = "internal error" // the actor panicked while it handled the message
+	Superseded      Reason = "superseded"     // a newer State message with the same key replaced it
 )
 
-// Classed is a message that is not Work.
+// Classed is implemented by messages of a class other than Work.
 type Classed interface{ Class() Class }
 
-// Glance is a message that only looks at an actor, for people: Info neither counts it nor names it as the last one.
-// Otherwise whoever looks sees little but himself.
+// Glance is implemented by messages that only inspect an actor. Info does not count them, or it would mostly show its
+// own inspections.
 type Glance interface{ Glance() }
 
-// Abandoner is a message somebody waits for. Abandon is called at most once, on any goroutine, and only
-// when the message will never be handled (or its handler panicked); it must not block.
-type Abandoner interface{ Abandon(Why) }
+// Abandoner is implemented by messages whose sender waits for an answer. Abandon is called at most once, on any
+// goroutine, if the message will not be handled or its handler panicked. It must not block.
+type Abandoner interface{ Abandon(Reason) }
 
-// Keyed is a State or Step message; Key returns a comparable value. One without Key has its type as key.
+// Keyed is implemented by State and Step messages. Key returns a comparable value. The default key is the message's
+// type.
 type Keyed interface{ Key() any }
 
-// Logic is what an actor does. All its methods are called by one goroutine at a time, in the order of the messages.
+// Logic is the behavior of an actor. Its methods are called by one goroutine at a time, in the order of the messages.
 //
-// Step applies msg to the state at the time now and appends to out what is to be done about it. It does no I/O,
-// reads no clock, starts no goroutine. Act carries out one act of its own and never blocks. A panic in either, or in the
-// function that made the Logic, ends the incarnation (see SpawnOptions).
+// Step applies msg to the state at the time now and appends the resulting effects to out. It does no I/O, reads no clock
+// and starts no goroutine. Act performs one of the Logic's own effects. It must not block. A panic in either, or in the
+// function that builds the Logic, ends the incarnation (see SpawnOptions).
 type Logic interface {
 	Step(now time.Time, msg any, out []Effect) []Effect
 	Act(self Self, act any)
@@ -61,28 +62,29 @@ type Logic interface {
 // Started is the first message of each incarnation.
 type Started struct{}
 
-// Stopping is the last message of each incarnation: Step answers all that is pending. Its effects are done
-// before the messages still queued are abandoned. After a panic it comes too, on the state as the panic left it.
-type Stopping struct{ Why string }
+// Stopping is the last message of each incarnation, so that Step can answer all pending requests. Its effects are
+// performed before the queued messages are abandoned. After a panic it is delivered too, on the state as the panic left
+// it.
+type Stopping struct{ Reason string }
 
-// The values of Stopping.Why.
+// The values of Stopping.Reason.
 const (
 	WhyAsked      = "stopped"       // Self.Stop, StopChild, or the parent stopped
-	WhyRestarting = "restarting"    // a panic; a new incarnation follows
-	WhyFailed     = "failed"        // a panic, and no restart is left
+	WhyRestarting = "restarting"    // after a panic; a new incarnation follows
+	WhyFailed     = "failed"        // after a panic, with no restart left
 	WhyShutdown   = "shutting down" // System.Stop
 )
 
-// ChildStopped tells a parent, exactly once, that a child is no more. Err is the value of the child's last
-// panic if that is what ended it, else nil. A parent that is stopping or restarting itself is not told. It overtakes what waits
-// in the parent's mailbox: messages of the child may come after it.
+// ChildStopped reports to a parent, exactly once, that a child has stopped. Err is the value of the child's last panic
+// if that ended it, else nil. A parent that is stopping or restarting does not receive it. It overtakes the messages
+// queued in the parent's mailbox, so messages of the child may arrive after it.
 type ChildStopped struct {
 	Child Reference
 	Name  string // the child's full name
 	Err   any
 }
 
-// GoPanicked is the result of a function given to Self.Go that panicked.
+// GoPanicked is the result of a function passed to Self.Go that panicked.
 type GoPanicked struct{ Err error }
 
 func classOf(msg any) Class {
@@ -99,7 +101,7 @@ func keyOf(msg any) any {
 	return reflect.TypeOf(msg)
 }
 
-func abandon(msg any, why Why) {
+func abandon(msg any, why Reason) {
 	if a, ok := msg.(Abandoner); ok {
 		a.Abandon(why)
 	}

@@ -20,7 +20,7 @@ func (s *script) Step(now time.Time, msg any, out []Effect) []Effect {
 
 func (*script) Act(self Self, act any) { act.(func(Self))(self) }
 
-// on makes an actor that calls f on its goroutine for every message, as an effect.
+// on returns a Logic that calls f on the actor's goroutine for every message, as an effect.
 func on(f func(self Self, msg any)) func(Self) Logic {
 	return func(Self) Logic {
 		return &script{step: func(_ time.Time, msg any) []func(Self) {
@@ -29,7 +29,7 @@ func on(f func(self Self, msg any)) func(Self) Logic {
 	}
 }
 
-// bubble runs f with a system inside a synctest bubble and stops the system.
+// bubble runs f with a system in a synctest bubble and stops the system.
 func bubble(t *testing.T, f func(t *testing.T, s *System)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -44,7 +44,7 @@ func bubble(t *testing.T, f func(t *testing.T, s *System)) {
 	})
 }
 
-// ask is Work somebody waits for. said gets "handled" or the Why; a second answer is a fault the channel shows.
+// ask is a Work message with an answer. said receives "handled" or the Reason; the second slot reveals a second answer.
 type ask struct {
 	id   int
 	said chan string // capacity 2
@@ -52,11 +52,11 @@ type ask struct {
 
 func newAsk(id int) *ask { return &ask{id, make(chan string, 2)} }
 
-func (a *ask) Abandon(why Why) { a.said <- string(why) }
+func (a *ask) Abandon(why Reason) { a.said <- string(why) }
 
 func (a *ask) handled() { a.said <- "handled" }
 
-// answer returns what was said so far: "none", the one answer, or "twice".
+// answer returns what said received: "none", the answer, or "twice".
 func (a *ask) answer() string {
 	switch len(a.said) {
 	case 0:
@@ -69,7 +69,7 @@ func (a *ask) answer() string {
 	return "twice"
 }
 
-// classed is a message of any class, with a key and a note of being abandoned.
+// classed is a message of any class with a key. It records how it was abandoned.
 type classed struct {
 	ask
 	class Class
@@ -83,7 +83,7 @@ func newClassed(id int, class Class, key string) *classed {
 	return &classed{*newAsk(id), class, key}
 }
 
-// gate is a message that keeps its actor busy until it is closed.
+// gate is a message that keeps its actor busy until the channel is closed.
 type gate chan struct{}
 
 func TestLookup(t *testing.T) {
@@ -171,12 +171,12 @@ func TestActors(t *testing.T) {
 	})
 }
 
-// glance only looks: it is neither counted nor named.
+// glance is a message that Info neither counts nor shows.
 type glance struct{}
 
 func (glance) Glance() {}
 
-// An actor whose handler calls runtime.Goexit, as t.FailNow does, is restarted like one that panicked.
+// An actor whose handler calls runtime.Goexit, as t.FailNow does, is restarted as after a panic.
 func TestGoexit(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		r := Spawn(s, SpawnOptions{Name: "a"}, on(func(_ Self, msg any) {

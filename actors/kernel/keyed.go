@@ -1,30 +1,32 @@
 package kernel
 
 const (
-	stepLimit = 32            // Steps of one key that wait
-	keyLimit  = 1024          // keys of Summed messages that wait in one mailbox
-	sizeLimit = 4 << 20       // bytes of keyed messages that wait in one lane, and likewise of log lines
-	sizeTotal = 4 * sizeLimit // likewise in all lanes of a mailbox, and of messages that can wait
+	stepLimit = 32            // queued Step messages of one key
+	keyLimit  = 1024          // keys of queued Summarized messages in one mailbox
+	sizeLimit = 4 << 20       // bytes of queued keyed messages in one lane; also of its log lines
+	sizeTotal = 4 * sizeLimit // bytes of queued keyed messages in all lanes of a mailbox; also of its log lines, and of its messages from TellWait
 )
 
-// Sized is a message that holds much memory: a State, Step or LogLine, or one for TellWait. Size returns how many bytes, always the same.
+// Sized is implemented by large messages of the classes State, Step and LogLine, and by those sent with TellWait. Size
+// returns the message's size in bytes, which must not change.
 type Sized interface{ Size() int }
 
-// Summed is a State message of which a peer can invent any number of keys. Sum returns a State message with a key of
-// its own that stands for all those for which there is no room.
-type Summed interface{ Sum() any }
+// Summarized is implemented by State messages whose keys a peer can choose. Sum returns a State message with a key of
+// its own that stands for all those beyond the limit.
+type Summarized interface{ Sum() any }
 
-// keyed stands in a lane for a State or Step message, so that a newer one can take its place.
+// keyed holds a State or Step message in a lane, so that a newer message can replace it.
 type keyed struct {
 	msg, key any
 	lane     *lane
-	waiting  int // how many of this key wait; right in the newest of them only
+	waiting  int // queued messages of this key; valid only in the newest of them
 }
 
-// keys are the newest message of each key. Of most actors one at a time waits, and of many there are ten thousand: that one needs no map.
+// keys holds the newest message of each key. Most mailboxes have at most one key at a time, and there are thousands of
+// mailboxes, so a single key needs no map.
 type keys struct {
 	one  *keyed
-	more map[any]*keyed // without one's
+	more map[any]*keyed // without the key of one
 }
 
 func (k *keys) len() int {
@@ -60,26 +62,26 @@ func (k *keys) forget(key any) {
 	delete(k.more, key)
 }
 
-// putKeyed queues a State or a Step. mu is held.
-func (m *mailbox) putKeyed(l *lane, e entry, key any) (lost any, why Why) {
+// putKeyed queues a State or Step message. The caller must hold mu.
+func (m *mailbox) putKeyed(l *lane, e entry, key any) (lost any, why Reason) {
 	newest, size, old := m.keys.of(key), sizeOf(e.msg), 0
-	full := l.held+size > sizeLimit || m.held+size > sizeTotal
+	full := l.keyedBytes+size > sizeLimit || m.keyedBytes+size > sizeTotal
 	replace := newest != nil && (e.class == State || newest.waiting >= stepLimit || full)
 	if replace {
 		old = sizeOf(newest.msg)
 	}
-	crowded := full && size > old && m.held > old // not by this message alone
-	switch summed, ok := e.msg.(Summed); {
-	case ok && (crowded || !replace && m.keys.len() >= keyLimit):
+	overfull := full && size > old && m.keyedBytes > old // not by this message alone
+	switch summed, ok := e.msg.(Summarized); {
+	case ok && (overfull || !replace && m.keys.len() >= keyLimit):
 		e.msg = summed.Sum()
 		return m.putKeyed(l, e, keyOf(e.msg))
-	case e.class == Step && crowded && (l.held-old+size > 2*sizeLimit || m.held-old+size > sizeTotal):
+	case e.class == Step && overfull && (l.keyedBytes-old+size > 2*sizeLimit || m.keyedBytes-old+size > sizeTotal):
 		m.counts.dropped++
 		return e.msg, Overloaded
 	}
-	m.held += size - old
+	m.keyedBytes += size - old
 	if replace {
-		newest.lane.held += size - old
+		newest.lane.keyedBytes += size - old
 		lost, newest.msg = newest.msg, e.msg
 		return lost, Superseded
 	}
@@ -88,19 +90,19 @@ func (m *mailbox) putKeyed(l *lane, e entry, key any) (lost any, why Why) {
 		queued.waiting += newest.waiting
 	}
 	m.keys.set(queued)
-	l.held += size
+	l.keyedBytes += size
 	l.replaceable++
 	e.msg = queued
 	l.user.push(e)
 	return nil, ""
 }
 
-// takeKeyed returns the message that k stood for. mu is held.
+// takeKeyed returns k's message and updates the counts. The caller must hold mu.
 func (m *mailbox) takeKeyed(k *keyed) any {
 	size := sizeOf(k.msg)
 	k.lane.replaceable--
-	k.lane.held -= size
-	m.held -= size
+	k.lane.keyedBytes -= size
+	m.keyedBytes -= size
 	newest := m.keys.of(k.key)
 	if newest.waiting--; newest.waiting == 0 {
 		m.keys.forget(k.key)
@@ -108,36 +110,36 @@ func (m *mailbox) takeKeyed(k *keyed) any {
 	return k.msg
 }
 
-// putLog queues a log line and returns the oldest of its lane if that lost its place; more than one do when the new one
-// is large. mu is held.
+// putLog queues a log line and returns the oldest one of its lane if that was dropped. A large line may drop further
+// ones, which go to displaced. The caller must hold mu.
 func (m *mailbox) putLog(l *lane, e entry) (lost any) {
 	size := sizeOf(e.msg)
-	for l.logs.len() > 0 && (l.logs.len() >= logLimit || l.logged+size > sizeLimit || m.logged+size > sizeTotal) {
+	for l.logs.len() > 0 && (l.logs.len() >= logLimit || l.logBytes+size > sizeLimit || m.logBytes+size > sizeTotal) {
 		if lost != nil {
-			m.spilled = append(m.spilled, lost)
+			m.displaced = append(m.displaced, lost)
 		}
 		lost = m.takeLog(l).msg
 		m.counts.dropped++
 	}
-	if m.logged > 0 && m.logged+size > sizeTotal { // other lanes have it all
+	if m.logBytes > 0 && m.logBytes+size > sizeTotal { // other lanes use the whole budget
 		if lost != nil {
-			m.spilled = append(m.spilled, lost)
+			m.displaced = append(m.displaced, lost)
 		}
 		m.counts.dropped++
 		return e.msg
 	}
-	l.logged += size
-	m.logged += size
+	l.logBytes += size
+	m.logBytes += size
 	l.logs.push(e)
 	return lost
 }
 
-// takeLog pops the oldest log line of a lane. mu is held.
+// takeLog pops the oldest log line of a lane. The caller must hold mu.
 func (m *mailbox) takeLog(l *lane) entry {
 	e := l.logs.pop()
 	size := sizeOf(e.msg)
-	l.logged -= size
-	m.logged -= size
+	l.logBytes -= size
+	m.logBytes -= size
 	return e
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 )
 
-// heavy is a message of any class that holds memory; keys beyond keyLimit are summed when sums is set.
+// heavy is a large message of any class. If sums is set, keys beyond keyLimit are summarized.
 type heavy struct {
 	*classed
 	size int
@@ -19,7 +19,8 @@ type summed struct{ heavy }
 
 func (summed) Sum() any { return newClassed(-1, State, "the sum") }
 
-// flood tells a busy actor the messages and returns the ids in the order of handling, and how much waited at most.
+// flood sends the messages to a busy actor. It returns their ids in the order of handling, and the most bytes and
+// messages that were queued.
 func flood(t *testing.T, messages ...any) (order []int, held, depth int) {
 	t.Helper()
 	bubble(t, func(t *testing.T, s *System) {
@@ -37,12 +38,12 @@ func flood(t *testing.T, messages ...any) (order []int, held, depth int) {
 		for _, m := range messages {
 			r.Tell(m)
 			box := &r.cell.box
-			held, depth = max(held, box.held+box.logged), max(depth, box.UserMessageCount())
+			held, depth = max(held, box.keyedBytes+box.logBytes), max(depth, box.UserMessageCount())
 		}
 		close(g)
 		synctest.Wait()
-		if box := &r.cell.box; box.held != 0 || box.logged != 0 || box.keys.len() != 0 {
-			t.Errorf("empty, and still %d and %d bytes and %d keys in the books", box.held, box.logged, box.keys.len())
+		if box := &r.cell.box; box.keyedBytes != 0 || box.logBytes != 0 || box.keys.len() != 0 {
+			t.Errorf("the empty mailbox counts %d keyed bytes, %d log bytes and %d keys", box.keyedBytes, box.logBytes, box.keys.len())
 		}
 	})
 	return order, held, depth
@@ -50,7 +51,7 @@ func flood(t *testing.T, messages ...any) (order []int, held, depth int) {
 
 func (c *classed) number() int { return c.id }
 
-// Of many steps of one key the newest takes the place of the last that waits; other keys and other messages are untouched.
+// Beyond stepLimit, a Step replaces the newest queued one of its key. Other keys and classes are not affected.
 func TestSteps(t *testing.T) {
 	var told []any
 	var want []int
@@ -67,7 +68,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// Large messages are bounded by their bytes: of steps only the newest of each key waits, of log lines the newest.
+// Large messages are bounded by their size: only the newest Step of each key and the newest log lines stay queued.
 func TestHeavyMessages(t *testing.T) {
 	const size = 100 << 10
 	for _, class := range []Class{Step, State, LogLine} {
@@ -90,7 +91,7 @@ func TestHeavyMessages(t *testing.T) {
 	}
 }
 
-// One message may be as large as it likes; beside others that wait there is no room for it.
+// A single message may have any size. There is no room for it beside other queued messages.
 func TestOneHugeMessage(t *testing.T) {
 	huge := func(id int, class Class) any { return heavy{newClassed(id, class, fmt.Sprint(id)), 10 * sizeLimit} }
 	order, _, _ := flood(t, huge(1, Step), huge(2, Step), huge(3, LogLine), huge(4, LogLine))
@@ -99,7 +100,7 @@ func TestOneHugeMessage(t *testing.T) {
 	}
 }
 
-// Keys that a peer invents without end are summed up in one message.
+// Keys beyond keyLimit, which a peer may invent, are summarized in one message.
 func TestSummed(t *testing.T) {
 	var told []any
 	for i := range 100_000 {

@@ -1,41 +1,42 @@
 package kernel
 
 const (
-	laneShare = 8  // a lane of a fair mailbox may hold one of so many parts of its limit
-	lanesKept = 64 // empty lanes that may be kept, with their buffers: most have their next message soon
+	laneShare = 8  // one lane may use 1/laneShare of a fair mailbox's limit
+	lanesKept = 64 // empty lanes kept with their buffers; most receive their next message soon
 )
 
-// Laned is a message to an actor with a fair mailbox that belongs to somebody who may be greedy. Lane returns who that is;
-// 0 = nobody. Messages of one lane keep their order, lanes take turns. What is nobody's comes first: it is what the others may have been told
-// to hold already, as a new catalog, and few.
+// Laned is implemented by messages to an actor with a fair mailbox that belong to a client. Lane identifies the client;
+// 0 means none. Messages of one lane keep their order, and lanes take turns. Messages without a lane come first: there
+// are few, and clients may already have been notified of what they announce, such as a new catalog.
 type Laned interface{ Lane() uint32 }
 
-// lane is a part of a mailbox with an order of its own: the only one, or in a fair mailbox that of one Laned.Lane.
+// lane is a queue within a mailbox: the only one, or in a fair mailbox the queue of one Lane.
 type lane struct {
 	number      uint32
 	user        ring // Work, Outcome, State, Step
 	logs        ring // LogLine, at most logLimit; merged with user by order
 	replaceable int  // State and Step messages in user
-	held        int  // their bytes
-	logged      int  // bytes of logs
-	turn        bool // it is among the lanes that wait for their turn
-	idle        bool // it is among those that were empty
+	keyedBytes  int  // of the State and Step messages in user
+	logBytes    int  // of the messages in logs
+	turn        bool // it is in the list of lanes waiting for their turn
+	idle        bool // it is in lanes.idle
 	next        *lane
 }
 
 func (l *lane) len() int { return l.user.len() + l.logs.len() }
 
-// waits is how many messages count against the limit.
+// waits returns the number of messages that count against the limit.
 func (l *lane) waits() int { return l.user.len() - l.replaceable }
 
-// lanes are those of a fair mailbox beside the base: all of them, and those that hold messages in the order of their turns.
+// lanes holds the lanes of a fair mailbox besides the base lane: all of them, and those with messages in the order of
+// their turns.
 type lanes struct {
 	byNumber    map[uint32]*lane
 	first, last *lane
-	idle        []*lane // were empty when they were added
+	idle        []*lane // empty when they were added
 }
 
-// laneFor returns where a message of that lane goes. mu is held.
+// laneFor returns the lane with that number. The caller must hold mu.
 func (m *mailbox) laneFor(number uint32) *lane {
 	if number == 0 {
 		return &m.base
@@ -49,7 +50,8 @@ func (m *mailbox) laneFor(number uint32) *lane {
 	return l
 }
 
-// queued gives a lane that holds something its turn; the base needs none. mu is held.
+// queued appends a lane with messages to the lanes waiting for their turn. The base lane needs no turn. The caller must
+// hold mu.
 func (m *mailbox) queued(l *lane) {
 	if m.fair == nil || l == &m.base || l.turn || l.len() == 0 {
 		return
@@ -63,7 +65,7 @@ func (m *mailbox) queued(l *lane) {
 	m.fair.last = l
 }
 
-// nextLane returns the lane whose turn it is, which holds something, and ends its turn. mu is held.
+// nextLane returns the lane whose turn it is, which is not empty, and ends its turn. The caller must hold mu.
 func (m *mailbox) nextLane() *lane {
 	if m.fair == nil || m.base.len() > 0 {
 		return &m.base
@@ -76,7 +78,7 @@ func (m *mailbox) nextLane() *lane {
 	return l
 }
 
-// taken gives a lane its next turn, or notes that it is empty. mu is held.
+// taken gives a lane its next turn, or adds it to idle if it is empty. The caller must hold mu.
 func (m *mailbox) taken(l *lane) {
 	if l.len() > 0 {
 		m.queued(l)
@@ -91,7 +93,7 @@ func (m *mailbox) taken(l *lane) {
 	}
 }
 
-// forget drops the lanes that are still empty.
+// forget removes the idle lanes that are still empty.
 func (f *lanes) forget() {
 	for _, l := range f.idle {
 		if l.idle = false; l.len() == 0 {
@@ -102,7 +104,7 @@ func (f *lanes) forget() {
 	f.idle = f.idle[:0]
 }
 
-// laneOf is the lane of a message to this mailbox.
+// laneOf returns the lane of a message.
 func (m *mailbox) laneOf(msg any) uint32 {
 	if m.fair == nil {
 		return 0
@@ -113,7 +115,7 @@ func (m *mailbox) laneOf(msg any) uint32 {
 	return 0
 }
 
-// refuses reports whether there is no room for Work in the lane. mu is held.
+// refuses reports whether the lane has no room for Work. The caller must hold mu.
 func (m *mailbox) refuses(l *lane) bool {
 	return m.waiting >= m.limit || l != &m.base && l.waits() >= max(1, m.limit/laneShare)
 }

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// owned is a message of somebody.
+// owned is a message of a client.
 type owned struct {
 	*classed
 	who uint32
@@ -16,7 +16,7 @@ type owned struct {
 
 func (o owned) Lane() uint32 { return o.who }
 
-// fairly tells a busy actor with a fair mailbox the messages and returns those it handled, in their order.
+// fairly sends the messages to a busy actor with a fair mailbox and returns those it handled, in order.
 func fairly(t *testing.T, limit int, messages ...owned) (order []owned) {
 	t.Helper()
 	bubble(t, func(t *testing.T, s *System) {
@@ -38,13 +38,14 @@ func fairly(t *testing.T, limit int, messages ...owned) (order []owned) {
 		close(g)
 		synctest.Wait()
 		if box := &r.cell.box; box.depth != 0 || box.waiting != 0 || len(box.fair.byNumber) > lanesKept || box.fair.first != nil {
-			t.Errorf("empty, and still %d messages, %d of them counted, in %d lanes", box.depth, box.waiting, len(box.fair.byNumber))
+			t.Errorf("the empty mailbox counts %d messages, %d towards the limit, in %d lanes", box.depth, box.waiting, len(box.fair.byNumber))
 		}
 	})
 	return order
 }
 
-// Whoever fills a fair mailbox waits for himself; everybody else comes in turn, in the order of his own messages. What is nobody's comes first.
+// A client that fills a fair mailbox delays only itself. Other clients take turns, each in the order of its own
+// messages. Messages without a lane come first.
 func TestFairMailbox(t *testing.T) {
 	var told []owned
 	for i := range 1000 {
@@ -69,7 +70,7 @@ func TestFairMailbox(t *testing.T) {
 	}
 }
 
-// A lane has its part of the mailbox for Work; what it may not take is refused, and others find room.
+// Each lane may use a part of the mailbox for Work. Beyond that its Work is refused, and other lanes still have room.
 func TestFairLaneIsBounded(t *testing.T) {
 	var told []owned
 	for i := range 100 {
@@ -82,8 +83,8 @@ func TestFairLaneIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever is told and taken: each lane keeps its order, nobody's waits for none, no other waits longer than the rest of them have one turn each, and
-// the books are right.
+// Model test: each lane keeps its order, messages without a lane do not wait for lanes, no lane waits for more than one
+// turn of each other lane, and the counts are correct.
 func TestFairMailboxModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		box := &mailbox{started: true}
@@ -99,7 +100,7 @@ func TestFairMailboxModel(t *testing.T) {
 					lanes[who] = append(lanes[who], id)
 				}
 			},
-			"many": func(*rapid.T) { // who come once
+			"many": func(*rapid.T) { // clients with one message each
 				for who := range uint32(3 * lanesKept) {
 					id++
 					box.put(100+who, entry{msg: owned{newClassed(id, Outcome, ""), 100 + who}, class: Outcome}, nil)
@@ -121,7 +122,7 @@ func TestFairMailboxModel(t *testing.T) {
 						continue
 					}
 					if len(lanes[0]) > 0 {
-						t.Fatalf("lane %d has its turn while nobody's waits", m.who)
+						t.Fatalf("lane %d has its turn while a message without a lane waits", m.who)
 					}
 					for who := range lanes {
 						if since[who]++; who == m.who || len(lanes[who]) == 0 {

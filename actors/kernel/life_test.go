@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// diary makes actors that write down what reaches them, like "a#1 started".
+// diary spawns actors that record what they receive, such as "a#1 started".
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -24,7 +24,7 @@ func (d *diary) write(parts ...any) {
 	d.lines = append(d.lines, fmt.Sprint(parts...))
 }
 
-// life numbers the incarnations of each name.
+// life returns the number of the incarnation of each name.
 func (d *diary) life(name string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -43,7 +43,7 @@ func (d *diary) build(extra func(self Self, msg any)) func(Self) Logic {
 			case Started:
 				d.write(life, "started")
 			case Stopping:
-				d.write(life, m.Why)
+				d.write(life, m.Reason)
 			case ChildStopped:
 				d.write(life, m.Name, " gone ", m.Err)
 			case string:
@@ -72,7 +72,7 @@ func (d *diary) expect(t *testing.T, want ...string) {
 
 var errBug = errors.New("bug")
 
-// A panic costs the message being handled; what is queued goes to the next incarnation, in order.
+// A panic loses only the message being handled. The queued messages go to the next incarnation, in order.
 func TestPanicKeepsTheQueue(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var d diary
@@ -94,7 +94,7 @@ func TestPanicKeepsTheQueue(t *testing.T) {
 		close(g)
 		d.expect(t, "a#1 started", "a#1 before", "a#1 restarting", "a#2 started", "a#2 after", "a#2 restarting", "a#3 started", "a#3 last")
 		if bad.answer() != string(Panicked) {
-			t.Errorf("the bad message: %s", bad.answer())
+			t.Errorf("the message that panicked: %s", bad.answer())
 		}
 		if i := s.Actors()[0]; i.Panics != 2 || i.Restarts != 2 {
 			t.Errorf("Actors() = %+v", i)
@@ -102,7 +102,7 @@ func TestPanicKeepsTheQueue(t *testing.T) {
 	})
 }
 
-// 100 calls of which 10 panic: 90 answers, 10 internal errors, nobody waits.
+// Of 100 calls 10 panic: 90 are handled, 10 receive an internal error, and none waits forever.
 func TestTenOfHundredPanic(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		r := Spawn(s, SpawnOptions{Name: "a"}, on(func(_ Self, msg any) {
@@ -129,7 +129,7 @@ func TestTenOfHundredPanic(t *testing.T) {
 	})
 }
 
-// After Restarts panics within Within the actor stops; what is queued is answered. Older panics do not count.
+// After more than Restarts panics within Within the actor stops and abandons its queue. Older panics do not count.
 func TestRestartLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var d diary
@@ -143,8 +143,8 @@ func TestRestartLimit(t *testing.T) {
 		r.Tell(errBug)
 		r.Tell(a)
 		d.expect(t, "a#3 failed")
-		if a.answer() != string(StoppedWhy) && a.answer() != string(Gone) {
-			t.Errorf("queued behind it: %s", a.answer())
+		if a.answer() != string(ReceiverStopped) && a.answer() != string(Gone) {
+			t.Errorf("the queued message: %s", a.answer())
 		}
 		r = Spawn(s, SpawnOptions{Name: "b", Restarts: -1}, d.build(nil))
 		r.Tell(errBug)
@@ -152,7 +152,7 @@ func TestRestartLimit(t *testing.T) {
 	})
 }
 
-// A constructor or a Started that panics uses up the restarts and ends; it does not spin for ever.
+// A build function or a Started handler that panics uses up the restarts and ends the actor.
 func TestBuildPanics(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		built := 0
@@ -166,7 +166,7 @@ func TestBuildPanics(t *testing.T) {
 	})
 }
 
-// A parent is told once of each child's end, whatever ended it, and with the panic if that was it.
+// A parent receives ChildStopped once for each child, however the child ended, with the panic if that ended it.
 func TestChildStopped(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var d diary
@@ -210,7 +210,7 @@ func TestChildStopped(t *testing.T) {
 	})
 }
 
-// Children stop with their parent, and before its next incarnation starts; that one is told nothing of them.
+// Children stop with their parent and before its next incarnation starts, which receives no ChildStopped for them.
 func TestChildrenFollow(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var d diary
@@ -230,8 +230,8 @@ func TestChildrenFollow(t *testing.T) {
 	})
 }
 
-// A logic that has panicked sees nothing more but its Stopping, also when a child's end was queued already.
-func TestBrokenSeesNothing(t *testing.T) {
+// A Logic that has panicked receives only Stopping, even if a child's end is queued.
+func TestOnlyStoppingAfterAPanic(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var d diary
 		g := make(gate)
@@ -249,8 +249,8 @@ func TestBrokenSeesNothing(t *testing.T) {
 	})
 }
 
-// The Restart of a child that is stopping already, which waits for children of its own, is dropped: protoactor would
-// revive it, and its parent would wait for ever.
+// The Restart of a child that is already stopping, and waits for children of its own, is dropped: protoactor would
+// revive it, and its parent would wait forever.
 func TestRestartOfTheStopping(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var d diary
@@ -271,7 +271,7 @@ func TestRestartOfTheStopping(t *testing.T) {
 		}))
 		d.expect(t, "p#1 started", "p/c#1 started", "p/c/g#1 started")
 		p.cell.stop("asked first")
-		synctest.Wait() // c has had its Stopping and waits for g
+		synctest.Wait() // c has received Stopping and waits for g
 		c, _ := s.Lookup("p/c")
 		restart(c)
 		synctest.Wait()
@@ -283,7 +283,7 @@ func TestRestartOfTheStopping(t *testing.T) {
 	})
 }
 
-// A panic in the last message does not keep an actor alive, nor its parent waiting.
+// A panic in the handler of Stopping keeps neither the actor alive nor its parent waiting.
 func TestStoppingPanics(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		bad := on(func(_ Self, msg any) {

@@ -9,60 +9,61 @@ import (
 
 const (
 	defaultLimit = 1024 // when SpawnOptions.Mailbox is 0
-	logLimit     = 256  // LogLines queued before the oldest is dropped
+	logLimit     = 256  // queued LogLines before the oldest is dropped
 )
 
-// phase is how far a mailbox is on its way out.
+// phase is the life-cycle state of a mailbox.
 type phase uint8
 
 const (
-	open    phase = iota // takes messages
-	closing              // the actor has had its Stopping; waits for its children; messages are abandoned with StoppedWhy
+	open    phase = iota // accepts messages
+	closing              // the actor has received Stopping and waits for its children; messages are abandoned with ReceiverStopped
 	gone                 // the actor has stopped; messages are abandoned with Gone
 )
 
-// mailbox is an actor's queue: system > urgent > all others in one lane, log lines among them, or in a fair mailbox in several
-// such lanes that take turns. It answers (abandons) whatever it does not deliver. It implements actor.Mailbox. Nothing foreign is called while mu is held.
+// mailbox is an actor's queue. Its order is: system messages, urgent ones, then all others in one lane, or in a fair
+// mailbox in lanes that take turns. It abandons every message it does not deliver. No Step, Act, Abandon or Key is
+// called while mu is held. mailbox implements actor.Mailbox.
 type mailbox struct {
 	owner   *cell
-	limit   int // of messages in all lanes, those that are keyed and log lines not counted: they have bounds of their own
+	limit   int // messages in all lanes, except keyed ones and log lines, which have limits of their own
 	process func()
 
 	mu          sync.Mutex
 	system      ring // protoactor's own messages
 	urgent      ring
-	base        lane    // all other messages, or those of nobody in a fair mailbox
-	fair        *lanes  // the others of a fair mailbox; else nil
-	depth       int     // messages in all lanes, log lines too
-	waiting     int     // those that count against limit
-	keys        keys    // the newest State or Step of each key
-	held        int     // bytes of those messages
-	logged      int     // bytes of log lines
-	weight      int     // bytes of the messages that came by TellWait
-	spilled     []any   // log lines that lost their place to one message beside the one that put returns; to be abandoned
-	waiters     waiters // TellWait; not empty only while there is no room, of messages or bytes
+	base        lane    // all other messages; in a fair mailbox those without a lane
+	fair        *lanes  // the lanes of a fair mailbox; else nil
+	depth       int     // messages in all lanes, including log lines
+	waiting     int     // messages that count against limit
+	keys        keys    // the newest State or Step message of each key
+	keyedBytes  int     // of the messages in keys
+	logBytes    int     // of log lines
+	waitedBytes int     // of the messages from TellWait
+	displaced   []any   // log lines dropped by put beyond the one it returned; to be abandoned
+	waiters     waiters // goroutines in TellWait; empty unless there is no room
 	order       uint64
-	incarnation uint32 // the one at work, 0 before the first
+	incarnation uint32 // the current one; 0 before the first
 	phase       phase
 	started     bool // protoactor has called Start
 	scheduled   bool // a goroutine runs process, or is about to
-	suspended   bool // a failed incarnation waits for its supervisor: only system messages
-	broken      bool // the incarnation at work has panicked
+	suspended   bool // a failed incarnation waits for its supervisor; only system messages are handled
+	broken      bool // the current incarnation has panicked
 	counts      counts
 
-	single  bool     // Fate says when the next message is handled
-	after   *mailbox // in the chain it waits in; touched by its goroutine alone
-	chain   *chain   // of the goroutine that runs it; touched by that alone, as are current and lender
-	current any      // user message being handled
-	lender  uint64   // of that message
-	invoker actor.MessageInvoker
-	pool    actor.Dispatcher
+	simulated   bool     // a Scheduler decides when the next message is handled
+	nextInChain *mailbox // used only by the chain's goroutine
+	chain       *chain   // of the goroutine running it; used only by that goroutine, as are current and caller
+	current     any      // user message being handled
+	caller      uint64   // inline call the current message belongs to; 0 = none
+	invoker     actor.MessageInvoker
+	dispatcher  actor.Dispatcher
 }
 
-// counts is what Info shows of a mailbox.
+// counts holds the counters that Info shows.
 type counts struct {
 	handled, refused, dropped, panics uint64
-	last                              reflect.Type // of the last message handed to the actor
+	last                              reflect.Type // of the last message passed to the Logic
 }
 
 func (m *mailbox) init(owner *cell, limit int, fair bool) {
@@ -70,68 +71,70 @@ func (m *mailbox) init(owner *cell, limit int, fair bool) {
 		limit = defaultLimit
 	}
 	m.owner, m.limit = owner, limit
-	m.process = m.run // one closure for all wakes
+	m.process = m.run // one closure for all runs
 	if fair {
 		m.fair = &lanes{byNumber: map[uint32]*lane{}}
 	}
 }
 
-// tell is Reference.Tell.
+// tell implements Reference.Tell.
 func (m *mailbox) tell(msg any) {
 	if m.accept(msg, 0) {
-		m.rouse()
+		m.schedule()
 	}
 }
 
-// tellFrom is tell by the actor whose mailbox from is, while it is run.
+// tellFrom implements Tell for a message sent by the actor whose mailbox is from, while that runs.
 func (m *mailbox) tellFrom(from *mailbox, msg any) {
-	if m.accept(msg, from.lender) && !from.chain.take(m) {
-		m.rouse()
+	if m.accept(msg, from.caller) && !from.chain.take(m) {
+		m.schedule()
 	}
 }
 
-// tellHere is Reference.TellHere.
-func (m *mailbox) tellHere(msg any) {
-	if lender := lenders.Add(1); m.accept(msg, lender) {
-		m.runHere(lender)
+// tellInline implements Reference.TellInline.
+func (m *mailbox) tellInline(msg any) {
+	if caller := inlineCalls.Add(1); m.accept(msg, caller) {
+		m.runInline(caller)
 	}
 }
 
-// rouse has some goroutine run the mailbox.
-func (m *mailbox) rouse() { m.pool.Schedule(m.process) }
+// schedule has a goroutine of the dispatcher run the mailbox.
+func (m *mailbox) schedule() { m.dispatcher.Schedule(m.process) }
 
-// runHere has the calling goroutine run the mailbox for a while. lender: 0 = it cannot be lent any further.
-func (m *mailbox) runHere(lender uint64) {
-	if m.single {
-		m.rouse()
+// runInline runs the mailbox on the calling goroutine for a while. caller identifies the inline call; 0 means that no
+// job may be set.
+func (m *mailbox) runInline(caller uint64) {
+	if m.simulated {
+		m.schedule()
 		return
 	}
-	run(m, lentMost, lender)
+	run(m, maxInline, caller)
 }
 
-// run is what rouse has done: everything there is, and in a simulated world one message, as what comes after it is for Fate to say.
+// run is the function the dispatcher calls. It handles all messages; in a simulated system it handles one, since the
+// Scheduler decides what comes next.
 func (m *mailbox) run() {
-	share := ownMost
-	if m.single {
+	share := unlimited
+	if m.simulated {
 		share = 1
 	}
 	run(m, share, 0)
 }
 
-// accept queues msg according to its class. It reports whether the mailbox has to be run by somebody from now on.
-func (m *mailbox) accept(msg any, lender uint64) (wake bool) {
+// accept queues msg according to its class. It reports whether the caller has to have the mailbox run.
+func (m *mailbox) accept(msg any, caller uint64) (wake bool) {
 	class := classOf(msg)
 	var key any
 	if class == State || class == Step {
 		key = keyOf(msg)
 	}
-	return m.post(entry{msg: msg, class: class, lender: lender}, key)
+	return m.post(entry{msg: msg, class: class, caller: caller}, key)
 }
 
-// tellOwn posts a timer's message or a result of Go for one incarnation. It is never refused.
+// tellOwn queues the message of a timer or a result of Go for one incarnation. It is never refused.
 func (m *mailbox) tellOwn(incarnation uint32, msg any) {
 	if m.post(entry{msg: msg, class: Outcome, incarnation: incarnation}, nil) {
-		m.rouse()
+		m.schedule()
 	}
 }
 
@@ -141,11 +144,11 @@ func (m *mailbox) post(e entry, key any) (wake bool) {
 	return m.admit(lane, e, key)
 }
 
-// admit queues e, releases mu, which is held, and deals with what lost its place.
+// admit queues e, releases mu, which the caller must hold, and abandons the messages that were displaced.
 func (m *mailbox) admit(lane uint32, e entry, key any) (wake bool) {
 	lost, why := m.put(lane, e, key)
-	wake, spilled := m.wake(), m.spilled
-	m.spilled = nil
+	wake, spilled := m.wake(), m.displaced
+	m.displaced = nil
 	m.mu.Unlock()
 	if lost != nil {
 		m.owner.abandon(lost, why)
@@ -156,11 +159,11 @@ func (m *mailbox) admit(lane uint32, e entry, key any) (wake bool) {
 	return wake
 }
 
-// put queues e and returns the message that lost its place, if any: e's own or an older one. mu is held.
-func (m *mailbox) put(number uint32, e entry, key any) (lost any, why Why) {
+// put queues e and returns the message that lost its place, if any: e's own or an older one. The caller must hold mu.
+func (m *mailbox) put(number uint32, e entry, key any) (lost any, why Reason) {
 	switch m.phase {
 	case closing:
-		return e.msg, StoppedWhy
+		return e.msg, ReceiverStopped
 	case gone:
 		return e.msg, Gone
 	}
@@ -191,7 +194,8 @@ func (m *mailbox) put(number uint32, e entry, key any) (lost any, why Why) {
 	return lost, why
 }
 
-// settle brings the books up to date after a change of a lane that had depth messages, waits of which counted. mu is held.
+// settle updates the counts after a change of a lane that had depth messages, of which waits counted against the limit.
+// The caller must hold mu.
 func (m *mailbox) settle(l *lane, depth, waits int) {
 	m.depth += l.len() - depth
 	m.waiting += l.waits() - waits
@@ -200,7 +204,7 @@ func (m *mailbox) settle(l *lane, depth, waits int) {
 	}
 }
 
-// wake reports whether somebody must run the mailbox, and notes that it will be. mu is held.
+// wake reports whether the mailbox has to be run, and marks it as scheduled. The caller must hold mu.
 func (m *mailbox) wake() bool {
 	if m.scheduled || !m.started || !(m.system.len() > 0 || m.deliverable()) {
 		return false
@@ -209,12 +213,12 @@ func (m *mailbox) wake() bool {
 	return true
 }
 
-// deliverable reports whether a message may be handed to the actor's logic. mu is held.
+// deliverable reports whether a message may be passed to the Logic. The caller must hold mu.
 func (m *mailbox) deliverable() bool {
 	return m.phase == open && !m.suspended && m.urgent.len()+m.depth > 0
 }
 
-// close abandons all that is queued and takes nothing more; system messages still pass.
+// close abandons the queued messages and refuses further ones. System messages still pass.
 func (m *mailbox) close(to phase) {
 	m.mu.Lock()
 	m.phase = max(m.phase, to)
@@ -229,11 +233,11 @@ func (m *mailbox) close(to phase) {
 	}
 	m.mu.Unlock()
 	for _, msg := range left {
-		m.owner.abandon(msg, StoppedWhy)
+		m.owner.abandon(msg, ReceiverStopped)
 	}
 }
 
-// begin notes that the incarnation starts work.
+// begin records that an incarnation has started.
 func (m *mailbox) begin(incarnation uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -246,10 +250,10 @@ func (m *mailbox) isBroken() bool {
 	return m.broken
 }
 
-// PostUserMessage is for protoactor; our own messages come through tell.
+// PostUserMessage implements actor.Mailbox. Our own messages arrive through tell.
 func (m *mailbox) PostUserMessage(msg any) { m.tell(msg) }
 
-// PostSystemMessage queues a message of protoactor's own.
+// PostSystemMessage implements actor.Mailbox. It queues one of protoactor's messages.
 func (m *mailbox) PostSystemMessage(msg any) {
 	m.mu.Lock()
 	if m.phase != gone {
@@ -258,32 +262,34 @@ func (m *mailbox) PostSystemMessage(msg any) {
 	wake := m.wake()
 	m.mu.Unlock()
 	if wake {
-		m.rouse()
+		m.schedule()
 	}
 }
 
-// RegisterHandlers is called by protoactor once, before Start. Messages may be there already: they wait for Start.
+// RegisterHandlers implements actor.Mailbox. protoactor calls it once, before Start. Messages queued earlier wait for
+// Start.
 func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, pool actor.Dispatcher) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.invoker, m.pool = invoker, pool
-	if f, ok := pool.(fated); ok {
-		m.single, m.pool = true, fated{f.fate, m.owner.name}
+	m.invoker, m.dispatcher = invoker, pool
+	if f, ok := pool.(simulated); ok {
+		m.simulated, m.dispatcher = true, simulated{f.scheduler, m.owner.name}
 	}
 }
 
-// Start is called by protoactor when its Started is queued: from now on messages are handled.
+// Start implements actor.Mailbox. protoactor calls it after queuing its Started message; from then on messages are
+// handled.
 func (m *mailbox) Start() {
 	m.mu.Lock()
 	m.started = true
 	wake := m.wake()
 	m.mu.Unlock()
 	if wake {
-		m.rouse()
+		m.schedule()
 	}
 }
 
-// UserMessageCount returns how many messages wait, system messages not counted.
+// UserMessageCount implements actor.Mailbox. It returns the number of queued messages without system messages.
 func (m *mailbox) UserMessageCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

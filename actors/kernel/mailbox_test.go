@@ -18,7 +18,7 @@ type exit struct{}
 
 func goexit() { runtime.Goexit() }
 
-// told spawns a busy actor, tells it the messages, lets it go on and returns the ids in the order of handling.
+// told spawns a busy actor, sends it the messages, lets it continue and returns their ids in the order of handling.
 func told(s *System, limit int, messages ...*classed) (order []int) {
 	g := make(gate)
 	r := Spawn(s, SpawnOptions{Name: "receiver", Mailbox: limit}, on(func(_ Self, msg any) {
@@ -57,15 +57,15 @@ func TestClasses(t *testing.T) {
 		limit    int
 		messages []*classed
 		want     []int
-		lost     map[int]Why
+		lost     map[int]Reason
 	}{
 		{"in order", 9, []*classed{m(1, Work, ""), m(2, Outcome, ""), m(3, LogLine, ""), m(4, State, "a"), m(5, Work, "")}, []int{1, 2, 3, 4, 5}, nil},
 		{"urgent overtakes", 9, []*classed{m(1, Work, ""), m(2, LogLine, ""), m(3, Urgent, ""), m(4, Urgent, "")}, []int{3, 4, 1, 2}, nil},
 		{"work is refused, outcome and state are not", 2, []*classed{m(1, Work, ""), m(2, Work, ""), m(3, Work, ""), m(4, Outcome, ""), m(5, State, "a"), m(6, LogLine, ""), m(7, Urgent, "")},
-			[]int{7, 1, 2, 4, 5, 6}, map[int]Why{3: Overloaded}},
+			[]int{7, 1, 2, 4, 5, 6}, map[int]Reason{3: Overloaded}},
 		{"state is replaced in its place", 9, []*classed{m(1, State, "a"), m(2, Work, ""), m(3, State, "b"), m(4, State, "a"), m(5, State, "a")},
-			[]int{5, 2, 3}, map[int]Why{1: Superseded, 4: Superseded}},
-		{"the oldest log line is dropped", 9, flood, kept, map[int]Why{0: Overloaded, 1: Overloaded}},
+			[]int{5, 2, 3}, map[int]Reason{1: Superseded, 4: Superseded}},
+		{"the oldest log line is dropped", 9, flood, kept, map[int]Reason{0: Overloaded, 1: Overloaded}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {
@@ -90,7 +90,7 @@ type bare struct{ n int }
 
 func (bare) Class() Class { return State }
 
-// A State message without Key is keyed by its type; one that was taken leaves its place free.
+// A State message without Key is keyed by its type. Once it is handled, its place is free.
 func TestStateByType(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got []int
@@ -116,7 +116,7 @@ func TestStateByType(t *testing.T) {
 	})
 }
 
-// 200 messages are queued at Stop and one goes to the dead actor: all are answered. S0 law: exactly one answer.
+// 200 messages queued at Stop and one sent afterwards: each is answered exactly once.
 func TestQueuedAtStop(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		g := make(gate)
@@ -188,10 +188,10 @@ func TestTellWait(t *testing.T) {
 		synctest.Wait()
 		wait(ctx, newClassed(8, Work, ""))
 		refused := newClassed(9, Work, "")
-		r.Tell(refused) // does not jump the queue
+		r.Tell(refused) // does not overtake the waiting ones
 		close(g)
 		synctest.Wait()
-		if want := []int{6, 1, 2, 7, 3, 5}; !slices.Equal(order, want) { // 3 and 5 enter when there is room
+		if want := []int{6, 1, 2, 7, 3, 5}; !slices.Equal(order, want) { // 3 and 5 are accepted once there is room
 			t.Errorf("order %v, want %v", order, want)
 		}
 		if refused.answer() != string(Overloaded) {
@@ -209,7 +209,7 @@ func TestTellWait(t *testing.T) {
 	})
 }
 
-// Goroutines that tell more than the actor can handle leave room for those who cannot wait.
+// Goroutines in TellWait that send more than the actor can handle leave room for senders that cannot wait.
 func TestTellWaitLeavesRoom(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		g := make(gate)
@@ -239,7 +239,7 @@ func TestTellWaitLeavesRoom(t *testing.T) {
 	})
 }
 
-// What waits by TellWait is bounded by its bytes, too; one message may be larger than that.
+// Messages of TellWait are bounded by their size too. A single message may be larger.
 func TestTellWaitByBytes(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		g := make(gate)
@@ -259,12 +259,12 @@ func TestTellWaitByBytes(t *testing.T) {
 			synctest.Wait()
 		}
 		if info := s.Actors()[0]; info.Depth != 2 || info.Waiting != 4 {
-			t.Errorf("%d queued and %d waiting, want the first and the one without a size", info.Depth, info.Waiting)
+			t.Errorf("%d queued and %d waiting; want the first message and the one without a size queued", info.Depth, info.Waiting)
 		}
 		close(g)
 		synctest.Wait()
-		if box := &r.cell.box; handled != 6 || box.weight != 0 {
-			t.Errorf("%d handled, %d bytes in the books", handled, box.weight)
+		if box := &r.cell.box; handled != 6 || box.waitedBytes != 0 {
+			t.Errorf("%d handled, %d bytes counted", handled, box.waitedBytes)
 		}
 	})
 }
@@ -291,12 +291,12 @@ func TestTellWaitOnStop(t *testing.T) {
 			t.Errorf("TellWait = %v and %s, want ErrGone and no Abandon", err, a.answer())
 		}
 		if err := r.TellWait(t.Context(), a); err != ErrGone {
-			t.Errorf("TellWait to the dead = %v", err)
+			t.Errorf("TellWait to a stopped actor = %v", err)
 		}
 	})
 }
 
-// recorder is protoactor as the mailbox sees it.
+// recorder stands for protoactor.
 type recorder struct {
 	scheduled int
 	got       []any
@@ -308,8 +308,8 @@ func (r *recorder) InvokeSystemMessage(msg any) { r.got = append(r.got, msg) }
 func (r *recorder) InvokeUserMessage(msg any)   { r.got = append(r.got, msg) }
 func (*recorder) EscalateFailure(_, _ any)      {}
 
-// What is told to an actor while it is being spawned waits until its Started is queued, and comes after it.
-func TestToldWhileSpawned(t *testing.T) {
+// A message sent to an actor while it is being spawned waits until Started is queued, and is handled after it.
+func TestMessagesWhileSpawning(t *testing.T) {
 	var r recorder
 	var m mailbox
 	m.init(&cell{}, 0, false)
@@ -324,7 +324,7 @@ func TestToldWhileSpawned(t *testing.T) {
 	}
 }
 
-// The ring behaves like a slice, and positions stay valid over growth.
+// The ring behaves like a slice, and positions stay valid when it grows.
 func TestRing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r ring
@@ -358,7 +358,7 @@ func TestRing(t *testing.T) {
 	})
 }
 
-// A buffer that grew in a burst is given back.
+// A buffer that grew in a burst is released.
 func TestRingShrinks(t *testing.T) {
 	var r ring
 	for range 10 * ringKeep {
@@ -376,7 +376,7 @@ func TestRingShrinks(t *testing.T) {
 	}
 }
 
-// The hot path allocates nothing of its own: the message is made once here.
+// The hot path allocates nothing; the message is allocated once here.
 func TestAllocations(t *testing.T) {
 	s := New(Options{})
 	r := Spawn(s, SpawnOptions{Name: "a"}, func(Self) Logic { return &pure{} })

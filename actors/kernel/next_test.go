@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What Do tells the state of a child comes before the word that the child has ended, however soon that is.
-func TestNextComesBeforeTheEndOfAChild(t *testing.T) {
+// A message queued with Next is handled before the end of a child spawned in the same effect.
+func TestNextComesBeforeChildStopped(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var d diary
 		r := Spawn(s, SpawnOptions{Name: "p"}, d.build(func(self Self, msg any) {
@@ -17,7 +17,7 @@ func TestNextComesBeforeTheEndOfAChild(t *testing.T) {
 				self.Stop()
 				return d.build(nil)(self)
 			})
-			time.Sleep(time.Second) // it has ended
+			time.Sleep(time.Second) // the child has ended
 			self.Next("spawned")
 			self.Next("as well")
 			self.Reference().Tell("later")

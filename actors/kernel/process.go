@@ -7,20 +7,21 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// delivery is what next found.
+// delivery is the kind of message that next returned.
 type delivery uint8
 
 const (
 	nothing delivery = iota
 	systemMessage
 	userMessage
-	outdated // of a former incarnation
+	outdated // for a former incarnation
 )
 
 var errGoexit = errors.New("runtime.Goexit called")
 
-// turn handles messages until none is left (false), or until others of the chain have their turn, or one panicked (true).
-// runtime.Goexit in a handler, the way of t.FailNow, counts as a panic: the goroutine is lost, the actor is not.
+// turn handles messages. It returns false if none is left, and true if it is another mailbox's turn or a handler
+// panicked. A runtime.Goexit in a handler, as t.FailNow does, counts as a panic: it ends the goroutine, but not the
+// actor.
 func (m *mailbox) turn(c *chain) (again bool) {
 	m.chain = c
 	done := false
@@ -34,19 +35,19 @@ func (m *mailbox) turn(c *chain) (again bool) {
 			return
 		}
 		m.failed(errGoexit)
-		m.rouse()
+		m.schedule()
 	}()
-	for !c.passes() {
+	for !c.yields() {
 		e, what := m.next()
 		switch what {
 		case systemMessage:
 			m.invoker.InvokeSystemMessage(e.msg)
 		case userMessage:
-			m.current, m.lender = e.msg, e.lender
+			m.current, m.caller = e.msg, e.caller
 			m.invoker.InvokeUserMessage(e.msg)
-			m.current, m.lender = nil, 0
+			m.current, m.caller = nil, 0
 		case outdated:
-			m.owner.abandon(e.msg, StoppedWhy)
+			m.owner.abandon(e.msg, ReceiverStopped)
 		case nothing:
 			done = true
 			return false
@@ -56,14 +57,15 @@ func (m *mailbox) turn(c *chain) (again bool) {
 	return true
 }
 
-// next takes the message whose turn it is. With nothing the mailbox is idle and the next post schedules it.
+// next removes and returns the message to handle next. If there is none, the mailbox becomes idle and the next post
+// schedules it.
 func (m *mailbox) next() (entry, delivery) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for m.system.len() > 0 {
 		if e := m.system.pop(); m.passes(e.msg) {
 			if m.system.len() == 0 {
-				m.system = ring{} // they are rare; idle actors are many
+				m.system = ring{} // system messages are rare and idle actors are many
 			}
 			return e, systemMessage
 		}
@@ -83,8 +85,8 @@ func (m *mailbox) next() (entry, delivery) {
 	return entry{}, nothing
 }
 
-// passes reports whether a system message goes to protoactor, having noted those that are for the mailbox itself.
-// A Restart that reaches an actor which is stopping already would revive it, and its parent would wait for ever. mu is held.
+// passes reports whether a system message goes to protoactor, and handles those for the mailbox itself. A Restart that
+// reaches a stopping actor would revive it, and its parent would wait forever. The caller must hold mu.
 func (m *mailbox) passes(msg any) bool {
 	switch msg.(type) {
 	case *actor.SuspendMailbox:
@@ -99,7 +101,7 @@ func (m *mailbox) passes(msg any) bool {
 	return true
 }
 
-// take pops the first of the urgent lane, else of the lane whose turn it is. mu is held.
+// take removes and returns the first urgent message, or else one of the lane whose turn it is. The caller must hold mu.
 func (m *mailbox) take() entry {
 	if m.urgent.len() > 0 {
 		return m.urgent.pop()
@@ -108,27 +110,27 @@ func (m *mailbox) take() entry {
 	depth, waits := l.len(), l.waits()
 	e := m.pop(l)
 	m.settle(l, depth, waits)
-	if e.weighed {
-		m.weight -= sizeOf(e.msg)
+	if e.sized {
+		m.waitedBytes -= sizeOf(e.msg)
 	}
 	for w := m.waiters.first(); w != nil; w = m.waiters.first() {
 		size := 0
-		if w.entry.weighed {
+		if w.entry.sized {
 			size = sizeOf(w.entry.msg)
 		}
 		if !m.hasRoom(size) {
 			break
 		}
-		m.weight += size
+		m.waitedBytes += size
 		m.waiters.remove(w)
-		w.entry.class = Outcome // it has waited for its room
+		w.entry.class = Outcome // there is room for it now
 		m.put(w.lane, w.entry, nil)
 		close(w.done)
 	}
 	return e
 }
 
-// pop takes the older of a lane's first message and its first log line. mu is held.
+// pop removes and returns the older of a lane's first message and its first log line. The caller must hold mu.
 func (m *mailbox) pop(l *lane) entry {
 	if l.logs.len() > 0 && (l.user.len() == 0 || l.logs.at(l.logs.head).order < l.user.at(l.user.head).order) {
 		return m.takeLog(l)

@@ -2,12 +2,12 @@ package kernel
 
 import "context"
 
-// Reference names an actor, alive or dead. It is a small comparable value, safe for every goroutine;
-// the zero Reference is an actor that never was. A restart keeps the Reference.
+// Reference identifies an actor, running or stopped. It is a small comparable value and safe for concurrent use. The
+// zero Reference identifies no actor. A restart keeps the Reference.
 type Reference struct{ cell *cell }
 
-// Tell puts msg into the actor's mailbox according to its Class. It never blocks. A message that will not
-// be handled is abandoned, here or later. The sender gives up every slice and map inside msg.
+// Tell sends msg to the actor's mailbox according to its Class. It never blocks. A message that will not be handled is
+// abandoned, now or later. The sender must not use slices and maps in msg afterwards.
 func (r Reference) Tell(msg any) {
 	if r.cell == nil {
 		abandon(msg, Gone)
@@ -16,7 +16,7 @@ func (r Reference) Tell(msg any) {
 	r.cell.box.tell(msg)
 }
 
-// tellFrom is Tell by the actor whose mailbox from is, while it is run.
+// tellFrom is Tell by the actor whose mailbox is from, while that runs.
 func (r Reference) tellFrom(from *mailbox, msg any) {
 	if r.cell == nil {
 		abandon(msg, Gone)
@@ -25,21 +25,22 @@ func (r Reference) tellFrom(from *mailbox, msg any) {
 	r.cell.box.tellFrom(from, msg)
 }
 
-// TellHere is Tell for goroutines that have nothing better to do, such as one that waits for the answer next: if the actor is
-// idle it handles msg on this goroutine before TellHere returns, and those it tells do likewise, within a share; what comes of
-// msg may make use of the goroutine after that (Self.Lend). The caller holds no lock that an actor may want; actors must not call it.
+// TellInline is Tell for a goroutine that will wait for the answer anyway. If the actor is idle, it handles msg on the
+// calling goroutine before TellInline returns, and so do the idle actors it sends messages to, up to maxInline messages.
+// They may then use the goroutine for a job (Self.RunInline). The caller must not hold a lock that an actor may need.
+// Actors must not call it.
 func (r Reference) TellInline(msg any) {
 	if r.cell == nil {
 		abandon(msg, Gone)
 		return
 	}
-	r.cell.box.tellHere(msg)
+	r.cell.box.tellInline(msg)
 }
 
-// TellWait is TellHere for goroutines that can wait, such as readers of sockets; actors must not call it.
-// Work and Outcome wait, first come first served, until the mailbox has room; other classes do not wait.
-// It returns ctx's cause when ctx ends, ErrGone when the actor stops first. With an error the message has not been
-// taken and is still the caller's: Abandon is not called.
+// TellWait is TellInline for goroutines that can block, such as readers of sockets. Messages of the classes Work and
+// Outcome wait, in order, until the mailbox has room; other classes do not wait. TellWait returns ctx's cause if ctx
+// ends, and ErrGone if the actor stops first. If it returns an error, the message was not accepted and is not abandoned:
+// it still belongs to the caller. Actors must not call it.
 func (r Reference) TellWait(ctx context.Context, msg any) error {
 	if r.cell == nil {
 		return ErrGone
@@ -47,7 +48,8 @@ func (r Reference) TellWait(ctx context.Context, msg any) error {
 	return r.cell.box.tellWait(ctx, msg)
 }
 
-// Name returns the full name of the actor, "" for the zero Reference. A child's name is its parent's, a slash, its own.
+// Name returns the actor's full name, or "" for the zero Reference. A child's full name is its parent's name, a slash
+// and its own name.
 func (r Reference) Name() string {
 	if r.cell == nil {
 		return ""
@@ -55,13 +57,13 @@ func (r Reference) Name() string {
 	return r.cell.name
 }
 
-// String returns the name, for logs.
+// String returns the name.
 func (r Reference) String() string { return r.Name() }
 
 // IsZero reports whether r is the zero Reference.
 func (r Reference) IsZero() bool { return r.cell == nil }
 
-// age orders actors by when they were spawned; those that never were come first.
+// age orders actors by their spawning. Actors that were never spawned have age 0.
 func (r Reference) age() uint64 {
 	if r.cell == nil {
 		return 0

@@ -3,22 +3,22 @@ package kernel
 // entry is a queued message.
 type entry struct {
 	msg         any
-	order       uint64 // of arrival, over all lanes and their log lines together
-	lender      uint64 // of the goroutine it came on by TellHere, and all that follows from it; 0 = none
-	incarnation uint32 // 0 = for whichever incarnation comes; else timers and results of Go: for that one only
+	order       uint64 // of arrival, over all lanes
+	caller      uint64 // inline call the message belongs to; 0 = none
+	incarnation uint32 // for timers and results of Go: the only incarnation that may receive it; 0 = any
 	class       Class
-	weighed     bool // its Size counts in mailbox.weight
+	sized       bool // its Size counts in mailbox.waitedBytes
 }
 
-// ring is a queue in a reused buffer. Positions only grow, so a position names its entry until that is popped.
+// ring is a queue in a reused buffer. Positions only grow, so a position identifies its entry until that is popped.
 type ring struct {
-	buffer     []entry // length 0 or a power of two
-	head, tail uint64  // the next to pop; the next to push
+	buffer     []entry // its length is 0 or a power of two
+	head, tail uint64  // positions of the next pop and the next push
 }
 
 const (
-	ringFirst = 4   // entries of the first buffer
-	ringKeep  = 256 // a larger buffer is given back when it ran empty
+	ringFirst = 4   // size of the first buffer
+	ringKeep  = 256 // a larger buffer is released when it runs empty
 )
 
 func (r *ring) len() int { return int(r.tail - r.head) }
@@ -40,7 +40,7 @@ func (r *ring) push(e entry) uint64 {
 func (r *ring) pop() entry {
 	slot := r.at(r.head)
 	e := *slot
-	*slot = entry{} // the garbage collector may have it
+	*slot = entry{} // release it to the garbage collector
 	r.head++
 	if r.head == r.tail && len(r.buffer) > ringKeep {
 		r.buffer = nil

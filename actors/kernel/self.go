@@ -10,38 +10,39 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Self is how one incarnation of an actor acts on the world. Stop, StopChild, SpawnChild, Lend and Next are for the actor's own
-// goroutine (Act, the function that makes the Logic); the rest is safe everywhere.
-type Self struct{ life *life }
+// Self is how one incarnation of an actor acts on the system. Stop, StopChild, SpawnChild, RunInline and Next must be
+// called on the actor's own goroutine: in Act, or in the function that builds the Logic. The other methods may be called
+// from any goroutine.
+type Self struct{ incarnation *incarnation }
 
-// life is one incarnation.
-type life struct {
+// incarnation is the life of an actor between two restarts.
+type incarnation struct {
 	cell    *cell
 	number  uint32
 	context actor.Context
-	next    []any // of Next; touched by the actor's goroutine alone
+	next    []any // queued by Next; used only by the actor's goroutine
 
 	// Guarded by cell.box.mu.
-	ctx    context.Context // of Go; made when first needed
+	ctx    context.Context // passed to the functions of Go; created when first needed
 	cancel context.CancelFunc
 }
 
-// Reference returns the actor's own.
-func (s Self) Reference() Reference { return Reference{s.life.cell} }
+// Reference returns the actor's Reference.
+func (s Self) Reference() Reference { return Reference{s.incarnation.cell} }
 
 // Name returns the actor's full name.
-func (s Self) Name() string { return s.life.cell.name }
+func (s Self) Name() string { return s.incarnation.cell.name }
 
-// System returns the system the actor lives in.
-func (s Self) System() *System { return s.life.cell.system }
+// System returns the actor's system.
+func (s Self) System() *System { return s.incarnation.cell.system }
 
 // Logger returns the system's logger with the attribute "actor".
-func (s Self) Logger() *slog.Logger { return s.life.cell.logger() }
+func (s Self) Logger() *slog.Logger { return s.incarnation.cell.logger() }
 
 // After sends msg to the actor itself after d, as an Outcome. If the incarnation has ended by then, msg is abandoned.
 func (s Self) After(d time.Duration, msg any) {
-	door, number := s.life.cell.door, s.life.number
-	s.life.cell.system.after(d, func() {
+	door, number := s.incarnation.cell.timers, s.incarnation.number
+	s.incarnation.cell.system.after(d, func() {
 		if c := door.to.Load(); c != nil {
 			c.box.tellOwn(number, msg)
 			return
@@ -50,22 +51,22 @@ func (s Self) After(d time.Duration, msg any) {
 	})
 }
 
-// Go runs f on a goroutine of its own and sends what it returns to the actor, as an Outcome; nil sends nothing. ctx
-// ends with the incarnation, after the effects of Stopping; a result after that is abandoned. If f panics the actor
-// gets GoPanicked. f holds nothing of the actor but what it is given. System.Stop waits for f.
+// Go runs f on a new goroutine and sends its result to the actor, as an Outcome; a nil result is not sent. ctx ends with
+// the incarnation, after the effects of Stopping. A result after that is abandoned. If f panics, the actor receives
+// GoPanicked. f must not use the actor's state. System.Stop waits for f.
 func (s Self) Go(f func(ctx context.Context) any) {
-	ctx := s.life.begin()
-	c := s.life.cell
-	c.system.loose.add()
+	ctx := s.incarnation.begin()
+	c := s.incarnation.cell
+	c.system.goroutines.add()
 	go func() {
-		defer c.system.loose.done()
-		if result := s.life.guarded(ctx, f); result != nil {
-			c.box.tellOwn(s.life.number, result)
+		defer c.system.goroutines.done()
+		if result := s.incarnation.guarded(ctx, f); result != nil {
+			c.box.tellOwn(s.incarnation.number, result)
 		}
 	}()
 }
 
-func (l *life) guarded(ctx context.Context, f func(ctx context.Context) any) (result any) {
+func (l *incarnation) guarded(ctx context.Context, f func(ctx context.Context) any) (result any) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			l.cell.logger().Error("goroutine of an actor panicked", "error", cause, "stack", string(debug.Stack()))
@@ -76,7 +77,7 @@ func (l *life) guarded(ctx context.Context, f func(ctx context.Context) any) (re
 }
 
 // begin returns the context of the incarnation.
-func (l *life) begin() context.Context {
+func (l *incarnation) begin() context.Context {
 	l.cell.box.mu.Lock()
 	defer l.cell.box.mu.Unlock()
 	if l.ctx == nil {
@@ -85,29 +86,31 @@ func (l *life) begin() context.Context {
 	return l.ctx
 }
 
-// end cancels the context of the incarnation, also for a Go that comes too late.
-func (l *life) end() {
+// end cancels the context of the incarnation, also for a Go that is called afterwards.
+func (l *incarnation) end() {
 	l.begin()
 	l.cancel()
 }
 
-// Next has the actor handle msg as soon as the effects at hand are carried out, before anything else that waits: what Do has to
-// tell the state, such as the reference of a child that may have ended already. It is for Do.
-func (s Self) Next(msg any) { s.life.next = append(s.life.next, msg) }
+// Next has the actor handle msg after the current effects have been performed, before any queued message: what the
+// effects of a step return belongs to that step.
+func (s Self) Next(msg any) { s.incarnation.next = append(s.incarnation.next, msg) }
 
-// Lend has job done on the goroutine that brought, by TellHere, what the actor is handling, as soon as the actors on it have done their
-// part; it may wait there, so the one that waits for it is the one that asked. False: that goroutine is gone, or busy. It is for Act.
-func (s Self) Lend(job Job) bool {
-	m := &s.life.cell.box
-	return m.chain.lend(m.lender, job)
+// RunInline has job done on the goroutine that called TellInline with the message being handled, after the actors on it
+// have finished. job may block, as that goroutine waits for the answer anyway. RunInline returns false if that goroutine
+// is no longer available. It must be called in Act.
+func (s Self) RunInline(job Job) bool {
+	m := &s.incarnation.cell.box
+	return m.chain.setJob(m.caller, job)
 }
 
-// Stop ends the actor after the message being handled. What is queued is abandoned.
-func (s Self) Stop() { s.life.cell.stop(WhyAsked) }
+// Stop stops the actor after the current message. Queued messages are abandoned.
+func (s Self) Stop() { s.incarnation.cell.stop(WhyAsked) }
 
-// StopChild ends a child of this actor after the message it is handling; ChildStopped follows. Other references are ignored.
+// StopChild stops a child of this actor after the child's current message; ChildStopped follows. It ignores other
+// references.
 func (s Self) StopChild(child Reference) {
-	if child.cell == nil || child.cell.parent != s.life.cell {
+	if child.cell == nil || child.cell.parent != s.incarnation.cell {
 		s.Logger().Warn("not a child, not stopped", "child", child.Name())
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"weak"
 )
 
-// list is what happened. Timers order nothing in the eyes of the race detector, hence the mutex.
+// list collects events. Its mutex is for the race detector, which sees no order in timers.
 type list struct {
 	mu    sync.Mutex
 	items []any
@@ -30,7 +30,7 @@ func (l *list) String() string {
 	return fmt.Sprint(l.items)
 }
 
-// Stopping is the last message; its effects are done before the queue is abandoned.
+// Stopping is the last message. Its effects are performed before the queue is abandoned.
 func TestStoppingIsLast(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var pending []*ask
@@ -65,13 +65,13 @@ func TestStoppingIsLast(t *testing.T) {
 		r.Tell(queued)
 		close(g)
 		synctest.Wait()
-		if len(held) != 3 || held[0].answer() != "handled" || atStopping != "none" || queued.answer() != string(StoppedWhy) {
+		if len(held) != 3 || held[0].answer() != "handled" || atStopping != "none" || queued.answer() != string(ReceiverStopped) {
 			t.Errorf("held %d %s, queued at Stopping: %s, then %s", len(held), held[0].answer(), atStopping, queued.answer())
 		}
 	})
 }
 
-// Timers fire at their instant, once; those of a former incarnation reach nobody and are abandoned.
+// Timers fire once, at their time. Those of a former incarnation are abandoned.
 func TestAfter(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got list
@@ -84,7 +84,7 @@ func TestAfter(t *testing.T) {
 			case string:
 				got.add(m)
 			case *ask:
-				t.Error("a timer of a former incarnation")
+				t.Error("a timer of a former incarnation fired")
 			case error:
 				panic(m)
 			}
@@ -101,14 +101,14 @@ func TestAfter(t *testing.T) {
 		}
 		first := late
 		late = newAsk(1)
-		r.Tell(errBug) // the second incarnation starts timers of its own at 1 s
+		r.Tell(errBug) // the second incarnation starts its own timers at 1 s
 		synctest.Wait()
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got.String() != "[tick tick]" {
 			t.Errorf("got %v, want a tick of each incarnation", &got)
 		}
-		if first.answer() != string(StoppedWhy) {
+		if first.answer() != string(ReceiverStopped) {
 			t.Errorf("timer of the first incarnation: %s", first.answer())
 		}
 		if err := s.Stop(t.Context()); err != nil {
@@ -117,12 +117,12 @@ func TestAfter(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if got.String() != "[tick tick]" || late.answer() != string(Gone) {
-			t.Errorf("an hour later: %v, the dead actor's timer %s", &got, late.answer())
+			t.Errorf("an hour later: %v; the timer of the stopped actor: %s", &got, late.answer())
 		}
 	})
 }
 
-// A timer of an hour does not keep an actor in memory that has gone: a session's idle timer did, 4 KiB for half an hour.
+// A pending timer does not keep a stopped actor in memory: a session's idle timer kept 4 KiB for half an hour.
 func TestTimersHoldNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		held := spawnHeavy(s)
@@ -134,13 +134,13 @@ func TestTimersHoldNothing(t *testing.T) {
 			}
 		}
 		if held.Value() != nil {
-			t.Error("the state of an actor that has gone is still reachable")
+			t.Error("the state of a stopped actor is still reachable")
 		}
 		time.Sleep(2 * time.Hour)
 	})
 }
 
-// spawnHeavy starts an actor that sets a timer and stops; what it returns is held by the actor's state only.
+// spawnHeavy starts an actor that sets a timer and stops. Only the actor's state references the returned value.
 func spawnHeavy(s *System) weak.Pointer[[1 << 16]byte] {
 	state := new([1 << 16]byte)
 	Spawn(s, SpawnOptions{Name: "heavy"}, on(func(self Self, msg any) {
@@ -200,16 +200,16 @@ func TestGo(t *testing.T) {
 		}
 		r.Tell(errBug)
 		synctest.Wait()
-		if ended.Load() != 1 || late.answer() != string(StoppedWhy) {
+		if ended.Load() != 1 || late.answer() != string(ReceiverStopped) {
 			t.Errorf("ended %d, late result %s", ended.Load(), late.answer())
 		}
 		late = newAsk(1)
 		r.Tell("late")
 		synctest.Wait()
-		if err := s.Stop(t.Context()); err != nil { // waits for it
+		if err := s.Stop(t.Context()); err != nil { // waits for the function
 			t.Error(err)
 		}
-		if ended.Load() != 2 || late.answer() != string(StoppedWhy) && late.answer() != string(Gone) {
+		if ended.Load() != 2 || late.answer() != string(ReceiverStopped) && late.answer() != string(Gone) {
 			t.Errorf("after Stop: ended %d, late result %s", ended.Load(), late.answer())
 		}
 	})

@@ -7,17 +7,17 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// shell is one incarnation of an actor as protoactor sees it. All of it runs on the actor's goroutine.
+// shell is one incarnation of an actor as protoactor sees it. It runs on the actor's goroutine.
 type shell struct {
 	cell  *cell
 	build func(self Self) Logic
-	self  Self     // valid from Started on
-	logic Logic    // nil before Started, and when build panicked
+	self  Self     // valid after Started
+	logic Logic    // nil before Started, and if build panicked
 	out   []Effect // reused
-	ended bool     // had its Stopping: the mailbox holds back what is queued
+	ended bool     // it has received Stopping
 }
 
-const effectsKeep = 1024 // a larger buffer of effects is given back
+const effectsKeep = 1024 // a larger buffer of effects is released
 
 // Receive implements actor.Actor.
 func (h *shell) Receive(c actor.Context) {
@@ -38,8 +38,8 @@ func (h *shell) Receive(c actor.Context) {
 		h.cell.box.close(closing)
 	case *actor.Stopped:
 		h.cell.box.close(gone)
-		h.cell.door.to.Store(nil)
-		h.cell.system.leave(h.cell)
+		h.cell.timers.to.Store(nil)
+		h.cell.system.unregister(h.cell)
 	case *actor.Terminated:
 		h.childGone(m.Who.Id)
 	default:
@@ -48,14 +48,14 @@ func (h *shell) Receive(c actor.Context) {
 }
 
 func (h *shell) start(c actor.Context) {
-	h.cell.lives++
-	h.self = Self{&life{cell: h.cell, number: h.cell.lives, context: c}}
-	h.cell.box.begin(h.cell.lives)
+	h.cell.incarnations++
+	h.self = Self{&incarnation{cell: h.cell, number: h.cell.incarnations, context: c}}
+	h.cell.box.begin(h.cell.incarnations)
 	h.logic = h.build(h.self)
 	h.step(Started{})
 }
 
-// step hands msg to the logic and carries out the effects.
+// step passes msg to the Logic and performs the effects.
 func (h *shell) step(msg any) {
 	if h.logic == nil {
 		return
@@ -69,14 +69,14 @@ func (h *shell) step(msg any) {
 		out = nil
 	}
 	h.out = out
-	for l := h.self.life; len(l.next) > 0; {
+	for l := h.self.incarnation; len(l.next) > 0; {
 		msg := l.next[0]
 		l.next = l.next[1:]
 		h.step(msg)
 	}
 }
 
-// end gives the logic its last message. A panic in there must not stop the stopping.
+// end passes the last message to the Logic. A panic in it must not prevent the actor from stopping.
 func (h *shell) end(why string) {
 	if h.ended {
 		return
@@ -86,8 +86,8 @@ func (h *shell) end(why string) {
 			h.cell.logger().Error("actor panicked while stopping", "error", cause, "stack", string(debug.Stack()))
 		}
 		h.ended = true
-		if h.self.life != nil {
-			h.self.life.end()
+		if h.self.incarnation != nil {
+			h.self.incarnation.end()
 		}
 	}()
 	h.step(Stopping{why})

@@ -7,42 +7,42 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// SpawnOptions say what an actor is called, what it may queue and how often it may fail.
+// SpawnOptions configure an actor.
 type SpawnOptions struct {
-	Name     string        // of its own, may contain slashes; a child's full name is parent/Name
+	Name     string        // may contain slashes; a child's full name is the parent's name, a slash and Name
 	Kind     string        // for Info and metrics, like "session"
-	Mailbox  int           // messages before Work is refused, those that are keyed and log lines not counted; 0 = 1024
-	Fair     bool          // Laned messages take turns, and each lane has an eighth of the mailbox for Work
-	Restarts int           // panics survived within Within, then it stops; 0 = 10, negative = none
+	Mailbox  int           // limit of queued messages, without keyed messages and log lines; further Work is refused; 0 = 1024
+	Fair     bool          // Laned messages take turns, and each lane may use an eighth of the mailbox for Work
+	Restarts int           // panics allowed within Within before the actor stops; 0 = 10, negative = none
 	Within   time.Duration // 0 = 10 s
-	Log      *slog.Logger  // where its effects of Log go; nil = the system's, with the attribute "actor"
+	Log      *slog.Logger  // receives the Log effects; nil = the system's logger with the attribute "actor"
 }
 
-// Spawn starts an actor at the top. build makes the logic of each incarnation, on the actor's goroutine; a panic in
-// it counts as one of the actor's. Spawn returns before the actor has started; messages sent meanwhile are kept.
-// When the name is taken or the system stops, the zero Reference is returned and the reason is logged.
+// Spawn starts a top-level actor. build returns the Logic of each incarnation and is called on the actor's goroutine; a
+// panic in it counts as a panic of the actor. Spawn returns before the actor has started; messages sent in the meantime
+// are queued. If the name is taken or the system is stopping, Spawn logs the reason and returns the zero Reference.
 func Spawn(s *System, o SpawnOptions, build func(self Self) Logic) Reference {
 	c := newCell(s, nil, o)
-	if !s.enter(c) {
+	if !s.register(c) {
 		return Reference{}
 	}
 	if _, err := s.root.SpawnNamed(props(c, build), c.name); err != nil {
-		return c.stillborn(err)
+		return c.notSpawned(err)
 	}
 	return Reference{c}
 }
 
-// SpawnChild is Spawn for a child of the actor self, which supervises it and is told ChildStopped at its end.
-// Children stop before their parent does, and when it restarts. It must be called on the actor's own goroutine:
-// in Act or the function that makes the Logic.
+// SpawnChild is Spawn for a child of the actor self, which supervises it and receives ChildStopped at its end. Children
+// stop before their parent stops or restarts. It must be called on the parent's goroutine: in Act, or in the function
+// that builds the Logic.
 func SpawnChild(self Self, o SpawnOptions, build func(self Self) Logic) Reference {
-	parent := self.life.cell
+	parent := self.incarnation.cell
 	c := newCell(parent.system, parent, o)
-	if !parent.system.enter(c) {
+	if !parent.system.register(c) {
 		return Reference{}
 	}
-	if _, err := self.life.context.SpawnNamed(props(c, build), o.Name); err != nil {
-		return c.stillborn(err)
+	if _, err := self.incarnation.context.SpawnNamed(props(c, build), o.Name); err != nil {
+		return c.notSpawned(err)
 	}
 	if parent.children == nil {
 		parent.children = make(map[string]*cell)
@@ -52,8 +52,8 @@ func SpawnChild(self Self, o SpawnOptions, build func(self Self) Logic) Referenc
 }
 
 func newCell(s *System, parent *cell, o SpawnOptions) *cell {
-	c := &cell{system: s, parent: parent, name: o.Name, kind: o.Kind, restarts: o.Restarts, within: o.Within, lines: o.Log}
-	c.door = newDoor(c)
+	c := &cell{system: s, parent: parent, name: o.Name, kind: o.Kind, restarts: o.Restarts, within: o.Within, effectLog: o.Log}
+	c.timers = newTimerTarget(c)
 	if parent != nil {
 		c.name = parent.name + "/" + o.Name
 	}
@@ -67,11 +67,11 @@ func newCell(s *System, parent *cell, o SpawnOptions) *cell {
 	return c
 }
 
-// stillborn undoes enter: protoactor has a process of its own under that name.
-func (c *cell) stillborn(err error) Reference {
+// notSpawned undoes register. It is called if protoactor itself uses the name.
+func (c *cell) notSpawned(err error) Reference {
 	c.system.log.Error("actor not spawned", "actor", c.name, "error", err)
 	c.box.close(gone)
-	c.system.leave(c)
+	c.system.unregister(c)
 	return Reference{}
 }
 

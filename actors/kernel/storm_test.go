@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// stormy handles, panics, stops, spawns and stops children, and keeps some questions until its end.
+// stormy handles messages, panics, stops, spawns and stops children, and keeps some messages until its end.
 type stormy struct{ pending []*ask }
 
 func (p *stormy) Step(_ time.Time, msg any, out []Effect) []Effect {
@@ -115,7 +115,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// model is the mailbox as one would write it without thinking of speed.
+// model is a naive mailbox.
 type model struct {
 	limit             int
 	urgent, user      []*classed // user holds log lines too, in order of arrival
@@ -184,7 +184,7 @@ func (m *model) take() (c *classed) {
 	return c
 }
 
-// The mailbox does what the model does, whatever is told and taken.
+// The mailbox behaves like the model under random operations.
 func TestMailboxModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 20).Draw(t, "limit")
@@ -216,7 +216,7 @@ func TestMailboxModel(t *testing.T) {
 					e, what := box.next()
 					if len(naive.urgent)+len(naive.user) == 0 {
 						if what != nothing {
-							t.Fatalf("took %v of nothing", e.msg)
+							t.Fatalf("took %v from an empty mailbox", e.msg)
 						}
 						return
 					}

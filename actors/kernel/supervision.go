@@ -6,14 +6,14 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// supervision is the strategy of every actor: one for one, restart until the cell's limit, then stop.
+// supervision restarts an actor that panicked, up to its limit, and then stops it. It does not affect other actors.
 type supervision struct{ system *System }
 
-// HandleFailure runs on the parent's goroutine; for an actor at the top on the failed actor's own.
+// HandleFailure runs on the parent's goroutine, or for a top-level actor on its own.
 func (s *supervision) HandleFailure(_ *actor.ActorSystem, parent actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, cause, _ any) {
 	c, ok := s.system.find(child.Id)
 	if !ok {
-		return // gone meanwhile
+		return // stopped in the meantime
 	}
 	if c.mayRestart(time.Now(), cause) {
 		parent.RestartChildren(child)

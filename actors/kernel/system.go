@@ -13,32 +13,33 @@ import (
 	cmap "github.com/orcaman/concurrent-map"
 )
 
-// protoactor's table of processes is 1024 maps, each of which its library would cut into 32 more: SHARD_COUNT of them, a variable of that
-// library that nobody else in the program uses. They were nine tenths of what an empty System takes, and 3 ms of each start.
+// protoactor's table of processes consists of 1024 maps, each of which its library splits into SHARD_COUNT more, by
+// default 32. They were nine tenths of the memory of an empty System and 3 ms of each start. Nothing else in the program
+// uses that library.
 func init() { cmap.SHARD_COUNT = 1 }
 
-// Options are the choices of a System.
+// Options configure a System.
 type Options struct {
-	Logger *slog.Logger // where panics and misuse are told; nil = nowhere
-	Fate   Fate         // runs the actors of a simulated world; nil = goroutines and the clock
+	Logger    *slog.Logger // receives panics and misuse; nil = discard
+	Scheduler Scheduler    // runs the actors of a simulated world; nil = goroutines and the clock
 }
 
-// System is a world of actors. One per process is enough.
+// System is a set of actors. A process needs only one.
 type System struct {
-	proto    *actor.ActorSystem
-	root     *actor.RootContext
-	pool     *dispatcher
-	strategy *supervision
-	fate     Fate // nil in the real world
-	log      *slog.Logger
-	cells    sync.Map // full name → *cell; every actor that is not gone
-	loose    census   // goroutines of Self.Go
+	proto      *actor.ActorSystem
+	root       *actor.RootContext
+	pool       *dispatcher
+	strategy   *supervision
+	scheduler  Scheduler // nil in the real world
+	log        *slog.Logger
+	cells      sync.Map       // full name → *cell, for every actor that has not stopped
+	goroutines goroutineCount // started by Self.Go
 
-	mu       sync.Mutex
-	tops     map[*cell]struct{} // not gone yet
-	spawned  uint64
-	stopping bool
-	dead     uint64 // letters nobody of ours sent
+	mu          sync.Mutex
+	roots       map[*cell]struct{} // top-level actors that have not stopped
+	spawned     uint64
+	stopping    bool
+	deadLetters uint64 // messages protoactor could not deliver
 }
 
 // New returns an empty System. It starts no goroutine, so it may be called inside a synctest bubble.
@@ -47,16 +48,16 @@ func New(o Options) *System {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s := &System{log: log, pool: newDispatcher(), fate: o.Fate, tops: make(map[*cell]struct{})}
+	s := &System{log: log, pool: newDispatcher(), scheduler: o.Scheduler, roots: make(map[*cell]struct{})}
 	quiet := actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) })
 	s.proto = actor.NewActorSystem(quiet)
-	// protoactor's own subscribers only log, and the one for dead letters keeps a goroutine for a second
-	// after each, which outlives a bubble. A fresh stream has none of them.
+	// protoactor's own subscribers only log, and the one for dead letters keeps a goroutine for a second after each
+	// letter, which would outlive a synctest bubble. A new stream has none of them.
 	s.proto.EventStream = fresh(s.proto.EventStream)
 	s.proto.EventStream.Subscribe(func(event any) {
 		if letter, ok := event.(*actor.DeadLetterEvent); ok {
 			s.mu.Lock()
-			s.dead++
+			s.deadLetters++
 			s.mu.Unlock()
 			abandon(letter.Message, Gone)
 		}
@@ -66,10 +67,10 @@ func New(o Options) *System {
 	return s
 }
 
-// fresh returns a new zero value of a type this package has no name for.
+// fresh returns the zero value of a type that this package cannot name.
 func fresh[T any](*T) *T { return new(T) }
 
-// Lookup returns the actor with the full name, as long as it is not gone.
+// Lookup returns the running actor with the full name.
 func (s *System) Lookup(name string) (Reference, bool) {
 	c, ok := s.find(name)
 	return Reference{c}, ok
@@ -82,8 +83,9 @@ func (s *System) find(name string) (*cell, bool) {
 	return nil, false
 }
 
-// enter registers c under its name; false: the name is taken, or c is at the top and the system stops.
-func (s *System) enter(c *cell) bool {
+// register adds c under its name. It returns false if the name is taken, or if c is a top-level actor and the system is
+// stopping.
+func (s *System) register(c *cell) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.parent == nil && s.stopping {
@@ -98,32 +100,32 @@ func (s *System) enter(c *cell) bool {
 	c.order = s.spawned
 	if c.parent == nil {
 		c.stopped = make(chan struct{})
-		s.tops[c] = struct{}{}
+		s.roots[c] = struct{}{}
 	}
 	return true
 }
 
-// leave forgets c, which is gone.
-func (s *System) leave(c *cell) {
+// unregister removes c after it has stopped.
+func (s *System) unregister(c *cell) {
 	s.cells.Delete(c.name)
 	if c.parent != nil {
 		return
 	}
 	s.mu.Lock()
-	delete(s.tops, c)
+	delete(s.roots, c)
 	s.mu.Unlock()
 	close(c.stopped)
 }
 
-// Stop ends all actors, those at the top one after the other, the youngest first, each with its children; then it
-// waits for the functions given to Self.Go and ends the warm goroutines. When ctx ends before that, the actors left
-// are asked to stop all at once and the error names them. It may be called again, and by several goroutines, but
-// not by an actor. Afterwards Spawn returns the zero Reference.
+// Stop stops all actors: the top-level actors one after the other, the youngest first, each with its children. Then it
+// waits for the functions passed to Self.Go and ends the idle goroutines. If ctx ends before that, it asks all remaining
+// actors to stop at once and returns an error that names them. Stop may be called repeatedly and concurrently, but not
+// by an actor. Spawn returns the zero Reference afterwards.
 func (s *System) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
-	tops := make([]*cell, 0, len(s.tops))
-	for c := range s.tops {
+	tops := make([]*cell, 0, len(s.roots))
+	for c := range s.roots {
 		tops = append(tops, c)
 	}
 	s.mu.Unlock()
@@ -142,7 +144,7 @@ func (s *System) Stop(ctx context.Context) error {
 			left = append(left, c.name)
 		}
 	}
-	goroutines := s.loose.wait(ctx)
+	goroutines := s.goroutines.wait(ctx)
 	s.pool.close()
 	if len(left) == 0 {
 		goroutines += s.pool.workers.wait(ctx)

@@ -17,15 +17,15 @@ import (
 
 func restart(r Reference) { r.cell.box.PostSystemMessage(&actor.Restart{}) }
 
-// Actors at the top stop one after the other, the youngest first, each with its children before the next.
+// Top-level actors stop one after the other, the youngest first, each with its children before the next.
 func TestStopOrder(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var stopped []string
 		note := func(self Self, msg any) {
 			if m, ok := msg.(Stopping); ok {
 				stopped = append(stopped, self.Name())
-				if m.Why != WhyShutdown {
-					t.Errorf("%s: why %q", self.Name(), m.Why)
+				if m.Reason != WhyShutdown {
+					t.Errorf("%s: why %q", self.Name(), m.Reason)
 				}
 			}
 		}
@@ -39,7 +39,7 @@ func TestStopOrder(t *testing.T) {
 		}
 		synctest.Wait()
 		var group sync.WaitGroup
-		for range 3 { // several at once, then once more in bubble
+		for range 3 { // concurrently, and once more by bubble
 			group.Go(func() {
 				if err := s.Stop(t.Context()); err != nil {
 					t.Error(err)
@@ -56,7 +56,7 @@ func TestStopOrder(t *testing.T) {
 	})
 }
 
-// An actor or a goroutine that hangs costs Stop its context, and the others still stop.
+// An actor or a goroutine that hangs uses up Stop's context. The others still stop.
 func TestStopIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		g, h := make(gate), make(gate)
@@ -75,14 +75,14 @@ func TestStopIsBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		if _, ok := s.Lookup(other.Name()); ok {
-			t.Error("the other actor lives on")
+			t.Error("the other actor still runs")
 		}
 		close(g)
 		close(h)
 	})
 }
 
-// After Stop no goroutine is left, of the dispatcher neither.
+// After Stop no goroutine is left, including the dispatcher's.
 func TestNoGoroutineIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s := New(Options{})
@@ -96,14 +96,14 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		t.Error(err)
 	}
 	for begun := time.Now(); time.Since(begun) < time.Minute; runtime.Gosched() {
-		if runtime.NumGoroutine() <= before { // those counted out still have to return
+		if runtime.NumGoroutine() <= before { // goroutines that were counted down still have to return
 			return
 		}
 	}
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 }
 
-// A message protoactor itself could not deliver is answered too.
+// A message that protoactor could not deliver is abandoned.
 func TestDeadLetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
@@ -115,7 +115,7 @@ func TestDeadLetter(t *testing.T) {
 	})
 }
 
-// A message that panics when it is abandoned costs nobody else its answer.
+// A message whose Abandon panics does not keep other messages from being abandoned.
 func TestAbandonPanics(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		g := make(gate)
@@ -131,12 +131,12 @@ func TestAbandonPanics(t *testing.T) {
 		r.Tell(a)
 		close(g)
 		synctest.Wait()
-		if a.answer() != string(StoppedWhy) {
-			t.Errorf("behind it: %s", a.answer())
+		if a.answer() != string(ReceiverStopped) {
+			t.Errorf("the message queued after it: %s", a.answer())
 		}
 	})
 }
 
 type spiteful struct{}
 
-func (spiteful) Abandon(Why) { panic("spite") }
+func (spiteful) Abandon(Reason) { panic("spite") }

@@ -6,13 +6,13 @@ import "context"
 type waiter struct {
 	entry      entry
 	lane       uint32
-	done       chan struct{} // closed when the message was taken or the actor stopped
-	dismissed  bool          // the actor stopped; written before done is closed
+	done       chan struct{} // closed when the message was accepted or the actor stopped
+	dismissed  bool          // the actor stopped; set before done is closed
 	queued     bool          // guarded by the mailbox's mutex
 	prev, next *waiter
 }
 
-// waiters is a queue, first come first served, guarded by the mailbox's mutex.
+// waiters is a FIFO queue. The mailbox's mutex guards it.
 type waiters struct {
 	head, tail *waiter
 	len        int
@@ -47,7 +47,7 @@ func (q *waiters) remove(w *waiter) {
 	q.len--
 }
 
-// dismiss sends all away: the actor stops.
+// dismiss removes all waiters, since the actor is stopping.
 func (q *waiters) dismiss() {
 	for w := q.head; w != nil; w = q.head {
 		q.remove(w)
@@ -56,7 +56,7 @@ func (q *waiters) dismiss() {
 	}
 }
 
-// tellWait is Reference.TellWait.
+// tellWait implements Reference.TellWait.
 func (m *mailbox) tellWait(ctx context.Context, msg any) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -69,7 +69,7 @@ func (m *mailbox) tellWait(ctx context.Context, msg any) error {
 	lane, size := m.laneOf(msg), 0
 	if e.class == Work || e.class == Outcome {
 		size = sizeOf(msg)
-		e.weighed = size > 0
+		e.sized = size > 0
 	}
 	m.mu.Lock()
 	if m.phase != open {
@@ -80,22 +80,23 @@ func (m *mailbox) tellWait(ctx context.Context, msg any) error {
 		if !m.hasRoom(size) || size > 0 && m.waiters.len > 0 {
 			return m.queueUp(ctx, lane, e)
 		}
-		e.class = Outcome // it has its room
-		m.weight += size
+		e.class = Outcome // there is room for it
+		m.waitedBytes += size
 	}
 	if m.admit(lane, e, key) {
-		m.runHere(0)
+		m.runInline(0)
 	}
 	return nil
 }
 
-// hasRoom reports whether a message of that size that can wait is admitted; one may be larger than all that is allowed. mu is held.
+// hasRoom reports whether a message of that size from TellWait is accepted. A single message may exceed the size limit.
+// The caller must hold mu.
 func (m *mailbox) hasRoom(size int) bool {
-	return m.waiting < m.waitLimit() && (size == 0 || m.weight == 0 || m.weight+size <= sizeTotal)
+	return m.waiting < m.waitLimit() && (size == 0 || m.waitedBytes == 0 || m.waitedBytes+size <= sizeTotal)
 }
 
-// waitLimit is how many messages may count against the limit when one that can wait is admitted. The rest is for those that
-// cannot: else a reader with more to tell than its actor can handle keeps the mailbox full, and all Work is refused.
+// waitLimit returns how many messages may count against the limit when TellWait adds one. The rest is for senders that
+// cannot wait. Otherwise a reader faster than its actor would keep the mailbox full, and all Work would be refused.
 func (m *mailbox) waitLimit() int { return m.limit - m.limit/4 }
 
 // queueUp waits for room. mu is held on entry and released.
@@ -116,7 +117,7 @@ func (m *mailbox) queueUp(ctx context.Context, lane uint32, e entry) error {
 	return nil
 }
 
-// leave takes w out of the queue; false means that it is served or dismissed already.
+// leave removes w from the queue. It returns false if w was already served or dismissed.
 func (m *mailbox) leave(w *waiter) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

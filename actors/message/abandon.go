@@ -6,7 +6,7 @@ import (
 )
 
 // abandon gives the holder of a call the answer that the actor who should have handled it did not.
-func abandon(call CallRef, request *Request, why kernel.Why) {
+func abandon(call CallRef, request *Request, why kernel.Reason) {
 	name := protocol.ServerUnavailable
 	if why == kernel.Overloaded {
 		name = protocol.QueueFull

@@ -21,7 +21,7 @@ type Send struct {
 
 // Abandon gives a Send that the backend never handled back to the pool, which counts it and may try another. One that the
 // backend has failed in the middle of may have been written.
-func (s Send) Abandon(why kernel.Why) {
+func (s Send) Abandon(why kernel.Reason) {
 	if why == kernel.Panicked {
 		abandon(s.Call, s.Request, why)
 		s.Pool.Tell(CallEnded{Backend: s.Backend, Call: s.Call})

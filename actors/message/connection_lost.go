@@ -18,7 +18,7 @@ type ConnectionLost struct {
 func (ConnectionLost) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers a call whose pool has gone meanwhile.
-func (l ConnectionLost) Abandon(kernel.Why) {
+func (l ConnectionLost) Abandon(kernel.Reason) {
 	l.Call.Holder.Tell(Failed{Seq: l.Call.Seq, Fault: l.Fault})
 }
 

@@ -17,7 +17,7 @@ type Reload struct {
 func (Reload) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon ends the wait for it.
-func (r Reload) Abandon(kernel.Why) {
+func (r Reload) Abandon(kernel.Reason) {
 	if r.Done != nil {
 		close(r.Done)
 	}
@@ -29,7 +29,7 @@ type AwaitPublished struct{ Done chan<- struct{} }
 func (AwaitPublished) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon ends the wait.
-func (m AwaitPublished) Abandon(kernel.Why) { close(m.Done) }
+func (m AwaitPublished) Abandon(kernel.Reason) { close(m.Done) }
 
 // ReloadFailed tells the gateway, for people, that the configuration file could not be put in force.
 type ReloadFailed struct{ Reason string }
@@ -59,7 +59,7 @@ type SetSessionLevel struct {
 func (SetSessionLevel) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers where the gateway is going.
-func (m SetSessionLevel) Abandon(kernel.Why) {
+func (m SetSessionLevel) Abandon(kernel.Reason) {
 	if m.Seq != 0 {
 		m.Session.Tell(SetSessionLevelResult{m.Seq})
 	}

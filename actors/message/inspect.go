@@ -16,7 +16,7 @@ func (Inspect) Class() kernel.Class { return kernel.Urgent }
 func (Inspect) Glance() {}
 
 // Abandon ends the wait for an actor that has gone.
-func (i Inspect) Abandon(kernel.Why) { i.Reply(nil) }
+func (i Inspect) Abandon(kernel.Reason) { i.Reply(nil) }
 
 // SessionReport is a session's answer to Inspect.
 type SessionReport struct {
@@ -42,7 +42,7 @@ func (GetCatalog) Class() kernel.Class { return kernel.Urgent }
 func (GetCatalog) Glance() {}
 
 // Abandon answers with nothing: the gateway is going.
-func (g GetCatalog) Abandon(kernel.Why) { g.Reply <- nil }
+func (g GetCatalog) Abandon(kernel.Reason) { g.Reply <- nil }
 
 // CatalogReport is the gateway's answer to Inspect: what it knows beside its children.
 type CatalogReport struct {
@@ -68,7 +68,7 @@ type GetStatus struct {
 func (GetStatus) Glance() {}
 
 // Abandon answers with nothing: the gateway is going.
-func (g GetStatus) Abandon(kernel.Why) {
+func (g GetStatus) Abandon(kernel.Reason) {
 	select {
 	case g.Reply <- nil:
 	default:

@@ -74,7 +74,7 @@ type RequestLogin struct {
 func (RequestLogin) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers whoever asks.
-func (m RequestLogin) Abandon(why kernel.Why) { m.Refuse(abandoned(why)) }
+func (m RequestLogin) Abandon(why kernel.Reason) { m.Refuse(abandoned(why)) }
 
 // Refuse answers whoever asks.
 func (m RequestLogin) Refuse(err error) {
@@ -103,4 +103,4 @@ type LoginAnswer struct {
 func (LoginAnswer) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers whoever brings it.
-func (m LoginAnswer) Abandon(why kernel.Why) { m.Finish.Abandon(why) }
+func (m LoginAnswer) Abandon(why kernel.Reason) { m.Finish.Abandon(why) }

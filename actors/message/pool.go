@@ -16,7 +16,7 @@ type Dispatch struct {
 }
 
 // Abandon answers a Dispatch the pool never handled (mailbox full, pool gone).
-func (d Dispatch) Abandon(why kernel.Why) { abandon(d.Call, d.Request, why) }
+func (d Dispatch) Abandon(why kernel.Reason) { abandon(d.Call, d.Request, why) }
 
 // Cancel withdraws a call: a queued one is dropped, a running one is cancelled at the server.
 // The holder has answered its client already, or wants no answer; none comes.
@@ -42,7 +42,7 @@ type Reconfigure struct {
 func (Reconfigure) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers where there is no such pool any more.
-func (m Reconfigure) Abandon(kernel.Why) {
+func (m Reconfigure) Abandon(kernel.Reason) {
 	if m.Confirm != (Confirm{}) {
 		m.Confirm.Who.Tell(ConfirmResult{m.Confirm.Key})
 	}
@@ -199,7 +199,7 @@ type SubscribeURI struct {
 }
 
 // Abandon tells a subscriber that the pool never saw it.
-func (s SubscribeURI) Abandon(kernel.Why) {
+func (s SubscribeURI) Abandon(kernel.Reason) {
 	s.Who.Tell(SubscribeURIResult{Seq: s.Seq, Fault: ServerHasGone("")})
 }
 
@@ -270,7 +270,7 @@ type NotExecuted struct {
 func (NotExecuted) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers a call whose pool has gone meanwhile.
-func (r NotExecuted) Abandon(why kernel.Why) { abandon(r.Call, r.Request, why) }
+func (r NotExecuted) Abandon(why kernel.Reason) { abandon(r.Call, r.Request, why) }
 
 // Phase is where a backend stands in its life (docs/actors.md).
 type Phase string

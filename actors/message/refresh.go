@@ -22,7 +22,7 @@ type Refresh struct {
 }
 
 // Abandon lets the client have its answer by what is known.
-func (r Refresh) Abandon(kernel.Why) { r.Who.Tell(RefreshResult{r.Seq}) }
+func (r Refresh) Abandon(kernel.Reason) { r.Who.Tell(RefreshResult{r.Seq}) }
 
 // RefreshResult answers a Refresh: the list is as new as it can be had.
 type RefreshResult struct{ Seq uint64 }

@@ -39,7 +39,7 @@ type Confirm struct {
 func (Confirm) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers for a registry that has failed over it, and begins anew. Where there is none any more nothing is seen by anybody.
-func (c Confirm) Abandon(why kernel.Why) {
+func (c Confirm) Abandon(why kernel.Reason) {
 	if why == kernel.Panicked {
 		c.Who.Tell(ConfirmResult{c.Key})
 	}

@@ -15,7 +15,7 @@ type Inbound struct {
 }
 
 // Abandon answers a client whose session is full, or has gone since the message was addressed to it.
-func (i Inbound) Abandon(why kernel.Why) {
+func (i Inbound) Abandon(why kernel.Reason) {
 	if why == kernel.Overloaded {
 		RefuseFault(i.Exchange, 503, &protocol.Fault{Name: protocol.Overloaded, Message: "too many messages wait in this session", Retryable: true})
 		return
@@ -30,7 +30,7 @@ type StreamOpened struct {
 }
 
 // Abandon refuses the stream of a session that has gone.
-func (s StreamOpened) Abandon(kernel.Why) { s.Stream.Refuse(404, nil, 0) }
+func (s StreamOpened) Abandon(kernel.Reason) { s.Stream.Refuse(404, nil, 0) }
 
 // StreamClosed says that such a stream is over.
 type StreamClosed struct{ Stream *downstream.EventStream }
@@ -44,7 +44,7 @@ type EndSession struct {
 }
 
 // Abandon tells a client whose session has gone already.
-func (e EndSession) Abandon(kernel.Why) { RefuseNoSession(e.Exchange) }
+func (e EndSession) Abandon(kernel.Reason) { RefuseNoSession(e.Exchange) }
 
 // CloseIfIdle asks a session to leave, unless it has calls or streams.
 type CloseIfIdle struct {
@@ -89,7 +89,7 @@ type OpenSession struct {
 const comeBack = 5 * time.Second
 
 // NoRoom is what a client is told that cannot have a session or a listen stream.
-func NoRoom(why kernel.Why) *protocol.Fault {
+func NoRoom(why kernel.Reason) *protocol.Fault {
 	if why == kernel.Overloaded {
 		return &protocol.Fault{Name: protocol.Overloaded, Message: "there are as many sessions as may be, and all are in use (limits.maxSessions)",
 			Retryable: true, RetryAfter: comeBack}
@@ -98,7 +98,7 @@ func NoRoom(why kernel.Why) *protocol.Fault {
 }
 
 // Abandon tells the client to come back.
-func (o OpenSession) Abandon(why kernel.Why) { o.Refuse(NoRoom(why)) }
+func (o OpenSession) Abandon(why kernel.Reason) { o.Refuse(NoRoom(why)) }
 
 // Refuse tells the client why it gets no session.
 func (o OpenSession) Refuse(fault *protocol.Fault) {
@@ -159,7 +159,7 @@ type ReserveSubscriptions struct {
 func (ReserveSubscriptions) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers where the gateway is going.
-func (m ReserveSubscriptions) Abandon(why kernel.Why) {
+func (m ReserveSubscriptions) Abandon(why kernel.Reason) {
 	m.Session.Tell(ReserveSubscriptionsResult{Seq: m.Seq, Fault: NoRoom(why)})
 }
 

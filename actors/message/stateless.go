@@ -15,7 +15,7 @@ type StatelessRequest struct {
 }
 
 // Abandon answers a client whose desk is overwhelmed, or has gone.
-func (v StatelessRequest) Abandon(why kernel.Why) {
+func (v StatelessRequest) Abandon(why kernel.Reason) {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway could not take the request: " + string(why), Retryable: true}
 	switch why {
 	case kernel.Overloaded:
@@ -55,7 +55,7 @@ type OpenSubscription struct {
 }
 
 // Abandon tells the client to come back.
-func (o OpenSubscription) Abandon(why kernel.Why) { RefuseModern(o.Exchange, NoRoom(why)) }
+func (o OpenSubscription) Abandon(why kernel.Reason) { RefuseModern(o.Exchange, NoRoom(why)) }
 
 // Drained tells the gateway that a desk that was asked to drain has nobody left who waits for an answer.
 type Drained struct{ Desk kernel.Reference }

@@ -52,12 +52,12 @@ type ReadToken struct {
 func (ReadToken) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers where there is no store.
-func (m ReadToken) Abandon(kernel.Why) {
+func (m ReadToken) Abandon(kernel.Reason) {
 	m.From.Tell(TokenRead{Key: m.Key, Err: "the state file is not in use"})
 }
 
 // Abandon likewise.
-func (m RememberToken) Abandon(kernel.Why) {
+func (m RememberToken) Abandon(kernel.Reason) {
 	if m.From != (kernel.Reference{}) {
 		m.From.Tell(TokenStored{Key: m.Key, Number: m.Number, Err: "the state file is not in use"})
 	}

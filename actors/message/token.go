@@ -15,7 +15,7 @@ type BeginLogin struct {
 }
 
 // Abandon answers when there is nobody to begin it.
-func (m BeginLogin) Abandon(why kernel.Why) {
+func (m BeginLogin) Abandon(why kernel.Reason) {
 	offer(m.Reply, LoginStarted{Err: abandoned(why)})
 }
 
@@ -45,7 +45,7 @@ type FinishLogin struct {
 func (FinishLogin) String() string { return "[redacted]" }
 
 // Abandon answers when there is nobody to finish it.
-func (m FinishLogin) Abandon(why kernel.Why) { m.Refuse(abandoned(why)) }
+func (m FinishLogin) Abandon(why kernel.Reason) { m.Refuse(abandoned(why)) }
 
 // Refuse answers whoever brings it.
 func (m FinishLogin) Refuse(err error) { offer(m.Reply, LoginFinished{Err: err}) }
@@ -63,7 +63,7 @@ type EndLogin struct {
 }
 
 // Abandon answers when there is nobody to end it.
-func (m EndLogin) Abandon(why kernel.Why) {
+func (m EndLogin) Abandon(why kernel.Reason) {
 	offer(m.Reply, LoginFinished{Err: abandoned(why)})
 }
 
@@ -78,11 +78,11 @@ type LoginReport struct {
 	Fault   string    // the last, for people; "" = none
 }
 
-type abandonedError struct{ why kernel.Why }
+type abandonedError struct{ why kernel.Reason }
 
 func (e abandonedError) Error() string { return "the gateway could not do that: " + string(e.why) }
 
-func abandoned(why kernel.Why) error { return abandonedError{why} }
+func abandoned(why kernel.Reason) error { return abandonedError{why} }
 
 // offer answers somebody who may have had an answer already.
 func offer[T any](reply chan<- T, answer T) {

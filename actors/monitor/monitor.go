@@ -61,8 +61,8 @@ func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 		abandon(s.asked, kernel.Panicked)
 		s.asked, s.running = nil, false
 	case kernel.Stopping:
-		abandon(s.asked, kernel.StoppedWhy)
-		abandon(s.waiting, kernel.StoppedWhy)
+		abandon(s.asked, kernel.ReceiverStopped)
+		abandon(s.waiting, kernel.ReceiverStopped)
 		s.asked, s.waiting = nil, nil
 	}
 	if s.running || len(s.waiting) == 0 {
@@ -72,7 +72,7 @@ func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(survey{}))
 }
 
-func abandon(them []message.GetStatus, why kernel.Why) {
+func abandon(them []message.GetStatus, why kernel.Reason) {
 	for _, m := range them {
 		m.Abandon(why)
 	}

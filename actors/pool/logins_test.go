@@ -142,7 +142,7 @@ func TestWaitsForLoginsEndWithThePool(t *testing.T) {
 	w := behindLogin(t)
 	w.phase(0, message.NeedsLogin)
 	w.step(ask(1))
-	w.step(kernel.Stopping{Why: kernel.WhyShutdown})
+	w.step(kernel.Stopping{Reason: kernel.WhyShutdown})
 	w.fault(1, protocol.ShuttingDown)
 }
 

@@ -67,7 +67,7 @@ func (s *state) stepLife(now time.Time, msg any, out []kernel.Effect) []kernel.E
 func (s *state) stopping(m kernel.Stopping, out []kernel.Effect) []kernel.Effect {
 	out = s.failSubscribes(out)
 	name, text := protocol.ServerUnavailable, "server "+s.server.Name+" was switched off, removed or begun anew"
-	if m.Why == kernel.WhyShutdown {
+	if m.Reason == kernel.WhyShutdown {
 		name, text = protocol.ShuttingDown, "the gateway is shutting down"
 	}
 	return s.failQueue(name, text, s.failLogins(name, text, out))

@@ -92,7 +92,7 @@ func (s *state) settingsChanged(out []kernel.Effect) []kernel.Effect {
 		}
 		sub.missed = true
 		out = s.notifyMissed(key, sub, out)
-		sub.waiting, sub.subscribers = nil, kernel.Crowd{}
+		sub.waiting, sub.subscribers = nil, kernel.ActorSet{}
 		out = s.startGrace(key, sub, out)
 	}
 	for _, conn := range s.replicas.connections {

@@ -140,7 +140,7 @@ func (all *subscriptions) markUpdatesLost(conn *connection) {
 // subscribers it has.
 type subscription struct {
 	own           *message.ConnectionOwner // on whose connections; nil = those that are for everybody
-	subscribers   kernel.Crowd
+	subscribers   kernel.ActorSet
 	waiting       []waiter    // whose request is not answered yet, oldest first
 	conn          *connection // whose server has said yes; nil = nobody tells of changes
 	query         uint64      // of what is under way: a subscribe, or, when ending, an unsubscribe; 0 = nothing

@@ -160,7 +160,7 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	}
 	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 	if peer != "" && peer == s.node {
-		return append(s.fault(x, admission.OwnServerFault(), out), kernel.Leave())
+		return append(s.fault(x, admission.OwnServerFault(), out), kernel.StopSelf())
 	}
 	if s.viewGone {
 		return s.noView(x, out)
@@ -190,7 +190,7 @@ func (s *state) unopened(x *downstream.Exchange, f *protocol.Fault, out []kernel
 	if s.transport != "http" || s.initialized || s.earlyInitialize != nil {
 		return s.fault(x, f, out)
 	}
-	return append(out, kernel.Act(refuse{x, 200, f}), kernel.Leave())
+	return append(out, kernel.Act(refuse{x, 200, f}), kernel.StopSelf())
 }
 
 // announced are the capabilities that the gateway names to the client.

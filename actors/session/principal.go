@@ -48,7 +48,7 @@ func (s *state) principals(now time.Time, m message.Principals, out []kernel.Eff
 	newest, ok := m.Of(s.who)
 	if !ok {
 		s.revoked = true
-		return append(out, kernel.Leave())
+		return append(out, kernel.StopSelf())
 	}
 	return s.renew(now, newest, m.Epoch, out)
 }

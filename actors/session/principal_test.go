@@ -178,14 +178,14 @@ func TestARevokedSessionLeaves(t *testing.T) {
 	s := ofAlice(t, key("alice", nil))
 	leaves := false
 	for _, e := range step(s, time.Now(), message.Principals{Newest: map[string]*identity.Principal{}, Epoch: 9}, nil) {
-		_, left := e.Act.(kernel.Leaving)
+		_, left := e.Act.(kernel.SelfStop)
 		leaves = leaves || left
 	}
 	if !leaves || !s.revoked {
 		t.Error("it stays")
 	}
 	for _, e := range step(ofAlice(t, key("bob", nil)), time.Now(), message.Principals{Newest: map[string]*identity.Principal{"key:bob": key("bob", nil)}, Epoch: 9}, nil) {
-		if _, left := e.Act.(kernel.Leaving); left {
+		if _, left := e.Act.(kernel.SelfStop); left {
 			t.Error("bob's leaves too")
 		}
 	}

@@ -56,15 +56,15 @@ func TestSessionOfOneStream(t *testing.T) {
 	if e := one[openStream](t, acts(s, message.StreamOpened{Stream: &downstream.EventStream{}})); e.refusal != 405 {
 		t.Errorf("second stream: %+v", e)
 	}
-	if !has[kernel.Leaving](acts(s, message.StreamClosed{Stream: stream})) {
+	if !has[kernel.SelfStop](acts(s, message.StreamClosed{Stream: stream})) {
 		t.Error("the session outlives its stream")
 	}
 	s, _ = opened()
-	if !has[kernel.Leaving](acts(s, openOver{})) {
+	if !has[kernel.SelfStop](acts(s, openOver{})) {
 		t.Error("a client that never initialized stays")
 	}
 	s.initialized = true
-	if has[kernel.Leaving](acts(s, openOver{})) {
+	if has[kernel.SelfStop](acts(s, openOver{})) {
 		t.Error("a client that initialized has to go")
 	}
 }

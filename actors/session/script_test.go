@@ -162,7 +162,7 @@ func (r *script) step(msg any) {
 	for _, e := range effects {
 		r.told(e.Msg)
 		r.done(e.Act)
-		if _, ok := e.Act.(kernel.Leaving); ok {
+		if _, ok := e.Act.(kernel.SelfStop); ok {
 			leaves = true
 		}
 	}

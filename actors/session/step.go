@@ -160,12 +160,12 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 			return append(out, kernel.Act(turnAway{m.Exchange, refusal}))
 		}
 		s.ended = m.Exchange
-		return append(out, kernel.Leave())
+		return append(out, kernel.StopSelf())
 	case message.Principals:
 		return s.principals(now, m, out)
 	case message.CloseIfIdle:
 		if s.calls.Len() == 0 && (len(s.streams) == 0 || m.Streams) {
-			return append(out, kernel.Leave())
+			return append(out, kernel.StopSelf())
 		}
 		return append(out, kernel.Tell(s.owner, message.SessionBusy{Session: s.self}))
 	case message.QueryIdleSince:
@@ -177,7 +177,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.idle(now, out)
 	case openOver:
 		if !s.initialized {
-			return append(out, kernel.Leave())
+			return append(out, kernel.StopSelf())
 		}
 	case admission.StartWaitOver:
 		s.awaitedServers = 0
@@ -225,7 +225,7 @@ func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect
 func (s *state) idle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	rest := s.lastSeen.Add(s.limits.SessionIdle).Sub(now)
 	if rest <= 0 && len(s.streams) == 0 && s.calls.Len() == 0 {
-		return append(out, kernel.Leave())
+		return append(out, kernel.StopSelf())
 	}
 	if rest <= 0 {
 		rest = s.limits.SessionIdle
@@ -235,7 +235,7 @@ func (s *state) idle(now time.Time, out []kernel.Effect) []kernel.Effect {
 
 func (s *state) leaveWhenDrained(out []kernel.Effect) []kernel.Effect {
 	if s.draining && !s.calls.Busy() {
-		return append(out, kernel.Leave())
+		return append(out, kernel.StopSelf())
 	}
 	return out
 }

@@ -77,7 +77,7 @@ func (k *conversation) step(msg any) string {
 			say("stream %d", a.refusal)
 		case push:
 			say("%s", a.method)
-		case kernel.Leaving:
+		case kernel.SelfStop:
 			say("leaves")
 		}
 		switch e.Msg.(type) {

@@ -96,7 +96,7 @@ func (s *state) streamReady(now time.Time, stream *downstream.EventStream, out [
 // streamClosed forgets a stream. A session of HTTP+SSE ends with its stream.
 func (s *state) streamClosed(m message.StreamClosed, out []kernel.Effect) []kernel.Effect {
 	if s.transport == "sse" {
-		return append(out, kernel.Leave())
+		return append(out, kernel.StopSelf())
 	}
 	var rest []*downstream.EventStream
 	for _, stream := range s.streams {

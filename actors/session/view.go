@@ -60,7 +60,7 @@ func (s *state) looked(now time.Time, early bool, out []kernel.Effect) []kernel.
 		s.earlyInitialize = nil
 		return s.noView(x, out)
 	case s.initialized, s.transport == "sse":
-		return append(out, kernel.Leave())
+		return append(out, kernel.StopSelf())
 	default: // the initialize is on its way, and is to be told why
 		return out
 	}
@@ -82,5 +82,5 @@ func (s *state) noView(x *downstream.Exchange, out []kernel.Effect) []kernel.Eff
 	if s.transport == "stdio" {
 		return out
 	}
-	return append(out, kernel.Leave())
+	return append(out, kernel.StopSelf())
 }

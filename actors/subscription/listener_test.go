@@ -187,7 +187,7 @@ func TestAStreamEndsWithItsConnections(t *testing.T) {
 		out := step(s, now, with(c.after), nil)
 		leaves := false
 		for _, e := range out {
-			_, left := e.Act.(kernel.Leaving)
+			_, left := e.Act.(kernel.SelfStop)
 			leaves = leaves || left
 		}
 		if words := lastWords(out); leaves != c.ends || (words == string(protocol.ServerUnavailable)) != (c.ends && !c.acked) {

@@ -20,7 +20,7 @@ func (s *state) principals(now time.Time, m message.Principals, out []kernel.Eff
 	case !ok && !s.begun:
 		return s.refuse(message.Revoked, out)
 	case !ok:
-		return append(out, kernel.Leave())
+		return append(out, kernel.StopSelf())
 	case newest == s.who:
 		return out
 	}
@@ -46,7 +46,7 @@ func (s *state) expiryDue(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.who.Expires.IsZero() || now.Before(s.who.Expires) {
 		return out
 	}
-	return append(out, kernel.Leave())
+	return append(out, kernel.StopSelf())
 }
 
 // tasks are the ids of tasks of who listens.

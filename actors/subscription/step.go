@@ -107,17 +107,17 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		}
 	case reply.Departed:
 		s.over = true
-		return append(out, kernel.Leave())
+		return append(out, kernel.StopSelf())
 	case message.CancelStateless: // nothing more may be sent for it (MCP 2026-07-28, basic/transports/stdio, cancellation)
 		if clientcalls.RequestOf(s.x, s.who) == clientcalls.RequesterOf(m) {
 			s.over = true
-			return append(out, kernel.Act(reply.Accept{X: s.x}), kernel.Leave())
+			return append(out, kernel.Act(reply.Accept{X: s.x}), kernel.StopSelf())
 		}
 	case message.DrainSession:
-		return append(out, kernel.Leave())
+		return append(out, kernel.StopSelf())
 	case message.CloseIfIdle:
 		if m.Streams {
-			return append(out, kernel.Leave())
+			return append(out, kernel.StopSelf())
 		}
 	case message.QueryIdleSince:
 		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.since, Streams: true}))
@@ -148,7 +148,7 @@ func (s *state) look(snapshot *catalog.Snapshot, early bool, out []kernel.Effect
 	case !ok && !s.begun:
 		return s.refuse(admission.NoView(snapshot, s.key), out)
 	case !ok:
-		return append(out, kernel.Leave())
+		return append(out, kernel.StopSelf())
 	}
 	if was := s.view; was != nil && was.Snapshot() == snapshot { // it is the client that has changed
 		s.toldGenerations = clientsubs.Retold(s.toldGenerations, was, view)
@@ -232,7 +232,7 @@ func (s *state) subscription(server *catalog.Server, public string) *clientsubs.
 // the headers that count now.
 func (s *state) end(server string, out []kernel.Effect) []kernel.Effect {
 	if s.acked {
-		return append(out, kernel.Leave())
+		return append(out, kernel.StopSelf())
 	}
 	return s.refuse(&protocol.Fault{Name: protocol.ServerUnavailable, Server: server, Retryable: true,
 		Message: "who shares the connections of server " + server + " has just changed: listen again"}, out)
@@ -241,7 +241,7 @@ func (s *state) end(server string, out []kernel.Effect) []kernel.Effect {
 // refuse ends the stream before it has begun.
 func (s *state) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	s.begun, s.over = true, true
-	return append(out, kernel.Act(reply.Refuse{X: s.x, Fault: fault}), kernel.Leave())
+	return append(out, kernel.Act(reply.Refuse{X: s.x, Fault: fault}), kernel.StopSelf())
 }
 
 // subscribed takes what a server says of a URI. One that is refused is not acknowledged, or owed if it was before.
@@ -298,7 +298,7 @@ func (s *state) ack(out []kernel.Effect) []kernel.Effect {
 	params = append(append(params, list...), '}')
 	out = append(out, s.notify(protocol.NotificationSubscriptionsAcknowledged.String(), params, "ack"))
 	if len(agreed) == 0 {
-		return append(out, kernel.Leave())
+		return append(out, kernel.StopSelf())
 	}
 	early := s.beforeAck
 	s.beforeAck = nil

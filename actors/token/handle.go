@@ -46,6 +46,6 @@ type refused struct {
 func (refused) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers when the actor is gone.
-func (m refused) Abandon(why kernel.Why) {
+func (m refused) Abandon(why kernel.Reason) {
 	m.reply <- upstream.Verdict{Err: &Error{Op: "renew the login", Err: errGone, hint: string(why)}}
 }

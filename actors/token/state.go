@@ -95,7 +95,7 @@ type (
 )
 
 // Abandon releases the budget of a login that no actor waits for anymore.
-func (m begun) Abandon(kernel.Why) {
+func (m begun) Abandon(kernel.Reason) {
 	if m.taken {
 		m.budget.give(1)
 	}

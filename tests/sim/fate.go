@@ -15,7 +15,7 @@ const (
 )
 
 // fate decides what happens next: it runs one turn of one actor at a time, chosen by the seed, and lets the clock go on
-// only when nobody has anything to do. It implements kernel.Fate. Everything it runs, it runs on the goroutine of run.
+// only when nobody has anything to do. It implements kernel.Scheduler. Everything it runs, it runs on the goroutine of run.
 type fate struct {
 	rng   *rand.Rand
 	sloth int // of a thousand turns so many are put off, so that mailboxes fill
@@ -53,7 +53,7 @@ func (f *fate) sleep(until time.Time) {
 	}
 }
 
-// Schedule implements kernel.Fate. Who is no actor has no name.
+// Schedule implements kernel.Scheduler. Who is no actor has no name.
 func (f *fate) Schedule(actor string, run func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +88,7 @@ func (f *fate) put(at time.Time, do func()) *timer {
 	return t
 }
 
-// After implements kernel.Fate.
+// After implements kernel.Scheduler.
 func (f *fate) After(d time.Duration, ring func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

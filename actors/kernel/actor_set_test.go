@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// A crowd holds what a set would, in the order of age, and tells those apart that were never spawned.
-func TestCrowd(t *testing.T) {
+// An ActorSet behaves like a set ordered by age, and distinguishes actors that were never spawned.
+func TestActorSet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var all []Reference
 	for i := range 40 {
 		all = append(all, Reference{&cell{order: uint64(max(0, i-3))}})
 	}
 	all = append(all, Reference{})
-	var crowd Crowd
+	var crowd ActorSet
 	in := map[Reference]bool{}
 	for range 5000 {
 		r := all[rng.IntN(len(all))]
@@ -29,13 +29,13 @@ func TestCrowd(t *testing.T) {
 			delete(in, r)
 		}
 		if crowd.Len() != len(in) || !slices.IsSortedFunc(crowd.All(), func(a, b Reference) int { return int(a.age()) - int(b.age()) }) {
-			t.Fatalf("%d members in a wrong order, want %d", crowd.Len(), len(in))
+			t.Fatalf("%d members, or in the wrong order; want %d", crowd.Len(), len(in))
 		}
 	}
 }
 
-func BenchmarkCrowd(b *testing.B) {
-	var crowd Crowd
+func BenchmarkActorSet(b *testing.B) {
+	var crowd ActorSet
 	for i := range 10000 {
 		crowd.Add(Reference{&cell{order: uint64(i)}})
 	}

@@ -1,0 +1,43 @@
+package kernel
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// Scheduler runs a System in a simulated world. It decides which actor handles its next message and when timers fire, so
+// that the same decisions give the same run. One goroutine must call all functions passed to it, one at a time.
+type Scheduler interface {
+	// Schedule has run called later. Each call of run handles one message of the actor with that full name. Schedule may
+	// be called from any goroutine.
+	Schedule(actor string, run func())
+	// After has ring called after d.
+	After(d time.Duration, ring func())
+}
+
+// simulated is the dispatcher of a simulated system, or of one actor in it. It implements actor.Dispatcher.
+type simulated struct {
+	scheduler Scheduler
+	name      string // of the actor
+}
+
+func (f simulated) Schedule(run func()) { f.scheduler.Schedule(f.name, run) }
+func (simulated) Throughput() int       { return 1 }
+
+// dispatcherOf returns the dispatcher of the system's mailboxes.
+func (s *System) dispatcherOf() actor.Dispatcher {
+	if s.scheduler != nil {
+		return simulated{scheduler: s.scheduler}
+	}
+	return s.pool
+}
+
+// after is time.AfterFunc in the system's time.
+func (s *System) after(d time.Duration, ring func()) {
+	if s.scheduler != nil {
+		s.scheduler.After(d, ring)
+		return
+	}
+	time.AfterFunc(d, ring)
+}
