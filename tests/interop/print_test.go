@@ -18,7 +18,7 @@ const (
 	matrixEnd   = "<!-- end of matrix -->\n"
 )
 
-// printed is the matrix: servers down, clients across, and what is not ok by the letters of the limits.
+// printed returns the matrix: servers down, clients across, and the letters of the limits that apply.
 func printed(clients []caller, servers []*fixture) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nConversations: %s.\n\n", strings.Join(talkNames, ", "))
@@ -51,7 +51,7 @@ func printed(clients []caller, servers []*fixture) string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\n`ok`: all conversations. A letter: all but what a peer cannot do, with or without a gateway:\n\n| | conversations | who and why | proof |\n|---|---|---|---|\n")
+	b.WriteString("\n`ok`: all conversations pass. A letter: all pass except those that a peer cannot do, with or without the gateway:\n\n| | conversations | reason | proof |\n|---|---|---|---|\n")
 	for _, l := range limits {
 		if used[l.key] {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", l.key, strings.Join(l.talks, ", "), l.why, l.proof)
