@@ -69,7 +69,7 @@ func (s *state) writeCall(p *pending, out []kernel.Effect) []kernel.Effect {
 	s.conn.pending[id] = p
 	s.conn.byCall[p.call] = id
 	s.letAsk(id, p)
-	s.conn.lastAsker = lastAsker{}
+	s.conn.asks.last = lastAsker{}
 	return append(out, kernel.Act(write{s.outgoing(id, p)}))
 }
 

@@ -28,7 +28,7 @@ func (s *state) cancelWithQuestions(id uint32, keys []uint64, reason string, out
 	}
 	s.conn.cancelled[id] = questions
 	out = s.sayCancelled(id, reason, out)
-	if s.transport.isProcess() {
+	if s.link.ordered {
 		return s.armCancelled(cancelGrace, id, out)
 	}
 	s.conn.cancelling[s.conn.lastID] = id

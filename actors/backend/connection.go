@@ -29,11 +29,11 @@ func (e linkEvent) Size() int {
 	return 0
 }
 
-// link handles what the connection told of frames.
-func (s *state) link(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
+// linkEvent handles what the connection told of frames.
+func (s *state) linkEvent(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
 	switch e := event.(type) {
 	case upstream.Received:
-		s.conn.spoke, s.life.silentInBothEras = true, false
+		s.conn.seen.spoke, s.life.silentInBothEras = true, false
 		return s.received(now, &e, out)
 	case upstream.Written:
 		return s.wrote(e.Ticket, out)
@@ -42,7 +42,7 @@ func (s *state) link(now time.Time, event upstream.Event, out []kernel.Effect) [
 	case upstream.Ended:
 		return s.ended(now, e, out)
 	case upstream.Noise:
-		s.conn.spoke, s.life.silentInBothEras = true, false
+		s.conn.seen.spoke, s.life.silentInBothEras = true, false
 		return s.garbageCame(now, e, out)
 	}
 	return s.linkItself(now, event, out)
@@ -52,7 +52,7 @@ func (s *state) link(now time.Time, event upstream.Event, out []kernel.Effect) [
 func (s *state) linkItself(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
 	switch e := event.(type) {
 	case upstream.Opened:
-		s.conn.pid = e.PID
+		s.conn.process.pid = e.PID
 		return s.handshake(now, out)
 	case upstream.SessionLost:
 		return s.sessionLost(now, e, out)
@@ -85,7 +85,7 @@ func (s *state) wroteStderr(line string, out []kernel.Effect) []kernel.Effect {
 // closed: the connection has ended by itself.
 func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []kernel.Effect {
 	s.conn.open = false
-	s.conn.lastLine = status.Telling(e.Stderr)
+	s.conn.process.lastLine = status.Telling(e.Stderr)
 	if s.diedOfIt() {
 		return s.reopen(now, protocol.EraModern, out)
 	}
@@ -93,7 +93,7 @@ func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []
 		s.life.noLogin = errors.Is(e.Err, upstream.ErrNoLogin)
 		return s.retreat(now, message.NeedsLogin, loginReason(e.Err), s.returnUnsent(loginReason(e.Err), out))
 	}
-	s.life.silentInBothEras = s.life.silentInBothEras || s.life.phase == message.Handshaking && s.conn.probe.afterSpoilt && !s.conn.spoke
+	s.life.silentInBothEras = s.life.silentInBothEras || s.life.phase == message.Handshaking && s.conn.probe.afterSpoilt && !s.conn.seen.spoke
 	return s.lose(now, closedReason(e), s.returnUnsent(closedReason(e), out))
 }
 

@@ -36,7 +36,7 @@ type probe struct {
 func (s *state) only() protocol.Era {
 	p := s.server.Protocol
 	switch {
-	case s.transport.isLegacy() || s.legacyOnly || p == "legacy" || protocol.IsLegacy(p):
+	case s.link.legacyOnly || s.legacyOnly || p == "legacy" || protocol.IsLegacy(p):
 		return protocol.EraLegacy
 	case p == "modern" || protocol.IsModern(p):
 		return protocol.EraModern
@@ -70,7 +70,7 @@ func (s *state) handshake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.conn.probe.plan == protocol.EraLegacy:
 		return s.initialize(out)
-	case !s.transport.isStreamable() && s.conn.probe.plan == protocol.EraUnknown:
+	case !s.link.exchanges && s.conn.probe.plan == protocol.EraUnknown:
 		return append(s.initialize(out), kernel.WakeAfter(probeTime, probeExpired{s.conn.incarnation}))
 	}
 	return s.discover(append(out, kernel.Act(setVersion{protocol.Version20260728})))
@@ -125,7 +125,7 @@ func (s *state) onlyLegacy(now time.Time, out []kernel.Effect) []kernel.Effect {
 		return s.lose(now, "the server speaks legacy versions only, and protocol is "+s.server.Protocol, out)
 	}
 	s.life.known = message.KnownEra{Era: protocol.EraLegacy, At: now}
-	if !s.transport.isStreamable() {
+	if !s.link.exchanges {
 		return s.reopen(now, protocol.EraLegacy, out)
 	}
 	return s.initialize(out)
@@ -162,11 +162,11 @@ func (s *state) initializeRefused(now time.Time, why string, out []kernel.Effect
 	case s.conn.probe.discover != 0:
 		return out // its answer decides
 	case s.only() != protocol.EraUnknown, s.conn.probe.afterSpoilt:
-		s.conn.refused = s.only() != protocol.EraUnknown
-	case !s.transport.isStreamable() && !s.conn.probe.asked:
+		s.conn.seen.refused = s.only() != protocol.EraUnknown
+	case !s.link.exchanges && !s.conn.probe.asked:
 		s.life.known = message.KnownEra{}
 		return s.discover(out)
-	case !s.transport.isStreamable():
+	case !s.link.exchanges:
 		return s.reopen(now, protocol.EraModern, out)
 	case s.conn.probe.plan == protocol.EraLegacy:
 		s.life.known = message.KnownEra{}
@@ -187,7 +187,7 @@ func (s *state) reopen(now time.Time, era protocol.Era, out []kernel.Effect) []k
 // diedOfIt reports whether the process has ended because of initialize, as far as can be told.
 func (s *state) diedOfIt() bool {
 	p := s.conn.pending[s.conn.probe.initialize]
-	return s.life.phase == message.Handshaking && !s.transport.isStreamable() && s.conn.probe.plan == protocol.EraUnknown &&
+	return s.life.phase == message.Handshaking && !s.link.exchanges && s.conn.probe.plan == protocol.EraUnknown &&
 		s.only() == protocol.EraUnknown && p != nil && p.written
 }
 
@@ -266,19 +266,19 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 	}
 	version, _ := protocol.Unquote(r.Version.Of(f.Raw))
 	if !protocol.IsLegacy(version) {
-		s.conn.refused = s.only() != protocol.EraUnknown
+		s.conn.seen.refused = s.only() != protocol.EraUnknown
 		return s.lose(now, fmt.Sprintf("the server wants protocol version %q; supported are %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
 	}
-	if s.legacyOnly && s.transport.isStreamable() && !s.conn.probe.session {
-		s.conn.refused = true
+	if s.legacyOnly && s.link.exchanges && !s.conn.probe.session {
+		s.conn.seen.refused = true
 		return s.lose(now, "without a session its legacy era has no questions", out)
 	}
 	peer := protocol.NodeOf(f.Raw, r.Meta)
-	if peer != "" && !s.transport.isStreamable() && s.only() == protocol.EraUnknown && s.conn.probe.plan == protocol.EraUnknown {
+	if peer != "" && !s.link.exchanges && s.only() == protocol.EraUnknown && s.conn.probe.plan == protocol.EraUnknown {
 		return s.reopen(now, protocol.EraModern, out) // a gateway: in that era each question says whose it is
 	}
 	s.decided(now, protocol.EraLegacy)
-	s.conn.peer = peer
+	s.conn.peer.node = peer
 	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
 	s.conn.info = &message.ServerInfo{
 		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Info: r.ServerInfo.Of(f.Raw), Instructions: instructions,
@@ -287,7 +287,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 	out = s.notify(protocol.NotificationInitialized, nil, out)
 	greeting := s.conn.lastID
 	out = s.enter(now, message.Syncing, "", out)
-	if s.transport.isProcess() { // one pipe keeps the order
+	if s.link.ordered { // one pipe keeps the order
 		return s.syncAll(now, out)
 	}
 	s.conn.opening.untaken, s.conn.opening.unsure = greeting, greeting
@@ -301,7 +301,7 @@ func (s *state) isModern(now time.Time, f *protocol.Frame, version string, out [
 		return s.lose(now, "server/discover failed: "+protocol.Reason(err), out)
 	}
 	s.decided(now, protocol.EraModern)
-	s.conn.peer = protocol.NodeOf(f.Raw, r.Meta)
+	s.conn.peer.node = protocol.NodeOf(f.Raw, r.Meta)
 	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
 	s.conn.info = &message.ServerInfo{
 		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Instructions: instructions,

@@ -20,11 +20,11 @@ func (s *state) garbageCame(now time.Time, e upstream.Noise, out []kernel.Effect
 		return s.unusableAnswer(now, id, e, out)
 	}
 	level := slog.LevelDebug
-	if !s.conn.warned.garbage {
-		s.conn.warned.garbage, level = true, slog.LevelWarn
+	if !s.conn.seen.garbage {
+		s.conn.seen.garbage, level = true, slog.LevelWarn
 	}
 	text := "server printed something that is no MCP message; a stdio server must keep its log off stdout"
-	if !s.transport.isProcess() {
+	if !s.link.ownsServer {
 		text = "server sent something that is no MCP message"
 	}
 	return append(out, kernel.Log(level, text, "bytes", len(e.Line), "err", e.Err))
@@ -46,8 +46,8 @@ func (s *state) strayAnswer(raw []byte, given bool, out []kernel.Effect) []kerne
 	level, text := slog.LevelDebug, "server answered late"
 	if !given {
 		text = "server answered with an id it was never given; the request it was meant for will time out"
-		if !s.conn.warned.id {
-			s.conn.warned.id, level = true, slog.LevelWarn
+		if !s.conn.seen.strayID {
+			s.conn.seen.strayID, level = true, slog.LevelWarn
 		}
 	}
 	return append(out, kernel.Log(level, text, "id", status.Cut(string(raw), 64)))

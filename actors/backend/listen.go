@@ -24,7 +24,7 @@ const (
 
 // listenFirst opens the stream before the lists are fetched, so that no change falls between the two.
 func (s *state) listenFirst(now time.Time, out []kernel.Effect) []kernel.Effect {
-	s.conn.streams = streams{wanted: map[string]bool{}, queries: map[uint64]string{}, stdio: !s.transport.isStreamable()}
+	s.conn.streams = streams{wanted: map[string]bool{}, queries: map[uint64]string{}, stdio: !s.link.exchanges}
 	if s.catalog {
 		out = s.listenAnew(out)
 	}

@@ -115,7 +115,7 @@ func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.conn.lists[protocol.Templates].wanted = has.Resources != nil
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		switch {
-		case !s.catalog && !(kind == protocol.Tools && s.conn.era == protocol.EraModern && s.transport.isStreamable()): // whose headers calls need
+		case !s.catalog && !(kind == protocol.Tools && s.conn.era == protocol.EraModern && s.link.headers): // whose headers calls need
 			s.conn.lists[kind].wanted = false
 		case s.conn.lists[kind].wanted:
 			out = s.fetch(kind, out)
@@ -246,7 +246,7 @@ func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []kernel.Eff
 	l.running, l.fetched, l.items, l.failure, l.tries = false, true, nil, "", 0
 	l.announced = l.changedMeanwhile
 	items, out = s.dropLoops(kind, items, out)
-	asked = asked && !s.conn.listsUs // or gateways that list each other would tell each other of changes without end
+	asked = asked && !s.conn.peer.listsUs // or gateways that list each other would tell each other of changes without end
 	if kind == protocol.Tools {
 		items, out = s.compile(items, out)
 	}

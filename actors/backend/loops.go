@@ -16,7 +16,7 @@ func (s *state) dropLoops(kind protocol.ItemKind, items [][]byte, out []kernel.E
 	ours, far := 0, 0
 	kept := items[:0]
 	for _, raw := range items {
-		if s.conn.peer == "" && !bytes.Contains(raw, []byte(s.node)) {
+		if s.conn.peer.node == "" && !bytes.Contains(raw, []byte(s.node)) {
 			kept = append(kept, raw) // nearly all items there are
 			continue
 		}
@@ -30,20 +30,20 @@ func (s *state) dropLoops(kind protocol.ItemKind, items [][]byte, out []kernel.E
 			ours++
 		case len(nodes) >= protocol.MaxNodes:
 			far++
-		case s.conn.peer != "":
-			kept = append(kept, protocol.Through(&item, s.conn.peer, nodes))
+		case s.conn.peer.node != "":
+			kept = append(kept, protocol.Through(&item, s.conn.peer.node, nodes))
 		default:
 			kept = append(kept, raw)
 		}
 	}
-	if ours > 0 && !s.conn.listsUs {
-		s.conn.listsUs = true
+	if ours > 0 && !s.conn.peer.listsUs {
+		s.conn.peer.listsUs = true
 		out = append(out, kernel.Log(slog.LevelWarn, "the server is a gateway that has this one among its servers; what came from here is left out", "kind", kind.String(), "items", ours))
 	}
 	if far > 0 {
 		out = append(out, kernel.Log(slog.LevelWarn, "items came through too many gateways; they are left out", "kind", kind.String(), "items", far, "limit", protocol.MaxNodes))
 	}
-	if s.conn.peer != "" {
+	if s.conn.peer.node != "" {
 		kept = withoutMetaTools(kept)
 	}
 	return kept, out

@@ -73,7 +73,7 @@ func oursAlone(err error) bool {
 // closedFollows reports whether a frame was refused because the connection is at its end: a process that does not take one
 // frame takes no other. Closed tells how it ended, which says more than that a pipe broke.
 func (s *state) closedFollows(err error) bool {
-	return s.transport.isProcess() && (errors.Is(err, upstream.ErrClosed) || !oursAlone(err))
+	return s.link.reportsEnd && (errors.Is(err, upstream.ErrClosed) || !oursAlone(err))
 }
 
 // callNotSent goes on with a call that did not reach the server. It is in no table any more.
@@ -103,7 +103,7 @@ func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.E
 // when they end.
 func (s *state) probeReach(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case s.life.phase != message.Ready || s.transport.isProcess():
+	case s.life.phase != message.Ready || s.link.reportsEnd:
 		return out
 	case s.conn.reach.failure != "" && len(s.conn.byCall) == 0:
 		return s.lose(now, s.conn.reach.failure, out)

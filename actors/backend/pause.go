@@ -24,7 +24,7 @@ func (s *state) pause(now time.Time, next message.Phase) time.Duration {
 		s.life.lostAt, s.life.failures = now, 0
 		return 0
 	}
-	if away := now.Sub(s.life.lostAt); away < soon && next == message.Waiting && !s.transport.isProcess() {
+	if away := now.Sub(s.life.lostAt); away < soon && next == message.Waiting && !s.link.ownsServer {
 		return jitter(s.rng, min(max(away, soonFirst), s.backoff(1)))
 	}
 	s.life.failures++

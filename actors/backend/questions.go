@@ -57,16 +57,16 @@ func (s *state) serverAsked(now time.Time, e *upstream.Received, out []kernel.Ef
 	}
 	by := s.asker(now, e)
 	if e.Frame.M == protocol.MethodRootsList {
-		s.conn.asksRoots = true
+		s.conn.asks.roots = true
 		if by.p == nil || by.p.request.Caller.Can&message.CanRoots == 0 {
 			return s.reply(protocol.AppendResult(nil, rawID, rootsResult(s.server.Roots)), out)
 		}
 		// A server may ask for roots because it has just met us. That says nothing of how it asks its other questions: given
 		// one call at a time for it, a call that hangs would keep all others out.
-		by.certain = by.certain || !s.conn.unattributed
+		by.certain = by.certain || !s.conn.asks.unattributed
 	}
 	if !by.certain && e.Frame.M != protocol.MethodRootsList && len(s.conn.byCall) > 0 {
-		s.conn.unattributed = true
+		s.conn.asks.unattributed = true
 		out = append(out, kernel.Tell(s.pool, message.UnattributedRequest{Backend: s.self}))
 	}
 	if code, why := by.refusal(); why != "" {
@@ -105,7 +105,7 @@ func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kern
 	p.questions = append(p.questions, s.questions.last)
 	delete(s.conn.mayAsk, by.id)
 	s.remember(&e.Frame, p)
-	s.conn.lastAsker = lastAsker{by.id, now}
+	s.conn.asks.last = lastAsker{by.id, now}
 	out = append(out, kernel.Tell(p.call.Holder, message.ServerRequest{Seq: p.call.Seq, Key: s.questions.last, From: s.self, Frame: e.Frame}))
 	if len(p.questions) > 1 {
 		return out
@@ -150,15 +150,15 @@ func (s *state) hasOthers(p *pending) bool {
 // speaker is the call that a server is most likely to talk about when it does not say so: the only one that runs, those that
 // wait at a question of theirs aside; else the one that has just asked, or the only one there is. nil: nobody can tell.
 func (s *state) speaker(now time.Time) (id uint32, p *pending) {
-	last := s.conn.pending[s.conn.lastAsker.id]
+	last := s.conn.pending[s.conn.asks.last.id]
 	switch {
 	case len(s.conn.mayAsk) > 1:
 		return 0, nil
 	case len(s.conn.mayAsk) == 1:
 		for id = range s.conn.mayAsk {
 		}
-	case last != nil && last.own == nil && now.Sub(s.conn.lastAsker.at) < burst:
-		id = s.conn.lastAsker.id
+	case last != nil && last.own == nil && now.Sub(s.conn.asks.last.at) < burst:
+		id = s.conn.asks.last.id
 	case len(s.conn.byCall) == 1:
 		for _, id = range s.conn.byCall {
 		}
@@ -216,7 +216,7 @@ func (s *state) answerQuestion(now time.Time, m message.ServerRequestResult, out
 	}
 	out = s.reply(answerFrame(a.rawID, m.Result, m.Error), out)
 	if p := s.conn.pending[a.id]; p != nil {
-		s.conn.lastAsker = lastAsker{a.id, now}
+		s.conn.asks.last = lastAsker{a.id, now}
 		out = s.questionAnswered(m.Key, a.id, p, out)
 	}
 	return out

@@ -12,7 +12,7 @@ import (
 // doubt looks at an error over HTTP for what it says of the server's era: a server may be replaced while we are connected,
 // and what comes then fails again and again, so the server is asked again. Processes are opened anew whenever they are replaced.
 func (s *state) doubt(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
-	if s.transport.isProcess() || s.life.phase != message.Ready {
+	if s.link.ownsServer || s.life.phase != message.Ready {
 		return out
 	}
 	switch code, _ := protocol.ErrorNumber(&e.Frame); {

@@ -12,7 +12,7 @@ import (
 // came of it much later. Behind a URL it goes on.
 func (s *state) mayRest(out []kernel.Effect) []kernel.Effect {
 	busy := len(s.conn.byCall)+len(s.carried.rounds)+len(s.conn.mending) > 0 ||
-		s.transport.isProcess() && slices.ContainsFunc(s.conn.tasks, func(t task) bool { return !t.ended })
+		s.link.ownsServer && slices.ContainsFunc(s.conn.tasks, func(t task) bool { return !t.ended })
 	if busy {
 		return out
 	}

@@ -210,7 +210,7 @@ func TestRandomScripts(t *testing.T) {
 		r := &script{t: t, s: newState(Options{Server: server, Catalog: true}, kernel.Reference{}, new(uint64)), now: time.Unix(0, 0), rng: rng,
 			phase: message.Idle, open: map[uint64]string{}, asked: map[string]int{}}
 		if seed%2 == 0 {
-			r.s.transport = "http"
+			r.s.transport, r.s.link = "http", traitsOf("http")
 		}
 		r.step(kernel.Started{})
 		r.step(message.Connect{})

@@ -48,7 +48,7 @@ func (s *state) startExpired(now time.Time, out []kernel.Effect) []kernel.Effect
 
 // rootsChanged tells a server that has asked for roots that there are others now.
 func (s *state) rootsChanged(out []kernel.Effect) []kernel.Effect {
-	if !s.conn.asksRoots || s.life.phase != message.Ready || s.conn.era != protocol.EraLegacy {
+	if !s.conn.asks.roots || s.life.phase != message.Ready || s.conn.era != protocol.EraLegacy {
 		return out
 	}
 	return s.notify(protocol.NotificationRootsListChanged, nil, out)

@@ -21,7 +21,8 @@ type state struct {
 	server     config.Server
 	replica    int
 	member     string
-	transport  transport
+	transport  string // for reports; the code asks link
+	link       traits
 	node       string // of this gateway
 	pool       kernel.Reference
 	self       kernel.Reference
@@ -68,32 +69,53 @@ type conn struct {
 	open       bool // events of it are listened to
 	began      time.Time
 	readySince time.Time
-	pid        int
-	spoke      bool                       // the server has written something
-	refused    bool                       // the server has refused the only era it is to be spoken to in
-	lastLine   string                     // on stderr, of the process that has ended: not for clients
-	warned     struct{ garbage, id bool } // of the first line that was no message, the first id nobody gave out
+	process    serverProcess
+	seen       seen
 
 	era     protocol.Era // unknown until the server has shown it
 	probe   probe
 	info    *message.ServerInfo
-	peer    string // the server's node: it is a gateway like this one; "" = it is none
-	listsUs bool   // it has listed what came from here
+	peer    peer
 	opening opening
 	reach   reach
 
 	ledger
 	lists [protocol.ItemKinds]listing
 
-	level        protocol.Level // log level the server was told; LevelNone = nothing
-	asksRoots    bool           // the server has asked for roots: it wants to know of changes
-	unattributed bool           // the server has asked during calls without saying for which one
-	lastAsker    lastAsker      // the call that asked last
-	tasks        []task         // what legacy calls have become; newest last
+	level protocol.Level // log level the server was sent; LevelNone = none
+	asks  asks
+	tasks []task // tasks that legacy calls have become; newest last
 
 	bindings   map[string]*protocol.Bindings // by tool; those that have any, of a modern server over HTTP
 	rechecking uint32                        // id of the question whether the server is still modern; 0 = it is not being asked
 	streams    streams
+}
+
+// serverProcess is the server's process, if it has one.
+type serverProcess struct {
+	pid      int
+	lastLine string // the last line on stderr of a process that has ended; never shown to clients
+}
+
+// seen is what a connection's server has shown so far.
+type seen struct {
+	spoke   bool // it has written something
+	refused bool // it has refused the only era that it may be used with
+	garbage bool // it has written a line that is not a message: logged once
+	strayID bool // it has answered with an id that was never used: logged once
+}
+
+// peer describes a server that is a gateway like this one.
+type peer struct {
+	node    string // its name; "" = the server is not a gateway
+	listsUs bool   // it lists items that came from this gateway
+}
+
+// asks is what a legacy server asks of clients.
+type asks struct {
+	roots        bool      // it has asked for roots, so it wants to hear of changes
+	unattributed bool      // it has asked during calls without naming the call
+	last         lastAsker // the call that asked last
 }
 
 // ledger is the requests on a connection, by the ids we gave them.
@@ -171,7 +193,7 @@ type answerHandler func(s *state, now time.Time, f *protocol.Frame, out []kernel
 func newState(o Options, self kernel.Reference, connections *uint64) *state {
 	ours := modernCapabilities(o.Announce)
 	return &state{
-		server: o.Server, replica: o.Replica, member: o.Member, transport: transport(o.Transport), node: o.Node, pool: o.Pool, self: self,
+		server: o.Server, replica: o.Replica, member: o.Member, transport: o.Transport, link: traitsOf(o.Transport), node: o.Node, pool: o.Pool, self: self,
 		rng:        rand.New(rand.NewPCG(o.Seed, uint64(o.Replica))),
 		legacyOnly: o.Legacy, announce: o.Announce, catalog: o.Catalog,
 		meta:      (&protocol.ModernMeta{ClientInfo: []byte(clientInfo), Capabilities: ours}).AppendMeta(nil),

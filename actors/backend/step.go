@@ -28,14 +28,14 @@ var transitions = map[message.Phase][]message.Phase{
 	message.Stopped:       {},
 }
 
-// step applies msg to s at the time now and appends to out what is to be done about it.
+// step applies msg to s at the time now and appends the effects to out. It routes each message to the part that handles it.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case linkEvent:
 		if m.incarnation != s.conn.incarnation || !s.conn.open {
 			return out // an earlier connection's
 		}
-		return s.link(now, m.event, out)
+		return s.linkEvent(now, m.event, out)
 	case bound:
 		if m.of() != s.conn.incarnation {
 			return out
@@ -51,12 +51,14 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.answerQuestion(now, m, out)
 	case message.DropTask:
 		return s.dropTaskMade(m, out)
+	case message.Query, message.Fetch, message.ListStale, message.CheckConnection, message.QueryIdle, message.NewServer, message.SetLevel, message.RootsChanged:
+		return s.stepConnection(now, msg, out)
 	}
-	return s.command(now, msg, out)
+	return s.stepLife(now, msg, out)
 }
 
-// command handles what the pool wants of the connection as a whole.
-func (s *state) command(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+// stepConnection handles what the pool wants of the connection as a whole.
+func (s *state) stepConnection(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.Query:
 		return s.query(m, out)
@@ -76,11 +78,11 @@ func (s *state) command(now time.Time, msg any, out []kernel.Effect) []kernel.Ef
 	case message.RootsChanged:
 		return s.rootsChanged(out)
 	}
-	return s.startOrStop(now, msg, out)
+	return out
 }
 
-// startOrStop handles what begins or ends the backend's life, and tells how it is.
-func (s *state) startOrStop(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+// stepLife handles what starts or stops the backend, and reports its status.
+func (s *state) stepLife(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started:
 		s.life.since = now
@@ -139,10 +141,10 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []kerne
 	case message.Ready:
 		s.life.fault = ""
 	case message.Waiting, message.NeedsLogin:
-		s.life.fault = message.Explain(reason, s.conn.lastLine)
+		s.life.fault = message.Explain(reason, s.conn.process.lastLine)
 	}
 	changed := message.BackendChanged{
-		Backend: s.self, Replica: s.replica, Phase: p, Incarnation: uint64(s.conn.incarnation), Reason: reason, LastLine: s.conn.lastLine, NextAttempt: s.life.nextAttempt, Refused: s.conn.refused,
+		Backend: s.self, Replica: s.replica, Phase: p, Incarnation: uint64(s.conn.incarnation), Reason: reason, LastLine: s.conn.process.lastLine, NextAttempt: s.life.nextAttempt, Refused: s.conn.seen.refused,
 		NoLogin: p == message.NeedsLogin && s.life.noLogin,
 	}
 	switch p {
@@ -205,7 +207,7 @@ func (s *state) retreat(now time.Time, phase message.Phase, reason string, out [
 
 // shut closes the connection, if one is open; its later events are ignored, and nobody is owed an answer on it.
 func (s *state) shut(out []kernel.Effect) []kernel.Effect {
-	s.conn.open, s.conn.pid = false, 0
+	s.conn.open, s.conn.process.pid = false, 0
 	clear(s.conn.cancelled)
 	clear(s.conn.cancelling)
 	return append(out, kernel.Act(closeLink{closeGrace}))
@@ -253,14 +255,14 @@ func (s *state) reasonShown(now time.Time) string {
 	case s.life.wants:
 		return message.AwaitsTurn + "; before: " + s.life.fault
 	}
-	return message.Explain(s.life.reason, s.conn.lastLine)
+	return message.Explain(s.life.reason, s.conn.process.lastLine)
 }
 
 // report is what the backend tells people.
 func (s *state) report(now time.Time) status.Backend {
 	b := status.Backend{
 		Server: s.server.Name, Replica: s.replica, Member: s.member, Catalog: s.catalog, State: string(s.life.phase), Reason: s.reasonShown(now), Incarnation: uint64(s.conn.incarnation),
-		Transport: string(s.transport), PID: s.conn.pid, NextAttempt: s.life.nextAttempt, Since: s.life.since, InFlight: len(s.conn.byCall) + len(s.carried.rounds), Noise: s.life.garbage,
+		Transport: s.transport, PID: s.conn.process.pid, NextAttempt: s.life.nextAttempt, Since: s.life.since, InFlight: len(s.conn.byCall) + len(s.carried.rounds), Noise: s.life.garbage,
 		Stderr: append([]string(nil), s.life.stderr...),
 	}
 	if s.conn.info != nil {

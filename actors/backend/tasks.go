@@ -46,7 +46,7 @@ func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Fr
 // taskGone reports whether the task that the request is about went with the process that made it. What is behind a URL
 // may have kept its tasks.
 func (s *state) taskGone(r *message.Request) bool {
-	return s.transport.isProcess() && r.Home != nil && *r.Home != message.TaskOrigin{Backend: s.self, Incarnation: uint64(s.conn.incarnation)}
+	return s.link.ownsServer && r.Home != nil && *r.Home != message.TaskOrigin{Backend: s.self, Incarnation: uint64(s.conn.incarnation)}
 }
 
 // namesTask reports whether what the server asks in the request names a task.

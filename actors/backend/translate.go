@@ -182,7 +182,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 	r := p.request
 	switch code, _ := protocol.ErrorNumber(f); code {
 	case codeHeaderMismatch:
-		if r.Frame.M == protocol.MethodToolsCall && s.transport.isStreamable() && !p.mended && s.life.phase == message.Ready {
+		if r.Frame.M == protocol.MethodToolsCall && s.link.headers && !p.mended && s.life.phase == message.Ready {
 			return s.mend(p, out)
 		}
 		return s.badAnswer(now, p, "the server refused the headers of the request: "+errorText(f), out)
@@ -290,7 +290,7 @@ func (s *state) mended(now time.Time, failure string, out []kernel.Effect) []ker
 
 // compile takes the annotations out of a list of tools. A tool whose annotations are invalid is left out.
 func (s *state) compile(items [][]byte, out []kernel.Effect) ([][]byte, []kernel.Effect) {
-	if s.conn.era != protocol.EraModern || !s.transport.isStreamable() {
+	if s.conn.era != protocol.EraModern || !s.link.headers {
 		return items, out
 	}
 	s.conn.bindings = map[string]*protocol.Bindings{}

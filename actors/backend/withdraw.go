@@ -53,7 +53,7 @@ func (s *state) withdraw(now time.Time, m message.CancelSent, out []kernel.Effec
 // cancelRequest tells the server that an answer is no longer wanted. A modern server behind HTTP is told by the end of
 // the response alone. MCP 2026-07-28, basic/patterns/cancellation.
 func (s *state) cancelRequest(id uint32, reason string, out []kernel.Effect) []kernel.Effect {
-	if s.conn.era != protocol.EraModern || !s.transport.isStreamable() {
+	if s.conn.era != protocol.EraModern || !s.link.exchanges {
 		out = s.sayCancelled(id, reason, out)
 	}
 	return append(out, kernel.Act(giveUp{uint64(id)}))
@@ -62,7 +62,7 @@ func (s *state) cancelRequest(id uint32, reason string, out []kernel.Effect) []k
 // cancelAll tells a server behind HTTP that nobody waits for its answers any more: the end of the connection does not say so
 // (MCP 2025-11-25, basic/transports, sending messages), as it does to a process, and, of a response, to a modern server.
 func (s *state) cancelAll(reason string, out []kernel.Effect) []kernel.Effect {
-	if !s.conn.open || s.transport.isProcess() || s.conn.era != protocol.EraLegacy {
+	if !s.conn.open || s.link.ownsServer || s.conn.era != protocol.EraLegacy {
 		return out
 	}
 	for _, id := range slices.Sorted(maps.Values(s.conn.byCall)) {

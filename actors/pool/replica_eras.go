@@ -69,8 +69,8 @@ func (s *state) rememberEra(conn *connection, era message.KnownEra, out []kernel
 // fail (Python's ctx.elicit and the like), so the client would be worse off than without the gateway. The modern
 // connection is used if the server has refused the legacy era or cannot be reached in it now.
 func (s *state) usesLegacyConnection(w target, replica int) bool {
-	server, _, _ := s.server.Replica(replica)
-	if !w.legacyClient || s.replicas.eras.modernOnly[replica] || len(server.URLs) == 0 || server.Type == "sse" || server.Protocol != "" && server.Protocol != "auto" {
+	entry, _, _ := s.server.Replica(replica)
+	if !w.legacyClient || s.replicas.eras.modernOnly[replica] || !traitsOf(entry).mayServeBoth {
 		return false
 	}
 	for _, conn := range s.replicas.connections {

@@ -11,7 +11,7 @@ func (s *state) requestConnect(m message.RequestConnect, out []kernel.Effect) []
 	if conn == nil || conn.leaving {
 		return out
 	}
-	if entry, _, _ := s.server.Replica(conn.replica); len(entry.URLs) > 0 { // to dial costs nothing
+	if entry, _, _ := s.server.Replica(conn.replica); !traitsOf(entry).startsProcess {
 		return append(out, kernel.Tell(conn.ref, message.Connect{}))
 	}
 	conn.start.requested = true

@@ -28,7 +28,7 @@ func (s *state) spawnForTenant(now time.Time, conn *connection, by requester, ou
 // withTenantHeaders returns the configuration with the headers that the tenant's clients have sent. They replace
 // configured headers of the same names. A process has no headers.
 func withTenantHeaders(conn *connection, entry *config.Server) config.Server {
-	if conn.tenant == nil || len(conn.tenant.Headers) == 0 || len(entry.URLs) == 0 {
+	if conn.tenant == nil || len(conn.tenant.Headers) == 0 || !traitsOf(entry).headers {
 		return *entry
 	}
 	with := *entry
