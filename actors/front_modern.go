@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/stateless"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
 
@@ -49,7 +50,7 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 		number = 0 // where a cancellation on stdio looks for it
 	}
 	if x.Params.RequestState.Present() {
-		text, _ := protocol.Unquote(x.Params.RequestState.Of(x.Frame.Raw))
+		text, _ := rawjson.Unquote(x.Params.RequestState.Of(x.Frame.Raw))
 		sealer := g.sealer.Load()
 		if sealer == nil { // no desk stands yet
 			visit.Abandon(kernel.Gone)

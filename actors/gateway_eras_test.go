@@ -11,6 +11,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -38,7 +39,7 @@ func eachTransport(t *testing.T, f func(t *testing.T, http bool)) {
 // inTwoRounds is a modern server that asks twice before it answers.
 func inTwoRounds(http bool) *actortest.Modern {
 	return &actortest.Modern{HTTP: http, Tools: []string{"ask"}, Changes: true, Known: []string{"file:///a"}, Handle: func(g actortest.Got) {
-		switch state, _ := protocol.Unquote(g.Params.RequestState.Of(g.Frame.Raw)); state {
+		switch state, _ := rawjson.Unquote(g.Params.RequestState.Of(g.Frame.Raw)); state {
 		case "":
 			g.Note("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":1}`, g.ID()))
 			g.Result(`{"resultType":"input_required","inputRequests":{"a":{` + elicit + `},"b":{` + sampled + `}},"requestState":"first"}`)

@@ -16,6 +16,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream/pipe"
 )
 
@@ -34,7 +35,7 @@ func (f *flooder) server(line func(token string, n int) string) *actortest.Serve
 	server.Handle = func(p *pipe.Peer, frame protocol.Frame, id []byte) {
 		var params protocol.Params
 		_ = params.Scan(&frame)
-		if name, _ := protocol.Unquote(params.Name.Of(frame.Raw)); name != "flood" {
+		if name, _ := rawjson.Unquote(params.Name.Of(frame.Raw)); name != "flood" {
 			_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
 			return
 		}
@@ -155,7 +156,7 @@ func TestAGreedyClientAtADesk(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one desk
 	var order []string                              // of the calls as the server gets them; of its one goroutine until all are answered
 	server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
-		order = append(order, string(protocol.Member(f.Raw, f.Params, "arguments").Of(f.Raw)))
+		order = append(order, string(rawjson.Member(f.Raw, f.Params, "arguments").Of(f.Raw)))
 		_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
 	}}
 	w := serveWeb(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {

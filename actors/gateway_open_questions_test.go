@@ -8,6 +8,7 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream/pipe"
 )
 
@@ -63,7 +64,7 @@ func TestAnyScheme(t *testing.T) {
 			if err := p.Scan(&f); err != nil {
 				t.Fatal(err)
 			}
-			uri, _ := protocol.Unquote(p.URI.Of(f.Raw))
+			uri, _ := rawjson.Unquote(p.URI.Of(f.Raw))
 			asked = append(asked, uri)
 		}
 		if !slices.Equal(asked, uris) {

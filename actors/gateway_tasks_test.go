@@ -9,6 +9,7 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream/pipe"
 )
 
@@ -32,7 +33,7 @@ func working() *actortest.Server {
 		}
 		switch f.M {
 		case protocol.MethodToolsCall:
-			if !protocol.Member(f.Raw, f.Params, "task").Present() {
+			if !rawjson.Member(f.Raw, f.Params, "task").Present() {
 				_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
 				return
 			}

@@ -11,6 +11,7 @@ import (
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 	"goblin-actor/protocol/upstream/remote"
 )
@@ -35,7 +36,7 @@ func largeServer(w http.ResponseWriter, r *http.Request) {
 	case protocol.MethodToolsCall:
 		var p protocol.Params
 		_ = p.Scan(&f)
-		text, _ := protocol.Unquote(protocol.Member(f.Raw, p.Arguments, "text").Of(f.Raw))
+		text, _ := rawjson.Unquote(rawjson.Member(f.Raw, p.Arguments, "text").Of(f.Raw))
 		text = answer(largeResult(text))
 		switch len(text) % 3 {
 		case 0:

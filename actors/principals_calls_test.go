@@ -11,6 +11,7 @@ import (
 	"goblin-actor/internal/identity"
 	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 	"goblin-actor/protocol/upstream/pipe"
 )
@@ -144,7 +145,7 @@ func digging() *actortest.Modern {
 			g.ID(), g.Params.Notifications.Of(g.Frame.Raw)))
 	}
 	s.Other = func(g actortest.Got) bool {
-		if id, _ := protocol.Unquote(g.Params.TaskID.Of(g.Frame.Raw)); id != "7~x/y" {
+		if id, _ := rawjson.Unquote(g.Params.TaskID.Of(g.Frame.Raw)); id != "7~x/y" {
 			g.Error(-32602, "no such task", "")
 			return true
 		}

@@ -12,6 +12,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Items returns what clients are offered, or nil when that is still the catalog of version known. Blocks until the
@@ -97,8 +98,8 @@ func itemOf(e *catalog.Entry) status.Item {
 	if err != nil {
 		return item // cannot be: the catalog has parsed it
 	}
-	text := func(span protocol.Span) string {
-		s, _ := protocol.Unquote(span.Of(p.Raw)) // "" for what is absent or no string
+	text := func(span rawjson.Span) string {
+		s, _ := rawjson.Unquote(span.Of(p.Raw)) // "" for what is absent or no string
 		return short(s)
 	}
 	item.Other, item.Internal, item.ReadOnly = e.Spelling(), e.Server.Internal, e.ReadOnly()

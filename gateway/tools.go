@@ -10,6 +10,7 @@ import (
 	"goblin-actor/internal/decode"
 	"goblin-actor/internal/inprocess"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Tool is a tool of the catalog.
@@ -54,8 +55,8 @@ func (g *Gateway) GetTool(ctx context.Context, name string) (Tool, error) {
 }
 
 func toolOf(item *protocol.Item) Tool {
-	text := func(span protocol.Span) string {
-		s, _ := protocol.Unquote(span.Of(item.Raw)) // "" for what is absent or no string
+	text := func(span rawjson.Span) string {
+		s, _ := rawjson.Unquote(span.Of(item.Raw)) // "" for what is absent or no string
 		return s
 	}
 	t := Tool{Name: text(item.Name), Description: text(item.Description), Definition: item.Raw}

@@ -1,12 +1,14 @@
 package protocol
 
+import "goblin-actor/protocol/rawjson"
+
 // MaxBatch is how many messages a batch may hold.
 const MaxBatch = 1024
 
 // IsBatch reports whether raw begins like an array.
 func IsBatch(raw []byte) bool {
 	for _, c := range raw {
-		if !isSpace(c) {
+		if !rawjson.IsSpace(c) {
 			return c == '['
 		}
 	}
@@ -42,8 +44,8 @@ func ParseBatch(raw []byte, each func(*Frame) error) error {
 
 func walkBatch(raw []byte, each func(*Frame) error) error {
 	var f Frame
-	for w := walkElements(raw, Span{0, uint32(len(raw))}); w.next(); {
-		if err := f.Parse(w.value.Of(raw)); err != nil {
+	for w := rawjson.WalkElements(raw, rawjson.Whole(raw)); w.Next(); {
+		if err := f.Parse(w.Value.Of(raw)); err != nil {
 			return err
 		}
 		if err := each(&f); err != nil {

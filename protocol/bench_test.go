@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // request200 is a tools/call of exactly 200 bytes.
@@ -16,7 +18,7 @@ var request200 = func() []byte {
 }()
 
 func resultOf(text string) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":12345,"result":{"content":[{"type":"text","text":%s}]}}`, Quote(text))
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":12345,"result":{"content":[{"type":"text","text":%s}]}}`, rawjson.Quote(text))
 }
 
 var corpus = []struct {
@@ -83,7 +85,7 @@ func BenchmarkSplice(b *testing.B) {
 	id, name := []byte("77"), []byte(`"read_file"`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if out := AppendEdited(nil, f.Raw, Edit{f.ID, id}, Edit{p.Name, name}); !bytes.Contains(out, name) {
+		if out := rawjson.AppendEdited(nil, f.Raw, rawjson.Edit{Span: f.ID, With: id}, rawjson.Edit{Span: p.Name, With: name}); !bytes.Contains(out, name) {
 			b.Fatal(string(out))
 		}
 	}
@@ -111,11 +113,11 @@ func TestAllocations(t *testing.T) {
 	}
 	count("Params.Scan", 0, func() { _ = p.Scan(&f) })
 	count("AppendEdited", 1, func() {
-		AppendEdited(nil, f.Raw, Edit{p.Name, []byte(`"read"`)}, Edit{f.ID, []byte("77")})
+		rawjson.AppendEdited(nil, f.Raw, rawjson.Edit{Span: p.Name, With: []byte(`"read"`)}, rawjson.Edit{Span: f.ID, With: []byte("77")})
 	})
 	buffer := make([]byte, 0, 1024)
 	count("AppendEdited into a buffer", 0, func() {
-		AppendEdited(buffer, f.Raw, Edit{p.Name, []byte(`"read"`)}, Edit{f.ID, []byte("77")})
+		rawjson.AppendEdited(buffer, f.Raw, rawjson.Edit{Span: p.Name, With: []byte(`"read"`)}, rawjson.Edit{Span: f.ID, With: []byte("77")})
 	})
 	bad := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call"`)
 	count("Parse malformed", 1, func() { _ = f.Parse(bad) })

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // MaxBindings is how many arguments of one tool may be bound to headers; a server behind HTTP takes no more headers than
@@ -36,7 +38,7 @@ func CompileBindings(rawTool []byte) (*Bindings, error) {
 		return nil, nil
 	}
 	c := bindingCompiler{raw: rawTool, b: &Bindings{}, names: map[string]bool{}}
-	schema := Member(rawTool, Span{0, uint32(len(rawTool))}, "inputSchema")
+	schema := rawjson.Member(rawTool, rawjson.Whole(rawTool), "inputSchema")
 	root, err := c.schema(schema, nil, true, 0)
 	if err != nil {
 		return nil, err
@@ -58,35 +60,35 @@ type bindingCompiler struct {
 }
 
 // schema compiles one schema. fixed: the way to it is properties all along, so that the argument's place is known.
-func (c *bindingCompiler) schema(schema Span, path []string, fixed bool, depth int) (bound, error) {
+func (c *bindingCompiler) schema(schema rawjson.Span, path []string, fixed bool, depth int) (bound, error) {
 	out := bound{header: -1}
 	if depth > maxSchemaDepth {
 		return out, fmt.Errorf("property %q: schemas nest too deep", strings.Join(path[:3], "."))
 	}
-	var header, kind Span
+	var header, kind rawjson.Span
 	properties := false
-	for w := walkMembers(c.raw, schema); w.next(); {
-		key, _ := appendUnescaped(nil, w.key)
+	for w := rawjson.WalkMembers(c.raw, schema); w.Next(); {
+		key, _ := rawjson.AppendUnescaped(nil, w.Key)
 		var err error
 		switch keyword := string(key); keyword {
 		case "x-mcp-header":
 			if header.Present() {
 				return out, c.bad(path, "stands there twice")
 			}
-			header = w.value
+			header = w.Value
 		case "type":
-			kind = w.value
+			kind = w.Value
 		case "properties":
 			if properties {
 				return out, fmt.Errorf("property %q: properties stands there twice", strings.Join(path, "."))
 			}
 			properties = true
-			out.below, err = c.properties(w.value, path, fixed, depth)
+			out.below, err = c.properties(w.Value, path, fixed, depth)
 		case "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
-			_, err = c.properties(w.value, path, false, depth)
+			_, err = c.properties(w.Value, path, false, depth)
 		case "items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "additionalProperties", "unevaluatedProperties",
 			"propertyNames", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "contentSchema":
-			err = c.schemas(w.value, append(path, keyword), depth)
+			err = c.schemas(w.Value, append(path, keyword), depth)
 		}
 		if err != nil {
 			return out, err
@@ -100,11 +102,11 @@ func (c *bindingCompiler) schema(schema Span, path []string, fixed bool, depth i
 }
 
 // properties compiles the schemas of an object of schemas and returns those that lead to bound arguments.
-func (c *bindingCompiler) properties(object Span, path []string, fixed bool, depth int) ([]bound, error) {
+func (c *bindingCompiler) properties(object rawjson.Span, path []string, fixed bool, depth int) ([]bound, error) {
 	var out []bound
-	for w := walkMembers(c.raw, object); w.next(); {
-		key, _ := appendUnescaped(nil, w.key)
-		child, err := c.schema(w.value, append(path, string(key)), fixed, depth+1)
+	for w := rawjson.WalkMembers(c.raw, object); w.Next(); {
+		key, _ := rawjson.AppendUnescaped(nil, w.Key)
+		child, err := c.schema(w.Value, append(path, string(key)), fixed, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -123,12 +125,12 @@ func (c *bindingCompiler) properties(object Span, path []string, fixed bool, dep
 }
 
 // schemas looks into a schema, or an array of them, that no fixed way leads to: annotations there are errors.
-func (c *bindingCompiler) schemas(value Span, path []string, depth int) error {
+func (c *bindingCompiler) schemas(value rawjson.Span, path []string, depth int) error {
 	if _, err := c.schema(value, path, false, depth+1); err != nil {
 		return err
 	}
-	for w := walkElements(c.raw, value); w.next(); {
-		if _, err := c.schema(w.value, path, false, depth+1); err != nil {
+	for w := rawjson.WalkElements(c.raw, value); w.Next(); {
+		if _, err := c.schema(w.Value, path, false, depth+1); err != nil {
 			return err
 		}
 	}
@@ -136,8 +138,8 @@ func (c *bindingCompiler) schemas(value Span, path []string, depth int) error {
 }
 
 // header checks one annotation and returns its index.
-func (c *bindingCompiler) header(value, kind Span, path []string, fixed bool) (int, error) {
-	name, ok := Unquote(value.Of(c.raw))
+func (c *bindingCompiler) header(value, kind rawjson.Span, path []string, fixed bool) (int, error) {
+	name, ok := rawjson.Unquote(value.Of(c.raw))
 	lower := strings.ToLower(name)
 	switch {
 	case !ok || name == "":
@@ -165,17 +167,17 @@ func (*bindingCompiler) bad(path []string, why string) error {
 
 // primitive reports whether a schema's type, one or several of them, can stand in a header. Null besides does no harm:
 // a null argument has no header.
-func (c *bindingCompiler) primitive(kind Span) bool {
+func (c *bindingCompiler) primitive(kind rawjson.Span) bool {
 	text := kind.Of(c.raw)
 	if len(text) == 0 || text[0] != '[' {
 		return isPrimitive(text)
 	}
 	some := false
-	for w := walkElements(c.raw, kind); w.next(); {
-		switch one := w.value.Of(c.raw); {
+	for w := rawjson.WalkElements(c.raw, kind); w.Next(); {
+		switch one := w.Value.Of(c.raw); {
 		case isPrimitive(one):
 			some = true
-		case !equalsText(one, "null"):
+		case !rawjson.StringIs(one, "null"):
 			return false
 		}
 	}
@@ -183,7 +185,7 @@ func (c *bindingCompiler) primitive(kind Span) bool {
 }
 
 func isPrimitive(raw []byte) bool {
-	return equalsText(raw, "string") || equalsText(raw, "integer") || equalsText(raw, "boolean")
+	return rawjson.StringIs(raw, "string") || rawjson.StringIs(raw, "integer") || rawjson.StringIs(raw, "boolean")
 }
 
 // isToken reports whether name can be part of a header's name. // RFC 9110, 5.6.2

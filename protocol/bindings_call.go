@@ -1,6 +1,10 @@
 package protocol
 
-import "strconv"
+import (
+	"strconv"
+
+	"goblin-actor/protocol/rawjson"
+)
 
 // Check compares the Mcp-Param headers of a request with its arguments (raw JSON object, nil = none); nil when they agree.
 // Other Mcp-Param headers are ignored. header as in EraOf, never nil. It allocates for faults, escapes and base64 only.
@@ -9,8 +13,8 @@ func (b *Bindings) Check(header func(name string) string, args []byte) *Fault {
 	if b == nil {
 		return nil
 	}
-	var values [MaxBindings]Span
-	if twice := collect(args, Span{0, uint32(len(args))}, b.root, &values); twice {
+	var values [MaxBindings]rawjson.Span
+	if twice := collect(args, rawjson.Whole(args), b.root, &values); twice {
 		return mismatch("Header mismatch: an argument with a header stands there twice")
 	}
 	for i, name := range b.headers {
@@ -40,8 +44,8 @@ func (b *Bindings) Headers(args []byte) []HeaderField {
 	if b == nil {
 		return nil
 	}
-	var values [MaxBindings]Span
-	collect(args, Span{0, uint32(len(args))}, b.root, &values)
+	var values [MaxBindings]rawjson.Span
+	collect(args, rawjson.Whole(args), b.root, &values)
 	var out []HeaderField
 	for i, name := range b.headers {
 		if text, ok := valueText(values[i].Of(args)); ok {
@@ -55,21 +59,21 @@ func (b *Bindings) Headers(args []byte) []HeaderField {
 }
 
 // collect finds the bound arguments of an object, by header; of several with the same key the last. twice: there were several.
-func collect(raw []byte, object Span, bounds []bound, values *[MaxBindings]Span) (twice bool) {
+func collect(raw []byte, object rawjson.Span, bounds []bound, values *[MaxBindings]rawjson.Span) (twice bool) {
 	var seen uint64
-	for w := walkMembers(raw, object); w.next(); {
+	for w := rawjson.WalkMembers(raw, object); w.Next(); {
 		for i := range bounds {
 			b := &bounds[i]
-			if !sameKey(w.key, b.key) {
+			if !rawjson.KeyIs(w.Key, b.key) {
 				continue
 			}
 			twice = twice || seen>>i&1 != 0
 			seen |= 1 << i
 			if b.header >= 0 {
-				values[b.header] = w.value
+				values[b.header] = w.Value
 			}
 			if b.below != nil {
-				twice = collect(raw, w.value, b.below, values) || twice
+				twice = collect(raw, w.Value, b.below, values) || twice
 			}
 		}
 	}
@@ -83,7 +87,7 @@ func valueText(raw []byte) (string, bool) {
 	}
 	switch raw[0] {
 	case '"':
-		return Unquote(raw)
+		return rawjson.Unquote(raw)
 	case 't', 'f':
 		return string(raw), true
 	}
@@ -95,7 +99,7 @@ func valueText(raw []byte) (string, bool) {
 func equalsValue(raw []byte, text string) bool {
 	switch c := raw[0]; {
 	case c == '"':
-		return equalsText(raw, text)
+		return rawjson.StringIs(raw, text)
 	case c == 't', c == 'f':
 		return string(raw) == text
 	case c == '-' || c-'0' < 10:

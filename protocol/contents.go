@@ -1,5 +1,7 @@
 package protocol
 
+import "goblin-actor/protocol/rawjson"
+
 var (
 	keyContent    = []byte(`"content"`)
 	openEmbedded  = []byte(`{"type":"resource","resource":`)
@@ -9,14 +11,14 @@ var (
 // ContentsAsContent appends the edits that make a result of resources/read one of tools/call: each of its contents becomes an
 // embedded resource. A result without contents (a question) stays as it is. Edits inside the contents can be made in the same
 // AppendEdited. // MCP 2025-11-25, server/tools, embedded resources
-func ContentsAsContent(edits []Edit, f *Frame) []Edit {
-	contents, keyAt := findMember(f.Raw, f.Result, "contents")
-	if !contents.Present() || f.Raw[contents.Off] != '[' || Member(f.Raw, f.Result, "content").Present() {
+func ContentsAsContent(edits []rawjson.Edit, f *Frame) []rawjson.Edit {
+	contents, keyAt := rawjson.FindMember(f.Raw, f.Result, "contents")
+	if !contents.Present() || f.Raw[contents.Off] != '[' || rawjson.Member(f.Raw, f.Result, "content").Present() {
 		return edits
 	}
-	edits = append(edits, Edit{Span: Span{uint32(keyAt), uint32(skipString(f.Raw, keyAt))}, With: keyContent})
-	for w := walkElements(f.Raw, contents); w.next(); {
-		edits = append(edits, Insert(w.value.Off, openEmbedded), Insert(w.value.End, closeEmbedded))
+	edits = append(edits, rawjson.Edit{Span: rawjson.Span{Off: uint32(keyAt), End: uint32(rawjson.SkipString(f.Raw, keyAt))}, With: keyContent})
+	for w := rawjson.WalkElements(f.Raw, contents); w.Next(); {
+		edits = append(edits, rawjson.Insert(w.Value.Off, openEmbedded), rawjson.Insert(w.Value.End, closeEmbedded))
 	}
 	return edits
 }

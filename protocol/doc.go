@@ -14,7 +14,7 @@
 //	if err := f.Parse(line); err != nil { … }          // *ParseError
 //	var p protocol.Params
 //	if err := p.Scan(&f); err != nil { … }
-//	out := protocol.AppendEdited(nil, f.Raw,
-//		protocol.Edit{Span: f.ID, With: []byte("17")},
-//		protocol.Edit{Span: p.Name, With: []byte(`"read_file"`)})
+//	out := rawjson.AppendEdited(nil, f.Raw,
+//		rawjson.Edit{Span: f.ID, With: []byte("17")},
+//		rawjson.Edit{Span: p.Name, With: []byte(`"read_file"`)})
 package protocol

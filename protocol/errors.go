@@ -35,20 +35,6 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// typeNames names the type of a JSON value by its first byte.
-var typeNames = map[byte]string{'"': "a string", '{': "an object", '[': "an array", 't': "a boolean", 'f': "a boolean", 'n': "null"}
-
-// typeOf names the type of the JSON value at span.
-func typeOf(raw []byte, span Span) string {
-	if !span.Present() {
-		return "missing"
-	}
-	if name, ok := typeNames[raw[span.Off]]; ok {
-		return name
-	}
-	return "a number"
-}
-
 // Unwrap returns the sentinel.
 func (e *ParseError) Unwrap() error { return e.Kind }
 

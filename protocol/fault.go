@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // FaultName names an error of the gateway's own; it stands in error.data.code.
@@ -309,9 +311,9 @@ func clipTo(s string, most int) string {
 //
 //	{"code":"SERVER_UNAVAILABLE","server":"files","retryable":true,"tool":"read","retryAfterMs":500}
 func (f *Fault) appendData(dst []byte) []byte {
-	dst = grow(dst, 64+len(f.Server)+len(f.URI)+len(f.Tool)+len(f.LoginURL)+len(f.Required)+len(f.Details))
+	dst = rawjson.Grow(dst, 64+len(f.Server)+len(f.URI)+len(f.Tool)+len(f.LoginURL)+len(f.Required)+len(f.Details))
 	dst = append(dst, `{"code":`...)
-	dst = AppendQuoted(dst, string(f.Name))
+	dst = rawjson.AppendQuoted(dst, string(f.Name))
 	if f.Server == "" {
 		dst = append(dst, `,"server":null`...)
 	} else {
@@ -327,7 +329,7 @@ func (f *Fault) appendData(dst []byte) []byte {
 	}
 	for i, c := range f.Candidates {
 		dst = append(dst, [...]string{`,"candidates":[`, `,`}[min(i, 1)]...)
-		dst = AppendQuoted(dst, c)
+		dst = rawjson.AppendQuoted(dst, c)
 	}
 	if len(f.Candidates) > 0 {
 		dst = append(dst, ']')
@@ -339,7 +341,7 @@ func (f *Fault) appendData(dst []byte) []byte {
 	}
 	if f.Name == UnsupportedVersion {
 		dst = append(dst, `,"supported":["`+Version20260728+`"],"requested":`...)
-		dst = AppendQuoted(dst, clip(f.Requested))
+		dst = rawjson.AppendQuoted(dst, clip(f.Requested))
 	}
 	if f.Details != nil {
 		dst = append(append(dst, ','), f.Details...)
@@ -355,7 +357,7 @@ func appendMember(dst []byte, key, value string) []byte {
 	dst = append(dst, ',', '"')
 	dst = append(dst, key...)
 	dst = append(dst, '"', ':')
-	return AppendQuoted(dst, clip(value))
+	return rawjson.AppendQuoted(dst, clip(value))
 }
 
 func milliseconds(d time.Duration) int64 {

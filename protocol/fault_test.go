@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // Contract: the table of the gateway's own errors. Code for legacy, for modern clients, HTTP status.
@@ -138,7 +140,7 @@ func TestUnquote(t *testing.T) {
 	for raw, want := range map[string]string{
 		`""`: "", `"a"`: "a", `"\"\\\/\b\f\n\r\t"`: "\"\\/\b\f\n\r\t", `"\u00e9\ud83d\ude00"`: "é😀", `"\ud800"`: "\uFFFD", `"\ud800\u0041"`: "\uFFFDA", `"\udc00\ud800"`: "\uFFFD\uFFFD",
 	} {
-		if got, ok := Unquote([]byte(raw)); got != want || !ok {
+		if got, ok := rawjson.Unquote([]byte(raw)); got != want || !ok {
 			t.Errorf("Unquote(%s) = %q, %v, want %q", raw, got, ok, want)
 		}
 		var std string
@@ -147,7 +149,7 @@ func TestUnquote(t *testing.T) {
 		}
 	}
 	for _, raw := range []string{``, `"`, `a`, `1`, `null`, `"\x"`, `"\u12"`, `"\"`} {
-		if got, ok := Unquote([]byte(raw)); ok {
+		if got, ok := rawjson.Unquote([]byte(raw)); ok {
 			t.Errorf("Unquote(%s) = %q", raw, got)
 		}
 	}

@@ -1,21 +1,9 @@
 package protocol
 
+import "goblin-actor/protocol/rawjson"
+
 // MaxDepth is how deep arrays and objects may nest in one message; what is deeper is refused with ErrDepth.
 const MaxDepth = 512
-
-// Span is a half-open range of bytes [Off, End) in some raw JSON text. The zero Span means absent: no JSON value is empty.
-type Span struct{ Off, End uint32 }
-
-// Present reports whether the span names anything.
-func (s Span) Present() bool { return s.End > s.Off }
-
-// Of returns the bytes of raw the span names, nil when absent. The result shares raw's memory.
-func (s Span) Of(raw []byte) []byte {
-	if !s.Present() {
-		return nil
-	}
-	return raw[s.Off:s.End:s.End]
-}
 
 // Kind says which of the four JSON-RPC messages a frame is.
 type Kind uint8
@@ -33,7 +21,7 @@ const (
 // A Frame that Parse accepted is valid JSON and valid UTF-8. Nobody writes to Raw afterwards; it may be shared.
 type Frame struct {
 	Raw                               []byte
-	ID, Method, Params, Result, Error Span // raw values: ID and Method with their quotes
+	ID, Method, Params, Result, Error rawjson.Span // raw values: ID and Method with their quotes
 	Kind                              Kind
 	M                                 Method // the method as a number; MethodOther keeps its text in Method
 	Newline                           bool   // a raw \n or \r stands between tokens: must be flattened for stdio and SSE

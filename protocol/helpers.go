@@ -1,5 +1,7 @@
 package protocol
 
+import "goblin-actor/protocol/rawjson"
+
 // IDBytes returns the raw id, nil when absent.
 func (f *Frame) IDBytes() []byte { return f.ID.Of(f.Raw) }
 
@@ -18,6 +20,6 @@ func (f *Frame) MethodText() string {
 	if f.M != MethodOther {
 		return f.M.String()
 	}
-	text, _ := Unquote(f.Method.Of(f.Raw))
+	text, _ := rawjson.Unquote(f.Method.Of(f.Raw))
 	return text
 }

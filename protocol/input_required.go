@@ -1,37 +1,39 @@
 package protocol
 
+import "goblin-actor/protocol/rawjson"
+
 // RelayInputRequired appends the edits that make a server's input_required one of ours: state (unquoted; "" = the server
 // gave none) in place of its own, and nothing besides inputRequests, requestState, resultType and _meta.
-func RelayInputRequired(edits []Edit, f *Frame, r *ResultInfo, state string, serverInfo []byte) []Edit {
-	patches := [...]memberPatch{
-		{name: "resultType", key: memberComplete, have: r.ResultType, want: wordRequired},
-		{name: "requestState", key: memberState, have: r.RequestState},
-		{name: "_meta", key: openServerInfo, want: serverInfo, tail: closeObject},
+func RelayInputRequired(edits []rawjson.Edit, f *Frame, r *ResultInfo, state string, serverInfo []byte) []rawjson.Edit {
+	patches := [...]rawjson.Patch{
+		{Name: "resultType", Key: memberComplete, Have: r.ResultType, Want: wordRequired},
+		{Name: "requestState", Key: memberState, Have: r.RequestState},
+		{Name: "_meta", Key: openServerInfo, Want: serverInfo, Tail: closeObject},
 	}
 	if state != "" {
-		patches[1].want = Quote(state)
+		patches[1].Want = rawjson.Quote(state)
 	}
 	if r.Meta.Present() && f.Raw[r.Meta.Off] == '{' {
-		patches[2].want = nil
+		patches[2].Want = nil
 	}
 	// A go-sdk server writes "content":null beside the requests, which the TypeScript client refuses.
-	known := [2]Span{r.InputRequests, r.Meta}
-	edits, kept := dropMembers(edits, f.Raw, f.Result, known, func(key []byte) bool {
+	known := [2]rawjson.Span{r.InputRequests, r.Meta}
+	edits, kept := rawjson.DropMembers(edits, f.Raw, f.Result, known, func(key []byte) bool {
 		switch {
-		case patches[0].have.Present() && sameKey(key, "resultType"), r.InputRequests.Present() && sameKey(key, "inputRequests"):
+		case patches[0].Have.Present() && rawjson.KeyIs(key, "resultType"), r.InputRequests.Present() && rawjson.KeyIs(key, "inputRequests"):
 			return false
-		case patches[1].have.Present() && patches[1].want != nil && sameKey(key, "requestState"):
+		case patches[1].Have.Present() && patches[1].Want != nil && rawjson.KeyIs(key, "requestState"):
 			return false
 		}
-		return !(patches[2].want == nil && r.Meta.Present() && sameKey(key, "_meta"))
+		return !(patches[2].Want == nil && r.Meta.Present() && rawjson.KeyIs(key, "_meta"))
 	})
 	for _, w := range patches[:2] {
-		if w.have.Present() && w.want != nil {
-			edits = append(edits, Edit{w.have, w.want})
+		if w.Have.Present() && w.Want != nil {
+			edits = append(edits, rawjson.Edit{Span: w.Have, With: w.Want})
 		}
 	}
-	edits = insertPatches(edits, f.Result.Off+1, patches[:], kept)
-	if patches[2].want != nil {
+	edits = rawjson.InsertPatches(edits, f.Result.Off+1, patches[:], kept)
+	if patches[2].Want != nil {
 		return edits
 	}
 	return putServerInfo(edits, f.Raw, r.Meta, serverInfo)
@@ -50,17 +52,17 @@ func AppendInputRequired(dst, rawID []byte, requests []InputRequest, state strin
 	for _, q := range requests {
 		size += len(q.Key) + len(q.Value) + 4
 	}
-	dst = grow(dst, size)
+	dst = rawjson.Grow(dst, size)
 	dst = append(append(append(dst, head+`,"id":`...), rawID...), `,"result":{"resultType":"input_required"`...)
 	for i, q := range requests {
 		dst = append(dst, [...]string{`,"inputRequests":{`, `,`}[min(i, 1)]...)
-		dst = append(append(AppendQuoted(dst, q.Key), ':'), q.Value...)
+		dst = append(append(rawjson.AppendQuoted(dst, q.Key), ':'), q.Value...)
 	}
 	if len(requests) > 0 {
 		dst = append(dst, '}')
 	}
 	if state != "" {
-		dst = AppendQuoted(append(append(dst, ','), memberState...), state)
+		dst = rawjson.AppendQuoted(append(append(dst, ','), memberState...), state)
 	}
 	if serverInfo != nil {
 		dst = append(append(append(append(dst, ','), openServerInfo...), serverInfo...), '}')
@@ -71,25 +73,25 @@ func AppendInputRequired(dst, rawID []byte, requests []InputRequest, state strin
 // InputRequests calls each with the questions of an input_required until it returns false: the raw key with its quotes, the
 // method, its params (absent when there are none). ErrShape: requests is no object, or a question is none or has no method;
 // ErrDuplicate: two have the same key.
-func InputRequests(raw []byte, requests Span, each func(key []byte, m Method, params Span) bool) error {
+func InputRequests(raw []byte, requests rawjson.Span, each func(key []byte, m Method, params rawjson.Span) bool) error {
 	if !requests.Present() || raw[requests.Off] != '{' {
 		return fault(ErrShape, int(requests.Off), "inputRequests: want object")
 	}
 	seen := map[string]bool{}
-	for w := walkMembers(raw, requests); w.next(); {
-		quoted := raw[w.keyAt : w.keyAt+len(w.key)+2]
-		key, _ := Unquote(quoted)
+	for w := rawjson.WalkMembers(raw, requests); w.Next(); {
+		quoted := raw[w.KeyAt : w.KeyAt+len(w.Key)+2]
+		key, _ := rawjson.Unquote(quoted)
 		if seen[key] {
-			return fault(ErrDuplicate, w.keyAt, "inputRequests: a key stands there twice")
+			return fault(ErrDuplicate, w.KeyAt, "inputRequests: a key stands there twice")
 		}
 		seen[key] = true
-		name, ok := Unquote(Member(raw, w.value, "method").Of(raw))
+		name, ok := rawjson.Unquote(rawjson.Member(raw, w.Value, "method").Of(raw))
 		if !ok {
-			return fault(ErrShape, int(w.value.Off), "inputRequests: want objects with a method")
+			return fault(ErrShape, int(w.Value.Off), "inputRequests: want objects with a method")
 		}
-		params := Member(raw, w.value, "params")
+		params := rawjson.Member(raw, w.Value, "params")
 		if params.Present() && raw[params.Off] == 'n' {
-			params = Span{}
+			params = rawjson.Span{}
 		} else if params.Present() && raw[params.Off] != '{' {
 			return fault(ErrShape, int(params.Off), "inputRequests: params: want object")
 		}

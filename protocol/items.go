@@ -1,5 +1,7 @@
 package protocol
 
+import "goblin-actor/protocol/rawjson"
+
 // Keys of a listed item, in the order of itemKeys.
 const (
 	itemName field = iota + 1
@@ -46,13 +48,13 @@ func findItem(key []byte) field {
 // Items calls each with the elements of the list, an array in a parsed frame's raw, until it returns false.
 // An item shares raw's memory. An element that is no item (ParseItem says when) is left out; the first such is the error
 // returned when the walk is over, so one bad item need not cost the others. ErrShape: the span is no array.
-func Items(raw []byte, list Span, each func(Item) bool) error {
+func Items(raw []byte, list rawjson.Span, each func(Item) bool) error {
 	if !list.Present() || raw[list.Off] != '[' {
-		return fault(ErrShape, int(list.Off), "the list is "+typeOf(raw, list)+"; an array was expected")
+		return fault(ErrShape, int(list.Off), "the list is "+rawjson.TypeName(raw, list)+"; an array was expected")
 	}
 	var first error
-	for w := walkElements(raw, list); w.next(); {
-		item, err := ParseItem(w.value.Of(raw))
+	for w := rawjson.WalkElements(raw, list); w.Next(); {
+		item, err := ParseItem(w.Value.Of(raw))
 		if err != nil {
 			if first == nil {
 				first = err
@@ -70,24 +72,24 @@ func Items(raw []byte, list Span, each func(Item) bool) error {
 // count as absent; their types are not looked at. It fails when raw is no object (ErrShape) or a key stands there twice (ErrDuplicate).
 func ParseItem(raw []byte) (Item, error) {
 	item := Item{Raw: raw}
-	object := Span{0, uint32(len(raw))}
+	object := rawjson.Whole(raw)
 	if !object.Present() || raw[0] != '{' {
-		return Item{}, fault(ErrShape, 0, "an item in the list is "+typeOf(raw, object)+"; an object was expected")
+		return Item{}, fault(ErrShape, 0, "an item in the list is "+rawjson.TypeName(raw, object)+"; an object was expected")
 	}
 	var seen keysSeen
-	for w := walkMembers(raw, object); w.next(); {
-		field := itemKeys.note(&seen, w.key)
+	for w := rawjson.WalkMembers(raw, object); w.Next(); {
+		field := itemKeys.note(&seen, w.Key)
 		if seen.twice {
-			return Item{}, fault(ErrDuplicate, w.keyAt, "an item in the list has a member twice")
+			return Item{}, fault(ErrDuplicate, w.KeyAt, "an item in the list has a member twice")
 		}
-		if field != 0 && raw[w.value.Off] != 'n' {
-			*item.member(field) = w.value
+		if field != 0 && raw[w.Value.Off] != 'n' {
+			*item.member(field) = w.Value
 		}
 	}
 	return item, nil
 }
 
-func (t *Item) member(f field) *Span {
+func (t *Item) member(f field) *rawjson.Span {
 	switch f {
 	case itemName:
 		return &t.Name

@@ -1,6 +1,10 @@
 package protocol
 
-import "bytes"
+import (
+	"bytes"
+
+	"goblin-actor/protocol/rawjson"
+)
 
 // field is a key we route on as a number; 0 is none.
 type field uint8
@@ -15,7 +19,7 @@ type keyTable struct {
 func newKeys(find func([]byte) field, names ...string) *keyTable {
 	t := &keyTable{names: append([]string{""}, names...), find: find, folded: make(map[string]field, len(names))}
 	for i, name := range names {
-		t.folded[string(foldKey(make([]byte, 0, foldedLength), []byte(name)))] = field(i + 1)
+		t.folded[string(rawjson.FoldKey(make([]byte, 0, rawjson.FoldedLength), []byte(name)))] = field(i + 1)
 	}
 	return t
 }
@@ -48,9 +52,9 @@ func (t *keyTable) note(s *keysSeen, key []byte) field {
 // unusual finds the field of a key that is not spelled plainly. spelled is the same field when only escapes stand in the way,
 // 0 when the case of its letters is wrong.
 func (t *keyTable) unusual(key []byte) (f, spelled field) {
-	var buffer [foldedLength]byte
-	f = t.folded[string(foldKey(buffer[:0], key))]
-	if f != 0 && bytes.IndexByte(key, '\\') >= 0 && sameKey(key, t.names[f]) {
+	var buffer [rawjson.FoldedLength]byte
+	f = t.folded[string(rawjson.FoldKey(buffer[:0], key))]
+	if f != 0 && bytes.IndexByte(key, '\\') >= 0 && rawjson.KeyIs(key, t.names[f]) {
 		spelled = f
 	}
 	return f, spelled

@@ -1,6 +1,10 @@
 package protocol
 
-import "slices"
+import (
+	"slices"
+
+	"goblin-actor/protocol/rawjson"
+)
 
 // Level is a log level of MCP, in its word. MCP 2025-11-25, server/utilities/logging.
 type Level string
@@ -31,7 +35,7 @@ func LevelNames() (names []string) {
 
 // LevelOf returns the level that a raw JSON string names; LevelNone when there is no such level.
 func LevelOf(raw []byte) Level {
-	name, _ := Unquote(raw)
+	name, _ := rawjson.Unquote(raw)
 	if i := slices.Index(levels[:], Level(name)); i >= 0 {
 		return levels[i]
 	}
@@ -59,7 +63,7 @@ func (l Level) known() bool { return l.rank() < len(levels) }
 var quotedLevels = func() map[Level][]byte {
 	quoted := map[Level][]byte{}
 	for _, level := range levels {
-		quoted[level] = Quote(string(level))
+		quoted[level] = rawjson.Quote(string(level))
 	}
 	return quoted
 }()

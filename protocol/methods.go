@@ -1,5 +1,7 @@
 package protocol
 
+import "goblin-actor/protocol/rawjson"
+
 // Method is a JSON-RPC method of MCP as a number, so that routing is a switch and not string comparisons.
 type Method uint8
 
@@ -81,7 +83,7 @@ func (m Method) Owner() Owner { return m.row().owner }
 func (m Method) Names() Subject { return m.row().names }
 
 // Named returns the value of params that names what the request is about, absent when it names nothing.
-func (m Method) Named(p *Params) Span {
+func (m Method) Named(p *Params) rawjson.Span {
 	switch m.Names() {
 	case SubjectTool, SubjectPrompt:
 		return p.Name
@@ -97,7 +99,7 @@ func (m Method) Named(p *Params) Span {
 	case SubjectChanges:
 		return p.Notifications
 	}
-	return Span{}
+	return rawjson.Span{}
 }
 
 // In reports whether the era has the method.

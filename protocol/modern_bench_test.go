@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // What one call costs at the edges: the frame as the client or the server sent it, made into what the other side understands.
@@ -25,46 +27,46 @@ func edges(t testing.TB) []edge {
 	const info = `{"name":"client","version":"1.0.0"}`
 	modern, mp := scanned(t, call("tools/call", `{"name":"files_read_file","arguments":`+arguments+`,"_meta":{`+v28+
 		`,"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":`+info+`,"progressToken":7}}`))
-	text := string(Quote(strings.Repeat("a line of quite ordinary text\n", 130)))
+	text := string(rawjson.Quote(strings.Repeat("a line of quite ordinary text\n", 130)))
 	plain, pr := scannedResult(t, answer(`{"content":[{"type":"text","text":`+text+`}]}`))
 	said, sr := scannedResult(t, answer(`{"resultType":"complete","content":[{"type":"text","text":`+text+`}],`+serverMeta+`}`))
 	meta := ModernMeta{ClientInfo: []byte(info), Capabilities: []byte(`{"elicitation":{}}`), Token: edgeToken}
 	server := []byte(testServer)
-	request := func(f *Frame, p *Params, edits []Edit) []byte {
-		edits = append(edits, Edit{f.ID, edgeID}, Edit{p.Name, edgeName})
-		return AppendEdited(edgeBuffer, f.Raw, edits...)
+	request := func(f *Frame, p *Params, edits []rawjson.Edit) []byte {
+		edits = append(edits, rawjson.Edit{Span: f.ID, With: edgeID}, rawjson.Edit{Span: p.Name, With: edgeName})
+		return rawjson.AppendEdited(edgeBuffer, f.Raw, edits...)
 	}
 	return []edge{
 		{"request/same era", func() []byte {
-			var edits [32]Edit
-			return request(legacy, lp, append(edits[:0], Edit{lp.ProgressToken, edgeToken}))
+			var edits [32]rawjson.Edit
+			return request(legacy, lp, append(edits[:0], rawjson.Edit{Span: lp.ProgressToken, With: edgeToken}))
 		}},
 		{"request/legacy to modern", func() []byte {
-			var edits [32]Edit
+			var edits [32]rawjson.Edit
 			return request(legacy, lp, ToModernRequest(edits[:0], legacy, lp, &meta))
 		}},
 		{"request/modern to legacy", func() []byte {
-			var edits [32]Edit
+			var edits [32]rawjson.Edit
 			return request(modern, mp, ToLegacyRequest(edits[:0], modern, mp, edgeToken))
 		}},
 		{"request/modern to modern", func() []byte {
-			var edits [32]Edit
+			var edits [32]rawjson.Edit
 			return request(modern, mp, ToModernRequest(edits[:0], modern, mp, &meta))
 		}},
 		{"result/same era", func() []byte {
-			return AppendEdited(edgeBuffer, plain.Raw, Edit{plain.ID, edgeID})
+			return rawjson.AppendEdited(edgeBuffer, plain.Raw, rawjson.Edit{Span: plain.ID, With: edgeID})
 		}},
 		{"result/legacy to modern", func() []byte {
-			var edits [32]Edit
-			return AppendEdited(edgeBuffer, plain.Raw, ToModernResult(append(edits[:0], Edit{plain.ID, edgeID}), MethodToolsCall, plain, pr, server)...)
+			var edits [32]rawjson.Edit
+			return rawjson.AppendEdited(edgeBuffer, plain.Raw, ToModernResult(append(edits[:0], rawjson.Edit{Span: plain.ID, With: edgeID}), MethodToolsCall, plain, pr, server)...)
 		}},
 		{"result/modern to legacy", func() []byte {
-			var edits [32]Edit
-			return AppendEdited(edgeBuffer, said.Raw, ToLegacyResult(append(edits[:0], Edit{said.ID, edgeID}), MethodToolsCall, said, sr)...)
+			var edits [32]rawjson.Edit
+			return rawjson.AppendEdited(edgeBuffer, said.Raw, ToLegacyResult(append(edits[:0], rawjson.Edit{Span: said.ID, With: edgeID}), MethodToolsCall, said, sr)...)
 		}},
 		{"result/modern to modern", func() []byte {
-			var edits [32]Edit
-			return AppendEdited(edgeBuffer, said.Raw, ToModernResult(append(edits[:0], Edit{said.ID, edgeID}), MethodToolsCall, said, sr, server)...)
+			var edits [32]rawjson.Edit
+			return rawjson.AppendEdited(edgeBuffer, said.Raw, ToModernResult(append(edits[:0], rawjson.Edit{Span: said.ID, With: edgeID}), MethodToolsCall, said, sr, server)...)
 		}},
 	}
 }
@@ -132,8 +134,8 @@ func TestEdgesDoNotAllocate(t *testing.T) {
 	bare, bp := scanned(t, call("tools/call", `{"name":"a","arguments":{}}`))
 	meta := ModernMeta{Token: edgeToken}
 	count("a request without _meta", func() {
-		var edits [32]Edit
-		AppendEdited(edgeBuffer, bare.Raw, ToModernRequest(edits[:0], bare, bp, &meta)...)
+		var edits [32]rawjson.Edit
+		rawjson.AppendEdited(edgeBuffer, bare.Raw, ToModernRequest(edits[:0], bare, bp, &meta)...)
 	})
 }
 
@@ -147,8 +149,8 @@ func ExampleToModernRequest() {
 	if err := p.Scan(&f); err != nil {
 		fmt.Println(err)
 	}
-	var edits [32]Edit
-	out := ToModernRequest(append(edits[:0], Edit{f.ID, []byte("7")}, Edit{p.Name, []byte(`"read"`)}), &f, &p, &ModernMeta{Token: []byte("7")})
-	fmt.Println(string(AppendEdited(nil, f.Raw, out...)))
+	var edits [32]rawjson.Edit
+	out := ToModernRequest(append(edits[:0], rawjson.Edit{Span: f.ID, With: []byte("7")}, rawjson.Edit{Span: p.Name, With: []byte(`"read"`)}), &f, &p, &ModernMeta{Token: []byte("7")})
+	fmt.Println(string(rawjson.AppendEdited(nil, f.Raw, out...)))
 	// Output: {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":7},"name":"read","arguments":{"path":"x"}}}
 }

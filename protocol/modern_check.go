@@ -1,6 +1,6 @@
 package protocol
 
-import "bytes"
+import "goblin-actor/protocol/rawjson"
 
 // CheckModern says what is wrong with a modern client's message, nil when nothing is. header as in EraOf; nil, on stdio,
 // leaves out what headers must say. It allocates for faults only.
@@ -70,8 +70,8 @@ func checkVersion(header func(name string) string, f *Frame, p *Params) *Fault {
 			return fault
 		}
 	}
-	if !equalsText(p.MetaVersion.Of(f.Raw), Version20260728) {
-		requested, _ := Unquote(p.MetaVersion.Of(f.Raw))
+	if !rawjson.StringIs(p.MetaVersion.Of(f.Raw), Version20260728) {
+		requested, _ := rawjson.Unquote(p.MetaVersion.Of(f.Raw))
 		return &Fault{Name: UnsupportedVersion, Requested: requested}
 	}
 	return nil
@@ -103,15 +103,15 @@ func mayCarryName(m Method) bool {
 func demandsName(m Method) bool { return mayCarryName(m) && !m.is(extension) }
 
 // NameHeader returns the value of params that the header Mcp-Name repeats, absent for methods without the header.
-func NameHeader(m Method, p *Params) Span {
+func NameHeader(m Method, p *Params) rawjson.Span {
 	if !mayCarryName(m) {
-		return Span{}
+		return rawjson.Span{}
 	}
 	return m.Named(p)
 }
 
 // checkHeader compares a header's value with the raw JSON string at the span.
-func checkHeader(name, value string, raw []byte, body Span) *Fault {
+func checkHeader(name, value string, raw []byte, body rawjson.Span) *Fault {
 	if value == "" {
 		return mismatch("Header mismatch: " + name + " is missing")
 	}
@@ -125,27 +125,14 @@ func checkHeader(name, value string, raw []byte, body Span) *Fault {
 	if !body.Present() {
 		return mismatch("Header mismatch: " + name + " is '" + clip(text) + "', the body has no such value")
 	}
-	if equalsText(body.Of(raw), text) {
+	if rawjson.StringIs(body.Of(raw), text) {
 		return nil
 	}
-	want, _ := Unquote(body.Of(raw))
+	want, _ := rawjson.Unquote(body.Of(raw))
 	return mismatch("Header mismatch: " + name + " header value '" + clip(text) + "' does not match body value '" + clip(want) + "'")
 }
 
 func mismatch(message string) *Fault { return &Fault{Name: HeaderMismatch, Message: message} }
-
-// equalsText compares a raw JSON string with decoded text.
-func equalsText(raw []byte, text string) bool {
-	if len(raw) < 2 {
-		return false
-	}
-	body := raw[1 : len(raw)-1]
-	if bytes.IndexByte(body, '\\') < 0 {
-		return string(body) == text
-	}
-	decoded, ok := Unquote(raw)
-	return ok && decoded == text
-}
 
 // checkShape checks that params have what the method needs, and the log level.
 func checkShape(f *Frame, p *Params) *Fault {

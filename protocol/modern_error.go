@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // codeURLRequired is a legacy server's way to have a URL opened before the call. // MCP 2025-11-25, client/elicitation
@@ -11,7 +13,7 @@ const codeURLRequired = -32042
 
 // ErrorNumber returns the code of an error answer; false when it is no integer.
 func ErrorNumber(f *Frame) (int, bool) {
-	n, ok := integer(Member(f.Raw, f.Error, "code").Of(f.Raw))
+	n, ok := integer(rawjson.Member(f.Raw, f.Error, "code").Of(f.Raw))
 	return int(n), ok && int64(int(n)) == n
 }
 
@@ -19,7 +21,7 @@ func ErrorNumber(f *Frame) (int, bool) {
 // 2.0, section 5.1; MCP 2025-11-25, schema, Error
 func IsError(f *Frame) bool {
 	_, ok := ErrorNumber(f)
-	text := Member(f.Raw, f.Error, "message").Of(f.Raw)
+	text := rawjson.Member(f.Raw, f.Error, "message").Of(f.Raw)
 	return ok && text != nil && text[0] == '"'
 }
 
@@ -44,21 +46,21 @@ const maxSafeInteger = 1<<53 - 1
 //	-32002 of other methods -32603 with data.originalCode to modern clients, which must not get the number
 //
 // So does -32042; a caller who can ask the client looks at URLElicitations first. // MCP 2026-07-28, basic, error codes
-func TranslateError(edits []Edit, m Method, f *Frame, uri []byte, to Era) []Edit {
-	at := Member(f.Raw, f.Error, "code")
+func TranslateError(edits []rawjson.Edit, m Method, f *Frame, uri []byte, to Era) []rawjson.Edit {
+	at := rawjson.Member(f.Raw, f.Error, "code")
 	code, ok := integer(at.Of(f.Raw))
 	if !ok {
 		return edits
 	}
-	data := Member(f.Raw, f.Error, "data")
+	data := rawjson.Member(f.Raw, f.Error, "data")
 	switch {
 	case m == MethodResourcesRead && to == EraModern && code == codeResourceNotFound:
-		return putURI(append(edits, Edit{at, numberInvalidParams}), f, data, uri)
+		return putURI(append(edits, rawjson.Edit{Span: at, With: numberInvalidParams}), f, data, uri)
 	case m == MethodResourcesRead && to == EraLegacy && code == codeInvalidParams && notFound(f, data):
-		return putURI(append(edits, Edit{at, numberNotFound}), f, data, uri)
+		return putURI(append(edits, rawjson.Edit{Span: at, With: numberNotFound}), f, data, uri)
 	case -32099 <= code && code <= -32020, to == EraModern && code == codeResourceNotFound:
 		original := strconv.AppendInt(nil, code, 10)
-		return putOriginalCode(append(edits, Edit{at, numberInternal}), f, data, original)
+		return putOriginalCode(append(edits, rawjson.Edit{Span: at, With: numberInternal}), f, data, original)
 	}
 	return edits
 }
@@ -70,39 +72,39 @@ var (
 )
 
 // notFound reports whether an error -32602 of resources/read means that there is no such resource.
-func notFound(f *Frame, data Span) bool {
-	if Member(f.Raw, data, "uri").Present() {
+func notFound(f *Frame, data rawjson.Span) bool {
+	if rawjson.Member(f.Raw, data, "uri").Present() {
 		return true
 	}
-	text, _ := Unquote(Member(f.Raw, f.Error, "message").Of(f.Raw))
+	text, _ := rawjson.Unquote(rawjson.Member(f.Raw, f.Error, "message").Of(f.Raw))
 	return bytes.Contains(bytes.ToLower([]byte(text)), []byte("not found"))
 }
 
 // putURI makes error.data.uri the client's own.
-func putURI(edits []Edit, f *Frame, data Span, uri []byte) []Edit {
+func putURI(edits []rawjson.Edit, f *Frame, data rawjson.Span, uri []byte) []rawjson.Edit {
 	if uri == nil {
 		return edits
 	}
-	return putData(edits, f, data, memberPatch{name: "uri", key: []byte(`"uri":`), have: Member(f.Raw, data, "uri"), want: uri})
+	return putData(edits, f, data, rawjson.Patch{Name: "uri", Key: []byte(`"uri":`), Have: rawjson.Member(f.Raw, data, "uri"), Want: uri})
 }
 
-func putOriginalCode(edits []Edit, f *Frame, data Span, code []byte) []Edit {
+func putOriginalCode(edits []rawjson.Edit, f *Frame, data rawjson.Span, code []byte) []rawjson.Edit {
 	const name = "originalCode"
-	return putData(edits, f, data, memberPatch{name: name, key: []byte(`"originalCode":`), have: Member(f.Raw, data, name), want: code})
+	return putData(edits, f, data, rawjson.Patch{Name: name, Key: []byte(`"originalCode":`), Have: rawjson.Member(f.Raw, data, name), Want: code})
 }
 
 // putData applies a patch for error.data, which may be absent. Data that is no object becomes the member data of one.
-func putData(edits []Edit, f *Frame, data Span, w memberPatch) []Edit {
+func putData(edits []rawjson.Edit, f *Frame, data rawjson.Span, w rawjson.Patch) []rawjson.Edit {
 	text := data.Of(f.Raw)
 	switch {
 	case len(text) > 0 && text[0] == '{':
-		edits, _ = applyPatches(edits, f.Raw, data, [2]Span{}, false, []memberPatch{w})
+		edits, _ = rawjson.PatchObject(edits, f.Raw, data, [2]rawjson.Span{}, false, []rawjson.Patch{w})
 		return edits
 	case len(text) > 0 && text[0] != 'n':
-		before := append(append(append([]byte{'{'}, w.key...), w.want...), `,"data":`...)
-		return append(edits, Insert(data.Off, before), Insert(data.End, closeObject))
+		before := append(append(append([]byte{'{'}, w.Key...), w.Want...), `,"data":`...)
+		return append(edits, rawjson.Insert(data.Off, before), rawjson.Insert(data.End, closeObject))
 	}
-	w.name, w.key, w.tail = "data", append([]byte(`"data":{`), w.key...), closeObject
-	edits, _ = applyPatches(edits, f.Raw, f.Error, [2]Span{}, false, []memberPatch{w})
+	w.Name, w.Key, w.Tail = "data", append([]byte(`"data":{`), w.Key...), closeObject
+	edits, _ = rawjson.PatchObject(edits, f.Raw, f.Error, [2]rawjson.Span{}, false, []rawjson.Patch{w})
 	return edits
 }

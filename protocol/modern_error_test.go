@@ -3,6 +3,8 @@ package protocol
 import (
 	"encoding/json"
 	"testing"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 func failure(err string) string { return `{"jsonrpc":"2.0","id":1,"error":` + err + `}` }
@@ -40,7 +42,7 @@ func TestTranslateError(t *testing.T) {
 			c.want = c.have
 		}
 		edits := TranslateError(nil, c.m, f, []byte(`"pub"`), eraIf(c.toModern))
-		if got := string(AppendEdited(nil, f.Raw, edits...)); got != failure(c.want) {
+		if got := string(rawjson.AppendEdited(nil, f.Raw, edits...)); got != failure(c.want) {
 			t.Errorf("%v %s, to modern %v:\ngot  %s\nwant %s", c.m, c.have, c.toModern, got, failure(c.want))
 		}
 	}
@@ -70,7 +72,7 @@ func FuzzTranslateError(f *testing.F) {
 			if frame.Parse([]byte(failure(text))) != nil || frame.Kind != KindError {
 				return
 			}
-			raw := AppendEdited(nil, frame.Raw, TranslateError(nil, m, &frame, []byte(`"pub"`), eraIf(toModern))...)
+			raw := rawjson.AppendEdited(nil, frame.Raw, TranslateError(nil, m, &frame, []byte(`"pub"`), eraIf(toModern))...)
 			if err := out.Parse(raw); err != nil || !json.Valid(raw) {
 				t.Fatalf("%s became %s: %v", frame.Raw, raw, err)
 			}

@@ -1,6 +1,10 @@
 package protocol
 
-import "bytes"
+import (
+	"bytes"
+
+	"goblin-actor/protocol/rawjson"
+)
 
 // LegacyItem returns a modern server's listed item as legacy clients can read it; raw itself when nothing changes. Of a tool, an
 // outputSchema whose root is no object is left out, and properties that are true or false become schemas that say the same:
@@ -9,31 +13,31 @@ func LegacyItem(kind ItemKind, raw []byte) []byte {
 	if kind != Tools {
 		return raw
 	}
-	object := Span{0, uint32(len(raw))}
-	var edits []Edit
-	output := Member(raw, object, "outputSchema")
-	if output.Present() && !equalsText(Member(raw, output, "type").Of(raw), "object") {
-		edits, _ = dropMembers(edits, raw, object, [2]Span{}, func(key []byte) bool { return sameKey(key, "outputSchema") })
+	object := rawjson.Whole(raw)
+	var edits []rawjson.Edit
+	output := rawjson.Member(raw, object, "outputSchema")
+	if output.Present() && !rawjson.StringIs(rawjson.Member(raw, output, "type").Of(raw), "object") {
+		edits, _ = rawjson.DropMembers(edits, raw, object, [2]rawjson.Span{}, func(key []byte) bool { return rawjson.KeyIs(key, "outputSchema") })
 	} else {
 		edits = spellBooleans(edits, raw, output)
 	}
-	edits = spellBooleans(edits, raw, Member(raw, object, "inputSchema"))
+	edits = spellBooleans(edits, raw, rawjson.Member(raw, object, "inputSchema"))
 	if len(edits) == 0 {
 		return raw
 	}
-	return AppendEdited(nil, raw, edits...)
+	return rawjson.AppendEdited(nil, raw, edits...)
 }
 
 var falseSchema = []byte(`{"not":{}}`)
 
 // spellBooleans writes the schema's properties that are booleans as objects. // JSON Schema 2020-12, core, 4.3.2
-func spellBooleans(edits []Edit, raw []byte, schema Span) []Edit {
-	for w := walkMembers(raw, Member(raw, schema, "properties")); w.next(); {
-		switch raw[w.value.Off] {
+func spellBooleans(edits []rawjson.Edit, raw []byte, schema rawjson.Span) []rawjson.Edit {
+	for w := rawjson.WalkMembers(raw, rawjson.Member(raw, schema, "properties")); w.Next(); {
+		switch raw[w.Value.Off] {
 		case 't':
-			edits = append(edits, Edit{w.value, emptyObject})
+			edits = append(edits, rawjson.Edit{Span: w.Value, With: emptyObject})
 		case 'f':
-			edits = append(edits, Edit{w.value, falseSchema})
+			edits = append(edits, rawjson.Edit{Span: w.Value, With: falseSchema})
 		}
 	}
 	return edits
@@ -45,9 +49,9 @@ func ModernItem(kind ItemKind, raw []byte) []byte {
 	if kind != Tools || !bytes.Contains(raw, []byte(`execution"`)) && bytes.IndexByte(raw, '\\') < 0 {
 		return raw
 	}
-	edit, ok := DeleteMember(raw, Span{0, uint32(len(raw))}, "execution")
+	edit, ok := rawjson.DeleteMember(raw, rawjson.Whole(raw), "execution")
 	if !ok {
 		return raw
 	}
-	return AppendEdited(nil, raw, edit)
+	return rawjson.AppendEdited(nil, raw, edit)
 }

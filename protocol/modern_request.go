@@ -1,6 +1,10 @@
 package protocol
 
-import "bytes"
+import (
+	"bytes"
+
+	"goblin-actor/protocol/rawjson"
+)
 
 // ModernMeta is what a request to a modern server says besides what it asks. All but LogLevel are raw JSON, nil = none.
 type ModernMeta struct {
@@ -46,20 +50,20 @@ var (
 //
 // The edits touch params only, and there neither name, uri, ref nor arguments: edits of id and these can be made in the
 // same AppendEdited. They do not allocate; with room for 8 more in edits nothing does.
-func ToLegacyRequest(edits []Edit, f *Frame, p *Params, token []byte) []Edit {
+func ToLegacyRequest(edits []rawjson.Edit, f *Frame, p *Params, token []byte) []rawjson.Edit {
 	if f.Params.Present() && f.Raw[f.Params.Off] != '{' {
 		return edits // no method of MCP takes an array
 	}
-	all := [...]memberPatch{
-		{name: "_meta", key: openToken, want: token, tail: closeObject},
-		{name: "inputResponses", have: p.InputResponses},
-		{name: "requestState", have: p.RequestState},
+	all := [...]rawjson.Patch{
+		{Name: "_meta", Key: openToken, Want: token, Tail: closeObject},
+		{Name: "inputResponses", Have: p.InputResponses},
+		{Name: "requestState", Have: p.RequestState},
 	}
 	patches := all[:]
 	if !f.M.MayAsk() {
 		patches = all[:1]
 	}
-	known := [2]Span{p.Arguments, p.Meta}
+	known := [2]rawjson.Span{p.Arguments, p.Meta}
 	if !p.Meta.Present() {
 		return putParams(edits, f, known, !p.Odd, patches)
 	}
@@ -68,34 +72,34 @@ func ToLegacyRequest(edits []Edit, f *Frame, p *Params, token []byte) []Edit {
 		token = p.ProgressToken.Of(f.Raw)
 	}
 	before := len(edits)
-	edits, left := dropMembers(edits, f.Raw, p.Meta, [2]Span{}, func(key []byte) bool {
-		return hasKeyPrefix(key, reservedPrefix) || !p.ProgressToken.Present() && spells(key, "progressToken")
+	edits, left := rawjson.DropMembers(edits, f.Raw, p.Meta, [2]rawjson.Span{}, func(key []byte) bool {
+		return hasKeyPrefix(key, reservedPrefix) || !p.ProgressToken.Present() && rawjson.MayBeKey(key, "progressToken")
 	})
 	switch {
 	case p.ProgressToken.Present():
-		edits = append(edits, Edit{p.ProgressToken, token})
+		edits = append(edits, rawjson.Edit{Span: p.ProgressToken, With: token})
 	case token != nil:
-		edits = insertPatches(edits, p.Meta.Off+1, []memberPatch{{key: memberToken, want: token}}, left)
+		edits = rawjson.InsertPatches(edits, p.Meta.Off+1, []rawjson.Patch{{Key: memberToken, Want: token}}, left)
 	case !left:
-		edits, _ = applyPatches(edits[:before], f.Raw, f.Params, known, false, patches, "_meta")
+		edits, _ = rawjson.PatchObject(edits[:before], f.Raw, f.Params, known, false, patches, "_meta")
 		return edits
 	}
-	edits, _ = applyPatches(edits, f.Raw, f.Params, known, !p.Odd, patches)
+	edits, _ = rawjson.PatchObject(edits, f.Raw, f.Params, known, !p.Odd, patches)
 	return edits
 }
 
 // putParams applies patches for params, which may be absent as yet.
-func putParams(edits []Edit, f *Frame, known [2]Span, tidy bool, patches []memberPatch, drop ...string) []Edit {
+func putParams(edits []rawjson.Edit, f *Frame, known [2]rawjson.Span, tidy bool, patches []rawjson.Patch, drop ...string) []rawjson.Edit {
 	if f.Params.Present() {
-		edits, _ = applyPatches(edits, f.Raw, f.Params, known, tidy, patches, drop...)
+		edits, _ = rawjson.PatchObject(edits, f.Raw, f.Params, known, tidy, patches, drop...)
 		return edits
 	}
 	before := len(edits)
-	edits = append(edits, Insert(f.Method.End, openParams))
-	if edits = insertPatches(edits, f.Method.End, patches, false); len(edits) == before+1 {
+	edits = append(edits, rawjson.Insert(f.Method.End, openParams))
+	if edits = rawjson.InsertPatches(edits, f.Method.End, patches, false); len(edits) == before+1 {
 		return edits[:before]
 	}
-	return append(edits, Insert(f.Method.End, closeObject))
+	return append(edits, rawjson.Insert(f.Method.End, closeObject))
 }
 
 // hasKeyPrefix reports whether the inside of a raw string, escapes decoded, begins with prefix.
@@ -104,32 +108,32 @@ func hasKeyPrefix(key []byte, prefix string) bool {
 		return len(key) >= len(prefix) && string(key[:len(prefix)]) == prefix
 	}
 	var buffer [128]byte
-	decoded, _ := appendUnescaped(buffer[:0], key)
+	decoded, _ := rawjson.AppendUnescaped(buffer[:0], key)
 	return bytes.HasPrefix(decoded, []byte(prefix))
 }
 
 // ToModernRequest appends the edits that make a client's request, of either era, one for a modern server: with meta in
 // _meta and with exactly its InputResponses and RequestState; a legacy tool call loses task. Otherwise as ToLegacyRequest;
 // it needs room for 24 edits.
-func ToModernRequest(edits []Edit, f *Frame, p *Params, meta *ModernMeta) []Edit {
+func ToModernRequest(edits []rawjson.Edit, f *Frame, p *Params, meta *ModernMeta) []rawjson.Edit {
 	if f.Params.Present() && f.Raw[f.Params.Off] != '{' {
 		return edits // no method of MCP takes an array
 	}
-	patches := [7]memberPatch{
-		{name: keyMetaVersion, key: memberVersion, have: p.MetaVersion, want: modernVersion},
-		{name: keyMetaClient, key: memberCapabilities, have: p.MetaCapabilities, want: meta.capabilities()},
-		{name: keyMetaClientInfo, key: memberClientInfo, have: p.MetaClientInfo, want: meta.ClientInfo},
-		{name: keyMetaLogLevel, key: memberLogLevel, have: p.MetaLogLevel, want: meta.LogLevel.quoted()},
-		{name: "progressToken", key: memberToken, have: p.ProgressToken, want: meta.Token},
-		{name: "inputResponses", key: memberResponses, have: p.InputResponses, want: meta.InputResponses},
-		{name: "requestState", key: memberState, have: p.RequestState, want: meta.RequestState},
+	patches := [7]rawjson.Patch{
+		{Name: keyMetaVersion, Key: memberVersion, Have: p.MetaVersion, Want: modernVersion},
+		{Name: keyMetaClient, Key: memberCapabilities, Have: p.MetaCapabilities, Want: meta.capabilities()},
+		{Name: keyMetaClientInfo, Key: memberClientInfo, Have: p.MetaClientInfo, Want: meta.ClientInfo},
+		{Name: keyMetaLogLevel, Key: memberLogLevel, Have: p.MetaLogLevel, Want: meta.LogLevel.quoted()},
+		{Name: "progressToken", Key: memberToken, Have: p.ProgressToken, Want: meta.Token},
+		{Name: "inputResponses", Key: memberResponses, Have: p.InputResponses, Want: meta.InputResponses},
+		{Name: "requestState", Key: memberState, Have: p.RequestState, Want: meta.RequestState},
 	}
 	if meta.Token == nil {
-		patches[4].want = p.ProgressToken.Of(f.Raw)
+		patches[4].Want = p.ProgressToken.Of(f.Raw)
 	}
 	var drops [1]string
 	drop := drops[:0]
-	known := [2]Span{p.Arguments, p.Meta}
+	known := [2]rawjson.Span{p.Arguments, p.Meta}
 	legacy := !p.MetaVersion.Present()
 	if legacy && f.M == MethodToolsCall {
 		drop = append(drop, "task") // MCP 2025-11-25, basic/utilities/tasks
@@ -142,25 +146,25 @@ func ToModernRequest(edits []Edit, f *Frame, p *Params, meta *ModernMeta) []Edit
 		wrapMeta(patches[:5])
 		return putParams(edits, f, known, !p.Odd, all, drop...)
 	}
-	edits, _ = applyPatches(edits, f.Raw, f.Params, known, !p.Odd, all[5:], drop...)
+	edits, _ = rawjson.PatchObject(edits, f.Raw, f.Params, known, !p.Odd, all[5:], drop...)
 	if drop = drops[:0]; legacy {
 		drop = append(drop, keyRelatedTask)
 	}
-	edits, _ = applyPatches(edits, f.Raw, p.Meta, [2]Span{}, !p.Odd, patches[:5], drop...)
+	edits, _ = rawjson.PatchObject(edits, f.Raw, p.Meta, [2]rawjson.Span{}, !p.Odd, patches[:5], drop...)
 	return edits
 }
 
 // wrapMeta turns patches of the members of _meta, the first of which has a value for sure, into patches that make a new _meta.
-func wrapMeta(patches []memberPatch) {
+func wrapMeta(patches []rawjson.Patch) {
 	last := 0
 	for i := range patches {
-		patches[i].name = "_meta"
-		if patches[i].want != nil {
+		patches[i].Name = "_meta"
+		if patches[i].Want != nil {
 			last = i
 		}
 	}
-	patches[0].key = openVersion
-	patches[last].tail = closeObject
+	patches[0].Key = openVersion
+	patches[last].Tail = closeObject
 }
 
 func (meta *ModernMeta) capabilities() []byte {
@@ -207,11 +211,11 @@ func AppendInputResponses(dst []byte, responses []InputResponse) []byte {
 // AppendRetry appends the client's request as one for a modern server once more, with the answers (none: no inputResponses)
 // and the state (raw JSON string, nil = none) of its input_required; edits are those of id, name and URI.
 // MCP 2026-07-28, basic/patterns/mrtr, client requirements
-func AppendRetry(dst []byte, f *Frame, p *Params, meta ModernMeta, responses []InputResponse, state []byte, edits ...Edit) []byte {
+func AppendRetry(dst []byte, f *Frame, p *Params, meta ModernMeta, responses []InputResponse, state []byte, edits ...rawjson.Edit) []byte {
 	meta.InputResponses, meta.RequestState = nil, state
 	if len(responses) > 0 {
 		meta.InputResponses = AppendInputResponses(nil, responses)
 	}
-	all := make([]Edit, 0, 24+len(edits))
-	return AppendEdited(dst, f.Raw, ToModernRequest(append(all, edits...), f, p, &meta)...)
+	all := make([]rawjson.Edit, 0, 24+len(edits))
+	return rawjson.AppendEdited(dst, f.Raw, ToModernRequest(append(all, edits...), f, p, &meta)...)
 }

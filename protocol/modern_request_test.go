@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 const v28 = `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`
@@ -35,7 +37,7 @@ func TestToLegacyRequest(t *testing.T) {
 		if c.token != "" {
 			token = []byte(c.token)
 		}
-		got := string(AppendEdited(nil, f.Raw, ToLegacyRequest(nil, f, p, token)...))
+		got := string(rawjson.AppendEdited(nil, f.Raw, ToLegacyRequest(nil, f, p, token)...))
 		if want := call(c.method, c.want); got != want {
 			t.Errorf("%s %s:\ngot  %s\nwant %s", c.method, c.params, got, want)
 		}
@@ -76,7 +78,7 @@ func TestToModernRequest(t *testing.T) {
 			raw = `{"jsonrpc":"2.0","method":"` + c.method + `","id":1}`
 		}
 		f, p := scanned(t, raw)
-		got := string(AppendEdited(nil, f.Raw, ToModernRequest(nil, f, p, &c.meta)...))
+		got := string(rawjson.AppendEdited(nil, f.Raw, ToModernRequest(nil, f, p, &c.meta)...))
 		want := call(c.method, c.want)
 		if c.params == "" {
 			want = `{"jsonrpc":"2.0","method":"` + c.method + `","params":` + c.want + `,"id":1}`
@@ -90,7 +92,7 @@ func TestToModernRequest(t *testing.T) {
 // B.3.4: a new id, the same params, the answers and the exact state.
 func TestAppendRetry(t *testing.T) {
 	f, p := scanned(t, call("tools/call", `{"name":"files_a","arguments":{"x":1}}`))
-	edits := []Edit{{f.ID, []byte("9")}, {p.Name, []byte(`"a"`)}}
+	edits := []rawjson.Edit{{Span: f.ID, With: []byte("9")}, {Span: p.Name, With: []byte(`"a"`)}}
 	responses := []InputResponse{{[]byte(`"k"`), []byte(`{"action":"accept"}`)}, {[]byte(`"\u006c"`), []byte(`{"roots":[]}`)}}
 	got := string(AppendRetry(nil, f, p, ModernMeta{Token: []byte("9")}, responses, []byte(`"st\/ate"`), edits...))
 	want := strings.Replace(call("tools/call", `{"_meta":{`+v28+`,"io.modelcontextprotocol/clientCapabilities":{},"progressToken":9},`+
@@ -129,7 +131,7 @@ func FuzzRequestTranslation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, params string, whole bool) {
 		var frame Frame
 		var p Params
-		raw := `{"jsonrpc":"2.0","id":1,"method":` + string(Quote(method)) + `,"x":[1, 2]}`
+		raw := `{"jsonrpc":"2.0","id":1,"method":` + string(rawjson.Quote(method)) + `,"x":[1, 2]}`
 		if params != "" {
 			raw = call2(method, params)
 		}
@@ -140,11 +142,11 @@ func FuzzRequestTranslation(f *testing.F) {
 		if whole {
 			meta = ModernMeta{Token: []byte(`"t"`), ClientInfo: []byte(`{"name":"c"}`), Capabilities: []byte(`{"roots":{}}`), LogLevel: "info", InputResponses: []byte(`{"k":{}}`), RequestState: []byte(`"s"`)}
 		}
-		edits := []Edit{{frame.ID, []byte("2")}}
+		edits := []rawjson.Edit{{Span: frame.ID, With: []byte("2")}}
 		if p.Name.Present() {
-			edits = append(edits, Edit{p.Name, []byte(`"other"`)})
+			edits = append(edits, rawjson.Edit{Span: p.Name, With: []byte(`"other"`)})
 		}
-		modern := AppendEdited(nil, frame.Raw, ToModernRequest(edits, &frame, &p, &meta)...)
+		modern := rawjson.AppendEdited(nil, frame.Raw, ToModernRequest(edits, &frame, &p, &meta)...)
 		var mf Frame
 		var mp Params
 		checkTranslated(t, &frame, modern, &mf, &mp)
@@ -152,8 +154,8 @@ func FuzzRequestTranslation(f *testing.F) {
 			whole && string(mp.MetaClientInfo.Of(modern)) != `{"name":"c"}` || mf.M.MayAsk() && string(mp.RequestState.Of(modern)) != string(meta.RequestState)) {
 			t.Fatalf("%s became %s", raw, modern)
 		}
-		edits = append(edits[:0], Edit{mf.ID, []byte("3")})
-		legacy := AppendEdited(nil, modern, ToLegacyRequest(edits, &mf, &mp, []byte("8"))...)
+		edits = append(edits[:0], rawjson.Edit{Span: mf.ID, With: []byte("3")})
+		legacy := rawjson.AppendEdited(nil, modern, ToLegacyRequest(edits, &mf, &mp, []byte("8"))...)
 		var lf Frame
 		var lp Params
 		checkTranslated(t, &frame, legacy, &lf, &lp)
@@ -164,7 +166,7 @@ func FuzzRequestTranslation(f *testing.F) {
 }
 
 func call2(method, params string) string {
-	return `{"jsonrpc":"2.0","id":1,"method":` + string(Quote(method)) + `,"params":` + params + `,"x":[1, 2]}`
+	return `{"jsonrpc":"2.0","id":1,"method":` + string(rawjson.Quote(method)) + `,"params":` + params + `,"x":[1, 2]}`
 }
 
 // checkTranslated parses raw, which from was translated to, and compares what no translation may touch.

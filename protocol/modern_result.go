@@ -1,5 +1,7 @@
 package protocol
 
+import "goblin-actor/protocol/rawjson"
+
 // ResultKind is what a result means to the call it answers.
 type ResultKind uint8
 
@@ -35,11 +37,11 @@ func (r *ResultInfo) KindOf(m Method, f *Frame) ResultKind {
 			return ResultInputRequired
 		}
 		return ResultComplete
-	case equalsText(text, "complete"):
+	case rawjson.StringIs(text, "complete"):
 		return ResultComplete
-	case equalsText(text, "input_required") && requires:
+	case rawjson.StringIs(text, "input_required") && requires:
 		return ResultInputRequired
-	case equalsText(text, "task") && m == MethodToolsCall:
+	case rawjson.StringIs(text, "task") && m == MethodToolsCall:
 		return ResultTask
 	}
 	return ResultUnknown
@@ -50,95 +52,95 @@ func (r *ResultInfo) KindOf(m Method, f *Frame) ResultKind {
 // call. What is there stays. f is the result's frame, m the request's method. They touch the result's own members and
 // _meta's; edits of id and inside content, contents and messages can be made in the same AppendEdited. With room for 12 more
 // in edits nothing is allocated.
-func ToModernResult(edits []Edit, m Method, f *Frame, r *ResultInfo, serverInfo []byte) []Edit {
-	patches := [...]memberPatch{
-		{name: "resultType", key: memberComplete, have: r.ResultType, want: wordComplete},
-		{name: "ttlMs", key: memberTTL, have: r.TTL, want: zero},
-		{name: "cacheScope", key: memberScope, have: r.CacheScope, want: wordPrivate},
-		{name: "content", key: memberContent, have: r.Content, want: emptyArray},
-		{name: "_meta", key: openServerInfo, have: r.Meta, want: serverInfo, tail: closeObject},
+func ToModernResult(edits []rawjson.Edit, m Method, f *Frame, r *ResultInfo, serverInfo []byte) []rawjson.Edit {
+	patches := [...]rawjson.Patch{
+		{Name: "resultType", Key: memberComplete, Have: r.ResultType, Want: wordComplete},
+		{Name: "ttlMs", Key: memberTTL, Have: r.TTL, Want: zero},
+		{Name: "cacheScope", Key: memberScope, Have: r.CacheScope, Want: wordPrivate},
+		{Name: "content", Key: memberContent, Have: r.Content, Want: emptyArray},
+		{Name: "_meta", Key: openServerInfo, Have: r.Meta, Want: serverInfo, Tail: closeObject},
 	}
 	kind := r.KindOf(m, f)
 	complete := kind == ResultComplete
 	if kind == ResultInputRequired {
-		patches[0].want = wordRequired
+		patches[0].Want = wordRequired
 	}
 	for i := range patches {
 		w := &patches[i]
 		switch {
-		case w.have.Present():
-			w.want = w.have.Of(f.Raw)
+		case w.Have.Present():
+			w.Want = w.Have.Of(f.Raw)
 		case !complete && 1 <= i && i <= 3, (i == 1 || i == 2) && !m.is(cached), i == 3 && m != MethodToolsCall:
-			w.want = nil
+			w.Want = nil
 		}
 	}
-	edits, _ = applyPatches(edits, f.Raw, f.Result, r.large(), !r.Odd, patches[:])
+	edits, _ = rawjson.PatchObject(edits, f.Raw, f.Result, r.large(), !r.Odd, patches[:])
 	return putServerInfo(edits, f.Raw, r.Meta, serverInfo)
 }
 
 // putServerInfo puts serverInfo into the _meta that is there, unless it has one.
-func putServerInfo(edits []Edit, raw []byte, meta Span, serverInfo []byte) []Edit {
+func putServerInfo(edits []rawjson.Edit, raw []byte, meta rawjson.Span, serverInfo []byte) []rawjson.Edit {
 	if !meta.Present() || raw[meta.Off] != '{' || serverInfo == nil {
 		return edits
 	}
-	have := Member(raw, meta, keyMetaServerInfo)
+	have := rawjson.Member(raw, meta, keyMetaServerInfo)
 	if have.Present() && raw[have.Off] != 'n' {
 		return edits
 	}
-	edits, _ = applyPatches(edits, raw, meta, [2]Span{}, false, []memberPatch{{name: keyMetaServerInfo, key: memberServerInfo, want: serverInfo}})
+	edits, _ = rawjson.PatchObject(edits, raw, meta, [2]rawjson.Span{}, false, []rawjson.Patch{{Name: keyMetaServerInfo, Key: memberServerInfo, Want: serverInfo}})
 	return edits
 }
 
 // large returns the members of a result that may be large.
-func (r *ResultInfo) large() [2]Span {
+func (r *ResultInfo) large() [2]rawjson.Span {
 	switch {
 	case r.Contents.Present():
-		return [2]Span{r.Contents, r.Meta}
+		return [2]rawjson.Span{r.Contents, r.Meta}
 	case r.Messages.Present():
-		return [2]Span{r.Messages, r.Meta}
+		return [2]rawjson.Span{r.Messages, r.Meta}
 	}
-	return [2]Span{r.Content, r.Structured}
+	return [2]rawjson.Span{r.Content, r.Structured}
 }
 
 // ToLegacyResult appends the edits that make a modern server's result one for a legacy client: without resultType, ttlMs,
 // cacheScope and _meta's serverInfo, which legacy peers say once; a tool call's structured content that is no object becomes a text block, unless the content says the same
 // already. The result must be complete (KindOf). Edits of id and inside content can be made in the same AppendEdited.
-func ToLegacyResult(edits []Edit, m Method, f *Frame, r *ResultInfo) []Edit {
+func ToLegacyResult(edits []rawjson.Edit, m Method, f *Frame, r *ResultInfo) []rawjson.Edit {
 	edits, meta := dropServerInfo(edits, f.Raw, r.Meta)
-	patches := [...]memberPatch{
-		{name: "resultType", have: r.ResultType},
-		{name: "ttlMs", have: r.TTL},
-		{name: "cacheScope", have: r.CacheScope},
-		{name: "_meta", have: r.Meta, want: meta},
-		{name: "structuredContent", have: r.Structured, want: r.Structured.Of(f.Raw)},
-		{name: "content", key: memberContent, have: r.Content, want: r.Content.Of(f.Raw)},
+	patches := [...]rawjson.Patch{
+		{Name: "resultType", Have: r.ResultType},
+		{Name: "ttlMs", Have: r.TTL},
+		{Name: "cacheScope", Have: r.CacheScope},
+		{Name: "_meta", Have: r.Meta, Want: meta},
+		{Name: "structuredContent", Have: r.Structured, Want: r.Structured.Of(f.Raw)},
+		{Name: "content", Key: memberContent, Have: r.Content, Want: r.Content.Of(f.Raw)},
 	}
 	all := patches[:4]
 	if m == MethodToolsCall {
 		all = patches[:]
 		text := f.Raw[:0]
 		if r.Structured.Present() && f.Raw[r.Structured.Off] != '{' {
-			patches[4].want, text = nil, r.Structured.Of(f.Raw)
+			patches[4].Want, text = nil, r.Structured.Of(f.Raw)
 		}
 		switch {
 		case !r.Content.Present() || len(text) > 0 && f.Raw[r.Content.Off] != '[':
-			patches[5].want = textContent(text)
+			patches[5].Want = textContent(text)
 		case len(text) > 0 && !saysText(f.Raw, r.Content, text):
 			edits = append(edits, appendElement(f.Raw, r.Content, textBlock(text)))
 		}
 	}
-	edits, _ = applyPatches(edits, f.Raw, f.Result, r.large(), !r.Odd, all)
+	edits, _ = rawjson.PatchObject(edits, f.Raw, f.Result, r.large(), !r.Odd, all)
 	return edits
 }
 
 // dropServerInfo takes serverInfo out of the _meta that is there, and returns what is to become of _meta: it stays where it
 // is, or nothing was left in it.
-func dropServerInfo(edits []Edit, raw []byte, meta Span) ([]Edit, []byte) {
-	if !meta.Present() || raw[meta.Off] != '{' || !Member(raw, meta, keyMetaServerInfo).Present() {
+func dropServerInfo(edits []rawjson.Edit, raw []byte, meta rawjson.Span) ([]rawjson.Edit, []byte) {
+	if !meta.Present() || raw[meta.Off] != '{' || !rawjson.Member(raw, meta, keyMetaServerInfo).Present() {
 		return edits, meta.Of(raw)
 	}
 	before := len(edits)
-	edits, left := dropMembers(edits, raw, meta, [2]Span{}, func(key []byte) bool { return sameKey(key, keyMetaServerInfo) })
+	edits, left := rawjson.DropMembers(edits, raw, meta, [2]rawjson.Span{}, func(key []byte) bool { return rawjson.KeyIs(key, keyMetaServerInfo) })
 	if !left {
 		return edits[:before], nil
 	}
@@ -155,23 +157,23 @@ func textContent(text []byte) []byte {
 
 func textBlock(text []byte) []byte {
 	block := append(make([]byte, 0, len(text)+len(text)/4+32), `{"type":"text","text":`...)
-	return append(AppendQuoted(block, string(text)), '}')
+	return append(rawjson.AppendQuoted(block, string(text)), '}')
 }
 
 // appendElement puts value behind the array's last element.
-func appendElement(raw []byte, array Span, value []byte) Edit {
-	if raw[skipSpace(raw, int(array.Off)+1)] != ']' {
+func appendElement(raw []byte, array rawjson.Span, value []byte) rawjson.Edit {
+	if raw[rawjson.SkipSpace(raw, int(array.Off)+1)] != ']' {
 		value = append([]byte{','}, value...)
 	}
-	return Insert(array.End-1, value)
+	return rawjson.Insert(array.End-1, value)
 }
 
 // saysText reports whether one of the content blocks is the text: servers repeat structured content for clients that do not
 // know it.
-func saysText(raw []byte, content Span, text []byte) bool {
-	for w := walkElements(raw, content); w.next(); {
-		said := Member(raw, w.value, "text").Of(raw)
-		if len(said) >= len(text) && said[0] == '"' && equalsText(said, string(text)) {
+func saysText(raw []byte, content rawjson.Span, text []byte) bool {
+	for w := rawjson.WalkElements(raw, content); w.Next(); {
+		said := rawjson.Member(raw, w.Value, "text").Of(raw)
+		if len(said) >= len(text) && said[0] == '"' && rawjson.StringIs(said, string(text)) {
 			return true
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 const (
@@ -55,7 +57,7 @@ func TestToModernResult(t *testing.T) {
 		if c.want == "" {
 			c.want = c.have
 		}
-		got := string(AppendEdited(nil, f.Raw, ToModernResult(nil, c.m, f, r, []byte(testServer))...))
+		got := string(rawjson.AppendEdited(nil, f.Raw, ToModernResult(nil, c.m, f, r, []byte(testServer))...))
 		if got != answer(c.want) {
 			t.Errorf("%v %s:\ngot  %s\nwant %s", c.m, c.have, got, answer(c.want))
 		}
@@ -64,7 +66,7 @@ func TestToModernResult(t *testing.T) {
 		}
 	}
 	f, r := scannedResult(t, answer(`{"content":[]}`))
-	if got := string(AppendEdited(nil, f.Raw, ToModernResult(nil, MethodToolsCall, f, r, nil)...)); got != answer(`{"resultType":"complete","content":[]}`) {
+	if got := string(rawjson.AppendEdited(nil, f.Raw, ToModernResult(nil, MethodToolsCall, f, r, nil)...)); got != answer(`{"resultType":"complete","content":[]}`) {
 		t.Errorf("without serverInfo: %s", got)
 	}
 }
@@ -98,7 +100,7 @@ func TestToLegacyResult(t *testing.T) {
 		if c.want == "" {
 			c.want = c.have
 		}
-		got := string(AppendEdited(nil, f.Raw, ToLegacyResult(nil, c.m, f, r)...))
+		got := string(rawjson.AppendEdited(nil, f.Raw, ToLegacyResult(nil, c.m, f, r)...))
 		if got != answer(c.want) {
 			t.Errorf("%v %s:\ngot  %s\nwant %s", c.m, c.have, got, answer(c.want))
 		}
@@ -139,7 +141,7 @@ func TestRelayInputRequired(t *testing.T) {
 	}
 	for _, c := range cases {
 		f, r := scannedResult(t, answer(c.have))
-		got := string(AppendEdited(nil, f.Raw, RelayInputRequired(nil, f, r, c.state, []byte(testServer))...))
+		got := string(rawjson.AppendEdited(nil, f.Raw, RelayInputRequired(nil, f, r, c.state, []byte(testServer))...))
 		if got != answer(c.want) {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.have, got, answer(c.want))
 		}
@@ -171,7 +173,7 @@ func FuzzResultTranslation(f *testing.F) {
 			}
 			compare(t, frame.Raw, raw, frame.ResultBytes(), f.ResultBytes(), resultKeysTouched...)
 		}
-		scan(&modern, &mr, AppendEdited(nil, frame.Raw, ToModernResult([]Edit{{frame.ID, []byte("2")}}, m, &frame, &r, []byte(testServer))...))
+		scan(&modern, &mr, rawjson.AppendEdited(nil, frame.Raw, ToModernResult([]rawjson.Edit{{Span: frame.ID, With: []byte("2")}}, m, &frame, &r, []byte(testServer))...))
 		if !mr.ResultType.Present() || m.is(cached) && mr.KindOf(m, &modern) == ResultComplete && !mr.TTL.Present() {
 			t.Fatalf("%v %s became %s", m, result, modern.Raw)
 		}
@@ -182,7 +184,7 @@ func FuzzResultTranslation(f *testing.F) {
 			checkRelayed(t, &modern, &mr)
 			return
 		}
-		scan(&legacy, &lr, AppendEdited(nil, modern.Raw, ToLegacyResult(nil, m, &modern, &mr)...))
+		scan(&legacy, &lr, rawjson.AppendEdited(nil, modern.Raw, ToLegacyResult(nil, m, &modern, &mr)...))
 		if lr.ResultType.Present() || lr.TTL.Present() || lr.CacheScope.Present() {
 			t.Fatalf("%v %s became %s", m, modern.Raw, legacy.Raw)
 		}
@@ -195,7 +197,7 @@ func FuzzResultTranslation(f *testing.F) {
 // checkRelayed checks that nothing but the four members of an input_required is relayed.
 func checkRelayed(t *testing.T, f *Frame, r *ResultInfo) {
 	t.Helper()
-	raw := AppendEdited(nil, f.Raw, RelayInputRequired(nil, f, r, "ours", []byte(testServer))...)
+	raw := rawjson.AppendEdited(nil, f.Raw, RelayInputRequired(nil, f, r, "ours", []byte(testServer))...)
 	var relayed Frame
 	if err := relayed.Parse(raw); err != nil {
 		t.Fatalf("%s became %s: %v", f.Raw, raw, err)
@@ -250,9 +252,9 @@ func TestItemsBetweenEras(t *testing.T) {
 }
 
 func TestLargeResultIsNotWalkedAgain(t *testing.T) {
-	text := Quote(strings.Repeat(`{"a":[1,2]}`, 1000))
+	text := rawjson.Quote(strings.Repeat(`{"a":[1,2]}`, 1000))
 	f, r := scannedResult(t, answer(`{"content":[{"type":"text","text":`+string(text)+`}],"structuredContent":{"a":`+string(text)+`},"resultType":"complete"}`))
-	got := AppendEdited(nil, f.Raw, ToLegacyResult(nil, MethodToolsCall, f, r)...)
+	got := rawjson.AppendEdited(nil, f.Raw, ToLegacyResult(nil, MethodToolsCall, f, r)...)
 	if bytes.Contains(got, []byte("resultType")) || !json.Valid(got) {
 		t.Error("resultType is still there")
 	}

@@ -3,6 +3,8 @@ package protocol
 import (
 	"encoding/json"
 	"slices"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // Gateways of this kind recognize each other, and themselves, by a name that each process makes up for itself. It stands
@@ -25,14 +27,14 @@ const MaxNodes = 8
 const maxNode = 64
 
 // NodeMember is the member of _meta, `"key":value`, by which a gateway says who it is.
-func NodeMember(node string) []byte { return append([]byte(`"`+keyNode+`":`), Quote(node)...) }
+func NodeMember(node string) []byte { return append([]byte(`"`+keyNode+`":`), rawjson.Quote(node)...) }
 
 // NodeOf returns the name of the gateway that sent the message with this _meta, "" when none did.
-func NodeOf(raw []byte, meta Span) string {
+func NodeOf(raw []byte, meta rawjson.Span) string {
 	if !meta.Present() || raw[meta.Off] != '{' {
 		return ""
 	}
-	node, _ := Unquote(Member(raw, meta, keyNode).Of(raw))
+	node, _ := rawjson.Unquote(rawjson.Member(raw, meta, keyNode).Of(raw))
 	if len(node) > maxNode {
 		return ""
 	}
@@ -45,7 +47,7 @@ func Nodes(item *Item) (nodes []string) {
 	if !item.Meta.Present() || item.Raw[item.Meta.Off] != '{' {
 		return nil
 	}
-	if json.Unmarshal(Member(item.Raw, item.Meta, keyNodes).Of(item.Raw), &nodes) != nil {
+	if json.Unmarshal(rawjson.Member(item.Raw, item.Meta, keyNodes).Of(item.Raw), &nodes) != nil {
 		return nil
 	}
 	return nodes
@@ -59,15 +61,15 @@ func Through(item *Item, node string, nodes []string) []byte {
 		panic("nodes: " + err.Error()) // strings always marshal
 	}
 	member := append([]byte(`"`+keyNodes+`":`), way...)
-	var edits []Edit
+	var edits []rawjson.Edit
 	switch {
 	case !item.Meta.Present():
 		member = append(append([]byte(`"_meta":{`), member...), '}')
-		edits = EditObject(nil, item.Raw, Span{0, uint32(len(item.Raw))}, []string{"_meta"}, member) // _meta: null goes
+		edits = rawjson.EditObject(nil, item.Raw, rawjson.Whole(item.Raw), []string{"_meta"}, member) // _meta: null goes
 	case item.Raw[item.Meta.Off] != '{':
 		return item.Raw
 	default:
-		edits = EditObject(nil, item.Raw, item.Meta, []string{keyNodes}, member)
+		edits = rawjson.EditObject(nil, item.Raw, item.Meta, []string{keyNodes}, member)
 	}
-	return AppendEdited(nil, item.Raw, edits...)
+	return rawjson.AppendEdited(nil, item.Raw, edits...)
 }

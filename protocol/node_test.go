@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 func TestNodes(t *testing.T) {
@@ -41,11 +43,11 @@ func TestNodeOf(t *testing.T) {
 		`{"goblin-actor/node":"` + strings.Repeat("n", 65) + `"}`: "",
 		`{` + string(NodeMember(`a"b`)) + `}`:                     `a"b`,
 	} {
-		if got := NodeOf([]byte(raw), Span{0, uint32(len(raw))}); got != want {
+		if got := NodeOf([]byte(raw), rawjson.Span{End: uint32(len(raw))}); got != want {
 			t.Errorf("%s: got %q, want %q", raw, got, want)
 		}
 	}
-	if got := NodeOf([]byte(`{}`), Span{}); got != "" {
+	if got := NodeOf([]byte(`{}`), rawjson.Span{}); got != "" {
 		t.Errorf("no _meta: got %q", got)
 	}
 }

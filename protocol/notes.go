@@ -3,6 +3,8 @@ package protocol
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // What the scan notes in passing spares a large result a search of its own: the words a gateway looks for stand at the
@@ -32,12 +34,12 @@ func (s *scanner) noteString(i int) {
 // noteTrue looks at the key of the true at i.
 func (s *scanner) noteTrue(i int) {
 	const key = `"isError"`
-	for i--; i > 0 && isSpace(s.raw[i]); i-- {
+	for i--; i > 0 && rawjson.IsSpace(s.raw[i]); i-- {
 	}
 	if i <= 0 || s.raw[i] != ':' {
 		return
 	}
-	for i--; i > 0 && isSpace(s.raw[i]); i-- {
+	for i--; i > 0 && rawjson.IsSpace(s.raw[i]); i-- {
 	}
 	if i++; i >= len(key) && string(s.raw[i-len(key):i]) == key {
 		s.failure = true

@@ -1,5 +1,7 @@
 package protocol
 
+import "goblin-actor/protocol/rawjson"
+
 // Keys of params, in the order of paramKeys.
 const (
 	paramName field = iota + 1
@@ -142,11 +144,11 @@ type paramScan struct {
 }
 
 // note returns the field of the walker's key; 0 when it is none of ours, or stands there twice.
-func (s *paramScan) note(keys *keyTable, seen *keysSeen, w *walker) field {
-	field := keys.note(seen, w.key)
+func (s *paramScan) note(keys *keyTable, seen *keysSeen, w *rawjson.Walker) field {
+	field := keys.note(seen, w.Key)
 	if seen.twice {
 		seen.twice = false
-		s.fail(&ParseError{Code: codeInvalidParams, Msg: "params: a key we route on stands there twice", Offset: w.keyAt, Kind: ErrDuplicate})
+		s.fail(&ParseError{Code: codeInvalidParams, Msg: "params: a key we route on stands there twice", Offset: w.KeyAt, Kind: ErrDuplicate})
 		return 0
 	}
 	return field
@@ -158,13 +160,13 @@ func (s *paramScan) fail(err error) {
 	}
 }
 
-func (s *paramScan) top(p *Params, params Span) {
+func (s *paramScan) top(p *Params, params rawjson.Span) {
 	var seen keysSeen
-	var ref Span
-	for w := walkMembers(s.raw, params); w.next(); {
+	var ref rawjson.Span
+	for w := rawjson.WalkMembers(s.raw, params); w.Next(); {
 		field := s.note(paramKeys, &seen, &w)
 		s.odd = s.odd || seen.odd
-		var to *Span
+		var to *rawjson.Span
 		want := wantString
 		switch field {
 		case 0:
@@ -202,18 +204,18 @@ func (s *paramScan) top(p *Params, params Span) {
 		case paramRef:
 			to, want = &ref, wantObject
 		}
-		s.take(to, want, "params.", paramKeys.names[field], w.value)
+		s.take(to, want, "params.", paramKeys.names[field], w.Value)
 	}
 	s.ref(p, ref)
 	s.meta(p, p.Meta)
 }
 
-func (s *paramScan) ref(p *Params, ref Span) {
+func (s *paramScan) ref(p *Params, ref rawjson.Span) {
 	var seen keysSeen
-	for w := walkMembers(s.raw, ref); w.next(); {
+	for w := rawjson.WalkMembers(s.raw, ref); w.Next(); {
 		field := s.note(refKeys, &seen, &w)
 		if seen.odd && s.strict { // it counts for some decoders, so that what is judged and what its server looks at could be two things
-			s.fail(&ParseError{Code: codeInvalidParams, Msg: "params.ref: name and uri are written so", Offset: w.keyAt, Kind: ErrDuplicate})
+			s.fail(&ParseError{Code: codeInvalidParams, Msg: "params.ref: name and uri are written so", Offset: w.KeyAt, Kind: ErrDuplicate})
 		}
 		to := &p.RefURI
 		switch field {
@@ -222,16 +224,16 @@ func (s *paramScan) ref(p *Params, ref Span) {
 		case refName:
 			to = &p.RefName
 		}
-		s.take(to, wantString, "params.ref.", refKeys.names[field], w.value)
+		s.take(to, wantString, "params.ref.", refKeys.names[field], w.Value)
 	}
 }
 
-func (s *paramScan) meta(p *Params, meta Span) {
+func (s *paramScan) meta(p *Params, meta rawjson.Span) {
 	var seen keysSeen
-	for w := walkMembers(s.raw, meta); w.next(); {
+	for w := rawjson.WalkMembers(s.raw, meta); w.Next(); {
 		field := s.note(metaKeys, &seen, &w)
 		s.odd = s.odd || seen.odd
-		var to *Span
+		var to *rawjson.Span
 		want := wantString
 		switch field {
 		case 0:
@@ -258,7 +260,7 @@ func (s *paramScan) meta(p *Params, meta Span) {
 		// Of what every modern request must say, a wrong type is as good as nothing: CheckModern has the right answer to both.
 		strict := s.strict
 		s.strict = strict && field != metaVersion && field != metaCapabilities && field != metaClientInfo || field == metaProject // ours, whatever the method
-		s.take(to, want, "params._meta.", metaKeys.names[field], w.value)
+		s.take(to, want, "params._meta.", metaKeys.names[field], w.Value)
 		s.strict = strict
 	}
 }
@@ -275,7 +277,7 @@ const (
 func (w wanted) String() string { return [...]string{"string", "object", "string or integer"}[w] }
 
 // take sets to to the value if it is what is wanted.
-func (s *paramScan) take(to *Span, want wanted, where, name string, value Span) {
+func (s *paramScan) take(to *rawjson.Span, want wanted, where, name string, value rawjson.Span) {
 	c := s.raw[value.Off]
 	ok := false
 	switch want {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 func mustParse(t testing.TB, raw string) *Frame {
@@ -28,7 +30,7 @@ func present(v any, raw []byte) map[string]string {
 	out := map[string]string{}
 	r := reflect.ValueOf(v).Elem()
 	for i := range r.NumField() {
-		if span, ok := r.Field(i).Interface().(Span); ok && span.Present() {
+		if span, ok := r.Field(i).Interface().(rawjson.Span); ok && span.Present() {
 			out[r.Type().Field(i).Name] = string(span.Of(raw))
 		}
 	}
@@ -124,7 +126,7 @@ func TestKeyTables(t *testing.T) {
 			if got := table.find([]byte(name)); int(got) != f+1 {
 				t.Errorf("find(%q) = %d, want %d", name, got, f+1)
 			}
-			if len(name) > foldedLength {
+			if len(name) > rawjson.FoldedLength {
 				t.Errorf("%q is longer than what is folded", name)
 			}
 			escaped := fmt.Sprintf(`\u%04x%s`, name[0], strings.ReplaceAll(name[1:], "/", `\/`))
@@ -145,7 +147,7 @@ func TestKeyTables(t *testing.T) {
 func spanFields(v any) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
-			if f.Type == reflect.TypeFor[Span]() && !yield(f.Name) {
+			if f.Type == reflect.TypeFor[rawjson.Span]() && !yield(f.Name) {
 				return
 			}
 		}
@@ -205,7 +207,7 @@ func TestItems(t *testing.T) {
 	if err := Items(f.Raw, r.Tools, func(Item) bool { calls++; return false }); err != nil || calls != 1 {
 		t.Errorf("Items after false: %d calls, %v", calls, err)
 	}
-	for _, span := range []Span{{}, f.Result, f.ID} {
+	for _, span := range []rawjson.Span{{}, f.Result, f.ID} {
 		if err := Items(f.Raw, span, func(Item) bool { return true }); !errors.Is(err, ErrShape) {
 			t.Errorf("Items of no array: %v", err)
 		}
@@ -214,13 +216,13 @@ func TestItems(t *testing.T) {
 
 func TestMember(t *testing.T) {
 	raw := []byte(`{"a":1,"b\u0063":{"a":2},"a":3}`)
-	whole := Span{0, uint32(len(raw))}
+	whole := rawjson.Whole(raw)
 	for key, want := range map[string]string{"a": "3", "bc": `{"a":2}`, "none": ""} {
-		if got := string(Member(raw, whole, key).Of(raw)); got != want {
+		if got := string(rawjson.Member(raw, whole, key).Of(raw)); got != want {
 			t.Errorf("Member(%q) = %q, want %q", key, got, want)
 		}
 	}
-	if Member(raw, Member(raw, whole, "a"), "a").Present() {
+	if rawjson.Member(raw, rawjson.Member(raw, whole, "a"), "a").Present() {
 		t.Error("a number has members")
 	}
 }
@@ -238,10 +240,10 @@ func FuzzParams(f *testing.F) {
 	f.Fuzz(func(t *testing.T, params []byte) {
 		var p Params
 		for method := range 2 { // nothing is checked here: the walk has to survive
-			_ = p.Scan(&Frame{Raw: params, Params: Span{0, uint32(len(params))}, M: Method(method)})
+			_ = p.Scan(&Frame{Raw: params, Params: rawjson.Whole(params), M: Method(method)})
 		}
 		_, _ = ParseItem(params)
-		_ = Items(append([]byte("["), params...), Span{0, uint32(len(params) + 1)}, func(Item) bool { return true })
+		_ = Items(append([]byte("["), params...), rawjson.Span{Off: 0, End: uint32(len(params) + 1)}, func(Item) bool { return true })
 		if !referenceValid(params) {
 			return
 		}
@@ -264,7 +266,7 @@ func FuzzParams(f *testing.F) {
 		for _, m := range members {
 			want[m.key] = string(m.value)
 		}
-		for key, span := range map[string]Span{"name": p.Name, "uri": p.URI, "cursor": p.Cursor, "arguments": p.Arguments, "_meta": p.Meta} {
+		for key, span := range map[string]rawjson.Span{"name": p.Name, "uri": p.URI, "cursor": p.Cursor, "arguments": p.Arguments, "_meta": p.Meta} {
 			if seen[key] > 1 {
 				t.Fatalf("Scan(%s): %s stands there twice, no error", params, key)
 			}
@@ -278,7 +280,7 @@ func FuzzParams(f *testing.F) {
 // checkMembers compares Member and the walk over elements with the token reader.
 func checkMembers(t *testing.T, raw []byte, members []pair) {
 	t.Helper()
-	whole := Span{0, uint32(len(raw))}
+	whole := rawjson.Whole(raw)
 	last := map[string][]byte{}
 	for _, m := range members {
 		last[m.key] = m.value
@@ -287,14 +289,14 @@ func checkMembers(t *testing.T, raw []byte, members []pair) {
 		if strings.ContainsRune(key, '\uFFFD') {
 			continue
 		}
-		if got := Member(raw, whole, key).Of(raw); !bytes.Equal(got, value) {
+		if got := rawjson.Member(raw, whole, key).Of(raw); !bytes.Equal(got, value) {
 			t.Fatalf("Member(%s, %q) = %q, want %q", raw, key, got, value)
 		}
 	}
 	count := 0
-	for w := walkMembers(raw, whole); w.next(); count++ {
-		if !bytes.Equal(w.value.Of(raw), members[count].value) {
-			t.Fatalf("member %d of %s: %q, want %q", count, raw, w.value.Of(raw), members[count].value)
+	for w := rawjson.WalkMembers(raw, whole); w.Next(); count++ {
+		if !bytes.Equal(w.Value.Of(raw), members[count].value) {
+			t.Fatalf("member %d of %s: %q, want %q", count, raw, w.Value.Of(raw), members[count].value)
 		}
 	}
 	if count != len(members) {

@@ -3,6 +3,8 @@ package protocol
 import (
 	"bytes"
 	"math"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // Keys of the envelope, as bits of what has been seen.
@@ -43,16 +45,14 @@ func Trim(raw []byte) []byte {
 
 // trimSpace returns raw without the white space around it.
 func trimSpace(raw []byte) []byte {
-	for len(raw) > 0 && isSpace(raw[0]) {
+	for len(raw) > 0 && rawjson.IsSpace(raw[0]) {
 		raw = raw[1:]
 	}
-	for len(raw) > 0 && isSpace(raw[len(raw)-1]) {
+	for len(raw) > 0 && rawjson.IsSpace(raw[len(raw)-1]) {
 		raw = raw[:len(raw)-1]
 	}
 	return raw
 }
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
 func (f *Frame) parse(s *scanner) error {
 	raw := s.raw
@@ -116,7 +116,7 @@ func (e *envelope) members(f *Frame, s *scanner) int {
 		if i < 0 {
 			return i
 		}
-		e.member(f, raw, text, Span{uint32(at), uint32(i)})
+		e.member(f, raw, text, rawjson.Span{Off: uint32(at), End: uint32(i)})
 		if i < len(raw) && raw[i] <= ' ' {
 			i = s.space(i)
 		}
@@ -137,7 +137,7 @@ func (e *envelope) members(f *Frame, s *scanner) int {
 }
 
 // member notes the member with that key, the inside of its string.
-func (e *envelope) member(f *Frame, raw, key []byte, value Span) {
+func (e *envelope) member(f *Frame, raw, key []byte, value rawjson.Span) {
 	var bit uint8
 	switch string(key) {
 	case "jsonrpc":
@@ -166,8 +166,8 @@ func (e *envelope) member(f *Frame, raw, key []byte, value Span) {
 
 // disguised reports whether some decoder (encoding/json is one) could take the key for one of the envelope's.
 func disguised(key []byte) bool {
-	var buffer [foldedLength]byte
-	switch string(foldKey(buffer[:0], key)) {
+	var buffer [rawjson.FoldedLength]byte
+	switch string(rawjson.FoldKey(buffer[:0], key)) {
 	case "jsonrpc", "id", "method", "params", "result", "error":
 		return true
 	}
@@ -180,7 +180,7 @@ func (e *envelope) finish(f *Frame) error {
 	if err != nil {
 		f.Kind = KindInvalid
 		if e.twice || !validID(f.ID.Of(f.Raw)) {
-			f.ID = Span{}
+			f.ID = rawjson.Span{}
 		}
 	}
 	return err
@@ -232,9 +232,9 @@ func (e *envelope) judgeCall(f *Frame, nullID bool) error {
 func (e *envelope) judgeAnswer(f *Frame, nullID bool) error {
 	if e.seen&keyResult != 0 && e.seen&keyError != 0 {
 		if string(f.Error.Of(f.Raw)) == "null" {
-			f.Error = Span{}
+			f.Error = rawjson.Span{}
 		} else if string(f.Result.Of(f.Raw)) == "null" {
-			f.Result = Span{}
+			f.Result = rawjson.Span{}
 		} else {
 			return fault(ErrShape, 0, "both result and error")
 		}
@@ -286,6 +286,6 @@ func parseEscapedMethod(body []byte) Method {
 		return MethodOther
 	}
 	var buffer [longest]byte
-	name, _ := appendUnescaped(buffer[:0], body)
+	name, _ := rawjson.AppendUnescaped(buffer[:0], body)
 	return ParseMethod(name)
 }

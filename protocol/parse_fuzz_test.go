@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 var parseSeeds = []string{
@@ -85,7 +87,7 @@ func checkFrame(t *testing.T, raw []byte, f *Frame, want map[string][]byte) {
 		t.Fatalf("Parse(%q): Newline is %v", raw, f.Newline)
 	}
 	checkNotes(t, f)
-	spans := map[string]Span{"id": f.ID, "method": f.Method, "params": f.Params, "result": f.Result, "error": f.Error}
+	spans := map[string]rawjson.Span{"id": f.ID, "method": f.Method, "params": f.Params, "result": f.Result, "error": f.Error}
 	for key, span := range spans {
 		if got := span.Of(f.Raw); !bytes.Equal(got, want[key]) {
 			t.Fatalf("Parse(%q): %s is %q, want %q", raw, key, got, want[key])
@@ -103,7 +105,7 @@ func checkFrame(t *testing.T, raw []byte, f *Frame, want map[string][]byte) {
 	if f.Kind != kind {
 		t.Fatalf("Parse(%q): kind %d, want %d", raw, f.Kind, kind)
 	}
-	if text, _ := Unquote(want["method"]); text != f.MethodText() || ParseMethod([]byte(text)) != f.M {
+	if text, _ := rawjson.Unquote(want["method"]); text != f.MethodText() || ParseMethod([]byte(text)) != f.M {
 		t.Fatalf("Parse(%q): method %q as %v", raw, text, f.M)
 	}
 }

@@ -1,5 +1,7 @@
 package protocol
 
+import "goblin-actor/protocol/rawjson"
+
 // Question is a kind of question by what a client must have declared to be asked it.
 type Question uint8
 
@@ -14,21 +16,21 @@ const (
 )
 
 // QuestionOf says what kind of question a server's request or an input request is; params may be absent.
-func QuestionOf(raw []byte, m Method, params Span) Question {
+func QuestionOf(raw []byte, m Method, params rawjson.Span) Question {
 	if params.Present() && raw[params.Off] != '{' {
 		return QuestionUnknown
 	}
 	switch m {
 	case MethodElicitationCreate:
-		mode := Member(raw, params, "mode").Of(raw)
+		mode := rawjson.Member(raw, params, "mode").Of(raw)
 		switch {
-		case mode == nil, equalsText(mode, "form"):
+		case mode == nil, rawjson.StringIs(mode, "form"):
 			return QuestionForm
-		case equalsText(mode, "url"):
+		case rawjson.StringIs(mode, "url"):
 			return QuestionURL
 		}
 	case MethodSamplingCreateMessage:
-		if Member(raw, params, "tools").Present() || Member(raw, params, "toolChoice").Present() {
+		if rawjson.Member(raw, params, "tools").Present() || rawjson.Member(raw, params, "toolChoice").Present() {
 			return QuestionSampleTools
 		}
 		return QuestionSample
@@ -59,15 +61,15 @@ func (q Question) Capability() []byte {
 // ValidAnswer reports whether raw, a value of a parsed frame, has the shape of an answer to the question:
 // an action, a message with its model, or roots. // MCP 2026-07-28, schema, InputResponse
 func (q Question) ValidAnswer(raw []byte) bool {
-	object := Span{0, uint32(len(raw))}
+	object := rawjson.Whole(raw)
 	has := func(key string, first string) bool {
-		v := Member(raw, object, key).Of(raw)
+		v := rawjson.Member(raw, object, key).Of(raw)
 		return v != nil && (v[0] == first[0] || len(first) > 1 && v[0] == first[1])
 	}
 	switch q {
 	case QuestionForm, QuestionURL:
-		action := Member(raw, object, "action").Of(raw)
-		return equalsText(action, "accept") || equalsText(action, "decline") || equalsText(action, "cancel")
+		action := rawjson.Member(raw, object, "action").Of(raw)
+		return rawjson.StringIs(action, "accept") || rawjson.StringIs(action, "decline") || rawjson.StringIs(action, "cancel")
 	case QuestionSample, QuestionSampleTools:
 		return has("role", `"`) && has("content", `{[`) && has("model", `"`)
 	case QuestionRoots:
@@ -88,45 +90,45 @@ func AppendInputRequest(dst []byte, f *Frame) []byte {
 }
 
 // AppendURLRequest appends one of URLElicitations' questions as the value of an input request.
-func AppendURLRequest(dst []byte, f *Frame, params Span) []byte {
+func AppendURLRequest(dst []byte, f *Frame, params rawjson.Span) []byte {
 	dst = append(dst, `{"method":"elicitation/create"`...)
 	return append(appendQuestionParams(dst, f.Raw, params), '}')
 }
 
-func appendQuestionParams(dst, raw []byte, params Span) []byte {
+func appendQuestionParams(dst, raw []byte, params rawjson.Span) []byte {
 	if !params.Present() {
 		return dst
 	}
-	meta := Member(raw, params, "_meta")
-	edits, left := dropMembers(make([]Edit, 0, 8), raw, meta, [2]Span{}, func(key []byte) bool {
-		return sameKey(key, "progressToken") || sameKey(key, keyRelatedTask)
+	meta := rawjson.Member(raw, params, "_meta")
+	edits, left := rawjson.DropMembers(make([]rawjson.Edit, 0, 8), raw, meta, [2]rawjson.Span{}, func(key []byte) bool {
+		return rawjson.KeyIs(key, "progressToken") || rawjson.KeyIs(key, keyRelatedTask)
 	})
 	if !left {
 		edits = edits[:0]
 	}
-	edits, _ = dropMembers(edits, raw, params, [2]Span{meta}, func(key []byte) bool {
-		return sameKey(key, "task") || !left && sameKey(key, "_meta")
+	edits, _ = rawjson.DropMembers(edits, raw, params, [2]rawjson.Span{meta}, func(key []byte) bool {
+		return rawjson.KeyIs(key, "task") || !left && rawjson.KeyIs(key, "_meta")
 	})
 	return appendEditedPart(append(dst, `,"params":`...), raw, params, edits)
 }
 
 // appendEditedPart is AppendEdited for one span of raw, inside which all edits are.
-func appendEditedPart(dst, raw []byte, part Span, edits []Edit) []byte {
+func appendEditedPart(dst, raw []byte, part rawjson.Span, edits []rawjson.Edit) []byte {
 	for i := range edits {
 		edits[i].Span.Off -= part.Off
 		edits[i].Span.End -= part.Off
 	}
-	return AppendEdited(dst, part.Of(raw), edits...)
+	return rawjson.AppendEdited(dst, part.Of(raw), edits...)
 }
 
 // AppendQuestion appends an input request as a request to a legacy client. elicitationID is put into questions of mode url,
 // which legacy clients want; "" = none. // MCP 2025-11-25, client/elicitation
-func AppendQuestion(dst []byte, id uint64, raw []byte, m Method, params Span, elicitationID string) []byte {
+func AppendQuestion(dst []byte, id uint64, raw []byte, m Method, params rawjson.Span, elicitationID string) []byte {
 	text := params.Of(raw)
 	if elicitationID != "" && QuestionOf(raw, m, params) == QuestionURL {
-		quoted := Quote(elicitationID)
-		have := Member(raw, params, "elicitationId")
-		edits, _ := applyPatches(nil, raw, params, [2]Span{}, false, []memberPatch{{name: "elicitationId", key: []byte(`"elicitationId":`), have: have, want: quoted}})
+		quoted := rawjson.Quote(elicitationID)
+		have := rawjson.Member(raw, params, "elicitationId")
+		edits, _ := rawjson.PatchObject(nil, raw, params, [2]rawjson.Span{}, false, []rawjson.Patch{{Name: "elicitationId", Key: []byte(`"elicitationId":`), Have: have, Want: quoted}})
 		text = appendEditedPart(nil, raw, params, edits)
 	}
 	return AppendRequest(dst, id, m.String(), text)
@@ -135,19 +137,19 @@ func AppendQuestion(dst []byte, id uint64, raw []byte, m Method, params Span, el
 // URLElicitations calls each with the questions in a legacy server's error -32042, params of elicitation/create each, until it
 // returns false. It reports false, and calls nothing, unless there are some and all are objects with a url.
 // MCP 2025-11-25, client/elicitation, URL elicitation required
-func URLElicitations(f *Frame, each func(params Span) bool) bool {
+func URLElicitations(f *Frame, each func(params rawjson.Span) bool) bool {
 	if code, ok := ErrorNumber(f); !ok || code != codeURLRequired {
 		return false
 	}
-	list := Member(f.Raw, Member(f.Raw, f.Error, "data"), "elicitations")
+	list := rawjson.Member(f.Raw, rawjson.Member(f.Raw, f.Error, "data"), "elicitations")
 	some := false
-	for w := walkElements(f.Raw, list); w.next(); some = true {
-		if url := Member(f.Raw, w.value, "url").Of(f.Raw); url == nil || url[0] != '"' {
+	for w := rawjson.WalkElements(f.Raw, list); w.Next(); some = true {
+		if url := rawjson.Member(f.Raw, w.Value, "url").Of(f.Raw); url == nil || url[0] != '"' {
 			return false
 		}
 	}
 	if some {
-		for w := walkElements(f.Raw, list); w.next() && each(w.value); {
+		for w := rawjson.WalkElements(f.Raw, list); w.Next() && each(w.Value); {
 		}
 	}
 	return some

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 func TestQuestionOf(t *testing.T) {
@@ -32,7 +34,7 @@ func TestQuestionOf(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.method, c.params, q, q.Capability())
 		}
 	}
-	if QuestionOf(nil, MethodRootsList, Span{}) != QuestionRoots {
+	if QuestionOf(nil, MethodRootsList, rawjson.Span{}) != QuestionRoots {
 		t.Error("roots/list without params")
 	}
 }
@@ -75,7 +77,7 @@ func TestAppendInputRequest(t *testing.T) {
 func TestInputRequests(t *testing.T) {
 	raw := []byte(`{"a":{"method":"roots/list"},"\u0062":{"params":{"mode":"url","url":"u"},"method":"elicitation\/create"},"c":{"method":"vendor/x","params":null}}`)
 	var got []string
-	err := InputRequests(raw, whole(raw), func(key []byte, m Method, params Span) bool {
+	err := InputRequests(raw, rawjson.Whole(raw), func(key []byte, m Method, params rawjson.Span) bool {
 		got = append(got, fmt.Sprintf("%s %v %s", key, m, params.Of(raw)))
 		if q := QuestionOf(raw, m, params); q == QuestionURL {
 			want := `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"elicitationId":"e-1","mode":"url","url":"u"}}`
@@ -89,12 +91,12 @@ func TestInputRequests(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	if got := string(AppendQuestion(nil, 7, raw, MethodRootsList, Span{}, "e-1")); got != `{"jsonrpc":"2.0","id":7,"method":"roots/list"}` {
+	if got := string(AppendQuestion(nil, 7, raw, MethodRootsList, rawjson.Span{}, "e-1")); got != `{"jsonrpc":"2.0","id":7,"method":"roots/list"}` {
 		t.Errorf("AppendQuestion: %s", got)
 	}
 	for text, want := range map[string]error{`[]`: ErrShape, `{"a":1}`: ErrShape, `{"a":{"method":1}}`: ErrShape, `{"a":{"method":"x","params":[]}}`: ErrShape,
 		`{"a":{"method":"x"},"\u0061":{"method":"x"}}`: ErrDuplicate} {
-		if err := InputRequests([]byte(text), whole([]byte(text)), func([]byte, Method, Span) bool { return true }); !errors.Is(err, want) {
+		if err := InputRequests([]byte(text), rawjson.Whole([]byte(text)), func([]byte, Method, rawjson.Span) bool { return true }); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", text, err, want)
 		}
 	}
@@ -103,7 +105,7 @@ func TestInputRequests(t *testing.T) {
 func TestURLElicitations(t *testing.T) {
 	f := mustParse(t, failure(`{"code":-32042,"message":"x","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://x","message":"m"}]}}`))
 	var got []string
-	ok := URLElicitations(f, func(params Span) bool {
+	ok := URLElicitations(f, func(params rawjson.Span) bool {
 		got = append(got, string(AppendURLRequest(nil, f, params)))
 		return true
 	})
@@ -112,7 +114,7 @@ func TestURLElicitations(t *testing.T) {
 	}
 	for _, bad := range []string{`{"code":-32041,"data":{"elicitations":[{"url":"u"}]}}`, `{"code":-32042,"data":{"elicitations":[]}}`, `{"code":-32042}`,
 		`{"code":-32042,"data":{"elicitations":[{"url":"u"},{}]}}`, `{"code":-32042,"data":{"elicitations":[1]}}`} {
-		if URLElicitations(mustParse(t, failure(bad)), func(Span) bool { t.Errorf("%s: called", bad); return true }) {
+		if URLElicitations(mustParse(t, failure(bad)), func(rawjson.Span) bool { t.Errorf("%s: called", bad); return true }) {
 			t.Errorf("%s: has questions", bad)
 		}
 	}
@@ -133,7 +135,7 @@ func FuzzQuestion(f *testing.F) {
 			t.Fatalf("%s became %s", frame.Raw, value)
 		}
 		requests := []byte(`{"k":` + string(value) + `}`)
-		err := InputRequests(requests, whole(requests), func(_ []byte, m Method, params Span) bool {
+		err := InputRequests(requests, rawjson.Whole(requests), func(_ []byte, m Method, params rawjson.Span) bool {
 			raw := AppendQuestion(nil, 1, requests, m, params, "new")
 			if err := again.Parse(raw); err != nil {
 				t.Fatalf("%s became %s: %v", value, raw, err)

@@ -2,13 +2,15 @@ package protocol
 
 import (
 	"strconv"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 const head = `{"jsonrpc":"2.0"`
 
 // AppendRequest appends a request. method needs no escaping; params is raw JSON, nil = no params.
 func AppendRequest(dst []byte, id uint64, method string, params []byte) []byte {
-	dst = grow(dst, len(head)+len(method)+len(params)+52)
+	dst = rawjson.Grow(dst, len(head)+len(method)+len(params)+52)
 	dst = append(dst, head+`,"id":`...)
 	dst = strconv.AppendUint(dst, id, 10)
 	dst = append(dst, `,"method":`...)
@@ -17,13 +19,13 @@ func AppendRequest(dst []byte, id uint64, method string, params []byte) []byte {
 
 // AppendNotification appends a notification. method needs no escaping; params is raw JSON, nil = no params.
 func AppendNotification(dst []byte, method string, params []byte) []byte {
-	dst = grow(dst, len(head)+len(method)+len(params)+32)
+	dst = rawjson.Grow(dst, len(head)+len(method)+len(params)+32)
 	dst = append(dst, head+`,"method":`...)
 	return appendCall(dst, method, params)
 }
 
 func appendCall(dst []byte, method string, params []byte) []byte {
-	dst = AppendQuoted(dst, method)
+	dst = rawjson.AppendQuoted(dst, method)
 	if params != nil {
 		dst = append(dst, `,"params":`...)
 		dst = append(dst, params...)
@@ -33,7 +35,7 @@ func appendCall(dst []byte, method string, params []byte) []byte {
 
 // AppendResult appends the answer to the request with that raw id. result is raw JSON.
 func AppendResult(dst, rawID, result []byte) []byte {
-	dst = grow(dst, len(head)+len(rawID)+len(result)+20)
+	dst = rawjson.Grow(dst, len(head)+len(rawID)+len(result)+20)
 	dst = append(dst, head+`,"id":`...)
 	dst = append(dst, rawID...)
 	dst = append(dst, `,"result":`...)
@@ -44,7 +46,7 @@ func AppendResult(dst, rawID, result []byte) []byte {
 // AppendError appends an error answer. rawID nil leaves the id out, as modern clients want it when a request could not
 // be read; legacy ones are given []byte("null"). data is raw JSON, nil = none.
 func AppendError(dst, rawID []byte, code int, message string, data []byte) []byte {
-	dst = grow(dst, len(head)+len(rawID)+len(message)+len(data)+72)
+	dst = rawjson.Grow(dst, len(head)+len(rawID)+len(message)+len(data)+72)
 	dst = append(dst, head...)
 	if rawID != nil {
 		dst = append(dst, `,"id":`...)
@@ -53,7 +55,7 @@ func AppendError(dst, rawID []byte, code int, message string, data []byte) []byt
 	dst = append(dst, `,"error":{"code":`...)
 	dst = strconv.AppendInt(dst, int64(code), 10)
 	dst = append(dst, `,"message":`...)
-	dst = AppendQuoted(dst, message)
+	dst = rawjson.AppendQuoted(dst, message)
 	if data != nil {
 		dst = append(dst, `,"data":`...)
 		dst = append(dst, data...)
@@ -73,13 +75,13 @@ func (f *Frame) Message() Message { return Message{f.Raw, f.Newline} }
 // AppendLine appends a message as one line of stdio: the newlines between its tokens become spaces. A parsed frame has none
 // inside strings.
 func AppendLine(dst []byte, msg Message) []byte {
-	dst = grow(dst, len(msg.Frame)+1)
+	dst = rawjson.Grow(dst, len(msg.Frame)+1)
 	return append(appendFlat(dst, msg), '\n')
 }
 
 // AppendSSE appends a message as one server-sent event. event and id are left out when empty and must not hold newlines.
 func AppendSSE(dst []byte, event, id string, msg Message) []byte {
-	dst = grow(dst, len(event)+len(id)+len(msg.Frame)+24)
+	dst = rawjson.Grow(dst, len(event)+len(id)+len(msg.Frame)+24)
 	if event != "" {
 		dst = append(dst, "event: "...)
 		dst = append(dst, event...)
@@ -95,15 +97,8 @@ func AppendSSE(dst []byte, event, id string, msg Message) []byte {
 }
 
 func appendFlat(dst []byte, msg Message) []byte {
-	at := len(dst)
-	dst = append(dst, msg.Frame...)
 	if msg.Newline {
-		flat := dst[at:]
-		for i, c := range flat {
-			if c == '\n' || c == '\r' {
-				flat[i] = ' '
-			}
-		}
+		return rawjson.AppendOneLine(dst, msg.Frame)
 	}
-	return dst
+	return append(dst, msg.Frame...)
 }

@@ -1,5 +1,7 @@
 package protocol
 
+import "goblin-actor/protocol/rawjson"
+
 // Keys of a result, in the order of resultKeys.
 const (
 	resultType field = iota + 1
@@ -81,27 +83,27 @@ func findResult(key []byte) field {
 func (r *ResultInfo) Scan(f *Frame) error {
 	*r = ResultInfo{}
 	if !f.Result.Present() || f.Raw[f.Result.Off] != '{' {
-		return fault(ErrShape, int(f.Result.Off), "the result is "+typeOf(f.Raw, f.Result)+"; an object was expected")
+		return fault(ErrShape, int(f.Result.Off), "the result is "+rawjson.TypeName(f.Raw, f.Result)+"; an object was expected")
 	}
 	var seen keysSeen
-	for w := walkMembers(f.Raw, f.Result); w.next(); {
-		field := resultKeys.note(&seen, w.key)
+	for w := rawjson.WalkMembers(f.Raw, f.Result); w.Next(); {
+		field := resultKeys.note(&seen, w.Key)
 		if seen.twice {
-			return fault(ErrDuplicate, w.keyAt, "the result has a member twice")
+			return fault(ErrDuplicate, w.KeyAt, "the result has a member twice")
 		}
 		switch {
 		case field == 0:
-		case f.Raw[w.value.Off] == 'n':
+		case f.Raw[w.Value.Off] == 'n':
 			r.Odd = true
 		default:
-			*r.member(field) = w.value
+			*r.member(field) = w.Value
 		}
 	}
 	r.Odd = r.Odd || seen.odd
 	return nil
 }
 
-func (r *ResultInfo) member(f field) *Span {
+func (r *ResultInfo) member(f field) *rawjson.Span {
 	switch f {
 	case resultType:
 		return &r.ResultType

@@ -3,6 +3,8 @@ package protocol
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // scanner checks JSON texts (RFC 8259) and their UTF-8 in one pass, without recursion and without allocating.
@@ -101,7 +103,7 @@ func escapeLength(b []byte) int {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		return 2
 	case 'u':
-		if hex4(b[2:]) >= 0 {
+		if rawjson.Hex4(b[2:]) >= 0 {
 			return 6
 		}
 	}

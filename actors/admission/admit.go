@@ -11,6 +11,7 @@ import (
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Entrance is where clients come in: what has to be known to decide what a request may see. Immutable.
@@ -160,10 +161,10 @@ func (n *named) takeMeta(x *downstream.Exchange) {
 	if x == nil || x.Batch != nil {
 		return
 	}
-	if project, ok := protocol.Unquote(x.Params.Project.Of(x.Frame.Raw)); ok {
+	if project, ok := rawjson.Unquote(x.Params.Project.Of(x.Frame.Raw)); ok {
 		n.take(project, `_meta["goblin-actor/project"]`)
 	}
-	if project, ok := protocol.Unquote(x.Params.ProjectID.Of(x.Frame.Raw)); ok {
+	if project, ok := rawjson.Unquote(x.Params.ProjectID.Of(x.Frame.Raw)); ok {
 		n.take(project, `_meta["projectId"]`)
 	}
 }

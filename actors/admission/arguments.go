@@ -5,6 +5,7 @@ import (
 
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/toolschema"
 )
 
 // checkArguments refuses a call whose arguments certainly do not fit the tool's inputSchema, if the configuration wants that
@@ -28,7 +29,7 @@ func checkArguments(x *downstream.Exchange, t *Target) *protocol.Fault {
 	return &protocol.Fault{Name: protocol.InvalidParams, Server: t.Server.Name, Tool: t.public(x), Message: message, Details: schema.AppendProblems(nil, faults)}
 }
 
-func first(faults []protocol.ArgumentFault) string {
+func first(faults []toolschema.ArgumentFault) string {
 	f := faults[0]
 	if f.Pointer == "" {
 		return f.Expected

@@ -1,7 +1,7 @@
 package admission
 
 import (
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // capabilities are what clients of every era are told.
@@ -9,10 +9,10 @@ const capabilities = `{"completions":{},"logging":{},"prompts":{"listChanged":tr
 
 // Declares reports whether capabilities, a raw JSON object, have the extension.
 func Declares(capabilities []byte, extension string) bool {
-	whole := protocol.Span{End: uint32(len(capabilities))}
+	whole := rawjson.Span{End: uint32(len(capabilities))}
 	if whole.End == 0 {
 		return false
 	}
-	settings := protocol.Member(capabilities, protocol.Member(capabilities, whole, "extensions"), extension).Of(capabilities)
+	settings := rawjson.Member(capabilities, rawjson.Member(capabilities, whole, "extensions"), extension).Of(capabilities)
 	return settings != nil && settings[0] == '{'
 }

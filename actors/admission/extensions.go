@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // routedExtensions are the extensions that work with several servers in view: their methods can be routed, or they have none.
@@ -52,7 +53,7 @@ func experimentalOf(view *catalog.View) []byte {
 		return nil
 	}
 	raw := servers[0].Capabilities
-	object := protocol.Member(raw, protocol.Span{End: uint32(len(raw))}, "experimental").Of(raw)
+	object := rawjson.Member(raw, rawjson.Span{End: uint32(len(raw))}, "experimental").Of(raw)
 	if len(object) <= len("{}") || object[0] != '{' {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // What the gateway's own tools call_tool and read_resource ask for is unwrapped here, before anybody holds the call: the request
@@ -82,14 +83,14 @@ func innerCall(x *downstream.Exchange) ([]byte, *protocol.Fault) {
 	if fault != nil {
 		return nil, fault
 	}
-	arguments := protocol.Member(raw, p.Arguments, "arguments").Of(raw)
+	arguments := rawjson.Member(raw, p.Arguments, "arguments").Of(raw)
 	switch {
 	case arguments == nil || string(arguments) == "null":
 		arguments = []byte("{}")
 	case arguments[0] != '{':
 		return nil, protocol.BadParams("params.arguments.arguments: want an object")
 	}
-	return protocol.AppendEdited(nil, raw, protocol.Edit{Span: p.Name, With: name}, protocol.Edit{Span: p.Arguments, With: arguments}), nil
+	return rawjson.AppendEdited(nil, raw, rawjson.Edit{Span: p.Name, With: name}, rawjson.Edit{Span: p.Arguments, With: arguments}), nil
 }
 
 // innerRead is a resources/read of the URI that the request's arguments hold.
@@ -103,7 +104,7 @@ func innerRead(x *downstream.Exchange) ([]byte, *protocol.Fault) {
 	b = append(append(b, `,"method":"resources/read","params":{"uri":`...), uri...)
 	for _, member := range []struct {
 		key  string
-		span protocol.Span
+		span rawjson.Span
 	}{{"_meta", p.Meta}, {"inputResponses", p.InputResponses}, {"requestState", p.RequestState}} {
 		if member.span.Present() {
 			b = append(append(b, `,"`+member.key+`":`...), member.span.Of(raw)...)
@@ -116,7 +117,7 @@ func innerRead(x *downstream.Exchange) ([]byte, *protocol.Fault) {
 func argument(x *downstream.Exchange, key string) ([]byte, *protocol.Fault) {
 	raw, object := x.Frame.Raw, x.Params.Arguments
 	if object.Present() && raw[object.Off] == '{' {
-		if value := protocol.Member(raw, object, key).Of(raw); len(value) > 0 && value[0] == '"' {
+		if value := rawjson.Member(raw, object, key).Of(raw); len(value) > 0 && value[0] == '"' {
 			return value, nil
 		}
 	}
@@ -125,7 +126,7 @@ func argument(x *downstream.Exchange, key string) ([]byte, *protocol.Fault) {
 
 // ReadAsTool makes a read's result that of the tool read_resource, if the exchange asked for it by that. Edits inside the contents
 // can be made in the same AppendEdited.
-func ReadAsTool(edits []protocol.Edit, x *downstream.Exchange, frame *protocol.Frame) []protocol.Edit {
+func ReadAsTool(edits []rawjson.Edit, x *downstream.Exchange, frame *protocol.Frame) []rawjson.Edit {
 	if !x.Inner || x.Frame.M != protocol.MethodResourcesRead || frame.Kind != protocol.KindResult {
 		return edits
 	}

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 const (
@@ -33,7 +34,7 @@ func preferOf(x *downstream.Exchange) (*message.Prefer, *protocol.Fault) {
 		case "labels":
 			hasLabels = true
 			return members(value, path, "an object of strings", func(label string, value json.RawMessage, path string) *protocol.Fault {
-				text, ok := protocol.Unquote(value)
+				text, ok := rawjson.Unquote(value)
 				switch {
 				case !ok:
 					return protocol.BadParams(path + ": want a string")

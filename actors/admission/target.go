@@ -10,13 +10,14 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Target is the item a request names.
 type Target struct {
 	Server   *catalog.Server
 	Original string              // as its server calls it
-	Span     protocol.Span       // where the client's name for it stands
+	Span     rawjson.Span        // where the client's name for it stands
 	Entry    *catalog.Entry      // nil for a URI that is not listed
 	Unlisted bool                // it is found only if its server has mentioned it
 	replica  int                 // counted from 1; 0 = any
@@ -34,7 +35,7 @@ func (t *Target) Request(x *downstream.Exchange, caller *message.Caller) (*messa
 	}
 	r := &message.Request{Frame: x.Frame, Params: x.Params, Caller: caller, Server: t.Server.Name, Item: t.Original, Unlisted: t.Unlisted, Replica: t.replica, Prefer: prefer, Rate: t.Rate, RateReports: t.reports,
 		Tenant: TenantOf(&t.Server.Rules, x, caller)}
-	if original := protocol.Quote(t.Original); t.Span.Present() && !bytes.Equal(original, t.Span.Of(x.Frame.Raw)) {
+	if original := rawjson.Quote(t.Original); t.Span.Present() && !bytes.Equal(original, t.Span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.Span, original
 	}
 	if t.Entry != nil && x.Frame.M == protocol.MethodToolsCall && t.Server.Rules.Retry.InFlight == "idempotent" {
@@ -57,7 +58,7 @@ func (t *Target) public(x *downstream.Exchange) string {
 	if t.Entry != nil {
 		return t.Entry.Public
 	}
-	name, _ := protocol.Unquote(t.Span.Of(x.Frame.Raw))
+	name, _ := rawjson.Unquote(t.Span.Of(x.Frame.Raw))
 	return name
 }
 
@@ -81,7 +82,7 @@ func Resolve(view *catalog.View, x *downstream.Exchange) (Target, *protocol.Faul
 	case protocol.SubjectPrompt:
 		return resolveEntry(raw, x.Params.Name, "params.name", view.Prompt)
 	case protocol.SubjectResource:
-		uri, ok := protocol.Unquote(x.Params.URI.Of(raw))
+		uri, ok := rawjson.Unquote(x.Params.URI.Of(raw))
 		if !ok {
 			return Target{}, protocol.BadParams("params.uri: want a string")
 		}
@@ -97,8 +98,8 @@ func Resolve(view *catalog.View, x *downstream.Exchange) (Target, *protocol.Faul
 	return resolveEntry(raw, x.Params.RefURI, "params.ref.uri", view.Template)
 }
 
-func resolveEntry(raw []byte, span protocol.Span, path string, find func(string) (*catalog.Entry, *protocol.Fault)) (Target, *protocol.Fault) {
-	name, ok := protocol.Unquote(span.Of(raw))
+func resolveEntry(raw []byte, span rawjson.Span, path string, find func(string) (*catalog.Entry, *protocol.Fault)) (Target, *protocol.Fault) {
+	name, ok := rawjson.Unquote(span.Of(raw))
 	if !ok {
 		return Target{}, protocol.BadParams(path + ": want a string")
 	}

@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
 
@@ -16,9 +17,9 @@ func HasLegacyTasks(server *catalog.Server) bool {
 		return false
 	}
 	raw := server.Capabilities
-	span := protocol.Span{End: uint32(len(raw))}
+	span := rawjson.Span{End: uint32(len(raw))}
 	for _, key := range []string{"tasks", "requests", "tools", "call"} {
-		if span = protocol.Member(raw, span, key); !span.Present() || raw[span.Off] != '{' {
+		if span = rawjson.Member(raw, span, key); !span.Present() || raw[span.Off] != '{' {
 			return false
 		}
 	}
@@ -31,16 +32,16 @@ func WithoutTasks(r *message.Request, tool *catalog.Entry) {
 	if tool == nil {
 		return
 	}
-	execution := protocol.Member(tool.Source, protocol.Span{End: uint32(len(tool.Source))}, "execution")
-	if support, _ := protocol.Unquote(protocol.Member(tool.Source, execution, "taskSupport").Of(tool.Source)); support == "required" {
+	execution := rawjson.Member(tool.Source, rawjson.Span{End: uint32(len(tool.Source))}, "execution")
+	if support, _ := rawjson.Unquote(rawjson.Member(tool.Source, execution, "taskSupport").Of(tool.Source)); support == "required" {
 		r.Followed()
 	}
 }
 
 // PublicTask makes a server's own task id, at span, the one that clients know.
-func PublicTask(edits []protocol.Edit, raw []byte, span protocol.Span, server string) []protocol.Edit {
-	if own, ok := protocol.Unquote(span.Of(raw)); ok {
-		return append(edits, protocol.Edit{Span: span, With: protocol.Quote(PublicTaskID(server, own))})
+func PublicTask(edits []rawjson.Edit, raw []byte, span rawjson.Span, server string) []rawjson.Edit {
+	if own, ok := rawjson.Unquote(span.Of(raw)); ok {
+		return append(edits, rawjson.Edit{Span: span, With: rawjson.Quote(PublicTaskID(server, own))})
 	}
 	return edits
 }
@@ -81,9 +82,9 @@ func (t TaskIDs) own(id string) (string, bool) {
 }
 
 // Edit makes a server's own task id, at span, the one that the principal knows.
-func (t TaskIDs) Edit(edits []protocol.Edit, raw []byte, span protocol.Span, server string) []protocol.Edit {
-	if own, ok := protocol.Unquote(span.Of(raw)); ok {
-		return append(edits, protocol.Edit{Span: span, With: protocol.Quote(t.Public(server, own))})
+func (t TaskIDs) Edit(edits []rawjson.Edit, raw []byte, span rawjson.Span, server string) []rawjson.Edit {
+	if own, ok := rawjson.Unquote(span.Of(raw)); ok {
+		return append(edits, rawjson.Edit{Span: span, With: rawjson.Quote(t.Public(server, own))})
 	}
 	return edits
 }

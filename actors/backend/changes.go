@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -59,12 +60,12 @@ func (s *state) notifiedOnStream(e *upstream.Received, params *protocol.Params, 
 	switch e.Frame.M {
 	case protocol.NotificationResourcesUpdated:
 		f, params, ok := unmarked(&e.Frame, params)
-		if uri, named := protocol.Unquote(params.URI.Of(f.Raw)); ok && named {
+		if uri, named := rawjson.Unquote(params.URI.Of(f.Raw)); ok && named {
 			return s.resourceChangedOnStream(message.ResourceChanged{Backend: s.self, URI: uri, Frame: f, Span: params.URI}, out)
 		}
 	case protocol.NotificationTasks:
 		f, params, ok := unmarked(&e.Frame, params)
-		if id, named := protocol.Unquote(params.TaskID.Of(f.Raw)); ok && named {
+		if id, named := rawjson.Unquote(params.TaskID.Of(f.Raw)); ok && named {
 			return s.resourceChangedOnStream(message.ResourceChanged{Backend: s.self, URI: message.TaskURI(id), Frame: f, Span: params.TaskID}, out)
 		}
 	}
@@ -82,7 +83,7 @@ func unmarked(f *protocol.Frame, p *protocol.Params) (protocol.Frame, protocol.P
 	}
 	var bare protocol.Frame
 	var params protocol.Params
-	ok := bare.Parse(protocol.AppendEdited(nil, f.Raw, edits...)) == nil && params.Scan(&bare) == nil
+	ok := bare.Parse(rawjson.AppendEdited(nil, f.Raw, edits...)) == nil && params.Scan(&bare) == nil
 	return bare, params, ok
 }
 

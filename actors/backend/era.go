@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -264,7 +265,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 	if err := r.Scan(f); err != nil {
 		return s.lose(now, "initialize failed: "+protocol.Reason(err), out)
 	}
-	version, _ := protocol.Unquote(r.Version.Of(f.Raw))
+	version, _ := rawjson.Unquote(r.Version.Of(f.Raw))
 	if !protocol.IsLegacy(version) {
 		s.conn.seen.refused = s.only() != protocol.EraUnknown
 		return s.lose(now, fmt.Sprintf("the server wants protocol version %q; supported are %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
@@ -279,7 +280,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 	}
 	s.decided(now, protocol.EraLegacy)
 	s.conn.peer.node = peer
-	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
+	instructions, _ := rawjson.Unquote(r.Instructions.Of(f.Raw))
 	s.conn.info = &message.ServerInfo{
 		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Info: r.ServerInfo.Of(f.Raw), Instructions: instructions,
 	}
@@ -302,10 +303,10 @@ func (s *state) isModern(now time.Time, f *protocol.Frame, version string, out [
 	}
 	s.decided(now, protocol.EraModern)
 	s.conn.peer.node = protocol.NodeOf(f.Raw, r.Meta)
-	instructions, _ := protocol.Unquote(r.Instructions.Of(f.Raw))
+	instructions, _ := rawjson.Unquote(r.Instructions.Of(f.Raw))
 	s.conn.info = &message.ServerInfo{
 		Version: version, Capabilities: r.Capabilities.Of(f.Raw), Instructions: instructions,
-		Info: protocol.Member(f.Raw, r.Meta, "io.modelcontextprotocol/serverInfo").Of(f.Raw),
+		Info: rawjson.Member(f.Raw, r.Meta, "io.modelcontextprotocol/serverInfo").Of(f.Raw),
 	}
 	out = append(out, kernel.Act(setVersion{version}))
 	out = s.enter(now, message.Syncing, "", out)

@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -25,11 +26,11 @@ type followed struct {
 // waits for the task's end, and asks now and then how far it is, so that the client knows that its call goes on. done:
 // the server made one. MCP 2025-11-25, basic/utilities/tasks, result retrieval.
 func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protocol.Frame, out []kernel.Effect) (_ []kernel.Effect, done bool) {
-	task := protocol.Member(f.Raw, f.Result, "task")
+	task := rawjson.Member(f.Raw, f.Result, "task")
 	if !task.Present() { // FastMCP 2 makes a result without content of it
-		task = protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "_meta"), "modelcontextprotocol.io/task")
+		task = rawjson.Member(f.Raw, rawjson.Member(f.Raw, f.Result, "_meta"), "modelcontextprotocol.io/task")
 	}
-	id, ok := protocol.Unquote(protocol.Member(f.Raw, task, "taskId").Of(f.Raw))
+	id, ok := rawjson.Unquote(rawjson.Member(f.Raw, task, "taskId").Of(f.Raw))
 	if !ok {
 		return out, false
 	}
@@ -65,12 +66,12 @@ func (s *state) awaitTaskAgain(id uint32, out []kernel.Effect) (_ []kernel.Effec
 
 // taskParams are those of a request that names a task and nothing else.
 func taskParams(id string) []byte {
-	return append(protocol.AppendQuoted([]byte(`{"taskId":`), id), '}')
+	return append(rawjson.AppendQuoted([]byte(`{"taskId":`), id), '}')
 }
 
 // legacyPause is how long to wait before the next look at the task, as the server wishes, within bounds.
-func legacyPause(f *protocol.Frame, task protocol.Span) time.Duration {
-	ms, err := strconv.ParseFloat(string(protocol.Member(f.Raw, task, "pollInterval").Of(f.Raw)), 64)
+func legacyPause(f *protocol.Frame, task rawjson.Span) time.Duration {
+	ms, err := strconv.ParseFloat(string(rawjson.Member(f.Raw, task, "pollInterval").Of(f.Raw)), 64)
 	return pollPause(ms, err, firstPoll)
 }
 

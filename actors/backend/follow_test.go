@@ -11,6 +11,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/stream"
 	"goblin-actor/protocol/upstream"
 	"goblin-actor/protocol/upstream/pipe"
@@ -144,7 +145,7 @@ func TestProgressOfAFollowedTaskGrows(t *testing.T) {
 		report("1e300")
 		var told, life []string
 		for _, m := range actortest.Of[message.Progress](b.holder) {
-			value := string(protocol.Member(m.Frame.Raw, m.Frame.Params, "progress").Of(m.Frame.Raw))
+			value := string(rawjson.Member(m.Frame.Raw, m.Frame.Params, "progress").Of(m.Frame.Raw))
 			if m.Behind {
 				life = append(life, value)
 			} else {
@@ -171,7 +172,7 @@ func TestHeartbeatsGrow(t *testing.T) {
 	}{{0, 1, "1", false}, {0.5, 1, "1", false}, {50, 51, "51", false}, {999999, 1e6, "1e+06", false}, {1e300, 1e300, "1e+300", true}} {
 		got, out := heartbeat(message.CallRef{}, c.reached, false, &f, nil)
 		m := out[0].Msg.(message.Progress)
-		if text := string(protocol.Member(m.Frame.Raw, m.Frame.Params, "progress").Of(m.Frame.Raw)); got != c.want || text != c.text || m.Behind != c.behind {
+		if text := string(rawjson.Member(m.Frame.Raw, m.Frame.Params, "progress").Of(m.Frame.Raw)); got != c.want || text != c.text || m.Behind != c.behind {
 			t.Errorf("after %v: %v, said %s, behind %v; want %v, %s, %v", c.reached, got, text, m.Behind, c.want, c.text, c.behind)
 		}
 	}

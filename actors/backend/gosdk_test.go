@@ -16,6 +16,7 @@ import (
 
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 	"goblin-actor/protocol/upstream/process"
 	"goblin-actor/protocol/upstream/remote"
@@ -121,7 +122,7 @@ func (r *facingSDK) look() {
 func (r *facingSDK) call(t *testing.T, seq uint64, tool, arguments, answer string) string {
 	t.Helper()
 	q := request(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments))
-	q.Target, q.Item, q.Caller.Can = protocol.Span{}, tool, message.CanForm
+	q.Target, q.Item, q.Caller.Can = rawjson.Span{}, tool, message.CanForm
 	r.backend.Tell(message.Send{Call: message.CallRef{Holder: r.holder.Reference, Seq: seq}, Request: q})
 	var ends []string
 	eventually(t, "the answer to "+tool, func() bool {
@@ -282,7 +283,7 @@ func TestAMethodNamedAfterSessions(t *testing.T) {
 	eventually(t, "ready", func() bool { r.look(); return r.last.Phase == message.Ready })
 	send := func(seq uint64, frame string) {
 		q := request(t, frame)
-		q.Target, q.Item, q.Original = protocol.Span{}, "wait", nil
+		q.Target, q.Item, q.Original = rawjson.Span{}, "wait", nil
 		r.backend.Tell(message.Send{Call: message.CallRef{Holder: r.holder.Reference, Seq: seq}, Request: q})
 	}
 	var ends []string

@@ -12,6 +12,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -218,14 +219,14 @@ func (s *state) scanPage(kind protocol.ItemKind, f *protocol.Frame, r *protocol.
 }
 
 // itemsOf is where the items of the kind are in a page.
-func itemsOf(r *protocol.ResultInfo, kind protocol.ItemKind) protocol.Span {
-	return [protocol.ItemKinds]protocol.Span{
+func itemsOf(r *protocol.ResultInfo, kind protocol.ItemKind) rawjson.Span {
+	return [protocol.ItemKinds]rawjson.Span{
 		protocol.Tools: r.Tools, protocol.Prompts: r.Prompts, protocol.Resources: r.Resources, protocol.Templates: r.Templates,
 	}[kind]
 }
 
 // take adds the items of a page, up to maxItems of the list; full: there were more. An error says what is no item.
-func (l *listing) take(f *protocol.Frame, span protocol.Span) (full bool, err error) {
+func (l *listing) take(f *protocol.Frame, span rawjson.Span) (full bool, err error) {
 	l.bytes += len(f.Raw)
 	if !span.Present() {
 		return false, nil

@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // logged has a log line of the server remembered for people, whoever else it is for. The log shows it at level debug only.
@@ -23,8 +24,8 @@ func (p logParams) LogValue() slog.Value {
 		return slog.StringValue("(no object)")
 	}
 	text := func(key string) string {
-		value := protocol.Member(raw, params, key).Of(raw)
-		if s, ok := protocol.Unquote(value); ok {
+		value := rawjson.Member(raw, params, key).Of(raw)
+		if s, ok := rawjson.Unquote(value); ok {
 			return s
 		}
 		return string(value)

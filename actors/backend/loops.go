@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/namespace"
+	"goblin-actor/protocol/rawjson"
 )
 
 // dropLoops leaves out what came from this gateway itself, or through too many others: gateways may list each other, but
@@ -60,7 +61,7 @@ func withoutMetaTools(items [][]byte) [][]byte {
 		if err != nil {
 			return false
 		}
-		server, _ := protocol.Unquote(protocol.Member(raw, item.Meta, protocol.MetaServer).Of(raw))
+		server, _ := rawjson.Unquote(rawjson.Member(raw, item.Meta, protocol.MetaServer).Of(raw))
 		return server == namespace.OwnServer
 	}
 	if !slices.ContainsFunc(items, func(raw []byte) bool { return !isMeta(raw) }) {

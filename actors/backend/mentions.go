@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // maxMentioned is how many resources of one result are kept.
@@ -25,7 +26,7 @@ func (s *state) mention(p *pending, f *protocol.Frame, out []kernel.Effect) []ke
 		return out
 	case m == protocol.MethodTasksGet: // of the extension: the result is part of the task
 		inlined := *f
-		inlined.Result = protocol.Member(f.Raw, f.Result, "result")
+		inlined.Result = rawjson.Member(f.Raw, f.Result, "result")
 		f = &inlined
 	case m != protocol.MethodToolsCall && m != protocol.MethodPromptsGet && m != protocol.MethodTasksResult:
 		return out
@@ -52,22 +53,22 @@ func mentionedIn(f *protocol.Frame, asked string) (uris []string) {
 	if !f.Result.Present() || info.Scan(f) != nil {
 		return nil
 	}
-	add := func(raw []byte, span protocol.Span) {
-		if uri, ok := protocol.Unquote(span.Of(raw)); ok && uri != "" && uri != asked && len(uris) < maxMentioned {
+	add := func(raw []byte, span rawjson.Span) {
+		if uri, ok := rawjson.Unquote(span.Of(raw)); ok && uri != "" && uri != asked && len(uris) < maxMentioned {
 			uris = append(uris, uri)
 		}
 	}
 	block := func(raw []byte) {
-		whole := protocol.Span{End: uint32(len(raw))}
+		whole := rawjson.Span{End: uint32(len(raw))}
 		if len(raw) == 0 || raw[0] != '{' {
 			return
 		}
-		add(raw, protocol.Member(raw, whole, "uri"))
-		if inner := protocol.Member(raw, whole, "resource"); bytes.HasPrefix(inner.Of(raw), []byte("{")) {
-			add(raw, protocol.Member(raw, inner, "uri"))
+		add(raw, rawjson.Member(raw, whole, "uri"))
+		if inner := rawjson.Member(raw, whole, "resource"); bytes.HasPrefix(inner.Of(raw), []byte("{")) {
+			add(raw, rawjson.Member(raw, inner, "uri"))
 		}
 	}
-	each := func(list protocol.Span, do func(protocol.Item)) {
+	each := func(list rawjson.Span, do func(protocol.Item)) {
 		if bytes.HasPrefix(list.Of(f.Raw), []byte("[")) {
 			_ = protocol.Items(f.Raw, list, func(item protocol.Item) bool { // what is no list of objects names nothing
 				do(item)
@@ -78,12 +79,12 @@ func mentionedIn(f *protocol.Frame, asked string) (uris []string) {
 	each(info.Contents, func(item protocol.Item) { add(item.Raw, item.URI) })
 	each(info.Content, func(item protocol.Item) { block(item.Raw) })
 	each(info.Messages, func(item protocol.Item) {
-		content := protocol.Member(item.Raw, protocol.Span{End: uint32(len(item.Raw))}, "content").Of(item.Raw)
+		content := rawjson.Member(item.Raw, rawjson.Span{End: uint32(len(item.Raw))}, "content").Of(item.Raw)
 		if !bytes.HasPrefix(content, []byte("[")) {
 			block(content)
 			return
 		}
-		_ = protocol.Items(content, protocol.Span{End: uint32(len(content))}, func(item protocol.Item) bool {
+		_ = protocol.Items(content, rawjson.Span{End: uint32(len(content))}, func(item protocol.Item) bool {
 			block(item.Raw)
 			return len(uris) < maxMentioned
 		})

@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -76,7 +77,7 @@ func (s *state) resourceUpdated(e *upstream.Received, out []kernel.Effect) []ker
 	if params.Scan(&e.Frame) != nil {
 		return out
 	}
-	uri, ok := protocol.Unquote(params.URI.Of(e.Frame.Raw))
+	uri, ok := rawjson.Unquote(params.URI.Of(e.Frame.Raw))
 	if !ok {
 		return out
 	}

@@ -11,6 +11,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -35,8 +36,8 @@ type poll struct {
 
 // followModern takes a task for an answer that comes later.
 func (s *state) followModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	id := protocol.Member(f.Raw, f.Result, "taskId").Of(f.Raw)
-	if text, ok := protocol.Unquote(id); !ok || text == "" || len(text) > maxTaskID {
+	id := rawjson.Member(f.Raw, f.Result, "taskId").Of(f.Raw)
+	if text, ok := rawjson.Unquote(id); !ok || text == "" || len(text) > maxTaskID {
 		return s.badAnswer(now, p, fmt.Sprintf("the server answered with a task that has no id of 1 to %d bytes", maxTaskID), out)
 	}
 	q := p.round
@@ -52,7 +53,7 @@ func (s *state) followModern(now time.Time, p *pending, f *protocol.Frame, out [
 
 // pauseOf is how long to wait before the next request, as the server wishes, within bounds.
 func (t *poll) pauseOf(f *protocol.Frame) time.Duration {
-	ms, err := strconv.ParseFloat(string(protocol.Member(f.Raw, f.Result, "pollIntervalMs").Of(f.Raw)), 64)
+	ms, err := strconv.ParseFloat(string(rawjson.Member(f.Raw, f.Result, "pollIntervalMs").Of(f.Raw)), 64)
 	t.pause = pollPause(ms, err, t.pause)
 	return t.pause
 }
@@ -92,7 +93,7 @@ func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own answ
 	meta.Capabilities = caller.Extras.With(modernCapabilities(caller.Can), true)
 	params := append(meta.AppendMeta([]byte(`{"_meta":`)), `,"taskId":`...)
 	params = append(append(append(params, q.poll.id...), more...), '}')
-	name, _ := protocol.Unquote(q.poll.id)
+	name, _ := rawjson.Unquote(q.poll.id)
 	return append(out, kernel.Act(write{upstream.Outgoing{
 		Ticket: uint64(id), Frame: protocol.AppendRequest(nil, uint64(id), m.String(), params), Request: true, Method: m.String(), Name: name,
 	}}))
@@ -117,7 +118,7 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.
 		q.responses = nil
 		return s.pauseRound(q, min(t.pause, emptyPause), out)
 	}
-	phase, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "status").Of(f.Raw))
+	phase, _ := rawjson.Unquote(rawjson.Member(f.Raw, f.Result, "status").Of(f.Raw))
 	switch phase {
 	case "working":
 		q.reached, out = heartbeat(q.call, q.reached, false, f, out)
@@ -141,7 +142,7 @@ func heartbeat(call message.CallRef, reached float64, quiet bool, f *protocol.Fr
 	step := math.Floor(reached) + 1
 	behind := quiet || step <= reached // beyond 2^53
 	params := strconv.AppendFloat([]byte(`{"progressToken":0,"progress":`), step, 'g', -1, 64)
-	if text := protocol.Member(f.Raw, f.Result, "statusMessage").Of(f.Raw); len(text) > 0 && text[0] == '"' {
+	if text := rawjson.Member(f.Raw, f.Result, "statusMessage").Of(f.Raw); len(text) > 0 && text[0] == '"' {
 		params = append(append(params, `,"message":`...), text...)
 	}
 	var frame protocol.Frame
@@ -186,7 +187,7 @@ func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kerne
 func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	var g protocol.Frame
 	var r protocol.ResultInfo
-	raw := append([]byte(`{"jsonrpc":"2.0","id":0,"`+member+`":`), protocol.Member(f.Raw, f.Result, member).Of(f.Raw)...)
+	raw := append([]byte(`{"jsonrpc":"2.0","id":0,"`+member+`":`), rawjson.Member(f.Raw, f.Result, member).Of(f.Raw)...)
 	if g.Parse(append(raw, '}')) != nil {
 		return s.dropTask(now, q, "the server's task ended without "+member, out)
 	}
@@ -217,7 +218,7 @@ func (s *state) cancelTask(q *round, out []kernel.Effect) []kernel.Effect {
 
 // wantsTasks reports whether a modern server refuses the call of a client that has not declared tasks.
 func wantsTasks(f *protocol.Frame) bool {
-	required := protocol.Member(f.Raw, protocol.Member(f.Raw, f.Error, "data"), "requiredCapabilities")
+	required := rawjson.Member(f.Raw, rawjson.Member(f.Raw, f.Error, "data"), "requiredCapabilities")
 	code, _ := protocol.ErrorNumber(f)
-	return code == codeCapabilityRequired && protocol.Member(f.Raw, protocol.Member(f.Raw, required, "extensions"), message.ExtensionTasks).Present()
+	return code == codeCapabilityRequired && rawjson.Member(f.Raw, rawjson.Member(f.Raw, required, "extensions"), message.ExtensionTasks).Present()
 }

@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -289,14 +290,14 @@ func (s *state) takeQuestions(id uint32) (keys []uint64) {
 // remember notes whom a url elicitation was put to.
 func (s *state) remember(f *protocol.Frame, p *pending) {
 	if f.M == protocol.MethodElicitationCreate {
-		s.rememberURL(protocol.Member(f.Raw, f.Params, "elicitationId").Of(f.Raw), p)
+		s.rememberURL(rawjson.Member(f.Raw, f.Params, "elicitationId").Of(f.Raw), p)
 	}
 }
 
 // rememberURLs notes whom the URLs in an error -32042 were told to: its client waits for the word that they were visited.
 func (s *state) rememberURLs(f *protocol.Frame, p *pending) {
-	protocol.URLElicitations(f, func(params protocol.Span) bool {
-		s.rememberURL(protocol.Member(f.Raw, params, "elicitationId").Of(f.Raw), p)
+	protocol.URLElicitations(f, func(params rawjson.Span) bool {
+		s.rememberURL(rawjson.Member(f.Raw, params, "elicitationId").Of(f.Raw), p)
 		return true
 	})
 }
@@ -314,7 +315,7 @@ func (s *state) rememberURL(id []byte, p *pending) {
 
 // elicitationDone goes to the client the url elicitation was put to, and to nobody else.
 func (s *state) elicitationDone(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
-	id := string(protocol.Member(e.Frame.Raw, e.Frame.Params, "elicitationId").Of(e.Frame.Raw))
+	id := string(rawjson.Member(e.Frame.Raw, e.Frame.Params, "elicitationId").Of(e.Frame.Raw))
 	for i, known := range s.questions.elicited {
 		if known.id == id {
 			s.questions.elicited = slices.Delete(s.questions.elicited, i, i+1)

@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // mayRest says whether nothing would be lost with the connection. A task that runs in a process would: its client may ask for what
@@ -20,8 +21,8 @@ func (s *state) mayRest(out []kernel.Effect) []kernel.Effect {
 }
 
 // noteTaskEnd notes that a task has ended, when what its server says of it in the object shows that.
-func (s *state) noteTaskEnd(id string, raw []byte, object protocol.Span) {
-	status, _ := protocol.Unquote(protocol.Member(raw, object, "status").Of(raw))
+func (s *state) noteTaskEnd(id string, raw []byte, object rawjson.Span) {
+	status, _ := rawjson.Unquote(rawjson.Member(raw, object, "status").Of(raw))
 	switch status {
 	case "completed", "failed", "cancelled":
 		s.endTask(id)

@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Bounds of what a modern server may ask in one call.
@@ -43,7 +44,7 @@ type round struct {
 type inputRequest struct {
 	index  int
 	method protocol.Method
-	params protocol.Span
+	params rawjson.Span
 }
 
 // inputRequired puts a modern server's questions to the client of the call, all at once.
@@ -99,7 +100,7 @@ func (s *state) inputRequests(q *round, f *protocol.Frame, r *protocol.ResultInf
 	if !r.InputRequests.Present() {
 		return nil, ""
 	}
-	err := protocol.InputRequests(f.Raw, r.InputRequests, func(key []byte, m protocol.Method, params protocol.Span) bool {
+	err := protocol.InputRequests(f.Raw, r.InputRequests, func(key []byte, m protocol.Method, params rawjson.Span) bool {
 		if len(q.responses) >= maxQuestions {
 			why = fmt.Sprintf("the server asks more than %d questions at once", maxQuestions)
 			return false
@@ -132,7 +133,7 @@ func (s *state) poseOne(q *round, f *protocol.Frame, asked inputRequest, out []k
 	elicitation := ""
 	if protocol.QuestionOf(f.Raw, asked.method, asked.params) == protocol.QuestionURL {
 		elicitation = fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64())
-		q.urls = append(q.urls, protocol.Quote(elicitation))
+		q.urls = append(q.urls, rawjson.Quote(elicitation))
 	}
 	s.questions.last++
 	var frame protocol.Frame
@@ -219,11 +220,11 @@ func (s *state) roundDue(m roundDue, out []kernel.Effect) []kernel.Effect {
 // isBehind reports whether a step of progress is none for the client: a legacy client's call is one, but the server begins to
 // count anew with each request; of a task that is followed the client was told by us, too. Progress must grow. MCP 2025-11-25,
 // basic/utilities/progress.
-func (s *state) isBehind(p *pending, f *protocol.Frame, params protocol.Span) bool {
+func (s *state) isBehind(p *pending, f *protocol.Frame, params rawjson.Span) bool {
 	if !p.request.Follow && (s.conn.era != protocol.EraModern || p.request.Modern) && !s.mayRepeat(p) {
 		return false
 	}
-	value, err := strconv.ParseFloat(string(protocol.Member(f.Raw, params, "progress").Of(f.Raw)), 64)
+	value, err := strconv.ParseFloat(string(rawjson.Member(f.Raw, params, "progress").Of(f.Raw)), 64)
 	if err != nil {
 		return false // it is the client's to say what it thinks of that
 	}

@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // reconfigured takes over what a reload has changed. Clocks that run already count by the new values.
@@ -69,7 +70,7 @@ func (s *state) tellLevel(out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	s.conn.level = level
-	params := append([]byte(`{"level":`), protocol.Quote(string(level))...)
+	params := append([]byte(`{"level":`), rawjson.Quote(string(level))...)
 	return s.expireOwn(s.request(protocol.MethodLoggingSetLevel, append(params, '}'), ignored, out))
 }
 

@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -36,7 +37,7 @@ func doubtful(r *message.Request, f *protocol.Frame) bool {
 		return code == codeInvalidParams
 	}
 	for _, key := range []string{"content", "structuredContent", "task"} {
-		if protocol.Member(f.Raw, f.Result, key).Present() {
+		if rawjson.Member(f.Raw, f.Result, key).Present() {
 			return false
 		}
 	}
@@ -49,7 +50,7 @@ func (s *state) judgeTask(p *pending, odd, f *protocol.Frame, out []kernel.Effec
 	if f.Kind == protocol.KindError {
 		return odd, out, false
 	}
-	status, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "status").Of(f.Raw))
+	status, _ := rawjson.Unquote(rawjson.Member(f.Raw, f.Result, "status").Of(f.Raw))
 	switch {
 	case status == "working" || status == "input_required":
 		n := s.nextID()
@@ -58,11 +59,11 @@ func (s *state) judgeTask(p *pending, odd, f *protocol.Frame, out []kernel.Effec
 		p.reached, out = heartbeat(p.call, p.reached, p.followed.reported, f, out)
 		return nil, append(out, kernel.WakeAfter(legacyPause(f, f.Result), lookDue{s.conn.incarnation, n})), true
 	case odd.Kind == protocol.KindResult && (status == "failed" || status == "cancelled"):
-		why, _ := protocol.Unquote(protocol.Member(f.Raw, f.Result, "statusMessage").Of(f.Raw))
+		why, _ := rawjson.Unquote(rawjson.Member(f.Raw, f.Result, "statusMessage").Of(f.Raw))
 		if why == "" {
 			why = fmt.Sprintf("the task of the call has %s", map[string]string{"failed": "failed", "cancelled": "been cancelled"}[status])
 		}
-		result := protocol.AppendQuoted([]byte(`{"content":[{"type":"text","text":`), why)
+		result := rawjson.AppendQuoted([]byte(`{"content":[{"type":"text","text":`), why)
 		var failed protocol.Frame
 		if failed.Parse(protocol.AppendResult(nil, odd.IDBytes(), append(result, `}],"isError":true}`...))) == nil {
 			return &failed, out, false

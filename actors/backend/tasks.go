@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -27,7 +28,7 @@ type task struct {
 
 // taskMade takes the result of a call that was to be done as a task, and tells its holder if it is done as one.
 func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	id, ok := protocol.Unquote(protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "task"), "taskId").Of(f.Raw))
+	id, ok := rawjson.Unquote(rawjson.Member(f.Raw, rawjson.Member(f.Raw, f.Result, "task"), "taskId").Of(f.Raw))
 	switch {
 	case !ok: // done at once, or nonsense: its client may judge
 		return s.done(now, p, *f, out)
@@ -55,7 +56,7 @@ func (p *pending) namesTask() bool { return p.followed != nil || p.request.About
 // waitsFor returns our id of the newest request that waits for the end of a task, 0 = none. raw is the task's id as JSON.
 func (s *state) waitsFor(raw []byte) uint32 {
 	newest := uint32(0)
-	id, ok := protocol.Unquote(raw)
+	id, ok := rawjson.Unquote(raw)
 	if !ok || id == "" {
 		return 0
 	}
@@ -69,12 +70,12 @@ func (s *state) waitsFor(raw []byte) uint32 {
 
 // taskStatus goes to the client whose task it is.
 func (s *state) taskStatus(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
-	return s.taskNote(protocol.Member(e.Frame.Raw, e.Frame.Params, "taskId"), e, out)
+	return s.taskNote(rawjson.Member(e.Frame.Raw, e.Frame.Params, "taskId"), e, out)
 }
 
 // taskNote passes on what the server says of the task that has its id at the span; of a task nobody made, nothing.
-func (s *state) taskNote(span protocol.Span, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
-	id, ok := protocol.Unquote(span.Of(e.Frame.Raw))
+func (s *state) taskNote(span rawjson.Span, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
+	id, ok := rawjson.Unquote(span.Of(e.Frame.Raw))
 	i := slices.IndexFunc(s.conn.tasks, func(t task) bool { return t.id == id })
 	if !ok || i < 0 {
 		return out
@@ -84,7 +85,7 @@ func (s *state) taskNote(span protocol.Span, e *upstream.Received, out []kernel.
 }
 
 // taskProgress passes on the progress of a call that has become a task.
-func (s *state) taskProgress(token uint32, e *upstream.Received, span protocol.Span, out []kernel.Effect) []kernel.Effect {
+func (s *state) taskProgress(token uint32, e *upstream.Received, span rawjson.Span, out []kernel.Effect) []kernel.Effect {
 	if p := s.followedBy(token); p != nil {
 		p.followed.reported = true
 		return append(out, kernel.Tell(p.call.Holder, message.Progress{

@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -61,10 +62,10 @@ func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
 	if !r.Params.ProgressToken.Present() && r.Frame.M != protocol.MethodToolsCall {
 		token = nil
 	}
-	var room [28]protocol.Edit
-	edits := append(room[:0], protocol.Edit{Span: r.Frame.ID, With: number})
+	var room [28]rawjson.Edit
+	edits := append(room[:0], rawjson.Edit{Span: r.Frame.ID, With: number})
 	if r.Target.Present() {
-		edits = append(edits, protocol.Edit{Span: r.Target, With: r.Original})
+		edits = append(edits, rawjson.Edit{Span: r.Target, With: r.Original})
 	}
 	switch {
 	case s.conn.era == protocol.EraModern && q != nil:
@@ -84,15 +85,15 @@ func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
 	default:
 		edits = addToken(edits, r, token)
 	}
-	return protocol.AppendEdited(nil, raw, edits...)
+	return rawjson.AppendEdited(nil, raw, edits...)
 }
 
 // toLegacy makes a modern client's request a legacy one. What answers the legacy server's own state goes along: go-sdk
 // asks legacy clients like that, too.
-func toLegacy(edits []protocol.Edit, r *message.Request, token, number []byte) []protocol.Edit {
+func toLegacy(edits []rawjson.Edit, r *message.Request, token, number []byte) []rawjson.Edit {
 	params := r.Params
 	if params.RequestState.Present() {
-		params.InputResponses, params.RequestState, params.Odd = protocol.Span{}, protocol.Span{}, false
+		params.InputResponses, params.RequestState, params.Odd = rawjson.Span{}, rawjson.Span{}, false
 		token = number // keeps _meta, so that params are not walked
 	}
 	return protocol.ToLegacyRequest(edits, &r.Frame, &params, token)
@@ -100,7 +101,7 @@ func toLegacy(edits []protocol.Edit, r *message.Request, token, number []byte) [
 
 // markInputRequired makes a question of a result that is one without saying so: go-sdk asks legacy clients like that from the second
 // round on. Nothing else has inputRequests beside no content.
-func markInputRequired(m protocol.Method, f *protocol.Frame) []protocol.Edit {
+func markInputRequired(m protocol.Method, f *protocol.Frame) []rawjson.Edit {
 	if !bytes.Contains(f.Raw, []byte(`"inputRequests"`)) {
 		return nil
 	}
@@ -112,22 +113,22 @@ func markInputRequired(m protocol.Method, f *protocol.Frame) []protocol.Edit {
 		return nil
 	}
 	if m.MayAsk() {
-		return []protocol.Edit{protocol.InsertMember(f.Raw, f.Result, []byte(`"resultType":"input_required"`))}
+		return []rawjson.Edit{rawjson.InsertMember(f.Raw, f.Result, []byte(`"resultType":"input_required"`))}
 	}
 	return nil
 }
 
 // addToken puts our progress token, if any, into a legacy client's request.
-func addToken(edits []protocol.Edit, r *message.Request, token []byte) []protocol.Edit {
+func addToken(edits []rawjson.Edit, r *message.Request, token []byte) []rawjson.Edit {
 	switch {
 	case token == nil:
 	case r.Params.ProgressToken.Present():
-		edits = append(edits, protocol.Edit{Span: r.Params.ProgressToken, With: token})
+		edits = append(edits, rawjson.Edit{Span: r.Params.ProgressToken, With: token})
 	case r.Params.Meta.Present():
-		edits = append(edits, protocol.InsertMember(r.Frame.Raw, r.Params.Meta, append([]byte(`"progressToken":`), token...)))
+		edits = append(edits, rawjson.InsertMember(r.Frame.Raw, r.Params.Meta, append([]byte(`"progressToken":`), token...)))
 	default:
 		member := append([]byte(`"_meta":{"progressToken":`), token...)
-		edits = append(edits, protocol.InsertMember(r.Frame.Raw, r.Frame.Params, append(member, '}')))
+		edits = append(edits, rawjson.InsertMember(r.Frame.Raw, r.Frame.Params, append(member, '}')))
 	}
 	return edits
 }
@@ -142,7 +143,7 @@ func (s *state) outgoing(id uint32, p *pending) upstream.Outgoing {
 		if name := protocol.NameHeader(r.Frame.M, &r.Params); name.Present() {
 			o.Name = r.Item
 			if o.Name == "" { // a method that names no item of the catalog (tasks)
-				o.Name, _ = protocol.Unquote(name.Of(r.Frame.Raw))
+				o.Name, _ = rawjson.Unquote(name.Of(r.Frame.Raw))
 			}
 		}
 	}
@@ -173,7 +174,7 @@ func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out
 	case kind == protocol.ResultTask:
 		return s.followModern(now, p, f, out)
 	}
-	var room [8]protocol.Edit
+	var room [8]rawjson.Edit
 	return s.doneEdited(now, p, f, protocol.ToLegacyResult(room[:0], m, f, &r), out)
 }
 
@@ -193,7 +194,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 	switch {
 	case r.Modern:
 		return s.refusedForModern(now, p, f, out)
-	case protocol.URLElicitations(f, func(protocol.Span) bool { return true }):
+	case protocol.URLElicitations(f, func(rawjson.Span) bool { return true }):
 		return s.done(now, p, *f, out) // a server of both eras; the client's version has the number
 	case wantsTasks(f) && r.Frame.M == protocol.MethodToolsCall && (p.round == nil || !p.round.tasks) && s.life.phase == message.Ready:
 		if p.round == nil {
@@ -202,34 +203,34 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 		p.round.tasks = true
 		return s.writeCall(p, out)
 	}
-	var room [8]protocol.Edit
+	var room [8]rawjson.Edit
 	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), protocol.EraLegacy), out)
 }
 
 // refusedForModern takes a server's error to a modern client's call. Numbers that mean something else to that client, or
 // must not reach it, are translated, whatever the server's era (MCP 2026-07-28, basic, error codes).
 func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	if p.request.Frame.M.MayAsk() && protocol.URLElicitations(f, func(protocol.Span) bool { return true }) {
+	if p.request.Frame.M.MayAsk() && protocol.URLElicitations(f, func(rawjson.Span) bool { return true }) {
 		return s.done(now, p, *f, out) // the holder can ask the client
 	}
 	if code, _ := protocol.ErrorNumber(f); code == codeCapabilityRequired {
-		required := protocol.Member(f.Raw, protocol.Member(f.Raw, f.Error, "data"), "requiredCapabilities")
+		required := rawjson.Member(f.Raw, rawjson.Member(f.Raw, f.Error, "data"), "requiredCapabilities")
 		if required.Present() && f.Raw[required.Off] == '{' { // a server of both eras: the number means what it says
 			return s.done(now, p, *f, out)
 		}
 	}
 	r := p.request
-	var room [8]protocol.Edit
+	var room [8]rawjson.Edit
 	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), protocol.EraModern), out)
 }
 
 // doneEdited ends a call with the server's answer after the edits.
-func (s *state) doneEdited(now time.Time, p *pending, f *protocol.Frame, edits []protocol.Edit, out []kernel.Effect) []kernel.Effect {
+func (s *state) doneEdited(now time.Time, p *pending, f *protocol.Frame, edits []rawjson.Edit, out []kernel.Effect) []kernel.Effect {
 	if len(edits) == 0 {
 		return s.done(now, p, *f, out)
 	}
 	var edited protocol.Frame
-	if err := edited.Parse(protocol.AppendEdited(nil, f.Raw, edits...)); err != nil {
+	if err := edited.Parse(rawjson.AppendEdited(nil, f.Raw, edits...)); err != nil {
 		return s.badAnswer(now, p, "the server's answer could not be translated", append(out, kernel.Log(slog.LevelError, "translated answer is malformed", "err", err)))
 	}
 	return s.done(now, p, edited, out)
@@ -297,7 +298,7 @@ func (s *state) compile(items [][]byte, out []kernel.Effect) ([][]byte, []kernel
 	items = slices.DeleteFunc(items, func(raw []byte) bool {
 		name := ""
 		if item, err := protocol.ParseItem(raw); err == nil {
-			name, _ = protocol.Unquote(item.Name.Of(raw))
+			name, _ = rawjson.Unquote(item.Name.Of(raw))
 		}
 		b, err := protocol.CompileBindings(raw)
 		if err != nil {

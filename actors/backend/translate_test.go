@@ -12,6 +12,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream/pipe"
 )
 
@@ -92,7 +93,7 @@ func TestAModernCallToALegacyServer(t *testing.T) {
 			t.Errorf("server got %s", got)
 		}
 		read := modernRequest(t, "")
-		read.Frame, read.Target = protocol.Frame{}, protocol.Span{}
+		read.Frame, read.Target = protocol.Frame{}, rawjson.Span{}
 		read.Frame, read.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":8,"method":"resources/read","params":{"uri":"resource://fake/file:///x","_meta":{}}}`)
 		b.call(2, read)
 		ends, _ := b.outcomes()
@@ -158,7 +159,7 @@ func TestAnswersAModernServerMustNotGive(t *testing.T) {
 				b := modern(t, server)
 				defer b.stop()
 				r := request(t, test.frame)
-				r.Target, r.Caller.Can = protocol.Span{}, message.CanForm
+				r.Target, r.Caller.Can = rawjson.Span{}, message.CanForm
 				b.call(1, r)
 				ends, asks := b.outcomes()
 				if len(ends) != 1 || len(asks) != 0 || !strings.Contains(ends[0], test.want) {

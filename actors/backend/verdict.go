@@ -8,6 +8,7 @@ import (
 
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Error codes of the modern era. MCP 2026-07-28, schema.
@@ -40,8 +41,8 @@ func judge(f *protocol.Frame) verdict {
 	}
 	switch code, _ := protocol.ErrorNumber(f); code {
 	case codeUnsupportedVersion:
-		data := protocol.Member(f.Raw, f.Error, "data")
-		return judgeVersions(protocol.Member(f.Raw, data, "supported").Of(f.Raw))
+		data := rawjson.Member(f.Raw, f.Error, "data")
+		return judgeVersions(rawjson.Member(f.Raw, data, "supported").Of(f.Raw))
 	case codeHeaderMismatch, codeCapabilityRequired:
 		return verdict{fault: "the server refuses to say what it supports: " + errorText(f)}
 	}

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // maxOrphans bounds the calls that are remembered after they were given up, the newest.
@@ -76,7 +77,7 @@ func (s *state) cancelAll(reason string, out []kernel.Effect) []kernel.Effect {
 func (s *state) sayCancelled(id uint32, reason string, out []kernel.Effect) []kernel.Effect {
 	params := append([]byte(`{"requestId":`), strconv.AppendUint(nil, uint64(id), 10)...)
 	if reason != "" {
-		params = append(append(params, `,"reason":`...), protocol.Quote(reason)...)
+		params = append(append(params, `,"reason":`...), rawjson.Quote(reason)...)
 	}
 	return s.notify(protocol.NotificationCancelled, append(params, '}'), out)
 }
@@ -106,9 +107,9 @@ func (s *state) orphaned(id uint32, f *protocol.Frame, out []kernel.Effect) []ke
 	s.conn.orphans = slices.Delete(s.conn.orphans, i, i+1)
 	task := f.Result
 	if s.conn.era == protocol.EraLegacy {
-		task = protocol.Member(f.Raw, f.Result, "task")
+		task = rawjson.Member(f.Raw, f.Result, "task")
 	}
-	if own, ok := protocol.Unquote(protocol.Member(f.Raw, task, "taskId").Of(f.Raw)); ok {
+	if own, ok := rawjson.Unquote(rawjson.Member(f.Raw, task, "taskId").Of(f.Raw)); ok {
 		return s.cancelUnknown(own, out)
 	}
 	return out
@@ -135,8 +136,8 @@ func (s *state) cancelUnknown(id string, out []kernel.Effect) []kernel.Effect {
 // extension of 2026-07-28 every server of tasks does.
 func (s *state) cancelsTasks() bool {
 	raw := s.conn.info.Capabilities
-	tasks := protocol.Member(raw, protocol.Span{End: uint32(len(raw))}, "tasks")
-	return s.conn.era == protocol.EraModern || protocol.Member(raw, tasks, "cancel").Present()
+	tasks := rawjson.Member(raw, rawjson.Span{End: uint32(len(raw))}, "tasks")
+	return s.conn.era == protocol.EraModern || rawjson.Member(raw, tasks, "cancel").Present()
 }
 
 // ignored takes the answer to a request of ours that does not matter.

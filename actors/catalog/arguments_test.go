@@ -8,11 +8,12 @@ import (
 
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/toolschema"
 )
 
 func refuses(s *config.Server) { s.Tools.Invalid, s.ValidateArguments = "hide", "refuse" }
 
-func argumentsOf(t *testing.T, s *Snapshot, tool string) *protocol.ArgumentSchema {
+func argumentsOf(t *testing.T, s *Snapshot, tool string) *toolschema.InputSchema {
 	t.Helper()
 	e, fault := s.Whole().Tool(tool)
 	if fault != nil {

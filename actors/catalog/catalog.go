@@ -7,6 +7,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/toolschema"
 )
 
 // Server is a server as the catalog needs to know it. Immutable.
@@ -65,7 +66,7 @@ type texts struct {
 }
 
 // Arguments is the schema that calls of a tool are checked against; nil = they are not checked.
-func (e *Entry) Arguments() *protocol.ArgumentSchema { return e.item.arguments }
+func (e *Entry) Arguments() *toolschema.InputSchema { return e.item.arguments }
 
 // Raw is the item's JSON, rewritten: public name, _meta keys.
 func (e *Entry) Raw() []byte { return e.written().raw }

@@ -8,6 +8,7 @@ import (
 
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // styles are the spellings of URIs the scenario tests run under.
@@ -52,28 +53,28 @@ func (o *offered) add(kind protocol.ItemKind, raws ...string) *offered {
 
 func (o *offered) tools(names ...string) *offered {
 	for _, n := range names {
-		o.add(protocol.Tools, fmt.Sprintf(`{"name":%s,"inputSchema":{"type":"object"}}`, protocol.Quote(n)))
+		o.add(protocol.Tools, fmt.Sprintf(`{"name":%s,"inputSchema":{"type":"object"}}`, rawjson.Quote(n)))
 	}
 	return o
 }
 
 func (o *offered) prompts(names ...string) *offered {
 	for _, n := range names {
-		o.add(protocol.Prompts, fmt.Sprintf(`{"name":%s}`, protocol.Quote(n)))
+		o.add(protocol.Prompts, fmt.Sprintf(`{"name":%s}`, rawjson.Quote(n)))
 	}
 	return o
 }
 
 func (o *offered) resources(uris ...string) *offered {
 	for _, u := range uris {
-		o.add(protocol.Resources, fmt.Sprintf(`{"uri":%s,"name":"n"}`, protocol.Quote(u)))
+		o.add(protocol.Resources, fmt.Sprintf(`{"uri":%s,"name":"n"}`, rawjson.Quote(u)))
 	}
 	return o
 }
 
 func (o *offered) templates(texts ...string) *offered {
 	for _, u := range texts {
-		o.add(protocol.Templates, fmt.Sprintf(`{"uriTemplate":%s,"name":"n"}`, protocol.Quote(u)))
+		o.add(protocol.Templates, fmt.Sprintf(`{"uriTemplate":%s,"name":"n"}`, rawjson.Quote(u)))
 	}
 	return o
 }

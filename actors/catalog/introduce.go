@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // defaultName is what the gateway is called where the configuration does not say.
@@ -12,11 +12,11 @@ const defaultName = "goblin-actor"
 
 // serverInfo returns the Implementation object that clients are given as serverInfo. MCP 2025-11-25, basic/lifecycle.
 func serverInfo(info config.ServerInfo, version string) []byte {
-	b := append([]byte(`{"name":`), protocol.Quote(cmp.Or(info.Name, defaultName))...)
+	b := append([]byte(`{"name":`), rawjson.Quote(cmp.Or(info.Name, defaultName))...)
 	if info.Title != "" {
-		b = append(append(b, `,"title":`...), protocol.Quote(info.Title)...)
+		b = append(append(b, `,"title":`...), rawjson.Quote(info.Title)...)
 	}
-	return append(append(append(b, `,"version":`...), protocol.Quote(version)...), '}')
+	return append(append(append(b, `,"version":`...), rawjson.Quote(version)...), '}')
 }
 
 // introduce writes how the gateway is called, in all and in each project.

@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/internal/filter"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/toolschema"
 )
 
 // maxInvalid is how many invalid tools of one server are named.
@@ -15,7 +16,7 @@ const maxInvalid = 100
 // InvalidTool is a tool of a server whose definition is not valid.
 type InvalidTool struct {
 	Own    string // the server's name for it, shortened
-	Fault  *protocol.SchemaFault
+	Fault  *toolschema.Fault
 	Hidden bool // the tool is not listed; otherwise only its outputSchema is, or the server's rules show it
 	Output bool // the fault is in the outputSchema alone
 }
@@ -52,7 +53,7 @@ type examined struct {
 	*parsed
 	err           error
 	same          *parsed // the same definition in the list before, which was valid; nil = it was checked now
-	input, output *protocol.SchemaFault
+	input, output *toolschema.Fault
 }
 
 // examineAll parses all items of a list, on several processors if there are many.
@@ -75,7 +76,7 @@ func (c *toolChecks) examine(e *examined) {
 		e.same = was
 		return
 	}
-	e.input, e.output = protocol.CheckTool(e.item.Raw)
+	e.input, e.output = toolschema.Check(e.item.Raw)
 }
 
 // passes reports whether the tool is to be listed. It takes an invalid outputSchema out of the definition where invalid tools are hidden.
@@ -113,7 +114,7 @@ func (c *toolChecks) compile(p *parsed, raw []byte) {
 	case !c.lot.rules.compiles || c.budget <= 0:
 		p.arguments, p.compileCost = nil, 0
 	case p.arguments == nil:
-		p.arguments, p.compileCost = protocol.CompileArguments(raw, c.budget)
+		p.arguments, p.compileCost = toolschema.Compile(raw, c.budget)
 	}
 	c.budget -= p.compileCost
 	if c.lot.rules.compiles && p.arguments == nil {
@@ -136,7 +137,7 @@ func (c *toolChecks) warnUnchecked() {
 }
 
 func withoutOutput(p *parsed) {
-	if item, err := protocol.ParseItem(protocol.WithoutOutputSchema(p.item.Raw)); err == nil {
+	if item, err := protocol.ParseItem(toolschema.WithoutOutputSchema(p.item.Raw)); err == nil {
 		p.item = item
 		p.links = linksOf(&p.item)
 	}

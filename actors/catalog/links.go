@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/namespace"
+	"goblin-actor/protocol/rawjson"
 )
 
 // uiScheme is that of the pages of MCP Apps. Hosts look at it, so links to them keep it in every style.
@@ -16,7 +17,7 @@ var linkPaths = [][]string{{"ui", "resourceUri"}, {"ui/resourceUri"}, {"openai/o
 
 // link is a URI of the server's in a tool's _meta.
 type link struct {
-	at  protocol.Span
+	at  rawjson.Span
 	uri string
 }
 
@@ -30,12 +31,12 @@ func linksOf(item *protocol.Item) (links []link) {
 		span := item.Meta
 		for _, key := range path {
 			if value := span.Of(item.Raw); len(value) == 0 || value[0] != '{' {
-				span = protocol.Span{}
+				span = rawjson.Span{}
 				break
 			}
-			span = protocol.Member(item.Raw, span, key)
+			span = rawjson.Member(item.Raw, span, key)
 		}
-		if uri, ok := protocol.Unquote(span.Of(item.Raw)); ok && uri != "" && len(uri) <= maxName {
+		if uri, ok := rawjson.Unquote(span.Of(item.Raw)); ok && uri != "" && len(uri) <= maxName {
 			links = append(links, link{span, uri})
 		}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/namespace"
+	"goblin-actor/protocol/rawjson"
+	"goblin-actor/protocol/toolschema"
 )
 
 const (
@@ -15,7 +17,7 @@ const (
 	maxName = 16 << 10 // bytes of one name, URI or template text
 	shown   = 64       // bytes of a server's text in a warning
 
-	maxCompiled = 100_000 // units of protocol.CompileArguments for one server's tools; calls of tools beyond are not checked
+	maxCompiled = 100_000 // units of toolschema.Compile for one server's tools; calls of tools beyond are not checked
 )
 
 // parsed is one item of a server, before anybody names it. Immutable; taken over by later snapshots as long as
@@ -27,9 +29,9 @@ type parsed struct {
 	links    []link              // kind Tools only: to pages of its server
 	checked  []byte              // kind Tools only: the definition as the server gave it, if it is valid
 
-	leftOut     *protocol.SchemaFault    // kind Tools only: what is invalid about the outputSchema that is left out; nil = none is
-	arguments   *protocol.ArgumentSchema // kind Tools only: what calls are checked against; nil = they are not
-	compileCost int                      // units of protocol.CompileArguments that arguments took
+	leftOut     *toolschema.Fault       // kind Tools only: what is invalid about the outputSchema that is left out; nil = none is
+	arguments   *toolschema.InputSchema // kind Tools only: what calls are checked against; nil = they are not
+	compileCost int                     // units of toolschema.Compile that arguments took
 }
 
 // lot is one server's list of one kind, parsed.
@@ -105,7 +107,7 @@ func parseOne(kind protocol.ItemKind, raw []byte) (*parsed, error) {
 	}
 	p := &parsed{item: item}
 	span, member := named(kind, &item)
-	own, ok := protocol.Unquote(span.Of(item.Raw))
+	own, ok := rawjson.Unquote(span.Of(item.Raw))
 	switch {
 	case !ok || own == "":
 		return nil, fmt.Errorf("no %s", member)
@@ -120,7 +122,7 @@ func parseOne(kind protocol.ItemKind, raw []byte) (*parsed, error) {
 }
 
 // named returns where an item's own name stands and what that member is called.
-func named(kind protocol.ItemKind, item *protocol.Item) (protocol.Span, string) {
+func named(kind protocol.ItemKind, item *protocol.Item) (rawjson.Span, string) {
 	switch kind {
 	case protocol.Resources:
 		return item.URI, "uri"

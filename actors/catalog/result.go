@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // maxStyled bounds how many URIs of one result are searched for among the templates; the rest is written in style
@@ -13,13 +14,13 @@ const maxStyled = 256
 // RewriteResult returns the edits that make the URIs in a server's result public: resource links and embedded
 // resources of tools/call and prompts/get, contents of resources/read. Text and blobs are never touched. A result
 // that holds no resource is not looked at.
-func RewriteResult(v *View, server *Server, m protocol.Method, f *protocol.Frame) []protocol.Edit {
+func RewriteResult(v *View, server *Server, m protocol.Method, f *protocol.Frame) []rawjson.Edit {
 	return RewriteResultFor(v, server, "", m, f)
 }
 
 // RewriteResultFor does the same, and turns content that a client of that protocol version does not know into text:
 // audio before 2025-03-26, resource links before 2025-06-18. A version of "" knows everything.
-func RewriteResultFor(v *View, server *Server, version string, m protocol.Method, f *protocol.Frame) []protocol.Edit {
+func RewriteResultFor(v *View, server *Server, version string, m protocol.Method, f *protocol.Frame) []rawjson.Edit {
 	old := shimsOf(version)
 	if v.pass && !old.any() || !f.Result.Present() {
 		return nil
@@ -49,14 +50,14 @@ type rewriter struct {
 	view   *View
 	server *Server
 	raw    []byte
-	edits  []protocol.Edit
+	edits  []rawjson.Edit
 	styled int    // how many URIs may still be searched for
 	search search // what that may cost together
 	old    shims
 }
 
 // blocks handles a content block or an array of them.
-func (r *rewriter) blocks(content protocol.Span) {
+func (r *rewriter) blocks(content rawjson.Span) {
 	switch text := content.Of(r.raw); {
 	case len(text) == 0:
 	case text[0] == '[':
@@ -67,7 +68,7 @@ func (r *rewriter) blocks(content protocol.Span) {
 }
 
 func (r *rewriter) block(base uint32, block []byte) {
-	kind, _ := protocol.Unquote(member(block, "type").Of(block))
+	kind, _ := rawjson.Unquote(member(block, "type").Of(block))
 	switch kind {
 	case "audio":
 		if r.old.audio {
@@ -80,12 +81,12 @@ func (r *rewriter) block(base uint32, block []byte) {
 		r.rename(moved(base, member(block, "uri")))
 	case "resource":
 		embedded := member(block, "resource")
-		r.rename(moved(base, protocol.Member(block, embedded, "uri")))
+		r.rename(moved(base, rawjson.Member(block, embedded, "uri")))
 	}
 }
 
 // each calls do with every object of an array and the offset it begins at.
-func (r *rewriter) each(array protocol.Span, do func(base uint32, item protocol.Item)) {
+func (r *rewriter) each(array rawjson.Span, do func(base uint32, item protocol.Item)) {
 	if !array.Present() || r.raw[array.Off] != '[' {
 		return
 	}
@@ -96,13 +97,13 @@ func (r *rewriter) each(array protocol.Span, do func(base uint32, item protocol.
 }
 
 // rename makes the URI at the span public.
-func (r *rewriter) rename(uri protocol.Span) {
-	original, ok := protocol.Unquote(uri.Of(r.raw))
+func (r *rewriter) rename(uri rawjson.Span) {
+	original, ok := rawjson.Unquote(uri.Of(r.raw))
 	if !ok || original == "" {
 		return
 	}
 	if public := r.public(original); public != original {
-		r.edits = append(r.edits, protocol.Edit{Span: uri, With: protocol.Quote(public)})
+		r.edits = append(r.edits, rawjson.Edit{Span: uri, With: rawjson.Quote(public)})
 	}
 }
 
@@ -123,19 +124,19 @@ func (r *rewriter) public(original string) string {
 }
 
 // member finds a member of the object that raw as a whole is.
-func member(raw []byte, key string) protocol.Span {
+func member(raw []byte, key string) rawjson.Span {
 	if len(raw) == 0 || raw[0] != '{' {
-		return protocol.Span{}
+		return rawjson.Span{}
 	}
-	return protocol.Member(raw, protocol.Span{Off: 0, End: uint32(len(raw))}, key)
+	return rawjson.Member(raw, rawjson.Span{Off: 0, End: uint32(len(raw))}, key)
 }
 
 // moved shifts a span of a part to where the part stands in the whole.
-func moved(base uint32, s protocol.Span) protocol.Span {
+func moved(base uint32, s rawjson.Span) rawjson.Span {
 	if !s.Present() {
 		return s
 	}
-	return protocol.Span{Off: base + s.Off, End: base + s.End}
+	return rawjson.Span{Off: base + s.Off, End: base + s.End}
 }
 
 // offset returns where part, a slice of whole, begins.

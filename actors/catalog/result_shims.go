@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // shims say which kinds of content a client's version does not know. Clients of that time refuse a whole result for
@@ -27,7 +28,7 @@ func (s shims) any() bool { return s.audio || s.links }
 // audio replaces a block of sound by a text: [audio: audio/wav, 4711 bytes]
 func (r *rewriter) audio(base uint32, block []byte) {
 	text := "[audio"
-	if kind, ok := protocol.Unquote(member(block, "mimeType").Of(block)); ok {
+	if kind, ok := rawjson.Unquote(member(block, "mimeType").Of(block)); ok {
 		text += ": " + kind
 	}
 	if data := member(block, "data").Of(block); len(data) > 2 && data[0] == '"' {
@@ -49,12 +50,12 @@ func decodedSize(text []byte) int {
 // link replaces a resource link by a text with its public URI: report.pdf (application/pdf): resource://files/…
 // It is false when the block has no URI to tell.
 func (r *rewriter) link(base uint32, block []byte) bool {
-	original, ok := protocol.Unquote(member(block, "uri").Of(block))
+	original, ok := rawjson.Unquote(member(block, "uri").Of(block))
 	if !ok || original == "" {
 		return false
 	}
-	name, _ := protocol.Unquote(member(block, "name").Of(block))
-	kind, _ := protocol.Unquote(member(block, "mimeType").Of(block))
+	name, _ := rawjson.Unquote(member(block, "name").Of(block))
+	kind, _ := rawjson.Unquote(member(block, "mimeType").Of(block))
 	if kind != "" {
 		kind = " (" + kind + ")"
 	}
@@ -67,9 +68,9 @@ func (r *rewriter) link(base uint32, block []byte) bool {
 
 // text puts a text block in the place of a block; annotations mean the same in both.
 func (r *rewriter) text(base uint32, block []byte, text string) {
-	with := protocol.AppendQuoted([]byte(`{"type":"text","text":`), text)
+	with := rawjson.AppendQuoted([]byte(`{"type":"text","text":`), text)
 	if annotations := member(block, "annotations"); annotations.Present() {
 		with = append(append(with, `,"annotations":`...), annotations.Of(block)...)
 	}
-	r.edits = append(r.edits, protocol.Edit{Span: protocol.Span{Off: base, End: base + uint32(len(block))}, With: append(with, '}')})
+	r.edits = append(r.edits, rawjson.Edit{Span: rawjson.Span{Off: base, End: base + uint32(len(block))}, With: append(with, '}')})
 }

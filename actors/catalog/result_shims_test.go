@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Content that a newer version brought becomes text for a client that does not know it.
@@ -62,7 +63,7 @@ func checkShim(t *testing.T, name string, v *View, version string, m protocol.Me
 		want = in
 	}
 	want = `{"jsonrpc":"2.0","id":1,"result":` + want + `}`
-	got := string(protocol.AppendEdited(nil, f.Raw, RewriteResultFor(v, v.Servers()[0], version, m, f)...))
+	got := string(rawjson.AppendEdited(nil, f.Raw, RewriteResultFor(v, v.Servers()[0], version, m, f)...))
 	if got != want {
 		t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // S3.3.1, S4.4.2: URIs of resource links, embedded resources and contents become public; text, blobs and the rest stay.
@@ -49,7 +50,7 @@ func TestRewriteResult(t *testing.T) {
 				if want == "" {
 					want = tt.in
 				}
-				got := string(protocol.AppendEdited(nil, f.Raw, edits...))
+				got := string(rawjson.AppendEdited(nil, f.Raw, edits...))
 				if want = `{"jsonrpc":"2.0","id":1,"result":` + want + `}`; got != want {
 					t.Errorf("got  %s\nwant %s", got, want)
 				}
@@ -85,7 +86,7 @@ func TestRewrittenURIsLeadBack(t *testing.T) {
 			var out struct {
 				Result struct{ Contents []struct{ URI string } }
 			}
-			if err := json.Unmarshal(protocol.AppendEdited(nil, f.Raw, RewriteResult(v, s, protocol.MethodResourcesRead, f)...), &out); err != nil {
+			if err := json.Unmarshal(rawjson.AppendEdited(nil, f.Raw, RewriteResult(v, s, protocol.MethodResourcesRead, f)...), &out); err != nil {
 				t.Fatal(err)
 			}
 			for i, c := range out.Result.Contents {
@@ -111,11 +112,11 @@ func FuzzRewriteResult(f *testing.F) {
 		}
 		for _, m := range []protocol.Method{protocol.MethodToolsCall, protocol.MethodPromptsGet, protocol.MethodResourcesRead} {
 			edits := RewriteResult(v, v.Servers()[0], m, frame)
-			if out := protocol.AppendEdited(nil, frame.Raw, edits...); !json.Valid(out) {
+			if out := rawjson.AppendEdited(nil, frame.Raw, edits...); !json.Valid(out) {
 				t.Errorf("%s became %s", text, out)
 			}
 			for _, e := range edits {
-				if _, ok := protocol.Unquote(e.With); !ok {
+				if _, ok := rawjson.Unquote(e.With); !ok {
 					t.Errorf("%s: edit %q", text, e.With)
 				}
 			}

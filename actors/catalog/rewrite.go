@@ -1,6 +1,9 @@
 package catalog
 
-import "goblin-actor/protocol"
+import (
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
+)
 
 // The members we add to an item's _meta.
 const (
@@ -23,15 +26,15 @@ type addition struct {
 }
 
 func metaOf(it *item) []addition {
-	m := []addition{{metaName, protocol.Quote(it.own)}, {metaServer, protocol.Quote(it.server.Name)}}
+	m := []addition{{metaName, rawjson.Quote(it.own)}, {metaServer, rawjson.Quote(it.server.Name)}}
 	if it.other != "" {
-		m = append(m, addition{metaID, protocol.Quote(it.other)})
+		m = append(m, addition{metaID, rawjson.Quote(it.other)})
 	}
 	if it.server.State != "" {
-		m = append(m, addition{metaState, protocol.Quote(it.server.State)})
+		m = append(m, addition{metaState, rawjson.Quote(it.server.State)})
 	}
 	if it.leftOut != nil {
-		m = append(m, addition{metaFault, protocol.Quote("the server's outputSchema is left out because it is invalid: " + it.leftOut.Error())})
+		m = append(m, addition{metaFault, rawjson.Quote("the server's outputSchema is left out because it is invalid: " + it.leftOut.Error())})
 	}
 	return m
 }
@@ -39,27 +42,27 @@ func metaOf(it *item) []addition {
 // rewrite returns the item's JSON under its public name, with our members in _meta and every other byte as it came.
 func rewrite(it *item) []byte {
 	raw := it.item.Raw
-	edits := make([]protocol.Edit, 0, 6)
+	edits := make([]rawjson.Edit, 0, 6)
 	if it.public != it.own {
 		span, _ := named(it.kind, &it.item)
-		edits = append(edits, protocol.Edit{Span: span, With: protocol.Quote(it.public)})
+		edits = append(edits, rawjson.Edit{Span: span, With: rawjson.Quote(it.public)})
 	}
 	for i, l := range it.parsed.links {
 		if it.links[i] != l.uri {
-			edits = append(edits, protocol.Edit{Span: l.at, With: protocol.Quote(it.links[i])})
+			edits = append(edits, rawjson.Edit{Span: l.at, With: rawjson.Quote(it.links[i])})
 		}
 	}
 	ours := metaOf(it)
 	switch meta := it.item.Meta.Of(raw); {
 	case meta == nil: // absent or null
-		whole := protocol.Span{Off: 0, End: uint32(len(raw))}
-		edits = protocol.EditObject(edits, raw, whole, metaKey, append([]byte(`"_meta":`), object(ours)...))
+		whole := rawjson.Span{Off: 0, End: uint32(len(raw))}
+		edits = rawjson.EditObject(edits, raw, whole, metaKey, append([]byte(`"_meta":`), object(ours)...))
 	case meta[0] != '{': // against the schema; a client would stumble over it
-		edits = append(edits, protocol.Edit{Span: it.item.Meta, With: object(ours)})
+		edits = append(edits, rawjson.Edit{Span: it.item.Meta, With: object(ours)})
 	default: // a server that uses our keys is a gateway like this one, or pretends to be another server
-		edits = protocol.EditObject(edits, raw, it.item.Meta, ourKeys, members(ours))
+		edits = rawjson.EditObject(edits, raw, it.item.Meta, ourKeys, members(ours))
 	}
-	return protocol.AppendEdited(nil, raw, edits...)
+	return rawjson.AppendEdited(nil, raw, edits...)
 }
 
 // object returns the members as a JSON object.
@@ -74,7 +77,7 @@ func members(list []addition) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, protocol.Quote(m.key)...)
+		out = append(out, rawjson.Quote(m.key)...)
 		out = append(append(out, ':'), m.value...)
 	}
 	return out

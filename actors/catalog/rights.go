@@ -8,6 +8,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/policy"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // The view of some rights is, like that of a project, the whole catalog with some of its items veiled: those that the project does not
@@ -50,7 +51,7 @@ func readOnly(item protocol.Item) bool {
 	if len(annotations) == 0 || annotations[0] != '{' || bytes.Count(annotations, []byte("readOnlyHint")) != 1 {
 		return false
 	}
-	return string(protocol.Member(item.Raw, item.Annotations, "readOnlyHint").Of(item.Raw)) == "true"
+	return string(rawjson.Member(item.Raw, item.Annotations, "readOnlyHint").Of(item.Raw)) == "true"
 }
 
 // admits reports whether the roles permit a URI that is not listed.

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Audited is a record for the audit log. Under sync "each", the replies that belong to it are sent only after the record is on disk.
@@ -130,7 +131,7 @@ func auditRefused(log audit.Flags, x *downstream.Exchange, project string, fault
 		return out
 	}
 	r := recordOf(x, project)
-	if name, ok := protocol.Unquote(nameIn(x).Of(x.Frame.Raw)); ok {
+	if name, ok := rawjson.Unquote(nameIn(x).Of(x.Frame.Raw)); ok {
 		r.Item = name
 	}
 	r.Server = fault.Server
@@ -190,11 +191,11 @@ func audited(log audit.Flags, r *audit.Record, first int, out []kernel.Effect) [
 }
 
 // nameIn is where a request names its item.
-func nameIn(x *downstream.Exchange) protocol.Span {
-	for _, span := range []protocol.Span{x.Params.Name, x.Params.URI, x.Params.RefName, x.Params.RefURI, x.Params.TaskID} {
+func nameIn(x *downstream.Exchange) rawjson.Span {
+	for _, span := range []rawjson.Span{x.Params.Name, x.Params.URI, x.Params.RefName, x.Params.RefURI, x.Params.TaskID} {
 		if span.Present() {
 			return span
 		}
 	}
-	return protocol.Span{}
+	return rawjson.Span{}
 }

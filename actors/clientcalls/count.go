@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // CallOutcome says how a call ended.
@@ -58,14 +59,14 @@ func logRefusedRead(of *call.Call, frame *protocol.Frame, out []kernel.Effect) [
 	if of.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindError {
 		return out
 	}
-	text, _ := protocol.Unquote(protocol.Member(frame.Raw, frame.Error, "message").Of(frame.Raw))
-	code := status.Printable(string(protocol.Member(frame.Raw, frame.Error, "code").Of(frame.Raw)), 24)
+	text, _ := rawjson.Unquote(rawjson.Member(frame.Raw, frame.Error, "message").Of(frame.Raw))
+	code := status.Printable(string(rawjson.Member(frame.Raw, frame.Error, "code").Of(frame.Raw)), 24)
 	return append(out, kernel.Log(slog.LevelInfo, "server refused to read a resource", "server", of.Server, "uri", status.Printable(of.Item, 200), "code", code, "message", status.Printable(text, 200)))
 }
 
 // toolFailed reports whether a result of tools/call says isError.
 func toolFailed(frame *protocol.Frame) bool {
-	return frame.Failure && string(protocol.Member(frame.Raw, frame.Result, "isError").Of(frame.Raw)) == "true"
+	return frame.Failure && string(rawjson.Member(frame.Raw, frame.Result, "isError").Of(frame.Raw)) == "true"
 }
 
 // mimeTypeOf returns the type of the first of the contents of a result of resources/read; "" without one.
@@ -75,7 +76,7 @@ func mimeTypeOf(frame *protocol.Frame) (mimeType string) {
 		return ""
 	}
 	_ = protocol.Items(frame.Raw, info.Contents, func(item protocol.Item) bool {
-		mimeType, _ = protocol.Unquote(item.MIMEType.Of(item.Raw))
+		mimeType, _ = rawjson.Unquote(item.MIMEType.Of(item.Raw))
 		return false
 	})
 	return mimeType

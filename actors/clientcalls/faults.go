@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // abortFault is what the client of an aborted call is told. Nobody writes to it.
@@ -33,6 +34,6 @@ func namingTool(fault *protocol.Fault, c *call.Call) *protocol.Fault {
 
 // RefuseQuestion answers a question with an error instead of asking.
 func RefuseQuestion(m message.ServerRequest, code int, why string) kernel.Effect {
-	err := fmt.Appendf(nil, `{"code":%d,"message":%s}`, code, protocol.Quote(why))
+	err := fmt.Appendf(nil, `{"code":%d,"message":%s}`, code, rawjson.Quote(why))
 	return kernel.Tell(m.From, message.ServerRequestResult{Key: m.Key, Error: err})
 }

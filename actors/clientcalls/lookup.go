@@ -11,6 +11,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // A request for what is not found need not be wrong. Its server may be starting: then the client is to come back. Or the
@@ -57,7 +58,7 @@ func (s *lookups[R]) find(request R, view *catalog.View, x *downstream.Exchange,
 // of these kinds of these servers first.
 func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault) (*protocol.Fault, []*catalog.Server, []protocol.ItemKind) {
 	kinds, span := wantedKinds(x)
-	name, ok := protocol.Unquote(span.Of(x.Frame.Raw))
+	name, ok := rawjson.Unquote(span.Of(x.Frame.Raw))
 	switch fault.Name {
 	case protocol.ToolNotFound, protocol.PromptNotFound, protocol.ResourceNotFound:
 	default:
@@ -94,12 +95,12 @@ func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault)
 
 // NoResource says that nobody has the URI that a request names.
 func NoResource(x *downstream.Exchange) *protocol.Fault {
-	uri, _ := protocol.Unquote(x.Params.URI.Of(x.Frame.Raw))
+	uri, _ := rawjson.Unquote(x.Params.URI.Of(x.Frame.Raw))
 	return protocol.NoResource(uri)
 }
 
 // wantedKinds are the lists in which what a request names would stand, and where it names it.
-func wantedKinds(x *downstream.Exchange) ([]protocol.ItemKind, protocol.Span) {
+func wantedKinds(x *downstream.Exchange) ([]protocol.ItemKind, rawjson.Span) {
 	resources := []protocol.ItemKind{protocol.Resources, protocol.Templates}
 	named := x.Frame.M.Named(&x.Params)
 	switch x.Frame.M.Names() {
@@ -115,7 +116,7 @@ func wantedKinds(x *downstream.Exchange) ([]protocol.ItemKind, protocol.Span) {
 		}
 		return resources, named
 	}
-	return nil, protocol.Span{}
+	return nil, rawjson.Span{}
 }
 
 // isStarting is the answer to a request for what a server may have that is starting.

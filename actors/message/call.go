@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Caller is who asks, as far as routing, limits and the server's edge need to know. It is immutable: all requests of a session have the same one.
@@ -44,7 +45,7 @@ func (r CallRef) Compare(other CallRef) int {
 type Request struct {
 	Frame    protocol.Frame  // the client's frame as it came
 	Params   protocol.Params // spans of Frame.Raw
-	Target   protocol.Span   // the value inside Frame.Raw that names the item (params.name, params.uri, params.ref.…); absent = none
+	Target   rawjson.Span    // the value inside Frame.Raw that names the item (params.name, params.uri, params.ref.…); absent = none
 	Original []byte          // raw JSON string that replaces Target: the server's own name or URI
 	Caller   *Caller         // never nil
 	Server   string          // name of the server it goes to
@@ -81,7 +82,7 @@ type RequestWritten struct{ Seq uint64 }
 type Progress struct {
 	Seq   uint64
 	Frame protocol.Frame
-	Token protocol.Span // params.progressToken, inside Frame.Raw
+	Token rawjson.Span // params.progressToken, inside Frame.Raw
 
 	Behind bool // a sign of life only: the client was told of more already
 }

@@ -3,6 +3,7 @@ package message
 import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // ConnectionLost says that a connection broke after a call may have been written to it, and that the server may be sent the call once more: the
@@ -32,13 +33,13 @@ func (r *Request) Repeatable() bool {
 	case r.Frame.M != protocol.MethodToolsCall:
 		return r.Frame.M.Repeatable()
 	}
-	whole := protocol.Span{End: uint32(len(r.Definition))}
+	whole := rawjson.Span{End: uint32(len(r.Definition))}
 	if whole.End == 0 {
 		return false
 	}
-	annotations := protocol.Member(r.Definition, whole, "annotations")
+	annotations := rawjson.Member(r.Definition, whole, "annotations")
 	for _, hint := range []string{"idempotentHint", "readOnlyHint"} {
-		if string(protocol.Member(r.Definition, annotations, hint).Of(r.Definition)) == "true" {
+		if string(rawjson.Member(r.Definition, annotations, hint).Of(r.Definition)) == "true" {
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // ResourceChanged says that a resource of the server has changed. URI is the server's own, unquoted.
@@ -14,7 +15,7 @@ type ResourceChanged struct {
 
 	URI   string
 	Frame protocol.Frame
-	Span  protocol.Span // params.uri inside Frame.Raw
+	Span  rawjson.Span // params.uri inside Frame.Raw
 }
 
 func (ResourceChanged) Class() kernel.Class { return kernel.State }
@@ -44,7 +45,7 @@ func UpdatedURI(uri string) (ResourceChanged, bool) {
 	if _, task := TaskOf(uri); task {
 		return ResourceChanged{}, false
 	}
-	params := append(protocol.AppendQuoted([]byte(`{"uri":`), uri), '}')
+	params := append(rawjson.AppendQuoted([]byte(`{"uri":`), uri), '}')
 	u := ResourceChanged{URI: uri}
 	var p protocol.Params
 	raw := protocol.AppendNotification(nil, protocol.NotificationResourcesUpdated.String(), params)

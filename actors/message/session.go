@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Inbound is a message a client sent on its session.
@@ -190,7 +191,7 @@ type ResourceUpdated struct {
 	Server string
 	URI    string // the server's own
 	Frame  protocol.Frame
-	Span   protocol.Span // params.uri inside Frame.Raw
+	Span   rawjson.Span // params.uri inside Frame.Raw
 }
 
 func (ResourceUpdated) Class() kernel.Class { return kernel.State }

@@ -5,6 +5,7 @@ import (
 
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // ExtensionTasks is the extension whose tasks pass through the gateway. MCP 2026-07-28, extensions/tasks.
@@ -67,7 +68,7 @@ func (r *Request) AboutTask() bool {
 
 // Plain takes away what asks for a task: the server is to answer as ever. Nobody else has the request yet.
 func (r *Request) Plain() {
-	if edit, ok := protocol.DeleteMember(r.Frame.Raw, r.Frame.Params, "task"); ok {
+	if edit, ok := rawjson.DeleteMember(r.Frame.Raw, r.Frame.Params, "task"); ok {
 		r.respell(edit)
 	}
 }
@@ -75,14 +76,14 @@ func (r *Request) Plain() {
 // Followed asks for a task in the client's place, for a tool that is done in no other way: the client gets what comes of
 // it. Nobody else has the request yet.
 func (r *Request) Followed() {
-	r.Follow = r.Frame.Params.Present() && r.respell(protocol.InsertMember(r.Frame.Raw, r.Frame.Params, []byte(`"task":{}`)))
+	r.Follow = r.Frame.Params.Present() && r.respell(rawjson.InsertMember(r.Frame.Raw, r.Frame.Params, []byte(`"task":{}`)))
 }
 
 // respell makes an edit in a tools/call.
-func (r *Request) respell(edit protocol.Edit) bool {
+func (r *Request) respell(edit rawjson.Edit) bool {
 	var f protocol.Frame
 	var params protocol.Params
-	if f.Parse(protocol.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {
+	if f.Parse(rawjson.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {
 		return false
 	}
 	if r.Target.Present() { // it stands elsewhere in the new frame

@@ -7,6 +7,7 @@ import (
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Bounds of what a card says. What is longer is for describe_… to say.
@@ -48,8 +49,8 @@ func cardOf(e *catalog.Entry) card {
 	if err != nil {
 		return c // cannot be: the catalog has parsed it
 	}
-	text := func(span protocol.Span) string {
-		s, _ := protocol.Unquote(span.Of(item.Raw)) // "" for what is absent or no string
+	text := func(span rawjson.Span) string {
+		s, _ := rawjson.Unquote(span.Of(item.Raw)) // "" for what is absent or no string
 		return s
 	}
 	c.Description = line(text(item.Description), maxLine)
@@ -95,7 +96,7 @@ func hasType(e *catalog.Entry, want string) bool {
 	if err != nil {
 		return false
 	}
-	have, _ := protocol.Unquote(item.MIMEType.Of(item.Raw))
+	have, _ := rawjson.Unquote(item.MIMEType.Of(item.Raw))
 	have, _, _ = strings.Cut(strings.ToLower(have), ";")
 	have, want = strings.TrimSpace(have), strings.ToLower(strings.TrimSpace(want))
 	if group, all := strings.CutSuffix(want, "*"); all && strings.HasSuffix(group, "/") {

@@ -5,6 +5,7 @@ import (
 
 	"goblin-actor/actors/catalog"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Bounds on the text of one item that is indexed, in bytes. Text beyond a bound is not found.
@@ -53,7 +54,7 @@ func documentOf(e *catalog.Entry) (d document) {
 		d[fieldName] = textOf(&item, item.Name, maxHeader)
 	case protocol.Tools:
 		if d[fieldTitle] == "" {
-			d[fieldTitle] = textOf(&item, protocol.Member(item.Raw, item.Annotations, "title"), maxHeader)
+			d[fieldTitle] = textOf(&item, rawjson.Member(item.Raw, item.Annotations, "title"), maxHeader)
 		}
 	}
 	summary, rest := firstSentence(unquoted(&item, item.Description, maxText))
@@ -69,12 +70,12 @@ func documentOf(e *catalog.Entry) (d document) {
 	return d
 }
 
-func unquoted(item *protocol.Item, span protocol.Span, limit int) string {
-	s, _ := protocol.Unquote(span.Of(item.Raw)) // "" if absent or not a string
+func unquoted(item *protocol.Item, span rawjson.Span, limit int) string {
+	s, _ := rawjson.Unquote(span.Of(item.Raw)) // "" if absent or not a string
 	return s[:min(len(s), limit)]
 }
 
-func textOf(item *protocol.Item, span protocol.Span, limit int) string {
+func textOf(item *protocol.Item, span rawjson.Span, limit int) string {
 	return words(unquoted(item, span, limit))
 }
 
@@ -97,27 +98,27 @@ type parameters struct {
 
 func (p *parameters) ofItem(item *protocol.Item) {
 	p.ofSchema(item.Raw, item.InputSchema, maxNesting)
-	whole := protocol.Span{Off: 0, End: uint32(len(item.Raw))}
-	for argument := range protocol.Elements(item.Raw, protocol.Member(item.Raw, whole, "arguments")) { // of a prompt
+	whole := rawjson.Span{Off: 0, End: uint32(len(item.Raw))}
+	for argument := range rawjson.Elements(item.Raw, rawjson.Member(item.Raw, whole, "arguments")) { // of a prompt
 		if p.names.Len() >= maxParameters {
 			return
 		}
-		name, _ := protocol.Unquote(protocol.Member(item.Raw, argument, "name").Of(item.Raw))
+		name, _ := rawjson.Unquote(rawjson.Member(item.Raw, argument, "name").Of(item.Raw))
 		p.add([]byte(name), item.Raw, argument)
 	}
 }
 
 // ofSchema adds the properties of an object, or of the objects that an array holds.
-func (p *parameters) ofSchema(raw []byte, schema protocol.Span, levels int) {
+func (p *parameters) ofSchema(raw []byte, schema rawjson.Span, levels int) {
 	if levels == 0 || p.names.Len() >= maxParameters {
 		return
 	}
-	for key, value := range protocol.Members(raw, schema) {
+	for key, value := range rawjson.Members(raw, schema) {
 		switch string(key) {
 		case "items":
 			p.ofSchema(raw, value, levels-1)
 		case "properties":
-			for name, property := range protocol.Members(raw, value) {
+			for name, property := range rawjson.Members(raw, value) {
 				if p.names.Len() >= maxParameters {
 					return
 				}
@@ -128,23 +129,23 @@ func (p *parameters) ofSchema(raw []byte, schema protocol.Span, levels int) {
 	}
 }
 
-func (p *parameters) add(name, raw []byte, parameter protocol.Span) {
+func (p *parameters) add(name, raw []byte, parameter rawjson.Span) {
 	p.names.Write(name[:min(len(name), maxHeader)])
 	p.names.WriteByte(' ')
-	for key, value := range protocol.Members(raw, parameter) {
+	for key, value := range rawjson.Members(raw, parameter) {
 		switch string(key) {
 		case "description":
 			p.detail(raw, value)
 		case "enum":
-			for element := range protocol.Elements(raw, value) {
+			for element := range rawjson.Elements(raw, value) {
 				p.detail(raw, element)
 			}
 		}
 	}
 }
 
-func (p *parameters) detail(raw []byte, text protocol.Span) {
-	if s, ok := protocol.Unquote(text.Of(raw)); ok && p.details.Len() < maxParameters {
+func (p *parameters) detail(raw []byte, text rawjson.Span) {
+	if s, ok := rawjson.Unquote(text.Of(raw)); ok && p.details.Len() < maxParameters {
 		p.details.WriteString(s[:min(len(s), maxHeader)])
 		p.details.WriteByte(' ')
 	}

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // A call whose login is missing is not lost where its client can show its user a page: the user is asked to log in there, as if the
@@ -126,7 +127,7 @@ func (s *state) loginAnswered(now time.Time, m message.ServerRequestResult, out 
 
 // accepts reports whether the answer to an elicitation accepts it.
 func accepts(result []byte) bool {
-	action := protocol.Member(result, protocol.Span{Off: 0, End: uint32(len(result))}, "action").Of(result)
+	action := rawjson.Member(result, rawjson.Span{Off: 0, End: uint32(len(result))}, "action").Of(result)
 	return string(action) == `"accept"`
 }
 
@@ -189,8 +190,8 @@ func (p *pool) askLogin(self kernel.Self, a askLogin) {
 		p.failLogin(failLogin{a.call, a.login, a.fault})
 		return
 	}
-	text := protocol.Quote("Log in to " + p.Server.Name + ": " + a.fault.Message)
-	params := fmt.Appendf(nil, `{"mode":"url","message":%s,"url":%s,"elicitationId":%s}`, text, protocol.Quote(address), protocol.Quote(rand.Text()))
+	text := rawjson.Quote("Log in to " + p.Server.Name + ": " + a.fault.Message)
+	params := fmt.Appendf(nil, `{"mode":"url","message":%s,"url":%s,"elicitationId":%s}`, text, rawjson.Quote(address), rawjson.Quote(rand.Text()))
 	ask := message.ServerRequest{Seq: a.call.Seq, Key: a.key, From: self.Reference()}
 	raw := protocol.AppendRequest(nil, a.key, protocol.MethodElicitationCreate.String(), params)
 	if err := ask.Frame.Parse(raw); err != nil {

@@ -4,6 +4,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Bounds of what is kept of the resources a server has mentioned. Twice as much is kept at most: what was mentioned or asked
@@ -105,7 +106,7 @@ func (s *state) connectionKnowing(uri, tenant string) *connection {
 
 // unknownResource refuses to read a resource that the server has neither listed nor mentioned.
 func unknownResource(r *message.Request) *protocol.Fault {
-	uri, ok := protocol.Unquote(r.Target.Of(r.Frame.Raw))
+	uri, ok := rawjson.Unquote(r.Target.Of(r.Frame.Raw))
 	if !ok {
 		uri = r.Item
 	}

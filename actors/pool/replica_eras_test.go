@@ -9,6 +9,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // told are the messages of type M a step tells, and the effects it wants carried out of type A.
@@ -95,7 +96,7 @@ func TestWhatAModernReplicaAskedGoesBackToOne(t *testing.T) {
 	}
 	for seq := range uint64(4) {
 		r := &message.Request{Caller: &message.Caller{}, Server: "fake", Modern: true}
-		r.Params.RequestState = protocol.Span{Off: 1, End: 2}
+		r.Params.RequestState = rawjson.Span{Off: 1, End: 2}
 		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 		if w.sent[seq] != w.backends[1] {
 			t.Errorf("retry %d went to the legacy replica", seq)

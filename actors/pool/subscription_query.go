@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // query is a request to a server about a subscription.
@@ -84,7 +85,7 @@ func (s *state) query(key subKey, sub *subscription, at *connection, method prot
 	s.lastKey++
 	s.subscriptions.begin(s.lastKey, query{key, at}, sub)
 	at.usedAt = s.now
-	params := append(protocol.AppendQuoted([]byte(`{"uri":`), key.uri), '}')
+	params := append(rawjson.AppendQuoted([]byte(`{"uri":`), key.uri), '}')
 	return append(out, kernel.Tell(at.ref, message.Query{Key: sub.query, Method: method, Params: params}))
 }
 

@@ -12,6 +12,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Replicas may define a tool in different ways, as members of a group do that run different versions. Clients are shown one
@@ -97,7 +98,7 @@ func toolName(raw []byte) string {
 	if err != nil {
 		return ""
 	}
-	name, _ := protocol.Unquote(item.Name.Of(item.Raw))
+	name, _ := rawjson.Unquote(item.Name.Of(item.Raw))
 	return name
 }
 

@@ -5,6 +5,7 @@ import (
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // What actors towards clients have done to an exchange.
@@ -83,9 +84,9 @@ func Perform(m *status.Metrics, act any) {
 const LargeFrame = 16 << 10
 
 // AnswerEdited is the answer that a server's frame becomes. memory is the frame's if the exchange is the last to have it, else nil.
-func AnswerEdited(x *downstream.Exchange, frame *protocol.Frame, edits []protocol.Edit, memory *protocol.Memory) kernel.Effect {
+func AnswerEdited(x *downstream.Exchange, frame *protocol.Frame, edits []rawjson.Edit, memory *protocol.Memory) kernel.Effect {
 	if len(frame.Raw) < LargeFrame {
-		return kernel.Act(Answer{x, protocol.AppendEdited(nil, frame.Raw, edits...), frame.Newline})
+		return kernel.Act(Answer{x, rawjson.AppendEdited(nil, frame.Raw, edits...), frame.Newline})
 	}
-	return kernel.Act(AnswerPieces{x, protocol.Pieces(frame.Raw, edits...), frame.Newline, memory})
+	return kernel.Act(AnswerPieces{x, rawjson.Pieces(frame.Raw, edits...), frame.Newline, memory})
 }

@@ -13,6 +13,7 @@ import (
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // dispatch looks the item up and hands the call to the pool of its server.
@@ -106,8 +107,8 @@ func (s *state) Intercept(h *heldCall, e *call.Effect, out []kernel.Effect) ([]k
 
 // Deliver answers the client with the server's answer, in which names and ids are made public.
 func (s *state) Deliver(_ time.Time, h *heldCall, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	edits := make([]protocol.Edit, 1, 2)
-	edits[0] = protocol.Edit{Span: frame.ID, With: h.ID}
+	edits := make([]rawjson.Edit, 1, 2)
+	edits[0] = rawjson.Edit{Span: frame.ID, With: h.ID}
 	if frame.Kind == protocol.KindResult {
 		edits = append(edits, catalog.RewriteResultFor(h.View, h.Upstream, s.version, h.resultOf(), frame)...)
 		edits = admission.ReadAsTool(h.taskEdits(edits, frame), h.x, frame)
@@ -131,7 +132,7 @@ func (s *state) AuditWritten(out []kernel.Effect) []kernel.Effect { return s.lea
 // Progress passes progress on to the client, under the client's own token.
 func (s *state) Progress(now time.Time, h *heldCall, m message.Progress, out []kernel.Effect) []kernel.Effect {
 	for _, e := range s.calls.Change(now, h, call.Heard{Frame: m.Frame, Behind: m.Behind}) {
-		frame := protocol.AppendEdited(nil, e.Frame.Raw, protocol.Edit{Span: m.Token, With: h.Token})
+		frame := rawjson.AppendEdited(nil, e.Frame.Raw, rawjson.Edit{Span: m.Token, With: h.Token})
 		out = append(out, kernel.Act(reply.Ahead{X: h.x, Frame: frame, Newline: e.Frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
 	}
 	return out

@@ -17,6 +17,7 @@ import (
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // inbound handles one message of the client.
@@ -135,7 +136,7 @@ func (s *state) onlyServer() *catalog.Server {
 
 // list answers from the snapshot. No server is asked, so a list comes at once, whatever the servers do.
 func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
-	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
+	cursor, ok := rawjson.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 	if x.Params.Cursor.Present() && !ok {
 		return s.fault(x, protocol.BadParams("params.cursor: want a string"), out)
 	}
@@ -154,7 +155,7 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	if s.initialized {
 		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "the session is initialized already"}}))
 	}
-	asked, ok := protocol.Unquote(x.Params.Version.Of(x.Frame.Raw))
+	asked, ok := rawjson.Unquote(x.Params.Version.Of(x.Frame.Raw))
 	if !ok {
 		return s.unopened(x, protocol.BadParams("params.protocolVersion: want a string such as "+quote(protocol.LatestLegacy)), out)
 	}
@@ -205,11 +206,11 @@ func (s *state) announced() []byte {
 // initializeResult is what the gateway says of itself. It names what it has handlers for, whoever is there now, as servers
 // come and go. Another gateway is told which one it is.
 func (s *state) initializeResult(gateway bool) []byte {
-	b := append([]byte(`{"protocolVersion":`), protocol.Quote(s.version)...)
+	b := append([]byte(`{"protocolVersion":`), rawjson.Quote(s.version)...)
 	b = append(append(b, `,"capabilities":`...), s.announced()...)
 	b = append(append(b, `,"serverInfo":`...), s.view.ServerInfo()...)
 	if instructions := s.view.Instructions(); instructions != "" {
-		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
+		b = rawjson.AppendQuoted(append(b, `,"instructions":`...), instructions)
 	}
 	if gateway {
 		b = admission.AppendNode(b, s.node)
@@ -225,7 +226,7 @@ const maxLevels = 16
 func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	level := protocol.LevelOf(x.Params.Level.Of(x.Frame.Raw))
 	if level == protocol.LevelNone {
-		name, _ := protocol.Unquote(x.Params.Level.Of(x.Frame.Raw))
+		name, _ := rawjson.Unquote(x.Params.Level.Of(x.Frame.Raw))
 		return s.fault(x, protocol.BadParams("params.level: got "+quote(name)+", want one of "+strings.Join(protocol.LevelNames(), " ")), out)
 	}
 	s.level = level
@@ -265,6 +266,6 @@ func (*state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effe
 	return append(out, kernel.Act(reply.Answer{X: x, Frame: f.AppendTo(nil, x.Frame.IDBytes(), protocol.EraLegacy), Newline: false}))
 }
 
-func quote(s string) string { return string(protocol.Quote(status.Printable(s, 100))) }
+func quote(s string) string { return string(rawjson.Quote(status.Printable(s, 100))) }
 
 func shortID(id string) string { return id[:min(8, len(id))] }

@@ -13,6 +13,7 @@ import (
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 const (
@@ -33,7 +34,7 @@ type taskListing struct {
 func (s *state) listTasks(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	after := uint64(0)
 	if x.Params.Cursor.Present() {
-		text, _ := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
+		text, _ := rawjson.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 		number, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
 			return s.fault(x, protocol.BadParams("Invalid cursor: start again without one"), out)
@@ -63,7 +64,7 @@ func (s *state) listTasks(now time.Time, x *downstream.Exchange, out []kernel.Ef
 // askForTask asks a task's server how far it is.
 func (s *state) askForTask(now time.Time, l *taskListing, row int, t *task, out []kernel.Effect) []kernel.Effect {
 	r := &message.Request{Caller: s.caller(), Server: t.server, Item: t.own, Home: &t.home}
-	params := append(protocol.AppendQuoted([]byte(`{"taskId":`), t.own), '}')
+	params := append(rawjson.AppendQuoted([]byte(`{"taskId":`), t.own), '}')
 	raw := protocol.AppendRequest(nil, 0, protocol.MethodTasksGet.String(), params)
 	if r.Frame.Parse(raw) != nil || r.Params.Scan(&r.Frame) != nil {
 		panic("own request: " + string(raw))
@@ -86,7 +87,7 @@ func (s *state) taskAnswered(h *heldCall, e *call.Effect, out []kernel.Effect) [
 		return append(out, s.calls.Cancel(h, e.Reason, e.TimedOut))
 	case call.Deliver:
 		if f := &e.Frame; f.Kind == protocol.KindResult && f.Raw[f.Result.Off] == '{' {
-			shown := protocol.AppendEdited(nil, f.Raw, taskEdits(nil, f.Raw, f.Result, h.Server)...)
+			shown := rawjson.AppendEdited(nil, f.Raw, taskEdits(nil, f.Raw, f.Result, h.Server)...)
 			h.listing.rows[h.row] = shown[f.Result.Off : len(shown)-(len(f.Raw)-int(f.Result.End))]
 		}
 	case call.Fail, call.Forget:
@@ -111,7 +112,7 @@ func (s *state) listingDone(l *taskListing, out []kernel.Effect) []kernel.Effect
 	}
 	b = append(b, ']')
 	if l.next != "" {
-		b = protocol.AppendQuoted(append(b, `,"nextCursor":`...), l.next)
+		b = rawjson.AppendQuoted(append(b, `,"nextCursor":`...), l.next)
 	}
 	return s.result(l.x, append(b, '}'), out)
 }

@@ -13,6 +13,7 @@ import (
 	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // question is a server's question that was put to the client.
@@ -41,8 +42,8 @@ func (s *state) Question(now time.Time, h *heldCall, m message.ServerRequest, ou
 	put(&s.questions, s.lastQuestion, question{m.Seq, m.Key, m.From})
 	s.calls.Change(now, h, call.Asked{})
 	id := strconv.AppendUint(nil, s.lastQuestion, 10)
-	edits := admission.PublicTask([]protocol.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
-	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
+	edits := admission.PublicTask([]rawjson.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
+	frame := rawjson.AppendEdited(nil, m.Frame.Raw, edits...)
 	out = append(out, kernel.Act(reply.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightAnswer, Key: ""}))
 	return s.calls.Watch(now, h, out)
 }

@@ -13,6 +13,7 @@ import (
 	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // subscribing is a resources/subscribe whose server has not answered.
@@ -122,7 +123,7 @@ func (s *state) resources() []clientsubs.Resource {
 
 // resourceOf finds the resource a request's uri names.
 func (s *state) resourceOf(x *downstream.Exchange) (string, catalog.Found, *protocol.Fault) {
-	uri, ok := protocol.Unquote(x.Params.URI.Of(x.Frame.Raw))
+	uri, ok := rawjson.Unquote(x.Params.URI.Of(x.Frame.Raw))
 	if !ok {
 		return "", catalog.Found{}, protocol.BadParams("params.uri: want a string")
 	}

@@ -13,6 +13,7 @@ import (
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Tasks of legacy servers pass through to clients of the one version that has them in its core. MCP 2025-11-25,
@@ -46,7 +47,7 @@ func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.
 	if x.Frame.M == protocol.MethodTasksList {
 		return s.listTasks(now, x, out)
 	}
-	id, _ := protocol.Unquote(x.Params.TaskID.Of(x.Frame.Raw))
+	id, _ := rawjson.Unquote(x.Params.TaskID.Of(x.Frame.Raw))
 	t := s.tasks[id]
 	if t == nil || s.serverOf(t) == nil {
 		return s.refused(x, protocol.BadParams("Unknown task: "+status.Printable(id, 300)), out)
@@ -71,7 +72,7 @@ func (s *state) prepareTask(r *message.Request, t admission.Target) {
 	case t.Home != nil:
 		r.Home = t.Home
 	case r.Frame.M != protocol.MethodToolsCall || !admission.HasLegacyTasks(t.Server):
-	case s.version == protocol.Version20251125 && protocol.Member(r.Frame.Raw, r.Frame.Params, "task").Present():
+	case s.version == protocol.Version20251125 && rawjson.Member(r.Frame.Raw, r.Frame.Params, "task").Present():
 		r.AsTask = true
 	default:
 		admission.WithoutTasks(r, t.Entry)
@@ -126,17 +127,17 @@ func (s *state) taskNote(m message.TaskNotification, out []kernel.Effect) []kern
 	edits := taskEdits(nil, m.Frame.Raw, m.Frame.Params, m.Server)
 	switch m.Frame.M {
 	case protocol.NotificationProgress:
-		token := protocol.Member(m.Frame.Raw, m.Frame.Params, "progressToken")
+		token := rawjson.Member(m.Frame.Raw, m.Frame.Params, "progressToken")
 		if t.token == nil || !token.Present() {
 			return out
 		}
-		edits = append(edits, protocol.Edit{Span: token, With: t.token})
+		edits = append(edits, rawjson.Edit{Span: token, With: t.token})
 	case protocol.NotificationMessage:
 		if !s.wantsLog(&m.Frame) {
 			return out
 		}
 	}
-	frame := protocol.AppendEdited(nil, m.Frame.Raw, edits...)
+	frame := rawjson.AppendEdited(nil, m.Frame.Raw, edits...)
 	if h := s.waitsForTask(m.Server, m.ID); h != nil {
 		return append(out, kernel.Act(reply.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
 	}
@@ -162,10 +163,10 @@ func (h *heldCall) resultOf() protocol.Method {
 }
 
 // taskEdits make the ids of tasks public in a result: of a call that became a task, or about one.
-func (h *heldCall) taskEdits(edits []protocol.Edit, f *protocol.Frame) []protocol.Edit {
+func (h *heldCall) taskEdits(edits []rawjson.Edit, f *protocol.Frame) []rawjson.Edit {
 	switch {
 	case h.asTask:
-		edits = admission.PublicTask(edits, f.Raw, protocol.Member(f.Raw, protocol.Member(f.Raw, f.Result, "task"), "taskId"), h.Server)
+		edits = admission.PublicTask(edits, f.Raw, rawjson.Member(f.Raw, rawjson.Member(f.Raw, f.Result, "task"), "taskId"), h.Server)
 	case h.Method == protocol.MethodTasksGet || h.Method == protocol.MethodTasksCancel:
 		return taskEdits(edits, f.Raw, f.Result, h.Server)
 	case h.Method != protocol.MethodTasksResult:
@@ -175,17 +176,17 @@ func (h *heldCall) taskEdits(edits []protocol.Edit, f *protocol.Frame) []protoco
 }
 
 // taskEdits do so in an object that is a task, or says which it belongs to.
-func taskEdits(edits []protocol.Edit, raw []byte, object protocol.Span, server string) []protocol.Edit {
-	edits = admission.PublicTask(edits, raw, protocol.Member(raw, object, "taskId"), server)
+func taskEdits(edits []rawjson.Edit, raw []byte, object rawjson.Span, server string) []rawjson.Edit {
+	edits = admission.PublicTask(edits, raw, rawjson.Member(raw, object, "taskId"), server)
 	return admission.PublicTask(edits, raw, protocol.RelatedTask(raw, object), server)
 }
 
 // ownReply is the result of the client's answer to a question with the task's id as the server knows it.
 func (h *heldCall) ownReply(f *protocol.Frame) []byte {
 	span := protocol.RelatedTask(f.Raw, f.Result)
-	if id, ok := protocol.Unquote(span.Of(f.Raw)); !ok || h.Method != protocol.MethodTasksResult || id != admission.PublicTaskID(h.Server, h.Item) {
+	if id, ok := rawjson.Unquote(span.Of(f.Raw)); !ok || h.Method != protocol.MethodTasksResult || id != admission.PublicTaskID(h.Server, h.Item) {
 		return f.ResultBytes()
 	}
 	span.Off, span.End = span.Off-f.Result.Off, span.End-f.Result.Off
-	return protocol.AppendEdited(nil, f.ResultBytes(), protocol.Edit{Span: span, With: protocol.Quote(h.Item)})
+	return rawjson.AppendEdited(nil, f.ResultBytes(), rawjson.Edit{Span: span, With: rawjson.Quote(h.Item)})
 }

@@ -7,6 +7,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // updated tells the client that a resource has changed, or keeps it until a stream opens.
@@ -18,7 +19,7 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 	if len(s.streams) == 0 {
 		return s.keep(r, m, out)
 	}
-	frame := protocol.AppendEdited(nil, m.Frame.Raw, protocol.Edit{Span: m.Span, With: protocol.Quote(public)})
+	frame := rawjson.AppendEdited(nil, m.Frame.Raw, rawjson.Edit{Span: m.Span, With: rawjson.Quote(public)})
 	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline, key: public, undelivered: m}))
 }
 

@@ -13,6 +13,7 @@ import (
 	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
 
@@ -129,7 +130,7 @@ func (s *state) Withdrawn(v *heldCall, out []kernel.Effect) []kernel.Effect {
 func (s *state) AuditWritten(out []kernel.Effect) []kernel.Effect { return out }
 
 // modern appends the edits that make the server's answer what a modern client wants.
-func (s *state) modern(edits []protocol.Edit, v *heldCall, f *protocol.Frame) []protocol.Edit {
+func (s *state) modern(edits []rawjson.Edit, v *heldCall, f *protocol.Frame) []rawjson.Edit {
 	if f.Kind != protocol.KindResult {
 		return edits
 	}
@@ -144,17 +145,17 @@ func (s *state) modern(edits []protocol.Edit, v *heldCall, f *protocol.Frame) []
 // Deliver writes the answer to everyone who waits for it, each under its own id, and keeps it for a while in case
 // it is lost on the way.
 func (s *state) Deliver(now time.Time, v *heldCall, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	s.edits = s.modern(append(s.edits[:0], protocol.Edit{Span: frame.ID}), v, frame)
+	s.edits = s.modern(append(s.edits[:0], rawjson.Edit{Span: frame.ID}), v, frame)
 	defer clear(s.edits)
-	under := func(id []byte) []protocol.Edit { // until the next one; edits are put in order where they are
-		at := slices.IndexFunc(s.edits, func(e protocol.Edit) bool { return e.Span == frame.ID })
+	under := func(id []byte) []rawjson.Edit { // until the next one; edits are put in order where they are
+		at := slices.IndexFunc(s.edits, func(e rawjson.Edit) bool { return e.Span == frame.ID })
 		s.edits[at].With = id
 		return s.edits
 	}
 	status := statusOf(frame)
 	for _, x := range v.exchanges {
 		if status != 200 {
-			out = append(out, kernel.Act(relayError{x, status, protocol.AppendEdited(nil, frame.Raw, under(x.Frame.IDBytes())...)}))
+			out = append(out, kernel.Act(relayError{x, status, rawjson.AppendEdited(nil, frame.Raw, under(x.Frame.IDBytes())...)}))
 			continue
 		}
 		edits := admission.ReadAsTool(under(x.Frame.IDBytes()), x, frame)
@@ -163,7 +164,7 @@ func (s *state) Deliver(now time.Time, v *heldCall, frame *protocol.Frame, out [
 	if v.round == 0 {
 		return out
 	}
-	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, frame: protocol.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
+	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, frame: rawjson.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
 }
 
 // statusOf is the HTTP status of a server's answer: two errors of the protocol have their own.

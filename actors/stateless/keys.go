@@ -8,6 +8,7 @@ import (
 
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // metaKey is the member of a question's _meta with which a legacy server may name it for modern clients: input requests
@@ -22,8 +23,8 @@ const (
 // keyFor names a question of the call: as its server says, if no other was called so, else q1, q2 and so on. Keys are
 // unique for the call's life.
 func (v *heldCall) keyFor(f *protocol.Frame) (key string, named bool) {
-	meta := protocol.Member(f.Raw, f.Params, "_meta")
-	key, ok := protocol.Unquote(protocol.Member(f.Raw, meta, metaKey).Of(f.Raw))
+	meta := rawjson.Member(f.Raw, f.Params, "_meta")
+	key, ok := rawjson.Unquote(rawjson.Member(f.Raw, meta, metaKey).Of(f.Raw))
 	if ok && isKey(key) && len(v.serverKeys) < maxKeys && !slices.Contains(v.serverKeys, key) {
 		v.serverKeys = append(v.serverKeys, key)
 		return key, true
@@ -59,7 +60,7 @@ func (v *heldCall) earlyAnswer(key string, q protocol.Question) []byte {
 	if !x.Params.InputResponses.Present() || x.Params.RequestState.Present() {
 		return nil
 	}
-	answer := protocol.Member(x.Frame.Raw, x.Params.InputResponses, key).Of(x.Frame.Raw)
+	answer := rawjson.Member(x.Frame.Raw, x.Params.InputResponses, key).Of(x.Frame.Raw)
 	if answer == nil || !q.ValidAnswer(answer) {
 		return nil
 	}

@@ -10,13 +10,14 @@ import (
 	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // notification is what a server says of a call before its answer: progress or a log line. Each request that waits for the
 // call gets it in its own manner: progress under its own token, log lines as grave as it asked for.
 type notification struct {
 	frame protocol.Frame
-	token protocol.Span  // the gateway's token; absent in log lines
+	token rawjson.Span   // the gateway's token; absent in log lines
 	level protocol.Level // of a log line
 }
 
@@ -70,7 +71,7 @@ func (m notification) writeTo(x *downstream.Exchange, out []kernel.Effect) []ker
 		if token == nil {
 			return out
 		}
-		frame := protocol.AppendEdited(nil, m.frame.Raw, protocol.Edit{Span: m.token, With: token})
+		frame := rawjson.AppendEdited(nil, m.frame.Raw, rawjson.Edit{Span: m.token, With: token})
 		return append(out, kernel.Act(reply.Ahead{X: x, Frame: frame, Newline: m.frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
 	}
 	if !wantedLevel(x).Admits(m.level) {

@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
 
@@ -77,7 +78,7 @@ func (s *state) replayOutcome(state *seal.State, digest [32]byte, who *message.C
 		if f.Parse(o.frame) != nil {
 			break
 		}
-		frame := protocol.AppendEdited(nil, f.Raw, admission.ReadAsTool([]protocol.Edit{{Span: f.ID, With: x.Frame.IDBytes()}}, x, &f)...)
+		frame := rawjson.AppendEdited(nil, f.Raw, admission.ReadAsTool([]rawjson.Edit{{Span: f.ID, With: x.Frame.IDBytes()}}, x, &f)...)
 		if status := statusOf(&f); status != 200 {
 			return append(out, kernel.Act(relayError{x, status, frame}))
 		}

@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/reply"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
 
@@ -128,7 +129,7 @@ func (s *state) askAgain(now time.Time, v *heldCall, out []kernel.Effect) []kern
 func (s *state) answers(now time.Time, v *heldCall, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	raw := x.Frame.Raw
 	for _, key := range s.questionKeys(v) {
-		span := protocol.Member(raw, x.Params.InputResponses, key)
+		span := rawjson.Member(raw, x.Params.InputResponses, key)
 		ask := v.questions[key]
 		if !x.Params.InputResponses.Present() || !span.Present() ||
 			!protocol.QuestionOf(ask.Frame.Raw, ask.Frame.M, ask.Frame.Params).ValidAnswer(span.Of(raw)) {
@@ -159,7 +160,7 @@ func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *proto
 	refused, q := false, protocol.QuestionUnknown
 	var err error
 	if info.InputRequests.Present() { // there may be a state alone
-		err = protocol.InputRequests(raw, info.InputRequests, func(_ []byte, m protocol.Method, params protocol.Span) bool {
+		err = protocol.InputRequests(raw, info.InputRequests, func(_ []byte, m protocol.Method, params rawjson.Span) bool {
 			q = protocol.QuestionOf(raw, m, params)
 			refused = !v.caller.Can.Answers(q)
 			return !refused
@@ -178,7 +179,7 @@ func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *proto
 		}
 	}
 	edits := protocol.RelayInputRequired(nil, f, info, state, v.View.ServerInfo())
-	return s.relayed(now, v, protocol.AppendEdited(nil, raw, edits...), out)
+	return s.relayed(now, v, rawjson.AppendEdited(nil, raw, edits...), out)
 }
 
 // relayed ends the call with input_required: what comes back is a call of its own.

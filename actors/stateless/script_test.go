@@ -14,6 +14,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
 
@@ -73,7 +74,7 @@ func (d *deskScript) step(msg any) {
 				d.t.Fatalf("answer %s to request %s", a.Frame, a.X.Frame.Raw)
 			}
 			if f.Kind == protocol.KindResult && info.Scan(&f) == nil && info.RequestState.Present() {
-				state, _ := protocol.Unquote(info.RequestState.Of(f.Raw))
+				state, _ := rawjson.Unquote(info.RequestState.Of(f.Raw))
 				d.states = append(d.states, state)
 			}
 		case reply.Refuse:

@@ -15,6 +15,7 @@ import (
 	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
 
@@ -50,8 +51,8 @@ type state struct {
 	calls   clientcalls.Calls[*heldCall, clientcalls.Requester, message.StatelessRequest] // by the requests that a notification may cancel
 	clients map[string]*usage                                                             // what each client has in flight and parked, by client key
 
-	cameBack cameBack        // states of limited tools
-	edits    []protocol.Edit // of the answer at hand
+	cameBack cameBack       // states of limited tools
+	edits    []rawjson.Edit // of the answer at hand
 
 	outcomes      []outcome // oldest first
 	outcomeBytes  int       // bytes of their answers

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
 
@@ -26,7 +27,7 @@ func taskTarget(view *catalog.View, x *downstream.Exchange, ids admission.TaskID
 	case !admission.Declares(x.Params.MetaCapabilities.Of(raw), message.ExtensionTasks):
 		return admission.Target{}, admission.UndeclaredTasksFault()
 	}
-	id, _ := protocol.Unquote(x.Params.TaskID.Of(raw))
+	id, _ := rawjson.Unquote(x.Params.TaskID.Of(raw))
 	server, own := admission.ModernTask(view, id, ids)
 	if server == nil {
 		return admission.Target{}, protocol.BadParams("Unknown task: " + status.Printable(id, 300))
@@ -36,16 +37,16 @@ func taskTarget(view *catalog.View, x *downstream.Exchange, ids admission.TaskID
 
 // publicTask puts the server's name in front of the task id in a result: of a call that became a task, or of tasks/get.
 // What the task has come to is the result of a call, with the URIs of one.
-func publicTask(edits []protocol.Edit, v *heldCall, info *protocol.ResultInfo, f *protocol.Frame, sealer *seal.Sealer) []protocol.Edit {
+func publicTask(edits []rawjson.Edit, v *heldCall, info *protocol.ResultInfo, f *protocol.Frame, sealer *seal.Sealer) []rawjson.Edit {
 	switch {
 	case v.Method == protocol.MethodTasksGet:
 		inlined := *f
-		if inlined.Result = protocol.Member(f.Raw, f.Result, "result"); inlined.Result.Present() && f.Raw[inlined.Result.Off] == '{' {
+		if inlined.Result = rawjson.Member(f.Raw, f.Result, "result"); inlined.Result.Present() && f.Raw[inlined.Result.Off] == '{' {
 			edits = append(edits, catalog.RewriteResult(v.View, v.Upstream, protocol.MethodToolsCall, &inlined)...)
 		}
 	case v.Method != protocol.MethodToolsCall || info.KindOf(v.Method, f) != protocol.ResultTask:
 		return edits
 	}
 	ids := admission.TaskIDs{Sealer: sealer, Principal: v.caller.Principal}
-	return ids.Edit(edits, f.Raw, protocol.Member(f.Raw, f.Result, "taskId"), v.Server)
+	return ids.Edit(edits, f.Raw, rawjson.Member(f.Raw, f.Result, "taskId"), v.Server)
 }

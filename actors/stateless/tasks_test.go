@@ -13,6 +13,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 const tasksOffered = `{"extensions":{"io.modelcontextprotocol/tasks":{"a":1},"vendor/x":{}}}`
@@ -74,7 +75,7 @@ func TestPublicTask(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := &heldCall{caller: &message.Caller{}, Held: clientcalls.Held{View: view, Upstream: view.Servers()[0], Call: call.Call{Method: c.method, Server: "one"}}}
-		got := protocol.AppendEdited(nil, f.Raw, publicTask(nil, v, &info, &f, nil)...)
+		got := rawjson.AppendEdited(nil, f.Raw, publicTask(nil, v, &info, &f, nil)...)
 		if want := `{"jsonrpc":"2.0","id":1,"result":` + c.want + `}`; string(got) != want {
 			t.Errorf("%s: %s, want %s", c.method, got, want)
 		}

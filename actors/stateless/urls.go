@@ -10,6 +10,7 @@ import (
 	"goblin-actor/actors/call"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
 
@@ -29,7 +30,7 @@ func (s *state) relayURLs(now time.Time, v *heldCall, f *protocol.Frame, request
 	}
 	places := placesOf(f)
 	if n := len(v.visitedURLs); n > 1 && (v.visitedURLs[1] >= maxVisits || bytes.Equal(v.visitedURLs[2:], places)) {
-		return s.relayed(now, v, protocol.AppendEdited(nil, f.Raw, protocol.TranslateError(nil, v.Method, f, nil, protocol.EraModern)...), out)
+		return s.relayed(now, v, rawjson.AppendEdited(nil, f.Raw, protocol.TranslateError(nil, v.Method, f, nil, protocol.EraModern)...), out)
 	}
 	inner := []byte{visitedMark, 1}
 	if len(v.visitedURLs) > 1 {
@@ -53,8 +54,8 @@ func visitedIn(state *seal.State) []byte {
 // placesOf is a digest of the URLs in an error -32042 without what may differ each time.
 func placesOf(f *protocol.Frame) []byte {
 	h := sha256.New()
-	protocol.URLElicitations(f, func(params protocol.Span) bool {
-		url, _ := protocol.Unquote(protocol.Member(f.Raw, params, "url").Of(f.Raw))
+	protocol.URLElicitations(f, func(params rawjson.Span) bool {
+		url, _ := rawjson.Unquote(rawjson.Member(f.Raw, params, "url").Of(f.Raw))
 		if i := strings.IndexAny(url, "?#"); i >= 0 {
 			url = url[:i]
 		}
@@ -67,7 +68,7 @@ func placesOf(f *protocol.Frame) []byte {
 // urlRequests are the questions in a legacy server's error -32042; nil when there is none.
 func urlRequests(f *protocol.Frame) []protocol.InputRequest {
 	var requests []protocol.InputRequest
-	protocol.URLElicitations(f, func(params protocol.Span) bool {
+	protocol.URLElicitations(f, func(params rawjson.Span) bool {
 		key := fmt.Sprintf("q%d", len(requests)+1)
 		requests = append(requests, protocol.InputRequest{Key: key, Value: protocol.AppendURLRequest(nil, f, params)})
 		return true

@@ -12,6 +12,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
 
@@ -113,7 +114,7 @@ func (s *state) discover(view *catalog.View, x *downstream.Exchange, out []kerne
 	b := []byte(`{"supportedVersions":["` + protocol.Version20260728 + `"],"capabilities":`)
 	b = append(b, admission.CapabilitiesFor(view, protocol.EraModern)...)
 	if instructions := view.Instructions(); instructions != "" {
-		b = protocol.AppendQuoted(append(b, `,"instructions":`...), instructions)
+		b = rawjson.AppendQuoted(append(b, `,"instructions":`...), instructions)
 	}
 	if peer != "" {
 		b = admission.AppendNode(b, s.node)
@@ -122,7 +123,7 @@ func (s *state) discover(view *catalog.View, x *downstream.Exchange, out []kerne
 }
 
 func (*state) list(view *catalog.View, x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
-	cursor, ok := protocol.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
+	cursor, ok := rawjson.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 	if x.Params.Cursor.Present() && !ok {
 		return append(out, kernel.Act(reply.Refuse{X: x, Fault: protocol.BadParams("params.cursor: want a string")}))
 	}
@@ -145,7 +146,7 @@ func result(view *catalog.View, x *downstream.Exchange, result []byte, out []ker
 		return append(out, kernel.Act(reply.Refuse{X: x, Fault: &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
 	}
 	edits := protocol.ToModernResult(nil, x.Frame.M, &f, &info, view.ServerInfo())
-	return append(out, kernel.Act(reply.Answer{X: x, Frame: protocol.AppendEdited(nil, f.Raw, edits...), Newline: f.Newline}))
+	return append(out, kernel.Act(reply.Answer{X: x, Frame: rawjson.AppendEdited(nil, f.Raw, edits...), Newline: f.Newline}))
 }
 
 // dispatch holds the call and hands it to the pool of the target's server.
@@ -201,14 +202,14 @@ func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
 	}
 	var f protocol.Frame
 	var params protocol.Params
-	edit := protocol.Edit{Span: r.Params.RequestState, With: state.Inner}
+	edit := rawjson.Edit{Span: r.Params.RequestState, With: state.Inner}
 	if visitedIn(state) != nil { // the call begins anew; its answers were for the client's user alone
 		var ok bool
-		if edit, ok = protocol.DeleteMember(r.Frame.Raw, r.Frame.Params, "requestState"); !ok {
+		if edit, ok = rawjson.DeleteMember(r.Frame.Raw, r.Frame.Params, "requestState"); !ok {
 			return badStateFault()
 		}
 	}
-	if f.Parse(protocol.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {
+	if f.Parse(rawjson.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {
 		return badStateFault()
 	}
 	if r.Target.Present() { // it stands elsewhere in the new frame

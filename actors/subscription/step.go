@@ -16,6 +16,7 @@ import (
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
 
@@ -356,18 +357,18 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 		return out
 	}
 	raw := m.Frame.Raw
-	edits := []protocol.Edit{{Span: m.Span, With: protocol.Quote(public)}}
+	edits := []rawjson.Edit{{Span: m.Span, With: rawjson.Quote(public)}}
 	id := s.x.Frame.IDBytes()
 	switch {
 	case params.SubscriptionID.Present():
-		edits = append(edits, protocol.Edit{Span: params.SubscriptionID, With: id})
+		edits = append(edits, rawjson.Edit{Span: params.SubscriptionID, With: id})
 	case params.Meta.Present():
 		member := append([]byte(`"`+metaSubscriptionID+`":`), id...)
-		edits = append(edits, protocol.InsertMember(raw, params.Meta, member))
+		edits = append(edits, rawjson.InsertMember(raw, params.Meta, member))
 	default:
-		edits = append(edits, protocol.InsertMember(raw, m.Frame.Params, s.tag()))
+		edits = append(edits, rawjson.InsertMember(raw, m.Frame.Params, s.tag()))
 	}
-	frame := protocol.AppendEdited(nil, raw, edits...)
+	frame := rawjson.AppendEdited(nil, raw, edits...)
 	return s.tell(kernel.Act(reply.Ahead{X: s.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightState, Key: public}), out)
 }
 

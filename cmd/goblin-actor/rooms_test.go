@@ -16,22 +16,22 @@ const module = "goblin-actor"
 // "*" = every room. docs/architecture.md explains the table.
 var mayImport = map[string][]string{
 	"cmd/goblin-actor": {"internal/cli"},
-	"gateway":          {"actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status"},
+	"gateway":          {"protocol/rawjson", "actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status"},
 	"bench":            {"protocol", "internal/demo", "bench/plot"},
 	"bench/plot":       {},
 	"tui":              {"internal/status", "internal/visible"},
 
-	"actors": append([]string{"actors/admission", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
+	"actors": append([]string{"protocol/rawjson", "actors/admission", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
 		"protocol/downstream", "protocol/stream", "actors/token", "internal/ssrf", "internal/oauth", "internal/login", "internal/masterkey", "internal/secret"}, actorMayImport...),
 	"actors/kernel":       {},
-	"actors/catalog":      {"actors/kernel", "protocol", "protocol/namespace", "internal/config", "internal/filter", "internal/policy", "internal/status"},
-	"actors/message":      {"actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"},
+	"actors/catalog":      {"protocol/toolschema", "protocol/rawjson", "actors/kernel", "protocol", "protocol/namespace", "internal/config", "internal/filter", "internal/policy", "internal/status"},
+	"actors/message":      {"protocol/rawjson", "actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"},
 	"actors/call":         {"actors/message", "protocol"},
 	"actors/registry":     actorMayImport,
 	"actors/pool":         append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "internal/secret"}, actorMayImport...), // it spawns backends
 	"actors/backend":      append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                               // it never sees a client's exchange
-	"actors/admission":    append([]string{"protocol/downstream"}, actorMayImport...),
-	"actors/reply":        {"actors/kernel", "protocol", "protocol/downstream", "internal/status"},
+	"actors/admission":    append([]string{"protocol/toolschema", "protocol/downstream"}, actorMayImport...),
+	"actors/reply":        {"protocol/rawjson", "actors/kernel", "protocol", "protocol/downstream", "internal/status"},
 	"actors/clientcalls":  append([]string{"actors/admission", "actors/reply", "protocol/downstream"}, actorMayImport...),
 	"actors/clientsubs":   append([]string{"actors/admission", "protocol/downstream"}, actorMayImport...),
 	"actors/session":      append([]string{"protocol/stream"}, clientMayImport...), // like the two below, it never sees a server's link
@@ -42,15 +42,17 @@ var mayImport = map[string][]string{
 	"actors/store":        append([]string{"internal/masterkey"}, actorMayImport...),
 	"actors/token":        append([]string{"internal/oauth", "protocol/upstream"}, actorMayImport...), // it never sees a frame
 
-	"protocol":                   {},
+	"protocol":                   {"protocol/rawjson"},
+	"protocol/rawjson":           {},
 	"protocol/namespace":         {},
-	"protocol/seal":              {"protocol"},
+	"protocol/toolschema":        {"protocol/rawjson"},
+	"protocol/seal":              {"protocol/rawjson", "protocol"},
 	"protocol/stream":            {"protocol"},
 	"protocol/coding":            {},
 	"protocol/downstream":        {"protocol", "protocol/stream", "internal/identity"},
 	"protocol/upstream":          {"protocol", "protocol/stream"},
 	"protocol/upstream/process":  {"protocol", "protocol/stream", "protocol/upstream", "internal/secret"},
-	"protocol/upstream/remote":   {"protocol", "protocol/coding", "protocol/stream", "protocol/upstream", "internal/pattern"},
+	"protocol/upstream/remote":   {"protocol/rawjson", "protocol", "protocol/coding", "protocol/stream", "protocol/upstream", "internal/pattern"},
 	"protocol/upstream/pipe":     {"protocol", "protocol/upstream"},
 	"protocol/upstream/linktest": {"protocol/upstream"}, // imported by tests only
 
@@ -58,7 +60,7 @@ var mayImport = map[string][]string{
 	"internal/pattern":   {},
 	"internal/visible":   {},
 	"internal/decode":    {"internal/visible"},
-	"internal/lint":      {"protocol", "internal/visible"},
+	"internal/lint":      {"protocol/toolschema", "protocol/rawjson", "protocol", "internal/visible"},
 	"internal/identity":  {},
 	"internal/ssrf":      {"internal/status"},
 	"internal/oauth":     {"internal/decode", "internal/ssrf"},
@@ -73,10 +75,10 @@ var mayImport = map[string][]string{
 	"internal/admin":     {"internal/decode", "internal/status", "internal/identity"},
 	"internal/auth":      {"protocol/namespace", "protocol", "protocol/downstream", "internal/identity", "internal/status"},
 	"internal/login":     {"internal/decode", "internal/identity", "internal/visible"},
-	"internal/client":    {"internal/decode", "protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
+	"internal/client":    {"protocol/rawjson", "internal/decode", "protocol", "protocol/upstream", "protocol/upstream/remote", "internal/secret"},
 	"internal/inprocess": {"actors", "protocol/downstream", "internal/client", "internal/config"},
 	"internal/desktop":   {"internal/config", "internal/decode", "internal/secret", "internal/pattern"},
-	"internal/demo":      {"internal/decode", "protocol", "protocol/namespace", "protocol/seal", "protocol/downstream"},
+	"internal/demo":      {"protocol/rawjson", "internal/decode", "protocol", "protocol/namespace", "protocol/seal", "protocol/downstream"},
 	"internal/actortest": {"*"},                                 // imported by tests only
 	"internal/gatetest":  {"internal/admin", "internal/status"}, // likewise
 
@@ -85,7 +87,7 @@ var mayImport = map[string][]string{
 	// The command line. Command rooms do not import each other, but for bench, which has a hidden kind of serve.
 	"internal/cli":            append([]string{"internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure", "internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/secret"}, cliMayImport...),
 	"internal/cli/access":     append([]string{"actors", "actors/catalog", "actors/store", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/filter", "internal/identity", "internal/login", "internal/policy", "internal/serving"}, commandMayImport...),
-	"internal/cli/ask":        append([]string{"actors/message", "internal/admin", "internal/client", "internal/decode", "internal/pattern"}, commandMayImport...),
+	"internal/cli/ask":        append([]string{"protocol/rawjson", "actors/message", "internal/admin", "internal/client", "internal/decode", "internal/pattern"}, commandMayImport...),
 	"internal/cli/benchmark":  append([]string{"bench", "internal/cli/serve", "internal/client", "internal/decode"}, commandMayImport...),
 	"internal/cli/configure":  append([]string{"actors", "actors/message", "internal/admin", "internal/desktop", "internal/lint", "internal/serving"}, commandMayImport...),
 	"internal/cli/doctor":     append([]string{"actors", "actors/catalog", "internal/lint", "internal/pattern", "internal/serving"}, commandMayImport...),
@@ -115,7 +117,7 @@ var mayImport = map[string][]string{
 
 // actorMayImport is what the room of any actor may import.
 var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", "actors/catalog",
-	"protocol", "protocol/namespace", "protocol/seal", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"}
+	"protocol", "protocol/namespace", "protocol/rawjson", "protocol/seal", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"}
 
 // clientMayImport is what the actors that serve clients may import.
 var clientMayImport = append([]string{"actors/admission", "actors/reply", "actors/clientcalls", "actors/clientsubs", "protocol/downstream"}, actorMayImport...)

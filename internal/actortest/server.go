@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 	"goblin-actor/protocol/upstream/pipe"
 )
@@ -203,7 +204,7 @@ func (s *Server) toolsPage(f protocol.Frame) string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cursor, _ := protocol.Unquote(p.Cursor.Of(f.Raw))
+	cursor, _ := rawjson.Unquote(p.Cursor.Of(f.Raw))
 	from, _ := strconv.Atoi(cursor)
 	to := len(s.Tools)
 	if s.PageSize > 0 {

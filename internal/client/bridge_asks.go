@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // bridgeAsk is a question of the gateway the client has not answered.
@@ -23,7 +24,7 @@ func (s *bridgeState) asked(gen uint64, f protocol.Frame) {
 	if _, taken := s.asks[id]; taken {
 		s.askers++
 		id = `"goblin-bridge-` + strconv.FormatUint(s.askers, 10) + `"`
-		frame = protocol.AppendEdited(nil, f.Raw, protocol.Edit{Span: f.ID, With: []byte(id)})
+		frame = rawjson.AppendEdited(nil, f.Raw, rawjson.Edit{Span: f.ID, With: []byte(id)})
 	}
 	s.asks[id] = &bridgeAsk{gen: gen, id: f.IDBytes()}
 	s.tell(frame)
@@ -51,7 +52,7 @@ func (s *bridgeState) clientAnswer(f protocol.Frame) {
 	}
 	if id != string(a.id) {
 		var back protocol.Frame
-		if back.Parse(protocol.AppendEdited(nil, f.Raw, protocol.Edit{Span: f.ID, With: a.id})) != nil {
+		if back.Parse(rawjson.AppendEdited(nil, f.Raw, rawjson.Edit{Span: f.ID, With: a.id})) != nil {
 			return // it was a frame a moment ago
 		}
 		f = back
@@ -69,7 +70,7 @@ func (s *bridgeState) notified(gen uint64, f protocol.Frame) {
 	for id, a := range s.asks {
 		if a.gen == gen && !a.gone && string(a.id) == string(p.RequestID.Of(f.Raw)) {
 			a.gone = true
-			s.tell(protocol.AppendEdited(nil, f.Raw, protocol.Edit{Span: p.RequestID, With: []byte(id)}))
+			s.tell(rawjson.AppendEdited(nil, f.Raw, rawjson.Edit{Span: p.RequestID, With: []byte(id)}))
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 var (
@@ -149,7 +150,7 @@ func (s *bridgeState) remember(f protocol.Frame, granted bool) {
 
 // uriOf returns the raw uri of a request.
 func uriOf(f protocol.Frame) string {
-	return string(protocol.Member(f.Raw, f.Params, "uri").Of(f.Raw))
+	return string(rawjson.Member(f.Raw, f.Params, "uri").Of(f.Raw))
 }
 
 // restored: a subscription stands again, and an update may have been missed. One that is refused is tried again for a

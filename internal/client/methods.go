@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // maxPages bounds a list whose cursor never ends.
@@ -40,12 +41,12 @@ func (c *Client) List(ctx context.Context, kind protocol.ItemKind) ([]protocol.I
 
 // page appends the items of one page and returns the raw cursor of the next, nil at the end.
 func page(result []byte, kind protocol.ItemKind, items *[]protocol.Item) (next []byte, err error) {
-	whole := protocol.Span{End: uint32(len(result))}
-	err = protocol.Items(result, protocol.Member(result, whole, kind.ResultKey()), func(i protocol.Item) bool {
+	whole := rawjson.Span{End: uint32(len(result))}
+	err = protocol.Items(result, rawjson.Member(result, whole, kind.ResultKey()), func(i protocol.Item) bool {
 		*items = append(*items, i)
 		return true
 	})
-	cursor := protocol.Member(result, whole, "nextCursor").Of(result)
+	cursor := rawjson.Member(result, whole, "nextCursor").Of(result)
 	if string(cursor) == "null" {
 		cursor = nil
 	}
@@ -91,7 +92,7 @@ func (c *Client) named(ctx context.Context, m protocol.Method, member, value str
 	if args != nil && protocol.Valid(args) != nil {
 		return nil, errors.New("arguments: no JSON")
 	}
-	params := fmt.Appendf(nil, `{%q:%s`, member, protocol.Quote(value))
+	params := fmt.Appendf(nil, `{%q:%s`, member, rawjson.Quote(value))
 	if args != nil {
 		params = append(append(params, `,"arguments":`...), args...)
 	}

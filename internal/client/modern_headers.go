@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 const (
@@ -26,8 +27,8 @@ func (l *headerLookup) learn(request, answer protocol.Frame) {
 	if request.M != protocol.MethodToolsList || answer.Kind != protocol.KindResult || !bytes.Contains(answer.Raw, []byte("x-mcp-header")) {
 		return
 	}
-	_ = protocol.Items(answer.Raw, protocol.Member(answer.Raw, answer.Result, "tools"), func(item protocol.Item) bool {
-		name, _ := protocol.Unquote(item.Name.Of(item.Raw))
+	_ = protocol.Items(answer.Raw, rawjson.Member(answer.Raw, answer.Result, "tools"), func(item protocol.Item) bool {
+		name, _ := rawjson.Unquote(item.Name.Of(item.Raw))
 		if b, err := protocol.CompileBindings(item.Raw); err == nil && b != nil {
 			if l.known == nil {
 				l.known = map[string]*protocol.Bindings{}
@@ -65,7 +66,7 @@ func (s *modernState) askForTools(like protocol.Frame, cursor []byte) {
 	s.last++
 	raw := append([]byte(`{"jsonrpc":"2.0","id":"goblin-bridge-`), strconv.FormatUint(s.last, 10)...)
 	raw = append(raw, `","method":"tools/list","params":{"_meta":`...)
-	raw = append(raw, protocol.Member(like.Raw, like.Params, "_meta").Of(like.Raw)...)
+	raw = append(raw, rawjson.Member(like.Raw, like.Params, "_meta").Of(like.Raw)...)
 	if cursor != nil {
 		raw = append(append(raw, `,"cursor":`...), cursor...)
 	}
@@ -80,7 +81,7 @@ func (s *modernState) askForTools(like protocol.Frame, cursor []byte) {
 // lookedUp takes a page of the list that the bridge asked for.
 func (s *modernState) lookedUp(i *modernItem, f protocol.Frame) {
 	s.lookup.learn(i.frame, f)
-	cursor := protocol.Member(f.Raw, f.Result, "nextCursor").Of(f.Raw)
+	cursor := rawjson.Member(f.Raw, f.Result, "nextCursor").Of(f.Raw)
 	if f.Kind == protocol.KindResult && len(cursor) > 0 && cursor[0] == '"' && s.lookup.pages < maxLookupPages {
 		s.askForTools(i.frame, cursor)
 		return

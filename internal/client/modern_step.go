@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -170,7 +171,7 @@ func (s *modernState) send(i modernItem) {
 	}
 	var p protocol.Params
 	_ = p.Scan(&i.frame) // the gateway says what is wrong with it
-	if version, ok := protocol.Unquote(p.MetaVersion.Of(i.frame.Raw)); ok && version != s.version {
+	if version, ok := rawjson.Unquote(p.MetaVersion.Of(i.frame.Raw)); ok && version != s.version {
 		s.version = version
 		s.do(bridgeSpeak{s.gen, version})
 	}
@@ -182,7 +183,7 @@ func (s *modernState) send(i modernItem) {
 	o := upstream.Outgoing{
 		Ticket: s.last, Frame: i.frame.Raw, Newline: i.frame.Newline, Method: i.frame.MethodText(), Request: i.frame.Kind == protocol.KindRequest,
 	}
-	o.Name, _ = protocol.Unquote(protocol.NameHeader(i.frame.M, &p).Of(i.frame.Raw))
+	o.Name, _ = rawjson.Unquote(protocol.NameHeader(i.frame.M, &p).Of(i.frame.Raw))
 	if i.frame.M == protocol.MethodToolsCall {
 		o.Headers = s.lookup.known[o.Name].Headers(p.Arguments.Of(i.frame.Raw))
 	}

@@ -10,6 +10,7 @@ import (
 	"goblin-actor/internal/decode"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Call is one request in a handler's hand. Its methods may be called until the handler returns.
@@ -56,7 +57,7 @@ func (c *Call) Progress(done, total float64, message string) {
 	}
 	if message != "" && c.session.knows(protocol.Version20250326) {
 		params = append(params, `,"message":`...)
-		params = protocol.AppendQuoted(params, message)
+		params = rawjson.AppendQuoted(params, message)
 	}
 	frame := protocol.AppendNotification(nil, protocol.NotificationProgress.String(), append(params, '}'))
 	c.x.Notify(protocol.Message{Frame: frame}, downstream.WeightProgress, "progress")
@@ -114,8 +115,8 @@ func (c *Call) pose(q question) (wait func() (json.RawMessage, error), err error
 		return nil, fmt.Errorf("ask %s: %w", q.method, err)
 	}
 	if raw[0] == '{' { // a gateway may have to name the question to a modern client
-		key := append([]byte(`"_meta":{"goblin-actor/key":`), protocol.Quote(q.key)...)
-		raw = protocol.AppendEdited(nil, raw, protocol.InsertMember(raw, protocol.Span{End: uint32(len(raw))}, append(key, '}')))
+		key := append([]byte(`"_meta":{"goblin-actor/key":`), rawjson.Quote(q.key)...)
+		raw = rawjson.AppendEdited(nil, raw, rawjson.InsertMember(raw, rawjson.Span{End: uint32(len(raw))}, append(key, '}')))
 	}
 	id, answer := c.session.asking()
 	c.x.Notify(protocol.Message{Frame: protocol.AppendRequest(nil, id, q.method.String(), raw)}, downstream.WeightAnswer, "")

@@ -13,6 +13,7 @@ import (
 
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // front answers the messages of a Server's clients; it is the downstream.Handler of one run.
@@ -130,7 +131,7 @@ func (f *front) initialize(x *downstream.Exchange) {
 		x.Refuse(http.StatusBadRequest, failure(id, codeInvalidRequest, "this session is initialized already"), 0)
 		return
 	}
-	asked, ok := protocol.Unquote(x.Params.Version.Of(x.Frame.Raw))
+	asked, ok := rawjson.Unquote(x.Params.Version.Of(x.Frame.Raw))
 	if !ok {
 		x.Answer(protocol.Message{Frame: failure(id, codeInvalidParams, "protocolVersion: want a string")})
 		return

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // list answers the four lists, a page at a time, in the order of names or URIs. The cursor names the last key of
@@ -13,7 +14,7 @@ import (
 func (f *front) list(c *Call) (any, error) {
 	after := ""
 	if span := c.x.Params.Cursor; span.Present() {
-		text, ok := protocol.Unquote(span.Of(c.x.Frame.Raw))
+		text, ok := rawjson.Unquote(span.Of(c.x.Frame.Raw))
 		key, err := base64.RawURLEncoding.DecodeString(text)
 		if !ok || err != nil || len(key) == 0 {
 			return nil, &Error{Code: codeInvalidParams, Message: "cursor: not one of ours"}

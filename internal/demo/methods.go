@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // dispatch carries out one request of an initialized session and returns what response renders.
@@ -158,7 +159,7 @@ func setLevel(c *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := protocol.LevelOf(protocol.Quote(level))
+	known := protocol.LevelOf(rawjson.Quote(level))
 	if known == protocol.LevelNone {
 		return nil, &Error{Code: codeInvalidParams, Message: "level: want one of " + strings.Join(protocol.LevelNames(), ", ")}
 	}
@@ -178,13 +179,13 @@ func (f *front) complete(c *Call) (any, error) {
 		return nil, &Error{Code: codeInvalidParams, Message: "argument: want {name, value}"}
 	}
 	var completer Completer
-	if name, ok := protocol.Unquote(c.x.Params.RefName.Of(raw)); ok {
+	if name, ok := rawjson.Unquote(c.x.Params.RefName.Of(raw)); ok {
 		p, known := f.prompt(name)
 		if !known {
 			return nil, &Error{Code: codeInvalidParams, Message: "Unknown prompt: " + name}
 		}
 		completer = p.Complete
-	} else if uri, ok := protocol.Unquote(c.x.Params.RefURI.Of(raw)); ok {
+	} else if uri, ok := rawjson.Unquote(c.x.Params.RefURI.Of(raw)); ok {
 		completer = f.templates[uri].Complete
 	} else {
 		return nil, &Error{Code: codeInvalidParams, Message: "ref: want a prompt's name or a resource's uri"}
@@ -200,8 +201,8 @@ func (f *front) complete(c *Call) (any, error) {
 }
 
 // text returns a string member of the params that must be there.
-func (c *Call) text(member string, span protocol.Span) (string, error) {
-	s, ok := protocol.Unquote(span.Of(c.x.Frame.Raw))
+func (c *Call) text(member string, span rawjson.Span) (string, error) {
+	s, ok := rawjson.Unquote(span.Of(c.x.Frame.Raw))
 	if !ok {
 		return "", &Error{Code: codeInvalidParams, Message: member + ": want a string"}
 	}
@@ -211,6 +212,6 @@ func (c *Call) text(member string, span protocol.Span) (string, error) {
 func notFound(uri string) error {
 	return &Error{
 		Code: codeResourceNotFound, Message: "Resource not found: " + uri,
-		Data: append(append([]byte(`{"uri":`), protocol.Quote(uri)...), '}'),
+		Data: append(append([]byte(`{"uri":`), rawjson.Quote(uri)...), '}'),
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 )
 
 // codeCapabilityRequired answers a request that needs a client capability it does not declare. MCP 2026-07-28, basic.
@@ -48,7 +49,7 @@ func (f *front) modern(x *downstream.Exchange) {
 		x.Accept()
 		return
 	case x.Frame.M == protocol.MethodInitialize && !x.Params.MetaVersion.Present():
-		requested, _ := protocol.Unquote(x.Params.Version.Of(x.Frame.Raw))
+		requested, _ := rawjson.Unquote(x.Params.Version.Of(x.Frame.Raw))
 		refuseModern(x, &protocol.Fault{Name: protocol.UnsupportedVersion, Requested: requested})
 		return
 	}
@@ -104,7 +105,7 @@ func (f *front) checkBindings(x *downstream.Exchange) *protocol.Fault {
 	if header == nil || x.Frame.M != protocol.MethodToolsCall {
 		return nil
 	}
-	name, _ := protocol.Unquote(x.Params.Name.Of(x.Frame.Raw))
+	name, _ := rawjson.Unquote(x.Params.Name.Of(x.Frame.Raw))
 	t, _ := f.tool(name)
 	return t.bindings.Check(header, x.Params.Arguments.Of(x.Frame.Raw))
 }
@@ -203,7 +204,7 @@ func (f *front) dress(m protocol.Method, frame []byte) []byte {
 		return frame // an error: what was marshalled always parses
 	}
 	edits := protocol.ToModernResult(nil, m, &parsed, &info, f.serverInfo())
-	return protocol.AppendEdited(nil, parsed.Raw, edits...)
+	return rawjson.AppendEdited(nil, parsed.Raw, edits...)
 }
 
 func (s *Server) serverInfo() []byte {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
 
@@ -33,7 +34,7 @@ func (c *Call) resume() error {
 	raw, p := c.x.Frame.Raw, &c.x.Params
 	c.answers, c.told = map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	if p.RequestState.Present() {
-		text, _ := protocol.Unquote(p.RequestState.Of(raw))
+		text, _ := rawjson.Unquote(p.RequestState.Of(raw))
 		state, err := c.front.sealer.Open(text, time.Now())
 		if err != nil || state.Check("", "", c.x.Frame.M.String(), c.digest()) != nil || json.Unmarshal(state.Inner, &c.answers) != nil {
 			return &Error{Code: codeInvalidParams, Message: "requestState: invalid or expired"}
@@ -114,7 +115,7 @@ func (q question) fits(answer json.RawMessage) bool {
 	if err != nil {
 		return false
 	}
-	return protocol.QuestionOf(params, q.method, protocol.Span{End: uint32(len(params))}).ValidAnswer(bytes.TrimSpace(answer))
+	return protocol.QuestionOf(params, q.method, rawjson.Span{End: uint32(len(params))}).ValidAnswer(bytes.TrimSpace(answer))
 }
 
 // ask returns the result that puts the open questions to the client. The state is left out when there is nothing to

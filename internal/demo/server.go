@@ -10,6 +10,7 @@ import (
 
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
 
@@ -209,7 +210,7 @@ func (s *Server) RemoveResource(uri string) {
 
 // Updated tells the subscribers of uri that it changed.
 func (s *Server) Updated(uri string) {
-	member := append([]byte(`"uri":`), protocol.Quote(uri)...)
+	member := append([]byte(`"uri":`), rawjson.Quote(uri)...)
 	method := protocol.NotificationResourcesUpdated.String()
 	frame := protocol.AppendNotification(nil, method, slices.Concat([]byte{'{'}, member, []byte{'}'}))
 	for _, c := range s.all() {

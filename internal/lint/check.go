@@ -5,7 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
+	"goblin-actor/protocol/toolschema"
 )
 
 // rejectedAtTop lists the keywords that major providers reject at the top level of an inputSchema.
@@ -24,7 +25,7 @@ func check(t *Tool) (found []Finding) {
 		add("duplicate", "/name", "the server lists this name twice; the first tool is used")
 		return found
 	}
-	input, output := protocol.CheckTool(t.Raw)
+	input, output := toolschema.Check(t.Raw)
 	switch {
 	case input != nil && t.Public == "":
 		add(InvalidSchema, input.Pointer, "the tool is hidden, because model providers reject requests with such a schema: %s", input.Reason)
@@ -58,8 +59,8 @@ func changed(t *Tool) string {
 type adder = func(rule, pointer, format string, args ...any)
 
 func checkDescription(t *Tool, add adder) {
-	whole := protocol.Span{Off: 0, End: uint32(len(t.Raw))}
-	text, _ := protocol.Unquote(protocol.Member(t.Raw, whole, "description").Of(t.Raw))
+	whole := rawjson.Span{Off: 0, End: uint32(len(t.Raw))}
+	text, _ := rawjson.Unquote(rawjson.Member(t.Raw, whole, "description").Of(t.Raw))
 	switch n := utf8.RuneCountInString(text); {
 	case strings.TrimSpace(text) == "":
 		add("no-description", "/description", "without a description, a model can judge the tool only by its name")
@@ -70,10 +71,10 @@ func checkDescription(t *Tool, add adder) {
 
 // checkTop reports constructs at the top level of a valid inputSchema that providers reject.
 func checkTop(t *Tool, add adder) {
-	whole := protocol.Span{Off: 0, End: uint32(len(t.Raw))}
-	schema := protocol.Member(t.Raw, whole, "inputSchema")
+	whole := rawjson.Span{Off: 0, End: uint32(len(t.Raw))}
+	schema := rawjson.Member(t.Raw, whole, "inputSchema")
 	for _, keyword := range rejectedAtTop {
-		if protocol.Member(t.Raw, schema, keyword).Present() {
+		if rawjson.Member(t.Raw, schema, keyword).Present() {
 			add("top-level-construct", "/inputSchema/"+keyword, "major model providers reject %s at the top level of a schema", keyword)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 // Digest is a SHA-256 of what a request asks: its method, name or URI (raw JSON string) and arguments (raw JSON object, nil
@@ -103,7 +104,7 @@ func (d *digester) string() {
 		d.text('s', inside[1:len(inside)-1])
 		return
 	}
-	text, _ := protocol.Unquote(inside)
+	text, _ := rawjson.Unquote(inside)
 	d.text('s', []byte(text))
 }
 

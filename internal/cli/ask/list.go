@@ -21,6 +21,7 @@ import (
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 func NewList() *cobra.Command {
@@ -125,8 +126,8 @@ func printItems(w io.Writer, kind protocol.ItemKind, items []protocol.Item) erro
 }
 
 // field returns a string member of an item; "" when it is absent or no string.
-func field(item protocol.Item, span protocol.Span) string {
-	s, _ := protocol.Unquote(span.Of(item.Raw))
+func field(item protocol.Item, span rawjson.Span) string {
+	s, _ := rawjson.Unquote(span.Of(item.Raw))
 	return s
 }
 
@@ -135,7 +136,7 @@ func meta(item protocol.Item, key string) string {
 	if !item.Meta.Present() {
 		return ""
 	}
-	s, _ := protocol.Unquote(protocol.Member(item.Raw, item.Meta, key).Of(item.Raw))
+	s, _ := rawjson.Unquote(rawjson.Member(item.Raw, item.Meta, key).Of(item.Raw))
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 )
 
 const (
@@ -45,7 +46,7 @@ func meant(ctx context.Context, c *client.Client, err error) string {
 	var names []string
 	public := map[string]string{}
 	for _, item := range items[:min(len(items), meantNames)] {
-		own, _ := protocol.Unquote(item.Name.Of(item.Raw))
+		own, _ := rawjson.Unquote(item.Name.Of(item.Raw))
 		for _, n := range []string{own, meta(item, "goblin-actor/name")} {
 			if _, known := public[n]; n != "" && len(n) <= meantBytes && !known {
 				names, public[n] = append(names, n), own

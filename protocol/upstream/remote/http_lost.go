@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/stream"
 )
 
@@ -55,7 +56,7 @@ func lostAnswer(c *exchange, status int, f *protocol.Frame) bool {
 }
 
 func errorText(f *protocol.Frame) string {
-	text, _ := protocol.Unquote(protocol.Member(f.Raw, f.Error, "message").Of(f.Raw))
+	text, _ := rawjson.Unquote(rawjson.Member(f.Raw, f.Error, "message").Of(f.Raw))
 	return text
 }
 

@@ -1,4 +1,6 @@
-package protocol
+package toolschema
+
+import "goblin-actor/protocol/rawjson"
 
 // parts are the schemas that a schema is made of.
 type parts struct {
@@ -10,7 +12,7 @@ type parts struct {
 }
 
 // tried is apply for one of several branches: it reports no fault.
-func (c *argumentCheck) tried(n *node, at Span) verdict {
+func (c *argumentCheck) tried(n *node, at rawjson.Span) verdict {
 	c.quiet++
 	v := c.apply(n, at)
 	c.quiet--
@@ -18,7 +20,7 @@ func (c *argumentCheck) tried(n *node, at Span) verdict {
 }
 
 // combined checks the value against the schemas that a schema is made of.
-func (c *argumentCheck) combined(p *parts, at Span) verdict {
+func (c *argumentCheck) combined(p *parts, at rawjson.Span) verdict {
 	v := c.apply(p.ref, at)
 	for _, one := range p.all {
 		v = v.and(c.apply(one, at))
@@ -50,7 +52,7 @@ func (c *argumentCheck) combined(p *parts, at Span) verdict {
 	return v
 }
 
-func (c *argumentCheck) anyOf(branches []*node, at Span) verdict {
+func (c *argumentCheck) anyOf(branches []*node, at rawjson.Span) verdict {
 	if len(branches) == 1 {
 		return c.apply(branches[0], at)
 	}
@@ -61,12 +63,12 @@ func (c *argumentCheck) anyOf(branches []*node, at Span) verdict {
 		}
 	}
 	if best == refuted {
-		return c.fault("want a value that fits one of the schemas under anyOf" + typesUnder(branches) + "; found " + typeOf(c.raw, at))
+		return c.fault("want a value that fits one of the schemas under anyOf" + typesUnder(branches) + "; found " + rawjson.TypeName(c.raw, at))
 	}
 	return best
 }
 
-func (c *argumentCheck) oneOf(branches []*node, at Span) verdict {
+func (c *argumentCheck) oneOf(branches []*node, at rawjson.Span) verdict {
 	fitting, possible := 0, 0
 	for _, one := range branches {
 		switch c.tried(one, at) {
@@ -80,7 +82,7 @@ func (c *argumentCheck) oneOf(branches []*node, at Span) verdict {
 	case fitting > 1:
 		return c.fault("want a value that fits exactly one of the schemas under oneOf; this one fits several")
 	case fitting+possible == 0:
-		return c.fault("want a value that fits one of the schemas under oneOf" + typesUnder(branches) + "; found " + typeOf(c.raw, at))
+		return c.fault("want a value that fits one of the schemas under oneOf" + typesUnder(branches) + "; found " + rawjson.TypeName(c.raw, at))
 	case possible > 0:
 		return unsure
 	}

@@ -1,8 +1,10 @@
-package protocol
+package toolschema
 
 import (
 	"bytes"
 	"fmt"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // arrayRules are the keywords of a schema that concern arrays.
@@ -17,21 +19,21 @@ type arrayRules struct {
 }
 
 // array checks the elements of an array.
-func (c *argumentCheck) array(a *arrayRules, at Span) verdict {
+func (c *argumentCheck) array(a *arrayRules, at rawjson.Span) verdict {
 	v := fits
 	count, contained, possible := 0, 0, 0
-	var texts []Span
+	var texts []rawjson.Span
 	same := false
-	for w := walkElements(c.raw, at); w.next(); count++ {
+	for w := rawjson.WalkElements(c.raw, at); w.Next(); count++ {
 		item := a.items
 		if count < len(a.prefix) {
 			item = a.prefix[count]
 		}
 		c.path = append(c.path, step{index: count})
-		v = v.and(c.apply(item, w.value))
+		v = v.and(c.apply(item, w.Value))
 		c.path = c.path[:len(c.path)-1]
 		if a.hasContains {
-			switch c.tried(a.contains, w.value) {
+			switch c.tried(a.contains, w.Value) {
 			case fits:
 				contained++
 			case unsure:
@@ -39,8 +41,8 @@ func (c *argumentCheck) array(a *arrayRules, at Span) verdict {
 			}
 		}
 		if a.unique && !same {
-			differs := c.among(texts, w.value)
-			v, same, texts = v.and(differs), differs == refuted, append(texts, w.value)
+			differs := c.among(texts, w.Value)
+			v, same, texts = v.and(differs), differs == refuted, append(texts, w.Value)
 		}
 		if c.left--; c.ended(v) {
 			return v.and(unsure)
@@ -65,7 +67,7 @@ func (c *argumentCheck) array(a *arrayRules, at Span) verdict {
 const spansPerWork = 32
 
 // among checks that an element differs from those before it. Elements that are spelled differently may be equal: 1 and 1.0.
-func (c *argumentCheck) among(before []Span, one Span) verdict {
+func (c *argumentCheck) among(before []rawjson.Span, one rawjson.Span) verdict {
 	text := one.Of(c.raw)
 	c.left -= len(before) / spansPerWork
 	for _, other := range before {

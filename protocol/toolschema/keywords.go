@@ -1,9 +1,11 @@
-package protocol
+package toolschema
 
 import (
 	"bytes"
 	"slices"
 	"strconv"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // form is what the value of a keyword has to be.
@@ -90,7 +92,7 @@ func (c *schemaCheck) value(want form, at, depth int) (end int, f *flaw) {
 }
 
 // plain checks a value that holds no schemas.
-func (c *schemaCheck) plain(want form, at Span) *flaw {
+func (c *schemaCheck) plain(want form, at rawjson.Span) *flaw {
 	switch want {
 	case formType:
 		return typeForm(c, at)
@@ -134,7 +136,7 @@ func mapForm(c *schemaCheck, want form, at, depth int) (end int, f *flaw) {
 			w.at, f = c.value(formNames, w.at, depth)
 		}
 		if f != nil {
-			key, _ := appendUnescaped(nil, w.name)
+			key, _ := rawjson.AppendUnescaped(nil, w.name)
 			return at, f.in(string(key))
 		}
 	}
@@ -178,16 +180,16 @@ func dependencyForm(c *schemaCheck, at, depth int) (int, *flaw) {
 }
 
 // namesForm is a list of different strings.
-func namesForm(c *schemaCheck, at Span) *flaw {
+func namesForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if c.raw[at.Off] != '[' {
 		return c.want("an array of names", at)
 	}
 	var few [16][]byte
 	seen, i := few[:0], 0
-	for w := walkElements(c.raw, at); w.next(); i++ {
-		name := w.value.Of(c.raw)
+	for w := rawjson.WalkElements(c.raw, at); w.Next(); i++ {
+		name := w.Value.Of(c.raw)
 		if name[0] != '"' {
-			return c.want("a name, which is a string", w.value).in(strconv.Itoa(i))
+			return c.want("a name, which is a string", w.Value).in(strconv.Itoa(i))
 		}
 		if len(seen) < 64 && slices.ContainsFunc(seen, func(other []byte) bool { return bytes.Equal(other, name) }) {
 			return flawed("%s is listed twice", excerpt(name)).in(strconv.Itoa(i))
@@ -200,14 +202,14 @@ func namesForm(c *schemaCheck, at Span) *flaw {
 var schemaTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
 // typeForm is the name of a type, or a list of different ones, at least one.
-func typeForm(c *schemaCheck, at Span) *flaw {
+func typeForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if c.raw[at.Off] == '[' {
 		if f := namesForm(c, at); f != nil {
 			return f
 		}
 		i := 0
-		for w := walkElements(c.raw, at); w.next(); i++ {
-			if f := typeName(c, w.value); f != nil {
+		for w := rawjson.WalkElements(c.raw, at); w.Next(); i++ {
+			if f := typeName(c, w.Value); f != nil {
 				return f.in(strconv.Itoa(i))
 			}
 		}
@@ -219,39 +221,39 @@ func typeForm(c *schemaCheck, at Span) *flaw {
 	return typeName(c, at)
 }
 
-func typeName(c *schemaCheck, at Span) *flaw {
+func typeName(c *schemaCheck, at rawjson.Span) *flaw {
 	switch string(at.Of(c.raw)) { // the usual spellings
 	case `"array"`, `"boolean"`, `"integer"`, `"null"`, `"number"`, `"object"`, `"string"`:
 		return nil
 	}
-	if text := at.Of(c.raw); text[0] != '"' || !slices.ContainsFunc(schemaTypes, func(name string) bool { return equalsText(text, name) }) {
+	if text := at.Of(c.raw); text[0] != '"' || !slices.ContainsFunc(schemaTypes, func(name string) bool { return rawjson.StringIs(text, name) }) {
 		return c.want("one of the types array, boolean, integer, null, number, object and string", at)
 	}
 	return nil
 }
 
-func arrayForm(c *schemaCheck, at Span) *flaw {
+func arrayForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if c.raw[at.Off] != '[' {
 		return c.want("an array", at)
 	}
 	return nil
 }
 
-func objectForm(c *schemaCheck, at Span) *flaw {
+func objectForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if c.raw[at.Off] != '{' {
 		return c.want("an object", at)
 	}
 	return nil
 }
 
-func stringForm(c *schemaCheck, at Span) *flaw {
+func stringForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if c.raw[at.Off] != '"' {
 		return c.want("a string", at)
 	}
 	return nil
 }
 
-func booleanForm(c *schemaCheck, at Span) *flaw {
+func booleanForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if b := c.raw[at.Off]; b != 't' && b != 'f' {
 		return c.want("true or false", at)
 	}
@@ -260,7 +262,7 @@ func booleanForm(c *schemaCheck, at Span) *flaw {
 
 func isNumber(b byte) bool { return b == '-' || b >= '0' && b <= '9' }
 
-func numberForm(c *schemaCheck, at Span) *flaw {
+func numberForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if !isNumber(c.raw[at.Off]) {
 		return c.want("a number", at)
 	}
@@ -268,14 +270,14 @@ func numberForm(c *schemaCheck, at Span) *flaw {
 }
 
 // exclusiveForm is a number; in draft-04 it was true or false.
-func exclusiveForm(c *schemaCheck, at Span) *flaw {
+func exclusiveForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if booleanForm(c, at) == nil && c.older() {
 		return nil
 	}
 	return numberForm(c, at)
 }
 
-func positiveForm(c *schemaCheck, at Span) *flaw {
+func positiveForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if n, err := strconv.ParseFloat(string(at.Of(c.raw)), 64); !isNumber(c.raw[at.Off]) || err == nil && n <= 0 {
 		return c.want("a number above 0", at)
 	}
@@ -283,7 +285,7 @@ func positiveForm(c *schemaCheck, at Span) *flaw {
 }
 
 // countForm is a whole number from 0 on; 2.0 is one.
-func countForm(c *schemaCheck, at Span) *flaw {
+func countForm(c *schemaCheck, at rawjson.Span) *flaw {
 	text := at.Of(c.raw)
 	if n, err := strconv.ParseFloat(string(text), 64); !isNumber(text[0]) || err != nil || n < 0 || n != float64(uint64(n)) {
 		return c.want("a whole number, 0 or more", at)

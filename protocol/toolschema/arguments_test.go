@@ -1,4 +1,4 @@
-package protocol
+package toolschema
 
 import (
 	"fmt"
@@ -6,24 +6,26 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"goblin-actor/protocol/rawjson"
 )
 
-func compiled(t testing.TB, schema string) *ArgumentSchema {
+func compiled(t testing.TB, schema string) *InputSchema {
 	t.Helper()
 	tool := []byte(`{"name":"n","inputSchema":` + schema + `}`)
-	if err := Valid(tool); err != nil {
-		t.Fatalf("%s is not JSON: %v", tool, err)
+	if !validJSON(tool) {
+		t.Fatalf("%s is not valid JSON", tool)
 	}
-	if input, _ := CheckTool(tool); input != nil {
+	if input, _ := Check(tool); input != nil {
 		t.Fatalf("%s: %v", schema, input)
 	}
-	s, _ := CompileArguments(tool, maxCompiledNodes)
+	s, _ := Compile(tool, maxCompiledNodes)
 	return s
 }
 
-func problems(s *ArgumentSchema, args string) (all []string) {
+func problems(s *InputSchema, args string) (all []string) {
 	raw := []byte(args)
-	for _, f := range s.Check(raw, Span{0, uint32(len(raw))}) {
+	for _, f := range s.Check(raw, rawjson.Whole(raw)) {
 		all = append(all, f.Pointer+": "+f.Expected)
 	}
 	return all
@@ -186,11 +188,11 @@ func TestCompileArgumentsWithinABudget(t *testing.T) {
 		properties = append(properties, fmt.Sprintf(`"p%d":{"type":"string"}`, i))
 	}
 	tool := []byte(`{"name":"n","inputSchema":{"type":"object","properties":{` + strings.Join(properties, ",") + `}}}`)
-	s, used := CompileArguments(tool, 1_000_000)
+	s, used := Compile(tool, 1_000_000)
 	if used > maxCompiledNodes+1100 || len(problems(s, `{"p1":1}`)) != 1 || len(problems(s, `{"p2999":1}`)) != 0 {
 		t.Errorf("used %d; %q, %q", used, problems(s, `{"p1":1}`), problems(s, `{"p2999":1}`))
 	}
-	if s, used := CompileArguments(tool, 0); s != nil || used != 0 {
+	if s, used := Compile(tool, 0); s != nil || used != 0 {
 		t.Error("compiled without a budget")
 	}
 }
@@ -203,9 +205,9 @@ const typicalArguments = `{"repo_path":"/srv/code/project","max_count":20,"start
 
 // Arguments that fit are checked without memory.
 func TestArgumentsThatFitAllocateNothing(t *testing.T) {
-	s, _ := CompileArguments([]byte(typicalTool), maxCompiledNodes)
+	s, _ := Compile([]byte(typicalTool), maxCompiledNodes)
 	raw := []byte(typicalArguments)
-	at := Span{0, uint32(len(raw))}
+	at := rawjson.Whole(raw)
 	if n := testing.AllocsPerRun(100, func() {
 		if s.Check(raw, at) != nil {
 			t.Fatal("refused")
@@ -216,11 +218,11 @@ func TestArgumentsThatFitAllocateNothing(t *testing.T) {
 }
 
 func BenchmarkCheckArguments(b *testing.B) {
-	s, _ := CompileArguments([]byte(typicalTool), maxCompiledNodes)
+	s, _ := Compile([]byte(typicalTool), maxCompiledNodes)
 	raw := []byte(typicalArguments)
 	b.ReportAllocs()
 	for b.Loop() {
-		if s.Check(raw, Span{0, uint32(len(raw))}) != nil {
+		if s.Check(raw, rawjson.Whole(raw)) != nil {
 			b.Fatal("refused")
 		}
 	}
@@ -230,14 +232,14 @@ func BenchmarkCompileArguments(b *testing.B) {
 	tool := []byte(typicalTool)
 	b.ReportAllocs()
 	for b.Loop() {
-		CompileArguments(tool, maxCompiledNodes)
+		Compile(tool, maxCompiledNodes)
 	}
 }
 
 func TestProblemsAsData(t *testing.T) {
 	s := compiled(t, `{"type":"object","required":["a"]}`)
 	raw := []byte(`{}`)
-	got := string(s.AppendProblems(nil, s.Check(raw, Span{0, 2})))
+	got := string(s.AppendProblems(nil, s.Check(raw, rawjson.Span{Off: 0, End: 2})))
 	want := `"problems":[{"pointer":"/a","expected":"the member is required and missing"}],"schema":{"type":"object","required":["a"]}`
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -247,7 +249,7 @@ func TestProblemsAsData(t *testing.T) {
 // A schema with newlines between its tokens has none in the error: each message is one line on stdio and in an event stream.
 func TestProblemsAreOneLine(t *testing.T) {
 	s := compiled(t, "{\r\n \"type\": \"object\",\n \"required\": [\"a\"]\n}")
-	got := string(s.AppendProblems(nil, s.Check([]byte(`{}`), Span{0, 2})))
+	got := string(s.AppendProblems(nil, s.Check([]byte(`{}`), rawjson.Span{Off: 0, End: 2})))
 	if strings.ContainsAny(got, "\r\n") || !strings.HasSuffix(got, `"schema":{   "type": "object",  "required": ["a"] }`) {
 		t.Errorf("got %q", got)
 	}
@@ -263,17 +265,17 @@ func FuzzArguments(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"oneOf":[{"enum":["\u0061",1e1]},{"pattern":"^a"}],"uniqueItems":true,"contains":false}}}`, `{"a":["a",10]}`)
 	f.Fuzz(func(t *testing.T, schema, args string) {
 		tool := []byte(`{"inputSchema":` + schema + `}`)
-		if Valid(tool) != nil || Valid([]byte(args)) != nil || args == "" || args[0] != '{' {
+		if !validJSON(tool) || !validJSON([]byte(args)) || args == "" || args[0] != '{' {
 			return
 		}
-		if input, _ := CheckTool(tool); input != nil {
+		if input, _ := Check(tool); input != nil {
 			return
 		}
-		s, _ := CompileArguments(tool, maxCompiledNodes)
+		s, _ := Compile(tool, maxCompiledNodes)
 		if s == nil {
 			return
 		}
-		for _, f := range s.Check([]byte(args), Span{0, uint32(len(args))}) {
+		for _, f := range s.Check([]byte(args), rawjson.Span{End: uint32(len(args))}) {
 			if f.Expected == "" {
 				t.Fatalf("%s refuses %s at %q without a reason", schema, args, f.Pointer)
 			}

@@ -1,10 +1,12 @@
-package protocol
+package toolschema
 
 import (
 	"bytes"
 	"regexp"
 	"regexp/syntax"
 	"strings"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // Bounds on patterns. JSON Schema means ECMA-262 expressions; Go's syntax agrees with it on most, and what could differ is not judged.
@@ -27,7 +29,7 @@ var differs = []string{`\A`, `\z`, `\Z`, `\Q`, `\E`, `\a`, `\C`, `[:`, `(?P`, `(
 
 func compilePattern(source string) *pattern {
 	p := &pattern{source: source, instructions: 1}
-	if len(source) > maxPattern || !isASCII([]byte(source)) {
+	if len(source) > maxPattern || !rawjson.IsASCII([]byte(source)) {
 		return p
 	}
 	for _, construct := range differs {
@@ -63,7 +65,7 @@ func instructionsOf(tree *syntax.Regexp) int {
 func (c *argumentCheck) match(p *pattern, text []byte) verdict {
 	c.left -= 1 + len(text)*p.instructions/stepsPerWork
 	switch {
-	case p.expression == nil || len(text) > maxMatchedText || c.left <= 0 || !isASCII(text) || bytes.ContainsAny(text, "\r\v"):
+	case p.expression == nil || len(text) > maxMatchedText || c.left <= 0 || !rawjson.IsASCII(text) || bytes.ContainsAny(text, "\r\v"):
 		return unsure
 	case p.expression.Match(text):
 		return fits

@@ -1,4 +1,4 @@
-package protocol
+package toolschema
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 var oracleNames = []string{"a", "b", "c", "ü"}
@@ -140,8 +142,8 @@ func TestArgumentsAgreeWithAValidator(t *testing.T) {
 			continue
 		}
 		text, _ := json.Marshal(schema)
-		s, _ := CompileArguments([]byte(`{"inputSchema":`+string(text)+`}`), maxCompiledNodes)
-		faults := s.Check(args, Span{0, uint32(len(args))})
+		s, _ := Compile([]byte(`{"inputSchema":`+string(text)+`}`), maxCompiledNodes)
+		faults := s.Check(args, rawjson.Whole(args))
 		switch {
 		case valid && faults != nil:
 			t.Fatalf("seed %d: %s\nrefused %s: %v", seed, text, args, faults)

@@ -1,10 +1,12 @@
-package protocol
+package toolschema
 
 import (
 	"bytes"
 	"fmt"
 	"slices"
 	"strings"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // objectRules are the keywords of a schema that concern objects.
@@ -41,7 +43,7 @@ type dependent struct {
 const namesPerWork = 8
 
 // object checks the members of an object.
-func (c *argumentCheck) object(o *objectRules, at Span) verdict {
+func (c *argumentCheck) object(o *objectRules, at rawjson.Span) verdict {
 	v := fits
 	if c.left -= len(o.required) / namesPerWork; c.left <= 0 {
 		return unsure
@@ -52,10 +54,10 @@ func (c *argumentCheck) object(o *objectRules, at Span) verdict {
 		seen = make([]bool, len(o.required))
 	}
 	count := 0
-	for w := walkMembers(c.raw, at); w.next(); count++ {
-		key := w.key
+	for w := rawjson.WalkMembers(c.raw, at); w.Next(); count++ {
+		key := w.Key
 		if bytes.IndexByte(key, '\\') >= 0 {
-			decoded, ok := appendUnescaped(nil, key)
+			decoded, ok := rawjson.AppendUnescaped(nil, key)
 			if !ok {
 				return unsure
 			}
@@ -65,8 +67,8 @@ func (c *argumentCheck) object(o *objectRules, at Span) verdict {
 		if m.required > 0 {
 			seen[m.required-1] = true
 		}
-		c.path = append(c.path, step{key: w.key})
-		v = v.and(c.member(o, m, key, w.value))
+		c.path = append(c.path, step{key: w.Key})
+		v = v.and(c.member(o, m, key, w.Value))
 		c.path = c.path[:len(c.path)-1]
 		if c.left--; c.ended(v) {
 			return v.and(unsure)
@@ -94,14 +96,14 @@ func (c *argumentCheck) missing(name, why string, n *node) verdict {
 	if n != nil && n.types != 0 {
 		why += ": want " + n.types.String()
 	}
-	quoted := Quote(name)
+	quoted := rawjson.Quote(name)
 	c.path = append(c.path, step{key: quoted[1 : len(quoted)-1]})
 	defer func() { c.path = c.path[:len(c.path)-1] }()
 	return c.fault(why)
 }
 
 // member checks one member of an object by its decoded key.
-func (c *argumentCheck) member(o *objectRules, m objectMember, key []byte, value Span) verdict {
+func (c *argumentCheck) member(o *objectRules, m objectMember, key []byte, value rawjson.Span) verdict {
 	v, known := fits, m.known
 	if known {
 		v = c.apply(m.node, value)
@@ -131,9 +133,9 @@ func (c *argumentCheck) member(o *objectRules, m objectMember, key []byte, value
 
 // keyName checks the key of a member against propertyNames.
 func (c *argumentCheck) keyName(names *node, key []byte) verdict {
-	quoted := Quote(string(key))
+	quoted := rawjson.Quote(string(key))
 	inner := argumentCheck{raw: quoted, schema: c.schema, left: c.left, depth: c.depth, quiet: 1}
-	v := inner.apply(names, Span{0, uint32(len(quoted))})
+	v := inner.apply(names, rawjson.Whole(quoted))
 	if c.left = inner.left; v == refuted {
 		c.fault("propertyNames does not allow the member's name")
 	}
@@ -146,7 +148,7 @@ func (o *objectRules) allowed() string {
 	var names []string
 	for name, m := range o.members {
 		if m.known {
-			names = append(names, clipTo(name, 64))
+			names = append(names, clipText(name, 64))
 		}
 	}
 	if len(names) == 0 {
@@ -161,21 +163,21 @@ func (o *objectRules) allowed() string {
 }
 
 // dependents checks what one member demands of the others.
-func (c *argumentCheck) dependents(o *objectRules, at Span) verdict {
+func (c *argumentCheck) dependents(o *objectRules, at rawjson.Span) verdict {
 	v := fits
 	for _, d := range o.dependents {
 		if !c.pay(at) {
 			return v.and(unsure)
 		}
-		if !Member(c.raw, at, d.name).Present() {
+		if !rawjson.Member(c.raw, at, d.name).Present() {
 			continue
 		}
 		for _, name := range d.required {
 			if !c.pay(at) {
 				return v.and(unsure)
 			}
-			if !Member(c.raw, at, name).Present() {
-				if v = c.missing(name, "the member is required beside "+clipTo(d.name, 64)+" and missing", nil); c.ended(v) {
+			if !rawjson.Member(c.raw, at, name).Present() {
+				if v = c.missing(name, "the member is required beside "+clipText(d.name, 64)+" and missing", nil); c.ended(v) {
 					return v
 				}
 			}

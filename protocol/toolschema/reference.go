@@ -1,15 +1,17 @@
-package protocol
+package toolschema
 
 import (
 	"bytes"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // refForm is a reference to a place in the same document: another document would have to be fetched.
-func refForm(c *schemaCheck, at Span) *flaw {
-	text, ok := Unquote(at.Of(c.raw))
+func refForm(c *schemaCheck, at rawjson.Span) *flaw {
+	text, ok := rawjson.Unquote(at.Of(c.raw))
 	if !ok {
 		return c.want("a string", at)
 	}
@@ -23,7 +25,7 @@ func refForm(c *schemaCheck, at Span) *flaw {
 	if c.refs == nil {
 		c.refs = map[string]bool{}
 		if bytes.Contains(root.Of(c.raw), []byte(`$id"`)) {
-			c.id = unquoted(Member(c.raw, root, "$id").Of(c.raw))
+			c.id = unquoted(rawjson.Member(c.raw, root, "$id").Of(c.raw))
 		}
 	}
 	c.refs[text] = true
@@ -47,43 +49,43 @@ func refForm(c *schemaCheck, at Span) *flaw {
 func (c *schemaCheck) leads(pointer string) bool { return c.at(pointer).Present() }
 
 // at returns what the JSON pointer leads to.
-func (c *schemaCheck) at(pointer string) Span {
+func (c *schemaCheck) at(pointer string) rawjson.Span {
 	at := c.whole()
 	for step := range strings.SplitSeq(pointer[1:], "/") {
 		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
 		switch c.raw[at.Off] {
 		case '{':
-			at = Member(c.raw, at, step)
+			at = rawjson.Member(c.raw, at, step)
 		case '[':
 			at = c.element(at, step)
 		default:
-			return Span{}
+			return rawjson.Span{}
 		}
 		if !at.Present() {
-			return Span{}
+			return rawjson.Span{}
 		}
 	}
 	return at
 }
 
-func (c *schemaCheck) element(list Span, step string) Span {
+func (c *schemaCheck) element(list rawjson.Span, step string) rawjson.Span {
 	n, err := strconv.Atoi(step)
 	if err != nil || n < 0 {
-		return Span{}
+		return rawjson.Span{}
 	}
-	for w := walkElements(c.raw, list); w.next(); n-- {
+	for w := rawjson.WalkElements(c.raw, list); w.Next(); n-- {
 		if n == 0 {
-			return w.value
+			return w.Value
 		}
 	}
-	return Span{}
+	return rawjson.Span{}
 }
 
 // has reports whether some member of that key has that text somewhere in the schema. It may take one of a default value for a keyword: then
 // a reference passes that leads nowhere.
 func (c *schemaCheck) has(key, text string) bool {
 	inside := c.whole().Of(c.raw)
-	quoted := Quote(text)
+	quoted := rawjson.Quote(text)
 	for {
 		i := bytes.Index(inside, []byte(`"`+key+`"`))
 		if i < 0 {

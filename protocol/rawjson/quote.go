@@ -1,4 +1,4 @@
-package protocol
+package rawjson
 
 import (
 	"bytes"
@@ -16,15 +16,28 @@ func Unquote(v []byte) (string, bool) {
 	if bytes.IndexByte(body, '\\') < 0 {
 		return string(body), true
 	}
-	out, ok := appendUnescaped(make([]byte, 0, len(body)), body)
+	out, ok := AppendUnescaped(make([]byte, 0, len(body)), body)
 	if !ok {
 		return "", false
 	}
 	return string(out), true
 }
 
+// equalsText compares a raw JSON string with decoded text.
+func StringIs(raw []byte, text string) bool {
+	if len(raw) < 2 {
+		return false
+	}
+	body := raw[1 : len(raw)-1]
+	if bytes.IndexByte(body, '\\') < 0 {
+		return string(body) == text
+	}
+	decoded, ok := Unquote(raw)
+	return ok && decoded == text
+}
+
 // appendUnescaped appends body, the inside of a JSON string, with its escapes decoded.
-func appendUnescaped(dst, body []byte) ([]byte, bool) {
+func AppendUnescaped(dst, body []byte) ([]byte, bool) {
 	for len(body) > 0 {
 		i := bytes.IndexByte(body, '\\')
 		if i < 0 {
@@ -60,13 +73,13 @@ func unescape(b []byte) (rune, int) {
 	case 't':
 		return '\t', 2
 	case 'u':
-		r := hex4(b[2:])
+		r := Hex4(b[2:])
 		if r < 0 {
 			return 0, 0
 		}
 		if utf16.IsSurrogate(r) {
 			if len(b) >= 12 && b[6] == '\\' && b[7] == 'u' {
-				if pair := utf16.DecodeRune(r, hex4(b[8:])); pair != utf8.RuneError {
+				if pair := utf16.DecodeRune(r, Hex4(b[8:])); pair != utf8.RuneError {
 					return pair, 12
 				}
 			}
@@ -78,7 +91,7 @@ func unescape(b []byte) (rune, int) {
 }
 
 // hex4 returns the number the first four bytes of b spell, -1 when they spell none.
-func hex4(b []byte) rune {
+func Hex4(b []byte) rune {
 	if len(b) < 4 {
 		return -1
 	}

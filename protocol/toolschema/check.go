@@ -1,10 +1,12 @@
-package protocol
+package toolschema
 
 import (
 	"bytes"
 	"fmt"
 	"slices"
 	"strings"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // Bounds on what is checked. A schema beyond them is not valid: no model could use it.
@@ -17,8 +19,8 @@ const (
 // schemaCheck checks one schema. What only some schemas need is found out when it is needed.
 type schemaCheck struct {
 	raw  []byte
-	root Span // its end is 0 until whole is called
-	kind Span // type of the root
+	root rawjson.Span // its end is 0 until whole is called
+	kind rawjson.Span // type of the root
 	refs map[string]bool
 
 	dialect dialect
@@ -36,24 +38,24 @@ const (
 
 // checkSchema checks the schema at an offset of raw, which name is the pointer to. It returns the offset behind it and the type of the root,
 // absent if there is none.
-func checkSchema(raw []byte, at int, name string) (end int, kind Span, fault *SchemaFault) {
-	c := schemaCheck{raw: raw, root: Span{Off: uint32(at)}}
+func checkSchema(raw []byte, at int, name string) (end int, kind rawjson.Span, fault *Fault) {
+	c := schemaCheck{raw: raw, root: rawjson.Span{Off: uint32(at)}}
 	end, f := c.schema(at, 0)
 	if f != nil {
 		end = int(c.whole().End)
 	}
 	if size := end - at; size > maxCheckedSchema {
-		return end, kind, &SchemaFault{name, fmt.Sprintf("the schema has %d bytes; at most %d are allowed", size, maxCheckedSchema)}
+		return end, kind, &Fault{name, fmt.Sprintf("the schema has %d bytes; at most %d are allowed", size, maxCheckedSchema)}
 	}
 	if f == nil {
 		return end, c.kind, nil
 	}
 	slices.Reverse(f.path)
-	return end, c.kind, &SchemaFault{name + strings.Join(f.path, ""), f.reason}
+	return end, c.kind, &Fault{name + strings.Join(f.path, ""), f.reason}
 }
 
 // whole returns the span of the root.
-func (c *schemaCheck) whole() Span {
+func (c *schemaCheck) whole() rawjson.Span {
 	if c.root.End == 0 {
 		c.root = c.span(int(c.root.Off))
 	}
@@ -65,7 +67,7 @@ func (c *schemaCheck) older() bool {
 	if c.dialect == dialectUnknown {
 		c.dialect = dialectNew
 		if root := c.whole(); bytes.Contains(root.Of(c.raw), []byte(`schema"`)) {
-			name := Member(c.raw, root, "$schema").Of(c.raw)
+			name := rawjson.Member(c.raw, root, "$schema").Of(c.raw)
 			if bytes.Contains(name, []byte("/draft-0")) || bytes.Contains(name, []byte("/draft/2019-09/")) {
 				c.dialect = dialectOld
 			}
@@ -98,7 +100,7 @@ func (c *schemaCheck) schema(at, depth int) (end int, f *flaw) {
 	switch c.raw[at] {
 	case '{':
 	case 't', 'f':
-		return skipValue(c.raw, at), nil
+		return rawjson.SkipValue(c.raw, at), nil
 	default:
 		return at, c.want("a schema, which is an object, true or false", c.span(at))
 	}
@@ -109,7 +111,7 @@ func (c *schemaCheck) schema(at, depth int) (end int, f *flaw) {
 	for w.key() {
 		keyword := w.name
 		if bytes.IndexByte(keyword, '\\') >= 0 {
-			keyword, _ = appendUnescaped(nil, keyword)
+			keyword, _ = rawjson.AppendUnescaped(nil, keyword)
 		}
 		if depth == 0 && string(keyword) == "type" {
 			c.kind = c.span(w.at)
@@ -123,7 +125,9 @@ func (c *schemaCheck) schema(at, depth int) (end int, f *flaw) {
 }
 
 // span is the value at an offset.
-func (c *schemaCheck) span(at int) Span { return Span{uint32(at), uint32(skipValue(c.raw, at))} }
+func (c *schemaCheck) span(at int) rawjson.Span {
+	return rawjson.Span{Off: uint32(at), End: uint32(rawjson.SkipValue(c.raw, at))}
+}
 
 // nestedWalk goes through the members of an object or the elements of an array whose values are read by its user, who sets at to the offset
 // behind each.
@@ -140,18 +144,18 @@ func (w *nestedWalk) key() bool {
 	if !w.next() || w.raw[w.at] != '"' {
 		return false
 	}
-	end := skipString(w.raw, w.at)
+	end := rawjson.SkipString(w.raw, w.at)
 	w.name = w.raw[w.at+1 : end-1]
-	if w.at = skipSpace(w.raw, end); w.at < len(w.raw) && w.raw[w.at] == ':' {
-		w.at = skipSpace(w.raw, w.at+1)
+	if w.at = rawjson.SkipSpace(w.raw, end); w.at < len(w.raw) && w.raw[w.at] == ':' {
+		w.at = rawjson.SkipSpace(w.raw, w.at+1)
 	}
 	return w.at < len(w.raw)
 }
 
 // next goes on to the next element; false when there is none.
 func (w *nestedWalk) next() bool {
-	if w.at = skipSpace(w.raw, w.at); w.at < len(w.raw) && w.raw[w.at] == ',' {
-		w.at = skipSpace(w.raw, w.at+1)
+	if w.at = rawjson.SkipSpace(w.raw, w.at); w.at < len(w.raw) && w.raw[w.at] == ',' {
+		w.at = rawjson.SkipSpace(w.raw, w.at+1)
 	}
 	return w.at < len(w.raw) && w.raw[w.at] != '}' && w.raw[w.at] != ']'
 }
@@ -160,7 +164,7 @@ func (w *nestedWalk) next() bool {
 func (w *nestedWalk) end() int { return w.at + 1 }
 
 // want returns the fault of a value that has another form.
-func (c *schemaCheck) want(form string, found Span) *flaw {
+func (c *schemaCheck) want(form string, found rawjson.Span) *flaw {
 	return flawed("want %s, found %s", form, excerpt(found.Of(c.raw)))
 }
 
@@ -182,4 +186,12 @@ func unquoted(text []byte) []byte {
 		return nil
 	}
 	return text[1 : len(text)-1]
+}
+
+// clipText returns s, or its first most bytes and an ellipsis. It cuts between characters.
+func clipText(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }

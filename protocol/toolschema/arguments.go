@@ -1,9 +1,11 @@
-package protocol
+package toolschema
 
 import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // Bounds on the check of one call's arguments.
@@ -21,7 +23,7 @@ type ArgumentFault struct {
 }
 
 // ArgumentSchema is the compiled inputSchema of a tool. Immutable; safe from any goroutine.
-type ArgumentSchema struct {
+type InputSchema struct {
 	Raw  []byte // the inputSchema as the server gave it
 	root *node
 }
@@ -30,9 +32,9 @@ var noArguments = []byte("{}")
 
 // Check returns what in the arguments certainly does not fit the schema, at most 8 faults; nil = nothing. Keywords that the gateway does not
 // check, and checks beyond the bounds, refuse nothing: then the server decides. args is part of checked bytes; absent and null count as {}.
-func (s *ArgumentSchema) Check(raw []byte, args Span) []ArgumentFault {
+func (s *InputSchema) Check(raw []byte, args rawjson.Span) []ArgumentFault {
 	if text := args.Of(raw); len(text) == 0 || text[0] == 'n' {
-		raw, args = noArguments, Span{0, uint32(len(noArguments))}
+		raw, args = noArguments, rawjson.Whole(noArguments)
 	}
 	c := argumentChecks.Get().(*argumentCheck)
 	*c = argumentCheck{raw: raw, schema: s.Raw, left: maxArgumentWork, path: c.path[:0]}
@@ -78,13 +80,13 @@ type argumentCheck struct {
 }
 
 // pay takes work for reading a value from what is left, and reports whether there was enough.
-func (c *argumentCheck) pay(at Span) bool {
+func (c *argumentCheck) pay(at rawjson.Span) bool {
 	c.left -= 1 + int(at.End-at.Off)/bytesPerWork
 	return c.left > 0
 }
 
 // apply checks the value at the span. A node that is nil fits every value.
-func (c *argumentCheck) apply(n *node, at Span) verdict {
+func (c *argumentCheck) apply(n *node, at rawjson.Span) verdict {
 	if n == nil {
 		return fits
 	}
@@ -136,23 +138,23 @@ func pointerOf(path []step) string {
 			b.WriteString(strconv.Itoa(s.index))
 			continue
 		}
-		key, _ := appendUnescaped(nil, s.key)
-		b.WriteString(pointerEscapes.Replace(clipTo(string(key), maxPointer)))
+		key, _ := rawjson.AppendUnescaped(nil, s.key)
+		b.WriteString(pointerEscapes.Replace(clipText(string(key), maxPointer)))
 	}
 	return b.String()
 }
 
 // AppendProblems appends the members of error.data that say what is wrong with a call's arguments:
 // "problems":[{"pointer":…,"expected":…}],"schema":….
-func (s *ArgumentSchema) AppendProblems(dst []byte, faults []ArgumentFault) []byte {
+func (s *InputSchema) AppendProblems(dst []byte, faults []ArgumentFault) []byte {
 	dst = append(dst, `"problems":[`...)
 	for i, f := range faults {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = AppendQuoted(append(dst, `{"pointer":`...), f.Pointer)
-		dst = append(AppendQuoted(append(dst, `,"expected":`...), f.Expected), '}')
+		dst = rawjson.AppendQuoted(append(dst, `{"pointer":`...), f.Pointer)
+		dst = append(rawjson.AppendQuoted(append(dst, `,"expected":`...), f.Expected), '}')
 	}
 	dst = append(dst, `],"schema":`...)
-	return appendFlat(dst, Message{s.Raw, true}) // a message is one line on stdio
+	return rawjson.AppendOneLine(dst, s.Raw) // a message is one line on stdio
 }

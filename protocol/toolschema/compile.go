@@ -1,4 +1,4 @@
-package protocol
+package toolschema
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 const (
@@ -19,7 +21,7 @@ type node struct {
 	partly   bool // it has keywords that are not checked
 	nullable bool // it may accept null whatever its type is
 	types    jsonTypes
-	enum     []Span // of the schema's text
+	enum     []rawjson.Span // of the schema's text
 	text     *textRules
 	bounds   []numberBound
 	object   *objectRules
@@ -29,7 +31,7 @@ type node struct {
 
 // argumentCompiler compiles the schema at root. It follows the keywords of JSON Schema 2020-12 and, where $schema says so, of the drafts before
 // it (https://json-schema.org/draft/2020-12/json-schema-validation).
-type argumentCompiler struct {
+type compiler struct {
 	schemaCheck
 	old     bool             // of a draft before 2020-12
 	draft4  bool             // "id", and exclusiveMinimum is true or false
@@ -42,24 +44,24 @@ type argumentCompiler struct {
 
 // CompileArguments compiles the inputSchema of a tool's definition, which CheckTool found valid. It returns nil if the gateway cannot check
 // arguments with it, and how much of budget it used: a unit is a schema or a tenth of a pattern's instruction.
-func CompileArguments(tool []byte, budget int) (*ArgumentSchema, int) {
-	schema := Member(tool, Span{0, uint32(len(tool))}, "inputSchema")
+func Compile(tool []byte, budget int) (*InputSchema, int) {
+	schema := rawjson.Member(tool, rawjson.Whole(tool), "inputSchema")
 	if !schema.Present() || budget <= 0 {
 		return nil, 0
 	}
 	raw := schema.Of(tool)
-	c := argumentCompiler{nodes: map[uint32]*node{}, targets: map[string]*node{}, left: min(budget, maxCompiledNodes), outside: &node{partly: true}}
-	c.raw, c.root = raw, Span{0, uint32(len(raw))}
-	c.id = unquoted(Member(raw, c.root, "$id").Of(raw))
+	c := compiler{nodes: map[uint32]*node{}, targets: map[string]*node{}, left: min(budget, maxCompiledNodes), outside: &node{partly: true}}
+	c.raw, c.root = raw, rawjson.Whole(raw)
+	c.id = unquoted(rawjson.Member(raw, c.root, "$id").Of(raw))
 	if !c.readDraft() {
 		return nil, 0
 	}
 	before := c.left
-	return &ArgumentSchema{Raw: raw, root: c.compile(c.root)}, before - c.left
+	return &InputSchema{Raw: raw, root: c.compile(c.root)}, before - c.left
 }
 
 // compile returns the node of a schema; nil = it fits every value.
-func (c *argumentCompiler) compile(at Span) *node {
+func (c *compiler) compile(at rawjson.Span) *node {
 	if !at.Present() {
 		return nil
 	}
@@ -81,7 +83,7 @@ func (c *argumentCompiler) compile(at Span) *node {
 	n := &node{}
 	c.nodes[at.Off] = n // before its parts, which may refer to it
 	found, plain := c.read(at)
-	get := func(keyword string) Span { return found[keyword] }
+	get := func(keyword string) rawjson.Span { return found[keyword] }
 	if at.Off != c.root.Off && (get("$id").Present() || c.draft4 && get("id").Present() || get("$schema").Present()) {
 		n.partly = true // references inside of it have another base
 		return n
@@ -110,31 +112,31 @@ func (c *argumentCompiler) compile(at Span) *node {
 }
 
 // read returns the keywords of a schema, and whether the gateway checks all of them.
-func (c *argumentCompiler) read(at Span) (found map[string]Span, plain bool) {
-	found, plain = map[string]Span{}, true
-	for w := walkMembers(c.raw, at); w.next(); {
-		if bytes.IndexByte(w.key, '\\') >= 0 {
+func (c *compiler) read(at rawjson.Span) (found map[string]rawjson.Span, plain bool) {
+	found, plain = map[string]rawjson.Span{}, true
+	for w := rawjson.WalkMembers(c.raw, at); w.Next(); {
+		if bytes.IndexByte(w.Key, '\\') >= 0 {
 			plain = false // it may be any keyword
 			continue
 		}
-		switch key := string(w.key); key {
+		switch key := string(w.Key); key {
 		case "$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems", "format", "contentEncoding", "contentMediaType", "contentSchema":
 			plain = false
 		case "dependencies":
 			plain = plain && c.old
-			found[key] = w.value
+			found[key] = w.Value
 		case "nullable": // of OpenAPI
-			found[key] = w.value
+			found[key] = w.Value
 		default:
 			if !c.knows(key) {
 				plain = false
 				continue
 			}
-			if formOf(w.key) != formAny || key == "const" || key == "id" {
+			if formOf(w.Key) != formAny || key == "const" || key == "id" {
 				if found[key].Present() {
 					plain = false // one of two counts
 				}
-				found[key] = w.value
+				found[key] = w.Value
 			}
 		}
 	}
@@ -142,8 +144,8 @@ func (c *argumentCompiler) read(at Span) (found map[string]Span, plain bool) {
 }
 
 // target returns the schema that a reference leads to.
-func (c *argumentCompiler) target(ref Span) *node {
-	text, _ := Unquote(ref.Of(c.raw))
+func (c *compiler) target(ref rawjson.Span) *node {
+	text, _ := rawjson.Unquote(ref.Of(c.raw))
 	if n, known := c.targets[text]; known {
 		return n
 	}
@@ -155,7 +157,7 @@ func (c *argumentCompiler) target(ref Span) *node {
 	return n
 }
 
-func (c *argumentCompiler) lookUp(text string) *node {
+func (c *compiler) lookUp(text string) *node {
 	fragment, inside := strings.CutPrefix(strings.TrimPrefix(text, string(c.id)), "#")
 	if !inside {
 		if text == string(c.id) {
@@ -179,17 +181,17 @@ func (c *argumentCompiler) lookUp(text string) *node {
 	return c.compile(at)
 }
 
-type getter func(keyword string) Span
+type getter func(keyword string) rawjson.Span
 
 // schemas compiles a list of schemas.
-func (c *argumentCompiler) schemas(list Span) (all []*node) {
-	for w := walkElements(c.raw, list); w.next(); {
-		all = append(all, c.compile(w.value))
+func (c *compiler) schemas(list rawjson.Span) (all []*node) {
+	for w := rawjson.WalkElements(c.raw, list); w.Next(); {
+		all = append(all, c.compile(w.Value))
 	}
 	return all
 }
 
-func (c *argumentCompiler) compileParts(n *node, get getter) {
+func (c *compiler) compileParts(n *node, get getter) {
 	p := parts{all: c.schemas(get("allOf")), any: c.schemas(get("anyOf")), one: c.schemas(get("oneOf"))}
 	if not := get("not"); not.Present() {
 		p.hasNot, p.not = true, c.compile(not)
@@ -202,10 +204,10 @@ func (c *argumentCompiler) compileParts(n *node, get getter) {
 	}
 }
 
-func (c *argumentCompiler) compileTypes(n *node, get getter) {
+func (c *compiler) compileTypes(n *node, get getter) {
 	add := func(text []byte) {
 		for i, name := range schemaTypes {
-			if equalsText(text, name) {
+			if rawjson.StringIs(text, name) {
 				n.types |= 1 << i
 			}
 		}
@@ -214,27 +216,27 @@ func (c *argumentCompiler) compileTypes(n *node, get getter) {
 	if text := list.Of(c.raw); text != nil && text[0] == '"' {
 		add(text)
 	}
-	for w := walkElements(c.raw, list); w.next(); {
-		add(w.value.Of(c.raw))
+	for w := rawjson.WalkElements(c.raw, list); w.Next(); {
+		add(w.Value.Of(c.raw))
 	}
 	n.nullable = c.isTrue(get("nullable"))
 	values := get("enum")
-	for w := walkElements(c.raw, values); w.next(); {
-		n.enum = append(n.enum, w.value)
+	for w := rawjson.WalkElements(c.raw, values); w.Next(); {
+		n.enum = append(n.enum, w.Value)
 	}
 	c.left -= len(n.enum) / 8
 	if one := get("const"); one.Present() {
 		if n.enum != nil {
 			n.partly = true
 		}
-		n.enum = []Span{one}
+		n.enum = []rawjson.Span{one}
 	}
 }
 
-func (c *argumentCompiler) isTrue(at Span) bool { return at.Present() && c.raw[at.Off] == 't' }
+func (c *compiler) isTrue(at rawjson.Span) bool { return at.Present() && c.raw[at.Off] == 't' }
 
 // count returns a number of things, or another number where there is none.
-func (c *argumentCompiler) count(at Span, missing int) int {
+func (c *compiler) count(at rawjson.Span, missing int) int {
 	if !at.Present() {
 		return missing
 	}
@@ -245,9 +247,9 @@ func (c *argumentCompiler) count(at Span, missing int) int {
 	return int(f)
 }
 
-func (c *argumentCompiler) compileText(n *node, get getter) {
+func (c *compiler) compileText(n *node, get getter) {
 	t := textRules{minLength: c.count(get("minLength"), 0), maxLength: c.count(get("maxLength"), -1)}
-	if source, ok := Unquote(get("pattern").Of(c.raw)); ok && get("pattern").Present() {
+	if source, ok := rawjson.Unquote(get("pattern").Of(c.raw)); ok && get("pattern").Present() {
 		t.pattern = c.pattern(source)
 	}
 	if t.minLength > 0 || t.maxLength >= 0 || t.pattern != nil {
@@ -255,7 +257,7 @@ func (c *argumentCompiler) compileText(n *node, get getter) {
 	}
 }
 
-func (c *argumentCompiler) pattern(source string) *pattern {
+func (c *compiler) pattern(source string) *pattern {
 	if c.left <= 0 {
 		return &pattern{source: source, instructions: 1}
 	}
@@ -264,7 +266,7 @@ func (c *argumentCompiler) pattern(source string) *pattern {
 	return p
 }
 
-func (c *argumentCompiler) compileBounds(n *node, get getter) {
+func (c *compiler) compileBounds(n *node, get getter) {
 	add := func(keyword, words string, holds func(value, limit float64) bool) {
 		at := get(keyword)
 		text := at.Of(c.raw)
@@ -272,7 +274,7 @@ func (c *argumentCompiler) compileBounds(n *node, get getter) {
 			return
 		}
 		limit, exact := numberOf(text)
-		n.bounds = append(n.bounds, numberBound{limit, exact, words, clipTo(string(text), 32), holds, keyword == "multipleOf"})
+		n.bounds = append(n.bounds, numberBound{limit, exact, words, clipText(string(text), 32), holds, keyword == "multipleOf"})
 	}
 	isTrue := func(keyword string) bool { return c.isTrue(get(keyword)) }
 	above := func(v, limit float64) bool { return v > limit }
@@ -295,7 +297,7 @@ func (c *argumentCompiler) compileBounds(n *node, get getter) {
 	}
 }
 
-func (c *argumentCompiler) compileObject(n *node, get getter) {
+func (c *compiler) compileObject(n *node, get getter) {
 	o := objectRules{
 		minProperties: c.count(get("minProperties"), 0), maxProperties: c.count(get("maxProperties"), -1), names: c.compile(get("propertyNames")),
 	}
@@ -305,12 +307,12 @@ func (c *argumentCompiler) compileObject(n *node, get getter) {
 		}
 		return o.members[name]
 	}
-	c.eachMember(get("properties"), func(name string, at Span) {
+	c.eachMember(get("properties"), func(name string, at rawjson.Span) {
 		m := member(name)
 		m.known, m.node = true, c.compile(at)
 		o.members[name] = m
 	})
-	c.eachMember(get("patternProperties"), func(name string, at Span) {
+	c.eachMember(get("patternProperties"), func(name string, at rawjson.Span) {
 		o.patterns = append(o.patterns, patternMember{c.pattern(name), c.compile(at)})
 	})
 	for _, name := range c.names(get("required")) {
@@ -330,8 +332,8 @@ func (c *argumentCompiler) compileObject(n *node, get getter) {
 	}
 }
 
-func (c *argumentCompiler) compileDependents(o *objectRules, get getter) {
-	add := func(name string, at Span) {
+func (c *compiler) compileDependents(o *objectRules, get getter) {
+	add := func(name string, at rawjson.Span) {
 		d := dependent{name: name}
 		if c.raw[at.Off] == '[' {
 			d.required = c.names(at)
@@ -348,17 +350,17 @@ func (c *argumentCompiler) compileDependents(o *objectRules, get getter) {
 	}
 }
 
-func (c *argumentCompiler) eachMember(object Span, each func(name string, at Span)) {
-	for w := walkMembers(c.raw, object); w.next(); {
-		if name, ok := appendUnescaped(nil, w.key); ok {
-			each(string(name), w.value)
+func (c *compiler) eachMember(object rawjson.Span, each func(name string, at rawjson.Span)) {
+	for w := rawjson.WalkMembers(c.raw, object); w.Next(); {
+		if name, ok := rawjson.AppendUnescaped(nil, w.Key); ok {
+			each(string(name), w.Value)
 		}
 	}
 }
 
-func (c *argumentCompiler) names(list Span) (all []string) {
-	for w := walkElements(c.raw, list); w.next(); {
-		if name, ok := Unquote(w.value.Of(c.raw)); ok {
+func (c *compiler) names(list rawjson.Span) (all []string) {
+	for w := rawjson.WalkElements(c.raw, list); w.Next(); {
+		if name, ok := rawjson.Unquote(w.Value.Of(c.raw)); ok {
 			all = append(all, name)
 		}
 	}
@@ -366,7 +368,7 @@ func (c *argumentCompiler) names(list Span) (all []string) {
 	return all
 }
 
-func (c *argumentCompiler) compileArray(n *node, get getter) {
+func (c *compiler) compileArray(n *node, get getter) {
 	a := arrayRules{minItems: c.count(get("minItems"), 0), maxItems: c.count(get("maxItems"), -1), minContains: 1, maxContains: -1}
 	items := get("items")
 	switch {

@@ -1,4 +1,4 @@
-package protocol
+package rawjson
 
 import (
 	"bytes"
@@ -9,47 +9,47 @@ import (
 // On bytes that were not checked it may see nonsense, but it ends and stays inside them.
 //
 //	for w := walkMembers(raw, object); w.next(); { … w.key, w.value … }
-type walker struct {
+type Walker struct {
 	raw    []byte
 	at     int // behind what was read
 	object bool
-	key    []byte // inside of the key's string, escapes not decoded
-	keyAt  int    // its opening quote
-	value  Span
+	Key    []byte // inside of the key's string, escapes not decoded
+	KeyAt  int    // its opening quote
+	Value  Span
 	known  [2]Span // values whose end is known: large ones are not walked again
 }
 
 // walkMembers begins with the object at the span; anything else has no members.
-func walkMembers(raw []byte, object Span) walker {
+func WalkMembers(raw []byte, object Span) Walker {
 	if object.Present() && int(object.End) <= len(raw) && raw[object.Off] == '{' {
-		return walker{raw: raw[:object.End], at: int(object.Off) + 1, object: true}
+		return Walker{raw: raw[:object.End], at: int(object.Off) + 1, object: true}
 	}
-	return walker{}
+	return Walker{}
 }
 
 // walkElements begins with the array at the span; anything else has no elements.
-func walkElements(raw []byte, list Span) walker {
+func WalkElements(raw []byte, list Span) Walker {
 	if list.Present() && int(list.End) <= len(raw) && raw[list.Off] == '[' {
-		return walker{raw: raw[:list.End], at: int(list.Off) + 1}
+		return Walker{raw: raw[:list.End], at: int(list.Off) + 1}
 	}
-	return walker{}
+	return Walker{}
 }
 
 // next goes on to the next member or element; false when there is none.
-func (w *walker) next() bool {
+func (w *Walker) Next() bool {
 	raw := w.raw
-	i := skipSpace(raw, w.at)
+	i := SkipSpace(raw, w.at)
 	if i < len(raw) && raw[i] == ',' {
-		i = skipSpace(raw, i+1)
+		i = SkipSpace(raw, i+1)
 	}
 	if w.object {
 		if i >= len(raw) || raw[i] != '"' {
 			return false
 		}
-		end := skipString(raw, i)
-		w.keyAt, w.key = i, raw[i+1:end-1]
-		if i = skipSpace(raw, end); i < len(raw) && raw[i] == ':' {
-			i = skipSpace(raw, i+1)
+		end := SkipString(raw, i)
+		w.KeyAt, w.Key = i, raw[i+1:end-1]
+		if i = SkipSpace(raw, end); i < len(raw) && raw[i] == ':' {
+			i = SkipSpace(raw, i+1)
 		}
 	}
 	var end int
@@ -59,24 +59,28 @@ func (w *walker) next() bool {
 	case w.known[1].Off:
 		end = int(w.known[1].End)
 	default:
-		end = skipValue(raw, i)
+		end = SkipValue(raw, i)
 	}
 	if end <= i {
 		return false
 	}
-	w.value, w.at = Span{uint32(i), uint32(end)}, end
+	w.Value, w.at = Span{uint32(i), uint32(end)}, end
 	return true
 }
 
-func skipSpace(raw []byte, i int) int {
-	for i < len(raw) && isSpace(raw[i]) {
+// isSpace reports whether c is JSON white space. // RFC 8259, section 2
+func IsSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
+// skipSpace returns the offset of the first byte at or after i that is not white space, or len(raw).
+func SkipSpace(raw []byte, i int) int {
+	for i < len(raw) && IsSpace(raw[i]) {
 		i++
 	}
 	return i
 }
 
 // skipString returns the offset behind the string whose opening quote stands at i; at least i+2.
-func skipString(raw []byte, i int) int {
+func SkipString(raw []byte, i int) int {
 	from := i + 1
 	for end := min(i+24, len(raw)); from < end; from++ { // keys and names are short
 		if c := raw[from]; c == '"' {
@@ -103,13 +107,13 @@ func skipString(raw []byte, i int) int {
 }
 
 // skipValue returns the offset behind the value at i; i when none begins there.
-func skipValue(raw []byte, i int) int {
+func SkipValue(raw []byte, i int) int {
 	if i >= len(raw) {
 		return i
 	}
 	switch raw[i] {
 	case '"':
-		return min(skipString(raw, i), len(raw))
+		return min(SkipString(raw, i), len(raw))
 	case '{', '[':
 		return skipNested(raw, i)
 	}
@@ -127,7 +131,7 @@ func skipNested(raw []byte, i int) int {
 	for depth := 0; i < len(raw); {
 		switch raw[i] {
 		case '"':
-			i = skipString(raw, i)
+			i = SkipString(raw, i)
 			continue
 		case '{', '[':
 			depth++
@@ -144,37 +148,37 @@ func skipNested(raw []byte, i int) int {
 // Member returns the value of the object's member with that key, absent when there is none; escapes in keys are decoded.
 // Of several with the same key the last counts, as with most decoders. raw is a parsed frame's.
 func Member(raw []byte, object Span, key string) Span {
-	value, _ := findMember(raw, object, key)
+	value, _ := FindMember(raw, object, key)
 	return value
 }
 
 // findMember returns value and opening quote of the last member with that key.
-func findMember(raw []byte, object Span, key string) (value Span, keyAt int) {
-	for w := walkMembers(raw, object); w.next(); {
-		if sameKey(w.key, key) {
-			value, keyAt = w.value, w.keyAt
+func FindMember(raw []byte, object Span, key string) (value Span, keyAt int) {
+	for w := WalkMembers(raw, object); w.Next(); {
+		if KeyIs(w.Key, key) {
+			value, keyAt = w.Value, w.KeyAt
 		}
 	}
 	return value, keyAt
 }
 
 // sameKey compares the inside of a raw string with decoded text.
-func sameKey(raw []byte, key string) bool {
+func KeyIs(raw []byte, key string) bool {
 	if string(raw) == key {
 		return true
 	}
 	if len(raw) <= len(key) || bytes.IndexByte(raw, '\\') < 0 || len(raw) > 6*len(key) {
 		return false
 	}
-	decoded, ok := appendUnescaped(make([]byte, 0, len(key)), raw)
+	decoded, ok := AppendUnescaped(make([]byte, 0, len(key)), raw)
 	return ok && string(decoded) == key
 }
 
 // Members yields the members of an object, keys with their escapes; none for any other value. raw is checked JSON.
 func Members(raw []byte, object Span) iter.Seq2[[]byte, Span] {
 	return func(yield func([]byte, Span) bool) {
-		for w := walkMembers(raw, object); w.next(); {
-			if !yield(w.key, w.value) {
+		for w := WalkMembers(raw, object); w.Next(); {
+			if !yield(w.Key, w.Value) {
 				return
 			}
 		}
@@ -184,8 +188,8 @@ func Members(raw []byte, object Span) iter.Seq2[[]byte, Span] {
 // Elements yields the elements of an array; none for any other value. raw is checked JSON.
 func Elements(raw []byte, list Span) iter.Seq[Span] {
 	return func(yield func(Span) bool) {
-		for w := walkElements(raw, list); w.next(); {
-			if !yield(w.value) {
+		for w := WalkElements(raw, list); w.Next(); {
+			if !yield(w.Value) {
 				return
 			}
 		}

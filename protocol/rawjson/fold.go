@@ -1,15 +1,15 @@
-package protocol
+package rawjson
 
 import "unicode/utf8"
 
 // foldedLength is how long a key we route on can be, with room: "io.modelcontextprotocol/clientCapabilities" is 42.
-const foldedLength = 64
+const FoldedLength = 64
 
 // foldKey appends the inside of a raw JSON string with its escapes decoded and its letters in lower case the way
 // encoding/json compares keys, so that two spellings a decoder may take for the same key come out equal.
 // It returns nil when the key is no spelling of one we know: not ASCII, or too long.
-func foldKey(dst, key []byte) []byte {
-	if len(key) > 6*foldedLength {
+func FoldKey(dst, key []byte) []byte {
+	if len(key) > 6*FoldedLength {
 		return nil
 	}
 	for i := 0; i < len(key); {

@@ -1,4 +1,4 @@
-package protocol
+package toolschema
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"goblin-actor/protocol/rawjson"
 )
 
 // jsonTypes are the types of a schema as a set.
@@ -89,7 +91,7 @@ type textRules struct {
 }
 
 // value checks type, enum, const and what concerns strings and numbers.
-func (c *argumentCheck) value(n *node, at Span) verdict {
+func (c *argumentCheck) value(n *node, at rawjson.Span) verdict {
 	text, v := at.Of(c.raw), fits
 	if n.never {
 		return c.fault("no value is allowed here")
@@ -117,15 +119,15 @@ func (c *argumentCheck) value(n *node, at Span) verdict {
 	return v
 }
 
-func (c *argumentCheck) wrongType(n *node, at Span) verdict {
+func (c *argumentCheck) wrongType(n *node, at rawjson.Span) verdict {
 	if c.quiet > 0 {
 		return refuted
 	}
-	return c.fault("want " + n.types.String() + ", found " + typeOf(c.raw, at))
+	return c.fault("want " + n.types.String() + ", found " + rawjson.TypeName(c.raw, at))
 }
 
 // oneOfValues checks that the value is one of those listed.
-func (c *argumentCheck) oneOfValues(n *node, at Span) verdict {
+func (c *argumentCheck) oneOfValues(n *node, at rawjson.Span) verdict {
 	best := refuted
 	for _, one := range n.enum {
 		if !c.pay(one) {
@@ -142,7 +144,7 @@ func (c *argumentCheck) oneOfValues(n *node, at Span) verdict {
 }
 
 // listed names the values of a schema that are allowed.
-func (c *argumentCheck) listed(values []Span) string {
+func (c *argumentCheck) listed(values []rawjson.Span) string {
 	const most = 20
 	names := make([]string, 0, most)
 	for _, one := range values[:min(len(values), most)] {
@@ -176,8 +178,8 @@ func sameValue(a, b []byte) verdict {
 	case a[0] == '{' || a[0] == '[':
 		return unsure
 	case a[0] == '"' && (bytes.IndexByte(a, '\\') >= 0 || bytes.IndexByte(b, '\\') >= 0):
-		x, okX := Unquote(a)
-		y, okY := Unquote(b)
+		x, okX := rawjson.Unquote(a)
+		y, okY := rawjson.Unquote(b)
 		if !okX || !okY {
 			return unsure
 		}
@@ -192,7 +194,7 @@ func sameValue(a, b []byte) verdict {
 func (c *argumentCheck) text(t *textRules, text []byte) verdict {
 	v, inner := fits, text[1:len(text)-1]
 	if bytes.IndexByte(inner, '\\') >= 0 {
-		decoded, ok := appendUnescaped(nil, inner)
+		decoded, ok := rawjson.AppendUnescaped(nil, inner)
 		if !ok {
 			return unsure
 		}
@@ -206,7 +208,7 @@ func (c *argumentCheck) text(t *textRules, text []byte) verdict {
 	}
 	switch c.match(t.pattern, inner) {
 	case refuted:
-		v = c.fault("want a string that matches the pattern " + clipTo(t.pattern.source, 200))
+		v = c.fault("want a string that matches the pattern " + clipText(t.pattern.source, 200))
 	case unsure:
 		v = v.and(unsure)
 	}

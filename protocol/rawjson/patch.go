@@ -1,14 +1,14 @@
-package protocol
+package rawjson
 
 import "bytes"
 
 // memberPatch is what one member of an object is to be.
-type memberPatch struct {
-	name string // the key
-	key  []byte // `"key":`, and whatever more comes before the value
-	have Span   // the value that is there; absent also when it is null
-	want []byte // the raw value; nil = the member goes
-	tail []byte // what comes behind the value
+type Patch struct {
+	Name string // the key
+	Key  []byte // `"key":`, and whatever more comes before the value
+	Have Span   // the value that is there; absent also when it is null
+	Want []byte // the raw value; nil = the member goes
+	Tail []byte // what comes behind the value
 }
 
 // applyPatches appends the edits that carry the patches out: values are replaced where they stand, new members come first in
@@ -17,18 +17,18 @@ type memberPatch struct {
 //
 // edits of the members' values may be made besides; but nothing else may insert or delete members of the object. empty: none
 // is left.
-func applyPatches(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool, patches []memberPatch, drop ...string) (_ []Edit, empty bool) {
+func PatchObject(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool, patches []Patch, drop ...string) (_ []Edit, empty bool) {
 	missing, gone := false, len(drop) > 0
 	for i := range patches {
 		w := &patches[i]
 		switch {
-		case w.have.Present() && w.want == nil:
+		case w.Have.Present() && w.Want == nil:
 			gone = true
-		case w.have.Present():
-			if !bytes.Equal(w.have.Of(raw), w.want) {
-				edits = append(edits, Edit{w.have, w.want})
+		case w.Have.Present():
+			if !bytes.Equal(w.Have.Of(raw), w.Want) {
+				edits = append(edits, Edit{w.Have, w.Want})
 			}
-		case w.want != nil:
+		case w.Want != nil:
 			missing = true
 		}
 	}
@@ -37,17 +37,17 @@ func applyPatches(edits []Edit, raw []byte, object Span, known [2]Span, tidy boo
 	}
 	more := false
 	if tidy && !gone {
-		i := skipSpace(raw, int(object.Off)+1)
+		i := SkipSpace(raw, int(object.Off)+1)
 		more = i < len(raw) && raw[i] == '"'
 	} else {
-		edits, more = dropMembers(edits, raw, object, known, func(key []byte) bool {
+		edits, more = DropMembers(edits, raw, object, known, func(key []byte) bool {
 			for i := range patches {
-				if w := &patches[i]; (w.want == nil || !w.have.Present()) && spells(key, w.name) {
+				if w := &patches[i]; (w.Want == nil || !w.Have.Present()) && MayBeKey(key, w.Name) {
 					return true
 				}
 			}
 			for _, name := range drop {
-				if spells(key, name) {
+				if MayBeKey(key, name) {
 					return true
 				}
 			}
@@ -55,7 +55,7 @@ func applyPatches(edits []Edit, raw []byte, object Span, known [2]Span, tidy boo
 		})
 	}
 	if missing {
-		edits = insertPatches(edits, object.Off+1, patches, more)
+		edits = InsertPatches(edits, object.Off+1, patches, more)
 	}
 	return edits, !missing && !more
 }
@@ -63,20 +63,20 @@ func applyPatches(edits []Edit, raw []byte, object Span, known [2]Span, tidy boo
 var comma = []byte(",")
 
 // insertPatches inserts the members that are wanted and missing; more: others follow.
-func insertPatches(edits []Edit, off uint32, patches []memberPatch, more bool) []Edit {
+func InsertPatches(edits []Edit, off uint32, patches []Patch, more bool) []Edit {
 	first := true
 	for i := range patches {
 		w := &patches[i]
-		if w.want == nil || w.have.Present() {
+		if w.Want == nil || w.Have.Present() {
 			continue
 		}
 		if !first {
 			edits = append(edits, Insert(off, comma))
 		}
 		first = false
-		edits = append(edits, Insert(off, w.key), Insert(off, w.want))
-		if w.tail != nil {
-			edits = append(edits, Insert(off, w.tail))
+		edits = append(edits, Insert(off, w.Key), Insert(off, w.Want))
+		if w.Tail != nil {
+			edits = append(edits, Insert(off, w.Tail))
 		}
 	}
 	if more && !first {
@@ -87,20 +87,20 @@ func insertPatches(edits []Edit, off uint32, patches []memberPatch, more bool) [
 
 // dropMembers appends the edits that delete the members whose keys, the insides of their raw strings, are gone. kept: some stay.
 // Each edit covers whole members and the commas that go with them, never a value that stays.
-func dropMembers(edits []Edit, raw []byte, object Span, known [2]Span, gone func(key []byte) bool) (_ []Edit, kept bool) {
+func DropMembers(edits []Edit, raw []byte, object Span, known [2]Span, gone func(key []byte) bool) (_ []Edit, kept bool) {
 	run := -1 // where the members to drop before the first one that stays begin
 	last := 0 // end of the member before
-	w := walkMembers(raw, object)
+	w := WalkMembers(raw, object)
 	w.known = known
-	for ; w.next(); last = int(w.value.End) {
-		switch drop := gone(w.key); {
+	for ; w.Next(); last = int(w.Value.End) {
+		switch drop := gone(w.Key); {
 		case drop && kept:
-			edits = append(edits, Edit{Span: Span{uint32(last), w.value.End}})
+			edits = append(edits, Edit{Span: Span{uint32(last), w.Value.End}})
 		case drop && run < 0:
-			run = w.keyAt
+			run = w.KeyAt
 		case !drop && !kept:
 			if kept = true; run >= 0 {
-				edits = append(edits, Edit{Span: Span{uint32(run), uint32(w.keyAt)}})
+				edits = append(edits, Edit{Span: Span{uint32(run), uint32(w.KeyAt)}})
 			}
 		}
 	}
@@ -111,22 +111,22 @@ func dropMembers(edits []Edit, raw []byte, object Span, known [2]Span, gone func
 }
 
 // spells reports whether some decoder could take the inside of a raw string for the key: escapes and case do not matter.
-func spells(key []byte, name string) bool {
+func MayBeKey(key []byte, name string) bool {
 	if string(key) == name {
 		return true
 	}
 	if len(key) < len(name) || len(key) == len(name) && (key[0]|0x20 != name[0]|0x20 || key[len(key)-1]|0x20 != name[len(name)-1]|0x20) {
 		return false
 	}
-	if len(key) > len(name) && bytes.IndexByte(key, '\\') < 0 && isASCII(key) {
+	if len(key) > len(name) && bytes.IndexByte(key, '\\') < 0 && IsASCII(key) {
 		return false
 	}
-	var a, b [foldedLength]byte
-	folded := foldKey(a[:0], key)
-	return folded != nil && bytes.Equal(folded, foldKey(b[:0], []byte(name)))
+	var a, b [FoldedLength]byte
+	folded := FoldKey(a[:0], key)
+	return folded != nil && bytes.Equal(folded, FoldKey(b[:0], []byte(name)))
 }
 
-func isASCII(b []byte) bool {
+func IsASCII(b []byte) bool {
 	for _, c := range b {
 		if c >= 0x80 {
 			return false

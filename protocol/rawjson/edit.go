@@ -1,4 +1,4 @@
-package protocol
+package rawjson
 
 import "slices"
 
@@ -20,7 +20,7 @@ func AppendEdited(dst, raw []byte, edits ...Edit) []byte {
 	for _, e := range edits {
 		size += len(e.With)
 	}
-	dst = grow(dst, size)
+	dst = Grow(dst, size)
 	at := 0
 	for _, e := range edits {
 		if off := int(e.Span.Off); off > at {
@@ -55,7 +55,7 @@ func Pieces(raw []byte, edits ...Edit) [][]byte {
 }
 
 // grow returns dst with room for n more bytes; it allocates once, or not at all. (slices.Grow allocates twice under the race detector.)
-func grow(dst []byte, n int) []byte {
+func Grow(dst []byte, n int) []byte {
 	if cap(dst)-len(dst) >= n {
 		return dst
 	}
@@ -78,8 +78,8 @@ func before(a, b Span) bool { return a.Off < b.Off || a.Off == b.Off && a.End < 
 // InsertMember puts member, `"key":value` or several with commas between, first into the object. Once for each object in
 // one AppendEdited; together with deletions use EditObject.
 func InsertMember(raw []byte, object Span, member []byte) Edit {
-	w := walkMembers(raw, object)
-	return insertMembers(object, w.next(), member)
+	w := WalkMembers(raw, object)
+	return insertMembers(object, w.Next(), member)
 }
 
 // insertMembers makes the insertion at the beginning of the object; more: members follow.
@@ -104,7 +104,7 @@ func insertMembers(object Span, more bool, members ...[]byte) Edit {
 // MemberSpan returns the span that must go for the member to be gone, one comma included; absent when there is no such member.
 // Of several with the same key it is the last.
 func MemberSpan(raw []byte, object Span, key string) Span {
-	value, keyAt := findMember(raw, object, key)
+	value, keyAt := FindMember(raw, object, key)
 	if !value.Present() {
 		return Span{}
 	}
@@ -112,8 +112,8 @@ func MemberSpan(raw []byte, object Span, key string) Span {
 }
 
 func memberSpan(raw []byte, object Span, keyAt, end int) Span {
-	if next := skipSpace(raw, end); next < len(raw) && raw[next] == ',' {
-		return Span{uint32(keyAt), uint32(skipSpace(raw, next+1))}
+	if next := SkipSpace(raw, end); next < len(raw) && raw[next] == ',' {
+		return Span{uint32(keyAt), uint32(SkipSpace(raw, next+1))}
 	}
 	for i := keyAt - 1; i > int(object.Off); i-- {
 		if raw[i] == ',' {
@@ -133,11 +133,24 @@ func DeleteMember(raw []byte, object Span, key string) (Edit, bool) {
 // first into it, with the right commas whatever remains.
 func EditObject(edits []Edit, raw []byte, object Span, drop []string, members ...[]byte) []Edit {
 	first := len(edits)
-	edits, kept := dropMembers(edits, raw, object, [2]Span{}, func(key []byte) bool {
-		return slices.ContainsFunc(drop, func(name string) bool { return sameKey(key, name) })
+	edits, kept := DropMembers(edits, raw, object, [2]Span{}, func(key []byte) bool {
+		return slices.ContainsFunc(drop, func(name string) bool { return KeyIs(key, name) })
 	})
 	if len(members) > 0 {
 		edits = slices.Insert(edits, first, insertMembers(object, kept, members...))
 	}
 	return edits
+}
+
+// AppendOneLine appends checked JSON and writes each newline as a space. Valid JSON has newlines between tokens only.
+func AppendOneLine(dst, raw []byte) []byte {
+	at := len(dst)
+	dst = append(dst, raw...)
+	line := dst[at:]
+	for i, c := range line {
+		if c == '\n' || c == '\r' {
+			line[i] = ' '
+		}
+	}
+	return dst
 }

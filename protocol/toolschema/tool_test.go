@@ -1,4 +1,4 @@
-package protocol
+package toolschema
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -44,11 +45,11 @@ func TestCheckTool(t *testing.T) {
 			"/inputSchema: the schema has 307268 bytes; at most 262144 are allowed", ""},
 	} {
 		raw := []byte(`{"name":"n",` + c.members + `}`)
-		if Valid(raw) != nil {
+		if !validJSON(raw) {
 			t.Fatalf("%s is not JSON", raw)
 		}
-		input, output := CheckTool(raw)
-		text := func(f *SchemaFault) string {
+		input, output := Check(raw)
+		text := func(f *Fault) string {
 			if f == nil {
 				return ""
 			}
@@ -140,7 +141,7 @@ func BenchmarkCheckTool(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(raw)))
 	for b.Loop() {
-		if input, output := CheckTool(raw); input != nil || output != nil {
+		if input, output := Check(raw); input != nil || output != nil {
 			b.Fatal(input, output)
 		}
 	}
@@ -150,8 +151,11 @@ func BenchmarkCheckTool(b *testing.B) {
 func FuzzCheckTool(f *testing.F) {
 	f.Add([]byte(`{"inputSchema":{"type":"object","properties":{"a":{"$ref":"#/x/0"}}}}`))
 	f.Fuzz(func(_ *testing.T, raw []byte) {
-		if Valid(raw) == nil && raw[0] == '{' {
-			CheckTool(raw)
+		if validJSON(raw) && raw[0] == '{' {
+			Check(raw)
 		}
 	})
 }
+
+// validJSON reports whether raw is what the package requires: valid JSON in valid UTF-8.
+func validJSON(raw []byte) bool { return json.Valid(raw) && utf8.Valid(raw) }

@@ -1,10 +1,14 @@
-package protocol
+package toolschema
 
-import "strings"
+import (
+	"strings"
+
+	"goblin-actor/protocol/rawjson"
+)
 
 // readDraft reads from $schema which draft the schema follows; without it that is 2020-12. It reports false for a dialect that is not known.
-func (c *argumentCompiler) readDraft() bool {
-	dialect := Member(c.raw, c.root, "$schema")
+func (c *compiler) readDraft() bool {
+	dialect := rawjson.Member(c.raw, c.root, "$schema")
 	if !dialect.Present() {
 		return true
 	}
@@ -25,7 +29,7 @@ func (c *argumentCompiler) readDraft() bool {
 }
 
 // knows reports whether the draft of the schema has a keyword that others have. A server that uses one of another draft may check it or not.
-func (c *argumentCompiler) knows(keyword string) bool {
+func (c *compiler) knows(keyword string) bool {
 	switch keyword {
 	case "dependentRequired", "dependentSchemas", "minContains", "maxContains":
 		return !c.draft7
