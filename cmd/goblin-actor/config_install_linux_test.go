@@ -33,7 +33,7 @@ func TestInstallAsks(t *testing.T) {
 			p := newPTY(t)
 			var out bytes.Buffer
 			cmd := p.start(&out, "config", "install", "cursor", "--config", config, "--file", path)
-			p.await("Write this? [N]o, [y]es: ")
+			p.await("Write these changes? [N]o, [y]es: ")
 			want := before
 			if c.meanwhile != "" {
 				want = c.meanwhile
@@ -72,7 +72,7 @@ func TestImportAsks(t *testing.T) {
 		p := newPTY(t)
 		var out bytes.Buffer
 		cmd := p.start(&out, "config", "import", "cursor", "--file", theirs, "--into", ours)
-		p.await("Write this? [N]o, [y]es: ")
+		p.await("Write these changes? [N]o, [y]es: ")
 		if _, err := os.Stat(ours); err == nil {
 			t.Error("written before the answer")
 		}

@@ -16,7 +16,7 @@ func TestHintsNameTheProgramAsItWasStarted(t *testing.T) {
 	defer program.SetName("bin/goblin-actor")()
 	var out bytes.Buffer
 	cli.Run(t.Context(), []string{"status", "--connect", filepath.Join(t.TempDir(), "nothing.sock")}, strings.NewReader(""), &out, &out)
-	if want := `hint: start one with "bin/goblin-actor serve": `; !strings.Contains(out.String(), want) {
+	if want := `hint: start one with "bin/goblin-actor serve"; `; !strings.Contains(out.String(), want) {
 		t.Errorf("no %q in %s", want, &out)
 	}
 }

@@ -46,7 +46,7 @@ socket. With --config no gateway has to run: the login goes into the state file.
 		ValidArgsFunction: target.CompleteServers(&f.connect),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.noBrowser && f.device {
-				return command.UsageError("give one of them", "--no-browser and --device exclude each other")
+				return command.UsageError("use only one of them", "--no-browser and --device cannot be combined")
 			}
 			return f.run(cmd, args[0], f.login)
 		},

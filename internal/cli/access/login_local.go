@@ -67,7 +67,7 @@ func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.
 	}
 	end := func() {
 		if err := serving.Stop(g, 0); err != nil {
-			log.Warn("not everything ended in time", "err", err)
+			log.Warn("not everything stopped in time", "err", err)
 		}
 	}
 	if err := local.WaitReady(ctx, g, io.Discard); err != nil { // it says then where to log in

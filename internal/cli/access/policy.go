@@ -59,7 +59,7 @@ type known struct {
 // load reads the policy and what there is.
 func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*known, error) {
 	if f.connect != "" && f.config != "" {
-		return nil, command.UsageError("give one of them", "--connect and --config exclude each other")
+		return nil, command.UsageError("use only one of them", "--connect and --config cannot be combined")
 	}
 	var items *status.Items
 	path := f.config
@@ -86,7 +86,7 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*known, err
 	k.cfg, k.report = load(path)
 	configfile.PrintFindings(cmd.ErrOrStderr(), k.report)
 	if k.cfg == nil {
-		return nil, &command.Error{Code: command.ExitConfig} // all has been said
+		return nil, &command.Error{Code: command.ExitConfig} // the errors have been printed
 	}
 	if k.policy = policy.Compile(k.cfg.Policy); k.policy == nil {
 		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s has no policy: everybody who is let in may do everything", terminal.Clean(path)), "docs/policy.md shows how to write one")
@@ -121,7 +121,7 @@ func startedItems(ctx context.Context, cmd *cobra.Command, cfg config.Config) (*
 	}
 	defer func() {
 		if err := serving.Stop(g, 0); err != nil {
-			log.Warn("not everything ended in time", "err", err)
+			log.Warn("not everything stopped in time", "err", err)
 		}
 	}()
 	if err := local.WaitReady(ctx, g, errOut); err != nil {

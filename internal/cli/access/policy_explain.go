@@ -203,7 +203,7 @@ func (e *explained) tell(w io.Writer, out output.Format) error {
 		}
 	}
 	if !e.Permitted {
-		return &command.Error{Code: command.ExitPeerError} // all has been said
+		return &command.Error{Code: command.ExitPeerError} // the errors have been printed
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/admin"
-	"goblin-actor/internal/cli/output"
 	"goblin-actor/internal/cli/program"
 	"goblin-actor/internal/cli/target"
 	"goblin-actor/internal/cli/terminal"
@@ -57,7 +56,7 @@ func absentOf(s *status.Snapshot, project string) []status.Server {
 		shown := project == "" || slices.ContainsFunc(s.Projects, func(p status.Project) bool {
 			return p.Name == project && slices.Contains(p.Servers, v.Name)
 		})
-		if shown && output.OffersNothing(&v) && v.CachedSince.IsZero() {
+		if shown && v.OffersNothing() && v.CachedSince.IsZero() {
 			out = append(out, v)
 		}
 	}

@@ -43,7 +43,7 @@ shown, never opened.`,
 		ValidArgsFunction: completeCall,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if given != "" && len(args) > 1 {
-				return command.UsageError("give one of them", "--json and key=value exclude each other")
+				return command.UsageError("use only one of them", "--json and key=value cannot be combined")
 			}
 			pairs, err := command.ParsePairs(args[1:])
 			if err != nil {

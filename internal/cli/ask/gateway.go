@@ -39,7 +39,7 @@ func (f *gatewayFlags) check(cmd *cobra.Command) error {
 		return err
 	}
 	if f.connect != "" && f.config != "" {
-		return command.UsageError("give one of them", "--connect and --config exclude each other")
+		return command.UsageError("use only one of them", "--connect and --config cannot be combined")
 	}
 	if f.config != "" {
 		return nil

@@ -98,7 +98,7 @@ func TestArguments(t *testing.T) {
 		{"unknown is welcome", `{"type":"object","properties":{"a":{"type":"integer"}},"additionalProperties":true}`, []string{"b=1"}, `{"b":1}`},
 		{"no schema", "", []string{"a=1", "b=x", `c="1"`}, `{"a":1,"b":"x","c":"\"1\""}`},
 		{"nothing asked, nothing given", `{"type":"object"}`, nil, `{}`},
-		{"no pair", forgeSchema, []string{"title"}, "error: want key=value"},
+		{"no pair", forgeSchema, []string{"title"}, "error: expected key=value"},
 		{"twice", forgeSchema, []string{"title=a", "title=b"}, "error: given twice"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -166,7 +166,7 @@ func (f *limitFlags) find(cmd *cobra.Command, o *bench.LimitOptions) error {
 		return command.UsageError("add --target URL", "--key-file and --plain-http are for --target")
 	}
 	if f.target != "" && (f.self || f.Config != "") || f.self && f.Config != "" {
-		return command.UsageError("give one of them", "--target, --config and --self exclude each other")
+		return command.UsageError("use only one of them", "--target, --config and --self cannot be combined")
 	}
 	if o.Args != "" {
 		var object map[string]json.RawMessage

@@ -10,27 +10,26 @@ import (
 	"goblin-actor/internal/cli/terminal"
 )
 
-// Exit codes; scripts rely on them.
+// Exit codes. Scripts rely on them.
 const (
 	ExitOK          = 0
-	ExitFailed      = 1   // anything not below
-	ExitUsage       = 2   // wrong command line
+	ExitFailed      = 1   // any other failure
+	ExitUsage       = 2   // invalid command line
 	ExitConfig      = 3   // invalid configuration
-	ExitUnreachable = 4   // no gateway there
-	ExitPeerError   = 5   // it answered, with an error
+	ExitUnreachable = 4   // no gateway answers
+	ExitPeerError   = 5   // the gateway or server answered with an error
 	ExitInterrupted = 130 // by SIGINT or SIGTERM
 )
 
-// Error ends the program with code after printing "error: err" and, if there is one, "hint: hint".
-// A nil err prints nothing: what there was to say has been said. Several lines in err are printed as several
-// "error:" lines, so that all faults of a configuration read alike.
+// Error ends the program with the exit code Code after printing "error: Err" and, if Hint is not empty, "hint: Hint". Each line of Err
+// and Hint is printed as a line of its own. If Err is nil, nothing is printed: the command has already reported the problem.
 type Error struct {
 	Code int
 	Err  error
-	Hint string // what to type next, or ""
+	Hint string // what the user can do, or ""
 }
 
-// Fail returns an error with an exit code and a hint, which may be empty.
+// Fail returns an *Error. The hint may be empty.
 func Fail(code int, err error, hint string) error { return &Error{code, err, hint} }
 
 func (e *Error) Error() string {
@@ -42,12 +41,12 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// UsageError is a wrong command line: exit code 2. The hint may be empty.
+// UsageError returns the error of an invalid command line, with exit code 2. The hint may be empty.
 func UsageError(hint, format string, args ...any) error {
 	return Fail(ExitUsage, fmt.Errorf(format, args...), hint)
 }
 
-// PrintError prints err as people and scripts expect it and returns the exit code.
+// PrintError prints err with its hint and returns the exit code.
 func PrintError(w io.Writer, err error) int {
 	if err == nil {
 		return ExitOK
@@ -59,7 +58,7 @@ func PrintError(w io.Writer, err error) int {
 			return code
 		}
 	}
-	tell := func() {
+	print := func() {
 		p := terminal.PaletteFor(w)
 		for line := range strings.Lines(err.Error()) {
 			fmt.Fprintf(w, "%s %s\n", p.Bad("error:"), terminal.Clean(strings.TrimRight(line, "\n")))
@@ -69,9 +68,9 @@ func PrintError(w io.Writer, err error) int {
 		}
 	}
 	if code == ExitInterrupted {
-		BestEffort(tell)
+		BestEffort(print)
 	} else {
-		tell()
+		print()
 	}
 	return code
 }

@@ -14,8 +14,8 @@ import (
 	"goblin-actor/protocol/upstream/process"
 )
 
-// BestEffort runs write, which writes to a terminal or a pipe, but waits for no more than a second: whoever interrupts a
-// command wants it to end, also when nobody takes what it has to say.
+// BestEffort runs write, which writes to a terminal or a pipe, and returns after a second at the latest. An interrupted command must end
+// even if its output is not read.
 func BestEffort(write func()) {
 	done := make(chan struct{})
 	go func() {
@@ -28,8 +28,8 @@ func BestEffort(write func()) {
 	}
 }
 
-// Interruptible returns the command's context, ended by the first SIGINT or SIGTERM; a second one ends the process and
-// the servers it has started at once. Call stop when done.
+// Interruptible returns the command's context, which the first SIGINT or SIGTERM cancels. A second signal ends the process and the
+// servers it has started at once. The caller must call stop.
 func Interruptible(cmd *cobra.Command) (ctx context.Context, stop context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	signals := make(chan os.Signal, 2)
@@ -56,13 +56,13 @@ func Interruptible(cmd *cobra.Command) (ctx context.Context, stop context.Cancel
 	})
 }
 
-// ErrInterrupted is the cause of a context that a signal ended.
+// ErrInterrupted is the cause of a context that a signal canceled.
 var ErrInterrupted = &Error{Code: ExitInterrupted, Err: errors.New("interrupted")}
 
-// ErrInterruptedQuietly ends a command that only watched something, which an interruption takes nothing from.
+// ErrInterruptedQuietly ends an interrupted command without an error message, for commands that only print until they are interrupted.
 var ErrInterruptedQuietly = &Error{Code: ExitInterrupted}
 
-// AfterWatch is the end of a command that only watched something.
+// AfterWatch returns the error of a command that prints until it is interrupted.
 func AfterWatch(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), error(ErrInterrupted)) {
 		return ErrInterruptedQuietly

@@ -7,19 +7,19 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// Pair is one key=value of the command line.
+// Pair is one key=value argument.
 type Pair struct{ Key, Value string }
 
-// ParsePairs takes the words after a tool's name apart; a key may be given once.
+// ParsePairs parses key=value arguments. Each key may occur once.
 func ParsePairs(words []string) ([]Pair, error) {
 	var pairs []Pair
 	for _, w := range words {
 		key, value, ok := strings.Cut(w, "=")
 		if !ok || key == "" {
-			return nil, UsageError(`like title=Errands, with quotes where there are blanks: text="buy a lantern"`, "argument %q: want key=value", secret.Argument(w))
+			return nil, UsageError(`for example title=Errands, with quotes around spaces: text="buy a lantern"`, "argument %q: expected key=value", secret.Argument(w))
 		}
 		if slices.ContainsFunc(pairs, func(p Pair) bool { return p.Key == key }) {
-			return nil, UsageError(`give several values as a JSON array: `+key+`='["a","b"]'`, "argument %q is given twice", key)
+			return nil, UsageError(`pass several values as a JSON array: `+key+`='["a","b"]'`, "argument %q is given twice", key)
 		}
 		pairs = append(pairs, Pair{key, value})
 	}

@@ -15,8 +15,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Open opens the configuration that the flag or the search order names. With create one that is not there is begun:
-// ./goblin.yaml, unless another is named.
+// Open opens the configuration file of the flag, or the one that the search order finds. With create, a missing file is started:
+// ./goblin.yaml unless the flag names another.
 func Open(flag string, create bool) (*config.File, error) {
 	path, ok := config.Find(flag, os.Getenv)
 	if !ok {
@@ -34,7 +34,7 @@ func Open(flag string, create bool) (*config.File, error) {
 		if !ok {
 			err = errors.New("no configuration found")
 		}
-		return nil, command.Fail(command.ExitFailed, err, "--config or $GOBLIN_CONFIG names the file; goblin-actor add begins one")
+		return nil, command.Fail(command.ExitFailed, err, "use --config or $GOBLIN_CONFIG to specify a file; goblin-actor add creates one")
 	}
 	f.Text = "# yaml-language-server: $schema=" + config.SchemaFile + "\n"
 	if strings.EqualFold(filepath.Ext(path), ".json") {
@@ -43,35 +43,35 @@ func Open(flag string, create bool) (*config.File, error) {
 	return f, nil
 }
 
-// Write writes the configuration and says what comes of it.
+// Write saves the configuration and prints its path.
 func Write(cmd *cobra.Command, f *config.File, text string) error {
 	if err := Save(cmd, f, text); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s; a gateway that runs with it reloads it by itself\n", terminal.Clean(f.Path))
+	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s; a running gateway reloads it automatically\n", terminal.Clean(f.Path))
 	return err
 }
 
-// Save writes the configuration, and a schema beside one that is begun.
+// Save writes the configuration, and next to a new file its JSON Schema.
 func Save(cmd *cobra.Command, f *config.File, text string) error {
 	defer HoldSignals()()
-	begun := !f.Exists()
+	created := !f.Exists()
 	if _, err := f.Replace(text, false); err != nil {
 		return FileError(err)
 	}
 	errOut := cmd.ErrOrStderr()
-	if begun {
+	if created {
 		schema := filepath.Join(filepath.Dir(f.Path), config.SchemaFile)
 		if _, err := os.Lstat(schema); errors.Is(err, fs.ErrNotExist) {
 			if err := os.WriteFile(schema, config.Schema(), 0o644); err != nil {
-				fmt.Fprintf(errOut, "%s no schema for editors: %s\n", terminal.PaletteFor(errOut).Warn("warning:"), terminal.Clean(err.Error()))
+				fmt.Fprintf(errOut, "%s cannot write the schema for editors: %s\n", terminal.PaletteFor(errOut).Warn("warning:"), terminal.Clean(err.Error()))
 			}
 		}
 	}
 	return nil
 }
 
-// FileError gives an error of a file its hint.
+// FileError adds the hint to an error of a file.
 func FileError(err error) error {
 	if e, ok := errors.AsType[*config.FileError](err); ok {
 		return command.Fail(command.ExitFailed, e, e.Hint)
@@ -79,21 +79,21 @@ func FileError(err error) error {
 	return err
 }
 
-// EditError is why an edit of our file was refused. Findings are told here.
+// EditError returns the error of an edit that failed. It prints findings about the file.
 func EditError(cmd *cobra.Command, f *config.File, err error) error {
 	if invalid, ok := errors.AsType[*config.InvalidError](err); ok {
 		PrintFindings(cmd.ErrOrStderr(), invalid.Report)
 		if invalid.After {
-			return command.Fail(command.ExitUsage, fmt.Errorf("%s would be invalid with that: nothing was written", f.Path), "")
+			return command.Fail(command.ExitUsage, fmt.Errorf("the change would make %s invalid; nothing was written", f.Path), "")
 		}
-		return command.Fail(command.ExitConfig, fmt.Errorf("%s has to be mended first: nothing was written", f.Path), "")
+		return command.Fail(command.ExitConfig, fmt.Errorf("fix %s first; nothing was written", f.Path), "")
 	}
 	hint := ""
 	switch {
 	case errors.Is(err, config.ErrByHand):
-		hint = "anchors, aliases, merge keys and ? keys are left to you; goblin-actor config check finds mistakes"
+		hint = "edit anchors, aliases, merge keys and ? keys by hand; goblin-actor config check lists errors"
 	case errors.Is(err, config.ErrNoServer):
-		hint = "it has " + terminal.Names(config.Names(f.Text))
+		hint = "its servers: " + terminal.Names(config.Names(f.Text))
 	}
 	return command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", f.Path, err), hint)
 }

@@ -15,7 +15,7 @@ import (
 	"goblin-actor/internal/serving"
 )
 
-// Absolute is the path as others see it, wherever they work.
+// Absolute returns the absolute path. An empty path stays empty.
 func Absolute(path string) string {
 	if whole, err := filepath.Abs(path); path != "" && err == nil {
 		return whole
@@ -23,10 +23,10 @@ func Absolute(path string) string {
 	return path
 }
 
-// PrintFindings prints faults and warnings, each with its hint right below.
+// PrintFindings prints errors and warnings, each with its hint below it.
 func PrintFindings(w io.Writer, report config.Report) {
 	p := terminal.PaletteFor(w)
-	tell := func(word string, findings []*config.Finding) {
+	print := func(word string, findings []*config.Finding) {
 		for _, f := range findings {
 			fmt.Fprintf(w, "%s %s\n", word, terminal.Clean(f.Error()))
 			for line := range strings.Lines(program.Hint(f.Hint)) {
@@ -34,12 +34,12 @@ func PrintFindings(w io.Writer, report config.Report) {
 			}
 		}
 	}
-	tell(p.Bad("error:"), report.Faults)
-	tell(p.Warn("warning:"), report.Warnings)
+	print(p.Bad("error:"), report.Faults)
+	print(p.Warn("warning:"), report.Warnings)
 }
 
-// Load reads the configuration that the flag or the search order names; nil when there is none.
-// Warnings and faults go to w; with faults the error has exit code 3.
+// Load reads the configuration file of the flag, or the one that the search order finds. It returns nil if there is none. Findings are
+// printed to w. If the configuration is invalid, the error has exit code 3.
 func Load(flag string, w io.Writer) (*config.Config, error) {
 	path, ok := config.Find(flag, os.Getenv)
 	if !ok {
@@ -48,11 +48,12 @@ func Load(flag string, w io.Writer) (*config.Config, error) {
 	cfg, report := config.Load(path)
 	PrintFindings(w, report)
 	if cfg == nil {
-		return nil, &command.Error{Code: command.ExitConfig} // all has been said
+		return nil, &command.Error{Code: command.ExitConfig} // the errors have been printed
 	}
 	return cfg, nil
 }
 
+// FlagHelp is the help of the --config flag.
 const FlagHelp = "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)"
 
 // CredentialsError gives an error of a key file or certificate its exit code and hint.

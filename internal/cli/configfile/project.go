@@ -8,17 +8,17 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// CheckProject says that the configuration has no such project; nil when it has, or none is meant.
+// CheckProject returns an error if the configuration does not define the project. An empty project is valid.
 func CheckProject(cfg *config.Config, project string) error {
 	names, found := cfg.Project(project)
 	if project == "" || found {
 		return nil
 	}
-	hint := "projects are written under projects: in the configuration"
+	hint := "define projects under `projects` in the configuration"
 	if near := config.Nearest(project, names); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	} else if len(names) > 0 {
-		hint = "there are " + strings.Join(names, ", ")
+		hint = "the projects are " + strings.Join(names, ", ")
 	}
-	return command.UsageError(hint, "--project %q: there is no such project", project)
+	return command.UsageError(hint, "--project %q: no such project", project)
 }

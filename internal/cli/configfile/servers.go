@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// SelectServers leaves the servers named, or all if none is named.
+// SelectServers removes all servers but those named. Without names it changes nothing.
 func SelectServers(cfg *config.Config, names []string) error {
 	var known []string
 	for i := range cfg.Servers {
@@ -22,7 +22,7 @@ func SelectServers(cfg *config.Config, names []string) error {
 	for i, name := range names {
 		names[i] = config.Slug(name)
 		if !slices.Contains(known, names[i]) {
-			hint := "it has " + terminal.Names(known)
+			hint := "its servers: " + terminal.Names(known)
 			if near := config.Nearest(name, known); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}

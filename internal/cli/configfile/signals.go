@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// HoldSignals has signals that would end the process wait while files are written, so that none is left half-way: neither the configuration
-// without the client's file, nor a temporary one with secrets beside it. What has come takes effect when release is called, or after two
-// seconds, in case what is told of the files finds no taker.
+// HoldSignals delays signals that would end the process while files are written, so that no update is left half done and no temporary
+// file with secrets remains. A held signal takes effect when release is called, or after two seconds in case a message about the files
+// blocks.
 func HoldSignals() (release func()) {
 	signals, done, ended := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -33,7 +33,7 @@ func HoldSignals() (release func()) {
 			}
 		}
 		if self, err := os.FindProcess(os.Getpid()); err == nil {
-			_ = self.Signal(late) // where that cannot be, the signal has come too late
+			_ = self.Signal(late) // on systems without signals this fails
 		}
 	}()
 	return sync.OnceFunc(func() {

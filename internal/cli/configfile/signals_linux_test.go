@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A signal that comes while files are written takes effect when they are, and one that did not come has none.
+// A signal that arrives while files are written takes effect afterwards, exactly once.
 func TestSignalsWaitForFiles(t *testing.T) {
 	seen := make(chan os.Signal, 8) // also keeps the test alive
 	signal.Notify(seen, syscall.SIGTERM)
@@ -26,11 +26,11 @@ func TestSignalsWaitForFiles(t *testing.T) {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	next("the one that is held back")
+	next("the held signal")
 	release()
-	next("the same, when it takes effect")
+	next("the held signal after release")
 	release()
 	if len(seen) != 0 {
-		t.Error("it takes effect twice")
+		t.Error("the signal took effect twice")
 	}
 }

@@ -11,28 +11,29 @@ import (
 	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/cli/configfile"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/rollout"
 )
 
-// NewAdd returns the command that writes one more server into the configuration.
+// NewAdd returns the add command.
 func NewAdd() *cobra.Command {
 	var path, kind, cwd string
 	var env, headers []string
 	var lazy bool
-	var then applying
+	var gateway rolloutFlags
 	cmd := &cobra.Command{
 		Use:   "add NAME [--env K=V]… -- COMMAND [ARG]…, or: add NAME URL",
-		Short: "Write one more server into the configuration",
-		Long: `Write one more server into the configuration, at the end of mcpServers. Comments, order and style of the file
-stay as they are; where there is no configuration, ./goblin.yaml is begun, with a JSON Schema for editors beside it.
-A gateway that runs with this file starts the server at once; the command waits for that and says what became of it.
-If the server does not start, the command asks at a terminal whether to keep the entry; --keep and --keep=false answer
-beforehand.
+		Short: "Add a server to the configuration",
+		Long: `Add a server to the end of mcpServers in the configuration. Comments, order and formatting of the file are preserved. If
+there is no configuration, the command creates ./goblin.yaml and, next to it, a JSON Schema for editors.
 
-Values are written as they are: ${TOKEN} in single quotes is looked up when the server starts, so that no secret
-stands in the file.`,
+A gateway that runs with this file starts the server at once. The command waits and prints the result. If the server does
+not start, the command asks whether to keep the entry; use --keep or --keep=false to decide without being asked.
+
+Values are written literally. ${TOKEN} in single quotes is replaced when the server starts, so the secret is not stored in
+the file.`,
 		Example: `  goblin-actor add files -- npx -y @modelcontextprotocol/server-filesystem /srv/notes
   goblin-actor add issues https://example.org/mcp --header 'Authorization: Bearer ${ISSUES_TOKEN}'`,
-		Args: command.Args(2, -1, "a name, and a URL or behind -- a command"),
+		Args: command.Args(2, -1, "a name, and a URL or a command after --"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, err := entryFrom(cmd, args)
 			if err != nil {
@@ -46,79 +47,80 @@ stands in the file.`,
 				return err
 			}
 			if e.URL != "" && len(e.Env)+len(cwd) > 0 || e.Command != "" && len(e.Headers) > 0 {
-				return command.UsageError("", "--env and --cwd are for a command, --header is for a URL")
+				return command.UsageError("", "--env and --cwd require a command, --header requires a URL")
 			}
-			return addEntry(cmd, path, e, &then)
+			return addEntry(cmd, path, e, &gateway)
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return command.UsageError("flags of the server's command stand behind --: goblin-actor add NAME -- COMMAND -y …", "%w", err)
+		return command.UsageError("put the server's command and its flags after --: goblin-actor add NAME -- COMMAND -y …", "%w", err)
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&path, "config", "", configfile.FlagHelp)
-	flags.StringArrayVar(&env, "env", nil, "variable of the command, NAME=VALUE (may be given several times)")
-	flags.StringArrayVar(&headers, "header", nil, "header sent to the URL, 'NAME: VALUE' (may be given several times)")
-	flags.StringVar(&kind, "type", "", "how to speak to it: http, sse or stdio (default: found out)")
+	flags.StringArrayVar(&env, "env", nil, "environment variable of the command, NAME=VALUE (repeatable)")
+	flags.StringArrayVar(&headers, "header", nil, "header sent to the URL, 'NAME: VALUE' (repeatable)")
+	flags.StringVar(&kind, "type", "", "transport: http, sse or stdio (default: detect)")
 	flags.StringVar(&cwd, "cwd", "", "working directory of the command")
-	flags.Bool("keep", true, "keep the entry of a server that does not start; =false removes it again (default: ask at a terminal, else keep)")
-	flags.BoolVar(&lazy, "lazy", false, "start it with its first call, not with the gateway (startup: lazy)")
-	then.flags(cmd)
+	flags.Bool("keep", true, "keep the entry if the server does not start; =false removes it (default: ask on a terminal, otherwise keep)")
+	flags.BoolVar(&lazy, "lazy", false, "start the server on its first call instead of with the gateway (startup: lazy)")
+	gateway.add(cmd)
 	return cmd
 }
 
-// entryFrom reads the name and what is to be run or reached.
+// entryFrom reads the name and the command or URL from the arguments.
 func entryFrom(cmd *cobra.Command, args []string) (config.Entry, error) {
 	e := config.Entry{Name: config.Slug(args[0])}
 	dash := cmd.ArgsLenAtDash()
 	switch {
 	case dash == 0 || dash > 1:
-		return e, command.UsageError("usage: "+cmd.UseLine(), "before -- stands the name alone")
+		return e, command.UsageError("usage: "+cmd.UseLine(), "only the name may precede --")
 	case dash < 0 && len(args) == 2 && strings.Contains(args[1], "://"):
 		e.URL = args[1]
 	default:
 		e.Command, e.Args = args[1], args[2:]
 	}
 	if e.Name != args[0] {
-		fmt.Fprintf(cmd.ErrOrStderr(), "it is called %s: names are lower-case letters, digits and -\n", e.Name)
+		fmt.Fprintf(cmd.ErrOrStderr(), "the name becomes %s: names contain lower-case letters, digits and - only\n", e.Name)
 	}
 	return e, nil
 }
 
-// pairs cuts words at the first separator.
+// pairs splits words at the first separator.
 func pairs(flag, separator string, words []string) ([]config.Variable, error) {
 	var list []config.Variable
 	for _, word := range words {
 		name, value, ok := strings.Cut(word, separator)
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, command.UsageError("write "+flag+" 'NAME"+separator+"VALUE'", "%s without NAME%sVALUE", flag, separator)
+			return nil, command.UsageError("use "+flag+" 'NAME"+separator+"VALUE'", "%s: expected NAME%sVALUE", flag, separator)
 		}
 		same := func(v config.Variable) bool { return v.Name == name }
-		if separator == ":" { // a header, whose capitals make no difference
+		if separator == ":" { // names of headers are case-insensitive
 			name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 			same = func(v config.Variable) bool { return strings.EqualFold(v.Name, name) }
 		}
 		if slices.ContainsFunc(list, same) {
-			return nil, command.UsageError("give it once", "%s %s is given twice", flag, name)
+			return nil, command.UsageError("pass it once", "%s %s is given twice", flag, name)
 		}
 		list = append(list, config.Variable{Name: name, Value: value})
 	}
 	return list, nil
 }
 
-func addEntry(cmd *cobra.Command, path string, e config.Entry, then *applying) error {
+// addEntry adds the entry to the file and waits for the running gateway.
+func addEntry(cmd *cobra.Command, path string, e config.Entry, gateway *rolloutFlags) error {
 	f, err := configfile.Open(path, true)
 	if err != nil {
 		return err
 	}
 	text, err := config.AddServer(f.Path, f.Text, e)
 	if errors.Is(err, config.ErrTaken) {
-		return command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", f.Path, err), "choose another name, or goblin-actor remove "+e.Name)
+		return command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", f.Path, err), "use another name, or run goblin-actor remove "+e.Name)
 	}
 	if err != nil {
 		return configfile.EditError(cmd, f, err)
 	}
-	err = changeOwn(cmd, f, text, "added "+e.Name+" to", then, wish{server: e.Name, runs: true})
-	if err != nil && then.failed {
+	err = gateway.save(cmd, f, text, "added "+e.Name+" to", rollout.Change{Server: e.Name, Runs: true})
+	if err != nil && gateway.failed {
 		return afterFailedAdd(cmd, f.Path, e.Name, err)
 	}
 	return err

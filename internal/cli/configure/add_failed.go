@@ -10,23 +10,24 @@ import (
 	"goblin-actor/internal/cli/configfile"
 	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/rollout"
 )
 
-// afterFailedAdd decides whether the entry of a server that did not start stays in the file, and returns the error to report: --keep decides,
-// else the person at the terminal, and without a terminal the entry stays.
+// afterFailedAdd keeps or removes the entry of a server that failed to start, and returns the error to report. --keep decides, or the
+// user at the terminal. Without a terminal the entry is kept.
 func afterFailedAdd(cmd *cobra.Command, path, name string, failure error) error {
 	keep, err := keepsEntry(cmd, path, failure)
 	if err != nil {
 		return err
 	}
-	told := &command.Error{Code: command.ExitFailed, Err: failure}
+	result := &command.Error{Code: command.ExitFailed, Err: failure}
 	if e, ok := errors.AsType[*command.Error](failure); ok {
-		told.Code, told.Hint = e.Code, e.Hint
+		result.Code, result.Hint = e.Code, e.Hint
 	}
 	if keep {
-		told.Err = fmt.Errorf("%w; its entry stays in %s", failure, path)
-		told.Hint += "; goblin-actor remove " + name + " takes the entry out"
-		return told
+		result.Err = fmt.Errorf("%w; the entry was kept in %s", failure, path)
+		result.Hint += "; goblin-actor remove " + name + " removes the entry"
+		return result
 	}
 	f, err := configfile.Open(path, false)
 	if err != nil {
@@ -36,14 +37,15 @@ func afterFailedAdd(cmd *cobra.Command, path, name string, failure error) error 
 	if err != nil {
 		return configfile.EditError(cmd, f, err)
 	}
-	if err := changeOwn(cmd, f, text, "removed "+name+" from", &applying{wait: 0}, wish{server: name}); err != nil {
+	if err := (&rolloutFlags{}).save(cmd, f, text, "removed "+name+" from", rollout.Change{Server: name}); err != nil {
 		return err
 	}
-	told.Err = fmt.Errorf("%w; its entry was removed from %s again", failure, path)
-	told.Hint = "--keep keeps the entry; goblin-actor doctor " + name + " explains the failure then"
-	return told
+	result.Err = fmt.Errorf("%w; the entry was removed from %s", failure, path)
+	result.Hint = "use --keep to keep the entry; goblin-actor doctor " + name + " then explains the failure"
+	return result
 }
 
+// keepsEntry reports whether the entry is kept.
 func keepsEntry(cmd *cobra.Command, path string, failure error) (bool, error) {
 	if flag := cmd.Flags().Lookup("keep"); flag.Changed {
 		return flag.Value.String() == "true", nil
@@ -54,7 +56,7 @@ func keepsEntry(cmd *cobra.Command, path string, failure error) (bool, error) {
 	ctx, stop := command.Interruptible(cmd)
 	defer stop()
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", terminal.Clean(failure.Error()))
-	word, err := terminal.NewDialogue(cmd.InOrStdin(), cmd.ErrOrStderr()).Choose(ctx, "Keep its entry in "+terminal.Clean(path)+"? [Y]es, [n]o: ", "y", "yes", "n", "no")
+	word, err := terminal.NewDialogue(cmd.InOrStdin(), cmd.ErrOrStderr()).Choose(ctx, "Keep the entry in "+terminal.Clean(path)+"? [Y]es, [n]o: ", "y", "yes", "n", "no")
 	if ctx.Err() != nil {
 		return true, command.ErrInterrupted
 	}

@@ -14,26 +14,29 @@ import (
 	"goblin-actor/internal/serving"
 )
 
-// NewConfigCommand returns the commands about configuration files; none of them runs a server.
+// NewConfigCommand returns the config command. None of its subcommands starts a server.
 func NewConfigCommand() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "config",
-		Short: "Check or show the configuration, connect it with other programs' files",
-		Long: `Check or show the configuration. Without FILE it is the one serve would take: $GOBLIN_CONFIG,
-./goblin.yaml, or goblin-actor/config.yaml in the user's config directory.`,
+		Short: "Check, show, import or install a configuration",
+		Long: `Check or show a configuration, import servers from desktop clients, or install the gateway in a desktop client.
+
+Without FILE, the commands use the file that serve would use: $GOBLIN_CONFIG, ./goblin.yaml, or goblin-actor/config.yaml in
+the user's configuration directory.`,
 	})
 	cmd.AddCommand(
 		ofFile(&cobra.Command{
 			Use:     "check [FILE]",
-			Short:   "List every fault and warning of the file; exit code 3 if there is a fault",
+			Short:   "List all errors and warnings in a configuration file; exit code 3 on errors",
 			Example: "  goblin-actor config check claude_desktop_config.json",
 		}, checkConfig),
 		ofFile(&cobra.Command{
 			Use:   "show [FILE]",
-			Short: "Print the values in force, each with its origin; secrets stay hidden",
-			Long: `Print the values in force as a configuration file, each with its origin: default, or file:line.
-Variables are shown as ${NAME} and whether they are set, never what they hold; other values of env and
-headers are hidden.`,
+			Short: "Print the effective configuration and the origin of each value, without secrets",
+			Long: `Print the effective values as a configuration file, each with its origin: default, or file:line.
+
+Variables are printed as ${NAME} with a note whether they are set, never with their values. Other values in env and headers
+are redacted.`,
 		}, showConfig),
 		newConfigSchema(),
 		newConfigImport(),
@@ -42,7 +45,7 @@ headers are hidden.`,
 	return cmd
 }
 
-// ofFile makes cmd a command about one configuration: its argument, --config, or the one serve would take; run gets "" when
+// ofFile makes cmd a command for one configuration file: its argument, --config, or the file that serve would use. run gets "" if
 // there is none.
 func ofFile(cmd *cobra.Command, run func(cmd *cobra.Command, path string) error) *cobra.Command {
 	var flag string
@@ -51,7 +54,7 @@ func ofFile(cmd *cobra.Command, run func(cmd *cobra.Command, path string) error)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 0 && flag != "" && args[0] != flag:
-			return command.UsageError("give one of them", "%s takes one file, got an argument and --config", cmd.CommandPath())
+			return command.UsageError("use only one of them", "%s takes one file; got an argument and --config", cmd.CommandPath())
 		case len(args) > 0:
 			return run(cmd, args[0])
 		}
@@ -61,9 +64,10 @@ func ofFile(cmd *cobra.Command, run func(cmd *cobra.Command, path string) error)
 	return cmd
 }
 
+// checkConfig prints the findings about the file.
 func checkConfig(cmd *cobra.Command, path string) error {
 	if path == "" {
-		return command.Fail(command.ExitFailed, errors.New("no configuration found"), "name a file: "+cmd.CommandPath()+" FILE")
+		return command.Fail(command.ExitFailed, errors.New("no configuration found"), "specify a file: "+cmd.CommandPath()+" FILE")
 	}
 	cfg, report := config.Load(path)
 	if cfg != nil && !serving.MetricsVisible(cfg) {
@@ -71,27 +75,28 @@ func checkConfig(cmd *cobra.Command, path string) error {
 	}
 	configfile.PrintFindings(cmd.ErrOrStderr(), report)
 	if cfg == nil {
-		return &command.Error{Code: command.ExitConfig} // all has been said
+		return &command.Error{Code: command.ExitConfig} // the errors have been printed
 	}
 	if err := serving.CheckFiles(cfg); err != nil {
 		return configfile.CredentialsError(err)
 	}
-	ill := ""
+	invalid := ""
 	for _, server := range cfg.Servers {
 		if server.Fault != "" {
-			ill += ", " + server.Name
+			invalid += ", " + server.Name
 		}
 	}
-	if ill != "" {
-		ill = " (misconfigured: " + terminal.OneLine(ill[2:], 200) + ")"
+	if invalid != "" {
+		invalid = " (misconfigured: " + terminal.OneLine(invalid[2:], 200) + ")"
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %s%s, %s\n", terminal.Clean(path), terminal.Count(len(cfg.Servers), "server"), ill, terminal.Count(len(report.Warnings), "warning"))
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %s%s, %s\n", terminal.Clean(path), terminal.Count(len(cfg.Servers), "server"), invalid, terminal.Count(len(report.Warnings), "warning"))
 	return err
 }
 
+// showConfig prints the effective configuration.
 func showConfig(cmd *cobra.Command, path string) error {
 	if path == "" {
-		fmt.Fprintln(cmd.ErrOrStderr(), "no configuration found: these are the defaults")
+		fmt.Fprintln(cmd.ErrOrStderr(), "no configuration found; these are the defaults")
 		defaults := config.Default()
 		return config.Show(cmd.OutOrStdout(), &defaults, config.Report{})
 	}

@@ -12,33 +12,36 @@ import (
 	"goblin-actor/internal/cli/target"
 	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/rollout"
 )
 
-// NewEnable and newDisable return the commands that switch servers and tools in the configuration.
+// NewEnable returns the enable command.
 func NewEnable() *cobra.Command {
-	return newSwitch("enable", "Switch a server or one of its tools on", false)
+	return newSwitch("enable", "Enable a server or one of its tools", false)
 }
 
+// NewDisable returns the disable command.
 func NewDisable() *cobra.Command {
-	return newSwitch("disable", "Switch a server or one of its tools off", true)
+	return newSwitch("disable", "Disable a server or one of its tools", true)
 }
 
+// newSwitch returns enable, or with off disable.
 func newSwitch(verb, short string, off bool) *cobra.Command {
 	var path string
-	var then applying
+	var gateway rolloutFlags
 	cmd := &cobra.Command{
 		Use:   verb + " SERVER[/TOOL]",
-		Short: short + ", in the configuration",
-		Long: short + `, in the configuration: disabled of the server, or its tools.disabled. A gateway that runs
-with this file does it at once; the command waits for that and says what became of it. TOOL is the name the server itself
-gives it, without prefix.`,
+		Short: short + " in the configuration",
+		Long: short + ` in the configuration. This sets "disabled" of the server, or changes "tools.disabled" for a tool. A
+gateway that runs with this file applies the change at once; the command waits and prints the result. TOOL is the server's
+own name of the tool, without the prefix.`,
 		Example:           "  goblin-actor " + verb + " files\n  goblin-actor " + verb + " files/write_file",
-		Args:              command.Args(1, 1, "a server, or a server and a tool"),
+		Args:              command.Args(1, 1, "a server, or SERVER/TOOL"),
 		ValidArgsFunction: target.CompleteServers(new(string)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			server, tool, isTool := strings.Cut(args[0], "/")
 			if server == "" || isTool && tool == "" {
-				return command.UsageError("usage: "+cmd.UseLine(), "%q is neither SERVER nor SERVER/TOOL", args[0])
+				return command.UsageError("usage: "+cmd.UseLine(), "%q is not SERVER or SERVER/TOOL", args[0])
 			}
 			f, err := configfile.Open(path, false)
 			if err != nil {
@@ -52,15 +55,15 @@ gives it, without prefix.`,
 			}
 			switch {
 			case errors.Is(err, config.ErrSame):
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is %sd already\n", terminal.Clean(args[0]), verb)
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is already %sd\n", terminal.Clean(args[0]), verb)
 				return err
 			case err != nil:
 				return configfile.EditError(cmd, f, err)
 			}
-			return changeOwn(cmd, f, text, verb+"d "+args[0]+" in", &then, wish{server: server, tool: tool, runs: !off})
+			return gateway.save(cmd, f, text, verb+"d "+args[0]+" in", rollout.Change{Server: server, Tool: tool, Runs: !off})
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", configfile.FlagHelp)
-	then.flags(cmd)
+	gateway.add(cmd)
 	return cmd
 }

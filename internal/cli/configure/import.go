@@ -27,37 +27,39 @@ type importOptions struct {
 	yes                    bool
 }
 
-// newConfigImport returns the command that takes servers from other programs' files.
+// newConfigImport returns the config import command.
 func newConfigImport() *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
 		Use:   "import [CLIENT]…",
-		Short: "Take servers from desktop clients' files into the configuration",
-		Long: `Take servers from the files of clients into the configuration: ` + strings.Join(desktop.IDs(), ", ") + `;
-without CLIENT from all that are here. The clients' files are only read.
+		Short: "Import servers from desktop clients into the configuration",
+		Long: `Import servers from the files of desktop clients into the configuration. CLIENT is one of: ` + strings.Join(desktop.IDs(), ", ") + `.
+Without CLIENT, servers are imported from every client found on this machine. The clients' files are not changed.
 
-A server that is in the configuration already is skipped, another one of the same name gets a number. What looks like a
-secret, in env, headers, arguments or an address, goes into secrets.env beside the configuration, which you alone can
-read and envFile names; the configuration has references like ${API_KEY}. What will be written is shown without values,
-and has to be confirmed, on the terminal or with --yes.
-With --env-refs no value of env and headers is written anywhere, and you are told which variables to set; with --plain all
+A server that the configuration already contains is skipped; a different server of the same name gets a number. Values in
+env, headers, arguments or URLs that look like secrets go into secrets.env next to the configuration. Only you can read that
+file; the configuration refers to it with envFile and contains references like ${API_KEY}. The command shows the changes
+without values and asks for confirmation, unless --yes is given.
+
+With --env-refs, no values of env and headers are written; the command prints the variables to set. With --plain, all values
 are copied into the configuration.`,
 		Example:   "  goblin-actor config import --dry-run\n  goblin-actor config import cursor vscode --env-refs --into goblin.yaml",
-		Args:      command.Args(0, -1, "names of clients"),
+		Args:      command.Args(0, -1, "client names"),
 		ValidArgs: desktop.IDs(),
 		RunE:      func(cmd *cobra.Command, args []string) error { return importServers(cmd, args, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.into, "into", "", "configuration to write (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
-	flags.StringVar(&o.file, "file", "", "the client's file, where it is not in its usual place; for one CLIENT")
-	flags.BoolVar(&o.yes, "yes", false, "do not ask")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "only say what would be taken")
-	flags.BoolVar(&o.envRefs, "env-refs", false, "write ${VARIABLE} instead of the values of env and headers, and no values at all")
-	flags.BoolVar(&o.plain, "plain", false, "copy values into the configuration, secrets too")
+	flags.StringVar(&o.into, "into", "", "configuration file to write (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
+	flags.StringVar(&o.file, "file", "", "the client's file, if it is not in its usual place; requires one CLIENT")
+	flags.BoolVar(&o.yes, "yes", false, "skip the confirmation")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would be imported and write nothing")
+	flags.BoolVar(&o.envRefs, "env-refs", false, "write ${VARIABLE} instead of the values of env and headers")
+	flags.BoolVar(&o.plain, "plain", false, "copy all values into the configuration, including secrets")
 	cmd.MarkFlagsMutuallyExclusive("env-refs", "plain")
 	return cmd
 }
 
+// importServers imports the servers of the named clients, or of all.
 func importServers(cmd *cobra.Command, ids []string, o importOptions) error {
 	clients := desktop.Clients
 	if len(ids) > 0 {
@@ -71,7 +73,7 @@ func importServers(cmd *cobra.Command, ids []string, o importOptions) error {
 		}
 	}
 	if o.file != "" && len(ids) != 1 {
-		return command.UsageError("goblin-actor config import CLIENT --file FILE", "--file is for one client")
+		return command.UsageError("use goblin-actor config import CLIENT --file FILE", "--file requires exactly one client")
 	}
 	f, err := configfile.Open(o.into, true)
 	if err != nil {
@@ -95,26 +97,26 @@ func importServers(cmd *cobra.Command, ids []string, o importOptions) error {
 		return err
 	}
 	if failed {
-		return &command.Error{Code: command.ExitFailed} // all has been said
+		return &command.Error{Code: command.ExitFailed} // the errors have been printed
 	}
 	return nil
 }
 
-// importer collects what goes into our file.
+// importer collects the servers to be written into the configuration.
 type importer struct {
 	cmd  *cobra.Command
 	file *config.File
-	text string // with what has been taken so far
+	text string // the new text so far
 	o    importOptions
 
-	listen []string // where the gateway of our file would be reached
+	listen []string // addresses of the gateway that would run with the file
 	vars   envTarget
 
-	looked  int            // at how many files
-	absent  []string       // those that are not there, with their clients
-	entries []config.Entry // that were taken
-	sources []config.Entry // these, as their clients have them, with the names they got
-	copied  bool           // a value of env or headers that is no reference
+	looked  int            // number of client files read
+	absent  []string       // client files that do not exist, with their clients
+	entries []config.Entry // imported
+	sources []config.Entry // the same entries as their clients have them, under their new names
+	copied  bool           // a value of env or headers was copied literally
 	secrets map[string]string
 	unset   map[string]bool
 }
@@ -129,7 +131,7 @@ func newImporter(cmd *cobra.Command, f *config.File, o importOptions) (*importer
 	return in, err
 }
 
-// client takes the servers of one client. A file that is not there is an error only if it was asked for.
+// client imports the servers of one client. A missing file is an error only if the client was named.
 func (in *importer) client(client desktop.Client, path string, asked bool) error {
 	host := desktop.ThisHost()
 	var err error
@@ -157,10 +159,10 @@ func (in *importer) client(client desktop.Client, path string, asked bool) error
 }
 
 func noClientFile(client desktop.Client, path string) error {
-	return command.Fail(command.ExitFailed, fmt.Errorf("%s: there is no %s", client.Title, path), "--file names its file, where it is somewhere else")
+	return command.Fail(command.ExitFailed, fmt.Errorf("%s: no file %s", client.Title, path), "use --file if the file is in another place")
 }
 
-// take takes the servers of a client's file. It returns those that the gateway serves now.
+// take imports the servers of a client's file. It returns those that the gateway now serves.
 func (in *importer) take(client desktop.Client, f *config.File, host desktop.Host) (served []desktop.Found, err error) {
 	in.looked++
 	dir, err := os.Getwd()
@@ -169,17 +171,17 @@ func (in *importer) take(client desktop.Client, f *config.File, host desktop.Hos
 	}
 	found, err := client.Servers(f.Text, dir, host)
 	if err != nil {
-		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", f.Path, err), "mend the file, or name the clients you want")
+		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", f.Path, err), "correct the file, or name the clients to import from")
 	}
 	out := in.cmd.OutOrStdout()
 	fmt.Fprintf(out, "%s: %s in %s\n", client.Title, terminal.Count(len(found), "server"), terminal.Clean(f.Path))
 	var ignored []string
 	for _, one := range found {
-		said, serves, err := in.server(one)
+		result, serves, err := in.server(one)
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(out, "  %s: %s\n", terminal.OneLine(one.Name, 64), said)
+		fmt.Fprintf(out, "  %s: %s\n", terminal.OneLine(one.Name, 64), result)
 		if serves {
 			served = append(served, one)
 		}
@@ -190,19 +192,19 @@ func (in *importer) take(client desktop.Client, f *config.File, host desktop.Hos
 		}
 	}
 	if len(ignored) > 0 {
-		fmt.Fprintf(out, "  left out, as the client's own: %s\n", terminal.OneLine(strings.Join(ignored, ", "), 200))
+		fmt.Fprintf(out, "  settings of the client, not imported: %s\n", terminal.OneLine(strings.Join(ignored, ", "), 200))
 	}
 	return served, nil
 }
 
-// server takes one server and says what became of it; serves tells that it stands in our file now.
-func (in *importer) server(one desktop.Found) (said string, serves bool, err error) {
+// server imports one server and describes the result. serves reports whether the configuration now contains it.
+func (in *importer) server(one desktop.Found) (result string, serves bool, err error) {
 	if one.Skipped != "" {
 		return "skipped: " + terminal.Clean(one.Skipped), false, nil
 	}
 	e := one.Entry
 	if u, err := url.Parse(e.URL); err == nil && slices.Contains(in.listen, strings.Replace(u.Host, "localhost", "127.0.0.1", 1)) {
-		return "skipped: it is this gateway", false, nil
+		return "skipped: this gateway itself", false, nil
 	}
 	name := config.Slug(one.Name)
 	e.Name = name
@@ -220,13 +222,13 @@ func (in *importer) server(one desktop.Found) (said string, serves bool, err err
 	taken := config.Entries(in.text)
 	for _, other := range slices.Concat(taken, in.sources) {
 		if in.sameServer(other, one.Entry) {
-			return "skipped: " + other.Name + " is the same", true, nil
+			return "skipped: same as " + other.Name, true, nil
 		}
 	}
 	for n := 2; ; n++ {
 		at := slices.IndexFunc(taken, func(other config.Entry) bool { return other.Name == e.Name })
-		if at >= 0 && (alike(taken[at], e) || alike(in.meant(taken[at]), in.meant(one.Entry))) {
-			return "skipped: " + e.Name + " is the same", true, nil
+		if at >= 0 && (alike(taken[at], e) || alike(in.expanded(taken[at]), in.expanded(one.Entry))) {
+			return "skipped: same as " + e.Name, true, nil
 		}
 		if at < 0 && e.Name != "goblin" {
 			break
@@ -253,21 +255,21 @@ func (in *importer) server(one desktop.Found) (said string, serves bool, err err
 	for _, variable := range unset {
 		in.unset[variable] = true
 	}
-	said = "taken as " + e.Name + ", " + describeEntry(e)
+	result = "imported as " + e.Name + ", " + describeEntry(e)
 	for _, note := range one.Notes {
-		said += "; " + terminal.Clean(note)
+		result += "; " + terminal.Clean(note)
 	}
-	return said, true, nil
+	return result, true, nil
 }
 
-// meant is an entry with the variables of our file replaced by what they hold.
-func (in *importer) meant(e config.Entry) config.Entry {
+// expanded returns the entry with the variables of the configuration replaced by their values.
+func (in *importer) expanded(e config.Entry) config.Entry {
 	expand := func(s string) string {
 		return config.Expand(s, func(name string) (string, bool) {
 			if value, ok := in.vars.lookup(name); ok {
 				return value, true
 			}
-			return "${" + name + "}", true // one that is not set is no other
+			return "${" + name + "}", true // an unset variable stays
 		})
 	}
 	list := func(vars []config.Variable) []config.Variable {
@@ -285,16 +287,16 @@ func (in *importer) meant(e config.Entry) config.Entry {
 	return e
 }
 
-// sameServer reports whether two entries are the same server under any names. Spellings that make no difference do not count: the path of
-// a program that PATH has, npx with or without -y, @latest behind a package, a slash at the end of an address.
+// sameServer reports whether two entries are the same server, under any name. Differences in spelling are ignored: the full path of a
+// program on PATH, npx with or without -y, @latest after a package, a slash at the end of a URL.
 func (in *importer) sameServer(a, b config.Entry) bool {
-	a, b = plainSpelling(in.meant(a)), plainSpelling(in.meant(b))
+	a, b = normalize(in.expanded(a)), normalize(in.expanded(b))
 	return alike(a, b) && a.Disabled == b.Disabled && slices.Equal(a.ToolsDisabled, b.ToolsDisabled) &&
 		slices.Equal(a.ToolsAllow, b.ToolsAllow) && slices.Equal(a.ToolsDeny, b.ToolsDeny)
 }
 
-// plainSpelling writes an entry without what makes no difference.
-func plainSpelling(e config.Entry) config.Entry {
+// normalize returns the entry without differences in spelling.
+func normalize(e config.Entry) config.Entry {
 	e.URL = strings.TrimSuffix(e.URL, "/")
 	if name := filepath.Base(e.Command); name != e.Command {
 		if path, err := exec.LookPath(name); err == nil && path == e.Command {
@@ -310,7 +312,7 @@ func plainSpelling(e config.Entry) config.Entry {
 	return e
 }
 
-// alike tells entries that mean the same server.
+// alike reports whether two entries have the same command, URL, arguments and values.
 func alike(a, b config.Entry) bool {
 	asMap := func(list []config.Variable) map[string]string {
 		m := map[string]string{}
@@ -323,47 +325,47 @@ func alike(a, b config.Entry) bool {
 		maps.Equal(asMap(a.Env), asMap(b.Env)) && maps.Equal(asMap(a.Headers), asMap(b.Headers))
 }
 
-// describeEntry says what a server is without telling what may be secret: no arguments, no values, of a URL only the host.
+// describeEntry describes a server without possible secrets: no arguments, no values, only the host of a URL.
 func describeEntry(e config.Entry) string {
 	if e.URL != "" {
 		if u, err := url.Parse(e.URL); err == nil && u.Host != "" {
 			return terminal.Clean(u.Scheme + "://" + u.Host + "/…")
 		}
-		return "an address"
+		return "a URL"
 	}
-	said := terminal.OneLine(filepath.Base(e.Command), 40)
+	text := terminal.OneLine(filepath.Base(e.Command), 40)
 	if len(e.Args) > 0 {
-		said += " with " + terminal.Count(len(e.Args), "argument")
+		text += " with " + terminal.Count(len(e.Args), "argument")
 	}
 	if len(e.Env) > 0 {
-		said += ", " + terminal.Count(len(e.Env), "variable")
+		text += ", " + terminal.Count(len(e.Env), "variable")
 	}
 	if e.Disabled {
-		said += ", disabled"
+		text += ", disabled"
 	}
-	return said
+	return text
 }
 
-// finish writes what was taken, or says what would be.
+// finish writes the imported servers, or with dryRun prints what would be written.
 func (in *importer) finish(dryRun bool) error {
 	out, errOut := in.cmd.OutOrStdout(), in.cmd.ErrOrStderr()
 	switch {
-	case in.looked == 0 && len(in.absent) == 0: // what was asked for is not there; that has been said
+	case in.looked == 0 && len(in.absent) == 0: // the named client has no file; the error has been printed
 		return nil
 	case in.looked == 0:
-		fmt.Fprintln(out, "no client's file was read; these are not there:")
+		fmt.Fprintln(out, "no client files were found; these do not exist:")
 		for _, file := range in.absent {
 			fmt.Fprintln(out, "  "+terminal.Clean(file))
 		}
 		return nil
 	case len(in.entries) == 0:
-		_, err := fmt.Fprintln(out, "nothing to take")
+		_, err := fmt.Fprintln(out, "nothing to import")
 		return err
 	}
 	in.show()
 	in.advise(errOut)
 	if dryRun {
-		_, err := fmt.Fprintf(out, "%s would go into %s; nothing was written\n", terminal.Count(len(in.entries), "server"), terminal.Clean(in.file.Path))
+		_, err := fmt.Fprintf(out, "%s would be added to %s; nothing was written\n", terminal.Count(len(in.entries), "server"), terminal.Clean(in.file.Path))
 		return err
 	}
 	if err := confirm(in.cmd, in.o.yes); err != nil {
@@ -372,11 +374,11 @@ func (in *importer) finish(dryRun bool) error {
 	if _, err := in.write(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%s taken into %s\n", terminal.Count(len(in.entries), "server"), terminal.Clean(in.file.Path))
+	_, err := fmt.Fprintf(out, "%s imported into %s\n", terminal.Count(len(in.entries), "server"), terminal.Clean(in.file.Path))
 	return err
 }
 
-// show prints what will be written into our files, without values that may be secret.
+// show prints the changes without values that may be secret.
 func (in *importer) show() {
 	if len(in.entries) == 0 {
 		return
@@ -401,8 +403,7 @@ func (in *importer) show() {
 	}
 }
 
-// write writes both files, the one with the secrets first: a configuration never names what is not there. undo takes
-// both back.
+// write writes both files, secrets first, so that the configuration never refers to a missing file. undo restores both.
 func (in *importer) write() (undo func() error, err error) {
 	defer configfile.HoldSignals()()
 	undoVars, err := in.vars.write(in.cmd.ErrOrStderr())
@@ -412,17 +413,17 @@ func (in *importer) write() (undo func() error, err error) {
 	if err := configfile.Write(in.cmd, in.file, in.text); err != nil {
 		return nil, errors.Join(err, undoVars())
 	}
-	return func() error { return errors.Join(takeBack(in.file), undoVars()) }, nil
+	return func() error { return errors.Join(restore(in.file), undoVars()) }, nil
 }
 
-// advise says what a person has to know about secrets.
+// advise prints warnings about secrets.
 func (in *importer) advise(w io.Writer) {
 	p := terminal.PaletteFor(w)
 	if in.copied && in.file.Shared() {
-		fmt.Fprintf(w, "%s others can read %s, and values of env or headers may be secret\n%s chmod 600 it, or leave out --plain\n",
+		fmt.Fprintf(w, "%s other users can read %s, and values of env or headers may be secret\n%s run chmod 600 on it, or omit --plain\n",
 			p.Warn("warning:"), terminal.Clean(in.file.Path), p.Good("hint:"))
 	}
 	if names := slices.Sorted(maps.Keys(in.unset)); len(names) > 0 {
-		fmt.Fprintf(w, "set these variables where the gateway starts: %s\n", terminal.Clean(strings.Join(names, ", ")))
+		fmt.Fprintf(w, "set these variables in the environment of the gateway: %s\n", terminal.Clean(strings.Join(names, ", ")))
 	}
 }

@@ -23,37 +23,37 @@ type installOptions struct {
 	yes, print              bool
 }
 
-// newConfigInstall returns the command that writes our entry into another program's file.
+// newConfigInstall returns the config install command.
 func newConfigInstall() *cobra.Command {
 	var o installOptions
 	cmd := &cobra.Command{
 		Use:   "install CLIENT",
-		Short: "Write our entry into a desktop client's file",
-		Long: `Write our entry into the file of a client: ` + strings.Join(desktop.IDs(), ", ") + `.
-The client then starts "goblin-actor stdio --config FILE", or with --url uses a running gateway.
+		Short: "Add the gateway to a desktop client",
+		Long: `Add an entry for the gateway to the file of a desktop client. CLIENT is one of: ` + strings.Join(desktop.IDs(), ", ") + `.
+The client then starts "goblin-actor stdio --config FILE", or with --url connects to a running gateway.
 
-What will change is shown, and has to be confirmed on the terminal or with --yes; what other entries say is hidden.
-The old file is kept beside the new one. Comments and everything else in it stay; a file that cannot be parsed, or
-that changes meanwhile, is left alone.`,
+The command shows the change and asks for confirmation, unless --yes is given. Values of other entries are hidden. The old
+file is kept next to the new one. Comments and all other content are preserved. A file that cannot be parsed, or that
+changes in the meantime, is not touched.`,
 		Example: `  goblin-actor config install claude-desktop
   goblin-actor config install vscode --url http://127.0.0.1:8730/mcp
   goblin-actor config install cursor --file .cursor/mcp.json
   goblin-actor config install zed --print`,
-		Args:      command.Args(1, 1, "the name of a client: "+strings.Join(desktop.IDs(), ", ")),
+		Args:      command.Args(1, 1, "a client: "+strings.Join(desktop.IDs(), ", ")),
 		ValidArgs: desktop.IDs(),
 		RunE:      func(cmd *cobra.Command, args []string) error { return install(cmd, args[0], o) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.name, "name", "goblin", "name of the entry")
-	flags.StringVar(&o.config, "config", "", "configuration the client shall use (default: as serve finds it)")
-	flags.StringVar(&o.url, "url", "", "use the gateway that runs at this URL instead of starting one")
-	flags.StringVar(&o.file, "file", "", "the client's file, where it is not in its usual place")
-	flags.BoolVar(&o.yes, "yes", false, "do not ask")
-	flags.BoolVar(&o.print, "print", false, "only print the entry, for changing the file by hand")
+	flags.StringVar(&o.config, "config", "", "configuration file for the client to use (default: the file that serve would use)")
+	flags.StringVar(&o.url, "url", "", "connect to the gateway at this URL instead of starting one")
+	flags.StringVar(&o.file, "file", "", "the client's file, if it is not in its usual place")
+	flags.BoolVar(&o.yes, "yes", false, "skip the confirmation")
+	flags.BoolVar(&o.print, "print", false, "print the entry only, for editing the file by hand")
 	return cmd
 }
 
-// clientNamed finds a client, or says which there are.
+// clientNamed returns the client of that ID. The error lists the known clients.
 func clientNamed(id string) (desktop.Client, error) {
 	client, ok := desktop.ByID(id)
 	if !ok {
@@ -62,13 +62,14 @@ func clientNamed(id string) (desktop.Client, error) {
 	return client, nil
 }
 
+// install adds the entry to the client's file.
 func install(cmd *cobra.Command, id string, o installOptions) error {
 	client, err := clientNamed(id)
 	if err != nil {
 		return err
 	}
 	if o.name == "" || config.Slug(o.name) != o.name {
-		return command.UsageError("names are lower-case letters, digits and -", "--name %q", o.name)
+		return command.UsageError("use lower-case letters, digits and -", "--name %q is not valid", o.name)
 	}
 	ours, err := ourEntry(cmd, client, o)
 	if err != nil {
@@ -82,7 +83,7 @@ func install(cmd *cobra.Command, id string, o installOptions) error {
 	if path == "" {
 		if path, err = client.Find(desktop.ThisHost()); err != nil {
 			return command.Fail(command.ExitFailed, fmt.Errorf("%s: no directory for %s: %w", client.Title, path, err),
-				"start it once, or name its file with --file; --print prints the entry")
+				"start the client once, or use --file to specify its file; --print prints the entry")
 		}
 	}
 	f, err := config.OpenFile(path, desktop.MaxFileBytes)
@@ -92,10 +93,10 @@ func install(cmd *cobra.Command, id string, o installOptions) error {
 	text, err := client.Install(f.Text, o.name, ours)
 	switch {
 	case errors.Is(err, desktop.ErrSame):
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s has this entry already: %s\n", client.Title, terminal.Clean(path))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s already has this entry: %s\n", client.Title, terminal.Clean(path))
 		return err
 	case err != nil:
-		return command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", path, err), "it was left alone; mend it, or change it by hand with what --print prints")
+		return command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", path, err), "nothing was written; correct the file, or add the output of --print by hand")
 	}
 	if err := f.CheckWritable(); err != nil {
 		return configfile.FileError(err)
@@ -113,36 +114,36 @@ func install(cmd *cobra.Command, id string, o installOptions) error {
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "wrote %s\n", terminal.Clean(path))
 	if backup != "" {
-		fmt.Fprintf(out, "the old file is %s\n", terminal.Clean(backup))
+		fmt.Fprintf(out, "the old file was saved as %s\n", terminal.Clean(backup))
 	}
-	_, err = fmt.Fprintf(out, "to do: %s\n", client.After)
+	_, err = fmt.Fprintf(out, "next: %s\n", client.After)
 	return err
 }
 
-// ourEntry is what the client shall start or reach.
+// ourEntry returns the entry for the client.
 func ourEntry(cmd *cobra.Command, client desktop.Client, o installOptions) (desktop.Ours, error) {
 	if o.url != "" {
 		if o.config != "" {
-			return desktop.Ours{}, command.UsageError("", "--url and --config exclude each other")
+			return desktop.Ours{}, command.UsageError("", "--url and --config cannot be combined")
 		}
 		return entryOf(cmd, client, "", o.url)
 	}
 	path, ok := config.Find(o.config, os.Getenv)
 	if !ok {
-		fmt.Fprintln(cmd.ErrOrStderr(), "no configuration found: the client gets the demo servers until the user's config directory holds one, or you install again with --config")
+		fmt.Fprintln(cmd.ErrOrStderr(), "no configuration found; the client uses the demo servers until there is a configuration in the user's config directory, or until you install again with --config")
 		return entryOf(cmd, client, "", "")
 	}
 	if cfg, report := config.Load(path); cfg == nil {
 		configfile.PrintFindings(cmd.ErrOrStderr(), report)
-		return desktop.Ours{}, command.Fail(command.ExitConfig, errors.New("the client could not use this configuration: nothing was written"), "")
+		return desktop.Ours{}, command.Fail(command.ExitConfig, errors.New("the configuration is invalid; nothing was written"), "")
 	}
 	return entryOf(cmd, client, path, "")
 }
 
-// entryOf is the entry for a configuration, or for the gateway at url; without both for what stdio finds.
+// entryOf returns the entry for a configuration file, or for the gateway at url. Without either, stdio finds its configuration.
 func entryOf(cmd *cobra.Command, client desktop.Client, path, url string) (desktop.Ours, error) {
 	if url != "" && !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
-		return desktop.Ours{}, command.UsageError("write http://127.0.0.1:8730/mcp, or what serve printed", "--url %q is no http address", secret.Text(url))
+		return desktop.Ours{}, command.UsageError("use http://127.0.0.1:8730/mcp, or the URL that serve printed", "--url %q is not an http or https URL", secret.Text(url))
 	}
 	if url != "" && client.TakesURL() {
 		return desktop.Ours{URL: url}, nil
@@ -153,7 +154,7 @@ func entryOf(cmd *cobra.Command, client desktop.Client, path, url string) (deskt
 	}
 	if strings.Contains(self, "go-build") {
 		errOut := cmd.ErrOrStderr()
-		fmt.Fprintf(errOut, "%s %s is a temporary build and will be gone; build or install goblin-actor first\n", terminal.PaletteFor(errOut).Warn("warning:"), terminal.Clean(self))
+		fmt.Fprintf(errOut, "%s %s is a temporary build that will be deleted; build or install goblin-actor first\n", terminal.PaletteFor(errOut).Warn("warning:"), terminal.Clean(self))
 	}
 	ours := desktop.Ours{Command: self, Args: []string{"stdio"}}
 	switch {
@@ -168,7 +169,7 @@ func entryOf(cmd *cobra.Command, client desktop.Client, path, url string) (deskt
 	return ours, nil
 }
 
-// showDiff prints what will change.
+// showDiff prints the changes to a file.
 func showDiff(cmd *cobra.Command, path string, lines []string) {
 	out := cmd.OutOrStdout()
 	p := terminal.PaletteFor(out)
@@ -185,21 +186,21 @@ func showDiff(cmd *cobra.Command, path string, lines []string) {
 	}
 }
 
-// confirm asks at the terminal, unless it is said to be all right.
+// confirm asks at the terminal whether to write, unless yes is set.
 func confirm(cmd *cobra.Command, yes bool) error {
 	if yes {
 		return nil
 	}
 	if !terminal.IsTerminal(cmd.InOrStdin()) {
-		hint := "--yes writes without asking"
+		hint := "use --yes to write without asking"
 		if cmd.Flags().Lookup("print") != nil {
-			hint += ", --print prints the entry"
+			hint += ", or --print to print the entry"
 		}
-		return command.UsageError(hint, "nothing was written: there is no terminal to ask at")
+		return command.UsageError(hint, "nothing was written: confirmation requires a terminal")
 	}
 	ctx, stop := command.Interruptible(cmd)
 	defer stop()
-	word, err := terminal.NewDialogue(cmd.InOrStdin(), cmd.ErrOrStderr()).Choose(ctx, "Write this? [N]o, [y]es: ", "n", "no", "y", "yes")
+	word, err := terminal.NewDialogue(cmd.InOrStdin(), cmd.ErrOrStderr()).Choose(ctx, "Write these changes? [N]o, [y]es: ", "n", "no", "y", "yes")
 	if err == nil && word[0] == 'y' {
 		return nil
 	}

@@ -26,7 +26,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-const lintRunes = 300 // of a finding, for people
+const lintRunes = 300 // maximum length of a finding in the table format
 
 type lintOptions struct {
 	path   string
@@ -34,39 +34,41 @@ type lintOptions struct {
 	out    output.Format
 }
 
-// NewLint returns the command that examines the tools of a configuration's servers.
+// NewLint returns the lint command.
 func NewLint() *cobra.Command {
 	var o lintOptions
 	cmd := &cobra.Command{
 		Use:   "lint [SERVER]…",
-		Short: "Find tools that would trouble a client or a model",
-		Long: `Start the servers of the configuration, or those named, and examine the tools they list: invalid schemas, changed or shortened
-names, names listed twice, missing or very long descriptions, constructs that major providers reject at the top level of a
-schema, invisible characters, and the weight of the list in bytes and estimated tokens. It needs no running gateway.
+		Short: "Find problems in the tool definitions of servers",
+		Long: `Start the servers in the configuration, or only those named, and check the tools they list: invalid schemas, changed or
+shortened names, duplicate names, missing or very long descriptions, constructs that major providers reject at the top level
+of a schema, invisible characters, and the size of the list in bytes and estimated tokens. No running gateway is needed.
 
-Tools that the configuration denies are not examined. Tokens are estimated at four bytes each. Exit code 0 also with
-findings; with --strict 1 if there is a finding, or a server whose tools could not be listed.
+Tools that the configuration denies are not checked. A token is estimated as four bytes. The exit code is 0 even if there
+are findings; with --strict it is 1 if there is a finding or if a server's tools could not be listed.
 
-With -o json (or yaml): "servers", each with name, tools, bytes, tokens, absent (why its tools could not be listed) and
-"findings" (rule, tool, pointer, message); the number of all findings; bytes and tokens of all tools; "heaviest", up to ten.`,
+With -o json or -o yaml, the report contains "servers" (name, tools, bytes, tokens, absent: why the tools could not be
+listed, and findings with rule, tool, pointer and message), the total number of findings, bytes and tokens, and "heaviest",
+the ten largest tools.`,
 		Example: `  goblin-actor lint
   goblin-actor lint files github --strict
   goblin-actor lint --config claude_desktop_config.json -o json`,
-		Args: command.Args(0, -1, "names of servers"),
+		Args: command.Args(0, -1, "server names"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runLint(cmd, args, o) },
 	}
 	cmd.Flags().StringVar(&o.path, "config", "", configfile.FlagHelp)
-	cmd.Flags().BoolVar(&o.strict, "strict", false, "exit with 1 if there is any finding")
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "exit with code 1 if there are findings")
 	o.out.AddFlag(cmd)
 	return cmd
 }
 
+// runLint checks the tools and prints the report.
 func runLint(cmd *cobra.Command, names []string, o lintOptions) error {
 	ctx, stop := command.Interruptible(cmd)
 	defer stop()
 	path, ok := config.Find(o.path, os.Getenv)
 	if !ok {
-		return command.Fail(command.ExitFailed, errors.New("no configuration found"), "name one with --config")
+		return command.Fail(command.ExitFailed, errors.New("no configuration found"), "use --config to specify a file")
 	}
 	cfg, err := configfile.Load(path, cmd.ErrOrStderr())
 	if err != nil {
@@ -99,10 +101,10 @@ func runLint(cmd *cobra.Command, names []string, o lintOptions) error {
 	return &command.Error{Code: command.ExitFailed, Err: errors.New(text)}
 }
 
-// listTools starts the servers and returns what each of them lists, in the order of the configuration.
+// listTools starts the servers and returns their tools, in the order of the configuration.
 func listTools(ctx context.Context, cfg *config.Config) (servers []lint.Server, err error) {
 	trial := *cfg
-	trial.Audit = config.Audit{} // no calls are made, and another gateway may be writing the log
+	trial.Audit = config.Audit{} // nothing is called, and another gateway may be writing the log
 	for i := range trial.Servers {
 		trial.Servers[i].Startup = "eager"
 	}
@@ -111,7 +113,7 @@ func listTools(ctx context.Context, cfg *config.Config) (servers []lint.Server, 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, serving.Stop(g, 0)) }()
-	if err := local.WaitReady(ctx, g, io.Discard); err != nil { // the report names the servers that failed
+	if err := local.WaitReady(ctx, g, io.Discard); err != nil { // the report lists the servers that failed
 		return nil, err
 	}
 	s, err := g.Status(ctx)
@@ -134,19 +136,20 @@ func listTools(ctx context.Context, cfg *config.Config) (servers []lint.Server, 
 	return servers, nil
 }
 
-// absentReason says why the tools of a server are not known; "" = they are.
+// absentReason explains why the tools of a server are unknown, or returns "" if they are known.
 func absentReason(s *status.Snapshot, name string) string {
 	for _, server := range s.Servers {
 		if server.Name == name {
 			if server.ReadyCount > 0 {
 				return ""
 			}
-			return server.State + ": " + cmp.Or(server.Reason, "it is not ready yet")
+			return server.State + ": " + cmp.Or(server.Reason, "not ready yet")
 		}
 	}
-	return "it did not start"
+	return "the server did not start"
 }
 
+// printLint prints the report.
 func printLint(w io.Writer, out output.Format, report lint.Report) error {
 	if out != output.Table {
 		raw, err := json.Marshal(report)
@@ -161,7 +164,7 @@ func printLint(w io.Writer, out output.Format, report lint.Report) error {
 		switch {
 		case server.Absent != "":
 			fmt.Fprintf(w, "%s %s: its tools could not be listed: %s\n", p.Bad("✗"), name, terminal.OneLine(server.Absent, lintRunes))
-			fmt.Fprintf(w, "    to do: %s\n", program.Hint("goblin-actor doctor "+name+" explains it"))
+			fmt.Fprintf(w, "    fix: %s\n", program.Hint("run goblin-actor doctor "+name))
 			continue
 		case len(server.Findings) == 0:
 			fmt.Fprintf(w, "%s %s: %s, %s, about %s\n", p.Good("✓"), name, terminal.Count(server.Tools, "tool"), terminal.Count(server.Bytes, "byte"), terminal.Count(server.Tokens, "token"))
@@ -176,7 +179,7 @@ func printLint(w io.Writer, out output.Format, report lint.Report) error {
 	if len(report.Heaviest) == 0 {
 		return nil
 	}
-	fmt.Fprintf(w, "\nall tools: %s, about %s; the heaviest:\n", terminal.Count(report.Bytes, "byte"), terminal.Count(report.Tokens, "token"))
+	fmt.Fprintf(w, "\nall tools: %s, about %s; the largest:\n", terminal.Count(report.Bytes, "byte"), terminal.Count(report.Tokens, "token"))
 	rows := make([][]string, len(report.Heaviest))
 	for i, h := range report.Heaviest {
 		rows[i] = []string{strconv.Itoa(h.Bytes), strconv.Itoa(h.Tokens), terminal.OneLine(h.Tool, 0)}

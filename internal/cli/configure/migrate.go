@@ -25,46 +25,46 @@ type migrateOptions struct {
 	yes, dryRun           bool
 }
 
-// NewMigrate returns the command that puts the gateway between a client and its servers.
+// NewMigrate returns the migrate command.
 func NewMigrate() *cobra.Command {
 	var o migrateOptions
 	cmd := &cobra.Command{
 		Use:   "migrate CLIENT",
-		Short: "Move a desktop client's servers behind the gateway",
-		Long: `Move the servers of a client behind the gateway: take them into the configuration (config import), write our entry
-into the client's file (config install), and take the originals out of it. The client is one of ` + strings.Join(desktop.IDs(), ", ") + `.
+		Short: "Move a desktop client's servers to the gateway",
+		Long: `Move the servers of a desktop client to the gateway: import them into the configuration (config import), add the gateway
+to the client (config install), and remove the imported servers from the client. CLIENT is one of: ` + strings.Join(desktop.IDs(), ", ") + `.
 
-All that will change is shown without values, and has to be confirmed once, on the terminal or with --yes. Secrets go
-into secrets.env beside the configuration. The client's old file is kept beside the new one, and the line that brings it
-back is printed. What cannot be taken stays where it is. When one of the files cannot be written, those that were are made
-what they have been.
+The command shows all changes without values and asks for confirmation once, unless --yes is given. Secrets go into
+secrets.env next to the configuration. The client's old file is kept next to the new one; the command prints how to restore
+it. Servers that cannot be imported stay in the client. If a file cannot be written, the other changes are rolled back.
 
-Without --into the configuration is the one serve would take; where there is none, that of the user's config directory.`,
+Without --into, the configuration is the file that serve would use, or the one in the user's configuration directory.`,
 		Example: `  goblin-actor migrate claude-desktop --dry-run
   goblin-actor migrate cursor --url http://127.0.0.1:8730/mcp`,
-		Args:      command.Args(1, 1, "the name of a client: "+strings.Join(desktop.IDs(), ", ")),
+		Args:      command.Args(1, 1, "a client: "+strings.Join(desktop.IDs(), ", ")),
 		ValidArgs: desktop.IDs(),
 		RunE:      func(cmd *cobra.Command, args []string) error { return migrate(cmd, args[0], o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.into, "into", "", "configuration to write")
-	flags.StringVar(&o.file, "file", "", "the client's file, where it is not in its usual place")
-	flags.StringVar(&o.name, "name", "goblin", "name of our entry")
-	flags.StringVar(&o.url, "url", "", "have the client use the gateway that runs at this URL instead of starting one")
-	flags.BoolVar(&o.yes, "yes", false, "do not ask")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "only show what would change")
+	flags.StringVar(&o.into, "into", "", "configuration file to write")
+	flags.StringVar(&o.file, "file", "", "the client's file, if it is not in its usual place")
+	flags.StringVar(&o.name, "name", "goblin", "name of the gateway's entry in the client")
+	flags.StringVar(&o.url, "url", "", "make the client connect to the gateway at this URL instead of starting one")
+	flags.BoolVar(&o.yes, "yes", false, "skip the confirmation")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print the changes and write nothing")
 	return cmd
 }
 
-// migration is what will be changed.
+// migration holds the planned changes.
 type migration struct {
-	client desktop.Client
-	file   *config.File // the client's
-	text   string       // as it shall be
-	in     *importer
-	gone   int // originals that are taken out
+	client  desktop.Client
+	file    *config.File // the client's
+	text    string       // its new content
+	in      *importer
+	removed int // servers removed from the client
 }
 
+// migrate plans, confirms and writes the migration.
 func migrate(cmd *cobra.Command, id string, o migrateOptions) error {
 	m, err := planMigration(cmd, id, o)
 	if err != nil {
@@ -72,7 +72,7 @@ func migrate(cmd *cobra.Command, id string, o migrateOptions) error {
 	}
 	out := cmd.OutOrStdout()
 	if len(m.in.entries) == 0 && m.text == m.file.Text {
-		_, err := fmt.Fprintf(out, "nothing to do: %s uses the gateway alone\n", m.client.Title)
+		_, err := fmt.Fprintf(out, "nothing to do: %s uses only the gateway\n", m.client.Title)
 		return err
 	}
 	m.in.show()
@@ -87,46 +87,47 @@ func migrate(cmd *cobra.Command, id string, o migrateOptions) error {
 	if err := confirm(cmd, o.yes); err != nil {
 		return err
 	}
-	if err := m.carryOut(cmd); err != nil {
+	if err := m.write(cmd); err != nil {
 		return err
 	}
 	m.advise(cmd, o)
 	return nil
 }
 
-// advise says what is left to a person.
+// advise prints the remaining steps.
 func (m *migration) advise(cmd *cobra.Command, o migrateOptions) {
 	out, own := cmd.OutOrStdout(), terminal.Clean(program.ShellPath(m.in.file.Path))
 	if o.url != "" && !m.served(cmd) {
-		fmt.Fprintf(out, "to do: %s serve --config %s, as no gateway runs with it\n", program.Name(), own)
+		fmt.Fprintf(out, "next: run %s serve --config %s; no gateway runs with it\n", program.Name(), own)
 	}
 	if len(m.in.entries) > 0 {
-		fmt.Fprintf(out, "goblin-actor doctor --config %s tries what was taken\n", own)
+		fmt.Fprintf(out, "goblin-actor doctor --config %s tests the imported servers\n", own)
 	}
 	if m.text != m.file.Text {
-		fmt.Fprintf(out, "to do: %s\n", m.client.After)
+		fmt.Fprintf(out, "next: %s\n", m.client.After)
 	}
 }
 
-// served tells whether a gateway runs with our file.
+// served reports whether a gateway runs with the configuration.
 func (m *migration) served(cmd *cobra.Command) bool {
-	gateways, _ := target.Gateways(cmd.Context(), "") // none that answers is none
+	gateways, _ := target.Gateways(cmd.Context(), "") // a gateway that does not answer does not count
 	return slices.ContainsFunc(gateways, func(g *target.Gateway) bool { return g.RunsWith(m.in.file.Path) })
 }
 
+// planMigration computes all changes and writes nothing.
 func planMigration(cmd *cobra.Command, id string, o migrateOptions) (*migration, error) {
 	client, err := clientNamed(id)
 	if err != nil {
 		return nil, err
 	}
 	if o.name == "" || config.Slug(o.name) != o.name {
-		return nil, command.UsageError("names are lower-case letters, digits and -", "--name %q", o.name)
+		return nil, command.UsageError("use lower-case letters, digits and -", "--name %q is not valid", o.name)
 	}
 	host := desktop.ThisHost()
 	path := o.file
 	if path == "" {
 		if path, err = client.Find(host); err != nil {
-			return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s: no directory for %s: %w", client.Title, path, err), "start it once, or name its file with --file")
+			return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s: no directory for %s: %w", client.Title, path, err), "start the client once, or use --file to specify its file")
 		}
 	}
 	m := &migration{client: client}
@@ -153,7 +154,7 @@ func planMigration(cmd *cobra.Command, id string, o migrateOptions) (*migration,
 	return m, m.edit(cmd, served, o)
 }
 
-// ownPath is the configuration to write: the one named, the one serve would take, or that of the user.
+// ownPath returns the configuration to write: the named one, the one serve would use, or the one in the user's config directory.
 func ownPath(into string) string {
 	if path, ok := config.Find(into, os.Getenv); ok {
 		return path
@@ -161,10 +162,10 @@ func ownPath(into string) string {
 	return config.UserFile(os.Getenv)
 }
 
-// edit makes the client's file as it shall be.
+// edit computes the new content of the client's file.
 func (m *migration) edit(cmd *cobra.Command, served []desktop.Found, o migrateOptions) error {
 	byHand := func(err error) error {
-		return command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", m.file.Path, err), "nothing was written; mend it, or change it by hand: goblin-actor config install --print prints our entry")
+		return command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", m.file.Path, err), "nothing was written; correct the file, or edit it by hand: goblin-actor config install --print prints the entry")
 	}
 	ours, err := entryOf(cmd, m.client, m.in.file.Path, o.url)
 	if err != nil {
@@ -177,7 +178,7 @@ func (m *migration) edit(cmd *cobra.Command, served []desktop.Found, o migrateOp
 			return byHand(err)
 		}
 		m.text = next
-		m.gone++
+		m.removed++
 	}
 	next, err := m.client.Install(m.text, o.name, ours)
 	switch {
@@ -193,9 +194,9 @@ func (m *migration) edit(cmd *cobra.Command, served []desktop.Found, o migrateOp
 	return configfile.FileError(m.file.CheckWritable())
 }
 
-// carryOut writes our files first, so that the client never loses a server that the gateway does not have; should its
-// own file fail, they are taken back.
-func (m *migration) carryOut(cmd *cobra.Command) error {
+// write writes the configuration first, so that the client never loses a server that the gateway does not have. If writing the
+// client's file fails, the configuration is restored.
+func (m *migration) write(cmd *cobra.Command) error {
 	defer configfile.HoldSignals()()
 	out := cmd.OutOrStdout()
 	undo := func() error { return nil }
@@ -214,22 +215,22 @@ func (m *migration) carryOut(cmd *cobra.Command) error {
 	backup, err := m.file.Replace(m.text, true)
 	if err != nil {
 		if failed := undo(); failed != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s %s keeps what was taken: %s\n", terminal.PaletteFor(cmd.ErrOrStderr()).Warn("warning:"), terminal.Clean(m.in.file.Path), terminal.Clean(failed.Error()))
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s the imported servers remain in %s: %s\n", terminal.PaletteFor(cmd.ErrOrStderr()).Warn("warning:"), terminal.Clean(m.in.file.Path), terminal.Clean(failed.Error()))
 		} else {
-			fmt.Fprintln(cmd.ErrOrStderr(), "all is as it was before")
+			fmt.Fprintln(cmd.ErrOrStderr(), "all other changes were rolled back")
 		}
 		return configfile.FileError(err)
 	}
-	fmt.Fprintf(out, "wrote %s: our entry is in, %s taken out\n", terminal.Clean(m.file.Path), terminal.Count(m.gone, "server"))
+	fmt.Fprintf(out, "wrote %s: added the gateway, removed %s\n", terminal.Clean(m.file.Path), terminal.Count(m.removed, "server"))
 	fmt.Fprintf(out, "to undo: %s\n", terminal.Clean(copyLine(backup, m.file.Path)))
-	if names := m.taken(); names != "" {
-		fmt.Fprintf(out, "the gateway keeps %s then, until goblin-actor remove NAME --config %s\n", terminal.Clean(names), terminal.Clean(program.ShellPath(m.in.file.Path)))
+	if names := m.imported(); names != "" {
+		fmt.Fprintf(out, "the gateway then still has %s; to remove them: goblin-actor remove NAME --config %s\n", terminal.Clean(names), terminal.Clean(program.ShellPath(m.in.file.Path)))
 	}
 	return nil
 }
 
-// taken are the names of what was taken.
-func (m *migration) taken() string {
+// imported returns the names of the imported servers.
+func (m *migration) imported() string {
 	var names []string
 	for _, e := range m.in.entries {
 		names = append(names, e.Name)
@@ -237,7 +238,7 @@ func (m *migration) taken() string {
 	return strings.Join(names, ", ")
 }
 
-// copyLine is what one types to copy a file.
+// copyLine returns the shell command that copies a file.
 func copyLine(from, to string) string {
 	verb := "cp"
 	if runtime.GOOS == "windows" {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A client's file that changes before it is written is left alone, and what was written before it is taken back.
-func TestMigrateTakesBack(t *testing.T) {
+// If the client's file changes before it is written, it is not touched and the configuration is restored.
+func TestMigrateRollsBack(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"GOBLIN_CONFIG", "TOKEN"} {
 		t.Setenv(name, "")
@@ -35,18 +35,18 @@ func TestMigrateTakesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(client, `{"mcpServers": {"a": {"command": "y"}}}`)
-		if err := m.carryOut(cmd); err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
-			t.Errorf("carryOut: %v", err)
+		if err := m.write(cmd); err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
+			t.Errorf("write: %v", err)
 		}
 		now, err := os.ReadFile(own)
 		if before == "" && !os.IsNotExist(err) || before != "" && string(now) != before {
-			t.Errorf("our file was %q and is %q, %v", before, now, err)
+			t.Errorf("the configuration was %q and is now %q, %v", before, now, err)
 		}
 		if _, err := os.Stat(vars); !os.IsNotExist(err) {
-			t.Errorf("the secrets are still there: %v", err)
+			t.Errorf("the secrets file still exists: %v", err)
 		}
-		if !strings.Contains(errOut.String(), "all is as it was before") {
-			t.Errorf("said:\n%s", errOut.String())
+		if !strings.Contains(errOut.String(), "all other changes were rolled back") {
+			t.Errorf("stderr:\n%s", errOut.String())
 		}
 		write(client, `{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "hunter2"}}}}`)
 	}

@@ -7,18 +7,20 @@ import (
 	"goblin-actor/internal/cli/configfile"
 	"goblin-actor/internal/cli/target"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/rollout"
 )
 
-// NewRemove returns the command that takes a server out of the configuration.
+// NewRemove returns the remove command.
 func NewRemove() *cobra.Command {
 	var path string
-	var then applying
+	var gateway rolloutFlags
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
-		Short: "Take a server out of the configuration",
-		Long: `Take a server out of the configuration, with the comments inside of it and those right above it. All other
-comments stay, also one above the first server, as it may be about all of them.
-A gateway that runs with this file ends the server at once; the command waits for that.`,
+		Short: "Remove a server from the configuration",
+		Long: `Remove a server from the configuration, together with the comments inside its entry and directly above it. All other
+comments are kept, including one above the first server, which may be about all of them.
+
+A gateway that runs with this file stops the server at once; the command waits for that.`,
 		Example:           "  goblin-actor remove files",
 		Args:              command.Args(1, 1, "the name of a server"),
 		ValidArgsFunction: target.CompleteServers(new(string)),
@@ -31,10 +33,10 @@ A gateway that runs with this file ends the server at once; the command waits fo
 			if err != nil {
 				return configfile.EditError(cmd, f, err)
 			}
-			return changeOwn(cmd, f, text, "removed "+args[0]+" from", &then, wish{server: args[0]})
+			return gateway.save(cmd, f, text, "removed "+args[0]+" from", rollout.Change{Server: args[0]})
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", configfile.FlagHelp)
-	then.flags(cmd)
+	gateway.add(cmd)
 	return cmd
 }

@@ -12,21 +12,21 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// secretsFile is where import puts secrets, beside the configuration that names no file of variables yet.
+// secretsFile is the file for imported secrets, next to a configuration that has no envFile.
 const secretsFile = "secrets.env"
 
-// envTarget is the file of variables of a configuration, and what shall go into it.
+// envTarget is the env file of a configuration, and the variables to be added to it.
 type envTarget struct {
 	file    *config.File
-	written string            // as the configuration names it
-	named   bool              // the configuration has to be told of it
-	known   bool              // it names it already
-	has     map[string]string // what the file says
+	written string            // its path as the configuration contains it
+	named   bool              // envFile was added to the configuration
+	known   bool              // the configuration has an envFile
+	has     map[string]string // variables of the file
 	added   []config.Variable
-	lookup  func(string) (string, bool) // of the configuration as it will be
+	lookup  func(string) (string, bool) // a variable of the resulting configuration
 }
 
-// openVariables finds the file of variables of a configuration: the first that its envFile names, else secrets.env beside it.
+// openVariables opens the env file of a configuration: the first of its envFile, otherwise secrets.env next to it.
 func openVariables(f *config.File) (envTarget, error) {
 	t := envTarget{written: secretsFile, has: map[string]string{}}
 	path := filepath.Join(filepath.Dir(f.Path), secretsFile)
@@ -54,11 +54,11 @@ func openVariables(f *config.File) (envTarget, error) {
 	return t, nil
 }
 
-// taken answers what a variable is for others. What is set where the gateway starts counts first, so a name set there to
-// something else is no use.
+// taken returns the value that a variable name already has. The environment takes precedence, so a name that is set there to another
+// value cannot be used.
 func (t *envTarget) taken(name string) (string, bool) { return t.lookup(name) }
 
-// put notes variables for the file, and has text, the configuration at path, name it.
+// put adds variables for the file, and returns text, the configuration at path, with an envFile that names it.
 func (t *envTarget) put(path, text string, vars []config.Variable) (string, error) {
 	for _, v := range vars {
 		if _, has := t.has[v.Name]; !has {
@@ -76,7 +76,7 @@ func (t *envTarget) put(path, text string, vars []config.Variable) (string, erro
 	return text, err
 }
 
-// write adds the variables to the file, which is for its owner alone when it is new. undo takes them out again.
+// write adds the variables to the file. A new file is readable by its owner only. undo restores the old content.
 func (t *envTarget) write(errOut io.Writer) (undo func() error, err error) {
 	if len(t.added) == 0 {
 		return func() error { return nil }, nil
@@ -92,17 +92,17 @@ func (t *envTarget) write(errOut io.Writer) (undo func() error, err error) {
 		return nil, configfile.FileError(err)
 	}
 	p := terminal.PaletteFor(errOut)
-	fmt.Fprintf(errOut, "wrote %s, with %s\n", terminal.Clean(t.file.Path), terminal.Count(len(t.added), "secret"))
+	fmt.Fprintf(errOut, "wrote %s with %s\n", terminal.Clean(t.file.Path), terminal.Count(len(t.added), "secret"))
 	if t.file.Shared() {
-		fmt.Fprintf(errOut, "%s others can read it\n%s chmod 600 %s\n", p.Warn("warning:"), p.Good("hint:"), terminal.Clean(t.file.Path))
+		fmt.Fprintf(errOut, "%s other users can read it\n%s run chmod 600 %s\n", p.Warn("warning:"), p.Good("hint:"), terminal.Clean(t.file.Path))
 	}
 	if inRepository(t.file.Path) {
-		fmt.Fprintf(errOut, "%s %s is in a git repository: keep it out with a line in .gitignore\n", p.Good("hint:"), terminal.Clean(t.file.Path))
+		fmt.Fprintf(errOut, "%s %s is in a git repository: add it to .gitignore\n", p.Good("hint:"), terminal.Clean(t.file.Path))
 	}
-	return func() error { return takeBack(t.file) }, nil
+	return func() error { return restore(t.file) }, nil
 }
 
-// inRepository tells whether a directory above path is the root of a git repository that does not name the file in its .gitignore.
+// inRepository reports whether path is in a git repository whose .gitignore does not name the file.
 func inRepository(path string) bool {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	for err == nil {
@@ -119,8 +119,8 @@ func inRepository(path string) bool {
 	return false
 }
 
-// takeBack makes a file what it was when it was opened.
-func takeBack(f *config.File) error {
+// restore gives a file the content that it had when it was opened, or removes it.
+func restore(f *config.File) error {
 	if !f.Exists() {
 		return os.Remove(f.Path)
 	}

@@ -36,7 +36,7 @@ func skinned(o *tui.Options, flag string, w io.Writer) error {
 	skin, report := config.LoadSkin(path, tui.Parts(), tui.Colors())
 	configfile.PrintFindings(w, report)
 	if skin == nil {
-		return &command.Error{Code: command.ExitConfig} // all has been said
+		return &command.Error{Code: command.ExitConfig} // the errors have been printed
 	}
 	o.Skin = make(map[string]tui.Paint, len(skin))
 	for part, paint := range skin {

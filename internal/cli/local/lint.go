@@ -5,6 +5,7 @@ import (
 	"goblin-actor/internal/lint"
 )
 
+// LintTools converts listed tools for package lint.
 func LintTools(listed []catalog.ListedTool) []lint.Tool {
 	tools := make([]lint.Tool, len(listed))
 	for i, t := range listed {

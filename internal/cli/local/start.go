@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	ReadyTimeout = 60 * time.Second      // the eager servers may take so long to start (npx downloads)
-	readyStep    = 20 * time.Millisecond // how often it is looked at
+	ReadyTimeout = 60 * time.Second      // maximum time for eager servers to start (npx may download)
+	readyStep    = 20 * time.Millisecond // interval between polls of the status
 )
 
-// Start starts a gateway from a configuration file in this process, waits until its servers are there or
-// have failed once, and returns a client of it. stop ends both and waits for that. Warnings and logs go to errOut.
+// Start starts a gateway from a configuration file in this process, waits until its servers are ready or have failed once, and returns
+// a client of it. stop ends both and waits for that. Warnings and logs go to errOut.
 func Start(ctx context.Context, path string, o client.Options, errOut io.Writer) (c *client.Client, stop func(), err error) {
 	cfg, err := configfile.Load(path, errOut)
 	if err != nil {
@@ -34,14 +34,14 @@ func Start(ctx context.Context, path string, o client.Options, errOut io.Writer)
 	}
 	known := serving.Redactor(cfg)
 	log := slog.New(slog.NewTextHandler(known.Writer(errOut), &slog.HandlerOptions{Level: slog.LevelError}))
-	// It keeps no state, but its audit log goes on with that of all other gateways of this user, and is signed with their key.
+	// The gateway keeps no state. Its audit log continues the user's log and is signed with the same key.
 	g, err := actors.Start(cfg, actors.Options{Version: program.Version(), Log: log, Master: serving.MasterKey(serving.StatePath("", log), log), Secrets: known})
 	if err != nil {
 		return nil, nil, err
 	}
 	end := func() {
 		if err := serving.Stop(g, 0); err != nil {
-			log.Warn("not everything ended in time", "err", err)
+			log.Warn("not everything stopped in time", "err", err)
 		}
 	}
 	if err := WaitReady(ctx, g, known.Writer(errOut)); err != nil {
@@ -56,7 +56,7 @@ func Start(ctx context.Context, path string, o client.Options, errOut io.Writer)
 	return own.Client, func() { own.Close(); end() }, nil
 }
 
-// WaitReady waits until every eager server is there or has failed once; of those that failed it tells on errOut.
+// WaitReady waits until every eager server is ready or has failed once. It reports failed servers on errOut.
 func WaitReady(ctx context.Context, g *actors.Gateway, errOut io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
 	defer cancel()
@@ -81,7 +81,7 @@ func WaitReady(ctx context.Context, g *actors.Gateway, errOut io.Writer) error {
 			if err := context.Cause(ctx); err != context.DeadlineExceeded {
 				return err
 			}
-			fmt.Fprintf(errOut, "warning: after %v still not there: %s\n", ReadyTimeout, terminal.OneLine(strings.Join(s.Waiting, ", "), 200))
+			fmt.Fprintf(errOut, "warning: not ready after %v: %s\n", ReadyTimeout, terminal.OneLine(strings.Join(s.Waiting, ", "), 200))
 			return nil
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// StateDirFlag declares the flag that says where the state file is.
+// StateDirFlag adds the flag --state-dir.
 func StateDirFlag(cmd *cobra.Command, dir *string) {
 	cmd.Flags().StringVar(dir, "state-dir", "", "directory of the state file (default: goblin-actor in $XDG_STATE_HOME)")
 }

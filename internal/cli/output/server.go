@@ -8,15 +8,11 @@ import (
 	"goblin-actor/internal/status"
 )
 
-func OffersNothing(server *status.Server) bool {
-	return server.Tools+server.Prompts+server.Resources+server.Templates == 0
-}
-
-// Offer says what a server that is there offers: "ready, 9 tools, 1 prompt".
+// Offer describes the state of a server and what it offers, as in "ready, 9 tools, 1 prompt".
 func Offer(server *status.Server) string {
 	parts := []string{server.State}
 	if server.State == string(message.Idle) {
-		parts[0] = "idle, it starts with its first call"
+		parts[0] = "idle; starts on its first call"
 	}
 	for _, kind := range []struct {
 		n    int
@@ -26,8 +22,8 @@ func Offer(server *status.Server) string {
 			parts = append(parts, terminal.Count(kind.n, kind.what))
 		}
 	}
-	if OffersNothing(server) {
-		parts = append(parts, "it offers nothing")
+	if server.OffersNothing() {
+		parts = append(parts, "offers nothing")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -38,11 +38,11 @@ func (f *bridgeFlags) check(cmd *cobra.Command, path string) error {
 		}
 		return nil
 	case path != "":
-		return command.UsageError("give one of them", "--connect and --config exclude each other")
+		return command.UsageError("use only one of them", "--connect and --config cannot be combined")
 	}
 	at, err := client.EndpointOf(f.connect, f.project)
 	if err != nil {
-		return command.UsageError("like --connect 8730, --connect host:8730 or --connect http://host:8730/mcp", "--connect: %w", err)
+		return command.UsageError("for example --connect 8730, --connect host:8730 or --connect http://host:8730/mcp", "--connect: %w", err)
 	}
 	f.key, err = f.shown.ForGateway(at, os.Getenv, cmd.ErrOrStderr())
 	return err

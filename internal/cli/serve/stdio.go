@@ -89,7 +89,7 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 	r.Start(following)
 	err = serveStdio(ctx, g, cfg, e, project, cmd.InOrStdin(), cmd.OutOrStdout(), log)
 	if stopErr := serving.Stop(g, 0); stopErr != nil {
-		log.Warn("not everything ended in time", "err", stopErr)
+		log.Warn("not everything stopped in time", "err", stopErr)
 	}
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -13,10 +13,10 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// completionTime is how long a shell waits for words to complete with.
+// completionTime limits a completion request, since the shell waits for it.
 const completionTime = 500 * time.Millisecond
 
-// CompleteServers completes the name of a server of the running gateway; without one there is nothing to complete.
+// CompleteServers completes server names of the running gateway.
 func CompleteServers(connect *string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -40,7 +40,7 @@ func CompleteServers(connect *string) cobra.CompletionFunc {
 	}
 }
 
-// CompleteItems completes the public name of an item of the running gateway; pick chooses the kind.
+// CompleteItems completes public names of items of the running gateway. pick selects the kinds.
 func CompleteItems(pick func(*status.Items) []status.Item) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -58,7 +58,7 @@ func CompleteItems(pick func(*status.Items) []status.Item) cobra.CompletionFunc 
 	}
 }
 
-// RunningItems returns the items of the running gateway that the command means.
+// RunningItems returns the items of the gateway that the command uses.
 func RunningItems(cmd *cobra.Command) (*status.Items, error) {
 	connect := ""
 	if flag := cmd.Flags().Lookup("connect"); flag != nil {
@@ -73,7 +73,7 @@ func RunningItems(cmd *cobra.Command) (*status.Items, error) {
 	return source.Items(ctx, 0)
 }
 
-// NoCompletion tells the shell why there is nothing to complete with. Bash and zsh show it below the line.
+// NoCompletion returns no completions and the reason, which bash and zsh show below the command line.
 func NoCompletion(err error) ([]string, cobra.ShellCompDirective) {
 	text := err.Error()
 	if e, ok := errors.AsType[*command.Error](err); ok && e.Hint != "" {

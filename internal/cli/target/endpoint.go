@@ -21,20 +21,21 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// One rule says which gateway a command means: --connect, else $GOBLIN_CONNECT, else the only one that runs here, else the
-// default port. Client commands want its URL, admin commands its socket.
+// A command uses the gateway of --connect, otherwise of $GOBLIN_CONNECT, otherwise the only one running on this machine, otherwise the
+// one on the default port. Client commands need its URL, admin commands its socket.
 
-// ConnectVariable is what stands for --connect where the flag is missing.
+// ConnectVariable is the environment variable used if --connect is missing.
 const ConnectVariable = "GOBLIN_CONNECT"
 
-// WhichHelp says so in the help of each command.
-const WhichHelp = " (default: $" + ConnectVariable + ", the only one that runs here, " + client.DefaultAddress + ")"
+// WhichHelp explains this order in the help of commands.
+const WhichHelp = " (default: $" + ConnectVariable + ", else the only gateway running here, else " + client.DefaultAddress + ")"
 
+// ConnectFlag adds --connect to a command that uses the admin socket.
 func ConnectFlag(cmd *cobra.Command, connect *string) {
-	cmd.Flags().StringVar(connect, "connect", "", "the running gateway: its port, loopback address or admin socket"+WhichHelp)
+	cmd.Flags().StringVar(connect, "connect", "", "running gateway: port, loopback address or admin socket"+WhichHelp)
 }
 
-// named returns the gateway that the flag or the variable names, and which of the two did; "" = neither.
+// named returns the gateway that the flag or the variable names, and which of the two. It returns "" if neither is set.
 func named(connect string, getenv func(string) string) (address, by string) {
 	if connect != "" {
 		return connect, "--connect"
@@ -45,27 +46,28 @@ func named(connect string, getenv func(string) string) (address, by string) {
 	return "", ""
 }
 
-// Endpoint returns the address of the MCP endpoint that a client command means, as client.Dial takes it.
+// Endpoint returns the address of the MCP endpoint for a client command, in the form that client.Dial accepts.
 func Endpoint(connect string, getenv func(string) string) (string, error) {
 	address, by := named(connect, getenv)
 	if address != "" {
 		if _, err := client.ParseAddress(address); err != nil {
-			return "", command.UsageError("like --connect 8730, --connect host:8730 or --connect http://host:8730/mcp", "%s: %w", by, err)
+			return "", command.UsageError("for example --connect 8730, --connect host:8730 or --connect http://host:8730/mcp", "%s: %w", by, err)
 		}
 		return address, nil
 	}
 	live, err := LiveSockets(getenv)
 	switch {
 	case err != nil || len(live) == 0:
-		return client.DefaultAddress, nil // one without a socket, or nobody: then the error names the address
+		return client.DefaultAddress, nil // a gateway without a socket, or none; then the error contains the address
 	case len(live) > 1:
 		return "", several(live)
 	}
-	return reachedAt(live[0]), nil
+	return addressOf(live[0]), nil
 }
 
-// reachedAt returns where the gateway behind an admin socket takes clients: its port of this machine, or what it says itself.
-func reachedAt(socket string) string {
+// addressOf returns the address on which the gateway of an admin socket accepts clients: the port on this machine, or the address that
+// the gateway reports.
+func addressOf(socket string) string {
 	local := net.JoinHostPort("127.0.0.1", Port(socket))
 	if conn, err := net.DialTimeout("tcp", local, time.Second); err == nil {
 		_ = conn.Close()
@@ -79,7 +81,7 @@ func reachedAt(socket string) string {
 	return local
 }
 
-// AdminSocket returns the path of the admin socket that an admin command means.
+// AdminSocket returns the path of the admin socket for an admin command.
 func AdminSocket(connect string, getenv func(string) string) (string, error) {
 	connect, by := named(connect, getenv)
 	if connect == "" {
@@ -90,14 +92,14 @@ func AdminSocket(connect string, getenv func(string) string) (string, error) {
 	}
 	u, err := client.ParseAddress(connect)
 	if err != nil {
-		return "", command.UsageError("like --connect 8730 or --connect /run/user/1000/goblin-actor/8730.sock", "%s: %w", by, err)
+		return "", command.UsageError("for example --connect 8730 or --connect /run/user/1000/goblin-actor/8730.sock", "%s: %w", by, err)
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", command.UsageError("forward its admin socket with ssh -L and give the path to --connect", "%s is another machine; its admin socket cannot be asked from here", u.Host)
+		return "", command.UsageError("forward its admin socket with ssh -L and pass the path to --connect", "%s is another machine; its admin socket is not reachable from here", u.Host)
 	}
 	port, err := strconv.Atoi(u.Port())
 	if err != nil {
-		return "", command.UsageError("like --connect 8730", "%s %q names no port", by, connect)
+		return "", command.UsageError("for example --connect 8730", "%s %q has no port", by, connect)
 	}
 	path, err := status.SocketPath(port, getenv)
 	if err != nil {
@@ -106,21 +108,21 @@ func AdminSocket(connect string, getenv func(string) string) (string, error) {
 	return path, nil
 }
 
-// onlySocket returns the admin socket of the only gateway that runs here.
+// onlySocket returns the admin socket of the only gateway running on this machine.
 func onlySocket(getenv func(string) string) (string, error) {
 	live, err := LiveSockets(getenv)
 	switch {
 	case err != nil:
 		return "", err
 	case len(live) == 0:
-		return "", command.Fail(command.ExitUnreachable, errors.New("no gateway runs here: there is no admin socket that answers"), StartHint(getenv))
+		return "", command.Fail(command.ExitUnreachable, errors.New("no gateway is running on this machine: no admin socket answers"), StartHint(getenv))
 	case len(live) > 1:
 		return "", several(live)
 	}
 	return live[0], nil
 }
 
-// LiveSockets returns the admin sockets somebody answers on: a gateway that was killed leaves its file behind.
+// LiveSockets returns the admin sockets that answer. A killed gateway leaves its socket file behind.
 func LiveSockets(getenv func(string) string) ([]string, error) {
 	all, err := status.Sockets(getenv)
 	if err != nil {
@@ -135,19 +137,19 @@ func LiveSockets(getenv func(string) string) ([]string, error) {
 	return live, nil
 }
 
-// several is the error of a command that could mean any of them.
+// several returns the error of a command for which several gateways are candidates.
 func several(live []string) error {
 	names := make([]string, len(live))
 	for i, path := range live {
 		names[i] = "--connect " + Port(path) + "  (" + path + ")"
 	}
-	return command.UsageError(strings.Join(names, "\n"), "%d gateways run here; say which one", len(live))
+	return command.UsageError(strings.Join(names, "\n"), "%d gateways are running on this machine; specify one", len(live))
 }
 
-// Port is the port that a socket is named by.
+// Port returns the port in the name of a socket.
 func Port(socket string) string { return strings.TrimSuffix(filepath.Base(socket), ".sock") }
 
-// answers reports whether somebody listens on a socket.
+// answers reports whether a process listens on the socket.
 func answers(path string) bool {
 	conn, err := net.DialTimeout("unix", path, time.Second)
 	if err != nil {
@@ -156,7 +158,7 @@ func answers(path string) bool {
 	return conn.Close() == nil
 }
 
-// DialAdmin returns the gateway that --connect means.
+// DialAdmin returns the gateway of --connect.
 func DialAdmin(connect string) (status.Source, error) {
 	path, err := AdminSocket(connect, os.Getenv)
 	if err != nil {
@@ -165,28 +167,28 @@ func DialAdmin(connect string) (status.Source, error) {
 	return admin.Dial(path)
 }
 
-// Unreachable is the error of a gateway that does not answer on its admin socket.
+// Unreachable returns the error of a gateway that does not answer on its admin socket.
 func Unreachable(err error) error {
 	return command.Fail(command.ExitUnreachable, fmt.Errorf("no gateway answers: %w", err), StartHint(os.Getenv))
 }
 
-// StartHint is the line that starts a gateway here.
+// StartHint explains how to start a gateway here.
 func StartHint(getenv func(string) string) string {
 	path, ok := config.Find("", getenv)
 	if !ok {
-		return "start one with \"goblin-actor serve\": without a configuration it shows demo servers"
+		return "start one with \"goblin-actor serve\"; without a configuration it runs demo servers"
 	}
-	return "start one with \"goblin-actor serve\": it takes " + path
+	return "start one with \"goblin-actor serve\"; it uses " + path
 }
 
-// UnknownServer is the error of a name that is none of those.
+// UnknownServer returns the error of a server name that is not among names.
 func UnknownServer(name string, names []string) error {
-	hint := "there are " + terminal.Names(names)
+	hint := "the servers are " + terminal.Names(names)
 	if near := config.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return command.Fail(command.ExitFailed, fmt.Errorf("no server %q", name), hint)
 }
 
-// RequestTimeout is how long a gateway may take to tell how it is.
+// RequestTimeout limits a request to the admin socket.
 const RequestTimeout = 10 * time.Second

@@ -11,13 +11,14 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Gateway is one that runs on this machine.
+// Gateway is a gateway running on this machine.
 type Gateway struct {
 	Source status.Source
 	Status *status.Snapshot
 	socket string
 }
 
+// Name describes the gateway for messages.
 func (g *Gateway) Name() string {
 	if len(g.Status.Listen) > 0 {
 		return "the gateway on " + terminal.OneLine(strings.Join(g.Status.Listen, ", "), 200)
@@ -25,11 +26,11 @@ func (g *Gateway) Name() string {
 	return "the gateway of " + g.socket
 }
 
-// RunsWith reports whether path is the configuration of the gateway.
+// RunsWith reports whether the gateway uses the configuration file path.
 func (g *Gateway) RunsWith(path string) bool { return program.SameFile(g.Status.Config, path) }
 
-// Gateways returns those that are meant: the one that was named, else all that run here. One that does not answer is left out
-// unless it was named.
+// Gateways returns the gateway that connect or $GOBLIN_CONNECT names, otherwise all gateways running on this machine. A gateway that does
+// not answer is left out unless it was named.
 func Gateways(ctx context.Context, connect string) ([]*Gateway, error) {
 	var sockets []string
 	address, _ := named(connect, os.Getenv)
@@ -40,7 +41,7 @@ func Gateways(ctx context.Context, connect string) ([]*Gateway, error) {
 		}
 		sockets = []string{socket}
 	} else {
-		sockets, _ = LiveSockets(os.Getenv) // no directory for sockets: nobody runs
+		sockets, _ = LiveSockets(os.Getenv) // without a directory for sockets no gateway runs
 	}
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()

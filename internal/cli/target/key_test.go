@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// A key goes unencrypted to this machine only, whatever the address looks like, and wherever the key is from.
+// A key is sent unencrypted to this machine only, for every form of address and every origin of the key.
 func TestKeyOverPlainHTTP(t *testing.T) {
 	key, _ := auth.NewKey()
 	file := filepath.Join(t.TempDir(), "key")

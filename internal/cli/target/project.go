@@ -7,20 +7,20 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// ProjectFlag adds the flag that says which project a client is in.
+// ProjectFlag adds --project.
 func ProjectFlag(cmd *cobra.Command, project *string) {
-	cmd.Flags().StringVar(project, "project", "", "what this project shows, and nothing else (default: everything)")
+	cmd.Flags().StringVar(project, "project", "", "restrict the command to this project (default: everything)")
 }
 
-// CheckProject says what is wrong with the flag's value, before anybody is asked.
+// CheckProject checks the value of --project before a request is sent.
 func CheckProject(cmd *cobra.Command, project string) error {
 	switch {
 	case !cmd.Flags().Changed("project"):
 		return nil
 	case project == "":
-		return command.UsageError("leave --project out to see everything", "--project is empty")
+		return command.UsageError("omit --project to see everything", "--project is empty")
 	case !namespace.IsSlug(project):
-		return command.UsageError("projects are named with lower-case letters, digits and -", "--project %q is no name of a project", project)
+		return command.UsageError("project names contain lower-case letters, digits and -", "--project %q is not a project name", project)
 	}
 	return nil
 }
