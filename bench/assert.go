@@ -10,28 +10,28 @@ import (
 	"strings"
 )
 
-// Assertion is a claim about a report, as `--assert` has it: `ratio(calls,c=64) >= 1.6`, `p99(calls,http) < 5ms`.
+// Assertion is a claim about a report, written as in `--assert`: `ratio(calls,c=64) >= 1.6`, `p99(calls,http) < 5ms`.
 //
 //	metric "(" [part {"," part}] ")" ("<"|"<="|">"|">=") number [unit]
 //
-// A part is the kind of the report, words of a target's name, c=CLIENTS, or for ratio to=TARGET. It must hold for all that it
-// matches: without a target that is every row of the gateway, without c= every number of clients. With to= the metric is divided by that
-// target's at as many clients, round by round where both have rounds, and the number has no unit.
+// A part is the kind of the report, words of a target's name, c=CLIENTS, or to=TARGET. The claim must hold for all rows that match.
+// Without a target, these are all rows of the gateway; without c=, all numbers of clients. With to=, the metric is divided by that
+// target's at the same number of clients, round by round if both have rounds, and the number has no unit.
 type Assertion struct {
 	text    string
 	metric  string
-	words   []string // kind and targets, in small letters
+	words   []string // kind and targets, in lower case
 	clients int      // 0 = any
-	to      string   // divided by what; "" = not at all, ratio: by the reverse proxy where it was measured, else by the base
+	to      string   // the target to divide by; "" = none; for ratio: the reverse proxy if it was measured, else the base
 	op      string
 	limit   float64 // in the unit of the metric's table column
 }
 
-// Verdict is what became of an assertion.
+// Verdict is the result of checking an assertion.
 type Verdict struct {
 	Assertion string `json:"assertion"`
 	Holds     bool   `json:"holds"`
-	Measured  string `json:"measured"` // the value that decides, and of what it is; or why there is none
+	Measured  string `json:"measured"` // the decisive value and its series, or why there is none
 }
 
 func (v Verdict) String() string {
@@ -42,7 +42,7 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("%s  %s: %s", word, v.Assertion, v.Measured)
 }
 
-// metricNames are what an assertion may be about.
+// metricNames returns the metrics that an assertion can use.
 func metricNames() []string {
 	var names []string
 	for _, m := range metrics {
@@ -53,7 +53,7 @@ func metricNames() []string {
 	return names
 }
 
-// units are the factors to the unit a metric is measured in, of metrics that have one.
+// units holds, for each metric with a unit, the factors to the unit it is measured in.
 var units = map[string]map[string]float64{
 	"p50":      {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6},
 	"p99":      {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6},
@@ -65,25 +65,25 @@ var units = map[string]map[string]float64{
 	"session":  {"B": 1. / 1024, "KiB": 1, "MiB": 1024},
 }
 
-// ParseAssertion reads one. Errors say what was wanted where.
+// ParseAssertion parses an assertion. Its errors say what was expected where.
 func ParseAssertion(text string) (Assertion, error) {
 	a := Assertion{text: strings.TrimSpace(text)}
 	fail := func(format string, args ...any) (Assertion, error) {
 		return Assertion{}, fmt.Errorf("assertion %q: %s", cut(a.text, 100), fmt.Sprintf(format, args...))
 	}
 	if len(text) > 1000 {
-		return fail("longer than 1000 bytes")
+		return fail("longer than 1000 bytes; shorten it")
 	}
 	name, rest, found := strings.Cut(a.text, "(")
 	if !found {
-		return fail("want a metric and parentheses, as in ratio(calls,c=64) >= 1.6")
+		return fail("expected a metric with parentheses, such as ratio(calls,c=64) >= 1.6")
 	}
 	if a.metric = strings.TrimSpace(name); !slices.Contains(metricNames(), a.metric) {
-		return fail("metric: got %q, want one of %s", a.metric, strings.Join(metricNames(), ", "))
+		return fail("unknown metric %q; expected one of %s", a.metric, strings.Join(metricNames(), ", "))
 	}
 	parts, rest, found := strings.Cut(rest, ")")
 	if !found {
-		return fail("the parenthesis is not closed")
+		return fail("missing closing parenthesis")
 	}
 	if err := a.parts(parts); err != nil {
 		return fail("%v", err)
@@ -104,21 +104,21 @@ func (a *Assertion) parts(text string) error {
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		switch {
 		case part == "":
-			return errors.New("empty between commas")
+			return errors.New("empty part between commas")
 		case !found:
 			a.words = append(a.words, strings.ToLower(part))
 		case key == "c":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 || a.clients != 0 {
-				return fmt.Errorf("c=%s: want one number of clients, 1 or more", value)
+				return fmt.Errorf("c=%s: expected one number of clients, 1 or more", value)
 			}
 			a.clients = n
 		case key == "to" && a.to == "" && value != "":
 			a.to = strings.ToLower(value)
 		case key == "to":
-			return errors.New("to=: want one target")
+			return errors.New("to=: expected one target")
 		default:
-			return fmt.Errorf("%s=: want c=CLIENTS or to=TARGET", key)
+			return fmt.Errorf("%s=: expected c=CLIENTS or to=TARGET", key)
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ func (a *Assertion) bound(text string) error {
 			return a.number(strings.TrimSpace(rest))
 		}
 	}
-	return fmt.Errorf("after the parentheses: got %q, want <, <=, > or >= and a number", text)
+	return fmt.Errorf("after the parentheses: got %q, expected <, <=, > or >= and a number", text)
 }
 
 func (a *Assertion) number(text string) error {
@@ -141,15 +141,15 @@ func (a *Assertion) number(text string) error {
 	}
 	v, err := strconv.ParseFloat(text[:end], 64)
 	if err != nil || math.IsInf(v, 0) {
-		return fmt.Errorf("after %s: got %q, want a number", a.op, text)
+		return fmt.Errorf("after %s: got %q, expected a number", a.op, text)
 	}
 	if unit := strings.TrimSpace(text[end:]); unit != "" {
 		if a.to != "" {
-			return fmt.Errorf("unit: got %q, want none: with to= it is a ratio", unit)
+			return fmt.Errorf("unit: got %q, expected none: with to= the value is a ratio", unit)
 		}
 		factor, known := units[a.metric][unit]
 		if !known {
-			return fmt.Errorf("unit: got %q, want %s", unit, unitNames(a.metric))
+			return fmt.Errorf("unit: got %q, expected %s", unit, unitNames(a.metric))
 		}
 		v *= factor
 	}
@@ -163,29 +163,29 @@ func unitNames(metric string) string {
 		names = append(names, name)
 	}
 	if len(names) == 0 {
-		return "none: " + metric + " is a number"
+		return "none: " + metric + " is a plain number"
 	}
 	slices.Sort(names)
 	return "none or one of " + strings.Join(names, ", ")
 }
 
-// String is the assertion as it was written.
+// String returns the assertion as it was written.
 func (a Assertion) String() string { return a.text }
 
-// Fits returns an error when no report of a run with o can decide a, so that nobody waits for one in vain.
+// Fits returns an error if no report of a run with o can decide a, so that the error comes before the run.
 func (a Assertion) Fits(o Options) error {
 	for _, word := range a.words {
 		if word != o.Kind && (slices.Contains(Kinds, word) || slices.Contains([]string{"limits", "fanout", "faults", "growth"}, word)) {
-			return fmt.Errorf("assertion %q is about bench %s, and bench %s is to be run", a.text, word, o.Kind)
+			return fmt.Errorf("assertion %q is about bench %s, but this is bench %s", a.text, word, o.Kind)
 		}
 	}
 	if a.clients != 0 && len(o.Concurrency) > 0 && !slices.Contains(o.Concurrency, a.clients) {
-		return fmt.Errorf("assertion %q is about %d clients, and --concurrency has no such number", a.text, a.clients)
+		return fmt.Errorf("assertion %q is about %d clients, which --concurrency does not include", a.text, a.clients)
 	}
 	return nil
 }
 
-// Check says of each assertion whether it holds, and keeps that in the report.
+// Check checks each assertion and records the verdicts in the report.
 func (r *Report) Check(assertions []Assertion) []Verdict {
 	r.Claims = nil
 	for _, a := range assertions {
@@ -198,7 +198,7 @@ func (r *Report) check(a Assertion) Verdict {
 	v := Verdict{Assertion: a.text}
 	found := r.matching(a)
 	if len(found) == 0 {
-		v.Measured = "nothing of that was measured; the report has " + r.offers()
+		v.Measured = "not measured; the report has " + r.offers()
 		return v
 	}
 	v.Holds = true
@@ -228,7 +228,7 @@ func (a Assertion) holds(v float64) bool {
 	return v >= a.limit
 }
 
-// matching are the series an assertion is about.
+// matching returns the series that an assertion is about.
 func (r *Report) matching(a Assertion) []series {
 	var targets []string
 	for _, word := range a.words {
@@ -262,7 +262,7 @@ func (r *Report) matching(a Assertion) []series {
 	return all
 }
 
-// dividedBy are the series divided by the target's of the same metric at as many clients; those without one are left out.
+// dividedBy returns the series divided by the target's series of the same metric at the same number of clients. It omits series without one.
 func (r *Report) dividedBy(to string, all []series) []series {
 	var divided []series
 	for _, s := range all {
@@ -285,7 +285,7 @@ func (r *Report) dividedBy(to string, all []series) []series {
 	return divided
 }
 
-// divisor is the title of the ratios to what an assertion names that the report has for each round; "" when there are none.
+// divisor returns the title of the report's own ratios to the named target, or "" if it has none.
 func (r *Report) divisor(to string) string {
 	var titles []string
 	switch to {
@@ -304,7 +304,7 @@ func (r *Report) divisor(to string) string {
 	return ""
 }
 
-// hasWords reports whether words stands in name between ends of words.
+// hasWords reports whether words occurs in name at word boundaries.
 func hasWords(name, words string) bool {
 	letter := func(b byte) bool {
 		return b >= 0x80 || b >= '0' && b <= '9' || b >= 'a' && b <= 'z'
@@ -322,7 +322,7 @@ func hasWords(name, words string) bool {
 	}
 }
 
-// offers names the targets and numbers of clients there are.
+// offers lists the measured metrics, targets and numbers of clients.
 func (r *Report) offers() string {
 	var targets, clients, names []string
 	add := func(list *[]string, text string) {

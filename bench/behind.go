@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// ServerKinds are the raw servers that fanout, faults, cold and growth can have behind the gateway: streamable HTTP that answers
-// with JSON or, events, with a stream of one event; HTTP+SSE; a process on stdio. Without "modern" they are of 2025-11-25.
+// ServerKinds are the raw servers that fanout, faults, cold and growth can run behind the gateway: streamable HTTP that answers with JSON,
+// streamable HTTP that answers with a stream of one event ("events"), HTTP+SSE, and a process on stdio. Without "modern" they speak 2025-11-25.
 var ServerKinds = []string{"http", "events", "sse", "stdio", "http-modern", "events-modern", "stdio-modern"}
 
 // Eras are the eras of clients.
 var Eras = []string{"legacy", "modern"}
 
-// behind is a raw server that changes when it is told to.
+// behind is a raw server behind the gateway whose behavior can be changed by commands.
 type behind struct {
 	remote
 	kind, name string
-	args       []string // of its command
+	args       []string // of its command line
 	socket     string
-	at         *process       // nil = the gateway starts it, on stdio
-	entry      map[string]any // of the gateway's configuration
+	at         *process       // nil = started by the gateway, on stdio
+	entry      map[string]any // in the gateway's configuration
 }
 
-// tell has the server carry out a command.
+// tell sends a command to the server and returns its answer.
 func (b *behind) tell(format string, args ...any) (int, error) {
 	n, err := b.command(b.socket, fmt.Sprintf(format, args...))
 	if err != nil {
@@ -35,7 +35,7 @@ func (b *behind) tell(format string, args ...any) (int, error) {
 	return n, err
 }
 
-// newBehind starts a server of that kind, or has it ready to be started by the gateway.
+// newBehind starts a server of the given kind, or prepares it to be started by the gateway.
 func (s *setup) newBehind(kind, name string, more ...string) (*behind, error) {
 	transport, era, _ := strings.Cut(kind, "-")
 	b := &behind{kind: kind, name: name, socket: filepath.Join(s.dir, name+".sock")}
@@ -61,17 +61,17 @@ func (s *setup) newBehind(kind, name string, more ...string) (*behind, error) {
 	return b, nil
 }
 
-// allOf says what of words is not among known.
+// allOf returns an error if any of words is not in known.
 func allOf(what string, words, known []string) error {
 	for _, word := range words {
 		if !slices.Contains(known, word) {
-			return fmt.Errorf("%s: got %q, want some of %s", what, word, strings.Join(known, ", "))
+			return fmt.Errorf("%s: unknown %q; expected some of %s", what, word, strings.Join(known, ", "))
 		}
 	}
 	return nil
 }
 
-// pause waits for d, or less if the run ends.
+// pause waits for d, or until the run ends.
 func (s *setup) pause(d time.Duration) {
 	select {
 	case <-s.ctx.Done():

@@ -9,7 +9,7 @@ import (
 
 const modernVersion = "2026-07-28"
 
-// newModernServer answers as a server of 2026-07-28 does.
+// newModernServer returns a server that answers in 2026-07-28.
 func newModernServer(tools []string) *rawServer {
 	modern := modernTail
 	return &rawServer{
@@ -21,18 +21,17 @@ func newModernServer(tools []string) *rawServer {
 	}
 }
 
-// modernTail returns what follows the id in the answer with that result in the modern era.
+// modernTail returns the part of a 2026-07-28 response after the id, for the given result.
 func modernTail(result string) []byte {
 	return tail(`{"resultType":"complete",` + strings.TrimPrefix(result, "{"))
 }
 
-// newModernCall returns a POST of one tools/call that carries all it needs, as there is no session.
+// newModernCall returns a POST of one tools/call. Without a session, it carries everything the server needs.
 func newModernCall(host, path, tool string) *request {
 	return newModernRequest(host, path, "tools/call", tool, strings.TrimSuffix(callParams(tool), "}"))
 }
 
-// newModernRequest returns a POST of one request of the modern era. params lack their closing brace; name is what the request is
-// about, "" = nothing that has one.
+// newModernRequest returns a POST of one 2026-07-28 request. params lacks its closing brace. name is the item the request is about, or "".
 func newModernRequest(host, path, method, name, params string) *request {
 	if params != "{" {
 		params += ","
@@ -48,8 +47,8 @@ func newModernRequest(host, path, method, name, params string) *request {
 	return requestOf(strings.Replace(head, "Content-Length:", own+"Content-Length:", 1), body)
 }
 
-// cells measures small calls through one gateway in the four cells of client era and server era, for processes and for
-// URLs apart. The first cell of each, legacy and legacy, is what the others are divided by.
+// cells measures small calls through one gateway for all four combinations of client era and server era, separately for stdio and
+// HTTP servers. The other cells are divided by the first one of each, legacy to legacy.
 func (s *setup) cells(report *Report) error {
 	servers := map[string]any{}
 	for _, era := range []string{"legacy", "modern"} {
@@ -108,8 +107,8 @@ func cell(at *process, kind, client, server string) *target {
 	return t
 }
 
-// learn makes one call and keeps what follows the id: the gateway adds what the client's era wants. It must hold the
-// server's content, whatever the cell.
+// learn makes one call and keeps the part of the response after the id as the expected answer, because the gateway adds fields for
+// the client's era. The answer must contain the server's content.
 func (t *target) learn() error {
 	if err := t.connect(1); err != nil {
 		return err

@@ -11,30 +11,30 @@ import (
 	"time"
 )
 
-// Cold is how long a client waits for its first list of tools from a gateway that it has just started.
+// Cold measures how long a client waits for its first list of tools from a gateway that it has just started.
 type Cold struct {
 	Rows     []ColdRow     `json:"rows"`
 	Complete []CompleteRow `json:"complete"`
 }
 
-// ColdRow is one size of catalog. Times are from the start of the process on, in milliseconds.
+// ColdRow is one catalog size. Times are in milliseconds since the process started.
 type ColdRow struct {
 	Servers  int     `json:"servers"`
-	Tools    int     `json:"tools"` // of each
+	Tools    int     `json:"tools"` // of each server
 	FileMiB  float64 `json:"stateFileMiB"`
 	Bytes    int     `json:"listBytes"` // of the first page
 	Median   float64 `json:"medianMillis"`
-	Best     float64 `json:"bestMillis"` // what the machine lets through when nobody else wants it
+	Best     float64 `json:"bestMillis"` // fastest start
 	Worst    float64 `json:"worstMillis"`
-	Start    float64 `json:"initializeMillis"` // the answer to initialize, median
-	Unknown  float64 `json:"unknownMillis"`    // the first list without a state file: the servers are asked
-	Bare     float64 `json:"processMillis"`    // the same program that prints its version, median
+	Start    float64 `json:"initializeMillis"` // median time to the response to initialize
+	Unknown  float64 `json:"unknownMillis"`    // time to the first list without a state file, which has to wait for the servers
+	Bare     float64 `json:"processMillis"`    // median time of a run of the same program that only prints its version
 	Restarts int     `json:"restarts"`
 
-	Lists []float64 `json:"listMillis,omitempty"` // of each start
+	Lists []float64 `json:"listMillis,omitempty"` // time to the first list, for each start
 }
 
-// shortMillis has a decimal below 100 only: on a busy machine the columns must fit too.
+// shortMillis formats milliseconds, with a decimal below 100 only, to keep columns narrow.
 func shortMillis(v float64) string {
 	if v >= 100 {
 		return number("%.0f", v)
@@ -44,7 +44,7 @@ func shortMillis(v float64) string {
 
 func (r ColdRow) name() string { return fmt.Sprintf("%d servers of %d tools", r.Servers, r.Tools) }
 
-// coldSizes are servers and tools of each, about coldToolBytes a tool.
+// coldSizes are the numbers of servers and of tools per server. A tool has about coldToolBytes bytes.
 var coldSizes = [][2]int{{10, 20}, {100, 10}, {100, 100}}
 
 const (
@@ -61,7 +61,7 @@ func (c *Cold) tables() [][][]string {
 	return [][][]string{rows, completeTable(c.Complete)}
 }
 
-// cold starts `stdio` over servers that are all up, again and again on one state file, and asks for the first list at once.
+// cold starts `stdio` repeatedly over running servers, with one state file, and requests the first list immediately.
 func (s *setup) cold() (*Cold, error) {
 	c := &Cold{}
 	s.plan(len(coldSizes) * s.o.Starts)
@@ -130,14 +130,14 @@ func (s *setup) coldRow(servers, tools int) (ColdRow, error) {
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// coldTimes say when answers had come, from the start of the process on.
+// coldTimes are the times of responses since the start of the process.
 type coldTimes struct {
 	initialize, list time.Duration
 	bytes            int
 }
 
-// coldStart starts a gateway, asks for the list and ends it. With all not zero it asks until so many tools are listed and none
-// only remembered, and lets the gateway write that down; else the first list must be a remembered one.
+// coldStart starts a gateway, requests the list and stops the gateway. If all is not zero, it repeats the request until that many tools are
+// listed, none of them from the state file, and lets the gateway save them. Otherwise the first list must come from the state file.
 func (s *setup) coldStart(command []string, all int) (at coldTimes, err error) {
 	err = s.begin(command, func(p *starting) error {
 		var err error
@@ -150,11 +150,11 @@ func (s *setup) coldStart(command []string, all int) (at coldTimes, err error) {
 			case err != nil:
 				return err
 			case all == 0 && (!cached || found == 0):
-				return fmt.Errorf("the first list has %d tools, and is not a remembered one", found)
+				return fmt.Errorf("the first list has %d tools and does not come from the state file", found)
 			case all == 0, found == all && !cached:
 				return nil
 			case time.Since(p.began) > coldWait:
-				return fmt.Errorf("%d of %d tools are listed after %s", found, all, coldWait)
+				return fmt.Errorf("only %d of %d tools are listed after %s", found, all, coldWait)
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -162,7 +162,7 @@ func (s *setup) coldStart(command []string, all int) (at coldTimes, err error) {
 	return at, err
 }
 
-// list lists all pages or only the first one, and notes when the first one of the start came.
+// list fetches all pages or only the first one. It records the time of the first page of this start.
 func (p *starting) list(id *int, all bool, at *coldTimes) (found int, cached bool, err error) {
 	for cursor := ""; ; *id++ {
 		answer, when, err := p.ask(*id, "tools/list", "{"+cursor+"}")
@@ -182,7 +182,7 @@ func (p *starting) list(id *int, all bool, at *coldTimes) (found int, cached boo
 	}
 }
 
-// coldPage counts the tools of a page and returns the next cursor as it stands there; "" = it is the last one.
+// coldPage counts the tools of a page and returns the next cursor as raw JSON, or "" on the last page.
 func coldPage(answer []byte) (n int, next string, err error) {
 	var page struct {
 		Result struct {

@@ -17,10 +17,10 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// reportBytes bounds a report that is read; the largest of ours has some 200 KiB.
+// reportBytes is the maximum size of a report file. Real ones have up to 200 KiB.
 const reportBytes = 64 << 20
 
-// Load returns the reports of path: a report.json, or those in a directory and the directories in it, by name.
+// Load returns the reports at path: one report.json, or all in a directory and its immediate subdirectories, sorted by name.
 func Load(path string) ([]*Report, error) {
 	files := []string{path}
 	if info, err := os.Stat(path); err != nil {
@@ -35,7 +35,7 @@ func Load(path string) ([]*Report, error) {
 			files = append(files, found...)
 		}
 		if len(files) == 0 {
-			return nil, fmt.Errorf("%s: no report.json in it, nor in a directory in it", path)
+			return nil, fmt.Errorf("%s: neither this directory nor its subdirectories contain a report.json", path)
 		}
 	}
 	var reports []*Report
@@ -49,9 +49,9 @@ func Load(path string) ([]*Report, error) {
 	return reports, nil
 }
 
-// globSafe quotes what a pattern would take for its own.
+// globSafe escapes the special characters of glob patterns.
 func globSafe(path string) string {
-	if filepath.Separator == '\\' { // there is no quoting on Windows; names with these characters are not found
+	if filepath.Separator == '\\' { // Windows has no escape character; such names are not found
 		return path
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
@@ -62,13 +62,13 @@ func loadFile(file string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was read only
+	defer func() { _ = f.Close() }() // opened for reading only
 	text, err := io.ReadAll(io.LimitReader(f, reportBytes+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(text) > reportBytes {
-		return nil, fmt.Errorf("longer than %d MiB, which no report is", reportBytes>>20)
+		return nil, fmt.Errorf("larger than %d MiB; this is not a bench report", reportBytes>>20)
 	}
 	return parseReport(text)
 }
@@ -79,34 +79,34 @@ func parseReport(text []byte) (*Report, error) {
 		return nil, err
 	}
 	if r.Kind == "" {
-		return nil, errors.New("no report of bench: it does not say what was measured")
+		return nil, errors.New("not a bench report: the field kind is missing")
 	}
 	return &r, nil
 }
 
-// Comparison is two groups of reports beside each other, by benchstat's method: medians with their 95 % confidence interval,
-// and a Mann-Whitney test of whether the values of the rounds differ.
+// Comparison compares two groups of reports by benchstat's method: medians with their 95 % confidence intervals, and a Mann-Whitney U
+// test of whether the rounds differ.
 type Comparison struct {
 	a, b  []*Report
 	pairs []pair
-	notes []string // what is wrong with comparing them at all
+	notes []string // reasons why the comparison may be invalid
 }
 
-// pair is one series in both groups.
+// pair is one series of both groups.
 type pair struct {
 	series
 	a, b       benchmath.Summary
 	comparison benchmath.Comparison
 }
 
-// Compare puts reports of the same kind beside each other. The rounds of all reports of a group count as one run's.
+// Compare compares two groups of reports of the same kind. Within a group, the rounds of all reports are pooled.
 func Compare(a, b []*Report) (*Comparison, error) {
 	if len(a) == 0 || len(b) == 0 {
-		return nil, errors.New("compare: no report")
+		return nil, errors.New("compare: no reports")
 	}
 	for _, r := range slices.Concat(a, b) {
 		if r.Kind != a[0].Kind {
-			return nil, fmt.Errorf("compare: reports of bench %s and of bench %s have nothing in common", a[0].Kind, r.Kind)
+			return nil, fmt.Errorf("compare: cannot compare bench %s with bench %s", a[0].Kind, r.Kind)
 		}
 	}
 	c := &Comparison{a: a, b: b, notes: differences(a, b)}
@@ -115,7 +115,7 @@ func Compare(a, b []*Report) (*Comparison, error) {
 	for _, s := range left {
 		i := slices.IndexFunc(right, s.same)
 		if i < 0 {
-			c.note("only A has %s of %s", s.metric.title, s.name())
+			c.note("only A has the %s of %s", s.metric.title, s.name())
 			continue
 		}
 		x, y := benchmath.NewSample(s.values, &thresholds), benchmath.NewSample(right[i].values, &thresholds)
@@ -126,17 +126,17 @@ func Compare(a, b []*Report) (*Comparison, error) {
 	}
 	for _, s := range right {
 		if !slices.ContainsFunc(left, s.same) {
-			c.note("only B has %s of %s", s.metric.title, s.name())
+			c.note("only B has the %s of %s", s.metric.title, s.name())
 		}
 	}
 	c.warn()
 	if len(c.pairs) == 0 {
-		return nil, errors.New("compare: no target at the same number of clients is in both")
+		return nil, errors.New("compare: the reports have no target and number of clients in common")
 	}
 	return c, nil
 }
 
-// idle reports whether it says nothing: a base divided by itself.
+// idle reports whether the pair carries no information: the base divided by itself.
 func (p pair) idle() bool {
 	return p.metric.name == "ratio" && !p.own && p.a.Center == 1 && p.b.Center == 1 && !p.differs()
 }
@@ -145,7 +145,7 @@ func (s series) same(other series) bool {
 	return s.metric.title == other.metric.title && s.target == other.target && s.clients == other.clients
 }
 
-// pooled are the series of all reports, the values of the same one together.
+// pooled returns the series of all reports, with the values of equal series merged.
 func pooled(reports []*Report) []series {
 	var all []series
 	for _, r := range reports {
@@ -166,27 +166,27 @@ func (c *Comparison) note(format string, args ...any) {
 	}
 }
 
-// warn says when there are too few rounds for any difference to show, or for a range, and when the machine was another one.
+// warn adds notes about too few rounds and about differences that the machine explains.
 func (c *Comparison) warn() {
 	most, unsure := 0, false
 	for _, p := range c.pairs {
 		most = max(most, min(p.comparison.N1, p.comparison.N2))
 		unsure = unsure || min(p.comparison.N1, p.comparison.N2) > 1 && (math.IsInf(p.a.Lo, 0) || math.IsInf(p.b.Lo, 0))
 		if p.differs() && !p.own && p.metric.name == "rate" {
-			c.note("%s differs, which is not the gateway: believe ratios, not rates", p.name())
+			c.note("%s differs although it is not the gateway: rely on ratios, not on rates", p.name())
 		}
 	}
 	switch {
 	case len(c.pairs) > 0 && most < 4:
-		c.note("with fewer than 4 rounds on each side no difference can be told from chance: measure with more --rounds")
+		c.note("fewer than 4 rounds on a side cannot show a significant difference; increase --rounds")
 	case unsure:
-		c.note("± ∞: a range needs 6 rounds")
+		c.note("± ∞: a confidence interval needs at least 6 rounds")
 	}
 }
 
 func (p pair) differs() bool { return p.comparison.P <= p.comparison.Alpha }
 
-// differences names what else is not the same in both groups: such numbers are compared at one's own risk.
+// differences lists other differences between the groups, which may invalidate a comparison.
 func differences(a, b []*Report) []string {
 	var notes []string
 	say := func(what string, of func(*Report) string) {
@@ -203,13 +203,13 @@ func differences(a, b []*Report) []string {
 	return notes
 }
 
-// beside are the parts of a command that do not change what is measured.
+// beside matches the options of a command that do not change what is measured.
 var beside = regexp.MustCompile(` --(out|gateway|assert)[= ]('[^']*'|"[^"]*"|[^ ]+)`)
 
-// measuring is a command without them.
+// measuring returns a command without those options.
 func measuring(command string) string { return beside.ReplaceAllString(command, "") }
 
-// distinct joins the different values, of many the first three.
+// distinct joins the distinct values, at most the first three.
 func distinct(reports []*Report, of func(*Report) string) string {
 	var all []string
 	for _, r := range reports {
@@ -223,7 +223,7 @@ func distinct(reports []*Report, of func(*Report) string) string {
 	return strings.Join(all, "; ")
 }
 
-// printable leaves out what could move a terminal's cursor: a report may come from anybody.
+// printable removes control characters, because a report may come from an untrusted source.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7F && r < 0xA0 {
@@ -233,10 +233,10 @@ func printable(text string) string {
 	}, text)
 }
 
-// tableWidth is what a terminal has.
+// tableWidth is the width of a usual terminal.
 const tableWidth = 80
 
-// WriteTable writes the comparison in lines of at most 80 characters, notes and names of versions aside.
+// WriteTable writes the comparison with at most 80 characters per line, except for notes and version names.
 func (c *Comparison) WriteTable(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "bench %s\n", printable(c.a[0].Kind))
@@ -265,7 +265,7 @@ func (c *Comparison) WriteTable(w io.Writer) error {
 	return err
 }
 
-// measured says of which build a report is.
+// measured returns the build that a report is about.
 func (r *Report) measured() string {
 	if r.Gateway != "" {
 		return r.Gateway
@@ -273,7 +273,7 @@ func (r *Report) measured() string {
 	return "commit " + cmp.Or(r.Commit, "unknown")
 }
 
-// line is one row of the table: what, A, B, the change, p and the numbers of rounds.
+// line returns a row of the table: metric, A, B, change, p value and numbers of rounds.
 func (p pair) line() string {
 	change := p.comparison.FormatDelta(p.a.Center, p.b.Center)
 	word := ""
@@ -285,7 +285,7 @@ func (p pair) line() string {
 	return strings.TrimRight(fmt.Sprintf("  %-12s%s%s%9s %-6s %s", p.metric.title, summary(p.a), summary(p.b), percent(change), word, p.comparison), " ")
 }
 
-// percent takes a decimal off a change, which the noise has anyway.
+// percent rounds a change to whole percent; the decimal is below the noise.
 func percent(change string) string {
 	var v float64
 	if _, err := fmt.Sscanf(change, "%g%%", &v); err != nil {
@@ -298,7 +298,7 @@ func summary(s benchmath.Summary) string {
 	return fmt.Sprintf("%9s ±%4s", figure(s.Center), s.PctRangeString())
 }
 
-// figure writes a number with about four digits.
+// figure formats a number with about four significant digits.
 func figure(v float64) string {
 	switch a := math.Abs(v); {
 	case a == 0:
@@ -315,7 +315,7 @@ func figure(v float64) string {
 	return fmt.Sprintf("%.3f", v)
 }
 
-// cut shortens a text to n characters.
+// cut shortens text to n characters.
 func cut(text string, n int) string {
 	if runes := []rune(text); len(runes) > n {
 		return string(runes[:n-1]) + "…"

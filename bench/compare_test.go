@@ -91,7 +91,7 @@ func TestCompareNamesWhatElseDiffers(t *testing.T) {
 	b.Machine.Cores, b.Command = 64, "goblin-actor bench calls --self --backends http:9 --assert 'p99(x) < 5 s' --out=y --gateway z\x1b[2J"
 	b.Rows = append(b.Rows, Row{Target: "reverse-proxy", Concurrency: 64, PerSecond: 5})
 	text := compared(t, []*Report{a}, []*Report{b})
-	for _, want := range []string{"machine differs:\n  A: linux/amd64, 2 cores", "B: linux/amd64, 64 cores", "command differs:\n  A: goblin-actor bench calls --self\n  B: goblin-actor bench calls --self --backends http:9\n", "only B has calls/s of reverse-proxy, 64 clients"} {
+	for _, want := range []string{"machine differs:\n  A: linux/amd64, 2 cores", "B: linux/amd64, 64 cores", "command differs:\n  A: goblin-actor bench calls --self\n  B: goblin-actor bench calls --self --backends http:9\n", "only B has the calls/s of reverse-proxy, 64 clients"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// CompleteRow is how long a client waits for a list that has everything, over one server on HTTP that is up and one on stdio that
-// the gateway starts. Times are from the start of the process on, in milliseconds; medians of the starts.
+// CompleteRow measures how long a client waits for a complete list, with one running HTTP server and one stdio server that the gateway
+// starts. Times are medians in milliseconds since the process started.
 type CompleteRow struct {
 	What   string  `json:"what"`
 	Starts int     `json:"starts"`
-	First  float64 `json:"firstListMillis"`  // the answer to the first tools/list
-	Held   int     `json:"firstListTools"`   // that this had, the fewest of all starts
-	Tools  int     `json:"tools"`            // that a complete list has
-	All    float64 `json:"completeMillis"`   // the first answer with every tool, none of them only remembered, if one asks again and again
-	Best   float64 `json:"bestMillis"`       // of All
-	Worst  float64 `json:"worstMillis"`      // of All
-	Told   float64 `json:"toldMillis"`       // word that the list has changed, of the starts in which it came
-	Untold int     `json:"startsWithoutOne"` // in which it did not within toldWait
+	First  float64 `json:"firstListMillis"`  // response to the first tools/list
+	Held   int     `json:"firstListTools"`   // fewest tools in it over all starts
+	Tools  int     `json:"tools"`            // tools in a complete list
+	All    float64 `json:"completeMillis"`   // first response to repeated requests that has every tool, none of them from the state file
+	Best   float64 `json:"bestMillis"`       // minimum of All
+	Worst  float64 `json:"worstMillis"`      // maximum of All
+	Told   float64 `json:"toldMillis"`       // time of the list_changed notification, over the starts that had one
+	Untold int     `json:"startsWithoutOne"` // starts without a notification within toldWait
 }
 
 const (
-	completeTools = 20                     // of each server
+	completeTools = 20                     // per server
 	completePoll  = time.Millisecond       // between two requests for the list
-	toldWait      = 700 * time.Millisecond // for word of a change
+	toldWait      = 700 * time.Millisecond // for a list_changed notification
 )
 
 func completeTable(rows []CompleteRow) [][]string {
@@ -39,9 +39,9 @@ func completeTable(rows []CompleteRow) [][]string {
 	return table
 }
 
-// complete measures starts without a state file, with one, and the server on stdio alone, in turns.
+// complete measures, in turns, starts without a state file, starts with one, and starts with the stdio server alone.
 func (s *setup) complete() ([]CompleteRow, error) {
-	fmt.Fprintf(s.progress, "bench cold: to the complete list of one HTTP and one stdio server, %d starts\n", s.o.Starts)
+	fmt.Fprintf(s.progress, "bench cold: time to the complete list of one HTTP and one stdio server, %d starts\n", s.o.Starts)
 	server := []string{"server", "--tools", fmt.Sprint(completeTools), "--tool-bytes", fmt.Sprint(coldToolBytes)}
 	web, err := s.helper(server...)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *setup) complete() ([]CompleteRow, error) {
 	}
 	kept := filepath.Join(s.dir, "kept")
 	gateway := []string{s.o.gateway(), "stdio", "--config", file, "--state-dir"}
-	rows := []CompleteRow{{What: "no state file", Tools: 2 * completeTools}, {What: "state file", Tools: 2 * completeTools}, {What: "its stdio alone", Tools: completeTools}}
+	rows := []CompleteRow{{What: "no state file", Tools: 2 * completeTools}, {What: "state file", Tools: 2 * completeTools}, {What: "stdio server alone", Tools: completeTools}}
 	seen := make([][]startTimes, len(rows))
 	for n := range s.o.Starts + 1 {
 		fresh := filepath.Join(s.dir, fmt.Sprint("fresh", n))
@@ -70,7 +70,7 @@ func (s *setup) complete() ([]CompleteRow, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", rows[i].What, err)
 			}
-			if n > 0 { // the first warms up the machine, and writes the state file
+			if n > 0 { // the first start warms up the machine and writes the state file
 				seen[i] = append(seen[i], at)
 			}
 		}
@@ -81,7 +81,7 @@ func (s *setup) complete() ([]CompleteRow, error) {
 	return rows, nil
 }
 
-// startTimes are of one start. told is 0 when no word came.
+// startTimes are the times of one start. told is 0 if no notification came.
 type startTimes struct {
 	first, all, told time.Duration
 	held             int
@@ -104,8 +104,8 @@ func (r *CompleteRow) fill(starts []startTimes) {
 	}
 }
 
-// completeStart starts a program, asks for the list until it is complete, waits for word that it changed if there was any
-// change, and ends the program.
+// completeStart starts a program and requests the list until it is complete. If tells is set and the list changed, it waits for a
+// notification. Then it stops the program.
 func (s *setup) completeStart(command []string, tools int, tells bool) (at startTimes, err error) {
 	err = s.begin(command, func(p *starting) error {
 		if _, err := p.initialize(); err != nil {
@@ -128,7 +128,7 @@ func (s *setup) completeStart(command []string, tools int, tells bool) (at start
 				break
 			}
 			if when > coldWait {
-				return fmt.Errorf("%d of %d tools are listed after %s", found, tools, coldWait)
+				return fmt.Errorf("only %d of %d tools are listed after %s", found, tools, coldWait)
 			}
 			time.Sleep(completePoll)
 		}

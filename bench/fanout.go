@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// FanoutOptions say what Fanout measures. Default completes them.
+// FanoutOptions configures RunFanout. Default completes them.
 type FanoutOptions struct {
-	Subscribers []int    // streams at once, one measurement each; default 100, 1000
+	Subscribers []int    // concurrent streams, one measurement each; default 100, 1000
 	Changes     int      // published one after the other to each target; default 100
 	Clients     []string // of Eras; default both
 	Behind      []string // of ServerKinds; default http and stdio
@@ -22,10 +22,10 @@ type FanoutOptions struct {
 	Command     string   // for the report
 }
 
-// FanoutChanges are what can be told to subscribers: that a resource they subscribed to has changed, or that the list of tools has.
+// FanoutChanges are the kinds of notifications: a subscribed resource has changed, or the list of tools has.
 var FanoutChanges = []string{"updated", "list"}
 
-// Default fills in what was left zero.
+// Default returns o with zero fields replaced by their defaults.
 func (o FanoutOptions) Default() FanoutOptions {
 	if len(o.Subscribers) == 0 {
 		o.Subscribers = []int{100, 1000}
@@ -45,27 +45,27 @@ func (o FanoutOptions) Default() FanoutOptions {
 	return o
 }
 
-// Validate returns all faults at once.
+// Validate returns all errors at once.
 func (o FanoutOptions) Validate() error {
 	faults := []error{allOf("clients", o.Clients, Eras), allOf("behind", o.Behind, ServerKinds), allOf("change", o.What, FanoutChanges)}
 	for _, n := range o.Subscribers {
-		if n < 1 || n > 9000 { // each is two connections of ours at most, of 20 000 that a process usually may have
-			faults = append(faults, fmt.Errorf("subscribers: got %d, want 1 to 9000", n))
+		if n < 1 || n > 9000 { // each needs up to two connections, of usually 20 000 per process
+			faults = append(faults, fmt.Errorf("subscribers: got %d, expected 1 to 9000", n))
 		}
 	}
 	if o.Changes < 1 || o.Changes > 100_000 {
-		faults = append(faults, fmt.Errorf("changes: got %d, want 1 to 100000", o.Changes))
+		faults = append(faults, fmt.Errorf("changes: got %d, expected 1 to 100000", o.Changes))
 	}
 	return errors.Join(faults...)
 }
 
-// Fanout is how changes that a server publishes reach all who subscribed.
+// Fanout measures how long changes that a server publishes take to reach all subscribers.
 type Fanout struct {
 	Rows []FanoutRow `json:"rows"`
 }
 
-// FanoutRow is one number of streams of one era at one server. Times are from the order to publish until the last stream has it,
-// in milliseconds; Direct is the same of a server that writes to as many streams itself.
+// FanoutRow is one number of streams of one era at one server. Times are in milliseconds from the command to publish until the last
+// stream has received the change. Direct is the same for a server that writes to as many streams itself.
 type FanoutRow struct {
 	Change      string  `json:"change"`
 	Clients     string  `json:"clients"`
@@ -76,17 +76,17 @@ type FanoutRow struct {
 	P99         float64 `json:"lastP99Millis"`
 	DirectP50   float64 `json:"directLastP50Millis"`
 	DirectP99   float64 `json:"directLastP99Millis"`
-	ToDirect    float64 `json:"toDirect"`       // of the last: median of the ratios of changes next to each other
-	AllToDirect float64 `json:"p99ToDirect"`    // p99 of all streams and changes, divided
-	CPU         float64 `json:"cpuMicrosEach"`  // of the gateway, for one stream and change
+	ToDirect    float64 `json:"toDirect"`       // of the last stream: median of the ratios of adjacent changes
+	AllToDirect float64 `json:"p99ToDirect"`    // ratio of the p99 over all streams and changes
+	CPU         float64 `json:"cpuMicrosEach"`  // of the gateway, per stream and change
 	RSS         float64 `json:"rssMiB"`         // of the gateway, after the changes
-	Lost        int     `json:"lost"`           // not heard after a wait
-	Doubled     int     `json:"doubled"`        // heard again
-	Crossed     int     `json:"crossed"`        // heard, and not what was said
-	DirectLost  int     `json:"directFailures"` // all of these of the direct streams: then the measure itself is at fault
+	Lost        int     `json:"lost"`           // not received within the timeout
+	Doubled     int     `json:"doubled"`        // received again
+	Crossed     int     `json:"crossed"`        // received with other content
+	DirectLost  int     `json:"directFailures"` // all failures of the direct streams, which mean that the measurement itself is wrong
 }
 
-// Failures is how many messages did not reach whom they should as they should.
+// Failures returns the number of messages that were lost, duplicated or wrong.
 func (f *Fanout) Failures() (n int) {
 	for _, r := range f.Rows {
 		n += r.Lost + r.Doubled + r.Crossed
@@ -111,13 +111,13 @@ func (r *FanoutRow) name() string {
 	return name
 }
 
-// failed is for people: 0, or what went wrong.
+// failed returns "0" or what went wrong.
 func (r *FanoutRow) failed() string {
 	var words []string
 	for _, f := range []struct {
 		n    int
 		what string
-	}{{r.Lost, "lost"}, {r.Doubled, "twice"}, {r.Crossed, "wrong"}, {r.DirectLost, "of direct"}} {
+	}{{r.Lost, "lost"}, {r.Doubled, "duplicated"}, {r.Crossed, "wrong"}, {r.DirectLost, "failed directly"}} {
 		if f.n > 0 {
 			words = append(words, fmt.Sprint(f.n, " ", f.what))
 		}
@@ -128,7 +128,7 @@ func (r *FanoutRow) failed() string {
 	return strings.Join(words, ", ")
 }
 
-// RunFanout measures fan-out and returns the report. Blocks until done or ctx ends; all processes it started have ended then.
+// RunFanout measures fan-out and returns the report. It blocks until it is done or ctx ends, and stops all processes it started.
 func RunFanout(ctx context.Context, o FanoutOptions, progress io.Writer) (*Report, error) {
 	o = o.Default()
 	if err := o.Validate(); err != nil {
@@ -141,7 +141,7 @@ func RunFanout(ctx context.Context, o FanoutOptions, progress io.Writer) (*Repor
 	})
 }
 
-// fanout runs one gateway over all servers; streams subscribe to one of them at a time.
+// fanout runs one gateway over all servers. Streams subscribe to one server at a time.
 func (s *setup) fanout(o FanoutOptions, f *Fanout) error {
 	servers := map[string]any{}
 	var all []*behind
@@ -195,9 +195,9 @@ type fanoutRun struct {
 }
 
 const (
-	fanoutWait  = 10 * time.Second       // after which a change counts as lost
-	fanoutQuiet = 600 * time.Millisecond // for streams to settle, and for what is told twice
-	// listPause lies between two changes of a list: clients are told of lists every 250 ms at most, which is no cost of fan-out.
+	fanoutWait  = 10 * time.Second       // after this time a change counts as lost
+	fanoutQuiet = 600 * time.Millisecond // for streams to settle and for duplicates to arrive
+	// listPause separates two changes of a list: the gateway announces list changes at most every 250 ms, which is not a cost of fan-out.
 	listPause = 300 * time.Millisecond
 )
 
@@ -221,7 +221,7 @@ func (r *fanoutRun) row(direct, b *behind) (FanoutRow, error) {
 	var gate, dir fanoutTimes
 	before := r.g.usage()
 	for n := int64(1); n <= int64(r.changes); n++ {
-		for turn := range 2 { // in changing order, so that neither always has the quieter moment
+		for turn := range 2 { // in alternating order, so that background load affects both alike
 			var err error
 			if (turn == 0) == (n%2 == 0) {
 				err = r.publish(through, b, n, &gate)
@@ -238,7 +238,7 @@ func (r *fanoutRun) row(direct, b *behind) (FanoutRow, error) {
 	row.Lost, row.Doubled, row.Crossed = gate.lost, int(through.doubled.Load()), int(through.crossed.Load())
 	row.DirectLost = dir.lost + int(beside.doubled.Load()+beside.crossed.Load())
 	if first := through.first.Load(); first != nil {
-		fmt.Fprintf(r.s.progress, "bench fanout: a stream heard %.300q\n", *first)
+		fmt.Fprintf(r.s.progress, "bench fanout: a stream received %.300q\n", *first)
 	}
 	row.P50, row.P99 = gate.quantiles()
 	row.DirectP50, row.DirectP99 = dir.quantiles()
@@ -260,9 +260,9 @@ func (r *fanoutRun) publish(a *audience, b *behind, n int64, times *fanoutTimes)
 	return err
 }
 
-// fanoutTimes are the times of all changes that one target was told.
+// fanoutTimes are the times of all changes that one target received.
 type fanoutTimes struct {
-	last []float64 // milliseconds, by change
+	last []float64 // milliseconds, per change
 	all  []float64
 	lost int
 }
@@ -275,13 +275,13 @@ func (f *fanoutTimes) add(t told) {
 	f.lost += t.lost
 }
 
-// quantiles are of the last stream to hear a change.
+// quantiles returns p50 and p99 of the last stream to receive a change.
 func (f *fanoutTimes) quantiles() (p50, p99 float64) {
 	sorted := slices.Sorted(slices.Values(f.last))
 	return quantileOf(sorted, .5), quantileOf(sorted, .99)
 }
 
-// over divides by what the same changes took directly.
+// over returns the ratios to the times of the same changes sent directly.
 func (f *fanoutTimes) over(direct *fanoutTimes) (last, all float64) {
 	var ratios []float64
 	for i := range min(len(f.last), len(direct.last)) {
@@ -296,7 +296,7 @@ func (f *fanoutTimes) over(direct *fanoutTimes) (last, all float64) {
 	return median(ratios), all
 }
 
-// quantileOf returns the q-quantile of sorted values; 0 of none.
+// quantileOf returns the q-quantile of sorted values, or 0 if there are none.
 func quantileOf(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// FaultKinds are what Faults can do to a server, or a client to the gateway.
+// FaultKinds are the faults that RunFaults can inject into a server, or cause as a client.
 var FaultKinds = []string{"kill", "hang", "slow", "leave", "flood"}
 
-// FaultsOptions say what Faults measures. Default completes them.
+// FaultsOptions configures RunFaults. Default completes them.
 type FaultsOptions struct {
 	What    []string      // of FaultKinds; default all
-	Behind  []string      // of ServerKinds, what it is done to; default http and stdio
+	Behind  []string      // of ServerKinds, the faulty server; default http and stdio
 	Clients string        // one of Eras; default legacy
-	Calm    time.Duration // before each fault, for comparison; default 2 s
+	Calm    time.Duration // undisturbed time before each fault, for comparison; default 2 s
 	Lasts   time.Duration // how long the server hangs or floods; default 2 s
-	Readers int           // slow: clients that ask for 1 MiB and do not read it; default 64
+	Readers int           // slow: clients that request 1 MiB without reading it; default 64
 	Program string        // this binary
 	Commit  string        // for the report
 	Command string        // for the report
 
-	ready time.Duration // kill: so long a server must have been good; default readyFor
+	ready time.Duration // kill: how long a server must have been ready before; default readyFor
 }
 
-// Default fills in what was left zero.
+// Default returns o with zero fields replaced by their defaults.
 func (o FaultsOptions) Default() FaultsOptions {
 	if len(o.What) == 0 {
 		o.What = FaultKinds
@@ -53,41 +53,41 @@ func (o FaultsOptions) Default() FaultsOptions {
 	return o
 }
 
-// Validate returns all faults at once.
+// Validate returns all errors at once.
 func (o FaultsOptions) Validate() error {
 	faults := []error{allOf("faults", o.What, FaultKinds), allOf("behind", o.Behind, ServerKinds), allOf("clients", []string{o.Clients}, Eras)}
 	if o.Calm < 0 || o.Calm > time.Minute || o.Lasts < 0 || o.Lasts > time.Minute {
-		faults = append(faults, errors.New("calm and lasts: want a minute each at most"))
+		faults = append(faults, errors.New("calm and lasts: expected at most one minute each"))
 	}
 	if o.Readers < 0 || o.Readers > 5000 {
-		faults = append(faults, fmt.Errorf("readers: got %d, want at most 5000", o.Readers))
+		faults = append(faults, fmt.Errorf("readers: got %d, expected at most 5000", o.Readers))
 	}
 	return errors.Join(faults...)
 }
 
-// Faults is what happens to callers when something breaks.
+// Faults measures what clients experience when something breaks.
 type Faults struct {
 	Rows []FaultRow `json:"rows"`
 }
 
-// FaultRow is one fault of one server. Times are in milliseconds; -1 = it did not happen.
+// FaultRow is one fault of one server. Times are in milliseconds; -1 = it did not occur.
 type FaultRow struct {
 	Fault   string  `json:"fault"`
 	Behind  string  `json:"behind"`
 	Clients string  `json:"clients"`
-	Error   float64 `json:"firstErrorMillis"`   // from the fault until a call had an error
-	Back    float64 `json:"firstSuccessMillis"` // from the fault's end until a call sent after it and the first error went well; flood: until the last list was listed
+	Error   float64 `json:"firstErrorMillis"`   // from the fault to the first error of a call
+	Back    float64 `json:"firstSuccessMillis"` // from the end of the fault to the first success of a call sent after the end and after the first error; flood: to the last list
 	Calm    float64 `json:"othersCalmP99Millis"`
-	During  float64 `json:"othersP99Millis"` // p99 of calls to another server, from the fault until all was well again
-	Held    float64 `json:"heldMiB"`         // resident memory at its largest, above what it was before
-	Left    float64 `json:"leftMiB"`         // likewise when all is over and garbage has been collected
-	Errors  int     `json:"errors"`          // answers that were errors of the gateway: nobody is left without one
-	Lost    int     `json:"lost"`            // requests without any answer
-	Wrong   int     `json:"wrong"`           // answers to another request, or with other bytes
+	During  float64 `json:"othersP99Millis"` // p99 of calls to another server, from the fault until everything has recovered
+	Held    float64 `json:"heldMiB"`         // peak resident memory above the value before
+	Left    float64 `json:"leftMiB"`         // resident memory above the value before, after recovery and a garbage collection
+	Errors  int     `json:"errors"`          // error responses from the gateway: each of these requests was answered
+	Lost    int     `json:"lost"`            // requests without any response
+	Wrong   int     `json:"wrong"`           // responses to another request, or with other bytes
 	Note    string  `json:"note,omitempty"`
 }
 
-// Failures is how many requests had no answer, or a wrong one.
+// Failures returns the number of requests with no response or a wrong one.
 func (f *Faults) Failures() (n int) {
 	for _, r := range f.Rows {
 		n += r.Lost + r.Wrong
@@ -111,7 +111,7 @@ func happened(millis float64) string {
 	return fmt.Sprintf("%.1f", millis)
 }
 
-// RunFaults measures faults and returns the report. Blocks until done or ctx ends; all processes it started have ended then.
+// RunFaults measures faults and returns the report. It blocks until it is done or ctx ends, and stops all processes it started.
 func RunFaults(ctx context.Context, o FaultsOptions, progress io.Writer) (*Report, error) {
 	o = o.Default()
 	if err := o.Validate(); err != nil {
@@ -122,7 +122,7 @@ func RunFaults(ctx context.Context, o FaultsOptions, progress io.Writer) (*Repor
 		report.Faults = &Faults{}
 		for _, kind := range o.Behind {
 			for _, what := range o.What {
-				fmt.Fprintf(progress, "bench faults: %s of a server of kind %s\n", what, kind)
+				fmt.Fprintf(progress, "bench faults: %s, server kind %s\n", what, kind)
 				f := &faultRun{setup: s, o: o, name: fmt.Sprintf("v%d", len(report.Faults.Rows)), row: FaultRow{Fault: what, Behind: kind, Clients: o.Clients, Error: -1, Back: -1}}
 				if err := f.run(); err != nil {
 					return fmt.Errorf("%s of %s: %w", what, kind, err)
@@ -138,15 +138,15 @@ func RunFaults(ctx context.Context, o FaultsOptions, progress io.Writer) (*Repor
 }
 
 const (
-	faultTimeout = time.Second // of the server's calls: so long a server that hangs can keep a caller waiting
-	faultWindow  = time.Second // others are watched for so long at least
+	faultTimeout = time.Second // of the server's calls: the longest time a hanging server can delay a caller
+	faultWindow  = time.Second // minimum time to watch the other server's clients
 	faultWait    = 30 * time.Second
-	victims      = 4 // clients of the server
-	others       = 4 // and of the other server
+	victims      = 4 // clients of the faulty server
+	others       = 4 // clients of the other server
 	callEvery    = 4 * time.Millisecond
 )
 
-// faultRun is one fault: a gateway of its own over the server it is done to and another one.
+// faultRun is one fault: a gateway of its own, with the faulty server and another one.
 type faultRun struct {
 	*setup
 	o    FaultsOptions
@@ -154,15 +154,15 @@ type faultRun struct {
 	row  FaultRow
 
 	g      *gateway
-	ready  time.Time // of the gateway, about
+	ready  time.Time // when the gateway became ready, approximately
 	server *behind
 	began  time.Duration
-	peak   int64 // resident bytes
+	peak   int64 // bytes of resident memory
 }
 
 func (f *faultRun) run() error {
 	processes := len(f.running)
-	defer func() { // each row has its own processes; the last one started goes first
+	defer func() { // each row has its own processes; the last one started stops first
 		for n := len(f.running) - 1; n >= processes; n-- {
 			f.running[n].stop()
 		}
@@ -194,7 +194,7 @@ func (f *faultRun) run() error {
 	defer hurt.close()
 	f.pause(f.o.Calm)
 	before := f.g.usage().rss
-	f.began, f.peak = time.Since(epoch), before // do sets it anew when it has to wait first
+	f.began, f.peak = time.Since(epoch), before // do sets it again if it has to wait first
 	f.row.Calm = calm.p99(f.began-f.o.Calm, f.began)
 	if err := f.do(hurt); err != nil {
 		return err
@@ -218,16 +218,16 @@ func (f *faultRun) run() error {
 			return w.odd
 		}
 		if w.first != "" {
-			f.row.Note = strings.TrimPrefix(f.row.Note+"; a wrong answer: "+w.first, "; ")
+			f.row.Note = strings.TrimPrefix(f.row.Note+"; a wrong response: "+w.first, "; ")
 		}
 	}
 	return f.ctx.Err()
 }
 
-// sample notes how much memory the gateway has now, if it never had more.
+// sample records the gateway's memory if it is a new maximum.
 func (f *faultRun) sample() { f.peak = max(f.peak, f.g.usage().rss) }
 
-// until waits until something has happened, for faultWait at most, and reports whether it has.
+// until waits for a condition, at most faultWait, and reports whether it was met.
 func (f *faultRun) until(happened func() bool) bool {
 	for end := time.Now().Add(faultWait); time.Now().Before(end) && f.ctx.Err() == nil; f.pause(time.Millisecond) {
 		if happened() {
@@ -237,7 +237,7 @@ func (f *faultRun) until(happened func() bool) bool {
 	return false
 }
 
-// recovers notes the first error after the fault and the first success after that and after end, when the fault was over.
+// recovers records the first error after the fault, and the first success after that error and after end, the end of the fault.
 func (f *faultRun) recovers(hurt *witnesses, end time.Duration) {
 	f.until(func() bool {
 		f.sample()
@@ -245,7 +245,7 @@ func (f *faultRun) recovers(hurt *witnesses, end time.Duration) {
 		if at, failed := hurt.firstError(f.began); failed {
 			f.row.Error = millis(at - f.began)
 			from = max(from, at)
-		} else if time.Since(epoch) < end+faultWindow { // an error may still come
+		} else if time.Since(epoch) < end+faultWindow { // an error may still follow
 			return false
 		}
 		at, back := hurt.firstSuccess(from)

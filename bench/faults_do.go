@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// readyFor is what a server must have been ready for that is connected to again at once, and a little more.
+// readyFor is slightly longer than the time after which the gateway reconnects to a lost server immediately.
 const readyFor = 5500 * time.Millisecond
 
-// do breaks something and waits until all is well again.
+// do injects the fault and waits for recovery.
 func (f *faultRun) do(hurt *witnesses) error {
 	switch f.row.Fault {
 	case "kill":
@@ -26,10 +26,10 @@ func (f *faultRun) do(hurt *witnesses) error {
 	return f.flood()
 }
 
-// kill ends the server's process without a word. One on HTTP is started again at once, at its address; one on stdio is the gateway's to start.
+// kill kills the server's process. A server on HTTP is restarted immediately at its address; one on stdio is restarted by the gateway.
 //
-// A gateway connects at once to a server that had been ready for 5 s (at a URL a few times in the first half second), and to others
-// after half a second: the first is waited for.
+// A gateway reconnects immediately to a server that had been ready for 5 s (at a URL a few times in the first half second), and
+// otherwise after half a second. The fault is injected after the server has been ready for that long.
 func (f *faultRun) kill(hurt *witnesses) error {
 	f.pause(f.o.ready - time.Since(f.ready))
 	pid, err := f.server.tell("pid")
@@ -55,7 +55,7 @@ func (f *faultRun) kill(hurt *witnesses) error {
 	return nil
 }
 
-// hang has the server answer nothing for a while.
+// hang makes the server answer nothing for a while.
 func (f *faultRun) hang(hurt *witnesses) error {
 	if _, err := f.server.tell("hang %d", f.o.Lasts.Milliseconds()); err != nil {
 		return err
@@ -65,10 +65,10 @@ func (f *faultRun) hang(hurt *witnesses) error {
 	return nil
 }
 
-// smallWindow is how much a slow reader's socket takes before the gateway has to keep the rest.
+// smallWindow is the number of bytes that a slow reader's socket accepts before the gateway has to buffer the rest.
 const smallWindow = 4096
 
-// slow has clients ask for large answers which they do not read until the fault is over, when they leave.
+// slow has clients request large results without reading them until the fault is over, when they disconnect.
 func (f *faultRun) slow(hurt *witnesses) error {
 	large := &witnesses{at: f.g.process, era: f.o.Clients, tool: f.name + "_big"}
 	var readers []*client
@@ -99,7 +99,7 @@ func (f *faultRun) slow(hurt *witnesses) error {
 	return nil
 }
 
-// leave has clients cut their connection in the middle of a call, one after the other, while the server hangs.
+// leave has clients cut their connections in the middle of calls, one after the other, while the server hangs.
 func (f *faultRun) leave(hurt *witnesses) error {
 	if _, err := f.server.tell("hang %d", min(f.o.Lasts, faultTimeout/2).Milliseconds()); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (f *faultRun) leave(hurt *witnesses) error {
 			return err
 		}
 		if tcp, ok := c.conn.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // a reset, as of a client that was killed
+			_ = tcp.SetLinger(0) // send a reset, as for a killed client
 		}
 		_, err = c.conn.Write(c.request.next())
 		c.close()
@@ -125,11 +125,11 @@ func (f *faultRun) leave(hurt *witnesses) error {
 		}
 	}
 	f.recovers(hurt, time.Since(epoch))
-	f.row.Note = fmt.Sprintf("%d clients left in the middle of a call; their sessions (%.0f with ours) stay until they are idle for too long", n, sessionsIn(scrape(f.g.url.Host)))
+	f.row.Note = fmt.Sprintf("%d clients disconnected in the middle of a call; their sessions (%.0f with the other clients') remain until the idle timeout", n, sessionsIn(scrape(f.g.url.Host)))
 	return nil
 }
 
-// flood has the server change its list, and say so, as fast as it can. All is well when the last list is listed.
+// flood has the server change its list and announce it as fast as it can. Recovery is when clients get the last list.
 func (f *faultRun) flood() error {
 	before, err := f.server.tell("lists")
 	if err != nil {
@@ -181,11 +181,11 @@ func (f *faultRun) flood() error {
 	f.row.Back = millis(time.Since(epoch) - end)
 	f.pause(fanoutQuiet)
 	after, err := f.server.tell("lists")
-	f.row.Note = fmt.Sprintf("%d changes, %d lists fetched, a client told %d times", changes, after-before, a.events.Load())
+	f.row.Note = fmt.Sprintf("%d changes, %d lists fetched, %d notifications to a client", changes, after-before, a.events.Load())
 	return err
 }
 
-// lister is a client that asks for the list of tools.
+// lister returns a client that can request the list of tools.
 func (f *faultRun) lister() (*client, error) {
 	w := &witnesses{at: f.g.process, era: Eras[0]}
 	c, err := w.dial()

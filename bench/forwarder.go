@@ -8,13 +8,13 @@ import (
 	"strconv"
 )
 
-// forwarderBuffer is how much a forwarder takes from a connection at a time.
+// forwarderBuffer is the size of a read from a connection.
 const forwarderBuffer = 256 << 10
 
-// ServeForwarder is what any proxy on this machine is bounded by: it knows nothing of what it carries, has a connection
-// of its own to target for each client, one buffer for it, and moves bytes. It prints its URL on out and ends when in does.
+// ServeForwarder is the upper bound for any proxy on this machine: it does not look at what it forwards, has its own connection to target
+// for each client with one buffer, and copies bytes. It prints its URL on out and ends with in.
 //
-// whole: it passes an answer on when it has all of it, as one must who looks at it before anybody else does.
+// With whole, it forwards a response after it has received all of it, as a proxy that inspects responses must.
 func ServeForwarder(in io.Reader, out io.Writer, target string, whole bool) error {
 	to, err := url.Parse(target)
 	if err != nil {
@@ -39,7 +39,7 @@ func ServeForwarder(in io.Reader, out io.Writer, target string, whole bool) erro
 	})
 }
 
-// move copies until src ends, with one buffer and nothing clever. With length it waits for so many bytes of a message.
+// move copies until src ends, through one buffer. With length, it collects that many bytes of a message before it writes them.
 func move(dst io.Writer, src io.Reader, length func(begin []byte) int) {
 	buffer := make([]byte, forwarderBuffer)
 	for {
@@ -62,7 +62,7 @@ func move(dst io.Writer, src io.Reader, length func(begin []byte) int) {
 	}
 }
 
-// answerLength returns how long an HTTP answer is, from its first bytes, which hold the whole head.
+// answerLength returns the length of an HTTP response from its first bytes, which contain the whole header.
 func answerLength(begin []byte) int {
 	head, _, _ := bytes.Cut(begin, []byte("\r\n\r\n"))
 	for line := range bytes.Lines(head) {

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// GrowthKinds are what Growth can make more of.
+// GrowthKinds are the quantities that RunGrowth can increase.
 var GrowthKinds = []string{"sessions", "servers", "items", "flight", "checks"}
 
-// growthSizes are how many of each.
+// growthSizes are the sizes for each of them.
 var growthSizes = map[string][]int{
 	"sessions": {1, 10, 100, 1000, 10_000},
 	"servers":  {1, 10, 100},
@@ -22,21 +22,21 @@ var growthSizes = map[string][]int{
 	"checks":   {1000, 10_000},
 }
 
-// GrowthOptions say what Growth measures. Default completes them.
+// GrowthOptions configures RunGrowth. Default completes them.
 type GrowthOptions struct {
 	What     []string      // of GrowthKinds; default all
 	Behind   string        // one of ServerKinds; default http
 	Clients  string        // one of Eras; default legacy
-	Most     int           // leaves out sizes above it; default none
+	Most     int           // skips larger sizes; default none
 	Duration time.Duration // of calls at each size; default 2 s
 	Program  string        // this binary
 	Commit   string        // for the report
 	Command  string        // for the report
 
-	gateways int // checks: of each kind, in turns; default 7
+	gateways int // checks: gateways of each kind, in turns; default 7
 }
 
-// Default fills in what was left zero.
+// Default returns o with zero fields replaced by their defaults.
 func (o GrowthOptions) Default() GrowthOptions {
 	if len(o.What) == 0 {
 		o.What = GrowthKinds
@@ -57,58 +57,58 @@ func (o GrowthOptions) Default() GrowthOptions {
 	return o
 }
 
-// Validate returns all faults at once.
+// Validate returns all errors at once.
 func (o GrowthOptions) Validate() error {
 	faults := []error{allOf("of", o.What, GrowthKinds), allOf("behind", []string{o.Behind}, ServerKinds), allOf("clients", []string{o.Clients}, Eras)}
 	if o.Duration < 0 || o.Most < 0 {
-		faults = append(faults, errors.New("duration and most: want more than 0"))
+		faults = append(faults, errors.New("duration and most: expected more than 0"))
 	}
 	return errors.Join(faults...)
 }
 
-// Growth is what a call costs, and one more of something, when there is much of it.
+// Growth measures the cost of a call, and of one more session, server, item or call, as their number grows.
 type Growth struct {
 	Behind  string      `json:"behind"`
 	Clients string      `json:"clients"`
 	Rows    []GrowthRow `json:"rows"`
-	Faults  []string    `json:"faults,omitempty"` // what grows faster than linear, or was refused
+	Faults  []string    `json:"faults,omitempty"` // costs that grow faster than linearly, and refused calls
 }
 
-// GrowthRow is one size. Zero where something was not measured.
+// GrowthRow is one size. A zero field was not measured.
 type GrowthRow struct {
 	Of    string  `json:"of"`
 	N     int     `json:"n"`
 	CPU   float64 `json:"cpuMicrosPerCall"` // of the gateway
 	P50   float64 `json:"p50Micros"`        // of the calls
-	KiB   float64 `json:"kibEach"`          // memory in use for each that is more than in the row before
-	List  float64 `json:"cpuMicrosPerItem"` // items: of the gateway for listing each of them
+	KiB   float64 `json:"kibEach"`          // memory in use per unit added since the previous row
+	List  float64 `json:"cpuMicrosPerItem"` // items: of the gateway, per listed item
 	Use   float64 `json:"inUseMiB"`         // heap and stacks, after a garbage collection
 	RSS   float64 `json:"rssMiB"`
-	Ready float64 `json:"readyMillis"` // servers, items: from the gateway's start
+	Ready float64 `json:"readyMillis"` // servers, items: since the gateway's start
 
 	First        float64 `json:"firstMillis,omitempty"`   // checks: from a server's first list until a client sees it
-	Checked      float64 `json:"firstRatio,omitempty"`    // the same, divided by that of a gateway that does not check definitions
-	Changed      float64 `json:"changedMillis,omitempty"` // from its list in which one tool is new until a client is told
-	CheckedAgain float64 `json:"changedRatio,omitempty"`  // the same, divided by that of a gateway that does not check definitions
+	Checked      float64 `json:"firstRatio,omitempty"`    // First divided by that of a gateway that does not check definitions
+	Changed      float64 `json:"changedMillis,omitempty"` // from a server's list with one new tool until a client is notified
+	CheckedAgain float64 `json:"changedRatio,omitempty"`  // Changed divided by that of a gateway that does not check definitions
 
-	Refused int `json:"refused"` // calls that got QUEUE_FULL or OVERLOADED: nothing was sent
+	Refused int `json:"refused"` // calls answered with QUEUE_FULL or OVERLOADED, of which nothing was sent
 }
 
-// growthNoise is the exponent that counts as growing faster than linear: at ten times as many each costs twice as much. A machine
-// that others use makes smaller steps by itself.
+// growthNoise is the exponent from which on growth counts as faster than linear: at ten times the size, the cost per unit doubles.
+// On a shared machine, smaller increases are noise.
 const growthNoise = 1.3
 
-// memoryNoise is how many KiB a size must have taken to be compared with: heaps grow by spans.
+// memoryNoise is the memory in KiB that a size must use to be compared: heaps grow in spans.
 const memoryNoise = 1024
 
-// growthFrom is the smallest size that is compared: below it, what the first one costs says nothing of the next.
+// growthFrom is the smallest size to be compared. Below it, fixed costs dominate.
 const growthFrom = 10
 
-// judge names what grows faster than linear from one size to the next, and where calls were refused.
+// judge lists the costs that grow faster than linearly from one size to the next, and refused calls.
 func (g *Growth) judge() {
 	for i, now := range g.Rows {
 		if now.Refused > 0 {
-			g.Faults = append(g.Faults, fmt.Sprintf("%s %d: %d calls were refused as too many (QUEUE_FULL, OVERLOADED)", now.Of, now.N, now.Refused))
+			g.Faults = append(g.Faults, fmt.Sprintf("%s %d: %d calls were refused (QUEUE_FULL, OVERLOADED)", now.Of, now.N, now.Refused))
 		}
 		before := g.Rows[max(i-1, 0)]
 		if i == 0 || before.Of != now.Of || before.N < growthFrom {
@@ -118,9 +118,9 @@ func (g *Growth) judge() {
 			what          string
 			before, later float64
 		}{
-			{"CPU of a call", before.CPU, now.CPU},
+			{"CPU per call", before.CPU, now.CPU},
 			{"memory", before.KiB, now.KiB},
-			{"CPU of listing each", before.List, now.List},
+			{"CPU per listed item", before.List, now.List},
 		} {
 			if c.what == "memory" && before.KiB*float64(before.N) < memoryNoise {
 				continue
@@ -132,7 +132,7 @@ func (g *Growth) judge() {
 	}
 }
 
-// exponent is e where the cost of all grows as n^e, each of them having cost before and costing now; 1 where either is not known.
+// exponent returns e such that the total cost grows as n^e, given the cost per unit at both sizes, or 1 if either is unknown.
 func exponent(few, many int, before, now float64) float64 {
 	if before <= 0 || now <= 0 {
 		return 1
@@ -169,7 +169,7 @@ func (g *Growth) tables() [][][]string {
 	return append(tables, faults)
 }
 
-// RunGrowth measures growth and returns the report. Blocks until done or ctx ends; all processes it started have ended then.
+// RunGrowth measures growth and returns the report. It blocks until it is done or ctx ends, and stops all processes it started.
 func RunGrowth(ctx context.Context, o GrowthOptions, progress io.Writer) (*Report, error) {
 	o = o.Default()
 	if err := o.Validate(); err != nil {
@@ -178,7 +178,7 @@ func RunGrowth(ctx context.Context, o GrowthOptions, progress io.Writer) (*Repor
 	base := Options{Kind: "growth", Program: o.Program, Commit: o.Commit, Command: o.Command, Servers: 1, Tools: 1}
 	return runIn(ctx, base, progress, func(s *setup, report *Report) error {
 		report.Growth = &Growth{Behind: o.Behind, Clients: o.Clients}
-		// Clients of the modern era that come from one address are one client.
+		// All clients of the modern era at one address count as one client.
 		s.settings = map[string]any{"limits": map[string]any{"maxSessions": 25_000, "maxInFlightPerClient": 25_000}}
 		g := &growthRun{setup: s, o: o, growth: report.Growth}
 		for _, what := range o.What {
@@ -188,7 +188,7 @@ func RunGrowth(ctx context.Context, o GrowthOptions, progress io.Writer) (*Repor
 		}
 		report.Growth.judge()
 		for _, f := range report.Growth.Faults {
-			fmt.Fprintf(progress, "bench growth: fault: %s\n", f)
+			fmt.Fprintf(progress, "bench growth: problem: %s\n", f)
 		}
 		return nil
 	})

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	checkChanges = 5                      // changes of the list that each publishes
-	checkQuiet   = 400 * time.Millisecond // before a change, so that the gateway need not wait before it tells clients of it
+	checkChanges = 5                      // published list changes per gateway
+	checkQuiet   = 400 * time.Millisecond // before a change, so that the gateway can notify clients immediately
 )
 
-// published holds how long one kind of gateway takes from a server's list until clients see it, in milliseconds.
+// published holds the times in milliseconds from a server's list until clients see it, for one kind of gateway.
 type published struct {
 	first, changed []float64
 }
 
-// checks measures how long a gateway takes to publish the list of a server with n tools, the first time and after one tool has changed, and
-// the ratios to a gateway that does not check definitions. Each starts without a state file. They take turns in front of the same server.
+// checks measures how long a gateway takes to publish the list of a server with n tools, first and after a change of one tool, and
+// the ratios to a gateway that does not check definitions. All start without a state file and take turns with the same server.
 func (g *growthRun) checks() error {
 	for _, n := range g.sizes("checks") {
-		g.say("tools, checked and not", n)
+		g.say("tools, with and without checks", n)
 		checked, unchecked := &published{}, &published{}
 		err := g.own(func() error {
 			server, err := g.newBehind(g.o.Behind, fmt.Sprintf("g%d", g.next), "--tools", fmt.Sprint(n))
@@ -53,7 +53,7 @@ func (g *growthRun) checks() error {
 	return nil
 }
 
-// publish starts a gateway by that command in front of the server, and ends it when its clients have seen the first list and some changes.
+// publish starts a gateway with the command in front of the server. It stops the gateway after clients have seen the first list and some changes.
 func (g *growthRun) publish(server *behind, command []string, to *published) error {
 	return g.own(func() error {
 		dir, err := os.MkdirTemp(g.dir, "")
@@ -62,7 +62,7 @@ func (g *growthRun) publish(server *behind, command []string, to *published) err
 		}
 		defer os.RemoveAll(dir)
 		settings := maps.Clone(g.settings)
-		settings["pageSize"] = 1 // writing a page is not what is measured
+		settings["pageSize"] = 1 // keeps the time to write a page out of the measurement
 		gate, err := runGateway(g.ctx, g.o.Program, command, dir, map[string]any{server.name: server.entry}, settings)
 		if err != nil {
 			return err
@@ -90,7 +90,7 @@ func (g *growthRun) publish(server *behind, command []string, to *published) err
 				return err
 			})
 			if err == nil && told.lost > 0 {
-				err = fmt.Errorf("clients were not told of a change of the list within %s", exchangeTimeout)
+				err = fmt.Errorf("clients received no list change notification within %s", exchangeTimeout)
 			}
 			if err != nil {
 				return err
@@ -103,7 +103,7 @@ func (g *growthRun) publish(server *behind, command []string, to *published) err
 	})
 }
 
-// since adds how long before seen the server has answered the last request for its list.
+// since appends the time from the server's last response to a request for its list until seen.
 func (b *behind) since(seen time.Time, to *[]float64) error {
 	listed, err := b.tell("listed")
 	if err == nil {
@@ -112,7 +112,7 @@ func (b *behind) since(seen time.Time, to *[]float64) error {
 	return err
 }
 
-// firstTool asks for the first page of tools until one of the server is on it, and returns when it was.
+// firstTool requests the first page of tools until it contains one of the server, and returns when it did.
 func (g *gateway) firstTool(server string) (seen time.Time, err error) {
 	w, err := dial("tcp", g.url.Host)
 	if err != nil {

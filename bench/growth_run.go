@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// growthRun measures one kind after the other.
+// growthRun measures one quantity after the other.
 type growthRun struct {
 	*setup
 	o      GrowthOptions
 	growth *Growth
-	next   int // number of the next server: its socket is called after it
+	next   int // number of the next server, used in the name of its socket
 }
 
 const (
-	growthClients = 8    // that call at each size, but for calls in flight
-	growthTools   = 1000 // of one server, at most, when items grow
+	growthClients = 8    // clients that call at each size, except for calls in flight
+	growthTools   = 1000 // maximum tools per server when the number of items grows
 )
 
-// sizes are those of a kind that were asked for.
+// sizes returns the sizes to measure.
 func (g *growthRun) sizes(what string) []int {
 	return slices.DeleteFunc(slices.Clone(growthSizes[what]), func(n int) bool { return n > g.o.Most })
 }
@@ -48,7 +48,7 @@ func (g *growthRun) grow(what string) error {
 	return nil
 }
 
-// add ends a row: what there is of memory is compared with the row before, if that is of the same kind.
+// add completes a row. If the previous row is of the same kind, it computes the memory per added unit.
 func (g *growthRun) add(row GrowthRow, m IdlePhase) {
 	row.Use, row.RSS = m.Heap+m.Stack, m.RSS
 	if n := len(g.growth.Rows); n > 0 && row.KiB == 0 {
@@ -66,7 +66,7 @@ func (g *growthRun) say(what string, n int) {
 	fmt.Fprintf(g.progress, "bench growth: %d %s\n", n, what)
 }
 
-// servers starts n servers of the kind that was asked for: one process that is as many on HTTP, or as many that the gateway starts.
+// servers starts n servers: over HTTP one process that serves all of them, else processes that the gateway starts.
 func (g *growthRun) servers(n, tools int) (first *behind, entries map[string]any, err error) {
 	var more []string
 	if tools > 0 {
@@ -94,7 +94,7 @@ func (g *growthRun) servers(n, tools int) (first *behind, entries map[string]any
 	return first, entries, nil
 }
 
-// own runs measure and ends what it started.
+// own runs measure and stops all processes that it started.
 func (g *growthRun) own(measure func() error) error {
 	processes := len(g.running)
 	defer func() {
@@ -106,7 +106,7 @@ func (g *growthRun) own(measure func() error) error {
 	return measure()
 }
 
-// catalog measures a gateway with so many servers of so many tools; 0 = only those that a raw server has anyway.
+// catalog measures a gateway with the given numbers of servers and of tools per server; 0 tools = the built-in ones.
 func (g *growthRun) catalog(what string, n, servers, tools int) error {
 	return g.own(func() error {
 		g.say(what, n)
@@ -142,7 +142,7 @@ func (g *growthRun) catalog(what string, n, servers, tools int) error {
 	})
 }
 
-// calls has clients call one tool and notes what a call costs.
+// calls has clients call one tool and records the cost of a call.
 func (g *growthRun) calls(gate *gateway, tool string, clients int, row *GrowthRow) error {
 	t := &target{name: "gateway", at: gate.process, method: "tools/call", params: []string{callParams(tool)}}
 	if g.o.Clients == "modern" {
@@ -172,7 +172,7 @@ func (g *growthRun) calls(gate *gateway, tool string, clients int, row *GrowthRo
 	return nil
 }
 
-// overOne runs measure with a gateway over one server, and ends them.
+// overOne runs measure with a gateway over one server, and stops both.
 func (g *growthRun) overOne(measure func(*behind, *gateway) error) error {
 	return g.own(func() error {
 		first, entries, err := g.servers(1, 0)
@@ -188,7 +188,7 @@ func (g *growthRun) overOne(measure func(*behind, *gateway) error) error {
 	})
 }
 
-// sessions opens more and more streams that nobody tells anything, and measures calls of a few clients beside them.
+// sessions opens an increasing number of idle streams, and measures the calls of a few other clients.
 func (g *growthRun) sessions() error {
 	return g.overOne(func(first *behind, gate *gateway) error {
 		a := &audience{all: make(chan struct{}, 1)}
@@ -212,8 +212,8 @@ func (g *growthRun) sessions() error {
 	})
 }
 
-// flight has more and more clients call at once, and then wait for a server that hangs: what the gateway holds meanwhile, for each
-// call, is what it has more than when the same clients were idle.
+// flight has an increasing number of clients call at once and wait for a hanging server. What the gateway holds per call is its memory
+// above that with the same clients idle.
 func (g *growthRun) flight() error {
 	return g.overOne(func(first *behind, gate *gateway) error {
 		for _, n := range g.sizes("flight") {
@@ -232,10 +232,10 @@ func (g *growthRun) flight() error {
 	})
 }
 
-// hangs is how long the server hangs while memory is looked at; each call must have its answer afterwards.
+// hangs is how long the server hangs during the memory measurement. Afterwards each call must be answered.
 const hangs = 3 * time.Second
 
-// held notes what n calls hold that wait for their server.
+// held measures the memory held by n calls that wait for their server.
 func (g *growthRun) held(gate *gateway, server *behind, n int, row *GrowthRow) (IdlePhase, error) {
 	w := &witnesses{at: gate.process, era: g.o.Clients, tool: server.name + "_echo"}
 	var clients []*client
@@ -283,8 +283,8 @@ func (g *growthRun) held(gate *gateway, server *behind, n int, row *GrowthRow) (
 	return busy, nil
 }
 
-// list walks all pages for the duration, and returns the gateway's processor time for each item in microseconds. The first walk does
-// not count: what clients read is written when somebody first asks for it.
+// list fetches all pages repeatedly for the duration and returns the gateway's CPU time per item in microseconds. The first pass does not
+// count, because the gateway renders items on first use.
 func (g *growthRun) list(gate *gateway, items int) (float64, error) {
 	w, err := dial("tcp", gate.url.Host)
 	if err != nil {
@@ -311,7 +311,7 @@ func (g *growthRun) list(gate *gateway, items int) (float64, error) {
 	return float64(used.Microseconds()) / float64(listed), nil
 }
 
-// walk lists all tools, page by page, and returns how many there are.
+// walk lists all tools page by page and returns their number.
 func (w *wire) walk(gate *gateway, session string, items int) (listed int, err error) {
 	for params := "{}"; ; {
 		body, err := w.exchange(newRequest(gate.url.Host, gate.url.Path, session, protocolVersion, "tools/list", params).text)
@@ -329,7 +329,7 @@ func (w *wire) walk(gate *gateway, session string, items int) (listed int, err e
 		params = `{"cursor":` + next + `}`
 	}
 	if listed < items {
-		return 0, fmt.Errorf("%d of %d items are listed", listed, items)
+		return 0, fmt.Errorf("only %d of %d items are listed", listed, items)
 	}
 	return listed, nil
 }

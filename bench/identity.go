@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Gateways of bench identity, by what they ask of clients. The first is what the others are divided by.
+// The gateways of bench identity, by what they check. The others are divided by the first one.
 const (
 	openGateway    = "gateway"
 	keyedGateway   = "gateway, keys"
@@ -20,8 +20,8 @@ const (
 	auditedGateway = "gateway, audit"
 )
 
-// identity measures what it costs to know who calls, what each may do, and to keep a log of it: the same calls at gateways of their own,
-// over one server, each with other sections in its configuration.
+// identity measures the cost of authentication, roles and the audit log: the same calls through separate gateways to one server, each with
+// different sections in its configuration.
 func (s *setup) identity(report *Report) error {
 	raw := newRawServer(ServerOptions{})
 	web, err := s.helper("server")
@@ -66,7 +66,7 @@ func (s *setup) identity(report *Report) error {
 	return s.rows(report, targets)
 }
 
-// gatewayOver starts a gateway of its own over the server, in a directory of its own.
+// gatewayOver starts a separate gateway for the server, with its own directory.
 func (s *setup) gatewayOver(web *process, directory string, settings map[string]any) (*gateway, error) {
 	dir := filepath.Join(s.dir, directory)
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -85,14 +85,14 @@ func (s *setup) gatewayOver(web *process, directory string, settings map[string]
 	return g, err
 }
 
-// newKey makes a key file with one key, as a person would.
+// newKey creates a key file with one key through the command line.
 func (s *setup) newKey(name string) (key, file string, err error) {
 	file = filepath.Join(s.dir, "keys.yaml")
 	ctx, cancel := context.WithTimeout(s.ctx, 10*time.Second)
 	defer cancel()
 	text, err := exec.CommandContext(ctx, s.o.gateway(), "key", "new", name, "--file", file).Output()
 	if err != nil {
-		return "", "", fmt.Errorf("make a key: %w", err)
+		return "", "", fmt.Errorf("create a key: %w", err)
 	}
 	return string(bytes.TrimSpace(text)), file, nil
 }

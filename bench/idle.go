@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Idle is what sessions cost that only hold a stream open.
+// Idle measures the cost of sessions that only hold a stream open.
 type Idle struct {
 	Sessions   int         `json:"sessions"`
 	Phases     []IdlePhase `json:"phases"`
-	PerSession float64     `json:"rssKiBPerSession"` // first wave against the beginning
+	PerSession float64     `json:"rssKiBPerSession"` // after the first wave, compared with the start
 }
 
 // IdlePhase is the gateway's memory at one moment, after a garbage collection.
@@ -22,7 +22,7 @@ type IdlePhase struct {
 	Heap  float64 `json:"heapMiB"`
 	Stack float64 `json:"stackMiB"`
 	Gos   float64 `json:"goroutines"`
-	Known float64 `json:"sessions"` // sessions the gateway knows
+	Known float64 `json:"sessions"` // sessions that the gateway has
 }
 
 func (i *Idle) table() [][]string {
@@ -38,7 +38,7 @@ func (i *Idle) table() [][]string {
 	return rows
 }
 
-// idle opens sessions with a GET stream each, twice: what the second wave adds to the first is what the first left behind.
+// idle opens sessions with a GET stream each, closes them, and repeats this. Growth from the first wave to the second is a leak.
 func (s *setup) idle() (*Idle, error) {
 	web, err := s.helper("server")
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *setup) idle() (*Idle, error) {
 	return result, nil
 }
 
-// openStreams initializes n sessions on one connection and opens a stream for each on a connection of its own.
-// The caller closes what it returns, also with an error.
+// openStreams initializes n sessions over one connection and opens a stream on a separate connection for each.
+// The caller closes the returned streams, even after an error.
 func (s *setup) openStreams(g *gateway, n int) ([]*stream, error) {
 	host, path := g.url.Host, g.url.Path
 	post, err := dial("tcp", host)
@@ -115,13 +115,13 @@ func (s *setup) openStreams(g *gateway, n int) ([]*stream, error) {
 	return streams, nil
 }
 
-// stream is an open GET stream and the session it belongs to.
+// stream is an open GET stream and its session.
 type stream struct {
 	*wire
 	host, path, session string
 }
 
-// close ends the session, and with it the stream.
+// close ends the session and thereby the stream.
 func (x *stream) close() {
 	if w, err := dial("tcp", x.host); err == nil {
 		_, _ = w.exchange(deleteRequest(x.host, x.path, x.session))
@@ -130,7 +130,7 @@ func (x *stream) close() {
 	x.wire.close()
 }
 
-// listen opens the GET stream on w and reads its header. It reports whether the stream comes in chunks.
+// listen opens the GET stream on w and reads the response header. It reports whether the response is chunked.
 func (w *wire) listen(host, path, session string) (chunked bool, err error) {
 	if err := w.conn.SetDeadline(time.Now().Add(exchangeTimeout)); err != nil {
 		return false, err
@@ -146,7 +146,7 @@ func (w *wire) listen(host, path, session string) (chunked bool, err error) {
 	return chunked, w.conn.SetDeadline(time.Time{})
 }
 
-// streamHead reads the header of an answer that must be a stream of events.
+// streamHead reads the header of a response that must be an event stream.
 func (w *wire) streamHead() (chunked bool, err error) {
 	if err := w.conn.SetReadDeadline(time.Now().Add(exchangeTimeout)); err != nil {
 		return false, err
@@ -160,26 +160,26 @@ func (w *wire) streamHead() (chunked bool, err error) {
 	return chunked, nil
 }
 
-// memory has the gateway collect its garbage and returns what is left.
+// memory triggers a garbage collection in the gateway and returns the memory in use.
 func (g *gateway) memory(name string) (IdlePhase, error) {
 	w, err := dial("unix", g.socket)
 	if err != nil {
 		return IdlePhase{}, err
 	}
 	defer w.close()
-	for range 2 { // the second also frees what finalizers held
+	for range 2 { // the second one also frees what finalizers kept
 		_, err := w.get("admin", "/debug/pprof/heap?gc=1")
 		if err := w.expect("collect garbage", 200, nil, err); err != nil {
 			return IdlePhase{}, err
 		}
 	}
-	resident := g.usage().rss // before it is asked for its metrics: for that it looks at every session, which leaves garbage
+	resident := g.usage().rss // before the metrics request, which creates garbage for every session
 	m := scrape(g.url.Host)
 	return IdlePhase{Name: name, RSS: float64(resident) / (1 << 20), Heap: m["go_memstats_heap_inuse_bytes"] / (1 << 20),
 		Stack: m["go_memstats_stack_inuse_bytes"] / (1 << 20), Gos: m["go_goroutines"], Known: sessionsIn(m)}, nil
 }
 
-// waitEmpty waits up to 15 s until the gateway knows no session any more.
+// waitEmpty waits up to 15 s until the gateway has no sessions.
 func (g *gateway) waitEmpty(ctx context.Context) error {
 	for range 150 {
 		if sessionsIn(scrape(g.url.Host)) == 0 {
@@ -191,7 +191,7 @@ func (g *gateway) waitEmpty(ctx context.Context) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("the gateway still knows %g sessions 15 s after they left", sessionsIn(scrape(g.url.Host)))
+	return fmt.Errorf("the gateway still has %g sessions 15 s after they ended", sessionsIn(scrape(g.url.Host)))
 }
 
 func sessionsIn(m map[string]float64) float64 {

@@ -161,7 +161,7 @@ func TestGrowthIsJudged(t *testing.T) {
 		{Of: "items", N: 100_000, CPU: 1000, List: 100}, {Of: "flight", N: 1000, CPU: 10, Refused: 3},
 	}}
 	g.judge()
-	if got := strings.Join(g.Faults, "; "); got != "sessions 100 → 1000: memory 30.0 → 90.0, as n^1.48; flight 1000: 3 calls were refused as too many (QUEUE_FULL, OVERLOADED)" {
+	if got := strings.Join(g.Faults, "; "); got != "sessions 100 → 1000: memory 30.0 → 90.0, as n^1.48; flight 1000: 3 calls were refused (QUEUE_FULL, OVERLOADED)" {
 		t.Error(got)
 	}
 	narrow(t, &Report{Growth: g})
