@@ -44,7 +44,7 @@ func auditKeys(o Options) (*audit.Keys, error) {
 	}
 	master, err := find()
 	if err != nil {
-		return nil, fmt.Errorf("find the key of its signatures: %w", err)
+		return nil, fmt.Errorf("load the audit log's signing key: %w", err)
 	}
 	return audit.NewKeys(master.Key(masterkey.Audit)), nil
 }
@@ -57,7 +57,7 @@ func (g *Gateway) endAudit() error {
 		err = markErr
 	}
 	if err != nil {
-		return fmt.Errorf("complete audit log: %w", err)
+		return fmt.Errorf("close audit log: %w", err)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (a *auditReload) apply(next audit.Settings, out []kernel.Effect) []kernel.E
 func (s *state) auditApplied(m auditApplied, out []kernel.Effect) []kernel.Effect {
 	s.audit.applying = false
 	if m.err != nil {
-		out = append(out, kernel.Log(slog.LevelError, "the audit log stays as it was before the reload", "err", m.err))
+		out = append(out, kernel.Log(slog.LevelError, "audit log settings not applied; the former ones stay in force", "err", m.err))
 	}
 	out = s.audit.apply(auditSettingsOf(s.config), out)
 	return s.reloads.complete(s.audit.applying, out)

@@ -11,22 +11,22 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// What the gateway itself tells the audit log; sessions and desks tell it of calls.
+// This file has the audit records of the gateway itself. Sessions and stateless sessions record calls.
 
-// RecordAct tells the audit log of something that an operator has done, or tried to.
+// RecordAct records an operator's action.
 func (g *Gateway) RecordAct(verb, server string) { g.recordAct(verb, server, "", nil) }
 
 func (g *Gateway) recordAct(verb, server, call string, err error) {
 	g.audit.Record(failing(audit.Record{Event: audit.EventAdmin, Who: identity.LocalID, Via: identity.ViaLocal, Method: verb, Server: server, Item: call}, err))
 }
 
-// recordLogin tells it of a login at a server, or of its end.
+// recordLogin records a login at a server, or its end.
 func (g *Gateway) recordLogin(event string, who *identity.Principal, server string, err error) {
 	who = identity.Of(who)
 	g.audit.Record(failing(audit.Record{Event: event, Who: who.ID, Via: who.Via, Server: server}, err))
 }
 
-// recordUnawaited tells it of a login that ended elsewhere, while nobody waited for it any more. who is a principal's holder.
+// recordUnawaited records the end of a login that completed while no caller waited for it. who is a principal's holder.
 func (g *Gateway) recordUnawaited(who, server string, err error) {
 	r := audit.Record{Event: audit.EventLogin, Who: identity.IDIn(who), Server: server}
 	if kind, _, is := strings.Cut(r.Who, ":"); is {
@@ -42,8 +42,8 @@ func failing(r audit.Record, err error) audit.Record {
 	return r
 }
 
-// recordPrincipals tells it of keys that are new or have changed, or are no more: revoked, or expired. That a policy has changed is told of as a reload, and
-// not once more for each key.
+// recordPrincipals records keys that were added, changed, revoked or have expired. It does not record keys whose rights
+// changed with the policy, as the reload is recorded.
 func (g *Gateway) recordPrincipals(how string, changed map[string]*identity.Principal) {
 	before := g.entrance.Load().Newest
 	for _, id := range slices.Sorted(maps.Keys(changed)) {
@@ -62,7 +62,7 @@ func (g *Gateway) recordPrincipals(how string, changed map[string]*identity.Prin
 	}
 }
 
-// recordRefusal tells it of a request that may see nothing.
+// recordRefusal records a request that was not admitted.
 func (g *Gateway) recordRefusal(o *downstream.Origin, what string, refusal *message.Refusal) {
 	who := identity.Of(o.Who)
 	g.audit.Record(audit.Record{

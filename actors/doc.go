@@ -1,15 +1,15 @@
-// Package actors is the gateway: Start spawns the tree of actors, which owns everything that changes.
+// Package actors is the gateway: Start spawns the tree of actors that owns all mutable state.
 //
-//	gateway ── registry            the catalog of all servers
-//	        ├─ pool/<server>       one a server ── backend/<replica>.<n>   one a connection
-//	        ├─ session/<id>        one a client that has a session
-//	        ├─ desk/<n>            a few, for all clients that have none
-//	        ├─ listen/<n>          one a stream of such a client
+//	gateway ── registry            the merged catalog of all servers
+//	        ├─ pool/<server>       one per server ── backend/<replica>.<n>   one per connection
+//	        ├─ session/<id>        one per client session
+//	        ├─ desk/<n>            stateless sessions: a few actors for all clients without a session
+//	        ├─ listen/<n>          one per subscription stream of such a client
 //	        └─ store               the state file
-//	monitor                        beside it: pictures of all the others
+//	monitor                        collects the status of all other actors
 //
 //	g, err := actors.Start(cfg, actors.Options{Version: "1.0", Log: log})
 //	server := downstream.NewServer(g.Front(), …)
 //	…
-//	err = g.Stop(ctx, 10*time.Second) // drains for so long, then ends every actor and every child process
+//	err = g.Stop(ctx, 10*time.Second) // drains for up to 10 s, then stops every actor and child process
 package actors

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/internal/policy"
 )
 
-// admitTo makes these the projects that clients may name.
+// admitTo sets the projects that clients may name.
 func (g *Gateway) admitTo(projects []string) {
 	known := make(map[string]bool, len(projects))
 	for _, name := range projects {
@@ -16,12 +16,12 @@ func (g *Gateway) admitTo(projects []string) {
 	g.change(func(e *admission.Entrance) { e.Projects = known })
 }
 
-// admitLocal takes the policy, and gives whoever is not asked who he is what it says of him.
+// admitLocal sets the policy and the rights of clients without authentication.
 func (g *Gateway) admitLocal(p *policy.Policy) {
 	g.change(localUnder(p))
 }
 
-// localUnder is that change.
+// localUnder returns the change that sets the policy and the local principal's rights under it.
 func localUnder(p *policy.Policy) func(*admission.Entrance) {
 	rights := p.Rights(nil, "", true)
 	who := *identity.Local
@@ -29,7 +29,7 @@ func localUnder(p *policy.Policy) func(*admission.Entrance) {
 	return func(e *admission.Entrance) { e.Policy, e.Local = p, &who }
 }
 
-// change replaces what admit knows by what f makes of a copy, and returns it.
+// change replaces the entrance with a copy modified by f, and returns the copy.
 func (g *Gateway) change(f func(*admission.Entrance)) *admission.Entrance {
 	for {
 		old := g.entrance.Load()
@@ -40,26 +40,27 @@ func (g *Gateway) change(f func(*admission.Entrance)) *admission.Entrance {
 	}
 }
 
-// KnownPrincipals is Principals of those who were there before the gateway was. It has to be called before anybody comes who is asked who he is: from
-// then on everybody is nobody who is not among them, and has not come by NewPrincipals. Logins end that an earlier credential of the same id has left
-// in the state file.
+// KnownPrincipals sets the principals that exist at the start. It must be called before the first authenticated request:
+// from then on a principal exists only if it was passed to KnownPrincipals or NewPrincipals. Logins in the state file
+// that belong to an earlier credential of the same ID are ended.
 func (g *Gateway) KnownPrincipals(all map[string]*identity.Principal) { g.principals(all) }
 
-// Principals says what has become of principals: by id the newest value of each that has changed; nil = it is nobody any more. It
-// counts for every request from now on. Sessions and streams of who is nobody any more end, its calls are cancelled and answered, and the
-// connections and logins of its own end; others see at once what they may see now. Safe from any goroutine; it does not wait for that.
+// Principals applies changes of principals: by ID the newest value of each that has changed, or nil for one that no
+// longer exists. The changes apply to every request from now on. Sessions and streams of a principal that no longer
+// exists are closed, its calls are canceled and answered, and its connections and logins are ended. Other principals see
+// at once what they may see now. Principals may be called from any goroutine and does not wait for the effects.
 func (g *Gateway) Principals(changed map[string]*identity.Principal) {
 	g.recordPrincipals("changed", changed)
 	g.principals(changed)
 }
 
-// NewPrincipals is Principals of those who have just come. They are told of before they are let in.
+// NewPrincipals is Principals for principals that are new. It must be called before their first request is admitted.
 func (g *Gateway) NewPrincipals(come map[string]*identity.Principal) {
 	g.recordPrincipals("new", come)
 	g.principals(come)
 }
 
-// principals lets changes count, and tells the actor.
+// principals applies changes and sends them to the gateway actor.
 func (g *Gateway) principals(changed map[string]*identity.Principal) {
 	var gone map[string]bool
 	g.tellPrincipals(func(e *admission.Entrance) { e.Newest, gone = updatePrincipals(e.Newest, changed) })
@@ -68,8 +69,8 @@ func (g *Gateway) principals(changed map[string]*identity.Principal) {
 	}
 }
 
-// tellPrincipals lets a change count, and tells the actor. Of two changes at once the one that counts first is told first: a message holds all
-// that there is, and must not take the place of a newer one.
+// tellPrincipals applies a change and sends it to the gateway actor. Concurrent changes are sent in the order they are
+// applied: a message holds all principals, and an older one must not replace a newer one.
 func (g *Gateway) tellPrincipals(change func(*admission.Entrance)) {
 	g.telling.Lock()
 	defer g.telling.Unlock()

@@ -11,14 +11,14 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Front is the gateway towards HTTP clients: it finds the session of each message and tells it. It keeps no state:
-// a session is found by its actor's name.
+// Front returns the handler of HTTP clients. It passes each message to the actor of its session. It keeps no state;
+// sessions are found by the names of their actors.
 func (g *Gateway) Front() downstream.Handler { return front{g} }
 
 type front struct{ *Gateway }
 
-// Post hands a client's message to its session, or to the gateway when it opens one; a modern one to a desk. The era
-// is decided for each message: a client may send of both.
+// Post passes a client's message to its session, to a stateless session, or to the gateway actor if it opens a session.
+// The era is determined for each message, since one client may send messages of both.
 func (f front) Post(x *downstream.Exchange) {
 	messages := downstream.RouteMessages.Ends(x.Origin.Path)
 	era := protocol.EraLegacy
@@ -28,14 +28,14 @@ func (f front) Post(x *downstream.Exchange) {
 	admitted, refusal := f.entrance.Load().Admit(&x.Origin, x)
 	if refusal != nil {
 		f.recordRefusal(&x.Origin, x.Frame.MethodText(), refusal)
-		if messages { // HTTP+SSE: what is refused here is never answered on the stream
+		if messages { // HTTP+SSE: this request is never answered on the stream
 			refusal.Status = max(refusal.Status, 400)
 		}
 		refusal.Refuse(x, era)
 		return
 	}
 	if x.Batch != nil && protocol.IsModern(x.Origin.Version) {
-		message.RefuseModern(x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "a batch: a modern client sends one message a request"})
+		message.RefuseModern(x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "batches are not allowed in this protocol version; send one message per request"})
 		return
 	}
 	if era == protocol.EraModern {
@@ -54,13 +54,13 @@ func (f front) Post(x *downstream.Exchange) {
 		f.self.Tell(message.OpenSession{Exchange: x, Admitted: admitted})
 		return
 	}
-	// MCP 2025-11-25, basic/transports: a request without session id other than initialize is answered with 400.
+	// MCP 2025-11-25, basic/transports: a request other than initialize without a session ID is answered with 400.
 	message.RefuseFault(x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
-		Message: "no Mcp-Session-Id: send initialize first and repeat the session id of its answer in every request"})
+		Message: "the header Mcp-Session-Id is missing; send initialize first, then repeat the session ID of its response in every request"})
 }
 
-// Open hands a client's stream to its session, or to the gateway when it opens one: GET /sse
-// (MCP 2024-11-05, basic/transports, HTTP with SSE).
+// Open passes a client's stream to its session. GET /sse opens a session (MCP 2024-11-05, basic/transports, HTTP with
+// SSE).
 func (f front) Open(stream *downstream.EventStream) {
 	admitted, refusal := f.entrance.Load().Admit(&stream.Origin, nil)
 	if refusal != nil {
@@ -74,7 +74,7 @@ func (f front) Open(stream *downstream.EventStream) {
 	}
 	id := stream.Origin.SessionID
 	if id == "" || protocol.IsModern(stream.Origin.Version) {
-		stream.Refuse(405, nil, 0) // modern clients have no such stream
+		stream.Refuse(405, nil, 0) // there is no such stream in the modern era
 		return
 	}
 	ref, ok := f.session(id)
@@ -85,7 +85,7 @@ func (f front) Open(stream *downstream.EventStream) {
 	ref.Tell(message.StreamOpened{Stream: stream, Admitted: admitted})
 }
 
-// Delete hands the end of a session to it.
+// Delete passes the end of a session to it.
 func (f front) Delete(x *downstream.Exchange) {
 	admitted, refusal := f.entrance.Load().Admit(&x.Origin, nil)
 	if refusal != nil {
@@ -105,7 +105,7 @@ func (f front) Delete(x *downstream.Exchange) {
 	ref.Tell(message.EndSession{Exchange: x, Admitted: admitted})
 }
 
-// session finds the actor of a session id.
+// session returns the actor of a session ID.
 func (f front) session(id string) (kernel.Reference, bool) {
 	if !session.ValidID(id) {
 		return kernel.Reference{}, false
@@ -113,8 +113,8 @@ func (f front) session(id string) (kernel.Reference, bool) {
 	return f.system.Lookup("gateway/" + session.ActorName(id))
 }
 
-// Stdio opens the one session of a client on stdin and stdout and returns the Front that leads to it. With a project, that is all
-// the client sees; else its requests may name one.
+// Stdio opens the session of the client on stdin and stdout and returns its handler. If project is set, the client sees
+// only that project; otherwise its requests may name one.
 func (g *Gateway) Stdio(ctx context.Context, project string) (downstream.Handler, error) {
 	reply := make(chan kernel.Reference, 1)
 	local := g.entrance.Load().Local
@@ -130,7 +130,8 @@ func (g *Gateway) Stdio(ctx context.Context, project string) (downstream.Handler
 	}
 }
 
-// stdioFront gives legacy messages to the one session and modern ones to a desk; both eras may interleave.
+// stdioFront passes legacy messages to the client's session and modern ones to a stateless session. The eras may
+// alternate.
 type stdioFront struct {
 	*Gateway
 	session kernel.Reference
@@ -159,7 +160,7 @@ func (f stdioFront) Post(x *downstream.Exchange) {
 		return
 	}
 	if x.Batch == nil && x.Frame.M == protocol.NotificationCancelled {
-		f.cancelled(x, admitted) // it may mean a modern request: not every client says the era in a cancellation
+		f.cancelled(x, admitted) // it may mean a modern request: not every client states the era in a cancellation
 	}
 	f.session.Tell(message.Inbound{Exchange: x, Admitted: admitted})
 }

@@ -29,22 +29,22 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// ErrStopped is returned when the gateway is going or gone.
+// ErrStopped is returned after the gateway has begun to stop.
 var ErrStopped = errors.New("the gateway has stopped")
 
-// Options are what a gateway needs beside its configuration.
+// Options configure a gateway in addition to its configuration file.
 type Options struct {
-	Version string // of the program, told to clients
+	Version string // of the program; reported to clients
 	Log     *slog.Logger
-	Open    pool.Opener // how to reach servers; nil = processes and URLs
-	Logins  pool.Logins // how to log in at servers; nil = by OAuth
+	Open    pool.Opener // connects to servers; nil = processes and URLs
+	Logins  pool.Logins // logs in at servers; nil = OAuth
 
-	LoginURL func(message.LoginKey) string // where a person logs in at a server; nil, or "" = nowhere
-	State    string                        // path of the state file; "" = what is learned is kept in memory
-	Secrets  *secret.Redactor              // what people are not to be shown; nil = nothing is known
-	Desks    int                           // how many actors share the clients without sessions; 0 = one for each processor
+	LoginURL func(message.LoginKey) string // URL of the page where a person logs in at a server; nil or "" = none
+	State    string                        // path of the state file; "" = keep state in memory
+	Secrets  *secret.Redactor              // redacts secrets in texts for people; nil = none are known
+	Desks    int                           // number of actors that share the clients without sessions; 0 = one per processor
 
-	// Master finds the key that seals what is secret in the state file; nil = one in a file beside it.
+	// Master returns the key that seals secrets in the state file; nil = a key in a file next to it.
 	Master    func() (*masterkey.Master, error)
 	Scheduler kernel.Scheduler // runs the actors of a simulated world; nil = goroutines and the clock
 }
@@ -63,17 +63,17 @@ type Gateway struct {
 	links   *backend.Links
 	logins  *logins
 
-	entrance atomic.Pointer[admission.Entrance] // what admit knows; replaced when projects, policy or principals change
-	telling  sync.Mutex                         // of whoever changes principals, until the gateway's actor has been told
+	entrance atomic.Pointer[admission.Entrance] // for admitting requests; replaced when projects, policy or principals change
+	telling  sync.Mutex                         // held while principals change, until the gateway actor has the message
 
-	desks  int // how many
+	desks  int // number of stateless sessions
 	turn   atomic.Uint64
-	sealer atomic.Pointer[seal.Sealer] // of requestState; nil until the state file has been read, and no desk stands before
-	node   string                      // names this process in sealed states and to other gateways
+	sealer atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read; stateless sessions start after that
+	node   string                      // identifies this process in sealed states and to other gateways
 }
 
-// Start spawns the actors and returns at once; servers start in the background. Stop ends it. The error wraps
-// config.ErrNested when this gateway runs under too many others.
+// Start spawns the actors and returns at once; servers start in the background. The error wraps config.ErrNested if the
+// gateway runs under too many other gateways.
 func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	if err := config.CheckNesting(os.Getenv); err != nil {
 		return nil, err
@@ -115,30 +115,30 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Metrics are the gateway's counters.
+// Metrics returns the gateway's counters.
 func (g *Gateway) Metrics() *status.Metrics { return g.metrics }
 
-// Changes are what has become of the catalog.
+// Changes returns the history of the catalog's changes.
 func (g *Gateway) Changes() *status.CatalogChanges { return g.changes }
 
-// Budget counts the bytes the gateway's buffers hold.
+// Budget returns the counter of the bytes in the gateway's buffers.
 func (g *Gateway) Budget() *stream.Budget { return g.budget }
 
-// Mailboxes says how full the actors' mailboxes are.
+// Mailboxes returns the fill levels of the actors' mailboxes.
 func (g *Gateway) Mailboxes() []kernel.Mailbox { return g.system.Mailboxes() }
 
-// Reload puts cfg in force. It returns at once; what fails is logged and shown in the status.
+// Reload applies cfg. It returns at once; errors are logged and shown in the status.
 func (g *Gateway) Reload(cfg *config.Config) { g.self.Tell(message.Reload{Config: cfg}) }
 
-// Apply is Reload for those who want to know when: it blocks until cfg is in force, which is when clients see what it shows, the gateway is going, or
-// ctx ends. Servers start meanwhile, and may take longer.
+// Apply is Reload, but blocks until cfg is in force and clients see it, the gateway stops, or ctx ends. It does not wait
+// for servers to start.
 func (g *Gateway) Apply(ctx context.Context, cfg *config.Config) error {
 	done := make(chan struct{})
 	g.self.Tell(message.Reload{Config: cfg, Done: done})
 	return wait(ctx, done)
 }
 
-// Seen blocks until every client sees what of the catalog is known now, the gateway is going, or ctx ends.
+// Seen blocks until every client sees the catalog as the registry knows it now, the gateway stops, or ctx ends.
 func (g *Gateway) Seen(ctx context.Context) error {
 	done := make(chan struct{})
 	g.self.Tell(message.AwaitPublished{Done: done})
@@ -154,18 +154,18 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// ReloadFailed tells the status why a newer configuration is not in force. The next Reload ends that.
+// ReloadFailed records in the status why a newer configuration was rejected. The next Reload clears that.
 func (g *Gateway) ReloadFailed(err error) {
 	g.self.Tell(message.ReloadFailed{Reason: err.Error()})
 	g.audit.Record(audit.Record{Event: audit.EventReload, Outcome: "failed", Detail: err.Error()})
 }
 
-// Listening tells the status where the gateway is reached.
+// Listening records in the status the addresses the gateway listens on.
 func (g *Gateway) Listening(addresses []string) {
 	g.self.Tell(message.Listening{Addresses: addresses})
 }
 
-// Status returns a picture of everything, or ctx's error.
+// Status returns the status of the whole gateway, or ctx's error.
 func (g *Gateway) Status(ctx context.Context) (*status.Snapshot, error) {
 	reply := make(chan *status.Snapshot, 1)
 	g.monitor.Tell(message.GetStatus{Reply: reply})
@@ -180,8 +180,8 @@ func (g *Gateway) Status(ctx context.Context) (*status.Snapshot, error) {
 	}
 }
 
-// Stop drains: new work is refused, running calls may finish until drain ends, then every actor and child process
-// is ended, until ctx ends. It returns what is left running as an error.
+// Stop refuses new work, lets running calls finish for up to drain, and then stops every actor and child process, until
+// ctx ends. The error names what is still running.
 func (g *Gateway) Stop(ctx context.Context, drain time.Duration) error {
 	done := make(chan struct{})
 	g.self.Tell(message.DrainAll{Done: done})

@@ -19,18 +19,18 @@ import (
 	"goblin-actor/internal/ssrf"
 )
 
-// logins are what the actors of logins share: the guard before what servers name, and what is remembered of logins until the store is
-// asked again. It is shared by shells and known to no step.
+// logins is shared by the token actors: the guard for URLs named by servers, and the logins known from the state file.
+// Steps must not use it.
 type logins struct {
 	guard  *ssrf.Guard
 	budget token.Budget
-	lives  atomic.Uint64 // actors that there were
+	lives  atomic.Uint64 // token actors spawned so far
 
 	mu    sync.Mutex
 	known map[string]message.Token // by the key in the store; at most message.MaxTokens
 }
 
-// newLogins returns the logins of a gateway.
+// newLogins returns the logins of a gateway that may reach the hosts in allow.
 func newLogins(allow []string) (*logins, error) {
 	guard, err := ssrf.New(ssrf.Options{Allow: allow, Proxy: ssrf.Environment})
 	if err != nil {
@@ -39,7 +39,7 @@ func newLogins(allow []string) (*logins, error) {
 	return &logins{guard: guard, known: map[string]message.Token{}}, nil
 }
 
-// remember notes what is known under a key; nil forgets it.
+// remember keeps a token under a key; nil removes it.
 func (l *logins) remember(key string, value message.Token) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +56,7 @@ func (l *logins) recall(key string) message.Token {
 	return l.known[key]
 }
 
-// of are the logins that are remembered of those principals.
+// of returns the remembered logins of those holders.
 func (l *logins) of(who map[string]bool) []message.LoginKey {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +70,8 @@ func (l *logins) of(who map[string]bool) []message.LoginKey {
 	return keys
 }
 
-// inherited are those whose logins are remembered, and who had the name of somebody who is there: they had another credential.
+// inherited returns the holders of remembered logins whose ID an existing principal has now: they had another
+// credential.
 func (l *logins) inherited(there map[string]*identity.Principal) map[string]bool {
 	names := make(map[string]bool, len(there))
 	for _, who := range there {
@@ -87,10 +88,11 @@ func (l *logins) inherited(there map[string]*identity.Principal) map[string]bool
 	return old
 }
 
-// loginName is the key of a login in the store. Entries have no spaces in their names.
+// loginName returns the key of a login in the store. Names of entries contain no spaces.
 func loginName(key message.LoginKey) string { return key.Entry + " " + key.Lane }
 
-// openLogin starts the actor of a login under its pool. What it has the store keep goes by the gateway.
+// openLogin returns the function that spawns a token actor under its pool. Its messages to the store go through the
+// gateway.
 func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, recorded func(who, entry string, err error), log *slog.Logger) pool.Logins {
 	return func(self kernel.Self, entry config.Server, key message.LoginKey) pool.Login {
 		auth := entry.Auth
@@ -103,7 +105,7 @@ func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, rec
 				Config: oauth.Config{ClientID: auth.ClientID, Secret: auth.ClientSecret, MetadataURL: auth.ClientMetadataURL, Scopes: auth.Scopes, Issuer: auth.Issuer},
 			},
 			Secrets: func(now, before []string) {
-				known.Add(before...) // servers may still have them, and say them; in the end they are let go
+				known.Add(before...) // servers may still know and repeat former secrets; the redactor forgets them eventually
 				known.Replace("login "+name, now...)
 			},
 			Unawaited: func(who string, err error) { recorded(who, entry.Name, err) },

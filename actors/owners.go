@@ -83,8 +83,8 @@ func (o *owners) tooMany(who owner, more, limit int) *protocol.Fault {
 	if !who.authenticated || more == 0 || limit == 0 || o.subscriptions[who]+more <= limit {
 		return nil
 	}
-	return &protocol.Fault{Name: protocol.Overloaded, Message: fmt.Sprintf("too many subscriptions: %d more would be more than the %d that one principal may have over all its sessions and streams "+
-		"(limits.maxSubscriptionsPerPrincipal); unsubscribe from what is not needed, or end sessions and streams of the same key", more, limit)}
+	return &protocol.Fault{Name: protocol.Overloaded, Message: fmt.Sprintf("too many subscriptions: %d more would exceed the limit of %d for one principal over all its sessions and streams "+
+		"(limits.maxSubscriptionsPerPrincipal); unsubscribe from unneeded resources, or end sessions and streams of the same key", more, limit)}
 }
 
 // stepSubscriptions reserves and releases subscriptions. It ignores a session that has ended: the message ChildStopped overtakes

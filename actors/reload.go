@@ -119,7 +119,7 @@ func (r *reloads) accepted(changes config.Changes, described []string, out []ker
 	wasRejected := r.fault != nil
 	r.fault = nil
 	if changes.Empty() && !wasRejected {
-		return append(out, kernel.Log(slog.LevelDebug, "configuration read again: nothing has changed"))
+		return append(out, kernel.Log(slog.LevelDebug, "configuration reread; nothing has changed"))
 	}
 	var args []any
 	for _, part := range []struct {

@@ -176,7 +176,7 @@ func (s *state) start(r openRequest, out []kernel.Effect) []kernel.Effect {
 func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kernel.Effect {
 	if m.Child == s.registry {
 		s.reloads.registryFailed = true
-		return append(s.reloads.completeAll(out), kernel.Log(slog.LevelError, "the registry has failed; restart the gateway", "err", m.Err))
+		return append(s.reloads.completeAll(out), kernel.Log(slog.LevelError, "the registry failed permanently; restart the gateway", "err", m.Err))
 	}
 	s.starts.forget(m.Child)
 	out = s.starts.grant(s.config.Limits.StartsAtOnce, out)

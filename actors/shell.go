@@ -22,7 +22,7 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// gateway is the shell of the gateway actor: it spawns what step wants spawned.
+// gateway performs the effects of the gateway actor's steps: it spawns its children.
 type gateway struct {
 	Options
 	*Gateway
@@ -38,7 +38,7 @@ type (
 	startRegistry struct {
 		naming   catalog.Naming
 		projects []config.Project
-		expect   int // servers that are to be known before clients are told of any
+		expect   int // servers that must be known before clients receive a catalog
 	}
 	startMeta struct{}
 	startPool struct {
@@ -65,7 +65,7 @@ type (
 	}
 	stopChild    struct{ child kernel.Reference }
 	startSession struct {
-		first  message.OpenSession // its initialize, or its stream, is the session's first message
+		first  message.OpenSession // the client's initialize request or stream
 		stdio  chan<- kernel.Reference
 		owner  owner
 		limits config.Limits
@@ -80,7 +80,8 @@ type (
 	admitLocal struct{ policy *policy.Policy }
 )
 
-// What the shell tells the state of the children it has spawned, before anything else: they may have ended already.
+// Messages from the shell to the state about spawned children. They are handled before any other message, in particular
+// before the child's end.
 type (
 	storeStarted    struct{ ref kernel.Reference }
 	registryStarted struct{ ref kernel.Reference }
@@ -153,14 +154,14 @@ func (g *gateway) Act(self kernel.Self, act any) {
 	}
 }
 
-// seed returns what a pool's jitter begins with.
+// seed returns a random seed for jitter.
 func seed() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return binary.NativeEndian.Uint64(b[:])
 }
 
-// startStateless spawns one desk a core.
+// startStateless spawns the stateless sessions.
 func (g *gateway) startStateless(self kernel.Self, a startStateless) {
 	sealer := seal.New(a.key)
 	g.sealer.Store(sealer)
@@ -174,13 +175,13 @@ func (g *gateway) startStateless(self kernel.Self, a startStateless) {
 	}
 }
 
-// subscribe has an actor hear of each catalog before all that are spawned after it, however late it comes to say itself that it wants to: a client may
-// be told of a change by one actor, and ask another.
+// subscribe subscribes an actor to the catalog on its behalf, so that it receives each catalog before the actors spawned
+// after it. A client may learn of a change from one actor and send its next request to another.
 func (g *gateway) subscribe(ref kernel.Reference) {
 	g.state.registry.Tell(message.Subscribe{Who: ref})
 }
 
-// startSession spawns a session and hands it the client's first message.
+// startSession spawns a session and passes it the client's first message.
 func (g *gateway) startSession(self kernel.Self, a startSession) {
 	o := session.Options{
 		ID: session.NewID(), Node: g.node, Transport: "http", Opened: a.first.Admitted, Limits: a.limits, Expect: a.expect,

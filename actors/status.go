@@ -15,8 +15,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Items returns what clients are offered, or nil when that is still the catalog of version known. Blocks until the
-// gateway actor has answered; the list is made by the caller's goroutine.
+// Items returns the items clients see, or nil if the catalog still has version known. It blocks until the gateway actor
+// has answered; the list is built on the caller's goroutine.
 func (g *Gateway) Items(ctx context.Context, known uint64) (*status.Items, error) {
 	reply := make(chan *catalog.Snapshot, 1)
 	g.self.Tell(message.GetCatalog{Reply: reply})
@@ -34,8 +34,8 @@ func (g *Gateway) Items(ctx context.Context, known uint64) (*status.Items, error
 	}
 }
 
-// ListedTools returns the tools of every server that is not disabled, by its name, as the servers listed them. It blocks until the gateway
-// actor has answered; the list is made by the caller's goroutine.
+// ListedTools returns the tools of every enabled server as the server listed them, by server. It blocks until the
+// gateway actor has answered; the lists are built on the caller's goroutine.
 func (g *Gateway) ListedTools(ctx context.Context) (map[string][]catalog.ListedTool, error) {
 	reply := make(chan *catalog.Snapshot, 1)
 	g.self.Tell(message.GetCatalog{Reply: reply})
@@ -70,13 +70,13 @@ func itemsOf(s *catalog.Snapshot) *status.Items {
 	}
 }
 
-// projectsOf says what each project shows.
+// projectsOf returns the content of each project.
 func projectsOf(s *catalog.Snapshot) (list []status.Project) {
 	for _, name := range s.Projects() {
 		view := s.Project(name)
 		count := func(kind protocol.ItemKind) (n int) {
 			for _, e := range view.Entries(kind) {
-				if !e.Server.Internal { // no server counts the gateway's own
+				if !e.Server.Internal { // not counted for any server
 					n++
 				}
 			}
@@ -96,10 +96,10 @@ func itemOf(e *catalog.Entry) status.Item {
 	item := status.Item{Server: e.Server.Name, Public: e.Public, Original: e.Original, Size: -1, Raw: short(string(e.Raw()))}
 	p, err := protocol.ParseItem(e.Raw())
 	if err != nil {
-		return item // cannot be: the catalog has parsed it
+		return item // cannot happen: the catalog has parsed it
 	}
 	text := func(span rawjson.Span) string {
-		s, _ := rawjson.Unquote(span.Of(p.Raw)) // "" for what is absent or no string
+		s, _ := rawjson.Unquote(span.Of(p.Raw)) // "" if it is absent or not a string
 		return short(s)
 	}
 	item.Other, item.Internal, item.ReadOnly = e.Spelling(), e.Server.Internal, e.ReadOnly()
@@ -117,8 +117,8 @@ func short(s string) string {
 	return strings.ToValidUTF8(s[:status.MaxItemRaw], "") + "…"
 }
 
-// Act does what an operator asks for and returns at once: status.ErrNotThere when there is no such server or call,
-// status.ErrUnknownVerb for another verb.
+// Act performs an operator's action and does not wait for its end. It returns status.ErrNotThere for an unknown server
+// or call, and status.ErrUnknownVerb for an unknown verb.
 func (g *Gateway) Act(ctx context.Context, a status.Action) error {
 	var err error
 	switch a.Verb {
@@ -133,7 +133,7 @@ func (g *Gateway) Act(ctx context.Context, a status.Action) error {
 	return err
 }
 
-// restart makes the connections of a server anew, or those of one member of a group.
+// restart reconnects a server, or one member of a group.
 func (g *Gateway) restart(ctx context.Context, name string) error {
 	if pool, ok := g.system.Lookup("gateway/pool/" + name); ok {
 		pool.Tell(message.Restart{})
@@ -152,7 +152,7 @@ func (g *Gateway) restart(ctx context.Context, name string) error {
 	return fmt.Errorf("restart server %q: %w", name, status.ErrNotThere)
 }
 
-// abort ends the call with that status.Call.ID. People know a session by the first characters of its id only.
+// abort cancels the call with that status.Call.ID, in which a session is identified by the first characters of its ID.
 func (g *Gateway) abort(id string) error {
 	gone := fmt.Errorf("cancel call %q: %w", id, status.ErrNotThere)
 	at := strings.LastIndexByte(id, '/')

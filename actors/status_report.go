@@ -70,7 +70,7 @@ func disabledMembers(server *config.Server) (list []status.Server) {
 		case m.Disabled:
 			list = append(list, status.Server{Name: m.Name, State: string(message.Disabled), Description: "of " + server.Name, Settled: true})
 		case m.Fault != "" && server.Fault == "":
-			list = append(list, status.Server{Name: m.Name, State: string(message.Misconfigured), Reason: m.Fault, Hint: "mend the configuration: goblin-actor config check",
+			list = append(list, status.Server{Name: m.Name, State: string(message.Misconfigured), Reason: m.Fault, Hint: "fix the configuration: run goblin-actor config check",
 				Description: "of " + server.Name, Settled: true})
 		}
 	}

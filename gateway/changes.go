@@ -8,41 +8,41 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Change is what has become of one server's items of one kind. Names and URIs are those clients see.
+// Change describes how one server's items of one kind have changed. Names and URIs are those clients see.
 type Change struct {
 	Topic   string    // tool-changed, prompt-changed, resource-changed or template-changed
-	Server  string    // whose items they are, or were
-	Version uint64    // of the catalog that has it
-	Time    time.Time // when that was published
+	Server  string    // server the items belong or belonged to
+	Version uint64    // first catalog version with the change
+	Time    time.Time // when that version was published
 
-	// The first 20 of each, in list order; names are cut at 200 bytes.
+	// At most the first 20 of each, in list order. Names are cut at 200 bytes.
 	Added   []string
 	Removed []string
 	Changed []ItemChange
 
-	Counts ChangeCounts // how many there are of each
-	Missed uint64       // so many changes before this one are lost, because they were not taken in time
+	Counts ChangeCounts // total numbers
+	Missed uint64       // number of changes before this one that were lost because the consumer was too slow
 }
 
-// ItemChange is an item that is still there and says something else.
+// ItemChange is an item whose definition has changed.
 type ItemChange struct {
 	Name    string
-	Members []string // of its definition that differ: "inputSchema"; none: it is only arranged in another way, or too large to be looked into
+	Members []string // top-level fields of the definition that differ, such as "inputSchema"; empty if only the formatting differs or the definition is too large to compare
 }
 
-// ChangeCounts are how many items a Change is about.
+// ChangeCounts holds the numbers of items in a Change.
 type ChangeCounts struct{ Added, Removed, Changed int }
 
-// Changes yields what becomes of the catalog from now on, until ctx ends, the gateway stops or the loop is left. When it yields, the
-// catalog is that way already, or newer.
+// Changes yields the changes of the catalog from now on, until ctx ends or the gateway stops. A yielded change is already
+// visible in the catalog.
 //
-// The gateway keeps the newest 4096 changes (8 MiB at most). Who is slower than that loses the oldest, and Change.Missed says how many; nobody
-// else waits for him.
+// The gateway keeps the newest 4096 changes, at most 8 MiB. A consumer that falls behind further loses the oldest ones, and
+// Change.Missed says how many. It does not delay other consumers.
 func (g *Gateway) Changes(ctx context.Context) iter.Seq[Change] {
 	changes := g.actors.Changes()
 	from := changes.Last()
 	return func(yield func(Change) bool) {
-		after := from // whoever ranges twice begins again
+		after := from // ranging again starts from the same point
 		for {
 			list, more := changes.After(after)
 			for i := range list {

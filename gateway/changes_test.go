@@ -10,20 +10,20 @@ import (
 	"goblin-actor/gateway"
 )
 
-// S2.4.1: changes are typed; who does not take them in time is told how many are lost; nothing comes after the end.
+// S2.4.1: changes are typed, a slow consumer learns how many it has lost, and nothing is delivered after the end.
 func TestChanges(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "shapes")
 	changes := g.Changes(ctx)
 	if _, err := g.CallTool(ctx, "shapes_grow", nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // who ranges twice begins again
+	for range 2 { // ranging again starts from the same point
 		for c := range changes {
 			if c.Topic != "tool-changed" || c.Server != "shapes" || !slices.Equal(c.Added, []string{"shapes_fresh"}) || c.Counts.Added != 1 || c.Missed != 0 {
 				t.Errorf("%+v", c)
 			}
 			if _, err := g.CallTool(ctx, "shapes_fresh", nil, nil); err != nil {
-				t.Errorf("it is told, and not there: %v", err)
+				t.Errorf("the announced tool is missing: %v", err)
 			}
 			break
 		}
@@ -44,7 +44,7 @@ func TestChanges(t *testing.T) {
 	wait.Wait()
 }
 
-// Subscribers hear of updates, each for himself, and no more when they have left.
+// Each subscriber receives updates independently, and none after its context has ended.
 func TestSubscribe(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "clock", "notes")
 	const now = "resource://clock/clock://now"
@@ -67,7 +67,7 @@ func TestSubscribe(t *testing.T) {
 	<-b
 	<-b
 	if _, err := g.Subscribe(ctx, "nobody://x"); codeOf(err) != "RESOURCE_NOT_FOUND" {
-		t.Errorf("nobody's resource: %v", err)
+		t.Errorf("a resource no server has: %v", err)
 	}
 	again, err := g.Subscribe(ctx, now)
 	if err != nil {

@@ -14,50 +14,56 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Config says what a gateway is to be. The zero value is one without servers.
+// Config configures a gateway. The zero Config is a gateway without servers.
 type Config struct {
-	// File is a configuration file as "goblin-actor serve" takes it; "" = none. It is read once: later changes of it count for nothing.
-	// What is about listeners in it counts for nothing either; its policy counts as for whoever is not asked who he is.
+	// File is the path of a configuration file for "goblin-actor serve", or "". It is read once; later changes have no
+	// effect. Settings about listeners are ignored. Its policy applies as for clients without authentication.
 	File string
-	// YAML is the same as text, instead of a file. Without either everything is as by default, except that there are no meta tools.
+	// YAML is the content of a configuration file, as an alternative to File. Without either, all settings have their
+	// defaults, except that there are no meta tools.
 	YAML []byte
-	// Servers are there besides, by name: [a-z0-9][a-z0-9-]*, in alphabetical order after those of File or YAML.
+	// Servers holds further servers by name ([a-z0-9][a-z0-9-]*). They follow those of File or YAML, in alphabetical
+	// order.
 	Servers map[string]Server
-	// Project is a project of File or YAML: all that is listed, called and read here is bound to it; Changes are of the whole. "" = everything.
+	// Project is a project of File or YAML that limits what this program can list, call and read, or "" for everything.
+	// Changes always covers the whole catalog.
 	Project string
-	// Questions answers what servers ask outside or inside of any call; nil = every question is refused. CallOptions may have others.
+	// Questions answers servers' requests during and outside calls. If it is nil, they are refused.
+	// CallOptions.Questions takes precedence.
 	Questions *Questions
-	// StateFile keeps what is learned of servers from one start to the next; "" = it is learned anew each time.
+	// StateFile is the path of a file that keeps what the gateway learns about servers, or "" to learn it again at each
+	// start.
 	StateFile string
-	// Log takes the gateway's log; nil = nobody does.
+	// Log receives the gateway's log messages. It may be nil.
 	Log *slog.Logger
-	// Name and Version are told to servers as who their client is; "" = goblin-actor.
+	// Name and Version identify the client to servers. The default name is goblin-actor.
 	Name, Version string
 }
 
-// Server is an MCP server: a command that speaks on stdin and stdout, or a URL. Its texts are taken as they are: unlike in a file, ${NAME}
-// means nothing.
+// Server describes an MCP server: a command that uses stdin and stdout, or a URL. Its strings are used literally;
+// ${NAME} is not expanded, unlike in a file.
 type Server struct {
-	Command string            // the program
-	Args    []string          // its arguments
-	Env     map[string]string // its variables, besides PATH, HOME, USER, LANG, TERM and TMPDIR
-	Dir     string            // its working directory; "" = ours
+	Command string            // program
+	Args    []string          // arguments
+	Env     map[string]string // environment variables, in addition to PATH, HOME, USER, LANG, TERM and TMPDIR
+	Dir     string            // working directory; "" = the current one
 
-	URL     string            // of a server that is reached over HTTP
-	Headers map[string]string // sent with every request to it
+	URL     string            // of a server reached over HTTP
+	Headers map[string]string // sent with every request
 
-	// Settings are all other keys of an entry of mcpServers, as a file would have them (docs/config.md): "timeout": "1m", "replicas": 2.
+	// Settings holds other settings of an entry of mcpServers, as in a file (docs/config.md): "timeout": "1m",
+	// "replicas": 2.
 	Settings map[string]any
 }
 
-// parse makes the internal configuration of it.
+// parse returns the internal configuration.
 func (c Config) parse(log *slog.Logger) (*config.Config, error) {
 	cfg := new(config.Default())
-	cfg.MetaTools = "false" // they are for models; a program has the methods
+	cfg.MetaTools = "false" // meta tools are for models; a program uses the methods
 	var report config.Report
 	switch {
 	case c.File != "" && c.YAML != nil:
-		return nil, errors.New("gateway: Config has a File and YAML; give one of them")
+		return nil, errors.New("gateway: Config has both File and YAML; set one of them")
 	case c.File != "":
 		cfg, report = config.Load(c.File)
 	case c.YAML != nil:
@@ -76,7 +82,7 @@ func (c Config) parse(log *slog.Logger) (*config.Config, error) {
 	return cfg, nil
 }
 
-// told logs a report's warnings and returns its faults.
+// told logs a report's warnings and returns its errors.
 func told(report config.Report, log *slog.Logger) error {
 	for _, w := range report.Warnings {
 		log.Warn("configuration", "warning", w.Error())
@@ -87,18 +93,18 @@ func told(report config.Report, log *slog.Logger) error {
 	return nil
 }
 
-// with returns a configuration that has one server more.
+// with returns a copy of cfg with one more server.
 func with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.Config, error) {
 	if name != config.Slug(name) {
-		return nil, fmt.Errorf("gateway: server name %q: want [a-z0-9][a-z0-9-]*, like %q", name, config.Slug(name))
+		return nil, fmt.Errorf("gateway: server name %q: the name must match [a-z0-9][a-z0-9-]*, for example %q", name, config.Slug(name))
 	}
 	if s.Command != "" && s.URL != "" {
-		return nil, fmt.Errorf("gateway: server %q has a Command and a URL; give one of them", name)
+		return nil, fmt.Errorf("gateway: server %q has both Command and URL; set one of them", name)
 	}
 	order := 0
 	for _, known := range cfg.Servers {
 		if known.Name == name || known.Group == name {
-			return nil, fmt.Errorf("gateway: there is a server or a group %q already", name)
+			return nil, fmt.Errorf("gateway: a server or group named %q already exists", name)
 		}
 		order = max(order, known.Order+1)
 	}
@@ -106,7 +112,8 @@ func with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.
 	if err != nil {
 		return nil, fmt.Errorf("gateway: server %q: %w", name, err)
 	}
-	// YAML, since a file of JSON is taken for another program's, whose texts mean something else.
+	// This is YAML because a JSON file is treated as another program's configuration, in which strings have another
+	// meaning.
 	one, report := config.Parse("Config.Servers", append([]byte("mcpServers: "), entry...), os.LookupEnv)
 	if err := told(report, log); err != nil {
 		return nil, err
@@ -114,18 +121,19 @@ func with(cfg *config.Config, name string, s Server, log *slog.Logger) (*config.
 	server := one.Servers[0]
 	server.Order = order
 	if server.Group != "" && slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server.Group && s.Group != server.Group }) {
-		return nil, fmt.Errorf("gateway: server %q: there is a server called like its group %q", name, server.Group)
+		return nil, fmt.Errorf("gateway: server %q: a server has the name of its group %q", name, server.Group)
 	}
 	next := *cfg
 	next.Servers = append(slices.Clone(cfg.Servers), server)
 	return &next, nil
 }
 
-// without returns a configuration that lacks one server, and the namespace that goes with it; "" when others of its group are left.
+// without returns a copy of cfg without one server, and the namespace that ends with it: "" if other servers of its
+// group remain.
 func without(cfg *config.Config, name string) (*config.Config, string, error) {
 	i := slices.IndexFunc(cfg.Servers, func(s config.Server) bool { return s.Name == name })
 	if i < 0 {
-		return nil, "", fmt.Errorf("gateway: there is no server %q", name)
+		return nil, "", fmt.Errorf("gateway: no server is named %q", name)
 	}
 	group := cfg.Servers[i].Group
 	next := *cfg
@@ -136,7 +144,7 @@ func without(cfg *config.Config, name string) (*config.Config, string, error) {
 	return &next, cmp.Or(group, name), nil
 }
 
-// entry is the server as an entry of mcpServers.
+// entry returns the server as an entry of mcpServers.
 func (s Server) entry() map[string]any {
 	entry := map[string]any{}
 	maps.Copy(entry, s.Settings)
@@ -158,7 +166,7 @@ func (s Server) entry() map[string]any {
 	return entry
 }
 
-// literal writes a text so that nothing in it is taken for a variable.
+// literal escapes a string so that no variable in it is expanded.
 func literal(s string) string { return strings.ReplaceAll(s, "$", "$$") }
 
 func literals(m map[string]string) map[string]string {

@@ -1,5 +1,5 @@
-// Package gateway runs goblin-actor inside a Go program: many MCP servers behind one catalog, without a listener. It is all there is
-// to import from outside this module; everything else may change from one version to the next.
+// Package gateway runs goblin-actor inside a Go program: many MCP servers behind one catalog, without a listener. It is the
+// module's only public package; all others may change with every version.
 //
 //	g, err := gateway.Start(ctx, gateway.Config{Servers: map[string]gateway.Server{
 //		"files":  {Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-filesystem", "."}},
@@ -12,13 +12,13 @@
 //	tools, err := g.ListTools(ctx, true)
 //	result, err := g.CallTool(ctx, "files_read_file", map[string]any{"path": "notes.md"}, nil)
 //
-// The program is a client of the gateway like any other: it is bound by the same limits, names, queues and time-outs, which
-// docs/config.md explains. Of a configuration's policy it is whoever is not asked (local: true), with one exception: a role's rate does not count
-// for it, as it is trusted to ask as often as it wants (toolRate does, as that spares the tool). Methods may be called from any goroutine; each blocks until it is
-// answered or its context ends, and then the server is told to cancel. What the gateway and its servers answer with instead of a result is an
-// *Error. Nothing is left behind by Close or Stop: no goroutine, no process.
+// The program is a client of the gateway like any other. The same limits, names, queues and timeouts apply, which docs/config.md
+// describes. A policy treats it as a client without authentication (local: true), except that a role's rate does not apply.
+// toolRate applies, since it protects the tool. Methods may be called concurrently. Each blocks until it is answered or its
+// context ends, in which case the request is canceled at the server. Error responses of the gateway and its servers are returned
+// as *Error. Close and Stop leave no goroutine and no process behind.
 //
-// Callbacks (progress, questions) are called from goroutines of the gateway's, several at once. One that does not return holds up its own call and
-// no other, but also Close and Stop, which must not be called from one. No progress is told after its call has returned, unless the
-// context ended while it was being told; a question's context ends with its call.
+// Callbacks (Progress, Questions) are called on goroutines of the gateway, several at once. A callback that does not return
+// delays its own call and Close and Stop, but no other call. It must not call Close or Stop. Progress is not called after its
+// call has returned, unless ctx ended while Progress was running. The context of a Questions function ends with its call.
 package gateway

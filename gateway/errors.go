@@ -9,28 +9,29 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// ErrStopped is returned by every method once the gateway is stopping, and for what that left without an answer.
+// ErrStopped is returned by every method after the gateway has begun to stop, and by calls that stopping has
+// interrupted.
 var ErrStopped = errors.New("the gateway has stopped")
 
-// Error is what the gateway, or a server, answered with instead of a result.
+// Error is an error response of the gateway or of a server.
 //
 //	if e, ok := errors.AsType[*gateway.Error](err); ok && e.Retryable {
 //		time.Sleep(e.RetryAfter)
 //	}
 type Error struct {
-	// Code names an error of the gateway's own: TOOL_NOT_FOUND, RESOURCE_NOT_FOUND, SERVER_UNAVAILABLE, QUEUE_FULL, TIMEOUT … (docs/protocol.md).
-	// "" = it is the server's own; Number and Data say what it is then.
+	// Code identifies an error of the gateway, such as TOOL_NOT_FOUND, RESOURCE_NOT_FOUND, SERVER_UNAVAILABLE,
+	// QUEUE_FULL or TIMEOUT (docs/protocol.md). It is "" for an error of a server; Number and Data describe that.
 	Code    string
 	Message string
-	Number  int             // of JSON-RPC
-	Server  string          // whose error it is, or who is concerned; "" = unknown
-	Tool    string          // "" = none is concerned
-	URI     string          // likewise
-	Data    json.RawMessage // error.data, as it came
+	Number  int             // JSON-RPC error code
+	Server  string          // server that failed or is concerned; "" if unknown
+	Tool    string          // "" if no tool is concerned
+	URI     string          // "" if no resource is concerned
+	Data    json.RawMessage // error.data as received
 
-	// Retryable says that the same call may succeed later, and that sending it again does no harm.
+	// Retryable reports that the same call may succeed later, and that sending it again is safe.
 	Retryable  bool
-	RetryAfter time.Duration // 0 = unknown
+	RetryAfter time.Duration // 0 if unknown
 }
 
 // Error returns the message and the code.
@@ -41,7 +42,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%d)", e.Message, e.Number)
 }
 
-// errorOf makes the errors of the client those of this package.
+// errorOf converts the client's errors to those of this package.
 func errorOf(err error) error {
 	if errors.Is(err, client.ErrClosed) || errors.Is(err, client.ErrUnreachable) {
 		return ErrStopped

@@ -16,31 +16,31 @@ import (
 )
 
 const (
-	stopGrace = 5 * time.Second       // for actors and servers to end, after the drain
-	lookStep  = 20 * time.Millisecond // how often it is looked whether servers are there
+	stopGrace = 5 * time.Second       // for actors and servers to end after the drain
+	lookStep  = 20 * time.Millisecond // interval of status checks while waiting for servers
 )
 
-// Gateway is a running gateway. Its methods may be called from any goroutine.
+// Gateway is a running gateway. Its methods may be called concurrently.
 type Gateway struct {
 	actors *actors.Gateway
-	client *inprocess.Client // asks for everything but calls with questions of their own
-	self   client.Options    // who that client is
+	client *inprocess.Client // for everything except calls with their own Questions
+	self   client.Options    // options of that client
 	log    *slog.Logger
 
-	mu  sync.Mutex // held while the configuration is changed
+	mu  sync.Mutex // guards changes of the configuration
 	cfg *config.Config
 
-	known secret.Redactor // what is secret in the configurations so far
+	known secret.Redactor // secrets of all configurations so far
 
 	subscriptions subscriptions
-	calls         sync.WaitGroup // that have a client of their own
+	calls         sync.WaitGroup // calls with a client of their own
 	stopping      sync.Once
-	stopped       chan struct{} // closed when it begins to stop
-	err           error         // of that
+	stopped       chan struct{} // closed when the gateway begins to stop
+	err           error         // result of stopping
 }
 
-// Start starts a gateway and returns when each of its servers is ready or has failed once; those that failed are tried again for as
-// long as it runs. An error is the configuration's, or the context's: then nothing is left running.
+// Start starts a gateway. It returns when each server is ready or has failed once; failed servers are retried while the
+// gateway runs. If the configuration is invalid or ctx ends, Start returns an error and leaves nothing running.
 func Start(ctx context.Context, c Config) (*Gateway, error) {
 	log := c.Log
 	if log == nil {
@@ -66,7 +66,7 @@ func Start(ctx context.Context, c Config) (*Gateway, error) {
 	return g, nil
 }
 
-// dial opens a session at the gateway for a client that answers these questions.
+// dial opens a session with the gateway for a client that uses q.
 func (g *Gateway) dial(ctx context.Context, q *Questions) (*inprocess.Client, error) {
 	g.mu.Lock()
 	limits := g.cfg.Limits
@@ -78,8 +78,8 @@ func (g *Gateway) dial(ctx context.Context, q *Questions) (*inprocess.Client, er
 	return inprocess.Dial(ctx, g.actors, limits, o, g.log)
 }
 
-// Stop refuses new calls, lets those that run finish for as long as shutdown.drain (10 s) and ctx's deadline allow, and ends every
-// server. It returns when all that is over. Calling it again, or Close, waits for the same end.
+// Stop refuses new calls, waits for running calls until shutdown.drain (10 s by default) or ctx's deadline, stops every
+// server, and returns when all have ended. Further calls of Stop or Close wait for the same end.
 func (g *Gateway) Stop(ctx context.Context) error {
 	g.mu.Lock()
 	drain := g.cfg.Drain
@@ -90,7 +90,7 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	return g.end(drain)
 }
 
-// Close is Stop without waiting for calls that run: they fail with ErrStopped.
+// Close is Stop without waiting for running calls; they fail with ErrStopped.
 func (g *Gateway) Close() error { return g.end(0) }
 
 // end stops everything once.

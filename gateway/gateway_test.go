@@ -12,7 +12,7 @@ import (
 	"goblin-actor/gateway"
 )
 
-// start starts a gateway over these demo servers; it is closed with the test.
+// start starts a gateway with these demo servers. It is closed at the end of the test.
 func start(t *testing.T, c gateway.Config, demos ...string) *gateway.Gateway {
 	t.Helper()
 	if c.Servers == nil {
@@ -64,7 +64,7 @@ func TestBadConfigs(t *testing.T) {
 	}
 }
 
-// Nothing is left behind, whatever is under way; what is under way ends with ErrStopped, and so does what comes later.
+// After Close nothing is left running. Running and later calls return ErrStopped.
 func TestNothingIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	g, err := gateway.Start(t.Context(), gateway.Config{Servers: map[string]gateway.Server{"shapes": demoServer("shapes"), "clock": demoServer("clock")}})
@@ -116,7 +116,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// A start that nobody waits for leaves nothing either.
+// A Start whose context ends leaves nothing running.
 func TestStartIsGivenUp(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -132,7 +132,7 @@ func TestStartIsGivenUp(t *testing.T) {
 	}
 }
 
-// Calls that run may finish while it stops.
+// Running calls may finish during Stop.
 func TestStopDrains(t *testing.T) {
 	g, err := gateway.Start(t.Context(), gateway.Config{Servers: map[string]gateway.Server{"clock": demoServer("clock")}})
 	if err != nil {

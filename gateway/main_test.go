@@ -14,10 +14,10 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// demoVariable has this program be a demo server instead of a test.
+// demoVariable makes this program run as a demo server instead of a test.
 const demoVariable = "GATEWAY_TEST_DEMO"
 
-// oddVariable makes this program an odd server of that mode (gatetest.ServeOdd).
+// oddVariable makes this program run as a misbehaving server of that mode (gatetest.ServeOdd).
 const oddVariable = "GATEWAY_TEST_ODD"
 
 func TestMain(m *testing.M) {
@@ -49,7 +49,7 @@ func serve(name string) {
 	}
 }
 
-// shapes is a server whose tools hang until they are cancelled, change what it offers, and fail.
+// shapes returns a server with tools that hang until they are canceled, change its lists, and fail.
 func shapes() *demo.Server {
 	s := demo.New("shapes", "1")
 	add := func(name, about string, handle demo.Handler) {
@@ -77,7 +77,7 @@ func shapes() *demo.Server {
 	return s
 }
 
-// demoServer is a demo server as a process of this program.
+// demoServer returns a demo server that runs as a process of this program.
 func demoServer(name string) gateway.Server {
 	self, err := os.Executable()
 	if err != nil {
@@ -86,5 +86,5 @@ func demoServer(name string) gateway.Server {
 	return gateway.Server{Command: self, Env: map[string]string{demoVariable: name}}
 }
 
-// soon is the time that anything may take that has no time of its own.
+// soon bounds the waits of the tests.
 const soon = time.Minute

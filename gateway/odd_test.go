@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Results that are not what MCP allows are errors in plain words, from a server that is a real process.
+// Invalid results of a server, which runs as a real process, are reported as errors that say what is wrong.
 func TestOddResultsAreExplained(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

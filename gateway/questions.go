@@ -11,37 +11,38 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Questions answers what servers ask in the middle of a call. What is nil is not offered to servers, and refused. A context ends when
-// the server withdraws its question, or the call is over. An error is told to the server.
+// Questions answers the requests servers send during a call. Functions that are nil are not offered to servers, and such
+// requests are refused. A context ends when the server cancels its request or the call ends. An error is sent to the
+// server.
 type Questions struct {
-	// Elicit asks the user: for a form to be filled in, or for a page to be visited.
+	// Elicit asks the user to fill in a form or to visit a page.
 	Elicit func(ctx context.Context, e Elicitation) (Answer, error)
-	// Sample asks the model: the parameters of sampling/createMessage, and its result.
+	// Sample asks the model. It takes the parameters of sampling/createMessage and returns its result.
 	Sample func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
-	// Roots says where servers may work.
+	// Roots returns the directories servers may work in.
 	Roots func(ctx context.Context) ([]Root, error)
 }
 
-// Elicitation is a question to the user.
+// Elicitation is a request for input from the user.
 type Elicitation struct {
 	Message string          `json:"message"`
-	Schema  json.RawMessage `json:"requestedSchema"` // of the form; nil = none, it is a page
-	URL     string          `json:"url"`             // of the page; "" = none, it is a form
+	Schema  json.RawMessage `json:"requestedSchema"` // of the form; nil if the user is to visit a page
+	URL     string          `json:"url"`             // of the page; "" if there is a form
 }
 
-// Answer is what the user did.
+// Answer is the user's response.
 type Answer struct {
 	Action  string `json:"action"`            // accept, decline or cancel
-	Content any    `json:"content,omitempty"` // of an accepted form: what encoding/json makes an object of
+	Content any    `json:"content,omitempty"` // of an accepted form; encoding/json must encode it as an object
 }
 
-// Root is a place where servers may work.
+// Root is a directory or other resource that servers may work in.
 type Root struct {
 	URI  string `json:"uri"`
 	Name string `json:"name,omitempty"`
 }
 
-// capabilities are what a client with these declares.
+// capabilities returns the client capabilities these functions provide.
 func (q *Questions) capabilities() json.RawMessage {
 	var has []string
 	if q.Elicit != nil {
@@ -56,10 +57,10 @@ func (q *Questions) capabilities() json.RawMessage {
 	return json.RawMessage("{" + strings.Join(has, ",") + "}")
 }
 
-// errNotAnswered refuses what was never offered.
-var errNotAnswered = &client.RPCError{Code: -32601, Message: "this client does not answer that"}
+// errNotAnswered refuses a request for a capability that was not declared.
+var errNotAnswered = &client.RPCError{Code: -32601, Message: "this client does not support that request"}
 
-// answer is a client.Answerer.
+// answer implements client.Answerer.
 func (q *Questions) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	switch m := protocol.ParseMethod([]byte(method)); {
 	case m == protocol.MethodElicitationCreate && q.Elicit != nil:
@@ -72,7 +73,7 @@ func (q *Questions) answer(ctx context.Context, method string, params json.RawMe
 			return nil, err
 		}
 		if a.Action == "" {
-			return nil, errors.New("the answer says neither accept nor decline nor cancel")
+			return nil, errors.New("the answer's action must be accept, decline or cancel")
 		}
 		return json.Marshal(a)
 	case m == protocol.MethodSamplingCreateMessage && q.Sample != nil:

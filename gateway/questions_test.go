@@ -9,7 +9,7 @@ import (
 	"goblin-actor/gateway"
 )
 
-// The questions of a call go to whom the call names, else to whom the gateway was started with, else they are refused.
+// Servers' requests during a call go to the Questions of the call, else to those of the gateway, else they are refused.
 func TestQuestions(t *testing.T) {
 	answers := func(name string) *gateway.Questions {
 		return &gateway.Questions{Elicit: func(context.Context, gateway.Elicitation) (gateway.Answer, error) {

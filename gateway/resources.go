@@ -14,18 +14,18 @@ import (
 	"goblin-actor/protocol"
 )
 
-// unsubscribeTime is how long the end of a subscription may take; nobody waits for it.
+// unsubscribeTime bounds the request that ends a subscription. No caller waits for it.
 const unsubscribeTime = 10 * time.Second
 
-// Contents is one part of a resource.
+// Contents is one part of a resource's content.
 type Contents struct {
 	URI      string `json:"uri"`
 	MIMEType string `json:"mimeType"`
 	Text     string `json:"text"`
-	Blob     []byte `json:"blob"` // decoded; nil = it is text
+	Blob     []byte `json:"blob"` // decoded; nil if the part is text
 }
 
-// ReadResource reads a resource by the URI it is listed by, or one that matches a template.
+// ReadResource reads the resource with a listed URI, or with a URI that matches a listed template.
 func (g *Gateway) ReadResource(ctx context.Context, uri string) ([]Contents, error) {
 	raw, err := g.client.Read(ctx, uri)
 	if err != nil {
@@ -40,11 +40,12 @@ func (g *Gateway) ReadResource(ctx context.Context, uri string) ([]Contents, err
 	return result.Contents, nil
 }
 
-// Subscribe asks to be told of changes of a resource. The channel has a value whenever the resource may have changed since the last one was
-// taken: of several changes that nobody took one is left. It is closed when ctx ends or the gateway stops.
+// Subscribe subscribes to changes of a resource. The channel holds one value if the resource may have changed since the
+// last receive; several changes without a receive between them leave one value. The channel is closed when ctx ends or
+// the gateway stops.
 func (g *Gateway) Subscribe(ctx context.Context, uri string) (<-chan struct{}, error) {
 	updates := make(chan struct{}, 1)
-	if !g.subscriptions.add(uri, updates) { // before it is asked for: an update may come with the answer
+	if !g.subscriptions.add(uri, updates) { // before the request: an update may arrive together with the response
 		return nil, ErrStopped
 	}
 	leave := func() {
@@ -54,11 +55,11 @@ func (g *Gateway) Subscribe(ctx context.Context, uri string) (<-chan struct{}, e
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unsubscribeTime)
 		defer cancel()
 		if err := g.client.Unsubscribe(ctx, uri); err != nil && !errors.Is(errorOf(err), ErrStopped) {
-			g.log.Warn("the subscription was not ended", "uri", uri, "err", err)
+			g.log.Warn("unsubscribe failed", "uri", uri, "err", err)
 		}
-		if g.subscriptions.has(uri) { // somebody came meanwhile, whose subscription that may have ended
+		if g.subscriptions.has(uri) { // a new subscriber came in the meantime; the request may have ended its subscription
 			err := g.client.Subscribe(ctx, uri)
-			g.log.Debug("subscribed again", "uri", uri, "err", err)
+			g.log.Debug("subscribe again", "uri", uri, "err", err)
 			g.subscriptions.tell(uri)
 		}
 	}
@@ -70,7 +71,7 @@ func (g *Gateway) Subscribe(ctx context.Context, uri string) (<-chan struct{}, e
 	return updates, nil
 }
 
-// notified hears what belongs to no request. It never blocks.
+// notified handles notifications that belong to no request. It never blocks.
 func (g *Gateway) notified(method string, params json.RawMessage) {
 	if protocol.ParseMethod([]byte(method)) != protocol.NotificationResourcesUpdated {
 		return
@@ -83,14 +84,14 @@ func (g *Gateway) notified(method string, params json.RawMessage) {
 	}
 }
 
-// subscriptions are the channels that want to hear of each resource, by the URI they were asked for with.
+// subscriptions holds the channels of each resource's subscribers, by the URI they subscribed with.
 type subscriptions struct {
 	mu    sync.Mutex
 	of    map[string][]chan struct{}
 	ended bool
 }
 
-// add reports whether there still is somebody to hear of.
+// add adds a channel. It returns false after end.
 func (s *subscriptions) add(uri string, updates chan struct{}) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +102,7 @@ func (s *subscriptions) add(uri string, updates chan struct{}) bool {
 	return true
 }
 
-// remove closes the channel and reports whether it was the last of its resource.
+// remove closes the channel and reports whether it was the last one of its resource.
 func (s *subscriptions) remove(uri string, updates chan struct{}) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +141,7 @@ func (s *subscriptions) tell(uri string) {
 	}
 }
 
-// isPart reports whether uri is the resource of, or one below it: servers may name a part of what was subscribed to.
+// isPart reports whether uri is the resource of, or below it. Servers may report a change of a sub-resource.
 func isPart(uri, of string) bool {
 	rest, ok := strings.CutPrefix(uri, of)
 	return ok && (rest == "" || strings.HasSuffix(of, "/") || strings.ContainsRune("/?#", rune(rest[0])))

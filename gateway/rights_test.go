@@ -11,7 +11,7 @@ import (
 	"goblin-actor/gateway"
 )
 
-// A program may be in a project, as any client; calls with questions of their own are, too.
+// A program may be limited to a project. That includes calls with Questions of their own.
 func TestProject(t *testing.T) {
 	c := gateway.Config{YAML: []byte(`{projects: {p: {tools: {deny: ["notes_*"]}}}, metaTools: false}`), Project: "p"}
 	ctx, g := within(t), start(t, c, "clock", "notes")
@@ -21,17 +21,17 @@ func TestProject(t *testing.T) {
 	}
 	for _, o := range []*gateway.CallOptions{nil, {Questions: &gateway.Questions{}}} {
 		if _, err := g.CallTool(ctx, "notes_search_notes", nil, o); codeOf(err) != "TOOL_NOT_FOUND" {
-			t.Errorf("a tool outside: %v", err)
+			t.Errorf("a tool outside the project: %v", err)
 		}
 	}
 	c.Project = "nobody's"
 	if _, err := gateway.Start(ctx, c); codeOf(err) != "UNKNOWN_PROJECT" {
-		t.Errorf("no such project: %v", err)
+		t.Errorf("an unknown project: %v", err)
 	}
 }
 
-// A program is whoever is not asked: a policy hides from it what no role permits, and the audit log has its calls. What is about
-// listeners counts for nothing.
+// A program counts as a client without authentication: the policy hides what no role permits, and the audit log records
+// its calls. Settings of listeners have no effect.
 func TestPolicyAndAudit(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "audit.jsonl")
 	yaml := fmt.Sprintf(`{auth: {keys: none.yaml}, tls: {cert: none, key: none}, metaTools: false, audit: {file: %q},
@@ -55,7 +55,7 @@ func TestPolicyAndAudit(t *testing.T) {
 	}
 }
 
-// How often a program asks is its own affair; how often it calls a tool is that of the policy.
+// The rate of requests is not limited for a program. The policy's rate limits of tools apply.
 func TestRatesOfAPolicy(t *testing.T) {
 	yaml := `{metaTools: false, policy: {roles: {own: {rate: 1/h, toolRate: 2/h}}, bind: [{role: own, local: true}]}}`
 	ctx, g := within(t), start(t, gateway.Config{YAML: []byte(yaml)}, "clock")

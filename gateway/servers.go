@@ -12,10 +12,11 @@ import (
 	"goblin-actor/protocol"
 )
 
-// AddServer adds a server and returns when what it offers is in the catalog. When its first attempt fails the error is an *Error with the
-// reason, SERVER_UNAVAILABLE; the server is there all the same and tried again, until RemoveServer. The same goes for ctx's end.
+// AddServer adds a server and returns when its items are in the catalog. If its first start fails, AddServer returns an *Error with
+// the code SERVER_UNAVAILABLE and the reason. Even then, and if ctx ends, the server stays in the configuration and is retried
+// until RemoveServer.
 func (g *Gateway) AddServer(ctx context.Context, name string, s Server) error {
-	namespace := name // what is seen of a member of a group is the group
+	namespace := name // clients see the members of a group under the group's name
 	err := g.change(func(cfg *config.Config) (*config.Config, error) {
 		next, err := with(cfg, name, s, g.log)
 		if err == nil {
@@ -43,8 +44,8 @@ func (g *Gateway) AddServer(ctx context.Context, name string, s Server) error {
 	return g.seen(ctx)
 }
 
-// RemoveServer ends a server and returns when it is gone, and what it offered with it; of a group, when its last member is. Calls that run
-// there fail.
+// RemoveServer removes a server and returns when its items are no longer in the catalog; for a group, when its last member has
+// been removed. Its running calls fail.
 func (g *Gateway) RemoveServer(ctx context.Context, name string) error {
 	namespace := name
 	err := g.change(func(cfg *config.Config) (next *config.Config, err error) {
@@ -63,7 +64,7 @@ func (g *Gateway) RemoveServer(ctx context.Context, name string) error {
 	return g.seen(ctx)
 }
 
-// change puts another configuration in force.
+// change edits the configuration and applies it.
 func (g *Gateway) change(edit func(*config.Config) (*config.Config, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -82,10 +83,10 @@ func (g *Gateway) change(edit func(*config.Config) (*config.Config, error)) erro
 	return nil
 }
 
-// ready: each server is, or has failed once.
+// ready reports whether every server is ready or has failed once.
 func ready(s *status.Snapshot) bool { return s.Ready }
 
-// wait blocks until the gateway's picture of itself is as it should be.
+// wait blocks until is reports true for the gateway's status.
 func (g *Gateway) wait(ctx context.Context, is func(*status.Snapshot) bool) error {
 	return g.until(ctx, func() (bool, error) {
 		s, err := g.actors.Status(ctx)
@@ -93,7 +94,7 @@ func (g *Gateway) wait(ctx context.Context, is func(*status.Snapshot) bool) erro
 	})
 }
 
-// seen blocks until our own session sees what the gateway itself knows of the catalog already.
+// seen blocks until the gateway's own session sees everything the gateway knows of the catalog.
 func (g *Gateway) seen(ctx context.Context) error {
 	if err := g.actors.Seen(ctx); err != nil {
 		return fmt.Errorf("gateway: wait for the catalog: %w", err)
@@ -101,7 +102,7 @@ func (g *Gateway) seen(ctx context.Context) error {
 	return nil
 }
 
-// until looks again and again, until it is so, ctx ends or the gateway stops.
+// until polls done until it reports true, ctx ends or the gateway stops.
 func (g *Gateway) until(ctx context.Context, so func() (bool, error)) error {
 	tick := time.NewTicker(lookStep)
 	defer tick.Stop()

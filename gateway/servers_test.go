@@ -11,7 +11,7 @@ import (
 	"goblin-actor/gateway"
 )
 
-// S2.1.1, S2.1.2: what AddServer has added can be called when it returns, and what RemoveServer has removed cannot.
+// S2.1.1, S2.1.2: a server's tools can be called when AddServer returns, and no longer when RemoveServer returns.
 func TestServersComeAndGo(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "notes")
 	for range 5 {
@@ -34,7 +34,7 @@ func TestServersComeAndGo(t *testing.T) {
 	if err := g.AddServer(ctx, "notes", demoServer("notes")); err == nil {
 		t.Error("added twice")
 	}
-	if err := g.AddServer(ctx, "No Name!", demoServer("notes")); err == nil || !strings.Contains(err.Error(), "want [a-z0-9]") {
+	if err := g.AddServer(ctx, "No Name!", demoServer("notes")); err == nil || !strings.Contains(err.Error(), "must match [a-z0-9]") {
 		t.Errorf("a bad name: %v", err)
 	}
 	if err := g.AddServer(ctx, "nothing", gateway.Server{}); err == nil {
@@ -43,17 +43,18 @@ func TestServersComeAndGo(t *testing.T) {
 	err := g.AddServer(ctx, "broken", gateway.Server{Command: "/nowhere/at/all"})
 	e, ok := errors.AsType[*gateway.Error](err)
 	if !ok || e.Code != "SERVER_UNAVAILABLE" || e.Server != "broken" || !e.Retryable || e.Message == "" {
-		t.Errorf("a program that is not there: %#v", err)
+		t.Errorf("a program that does not exist: %#v", err)
 	}
 	if err := g.RemoveServer(ctx, "broken"); err != nil {
-		t.Errorf("the broken one is not there: %v", err)
+		t.Errorf("the failed server is missing: %v", err)
 	}
 	if tools, err := g.ListTools(ctx, true); err != nil || slices.ContainsFunc(tools, func(t gateway.Tool) bool { return t.Server != "notes" }) {
 		t.Errorf("in the end: %v, %v", tools, err)
 	}
 }
 
-// Members of a group come and go under its name; a server that is started when it is wanted is there all the same.
+// Members of a group are added and removed under the group's name. AddServer also returns for a server that starts on
+// demand.
 func TestGroupsAndLazyServers(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{})
 	member := demoServer("notes")
@@ -68,7 +69,7 @@ func TestGroupsAndLazyServers(t *testing.T) {
 		return err == nil
 	}
 	if err := g.AddServer(ctx, "both", demoServer("clock")); err == nil {
-		t.Error("a server is called like a group")
+		t.Error("a server may have the name of a group")
 	}
 	if err := g.RemoveServer(ctx, "a"); err != nil || !lists("both_add_note") {
 		t.Errorf("one has gone: %v, listed %v", err, lists("both_add_note"))
@@ -86,7 +87,7 @@ func TestGroupsAndLazyServers(t *testing.T) {
 	}
 }
 
-// What a program says is meant to the letter: $ is no variable. Settings are what a file would have.
+// Strings of a program are literal: $ does not begin a variable. Settings are those of a file.
 func TestServerIsTakenLiterally(t *testing.T) {
 	s := demoServer("shapes")
 	dir := filepath.Join(t.TempDir(), "$HOME ${PATH} $$")

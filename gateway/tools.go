@@ -15,15 +15,16 @@ import (
 
 // Tool is a tool of the catalog.
 type Tool struct {
-	Name        string // to call it by
+	Name        string // public name, for CallTool
 	Description string
-	Server      string // whose it is; "" = the one server of a gateway that hands its items on untouched (namespace.mode: never)
+	Server      string // server the tool belongs to; "" if the gateway passes on the items of its only server unchanged (namespace.mode: never)
 
-	// Definition is the whole tool as clients are given it: schemas, annotations, _meta and what else there is. nil in a compact list.
+	// Definition is the tool's definition as clients see it, with schemas, annotations and _meta. It is nil in a compact
+	// list.
 	Definition json.RawMessage
 }
 
-// ListTools returns the tools of all servers, sorted by name; compact: name, description and server only.
+// ListTools returns the tools of all servers, sorted by name. A compact list has only names, descriptions and servers.
 func (g *Gateway) ListTools(ctx context.Context, compact bool) ([]Tool, error) {
 	items, err := g.client.List(ctx, protocol.Tools)
 	if err != nil {
@@ -39,8 +40,8 @@ func (g *Gateway) ListTools(ctx context.Context, compact bool) ([]Tool, error) {
 	return tools, nil
 }
 
-// GetTool returns one tool with its whole definition. The name is the one it is listed by. The error is an *Error, TOOL_NOT_FOUND, when
-// there is none. It costs as much as ListTools.
+// GetTool returns the tool with the given public name, including its definition. If there is none, the error is an
+// *Error with the code TOOL_NOT_FOUND. GetTool costs as much as ListTools.
 func (g *Gateway) GetTool(ctx context.Context, name string) (Tool, error) {
 	tools, err := g.ListTools(ctx, false)
 	if err != nil {
@@ -56,7 +57,7 @@ func (g *Gateway) GetTool(ctx context.Context, name string) (Tool, error) {
 
 func toolOf(item *protocol.Item) Tool {
 	text := func(span rawjson.Span) string {
-		s, _ := rawjson.Unquote(span.Of(item.Raw)) // "" for what is absent or no string
+		s, _ := rawjson.Unquote(span.Of(item.Raw)) // "" if it is absent or not a string
 		return s
 	}
 	t := Tool{Name: text(item.Name), Description: text(item.Description), Definition: item.Raw}
@@ -69,41 +70,41 @@ func toolOf(item *protocol.Item) Tool {
 	return t
 }
 
-// CallOptions are what a call may have besides its arguments.
+// CallOptions are options of CallTool.
 type CallOptions struct {
-	// Progress is told how far the call is, in order; when it is slow, the newest steps.
+	// Progress receives the call's progress, in order. If it is slow, it receives only the newest.
 	Progress func(Progress)
-	// Questions answers what the server asks in the middle of this call, instead of Config.Questions. Such a call is made by a client of its
-	// own, so that nobody else's questions come here; that costs a fraction of a millisecond.
+	// Questions answers the server's requests during this call, instead of Config.Questions. Such a call uses a client
+	// of its own, so that it receives only its own requests. That costs a fraction of a millisecond.
 	Questions *Questions
 }
 
-// Progress is how far a call is.
+// Progress is the progress of a call.
 type Progress struct {
 	Done    float64
-	Total   float64 // 0 = unknown
+	Total   float64 // 0 if unknown
 	Message string
 }
 
-// Result is what a tool returned.
+// Result is the result of a tool call.
 type Result struct {
-	IsError    bool            // it ran and failed; Content says why
+	IsError    bool            // the tool ran and failed; Content says why
 	Content    []Content       // for models and people
-	Structured json.RawMessage // structuredContent; nil = none
-	Raw        json.RawMessage // the whole result, as it came
+	Structured json.RawMessage // structuredContent; nil if there is none
+	Raw        json.RawMessage // the whole result as received
 }
 
-// Content is a piece of a result.
+// Content is one part of a result.
 type Content struct {
-	Type     string `json:"type"` // text, image, audio, resource, resource_link …
+	Type     string `json:"type"` // text, image, audio, resource or resource_link
 	Text     string `json:"text"`
 	Data     []byte `json:"data"` // of images and audio
 	MIMEType string `json:"mimeType"`
 
-	Raw json.RawMessage `json:"-"` // all of it
+	Raw json.RawMessage `json:"-"` // the whole part
 }
 
-// Text returns the texts of the result, one after the other.
+// Text returns the texts of the result joined together.
 func (r *Result) Text() string {
 	text := ""
 	for _, c := range r.Content {
@@ -112,8 +113,9 @@ func (r *Result) Text() string {
 	return text
 }
 
-// CallTool calls a tool by its name, or by another that clients may use for it ("files:read"). args is what encoding/json makes an object
-// of, a json.RawMessage for example, or nil. A tool that ran and failed is a Result with IsError, not an error.
+// CallTool calls a tool by its public name, or by another name clients may use ("files:read"). args must be encoded by
+// encoding/json as an object, for example a json.RawMessage or a map; it may be nil. A tool that ran and failed returns
+// a Result with IsError set, not an error.
 func (g *Gateway) CallTool(ctx context.Context, name string, args any, o *CallOptions) (*Result, error) {
 	var raw []byte
 	if args != nil {
@@ -142,9 +144,9 @@ func (g *Gateway) CallTool(ctx context.Context, name string, args any, o *CallOp
 	return resultOf(name, answer)
 }
 
-// own opens a session for one call. hangUp ends it.
+// own opens a session for one call. hangUp closes it.
 func (g *Gateway) own(ctx context.Context, q *Questions) (c *inprocess.Client, hangUp func(), err error) {
-	g.mu.Lock() // so that the end waits for it
+	g.mu.Lock() // Stop waits for it
 	select {
 	case <-g.stopped:
 		g.mu.Unlock()
@@ -171,7 +173,7 @@ func resultOf(name string, raw json.RawMessage) (*Result, error) {
 	}
 	r := &Result{IsError: result.IsError, Structured: result.Structured, Raw: raw, Content: make([]Content, len(result.Content))}
 	for i, part := range result.Content {
-		// What is no content as we know it is there as Raw.
+		// A part that cannot be decoded is available as Raw.
 		_ = json.Unmarshal(part, &r.Content[i])
 		r.Content[i].Raw = part
 	}

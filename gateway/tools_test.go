@@ -13,7 +13,7 @@ import (
 	"goblin-actor/gateway"
 )
 
-// S2.3.1, S2.3.2: a compact list has name, description and server and nothing else; of one tool there is the whole definition.
+// S2.3.1, S2.3.2: a compact list has only name, description and server; GetTool returns the whole definition.
 func TestLists(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "notes", "clock")
 	tools, err := g.ListTools(ctx, true)
@@ -41,11 +41,11 @@ func TestLists(t *testing.T) {
 		t.Errorf("the definition is %s", tool.Definition)
 	}
 	if _, err := g.GetTool(ctx, "notes_nothing"); codeOf(err) != "TOOL_NOT_FOUND" {
-		t.Errorf("a tool that is not there: %v", err)
+		t.Errorf("an unknown tool: %v", err)
 	}
 }
 
-// A call whose context ends is cancelled at its server.
+// If the context of a call ends, the call is canceled at its server.
 func TestCancel(t *testing.T) {
 	s := demoServer("shapes")
 	s.Env["CANCELLED_FILE"] = filepath.Join(t.TempDir(), "f")
@@ -73,7 +73,7 @@ func waitForFile(t *testing.T, path string) {
 	}
 }
 
-// A tool that ran and failed is a result; arguments that are no JSON are an error at once.
+// A tool that ran and failed returns a result. Arguments that cannot be encoded as JSON are an error.
 func TestResults(t *testing.T) {
 	ctx, g := within(t), start(t, gateway.Config{}, "shapes", "notes")
 	result, err := g.CallTool(ctx, "shapes:fail", nil, nil)
@@ -81,7 +81,7 @@ func TestResults(t *testing.T) {
 		t.Errorf("%+v, %v", result, err)
 	}
 	if _, err := g.CallTool(ctx, "shapes_fail", func() {}, nil); err == nil {
-		t.Error("a function was taken for arguments")
+		t.Error("a function was accepted as arguments")
 	}
 	if _, err := g.CallTool(ctx, "notes_add_note", json.RawMessage(`{"title":"t","text":"x"}`), nil); err != nil {
 		t.Error(err)
@@ -92,14 +92,15 @@ func TestResults(t *testing.T) {
 	}
 	_, err = g.ReadResource(ctx, "resource://notes/note:///none")
 	if e, ok := errors.AsType[*gateway.Error](err); !ok || e.Number == 0 {
-		t.Errorf("a resource that is not there: %v", err)
+		t.Errorf("an unknown resource: %v", err)
 	}
 	if _, err := g.ReadResource(ctx, "nobody://x"); codeOf(err) != "RESOURCE_NOT_FOUND" {
-		t.Errorf("nobody's resource: %v", err)
+		t.Errorf("a resource no server has: %v", err)
 	}
 }
 
-// S1.67, S1.68: how large a resource may be is configured: one that is larger is an error, never cut, and its server goes on. By default a MiB is nothing.
+// S1.67, S1.68: a resource larger than the configured limit is an error and is never truncated, and its server keeps
+// working. A MiB is within the default limit.
 func TestSizeLimit(t *testing.T) {
 	ctx := within(t)
 	read := func(g *gateway.Gateway, name string) (int, error) {
@@ -120,7 +121,7 @@ func TestSizeLimit(t *testing.T) {
 			t.Errorf("with a limit: %d bytes, %v", n, err)
 		}
 		if n, err := read(g, "small"); n != 1<<10 || err != nil {
-			t.Errorf("a small one behind it: %d bytes, %v", n, err)
+			t.Errorf("a small one after it: %d bytes, %v", n, err)
 		}
 	}
 }

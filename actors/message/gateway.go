@@ -6,66 +6,68 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Reload puts a new configuration in force: only what differs is touched. Done, which may be nil, is closed when that is so and clients see it,
-// or when the gateway is going.
+// Reload applies a new configuration. Only what differs is changed. Done, which may be nil, is closed when the
+// configuration is in force and clients see it, or when the gateway stops.
 type Reload struct {
 	Config *config.Config
 	Done   chan<- struct{}
 }
 
-// Class: a change that was lost would be in force only after the next one. Whoever sends them waits for each.
+// Class implements kernel.Classed. A reload must not be lost, and its sender waits before it sends the next.
 func (Reload) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon ends the wait for it.
+// Abandon closes Done.
 func (r Reload) Abandon(kernel.Reason) {
 	if r.Done != nil {
 		close(r.Done)
 	}
 }
 
-// AwaitPublished has Done closed when clients see all that has been told the registry so far, or when the gateway is going.
+// AwaitPublished has Done closed when clients see everything reported to the registry so far, or when the gateway stops.
 type AwaitPublished struct{ Done chan<- struct{} }
 
 func (AwaitPublished) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon ends the wait.
+// Abandon closes Done.
 func (m AwaitPublished) Abandon(kernel.Reason) { close(m.Done) }
 
-// ReloadFailed tells the gateway, for people, that the configuration file could not be put in force.
+// ReloadFailed reports that a newer configuration was rejected, for the status.
 type ReloadFailed struct{ Reason string }
 
 func (ReloadFailed) Class() kernel.Class { return kernel.State }
 
-// Key: the newest attempt counts.
+// Key implements kernel.Keyed: only the newest attempt matters.
 func (ReloadFailed) Key() any { return ReloadFailed{} }
 
-// Listening tells the gateway where it is reached, for people.
+// Listening reports the addresses the gateway listens on, for the status.
 type Listening struct{ Addresses []string }
 
 func (Listening) Class() kernel.Class { return kernel.Outcome }
 
-// DrainAll says to take no new sessions, to let the running calls finish, and then to close Done.
+// DrainAll has the gateway refuse new sessions, wait for the running calls, and then close Done.
 type DrainAll struct{ Done chan<- struct{} }
 
 func (DrainAll) Class() kernel.Class { return kernel.Urgent }
 
-// SetSessionLevel tells the gateway which log level a session has set; LevelNone = none any more. With Seq the answer is one SetSessionLevelResult.
+// SetSessionLevel reports the log level a session has set; LevelNone removes it. If Seq is not 0, the gateway answers
+// with one SetSessionLevelResult.
 type SetSessionLevel struct {
 	Session kernel.Reference
 	Level   protocol.Level
-	Seq     uint64 // 0 = nobody waits
+	Seq     uint64 // 0 = no answer
 }
 
 func (SetSessionLevel) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers where the gateway is going.
+// Abandon answers while the gateway stops.
 func (m SetSessionLevel) Abandon(kernel.Reason) {
 	if m.Seq != 0 {
 		m.Session.Tell(SetSessionLevelResult{m.Seq})
 	}
 }
 
-// SetSessionLevelResult answers SetSessionLevel: the servers have been told, before any call that its session makes from now on.
+// SetSessionLevelResult answers SetSessionLevel after the servers received the level, and before any later call of the
+// session.
 type SetSessionLevelResult struct{ Seq uint64 }
 
 func (SetSessionLevelResult) Class() kernel.Class { return kernel.Outcome }

@@ -6,8 +6,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Inspect asks an actor for what it would tell people about itself: a status.Server, status.Backend,
-// SessionReport … Reply never blocks and is called at most once.
+// Inspect asks an actor for its part of the status: a status.Server, status.Backend, SessionReport and so on. Reply
+// never blocks and is called at most once.
 type Inspect struct{ Reply func(part any) }
 
 func (Inspect) Class() kernel.Class { return kernel.Urgent }
@@ -15,10 +15,10 @@ func (Inspect) Class() kernel.Class { return kernel.Urgent }
 // Glance implements kernel.Glance.
 func (Inspect) Glance() {}
 
-// Abandon ends the wait for an actor that has gone.
+// Abandon answers for an actor that has stopped.
 func (i Inspect) Abandon(kernel.Reason) { i.Reply(nil) }
 
-// SessionReport is a session's answer to Inspect.
+// SessionReport is a session's part of the status.
 type SessionReport struct {
 	Session status.Session
 	Calls   []status.Call
@@ -26,12 +26,13 @@ type SessionReport struct {
 	Subscriptions []status.Subscription
 }
 
-// Abort ends a call of a session or a desk with an error: an operator's wish. A call that is no more is ignored.
+// Abort cancels a call of a session or stateless session with an error, on an operator's request. An unknown call is
+// ignored.
 type Abort struct{ Seq uint64 }
 
 func (Abort) Class() kernel.Class { return kernel.Urgent }
 
-// GetCatalog asks the gateway for the catalog in force; nil when there is none yet.
+// GetCatalog asks the gateway for the current catalog, nil if there is none yet.
 type GetCatalog struct {
 	Reply chan<- *catalog.Snapshot // capacity 1
 }
@@ -41,25 +42,25 @@ func (GetCatalog) Class() kernel.Class { return kernel.Urgent }
 // Glance implements kernel.Glance.
 func (GetCatalog) Glance() {}
 
-// Abandon answers with nothing: the gateway is going.
+// Abandon answers nil, as the gateway is stopping.
 func (g GetCatalog) Abandon(kernel.Reason) { g.Reply <- nil }
 
-// CatalogReport is the gateway's answer to Inspect: what it knows beside its children.
+// CatalogReport is the gateway's own part of the status, without its children's.
 type CatalogReport struct {
 	Catalog  status.Catalog
 	Projects []status.Project
 	Counts   map[string]status.Catalog   // by server
-	Invalid  map[string][]status.Invalid // by server: tools with invalid definitions
-	Settled  map[string]bool             // by server: the catalog clients are shown is from when it had settled
+	Invalid  map[string][]status.Invalid // tools with invalid definitions, by server
+	Settled  map[string]bool             // by server: the published catalog includes the server's settled state
 	Listen   []string
 	Config   string
 	Fault    *status.ConfigFault
 	Draining bool
-	Disabled []status.Server // servers without a pool
-	Enabled  []string        // servers that have one, or will in a moment
+	Disabled []status.Server // not running
+	Enabled  []string        // running or starting
 }
 
-// GetStatus asks the monitor for a picture of everything.
+// GetStatus asks the monitor for the status of the whole gateway.
 type GetStatus struct {
 	Reply chan<- *status.Snapshot // capacity 1
 }
@@ -67,7 +68,7 @@ type GetStatus struct {
 // Glance implements kernel.Glance.
 func (GetStatus) Glance() {}
 
-// Abandon answers with nothing: the gateway is going.
+// Abandon answers nil, as the gateway is stopping.
 func (g GetStatus) Abandon(kernel.Reason) {
 	select {
 	case g.Reply <- nil:

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Prefer says which replicas a client would rather have its request carried out by: those with all these labels. Nobody writes to it.
+// Prefer selects the replicas a client prefers for its request: those with all these labels. It is immutable.
 type Prefer struct {
 	Labels   map[string]string
-	Required bool // no other will do
+	Required bool // use no other replica
 }
 
-// IsMetBy reports whether a replica with these labels is one of them.
+// IsMetBy reports whether a replica with these labels is preferred.
 func (p *Prefer) IsMetBy(labels map[string]string) bool {
 	for key, value := range p.Labels {
 		if has, ok := labels[key]; !ok || has != value {
@@ -22,7 +22,7 @@ func (p *Prefer) IsMetBy(labels map[string]string) bool {
 	return true
 }
 
-// String names the labels for people.
+// String returns the labels for messages.
 func (p *Prefer) String() string {
 	var list []string
 	for _, key := range slices.Sorted(maps.Keys(p.Labels)) {

@@ -7,38 +7,40 @@ import (
 	"goblin-actor/protocol"
 )
 
-// ServerCatalog replaces what one server offers of one kind.
+// ServerCatalog replaces a server's list of one kind.
 type ServerCatalog struct {
 	Server string
 	Kind   protocol.ItemKind
-	Items  [][]byte // raw JSON objects, the server's own names
-	Asked  bool     // counts as a change even if equal
-	Silent bool     // nobody says when it changes
+	Items  [][]byte // raw JSON objects with the server's own names
+	Asked  bool     // the list was requested after an announced change; it counts as a change even if it is equal
+	Silent bool     // the server does not announce changes of this list
 }
 
 func (ServerCatalog) Class() kernel.Class { return kernel.Outcome }
 
-// SetServerRules adds a server or changes how its items are named and filtered. Order is its place in the configuration.
+// SetServerRules adds a server or changes how its items are named and filtered. Its Order is the server's position in
+// the configuration.
 type SetServerRules struct {
 	Server catalog.Server
 }
 
 func (SetServerRules) Class() kernel.Class { return kernel.Outcome }
 
-// RemoveServer removes a server and all it offered.
+// RemoveServer removes a server and its items.
 type RemoveServer struct{ Server string }
 
 func (RemoveServer) Class() kernel.Class { return kernel.Outcome }
 
-// Confirm asks for one ConfirmResult when all that its sender has told before is in the catalog that clients see.
+// Confirm asks for one ConfirmResult when clients see everything its sender has reported so far.
 type Confirm struct {
 	Who kernel.Reference
-	Key uint64 // comes back
+	Key uint64 // returned in the ConfirmResult
 }
 
 func (Confirm) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers for a registry that has failed over it, and begins anew. Where there is none any more nothing is seen by anybody.
+// Abandon answers for a registry that panicked and restarts. A registry that has stopped never publishes again, so
+// nothing is confirmed.
 func (c Confirm) Abandon(why kernel.Reason) {
 	if why == kernel.Panicked {
 		c.Who.Tell(ConfirmResult{c.Key})
@@ -50,7 +52,7 @@ type ConfirmResult struct{ Key uint64 }
 
 func (ConfirmResult) Class() kernel.Class { return kernel.Outcome }
 
-// CatalogNaming changes how public names are made, and what the projects show (a reload).
+// CatalogNaming changes how public names are built and what the projects contain.
 type CatalogNaming struct {
 	Naming   catalog.Naming
 	Projects []config.Project
@@ -58,7 +60,7 @@ type CatalogNaming struct {
 
 func (CatalogNaming) Class() kernel.Class { return kernel.Outcome }
 
-// Subscribe wants every Snapshot from now on, the present one first.
+// Subscribe asks for the current Snapshot and every later one.
 type Subscribe struct{ Who kernel.Reference }
 
 // Unsubscribe ends a Subscribe.
@@ -67,15 +69,15 @@ type Unsubscribe struct{ Who kernel.Reference }
 func (Subscribe) Class() kernel.Class   { return kernel.Outcome }
 func (Unsubscribe) Class() kernel.Class { return kernel.Outcome }
 
-// Published carries the newest Snapshot to whoever subscribed. A newer one replaces one that still waits.
+// Published carries the newest Snapshot to a subscriber. It replaces an older one that is still queued.
 type Published struct {
 	Snapshot *catalog.Snapshot
-	Early    bool // clients are not told of it yet: another Published comes when they may be, at the latest 250 ms after the last they were told of
+	Early    bool // clients are not notified yet; another Published follows when they may be, at most 250 ms after the last notification
 }
 
 func (Published) Class() kernel.Class { return kernel.State }
 
-// Key: only the newest Published counts.
+// Key implements kernel.Keyed: only the newest Published matters.
 func (Published) Key() any { return publishedKey{} }
 
 type publishedKey struct{}

@@ -8,51 +8,53 @@ import (
 	"goblin-actor/protocol"
 )
 
-// KnownEra is an era and when the server was last heard to speak it.
+// KnownEra is a server's protocol era and when the server was last seen using it.
 type KnownEra struct {
 	Era protocol.Era
 	At  time.Time
 }
 
-// SealingKey seals what clients carry for the gateway (requestState). It never leaves the gateway and is never logged.
+// SealingKey seals the state that clients carry for the gateway (requestState). It never leaves the gateway and is never
+// logged.
 type SealingKey [32]byte
 
 // String keeps the key out of logs.
 func (SealingKey) String() string { return "[redacted]" }
 
-// GoString likewise.
+// GoString keeps the key out of logs.
 func (SealingKey) GoString() string { return "[redacted]" }
 
-// MarshalText likewise, where something is written as JSON.
+// MarshalText keeps the key out of JSON.
 func (SealingKey) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
 
-// KnownCatalog is what a server offered when it was last asked: what clients are shown until it is asked anew. Immutable.
+// KnownCatalog is what a server offered when it was last listed. Clients see it until the server is listed again. It is
+// immutable.
 type KnownCatalog struct {
 	Info  *ServerInfo
 	Lists [protocol.ItemKinds]KnownList
-	At    time.Time // when it was asked
+	At    time.Time // when the server was listed
 }
 
 // KnownList is one list of a KnownCatalog.
 type KnownList struct {
-	Items  [][]byte // raw JSON objects in the server's order
-	Silent bool     // nobody says when it changes
+	Items  [][]byte // raw JSON objects, in the server's order
+	Silent bool     // the server does not announce changes of this list
 }
 
-// StateLoaded tells the gateway what the state file holds. Told once in the store's life, before anything is remembered.
+// StateLoaded reports the content of the state file to the gateway. It is sent once, before anything is stored.
 type StateLoaded struct {
 	Key  SealingKey
-	Eras map[string]KnownEra // by a replica's identity; immutable
+	Eras map[string]KnownEra // by replica identity; immutable
 
-	Catalogs map[string]*KnownCatalog // by a server's identity; immutable
+	Catalogs map[string]*KnownCatalog // by server identity; immutable
 
-	Tokens map[string]Token // by the keys of RememberToken; whoever it is told to gives nothing of it to two
-	Audit  audit.Mark       // the newest signed line of the audit log; zero = none is known
+	Tokens map[string]Token // by the keys of RememberToken; the receiver must not share a token between actors
+	Audit  audit.Mark       // newest signed line of the audit log; zero = unknown
 }
 
 func (StateLoaded) Class() kernel.Class { return kernel.Urgent }
 
-// RememberEra notes the era of the server with that identity; protocol.EraUnknown forgets it.
+// RememberEra stores the era of the server with that identity. protocol.EraUnknown removes it.
 type RememberEra struct {
 	Server string
 	Known  KnownEra
@@ -60,8 +62,8 @@ type RememberEra struct {
 
 func (RememberEra) Class() kernel.Class { return kernel.Outcome }
 
-// RememberCatalog notes what the server with that identity offers. The gateway passes it on to the store, and
-// keeps it for a pool that it starts for the same server later.
+// RememberCatalog stores what the server with that identity offers. The gateway passes it on to the store and keeps it
+// for the server's next pool.
 type RememberCatalog struct {
 	Server string
 	Known  *KnownCatalog
@@ -69,7 +71,7 @@ type RememberCatalog struct {
 
 func (RememberCatalog) Class() kernel.Class { return kernel.Outcome }
 
-// RememberAudit notes the newest signed line of the audit log: what the file has lost later, it had.
+// RememberAudit stores the newest signed line of the audit log. A log that ends before it has lost lines.
 type RememberAudit struct{ Mark audit.Mark }
 
 func (RememberAudit) Class() kernel.Class { return kernel.Outcome }

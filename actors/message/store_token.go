@@ -2,72 +2,73 @@ package message
 
 import "goblin-actor/actors/kernel"
 
-// Bounds of what is remembered of logins. What is beyond them is refused.
+// Limits of stored logins. Larger or further ones are refused.
 const (
 	MaxTokenKey   = 1 << 10  // bytes of a key
 	MaxTokenBytes = 64 << 10 // bytes of a value
 	MaxTokens     = 4096     // keys
 )
 
-// Token is what a token actor remembers of a login, in a writing of its own. Only the state file has it, sealed; it is never logged.
+// Token is a token actor's record of a login, in its own encoding. It is stored only in the state file, sealed, and
+// never logged.
 type Token []byte
 
 // String keeps the token out of logs.
 func (Token) String() string { return "[redacted]" }
 
-// GoString likewise.
+// GoString keeps the token out of logs.
 func (Token) GoString() string { return "[redacted]" }
 
-// MarshalText likewise, where something is written as JSON.
+// MarshalText keeps the token out of JSON.
 func (Token) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
 
-// RememberToken notes a login under a key; a nil Value forgets it. The newest counts. With From, TokenStored tells it when the
-// value is on disk: a refresh token that replaces another is not used before, and nobody is told before that he is logged in or out. Of
-// two that wait under one key the earlier is told that it was overtaken.
+// RememberToken stores a login under a key; a nil Value removes it. The newest value counts. If From is set, it receives
+// TokenStored when the value is on disk: until then a rotated refresh token is not used, and no login or logout is
+// reported as complete. If two values of one key are pending, the earlier one is answered with an error.
 type RememberToken struct {
 	Key    string
 	Value  Token
-	From   kernel.Reference // is told TokenStored; zero = nobody
-	Number uint64           // comes back with it
+	From   kernel.Reference // receives TokenStored; zero = no answer
+	Number uint64           // returned in TokenStored
 }
 
 func (RememberToken) Class() kernel.Class { return kernel.Outcome }
 
-// TokenStored answers RememberToken. With Err, which is for people, the value is not on disk, or not gone from it; the store goes on trying
-// only when another process holds the file.
+// TokenStored answers RememberToken. If Err is set, the value is not on disk, or not removed from it. The store retries
+// only if another process has locked the file.
 type TokenStored struct {
 	Key    string
 	Number uint64
-	Err    string // "" = it is on disk, or gone from it
+	Err    string // "" if the value is on disk, or removed
 }
 
 func (TokenStored) Class() kernel.Class { return kernel.Outcome }
 
-// ReadToken asks what is known under a key now: another gateway with the same state file may have renewed the login since.
+// ReadToken asks for the current value of a key: another gateway using the same state file may have renewed the login.
 type ReadToken struct {
 	Key  string
-	From kernel.Reference // is told TokenRead
+	From kernel.Reference // receives TokenRead
 }
 
 func (ReadToken) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers where there is no store.
+// Abandon answers if there is no store.
 func (m ReadToken) Abandon(kernel.Reason) {
 	m.From.Tell(TokenRead{Key: m.Key, Err: "the state file is not in use"})
 }
 
-// Abandon likewise.
+// Abandon answers if there is no store.
 func (m RememberToken) Abandon(kernel.Reason) {
 	if m.From != (kernel.Reference{}) {
 		m.From.Tell(TokenStored{Key: m.Key, Number: m.Number, Err: "the state file is not in use"})
 	}
 }
 
-// TokenRead answers ReadToken. A nil Value without Err: nothing is known.
+// TokenRead answers ReadToken. Value is nil if the key has none.
 type TokenRead struct {
 	Key   string
 	Value Token
-	Err   string // for people: the file cannot be read now
+	Err   string // why the file cannot be read; "" if it can
 }
 
 func (TokenRead) Class() kernel.Class { return kernel.Outcome }

@@ -6,76 +6,76 @@ import (
 	"goblin-actor/actors/kernel"
 )
 
-// BeginLogin asks a token actor to begin a login of a person.
+// BeginLogin asks a token actor to begin a person's login.
 type BeginLogin struct {
-	Who         string              // the principal's holder: only it can finish the login
-	RedirectURI string              // where the browser brings the answer; "" with Device
-	Device      bool                // by a code that is entered elsewhere
+	Who         string              // the principal's holder; only it can finish the login
+	RedirectURI string              // where the browser delivers the result; "" for a device login
+	Device      bool                // device login: the person enters a code on another device
 	Reply       chan<- LoginStarted // capacity 1
 }
 
-// Abandon answers when there is nobody to begin it.
+// Abandon answers if the actor does not exist.
 func (m BeginLogin) Abandon(why kernel.Reason) {
 	offer(m.Reply, LoginStarted{Err: abandoned(why)})
 }
 
-// LoginStarted answers BeginLogin. The login is over at Expires.
+// LoginStarted answers BeginLogin. The login times out at Expires.
 type LoginStarted struct {
-	State    string // names the login; nobody can guess it
-	URL      string // for the person's browser; of a device, where the code is entered
-	Complete string // of a device: the same with the code in it; "" = none
-	UserCode string // of a device
-	Issuer   string // who asks the person to log in
+	State    string // identifies the login; cannot be guessed
+	URL      string // for the person's browser; for a device login, where the code is entered
+	Complete string // for a device login: URL with the code included; "" = none
+	UserCode string // for a device login
+	Issuer   string // authorization server that asks the person to log in
 	Expires  time.Time
-	Err      error  // nil = it has begun
+	Err      error  // nil if the login has begun
 	Hint     string // what a person can do about Err
 }
 
 // String keeps the state out of logs.
 func (LoginStarted) String() string { return "[redacted]" }
 
-// FinishLogin brings a token actor what the browser brought to the redirect URI. Of a login by device it waits for the end.
+// FinishLogin delivers the parameters the browser brought to the redirect URI. For a device login it waits for the end.
 type FinishLogin struct {
-	Who                                     string               // who brings it
-	State, Code, Issuer, Error, Description string               // as they came, decoded; of a device only State
+	Who                                     string               // principal's holder
+	State, Code, Issuer, Error, Description string               // decoded parameters; for a device login only State
 	Reply                                   chan<- LoginFinished // capacity 1
 }
 
 // String keeps codes out of logs.
 func (FinishLogin) String() string { return "[redacted]" }
 
-// Abandon answers when there is nobody to finish it.
+// Abandon answers if the actor does not exist.
 func (m FinishLogin) Abandon(why kernel.Reason) { m.Refuse(abandoned(why)) }
 
-// Refuse answers whoever brings it.
+// Refuse answers with an error.
 func (m FinishLogin) Refuse(err error) { offer(m.Reply, LoginFinished{Err: err}) }
 
 // LoginFinished answers FinishLogin and EndLogin.
 type LoginFinished struct {
-	Err  error  // nil = the login is there, or gone
+	Err  error  // nil if the login or logout is complete
 	Hint string // what a person can do about Err
 }
 
-// EndLogin has a token actor forget its login, here and at the authorization server.
+// EndLogin asks a token actor to end its login, here and at the authorization server.
 type EndLogin struct {
-	Reply  chan<- LoginFinished // capacity 1; nil = nobody waits for it
-	Forgot chan<- struct{}      // is told when it is forgotten here, on disk too, before the answer; capacity 1, nil = nobody wants to know
+	Reply  chan<- LoginFinished // capacity 1; nil = no answer
+	Forgot chan<- struct{}      // receives a value when the login is gone from the state file, before the answer; capacity 1; may be nil
 }
 
-// Abandon answers when there is nobody to end it.
+// Abandon answers if the actor does not exist.
 func (m EndLogin) Abandon(why kernel.Reason) {
 	offer(m.Reply, LoginFinished{Err: abandoned(why)})
 }
 
-// LoginReport is a token actor's answer to Inspect.
+// LoginReport is a token actor's part of the status.
 type LoginReport struct {
 	Login   LoginKey
 	Phase   string // none, discovering, needs-login, fresh, refreshing or stale
-	Issuer  string // "" = not known
+	Issuer  string // "" = unknown
 	Scopes  []string
-	Expires time.Time // of the access token; zero = not known
-	Pending int       // logins under way
-	Fault   string    // the last, for people; "" = none
+	Expires time.Time // of the access token; zero = unknown
+	Pending int       // logins people have begun
+	Fault   string    // the last error; "" = none
 }
 
 type abandonedError struct{ why kernel.Reason }
@@ -84,7 +84,7 @@ func (e abandonedError) Error() string { return "the gateway could not do that: 
 
 func abandoned(why kernel.Reason) error { return abandonedError{why} }
 
-// offer answers somebody who may have had an answer already.
+// offer sends an answer unless there already is one.
 func offer[T any](reply chan<- T, answer T) {
 	select {
 	case reply <- answer:

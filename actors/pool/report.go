@@ -57,7 +57,7 @@ func (s *state) report() status.Server {
 		}
 	}
 	if s.fault != "" {
-		r.State, r.Reason, r.Hint = string(message.Misconfigured), s.fault, "mend the configuration: goblin-actor config check"
+		r.State, r.Reason, r.Hint = string(message.Misconfigured), s.fault, "fix the configuration: run goblin-actor config check"
 		return r
 	}
 	ready := map[int]bool{}

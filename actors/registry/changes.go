@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	spokenAfter = time.Second     // how long a change waits for those that come with it: a server's lists are published one by one
-	spokenPause = 5 * time.Second // the shortest time between two tellings of the log what has changed
-	spokenLines = 20              // of one telling
-	spokenNames = 5               // of one sort, in a line
-	spokenBytes = 400             // of what a line says
+	spokenAfter = time.Second     // delay before changes are logged, so that a server's lists, which arrive one by one, are logged together
+	spokenPause = 5 * time.Second // shortest interval between two log messages
+	spokenLines = 20              // lines per log message
+	spokenNames = 5               // names of one kind in a line
+	spokenBytes = 400             // bytes of a line
 )
 
-// remember is carried out by the shell: those who watch the catalog are shown what has changed.
+// remember is performed by the shell: it records changes for those that watch the catalog.
 type remember struct{ changes []status.CatalogChange }
 
-// spoken is what the log has been told. A catalog that changes all the time is told of as what it was and has become, once in a
-// while, however often it changed between.
+// spoken tracks which snapshot has been logged. If the catalog changes often, only the difference between two logged
+// snapshots is logged.
 type spoken struct {
-	of         *catalog.Snapshot // what the log knows
-	at         time.Time         // when it was told; zero = never
-	waiting    bool              // a speak is on its way
-	generation uint64            // of the newest speak; older ones count for nothing
+	of         *catalog.Snapshot // logged last
+	at         time.Time         // when it was logged; zero = never
+	waiting    bool              // a speak timer is running
+	generation uint64            // of the newest timer; older ones are ignored
 }
 
-// speak: the pause of the log is over.
+// speak reports that it is time to log changes.
 type speak struct{ generation uint64 }
 
-// changed shows those who watch what the snapshot has changed, which was old.
+// changed reports the difference between the current snapshot and old to those that watch the catalog.
 func (s *state) changed(now time.Time, old *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
 	changes := catalog.Changes(old, s.snapshot)
 	if len(changes) == 0 {
@@ -44,7 +44,7 @@ func (s *state) changed(now time.Time, old *catalog.Snapshot, out []kernel.Effec
 	return append(out, kernel.Act(remember{changes}))
 }
 
-// wantLog has the log told in a while when the catalog is not what it knows.
+// wantLog schedules a log message if the catalog differs from the logged one.
 func (s *state) wantLog(now time.Time, out []kernel.Effect) []kernel.Effect {
 	t := &s.spoken
 	if t.of == s.snapshot || t.waiting {
@@ -55,7 +55,7 @@ func (s *state) wantLog(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(max(spokenAfter, t.at.Add(spokenPause).Sub(now)), speak{t.generation}))
 }
 
-// tellLog tells the log what has changed.
+// tellLog logs the changes.
 func (s *state) tellLog(now time.Time, out []kernel.Effect) []kernel.Effect {
 	t := &s.spoken
 	t.waiting = false
@@ -67,7 +67,7 @@ func (s *state) tellLog(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, lines(changes)...)
 }
 
-// lines are what the log says of changes, which are sorted by server: a line for each server.
+// lines returns the log messages about changes, which are sorted by server: one line per server.
 func lines(changes []status.CatalogChange) (out []kernel.Effect) {
 	for len(changes) > 0 {
 		server, text, kinds := changes[0].Server, "", 0
@@ -80,7 +80,7 @@ func lines(changes []status.CatalogChange) (out []kernel.Effect) {
 		changes = changes[kinds:]
 		out = append(out, kernel.Log(slog.LevelInfo, "catalog", "server", server, "change", status.Cut(text, spokenBytes)))
 		if len(out) == spokenLines && len(changes) > 0 {
-			return append(out, kernel.Log(slog.LevelInfo, "catalog", "change", "and that of more servers: \"goblin-actor list servers\" shows them all"))
+			return append(out, kernel.Log(slog.LevelInfo, "catalog", "change", "and more servers; \"goblin-actor list servers\" shows all"))
 		}
 	}
 	return out

@@ -7,45 +7,45 @@ import (
 )
 
 const (
-	// pause is the shortest time between two publications that clients are told of.
+	// pause is the shortest interval between two notifications of clients.
 	pause = 250 * time.Millisecond
-	// hurriedChanges is how many changes of a server that has just come are published before the pause is over: it gets ready, and has
-	// a list of each kind. Clients that look find them; they are told when the pause is over.
+	// hurriedChanges is the number of changes of a new server that are published before the pause has passed: it becomes
+	// ready, and has one list of each kind. Clients find them when they list; they are notified after the pause.
 	hurriedChanges = 8
-	// Between two builds that nobody has to wait for there is a time that grows with the catalog, so that a hundred servers that get
-	// ready one by one do not have all of it built a hundred times in a row: a build takes about a microsecond an item.
+	// Between two builds that no client waits for there is a gap that grows with the catalog. If a hundred servers
+	// become ready one by one, the catalog is not built a hundred times. A build takes about a microsecond per item.
 	earlyLeast  = time.Millisecond
 	earlyAnItem = 20 * time.Microsecond
 )
 
-// pace says when the next snapshot may go out.
+// pace decides when the next snapshot may be published.
 type pace struct {
-	told   time.Time     // when the last one went out that clients were told of; zero = never, or the next one may not wait for it
-	built  time.Time     // when the last one did
-	gap    time.Duration // from there to the next that may go out early
-	hurry  bool          // what changed is of a server that has just come
-	behind bool          // the last one went out early: clients are still to be told of it
+	told   time.Time     // when clients were notified last; zero = never, or the next snapshot need not wait
+	built  time.Time     // when the last snapshot was published
+	gap    time.Duration // from there to the next snapshot that may be published early
+	hurry  bool          // the change is of a new server
+	behind bool          // the last snapshot was published early; clients still have to be notified
 
-	late, soon alarm // of the end of the pause, and of what may go out before
+	late, soon alarm // timers for the end of the pause and of the gap
 }
 
-// alarm is a clock of which one runs at most.
+// alarm is a timer of which at most one runs.
 type alarm struct {
 	waiting    bool
 	until      time.Time
-	generation uint64 // of the newest; older ones, of before a restart, count for nothing
+	generation uint64 // of the newest timer; older ones, from before a restart, are ignored
 }
 
-// due: an alarm has come.
+// due reports that an alarm has fired.
 type due struct {
 	early      bool
 	generation uint64
 }
 
-// hasten has the next snapshot go out now: what an operator has changed waits for no pause.
+// hasten publishes the next snapshot without waiting: it contains an operator's change.
 func (p *pace) hasten() { p.told = time.Time{} }
 
-// changedFor notes that something of a server has changed.
+// changedFor records a change of a server.
 func (s *state) changedFor(of *served) {
 	s.dirty = true
 	if of.hurried < hurriedChanges {
@@ -54,7 +54,7 @@ func (s *state) changedFor(of *served) {
 	}
 }
 
-// next is when the next snapshot may go out, and whether clients are not told of it yet then.
+// next returns when the next snapshot may be published, and whether it is early: clients are not notified of it.
 func (p *pace) next(now time.Time, dirty bool) (at time.Time, early bool) {
 	if p.told.IsZero() {
 		return now, false
@@ -66,7 +66,7 @@ func (p *pace) next(now time.Time, dirty bool) (at time.Time, early bool) {
 	return at, false
 }
 
-// wait has the registry woken at that time, unless it is before.
+// wait sets an alarm for that time, unless one is set.
 func (p *pace) wait(now, at time.Time, early bool, out []kernel.Effect) []kernel.Effect {
 	a := p.alarm(early)
 	if a.waiting && !a.until.After(at) {
@@ -84,17 +84,17 @@ func (p *pace) alarm(early bool) *alarm {
 	return &p.late
 }
 
-// came notes that an alarm has come.
+// came records that an alarm has fired.
 func (p *pace) came(m due) {
 	if a := p.alarm(m.early); a.generation == m.generation {
 		a.waiting = false
 	}
 }
 
-// restarted: the alarms are gone.
+// restarted records that the alarms are lost.
 func (p *pace) restarted() { p.late.waiting, p.soon.waiting = false, false }
 
-// published notes that a snapshot of so many items goes out, and whether clients notice.
+// published records that a snapshot with that many items was published, and whether clients notice the change.
 func (p *pace) published(now time.Time, early, noticed bool, items int) {
 	p.hurry = false
 	p.built, p.gap = now, max(earlyLeast, time.Duration(items)*earlyAnItem)

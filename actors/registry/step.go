@@ -15,45 +15,45 @@ import (
 	"goblin-actor/protocol"
 )
 
-// state is written by step only.
+// state is the registry's entire state. Only step modifies it.
 type state struct {
 	naming   catalog.Naming
 	projects []config.Project
 	servers  map[string]*served
 	snapshot *catalog.Snapshot
 
-	expect      int                // servers to be known before anybody is told anything; 0 = none any more
-	subscribers []kernel.Reference // in the order in which they came: desks, spawned first, are told first
-	told        int                // how many of them have been told of the snapshot
+	expect      int                // servers that must be known before anything is published; 0 = no longer waiting
+	subscribers []kernel.Reference // in order of subscription: stateless sessions, which are spawned first, are notified first
+	told        int                // number of subscribers that have the snapshot
 
-	unbuilt []message.Confirm // ask for what may not be in the snapshot
-	untold  []message.Confirm // ask for what is, and that not all subscribers have been told of
+	unbuilt []message.Confirm // for changes that may not be in the snapshot
+	untold  []message.Confirm // for changes in the snapshot, which not all subscribers have
 
-	dirty bool // something changed that is not in the snapshot
+	dirty bool // there are changes that are not in the snapshot
 	pace  pace
 
 	spoken spoken
 }
 
-// served is what we know of one server. Its lists may come before its rules do; then they wait here.
+// served holds what is known of one server. Lists that arrive before its rules wait here.
 type served struct {
-	server  *catalog.Server // nil: no rules yet
+	server  *catalog.Server // nil if its rules are unknown
 	items   [protocol.ItemKinds][][]byte
 	asked   [protocol.ItemKinds]bool
 	silent  [protocol.ItemKinds]bool
-	hurried int // changes of it that were published early
+	hurried int // changes published early
 }
 
 // Messages of the registry to itself.
 type (
-	goOn struct{ version uint64 } // the next slice of subscribers
+	goOn struct{ version uint64 } // notifies the next slice of subscribers
 
-	firstOver struct{} // the servers that are expected have had their time
+	firstOver struct{} // firstWait has passed
 )
 
 func (goOn) Class() kernel.Class { return kernel.Outcome }
 
-// What the shell carries out.
+// Effects.
 type (
 	publish struct {
 		to       []kernel.Reference // part of state.subscribers: valid until the next step
@@ -67,10 +67,10 @@ func newState(o Options) *state {
 	return &state{naming: o.Naming, projects: o.Projects, expect: o.Expect, servers: map[string]*served{}, snapshot: empty, spoken: spoken{of: empty}}
 }
 
-// step applies msg to s at the time now and appends to out what is to be done about it.
+// step applies msg to s at the time now and appends the resulting effects to out.
 func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
-	case kernel.Started: // after a restart the timers are gone
+	case kernel.Started: // the timers are lost by a restart
 		s.pace.restarted()
 		s.spoken.waiting = false
 		s.told = 0
@@ -116,7 +116,7 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 	return s.wantLog(now, s.confirmTold(s.settle(now, out)))
 }
 
-// confirmTold answers those who asked for what every subscriber has been told of by now.
+// confirmTold answers the requests for changes that every subscriber has received.
 func (s *state) confirmTold(out []kernel.Effect) []kernel.Effect {
 	if !s.dirty {
 		s.untold, s.unbuilt = append(s.untold, s.unbuilt...), nil
@@ -140,7 +140,7 @@ func (s *state) of(server string) *served {
 	return known
 }
 
-// list replaces one list of one server. An equal one that the server did not announce is no change.
+// list replaces one list of one server. An equal list counts as a change only if the server announced it.
 func (s *state) list(m message.ServerCatalog) {
 	of := s.of(m.Server)
 	changed := m.Asked || of.silent[m.Kind] != m.Silent
@@ -179,7 +179,7 @@ func (s *state) unsubscribe(who kernel.Reference) {
 	}
 }
 
-// expected reports whether servers that are to be in the first snapshot are still unknown.
+// expected reports whether expected servers are still unknown.
 func (s *state) expected() bool {
 	if s.expect == 0 {
 		return false
@@ -196,7 +196,7 @@ func (s *state) expected() bool {
 	return s.expect > 0
 }
 
-// settle builds and publishes what has changed, now or when it may.
+// settle builds and publishes the changes, now or when the pace permits.
 func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if !s.dirty && !s.pace.behind || s.expected() {
 		return out
@@ -215,12 +215,12 @@ func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	}
 	s.pace.published(now, early, s.noticed(old), s.items())
 	s.told = 0
-	out = s.changed(now, old, s.tellOn(out)) // who hears of a change finds it in the list
-	return s.settle(now, out)                // what went out early is told of later
+	out = s.changed(now, old, s.tellOn(out)) // clients that are notified find the changes
+	return s.settle(now, out)                // clients are notified of an early snapshot later
 }
 
-// noticed reports whether the new snapshot is to keep the next one waiting: clients see it, or would without metaTools: only. The
-// gateway's own tools alone, which come first, hold up no server's.
+// noticed reports whether the new snapshot delays the next one: clients see the change, or would see it without
+// metaTools: only. The gateway's own tools, which come first, delay no server's.
 func (s *state) noticed(old *catalog.Snapshot) bool {
 	if len(s.snapshot.Servers())+len(old.Servers()) == 0 {
 		return false
@@ -228,7 +228,7 @@ func (s *state) noticed(old *catalog.Snapshot) bool {
 	return s.naming.OnlyMeta || s.snapshot.Generation != old.Generation || !s.snapshot.SameProjects(old)
 }
 
-// sources returns what Build starts from, and forgets what was asked.
+// sources returns the input of catalog.Build and clears the marks of announced changes.
 func (s *state) sources() []catalog.Source {
 	sources := make([]catalog.Source, 0, len(s.servers))
 	for _, name := range slices.Sorted(maps.Keys(s.servers)) {
@@ -242,7 +242,7 @@ func (s *state) sources() []catalog.Source {
 	return sources
 }
 
-// tellOn tells the next slice of subscribers of the snapshot.
+// tellOn sends the snapshot to the next slice of subscribers.
 func (s *state) tellOn(out []kernel.Effect) []kernel.Effect {
 	next := s.subscribers[s.told:min(s.told+slice, len(s.subscribers))]
 	if len(next) == 0 {
@@ -256,7 +256,7 @@ func (s *state) tellOn(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// items is how many items the servers have.
+// items returns the number of items of all servers.
 func (s *state) items() (n int) {
 	for _, of := range s.servers {
 		for _, items := range of.items {

@@ -12,7 +12,7 @@ import (
 
 var keyAudit = []byte("audit") // in bucketMeta: the newest signed line of the audit log, as JSON
 
-// readAudit reads which line is known; zero when none is.
+// readAudit returns the stored line, or zero if there is none.
 func readAudit(tx *bbolt.Tx) (m audit.Mark) {
 	bucket := tx.Bucket(bucketMeta)
 	if bucket == nil || json.Unmarshal(bucket.Get(keyAudit), &m) != nil {
@@ -35,7 +35,8 @@ func putAudit(tx *bbolt.Tx, m audit.Mark) error {
 	return nil
 }
 
-// AuditMark reads from a state file which line of the audit log is known; zero when none is. Nobody has to run for that.
+// AuditMark returns the audit log's newest line according to a state file, or zero if none is stored. No gateway has to
+// run.
 func AuditMark(path string) (m audit.Mark, err error) {
 	err = withFile(path, true, readWait, func(db *bbolt.DB) error {
 		return db.View(func(tx *bbolt.Tx) error {
@@ -46,10 +47,10 @@ func AuditMark(path string) (m audit.Mark, err error) {
 	return m, err
 }
 
-// NoteAuditMark writes it into a state file that is there, after the actor that owned the file has ended.
+// NoteAuditMark stores the audit log's newest line in an existing state file, after the store actor has ended.
 func NoteAuditMark(path string, m audit.Mark) error {
 	if _, err := os.Stat(path); err != nil || m.N == 0 {
-		return nil // who keeps no state remembers nothing
+		return nil // there is no state file
 	}
 	return withFile(path, false, writeWait, func(db *bbolt.DB) error {
 		return db.Update(func(tx *bbolt.Tx) error {

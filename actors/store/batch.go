@@ -6,24 +6,24 @@ import (
 	"goblin-actor/internal/audit"
 )
 
-// batch is what is to be written. What is unknown, or nil, is deleted.
+// batch holds pending changes. An unknown era and a nil value delete the entry.
 type batch struct {
 	eras     map[string]message.KnownEra
 	catalogs map[string]*message.KnownCatalog
 	tokens   map[string]keptToken
-	audit    audit.Mark // zero = nothing new is known
+	audit    audit.Mark // zero = unchanged
 }
 
-// keptToken is a login on its way to the file.
+// keptToken is a login that is being written.
 type keptToken struct {
 	value message.Token
 	by    waiting
 }
 
-// waiting is who hears what becomes of a login; zero = nobody.
+// waiting identifies the request for which a login is written; zero = none.
 type waiting struct {
 	from   kernel.Reference
-	number uint64 // of what was asked
+	number uint64 // of the request
 }
 
 func newBatch() batch {
@@ -32,7 +32,7 @@ func newBatch() batch {
 
 func (b batch) empty() bool { return len(b.eras)+len(b.catalogs)+len(b.tokens) == 0 && b.audit.N == 0 }
 
-// under adds what an earlier batch has and this one has not.
+// under adds the changes of an earlier batch that b does not override.
 func (b *batch) under(earlier batch) {
 	if b.audit.N == 0 {
 		b.audit = earlier.audit
@@ -50,7 +50,7 @@ func lay[V any](over, under map[string]V) {
 	}
 }
 
-// unheard is the batch without those who hear of it: they have been told.
+// unheard returns the batch without the waiting requests, which have been answered.
 func (b batch) unheard() batch {
 	for key, token := range b.tokens {
 		b.tokens[key] = keptToken{value: token.value}

@@ -14,22 +14,22 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// Bounds of what is remembered. The oldest go first.
+// Limits of the stored catalogs. The oldest are removed first.
 const (
-	maxCatalog  = 8 << 20  // bytes of one server
+	maxCatalog  = 8 << 20  // bytes of one server's catalog
 	maxCatalogs = 512      // servers
-	maxAllBytes = 64 << 20 // of all servers
+	maxAllBytes = 64 << 20 // bytes of all catalogs
 	catalogKept = eraKept
 )
 
-// stored is a catalog as it lies in the file.
+// stored is a catalog in the file.
 type stored struct {
 	server string
 	raw    []byte                // valid while the file is open
 	known  *message.KnownCatalog // nil = damaged
 }
 
-// readCatalogs takes all of them out of the file, and counts those that are damaged, each for itself.
+// readCatalogs reads all catalogs and counts the damaged ones, which it skips.
 func readCatalogs(tx *bbolt.Tx, now time.Time) (known map[string]*message.KnownCatalog, spoiled int, err error) {
 	known = map[string]*message.KnownCatalog{}
 	bucket := tx.Bucket(bucketCatalogs)
@@ -57,8 +57,8 @@ func readCatalogs(tx *bbolt.Tx, now time.Time) (known map[string]*message.KnownC
 	return known, spoiled, nil
 }
 
-// decodeAll copies them out of the file, which is not there for long, and decodes them: by two at a time, as a client may be waiting,
-// and most of it is waiting for memory.
+// decodeAll copies the catalogs out of the file, whose memory is valid only for a short time, and decodes two at a time:
+// a client may be waiting, and most of the time is spent waiting for memory.
 func decodeAll(all []stored) error {
 	half := func(part []stored) error {
 		return guarded(func() error {
@@ -76,13 +76,12 @@ func decodeAll(all []stored) error {
 	return errors.Join(first, second)
 }
 
-// fresh reports whether something of that time is to be kept. One that is yet to come is that of a damaged entry, or of a clock
-// that was wrong.
+// fresh reports whether an entry of that time is kept. A time in the future is the result of damage or of a wrong clock.
 func fresh(at, now time.Time) bool {
 	return at.After(now.Add(-catalogKept)) && at.Before(now.Add(catalogKept))
 }
 
-// putCatalogs writes catalogs; one that is nil, or too large to be remembered, is deleted: what was known is no longer true.
+// putCatalogs writes catalogs. One that is nil or too large is deleted, since the stored one is outdated.
 func putCatalogs(tx *bbolt.Tx, catalogs map[string]*message.KnownCatalog) error {
 	bucket, err := tx.CreateBucketIfNotExists(bucketCatalogs)
 	for server, known := range catalogs {
@@ -100,7 +99,7 @@ func putCatalogs(tx *bbolt.Tx, catalogs map[string]*message.KnownCatalog) error 
 	return nil
 }
 
-// pruneCatalogs deletes what makes no sense, what is too old, and the oldest of what is too much.
+// pruneCatalogs deletes invalid and expired catalogs, and the oldest ones beyond the limits.
 func pruneCatalogs(bucket *bbolt.Bucket, now time.Time) error {
 	type entry struct {
 		key  []byte

@@ -1,12 +1,14 @@
-// Package store is the actor that owns the state file: the eras of servers, logins and the sealing key, which shall survive a
-// restart. Everything in it can be found out again or made anew, so no fault of the file ever stops the gateway: a
-// file that another process holds or that cannot be written leaves the state in memory, one that is damaged or
-// belongs to another program is set aside; each with a word in the log.
+// Package store is the actor that owns the state file. The file keeps the servers' eras and catalogs, logins and the sealing key
+// across restarts. All of it can be learned or created again, so an error of the file never stops the gateway: if another process
+// has locked the file or it cannot be written, the state stays in memory; a file that is damaged or belongs to another program is
+// renamed. Each case is logged.
 //
-// The actor owns the open file and what waits to be written; the gateway and the pools own copies of what they were
-// told. Invariants: StateLoaded is told to the gateway exactly once, within 2 s, whatever the disk does, and the key
-// in it is the key for the life of the process; one write runs at a time; what was remembered before the stop is
-// written before the system has stopped, if the file can be written at all.
+// The actor owns the open file and the pending changes; the gateway and the pools have copies. Invariants:
+//   - The gateway receives StateLoaded exactly once, within 2 s, however slow the disk is. Its key stays the key of the process.
+//   - At most one write is under way.
+//   - Changes made before the stop are written before the system has stopped, if the file can be written.
+//
+// Example:
 //
 //	ref := store.Spawn(self, store.Options{Path: "/home/u/.local/state/goblin-actor/state.db", Gateway: gateway, Log: log})
 //	ref.Tell(message.RememberEra{Server: id, Known: message.KnownEra{Era: protocol.EraModern, At: now}})

@@ -16,14 +16,14 @@ import (
 //
 // with each text as its length (uvarint) and its bytes.
 
-// errSpoiled is returned when a catalog in the file is not what was written.
+// errSpoiled is returned for a damaged catalog.
 var errSpoiled = errors.New("a remembered catalog is damaged")
 
 const headSize = 4 + 8
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// catalogTime is when the server was asked; zero when the entry is none.
+// catalogTime returns when the server was listed, or zero for an invalid entry.
 func catalogTime(raw []byte) time.Time {
 	if len(raw) < headSize {
 		return time.Time{}
@@ -31,7 +31,7 @@ func catalogTime(raw []byte) time.Time {
 	return time.Unix(0, int64(binary.LittleEndian.Uint64(raw[4:])))
 }
 
-// encodedSize is about what a catalog takes in the file.
+// encodedSize returns the approximate size of a catalog in the file.
 func encodedSize(k *message.KnownCatalog) int {
 	n := 64 + len(k.Info.Version) + len(k.Info.Capabilities) + len(k.Info.Info) + len(k.Info.Instructions)
 	for kind := range k.Lists {
@@ -68,7 +68,7 @@ func appendText[T string | []byte](b []byte, text T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// decodeCatalog reads what encodeCatalog wrote. The result keeps parts of raw.
+// decodeCatalog decodes the output of encodeCatalog. The result shares memory with raw.
 func decodeCatalog(raw []byte) (*message.KnownCatalog, error) {
 	if len(raw) < headSize || binary.LittleEndian.Uint32(raw) != crc32.Checksum(raw[4:], castagnoli) {
 		return nil, errSpoiled
@@ -80,7 +80,7 @@ func decodeCatalog(raw []byte) (*message.KnownCatalog, error) {
 	for kind := range k.Lists {
 		k.Lists[kind].Silent = d.flag()
 		count := d.number()
-		if count > uint64(len(d.rest)) { // each item takes a byte at least
+		if count > uint64(len(d.rest)) { // each item takes at least one byte
 			return nil, errSpoiled
 		}
 		k.Lists[kind].Items = make([][]byte, 0, count)
@@ -94,7 +94,7 @@ func decodeCatalog(raw []byte) (*message.KnownCatalog, error) {
 	return k, nil
 }
 
-// decoder takes values from the front of rest. After one that is not there it is bad, and gives nothing.
+// decoder reads values from the front of rest. After a read beyond the end it is bad and returns zero values.
 type decoder struct {
 	rest []byte
 	bad  bool

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	maxEras = 4096                // more than anybody configures; the rest is left out
-	eraKept = 90 * 24 * time.Hour // a server nobody has seen for so long is forgotten
+	maxEras = 4096                // further ones are dropped
+	eraKept = 90 * 24 * time.Hour // a server not seen for this long is removed
 )
 
-// storedEra is an era as it stands in the file.
+// storedEra is an era in the file.
 type storedEra struct {
 	Era protocol.Era `json:"era"`
 	At  time.Time    `json:"at"`
 }
 
-// eraOf reads an era; false when it makes no sense or is too old.
+// eraOf decodes an era. It returns false if the era is invalid or expired.
 func eraOf(value []byte, now time.Time) (message.KnownEra, bool) {
 	var e storedEra
 	known := json.Unmarshal(value, &e) == nil && (e.Era == protocol.EraLegacy || e.Era == protocol.EraModern)
@@ -68,7 +68,7 @@ func putEra(bucket *bbolt.Bucket, server string, known message.KnownEra) error {
 	return bucket.Put([]byte(server), value)
 }
 
-// pruneEras deletes what is too old, makes no sense or is too much.
+// pruneEras deletes invalid, expired and surplus eras.
 func pruneEras(bucket *bbolt.Bucket, now time.Time) error {
 	var gone [][]byte
 	kept, cursor := 0, bucket.Cursor()
@@ -91,7 +91,7 @@ func deleteAll(bucket *bbolt.Bucket, keys [][]byte) error {
 	return nil
 }
 
-// prune leaves in the file what is worth keeping.
+// prune deletes expired and surplus entries.
 func prune(tx *bbolt.Tx, now time.Time) error {
 	if err := pruneEras(tx.Bucket(bucketEras), now); err != nil {
 		return err

@@ -14,13 +14,14 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// plainFormat is that of the versions before, in which the sealing key stood as it is.
+// plainFormat is the format of earlier versions, in which the sealing key was not sealed.
 const plainFormat = 1
 
-// errPlain is returned when the file has that format.
+// errPlain is returned for a file of that format.
 var errPlain = errors.New("not sealed yet")
 
-// migrate seals what is secret in a file of the format before. Versions of the program that read only that one use the file no more.
+// migrate seals the secrets in a file of the former format. Earlier versions of the program cannot use the file
+// afterwards.
 func migrate(path string, v *vault, wait time.Duration) error {
 	if err := v.settle(); err != nil {
 		return err
@@ -29,7 +30,7 @@ func migrate(path string, v *vault, wait time.Duration) error {
 		var plain message.SealingKey
 		err := db.Update(func(tx *bbolt.Tx) error {
 			if err := checkFormat(tx, v); !errors.Is(err, errPlain) {
-				return err // another gateway was first
+				return err // another gateway has migrated it
 			}
 			meta := tx.Bucket(bucketMeta)
 			if n := copy(plain[:], meta.Get(keySeal)); n != len(plain) || len(meta.Get(keySeal)) != n || plain == (message.SealingKey{}) {
@@ -47,8 +48,8 @@ func migrate(path string, v *vault, wait time.Duration) error {
 		if err != nil || plain == (message.SealingKey{}) {
 			return err
 		}
-		// The pages of the state before are free, but hold the key still. Of the two heads of the file one leads to them, until the
-		// next transaction.
+		// The pages of the former state are free but still contain the key. One of the file's two meta pages refers to
+		// them until the next transaction.
 		if err := db.Update(func(*bbolt.Tx) error { return nil }); err != nil {
 			return fmt.Errorf("seal state file: %w", err)
 		}
@@ -56,7 +57,7 @@ func migrate(path string, v *vault, wait time.Duration) error {
 	})
 }
 
-// wipe overwrites every place of the file where text stands. The caller has the file to itself.
+// wipe overwrites every occurrence of text in the file. The caller must have exclusive access.
 func wipe(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

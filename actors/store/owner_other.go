@@ -4,5 +4,5 @@ package store
 
 import "io/fs"
 
-// ours: what another user may write is for the system's access lists to say.
+// ours returns true: access lists of the system determine which users may write.
 func ours(fs.FileInfo) bool { return true }

@@ -15,24 +15,25 @@ import (
 )
 
 const (
-	readWait  = 200 * time.Millisecond // for a gateway that writes at this moment; it takes a few milliseconds
-	writeWait = time.Second            // likewise, where nobody waits for us
-	openWait  = 2 * time.Second        // a disk that takes longer does without us
-	writeSoon = 250 * time.Millisecond // what is learned in such a time is written at once
-	heldPause = 5 * time.Second        // before the next attempt to write a file that another process does not let go
+	readWait  = 200 * time.Millisecond // for another gateway that is writing, which takes a few milliseconds
+	writeWait = time.Second            // likewise, when no caller waits
+	openWait  = 2 * time.Second        // the gateway continues without a file on a slower disk
+	writeSoon = 250 * time.Millisecond // changes within this time are written together
+	heldPause = 5 * time.Second        // before the next attempt to write a locked file
 )
 
-// Options say where the state is kept.
+// Options configure the store.
 type Options struct {
-	Path    string           // of the file; "" = in memory only
-	Gateway kernel.Reference // is told StateLoaded
+	Path    string           // of the state file; "" = keep state in memory
+	Gateway kernel.Reference // receives StateLoaded
 
-	// Master finds the key that seals what is secret in the file. It is called on a goroutine. nil = a key in a file beside it.
+	// Master returns the key that seals secrets in the file. It is called on a goroutine. nil = a key in a file next to
+	// it.
 	Master func() (*masterkey.Master, error)
 	Log    *slog.Logger
 }
 
-// Spawn starts the actor under the gateway. What it knows outlives a panic and the restart after it.
+// Spawn starts the actor as a child of the gateway. Its state survives a panic and the restart after it.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	if o.Master == nil {
 		o.Master = func() (*masterkey.Master, error) {
@@ -45,7 +46,7 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	return kernel.SpawnChild(parent, options, func(kernel.Self) kernel.Logic { return &store{o, s} })
 }
 
-// store is the shell: it carries out what step wants done.
+// store performs the effects of step.
 type store struct {
 	Options
 	state *state
@@ -60,9 +61,9 @@ type (
 	writeFile struct {
 		path  string
 		vault *vault
-		key   message.SealingKey // of a file that has to be made anew
+		key   message.SealingKey // for a new file
 		batch batch
-		last  bool // nobody is there to hear what became of it
+		last  bool // no actor receives the result
 	}
 	readTokensAnew struct {
 		path  string
@@ -76,7 +77,7 @@ type (
 	loaded struct {
 		held  contents
 		vault *vault
-		aside string // where a damaged or foreign file went; "" = there was none
+		aside string // new path of a damaged or foreign file; "" = none
 		why   error  // what was wrong with it
 		err   error
 	}
@@ -84,12 +85,12 @@ type (
 	writeDue    struct{}
 	written     struct {
 		batch   batch
-		refused map[string]bool // tokens for which there is no room
-		aside   string          // as of loaded
+		refused map[string]bool // tokens beyond the limit
+		aside   string          // as in loaded
 		why     error
 		err     error
 	}
-	tokensRead struct{ answers []message.TokenRead } // in the order in which they were asked for
+	tokensRead struct{ answers []message.TokenRead } // in the order of the requests
 )
 
 func (s *store) Act(self kernel.Self, act any) {
@@ -105,7 +106,7 @@ func (s *store) Act(self kernel.Self, act any) {
 			w := save(a)
 			if a.last {
 				if w.err != nil {
-					log.Warn("the state file could not be completed", "err", w.err)
+					log.Warn("last write to the state file failed", "err", w.err)
 				}
 				return nil
 			}
@@ -114,7 +115,8 @@ func (s *store) Act(self kernel.Self, act any) {
 	}
 }
 
-// load reads the file. One that is damaged or foreign is set aside, and a new one begun; so is one whose master key is lost.
+// load reads the file. A file that is damaged, foreign, or sealed with a lost master key is renamed, and a new one is
+// created.
 func load(path string, master func() (*masterkey.Master, error)) loaded {
 	m, err := master()
 	if err != nil {
@@ -143,8 +145,8 @@ func load(path string, master func() (*masterkey.Master, error)) loaded {
 	return loaded{held: held, vault: v, aside: aside, why: why}
 }
 
-// save writes to the file. What is damaged may be found out only now; then as above. A file that another gateway has begun with
-// another master key since stays.
+// save writes to the file. A damaged file may be detected only now; it is then replaced as by load. A file that another
+// gateway has created in the meantime with another master key is left alone.
 func save(a writeFile) written {
 	was, _ := os.Stat(a.path)
 	refused, err := write(a.path, a.vault, a.key, a.batch, writeWait)
@@ -159,35 +161,35 @@ func save(a writeFile) written {
 	return written{a.batch, refused, aside, err, again}
 }
 
-// state is all the store knows. Written by step only.
+// state is the store's entire state. Only step modifies it.
 type state struct {
 	gateway kernel.Reference
 	path    string
-	vault   *vault             // nil until the file is read
-	key     message.SealingKey // in force when the file gives none
+	vault   *vault             // nil until the file has been read
+	key     message.SealingKey // used if the file has none
 	phase   phase
 	told    bool
 	writing bool
-	due     bool  // a writeDue is on its way
-	held    bool  // it was said that the file is held
-	dirty   batch // waits to be written
+	due     bool  // a writeDue timer is running
+	held    bool  // a locked file has been logged
+	dirty   batch // not yet written
 
-	inFlight batch               // is being written
-	reading  []message.ReadToken // are being read
-	unread   []message.ReadToken // wait for that
+	inFlight batch               // being written
+	reading  []message.ReadToken // being read
+	unread   []message.ReadToken // waiting to be read
 }
 
-// phase is where the store stands.
+// phase is the state of the store.
 type phase string
 
 const (
 	starting phase = ""        // before Started
 	opening  phase = "opening" // the file is being read
-	kept     phase = "kept"    // what is learned is written to it
-	memory   phase = "memory"  // there is no file, or none that can be used
+	kept     phase = "kept"    // changes are written to the file
+	memory   phase = "memory"  // there is no usable file
 )
 
-// step applies msg to s and appends to out what is to be done about it.
+// step applies msg to s and appends the resulting effects to out.
 func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started:
@@ -238,7 +240,7 @@ func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// start reads the file. After a restart nothing is under way any more, and what was learned is still to be written.
+// start reads the file. After a restart no operation is under way, and pending changes still have to be written.
 func (s *state) start(out []kernel.Effect) []kernel.Effect {
 	s.writing, s.due = false, false
 	s.dirty.under(s.inFlight)
@@ -254,7 +256,7 @@ func (s *state) start(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(readFile{s.path}), kernel.WakeAfter(openWait, openExpired{}))
 }
 
-// loaded takes what the file holds, unless it came too late.
+// loaded adopts the content of the file, unless openWait has passed.
 func (s *state) loaded(m loaded, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.phase != opening:
@@ -273,7 +275,7 @@ func (s *state) loaded(m loaded, out []kernel.Effect) []kernel.Effect {
 	return s.readNext(s.goOn(s.tell(m.held, out)))
 }
 
-// inMemory goes on without a file.
+// inMemory continues without a file.
 func (s *state) inMemory(out []kernel.Effect) []kernel.Effect {
 	out = s.tell(contents{}, out)
 	s.phase = memory
@@ -282,7 +284,7 @@ func (s *state) inMemory(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// tell gives the gateway what there is, once.
+// tell sends the content to the gateway, once.
 func (s *state) tell(c contents, out []kernel.Effect) []kernel.Effect {
 	if s.told {
 		return out
@@ -291,7 +293,7 @@ func (s *state) tell(c contents, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.gateway, message.StateLoaded{Key: s.key, Eras: c.eras, Catalogs: c.catalogs, Tokens: c.tokens, Audit: c.audit}))
 }
 
-// writeSoon has what waits written after a pause in which more may come.
+// writeSoon schedules a write after a pause in which further changes may arrive.
 func (s *state) writeSoon(pause time.Duration, out []kernel.Effect) []kernel.Effect {
 	if s.phase != kept || s.writing || s.due || s.dirty.empty() {
 		return out
@@ -300,7 +302,7 @@ func (s *state) writeSoon(pause time.Duration, out []kernel.Effect) []kernel.Eff
 	return append(out, kernel.WakeAfter(pause, writeDue{}))
 }
 
-// write writes what waits, unless a write runs.
+// write writes the pending changes, unless a write is under way.
 func (s *state) write(out []kernel.Effect) []kernel.Effect {
 	if s.phase != kept || s.writing || s.dirty.empty() {
 		return out
@@ -310,7 +312,7 @@ func (s *state) write(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(writeFile{s.path, s.vault, s.key, s.inFlight, false}))
 }
 
-// written: a write is over. What a file that another process holds did not take is written later.
+// written handles the end of a write. Changes that a locked file did not take are written later.
 func (s *state) written(m written, out []kernel.Effect) []kernel.Effect {
 	s.writing, s.inFlight = false, newBatch()
 	out = s.tokensWritten(m, out)
@@ -335,7 +337,7 @@ func (s *state) written(m written, out []kernel.Effect) []kernel.Effect {
 	return s.goOn(out)
 }
 
-// goOn has what waits written: at once where somebody waits for a login.
+// goOn writes pending changes: at once if a login is among them and its sender waits.
 func (s *state) goOn(out []kernel.Effect) []kernel.Effect {
 	if len(s.dirty.tokens) > 0 {
 		return s.write(out)

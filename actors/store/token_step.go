@@ -13,10 +13,10 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// maxUnread is how many questions for logins may wait.
+// maxUnread bounds the requests to read a login.
 const maxUnread = message.MaxTokens
 
-// What people are told of a login that is not on disk, or cannot be read.
+// Error texts for logins that are not on disk or cannot be read.
 const (
 	notKept   = "it is kept in memory only: the state file is not in use"
 	notGone   = "the state file cannot be used: if it holds the login, it still does"
@@ -26,7 +26,7 @@ const (
 	tooMany   = "too many ask at once"
 )
 
-// rememberToken notes a login. It is written at once, as its sender may wait.
+// rememberToken stores a login. It is written at once, since its sender may wait.
 func (s *state) rememberToken(m message.RememberToken, out []kernel.Effect) []kernel.Effect {
 	was, waits := s.dirty.tokens[m.Key]
 	asks := waiting{m.From, m.Number}
@@ -44,7 +44,7 @@ func (s *state) rememberToken(m message.RememberToken, out []kernel.Effect) []ke
 	return s.write(out)
 }
 
-// tokensWritten tells what became of the logins of a write.
+// tokensWritten answers the senders of the logins in a write.
 func (*state) tokensWritten(m written, out []kernel.Effect) []kernel.Effect {
 	failed := ""
 	if m.err != nil {
@@ -60,7 +60,7 @@ func (*state) tokensWritten(m written, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// tell tells who has asked, if somebody waits, what became of a login.
+// tell answers the request, if there is one.
 func (w waiting) tell(key, failed string, out []kernel.Effect) []kernel.Effect {
 	if w.from == (kernel.Reference{}) {
 		return out
@@ -68,7 +68,7 @@ func (w waiting) tell(key, failed string, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(w.from, message.TokenStored{Key: key, Number: w.number, Err: failed}))
 }
 
-// withoutFile is what became of a login where the file is not used: what there is none for has gone with the memory.
+// withoutFile returns the result of storing a login without a file. Removing one succeeds, since memory holds none.
 func (s *state) withoutFile(value message.Token) string {
 	switch {
 	case value != nil:
@@ -79,7 +79,7 @@ func (s *state) withoutFile(value message.Token) string {
 	return ""
 }
 
-// readToken answers what waits to be written, or has the file read.
+// readToken answers from the pending changes, or reads the file.
 func (s *state) readToken(m message.ReadToken, out []kernel.Effect) []kernel.Effect {
 	if s.phase == memory {
 		return append(out, kernel.Tell(m.From, message.TokenRead{Key: m.Key, Err: notKept}))
@@ -96,7 +96,7 @@ func (s *state) readToken(m message.ReadToken, out []kernel.Effect) []kernel.Eff
 	return s.readNext(out)
 }
 
-// readNext has read what is asked for, unless something is being read.
+// readNext reads the requested logins, unless a read is under way.
 func (s *state) readNext(out []kernel.Effect) []kernel.Effect {
 	if s.phase != kept || len(s.reading) > 0 || len(s.unread) == 0 {
 		return out
@@ -105,7 +105,7 @@ func (s *state) readNext(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(readTokensAnew{s.path, s.vault, s.reading}))
 }
 
-// tokensRead answers who asked.
+// tokensRead answers the requests.
 func (s *state) tokensRead(answers []message.TokenRead, out []kernel.Effect) []kernel.Effect {
 	for i, m := range s.reading {
 		if i < len(answers) {
@@ -116,7 +116,7 @@ func (s *state) tokensRead(answers []message.TokenRead, out []kernel.Effect) []k
 	return s.readNext(out)
 }
 
-// answerAll answers everybody who waits, as the file is used no more.
+// answerAll answers all waiting requests, since the file is no longer used.
 func (s *state) answerAll(out []kernel.Effect) []kernel.Effect {
 	for _, b := range []batch{s.dirty, s.inFlight} {
 		for _, key := range slices.Sorted(maps.Keys(b.tokens)) {
@@ -130,7 +130,7 @@ func (s *state) answerAll(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// readAnew reads what is asked for in one look at the file.
+// readAnew reads the requested logins in one transaction.
 func readAnew(a readTokensAnew) []message.TokenRead {
 	answers := make([]message.TokenRead, len(a.asked))
 	err := withFile(a.path, true, readWait, func(db *bbolt.DB) error {

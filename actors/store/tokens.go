@@ -8,7 +8,7 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// readTokens opens all logins, and counts those that do not open, each for itself.
+// readTokens reads all logins and counts those that cannot be unsealed, which it skips.
 func readTokens(tx *bbolt.Tx, v *vault) (tokens map[string]message.Token, unopened int) {
 	tokens = map[string]message.Token{}
 	bucket := tx.Bucket(bucketTokens)
@@ -34,7 +34,7 @@ func openToken(v *vault, key, sealed []byte) (message.Token, error) {
 	return v.open(bucketTokens, key, sealed)
 }
 
-// readToken reads one login anew; nil when there is none.
+// readToken reads one login again. It returns nil if there is none.
 func readToken(tx *bbolt.Tx, v *vault, key string) (message.Token, error) {
 	bucket := tx.Bucket(bucketTokens)
 	if bucket == nil {
@@ -47,7 +47,7 @@ func readToken(tx *bbolt.Tx, v *vault, key string) (message.Token, error) {
 	return openToken(v, []byte(key), sealed)
 }
 
-// putTokens writes logins. refused are those for which there is no room: none that is there goes for them.
+// putTokens writes logins. refused holds those beyond the limit; stored logins are never removed for new ones.
 func putTokens(tx *bbolt.Tx, v *vault, tokens map[string]keptToken) (refused map[string]bool, err error) {
 	if len(tokens) == 0 {
 		return nil, nil

@@ -13,14 +13,14 @@ import (
 	"goblin-actor/internal/masterkey"
 )
 
-// A sealed value in the file: the number of this writing, then what AES-256-GCM makes of it with a random nonce in front. The names of
-// its bucket and its key are authenticated with it, so that a record which somebody moves to another place does not open there.
+// A sealed value consists of this version number and the output of AES-256-GCM, with a random nonce in front. The names
+// of its bucket and key are authenticated with it, so a record moved elsewhere cannot be opened.
 const sealedV1 = 1
 
-// errUnsealed is returned when a value was not sealed here, or is not what was sealed.
+// errUnsealed is returned for a value that is damaged or was sealed for another place or with another key.
 var errUnsealed = errors.New("a sealed value is damaged, or in the wrong place")
 
-// vault seals what is secret in the file, each value for itself. Immutable.
+// vault seals secrets in the file, each value separately. It is immutable.
 type vault struct {
 	master *masterkey.Master
 	id     string // of the master key
@@ -40,7 +40,8 @@ func newVault(m *masterkey.Master) (*vault, error) {
 	return &vault{m, m.ID(), aead}, nil
 }
 
-// settle waits until the disk has the master key: nothing is kept that could not be opened after a power cut.
+// settle waits until the master key is on disk, so that nothing is stored that could not be opened after a power
+// failure.
 func (v *vault) settle() error { return v.master.Settle() }
 
 func (v *vault) seal(bucket, key, value []byte) []byte {
@@ -58,12 +59,12 @@ func (v *vault) open(bucket, key, sealed []byte) ([]byte, error) {
 	return value, nil
 }
 
-// place is where a value belongs, in a writing that no other place has.
+// place returns an unambiguous encoding of a value's bucket and key.
 func place(bucket, key []byte) []byte {
 	return append(append(binary.AppendUvarint(nil, uint64(len(bucket))), bucket...), key...)
 }
 
-// putKey writes the sealing key and says whose master key seals.
+// putKey writes the sealing key and the ID of the master key.
 func (v *vault) putKey(meta *bbolt.Bucket, key message.SealingKey) error {
 	if err := meta.Put(keyMaster, []byte(v.id)); err != nil {
 		return err

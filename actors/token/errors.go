@@ -8,31 +8,31 @@ import (
 )
 
 var (
-	// ErrNeedsLogin is in the error of a verdict when a person has to log in.
-	ErrNeedsLogin = errors.New("nobody is logged in at the server")
-	// ErrScope is in it when the login does not reach as far as the request.
-	ErrScope = errors.New("the login does not reach that far")
-	// ErrLoop is in it when the server refuses tokens that were granted a moment ago.
-	ErrLoop = errors.New("the server refuses tokens that were granted a moment ago")
-	// ErrExpired is returned to who waited for a login that took too long.
-	ErrExpired = errors.New("the login took too long; begin it again")
-	// ErrTooMany is returned when too many logins are under way.
-	ErrTooMany = errors.New("too many logins are under way; try again in some minutes")
-	// ErrOvertaken is returned to who waited for a login that was given up for another one.
-	ErrOvertaken = errors.New("the login was given up")
+	// ErrNeedsLogin is wrapped by the error of a verdict if a person has to log in.
+	ErrNeedsLogin = errors.New("not logged in at the server")
+	// ErrScope is wrapped by it if the login lacks scopes.
+	ErrScope = errors.New("the login lacks scopes")
+	// ErrLoop is wrapped by it if the server refuses newly issued tokens.
+	ErrLoop = errors.New("the server refuses newly issued tokens")
+	// ErrExpired is returned for a login that took too long.
+	ErrExpired = errors.New("the login timed out; begin it again")
+	// ErrTooMany is returned if too many logins are pending.
+	ErrTooMany = errors.New("too many logins are in progress; try again in a few minutes")
+	// ErrOvertaken is returned for a login that was ended or replaced by another one.
+	ErrOvertaken = errors.New("the login was canceled")
 
-	errGone    = errors.New("the gateway is going, or the server is no longer configured")
-	errUnheard = errors.New("the login is forgotten here; whether the authorization server has heard of it is not known")
+	errGone    = errors.New("the gateway is stopping, or the server is no longer configured")
+	errUnheard = errors.New("the login was removed here; the authorization server may not have revoked it")
 )
 
-// What requests are told.
+// Verdicts of refused requests.
 var (
-	errNoRefresh = &Error{"renew the login", ErrNeedsLogin, "there is no refresh token: log in again"}
-	errLoggedOut = &Error{"log in", ErrNeedsLogin, "somebody has logged out; log in again"}
-	errLoop      = &Error{"renew the login", ErrLoop, "log in again, or ask whoever runs the server why it refuses them"}
+	errNoRefresh = &Error{"renew the login", ErrNeedsLogin, "no refresh token; log in again"}
+	errLoggedOut = &Error{"log in", ErrNeedsLogin, "logged out; log in again"}
+	errLoop      = &Error{"renew the login", ErrLoop, "log in again, or ask the server's operator why it refuses them"}
 )
 
-// Error says what could not be done about a login.
+// Error is a failed operation on a login.
 type Error struct {
 	Op   string
 	Err  error
@@ -43,7 +43,7 @@ func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// noLoginError says that no login helps, and what does. It matches upstream.ErrNoLogin.
+// noLoginError reports that a login cannot help, and what can. It matches upstream.ErrNoLogin.
 type noLoginError struct{ err error }
 
 func (e *noLoginError) Error() string {
@@ -59,7 +59,7 @@ func (e *noLoginError) Error() string {
 
 func (e *noLoginError) Unwrap() []error { return []error{e.err, upstream.ErrNoLogin} }
 
-// Hint says what a person can do; "" = nothing is known.
+// Hint returns what a person can do, or "".
 func (e *Error) Hint() string {
 	if e.hint != "" {
 		return e.hint

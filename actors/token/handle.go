@@ -7,16 +7,16 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Handle is a login as links see it. It implements upstream.Credentials; safe from any goroutine.
+// Handle is a connection's view of a login. It implements upstream.Credentials and is safe for concurrent use.
 type Handle struct {
 	actor kernel.Reference
-	now   atomic.Pointer[current] // nil = there is no token; written by the actor only
+	now   atomic.Pointer[current] // nil if there is no token; written only by the actor
 }
 
-// current is a token as it is sent. Immutable.
+// current is a token as sent in requests. It is immutable.
 type current struct{ authorization string }
 
-// Actor is whom to tell BeginLogin, FinishLogin, EndLogin and Inspect.
+// Actor returns the actor that receives BeginLogin, FinishLogin, EndLogin and Inspect.
 func (h *Handle) Actor() kernel.Reference { return h.actor }
 
 // Authorization implements upstream.Credentials.
@@ -34,7 +34,7 @@ func (h *Handle) Refused(sent string, status int, challenges []string) <-chan up
 	return reply
 }
 
-// refused tells the actor that a request with that value was answered so.
+// refused reports to the actor that the server refused a request with that authorization.
 type refused struct {
 	sent       string
 	status     int
@@ -42,10 +42,10 @@ type refused struct {
 	reply      chan<- upstream.Verdict // capacity 1
 }
 
-// Class: there are as many as calls in flight at the server.
+// Class implements kernel.Classed. The calls in flight at the server bound the refusals.
 func (refused) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers when the actor is gone.
+// Abandon answers if the actor has stopped.
 func (m refused) Abandon(why kernel.Reason) {
 	m.reply <- upstream.Verdict{Err: &Error{Op: "renew the login", Err: errGone, hint: string(why)}}
 }

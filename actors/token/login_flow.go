@@ -32,7 +32,7 @@ func (s *state) stepLogin(now time.Time, msg any, out []kernel.Effect) []kernel.
 // beginLogin begins a person's login.
 func (s *state) beginLogin(m message.BeginLogin, out []kernel.Effect) []kernel.Effect {
 	if s.robot {
-		return append(out, kernel.Act(started{m.Reply, message.LoginStarted{Err: errors.New("nobody logs in at this server: the gateway does, by client credentials"), Hint: "change auth.type of the server if that is not meant"}}))
+		return append(out, kernel.Act(started{m.Reply, message.LoginStarted{Err: errors.New("people cannot log in at this server; the gateway uses client credentials"), Hint: "change auth.type of the server if people should log in"}}))
 	}
 	if len(s.logins.pending) >= maxLogins {
 		return append(out, kernel.Act(started{m.Reply, message.LoginStarted{Err: ErrTooMany}}))

@@ -101,7 +101,7 @@ func (v *logouts) revoked(m revoked, out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	if m.err != nil {
-		l.err = cmp.Or(l.err, fmt.Errorf("the login is forgotten here, but not there: %w", m.err))
+		l.err = cmp.Or(l.err, fmt.Errorf("the login was removed here, but not revoked at the authorization server: %w", m.err))
 	}
 	return v.settle(l, out)
 }
@@ -115,7 +115,7 @@ func (v *logouts) forgotten(number uint64, failed string, out []kernel.Effect) [
 	if failed == "" {
 		out = append(out, kernel.Act(forgot{l.forgot}))
 	} else {
-		l.err = cmp.Or(l.err, fmt.Errorf("the login is not used any more, but it may still be in the state file: %s", failed))
+		l.err = cmp.Or(l.err, fmt.Errorf("the login was ended, but may still be in the state file: %s", failed))
 	}
 	return v.settle(l, out)
 }

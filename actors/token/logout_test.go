@@ -57,7 +57,7 @@ func TestLogoutDuringARefresh(t *testing.T) {
 		t.Errorf("it is %s, and used", p.s.phase)
 	}
 	p.tell(revoked{number: given[0].number, err: errors.New("refused")})
-	if end := <-done; end.Err == nil || !strings.Contains(end.Err.Error(), "forgotten here, but not there") || p.s.logouts.size() != 0 {
+	if end := <-done; end.Err == nil || !strings.Contains(end.Err.Error(), "removed here, but not revoked") || p.s.logouts.size() != 0 {
 		t.Errorf("he is told %v", end.Err)
 	}
 	p.tell(granted{number: r.number, token: tokenOf("2")})
@@ -106,7 +106,7 @@ func TestLogoutIsOnDisk(t *testing.T) {
 	for name, answer := range map[string]func(*script){
 		"":                 func(p *script) { p.kept("") },
 		"the disk is full": func(p *script) { p.kept("the disk is full") },
-		"does not answer":  func(p *script) { p.until(p.now.Add(storeTimeout)) },
+		"does not respond": func(p *script) { p.until(p.now.Add(storeTimeout)) },
 	} {
 		p := newScript(t, keptRecord(epoch, time.Hour), 1)
 		p.s.record.Site.Revoke = ""

@@ -8,28 +8,28 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-const maxClients = 4 // registrations that are remembered, of different authorization servers or redirect URIs
+const maxClients = 4 // client registrations kept, of different authorization servers or redirect URIs
 
-// record is what is known of a login, as the store keeps it.
+// record is a login as the store keeps it.
 type record struct {
-	Server  string            `json:"server"` // the URL it was made for
+	Server  string            `json:"server"` // URL the login was made for
 	Site    *oauth.AuthServer `json:"site,omitempty"`
 	Client  oauth.Client      `json:"client,omitzero"`
-	Token   oauth.Token       `json:"token,omitzero"`    // Access "" = nobody is logged in
-	Asked   []string          `json:"asked,omitempty"`   // scopes
-	Clients []oauth.Client    `json:"clients,omitempty"` // who we are elsewhere; the newest last
+	Token   oauth.Token       `json:"token,omitzero"`    // Access is "" if there is no login
+	Asked   []string          `json:"asked,omitempty"`   // requested scopes
+	Clients []oauth.Client    `json:"clients,omitempty"` // other client registrations, the newest last
 }
 
-// encode writes the record for the store.
+// encode encodes the record for the store. It returns nil if the record is too large.
 func (r *record) encode() message.Token {
 	raw, err := json.Marshal(r)
 	if err != nil || len(raw) > message.MaxTokenBytes {
-		return nil // it is of our own types, and each part has its bound
+		return nil // cannot happen: each part is bounded
 	}
 	return raw
 }
 
-// decode reads a record, if it is one of that server with those settings: a token goes nowhere but where it was meant for.
+// decode decodes a record if it belongs to that server with those settings: a token must not be sent anywhere else.
 func decode(raw message.Token, server string, c oauth.Config) (record, bool) {
 	var r record
 	if len(raw) == 0 || json.Unmarshal(raw, &r) != nil || r.Server != server {
@@ -38,13 +38,13 @@ func decode(raw message.Token, server string, c oauth.Config) (record, bool) {
 	if r.Token.Access != "" && (r.Site == nil || c.ClientID != "" && c.ClientID != r.Client.ID || c.Issuer != "" && !oauth.SameIssuer(c.Issuer, r.Site.Issuer)) {
 		return record{}, false
 	}
-	if c.Secret != "" && r.Client.Secret != "" && r.Client.ID == c.ClientID { // the operator's word is newer
+	if c.Secret != "" && r.Client.Secret != "" && r.Client.ID == c.ClientID { // the configuration is newer
 		r.Client.Secret = c.Secret
 	}
 	return r, true
 }
 
-// secrets are the values in it that nobody is to be shown.
+// secrets returns the values that must be redacted.
 func (r *record) secrets() (values []string) {
 	add := func(value string) {
 		if value != "" && !slices.Contains(values, value) {
@@ -60,7 +60,7 @@ func (r *record) secrets() (values []string) {
 	return values
 }
 
-// register notes who we are at an authorization server, unless the operator said that.
+// register keeps a client registration, unless it comes from the configuration.
 func (r *record) register(c oauth.Client) {
 	if c.Redirect == "" && c.Secret == "" || slices.Contains(r.Clients, c) {
 		return
@@ -71,12 +71,12 @@ func (r *record) register(c oauth.Client) {
 	}
 }
 
-// forget drops a registration that seems to be worth nothing any more: the next login registers anew.
+// forget removes a registration that the authorization server seems to have lost. The next login registers again.
 func (r *record) forget(c oauth.Client) {
 	r.Clients = slices.DeleteFunc(slices.Clone(r.Clients), func(known oauth.Client) bool { return known == c })
 }
 
-// without is the record when nobody is logged in any more.
+// without returns the record without its login.
 func (r record) without() record {
 	r.Token, r.Asked = oauth.Token{}, nil
 	return r

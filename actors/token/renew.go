@@ -116,7 +116,7 @@ func (s *state) tokenStored(now time.Time, m message.TokenStored, out []kernel.E
 	}
 	s.renewal.storing = 0
 	if m.Err != "" {
-		out = append(out, kernel.Log(slog.LevelWarn, "a login is not kept on disk: after a restart somebody has to log in again", "server", s.login.Entry, "err", m.Err))
+		out = append(out, kernel.Log(slog.LevelWarn, "login not saved; after a restart a person has to log in again", "server", s.login.Entry, "err", m.Err))
 	}
 	return s.publish(now, out)
 }
@@ -124,10 +124,10 @@ func (s *state) tokenStored(now time.Time, m message.TokenStored, out []kernel.E
 // storeTimedOut continues without the store.
 func (s *state) storeTimedOut(now time.Time, m storeTimedOut, out []kernel.Effect) []kernel.Effect {
 	if m.number != s.renewal.storing {
-		return s.logouts.forgotten(m.number, "the state file does not answer", out)
+		return s.logouts.forgotten(m.number, "the state file does not respond", out)
 	}
 	s.renewal.storing = 0
-	out = append(out, kernel.Log(slog.LevelWarn, "the state file does not answer: a login is used that may not be on disk", "server", s.login.Entry))
+	out = append(out, kernel.Log(slog.LevelWarn, "the state file does not respond; the login may not be saved", "server", s.login.Entry))
 	return s.publish(now, out)
 }
 
@@ -155,7 +155,7 @@ func (s *state) renewalFailed(now time.Time, err error, out []kernel.Effect) []k
 	}
 	pause := s.renewal.failed(now, err, s.rng.Float64())
 	if s.renewal.failures == 1 || pause >= backoffMax/2 {
-		out = append(out, s.log(slog.LevelWarn, "a login could not be renewed; it is tried again", err))
+		out = append(out, s.log(slog.LevelWarn, "login renewal failed; retrying", err))
 	}
 	out = s.refusals.denyAll(&Error{"renew the login", err, ""}, out)
 	return s.renewal.wakeAfter(pause, out)
@@ -184,7 +184,7 @@ func (s *state) tokenRead(now time.Time, m message.TokenRead, out []kernel.Effec
 func (s *state) needLogin(why *Error, out []kernel.Effect) []kernel.Effect {
 	if s.record.Token.Access != "" {
 		s.record = s.record.without()
-		out = append(out, kernel.Tell(s.store, message.RememberToken{Key: s.key, Value: s.record.encode()}), s.log(slog.LevelWarn, "a login is over", why))
+		out = append(out, kernel.Tell(s.store, message.RememberToken{Key: s.key, Value: s.record.encode()}), s.log(slog.LevelWarn, "login ended", why))
 	}
 	s.phase, s.current = needsLogin, nil
 	s.renewal.fault, s.renewal.adopted, s.renewal.forced = why, 0, 0

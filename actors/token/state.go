@@ -119,7 +119,7 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if len(s.stored) > 0 {
 		known, ok := decode(s.stored, s.server, s.config)
 		if !ok {
-			out = append(out, kernel.Log(slog.LevelWarn, "what was remembered of a login is of another server or client, and is not used", "server", s.login.Entry))
+			out = append(out, kernel.Log(slog.LevelWarn, "stored login ignored: it belongs to another server or client", "server", s.login.Entry))
 		}
 		s.record, s.stored = known, nil
 	}

@@ -21,7 +21,7 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 			Reason: "process exited with code 1; stderr: Error: " + strings.Repeat("something is not set ", 8),
 			Hint:   "it is tried again by itself; goblin-actor doctor says what to do, goblin-actor restart " + name + " tries at once"})
 	}
-	s.Servers = append(s.Servers, status.Server{Name: "needs", State: "misconfigured", Replicas: 1, Hint: "mend the configuration: goblin-actor config check"})
+	s.Servers = append(s.Servers, status.Server{Name: "needs", State: "misconfigured", Replicas: 1, Hint: "fix the configuration: run goblin-actor config check"})
 	var b strings.Builder
 	if err := printStatus(&b, s); err != nil {
 		t.Fatal(err)
