@@ -13,30 +13,32 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Options say what a backend connects to.
+// Options describe what a backend connects to.
 type Options struct {
 	Server    config.Server
 	Replica   int
-	Member    string // the entry of a group that it is of; "" = the server is no group
+	Member    string // name of its entry in a group; "" = the server is not a group
 	Node      string // names this gateway to other gateways; never empty
 	Pool      kernel.Reference
 	Open      func(upstream.Sink) upstream.Link // opens one connection; called for every incarnation
 	Transport string                            // stdio | http | sse
-	Announce  message.CapabilitySet             // the questions it tells the server it can carry
+	Announce  message.CapabilitySet             // client capabilities declared to the server
 	Catalog   bool                              // it fetches the server's lists
-	Legacy    bool                              // the server is spoken to in a legacy era only, whatever it is configured to
-	Before    uint64                            // connections that were made before, by the actor that this one replaces
-	Known     message.KnownEra                  // what is remembered of the server
+	Legacy    bool                              // only legacy versions are used, whatever is configured
+	Before    uint64                            // number of connections that the replaced backend has made
+	Known     message.KnownEra                  // the remembered era of the server
 	Metrics   *status.ServerMetrics             // nil = uncounted
 	Links     *Links                            // counts open connections
 	Log       *slog.Logger
 	Seed      uint64 // of the backoff's jitter
 }
 
-// mailbox is how many messages may wait: calls are bounded by the pool, frames by the reader that stalls (TellWait).
+// mailbox is the maximum number of waiting messages. The pool bounds calls; the connection's reader stalls when
+// frames do not fit (TellWait).
 const mailbox = 1024
 
-// Spawn starts the actor under its pool. Ten panics in a minute stop it for good; the pool sees it as lost.
+// Spawn starts a backend as a child of its pool. Ten panics within a minute stop it for good, and the pool treats
+// it as lost.
 func Spawn(parent kernel.Self, name string, o Options) kernel.Reference {
 	connections := &o.Before // outlives a restart, so that an old connection's frames are never taken for a new one's
 	options := kernel.SpawnOptions{Name: name, Kind: "backend", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}
@@ -45,7 +47,7 @@ func Spawn(parent kernel.Self, name string, o Options) kernel.Reference {
 	})
 }
 
-// backend is the shell: it carries out what step wants done.
+// backend is the shell: it carries out the effects of step.
 type backend struct {
 	Options
 	state *state
@@ -88,8 +90,8 @@ func (b *backend) Act(self kernel.Self, act any) {
 	}
 }
 
-// open starts a connection whose events come back tagged with its number. The connection ends with this incarnation of
-// the actor, whatever ends that; nothing of it is left once it is closed.
+// open opens a connection whose events carry its incarnation. The connection is closed when this incarnation of
+// the actor ends, for whatever reason.
 func (b *backend) open(self kernel.Self, n incarnation) {
 	me := self.Reference()
 	done := b.Links.opened()

@@ -15,10 +15,10 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// maxID is the largest id sent upstream: some servers keep ids in 32 signed bits.
+// maxID is the largest id sent upstream. Some servers keep ids in 32 signed bits.
 const maxID = 1<<31 - 1
 
-// nextID returns an id no pending request has.
+// nextID returns an id that no pending request uses. It wraps after maxID.
 func (s *state) nextID() uint32 {
 	for {
 		s.conn.lastID++
@@ -31,7 +31,7 @@ func (s *state) nextID() uint32 {
 	}
 }
 
-// send writes a call, or returns it when this backend cannot take it.
+// send writes a call, or returns it to the pool if this backend cannot take it.
 func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.life.phase != message.Ready:
@@ -52,8 +52,8 @@ func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 	return append(out, s.endedCall(m.Call), kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
 }
 
-// bringsForeignState reports whether the request brings back a state that a modern connection to the server gave: a legacy one does not
-// know it, and would carry the call out anew.
+// bringsForeignState reports whether the request carries state that a modern connection to the server issued. A
+// legacy connection does not know the state and would execute the call again.
 func (s *state) bringsForeignState(r *message.Request) bool {
 	return s.conn.era == protocol.EraLegacy && r.Modern && r.Params.RequestState.Present() && !s.life.asksByResult
 }
@@ -62,7 +62,7 @@ func (s *state) write(m message.Send, out []kernel.Effect) []kernel.Effect {
 	return s.writeCall(&pending{call: m.Call, request: m.Request, reached: m.Reached, before: m.Reached}, out)
 }
 
-// writeCall gives a call an id and writes it.
+// writeCall assigns an id to a call and writes it.
 func (s *state) writeCall(p *pending, out []kernel.Effect) []kernel.Effect {
 	id := s.nextID()
 	p.written = false
@@ -77,12 +77,13 @@ func (s *state) returned(call message.CallRef, r *message.Request, reason string
 	return kernel.Tell(s.pool, message.NotExecuted{Backend: s.self, Call: call, Request: r, Reason: reason})
 }
 
-// returnedLost gives a call back with the word that the connection has ended, which the pool is about to hear.
+// returnedLost returns a call and says that the connection has ended. BackendChanged follows.
 func (s *state) returnedLost(p *pending, reason string) kernel.Effect {
 	return kernel.Tell(s.pool, message.NotExecuted{Backend: s.self, Call: p.call, Request: p.request, Reason: reason, Lost: true})
 }
 
-// wrote: from now on the request may have been executed, so it is never given to another backend.
+// wrote notes that a request was written. From now on it may have been executed, so it is never given to another
+// backend.
 func (s *state) wrote(ticket uint64, out []kernel.Effect) []kernel.Effect {
 	s.reached(ticket)
 	p := s.conn.pending[uint32(ticket)]
@@ -96,7 +97,7 @@ func (s *state) wrote(ticket uint64, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(p.call.Holder, message.RequestWritten{Seq: p.call.Seq}))
 }
 
-// remove takes a request out of the tables.
+// remove removes a request from the tables.
 func (s *state) remove(id uint32, p *pending) {
 	delete(s.conn.pending, id)
 	if p.own == nil {
@@ -105,7 +106,7 @@ func (s *state) remove(id uint32, p *pending) {
 	}
 }
 
-// received handles one frame of the server.
+// received handles one frame from the server.
 func (s *state) received(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	switch e.Frame.Kind {
 	case protocol.KindResult, protocol.KindError:
@@ -121,7 +122,8 @@ func (s *state) received(now time.Time, e *upstream.Received, out []kernel.Effec
 	return out
 }
 
-// answered passes the server's answer to who waits for it. On HTTP the answer must be the one of the exchange it came on.
+// answered delivers a response to its request. Over HTTP, the response must be the one to the request of the same
+// exchange.
 func (s *state) answered(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	id, ok := parseID(e.Frame.ID.Of(e.Frame.Raw))
 	if e.Ticket != 0 && (!ok || uint64(id) != e.Ticket) && e.Last {
@@ -139,7 +141,7 @@ func (s *state) answered(now time.Time, e *upstream.Received, out []kernel.Effec
 	return s.deliver(now, id, p, e, out)
 }
 
-// deliver gives an answer to who waits for it.
+// deliver hands a response to the owner of its request.
 func (s *state) deliver(now time.Time, id uint32, p *pending, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if p.own != nil {
 		return s.answeredOwn(now, id, p, e, out)
@@ -159,8 +161,8 @@ func (s *state) deliver(now time.Time, id uint32, p *pending, e *upstream.Receiv
 	return s.answeredLegacy(now, id, p, f, out)
 }
 
-// answeredTask takes an answer that is about a task that is followed, or makes one. done: it is none for the client; else the
-// frame is.
+// answeredTask handles a response that is about a followed task or creates one. If done, the response is not for
+// the client; otherwise the returned frame is.
 func (s *state) answeredTask(now time.Time, id uint32, p *pending, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	switch {
 	case p.followed != nil:
@@ -171,7 +173,7 @@ func (s *state) answeredTask(now time.Time, id uint32, p *pending, f *protocol.F
 	return f, out, done
 }
 
-// answeredLegacy takes a legacy server's answer to a call.
+// answeredLegacy handles a legacy server's response to a call.
 func (s *state) answeredLegacy(now time.Time, id uint32, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case p.request.Modern && f.Kind == protocol.KindError:
@@ -188,7 +190,8 @@ func (s *state) answeredLegacy(now time.Time, id uint32, p *pending, f *protocol
 	return s.done(now, p, *f, out)
 }
 
-// answeredOwn takes the answer to a request of ours. While the connection opens, some HTTP statuses say more than it.
+// answeredOwn handles the response to a request of the gateway. While the connection opens, some HTTP statuses say
+// more than the response.
 func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase == message.Handshaking && e.Frame.Kind == protocol.KindError {
 		var done bool
@@ -206,8 +209,9 @@ func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *upstream.Re
 	return p.own(s, now, &e.Frame, out)
 }
 
-// wrongID fails the call whose HTTP response carried somebody else's answer. An error without id is its own; so is one with an
-// HTTP status of failure, whatever id it has: the Python SDK's servers call it "server-error". A modern server does neither.
+// wrongID fails a call whose HTTP response carried the id of another request. An error without an id belongs to
+// the call, and so does an error with an HTTP error status, whatever its id: servers with the Python SDK use
+// "server-error". A modern server does neither.
 func (s *state) wrongID(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[uint32(e.Ticket)]
 	if p == nil {
@@ -229,7 +233,7 @@ func (s *state) wrongID(now time.Time, e *upstream.Received, out []kernel.Effect
 	return s.recheck(s.fail(now, uint32(e.Ticket), protocol.InternalFault, "the server answered with a wrong id", out))
 }
 
-// fail ends one pending request with a fault of ours.
+// fail completes a pending request with a gateway error.
 func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text string, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[id]
 	if p == nil {
@@ -244,7 +248,7 @@ func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text str
 	return s.failed(now, p, name, text, s.dropFollowed(p, out))
 }
 
-// ended: the HTTP response was over before an answer.
+// ended handles an HTTP response that ended without a JSON-RPC response.
 func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
 	switch greeted := s.conn.opening.took(id); {
@@ -296,15 +300,15 @@ func (s *state) endedWith(now time.Time, id uint32, status *upstream.StatusError
 	return s.fail(now, id, protocol.BackendDisconnected, text, out)
 }
 
-// unknownMethod reports whether a status means that the server does not know the pending call's method, which no version of the
-// protocol has: a go-sdk server with sessions answers those with text.
+// unknownMethod reports whether an HTTP status means that the server does not know the pending call's method, if
+// no version of the protocol has that method. go-sdk servers with sessions answer such calls with plain text.
 func (s *state) unknownMethod(id uint32, status int) bool {
 	p := s.conn.pending[id]
 	return p.own == nil && p.request.Frame.M == protocol.MethodOther && (status == 400 || status == 404 || status == 405)
 }
 
-// sessionLost: an HTTP server has forgotten us. The request it says so for was not executed and is kept, once: a server
-// that says so again is broken, and must not be asked in a circle. The rest is lost.
+// sessionLost handles an HTTP server that has lost the session. The request that it refused was not executed and
+// is sent again, once: a server that refuses it again is broken. All other requests are lost.
 func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
 	if p := s.conn.pending[id]; p != nil && p.own == nil {
@@ -327,8 +331,9 @@ func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.
 	return append(s.connect(now, s.shut(out)), lost...)
 }
 
-// abandonPending answers everything that waits. Whether it was written does not matter: over HTTP bytes leave before that is
-// told, so only the connection's own word that nothing of a request was sent lets that be tried elsewhere.
+// abandonPending answers every pending request. Whether a request was marked as written does not matter: over
+// HTTP, bytes leave before that is reported. Only the link's own report that nothing was sent (NotSent) allows
+// another attempt.
 func (s *state) abandonPending(name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
 	for _, id := range slices.Sorted(maps.Keys(s.conn.pending)) {
 		p := s.conn.pending[id]
@@ -364,24 +369,25 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []ker
 	return s.abandonStreams(reason, out)
 }
 
-// queryFailed answers a question of the pool's that got no answer.
+// queryFailed answers a query of the pool that got no response.
 func (s *state) queryFailed(key uint64, reason string) kernel.Effect {
 	return kernel.Tell(s.pool, message.QueryResult{Backend: s.self, Key: key, Fault: &protocol.Fault{
 		Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "server " + s.server.Name + " was lost: " + reason}})
 }
 
-// reply writes an answer of ours.
+// reply writes a response of the gateway.
 func (s *state) reply(frame []byte, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(s.nextID()), Frame: frame}}))
 }
 
-// notify writes a notification of ours.
+// notify writes a notification of the gateway.
 func (s *state) notify(m protocol.Method, params []byte, out []kernel.Effect) []kernel.Effect {
 	frame := protocol.AppendNotification(nil, m.String(), params)
 	return append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(s.nextID()), Frame: frame, Method: m.String()}}))
 }
 
-// parseID reads an id or token of ours: digits, as a number or, from servers that keep ids as text, in quotes.
+// parseID parses an id or token that the gateway issued: digits, or digits in quotes from servers that store ids
+// as text.
 func parseID(raw []byte) (uint32, bool) {
 	if len(raw) > 2 && raw[0] == '"' && raw[len(raw)-1] == '"' {
 		raw = raw[1 : len(raw)-1]

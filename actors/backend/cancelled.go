@@ -39,7 +39,8 @@ func (s *state) armCancelled(d time.Duration, id uint32, out []kernel.Effect) []
 	return append(out, kernel.WakeAfter(d, cancelOver{s.conn.incarnation, id}))
 }
 
-// cancellationTaken: the POST of that ticket is over. If it was a cancellation, the server has heard of it, or never will.
+// cancellationTaken handles the end of a POST. If it carried a cancellation, the server has received it or never
+// will.
 func (s *state) cancellationTaken(ticket uint32, out []kernel.Effect) []kernel.Effect {
 	id, ok := s.conn.cancelling[ticket]
 	if !ok {
@@ -49,7 +50,7 @@ func (s *state) cancellationTaken(ticket uint32, out []kernel.Effect) []kernel.E
 	return s.armCancelled(cancelGrace, id, out)
 }
 
-// cancelOver answers the questions of a cancelled call, if its server has not ended it.
+// cancelOver answers the questions of a cancelled call that its server has not ended.
 func (s *state) cancelOver(m cancelOver, out []kernel.Effect) []kernel.Effect {
 	questions := s.conn.cancelled[m.id]
 	if questions == nil {
@@ -62,7 +63,8 @@ func (s *state) cancelOver(m cancelOver, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(giveUp{uint64(m.id)}))
 }
 
-// withdrawFromCancelled: the server no longer wants an answer to one of them. Its call stays in the books until its moment is over.
+// withdrawFromCancelled removes a question that the server has withdrawn. Its call stays in the table until its
+// time is over.
 func (s *state) withdrawFromCancelled(rawID string) {
 	for id, questions := range s.conn.cancelled {
 		s.conn.cancelled[id] = slices.DeleteFunc(questions, func(a *question) bool { return string(a.rawID) == rawID })

@@ -12,8 +12,9 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// streamOf finds the stream a notification belongs to: by its subscription id, compared as text since some servers make
-// a string of our number; without one by the HTTP response it came on, else the only one there is. nil: none of ours.
+// streamOf returns the stream that a notification belongs to, or nil if there is none. It is identified by its
+// subscription id, compared as text because some servers turn the number into a string. Without an id, it is the
+// stream of the HTTP response, or the only one.
 func (s *state) streamOf(e *upstream.Received, params *protocol.Params) *changeStream {
 	l := &s.conn.streams
 	all := l.all()
@@ -33,7 +34,7 @@ func (s *state) streamOf(e *upstream.Received, params *protocol.Params) *changeS
 	return l.first
 }
 
-// notifiedModern handles a notification of a modern server.
+// notifiedModern handles a notification from a modern server.
 func (s *state) notifiedModern(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
@@ -55,7 +56,7 @@ func (s *state) notifiedModern(now time.Time, e *upstream.Received, out []kernel
 	return s.notifiedOnStream(e, &params, out)
 }
 
-// notifiedOnStream handles what a modern server tells on a stream of changes.
+// notifiedOnStream handles a notification on a stream of changes.
 func (s *state) notifiedOnStream(e *upstream.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
 	switch e.Frame.M {
 	case protocol.NotificationResourcesUpdated:
@@ -75,7 +76,7 @@ func (s *state) notifiedOnStream(e *upstream.Received, params *protocol.Params, 
 	return out
 }
 
-// unmarked is a notification without the mark of the stream it came on, which nobody but us knows.
+// unmarked returns a notification without its stream's subscription id, which only the gateway knows.
 func unmarked(f *protocol.Frame, p *protocol.Params) (protocol.Frame, protocol.Params, bool) {
 	edits := protocol.DropSubscriptionID(nil, f, p)
 	if len(edits) == 0 {
@@ -87,7 +88,8 @@ func unmarked(f *protocol.Frame, p *protocol.Params) (protocol.Frame, protocol.P
 	return bare, params, ok
 }
 
-// listChangedOnStream: a list changed. While two streams run it is noted and passed on once.
+// listChangedOnStream handles the change of a list. While two streams overlap, changes are collected and passed on
+// once.
 func (s *state) listChangedOnStream(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	if !s.conn.streams.overlapping() {
 		return s.listChanged(kind, out)
@@ -96,7 +98,8 @@ func (s *state) listChangedOnStream(kind protocol.ItemKind, out []kernel.Effect)
 	return s.armOverlap(out)
 }
 
-// resourceChangedOnStream: a resource changed; likewise.
+// resourceChangedOnStream handles the change of a resource. While two streams overlap, changes are collected and
+// passed on once.
 func (s *state) resourceChangedOnStream(u message.ResourceChanged, out []kernel.Effect) []kernel.Effect {
 	if !s.conn.streams.overlapping() {
 		return append(out, kernel.Tell(s.pool, u))
@@ -121,7 +124,7 @@ func (s *state) armOverlap(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(overlapTime, overlapOver{s.conn.incarnation}))
 }
 
-// overlapOver closes the old stream and passes on what was collected.
+// overlapOver closes the old stream and passes on the collected changes.
 func (s *state) overlapOver(out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	late := l.overlap
@@ -141,8 +144,8 @@ func (s *state) overlapOver(out []kernel.Effect) []kernel.Effect {
 	return s.armOverlap(out)
 }
 
-// logLineModern goes to the call it belongs to: the one whose response it came on, else the only one that asked for
-// log lines. What belongs to no call a modern server must not send. MCP 2026-07-28, server/utilities/logging.
+// logLineModern passes a log line to its call: the one whose response it came on, or else the only one that asked
+// for log lines. A modern server must not send any others. MCP 2026-07-28, server/utilities/logging.
 func (s *state) logLineModern(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[uint32(e.Ticket)]
 	if e.Ticket == 0 {

@@ -12,16 +12,16 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// keptStderr is how many lines of stderr are kept for people.
+// keptStderr is how many lines of stderr are kept for operators.
 const keptStderr = 20
 
-// linkEvent is what a connection told.
+// linkEvent is an event of one incarnation's connection.
 type linkEvent struct {
 	incarnation
 	event upstream.Event
 }
 
-// Size is what it holds.
+// Size returns the bytes that the event holds.
 func (e linkEvent) Size() int {
 	if r, ok := e.event.(upstream.Received); ok {
 		return len(r.Frame.Raw)
@@ -29,7 +29,7 @@ func (e linkEvent) Size() int {
 	return 0
 }
 
-// linkEvent handles what the connection told of frames.
+// linkEvent handles the events of a connection that concern frames.
 func (s *state) linkEvent(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
 	switch e := event.(type) {
 	case upstream.Received:
@@ -48,7 +48,7 @@ func (s *state) linkEvent(now time.Time, event upstream.Event, out []kernel.Effe
 	return s.linkItself(now, event, out)
 }
 
-// linkItself handles what the connection told of itself.
+// linkItself handles the events that concern the connection itself.
 func (s *state) linkItself(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
 	switch e := event.(type) {
 	case upstream.Opened:
@@ -72,7 +72,7 @@ func (s *state) linkItself(now time.Time, event upstream.Event, out []kernel.Eff
 	return out
 }
 
-// wroteStderr keeps the last lines for people.
+// wroteStderr keeps the last lines for operators.
 func (s *state) wroteStderr(line string, out []kernel.Effect) []kernel.Effect {
 	lines := append(s.life.stderr, line)
 	if len(lines) > keptStderr {
@@ -82,7 +82,7 @@ func (s *state) wroteStderr(line string, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Log(slog.LevelDebug, status.MessageStderr, status.LineKey, line))
 }
 
-// closed: the connection has ended by itself.
+// closed handles a connection that has ended by itself.
 func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []kernel.Effect {
 	s.conn.open = false
 	s.conn.process.lastLine = status.Telling(e.Stderr)
@@ -97,7 +97,8 @@ func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []
 	return s.lose(now, closedReason(e), s.returnUnsent(closedReason(e), out))
 }
 
-// closedReason says why a connection ended. What the process wrote on stderr is not for clients: it may hold secrets.
+// closedReason says why a connection ended. It leaves out the process's stderr, which may hold secrets that
+// clients must not see.
 func closedReason(e upstream.Closed) string {
 	if e.Err != nil {
 		return e.Err.Error()

@@ -18,10 +18,11 @@ const (
 	legacyAge = 24 * time.Hour  // a server that was legacy so long ago is asked again: it would work for ever without a word
 )
 
-// probe is how far an incarnation has come in finding out the era of its server. One process speaks one era: many pin the first
-// they hear (TypeScript v2, Python's SDK 2). So a process is asked to initialize first, as with both eras the legacy one is that
-// in which more of its tools can ask (docs/decisions/0008), and may be spoilt by that, so that the other era gets a fresh one.
-// MCP 2026-07-28, basic/transports/stdio, backward compatibility. A URL is asked server/discover first: nothing is spoilt there.
+// probe is how far a connection has got in determining its server's era. A process speaks one era, and many
+// servers keep the first one that they hear (TypeScript v2, Python SDK 2). A process is therefore asked to
+// initialize first: of both eras, the legacy one lets more of its tools ask the client (docs/decisions/0008). If
+// the wrong request has spoilt a process, the other era gets a new one. MCP 2026-07-28, basic/transports/stdio,
+// backward compatibility. A URL is asked server/discover first, since a wrong request spoils nothing there.
 type probe struct {
 	plan        protocol.Era // what the incarnation began with; unknown = it asks
 	afterSpoilt bool         // it follows one that the question had spoilt
@@ -33,7 +34,7 @@ type probe struct {
 	session     bool         // over HTTP: its answer has named a session
 }
 
-// only is the one era the server is to be spoken to in; unknown = whichever it speaks.
+// only returns the one era that may be used with the server, or unknown if any may.
 func (s *state) only() protocol.Era {
 	p := s.server.Protocol
 	switch {
@@ -45,7 +46,7 @@ func (s *state) only() protocol.Era {
 	return protocol.EraUnknown
 }
 
-// plan is the era this incarnation begins with.
+// plan returns the era that this connection begins with.
 func (s *state) plan(now time.Time) protocol.Era {
 	if era := s.only(); era != protocol.EraUnknown {
 		return era
@@ -62,8 +63,8 @@ func (s *state) plan(now time.Time) protocol.Era {
 	return s.life.known.Era
 }
 
-// handshake sends what opens the connection: initialize to a server known to be legacy, and to a process of which nothing is
-// known, else server/discover, whose answer tells.
+// handshake sends the first request: initialize to a server that is known to be legacy or to an unknown process,
+// and server/discover to all others.
 func (s *state) handshake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = s.enter(now, message.Handshaking, "", out)
 	s.conn.probe = probe{plan: s.plan(now), afterSpoilt: s.life.nextEra != protocol.EraUnknown}
@@ -77,7 +78,7 @@ func (s *state) handshake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.discover(append(out, kernel.Act(setVersion{protocol.Version20260728})))
 }
 
-// discover asks the server what it speaks. MCP 2026-07-28, server/discover.
+// discover asks the server which versions it speaks. MCP 2026-07-28, server/discover.
 func (s *state) discover(out []kernel.Effect) []kernel.Effect {
 	out = s.request(protocol.MethodServerDiscover, nil, (*state).discovered, out)
 	s.conn.probe.discover, s.conn.probe.asked = s.conn.lastID, true
@@ -97,7 +98,7 @@ func (s *state) initialize(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// discovered takes the answer to server/discover, or a fault of ours.
+// discovered handles the response to server/discover, or a gateway error.
 func (s *state) discovered(now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.conn.probe.discover = 0
 	v := judge(f)
@@ -119,8 +120,8 @@ func (s *state) discovered(now time.Time, f *protocol.Frame, out []kernel.Effect
 	return s.inconclusive(now, "the answer to server/discover makes no sense", out)
 }
 
-// onlyLegacy: the server understands the question and speaks legacy versions only. A process that has answered it may
-// take initialize for a second one.
+// onlyLegacy handles a server that answers server/discover but speaks only legacy versions. A process that has
+// answered it may refuse a later initialize as a second one, so it is opened again.
 func (s *state) onlyLegacy(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.only() == protocol.EraModern {
 		return s.lose(now, "the server speaks legacy versions only, and protocol is "+s.server.Protocol, out)
@@ -132,7 +133,7 @@ func (s *state) onlyLegacy(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.initialize(out)
 }
 
-// inconclusive: the answer to server/discover says nothing of the server but that it does not understand.
+// inconclusive handles a response to server/discover that only says that the server did not understand it.
 func (s *state) inconclusive(now time.Time, why string, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.only() == protocol.EraModern:
@@ -146,8 +147,8 @@ func (s *state) inconclusive(now time.Time, why string, out []kernel.Effect) []k
 	return s.initialize(out)
 }
 
-// initializeUnanswered: the process has not answered in time. It may be slow (a download) or legacy: whichever answer makes sense
-// decides.
+// initializeUnanswered handles a process that did not answer initialize in time. It may be slow (a download) or
+// modern, so it is asked server/discover as well; the first usable response decides.
 func (s *state) initializeUnanswered(out []kernel.Effect) []kernel.Effect {
 	if s.conn.probe.initialize == 0 || s.conn.probe.asked {
 		return out
@@ -155,8 +156,8 @@ func (s *state) initializeUnanswered(out []kernel.Effect) []kernel.Effect {
 	return s.discover(out)
 }
 
-// initializeRefused: initialize was refused. A process is asked what it speaks then, and if that does not help, a fresh one is that the
-// refusal has not spoilt; an era that was only remembered is asked for again.
+// initializeRefused handles a refused initialize. A process is asked server/discover next. If that does not help,
+// a new process is started that the refusal has not spoilt. An era that was only remembered is determined again.
 func (s *state) initializeRefused(now time.Time, why string, out []kernel.Effect) []kernel.Effect {
 	s.conn.probe.refused = why
 	switch {
@@ -177,7 +178,7 @@ func (s *state) initializeRefused(now time.Time, why string, out []kernel.Effect
 	return s.lose(now, why, out)
 }
 
-// reopen begins another incarnation at once, in the era now known.
+// reopen opens another connection at once, in the given era.
 func (s *state) reopen(now time.Time, era protocol.Era, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Log(slog.LevelInfo, "the server is opened again to be spoken to in another era", "era", string(era)))
 	s.life.nextEra = era
@@ -185,14 +186,14 @@ func (s *state) reopen(now time.Time, era protocol.Era, out []kernel.Effect) []k
 	return s.connect(now, s.shut(out))
 }
 
-// diedOfIt reports whether the process has ended because of initialize, as far as can be told.
+// diedOfIt reports whether the process probably ended because of initialize.
 func (s *state) diedOfIt() bool {
 	p := s.conn.pending[s.conn.probe.initialize]
 	return s.life.phase == message.Handshaking && !s.link.exchanges && s.conn.probe.plan == protocol.EraUnknown &&
 		s.only() == protocol.EraUnknown && p != nil && p.written
 }
 
-// openingEnded: an HTTP response to what opens the connection came without a JSON-RPC message in it.
+// openingEnded handles an HTTP response to an opening request that carried no JSON-RPC message.
 func (s *state) openingEnded(now time.Time, id uint32, err error, out []kernel.Effect) []kernel.Effect {
 	status, isStatus := errors.AsType[*upstream.StatusError](err)
 	_, isNoJSON := errors.AsType[*protocol.ParseError](err)
@@ -219,7 +220,8 @@ func (s *state) openingEnded(now time.Time, id uint32, err error, out []kernel.E
 	return s.initializeRefused(now, "the server refused initialize: "+text, out)
 }
 
-// turnedAway handles HTTP statuses that say nothing of the era: a login is missing, or the server is overloaded or ill.
+// turnedAway handles HTTP statuses that say nothing about the era: a login is missing, or the server is overloaded
+// or broken.
 func (s *state) turnedAway(now time.Time, status *upstream.StatusError, text string, out []kernel.Effect) (_ []kernel.Effect, done bool) {
 	s.life.retryAfter = min(status.RetryAfter, longestRetryAfter)
 	switch {
@@ -234,7 +236,8 @@ func (s *state) turnedAway(now time.Time, status *upstream.StatusError, text str
 	return out, false
 }
 
-// saysNothing reports whether a server answers so in any era: it wants a login, is overloaded, or ill.
+// saysNothing reports whether a server returns this status in any era: it requires a login, is overloaded, or is
+// broken.
 func saysNothing(status int) bool {
 	switch status {
 	case 401, 403, 408, 425, 429:
@@ -243,7 +246,7 @@ func saysNothing(status int) bool {
 	return status >= 500
 }
 
-// decided: the server has shown its era. A late answer to the other question is swallowed.
+// decided notes the server's era. A late response to the other request is ignored.
 func (s *state) decided(now time.Time, era protocol.Era) {
 	for _, id := range []uint32{s.conn.probe.discover, s.conn.probe.initialize} {
 		delete(s.conn.pending, id)
@@ -255,7 +258,7 @@ func (s *state) decided(now time.Time, era protocol.Era) {
 	}
 }
 
-// initialized takes the answer to initialize, or a fault of ours.
+// initialized handles the response to initialize, or a gateway error.
 func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.conn.probe.initialize = 0
 	if f.Kind == protocol.KindError {
@@ -295,7 +298,7 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 	return append(out, kernel.WakeAfter(openingTime, openingExpired{s.conn.incarnation}))
 }
 
-// isModern: the server is spoken to without a session. MCP 2026-07-28, server/discover.
+// isModern continues with a modern server, which has no sessions. MCP 2026-07-28, server/discover.
 func (s *state) isModern(now time.Time, f *protocol.Frame, version string, out []kernel.Effect) []kernel.Effect {
 	var r protocol.ResultInfo
 	if err := r.Scan(f); err != nil {

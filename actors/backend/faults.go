@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// pauseAfter429 is how long a server that answered HTTP 429 without Retry-After is left alone.
+// pauseAfter429 is the pause after HTTP 429 without Retry-After.
 const pauseAfter429 = time.Second
 
 // noAnswer describes a call whose response ended with err, or with nil and without an answer. The text is err's own: an error inside it

@@ -21,7 +21,7 @@ const (
 	listRate  = 16 << 20              // bytes a second
 )
 
-// pauseList has a list that changed while it was fetched fetched again, after a pause that grows with it.
+// pauseList fetches a list again that changed while it was fetched, after a pause that grows each time.
 func (s *state) pauseList(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	l.paused = true
@@ -29,8 +29,9 @@ func (s *state) pauseList(kind protocol.ItemKind, out []kernel.Effect) []kernel.
 	return append(out, kernel.WakeAfter(pause, listDue{s.conn.incarnation, kind, l.fetches}))
 }
 
-// noteTTL notes a page's ttlMs, raw JSON: the list is as fresh as its stalest page. None, and what makes no sense, is 0: stale
-// at once. Then it is fetched again when somebody asks for it (stale.go). MCP 2026-07-28, server/utilities/caching.
+// noteTTL notes a page's ttlMs, raw JSON. The list is as fresh as its stalest page. A missing or invalid value
+// counts as 0, stale at once: then the list is fetched again when a client asks for it (stale.go). MCP 2026-07-28,
+// server/utilities/caching.
 func (l *listing) noteTTL(raw []byte) {
 	ms, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || ms <= 0 {
@@ -49,8 +50,8 @@ func (l *listing) noteTTL(raw []byte) {
 	}
 }
 
-// scheduleRefetch has a list fetched again when it has gone stale, unless the server says of itself when it changes. The pause
-// is up to a tenth longer, so that the gateways of a server do not come all at once.
+// scheduleRefetch fetches a list again when it is stale, unless the server announces changes. The pause is up to a
+// tenth longer, so that several gateways do not ask a server at the same moment.
 func (s *state) scheduleRefetch(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	if l.ttl == 0 || !s.catalog || s.conn.streams.tells(kind) {
@@ -60,7 +61,7 @@ func (s *state) scheduleRefetch(kind protocol.ItemKind, out []kernel.Effect) []k
 	return append(out, kernel.WakeAfter(pause, ttlExpired{s.conn.incarnation, kind, l.fetches}))
 }
 
-// ttlExpired fetches a list again; whoever holds the old one compares.
+// ttlExpired fetches a stale list again. The receiver compares it with the old one.
 func (s *state) ttlExpired(m ttlExpired, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase != message.Ready || s.conn.lists[m.kind].fetches != m.fetches || s.conn.streams.tells(m.kind) {
 		return out
@@ -68,7 +69,7 @@ func (s *state) ttlExpired(m ttlExpired, out []kernel.Effect) []kernel.Effect {
 	return s.refetch(m.kind, out)
 }
 
-// refetch fetches a list that may have changed although nobody said so.
+// refetch fetches a list that may have changed without notice.
 func (s *state) refetch(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	switch {

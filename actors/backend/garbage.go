@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// garbageCame counts what was no message; the first of an incarnation is worth a warning. What was meant as the answer to a
-// pending request ends that with an error at once: there will be no other answer.
+// garbageCame counts input that is not a message. The first of a connection is logged as a warning. If it was
+// meant as the response to a pending request, the request fails at once, since no other response will come.
 func (s *state) garbageCame(now time.Time, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
 	s.life.garbage++
 	if id, ok := parseID(e.ID); ok && s.conn.pending[id] != nil {
@@ -30,7 +30,7 @@ func (s *state) garbageCame(now time.Time, e upstream.Noise, out []kernel.Effect
 	return append(out, kernel.Log(level, text, "bytes", len(e.Line), "err", e.Err))
 }
 
-// unusableAnswer fails the request whose answer is no message.
+// unusableAnswer fails the request whose response is not a valid message.
 func (s *state) unusableAnswer(now time.Time, id uint32, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
 	name, hint := protocol.InternalFault, "the server answers in a way that is not JSON-RPC 2.0; mend or update it"
 	if errors.Is(e.Err, stream.ErrFrameTooLarge) {
@@ -40,8 +40,9 @@ func (s *state) unusableAnswer(now time.Time, id uint32, e upstream.Noise, out [
 	return s.fail(now, id, name, "the answer of server "+s.server.Name+" cannot be used: "+e.Err.Error(), out)
 }
 
-// strayAnswer: nobody waits for this id. It may be late, for a call that was cancelled (given: the id was one of ours);
-// else the first of an incarnation is worth a warning, because whoever waits will wait in vain.
+// strayAnswer logs a response that no pending request matches. It may be late, for a cancelled call, if the id was
+// issued here (given). Otherwise the first of a connection is a warning, because the request that it was meant for
+// will time out.
 func (s *state) strayAnswer(raw []byte, given bool, out []kernel.Effect) []kernel.Effect {
 	level, text := slog.LevelDebug, "server answered late"
 	if !given {

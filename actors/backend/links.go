@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// Links counts connections that are open or being closed, so that the process can wait for its children.
-// It is shared by all shells of a gateway and known to no step.
+// Links counts the connections that are open or closing, so that the gateway can wait for its child processes. All
+// shells share it; step does not know it.
 type Links struct {
 	mu   sync.Mutex
 	open int
 	none chan struct{} // closed when open is 0 and somebody waits
 }
 
-// opened counts one connection; the returned function, called any number of times, ends it.
+// opened counts a connection. The returned function ends it and may be called any number of times.
 func (l *Links) opened() func() {
 	l.mu.Lock()
 	l.open++
@@ -29,7 +29,7 @@ func (l *Links) opened() func() {
 	})
 }
 
-// Wait blocks until no connection is open or ctx ends.
+// Wait blocks until no connection is open or ctx is done.
 func (l *Links) Wait(ctx context.Context) error {
 	l.mu.Lock()
 	if l.open == 0 {

@@ -22,7 +22,7 @@ const (
 	listenLong  = 10 * time.Second // a stream that lived for so long did not fail
 )
 
-// listenFirst opens the stream before the lists are fetched, so that no change falls between the two.
+// listenFirst opens the stream before the lists are fetched, so that no change is missed in between.
 func (s *state) listenFirst(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.conn.streams = streams{wanted: map[string]bool{}, queries: map[uint64]string{}, stdio: !s.link.exchanges}
 	if s.catalog {
@@ -35,8 +35,8 @@ func (s *state) listenFirst(now time.Time, out []kernel.Effect) []kernel.Effect 
 	return append(out, kernel.WakeAfter(openingTime, openingExpired{s.conn.incarnation}))
 }
 
-// filter is what the server is asked to tell on the next stream; nil when there is nothing to ask for. Connections that carry calls only want
-// to hear nothing of lists.
+// filter returns what the next stream should report, or nil if it is nothing. Connections that only carry calls do
+// not ask for lists.
 func (s *state) filter() (filter []byte, uris []string) {
 	type changes struct{ ListChanged bool }
 	var has struct{ Tools, Prompts, Resources changes }
@@ -70,7 +70,8 @@ func (s *state) filter() (filter []byte, uris []string) {
 	return filter, uris
 }
 
-// listenAnew opens a stream for what is wanted now. While one waits for its acknowledgment the next has to wait.
+// listenAnew opens a stream for what is wanted now. If another stream still waits for its acknowledgment, that
+// comes first.
 func (s *state) listenAnew(out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	if l.opening != nil || l.refused {
@@ -95,7 +96,7 @@ func (s *state) listenAnew(out []kernel.Effect) []kernel.Effect {
 	return s.armOverlap(out)
 }
 
-// closeOld ends what was replaced.
+// closeOld closes the streams that were replaced.
 func (s *state) closeOld(out []kernel.Effect) []kernel.Effect {
 	for _, st := range s.conn.streams.replaced {
 		out = s.closeStream(st, out)
@@ -104,18 +105,18 @@ func (s *state) closeOld(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// isStream reports whether the request is one of our streams.
+// isStream reports whether the request is a stream of changes.
 func (s *state) isStream(id uint32) bool {
 	return slices.ContainsFunc(s.conn.streams.all(), func(st *changeStream) bool { return st.id == id })
 }
 
-// closeStream ends a stream; what the server still says about it is not heard.
+// closeStream closes a stream. Later messages on it are ignored.
 func (s *state) closeStream(st *changeStream, out []kernel.Effect) []kernel.Effect {
 	delete(s.conn.pending, st.id)
 	return s.cancelRequest(st.id, "", out)
 }
 
-// subscribe takes the pool's wish for updates of a resource, or the end of it.
+// subscribe handles the pool's request to subscribe to a resource or to unsubscribe.
 func (s *state) subscribe(m message.Query, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	var params struct{ URI string }
@@ -139,7 +140,7 @@ func (s *state) subscribe(m message.Query, out []kernel.Effect) []kernel.Effect 
 	return s.listenAnew(out)
 }
 
-// answerQuery answers a query of the pool. A server that does not acknowledge a URI does not say why.
+// answerQuery answers a query of the pool. A server that does not acknowledge a URI gives no reason.
 func (s *state) answerQuery(key uint64, uri string, yes bool, out []kernel.Effect) []kernel.Effect {
 	q := message.QueryResult{Backend: s.self, Key: key}
 	if !yes {
@@ -151,7 +152,8 @@ func (s *state) answerQuery(key uint64, uri string, yes bool, out []kernel.Effec
 	return append(out, kernel.Tell(s.pool, q))
 }
 
-// answerQueries answers the queries about URIs that a stream was asked for; those it does not have are wanted no more.
+// answerQueries answers the queries about the URIs that a stream asked for. URIs that were not acknowledged are no
+// longer wanted.
 func (s *state) answerQueries(st *changeStream, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	for _, key := range slices.Sorted(maps.Keys(l.queries)) {
@@ -168,7 +170,7 @@ func (s *state) answerQueries(st *changeStream, out []kernel.Effect) []kernel.Ef
 	return out
 }
 
-// answerPromisedQueries answers the queries about URIs that the streams have already.
+// answerPromisedQueries answers the queries about URIs that the streams already have.
 func (s *state) answerPromisedQueries(out []kernel.Effect) []kernel.Effect {
 	for _, key := range slices.Sorted(maps.Keys(s.conn.streams.queries)) {
 		if uri := s.conn.streams.queries[key]; s.conn.streams.has(uri) {
@@ -179,8 +181,8 @@ func (s *state) answerPromisedQueries(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// acknowledged: a stream has begun. It takes the place of the one before, which is heard a little longer: what it has
-// told already may still be on its way.
+// acknowledged handles the acknowledgment of a stream. It replaces the previous one, which stays open a little
+// longer because its last notifications may still arrive.
 func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	st := l.opening
@@ -209,8 +211,8 @@ func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protoc
 	return s.streamDecided(now, out)
 }
 
-// catchUp: there was no stream for a while, so everything it would have told of may have changed. Resources nobody
-// could have heard of before (missed is false) need no word.
+// catchUp reports everything as changed that may have changed while no stream was open. Resources that were not
+// subscribed before (missed is false) need no report.
 func (s *state) catchUp(st *changeStream, missed bool, out []kernel.Effect) []kernel.Effect {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		if st.kinds[kind] {
@@ -228,7 +230,7 @@ func (s *state) catchUp(st *changeStream, missed bool, out []kernel.Effect) []ke
 	return out
 }
 
-// streamTimer handles the clocks of streams.
+// streamTimer handles the timers of streams.
 func (s *state) streamTimer(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	switch m := msg.(type) {
@@ -253,7 +255,7 @@ func (s *state) streamTimer(now time.Time, msg any, out []kernel.Effect) []kerne
 	return out
 }
 
-// streamEnded: the server ended a stream, or it broke.
+// streamEnded handles a stream that the server ended or that broke.
 func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	switch st {
@@ -282,8 +284,8 @@ func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, 
 	return s.listenLater(out)
 }
 
-// streamNotOpened: the server did not acknowledge the stream that was opened last. Those before it go on as they were; what one that has
-// ended was for is asked for again.
+// streamNotOpened handles a stream that the server did not acknowledge. Earlier streams go on; what an ended one
+// was for is asked for again.
 func (s *state) streamNotOpened(now time.Time, st *changeStream, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	l.opening = nil
@@ -312,7 +314,7 @@ func refusesMethod(f *protocol.Frame) bool {
 	return code == codeNoMethod
 }
 
-// listenLater opens a stream again after a pause that grows with each that did not live for long.
+// listenLater opens a stream again after a pause, which grows with each stream that did not last.
 func (s *state) listenLater(out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	if l.refused || l.opening != nil || l.paused {
@@ -328,7 +330,7 @@ func (s *state) listenLater(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(jitter(s.rng, pause), relistenDue{s.conn.incarnation, l.attempt}))
 }
 
-// streamCancelled: the server tears a stream down. It must not cancel anything else.
+// streamCancelled handles a server's cancellation of a stream. It must not cancel anything else.
 func (s *state) streamCancelled(now time.Time, e *upstream.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
 	id, ok := parseID(params.RequestID.Of(e.Frame.Raw))
 	p := s.conn.pending[id]
@@ -340,7 +342,7 @@ func (s *state) streamCancelled(now time.Time, e *upstream.Received, params *pro
 	return p.own(s, now, &f, out)
 }
 
-// abandonStreams: the connection is lost, and all streams with it.
+// abandonStreams ends all streams because the connection is lost.
 func (s *state) abandonStreams(reason string, out []kernel.Effect) []kernel.Effect {
 	for _, key := range slices.Sorted(maps.Keys(s.conn.streams.queries)) {
 		out = append(out, s.queryFailed(key, reason))

@@ -9,11 +9,11 @@ import (
 	"goblin-actor/protocol"
 )
 
-// loginReason is what clients and people are told of a refusal.
+// loginReason returns the reason of a refused login for clients and operators.
 func loginReason(err error) string { return strings.TrimPrefix(err.Error(), "log in: ") }
 
-// loginRefused: the server wants other credentials than there are, and has not executed the request. A call goes back to the pool, which knows how
-// its client could be led to a login. What else runs has been let in, and may end as it likes.
+// loginRefused handles a request that the server refused for its credentials, without executing it. A call returns
+// to the pool, which knows how its client can log in. Running calls were accepted and go on.
 func (s *state) loginRefused(now time.Time, id uint32, scope bool, reason string, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[id]
 	switch {
@@ -36,7 +36,7 @@ func (s *state) loginRefused(now time.Time, id uint32, scope bool, reason string
 	return s.stopWhenDrained(now, out)
 }
 
-// loggedIn connects, if a login was all that was missing.
+// loggedIn connects if only a login was missing.
 func (s *state) loggedIn(out []kernel.Effect) []kernel.Effect {
 	if s.life.phase != message.NeedsLogin || s.life.wants {
 		return out
@@ -45,7 +45,7 @@ func (s *state) loggedIn(out []kernel.Effect) []kernel.Effect {
 	return s.wantStart(out)
 }
 
-// loggedOut ends a connection whose login is no more.
+// loggedOut closes a connection whose login has ended.
 func (s *state) loggedOut(now time.Time, m message.LoggedOut, out []kernel.Effect) []kernel.Effect {
 	if !s.starting() && s.life.phase != message.Ready {
 		return out

@@ -9,15 +9,16 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// logged has a log line of the server remembered for people, whoever else it is for. The log shows it at level debug only.
+// logged records a server's log line for operators, whoever else receives it. The gateway's log shows it at level
+// debug only.
 func logged(f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Log(slog.LevelDebug, status.MessageLogged, status.LineKey, logParams{f}))
 }
 
-// logParams are the params of notifications/message, read only where they are written down: most are not.
+// logParams are the params of notifications/message. They are parsed only when the line is actually logged.
 type logParams struct{ frame *protocol.Frame }
 
-// LogValue is "warning logger: data"; data that is no text stays JSON.
+// LogValue returns "warning logger: data". Data that is not a string stays JSON.
 func (p logParams) LogValue() slog.Value {
 	raw, params := p.frame.Raw, p.frame.Params
 	if value := params.Of(raw); len(value) == 0 || value[0] != '{' {

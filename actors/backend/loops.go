@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// dropLoops leaves out what came from this gateway itself, or through too many others: gateways may list each other, but
-// their catalogs must not grow by each other for ever. Of a gateway's items it notes the way they came.
+// dropLoops leaves out items that came from this gateway or through too many others. Gateways may list each other,
+// but their catalogs must not grow without end. For items of another gateway it records the path.
 func (s *state) dropLoops(kind protocol.ItemKind, items [][]byte, out []kernel.Effect) ([][]byte, []kernel.Effect) {
 	ours, far := 0, 0
 	kept := items[:0]
@@ -50,8 +50,8 @@ func (s *state) dropLoops(kind protocol.ItemKind, items [][]byte, out []kernel.E
 	return kept, out
 }
 
-// withoutMetaTools leaves out the own tools of a gateway that is listed: ours find what it has. If it lists nothing else
-// (metaTools: only), they are the way to that.
+// withoutMetaTools leaves out the meta tools of another gateway, since this gateway's own find its tools. If it
+// lists nothing else (metaTools: only), they are kept as the only way to its tools.
 func withoutMetaTools(items [][]byte) [][]byte {
 	isMeta := func(raw []byte) bool {
 		if !bytes.Contains(raw, []byte(protocol.MetaServer)) {

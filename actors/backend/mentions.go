@@ -12,8 +12,8 @@ import (
 // maxMentioned is how many resources of one result are kept.
 const maxMentioned = 256
 
-// mention tells the pool which resources a result names, besides the one that was asked for: its client may want them next,
-// though they are not listed.
+// mention tells the pool which resources a result names, apart from the requested one. The client may read them
+// next although they are not listed.
 func (s *state) mention(p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	switch m := p.request.Frame.M; {
 	case f.Kind != protocol.KindResult:
@@ -38,7 +38,8 @@ func (s *state) mention(p *pending, f *protocol.Frame, out []kernel.Effect) []ke
 	return append(out, kernel.Tell(s.pool, message.ResourcesMentioned{Backend: s.self, Incarnation: uint64(s.conn.incarnation), URIs: uris}))
 }
 
-// namesOnly reports at a glance that a result of resources/read, which may be large, names nothing but what was asked for.
+// namesOnly reports cheaply that a result of resources/read, which may be large, names nothing but the requested
+// resource.
 func namesOnly(raw []byte, r *message.Request) bool {
 	asked := r.Original
 	if asked == nil {
@@ -47,7 +48,8 @@ func namesOnly(raw []byte, r *message.Request) bool {
 	return len(asked) > 0 && bytes.Count(raw, []byte(`uri"`)) == 1 && bytes.Contains(raw, asked)
 }
 
-// mentionedIn finds the URIs in a result: contents of resources, links and embedded resources in content and messages.
+// mentionedIn returns the URIs in a result: contents of resources, and links and embedded resources in content and
+// messages.
 func mentionedIn(f *protocol.Frame, asked string) (uris []string) {
 	var info protocol.ResultInfo
 	if !f.Result.Present() || info.Scan(f) != nil {

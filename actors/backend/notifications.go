@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// notified handles a notification of the server.
+// notified handles a notification from the server.
 func (s *state) notified(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if s.conn.era == protocol.EraModern {
 		return s.notifiedModern(now, e, out)
@@ -35,7 +35,7 @@ func (s *state) notified(now time.Time, e *upstream.Received, out []kernel.Effec
 	return out
 }
 
-// changedKinds are the lists that a notification says have changed.
+// changedKinds returns the lists that a notification reports as changed.
 func changedKinds(m protocol.Method) []protocol.ItemKind {
 	switch m {
 	case protocol.NotificationToolsListChanged:
@@ -48,8 +48,8 @@ func changedKinds(m protocol.Method) []protocol.ItemKind {
 	return nil
 }
 
-// logLine goes to the call it belongs to: the one whose response it came on, else the speaker. What belongs to no call is
-// told to the pool.
+// logLine passes a log line to its call: the one whose response it came on, or else the speaker. Other lines go to
+// the pool.
 func (s *state) logLine(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	out = logged(&e.Frame, out)
 	if task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params); task.Present() {
@@ -71,7 +71,7 @@ func (s *state) logLine(now time.Time, e *upstream.Received, out []kernel.Effect
 	return append(out, kernel.Tell(s.pool, message.ServerLog{Backend: s.self, Server: s.server.Name, Frame: e.Frame}))
 }
 
-// resourceUpdated goes to the pool, who knows the subscribers.
+// resourceUpdated passes an update to the pool, which knows the subscribers.
 func (s *state) resourceUpdated(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
@@ -84,7 +84,7 @@ func (s *state) resourceUpdated(e *upstream.Received, out []kernel.Effect) []ker
 	return append(out, kernel.Tell(s.pool, message.ResourceChanged{Backend: s.self, URI: uri, Frame: e.Frame, Span: params.URI}))
 }
 
-// progress goes to the call whose token, our id, it carries.
+// progress passes progress to the call whose token (its id here) it carries.
 func (s *state) progress(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {

@@ -14,19 +14,18 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// reachPause is how long a URL that could not be reached is left alone before it is tried again, while calls that have
-// reached it still run.
+// reachPause is the pause before an unreachable URL is tried again while calls that have reached it still run.
 const reachPause = time.Second
 
-// reach is whether the server can be reached while it is ready. A frame that did not get there costs its own call alone: the
-// answers of the others are on their way over connections that live. So the server is asked, and only when the question
-// does not get there either, and nothing runs any more, the connection is given up.
+// reach says whether a ready server can be reached. A frame that was not delivered fails only its own call, since
+// the responses to others may still arrive. The server is then probed. The connection is given up only when the
+// probe fails too and no call runs.
 type reach struct {
 	probe   uint32 // id of the question while nobody knows whether it got there; 0 = none
 	failure string // why the last one did not get there; "" = it did, or was not needed
 }
 
-// notSent: nothing of that frame reached the server, so the pool may try elsewhere.
+// notSent handles a frame of which nothing reached the server, so the pool may try another connection.
 func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
 	if id == s.conn.opening.unsure && s.conn.opening.unsure != 0 && !oursAlone(e.Err) { // without it some servers never say anything by themselves
@@ -64,19 +63,19 @@ func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) 
 	return s.stopWhenDrained(now, out)
 }
 
-// oursAlone reports whether a frame was refused for a reason that says nothing of the server.
+// oursAlone reports whether a frame was refused for a reason that says nothing about the server.
 func oursAlone(err error) bool {
 	return errors.Is(err, stream.ErrOverBudget) || errors.Is(err, upstream.ErrQueueFull) ||
 		errors.Is(err, upstream.ErrClosed) || errors.Is(err, context.Canceled)
 }
 
-// closedFollows reports whether a frame was refused because the connection is at its end: a process that does not take one
-// frame takes no other. Closed tells how it ended, which says more than that a pipe broke.
+// closedFollows reports whether a frame was refused because the connection is ending: a process that refuses one
+// frame accepts no other. The Closed event tells more than the broken pipe.
 func (s *state) closedFollows(err error) bool {
 	return s.link.reportsEnd && (errors.Is(err, upstream.ErrClosed) || !oursAlone(err))
 }
 
-// callNotSent goes on with a call that did not reach the server. It is in no table any more.
+// callNotSent continues with a call that did not reach the server. It is not in any table.
 func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case p.round != nil && s.life.phase == message.Ready: // its client has answered: that is not asked again
@@ -99,8 +98,8 @@ func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.E
 	return append(out, s.returned(p.call, p.request, err.Error()))
 }
 
-// probeReach asks the server something, to see whether that gets there. What it answers does not matter. Processes say themselves
-// when they end.
+// probeReach sends the server a request to find out whether it can be reached. The response does not matter. Links
+// that report the end of their server are not probed.
 func (s *state) probeReach(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.life.phase != message.Ready || s.link.reportsEnd:
@@ -126,7 +125,7 @@ func (s *state) probeReach(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// reached: something got there.
+// reached notes that a frame was delivered.
 func (s *state) reached(ticket uint64) {
 	s.conn.reach.failure = ""
 	if ticket == uint64(s.conn.reach.probe) {
@@ -134,8 +133,8 @@ func (s *state) reached(ticket uint64) {
 	}
 }
 
-// unreached: the question did not get there. No call is taken from now on; when those that run have ended, nothing is lost
-// with the connection.
+// unreached handles a probe that was not delivered. No call is accepted from now on; when the running ones have
+// ended, nothing is lost with the connection.
 func (s *state) unreached(now time.Time, reason string, out []kernel.Effect) []kernel.Effect {
 	s.conn.reach = reach{failure: reason}
 	if len(s.conn.byCall) == 0 {
@@ -144,7 +143,7 @@ func (s *state) unreached(now time.Time, reason string, out []kernel.Effect) []k
 	return append(out, kernel.WakeAfter(reachPause, reachDue{s.conn.incarnation}))
 }
 
-// reachDue asks again, unless something else got there meanwhile.
+// reachDue probes again, unless another frame was delivered meanwhile.
 func (s *state) reachDue(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.conn.reach.failure == "" {
 		return out
@@ -152,7 +151,8 @@ func (s *state) reachDue(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.probeReach(now, out)
 }
 
-// returnUnsent gives back what was not written to a connection that has ended: it has told all that was.
+// returnUnsent returns the calls that were not written before the connection ended. All others were reported as
+// written.
 func (s *state) returnUnsent(reason string, out []kernel.Effect) []kernel.Effect {
 	for _, id := range slices.Sorted(maps.Keys(s.conn.pending)) {
 		p := s.conn.pending[id]

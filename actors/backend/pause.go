@@ -15,10 +15,10 @@ const (
 // longestRetryAfter bounds how long a server's Retry-After delays the next attempt to connect.
 const longestRetryAfter = 5 * time.Minute
 
-// pause returns how long to wait before the next attempt to connect, now that one has failed or the connection was lost, and
-// counts the failure. A server that had been ready for long is tried at once. One at a URL is being started again by somebody
-// else then, and refuses for as long as that takes: it is tried a few times more, each pause as long as it has been away, before
-// the pauses that are configured begin. A refused connection costs next to nothing; a process of ours that does not start does.
+// pause returns how long to wait before the next attempt to connect, after an attempt failed or the connection was
+// lost, and counts the failure. A server that was ready for long is tried at once. If it has a URL, it is probably
+// restarting and refuses connections meanwhile: it is tried a few more times, each pause as long as it has been
+// away, before the configured pauses begin. A refused connection is cheap; a process that fails to start is not.
 func (s *state) pause(now time.Time, next message.Phase) time.Duration {
 	if s.life.phase == message.Ready && now.Sub(s.conn.readySince) >= steady {
 		s.life.lostAt, s.life.failures = now, 0
@@ -31,7 +31,8 @@ func (s *state) pause(now time.Time, next message.Phase) time.Duration {
 	return jitter(s.rng, s.backoff(s.life.failures))
 }
 
-// backoff is the longest wait after so many failures in a row: reconnect.min, doubled with each, at most reconnect.max.
+// backoff returns the longest pause after that many failures in a row: reconnect.min, doubled each time, at most
+// reconnect.max.
 func (s *state) backoff(failures int) time.Duration {
 	d := max(s.server.Reconnect.Min, time.Millisecond)
 	for i := 1; i < failures && d < s.server.Reconnect.Max; i++ {

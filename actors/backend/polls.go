@@ -23,8 +23,8 @@ const (
 	maxFailures = 3 // requests about one task in a row that get no answer
 )
 
-// poll is the task that a legacy client's call to a modern server has become. Its client knows nothing of it: it is asked for
-// until it ends, and lives on when the connection breaks.
+// poll is the task that a modern server has created for a legacy client's call. The client does not know about it.
+// The gateway polls it until it ends, also on a new connection if the first one breaks.
 type poll struct {
 	id       []byte          // taskId, raw JSON
 	pause    time.Duration   // between two requests
@@ -34,7 +34,7 @@ type poll struct {
 	failures int
 }
 
-// followModern takes a task for an answer that comes later.
+// followModern continues a call whose response is a task.
 func (s *state) followModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	id := rawjson.Member(f.Raw, f.Result, "taskId").Of(f.Raw)
 	if text, ok := rawjson.Unquote(id); !ok || text == "" || len(text) > maxTaskID {
@@ -51,14 +51,14 @@ func (s *state) followModern(now time.Time, p *pending, f *protocol.Frame, out [
 	return s.pauseRound(q, q.poll.pauseOf(f), out)
 }
 
-// pauseOf is how long to wait before the next request, as the server wishes, within bounds.
+// pauseOf returns the pause before the next poll: what the server asks for, within bounds.
 func (t *poll) pauseOf(f *protocol.Frame) time.Duration {
 	ms, err := strconv.ParseFloat(string(rawjson.Member(f.Raw, f.Result, "pollIntervalMs").Of(f.Raw)), 64)
 	t.pause = pollPause(ms, err, t.pause)
 	return t.pause
 }
 
-// pollPause is a wish in milliseconds within bounds; with an error it is otherwise.
+// pollPause returns a pause in milliseconds, within bounds, or otherwise if there was an error.
 func pollPause(ms float64, err error, otherwise time.Duration) time.Duration {
 	if err != nil {
 		return otherwise
@@ -72,7 +72,7 @@ func (*state) pauseRound(q *round, pause time.Duration, out []kernel.Effect) []k
 	return append(out, kernel.WakeAfter(pause, roundDue{q.call, q.number}))
 }
 
-// sendPoll asks how far the task is, or passes on what its client answered.
+// sendPoll polls the task, or sends the client's answer.
 func (s *state) sendPoll(q *round, out []kernel.Effect) []kernel.Effect {
 	q.due, q.poll.inFlight = false, true
 	m, more := protocol.MethodTasksGet, []byte(nil)
@@ -84,7 +84,7 @@ func (s *state) sendPoll(q *round, out []kernel.Effect) []kernel.Effect {
 	}, out))
 }
 
-// requestOfTask sends a request about the task in the name of the call's client.
+// requestOfTask sends a request about the task on behalf of the call's client.
 func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own answerHandler, out []kernel.Effect) []kernel.Effect {
 	id := s.nextID()
 	s.conn.pending[id] = &pending{own: own}
@@ -99,7 +99,7 @@ func (s *state) requestOfTask(q *round, m protocol.Method, more []byte, own answ
 	}}))
 }
 
-// polled takes the answer to a request about a task.
+// polled handles the response to a request about a task.
 func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	t := q.poll
 	if s.carried.rounds[q.call] != q || !t.inFlight {
@@ -136,8 +136,9 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.
 	return s.dropTask(now, q, fmt.Sprintf("the server says of the call's task that it is %q", status.Cut(phase, 32)), out)
 }
 
-// heartbeat tells the client that its call goes on, a step further than it was told before (reached), and what the server says
-// of its task. quiet: it is a sign of life only, since the server tells of its progress itself. It returns what is reached now.
+// heartbeat reports progress to the client, one step beyond reached, with the server's status message. If quiet,
+// the message only keeps the call alive, because the server reports progress itself. It returns the progress
+// reached.
 func heartbeat(call message.CallRef, reached float64, quiet bool, f *protocol.Frame, out []kernel.Effect) (float64, []kernel.Effect) {
 	step := math.Floor(reached) + 1
 	behind := quiet || step <= reached // beyond 2^53
@@ -183,7 +184,7 @@ func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kerne
 	return s.pose(q, f, questions, out)
 }
 
-// taskEnded answers the call with what has come of its task: the member of the answer, as if it had come at once.
+// taskEnded answers the call with the outcome of its task: the member of the response, as if it had come at once.
 func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	var g protocol.Frame
 	var r protocol.ResultInfo
@@ -202,13 +203,13 @@ func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Fr
 	return s.doneEdited(now, p, &g, protocol.ToLegacyResult(nil, q.request.Frame.M, &g, &r), out)
 }
 
-// dropTask ends a call whose task cannot be followed to its end, and tells the server.
+// dropTask fails a call whose task cannot be followed to its end, and cancels the task.
 func (s *state) dropTask(now time.Time, q *round, why string, out []kernel.Effect) []kernel.Effect {
 	s.forgetRound(q)
 	return s.badAnswer(now, &pending{call: q.call, request: q.request}, why, s.cancelTask(q, out))
 }
 
-// cancelTask tells the server that nobody waits for the task of a call any more, if it became one. Its answer does not matter.
+// cancelTask cancels a call's task, if it has one. The response does not matter.
 func (s *state) cancelTask(q *round, out []kernel.Effect) []kernel.Effect {
 	if q.poll == nil || !s.conn.open || s.conn.era != protocol.EraModern || s.life.phase != message.Ready && s.life.phase != message.Draining {
 		return out
@@ -216,7 +217,7 @@ func (s *state) cancelTask(q *round, out []kernel.Effect) []kernel.Effect {
 	return s.expireOwn(s.requestOfTask(q, protocol.MethodTasksCancel, nil, ignored, out))
 }
 
-// wantsTasks reports whether a modern server refuses the call of a client that has not declared tasks.
+// wantsTasks reports whether a modern server refuses the call because the client has not declared tasks.
 func wantsTasks(f *protocol.Frame) bool {
 	required := rawjson.Member(f.Raw, rawjson.Member(f.Raw, f.Error, "data"), "requiredCapabilities")
 	code, _ := protocol.ErrorNumber(f)

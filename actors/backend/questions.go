@@ -18,16 +18,16 @@ const (
 	burst              = 30 * time.Millisecond // questions that come so close to each other are one call's
 )
 
-// codeTooManyQuestions tells a server that the gateway is overloaded.
+// codeTooManyQuestions tells a server that too many of its questions are open.
 const codeTooManyQuestions = -31010
 
-// lastAsker is the call that asked last, or was answered last: for a moment the next question is its, too.
+// lastAsker is the call that asked or was answered last. For a moment, the next question is attributed to it.
 type lastAsker struct {
 	id uint32
 	at time.Time
 }
 
-// question is one of the server that waits for a client's answer.
+// question is a server's question that waits for a client's answer.
 type question struct {
 	rawID  []byte // the server's id, as it came
 	method protocol.Method
@@ -36,13 +36,14 @@ type question struct {
 	index  int    // likewise: of its answer
 }
 
-// elicitation remembers whom a url elicitation was put to.
+// elicitation remembers which client got a URL elicitation.
 type elicitation struct {
 	id   string // elicitationId, raw JSON
 	call message.CallRef
 }
 
-// serverAsked handles a request of the server. MCP 2025-11-25, client/sampling, client/elicitation, client/roots.
+// serverAsked handles a request from the server. MCP 2025-11-25, client/sampling, client/elicitation,
+// client/roots.
 func (s *state) serverAsked(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	rawID := e.Frame.IDBytes()
 	switch e.Frame.M {
@@ -76,14 +77,14 @@ func (s *state) serverAsked(now time.Time, e *upstream.Received, out []kernel.Ef
 	return s.passOn(now, e, by, out)
 }
 
-// asker is the call that a question of a server belongs to.
+// asker is the call that a server's question belongs to.
 type asker struct {
 	id      uint32
 	p       *pending // nil: nobody can tell which, or its client has gone
 	certain bool     // the server says so; else it is the one that is most likely meant
 }
 
-// refusal says why nobody can be asked; "" = the call's client can.
+// refusal says why the question cannot be asked, or "" if the call's client can be asked.
 func (by asker) refusal() (code int, why string) {
 	switch {
 	case by.p == nil && by.certain:
@@ -96,8 +97,8 @@ func (by asker) refusal() (code int, why string) {
 	return 0, ""
 }
 
-// passOn puts a question to the holder of the call it belongs to. The pool is told at once that the call waits if there is no
-// doubt whose the question is; else after a moment, or the call after it would get its next question.
+// passOn sends a question to the holder of its call. If the call is certain, the pool hears at once that it waits.
+// Otherwise it hears after a moment, or else the next call would get the rest of the questions.
 func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kernel.Effect) []kernel.Effect {
 	p := by.p
 	s.questions.last++
@@ -117,8 +118,8 @@ func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kern
 	return append(out, kernel.WakeAfter(burst, burstOver{s.conn.incarnation, by.id}))
 }
 
-// asker finds the call a question belongs to: the one that waits for the end of the task it names, or whose HTTP
-// response it came on, which are certain; else the speaker.
+// asker returns the call that a question belongs to: the one that waits for the end of the named task, or whose
+// HTTP response carried it. Both are certain. Otherwise it is the speaker.
 func (s *state) asker(now time.Time, e *upstream.Received) asker {
 	task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params)
 	if id := s.waitsFor(task.Of(e.Frame.Raw)); id != 0 {
@@ -137,8 +138,8 @@ func (s *state) asker(now time.Time, e *upstream.Received) asker {
 	return asker{id, p, false}
 }
 
-// hasOthers reports whether calls of another principal than this call's are under way, such as wait at a question included: what is likely
-// is good enough within one's own calls, but nobody is shown, or answers, what may be another's.
+// hasOthers reports whether calls of another principal are in progress, including calls that wait for an answer. A
+// guess is good enough among one principal's calls, but no client may see or answer what may belong to another.
 func (s *state) hasOthers(p *pending) bool {
 	for _, id := range s.conn.byCall {
 		if other := s.conn.pending[id]; other != nil && other.own == nil && other.request.Caller.Principal != p.request.Caller.Principal {
@@ -148,8 +149,8 @@ func (s *state) hasOthers(p *pending) bool {
 	return false
 }
 
-// speaker is the call that a server is most likely to talk about when it does not say so: the only one that runs, those that
-// wait at a question of theirs aside; else the one that has just asked, or the only one there is. nil: nobody can tell.
+// speaker returns the call that a server probably means when it does not say: the only running one that does not
+// wait for an answer, or the one that asked last, or the only one. It returns nil if that is not known.
 func (s *state) speaker(now time.Time) (id uint32, p *pending) {
 	last := s.conn.pending[s.conn.asks.last.id]
 	switch {
@@ -182,7 +183,7 @@ func (s *state) tellParked(p *pending, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.pool, message.CallParked{Backend: s.self, Call: p.call, Yes: true}))
 }
 
-// burstOver: a call that has asked has had time to ask more; another may run now.
+// burstOver lets another call run after a call had time to ask all its questions.
 func (s *state) burstOver(m burstOver, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[m.id]
 	if p == nil || len(p.questions) == 0 || p.parked {
@@ -205,7 +206,7 @@ func (s *state) questionAnswered(key uint64, id uint32, p *pending, out []kernel
 	return append(out, kernel.Tell(s.pool, message.CallParked{Backend: s.self, Call: p.call}))
 }
 
-// answerQuestion passes a client's answer on to the server, once.
+// answerQuestion passes a client's answer to the server, once.
 func (s *state) answerQuestion(now time.Time, m message.ServerRequestResult, out []kernel.Effect) []kernel.Effect {
 	a := s.questions.open[m.Key]
 	if a == nil {
@@ -233,7 +234,7 @@ func answerFrame(id, result, err []byte) []byte {
 	return append(frame, '}')
 }
 
-// questionWithdrawn: the server no longer wants an answer.
+// questionWithdrawn handles a question that the server has cancelled.
 func (s *state) questionWithdrawn(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
@@ -255,7 +256,7 @@ func (s *state) questionWithdrawn(e *upstream.Received, out []kernel.Effect) []k
 	return out
 }
 
-// declineQuestions answers the open questions of a call that ends without the server: the server must not wait for ever.
+// declineQuestions answers the open questions of a call that ends, so that the server does not wait for ever.
 func (s *state) declineQuestions(id uint32, out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.takeQuestions(id) {
 		out = s.decline(s.questions.open[key], out)
@@ -264,7 +265,7 @@ func (s *state) declineQuestions(id uint32, out []kernel.Effect) []kernel.Effect
 	return out
 }
 
-// decline answers a question in the place of a client that will not.
+// decline answers a question on behalf of a client that will not answer.
 func (s *state) decline(a *question, out []kernel.Effect) []kernel.Effect {
 	if a.method == protocol.MethodElicitationCreate {
 		return s.reply(protocol.AppendResult(nil, a.rawID, []byte(`{"action":"cancel"}`)), out)
@@ -279,7 +280,7 @@ func (s *state) dropQuestions(id uint32) {
 	}
 }
 
-// takeQuestions returns the numbers of a pending call's open questions, oldest first, and forgets that they are its.
+// takeQuestions returns the keys of a pending call's open questions, oldest first, and removes them from the call.
 func (s *state) takeQuestions(id uint32) (keys []uint64) {
 	if p := s.conn.pending[id]; p != nil {
 		keys, p.questions = p.questions, nil
@@ -287,14 +288,15 @@ func (s *state) takeQuestions(id uint32) (keys []uint64) {
 	return keys
 }
 
-// remember notes whom a url elicitation was put to.
+// remember records which client got a URL elicitation.
 func (s *state) remember(f *protocol.Frame, p *pending) {
 	if f.M == protocol.MethodElicitationCreate {
 		s.rememberURL(rawjson.Member(f.Raw, f.Params, "elicitationId").Of(f.Raw), p)
 	}
 }
 
-// rememberURLs notes whom the URLs in an error -32042 were told to: its client waits for the word that they were visited.
+// rememberURLs records which client got the URLs of an error -32042. It waits for the notification that they were
+// visited.
 func (s *state) rememberURLs(f *protocol.Frame, p *pending) {
 	protocol.URLElicitations(f, func(params rawjson.Span) bool {
 		s.rememberURL(rawjson.Member(f.Raw, params, "elicitationId").Of(f.Raw), p)
@@ -302,7 +304,7 @@ func (s *state) rememberURLs(f *protocol.Frame, p *pending) {
 	})
 }
 
-// rememberURL notes the id, raw JSON, of a url elicitation; nil = there is none.
+// rememberURL records the id, raw JSON, of a URL elicitation; nil = there is none.
 func (s *state) rememberURL(id []byte, p *pending) {
 	if id == nil || len(id) > 1024 {
 		return
@@ -313,7 +315,7 @@ func (s *state) rememberURL(id []byte, p *pending) {
 	s.questions.elicited = append(s.questions.elicited, elicitation{string(id), p.call})
 }
 
-// elicitationDone goes to the client the url elicitation was put to, and to nobody else.
+// elicitationDone passes the notification to the client that got the URL elicitation, and to no other.
 func (s *state) elicitationDone(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	id := string(rawjson.Member(e.Frame.Raw, e.Frame.Params, "elicitationId").Of(e.Frame.Raw))
 	for i, known := range s.questions.elicited {
@@ -325,7 +327,7 @@ func (s *state) elicitationDone(e *upstream.Received, out []kernel.Effect) []ker
 	return out
 }
 
-// query asks the server on the pool's behalf.
+// query sends the server a request on behalf of the pool.
 func (s *state) query(m message.Query, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase != message.Ready {
 		return append(out, kernel.Tell(s.pool, message.QueryResult{Backend: s.self, Key: m.Key, Fault: &protocol.Fault{
@@ -344,7 +346,7 @@ func (s *state) query(m message.Query, out []kernel.Effect) []kernel.Effect {
 	return s.expireOwn(out)
 }
 
-// expireOwn sets the clock of the request of ours that was just written.
+// expireOwn starts the timer of the gateway request that was just written.
 func (s *state) expireOwn(out []kernel.Effect) []kernel.Effect {
 	if s.server.Timeout <= 0 {
 		return out

@@ -9,8 +9,9 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// doubt looks at an error over HTTP for what it says of the server's era: a server may be replaced while we are connected,
-// and what comes then fails again and again, so the server is asked again. Processes are opened anew whenever they are replaced.
+// doubt checks whether an error over HTTP means that the server's era has changed. A server may be replaced while
+// the gateway is connected; then calls fail again and again, so the server is asked again. A process is started
+// anew whenever it is replaced.
 func (s *state) doubt(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if s.link.ownsServer || s.life.phase != message.Ready {
 		return out
@@ -24,8 +25,8 @@ func (s *state) doubt(now time.Time, e *upstream.Received, out []kernel.Effect) 
 	return out
 }
 
-// saysModern reports whether a modern server answers with this error and HTTP 400 or 404: its own errors, an unknown
-// method, or what is wrong with params.
+// saysModern reports whether a modern server sends this error code with HTTP 400 or 404: its own errors, an
+// unknown method, or invalid params.
 func saysModern(code int) bool {
 	switch code {
 	case codeHeaderMismatch, codeCapabilityRequired, codeUnsupportedVersion, codeNoMethod, codeInvalidParams:
@@ -34,7 +35,7 @@ func saysModern(code int) bool {
 	return false
 }
 
-// recheck asks a server that no longer behaves as a modern one whether it still is; calls go on meanwhile.
+// recheck asks a server that no longer behaves like a modern one whether it still is. Calls go on meanwhile.
 func (s *state) recheck(out []kernel.Effect) []kernel.Effect {
 	if s.conn.rechecking != 0 || s.life.phase != message.Ready || s.conn.era != protocol.EraModern {
 		return out
@@ -44,14 +45,15 @@ func (s *state) recheck(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// recheckUnanswered: nothing came of the question, which says nothing. The next call that fails in that way asks again.
+// recheckUnanswered handles a check without a response, which means nothing. The next call that fails that way
+// checks again.
 func (s *state) recheckUnanswered(_ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.conn.rechecking = 0
 	return out
 }
 
-// rechecked takes the answer. Only a definite one changes the era: a server that is overloaded or ill is asked again when
-// it matters.
+// rechecked handles the response. Only a definite one changes the era: an overloaded or broken server is asked
+// again when the need arises.
 func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []kernel.Effect) []kernel.Effect {
 	s.conn.rechecking = 0
 	switch code, _ := protocol.ErrorNumber(f); {
@@ -63,13 +65,14 @@ func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []ke
 	return s.eraChanged(now, out)
 }
 
-// eraChanged: the server speaks another era than it did. It is opened again, and asked.
+// eraChanged opens a new connection, because the server now speaks another era.
 func (s *state) eraChanged(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.life.known = message.KnownEra{}
 	return s.lose(now, "the server no longer speaks "+s.conn.info.Version, out)
 }
 
-// mayHaveLeftEra reports whether an HTTP status without a modern error may mean that the server has gone back to a legacy era.
+// mayHaveLeftEra reports whether an HTTP status without a modern error may mean that the server speaks a legacy
+// era now.
 func (s *state) mayHaveLeftEra(status int) bool {
 	return s.conn.era == protocol.EraModern && status/100 == 4 && !saysNothing(status) // Rust's says 422, others 400, 404, 405
 }

@@ -10,14 +10,15 @@ import (
 	"goblin-actor/protocol"
 )
 
-// mayRepeat reports whether a call may be sent once more when the connection breaks on which it was written: the configuration allows it
-// for what does no harm twice. A call whose server has asked something is half done, and its client would be asked again.
+// mayRepeat reports whether a call may be sent again when its connection breaks: the configuration allows it for
+// calls that are safe to repeat. A call whose server has asked the client is half done, and the client would be
+// asked again.
 func (s *state) mayRepeat(p *pending) bool {
 	return s.server.Retry.InFlight == "idempotent" && p.own == nil && p.round == nil && p.followed == nil && !p.hasAsked && p.request.Repeatable()
 }
 
-// takeRepeatable takes the calls that may be sent once more off a connection that has broken. They go back to the pool when it knows that
-// it has, so that none comes here again before the next is there.
+// takeRepeatable removes the repeatable calls from a broken connection. They return to the pool after it knows
+// about the loss, so that none comes back before the next connection is ready.
 func (s *state) takeRepeatable(reason string) []kernel.Effect {
 	if s.life.phase != message.Ready || s.server.Retry.InFlight != "idempotent" {
 		return nil
@@ -31,7 +32,7 @@ func (s *state) takeRepeatable(reason string) []kernel.Effect {
 	return lost
 }
 
-// lost gives a call back that may have been written.
+// lost returns a call to the pool that may have been written.
 func (s *state) lost(id uint32, p *pending, text string) kernel.Effect {
 	s.remove(id, p)
 	fault := s.fault(p, protocol.BackendDisconnected, text)

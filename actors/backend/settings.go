@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// reconfigured takes over what a reload has changed. Clocks that run already count by the new values.
+// reconfigured applies a reload. Timers that run already count by the new values.
 func (s *state) reconfigured(now time.Time, server config.Server, out []kernel.Effect) []kernel.Effect {
 	was := s.server
 	s.server = server
@@ -30,7 +30,7 @@ func (s *state) reconfigured(now time.Time, server config.Server, out []kernel.E
 	return out
 }
 
-// armStart sets the clock of a start, which counts from the attempt to connect.
+// armStart starts the timer of a start, which counts from the attempt to connect.
 func (s *state) armStart(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.server.StartTimeout <= 0 {
 		return out
@@ -47,7 +47,7 @@ func (s *state) startExpired(now time.Time, out []kernel.Effect) []kernel.Effect
 	return s.lose(now, fmt.Sprintf("not ready within startTimeout (%s): %s", limit, s.missing()), out)
 }
 
-// rootsChanged tells a server that has asked for roots that there are others now.
+// rootsChanged notifies a server that has asked for roots.
 func (s *state) rootsChanged(out []kernel.Effect) []kernel.Effect {
 	if !s.conn.asks.roots || s.life.phase != message.Ready || s.conn.era != protocol.EraLegacy {
 		return out
@@ -55,8 +55,8 @@ func (s *state) rootsChanged(out []kernel.Effect) []kernel.Effect {
 	return s.notify(protocol.NotificationRootsListChanged, nil, out)
 }
 
-// tellLevel sets the server's log level, when it has one and the gateway has a wish. When nobody has one any more it is
-// what a client gets that has none. The answer does not matter.
+// tellLevel sets the log level of a server that supports it, if a client has set one. After the last such client
+// has left, the level is the default for clients. The response does not matter.
 func (s *state) tellLevel(out []kernel.Effect) []kernel.Effect {
 	level := s.level
 	if level == "" && s.conn.level != "" {
@@ -74,7 +74,7 @@ func (s *state) tellLevel(out []kernel.Effect) []kernel.Effect {
 	return s.expireOwn(s.request(protocol.MethodLoggingSetLevel, append(params, '}'), ignored, out))
 }
 
-// rootsResult answers roots/list with the roots of the configuration. MCP 2025-11-25, client/roots.
+// rootsResult returns the result of roots/list with the configured roots. MCP 2025-11-25, client/roots.
 func rootsResult(roots []string) []byte {
 	type root struct {
 		URI string `json:"uri"`

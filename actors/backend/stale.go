@@ -14,13 +14,13 @@ const (
 	staleRate  = 1 << 20         // bytes a second
 )
 
-// changesSilently reports whether the server changes lists of the kind without a word. Legacy servers are believed: one that does not
-// declare listChanged has lists that do not change.
+// changesSilently reports whether the server changes the list without announcing it. Legacy servers are taken at
+// their word: the lists of one that does not declare listChanged do not change.
 func (s *state) changesSilently(kind protocol.ItemKind) bool {
 	return s.conn.era == protocol.EraModern && !s.conn.streams.tells(kind)
 }
 
-// refetchSilent fetches a silent list again: at once, or when the pause since the last time is over.
+// refetchSilent fetches a silent list again: at once, or when the pause since the last fetch is over.
 func (s *state) refetchSilent(now time.Time, m message.Fetch, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[m.Kind]
 	switch {
@@ -44,7 +44,7 @@ func (s *state) refetchSilent(now time.Time, m message.Fetch, out []kernel.Effec
 	return s.fetch(m.Kind, out)
 }
 
-// fetchOver tells who waits for a list that the fetch is over, whatever came of it.
+// fetchOver tells those that wait for a list that the fetch is over, whatever its outcome.
 func (s *state) fetchOver(now time.Time, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	l.ended = now

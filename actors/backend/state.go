@@ -15,8 +15,8 @@ const (
 	initializeID = 1 // the first id of every incarnation
 )
 
-// state is all a backend knows. Written by step only. Its parts differ in how long they last: a connection's is thrown away as
-// one when the next is opened; the rest is the server's, or the gateway's, whatever becomes of connections.
+// state is a backend's entire state. Only step modifies it. Its parts have different lifetimes: conn is replaced
+// with each connection; the rest belongs to the server or the gateway.
 type state struct {
 	server     config.Server
 	replica    int
@@ -40,33 +40,33 @@ type state struct {
 	questions questions
 }
 
-// life is where the backend stands, and what it has learned of its server over all connections.
+// life is the backend's phase, and what it has learned about its server over all connections.
 type life struct {
 	connections *uint64 // that there have been; counted on when the actor restarts
 	phase       message.Phase
 	since       time.Time
 	reason      string        // clients may see it
-	fault       string        // why the newest attempt has failed, or the connection was lost, until it is ready; not for clients
-	wants       bool          // it waits for its turn to connect
+	fault       string        // why the last attempt failed or the connection was lost, until it is ready; never shown to clients
+	wants       bool          // it has asked for permission to connect
 	failures    int           // in a row
-	lostAt      time.Time     // when a connection was lost that had been ready for long
+	lostAt      time.Time     // when a connection that had been ready for long was lost
 	noLogin     bool          // the newest refusal said that no login helps
-	retryAfter  time.Duration // the server asked for that long before the next attempt (Retry-After); reset with each
+	retryAfter  time.Duration // pause that the server asked for (Retry-After); reset by each attempt
 	nextAttempt time.Time
-	garbage     int // lines that were no message, ever
+	garbage     int // number of lines that were not messages, over all connections
 	stderr      []string
 
-	known            message.KnownEra // what the next connection begins with
-	nextEra          protocol.Era     // what the next one alone begins with, as this one is spoilt; unknown = known
-	silentInBothEras bool             // the server ended without a word in both eras: one process is enough for the next attempt
-	asksByResult     bool             // a legacy server here has asked by a result, and is given back the state it gave with it
+	known            message.KnownEra // the era that the next connection begins with
+	nextEra          protocol.Era     // the era that only the next connection begins with, because this one is spoilt; unknown = known
+	silentInBothEras bool             // the server ended without output in both eras, so the next attempt uses one process only
+	asksByResult     bool             // a legacy server has asked by a result; it gets back the state that it sent
 }
 
-// conn is all that belongs to one incarnation of the connection: the requests on it, what its server said of itself, and what was
-// agreed with that. It is replaced as a whole, so nothing of one incarnation is taken for another's.
+// conn is everything that belongs to one connection: the requests on it, and what is known of the server there. It
+// is replaced as a whole, so nothing of one connection is mistaken for another's.
 type conn struct {
 	incarnation
-	open       bool // events of it are listened to
+	open       bool // its events are handled; false after it was shut
 	began      time.Time
 	readySince time.Time
 	process    serverProcess
@@ -87,7 +87,7 @@ type conn struct {
 	tasks []task // tasks that legacy calls have become; newest last
 
 	bindings   map[string]*protocol.Bindings // by tool; those that have any, of a modern server over HTTP
-	rechecking uint32                        // id of the question whether the server is still modern; 0 = it is not being asked
+	rechecking uint32                        // id of the check whether the server is still modern; 0 = none
 	streams    streams
 }
 
@@ -118,40 +118,41 @@ type asks struct {
 	last         lastAsker // the call that asked last
 }
 
-// ledger is the requests on a connection, by the ids we gave them.
+// ledger holds the requests on a connection, by the ids that the gateway gave them.
 type ledger struct {
 	lastID  uint32
 	pending map[uint32]*pending
 	byCall  map[message.CallRef]uint32
-	mayAsk  map[uint32]struct{} // ids of the calls that may ask now: none waits at a question, or only for a task
-	mending []*pending          // calls refused for their headers: sent once more with the annotations now listed
-	orphans []uint32            // ids of calls that were given up and may become tasks yet; newest last
+	mayAsk  map[uint32]struct{} // ids of the calls that may ask now: those that wait neither for an answer nor for a task only
+	mending []*pending          // calls refused for their headers; sent again when the tools are listed anew
+	orphans []uint32            // ids of abandoned calls that may still become tasks; newest last
 
-	cancelled  map[uint32][]*question // questions of calls that were cancelled a moment ago, by our id of the call
-	cancelling map[uint32]uint32      // those of them whose server over HTTP has not taken the cancellation, by its ticket
+	cancelled  map[uint32][]*question // open questions of recently cancelled calls, by the call's id
+	cancelling map[uint32]uint32      // ids of cancelled calls whose cancellation the server has not accepted yet (HTTP), by its ticket
 }
 
-// carried is the calls that are on no connection and do not end with one.
+// carried holds the calls that are on no connection and survive its end.
 type carried struct {
-	unexecuted []message.Send             // their session was lost before the server executed them; sent again when ready
-	rounds     map[message.CallRef]*round // they wait for their client's answers, or for their next request to go out
+	unexecuted []message.Send             // calls that the server refused with its session, unexecuted; sent again when ready
+	rounds     map[message.CallRef]*round // calls that wait for their client's answers or for their next request
 }
 
-// questions are what servers ask of clients, by our numbers.
+// questions holds what servers ask of clients, by the gateway's keys.
 type questions struct {
 	last     uint64
-	open     map[uint64]*question // those that wait for an answer
-	elicited []elicitation        // url elicitations that may be reported complete later; newest last
+	open     map[uint64]*question // questions that wait for an answer
+	elicited []elicitation        // URL elicitations that may be reported complete later; newest last
 }
 
-// opening is how far the end of a handshake over HTTP has come, where each message travels for itself.
+// opening is how far the end of a handshake over HTTP has come, where messages can overtake each other.
 type opening struct {
-	untaken uint32 // ticket of notifications/initialized while the server has not taken it; else 0
-	unsure  uint32 // likewise, for as long as it may turn out that it was never sent
-	stream  bool   // the stream for what belongs to no request is being opened, and nothing else is sent yet
+	untaken uint32 // ticket of notifications/initialized until the server has accepted it, then 0
+	unsure  uint32 // the same ticket, as long as it may turn out not to have been sent
+	stream  bool   // the stream for messages without a request is being opened, and nothing else is sent yet
 }
 
-// took reports whether the server has taken the end of the handshake with that ticket, over which nothing else is sent before.
+// took reports whether the ticket was the end of the handshake, which the server has now accepted. Nothing else is
+// sent before.
 func (o *opening) took(ticket uint32) bool {
 	if ticket == 0 {
 		return false
@@ -162,32 +163,33 @@ func (o *opening) took(ticket uint32) bool {
 	return o.untaken == ticket
 }
 
-// incarnation is the number of a connection of this backend, from 1. What was meant for one must not reach another.
+// incarnation is the number of a backend's connection, from 1. A message about one connection must not affect
+// another.
 type incarnation uint64
 
-// of makes whatever embeds an incarnation say which it belongs to.
+// of returns the incarnation that a message belongs to.
 func (n incarnation) of() incarnation { return n }
 
-// pending is a request that waits for the server's answer, by the id we gave it.
+// pending is a request that waits for the server's response, by its id.
 type pending struct {
 	call      message.CallRef  // zero for the gateway's own requests
 	request   *message.Request // nil for the gateway's own requests
 	written   bool
-	resent    bool          // it was sent before, and lost with the server's session
-	questions []uint64      // numbers of the questions of the server that wait for this call's client, oldest first
-	parked    bool          // the pool was told that it waits
-	hasAsked  bool          // its server has asked something
-	certain   bool          // the questions came on its own stream
-	round     *round        // what its modern server asked so far; nil = nothing
-	reached   float64       // the highest progress its client was told, where we have to know; 0 = none
-	before    float64       // likewise, on another connection, where it was sent before; 0 = it was not
-	mended    bool          // it was sent once more with other headers
-	followed  *followed     // legacy: what it has become, whose end it waits for; nil = no task that we asked for
-	query     uint64        // the pool's number for it; 0 = nobody is told
-	own       answerHandler // the gateway's own request: takes its answer
+	resent    bool          // it was sent before and refused because the server had lost the session
+	questions []uint64      // keys of the server's questions that wait for this call's client, oldest first
+	parked    bool          // the pool knows that it waits
+	hasAsked  bool          // its server has asked a question
+	certain   bool          // its questions came on its own stream
+	round     *round        // what its modern server has asked so far; nil = nothing
+	reached   float64       // the highest progress reported to its client, where that matters; 0 = none
+	before    float64       // the same, on the connection where it was sent before; 0 = it was not
+	mended    bool          // it was sent again with other headers
+	followed  *followed     // legacy: the task that the gateway asked for; nil = none
+	query     uint64        // key of the pool's query; 0 = none
+	own       answerHandler // handles the response to a gateway request; nil for calls
 }
 
-// answerHandler takes the answer to a request of the gateway's own, or a fault of ours as an error frame.
+// answerHandler handles the response to a gateway request, or a gateway error as an error frame.
 type answerHandler func(s *state, now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect
 
 func newState(o Options, self kernel.Reference, connections *uint64) *state {
@@ -205,7 +207,7 @@ func newState(o Options, self kernel.Reference, connections *uint64) *state {
 	}
 }
 
-// newConn is a connection of which nothing is known yet.
+// newConn returns a connection of which nothing is known yet.
 func newConn(n incarnation) conn {
 	return conn{incarnation: n, ledger: ledger{
 		pending: map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, mayAsk: map[uint32]struct{}{},

@@ -107,7 +107,7 @@ func (s *state) stepLife(now time.Time, msg any, out []kernel.Effect) []kernel.E
 	return out
 }
 
-// whyStopping is what holders of calls are told when the actor is stopped from outside.
+// whyStopping returns the fault for calls when the actor is stopped from outside.
 func whyStopping(why string) (protocol.FaultName, string) {
 	switch why {
 	case kernel.WhyShutdown:
@@ -118,7 +118,7 @@ func whyStopping(why string) (protocol.FaultName, string) {
 	return protocol.BackendDisconnected, "it was switched off, removed or begun anew"
 }
 
-// starting reports whether this incarnation has not been ready yet.
+// starting reports whether this connection has not been ready yet.
 func (s *state) starting() bool {
 	return s.life.phase == message.Connecting || s.life.phase == message.Handshaking || s.life.phase == message.Syncing
 }
@@ -156,7 +156,7 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []kerne
 	return append(out, kernel.Tell(s.pool, changed))
 }
 
-// wantStart asks the pool whether it may connect: not all processes start at once.
+// wantStart asks the pool for permission to connect, since not all processes start at once.
 func (s *state) wantStart(out []kernel.Effect) []kernel.Effect {
 	s.life.wants = true
 	return append(out, kernel.Tell(s.pool, message.RequestConnect{Backend: s.self}))
@@ -171,7 +171,7 @@ func (s *state) mayStart(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// connect begins a new incarnation.
+// connect opens a connection of a new incarnation.
 func (s *state) connect(now time.Time, out []kernel.Effect) []kernel.Effect {
 	*s.life.connections++
 	s.life.wants = false
@@ -184,12 +184,12 @@ func (s *state) connect(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.armStart(now, out)
 }
 
-// lose ends the incarnation: every call gets its answer, and the next attempt is set.
+// lose ends the connection. Every call is answered and the next attempt is scheduled.
 func (s *state) lose(now time.Time, reason string, out []kernel.Effect) []kernel.Effect {
 	return s.retreat(now, message.Waiting, reason, out)
 }
 
-// retreat ends the incarnation and waits in the phase for the next attempt.
+// retreat ends the connection and waits in the phase for the next attempt.
 func (s *state) retreat(now time.Time, phase message.Phase, reason string, out []kernel.Effect) []kernel.Effect {
 	lost := s.takeRepeatable(reason)
 	out = s.abandonPending(protocol.BackendDisconnected, reason, out)
@@ -205,7 +205,7 @@ func (s *state) retreat(now time.Time, phase message.Phase, reason string, out [
 	return append(out, kernel.WakeAfter(pause, reconnectDue{s.conn.incarnation}))
 }
 
-// shut closes the connection, if one is open; its later events are ignored, and nobody is owed an answer on it.
+// shut closes the connection if one is open. Its later events are ignored.
 func (s *state) shut(out []kernel.Effect) []kernel.Effect {
 	s.conn.open, s.conn.process.pid = false, 0
 	clear(s.conn.cancelled)
@@ -213,7 +213,7 @@ func (s *state) shut(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(closeLink{closeGrace}))
 }
 
-// drain lets running calls finish, then stops.
+// drain lets running calls finish and then stops.
 func (s *state) drain(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase == message.Stopped || s.life.phase == message.Draining {
 		return out
@@ -232,7 +232,7 @@ func (s *state) stopWhenDrained(now time.Time, out []kernel.Effect) []kernel.Eff
 	return append(s.stop(now, protocol.BackendDisconnected, "drained", out), kernel.StopSelf())
 }
 
-// stop answers everything and closes the connection.
+// stop answers every call and closes the connection.
 func (s *state) stop(now time.Time, name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase == message.Stopped {
 		return out
@@ -244,7 +244,7 @@ func (s *state) stop(now time.Time, name protocol.FaultName, reason string, out 
 	return s.enter(now, message.Stopped, reason, out)
 }
 
-// reasonShown says why the backend is as it is: what a start waits for, and what went wrong before it.
+// reasonShown says what a start waits for and what went wrong before, or why the backend is in its phase.
 func (s *state) reasonShown(now time.Time) string {
 	switch {
 	case s.starting():
@@ -258,7 +258,7 @@ func (s *state) reasonShown(now time.Time) string {
 	return message.Explain(s.life.reason, s.conn.process.lastLine)
 }
 
-// report is what the backend tells people.
+// report returns the backend's status for operators.
 func (s *state) report(now time.Time) status.Backend {
 	b := status.Backend{
 		Server: s.server.Name, Replica: s.replica, Member: s.member, Catalog: s.catalog, State: string(s.life.phase), Reason: s.reasonShown(now), Incarnation: uint64(s.conn.incarnation),

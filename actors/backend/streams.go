@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxBeside is how many streams may stand beside the first one.
+// maxBeside is how many streams may be open beside the first one.
 const maxBeside = 32
 
 // streams is what a modern server tells of changes: one stream with all kinds it offers and the URIs wanted now. When
@@ -45,12 +45,13 @@ type changeStream struct {
 	uris         map[string]bool          // acknowledged
 }
 
-// acknowledgedNothing reports whether the server has promised to tell nothing on it.
+// acknowledgedNothing reports whether the server has acknowledged nothing on the stream.
 func (st *changeStream) acknowledgedNothing() bool {
 	return st.kinds == [protocol.ItemKinds]bool{} && len(st.uris) == 0
 }
 
-// promise notes what of it the server has acknowledged, raw JSON. What makes no sense, or was not asked for, is not.
+// promise records what the server has acknowledged, raw JSON. Invalid values and URIs that were not asked for are
+// ignored.
 func (st *changeStream) promise(raw []byte) {
 	var filter struct {
 		ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
@@ -73,7 +74,7 @@ func (st *changeStream) promise(raw []byte) {
 	}
 }
 
-// overlap collects what two streams may both tell, so that it is passed on once.
+// overlap collects changes that two streams may both report, so that each is passed on once.
 type overlap struct {
 	armed bool
 	kinds [protocol.ItemKinds]bool
@@ -81,28 +82,28 @@ type overlap struct {
 	all   bool                               // there were more
 }
 
-// maxLate is how many resources are kept by name that changed while two streams ran.
+// maxLate is how many resources that changed during an overlap are kept by name.
 const maxLate = 1024
 
-// tells reports whether the server has promised to say when lists of the kind change.
+// tells reports whether the server has promised to report changes of the list.
 func (l *streams) tells(kind protocol.ItemKind) bool { return l.first != nil && l.first.kinds[kind] }
 
-// overlapping reports whether two streams may tell the same.
+// overlapping reports whether two streams may report the same changes.
 func (l *streams) overlapping() bool {
 	return len(l.replaced) > 0 || l.first != nil && l.opening != nil && !l.opening.standsBeside
 }
 
-// all are the streams that are open, the newest last.
+// all returns the open streams, the newest last.
 func (l *streams) all() []*changeStream {
 	all := append(slices.Clone(l.replaced), l.first)
 	all = append(append(all, l.beside...), l.opening)
 	return slices.DeleteFunc(all, func(st *changeStream) bool { return st == nil })
 }
 
-// opensBeside reports whether the next stream is to stand beside the others.
+// opensBeside reports whether the next stream is opened beside the others.
 func (l *streams) opensBeside() bool { return l.stdio && l.first != nil && len(l.beside) < maxBeside }
 
-// lasting are the acknowledged streams that are not about to be closed.
+// lasting returns the acknowledged streams that are not about to be closed.
 func (l *streams) lasting() []*changeStream {
 	if l.first == nil {
 		return l.beside
@@ -110,7 +111,7 @@ func (l *streams) lasting() []*changeStream {
 	return append(slices.Clone(l.beside), l.first)
 }
 
-// takeOver puts a stream in the place of all there are, which are heard a little longer.
+// takeOver replaces all streams with one. The old ones stay open a little longer.
 func (l *streams) takeOver(st *changeStream) {
 	l.replaced = l.beside
 	if l.first != nil {
@@ -119,23 +120,23 @@ func (l *streams) takeOver(st *changeStream) {
 	l.first, l.beside = st, nil
 }
 
-// askedFor reports whether one of them was opened for the URI.
+// askedFor reports whether a stream was opened for the URI.
 func (l *streams) askedFor(uri string) bool {
 	return slices.ContainsFunc(l.lasting(), func(st *changeStream) bool { return slices.Contains(st.requested, uri) })
 }
 
-// has reports whether one of them has it acknowledged. A URI that was refused may be asked for again.
+// has reports whether a stream has the URI acknowledged. A URI that was refused may be asked for again.
 func (l *streams) has(uri string) bool {
 	return slices.ContainsFunc(l.lasting(), func(st *changeStream) bool { return st.uris[uri] })
 }
 
-// promised reports whether the server has said yes to the URI and nothing is about to end that.
+// promised reports whether the server has acknowledged the URI and the stream is not about to be closed.
 func (l *streams) promised(uri string) bool {
 	return (l.opening == nil || l.opening.standsBeside) && l.has(uri)
 }
 
-// outdated reports whether what is wanted has changed since the streams were opened, or is asked for again, or the first of
-// them has ended while one beside it was opened.
+// outdated reports whether a new stream is needed: the wanted URIs have changed or are asked for again, or the
+// first stream ended while another was opened beside it.
 func (l *streams) outdated() bool {
 	if l.first == nil || len(l.queries) > 0 {
 		return true

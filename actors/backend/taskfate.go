@@ -14,7 +14,8 @@ import (
 // gives an empty result, which would be a success to a client that knows no tasks; FastMCP 2 does not wait for the end, and
 // says -32602 before. Both are held against what the server says of the task itself.
 
-// taskAnswered takes an answer about the task of a call. done: it is none for the client; else the frame is.
+// taskAnswered handles a response about a call's task. If done, it is not for the client; otherwise the returned
+// frame is.
 func (s *state) taskAnswered(p *pending, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	if odd := p.followed.doubted; odd != nil {
 		p.followed.doubted = nil
@@ -30,7 +31,8 @@ func (s *state) taskAnswered(p *pending, f *protocol.Frame, out []kernel.Effect)
 	return nil, append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksGet.String()}})), true
 }
 
-// doubtful reports whether an answer to tasks/result may be none: there is nothing in it, or the server may not know it yet.
+// doubtful reports whether a response to tasks/result may not be the result: it is empty, or the server may not
+// know the task yet.
 func doubtful(r *message.Request, f *protocol.Frame) bool {
 	if f.Kind == protocol.KindError {
 		code, _ := protocol.ErrorNumber(f)
@@ -44,8 +46,8 @@ func doubtful(r *message.Request, f *protocol.Frame) bool {
 	return r.Frame.M == protocol.MethodToolsCall
 }
 
-// judgeTask decides with what the server says of the task: it goes on, and is asked for later; it has failed, and the client
-// hears why; else the odd answer stands.
+// judgeTask decides by the task's status: a running task is asked for later, a failed one fails the call with its
+// reason, and otherwise the odd response stands.
 func (s *state) judgeTask(p *pending, odd, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	if f.Kind == protocol.KindError {
 		return odd, out, false

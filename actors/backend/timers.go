@@ -56,10 +56,10 @@ type (
 	reachDue    struct{ incarnation } // it is time to ask a server again that could not be reached
 )
 
-// bound is what is meant for one incarnation.
+// bound is a message that concerns one incarnation only.
 type bound interface{ of() incarnation }
 
-// timer handles a message of the backend to itself that is of this incarnation.
+// timer handles the backend's own messages of this incarnation.
 func (s *state) timer(now time.Time, m bound, out []kernel.Effect) []kernel.Effect {
 	switch m := m.(type) {
 	case ownExpired:
@@ -82,7 +82,7 @@ func (s *state) timer(now time.Time, m bound, out []kernel.Effect) []kernel.Effe
 	return s.startTimer(now, m, out)
 }
 
-// startTimer handles the clocks of what comes before a backend is ready.
+// startTimer handles the timers of the phases before Ready.
 func (s *state) startTimer(now time.Time, m bound, out []kernel.Effect) []kernel.Effect {
 	switch m.(type) {
 	case reconnectDue:

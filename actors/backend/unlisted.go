@@ -12,15 +12,15 @@ import (
 // connected to again. One that fails to give some of them serves with the others, says which are missing, and is asked
 // for these again.
 
-// listLater sets the time at which a list that could not be fetched is asked for again.
+// listLater schedules the next attempt to fetch a list that could not be fetched.
 func (s *state) listLater(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	l.paused = l.changedMeanwhile || l.refetch // what changes in the meantime is fetched then, not at once
 	return append(out, kernel.WakeAfter(jitter(s.rng, s.backoff(l.tries)), listDue{s.conn.incarnation, kind, l.fetches}))
 }
 
-// listDue asks for it again, unless that has been done meanwhile. While other lists are still to come for the first time
-// it is asked for as well, or nobody would do so later.
+// listDue fetches the list again, unless that has happened meanwhile. It also does so while other lists are still
+// missing from the first sync; otherwise no one would do it later.
 func (s *state) listDue(m listDue, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[m.kind]
 	if s.life.phase != message.Ready && s.life.phase != message.Syncing || l.running || l.fetches != m.fetches {
@@ -29,8 +29,7 @@ func (s *state) listDue(m listDue, out []kernel.Effect) []kernel.Effect {
 	return s.fetch(m.kind, out)
 }
 
-// unlisted says which of the lists the server promised could not be fetched, "" = none, and whether there is
-// anything in the others.
+// unlisted returns which promised lists could not be fetched, "" = none, and whether the others contain anything.
 func (s *state) unlisted() (missing string, some bool) {
 	var kinds []string
 	why := ""
@@ -49,7 +48,7 @@ func (s *state) unlisted() (missing string, some bool) {
 	return "its " + strings.Join(kinds, " and ") + " could not be listed: " + why, some
 }
 
-// explain tells the pool when what is missing has changed.
+// explain tells the pool when the set of missing lists has changed.
 func (s *state) explain(out []kernel.Effect) []kernel.Effect {
 	reason, _ := s.unlisted()
 	if s.life.phase != message.Ready || reason == s.life.reason {

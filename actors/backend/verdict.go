@@ -22,15 +22,15 @@ const (
 	codeUnsupportedVersion = -32022
 )
 
-// verdict is what an answer to server/discover says of the server.
+// verdict is what a response to server/discover says about the server.
 type verdict struct {
 	era     protocol.Era // unknown: nothing
 	version string       // modern: the newest one both speak
 	fault   string       // why it cannot be spoken to at all; "" = it can, or nothing is known
 }
 
-// judge reads an answer to server/discover. Neither a DiscoverResult nor error -32022 means modern by itself: go-sdk
-// with sessions sends both and lists legacy dates only.
+// judge interprets a response to server/discover. Neither a DiscoverResult nor error -32022 alone means modern:
+// go-sdk servers with sessions send both and list only legacy versions.
 func judge(f *protocol.Frame) verdict {
 	if f.Kind == protocol.KindResult {
 		var r protocol.ResultInfo
@@ -49,7 +49,7 @@ func judge(f *protocol.Frame) verdict {
 	return verdict{}
 }
 
-// judgeVersions looks inside a list of versions, raw JSON.
+// judgeVersions interprets a list of versions, raw JSON.
 func judgeVersions(raw []byte) verdict {
 	var versions []string
 	if json.Unmarshal(raw, &versions) != nil || len(versions) == 0 {

@@ -12,10 +12,10 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// maxOrphans bounds the calls that are remembered after they were given up, the newest.
+// maxOrphans is how many abandoned calls are remembered, the newest ones.
 const maxOrphans = 64
 
-// withdraw cancels a call: its slot is free at once, a late answer is ignored.
+// withdraw cancels a call. Its place is free at once and a late response is ignored.
 func (s *state) withdraw(now time.Time, m message.CancelSent, out []kernel.Effect) []kernel.Effect {
 	for i, h := range s.carried.unexecuted {
 		if h.Call == m.Call {
@@ -51,8 +51,8 @@ func (s *state) withdraw(now time.Time, m message.CancelSent, out []kernel.Effec
 	return s.stopWhenDrained(now, s.cancelRequest(id, m.Reason, out))
 }
 
-// cancelRequest tells the server that an answer is no longer wanted. A modern server behind HTTP is told by the end of
-// the response alone. MCP 2026-07-28, basic/patterns/cancellation.
+// cancelRequest tells the server that a response is no longer wanted. For a modern server over HTTP, closing the
+// response says that alone. MCP 2026-07-28, basic/patterns/cancellation.
 func (s *state) cancelRequest(id uint32, reason string, out []kernel.Effect) []kernel.Effect {
 	if s.conn.era != protocol.EraModern || !s.link.exchanges {
 		out = s.sayCancelled(id, reason, out)
@@ -60,8 +60,9 @@ func (s *state) cancelRequest(id uint32, reason string, out []kernel.Effect) []k
 	return append(out, kernel.Act(giveUp{uint64(id)}))
 }
 
-// cancelAll tells a server behind HTTP that nobody waits for its answers any more: the end of the connection does not say so
-// (MCP 2025-11-25, basic/transports, sending messages), as it does to a process, and, of a response, to a modern server.
+// cancelAll cancels all calls at a legacy server over HTTP, since the end of the connection does not cancel them
+// (MCP 2025-11-25, basic/transports, sending messages). It does for a process, and the end of a response does for
+// a modern server.
 func (s *state) cancelAll(reason string, out []kernel.Effect) []kernel.Effect {
 	if !s.conn.open || s.link.ownsServer || s.conn.era != protocol.EraLegacy {
 		return out
@@ -86,7 +87,7 @@ func (s *state) sayCancelled(id uint32, reason string, out []kernel.Effect) []ke
 // is cancelled; notifications/cancelled does not reach tasks (MCP 2025-11-25, basic/utilities/cancellation). Where the end of
 // the response is what tells the server (HTTP), its answer is not heard any more, and the task is left to its ttl.
 
-// orphan remembers a call that is given up, if its server may yet make a task of it.
+// orphan remembers an abandoned call whose server may still create a task for it.
 func (s *state) orphan(id uint32, p *pending) {
 	r := p.request
 	if r.Frame.M != protocol.MethodToolsCall || p.followed != nil || s.conn.era != protocol.EraModern && !r.AsTask && !r.Follow {
@@ -98,7 +99,8 @@ func (s *state) orphan(id uint32, p *pending) {
 	s.conn.orphans = append(s.conn.orphans, id)
 }
 
-// orphaned takes an answer nobody waits for. When it is the task of a call that was given up, that is cancelled.
+// orphaned handles a response that no call waits for. If it created a task for an abandoned call, the task is
+// cancelled.
 func (s *state) orphaned(id uint32, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	i := slices.Index(s.conn.orphans, id)
 	if i < 0 || f.Kind != protocol.KindResult {
@@ -115,7 +117,8 @@ func (s *state) orphaned(id uint32, f *protocol.Frame, out []kernel.Effect) []ke
 	return out
 }
 
-// dropTaskMade cancels a task that its client will never hear of: it gave the call up while the task was on its way to it.
+// dropTaskMade cancels a task that its client will not hear of, because it cancelled the call while the response
+// was on its way.
 func (s *state) dropTaskMade(m message.DropTask, out []kernel.Effect) []kernel.Effect {
 	if m.Incarnation != uint64(s.conn.incarnation) || s.conn.era != protocol.EraLegacy {
 		return out
@@ -124,7 +127,7 @@ func (s *state) dropTaskMade(m message.DropTask, out []kernel.Effect) []kernel.E
 	return s.cancelUnknown(m.ID, out)
 }
 
-// cancelUnknown cancels a task that no client knows. What the server answers does not matter.
+// cancelUnknown cancels a task that no client knows. The response does not matter.
 func (s *state) cancelUnknown(id string, out []kernel.Effect) []kernel.Effect {
 	if id == "" || len(id) > maxTaskID || s.life.phase != message.Ready && s.life.phase != message.Draining || !s.cancelsTasks() {
 		return out
@@ -132,15 +135,15 @@ func (s *state) cancelUnknown(id string, out []kernel.Effect) []kernel.Effect {
 	return s.expireOwn(s.request(protocol.MethodTasksCancel, taskParams(id), ignored, out))
 }
 
-// cancelsTasks reports whether the server takes tasks/cancel. MCP 2025-11-25, basic/utilities/tasks, capabilities; with the
-// extension of 2026-07-28 every server of tasks does.
+// cancelsTasks reports whether the server supports tasks/cancel. MCP 2025-11-25, basic/utilities/tasks,
+// capabilities; every server with the tasks extension of 2026-07-28 does.
 func (s *state) cancelsTasks() bool {
 	raw := s.conn.info.Capabilities
 	tasks := rawjson.Member(raw, rawjson.Span{End: uint32(len(raw))}, "tasks")
 	return s.conn.era == protocol.EraModern || rawjson.Member(raw, tasks, "cancel").Present()
 }
 
-// ignored takes the answer to a request of ours that does not matter.
+// ignored handles the response to a gateway request when it does not matter.
 func ignored(_ *state, _ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	return out
 }

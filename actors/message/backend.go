@@ -5,7 +5,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Connect tells a backend that it may connect now; it has asked by RequestConnect.
+// Connect allows a backend to connect, after its RequestConnect.
 type Connect struct{}
 
 func (Connect) Class() kernel.Class { return kernel.Outcome }
@@ -16,11 +16,11 @@ type Send struct {
 	Request *Request
 	Pool    kernel.Reference
 	Backend kernel.Reference
-	Reached float64 // the highest progress its client was told when it was sent before; 0 = it was not, or none
+	Reached float64 // the highest progress reported to its client when it was sent before; 0 = none
 }
 
-// Abandon gives a Send that the backend never handled back to the pool, which counts it and may try another. One that the
-// backend has failed in the middle of may have been written.
+// Abandon returns a Send that the backend never handled to the pool, which may try another backend. If the backend
+// panicked while handling it, the request may have been written.
 func (s Send) Abandon(why kernel.Reason) {
 	if why == kernel.Panicked {
 		abandon(s.Call, s.Request, why)
@@ -30,32 +30,34 @@ func (s Send) Abandon(why kernel.Reason) {
 	s.Pool.Tell(NotExecuted{Backend: s.Backend, Call: s.Call, Request: s.Request, Reason: "it took no more: " + string(why), Full: why == kernel.Overloaded})
 }
 
-// CancelSent cancels a call the backend has written or is about to write.
+// CancelSent cancels a call that the backend has written or is about to write.
 type CancelSent struct {
 	Call   CallRef
 	Reason string
 }
 
-// Class: never refused, and never before its own Send.
+// Class: a CancelSent is never refused, and never overtakes its own Send.
 func (CancelSent) Class() kernel.Class { return kernel.Outcome }
 
-// Drain says to take no more calls, to let the running ones finish, and then to stop.
+// Drain tells a backend to take no more calls, let the running ones finish, and stop.
 type Drain struct{}
 
-// Stop says to answer everything pending and to stop now.
+// Stop tells a backend to answer everything pending and stop now.
 type Stop struct{ Reason string }
 
-// QueryIdle asks a backend whether it has anything to do yet. The answer is BackendIdle, or nothing while a task runs.
+// QueryIdle asks a backend whether it is idle. The answer is BackendIdle, or none while a task runs.
 type QueryIdle struct{}
 
 func (QueryIdle) Class() kernel.Class { return kernel.State }
 
-// CheckConnection tells a backend that another connection to the same URL was lost. One that carries nothing would not notice.
+// CheckConnection tells a backend that another connection to the same URL was lost. A connection without traffic
+// would not notice.
 type CheckConnection struct{}
 
 func (CheckConnection) Class() kernel.Class { return kernel.State }
 
-// Query asks a server something on the gateway's own behalf (subscribe, setLevel); the answer is one QueryResult to the pool.
+// Query sends a server a request on behalf of the gateway (subscribe, setLevel). The answer is one QueryResult to
+// the pool.
 type Query struct {
 	Key    uint64
 	Method protocol.Method

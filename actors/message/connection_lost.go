@@ -6,26 +6,26 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// ConnectionLost says that a connection broke after a call may have been written to it, and that the server may be sent the call once more: the
-// pool finds it another connection, or its holder is told the fault.
+// ConnectionLost says that a connection broke after a call may have been written, and that the call may be sent
+// again: the pool finds another connection, or its holder gets the fault.
 type ConnectionLost struct {
 	Backend kernel.Reference
 	Call    CallRef
 	Request *Request
 	Fault   *protocol.Fault
-	Reached float64 // the highest progress its client was told
+	Reached float64 // the highest progress reported to its client
 }
 
 func (ConnectionLost) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers a call whose pool has gone meanwhile.
+// Abandon answers a call whose pool is gone.
 func (l ConnectionLost) Abandon(kernel.Reason) {
 	l.Call.Holder.Tell(Failed{Seq: l.Call.Seq, Fault: l.Fault})
 }
 
-// Repeatable reports whether its server may carry the request out twice as well as once: it only asks, or the tool says so, which is
-// looked at only where the configuration believes it. What belongs to a task, or brings back what a server has asked before, is no
-// request of its own.
+// Repeatable reports whether the server may execute the request twice without harm: it only reads, or the tool
+// declares itself idempotent, which counts only if the configuration trusts it. Requests about tasks, and those
+// that carry a server's state, are not repeatable.
 func (r *Request) Repeatable() bool {
 	switch {
 	case r.AboutTask() || r.AsTask || r.Follow || r.Params.RequestState.Present():

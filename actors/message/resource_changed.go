@@ -20,13 +20,13 @@ type ResourceChanged struct {
 
 func (ResourceChanged) Class() kernel.Class { return kernel.State }
 
-// Key: of several updates of one resource only the newest counts.
+// Key: only the newest update of a resource counts.
 func (u ResourceChanged) Key() any { return updatedBy{u.Backend, u.URI} }
 
-// Size is what it holds.
+// Size returns the bytes that the message holds.
 func (u ResourceChanged) Size() int { return len(u.Frame.Raw) }
 
-// Sum: a server may name any number of resources.
+// Sum replaces the updates if a server names too many resources.
 func (u ResourceChanged) Sum() any { return AllResourcesChanged{u.Backend} }
 
 type updatedBy struct {
@@ -34,13 +34,15 @@ type updatedBy struct {
 	uri     string
 }
 
-// AllResourcesChanged says that more resources have changed than can be named; each that was subscribed to may be one of them.
+// AllResourcesChanged says that more resources have changed than can be named. Every subscribed resource may be
+// one of them.
 type AllResourcesChanged struct{ Backend kernel.Reference }
 
 func (AllResourcesChanged) Class() kernel.Class { return kernel.State }
 
-// UpdatedURI is the word that a resource may have changed, made by us because the server could not give it. It fails
-// for a URI that is no text, which no server can have listed, and for a task, whose state only its server knows.
+// UpdatedURI returns a ResourceChanged that the gateway creates, because the server could not report the change.
+// It returns false for a URI that is not valid text, which no server can have listed, and for a task, whose state
+// only its server knows.
 func UpdatedURI(uri string) (ResourceChanged, bool) {
 	if _, task := TaskOf(uri); task {
 		return ResourceChanged{}, false
@@ -57,13 +59,13 @@ func UpdatedURI(uri string) (ResourceChanged, bool) {
 }
 
 const (
-	maxCovering = 256     // parents of a resource that are looked for
-	maxParent   = 8 << 10 // bytes of the URI of one
+	maxCovering = 256     // maximum number of parents
+	maxParent   = 8 << 10 // maximum length of a parent's URI, in bytes
 )
 
-// Covering returns the URIs by which somebody who subscribed hears of a change of uri: itself first, then what it is a
-// part of, from the root on. A server may name a sub-resource of what was subscribed (MCP 2025-11-25, server/resources,
-// subscriptions). It costs as much as uri is deep, whatever the number of subscriptions.
+// Covering returns the URIs whose subscribers hear of a change of uri: uri itself, then its parents from the root
+// on. A server may name a sub-resource of a subscribed one (MCP 2025-11-25, server/resources, subscriptions). The
+// cost depends on the depth of uri, not on the number of subscriptions.
 func Covering(uri string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if !yield(uri) {

@@ -2,8 +2,8 @@ package message
 
 import "goblin-actor/actors/kernel"
 
-// ResourcesMentioned tells the pool which resources a server has named in a result: they may be asked for although they are not listed,
-// best at the connection that knows them. It comes before the result does.
+// ResourcesMentioned tells the pool which resources a server has named in a result. They may be read although they
+// are not listed, preferably on the connection that named them. It precedes the result.
 type ResourcesMentioned struct {
 	Backend     kernel.Reference
 	Incarnation uint64

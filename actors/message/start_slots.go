@@ -2,33 +2,33 @@ package message
 
 import "goblin-actor/actors/kernel"
 
-// AwaitsTurn says to people what a backend does that wants to start and may not yet.
+// AwaitsTurn tells operators what a backend waits for that has no start slot yet.
 const AwaitsTurn = "waits for its turn to start (limits.startsAtOnce)"
 
-// RequestConnect tells the pool that a backend would connect now. The answer is Connect, when the pool may start it.
+// RequestConnect tells the pool that a backend is about to connect. The answer is Connect, when it may.
 type RequestConnect struct{ Backend kernel.Reference }
 
 func (RequestConnect) Class() kernel.Class { return kernel.Outcome }
 
-// RequestStartSlot asks the gateway for a turn to start a process; the answer is one StartSlotGranted. Who has asked already and is not there yet
-// takes back nothing by asking again: only how much it is wanted changes.
+// RequestStartSlot asks the gateway for permission to start a process. The answer is one StartSlotGranted. A
+// repeated request only changes the priority.
 type RequestStartSlot struct {
 	Pool    kernel.Reference
 	Number  int  // of the backend in its pool
 	Order   int  // of the server in the configuration
-	Wanted  bool // somebody waits for it
-	Lost    bool // it was ready, and has not failed since
+	Wanted  bool // a client waits for it
+	Lost    bool // it was ready before and has not failed since
 	Retries bool // it has failed before
 }
 
 func (RequestStartSlot) Class() kernel.Class { return kernel.Outcome }
 
-// StartSlotGranted gives a backend its turn. It ends with ReleaseStartSlot, or by itself after a second.
+// StartSlotGranted lets a backend start. The slot ends with ReleaseStartSlot, or after a second.
 type StartSlotGranted struct{ Number int }
 
 func (StartSlotGranted) Class() kernel.Class { return kernel.Outcome }
 
-// ReleaseStartSlot gives a turn back, or the wish for one: the backend is ready, has failed, or is no more.
+// ReleaseStartSlot returns a slot, or withdraws the request for one: the backend is ready, has failed, or is gone.
 type ReleaseStartSlot struct {
 	Pool   kernel.Reference
 	Number int
@@ -36,7 +36,7 @@ type ReleaseStartSlot struct {
 
 func (ReleaseStartSlot) Class() kernel.Class { return kernel.Outcome }
 
-// StartSlotsReset says that the pool has begun anew: it knows of no turns and wishes of before.
+// StartSlotsReset says that the pool has started anew and holds no slots or requests.
 type StartSlotsReset struct{ Pool kernel.Reference }
 
 func (StartSlotsReset) Class() kernel.Class { return kernel.Outcome }

@@ -8,23 +8,24 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Tenant is whose connections a request uses where a server's are not for everybody: one client's, one user's, or those of all who have
-// sent the same headers. Nobody writes to it, and it is never shown: it may hold credentials.
+// Tenant identifies whose connections a request uses, if the server's connections are not shared: one client's,
+// one user's, or those of all clients that have sent the same headers. It is read-only and never printed, since it
+// may hold credentials.
 type Tenant struct {
-	Key     string            // the same for all who may share connections; of headers a hash
-	Who     string            // the Caller.Principal whose they are, whose credentials they may use; "" = nobody's alone
-	Epoch   uint64            // the Caller.Epoch of a request that wanted them
-	Client  string            // the Caller.ClientKey with whose end the connections end; "" = they are not one client's
-	Lane    string            // whose login at the server they use, a principal's holder; "" = everybody's
-	Headers map[string]string // what the server is sent beside its own, by name
-	Level   protocol.Level    // log level that the client wants; LevelNone = it has not said
+	Key     string            // equal for all that may share connections; a hash if it is by headers
+	Who     string            // the Caller.Principal that owns them and whose credentials they may use; "" = no single principal
+	Epoch   uint64            // the Caller.Epoch of the request that opened them
+	Client  string            // the Caller.ClientKey of the client whose end closes them; "" = not one client's
+	Lane    string            // the holder whose login at the server they use; "" = the shared login
+	Headers map[string]string // headers sent in addition to the configured ones, by name
+	Level   protocol.Level    // log level that the client has set; LevelNone = none
 
-	Isolation string                 // by which settings of the server that is so: a reload may change them
-	Forwarded []config.ForwardHeader // likewise; not written to
+	Isolation string                 // the server's setting when the tenant was created; a reload may change it
+	Forwarded []config.ForwardHeader // likewise; read-only
 }
 
-// Fits reports whether it is still by these settings whose connections somebody uses. A reload may have changed them since: then nothing
-// is sent any more what they do not name.
+// Fits reports whether the tenant still matches the server's settings, which a reload may have changed. If not,
+// nothing is sent for it any more.
 func (t *Tenant) Fits(server *config.Server) bool {
 	if t == nil {
 		return server.Isolation != "session" && server.Isolation != "principal"
@@ -35,14 +36,15 @@ func (t *Tenant) Fits(server *config.Server) bool {
 	return t.Isolation == server.Isolation && slices.Equal(t.Forwarded, server.ForwardHeaders)
 }
 
-// ConnectionOwner says on whose connections somebody subscribes, and of which class one is made when there is none.
+// ConnectionOwner says on whose connections a client subscribes, and what class of connection to open if there is
+// none.
 type ConnectionOwner struct {
 	*Tenant
 	Can    CapabilitySet // what the subscriber answers
 	Modern bool          // its era
 }
 
-// Of is whose connections they are; nil = those that are for everybody.
+// Of returns the tenant, or nil for shared connections.
 func (o *ConnectionOwner) Of() *Tenant {
 	if o == nil {
 		return nil
@@ -50,10 +52,10 @@ func (o *ConnectionOwner) Of() *Tenant {
 	return o.Tenant
 }
 
-// KeyOf is the tenant's key; "" for nobody.
+// KeyOf returns the tenant's key, or "" for shared connections.
 func (o *ConnectionOwner) KeyOf() string { return o.Of().KeyOf() }
 
-// KeyOf is the tenant's key; "" for nobody.
+// KeyOf returns the tenant's key, or "" for nil.
 func (t *Tenant) KeyOf() string {
 	if t == nil {
 		return ""
@@ -61,13 +63,13 @@ func (t *Tenant) KeyOf() string {
 	return t.Key
 }
 
-// String keeps credentials out of whatever prints it.
+// String hides credentials from anything that prints a tenant.
 func (*Tenant) String() string { return "tenant" }
 
 // GoString is String.
 func (*Tenant) GoString() string { return "tenant" }
 
-// ClientGone tells a pool that a client has left for good which had connections of its own there.
+// ClientGone tells a pool that a client with connections of its own has left for good.
 type ClientGone struct{ Client string }
 
 func (ClientGone) Class() kernel.Class { return kernel.Outcome }
