@@ -11,7 +11,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// followed is the task that a legacy server has made of a call, as we asked it to in the client's place.
+// followed is a task that a legacy server created for a call because the gateway asked for one on behalf of the
+// client.
 type followed struct {
 	id       string // the server's own
 	token    uint32 // its progress token: our id of the call
@@ -22,9 +23,9 @@ type followed struct {
 	paused  bool            // nothing is asked for a while, since the task goes on
 }
 
-// followLegacy goes on with a call whose legacy server has made the task of it that we asked for in the client's place: it
-// waits for the task's end, and asks now and then how far it is, so that the client knows that its call goes on. done:
-// the server made one. MCP 2025-11-25, basic/utilities/tasks, result retrieval.
+// followLegacy continues a call for which the legacy server has created a task on the gateway's request. It waits
+// for the task's end and polls its status, so that the client gets progress. It reports whether the server created
+// a task. MCP 2025-11-25, basic/utilities/tasks, result retrieval.
 func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protocol.Frame, out []kernel.Effect) (_ []kernel.Effect, done bool) {
 	task := rawjson.Member(f.Raw, f.Result, "task")
 	if !task.Present() { // FastMCP 2 makes a result without content of it
@@ -41,7 +42,7 @@ func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protoco
 	return s.awaitTask(p, legacyPause(f, task), out), true
 }
 
-// awaitTask asks for the end of the task of a call, and looks at it after the pause.
+// awaitTask requests the result of a call's task, and polls its status after the pause.
 func (s *state) awaitTask(p *pending, pause time.Duration, out []kernel.Effect) []kernel.Effect {
 	n := s.nextID()
 	p.followed.doubted, p.followed.paused = nil, false
@@ -51,8 +52,9 @@ func (s *state) awaitTask(p *pending, pause time.Duration, out []kernel.Effect) 
 	return append(out, kernel.WakeAfter(pause, lookDue{s.conn.incarnation, n}))
 }
 
-// awaitTaskAgain goes on with a call whose response ended before its task did: what stands between us and the server may close what
-// is quiet for long. It reports whether it did. The task runs on, and asking for its result again executes nothing.
+// awaitTaskAgain requests a task's result again if the response ended before the task did: intermediaries close
+// connections that are quiet for long. It reports whether it did. The task goes on, and asking for its result
+// again executes nothing.
 func (s *state) awaitTaskAgain(id uint32, out []kernel.Effect) (_ []kernel.Effect, done bool) {
 	p := s.conn.pending[id]
 	if p.followed == nil || p.followed.retries >= maxFailures {
@@ -64,18 +66,18 @@ func (s *state) awaitTaskAgain(id uint32, out []kernel.Effect) (_ []kernel.Effec
 	return s.awaitTask(p, firstPoll, out), true
 }
 
-// taskParams are those of a request that names a task and nothing else.
+// taskParams returns params that only name a task.
 func taskParams(id string) []byte {
 	return append(rawjson.AppendQuoted([]byte(`{"taskId":`), id), '}')
 }
 
-// legacyPause is how long to wait before the next look at the task, as the server wishes, within bounds.
+// legacyPause returns the pause before the next poll: what the server asks for, within bounds.
 func legacyPause(f *protocol.Frame, task rawjson.Span) time.Duration {
 	ms, err := strconv.ParseFloat(string(rawjson.Member(f.Raw, task, "pollInterval").Of(f.Raw)), 64)
 	return pollPause(ms, err, firstPoll)
 }
 
-// lookDue asks how far the task of a call is. An error does not matter: the request that waits for its end will tell.
+// lookDue polls a call's task. Errors are ignored: the request for its result will report them.
 func (s *state) lookDue(m lookDue, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[m.id]
 	switch {
@@ -98,7 +100,7 @@ func (s *state) lookDue(m lookDue, out []kernel.Effect) []kernel.Effect {
 	}, out))
 }
 
-// dropFollowed tells a legacy server that nobody waits for the task of a call any more, if we asked for one.
+// dropFollowed cancels a call's task at a legacy server, if the gateway asked for it.
 func (s *state) dropFollowed(p *pending, out []kernel.Effect) []kernel.Effect {
 	if p.followed == nil {
 		return out

@@ -23,7 +23,7 @@ const (
 	maxListBytes = 128 << 20 // of its pages, which are in memory as long as their items; the page that goes beyond it is the last
 )
 
-// listing is one kind of list while it is fetched.
+// listing is one list while it is fetched.
 type listing struct {
 	wanted           bool // the server has this kind
 	running          bool
@@ -46,7 +46,7 @@ type listing struct {
 	items            [][]byte
 }
 
-// request sends a request of the gateway's own.
+// request sends a request of the gateway.
 func (s *state) request(m protocol.Method, params []byte, own answerHandler, out []kernel.Effect) []kernel.Effect {
 	id := s.nextID()
 	s.conn.pending[id] = &pending{own: own}
@@ -57,7 +57,8 @@ func (s *state) request(m protocol.Method, params []byte, own answerHandler, out
 	return append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(id), Frame: frame, Request: true, Method: m.String()}}))
 }
 
-// withMeta is the params of a request of ours to a modern server, nil = none: it carries everything with it.
+// withMeta returns the params of a gateway request with the _meta that a modern server expects; nil params mean
+// none.
 func (s *state) withMeta(m protocol.Method, params []byte) []byte {
 	meta := s.meta
 	if m == protocol.MethodSubscriptionsListen || m == protocol.MethodTasksCancel {
@@ -73,9 +74,9 @@ func (s *state) withMeta(m protocol.Method, params []byte) []byte {
 	return append(b, '}')
 }
 
-// advanceOpening goes on with the opening over HTTP, where each message travels for itself: the server must have heard that we
-// are initialized before it is asked anything, and the stream for what belongs to no request must be open before a
-// call goes out, since some servers ask their questions there and lose them when there is none.
+// advanceOpening continues the opening over HTTP, where messages can overtake each other. The server must have
+// received notifications/initialized before any request. The stream for messages without a request must be open
+// before a call is sent, since some servers send their questions there and lose them without a stream.
 func (s *state) advanceOpening(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.conn.opening.untaken != 0:
@@ -88,7 +89,7 @@ func (s *state) advanceOpening(now time.Time, out []kernel.Effect) []kernel.Effe
 	return out
 }
 
-// streamDecided: the stream is open, or refused.
+// streamDecided handles a stream that is open, or was refused.
 func (s *state) streamDecided(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.conn.opening.stream && s.life.phase == message.Syncing {
 		return s.advanceOpening(now, out)
@@ -96,7 +97,7 @@ func (s *state) streamDecided(now time.Time, out []kernel.Effect) []kernel.Effec
 	return out
 }
 
-// openingExpired: the server is slow to take what opens the connection; it is spoken to all the same.
+// openingExpired continues although the server is slow to accept what opens the connection.
 func (s *state) openingExpired(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for s.conn.opening.untaken != 0 || s.conn.opening.stream {
 		out = s.advanceOpening(now, out)
@@ -104,7 +105,7 @@ func (s *state) openingExpired(now time.Time, out []kernel.Effect) []kernel.Effe
 	return out
 }
 
-// syncAll fetches every list the server's capabilities promise.
+// syncAll fetches every list that the server's capabilities promise.
 func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	var has struct{ Tools, Prompts, Resources *json.RawMessage }
 	if json.Unmarshal(s.conn.info.Capabilities, &has) != nil {
@@ -127,7 +128,8 @@ func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.readyWhenSynced(now, out)
 }
 
-// listChanged: the server says a list changed. During a fetch it starts another one afterwards; no change is lost.
+// listChanged fetches a list that has changed. During a fetch, it fetches the list again afterwards, so no change
+// is lost.
 func (s *state) listChanged(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	if s.life.phase == message.Ready && !s.catalog {
@@ -145,7 +147,7 @@ func (s *state) listChanged(kind protocol.ItemKind, out []kernel.Effect) []kerne
 	return s.fetch(kind, out)
 }
 
-// fetch asks for the first page.
+// fetch requests the first page of a list.
 func (s *state) fetch(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	l.running, l.paused, l.changedMeanwhile, l.refetch, l.pages, l.bytes, l.cursor, l.items, l.ttl, l.stale = true, false, false, false, 0, 0, "", nil, 0, false
@@ -153,7 +155,7 @@ func (s *state) fetch(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effe
 	return s.page(kind, out)
 }
 
-// page asks for the page l.cursor.
+// page requests the page at l.cursor.
 func (s *state) page(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	params := []byte(nil)
@@ -167,7 +169,7 @@ func (s *state) page(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effec
 	return s.expireOwn(out)
 }
 
-// pageCame takes one page and asks for the next, or hands the whole list to the pool.
+// pageCame handles a page. It requests the next one, or sends the complete list to the pool.
 func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if f.Kind == protocol.KindError {
 		return s.pageRefused(now, kind, f, out)
@@ -197,7 +199,8 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 	return s.listDone(now, kind, out)
 }
 
-// pageRefused: the server answers with an error. It may have promised more than it has; then the list is empty.
+// pageRefused handles an error response. The server may have promised a list that it does not have; then the list
+// is empty.
 func (s *state) pageRefused(now time.Time, kind protocol.ItemKind, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if code, _ := protocol.ErrorNumber(f); code != codeNoMethod {
 		return s.pageFailed(now, kind, errorText(f), out)
@@ -206,7 +209,7 @@ func (s *state) pageRefused(now time.Time, kind protocol.ItemKind, f *protocol.F
 	return s.listDone(now, kind, out)
 }
 
-// scanPage reads what a page says beside its items. A modern one says how fresh it is.
+// scanPage parses what a page contains beside its items. A modern page says how long it is fresh.
 func (s *state) scanPage(kind protocol.ItemKind, f *protocol.Frame, r *protocol.ResultInfo) error {
 	if err := r.Scan(f); err != nil || s.conn.era != protocol.EraModern {
 		return err
@@ -218,14 +221,15 @@ func (s *state) scanPage(kind protocol.ItemKind, f *protocol.Frame, r *protocol.
 	return nil
 }
 
-// itemsOf is where the items of the kind are in a page.
+// itemsOf returns where a page holds its items.
 func itemsOf(r *protocol.ResultInfo, kind protocol.ItemKind) rawjson.Span {
 	return [protocol.ItemKinds]rawjson.Span{
 		protocol.Tools: r.Tools, protocol.Prompts: r.Prompts, protocol.Resources: r.Resources, protocol.Templates: r.Templates,
 	}[kind]
 }
 
-// take adds the items of a page, up to maxItems of the list; full: there were more. An error says what is no item.
+// take adds a page's items, up to maxItems in total, and reports whether there were more. It returns an error for
+// an invalid item.
 func (l *listing) take(f *protocol.Frame, span rawjson.Span) (full bool, err error) {
 	l.bytes += len(f.Raw)
 	if !span.Present() {
@@ -240,7 +244,7 @@ func (l *listing) take(f *protocol.Frame, span rawjson.Span) (full bool, err err
 	return full, err
 }
 
-// listDone hands a whole list to the pool, and fetches again when it changed meanwhile.
+// listDone sends a complete list to the pool, and fetches it again if it changed meanwhile.
 func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	items, asked := l.items, l.announced
@@ -272,7 +276,7 @@ func (s *state) listed(kind protocol.ItemKind, items [][]byte, asked bool, out [
 	}))
 }
 
-// pageFailed keeps what was known of the list and asks again later.
+// pageFailed keeps the previous list and fetches it again later.
 func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	level := slog.LevelWarn
@@ -293,7 +297,7 @@ func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, o
 	return out
 }
 
-// ownExpired gives up on an answer to a request of ours that did not come in time.
+// ownExpired fails a gateway request whose response did not come in time.
 func (s *state) ownExpired(now time.Time, m ownExpired, out []kernel.Effect) []kernel.Effect {
 	if s.conn.pending[m.ticket] == nil || s.conn.pending[m.ticket].own == nil {
 		return out
@@ -302,7 +306,7 @@ func (s *state) ownExpired(now time.Time, m ownExpired, out []kernel.Effect) []k
 	return s.fail(now, m.ticket, protocol.Timeout, "no answer within "+s.server.Timeout.String(), out)
 }
 
-// readyWhenSynced enters Ready once no list of the first sync is outstanding; one that came and has changed since is not.
+// readyWhenSynced enters Ready when every list of the first sync has come once. Later changes do not delay it.
 func (s *state) readyWhenSynced(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase != message.Syncing {
 		return out
@@ -327,7 +331,7 @@ func (s *state) readyWhenSynced(now time.Time, out []kernel.Effect) []kernel.Eff
 	return s.sendRounds(out)
 }
 
-// ownFault is a fault of ours in the shape of a server's error, for requests of our own.
+// ownFault returns a gateway error in the form of a server's error, for requests of the gateway.
 func ownFault(text string) protocol.Frame {
 	var f protocol.Frame
 	if err := f.Parse(protocol.AppendError(nil, []byte("0"), -32603, text, nil)); err != nil {
@@ -336,7 +340,7 @@ func ownFault(text string) protocol.Frame {
 	return f
 }
 
-// errorText is the message of an error frame, with its code.
+// errorText returns the message of an error frame with its code.
 func errorText(f *protocol.Frame) string {
 	var e struct {
 		Code    json.Number

@@ -9,8 +9,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// mayRest says whether nothing would be lost with the connection. A task that runs in a process would: its client may ask for what
-// came of it much later. Behind a URL it goes on.
+// mayRest reports to the pool that nothing would be lost with the connection. A task in a process would be: its
+// client may ask for the result much later. A server with a URL keeps its tasks.
 func (s *state) mayRest(out []kernel.Effect) []kernel.Effect {
 	busy := len(s.conn.byCall)+len(s.carried.rounds)+len(s.conn.mending) > 0 ||
 		s.link.ownsServer && slices.ContainsFunc(s.conn.tasks, func(t task) bool { return !t.ended })
@@ -20,7 +20,7 @@ func (s *state) mayRest(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.pool, message.BackendIdle{Backend: s.self}))
 }
 
-// noteTaskEnd notes that a task has ended, when what its server says of it in the object shows that.
+// noteTaskEnd notes that a task has ended if the object, which the server sent about it, says so.
 func (s *state) noteTaskEnd(id string, raw []byte, object rawjson.Span) {
 	status, _ := rawjson.Unquote(rawjson.Member(raw, object, "status").Of(raw))
 	switch status {
@@ -35,7 +35,7 @@ func (s *state) endTask(id string) {
 	}
 }
 
-// learnTaskEnd looks at the answer to a request about a task.
+// learnTaskEnd checks the response to a request about a task for the task's end.
 func (s *state) learnTaskEnd(p *pending, f *protocol.Frame) {
 	if len(s.conn.tasks) == 0 || p.request == nil {
 		return

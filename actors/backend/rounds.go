@@ -21,9 +21,9 @@ const (
 	emptyPause   = 200 * time.Millisecond // before the first retry without a question; then four times that each
 )
 
-// round is what a modern server asked in a legacy client's call, and the answers so far. While it stands in
-// carried.rounds nothing of the call is pending at the server, so a lost connection does not end it.
-// MCP 2026-07-28, basic/patterns/mrtr.
+// round is what a modern server has asked during a legacy client's call, and the answers so far. While it is in
+// carried.rounds, the server has no pending request of the call, so a lost connection does not end the call. MCP
+// 2026-07-28, basic/patterns/mrtr.
 type round struct {
 	call      message.CallRef
 	request   *message.Request
@@ -40,14 +40,14 @@ type round struct {
 	poll      *poll                    // what the call has become; nil = no task
 }
 
-// inputRequest is one question of a round's while they are being collected.
+// inputRequest is one question of a round that is being collected.
 type inputRequest struct {
 	index  int
 	method protocol.Method
 	params rawjson.Span
 }
 
-// inputRequired puts a modern server's questions to the client of the call, all at once.
+// inputRequired sends a modern server's questions to the call's client, all at once.
 func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *protocol.ResultInfo, out []kernel.Effect) []kernel.Effect {
 	q := p.round
 	if q == nil {
@@ -84,7 +84,7 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 	return append(out, kernel.WakeAfter(pause, roundDue{q.call, q.number}))
 }
 
-// pose asks the client of a call, which waits meanwhile.
+// pose asks the client of a call. The call waits for the answers.
 func (s *state) pose(q *round, f *protocol.Frame, questions []inputRequest, out []kernel.Effect) []kernel.Effect {
 	q.open, q.parked = len(questions), true
 	out = append(out, kernel.Tell(s.pool, message.CallParked{Backend: s.self, Call: q.call, Yes: true}))
@@ -94,8 +94,8 @@ func (s *state) pose(q *round, f *protocol.Frame, questions []inputRequest, out 
 	return out
 }
 
-// inputRequests collects what is asked; why says what is wrong with it. Roots of a client that has none are answered with
-// those of the configuration.
+// inputRequests collects the questions, or says in why what is wrong with them. For a client without roots, the
+// configured roots are the answer.
 func (s *state) inputRequests(q *round, f *protocol.Frame, r *protocol.ResultInfo) (questions []inputRequest, why string) {
 	if !r.InputRequests.Present() {
 		return nil, ""
@@ -128,7 +128,7 @@ func (s *state) inputRequests(q *round, f *protocol.Frame, r *protocol.ResultInf
 	return questions, why
 }
 
-// poseOne asks the holder of the call one question, as a legacy server would.
+// poseOne asks the call's holder one question, as a legacy server would.
 func (s *state) poseOne(q *round, f *protocol.Frame, asked inputRequest, out []kernel.Effect) []kernel.Effect {
 	elicitation := ""
 	if protocol.QuestionOf(f.Raw, asked.method, asked.params) == protocol.QuestionURL {
@@ -144,8 +144,8 @@ func (s *state) poseOne(q *round, f *protocol.Frame, asked inputRequest, out []k
 	return append(out, kernel.Tell(q.call.Holder, message.ServerRequest{Seq: q.call.Seq, Key: s.questions.last, From: s.self, Frame: frame}))
 }
 
-// answerRound takes the client's answer to one question. An error to an elicitation means that the user did not
-// answer; to sampling or roots it ends the call, since input responses cannot carry one.
+// answerRound handles the client's answer to one question. An error to an elicitation counts as no answer from the
+// user. An error to sampling or roots ends the call, since input responses cannot carry one.
 func (s *state) answerRound(now time.Time, a *question, m message.ServerRequestResult, out []kernel.Effect) []kernel.Effect {
 	q := a.round
 	result := m.Result
@@ -173,7 +173,7 @@ func (s *state) endRound(now time.Time, q *round, raw []byte, out []kernel.Effec
 	return s.done(now, &pending{call: q.call, request: q.request}, f, out)
 }
 
-// resend sends the request of a round once more, with the answers and the server's state.
+// resend sends the request of a round again, with the answers and the server's state.
 func (s *state) resend(q *round, out []kernel.Effect) []kernel.Effect {
 	if q.parked {
 		q.parked = false
@@ -183,7 +183,7 @@ func (s *state) resend(q *round, out []kernel.Effect) []kernel.Effect {
 	return s.sendRound(q, out)
 }
 
-// sendRound writes the request, if there is a connection to write it to; else it waits for the next one.
+// sendRound writes the request, or lets it wait for the next connection.
 func (s *state) sendRound(q *round, out []kernel.Effect) []kernel.Effect {
 	if !s.conn.open || s.conn.era != protocol.EraModern || s.life.phase != message.Ready && s.life.phase != message.Draining {
 		return out
@@ -195,7 +195,7 @@ func (s *state) sendRound(q *round, out []kernel.Effect) []kernel.Effect {
 	return s.writeCall(&pending{call: q.call, request: q.request, round: q, reached: q.reached}, out)
 }
 
-// sendRounds writes what waited for the connection. A server that has become legacy cannot take it.
+// sendRounds writes the requests that waited for the connection. A server that has become legacy cannot take them.
 func (s *state) sendRounds(out []kernel.Effect) []kernel.Effect {
 	if len(s.carried.rounds) > 0 && s.conn.era != protocol.EraModern {
 		return s.failRounds(protocol.BackendDisconnected, "it came back speaking another version", out)
@@ -208,7 +208,7 @@ func (s *state) sendRounds(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// roundDue: the pause after an input_required without questions, or before a task is asked for, is over.
+// roundDue handles the end of the pause after an input_required result without questions, or before a poll.
 func (s *state) roundDue(m roundDue, out []kernel.Effect) []kernel.Effect {
 	q := s.carried.rounds[m.call]
 	if q == nil || q.number != m.number || q.due || q.open > 0 {
@@ -217,9 +217,9 @@ func (s *state) roundDue(m roundDue, out []kernel.Effect) []kernel.Effect {
 	return s.resend(q, out)
 }
 
-// isBehind reports whether a step of progress is none for the client: a legacy client's call is one, but the server begins to
-// count anew with each request; of a task that is followed the client was told by us, too. Progress must grow. MCP 2025-11-25,
-// basic/utilities/progress.
+// isBehind reports whether a progress notification must not reach the client. A legacy client's call is one call
+// to the client, but the server starts to count anew with each request, and the gateway itself reports progress of
+// followed tasks. Progress must increase. MCP 2025-11-25, basic/utilities/progress.
 func (s *state) isBehind(p *pending, f *protocol.Frame, params rawjson.Span) bool {
 	if !p.request.Follow && (s.conn.era != protocol.EraModern || p.request.Modern) && !s.mayRepeat(p) {
 		return false
@@ -236,7 +236,7 @@ func (s *state) isBehind(p *pending, f *protocol.Frame, params rawjson.Span) boo
 	return (p.round != nil || p.request.Follow) && before > 0 && value <= before
 }
 
-// forgetRound takes a waiting call and its questions out of the tables.
+// forgetRound removes a waiting call and its questions from the tables.
 func (s *state) forgetRound(q *round) {
 	delete(s.carried.rounds, q.call)
 	for key, a := range s.questions.open {
@@ -246,7 +246,7 @@ func (s *state) forgetRound(q *round) {
 	}
 }
 
-// failRounds ends all waiting calls: no connection will take them.
+// failRounds fails all waiting calls, because no connection will take them.
 func (s *state) failRounds(name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
 	for _, call := range s.roundCalls() {
 		q := s.carried.rounds[call]
@@ -258,13 +258,13 @@ func (s *state) failRounds(name protocol.FaultName, reason string, out []kernel.
 	return out
 }
 
-// roundCalls are the waiting calls, in a fixed order.
+// roundCalls returns the waiting calls in a fixed order.
 func (s *state) roundCalls() []message.CallRef {
 	return slices.SortedFunc(maps.Keys(s.carried.rounds), message.CallRef.Compare)
 }
 
-// completed tells the client that what it opened for the questions of mode url has served its purpose: legacy clients
-// wait for that word. MCP 2025-11-25, client/elicitation, completion notifications.
+// completed tells a legacy client that the pages it opened for URL elicitations have served their purpose. MCP
+// 2025-11-25, client/elicitation, completion notifications.
 func (q *round) completed(out []kernel.Effect) []kernel.Effect {
 	for _, id := range q.urls {
 		var f protocol.Frame

@@ -17,7 +17,7 @@ const (
 	maxTaskID = 1024 // bytes of a server's task id
 )
 
-// task is what a legacy server made of a call: what it says of it later goes to who made the call.
+// task is what a legacy server has made of a call. Its later notifications go to the client that made the call.
 // MCP 2025-11-25, basic/utilities/tasks.
 type task struct {
 	id     string // the server's own
@@ -26,7 +26,7 @@ type task struct {
 	ended  bool // its server has said so
 }
 
-// taskMade takes the result of a call that was to be done as a task, and tells its holder if it is done as one.
+// taskMade handles the result of a call that was requested as a task, and tells its holder if it became one.
 func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	id, ok := rawjson.Unquote(rawjson.Member(f.Raw, rawjson.Member(f.Raw, f.Result, "task"), "taskId").Of(f.Raw))
 	switch {
@@ -44,16 +44,17 @@ func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Fr
 	return s.done(now, p, *f, out)
 }
 
-// taskGone reports whether the task that the request is about went with the process that made it. What is behind a URL
-// may have kept its tasks.
+// taskGone reports whether the requested task ended with the process that created it. A server with a URL may have
+// kept its tasks.
 func (s *state) taskGone(r *message.Request) bool {
 	return s.link.ownsServer && r.Home != nil && *r.Home != message.TaskOrigin{Backend: s.self, Incarnation: uint64(s.conn.incarnation)}
 }
 
-// namesTask reports whether what the server asks in the request names a task.
+// namesTask reports whether the server's questions during the request name a task.
 func (p *pending) namesTask() bool { return p.followed != nil || p.request.AboutTask() }
 
-// waitsFor returns our id of the newest request that waits for the end of a task, 0 = none. raw is the task's id as JSON.
+// waitsFor returns the id of the newest request that waits for the end of a task, or 0. raw is the task's id as
+// JSON.
 func (s *state) waitsFor(raw []byte) uint32 {
 	newest := uint32(0)
 	id, ok := rawjson.Unquote(raw)
@@ -68,12 +69,12 @@ func (s *state) waitsFor(raw []byte) uint32 {
 	return newest
 }
 
-// taskStatus goes to the client whose task it is.
+// taskStatus passes a task's status to the client that owns the task.
 func (s *state) taskStatus(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	return s.taskNote(rawjson.Member(e.Frame.Raw, e.Frame.Params, "taskId"), e, out)
 }
 
-// taskNote passes on what the server says of the task that has its id at the span; of a task nobody made, nothing.
+// taskNote passes on a notification about the task whose id is at the span, if a client owns it.
 func (s *state) taskNote(span rawjson.Span, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	id, ok := rawjson.Unquote(span.Of(e.Frame.Raw))
 	i := slices.IndexFunc(s.conn.tasks, func(t task) bool { return t.id == id })

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// canSets are the capabilities every set of questions is declared with to a modern server.
+// canSets holds the capabilities declared to a modern server, for every capability set.
 var canSets = func() (sets [message.CanAll + 1][]byte) {
 	for can := range sets {
 		sets[can] = message.CapabilitySet(can).ModernCapabilities()
@@ -22,11 +22,11 @@ var canSets = func() (sets [message.CanAll + 1][]byte) {
 	return sets
 }()
 
-// modernCapabilities is the raw JSON object that declares the set to a modern server. Nobody writes to it.
+// modernCapabilities returns the raw JSON object that declares the set to a modern server. It is read-only.
 func modernCapabilities(can message.CapabilitySet) []byte { return canSets[can&message.CanAll] }
 
-// modernMeta is what a request says of its caller: of a modern client what it said itself, word for word, never a
-// union with others'; of a legacy one what it declared when it initialized.
+// modernMeta returns what a request says about its caller: a modern client's own words, never combined with
+// others', or what a legacy client declared when it initialized.
 func (s *state) modernMeta(r *message.Request, token []byte) protocol.ModernMeta {
 	c := r.Caller
 	if r.Modern {
@@ -39,10 +39,10 @@ func (s *state) modernMeta(r *message.Request, token []byte) protocol.ModernMeta
 	return meta
 }
 
-// defaultLevel is the log level asked for on behalf of legacy clients that have not set one: they get what they filter.
+// defaultLevel is the log level requested for legacy clients that have not set one.
 const defaultLevel = protocol.LevelInfo
 
-// levelOf is the log level a request asks a modern server for; "" = no log lines.
+// levelOf returns the log level that a request asks a modern server for; "" = no log lines.
 func (s *state) levelOf(r *message.Request) protocol.Level {
 	switch {
 	case r.Caller.LogLevel != "" || r.Modern:
@@ -53,8 +53,9 @@ func (s *state) levelOf(r *message.Request) protocol.Level {
 	return defaultLevel
 }
 
-// upstream is the client's frame with our id, the server's own name or URI, and our progress token, in the server's
-// era; every other byte as it came. Tools are always asked for progress: it keeps long calls alive (the idle clock).
+// upstream returns the client's frame with the gateway's id, the server's own name or URI and a progress token, in
+// the server's era. All other bytes stay as they are. Progress of tools is always requested, because it keeps long
+// calls alive (the idle timeout).
 func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
 	raw := r.Frame.Raw
 	number := strconv.AppendUint(nil, uint64(id), 10)
@@ -88,8 +89,8 @@ func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
 	return rawjson.AppendEdited(nil, raw, edits...)
 }
 
-// toLegacy makes a modern client's request a legacy one. What answers the legacy server's own state goes along: go-sdk
-// asks legacy clients like that, too.
+// toLegacy turns a modern client's request into a legacy one. State that the legacy server issued is kept: go-sdk
+// asks legacy clients that way too.
 func toLegacy(edits []rawjson.Edit, r *message.Request, token, number []byte) []rawjson.Edit {
 	params := r.Params
 	if params.RequestState.Present() {
@@ -99,8 +100,8 @@ func toLegacy(edits []rawjson.Edit, r *message.Request, token, number []byte) []
 	return protocol.ToLegacyRequest(edits, &r.Frame, &params, token)
 }
 
-// markInputRequired makes a question of a result that is one without saying so: go-sdk asks legacy clients like that from the second
-// round on. Nothing else has inputRequests beside no content.
+// markInputRequired marks a result as a question if it is one without saying so. go-sdk asks legacy clients that
+// way from the second round on. Nothing else has inputRequests and no content.
 func markInputRequired(m protocol.Method, f *protocol.Frame) []rawjson.Edit {
 	if !bytes.Contains(f.Raw, []byte(`"inputRequests"`)) {
 		return nil
@@ -118,7 +119,7 @@ func markInputRequired(m protocol.Method, f *protocol.Frame) []rawjson.Edit {
 	return nil
 }
 
-// addToken puts our progress token, if any, into a legacy client's request.
+// addToken adds the progress token, if any, to a legacy client's request.
 func addToken(edits []rawjson.Edit, r *message.Request, token []byte) []rawjson.Edit {
 	switch {
 	case token == nil:
@@ -133,7 +134,7 @@ func addToken(edits []rawjson.Edit, r *message.Request, token []byte) []rawjson.
 	return edits
 }
 
-// outgoing is a call as the connection takes it.
+// outgoing returns a call in the form that the link sends.
 func (s *state) outgoing(id uint32, p *pending) upstream.Outgoing {
 	r := p.request
 	o := upstream.Outgoing{
@@ -153,7 +154,7 @@ func (s *state) outgoing(id uint32, p *pending) upstream.Outgoing {
 	return o
 }
 
-// answeredModern takes a modern server's answer to a call.
+// answeredModern handles a modern server's response to a call.
 func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if f.Kind == protocol.KindError {
 		return s.refusedModern(now, p, f, out)
@@ -178,7 +179,7 @@ func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out
 	return s.doneEdited(now, p, f, protocol.ToLegacyResult(room[:0], m, f, &r), out)
 }
 
-// refusedModern takes a modern server's error.
+// refusedModern handles a modern server's error.
 func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	r := p.request
 	switch code, _ := protocol.ErrorNumber(f); code {
@@ -207,8 +208,8 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), protocol.EraLegacy), out)
 }
 
-// refusedForModern takes a server's error to a modern client's call. Numbers that mean something else to that client, or
-// must not reach it, are translated, whatever the server's era (MCP 2026-07-28, basic, error codes).
+// refusedForModern handles a server's error to a modern client's call. Codes that mean something else to that
+// client, or must not reach it, are translated, whatever the server's era (MCP 2026-07-28, basic, error codes).
 func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if p.request.Frame.M.MayAsk() && protocol.URLElicitations(f, func(rawjson.Span) bool { return true }) {
 		return s.done(now, p, *f, out) // the holder can ask the client
@@ -224,7 +225,7 @@ func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, o
 	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), protocol.EraModern), out)
 }
 
-// doneEdited ends a call with the server's answer after the edits.
+// doneEdited completes a call with the edited response.
 func (s *state) doneEdited(now time.Time, p *pending, f *protocol.Frame, edits []rawjson.Edit, out []kernel.Effect) []kernel.Effect {
 	if len(edits) == 0 {
 		return s.done(now, p, *f, out)
@@ -236,7 +237,7 @@ func (s *state) doneEdited(now time.Time, p *pending, f *protocol.Frame, edits [
 	return s.done(now, p, edited, out)
 }
 
-// done ends a call with an answer. The call is in no table any more.
+// done completes a call with a response. The call is not in any table.
 func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if p.round != nil {
 		out = p.round.completed(out)
@@ -246,25 +247,26 @@ func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []kernel.E
 	return s.stopWhenDrained(now, out)
 }
 
-// badAnswer ends a call with a fault of ours about its server's answer. The call is in no table any more.
+// badAnswer fails a call because of its server's response. The call is not in any table.
 func (s *state) badAnswer(now time.Time, p *pending, text string, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Log(slog.LevelWarn, "call failed for the server's answer", "method", p.request.Frame.MethodText(), "reason", text))
 	return s.failed(now, p, protocol.InternalFault, text, out)
 }
 
-// failed ends a call with a fault of ours. The call is in no table any more.
+// failed fails a call with a gateway error. The call is not in any table.
 func (s *state) failed(now time.Time, p *pending, name protocol.FaultName, text string, out []kernel.Effect) []kernel.Effect {
 	out = append(out, s.endedCall(p.call), kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: s.fault(p, name, text)}))
 	return s.stopWhenDrained(now, out)
 }
 
-// endedCall gives a call's place back. The pool hears of it before the client has its answer, and may want the place again.
+// endedCall frees a call's place. The pool hears of it before the client gets the response and may send another
+// call.
 func (s *state) endedCall(call message.CallRef) kernel.Effect {
 	return kernel.Tell(s.pool, message.CallEnded{Backend: s.self, Call: call})
 }
 
 // mend lists the tools again for a call that was refused, unexecuted, because its headers do not fit the server's
-// annotations, and sends it once more. MCP 2026-07-28, basic/transports/streamable-http, client behavior.
+// annotations, and sends it again. MCP 2026-07-28, basic/transports/streamable-http, client behavior.
 func (s *state) mend(p *pending, out []kernel.Effect) []kernel.Effect {
 	p.mended = true
 	s.conn.mending = append(s.conn.mending, p)
@@ -275,7 +277,7 @@ func (s *state) mend(p *pending, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// mended sends the calls that waited for the tools, or fails them when these could not be listed.
+// mended sends the calls that waited for the tools, or fails them if listing failed.
 func (s *state) mended(now time.Time, failure string, out []kernel.Effect) []kernel.Effect {
 	waiting := s.conn.mending
 	s.conn.mending = nil
@@ -289,7 +291,7 @@ func (s *state) mended(now time.Time, failure string, out []kernel.Effect) []ker
 	return out
 }
 
-// compile takes the annotations out of a list of tools. A tool whose annotations are invalid is left out.
+// compile parses the annotations of a list of tools. A tool with invalid annotations is left out.
 func (s *state) compile(items [][]byte, out []kernel.Effect) ([][]byte, []kernel.Effect) {
 	if s.conn.era != protocol.EraModern || !s.link.headers {
 		return items, out
