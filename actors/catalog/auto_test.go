@@ -23,7 +23,7 @@ func ours(t *testing.T) Source {
 
 func listedNames(t *testing.T, v *View) string {
 	t.Helper()
-	page, fault := v.Page(protocol.Tools, false, "")
+	page, fault := v.Page(protocol.Tools, protocol.EraLegacy, "")
 	if fault != nil {
 		t.Fatal(fault.Message)
 	}

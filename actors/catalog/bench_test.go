@@ -27,12 +27,12 @@ func big(t testing.TB, servers, tools int) []*offered {
 // BenchmarkToolsList: 1000 tools of 20 servers, against writing the same bytes.
 func BenchmarkToolsList(b *testing.B) {
 	v := whole(standard(stylePrefix), big(b, 20, 50)...)
-	static, _ := v.Page(protocol.Tools, false, "")
+	static, _ := v.Page(protocol.Tools, protocol.EraLegacy, "")
 	b.Run("catalog", func(b *testing.B) {
 		b.SetBytes(int64(len(static)))
 		b.ReportAllocs()
 		for b.Loop() {
-			result, _ := v.Page(protocol.Tools, false, "")
+			result, _ := v.Page(protocol.Tools, protocol.EraLegacy, "")
 			_, _ = io.Discard.Write(result)
 		}
 	})

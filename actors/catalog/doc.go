@@ -15,6 +15,6 @@
 //
 //	next := catalog.Build(previous, sources, naming)
 //	view, _ := next.View(catalog.Key{})
-//	page, fault := view.Page(protocol.Tools, modern, cursor)
+//	page, fault := view.Page(protocol.Tools, era, cursor)
 //	entry, fault := view.Tool("files_read_file") // entry.Server.Pool takes the call, under the name entry.Original
 package catalog

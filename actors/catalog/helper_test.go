@@ -132,7 +132,7 @@ func pages(t testing.TB, v *View, kind protocol.ItemKind) (items []string, count
 // page1 fetches one page.
 func page1(t testing.TB, v *View, kind protocol.ItemKind, cursor string) (items []string, next string) {
 	t.Helper()
-	result, fault := v.Page(kind, false, cursor)
+	result, fault := v.Page(kind, protocol.EraLegacy, cursor)
 	if fault != nil {
 		t.Fatalf("Page(%s, %q): %v", kind, cursor, fault)
 	}

@@ -47,34 +47,34 @@ func (l *list) following(kind protocol.ItemKind, entries []*Entry, sorted bool, 
 
 // page returns the result for a cursor. Pages that start where ours do are made once; only a cursor from another
 // snapshot can lie between them.
-func (l *list) page(modern bool, cursor string) ([]byte, *protocol.Fault) {
+func (l *list) page(era protocol.Era, cursor string) ([]byte, *protocol.Fault) {
 	from, ok := l.start(cursor)
 	if !ok {
 		return nil, protocol.BadParams("Invalid cursor: start again without one")
 	}
 	pages := l.pages[0]
-	if modern {
+	if era == protocol.EraModern {
 		pages = l.pages[1]
 	}
 	if n := from / l.size; from%l.size == 0 && n < len(pages) {
 		p := &pages[n]
-		p.once.Do(func() { p.result = l.renderPage(modern, from, cursor) })
+		p.once.Do(func() { p.result = l.renderPage(era, from, cursor) })
 		return p.result, nil
 	}
-	return l.render(modern, from), nil
+	return l.render(era, from), nil
 }
 
 // renderPage is render of a page that is kept: the two eras share it where no item differs.
-func (l *list) renderPage(modern bool, from int, cursor string) []byte {
-	if modern && !slices.ContainsFunc(l.entries[from:min(from+l.size, len(l.entries))], func(e *Entry) bool { return e.Other() != nil }) {
-		shared, _ := l.page(false, cursor)
+func (l *list) renderPage(era protocol.Era, from int, cursor string) []byte {
+	if era == protocol.EraModern && !slices.ContainsFunc(l.entries[from:min(from+l.size, len(l.entries))], func(e *Entry) bool { return e.Other() != nil }) {
+		shared, _ := l.page(protocol.EraLegacy, cursor)
 		return shared
 	}
-	return l.render(modern, from)
+	return l.render(era, from)
 }
 
 // render builds the result object with the items from there on.
-func (l *list) render(modern bool, from int) []byte {
+func (l *list) render(era protocol.Era, from int) []byte {
 	to := min(from+l.size, len(l.entries))
 	from = min(from, to)
 	next := ""
@@ -88,7 +88,7 @@ func (l *list) render(modern bool, from int) []byte {
 	})
 	size := len(next) + len(l.kind.ResultKey()) + 32
 	for _, e := range l.entries[from:to] {
-		size += len(e.of(modern)) + 1
+		size += len(e.of(era)) + 1
 	}
 	out := make([]byte, 0, size)
 	out = append(append(append(out, `{"`...), l.kind.ResultKey()...), `":[`...)
@@ -96,7 +96,7 @@ func (l *list) render(modern bool, from int) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, e.of(modern)...)
+		out = append(out, e.of(era)...)
 	}
 	out = append(out, ']')
 	if next != "" {

@@ -24,8 +24,8 @@ func TestPages(t *testing.T) {
 		if count != want || len(items) != 10 || !slices.IsSorted(items) {
 			t.Errorf("size %d: %d pages, %d items", size, count, len(items))
 		}
-		one, _ := v.Page(protocol.Tools, false, "")
-		two, _ := v.Page(protocol.Tools, false, "")
+		one, _ := v.Page(protocol.Tools, protocol.EraLegacy, "")
+		two, _ := v.Page(protocol.Tools, protocol.EraLegacy, "")
 		if &one[0] != &two[0] {
 			t.Errorf("size %d: the page was made twice", size)
 		}
@@ -34,7 +34,7 @@ func TestPages(t *testing.T) {
 	for kind, want := range map[protocol.ItemKind]string{
 		protocol.Tools: `{"tools":[]}`, protocol.Prompts: `{"prompts":[]}`, protocol.Resources: `{"resources":[]}`, protocol.Templates: `{"resourceTemplates":[]}`,
 	} {
-		if got, fault := v.Page(kind, false, ""); fault != nil || string(got) != want {
+		if got, fault := v.Page(kind, protocol.EraLegacy, ""); fault != nil || string(got) != want {
 			t.Errorf("got %s, %v", got, fault)
 		}
 	}
@@ -52,13 +52,13 @@ func TestPagesOfBothEras(t *testing.T) {
 		o.Server.Protocol = c.protocol
 		s := snapshot(standard(stylePrefix), o)
 		v, _ := s.View(Key{Server: "s"})
-		for modern, want := range map[bool]string{false: c.legacy, true: c.modern} {
-			if got, _ := v.Page(protocol.Tools, modern, ""); string(got) != `{"tools":[`+want+`]}` {
-				t.Errorf("%s, modern %v: %s, want %s", c.protocol, modern, got, want)
+		for era, want := range map[protocol.Era]string{protocol.EraLegacy: c.legacy, protocol.EraModern: c.modern} {
+			if got, _ := v.Page(protocol.Tools, era, ""); string(got) != `{"tools":[`+want+`]}` {
+				t.Errorf("%s, %s: %s, want %s", c.protocol, era, got, want)
 			}
 		}
-		old, _ := s.main.Page(protocol.Tools, false, "")
-		again, _ := s.main.Page(protocol.Tools, true, "")
+		old, _ := s.main.Page(protocol.Tools, protocol.EraLegacy, "")
+		again, _ := s.main.Page(protocol.Tools, protocol.EraModern, "")
 		if same := &old[0] == &again[0]; same != (c.legacy == c.modern) {
 			t.Errorf("%s %s: one page for both: %v", c.protocol, c.tool, same)
 		}
@@ -81,15 +81,15 @@ func TestBadCursor(t *testing.T) {
 		if cursor == good+"A" {
 			continue // another key is still a key
 		}
-		result, fault := v.Page(protocol.Tools, false, cursor)
+		result, fault := v.Page(protocol.Tools, protocol.EraLegacy, cursor)
 		if fault == nil || fault.Name != protocol.InvalidParams || fault.Code(protocol.EraModern) != -32602 || result != nil {
 			t.Errorf("Page(%.40q) = %s, %v", cursor, result, fault)
 		}
 	}
-	if _, fault := v.Page(protocol.Prompts, false, good); fault == nil {
+	if _, fault := v.Page(protocol.Prompts, protocol.EraLegacy, good); fault == nil {
 		t.Error("a cursor of another list was taken")
 	}
-	if result, fault := v.Page(protocol.Tools, false, encode([]byte("g\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01zzz"))); fault != nil || string(result) != `{"tools":[]}` {
+	if result, fault := v.Page(protocol.Tools, protocol.EraLegacy, encode([]byte("g\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01zzz"))); fault != nil || string(result) != `{"tools":[]}` {
 		t.Errorf("after the end: %s, %v", result, fault)
 	}
 }

@@ -369,9 +369,9 @@ func TestPagesOfRightsAreKept(t *testing.T) {
 	naming := under(standard(stylePrefix), config.Role{Name: "r", Servers: []string{"server0"}})
 	servers := big(t, 2, 50)
 	first := following(nil, naming, servers...)
-	page, _ := of(t, first, "r").Page(protocol.Tools, false, "")
+	page, _ := of(t, first, "r").Page(protocol.Tools, protocol.EraLegacy, "")
 	servers[1] = server(t, "server1", 1).tools("other")
-	again, _ := of(t, following(first, naming, servers...), "r").Page(protocol.Tools, false, "")
+	again, _ := of(t, following(first, naming, servers...), "r").Page(protocol.Tools, protocol.EraLegacy, "")
 	if &page[0] != &again[0] {
 		t.Error("the page was made again")
 	}

@@ -81,7 +81,7 @@ func FuzzResource(f *testing.F) {
 			_, _ = v.Template(s)
 			_, _ = v.Tool(s)
 			for kind := range protocol.ItemKind(protocol.ItemKinds) {
-				_, _ = v.Page(kind, false, s)
+				_, _ = v.Page(kind, protocol.EraLegacy, s)
 			}
 		}
 	})

@@ -127,9 +127,9 @@ func other(e *Entry, text []byte) []byte {
 }
 
 // of returns the item as clients of an era see it.
-func (e *Entry) of(modern bool) []byte {
+func (e *Entry) of(era protocol.Era) []byte {
 	t := e.written()
-	if t.other != nil && protocol.IsModern(e.Server.Protocol) != modern {
+	if t.other != nil && protocol.IsModern(e.Server.Protocol) != (era == protocol.EraModern) {
 		return t.other
 	}
 	return t.raw
@@ -186,10 +186,10 @@ func (v *View) PassThrough() bool { return v.pass }
 // Entries returns the items of a kind in list order, those too that are found and not listed. Not to be written to.
 func (v *View) Entries(kind protocol.ItemKind) []*Entry { return v.lists[kind].entries }
 
-// Page returns the result object of a list request of a client, modern or legacy, ready to be sent: shared bytes nobody
-// writes to. An empty cursor (or none) asks for the first page. A cursor that is not ours is an InvalidParams fault.
-func (v *View) Page(kind protocol.ItemKind, modern bool, cursor string) ([]byte, *protocol.Fault) {
-	return v.listed(kind).page(modern, cursor)
+// Page returns the result object of a list request of a client of that era, ready to be sent. The bytes are shared: the caller
+// must not modify them. An empty cursor asks for the first page. An invalid cursor is an InvalidParams fault.
+func (v *View) Page(kind protocol.ItemKind, era protocol.Era, cursor string) ([]byte, *protocol.Fault) {
+	return v.listed(kind).page(era, cursor)
 }
 
 // Instructions returns those of the servers in view, each under its server's name, cut at 8 KiB.

@@ -6,6 +6,7 @@ import (
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -40,10 +41,10 @@ func (o *Owns) Once(server string, own *message.ConnectionOwner) *message.Connec
 }
 
 // OwnOf is on whose connections to a server a request subscribes, or a client without one (x is nil); nil = those that are for everybody.
-func OwnOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller, modern bool) *message.ConnectionOwner {
+func OwnOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller, era protocol.Era) *message.ConnectionOwner {
 	t := admission.TenantOf(rules, x, caller)
 	if t == nil {
 		return nil
 	}
-	return &message.ConnectionOwner{Tenant: t, Can: caller.Can, Modern: modern}
+	return &message.ConnectionOwner{Tenant: t, Can: caller.Can, Modern: era == protocol.EraModern}
 }

@@ -12,9 +12,8 @@ import (
 type (
 	// Answer is the final answer.
 	Answer struct {
-		X       *downstream.Exchange
-		Frame   []byte
-		Newline bool
+		X *downstream.Exchange
+		protocol.Message
 	}
 	// AnswerPieces is the final answer where it is large, in pieces.
 	AnswerPieces struct {
@@ -23,13 +22,12 @@ type (
 		Newline bool
 		Memory  *protocol.Memory // what they lie in, if nobody else reads it; else nil
 	}
-	// Ahead is a message ahead of the answer.
-	Ahead struct {
-		X       *downstream.Exchange
-		Frame   []byte
-		Newline bool
-		Weight  downstream.Weight
-		Key     string
+	// Notify writes a message ahead of the answer.
+	Notify struct {
+		X *downstream.Exchange
+		protocol.Message
+		Weight downstream.Weight
+		Key    string // of a message that a newer one replaces while it waits; "" = none replaces it
 	}
 	// Accept says that a notification or a response has been taken.
 	Accept struct{ X *downstream.Exchange }
@@ -64,17 +62,17 @@ func Perform(m *status.Metrics, act any) {
 	switch a := act.(type) {
 	case Answer:
 		m.Bytes(status.Clients, status.Out, len(a.Frame))
-		a.X.Answer(protocol.Message{Frame: a.Frame, Newline: a.Newline})
+		a.X.Answer(a.Message)
 	case AnswerPieces:
 		for _, piece := range a.Pieces {
 			m.Bytes(status.Clients, status.Out, len(piece))
 		}
 		a.X.AnswerPieces(a.Pieces, a.Newline, a.Memory)
-	case Ahead:
+	case Notify:
 		m.Bytes(status.Clients, status.Out, len(a.Frame))
-		a.X.Notify(protocol.Message{Frame: a.Frame, Newline: a.Newline}, a.Weight, a.Key)
+		a.X.Notify(a.Message, a.Weight, a.Key)
 	case AnswerFault:
-		Perform(m, Answer{X: a.X, Frame: a.Fault.AppendTo(nil, a.X.Frame.IDBytes(), protocol.EraLegacy)})
+		Perform(m, Answer{a.X, protocol.Message{Frame: a.Fault.AppendTo(nil, a.X.Frame.IDBytes(), protocol.EraLegacy)}})
 	case Accept:
 		a.X.Accept()
 	}
@@ -86,7 +84,7 @@ const LargeFrame = 16 << 10
 // AnswerEdited is the answer that a server's frame becomes. memory is the frame's if the exchange is the last to have it, else nil.
 func AnswerEdited(x *downstream.Exchange, frame *protocol.Frame, edits []rawjson.Edit, memory *protocol.Memory) kernel.Effect {
 	if len(frame.Raw) < LargeFrame {
-		return kernel.Act(Answer{x, rawjson.AppendEdited(nil, frame.Raw, edits...), frame.Newline})
+		return kernel.Act(Answer{x, protocol.Message{Frame: rawjson.AppendEdited(nil, frame.Raw, edits...), Newline: frame.Newline}})
 	}
 	return kernel.Act(AnswerPieces{x, rawjson.Pieces(frame.Raw, edits...), frame.Newline, memory})
 }

@@ -133,7 +133,7 @@ func (s *state) AuditWritten(out []kernel.Effect) []kernel.Effect { return s.lea
 func (s *state) Progress(now time.Time, h *heldCall, m message.Progress, out []kernel.Effect) []kernel.Effect {
 	for _, e := range s.calls.Change(now, h, call.Heard{Frame: m.Frame, Behind: m.Behind}) {
 		frame := rawjson.AppendEdited(nil, e.Frame.Raw, rawjson.Edit{Span: m.Token, With: h.Token})
-		out = append(out, kernel.Act(reply.Ahead{X: h.x, Frame: frame, Newline: e.Frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
+		out = append(out, kernel.Act(reply.Notify{X: h.x, Message: protocol.Message{Frame: frame, Newline: e.Frame.Newline}, Weight: downstream.WeightProgress, Key: "progress"}))
 	}
 	return out
 }
@@ -144,7 +144,7 @@ func (s *state) LogLine(now time.Time, h *heldCall, m message.Log, out []kernel.
 		return out
 	}
 	for _, e := range s.calls.Change(now, h, call.Logged{Frame: m.Frame}) {
-		out = append(out, kernel.Act(reply.Ahead{X: h.x, Frame: e.Frame.Raw, Newline: e.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
+		out = append(out, kernel.Act(reply.Notify{X: h.x, Message: e.Frame.Message(), Weight: downstream.WeightLog}))
 	}
 	return out
 }

@@ -140,7 +140,7 @@ func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kerne
 	if x.Params.Cursor.Present() && !ok {
 		return s.fault(x, protocol.BadParams("params.cursor: want a string"), out)
 	}
-	page, fault := s.view.Page(kind, false, cursor)
+	page, fault := s.view.Page(kind, protocol.EraLegacy, cursor)
 	if fault != nil {
 		return s.fault(x, fault, out)
 	}
@@ -255,7 +255,7 @@ func (*state) result(x *downstream.Exchange, result []byte, out []kernel.Effect)
 		end := len(around) - 1
 		return append(out, kernel.Act(reply.AnswerPieces{X: x, Pieces: [][]byte{around[:end], result, around[end:]}}))
 	}
-	return append(out, kernel.Act(reply.Answer{X: x, Frame: protocol.AppendResult(nil, x.Frame.IDBytes(), result), Newline: false}))
+	return append(out, kernel.Act(reply.Answer{X: x, Message: protocol.Message{Frame: protocol.AppendResult(nil, x.Frame.IDBytes(), result)}}))
 }
 
 // fault answers a request with an error of ours.
@@ -263,7 +263,7 @@ func (*state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effe
 	if f.Late != nil {
 		return append(out, kernel.Act(reply.AnswerFault{X: x, Fault: f}))
 	}
-	return append(out, kernel.Act(reply.Answer{X: x, Frame: f.AppendTo(nil, x.Frame.IDBytes(), protocol.EraLegacy), Newline: false}))
+	return append(out, kernel.Act(reply.Answer{X: x, Message: protocol.Message{Frame: f.AppendTo(nil, x.Frame.IDBytes(), protocol.EraLegacy)}}))
 }
 
 func quote(s string) string { return string(rawjson.Quote(status.Printable(s, 100))) }

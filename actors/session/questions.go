@@ -44,7 +44,7 @@ func (s *state) Question(now time.Time, h *heldCall, m message.ServerRequest, ou
 	id := strconv.AppendUint(nil, s.lastQuestion, 10)
 	edits := admission.PublicTask([]rawjson.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
 	frame := rawjson.AppendEdited(nil, m.Frame.Raw, edits...)
-	out = append(out, kernel.Act(reply.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightAnswer, Key: ""}))
+	out = append(out, kernel.Act(reply.Notify{X: h.x, Message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, Weight: downstream.WeightAnswer}))
 	return s.calls.Watch(now, h, out)
 }
 
@@ -131,5 +131,5 @@ func (s *state) cancelQuestion(number uint64, out []kernel.Effect) []kernel.Effe
 	}
 	params := fmt.Appendf(nil, `{"requestId":%d,"reason":"the call has ended"}`, number)
 	frame := protocol.AppendNotification(nil, protocol.NotificationCancelled.String(), params)
-	return append(out, kernel.Act(reply.Ahead{X: h.x, Frame: frame, Newline: false, Weight: downstream.WeightAnswer, Key: ""}))
+	return append(out, kernel.Act(reply.Notify{X: h.x, Message: protocol.Message{Frame: frame}, Weight: downstream.WeightAnswer}))
 }

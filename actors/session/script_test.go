@@ -240,7 +240,7 @@ func (r *script) done(act any) {
 		r.end(a.X)
 	case refuse:
 		r.end(a.x)
-	case reply.Ahead:
+	case reply.Notify:
 		if r.ended[a.X] > 0 {
 			r.fatalf("%s is said after the answer to %s", a.Frame, a.X.Frame.Raw)
 		}

@@ -89,8 +89,7 @@ type (
 	push struct {
 		streams     []*downstream.EventStream
 		method      protocol.Method
-		frame       []byte
-		newline     bool
+		message     protocol.Message
 		key         string // of what it replaces while it waits; "" = a log line
 		undelivered any    // nil = it may be lost
 	}
@@ -111,7 +110,7 @@ func (streamReady) Class() kernel.Class { return kernel.Outcome }
 
 func (s *session) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
-	case reply.Answer, reply.AnswerPieces, reply.AnswerFault, reply.Ahead, reply.Accept:
+	case reply.Answer, reply.AnswerPieces, reply.AnswerFault, reply.Notify, reply.Accept:
 		reply.Perform(s.Metrics, a)
 	case refuse:
 		s.refuse(a)

@@ -121,7 +121,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.TaskNotification:
 		return s.taskNote(m, out)
 	case message.ElicitationDone:
-		return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline, key: string(m.Frame.Raw)}))
+		return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, message: m.Frame.Message(), key: string(m.Frame.Raw)}))
 	case message.ResourceUpdated:
 		return s.updated(m, out)
 	case message.ResourcesUpdated:

@@ -70,7 +70,7 @@ func (k *conversation) step(msg any) string {
 			say("accepted")
 		case refuse:
 			say("%d", a.status)
-		case reply.Ahead:
+		case reply.Notify:
 			f := actortest.Frame(k.t, string(a.Frame))
 			say("%s", f.MethodText())
 		case openStream:

@@ -43,8 +43,8 @@ func (s *session) push(self kernel.Self, a push) {
 		weight = downstream.WeightLog
 	}
 	for i := len(a.streams) - 1; i >= 0; i-- {
-		if a.streams[i].Push(protocol.Message{Frame: a.frame, Newline: a.newline}, weight, a.key) {
-			s.Metrics.Bytes(status.Clients, status.Out, len(a.frame))
+		if a.streams[i].Push(a.message, weight, a.key) {
+			s.Metrics.Bytes(status.Clients, status.Out, len(a.message.Frame))
 			s.Metrics.Notification(a.method, status.Delivered)
 			return
 		}
@@ -129,7 +129,7 @@ func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 			continue
 		}
 		method := kind.ChangedMethod().String()
-		out = append(out, kernel.Act(push{streams: s.streams, method: kind.ChangedMethod(), frame: protocol.AppendNotification(nil, method, nil), key: method, undelivered: kind}))
+		out = append(out, kernel.Act(push{streams: s.streams, method: kind.ChangedMethod(), message: protocol.Message{Frame: protocol.AppendNotification(nil, method, nil)}, key: method, undelivered: kind}))
 	}
 	return out
 }
@@ -152,5 +152,5 @@ func (s *state) serverLog(m message.ServerLog, out []kernel.Effect) []kernel.Eff
 	if len(s.streams) == 0 || !s.ready || s.view == nil || !s.view.Has(m.Server) || !s.wantsLog(&m.Frame) {
 		return out
 	}
-	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: m.Frame.Raw, newline: m.Frame.Newline}))
+	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, message: m.Frame.Message()}))
 }

@@ -104,7 +104,7 @@ func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []
 	}
 	frame := append([]byte(`{"jsonrpc":"2.0","id":`), w.x.Frame.IDBytes()...)
 	frame = append(append(frame, `,"error":`...), m.Error...)
-	return append(out, kernel.Act(reply.Answer{X: w.x, Frame: append(frame, '}'), Newline: false}))
+	return append(out, kernel.Act(reply.Answer{X: w.x, Message: protocol.Message{Frame: append(frame, '}')}}))
 }
 
 // forgetSubscription drops a subscription and the updates of it that wait for a stream.

@@ -139,9 +139,9 @@ func (s *state) taskNote(m message.TaskNotification, out []kernel.Effect) []kern
 	}
 	frame := rawjson.AppendEdited(nil, m.Frame.Raw, edits...)
 	if h := s.waitsForTask(m.Server, m.ID); h != nil {
-		return append(out, kernel.Act(reply.Ahead{X: h.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightLog, Key: ""}))
+		return append(out, kernel.Act(reply.Notify{X: h.x, Message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, Weight: downstream.WeightLog}))
 	}
-	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, frame: frame, newline: m.Frame.Newline}))
+	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}}))
 }
 
 // waitsForTask is the oldest request that waits for the end of the task; nil = there is none.

@@ -8,6 +8,7 @@ import (
 	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 )
 
@@ -26,7 +27,7 @@ func (s *state) noteTenant(of *message.Tenant, server string, pool kernel.Refere
 
 // ownOf is on whose connections to a server a request subscribes, or the client without one (x is nil).
 func (s *state) ownOf(server *catalog.Server, x *downstream.Exchange) *message.ConnectionOwner {
-	own := clientsubs.OwnOf(&server.Rules, x, s.caller(), false)
+	own := clientsubs.OwnOf(&server.Rules, x, s.caller(), protocol.EraLegacy)
 	s.noteTenant(own.Of(), server.Name, server.Pool)
 	return s.owns.Once(server.Name, own)
 }

@@ -72,10 +72,10 @@ func (m notification) writeTo(x *downstream.Exchange, out []kernel.Effect) []ker
 			return out
 		}
 		frame := rawjson.AppendEdited(nil, m.frame.Raw, rawjson.Edit{Span: m.token, With: token})
-		return append(out, kernel.Act(reply.Ahead{X: x, Frame: frame, Newline: m.frame.Newline, Weight: downstream.WeightProgress, Key: "progress"}))
+		return append(out, kernel.Act(reply.Notify{X: x, Message: protocol.Message{Frame: frame, Newline: m.frame.Newline}, Weight: downstream.WeightProgress, Key: "progress"}))
 	}
 	if !wantedLevel(x).Admits(m.level) {
 		return out
 	}
-	return append(out, kernel.Act(reply.Ahead{X: x, Frame: m.frame.Raw, Newline: m.frame.Newline, Weight: downstream.WeightLog, Key: ""}))
+	return append(out, kernel.Act(reply.Notify{X: x, Message: m.frame.Message(), Weight: downstream.WeightLog}))
 }

@@ -17,7 +17,7 @@ import (
 func (d *deskScript) forwarded(msg any) (list []string) {
 	d.t.Helper()
 	for _, e := range step(d.s, d.now, msg, nil) {
-		f, ok := e.Act.(reply.Ahead)
+		f, ok := e.Act.(reply.Notify)
 		if !ok {
 			continue
 		}

@@ -82,7 +82,7 @@ func (s *state) replayOutcome(state *seal.State, digest [32]byte, who *message.C
 		if status := statusOf(&f); status != 200 {
 			return append(out, kernel.Act(relayError{x, status, frame}))
 		}
-		return append(out, kernel.Act(reply.Answer{X: x, Frame: frame, Newline: f.Newline}))
+		return append(out, kernel.Act(reply.Answer{X: x, Message: protocol.Message{Frame: frame, Newline: f.Newline}}))
 	}
 	return append(out, kernel.Act(reply.Refuse{X: x, Fault: badStateFault()}))
 }

@@ -72,7 +72,7 @@ func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.E
 	}
 	for _, x := range v.exchanges {
 		frame := protocol.AppendInputRequired(nil, x.Frame.IDBytes(), requests, state, v.View.ServerInfo())
-		out = append(out, kernel.Act(reply.Answer{X: x, Frame: frame, Newline: false}))
+		out = append(out, kernel.Act(reply.Answer{X: x, Message: protocol.Message{Frame: frame}}))
 	}
 	s.release(v)
 	return out

@@ -83,7 +83,7 @@ func (r relayError) ReplySize() int { return len(r.frame) }
 
 func (d *desk) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
-	case reply.Answer, reply.AnswerPieces, reply.Ahead, reply.Accept, relayError, reply.Refuse:
+	case reply.Answer, reply.AnswerPieces, reply.Notify, reply.Accept, relayError, reply.Refuse:
 		perform(d.Metrics, a)
 	case clientcalls.Audited:
 		d.note(self, a)

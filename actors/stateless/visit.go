@@ -127,7 +127,7 @@ func (*state) list(view *catalog.View, x *downstream.Exchange, kind protocol.Ite
 	if x.Params.Cursor.Present() && !ok {
 		return append(out, kernel.Act(reply.Refuse{X: x, Fault: protocol.BadParams("params.cursor: want a string")}))
 	}
-	page, fault := view.Page(kind, true, cursor)
+	page, fault := view.Page(kind, protocol.EraModern, cursor)
 	if fault != nil {
 		return append(out, kernel.Act(reply.Refuse{X: x, Fault: fault}))
 	}
@@ -146,7 +146,7 @@ func result(view *catalog.View, x *downstream.Exchange, result []byte, out []ker
 		return append(out, kernel.Act(reply.Refuse{X: x, Fault: &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
 	}
 	edits := protocol.ToModernResult(nil, x.Frame.M, &f, &info, view.ServerInfo())
-	return append(out, kernel.Act(reply.Answer{X: x, Frame: rawjson.AppendEdited(nil, f.Raw, edits...), Newline: f.Newline}))
+	return append(out, kernel.Act(reply.Answer{X: x, Message: protocol.Message{Frame: rawjson.AppendEdited(nil, f.Raw, edits...), Newline: f.Newline}}))
 }
 
 // dispatch holds the call and hands it to the pool of the target's server.

@@ -47,7 +47,7 @@ func lastWords(out []kernel.Effect) (words string) {
 	words = "nothing"
 	for _, e := range out {
 		switch a := e.Act.(type) {
-		case reply.Ahead:
+		case reply.Notify:
 			words = "acknowledged"
 		case reply.Answer:
 			words = "result"

@@ -23,7 +23,7 @@ func lastWords(out []kernel.Effect) (words string) {
 	words = "nothing"
 	for _, e := range out {
 		switch a := e.Act.(type) {
-		case reply.Ahead:
+		case reply.Notify:
 			words = "acknowledged"
 		case reply.Answer:
 			words = "result"
@@ -141,7 +141,7 @@ func TestWhatNobodyHasNamedIsNotPromised(t *testing.T) {
 		for _, e := range step(s, now, ackDue{}, nil) {
 			m, ok := e.Msg.(message.UnsubscribeURI)
 			ended = ended || ok && m.URI == uri
-			ack, ok := e.Act.(reply.Ahead)
+			ack, ok := e.Act.(reply.Notify)
 			promised = promised || ok && strings.Contains(string(ack.Frame), uri)
 		}
 		if promised != named || ended == named || (s.subs[clientsubs.Resource{Server: "one", URI: uri}] != nil) != named {

@@ -226,7 +226,7 @@ func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Eff
 
 // subscription is one to what the client calls public: on the connections that its calls use.
 func (s *state) subscription(server *catalog.Server, public string) *clientsubs.Subscription {
-	return &clientsubs.Subscription{Public: public, Own: s.owns.Once(server.Name, clientsubs.OwnOf(&server.Rules, s.x, &s.caller, true))}
+	return &clientsubs.Subscription{Public: public, Own: s.owns.Once(server.Name, clientsubs.OwnOf(&server.Rules, s.x, &s.caller, protocol.EraModern))}
 }
 
 // end ends the stream when it is no longer settled on whose connections it hears of a server's resources: its client opens another one, with
@@ -316,7 +316,7 @@ func (s *state) notify(method string, params []byte, key string) kernel.Effect {
 	if key == "ack" {
 		weight = downstream.WeightAnswer
 	}
-	return kernel.Act(reply.Ahead{X: s.x, Frame: protocol.AppendNotification(nil, method, params), Newline: false, Weight: weight, Key: key})
+	return kernel.Act(reply.Notify{X: s.x, Message: protocol.Message{Frame: protocol.AppendNotification(nil, method, params)}, Weight: weight, Key: key})
 }
 
 // tellChanges tells once about every kind of list that differs from what was told last.
@@ -369,7 +369,7 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 		edits = append(edits, rawjson.InsertMember(raw, m.Frame.Params, s.tag()))
 	}
 	frame := rawjson.AppendEdited(nil, raw, edits...)
-	return s.tell(kernel.Act(reply.Ahead{X: s.x, Frame: frame, Newline: m.Frame.Newline, Weight: downstream.WeightState, Key: public}), out)
+	return s.tell(kernel.Act(reply.Notify{X: s.x, Message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, Weight: downstream.WeightState, Key: public}), out)
 }
 
 // stop ends the stream gracefully: a result, then the end. A stream that never began gets an error: its first message
@@ -385,5 +385,5 @@ func (s *state) stop(out []kernel.Effect) []kernel.Effect {
 	}
 	result := append([]byte(`{"resultType":"complete","_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...)
 	result = append(append(result, `,"`+metaServerInfo+`":`...), s.view.ServerInfo()...)
-	return append(out, kernel.Act(reply.Answer{X: s.x, Frame: protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...)), Newline: false}))
+	return append(out, kernel.Act(reply.Answer{X: s.x, Message: protocol.Message{Frame: protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...))}}))
 }

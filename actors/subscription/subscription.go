@@ -7,7 +7,6 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
-	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/seal"
 )
@@ -47,9 +46,9 @@ func (l *listener) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Ef
 func (*listener) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case reply.Answer:
-		a.X.Answer(protocol.Message{Frame: a.Frame, Newline: a.Newline})
-	case reply.Ahead:
-		a.X.Notify(protocol.Message{Frame: a.Frame, Newline: a.Newline}, a.Weight, a.Key)
+		a.X.Answer(a.Message)
+	case reply.Notify:
+		a.X.Notify(a.Message, a.Weight, a.Key)
 	case reply.Accept:
 		a.X.Accept()
 	case reply.Refuse:
