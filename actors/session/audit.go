@@ -18,7 +18,7 @@ func (s *state) refused(x *downstream.Exchange, f *protocol.Fault, out []kernel.
 
 // refusedItem is refused for what the policy may have denied (nil = it has not).
 func (s *state) refusedItem(x *downstream.Exchange, f *protocol.Fault, denied *admission.Denied, out []kernel.Effect) []kernel.Effect {
-	return s.calls.AuditRefused(x, s.key.Project, f, denied, len(out), s.fault(x, f, out))
+	return s.calls.AuditRefused(x, s.catalog.key.Project, f, denied, len(out), s.fault(x, f, out))
 }
 
 // note hands a record to the audit log. Replies that wait for it are sent by the log.

@@ -18,10 +18,10 @@ func (s *state) batch(now time.Time, m message.Inbound, out []kernel.Effect) []k
 	fault := &protocol.Fault{Name: protocol.InvalidRequest}
 	members, err := []*downstream.Exchange(nil), error(nil)
 	switch {
-	case !s.initialized:
+	case !s.client.initialized:
 		fault.Message = "send initialize first, by itself"
-	case s.version != protocol.Version20250326:
-		fault.Message = "batches are not part of protocol version " + s.version
+	case s.client.version != protocol.Version20250326:
+		fault.Message = "batches are not part of protocol version " + s.client.version
 	default:
 		if members, err = x.Split(); err == nil && !hasInitialize(members) {
 			for _, member := range members {

@@ -16,11 +16,20 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
+// heldCall is a call with what its holder needs to answer it.
+type heldCall struct {
+	clientcalls.Held
+	x       *downstream.Exchange
+	asTask  bool         // a tools/call that is to be done as a task
+	listing *taskListing // it asks about a task on behalf of this; nil = the client's own call
+	row     int          // of the listing
+}
+
 // dispatch looks the item up and hands the call to the pool of its server.
 func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	x, t, fault := admission.Aim(s.view, x)
+	x, t, fault := admission.Aim(s.catalog.view, x)
 	if !s.calls.Retrying() {
-		out = admission.CountDenied(t.Denied, s.who, s.key, out)
+		out = admission.CountDenied(t.Denied, s.principal.who, s.catalog.key, out)
 	}
 	if fault != nil || t.Unlisted {
 		if out, done := s.seek(x, fault, t.Denied, out); done {
@@ -32,7 +41,7 @@ func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Eff
 
 // seek has lists fetched anew that may hold what the request names, or refuses it. It reports whether that is all to be done now.
 func (s *state) seek(x *downstream.Exchange, fault *protocol.Fault, denied *admission.Denied, out []kernel.Effect) ([]kernel.Effect, bool) {
-	out, fault, waits := s.calls.Lookup(x, s.view, x, fault, out)
+	out, fault, waits := s.calls.Lookup(x, s.catalog.view, x, fault, out)
 	if fault != nil {
 		return s.refusedItem(x, fault, denied, out), true
 	}
@@ -61,21 +70,13 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t admission.Target, 
 		return s.refused(x, fault, out)
 	}
 	seq := s.calls.Next()
-	h := &heldCall{x: x, Held: clientcalls.Held{View: s.view, Upstream: t.Server, Call: t.Call(seq, x, now, s.limits.ParkedCall)}}
+	h := &heldCall{x: x, Held: clientcalls.Held{View: s.catalog.view, Upstream: t.Server, Call: t.Call(seq, x, now, s.limits.ParkedCall)}}
 	h.Token = x.Params.ProgressToken.Of(x.Frame.Raw)
 	s.prepareTask(r, t)
 	s.noteTenant(r.Tenant, r.Server, t.Server.Pool)
-	h.Client, h.asTask, h.Limits.Patient = s.client, r.AsTask, r.Waits()
+	h.Client, h.asTask, h.Limits.Patient = s.client.name, r.AsTask, r.Waits()
 	s.calls.Index(string(id), seq)
-	return s.calls.Begin(now, h, x, s.key.Project, t.Denied, r, out)
-}
-
-// caller is who asks, for all requests until something of it changes.
-func (s *state) caller() *message.Caller {
-	if s.asks == nil {
-		s.asks = &message.Caller{Principal: message.PrincipalOf(s.who), Epoch: s.epoch, ClientKey: s.id, View: s.key, Version: s.version, Capabilities: s.capabilities, ClientInfo: s.clientInfo, Can: s.can, Extras: s.extras}
-	}
-	return s.asks
+	return s.calls.Begin(now, h, x, s.catalog.key.Project, t.Denied, r, out)
 }
 
 // Answered ends a call with the server's answer.
@@ -110,7 +111,7 @@ func (s *state) Deliver(_ time.Time, h *heldCall, frame *protocol.Frame, out []k
 	edits := make([]rawjson.Edit, 1, 2)
 	edits[0] = rawjson.Edit{Span: frame.ID, With: h.ID}
 	if frame.Kind == protocol.KindResult {
-		edits = append(edits, catalog.RewriteResultFor(h.View, h.Upstream, s.version, h.resultOf(), frame)...)
+		edits = append(edits, catalog.RewriteResultFor(h.View, h.Upstream, s.client.version, h.resultOf(), frame)...)
 		edits = admission.ReadAsTool(h.taskEdits(edits, frame), h.x, frame)
 	}
 	return append(out, reply.AnswerEdited(h.x, frame, edits, frame.Memory))
@@ -147,17 +148,4 @@ func (s *state) LogLine(now time.Time, h *heldCall, m message.Log, out []kernel.
 		out = append(out, kernel.Act(reply.Notify{X: h.x, Message: e.Frame.Message(), Weight: downstream.WeightLog}))
 	}
 	return out
-}
-
-// wantsLog reports whether a log line is at least as grave as the client wants.
-func (s *state) wantsLog(f *protocol.Frame) bool {
-	if s.level == protocol.LevelNone || s.level == protocol.LevelDebug {
-		return true
-	}
-	var params protocol.Params
-	if params.Scan(f) != nil {
-		return false
-	}
-	line := protocol.LevelOf(params.Level.Of(f.Raw))
-	return line == protocol.LevelNone || s.level.Admits(line)
 }

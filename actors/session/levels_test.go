@@ -32,7 +32,7 @@ func TestALevelIsAnsweredWhenTheServersKnow(t *testing.T) {
 		x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
 		x.Frame, x.Params = actortest.Request(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"logging/setLevel","params":{"level":"debug"}}`, i))
 		want := i / maxLevels
-		if got := does(message.Inbound{Exchange: x, Admitted: message.Admitted{Who: s.who, Epoch: 7}}); got != want {
+		if got := does(message.Inbound{Exchange: x, Admitted: message.Admitted{Who: s.principal.who, Epoch: 7}}); got != want {
 			t.Errorf("request %d: %d answers at once, want %d", i, got, want)
 		}
 	}
@@ -41,7 +41,7 @@ func TestALevelIsAnsweredWhenTheServersKnow(t *testing.T) {
 			t.Error("not answered once when the servers know")
 		}
 	}
-	if len(asked) != maxLevels || len(s.levels) != 0 {
-		t.Errorf("asked %d times, %d wait", len(asked), len(s.levels))
+	if len(asked) != maxLevels || len(s.client.pendingLevels) != 0 {
+		t.Errorf("asked %d times, %d wait", len(asked), len(s.client.pendingLevels))
 	}
 }

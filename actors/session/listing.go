@@ -1,8 +1,6 @@
 package session
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -41,12 +39,10 @@ func (s *state) listTasks(now time.Time, x *downstream.Exchange, out []kernel.Ef
 		}
 		after = number
 	}
-	tasks := slices.SortedFunc(maps.Values(s.tasks), func(a, b *task) int { return cmp.Compare(a.number, b.number) })
-	tasks = slices.DeleteFunc(tasks, func(t *task) bool { return t.number <= after || s.serverOf(t) == nil })
+	tasks, next := s.tasks.after(after, taskPage, func(t *task) bool { return s.serverOf(t) != nil })
 	l := &taskListing{x: x}
-	if len(tasks) > taskPage {
-		tasks = tasks[:taskPage]
-		l.next = strconv.FormatUint(tasks[taskPage-1].number, 10)
+	if next > 0 {
+		l.next = strconv.FormatUint(next, 10)
 	}
 	if len(tasks) == 0 {
 		return s.listingDone(l, out)
@@ -71,8 +67,8 @@ func (s *state) askForTask(now time.Time, l *taskListing, row int, t *task, out 
 	}
 	server := s.serverOf(t)
 	seq := s.calls.Next()
-	h := &heldCall{x: l.x, listing: l, row: row, Held: clientcalls.Held{View: s.view, Upstream: server, Call: call.Call{
-		Seq: seq, ID: l.x.Frame.IDBytes(), Server: t.server, Item: t.own, Client: s.client, Method: protocol.MethodTasksGet, State: call.Queued, Began: now,
+	h := &heldCall{x: l.x, listing: l, row: row, Held: clientcalls.Held{View: s.catalog.view, Upstream: server, Call: call.Call{
+		Seq: seq, ID: l.x.Frame.IDBytes(), Server: t.server, Item: t.own, Client: s.client.name, Method: protocol.MethodTasksGet, State: call.Queued, Began: now,
 		Limits: call.Limits{Queue: listingTime / 2, Idle: listingTime / 2},
 	}}}
 	out = s.calls.Hold(now, h, out)

@@ -113,7 +113,7 @@ func TestSubscriptionsFollowTheHeaders(t *testing.T) {
 		t.Errorf("the next pool is told %q, want %q", again, want)
 	}
 	o.step(message.SubscribeURIResult{Seq: alice, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
-	if len(o.s.subs) != 1 {
+	if len(o.s.subs.active) != 1 {
 		t.Error("the failure of what was given up takes the other one away")
 	}
 	o.step(message.SubscribeURIResult{Seq: o.s.calls.Last()})
@@ -123,7 +123,7 @@ func TestSubscriptionsFollowTheHeaders(t *testing.T) {
 	o.step(message.SubscribeURIResult{Seq: o.s.calls.Last()})
 	asleep := o.tells(o.published(1, func(*config.Server) {}))
 	awake := o.tells(o.published(1, forward))
-	if want := strings.Replace(second[1], "0 subscribe", "1 resubscribe", 1); len(o.s.subs) != 1 || !slices.Equal(awake, []string{want}) {
+	if want := strings.Replace(second[1], "0 subscribe", "1 resubscribe", 1); len(o.s.subs.active) != 1 || !slices.Equal(awake, []string{want}) {
 		t.Errorf("without these headers %q, with them again %q, want %q", asleep, awake, want)
 	}
 }

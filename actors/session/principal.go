@@ -12,42 +12,50 @@ import (
 // A session belongs to the principal that opened it. To everybody else it does not exist: whoever guesses or steals its id gets the bytes
 // that an id of no session gets, is counted nowhere and keeps nothing alive.
 
+// principal is the session's principal, as last heard of.
+type principal struct {
+	who     *identity.Principal // nil = identity.Local. A newer value of the same id takes its place
+	epoch   uint64              // of who, Admitted.Epoch
+	revoked bool                // it no longer exists
+	expiry  time.Time           // when a streamsOver comes; zero = none does
+}
+
 // isTheirs reports whether it is the session's principal who asks.
 func (s *state) isTheirs(who *identity.Principal) bool {
-	return identity.Same(who, s.who)
+	return identity.Same(who, s.principal.who)
 }
 
 // renew takes a newer value of the session's principal: what it may see from now on, and until when its streams last. What was admitted
 // before a change that the session knows is not newer.
 func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out []kernel.Effect) []kernel.Effect {
-	if who == nil || epoch < s.epoch {
+	if who == nil || epoch < s.principal.epoch {
 		return out
 	}
-	if epoch != s.epoch {
-		s.epoch, s.asks = epoch, nil
+	if epoch != s.principal.epoch {
+		s.principal.epoch, s.client.asCaller = epoch, nil
 	}
-	if who == s.who {
+	if who == s.principal.who {
 		return out
 	}
-	s.who, s.key, s.asks = who, message.Narrowed(s.key, who), nil
+	s.principal.who, s.catalog.key, s.client.asCaller = who, message.Narrowed(s.catalog.key, who), nil
 	out = s.limitStreams(now, out)
-	if s.snapshot == nil {
+	if s.catalog.snapshot == nil {
 		return out
 	}
-	was := s.view
+	was := s.catalog.view
 	s.look()
-	s.toldGenerations = clientsubs.Retold(s.toldGenerations, was, s.view)
+	s.catalog.announced = clientsubs.Retold(s.catalog.announced, was, s.catalog.view)
 	return s.looked(now, false, out)
 }
 
 // principals takes what has become of the session's principal. The session of one that is nobody any more ends, with its calls and streams.
 func (s *state) principals(now time.Time, m message.Principals, out []kernel.Effect) []kernel.Effect {
-	if m.Epoch < s.epoch {
+	if m.Epoch < s.principal.epoch {
 		return out // whoever was admitted since is known better
 	}
-	newest, ok := m.Of(s.who)
+	newest, ok := m.Of(s.principal.who)
 	if !ok {
-		s.revoked = true
+		s.principal.revoked = true
 		return append(out, kernel.StopSelf())
 	}
 	return s.renew(now, newest, m.Epoch, out)
@@ -56,20 +64,20 @@ func (s *state) principals(now time.Time, m message.Principals, out []kernel.Eff
 // limitStreams has the streams looked at when the credential expires. Of several expiries the newest counts; a timer that is on its way looks
 // what that is.
 func (s *state) limitStreams(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if s.who == nil || s.who.Expires.IsZero() || len(s.streams) == 0 || !s.alarm.IsZero() && !s.who.Expires.Before(s.alarm) {
+	if s.principal.who == nil || s.principal.who.Expires.IsZero() || len(s.streams) == 0 || !s.principal.expiry.IsZero() && !s.principal.who.Expires.Before(s.principal.expiry) {
 		return out
 	}
-	s.alarm = s.who.Expires
-	return append(out, kernel.WakeAfter(max(0, s.alarm.Sub(now)), streamsOver{s.alarm}))
+	s.principal.expiry = s.principal.who.Expires
+	return append(out, kernel.WakeAfter(max(0, s.principal.expiry.Sub(now)), streamsOver{s.principal.expiry}))
 }
 
 // streamsOver ends the streams of a client whose credential has expired: it comes back with another one. Its calls go on to their end.
 func (s *state) streamsOver(now time.Time, m streamsOver, out []kernel.Effect) []kernel.Effect {
-	if !m.at.Equal(s.alarm) {
+	if !m.at.Equal(s.principal.expiry) {
 		return out
 	}
-	s.alarm = time.Time{}
-	if s.who.Expires.IsZero() || now.Before(s.who.Expires) {
+	s.principal.expiry = time.Time{}
+	if s.principal.who.Expires.IsZero() || now.Before(s.principal.who.Expires) {
 		return s.limitStreams(now, out)
 	}
 	for _, stream := range s.streams {

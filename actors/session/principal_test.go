@@ -35,11 +35,11 @@ func ofAlice(t *testing.T, who *identity.Principal) *state {
 	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "original", PageSize: 10}
 	snapshot := catalog.Build(nil, sources, naming, config.Project{Name: "alpha", Servers: []string{"one"}}, config.Project{Name: "beta", Servers: []string{"two"}})
 	step(s, time.Now(), message.Published{Snapshot: snapshot}, nil)
-	s.initialized, s.ready, s.path, s.version, s.toldGenerations = true, true, "/mcp", protocol.Version20251125, s.view.Generation
+	s.client.initialized, s.client.ready, s.client.path, s.client.version, s.catalog.announced = true, true, "/mcp", protocol.Version20251125, s.catalog.view.Generation
 	return s
 }
 
-func tools(s *state) int { return len(s.view.Entries(protocol.Tools)) }
+func tools(s *state) int { return len(s.catalog.view.Entries(protocol.Tools)) }
 
 // sends has somebody send a ping, as it was admitted, and reports whether the session is there for them.
 func sends(t *testing.T, s *state, who *identity.Principal, epoch uint64) (found bool, out []kernel.Effect) {
@@ -58,13 +58,13 @@ func sends(t *testing.T, s *state, who *identity.Principal, epoch uint64) (found
 // A stranger's message keeps nothing alive.
 func TestAStrangerIsNotHeard(t *testing.T) {
 	s := ofAlice(t, key("alice", nil))
-	s.lastSeen = time.Unix(1, 0)
+	s.life.lastSeen = time.Unix(1, 0)
 	for _, who := range []*identity.Principal{key("mallory", nil), nil, identity.Local} {
-		if found, out := sends(t, s, who, 7); found || len(out) != 1 || s.lastSeen != time.Unix(1, 0) {
-			t.Errorf("%+v: found %v, %d effects, last seen %v", who, found, len(out), s.lastSeen)
+		if found, out := sends(t, s, who, 7); found || len(out) != 1 || s.life.lastSeen != time.Unix(1, 0) {
+			t.Errorf("%+v: found %v, %d effects, last seen %v", who, found, len(out), s.life.lastSeen)
 		}
 	}
-	if found, _ := sends(t, s, key("alice", nil), 7); !found || s.lastSeen == time.Unix(1, 0) {
+	if found, _ := sends(t, s, key("alice", nil), 7); !found || s.life.lastSeen == time.Unix(1, 0) {
 		t.Error("alice does not find her session")
 	}
 	nobodys := ofAlice(t, nil)
@@ -153,10 +153,10 @@ func TestUntilWhenStreamsLast(t *testing.T) {
 	do(streamReady{&downstream.EventStream{}})
 	do(streamReady{&downstream.EventStream{}})
 	for range 50 { // two tokens in turn
-		do(message.Principals{Newest: map[string]*identity.Principal{"key:alice": until(200)}, Epoch: s.epoch + 1})
-		do(message.Principals{Newest: map[string]*identity.Principal{"key:alice": until(100)}, Epoch: s.epoch + 1})
+		do(message.Principals{Newest: map[string]*identity.Principal{"key:alice": until(200)}, Epoch: s.principal.epoch + 1})
+		do(message.Principals{Newest: map[string]*identity.Principal{"key:alice": until(100)}, Epoch: s.principal.epoch + 1})
 	}
-	do(message.Principals{Newest: map[string]*identity.Principal{"key:alice": until(200)}, Epoch: s.epoch + 1})
+	do(message.Principals{Newest: map[string]*identity.Principal{"key:alice": until(200)}, Epoch: s.principal.epoch + 1})
 	if len(timers) != 1 || timers[time.Unix(100, 0)] != 1 {
 		t.Errorf("timers: %v", timers)
 	}
@@ -181,7 +181,7 @@ func TestARevokedSessionLeaves(t *testing.T) {
 		_, left := e.Act.(kernel.SelfStop)
 		leaves = leaves || left
 	}
-	if !leaves || !s.revoked {
+	if !leaves || !s.principal.revoked {
 		t.Error("it stays")
 	}
 	for _, e := range step(ofAlice(t, key("bob", nil)), time.Now(), message.Principals{Newest: map[string]*identity.Principal{"key:bob": key("bob", nil)}, Epoch: 9}, nil) {
@@ -190,7 +190,7 @@ func TestARevokedSessionLeaves(t *testing.T) {
 		}
 	}
 	since := ofAlice(t, key("alice", nil)) // with a key that was made after that one was revoked, and before everybody was told
-	if out := step(since, time.Now(), message.Principals{Newest: map[string]*identity.Principal{}, Epoch: since.epoch - 1}, nil); len(out) != 0 {
+	if out := step(since, time.Now(), message.Principals{Newest: map[string]*identity.Principal{}, Epoch: since.principal.epoch - 1}, nil); len(out) != 0 {
 		t.Errorf("the session of a newer key: %v", out)
 	}
 }

@@ -16,6 +16,27 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
+// questions are the servers' requests that the client has not answered.
+type questions struct {
+	last       uint64
+	open       map[uint64]question         // by our id
+	rootsPools map[string]kernel.Reference // pools of servers that asked for the roots, by server
+}
+
+// add gives a question its id.
+func (q *questions) add(new question) (id uint64) {
+	q.last++
+	put(&q.open, q.last, new)
+	return q.last
+}
+
+// take removes and returns the question with that id.
+func (q *questions) take(id uint64) (question, bool) {
+	taken, ok := q.open[id]
+	delete(q.open, id)
+	return taken, ok
+}
+
 // question is a server's question that was put to the client.
 type question struct {
 	seq  uint64 // of the call it belongs to
@@ -26,7 +47,7 @@ type question struct {
 // Question puts a server's question to the client, on the stream of the call it belongs to, under an id of ours.
 // What the client has not declared is refused to the server. MCP 2025-11-25, basic/transports, sending messages.
 func (s *state) Question(now time.Time, h *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
-	if q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !s.can.Answers(q) {
+	if q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !s.client.can.Answers(q) {
 		return append(out, clientcalls.RefuseQuestion(m, -32602, undeclared[q]))
 	}
 	if h.x.Origin.JSONOnly {
@@ -36,12 +57,11 @@ func (s *state) Question(now time.Time, h *heldCall, m message.ServerRequest, ou
 		return append(out, clientcalls.RefuseQuestion(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
 	}
 	if m.Frame.M == protocol.MethodRootsList {
-		put(&s.rootsOf, h.Upstream.Name, h.Upstream.Pool)
+		put(&s.questions.rootsPools, h.Upstream.Name, h.Upstream.Pool)
 	}
-	s.lastQuestion++
-	put(&s.questions, s.lastQuestion, question{m.Seq, m.Key, m.From})
+	number := s.questions.add(question{m.Seq, m.Key, m.From})
 	s.calls.Change(now, h, call.Asked{})
-	id := strconv.AppendUint(nil, s.lastQuestion, 10)
+	id := strconv.AppendUint(nil, number, 10)
 	edits := admission.PublicTask([]rawjson.Edit{{Span: m.Frame.ID, With: id}}, m.Frame.Raw, protocol.RelatedTask(m.Frame.Raw, m.Frame.Params), h.Server)
 	frame := rawjson.AppendEdited(nil, m.Frame.Raw, edits...)
 	out = append(out, kernel.Act(reply.Notify{X: h.x, Message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, Weight: downstream.WeightAnswer}))
@@ -73,11 +93,13 @@ var undeclared = map[protocol.Question]string{
 // is answered already, is dropped.
 func (s *state) response(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	number, err := strconv.ParseUint(string(x.Frame.IDBytes()), 10, 64)
-	q, ok := s.questions[number]
-	if err != nil || !ok {
+	if err != nil {
 		return out
 	}
-	delete(s.questions, number)
+	q, ok := s.questions.take(number)
+	if !ok {
+		return out
+	}
 	answer := message.ServerRequestResult{Key: q.key, Result: x.Frame.ResultBytes()}
 	if h := s.calls.Held(q.seq); h != nil {
 		answer.Result = h.ownReply(&x.Frame)
@@ -100,7 +122,7 @@ func (s *state) replied(now time.Time, seq uint64, out []kernel.Effect) []kernel
 
 // QuestionCanceled tells the client that its answer is no longer wanted.
 func (s *state) QuestionCanceled(now time.Time, _ *heldCall, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect {
-	for number, q := range s.questions {
+	for number, q := range s.questions.open {
 		if q.seq == m.Seq && q.key == m.Key {
 			out = s.cancelQuestion(number, out)
 			return s.replied(now, m.Seq, out)
@@ -111,11 +133,11 @@ func (s *state) QuestionCanceled(now time.Time, _ *heldCall, m message.ServerReq
 
 // cancelQuestions withdraws the open questions of a call that has ended.
 func (s *state) cancelQuestions(seq uint64, out []kernel.Effect) []kernel.Effect {
-	if len(s.questions) == 0 {
+	if len(s.questions.open) == 0 {
 		return out
 	}
-	for _, number := range kernel.SortedKeys(s.questions) {
-		if s.questions[number].seq == seq {
+	for _, number := range kernel.SortedKeys(s.questions.open) {
+		if s.questions.open[number].seq == seq {
 			out = s.cancelQuestion(number, out)
 		}
 	}
@@ -123,8 +145,7 @@ func (s *state) cancelQuestions(seq uint64, out []kernel.Effect) []kernel.Effect
 }
 
 func (s *state) cancelQuestion(number uint64, out []kernel.Effect) []kernel.Effect {
-	q := s.questions[number]
-	delete(s.questions, number)
+	q, _ := s.questions.take(number)
 	h := s.calls.Held(q.seq)
 	if h == nil {
 		return out

@@ -8,7 +8,7 @@ import (
 
 // resumes reports whether the client's version knows how to come back to a stream (MCP 2025-03-26, basic/transports).
 func (s *state) resumes() bool {
-	return s.transport == "http" && s.version >= protocol.Version20250326
+	return s.transport == "http" && s.client.version >= protocol.Version20250326
 }
 
 // prepare says where the answers of an exchange go, before step sees it: to the stream of a session of HTTP+SSE; and
@@ -37,7 +37,7 @@ func (s *session) prepare(x *downstream.Exchange) bool {
 func (s *session) keeps() *downstream.Replay {
 	if s.replay == nil && s.state.resumes() {
 		s.replay = downstream.NewReplay(downstream.ReplayOptions{
-			Prime: s.state.version >= protocol.Version20251125, Budget: s.Budget,
+			Prime: s.state.client.version >= protocol.Version20251125, Budget: s.Budget,
 		})
 	}
 	return s.replay

@@ -63,7 +63,7 @@ func TestSessionOfOneStream(t *testing.T) {
 	if !has[kernel.SelfStop](acts(s, openOver{})) {
 		t.Error("a client that never initialized stays")
 	}
-	s.initialized = true
+	s.client.initialized = true
 	if has[kernel.SelfStop](acts(s, openOver{})) {
 		t.Error("a client that initialized has to go")
 	}
@@ -80,7 +80,7 @@ func TestWhichStreamsAreResumed(t *testing.T) {
 		{"stdio", protocol.Version20251125, "x", false},
 	} {
 		s := newState(Options{Transport: test.transport}, kernel.Reference{})
-		s.initialized, s.version, s.path = true, test.version, "/mcp"
+		s.client.initialized, s.client.version, s.client.path = true, test.version, "/mcp"
 		stream := &downstream.EventStream{Origin: downstream.Origin{Path: "/mcp", LastEvent: test.last}}
 		if e := one[openStream](t, acts(s, message.StreamOpened{Stream: stream})); e.resume != test.want {
 			t.Errorf("%+v: %+v", test, e)

@@ -13,24 +13,24 @@ import (
 func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
 	s.renewMisfits()
 	asked := map[clientsubs.Resource]bool{}
-	for _, w := range s.subscribing {
+	for _, w := range s.subs.pending {
 		asked[w.Resource] = asked[w.Resource] || !w.subscribedBefore
 	}
-	out, servers := clientsubs.Resubscribe(s.subscribedAt, s.view.Snapshot(), s.self, s.subs, asked, out)
-	for _, seq := range kernel.SortedKeys(s.subscribing) {
-		w := s.subscribing[seq]
+	out, servers := clientsubs.Resubscribe(s.subs.pools, s.catalog.view.Snapshot(), s.self, s.subs.active, asked, out)
+	for _, seq := range kernel.SortedKeys(s.subs.pending) {
+		w := s.subs.pending[seq]
 		if !slices.Contains(servers, w.Server) {
 			continue
 		}
-		pool := s.subscribedAt[w.Server].Pool
+		pool := s.subs.pools[w.Server].Pool
 		out = append(out, kernel.Tell(pool, message.SubscribeURI{Who: s.self, Seq: seq, URI: w.URI, Own: w.own}))
-		if sub := s.subs[w.Resource]; sub == nil || sub.Own.KeyOf() != w.own.KeyOf() {
+		if sub := s.subs.active[w.Resource]; sub == nil || sub.Own.KeyOf() != w.own.KeyOf() {
 			out = append(out, kernel.Tell(pool, message.UnsubscribeURI{Who: s.self, Tenant: w.own.KeyOf(), URI: w.URI}))
 		}
 	}
 	for _, name := range servers {
 		if _, has := s.tenantOf[name]; has { // its connections are the new pool's
-			s.tenantOf[name] = s.subscribedAt[name].Pool
+			s.tenantOf[name] = s.subs.pools[name].Pool
 		}
 	}
 	return out
@@ -40,9 +40,9 @@ func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
 // headers nobody can tell whether it would send those that count now: such a subscription sleeps until it subscribes again, or the settings
 // are as they were.
 func (s *state) renewMisfits() {
-	snapshot := s.view.Snapshot()
-	for _, r := range clientsubs.Misfits(s.subscribedAt, snapshot, s.subs) {
-		sub, server := s.subs[r], snapshot.Server(r.Server)
+	snapshot := s.catalog.view.Snapshot()
+	for _, r := range clientsubs.Misfits(s.subs.pools, snapshot, s.subs.active) {
+		sub, server := s.subs.active[r], snapshot.Server(r.Server)
 		if of := sub.Own.Of(); of == nil || len(of.Headers) == 0 {
 			sub.Own = s.ownOf(server, nil)
 		}

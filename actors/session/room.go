@@ -13,8 +13,8 @@ import (
 // A principal may be subscribed to so many resources over all its sessions and streams (limits.maxSubscriptionsPerPrincipal). The gateway counts
 // them: a session asks it for each one before it subscribes, and gives back what it needs no more. Where nobody was asked who he is, nobody counts.
 
-// hope is a resources/subscribe that waits for the gateway's word.
-type hope struct {
+// reservation is a resources/subscribe that waits for the gateway's word.
+type reservation struct {
 	x     *downstream.Exchange
 	of    clientsubs.Resource
 	count int
@@ -23,37 +23,37 @@ type hope struct {
 
 // lacks is how many the session has to ask for before it may subscribe to a resource; 0 = it may.
 func (s *state) lacks(r clientsubs.Resource) int {
-	if message.PrincipalOf(s.who) == "" {
+	if message.PrincipalOf(s.principal.who) == "" {
 		return 0
 	}
-	return max(0, clientsubs.CountOf(r.URI)-s.room)
+	return max(0, clientsubs.CountOf(r.URI)-s.subs.reserved)
 }
 
 // takes notes that a resource is subscribed to.
 func (s *state) takes(r clientsubs.Resource) {
-	if message.PrincipalOf(s.who) != "" {
-		s.room -= clientsubs.CountOf(r.URI)
+	if message.PrincipalOf(s.principal.who) != "" {
+		s.subs.reserved -= clientsubs.CountOf(r.URI)
 	}
 }
 
 // leaves notes that it is no more. What is left over goes back with giveBack.
 func (s *state) leaves(r clientsubs.Resource) {
-	if message.PrincipalOf(s.who) != "" {
-		s.room += clientsubs.CountOf(r.URI)
+	if message.PrincipalOf(s.principal.who) != "" {
+		s.subs.reserved += clientsubs.CountOf(r.URI)
 	}
 }
 
-// hope asks the gateway for what is lacking.
-func (s *state) hope(x *downstream.Exchange, r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
+// reserve asks the gateway for what is lacking.
+func (s *state) reserve(x *downstream.Exchange, r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
 	seq := s.calls.Next()
-	h := &hope{x: x, of: r, count: s.lacks(r)}
-	put(&s.hopes, seq, h)
-	return append(out, kernel.Tell(s.owner, message.ReserveSubscriptions{Session: s.self, Seq: seq, Count: h.count}))
+	h := &reservation{x: x, of: r, count: s.lacks(r)}
+	put(&s.subs.reserving, seq, h)
+	return append(out, kernel.Tell(s.gateway, message.ReserveSubscriptions{Session: s.self, Seq: seq, Count: h.count}))
 }
 
-// hopeless ends what waits to subscribe to a resource: the client has unsubscribed since.
-func (s *state) hopeless(r clientsubs.Resource) {
-	for _, h := range s.hopes {
+// dropReservations ends what waits to subscribe to a resource: the client has unsubscribed since.
+func (s *state) dropReservations(r clientsubs.Resource) {
+	for _, h := range s.subs.reserving {
 		h.over = h.over || h.of == r
 	}
 }
@@ -61,25 +61,25 @@ func (s *state) hopeless(r clientsubs.Resource) {
 // maySubscribe goes on with a subscribe that has waited for the gateway's word, as if it had come only now. What it does not need it gives back before
 // the client has its answer, and can subscribe elsewhere.
 func (s *state) maySubscribe(m message.ReserveSubscriptionsResult, out []kernel.Effect) []kernel.Effect {
-	h, ok := s.hopes[m.Seq]
+	h, ok := s.subs.reserving[m.Seq]
 	if !ok {
 		return out
 	}
-	delete(s.hopes, m.Seq)
+	delete(s.subs.reserving, m.Seq)
 	if m.Fault != nil {
 		return s.fault(h.x, m.Fault, out)
 	}
-	s.room += h.count
+	s.subs.reserved += h.count
 	from := len(out)
-	if out = s.subscribesAtLast(h, out); s.room <= 0 {
+	if out = s.subscribeReserved(h, out); s.subs.reserved <= 0 {
 		return out
 	}
 	return slices.Insert(out, from, s.giveBack(nil)...)
 }
 
-// subscribesAtLast is the subscribe itself. That of a client that has unsubscribed since promises nothing, but that is not said of what is not there, or not
+// subscribeReserved is the subscribe itself. That of a client that has unsubscribed since promises nothing, but that is not said of what is not there, or not
 // any more: of what is not listed only its server would know, and is not asked.
-func (s *state) subscribesAtLast(h *hope, out []kernel.Effect) []kernel.Effect {
+func (s *state) subscribeReserved(h *reservation, out []kernel.Effect) []kernel.Effect {
 	if !h.over {
 		return s.subscribe(h.x, out)
 	}
@@ -95,17 +95,17 @@ func (s *state) subscribesAtLast(h *hope, out []kernel.Effect) []kernel.Effect {
 
 // giveBack gives back what the session holds and does not need: the resource may have gone while it waited, or another request has subscribed to it.
 func (s *state) giveBack(out []kernel.Effect) []kernel.Effect {
-	if s.room <= 0 {
+	if s.subs.reserved <= 0 {
 		return out
 	}
-	count := s.room
-	s.room = 0
-	return append(out, kernel.Tell(s.owner, message.ReleaseSubscriptions{Session: s.self, Count: count}))
+	count := s.subs.reserved
+	s.subs.reserved = 0
+	return append(out, kernel.Tell(s.gateway, message.ReleaseSubscriptions{Session: s.self, Count: count}))
 }
 
 // giveAllBack gives back what the session is subscribed to as well.
 func (s *state) giveAllBack(out []kernel.Effect) []kernel.Effect {
-	for r := range s.subs {
+	for r := range s.subs.active {
 		s.leaves(r)
 	}
 	return s.giveBack(out)

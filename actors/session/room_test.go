@@ -62,7 +62,7 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 		for i, method := range c.requests {
 			x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
 			x.Frame, x.Params = actortest.Request(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/%s","params":{"uri":"file:///r"}}`, i, method))
-			does(message.Inbound{Exchange: x, Admitted: message.Admitted{Who: s.who, Epoch: 7}})
+			does(message.Inbound{Exchange: x, Admitted: message.Admitted{Who: s.principal.who, Epoch: 7}})
 		}
 		asked := len(asks)
 		for _, ask := range asks {
@@ -74,13 +74,13 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 			}
 			does(answer)
 		}
-		for _, seq := range kernel.SortedKeys(s.subscribing) {
+		for _, seq := range kernel.SortedKeys(s.subs.pending) {
 			does(message.SubscribeURIResult{Seq: seq})
 		}
-		if asked != c.asked || held != c.held || len(has) != c.has || len(s.subs) != c.has || answers != len(c.requests) {
+		if asked != c.asked || held != c.held || len(has) != c.has || len(s.subs.active) != c.has || answers != len(c.requests) {
 			t.Errorf("%s: asked %d times, holds %d, subscribed to %v, %d answers to %d requests", name, asked, held, has, answers, len(c.requests))
 		}
-		does(message.EndSession{Exchange: &downstream.Exchange{}, Admitted: message.Admitted{Who: s.who, Epoch: 7}})
+		does(message.EndSession{Exchange: &downstream.Exchange{}, Admitted: message.Admitted{Who: s.principal.who, Epoch: 7}})
 		does(kernel.Stopping{})
 		if held != 0 || !gone {
 			t.Errorf("%s: when the client has ended the session it holds %d; answered: %v", name, held, gone)
@@ -101,13 +101,13 @@ func TestUnsubscribedAndGone(t *testing.T) {
 		for _, method := range []string{"subscribe", "unsubscribe"} {
 			x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
 			x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"resources/`+method+`","params":{"uri":"file:///r"}}`)
-			step(s, time.Unix(5000, 0), message.Inbound{Exchange: x, Admitted: message.Admitted{Who: s.who, Epoch: 7}}, nil)
+			step(s, time.Unix(5000, 0), message.Inbound{Exchange: x, Admitted: message.Admitted{Who: s.principal.who, Epoch: 7}}, nil)
 		}
 		step(s, time.Unix(5001, 0), message.Published{Snapshot: catalog.Build(nil, next, naming)}, nil)
-		if found, fault := s.view.Resource("file:///r"); next != nil && (fault != nil || !found.Unlisted) {
+		if found, fault := s.catalog.view.Resource("file:///r"); next != nil && (fault != nil || !found.Unlisted) {
 			t.Fatalf("it is found as %+v, %v", found, fault)
 		}
-		for _, seq := range kernel.SortedKeys(s.hopes) {
+		for _, seq := range kernel.SortedKeys(s.subs.reserving) {
 			out := step(s, time.Unix(5002, 0), message.ReserveSubscriptionsResult{Seq: seq}, nil)
 			_, back := out[0].Msg.(message.ReleaseSubscriptions)
 			if a, is := out[len(out)-1].Act.(reply.Answer); !back || !is || !strings.Contains(string(a.Frame), "Resource not found") {

@@ -208,7 +208,7 @@ func (r *script) rest() {
 		if !r.left {
 			r.exchanges = append(r.exchanges, x)
 		}
-		r.step(message.EndSession{Exchange: x, Admitted: message.Admitted{Who: r.s.who}})
+		r.step(message.EndSession{Exchange: x, Admitted: message.Admitted{Who: r.s.principal.who}})
 	case 3:
 		r.step(message.Inspect{Reply: func(any) {}})
 	case 4:
@@ -246,14 +246,14 @@ func (r *script) empty() {
 		return
 	}
 	s := r.s
-	if n := s.calls.Len() + s.calls.Indexed() + len(s.questions) + len(s.subscribing) + len(s.hopes) + len(s.levels) + len(s.calls.Waiting()); n > 0 || s.earlyInitialize != nil {
+	if n := s.calls.Len() + s.calls.Indexed() + len(s.questions.open) + len(s.subs.pending) + len(s.subs.reserving) + len(s.client.pendingLevels) + len(s.calls.Waiting()); n > 0 || s.client.earlyInitialize != nil {
 		r.fatalf("left: %d calls, %d ids, %d questions, %d subscribes, %d that wait for lists, an initialize: %v",
-			s.calls.Len(), s.calls.Indexed(), len(s.questions), len(s.subscribing)+len(s.hopes), len(s.calls.Waiting()), s.earlyInitialize != nil)
+			s.calls.Len(), s.calls.Indexed(), len(s.questions.open), len(s.subs.pending)+len(s.subs.reserving), len(s.calls.Waiting()), s.client.earlyInitialize != nil)
 	}
-	if r.armed() || s.updatesKept > 0 && s.transport != "sse" { // whose one stream takes everything
-		r.fatalf("the clock runs: %v; %d updates are kept although there is a stream", r.armed(), s.updatesKept)
+	if r.armed() || s.subs.waiting > 0 && s.transport != "sse" { // whose one stream takes everything
+		r.fatalf("the clock runs: %v; %d updates are kept although there is a stream", r.armed(), s.subs.waiting)
 	}
-	for id, task := range s.tasks {
+	for id, task := range s.tasks.known {
 		if id != admission.PublicTaskID(task.server, task.own) {
 			r.fatalf("task %s is kept as %s", task.own, id)
 		}

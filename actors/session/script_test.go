@@ -118,7 +118,7 @@ func (r *script) openStream() {
 	if r.s.transport == "sse" {
 		path = "/sse"
 	}
-	r.step(message.StreamOpened{Stream: &downstream.EventStream{Origin: downstream.Origin{Path: path}}, Admitted: message.Admitted{Who: r.s.who}})
+	r.step(message.StreamOpened{Stream: &downstream.EventStream{Origin: downstream.Origin{Path: path}}, Admitted: message.Admitted{Who: r.s.principal.who}})
 }
 
 // send has the client send a message: the members of its object.
@@ -133,7 +133,7 @@ func (r *script) send(format string, args ...any) {
 	x.Frame, x.Params = actortest.Request(r.t, `{"jsonrpc":"2.0",`+fmt.Sprintf(format, args...)+`}`)
 	r.exchanges = append(r.exchanges, x)
 	r.log = append(r.log, string(x.Frame.Raw))
-	r.step(message.Inbound{Exchange: x, Admitted: message.Admitted{Who: r.s.who}})
+	r.step(message.Inbound{Exchange: x, Admitted: message.Admitted{Who: r.s.principal.who}})
 }
 
 func (r *script) fatalf(format string, args ...any) {
@@ -188,8 +188,8 @@ func (r *script) stop() {
 		r.done(e.Act)
 	}
 	r.left = true
-	if r.s.calls.Len()+r.s.calls.Indexed()+len(r.s.questions) > 0 {
-		r.fatalf("%d calls, %d ids, %d questions after the stop", r.s.calls.Len(), r.s.calls.Indexed(), len(r.s.questions))
+	if r.s.calls.Len()+r.s.calls.Indexed()+len(r.s.questions.open) > 0 {
+		r.fatalf("%d calls, %d ids, %d questions after the stop", r.s.calls.Len(), r.s.calls.Indexed(), len(r.s.questions.open))
 	}
 }
 
@@ -293,24 +293,24 @@ func (r *script) check() {
 	if at, armed := r.timers[s.calls.Timer()]; !first.IsZero() && (!armed || at.After(first)) {
 		r.fatalf("a call ends at %v, and the clock is set to %v (%v)", first, at, armed)
 	}
-	for number, q := range s.questions {
+	for number, q := range s.questions.open {
 		if s.calls.Held(q.seq) == nil {
 			r.fatalf("question %d is of call %d, which has ended", number, q.seq)
 		}
 	}
 	kept := 0
-	for _, sub := range s.subs {
+	for _, sub := range s.subs.active {
 		kept += len(sub.Due)
 	}
-	if kept != s.updatesKept {
-		r.fatalf("%d updates are kept, and counted as %d", kept, s.updatesKept)
+	if kept != s.subs.waiting {
+		r.fatalf("%d updates are kept, and counted as %d", kept, s.subs.waiting)
 	}
 	needs := 0
-	for resource := range s.subs {
+	for resource := range s.subs.active {
 		needs += clientsubs.CountOf(resource.URI)
 	}
-	if asked := s.who != nil; asked && needs != r.holds || !asked && r.holds+len(r.asks) > 0 || s.room != 0 {
-		r.fatalf("it holds %d subscriptions, needs %d, and has room for %d", r.holds, needs, s.room)
+	if asked := s.principal.who != nil; asked && needs != r.holds || !asked && r.holds+len(r.asks) > 0 || s.subs.reserved != 0 {
+		r.fatalf("it holds %d subscriptions, needs %d, and has room for %d", r.holds, needs, s.subs.reserved)
 	}
 	if s.limits.MaxInFlightPerClient > 0 && s.calls.Indexed() > s.limits.MaxInFlightPerClient {
 		r.fatalf("%d calls are in flight", s.calls.Indexed())

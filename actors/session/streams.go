@@ -66,19 +66,19 @@ func (*session) refuse(a refuse) {
 
 // streamOpened takes a new GET stream and tells on it what could not be told before.
 func (s *state) streamOpened(now time.Time, m message.StreamOpened, out []kernel.Effect) []kernel.Effect {
-	if refusal := admission.Belongs(m.Admitted, s.key, nil); refusal != nil {
+	if refusal := admission.Belongs(m.Admitted, s.catalog.key, nil); refusal != nil {
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: refusal.Status}))
 	}
 	switch {
-	case s.transport == "sse" && s.path == "": // the stream the session begins with
-		s.path = downstream.MessagesPath(m.Stream.Origin.Path)
+	case s.transport == "sse" && s.client.path == "": // the stream the session begins with
+		s.client.path = downstream.MessagesPath(m.Stream.Origin.Path)
 		s.streams = []*downstream.EventStream{m.Stream}
-		return s.limitStreams(now, append(out, kernel.Act(openStream{stream: m.Stream, endpoint: s.path + "?sessionId=" + s.id})))
+		return s.limitStreams(now, append(out, kernel.Act(openStream{stream: m.Stream, endpoint: s.client.path + "?sessionId=" + s.id})))
 	case s.transport == "sse":
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 405}))
 	case len(s.streams) >= maxStreams:
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 429}))
-	case s.transport != "stdio" && (!s.initialized || m.Stream.Origin.Path != s.path):
+	case s.transport != "stdio" && (!s.client.initialized || m.Stream.Origin.Path != s.client.path):
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 400}))
 	case m.Stream.Origin.LastEvent != "" && s.resumes():
 		return append(out, kernel.Act(openStream{stream: m.Stream, resume: true}))
@@ -111,23 +111,10 @@ func (s *state) streamClosed(m message.StreamClosed, out []kernel.Effect) []kern
 // tellChanges tells the client once about every kind of list that differs from what it was told last. Without a
 // stream nothing is told; what is due stays due.
 func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
-	if s.view == nil || !s.ready || len(s.streams) == 0 {
+	if s.catalog.view == nil || !s.client.ready || len(s.streams) == 0 {
 		return out
 	}
-	generation := s.view.Generation
-	for kind := range protocol.ItemKind(protocol.ItemKinds) {
-		if kind == protocol.Templates {
-			continue // resources and templates share one notification
-		}
-		due := s.toldGenerations[kind] != generation[kind]
-		if kind == protocol.Resources {
-			due = due || s.toldGenerations[protocol.Templates] != generation[protocol.Templates]
-			s.toldGenerations[protocol.Templates] = generation[protocol.Templates]
-		}
-		s.toldGenerations[kind] = generation[kind]
-		if !due {
-			continue
-		}
+	for _, kind := range s.catalog.due() {
 		method := kind.ChangedMethod().String()
 		out = append(out, kernel.Act(push{streams: s.streams, method: kind.ChangedMethod(), message: protocol.Message{Frame: protocol.AppendNotification(nil, method, nil)}, key: method, undelivered: kind}))
 	}
@@ -138,9 +125,9 @@ func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 func (s *state) undelivered(m undelivered, out []kernel.Effect) []kernel.Effect {
 	switch what := m.what.(type) {
 	case protocol.ItemKind:
-		s.toldGenerations[what] = 0 // differs from every generation of a kind that has changed
+		s.catalog.announced[what] = 0 // differs from every generation of a kind that has changed
 	case message.ResourceUpdated:
-		if r, _, ok := clientsubs.SubscriptionFor(s.view, s.subs, &what); ok {
+		if r, _, ok := clientsubs.SubscriptionFor(s.catalog.view, s.subs.active, &what); ok {
 			return s.keep(r, what, out)
 		}
 	}
@@ -149,7 +136,7 @@ func (s *state) undelivered(m undelivered, out []kernel.Effect) []kernel.Effect 
 
 // serverLog passes on a log line that belongs to no call, if the client's view holds the server.
 func (s *state) serverLog(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
-	if len(s.streams) == 0 || !s.ready || s.view == nil || !s.view.Has(m.Server) || !s.wantsLog(&m.Frame) {
+	if len(s.streams) == 0 || !s.client.ready || s.catalog.view == nil || !s.catalog.view.Has(m.Server) || !s.wantsLog(&m.Frame) {
 		return out
 	}
 	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, message: m.Frame.Message()}))

@@ -16,6 +16,25 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
+// subscriptions are the resources that the client is subscribed to, or wants to be.
+type subscriptions struct {
+	active    map[clientsubs.Resource]*clientsubs.Subscription
+	pools     map[string]clientsubs.PoolLife // pools that know of the subscriptions, by server
+	owners    clientsubs.Owns                // on whose connections
+	pending   map[uint64]subscribing         // subscribes that wait for the server, by number
+	reserving map[uint64]*reservation        // subscribes that wait for the gateway, by number
+	reserved  int                            // subscriptions that the gateway has granted and that are not used
+	waiting   int                            // updates that wait for a stream
+}
+
+// len returns the number of subscriptions that the client has or wants.
+func (u *subscriptions) len() int { return len(u.active) + len(u.pending) + len(u.reserving) }
+
+// resources returns the resources that the client is subscribed to, in ascending order.
+func (u *subscriptions) resources() []clientsubs.Resource {
+	return slices.SortedFunc(maps.Keys(u.active), clientsubs.Resource.Compare)
+}
+
 // subscribing is a resources/subscribe whose server has not answered.
 type subscribing struct {
 	x *downstream.Exchange
@@ -28,36 +47,36 @@ type subscribing struct {
 // means that somebody listens. Of an unknown URI no server is asked.
 func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	uri, found, fault := s.resourceOf(x)
-	denied := admission.DeniedIn(s.view, x, found, fault)
+	denied := admission.DeniedIn(s.catalog.view, x, found, fault)
 	if !s.calls.Retrying() {
-		out = admission.CountDenied(denied, s.who, s.key, out)
+		out = admission.CountDenied(denied, s.principal.who, s.catalog.key, out)
 	}
 	if fault != nil {
 		out, _ = s.seek(x, fault, denied, out)
 		return out
 	}
-	if len(s.subs)+len(s.subscribing)+len(s.hopes) >= clientsubs.MaxSubscriptions {
+	if s.subs.len() >= clientsubs.MaxSubscriptions {
 		return s.fault(x, &protocol.Fault{Name: protocol.Overloaded, Message: "too many subscriptions in this session"}, out)
 	}
 	r := clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
-	sub, known := s.subs[r]
+	sub, known := s.subs.active[r]
 	if !known && s.lacks(r) > 0 {
-		return s.hope(x, r, out)
+		return s.reserve(x, r, out)
 	}
 	own := s.ownOf(found.Server, x)
 	switch {
 	case !known:
 		s.takes(r)
 		sub = &clientsubs.Subscription{}
-		put(&s.subs, r, sub)
+		put(&s.subs.active, r, sub)
 	case sub.Own.KeyOf() != own.KeyOf(): // it has come with other headers: the newest count
 		out = append(out, s.unsubscribes(r, sub))
 		known = false
 	}
 	sub.Public, sub.Own = uri, own
-	put(&s.subscribedAt, r.Server, clientsubs.LifeOf(found.Server))
+	put(&s.subs.pools, r.Server, clientsubs.LifeOf(found.Server))
 	seq := s.calls.Next()
-	put(&s.subscribing, seq, subscribing{x, r, own, known})
+	put(&s.subs.pending, seq, subscribing{x, r, own, known})
 	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
 }
 
@@ -69,8 +88,8 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 		return out
 	}
 	r := clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
-	s.hopeless(r)
-	if sub := s.subs[r]; sub != nil {
+	s.dropReservations(r)
+	if sub := s.subs.active[r]; sub != nil {
 		s.forgetSubscription(r)
 		out = s.giveBack(append(out, s.unsubscribes(r, sub)))
 	}
@@ -79,20 +98,20 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 
 // unsubscribes tells the pool that the session wants no updates of a resource any more.
 func (s *state) unsubscribes(r clientsubs.Resource, sub *clientsubs.Subscription) kernel.Effect {
-	return kernel.Tell(s.subscribedAt[r.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: sub.Own.KeyOf(), URI: r.URI})
+	return kernel.Tell(s.subs.pools[r.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: sub.Own.KeyOf(), URI: r.URI})
 }
 
 // subscribed answers the client with what the server said.
 func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
-	w, ok := s.subscribing[m.Seq]
+	w, ok := s.subs.pending[m.Seq]
 	if !ok {
 		return out
 	}
-	delete(s.subscribing, m.Seq)
+	delete(s.subs.pending, m.Seq)
 	switch {
 	case m.Fault == nil && m.Error == nil:
 		return s.result(w.x, []byte("{}"), out)
-	case !w.subscribedBefore && s.subs[w.Resource] != nil && s.subs[w.Resource].Own.KeyOf() == w.own.KeyOf():
+	case !w.subscribedBefore && s.subs.active[w.Resource] != nil && s.subs.active[w.Resource].Own.KeyOf() == w.own.KeyOf():
 		s.forgetSubscription(w.Resource)
 		out = s.giveBack(out)
 	}
@@ -109,16 +128,11 @@ func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []
 
 // forgetSubscription drops a subscription and the updates of it that wait for a stream.
 func (s *state) forgetSubscription(r clientsubs.Resource) {
-	if sub := s.subs[r]; sub != nil {
-		s.updatesKept -= len(sub.Due)
-		delete(s.subs, r)
+	if sub := s.subs.active[r]; sub != nil {
+		s.subs.waiting -= len(sub.Due)
+		delete(s.subs.active, r)
 		s.leaves(r)
 	}
-}
-
-// resources are the keys of subs in a fixed order.
-func (s *state) resources() []clientsubs.Resource {
-	return slices.SortedFunc(maps.Keys(s.subs), clientsubs.Resource.Compare)
 }
 
 // resourceOf finds the resource a request's uri names.
@@ -127,6 +141,6 @@ func (s *state) resourceOf(x *downstream.Exchange) (string, catalog.Found, *prot
 	if !ok {
 		return "", catalog.Found{}, protocol.BadParams("params.uri: want a string")
 	}
-	found, fault := s.view.Resource(uri)
+	found, fault := s.catalog.view.Resource(uri)
 	return uri, found, fault
 }

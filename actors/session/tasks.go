@@ -1,6 +1,8 @@
 package session
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,6 +27,41 @@ const (
 	maxTaskToken = 1024 // bytes of a progress token, as JSON, that a task keeps beyond its call
 )
 
+// tasks are the tasks that the client's calls have become.
+type tasks struct {
+	known map[string]*task // by public id
+	last  uint64
+}
+
+// add adds a task, and forgets the oldest of too many.
+func (k *tasks) add(public string, t *task) {
+	delete(k.known, public)
+	if len(k.known) >= maxTasks {
+		oldest := public
+		for id, t := range k.known {
+			if k.known[oldest] == nil || t.number < k.known[oldest].number {
+				oldest = id
+			}
+		}
+		delete(k.known, oldest)
+	}
+	k.last++
+	t.number = k.last
+	put(&k.known, public, t)
+}
+
+// after returns up to n tasks that serve selects, oldest first, of those that were made after the task with that number. It
+// also returns the number to go on with; 0 = there are no more.
+func (k *tasks) after(number uint64, n int, serve func(*task) bool) (page []*task, next uint64) {
+	page = slices.SortedFunc(maps.Values(k.known), func(a, b *task) int { return cmp.Compare(a.number, b.number) })
+	page = slices.DeleteFunc(page, func(t *task) bool { return t.number <= number || !serve(t) })
+	if len(page) > n {
+		page = page[:n]
+		next = page[n-1].number
+	}
+	return page, next
+}
+
 // task is what a call of the client has become.
 type task struct {
 	number uint64 // in the order they were made
@@ -36,7 +73,7 @@ type task struct {
 
 // offersTasks reports whether the client's version has tasks, and a server in view.
 func (s *state) offersTasks() bool {
-	return s.version == protocol.Version20251125 && slices.ContainsFunc(s.view.Servers(), admission.HasLegacyTasks)
+	return s.client.version == protocol.Version20251125 && slices.ContainsFunc(s.catalog.view.Servers(), admission.HasLegacyTasks)
 }
 
 // taskRequest answers tasks/list and passes on what names a task of the session.
@@ -48,7 +85,7 @@ func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.
 		return s.listTasks(now, x, out)
 	}
 	id, _ := rawjson.Unquote(x.Params.TaskID.Of(x.Frame.Raw))
-	t := s.tasks[id]
+	t := s.tasks.known[id]
 	if t == nil || s.serverOf(t) == nil {
 		return s.refused(x, protocol.BadParams("Unknown task: "+status.Printable(id, 300)), out)
 	}
@@ -57,7 +94,7 @@ func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.
 
 // serverOf is the server that has the task, nil if it is in view no more.
 func (s *state) serverOf(t *task) *catalog.Server {
-	for _, server := range s.view.Servers() {
+	for _, server := range s.catalog.view.Servers() {
 		if server.Name == t.server {
 			return server
 		}
@@ -72,7 +109,7 @@ func (s *state) prepareTask(r *message.Request, t admission.Target) {
 	case t.Home != nil:
 		r.Home = t.Home
 	case r.Frame.M != protocol.MethodToolsCall || !admission.HasLegacyTasks(t.Server):
-	case s.version == protocol.Version20251125 && rawjson.Member(r.Frame.Raw, r.Frame.Params, "task").Present():
+	case s.client.version == protocol.Version20251125 && rawjson.Member(r.Frame.Raw, r.Frame.Params, "task").Present():
 		r.AsTask = true
 	default:
 		admission.WithoutTasks(r, t.Entry)
@@ -87,22 +124,11 @@ func (s *state) taskMade(m message.TaskMade, out []kernel.Effect) []kernel.Effec
 		return append(out, kernel.Tell(m.Home.Backend, message.DropTask{ID: m.ID, Incarnation: m.Home.Incarnation}))
 	}
 	public := admission.PublicTaskID(h.Server, m.ID)
-	delete(s.tasks, public)
-	if len(s.tasks) >= maxTasks {
-		oldest := public
-		for id, t := range s.tasks {
-			if s.tasks[oldest] == nil || t.number < s.tasks[oldest].number {
-				oldest = id
-			}
-		}
-		delete(s.tasks, oldest)
-	}
-	s.lastTask++
-	t := &task{number: s.lastTask, server: h.Server, own: m.ID, home: m.Home}
+	t := &task{server: h.Server, own: m.ID, home: m.Home}
 	if len(h.Token) <= maxTaskToken { // a longer one would stay for as long as the session, outside of limits.maxBufferedBytes
 		t.token = slices.Clone(h.Token)
 	}
-	put(&s.tasks, public, t)
+	s.tasks.add(public, t)
 	return out
 }
 
@@ -113,14 +139,14 @@ func (s *state) taskGone(h *heldCall, e *call.Effect) {
 	}
 	if code, _ := protocol.ErrorNumber(&e.Frame); e.Kind == call.Deliver && e.Frame.Kind == protocol.KindError && code == -32602 ||
 		e.Kind == call.Fail && e.Fault.Name == protocol.InvalidParams {
-		delete(s.tasks, admission.PublicTaskID(h.Server, h.Item))
+		delete(s.tasks.known, admission.PublicTaskID(h.Server, h.Item))
 	}
 }
 
 // taskNote tells the client what the server says of a task: on the stream of a request that waits for its end, if there is
 // one, else on a stream that belongs to no request.
 func (s *state) taskNote(m message.TaskNotification, out []kernel.Effect) []kernel.Effect {
-	t := s.tasks[admission.PublicTaskID(m.Server, m.ID)]
+	t := s.tasks.known[admission.PublicTaskID(m.Server, m.ID)]
 	if t == nil {
 		return out
 	}

@@ -47,8 +47,8 @@ type taskScript struct {
 
 func newTaskScript(t *testing.T) *taskScript {
 	s := newState(Options{ID: "session", Transport: "http"}, kernel.Reference{})
-	s.initialized, s.ready, s.version, s.path = true, true, protocol.Version20251125, "/mcp"
-	s.view = actortest.View(t, catalog.Server{Name: "one", Capabilities: []byte(legacyHasTasks), Protocol: protocol.Version20251125})
+	s.client.initialized, s.client.ready, s.client.version, s.client.path = true, true, protocol.Version20251125, "/mcp"
+	s.catalog.view = actortest.View(t, catalog.Server{Name: "one", Capabilities: []byte(legacyHasTasks), Protocol: protocol.Version20251125})
 	return &taskScript{t, s}
 }
 
@@ -105,8 +105,8 @@ func TestTasksOfASessionAreBounded(t *testing.T) {
 			t.Errorf("%s: known %v, answered %s", id, known, answered)
 		}
 	}
-	if len(k.s.tasks) != maxTasks {
-		t.Errorf("%d tasks are kept", len(k.s.tasks))
+	if len(k.s.tasks.known) != maxTasks {
+		t.Errorf("%d tasks are kept", len(k.s.tasks.known))
 	}
 }
 
@@ -118,7 +118,7 @@ func TestTasksKeepNoEndlessToken(t *testing.T) {
 		h.Call = call.Call{Seq: k.s.calls.Next(), Server: "one", Token: bytes.Repeat([]byte{'7'}, size)}
 		k.s.calls.Hold(time.Unix(1000, 0), h, nil)
 		k.step(message.TaskMade{Seq: h.Seq, ID: "endless"})
-		if got := len(k.s.tasks["one/endless"].token); got != want {
+		if got := len(k.s.tasks.known["one/endless"].token); got != want {
 			t.Errorf("of a token of %d bytes %d are kept, want %d", size, got, want)
 		}
 	}
@@ -153,8 +153,8 @@ func TestListTasks(t *testing.T) {
 	if answered != want {
 		t.Errorf("got  %s\nwant %s", answered, want)
 	}
-	if k.s.tasks["one/1"] != nil || k.s.tasks["one/2"] == nil || k.s.calls.Len() != 0 {
-		t.Errorf("one that is gone is kept: %v, one that could not be asked is: %v; %d calls are left", k.s.tasks["one/1"] != nil, k.s.tasks["one/2"] != nil, k.s.calls.Len())
+	if k.s.tasks.known["one/1"] != nil || k.s.tasks.known["one/2"] == nil || k.s.calls.Len() != 0 {
+		t.Errorf("one that is gone is kept: %v, one that could not be asked is: %v; %d calls are left", k.s.tasks.known["one/1"] != nil, k.s.tasks.known["one/2"] != nil, k.s.calls.Len())
 	}
 	if _, sent = k.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tasks/list","params":{"cursor":"%d"}}`, taskPage)); len(sent) != 2 {
 		t.Errorf("the second page: %d looks, want 2", len(sent))
@@ -181,7 +181,7 @@ func TestListTasks(t *testing.T) {
 func TestTasksResultIsPatient(t *testing.T) {
 	k := newTaskScript(t)
 	k.make("7")
-	k.s.view.Servers()[0].Rules.Timeout, k.s.view.Servers()[0].Rules.MaxTimeout, k.s.view.Servers()[0].Rules.Queue.Timeout = time.Minute, time.Hour, time.Second
+	k.s.catalog.view.Servers()[0].Rules.Timeout, k.s.catalog.view.Servers()[0].Rules.MaxTimeout, k.s.catalog.view.Servers()[0].Rules.Queue.Timeout = time.Minute, time.Hour, time.Second
 	_, sent := k.ask(`{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":"one/7"}}`)
 	h := k.s.calls.Held(sent[0].Call.Seq)
 	if at := h.Deadline(); !at.Equal(time.Unix(1000, 0).Add(time.Minute + time.Second)) {
@@ -217,7 +217,7 @@ func TestPrepareTask(t *testing.T) {
 		r := &message.Request{Caller: &message.Caller{}}
 		r.Frame, r.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+c.params+`}`)
 		r.Target = r.Params.Name
-		s := &state{version: c.version}
+		s := &state{client: client{version: c.version}}
 		s.prepareTask(r, admission.Target{Server: c.server, Entry: &catalog.Entry{Source: c.tool}})
 		if got := string(r.Frame.ParamsBytes()); got != c.sent || r.AsTask != c.asTask || r.Follow != c.follow || string(r.Target.Of(r.Frame.Raw)) != `"a"` {
 			t.Errorf("%s: sent %s, a task: %v, followed: %v", c.name, got, r.AsTask, r.Follow)
@@ -229,8 +229,8 @@ func TestPrepareTask(t *testing.T) {
 func TestATaskThatComesTooLate(t *testing.T) {
 	k := newTaskScript(t)
 	out := k.step(message.TaskMade{Seq: 99, ID: "7", Home: message.TaskOrigin{Incarnation: 3}})
-	if len(out) != 1 || out[0].Msg != (message.DropTask{ID: "7", Incarnation: 3}) || len(k.s.tasks) != 0 {
-		t.Errorf("effects %+v, tasks %v", out, k.s.tasks)
+	if len(out) != 1 || out[0].Msg != (message.DropTask{ID: "7", Incarnation: 3}) || len(k.s.tasks.known) != 0 {
+		t.Errorf("effects %+v, tasks %v", out, k.s.tasks.known)
 	}
 }
 

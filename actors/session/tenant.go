@@ -18,7 +18,7 @@ func (s *state) noteTenant(of *message.Tenant, server string, pool kernel.Refere
 	if of == nil || of.Client == "" {
 		return
 	}
-	of.Level = s.level
+	of.Level = s.client.level
 	if s.tenantOf == nil {
 		s.tenantOf = map[string]kernel.Reference{}
 	}
@@ -29,7 +29,7 @@ func (s *state) noteTenant(of *message.Tenant, server string, pool kernel.Refere
 func (s *state) ownOf(server *catalog.Server, x *downstream.Exchange) *message.ConnectionOwner {
 	own := clientsubs.OwnOf(&server.Rules, x, s.caller(), protocol.EraLegacy)
 	s.noteTenant(own.Of(), server.Name, server.Pool)
-	return s.owns.Once(server.Name, own)
+	return s.subs.owners.Once(server.Name, own)
 }
 
 // leaveTenancies says that the client has gone.

@@ -12,7 +12,7 @@ import (
 
 // updated tells the client that a resource has changed, or keeps it until a stream opens.
 func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
-	r, public, ok := clientsubs.SubscriptionFor(s.view, s.subs, &m)
+	r, public, ok := clientsubs.SubscriptionFor(s.catalog.view, s.subs.active, &m)
 	if !ok {
 		return out
 	}
@@ -30,26 +30,35 @@ const (
 	maxDueFrame      = 4 << 10
 )
 
-// keep keeps an update for later: the newest of each URI. Of too many parts only the whole is told.
+// keep keeps an update until a stream opens.
 func (s *state) keep(r clientsubs.Resource, m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
-	sub := s.subs[r]
+	if s.subs.keep(r, m) {
+		return append(out, kernel.Act(coalesced{protocol.NotificationResourcesUpdated}))
+	}
+	return out
+}
+
+// keep keeps the newest update of each URI. If a resource has too many changed parts, only the resource itself is kept. keep
+// reports whether the update has taken the place of others.
+func (u *subscriptions) keep(r clientsubs.Resource, m message.ResourceUpdated) (coalesced bool) {
+	sub := u.active[r]
 	m = boundedUpdate(m, m.URI)
 	i := slices.IndexFunc(sub.Due, func(u message.ResourceUpdated) bool { return u.URI == m.URI })
 	switch {
 	case i >= 0:
 		sub.Due[i] = m
-	case len(sub.Due) < maxDueOfResource && s.updatesKept < maxDueTogether || len(sub.Due) == 0:
+	case len(sub.Due) < maxDueOfResource && u.waiting < maxDueTogether || len(sub.Due) == 0:
 		sub.Due = append(sub.Due, m)
-		s.updatesKept++
-		return out
+		u.waiting++
+		return false
 	default:
-		s.updatesKept -= len(sub.Due) - 1
+		u.waiting -= len(sub.Due) - 1
 		sub.Due = []message.ResourceUpdated{boundedUpdate(m, r.URI)}
 	}
-	return append(out, kernel.Act(coalesced{protocol.NotificationResourcesUpdated}))
+	return true
 }
 
-// slim is m, or what we say ourselves when the server's own words are too long to be kept, or are of something else.
+// boundedUpdate returns m, or what we say ourselves when the server's own words are too long to be kept, or are of something else.
 func boundedUpdate(m message.ResourceUpdated, uri string) message.ResourceUpdated {
 	if len(m.Frame.Raw) <= maxDueFrame && m.URI == uri {
 		return m
@@ -63,20 +72,25 @@ func boundedUpdate(m message.ResourceUpdated, uri string) message.ResourceUpdate
 
 // tellUpdates tells what no stream took before.
 func (s *state) tellUpdates(out []kernel.Effect) []kernel.Effect {
-	s.updatesKept = 0
-	for _, r := range s.resources() {
-		due := s.subs[r].Due
-		s.subs[r].Due = nil
-		for _, m := range due {
-			out = s.updated(m, out)
-		}
+	for _, m := range s.subs.takeWaiting() {
+		out = s.updated(m, out)
 	}
 	return out
 }
 
+// takeWaiting removes and returns the updates that wait for a stream.
+func (u *subscriptions) takeWaiting() (all []message.ResourceUpdated) {
+	u.waiting = 0
+	for _, r := range u.resources() {
+		all = append(all, u.active[r].Due...)
+		u.active[r].Due = nil
+	}
+	return all
+}
+
 // allUpdated tells of everything the client subscribed to at a server that named too many changes.
 func (s *state) allUpdated(server string, out []kernel.Effect) []kernel.Effect {
-	for _, u := range clientsubs.UpdatesOfAll(server, s.subs) {
+	for _, u := range clientsubs.UpdatesOfAll(server, s.subs.active) {
 		out = s.updated(u, out)
 	}
 	return out

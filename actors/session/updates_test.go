@@ -19,9 +19,9 @@ import (
 func away(t *testing.T) (*state, func(uri string)) {
 	s := newState(Options{ID: "x", Transport: "http"}, kernel.Reference{})
 	server := &catalog.Server{Name: "one"}
-	s.view, _ = catalog.Build(nil, []catalog.Source{{Server: server}}, catalog.Naming{URIStyle: "original"}).View(catalog.Key{})
-	s.ready, s.initialized = true, true
-	put(&s.subs, clientsubs.Resource{Server: "one", URI: "file:///dir"}, &clientsubs.Subscription{Public: "file:///dir"})
+	s.catalog.view, _ = catalog.Build(nil, []catalog.Source{{Server: server}}, catalog.Naming{URIStyle: "original"}).View(catalog.Key{})
+	s.client.ready, s.client.initialized = true, true
+	put(&s.subs.active, clientsubs.Resource{Server: "one", URI: "file:///dir"}, &clientsubs.Subscription{Public: "file:///dir"})
 	return s, func(uri string) {
 		u, ok := message.UpdatedURI(uri)
 		if !ok {
@@ -51,19 +51,19 @@ func TestPartsThatChangeWhileTheClientIsAway(t *testing.T) {
 	if told := back(s); len(told) != 2 || !strings.HasSuffix(told[0], "file:///dir/a") || !strings.HasSuffix(told[1], "file:///dir/b") {
 		t.Errorf("told %q", told)
 	}
-	if told := back(s); len(told) != 0 || s.updatesKept != 0 {
-		t.Errorf("told again: %q, %d are kept", told, s.updatesKept)
+	if told := back(s); len(told) != 0 || s.subs.waiting != 0 {
+		t.Errorf("told again: %q, %d are kept", told, s.subs.waiting)
 	}
 }
 
 // What came before the server refused the subscription is forgotten with it, and no longer counted.
 func TestUpdatesOfARefusedSubscriptionAreNotCounted(t *testing.T) {
 	s, changes := away(t)
-	put(&s.subscribing, 1, subscribing{x: &downstream.Exchange{}, Resource: clientsubs.Resource{Server: "one", URI: "file:///dir"}})
+	put(&s.subs.pending, 1, subscribing{x: &downstream.Exchange{}, Resource: clientsubs.Resource{Server: "one", URI: "file:///dir"}})
 	changes("file:///dir/a")
 	step(s, time.Now(), message.SubscribeURIResult{Seq: 1, Fault: protocol.NoResource("file:///dir")}, nil)
-	if len(s.subs) != 0 || s.updatesKept != 0 {
-		t.Errorf("%d subscriptions, %d updates are kept", len(s.subs), s.updatesKept)
+	if len(s.subs.active) != 0 || s.subs.waiting != 0 {
+		t.Errorf("%d subscriptions, %d updates are kept", len(s.subs.active), s.subs.waiting)
 	}
 }
 
@@ -72,8 +72,8 @@ func TestTooManyPartsChange(t *testing.T) {
 	s, changes := away(t)
 	for i := range 10 * maxDueOfResource {
 		changes(fmt.Sprint("file:///dir/", i))
-		if n := len(s.subs[clientsubs.Resource{Server: "one", URI: "file:///dir"}].Due); n > maxDueOfResource || n != s.updatesKept {
-			t.Fatalf("%d updates are kept, counted as %d", n, s.updatesKept)
+		if n := len(s.subs.active[clientsubs.Resource{Server: "one", URI: "file:///dir"}].Due); n > maxDueOfResource || n != s.subs.waiting {
+			t.Fatalf("%d updates are kept, counted as %d", n, s.subs.waiting)
 		}
 	}
 	if told := back(s); !slices.Contains(told, "file:///dir") {

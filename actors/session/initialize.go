@@ -1,0 +1,99 @@
+package session
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol/rawjson"
+)
+
+// initialize opens the session. MCP 2025-11-25, basic/lifecycle.
+func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+	if s.client.initialized {
+		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "the session is initialized already"}}))
+	}
+	asked, ok := rawjson.Unquote(x.Params.Version.Of(x.Frame.Raw))
+	if !ok {
+		return s.unopened(x, protocol.BadParams("params.protocolVersion: want a string such as "+quote(protocol.LatestLegacy)), out)
+	}
+	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
+	if peer != "" && peer == s.node {
+		return append(s.fault(x, admission.OwnServerFault(), out), kernel.StopSelf())
+	}
+	if s.catalog.gone {
+		return s.noView(x, out)
+	}
+	if s.catalog.view == nil || s.client.awaitedServers > 0 {
+		if s.client.earlyInitialize != nil {
+			return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "initialize was sent already"}}))
+		}
+		s.client.earlyInitialize = x
+		return s.serveWaiting(now, out)
+	}
+	s.client.initialized, s.client.path = true, x.Origin.Path
+	s.client.version = protocol.Negotiate(asked)
+	s.client.capabilities = slices.Clone(x.Params.Capabilities.Of(x.Frame.Raw))
+	s.client.can, s.client.extras = message.CanOf(s.client.capabilities).In(s.client.version), message.ExtrasOf(s.client.capabilities)
+	s.client.info = slices.Clone(x.Params.ClientInfo.Of(x.Frame.Raw))
+	s.client.asCaller = nil
+	s.client.name = admission.ClientName(s.client.info)
+	s.catalog.announced = s.catalog.view.Generation
+	out = s.result(x, s.initializeResult(peer != ""), out)
+	return append(out, kernel.Log(slog.LevelInfo, "session opened", "client", s.client.name, "protocol", s.client.version, "transport", s.transport))
+}
+
+// unopened answers a request with an error of ours. Over HTTP, one that should have opened the session has not: the answer
+// names no session, and the actor leaves, as nobody can ever use it.
+func (s *state) unopened(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	if s.transport != "http" || s.client.initialized || s.client.earlyInitialize != nil {
+		return s.fault(x, f, out)
+	}
+	return append(out, kernel.Act(refuse{x, 200, f}), kernel.StopSelf())
+}
+
+// announced are the capabilities that the gateway names to the client.
+func (s *state) announced() []byte {
+	b := admission.CapabilitiesFor(s.catalog.view, protocol.EraLegacy)
+	if !s.offersTasks() {
+		return b
+	}
+	return append([]byte(`{"tasks":{"cancel":{},"list":{},"requests":{"tools":{"call":{}}}},`), b[1:]...)
+}
+
+// initializeResult is what the gateway says of itself. It names what it has handlers for, whoever is there now, as servers
+// come and go. Another gateway is told which one it is.
+func (s *state) initializeResult(gateway bool) []byte {
+	b := append([]byte(`{"protocolVersion":`), rawjson.Quote(s.client.version)...)
+	b = append(append(b, `,"capabilities":`...), s.announced()...)
+	b = append(append(b, `,"serverInfo":`...), s.catalog.view.ServerInfo()...)
+	if instructions := s.catalog.view.Instructions(); instructions != "" {
+		b = rawjson.AppendQuoted(append(b, `,"instructions":`...), instructions)
+	}
+	if gateway {
+		b = admission.AppendNode(b, s.node)
+	}
+	return append(b, '}')
+}
+
+// serveWaiting answers the initialize that waits, once there is a catalog and the servers it waits for have settled.
+func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if s.catalog.view == nil {
+		return out
+	}
+	if admission.SettledIn(s.catalog.view) < s.client.awaitedServers {
+		return out
+	}
+	s.client.awaitedServers = 0
+	x := s.client.earlyInitialize
+	if x == nil {
+		return out
+	}
+	s.client.earlyInitialize = nil
+	return s.initialize(now, x, out)
+}

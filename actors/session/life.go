@@ -1,0 +1,104 @@
+package session
+
+import (
+	"time"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/clientsubs"
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
+	"goblin-actor/protocol"
+)
+
+// start subscribes to the catalog and sets the timers.
+func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
+	s.life.since, s.life.lastSeen = now, now
+	out = append(out, kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
+	if s.transport != "stdio" {
+		out = append(out, kernel.WakeAfter(s.limits.SessionIdle, idleCheck{}))
+	}
+	if s.client.awaitedServers > 0 {
+		out = append(out, kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
+	}
+	if s.transport == "sse" {
+		out = append(out, kernel.WakeAfter(openWait, openOver{}))
+	}
+	return out
+}
+
+// endSession ends the session for its client's DELETE.
+func (s *state) endSession(m message.EndSession, out []kernel.Effect) []kernel.Effect {
+	if !s.isTheirs(m.Who) {
+		x := m.Exchange
+		return s.calls.AuditStranger(m.Who, &x.Origin, "end", append(out, kernel.Act(notFound{x})))
+	}
+	if refusal := admission.Belongs(m.Admitted, s.catalog.key, nil); refusal != nil {
+		return append(out, kernel.Act(turnAway{m.Exchange, refusal}))
+	}
+	s.life.deleted = m.Exchange
+	return append(out, kernel.StopSelf())
+}
+
+// idle ends a session nobody uses: no call, no open stream, nothing heard for limits.sessionIdle.
+func (s *state) idle(now time.Time, out []kernel.Effect) []kernel.Effect {
+	rest := s.life.lastSeen.Add(s.limits.SessionIdle).Sub(now)
+	if rest <= 0 && len(s.streams) == 0 && s.calls.Len() == 0 {
+		return append(out, kernel.StopSelf())
+	}
+	if rest <= 0 {
+		rest = s.limits.SessionIdle
+	}
+	return append(out, kernel.WakeAfter(rest, idleCheck{}))
+}
+
+func (s *state) leaveWhenDrained(out []kernel.Effect) []kernel.Effect {
+	if s.life.draining && !s.calls.Busy() {
+		return append(out, kernel.StopSelf())
+	}
+	return out
+}
+
+// stop answers every call, tells the servers, and ends the streams.
+func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
+	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the session ended before the call was answered", Retryable: true}
+	if s.principal.revoked {
+		fault = message.Revoked
+	}
+	out = s.calls.EndAll(now, func(*heldCall) bool { return true }, "the session ended", fault, out)
+	if s.client.earlyInitialize != nil {
+		out = append(out, kernel.Act(refuse{s.client.earlyInitialize, 503, fault}))
+	}
+	for _, x := range s.calls.Waiting() {
+		out = s.fault(x, fault, out)
+	}
+	for _, seq := range kernel.SortedKeys(s.subs.reserving) {
+		out = s.fault(s.subs.reserving[seq].x, fault, out)
+	}
+	for _, seq := range kernel.SortedKeys(s.subs.pending) {
+		out = s.fault(s.subs.pending[seq].x, fault, out)
+	}
+	for _, seq := range kernel.SortedKeys(s.client.pendingLevels) {
+		out = s.fault(s.client.pendingLevels[seq], fault, out)
+	}
+	out = s.leaveTenancies(clientsubs.UnsubscribeAll(s.subs.pools, s.self, out))
+	for _, stream := range s.streams {
+		out = append(out, kernel.Act(closeStream{stream}))
+	}
+	out = append(out, kernel.Act(endReplay{}), kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
+	if s.life.deleted == nil {
+		return out
+	}
+	return append(s.giveAllBack(out), kernel.Act(refuse{s.life.deleted, 204, nil})) // all have been told what is free again
+}
+
+// report is what the session tells people. The id is a secret; eight characters name it.
+func (s *state) report() message.SessionReport {
+	r := message.SessionReport{Session: status.Session{
+		ID: shortID(s.id), Client: s.client.name, Who: message.NameOf(s.principal.who), Project: s.catalog.key.Project, Protocol: s.client.version, Transport: s.transport,
+		Since: s.life.since, LastSeen: s.life.lastSeen, InFlight: s.calls.Len(), Streams: len(s.streams),
+	}}
+	r.Calls = s.calls.Report(r.Session.ID, func(*heldCall) string { return r.Session.Who })
+	r.Subscriptions = clientsubs.ReportSubscriptions(shortID(s.id), r.Session.Who, s.subs.active)
+	return r
+}
