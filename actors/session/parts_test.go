@@ -2,47 +2,11 @@ package session
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
-	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/message"
-	"goblin-actor/protocol"
 )
-
-func TestDue(t *testing.T) {
-	generation := [protocol.ItemKinds]uint64{protocol.Tools: 3, protocol.Prompts: 5, protocol.Resources: 7, protocol.Templates: 9}
-	for _, test := range []struct {
-		name    string
-		changed []protocol.ItemKind // since they were announced
-		want    []protocol.ItemKind
-	}{
-		{"nothing", nil, nil},
-		{"tools", []protocol.ItemKind{protocol.Tools}, []protocol.ItemKind{protocol.Tools}},
-		{"prompts", []protocol.ItemKind{protocol.Prompts}, []protocol.ItemKind{protocol.Prompts}},
-		{"resources", []protocol.ItemKind{protocol.Resources}, []protocol.ItemKind{protocol.Resources}},
-		{"templates are announced with resources", []protocol.ItemKind{protocol.Templates}, []protocol.ItemKind{protocol.Resources}},
-		{"resources and templates are announced once", []protocol.ItemKind{protocol.Resources, protocol.Templates}, []protocol.ItemKind{protocol.Resources}},
-		{"everything", []protocol.ItemKind{protocol.Tools, protocol.Prompts, protocol.Resources, protocol.Templates}, []protocol.ItemKind{protocol.Tools, protocol.Prompts, protocol.Resources}},
-	} {
-		view := *catalog.Build(nil, nil, catalog.Naming{}).Whole()
-		view.Generation = generation
-		v := visible{view: &view, announced: generation}
-		for _, kind := range test.changed {
-			v.announced[kind]--
-		}
-		got := v.due()
-		slices.Sort(got)
-		slices.Sort(test.want)
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: due %v, want %v", test.name, got, test.want)
-		}
-		if again := v.due(); len(again) > 0 {
-			t.Errorf("%s: due again: %v", test.name, again)
-		}
-	}
-}
 
 func TestQuestions(t *testing.T) {
 	var q questions

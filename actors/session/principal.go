@@ -3,7 +3,6 @@ package session
 import (
 	"time"
 
-	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/identity"
@@ -44,7 +43,7 @@ func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out 
 	}
 	was := s.catalog.view
 	s.look()
-	s.catalog.announced = clientsubs.Retold(s.catalog.announced, was, s.catalog.view)
+	s.catalog.announced.Carry(was, s.catalog.view)
 	return s.looked(now, false, out)
 }
 

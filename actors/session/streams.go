@@ -114,7 +114,7 @@ func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 	if s.catalog.view == nil || !s.client.ready || len(s.streams) == 0 {
 		return out
 	}
-	for _, kind := range s.catalog.due() {
+	for _, kind := range s.catalog.announced.Due(s.catalog.view) {
 		method := kind.ChangedMethod().String()
 		out = append(out, kernel.Act(push{streams: s.streams, method: kind.ChangedMethod(), message: protocol.Message{Frame: protocol.AppendNotification(nil, method, nil)}, key: method, undelivered: kind}))
 	}

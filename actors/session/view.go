@@ -1,11 +1,11 @@
 package session
 
 import (
-	"slices"
 	"time"
 
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/catalog"
+	"goblin-actor/actors/clientsubs"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/protocol"
@@ -15,27 +15,10 @@ import (
 // visible is what the client sees of the catalog, and what it has been notified of.
 type visible struct {
 	key       catalog.Key
-	snapshot  *catalog.Snapshot          // nil until the first came
-	view      *catalog.View              // what key shows of snapshot; nil likewise
-	gone      bool                       // snapshot has no view for key; that of a project may come back
-	announced [protocol.ItemKinds]uint64 // generations of the lists that the client was told of last
-}
-
-// due returns the kinds of lists that have changed since they were announced, and notes them as announced. Resources and
-// templates share one notification.
-func (v *visible) due() (kinds []protocol.ItemKind) {
-	generation := v.view.Generation
-	for kind := range protocol.ItemKind(protocol.ItemKinds) {
-		changed := v.announced[kind] != generation[kind]
-		v.announced[kind] = generation[kind]
-		if kind == protocol.Templates {
-			kind = protocol.Resources
-		}
-		if changed && !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds
+	snapshot  *catalog.Snapshot // nil until the first came
+	view      *catalog.View     // what key shows of snapshot; nil likewise
+	gone      bool              // snapshot has no view for key; that of a project may come back
+	announced clientsubs.Announced
 }
 
 // bind takes what a message may see. The session's own view is decided when it is opened: over HTTP by its initialize, else by its

@@ -11,11 +11,29 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
+	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
+
+// heldCall is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
+type heldCall struct {
+	clientcalls.Held
+	exchanges []*downstream.Exchange // who waits for the outcome; none while it is parked
+	who       *identity.Principal    // whose it is; nil = identity.Local
+	caller    *message.Caller
+	digest    [32]byte // of what it asks; made when the first state is sealed
+
+	round       uint32                           // of the state that was given out last; 0 = none
+	questions   map[string]message.ServerRequest // open questions by the key the client knows them by
+	lastKey     int
+	serverKeys  []string       // keys that servers gave
+	timerGen    uint64         // of the window's and the grace's timers
+	visitedURLs []byte         // the inner state it came with, if its client has been asked to open URLs; else nil
+	missed      []notification // since the last stream ended, oldest first
+}
 
 // Ending does nothing: the open questions of a call end with it.
 func (s *state) Ending(_ *heldCall, out []kernel.Effect) []kernel.Effect { return out }

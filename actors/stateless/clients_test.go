@@ -22,7 +22,7 @@ func TestWhoIsCounted(t *testing.T) {
 			member = `"_meta":{"io.modelcontextprotocol/clientInfo":` + info + `}`
 		}
 		x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+member+`}}`)
-		return d.s.clientKey(x, nil)
+		return d.s.memo.clientKey(x, nil)
 	}
 	for _, test := range []struct{ remote, info, want string }{
 		{"127.0.0.1:5", `{"name":"a"}`, `127.0.0.1{"name":"a"}`},

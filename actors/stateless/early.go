@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"goblin-actor/actors/admission"
+	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
@@ -17,6 +18,14 @@ const maxEarly = 1024
 // startAgain is the delay after which a client may repeat a request that was refused because the gateway is starting.
 const startAgain = time.Second
 
+// startup holds requests until the catalog they need is there.
+type startup struct {
+	snapshot *catalog.Snapshot          // the newest; nil = none has come
+	waiting  []message.StatelessRequest // came before the catalog they need
+	awaited  int                        // servers that requests on stdin and stdout wait for
+	over     bool                       // StartWait is over
+}
+
 // waitForCatalog holds or refuses a request that arrives before the catalog it needs, and reports whether it did. Without a
 // catalog nothing can be answered. On stdin and stdout, requests about servers also wait until the servers have settled. The wait
 // lasts at most StartWait, as with initialize.
@@ -25,10 +34,10 @@ func (s *state) waitForCatalog(m message.StatelessRequest, out []kernel.Effect) 
 	if fault := s.earlyFault(m); fault != nil {
 		return append(out, kernel.Act(reply.Refuse{X: x, Fault: fault})), true
 	}
-	if s.snapshot != nil && !s.waitsForServers(m) {
+	if s.startup.snapshot != nil && !s.waitsForServers(m) {
 		return out, false
 	}
-	s.earlyVisits = append(s.earlyVisits, m)
+	s.startup.waiting = append(s.startup.waiting, m)
 	return out, true
 }
 
@@ -37,11 +46,11 @@ func (s *state) earlyFault(m message.StatelessRequest) *protocol.Fault {
 	switch {
 	case s.draining && !s.expected(m):
 		return &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}
-	case s.snapshot != nil:
+	case s.startup.snapshot != nil:
 		return nil
-	case s.startWaitOver:
+	case s.startup.over:
 		return &protocol.Fault{Name: protocol.ServerUnavailable, Message: "the gateway is still starting; try again", Retryable: true, RetryAfter: startAgain}
-	case len(s.earlyVisits) >= maxEarly:
+	case len(s.startup.waiting) >= maxEarly:
 		return &protocol.Fault{Name: protocol.Overloaded, Message: "the gateway is still starting, and too many requests wait for that; try again", Retryable: true, RetryAfter: startAgain}
 	}
 	return nil
@@ -55,22 +64,22 @@ func (s *state) expected(m message.StatelessRequest) bool {
 // waitsForServers reports whether servers that the client sees have to settle before the request is answered.
 func (s *state) waitsForServers(m message.StatelessRequest) bool {
 	x := m.Exchange
-	if s.awaitedServers == 0 || !x.Origin.Stdio || x.Frame.M == protocol.MethodServerDiscover || len(s.earlyVisits) >= maxEarly {
+	if s.startup.awaited == 0 || !x.Origin.Stdio || x.Frame.M == protocol.MethodServerDiscover || len(s.startup.waiting) >= maxEarly {
 		return false
 	}
-	view, ok := s.snapshot.View(m.View)
-	return ok && admission.SettledIn(view) < s.awaitedServers
+	view, ok := s.startup.snapshot.View(m.View)
+	return ok && admission.SettledIn(view) < s.startup.awaited
 }
 
 // serveEarly answers what has waited for the catalog.
 func (s *state) serveEarly(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if s.snapshot != nil {
-		if admission.SettledIn(s.snapshot.Whole()) >= s.awaitedServers {
-			s.awaitedServers = 0
+	if s.startup.snapshot != nil {
+		if admission.SettledIn(s.startup.snapshot.Whole()) >= s.startup.awaited {
+			s.startup.awaited = 0
 		}
 	}
-	waiting := s.earlyVisits
-	s.earlyVisits = nil
+	waiting := s.startup.waiting
+	s.startup.waiting = nil
 	for _, m := range waiting { // those that must wait longer wait again
 		out = s.visit(now, m, out)
 	}

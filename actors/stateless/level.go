@@ -15,6 +15,12 @@ const levelLook = time.Minute
 // levelDue says that it is time to look.
 type levelDue struct{}
 
+// levels are the most verbose log levels of requests; LevelNone = none wants log lines.
+type levels struct {
+	told  protocol.Level // as the servers were told
+	asked protocol.Level // of the requests since the last look
+}
+
 // wantedLevel is the least grave log level a request asks for; LevelNone = it wants no log lines.
 func wantedLevel(x *downstream.Exchange) protocol.Level {
 	return protocol.LevelOf(x.Params.MetaLogLevel.Of(x.Frame.Raw))
@@ -23,36 +29,36 @@ func wantedLevel(x *downstream.Exchange) protocol.Level {
 // wantLevel has the servers log as verbosely as the request asks for, as long as such requests come or run.
 func (s *state) wantLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	wanted := wantedLevel(x)
-	if wanted.MoreVerbose(s.askedLevel) {
-		s.askedLevel = wanted
+	if wanted.MoreVerbose(s.levels.asked) {
+		s.levels.asked = wanted
 	}
-	if !wanted.MoreVerbose(s.toldLevel) {
+	if !wanted.MoreVerbose(s.levels.told) {
 		return out
 	}
-	if s.toldLevel == protocol.LevelNone {
+	if s.levels.told == protocol.LevelNone {
 		out = append(out, kernel.WakeAfter(levelLook, levelDue{}))
 	}
 	return s.tellLevel(wanted, out)
 }
 
 func (s *state) tellLevel(level protocol.Level, out []kernel.Effect) []kernel.Effect {
-	s.toldLevel = level
-	return append(out, kernel.Tell(s.owner, message.SetSessionLevel{Session: s.self, Level: level}))
+	s.levels.told = level
+	return append(out, kernel.Tell(s.gateway, message.SetSessionLevel{Session: s.self, Level: level}))
 }
 
 // levelDue lets the servers log less when nobody has asked for more since the last look.
 func (s *state) levelDue(out []kernel.Effect) []kernel.Effect {
-	wanted := s.askedLevel
+	wanted := s.levels.asked
 	for _, v := range s.calls.All() {
 		if v.caller.LogLevel.MoreVerbose(wanted) {
 			wanted = v.caller.LogLevel
 		}
 	}
-	s.askedLevel = protocol.LevelNone
-	if s.toldLevel.MoreVerbose(wanted) {
+	s.levels.asked = protocol.LevelNone
+	if s.levels.told.MoreVerbose(wanted) {
 		out = s.tellLevel(wanted, out)
 	}
-	if s.toldLevel == protocol.LevelNone {
+	if s.levels.told == protocol.LevelNone {
 		return out
 	}
 	return append(out, kernel.WakeAfter(levelLook, levelDue{}))

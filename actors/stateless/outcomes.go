@@ -31,43 +31,64 @@ type outcome struct {
 	until     time.Time
 }
 
-// keep remembers an outcome, so that the same retry again gets the same answer.
-func (s *state) keep(now time.Time, o outcome, out []kernel.Effect) []kernel.Effect {
-	if len(o.frame) > maxKept {
-		return out
-	}
-	o.until = now.Add(keepOutcome)
-	s.outcomeBytes += len(o.frame)
-	s.outcomes = append(s.outcomes, o)
-	for len(s.outcomes) > maxOutcomes || s.outcomeBytes > maxKept {
-		s.dropOutcome()
-	}
-	if s.outcomesTimed {
-		return out
-	}
-	s.outcomesTimed = true
-	return append(out, kernel.WakeAfter(keepOutcome, tidy{}))
+// outcomes are the answers that are kept, oldest first.
+type outcomes struct {
+	list  []outcome
+	bytes int  // of their frames
+	timed bool // a tidy is on its way
 }
 
-// dropOutcome forgets the oldest.
-func (s *state) dropOutcome() {
-	s.outcomeBytes -= len(s.outcomes[0].frame)
-	s.outcomes = slices.Delete(s.outcomes, 0, 1)
+// add keeps an outcome until keepOutcome from now, and drops the oldest of too many. It reports whether a tidy has to be set.
+func (k *outcomes) add(now time.Time, o outcome) (timer bool) {
+	if len(o.frame) > maxKept {
+		return false
+	}
+	o.until = now.Add(keepOutcome)
+	k.bytes += len(o.frame)
+	k.list = append(k.list, o)
+	for len(k.list) > maxOutcomes || k.bytes > maxKept {
+		k.drop()
+	}
+	timer = !k.timed
+	k.timed = true
+	return timer
+}
+
+// drop drops the oldest outcome.
+func (k *outcomes) drop() {
+	k.bytes -= len(k.list[0].frame)
+	k.list = slices.Delete(k.list, 0, 1)
+}
+
+// tidy drops the outcomes whose time is over. It returns when to tidy next; zero = there are none left.
+func (k *outcomes) tidy(now time.Time) (next time.Time) {
+	for len(k.list) > 0 && !now.Before(k.list[0].until) {
+		k.drop()
+	}
+	if k.timed = len(k.list) > 0; k.timed {
+		next = k.list[0].until
+	}
+	return next
+}
+
+// keep keeps an outcome, so that the same retry again gets the same answer.
+func (s *state) keep(now time.Time, o outcome, out []kernel.Effect) []kernel.Effect {
+	if s.outcomes.add(now, o) {
+		return append(out, kernel.WakeAfter(keepOutcome, tidy{}))
+	}
+	return out
 }
 
 func (s *state) tidy(now time.Time, out []kernel.Effect) []kernel.Effect {
-	for len(s.outcomes) > 0 && !now.Before(s.outcomes[0].until) {
-		s.dropOutcome()
-	}
-	if s.outcomesTimed = len(s.outcomes) > 0; s.outcomesTimed {
-		out = append(out, kernel.WakeAfter(s.outcomes[0].until.Sub(now), tidy{}))
+	if next := s.outcomes.tidy(now); !next.IsZero() {
+		out = append(out, kernel.WakeAfter(next.Sub(now), tidy{}))
 	}
 	return out
 }
 
 // replayOutcome answers a retry whose call has ended: with the outcome that was kept, or not at all.
 func (s *state) replayOutcome(state *seal.State, digest [32]byte, who *message.Caller, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	for _, o := range s.outcomes {
+	for _, o := range s.outcomes.list {
 		if o.seq != state.Call || o.digest != digest || o.principal != who.Principal || o.project != who.View.Project {
 			continue
 		}

@@ -9,11 +9,11 @@ func TestOutcomesAreBounded(t *testing.T) {
 	check := func(what string, bytes int, first uint64) {
 		t.Helper()
 		sum := 0
-		for _, o := range d.s.outcomes {
+		for _, o := range d.s.outcomes.list {
 			sum += len(o.frame)
 		}
-		if sum != bytes || d.s.outcomeBytes != bytes || len(d.s.outcomes) > 0 && d.s.outcomes[0].seq != first {
-			t.Errorf("%s: %d bytes, counted as %d, want %d; the oldest of %+v, want call %d", what, sum, d.s.outcomeBytes, bytes, d.s.outcomes, first)
+		if sum != bytes || d.s.outcomes.bytes != bytes || len(d.s.outcomes.list) > 0 && d.s.outcomes.list[0].seq != first {
+			t.Errorf("%s: %d bytes, counted as %d, want %d; the oldest of %+v, want call %d", what, sum, d.s.outcomes.bytes, bytes, d.s.outcomes.list, first)
 		}
 	}
 	keep(1, maxKept+1)
@@ -42,8 +42,8 @@ func TestOutcomesHaveOneClock(t *testing.T) {
 	if clocks != 1 {
 		t.Errorf("%d clocks run", clocks)
 	}
-	if next := d.s.tidy(d.now.Add(keepOutcome), nil); len(next) != 0 || len(d.s.outcomes) != 0 {
-		t.Errorf("%d outcomes are left, %d clocks", len(d.s.outcomes), len(next))
+	if next := d.s.tidy(d.now.Add(keepOutcome), nil); len(next) != 0 || len(d.s.outcomes.list) != 0 {
+		t.Errorf("%d outcomes are left, %d clocks", len(d.s.outcomes.list), len(next))
 	}
 	if again := d.s.keep(d.now, outcome{}, nil); len(again) != 1 {
 		t.Errorf("%d clocks run for the next, want one", len(again))

@@ -1,20 +1,16 @@
 package stateless
 
 import (
-	"cmp"
 	"time"
 
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/call"
-	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/clientcalls"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/actors/reply"
 	"goblin-actor/internal/config"
-	"goblin-actor/internal/identity"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
@@ -25,68 +21,34 @@ const (
 	keptMessages   = 32                    // progress and log lines kept between rounds
 )
 
-// state is all a desk knows. Written by step only.
-var _ clientcalls.Holder[*heldCall, message.StatelessRequest] = (*state)(nil)
-
+// state is the stateless session's entire state. Only step modifies it.
 type state struct {
 	number   uint32
-	node     string // this process: a state of another one leads to no call of ours
+	node     string // names this process: a state of another one leads to no call of ours
 	desks    int
 	limits   config.Limits
 	sealer   *seal.Sealer
 	registry kernel.Reference
-	owner    kernel.Reference
+	gateway  kernel.Reference
 	self     kernel.Reference
 
-	principals     message.Principals // what has become of them
-	snapshot       *catalog.Snapshot
-	earlyVisits    []message.StatelessRequest // came before the catalog they need
-	awaitedServers int                        // servers that requests on stdin and stdout wait for
-	startWaitOver  bool                       // StartWait is over
-	draining       bool
-	drained        bool           // the gateway was told that nobody waits any more
-	toldLevel      protocol.Level // the most verbose log level requests ask for, as the servers were told
-	askedLevel     protocol.Level // likewise, of the requests since the last look
-
-	calls   clientcalls.Calls[*heldCall, clientcalls.Requester, message.StatelessRequest] // by the requests that a notification may cancel
-	clients map[string]*usage                                                             // what each client has in flight and parked, by client key
-
-	cameBack cameBack       // states of limited tools
-	edits    []rawjson.Edit // of the answer at hand
-
-	outcomes      []outcome // oldest first
-	outcomeBytes  int       // bytes of their answers
-	outcomesTimed bool      // a tidy is on its way
-
-	lastCapabilities string // read last, and what they said
-	lastCan          message.CapabilitySet
-	lastClient       string // client key made last
-	lastInfo         string // clientInfo read last, and the name in it
-	lastName         string
-}
-
-// heldCall is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
-type heldCall struct {
-	clientcalls.Held
-	exchanges []*downstream.Exchange // who waits for the outcome; none while it is parked
-	who       *identity.Principal    // whose it is; nil = identity.Local
-	caller    *message.Caller
-	digest    [32]byte // of what it asks; made when the first state is sealed
-
-	round       uint32                           // of the state that was given out last; 0 = none
-	questions   map[string]message.ServerRequest // open questions by the key the client knows them by
-	lastKey     int
-	serverKeys  []string       // keys that servers gave
-	timerGen    uint64         // of the window's and the grace's timers
-	visitedURLs []byte         // the inner state it came with, if its client has been asked to open URLs; else nil
-	missed      []notification // since the last stream ended, oldest first
+	startup    startup
+	principals message.Principals                                                            // the newest
+	calls      clientcalls.Calls[*heldCall, clientcalls.Requester, message.StatelessRequest] // by the requests that a notification may cancel
+	clients    map[string]*usage                                                             // what each client has in flight and parked, by client key
+	levels     levels
+	resumed    cameBack // states of tools with a rate limit
+	outcomes   outcomes
+	memo       memo
+	edits      []rawjson.Edit // of the answer at hand
+	draining   bool
+	drained    bool // the gateway was told that no client waits any more
 }
 
 func newState(o Options, self kernel.Reference) *state {
 	s := &state{
 		number: uint32(o.Number), node: o.Node, desks: o.Desks, limits: deskLimits(o.Limits, o.Desks), sealer: o.Sealer,
-		registry: o.Registry, owner: o.Gateway, self: self,
-		awaitedServers: o.Expect, clients: map[string]*usage{},
+		registry: o.Registry, gateway: o.Gateway, self: self, startup: startup{awaited: o.Expect}, clients: map[string]*usage{},
 	}
 	s.calls = clientcalls.New[*heldCall, clientcalls.Requester](s, self)
 	return s
@@ -107,56 +69,84 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	out = s.handle(now, msg, out)
 	if s.draining && !s.drained && !s.waitedFor() {
 		s.drained = true
-		return append(out, kernel.Tell(s.owner, message.Drained{Desk: s.self}))
+		return append(out, kernel.Tell(s.gateway, message.Drained{Desk: s.self}))
 	}
 	return out
 }
 
+// handle routes a message to the part of the state that it is about.
 func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
-	if out, handled := s.calls.Step(now, msg, out); handled {
-		return out
+	for _, route := range [...]func(*state, time.Time, any, []kernel.Effect) ([]kernel.Effect, bool){
+		(*state).clientStep, (*state).callStep, (*state).lifeStep,
+	} {
+		if out, handled := route(s, now, msg, out); handled {
+			return out
+		}
 	}
+	return out
+}
+
+// clientStep takes what clients send, and that they leave.
+func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case message.StatelessRequest:
-		return s.visit(now, m, out)
+		return s.visit(now, m, out), true
 	case message.CancelStateless:
-		return s.withdrawn(now, clientcalls.RequesterOf(m), out)
+		return s.withdrawn(now, clientcalls.RequesterOf(m), out), true
 	case reply.Departed:
-		return s.departed(now, m, out)
+		return s.departed(now, m, out), true
+	}
+	return out, false
+}
+
+// callStep takes what is said of calls, and their timers.
+func (s *state) callStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
+	switch m := msg.(type) {
 	case graceOver:
 		if v := s.calls.Held(m.seq); v != nil && v.timerGen == m.gen && len(v.exchanges) == 0 && v.State != call.Parked {
-			return s.calls.Apply(now, m.seq, call.Withdrawn{Reason: "the client left"}, out)
+			out = s.calls.Apply(now, m.seq, call.Withdrawn{Reason: "the client left"}, out)
 		}
+		return out, true
 	case windowOver:
 		if v := s.calls.Held(m.seq); v != nil && v.timerGen == m.gen {
-			return s.park(now, v, out)
+			out = s.park(now, v, out)
 		}
+		return out, true
 	case levelDue:
-		return s.levelDue(out)
+		return s.levelDue(out), true
 	case tidy:
-		return s.tidy(now, out)
+		return s.tidy(now, out), true
+	}
+	return s.calls.Step(now, msg, out)
+}
+
+// lifeStep takes what begins and ends the actor, and what people ask about it.
+func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
+	switch m := msg.(type) {
 	case message.Principals:
-		return s.principalsChanged(now, m, out)
+		return s.principalsChanged(now, m, out), true
 	case message.Published:
-		s.snapshot = m.Snapshot
-		return s.serveEarly(now, out)
+		s.startup.snapshot = m.Snapshot
+		return s.serveEarly(now, out), true
 	case admission.StartWaitOver:
-		s.startWaitOver, s.awaitedServers = true, 0
-		return s.serveEarly(now, out)
+		s.startup.over, s.startup.awaited = true, 0
+		return s.serveEarly(now, out), true
 	case message.DrainSession:
 		s.draining = true
-		return s.serveEarly(now, out)
+		return s.serveEarly(now, out), true
 	case message.NewLimits:
 		s.limits = deskLimits(m.Limits, s.desks)
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Started:
-		// Whoever waited for this desk before a restart waits no more, and nobody else would say so to a gateway that drains.
-		return append(out, kernel.Tell(s.owner, message.Drained{Desk: s.self}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}), kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
+		// After a restart no client waits for this actor any more, and a gateway that drains would not hear of it otherwise.
+		out = append(out, kernel.Tell(s.gateway, message.Drained{Desk: s.self}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}), kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
 	case kernel.Stopping:
-		return s.stop(now, out)
+		return s.stop(now, out), true
+	default:
+		return out, false
 	}
-	return out
+	return out, true
 }
 
 // waitedFor reports whether somebody waits for the answer to a call, or it for the audit log. A parked call waits for its client, who may never come.
@@ -182,23 +172,6 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	}
 	out = s.calls.EndAll(now, func(*heldCall) bool { return true }, fault.Message, fault, out)
 	return append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
-}
-
-const (
-	maxClientInfo = 4096 // bytes of clientInfo that are read
-	unnamed       = "client without name"
-)
-
-// clientName returns the name and version in a request's clientInfo. It remembers the last one: most clients send many requests.
-func (s *state) clientName(info []byte) string {
-	if len(info) > maxClientInfo {
-		return unnamed
-	}
-	if s.lastName == "" || string(info) != s.lastInfo {
-		s.lastName = cmp.Or(admission.ClientName(info), unnamed)
-		s.lastInfo = string(info)
-	}
-	return s.lastName
 }
 
 // report is what the desk tells people: its calls, parked ones with their deadline.

@@ -26,9 +26,9 @@ func (s *state) visit(now time.Time, m message.StatelessRequest, out []kernel.Ef
 	if out, early := s.waitForCatalog(m, out); early {
 		return out
 	}
-	view, ok := s.snapshot.View(m.View)
+	view, ok := s.startup.snapshot.View(m.View)
 	if !ok {
-		return append(out, kernel.Act(reply.Refuse{X: x, Fault: admission.NoView(s.snapshot, m.View)}))
+		return append(out, kernel.Act(reply.Refuse{X: x, Fault: admission.NoView(s.startup.snapshot, m.View)}))
 	}
 	if m.State != nil && m.State.Kind == seal.Parked {
 		return s.retry(now, m, view, out)
@@ -165,7 +165,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 		return s.refused(m, fault, out)
 	}
 	r.Modern = true
-	if m.State != nil && r.Rate.Requests > 0 && s.cameBack.first(now, s.limits.ParkedCall, x.Params.RequestState.Of(x.Frame.Raw)) {
+	if m.State != nil && r.Rate.Requests > 0 && s.resumed.first(now, s.limits.ParkedCall, x.Params.RequestState.Of(x.Frame.Raw)) {
 		r.Rate = config.Rate{} // it was counted when it began
 	}
 	if x.Frame.M == protocol.MethodToolsCall && admission.HasLegacyTasks(t.Server) {
@@ -183,7 +183,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 		Held:      clientcalls.Held{View: view, Upstream: t.Server, Call: t.Call(seq, x, now, s.limits.ParkedCall)},
 		exchanges: []*downstream.Exchange{x}, who: m.Who, caller: caller, visitedURLs: places,
 	}
-	v.Client = s.clientName(caller.ClientInfo)
+	v.Client = s.memo.clientName(caller.ClientInfo)
 	out = s.wantLevel(x, out)
 	if use == nil {
 		use = &usage{}
@@ -233,17 +233,9 @@ func (s *state) callerOf(m message.StatelessRequest) *message.Caller {
 	x := m.Exchange
 	raw := x.Frame.Raw
 	c := &message.Caller{
-		Principal: m.Principal(), Epoch: m.Epoch, ClientKey: s.clientKey(x, m.Who), View: m.View, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
+		Principal: m.Principal(), Epoch: m.Epoch, ClientKey: s.memo.clientKey(x, m.Who), View: m.View, Version: protocol.Version20260728, Capabilities: x.Params.MetaCapabilities.Of(raw),
 		ClientInfo: x.Params.MetaClientInfo.Of(raw), LogLevel: wantedLevel(x),
 	}
-	c.Can = s.can(c.Capabilities)
+	c.Can = s.memo.canOf(c.Capabilities)
 	return c
-}
-
-// can reads capabilities; a client sends the same with every request, so the last reading is kept.
-func (s *state) can(capabilities []byte) message.CapabilitySet {
-	if string(capabilities) != s.lastCapabilities {
-		s.lastCapabilities, s.lastCan = string(capabilities), message.CanOf(capabilities)
-	}
-	return s.lastCan
 }

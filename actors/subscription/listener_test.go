@@ -100,12 +100,12 @@ func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
 			step(s, now, ackDue{}, nil)
 		}
 		out := step(s, now, message.SubscribeURIResult{Seq: 1, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}}, nil)
-		if got := asked(out) == one.Reference; got != slow || (len(s.subs) == 1) != slow {
-			t.Errorf("acknowledged before: %v; asked again: %v, %d subscriptions kept", slow, got, len(s.subs))
+		if got := asked(out) == one.Reference; got != slow || (len(s.subs.active) == 1) != slow {
+			t.Errorf("acknowledged before: %v; asked again: %v, %d subscriptions kept", slow, got, len(s.subs.active))
 		}
 		out = step(s, now, homeIs("two", two.Reference), nil)
-		if got := asked(out) == two.Reference; got != slow || (len(s.subs) == 1) != slow {
-			t.Errorf("acknowledged before: %v; the other server is asked: %v, %d subscriptions kept", slow, got, len(s.subs))
+		if got := asked(out) == two.Reference; got != slow || (len(s.subs.active) == 1) != slow {
+			t.Errorf("acknowledged before: %v; the other server is asked: %v, %d subscriptions kept", slow, got, len(s.subs.active))
 		}
 	}
 }
@@ -144,8 +144,8 @@ func TestWhatNobodyHasNamedIsNotPromised(t *testing.T) {
 			ack, ok := e.Act.(reply.Notify)
 			promised = promised || ok && strings.Contains(string(ack.Frame), uri)
 		}
-		if promised != named || ended == named || (s.subs[clientsubs.Resource{Server: "one", URI: uri}] != nil) != named {
-			t.Errorf("mentioned: %v; acknowledged: %v, given up: %v, subscribed to %v", named, promised, ended, s.subs)
+		if promised != named || ended == named || (s.subs.active[clientsubs.Resource{Server: "one", URI: uri}] != nil) != named {
+			t.Errorf("mentioned: %v; acknowledged: %v, given up: %v, subscribed to %v", named, promised, ended, s.subs.active)
 		}
 		for _, e := range step(s, now, message.SubscribeURIResult{Seq: 2, Fault: protocol.NoResource(uri)}, nil) {
 			if _, ok := e.Msg.(message.Resubscribe); ok != named {

@@ -13,33 +13,33 @@ import (
 // of it, so it is asked for again: here with the next connection, elsewhere when the catalog says that it is another server's. A server
 // that does not list it and has not mentioned it is not asked.
 func (s *state) owe(r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
-	public := s.subs[r].Public
-	delete(s.subs, r)
-	if s.owed == nil {
-		s.owed = map[string]clientsubs.Resource{}
+	public := s.subs.active[r].Public
+	delete(s.subs.active, r)
+	if s.subs.owed == nil {
+		s.subs.owed = map[string]clientsubs.Resource{}
 	}
-	s.owed[public] = r
+	s.subs.owed[public] = r
 	return s.keepPromises(out)
 }
 
 // keepPromises subscribes to what is owed where the catalog has it now.
 func (s *state) keepPromises(out []kernel.Effect) []kernel.Effect {
-	for _, public := range slices.Sorted(maps.Keys(s.owed)) {
+	for _, public := range slices.Sorted(maps.Keys(s.subs.owed)) {
 		found, fault := s.view.Resource(public)
 		if fault != nil {
 			continue
 		}
-		was, now := s.owed[public], clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
-		if s.subs[now] != nil || found.Unlisted && now != was {
+		was, now := s.subs.owed[public], clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
+		if s.subs.active[now] != nil || found.Unlisted && now != was {
 			continue
 		}
-		if s.subs[was] != nil {
-			out = append(out, kernel.Tell(s.subscribedAt[was.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: s.subs[was].Own.KeyOf(), URI: was.URI}))
-			delete(s.subs, was)
+		if s.subs.active[was] != nil {
+			out = append(out, kernel.Tell(s.subs.pools[was.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: s.subs.active[was].Own.KeyOf(), URI: was.URI}))
+			delete(s.subs.active, was)
 		}
 		sub := s.subscription(found.Server, public)
-		s.owed[public], s.subs[now] = now, sub
-		s.subscribedAt[now.Server] = clientsubs.LifeOf(found.Server)
+		s.subs.owed[public], s.subs.active[now] = now, sub
+		s.subs.pools[now.Server] = clientsubs.LifeOf(found.Server)
 		out = append(out, kernel.Tell(found.Server.Pool, message.Resubscribe{Who: s.self, Own: sub.Own, URIs: []string{now.URI}}))
 	}
 	return out
@@ -47,15 +47,15 @@ func (s *state) keepPromises(out []kernel.Effect) []kernel.Effect {
 
 // giveUpDoubted forgets what no catalog has and no pool has heard of in time: it may be nothing at all, and is not promised.
 func (s *state) giveUpDoubted(out []kernel.Effect) []kernel.Effect {
-	for _, seq := range kernel.SortedKeys(s.pending) {
-		r := s.pending[seq]
-		if !s.doubted[r] {
+	for _, seq := range kernel.SortedKeys(s.subs.pending) {
+		r := s.subs.pending[seq]
+		if !s.subs.doubted[r] {
 			continue
 		}
-		out = append(out, kernel.Tell(s.subscribedAt[r.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: s.subs[r].Own.KeyOf(), URI: r.URI}))
-		delete(s.pending, seq)
-		delete(s.subs, r)
-		delete(s.doubted, r)
+		out = append(out, kernel.Tell(s.subs.pools[r.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: s.subs.active[r].Own.KeyOf(), URI: r.URI}))
+		delete(s.subs.pending, seq)
+		delete(s.subs.active, r)
+		delete(s.subs.doubted, r)
 	}
 	return out
 }

@@ -24,37 +24,45 @@ import (
 // is acknowledged too, as far as the catalog or its server's pool knows it.
 const ackWait = time.Second
 
-// state is all a listener knows. Written by step only.
+// state is the subscription stream's entire state. Only step modifies it.
 type state struct {
 	x        *downstream.Exchange
-	who      *identity.Principal // who listens; nil = identity.Local
-	epoch    uint64              // of who, Admitted.Epoch
-	key      catalog.Key
 	sealer   *seal.Sealer
 	self     kernel.Reference
 	registry kernel.Reference
-	client   string // its name, for people
-	caller   message.Caller
-	owns     clientsubs.Owns
 	since    time.Time
 
-	view  *catalog.View
-	wants struct {
-		kinds [protocol.ItemKinds]bool
-		uris  []string // as the client wrote them
-	}
-	toldGenerations [protocol.ItemKinds]uint64
-	subs            map[clientsubs.Resource]*clientsubs.Subscription
-	subscribedAt    map[string]clientsubs.PoolLife // by server: who knows of them
-	pending         map[uint64]clientsubs.Resource // subscribes whose server has not answered, by number
-	doubted         map[clientsubs.Resource]bool   // what of the pending no catalog has, until its pool says that its server has mentioned it
-	owed            map[string]clientsubs.Resource // what was acknowledged and then refused, by the client's URI: where it is asked for now
-	seq             uint64
-	awaitedServers  int  // servers that URIs wait for; 0 = none any more
-	begun           bool // what the client wants has been read
-	acked           bool
-	beforeAck       []kernel.Effect // what came before the acknowledgment, which must be first
-	over            bool            // nothing more is to be said: the client has left or cancelled, or has its answer
+	listener  listener
+	view      *catalog.View
+	wants     [protocol.ItemKinds]bool // kinds of lists whose changes the client wants to hear of
+	announced clientsubs.Announced
+	subs      subscriptions
+
+	awaitedServers int             // servers that URIs wait for; 0 = none any more
+	begun          bool            // what the client wants has been read
+	acked          bool            // the acknowledgment was sent
+	beforeAck      []kernel.Effect // came before the acknowledgment, which must be first
+	over           bool            // nothing more is sent: the client has left or cancelled, or has its answer
+}
+
+// listener is the client of the stream.
+type listener struct {
+	who    *identity.Principal // nil = identity.Local
+	epoch  uint64              // of who, Admitted.Epoch
+	key    catalog.Key         // what it sees of the catalog
+	name   string              // for people
+	caller message.Caller
+}
+
+// subscriptions are the resources and tasks that the stream reports changes of.
+type subscriptions struct {
+	active  map[clientsubs.Resource]*clientsubs.Subscription
+	pools   map[string]clientsubs.PoolLife // pools that know of them, by server
+	owners  clientsubs.Owns                // on whose connections
+	last    uint64                         // number given last
+	pending map[uint64]clientsubs.Resource // subscribes that wait for the server, by number
+	doubted map[clientsubs.Resource]bool   // pending ones that no catalog has, until the pool says that its server has mentioned them
+	owed    map[string]clientsubs.Resource // acknowledged and then refused, by the client's URI: where it is asked for now
 }
 
 // Keys of _meta. MCP 2026-07-28, basic.
@@ -67,11 +75,22 @@ const (
 type ackDue struct{}
 
 func newState(o Options, self kernel.Reference) *state {
-	return &state{x: o.Exchange, who: o.Admitted.Who, epoch: o.Admitted.Epoch, key: o.Admitted.View, sealer: o.Sealer, self: self, registry: o.Registry,
-		client:         admission.ClientName(o.Exchange.Params.MetaClientInfo.Of(o.Exchange.Frame.Raw)),
-		caller:         message.Caller{Principal: o.Admitted.Principal(), Epoch: o.Admitted.Epoch, ClientKey: message.ClientKey(o.Exchange, o.Admitted.Who), Can: message.CanOf(o.Exchange.Params.MetaCapabilities.Of(o.Exchange.Frame.Raw))},
-		awaitedServers: o.Expect, subs: map[clientsubs.Resource]*clientsubs.Subscription{}, subscribedAt: map[string]clientsubs.PoolLife{}, pending: map[uint64]clientsubs.Resource{},
-		doubted: map[clientsubs.Resource]bool{}}
+	frame := &o.Exchange.Frame
+	params := &o.Exchange.Params
+	return &state{
+		x: o.Exchange, sealer: o.Sealer, self: self, registry: o.Registry, awaitedServers: o.Expect,
+		listener: listener{
+			who: o.Admitted.Who, epoch: o.Admitted.Epoch, key: o.Admitted.View, name: admission.ClientName(params.MetaClientInfo.Of(frame.Raw)),
+			caller: message.Caller{
+				Principal: o.Admitted.Principal(), Epoch: o.Admitted.Epoch, ClientKey: message.ClientKey(o.Exchange, o.Admitted.Who),
+				Can: message.CanOf(params.MetaCapabilities.Of(frame.Raw)),
+			},
+		},
+		subs: subscriptions{
+			active: map[clientsubs.Resource]*clientsubs.Subscription{}, pools: map[string]clientsubs.PoolLife{},
+			pending: map[uint64]clientsubs.Resource{}, doubted: map[clientsubs.Resource]bool{},
+		},
+	}
 }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
@@ -92,7 +111,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.SubscribeURIResult:
 		return s.subscribed(m, out)
 	case message.ResourceKnown:
-		delete(s.doubted, s.pending[m.Seq])
+		delete(s.subs.doubted, s.subs.pending[m.Seq])
 	case ackDue:
 		return s.ack(s.giveUpDoubted(out))
 	case admission.StartWaitOver:
@@ -103,14 +122,14 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.ResourceUpdated:
 		return s.updated(m, out)
 	case message.ResourcesUpdated:
-		for _, u := range clientsubs.UpdatesOfAll(m.Server, s.subs) {
+		for _, u := range clientsubs.UpdatesOfAll(m.Server, s.subs.active) {
 			out = s.updated(u, out)
 		}
 	case reply.Departed:
 		s.over = true
 		return append(out, kernel.StopSelf())
 	case message.CancelStateless: // nothing more may be sent for it (MCP 2026-07-28, basic/transports/stdio, cancellation)
-		if clientcalls.RequestOf(s.x, s.who) == clientcalls.RequesterOf(m) {
+		if clientcalls.RequestOf(s.x, s.listener.who) == clientcalls.RequesterOf(m) {
 			s.over = true
 			return append(out, kernel.Act(reply.Accept{X: s.x}), kernel.StopSelf())
 		}
@@ -124,8 +143,8 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return append(out, kernel.Tell(m.To, message.IdleSince{Session: s.self, At: s.since, Streams: true}))
 	case message.Inspect:
 		m.Reply(message.SessionReport{Session: status.Session{
-			ID: "listen", Client: s.client, Who: message.NameOf(s.who), Project: s.key.Project, Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
-		}, Subscriptions: clientsubs.ReportSubscriptions("listen", message.NameOf(s.who), s.subs)})
+			ID: "listen", Client: s.listener.name, Who: message.NameOf(s.listener.who), Project: s.listener.key.Project, Protocol: protocol.Version20260728, Transport: "http", Since: s.since, LastSeen: s.since, Streams: 1,
+		}, Subscriptions: clientsubs.ReportSubscriptions("listen", message.NameOf(s.listener.who), s.subs.active)})
 	case kernel.Stopping:
 		return s.stop(out)
 	}
@@ -139,27 +158,27 @@ func (s *state) published(m message.Published, out []kernel.Effect) []kernel.Eff
 
 // look finds what the client sees of a snapshot, and tells it what has changed; early: not yet.
 func (s *state) look(snapshot *catalog.Snapshot, early bool, out []kernel.Effect) []kernel.Effect {
-	view, ok := snapshot.View(s.key)
-	lacks := s.key.Project != "" && !(snapshot.HasProject(s.key) && s.who.May(s.key.Project))
+	view, ok := snapshot.View(s.listener.key)
+	lacks := s.listener.key.Project != "" && !(snapshot.HasProject(s.listener.key) && s.listener.who.May(s.listener.key.Project))
 	switch {
 	case lacks && s.begun:
 		view = snapshot.Nothing() // it may come back with another configuration, or other rights
 	case lacks:
-		return s.refuse(protocol.NoProject(s.key.Project), out)
+		return s.refuse(protocol.NoProject(s.listener.key.Project), out)
 	case !ok && !s.begun:
-		return s.refuse(admission.NoView(snapshot, s.key), out)
+		return s.refuse(admission.NoView(snapshot, s.listener.key), out)
 	case !ok:
 		return append(out, kernel.StopSelf())
 	}
 	if was := s.view; was != nil && was.Snapshot() == snapshot { // it is the client that has changed
-		s.toldGenerations = clientsubs.Retold(s.toldGenerations, was, view)
+		s.announced.Carry(was, view)
 	}
 	s.view = view
-	if misfits := clientsubs.Misfits(s.subscribedAt, snapshot, s.subs); len(misfits) > 0 {
+	if misfits := clientsubs.Misfits(s.subs.pools, snapshot, s.subs.active); len(misfits) > 0 {
 		return s.end(misfits[0].Server, out)
 	}
 	if s.begun {
-		out, _ = clientsubs.Resubscribe(s.subscribedAt, snapshot, s.self, s.subs, s.doubted, out)
+		out, _ = clientsubs.Resubscribe(s.subs.pools, snapshot, s.self, s.subs.active, s.subs.doubted, out)
 		if out = s.keepPromises(out); early {
 			return out
 		}
@@ -185,10 +204,10 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	if s.mustWait(filter.ResourceSubscriptions) {
 		return out
 	}
-	s.begun, s.toldGenerations = true, s.view.Generation
-	s.wants.kinds[protocol.Tools] = filter.ToolsListChanged
-	s.wants.kinds[protocol.Prompts] = filter.PromptsListChanged
-	s.wants.kinds[protocol.Resources] = filter.ResourcesListChanged
+	s.begun, s.announced = true, s.view.Generation
+	s.wants[protocol.Tools] = filter.ToolsListChanged
+	s.wants[protocol.Prompts] = filter.PromptsListChanged
+	s.wants[protocol.Resources] = filter.ResourcesListChanged
 	for _, uri := range filter.ResourceSubscriptions {
 		found, fault := s.view.Resource(uri)
 		if fault != nil {
@@ -201,7 +220,7 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 			out = s.subscribeTo(catalog.Found{Server: server, Original: message.TaskURI(own)}, id, out)
 		}
 	}
-	if len(s.pending) == 0 {
+	if len(s.subs.pending) == 0 {
 		return s.ack(out)
 	}
 	return append(out, kernel.WakeAfter(ackWait, ackDue{}))
@@ -210,23 +229,23 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 // subscribeTo subscribes to what the client calls public.
 func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Effect) []kernel.Effect {
 	server, r := found.Server, clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
-	if s.subs[r] != nil {
+	if s.subs.active[r] != nil {
 		return out
 	}
 	sub := s.subscription(server, public)
-	s.subs[r] = sub
-	s.subscribedAt[r.Server] = clientsubs.LifeOf(server)
-	s.seq++
-	s.pending[s.seq] = r
+	s.subs.active[r] = sub
+	s.subs.pools[r.Server] = clientsubs.LifeOf(server)
+	s.subs.last++
+	s.subs.pending[s.subs.last] = r
 	if found.Unlisted {
-		s.doubted[r] = true
+		s.subs.doubted[r] = true
 	}
-	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.seq, URI: r.URI, Own: sub.Own, Unlisted: found.Unlisted, Hint: found.Unlisted}))
+	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.subs.last, URI: r.URI, Own: sub.Own, Unlisted: found.Unlisted, Hint: found.Unlisted}))
 }
 
 // subscription is one to what the client calls public: on the connections that its calls use.
 func (s *state) subscription(server *catalog.Server, public string) *clientsubs.Subscription {
-	return &clientsubs.Subscription{Public: public, Own: s.owns.Once(server.Name, clientsubs.OwnOf(&server.Rules, s.x, &s.caller, protocol.EraModern))}
+	return &clientsubs.Subscription{Public: public, Own: s.subs.owners.Once(server.Name, clientsubs.OwnOf(&server.Rules, s.x, &s.listener.caller, protocol.EraModern))}
 }
 
 // end ends the stream when it is no longer settled on whose connections it hears of a server's resources: its client opens another one, with
@@ -247,19 +266,19 @@ func (s *state) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effe
 
 // subscribed takes what a server says of a URI. One that is refused is not acknowledged, or owed if it was before.
 func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
-	r, ok := s.pending[m.Seq]
+	r, ok := s.subs.pending[m.Seq]
 	if !ok {
 		return out
 	}
-	delete(s.pending, m.Seq)
-	delete(s.doubted, r)
+	delete(s.subs.pending, m.Seq)
+	delete(s.subs.doubted, r)
 	switch failed := m.Fault != nil || m.Error != nil; {
 	case failed && s.acked:
 		out = s.owe(r, out)
 	case failed:
-		delete(s.subs, r)
+		delete(s.subs.active, r)
 	}
-	if len(s.pending) == 0 {
+	if len(s.subs.pending) == 0 {
 		return s.ack(out)
 	}
 	return out
@@ -275,12 +294,12 @@ func (s *state) ack(out []kernel.Effect) []kernel.Effect {
 	for kind, name := range map[protocol.ItemKind]string{
 		protocol.Tools: "toolsListChanged", protocol.Prompts: "promptsListChanged", protocol.Resources: "resourcesListChanged",
 	} {
-		if s.wants.kinds[kind] {
+		if s.wants[kind] {
 			agreed[name] = true
 		}
 	}
 	wished := map[string][]string{}
-	for r, sub := range s.subs {
+	for r, sub := range s.subs.active {
 		name := "resourceSubscriptions"
 		if _, task := message.TaskOf(r.URI); task {
 			name = "taskIds"
@@ -321,19 +340,13 @@ func (s *state) notify(method string, params []byte, key string) kernel.Effect {
 
 // tellChanges tells once about every kind of list that differs from what was told last.
 func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
-	generation := s.view.Generation
-	for _, kind := range []protocol.ItemKind{protocol.Tools, protocol.Prompts, protocol.Resources} {
-		due := s.toldGenerations[kind] != generation[kind]
-		if kind == protocol.Resources {
-			due = due || s.toldGenerations[protocol.Templates] != generation[protocol.Templates]
-		}
-		if !due || !s.wants.kinds[kind] {
+	for _, kind := range s.announced.Due(s.view) {
+		if !s.wants[kind] {
 			continue
 		}
 		method := kind.ChangedMethod().String()
 		out = s.tell(s.notify(method, append(append([]byte{'{'}, s.tag()...), '}'), method), out)
 	}
-	s.toldGenerations = generation
 	return out
 }
 
@@ -348,7 +361,7 @@ func (s *state) tell(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
 
 // updated passes a change of a resource or task on, with the client's URI and the stream's tag.
 func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
-	_, public, ok := clientsubs.SubscriptionFor(s.view, s.subs, &m)
+	_, public, ok := clientsubs.SubscriptionFor(s.view, s.subs.active, &m)
 	if !ok {
 		return out
 	}
@@ -375,7 +388,7 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 // stop ends the stream gracefully: a result, then the end. A stream that never began gets an error: its first message
 // would have to be the acknowledgment.
 func (s *state) stop(out []kernel.Effect) []kernel.Effect {
-	out = clientsubs.UnsubscribeAll(s.subscribedAt, s.self, out)
+	out = clientsubs.UnsubscribeAll(s.subs.pools, s.self, out)
 	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
 	switch {
 	case s.over:

@@ -29,21 +29,21 @@ const mailbox = 512
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: "listen/" + o.Name, Kind: "listen", Mailbox: mailbox, Restarts: -1, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
-		return &listener{Options: o, state: newState(o, self.Reference())}
+		return &subscription{Options: o, state: newState(o, self.Reference())}
 	})
 }
 
-// listener is the shell: it carries out what step wants done.
-type listener struct {
+// subscription is the shell: it carries out what step wants done.
+type subscription struct {
 	Options
 	state *state
 }
 
-func (l *listener) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+func (l *subscription) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	return step(l.state, now, msg, out)
 }
 
-func (*listener) Act(self kernel.Self, act any) {
+func (*subscription) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case reply.Answer:
 		a.X.Answer(a.Message)

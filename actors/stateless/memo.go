@@ -1,0 +1,60 @@
+package stateless
+
+import (
+	"cmp"
+
+	"goblin-actor/actors/admission"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol/downstream"
+)
+
+// memo holds what was read of a client last. A client sends the same with every request.
+type memo struct {
+	capabilities string
+	can          message.CapabilitySet // what capabilities say
+	key          string                // the client key made last
+	info         string                // clientInfo
+	name         string                // the name in info
+}
+
+// clientKey names who is counted: the principal where somebody was asked, however many clients and addresses it has.
+func (m *memo) clientKey(x *downstream.Exchange, who *identity.Principal) string {
+	if principal := message.PrincipalOf(who); principal != "" {
+		return principal
+	}
+	address, info := message.ClientOf(x)
+	if len(info) == 0 {
+		return address
+	}
+	if last := m.key; len(last) == len(address)+len(info) && last[:len(address)] == address && last[len(address):] == string(info) {
+		return last
+	}
+	m.key = address + string(info)
+	return m.key
+}
+
+const (
+	maxClientInfo = 4096 // bytes of clientInfo that are read
+	unnamed       = "client without name"
+)
+
+// clientName returns the name and version in a request's clientInfo. It remembers the last one: most clients send many requests.
+func (m *memo) clientName(info []byte) string {
+	if len(info) > maxClientInfo {
+		return unnamed
+	}
+	if m.name == "" || string(info) != m.info {
+		m.name = cmp.Or(admission.ClientName(info), unnamed)
+		m.info = string(info)
+	}
+	return m.name
+}
+
+// canOf reads capabilities; a client sends the same with every request, so the last reading is kept.
+func (m *memo) canOf(capabilities []byte) message.CapabilitySet {
+	if string(capabilities) != m.capabilities {
+		m.capabilities, m.can = string(capabilities), message.CanOf(capabilities)
+	}
+	return m.can
+}
