@@ -17,7 +17,7 @@ func (s *state) stepDrain(msg any, out []kernel.Effect) []kernel.Effect {
 	case message.DrainAll:
 		return s.beginDrain(m, out)
 	case message.Drained:
-		return s.drainEnded(m.Desk, out)
+		return s.drainEnded(m.From, out)
 	}
 	return out
 }

@@ -39,7 +39,7 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 		}
 		m := message.OpenSubscription{Exchange: x, Admitted: admitted}
 		if m.Principal() != "" {
-			m.Subscriptions = clientsubs.CountOfStream(x)
+			m.Subscriptions = clientsubs.StreamCost(x)
 		}
 		g.self.Tell(m)
 		return

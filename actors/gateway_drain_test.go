@@ -91,7 +91,7 @@ func TestDrainOfDesksThatFail(t *testing.T) {
 	if out := step(s, time.Time{}, message.DrainAll{Done: make(chan struct{})}, nil); len(out) != 1 || out[0].To != restarted {
 		t.Errorf("to drain: %v", out)
 	}
-	out := step(s, time.Time{}, message.Drained{Desk: restarted}, nil) // as it says when it starts
+	out := step(s, time.Time{}, message.Drained{From: restarted}, nil) // as it says when it starts
 	if len(out) != 1 || out[0].Act == nil {
 		t.Errorf("drained: %v", out)
 	}

@@ -102,7 +102,7 @@ func TestWhatWasAdmittedBeforeTheChange(t *testing.T) {
 		{"of nobody in particular", message.Admitted{Epoch: 4}, "", ""},
 	} {
 		name := protocol.FaultName("")
-		if fault := changes.Settle(&test.admitted); fault != nil {
+		if fault := changes.Readmit(&test.admitted); fault != nil {
 			name = fault.Name
 		}
 		if name != test.fault || test.fault == "" && test.admitted.View.Projects != test.projects {

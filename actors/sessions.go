@@ -134,7 +134,7 @@ func (s *state) openStdio(m message.OpenStdio, out []kernel.Effect) []kernel.Eff
 
 // open spawns the actor that a client requests, or has the client wait until there is room for it.
 func (s *state) open(r openRequest, out []kernel.Effect) []kernel.Effect {
-	if fault := s.principals.current.Settle(r.admitted()); fault != nil {
+	if fault := s.principals.current.Readmit(r.admitted()); fault != nil {
 		return append(out, r.refuse(fault))
 	}
 	if fault := s.sessions.owners.tooMany(r.owner, r.subscriptions, s.config.Limits.MaxSubscriptionsPerPrincipal); fault != nil {

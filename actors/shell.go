@@ -167,7 +167,7 @@ func (g *gateway) startStateless(self kernel.Self, a startStateless) {
 	g.sealer.Store(sealer)
 	for number := range g.desks {
 		ref := stateless.Spawn(self, stateless.Options{
-			Number: number, Desks: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Sealer: sealer, Registry: g.state.registry, Audit: g.audit,
+			Number: number, Count: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Sealer: sealer, Registry: g.state.registry, Audit: g.audit,
 			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
 		})
 		g.subscribe(ref)

@@ -34,8 +34,8 @@ type Entrance struct {
 // a request that names a project is never answered for all servers. A project that whoever asks may not use is one that nobody has; who may
 // use some only and names none sees what these show together.
 func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.Admitted, *message.Refusal) {
-	var in named
-	a, refusal := e.known(o.Who)
+	var in projectNames
+	a, refusal := e.current(o.Who)
 	if refusal != nil {
 		return a, refusal
 	}
@@ -48,7 +48,7 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 		if key.Project != "" {
 			in.take(key.Project, "its path")
 		}
-		if key.Project != "" && !e.open(key.Project, a.Who) {
+		if key.Project != "" && !e.mayUse(key.Project, a.Who) {
 			return a, &message.Refusal{Status: 404, Fault: protocol.NoProject(key.Project)}
 		}
 	}
@@ -63,7 +63,7 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 		return a, refusalOf(fault, x)
 	}
 	bound := e.Bound != "" && in.project == e.Bound // whoever is bound to one that has gone waits for it: its pings are answered
-	if in.carrier != "" && !bound && !e.open(in.project, a.Who) {
+	if in.carrier != "" && !bound && !e.mayUse(in.project, a.Who) {
 		return a, refusalOf(protocol.NoProject(in.project), x)
 	}
 	a.View.Project = in.project
@@ -72,12 +72,12 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 }
 
 // open reports whether there is a project of that name for whoever asks.
-func (e *Entrance) open(project string, who *identity.Principal) bool {
+func (e *Entrance) mayUse(project string, who *identity.Principal) bool {
 	return e.Projects[project] && who.May(project) && policy.Of(who, e.Policy).Counts(identity.Of(who).Rights, project)
 }
 
 // known is who asks, as it is known now: the request may have come in pieces since it was found out.
-func (e *Entrance) known(who *identity.Principal) (message.Admitted, *message.Refusal) {
+func (e *Entrance) current(who *identity.Principal) (message.Admitted, *message.Refusal) {
 	there := message.Principals{Newest: e.Newest, Local: e.Local}
 	newest, ok := there.Of(who)
 	if !ok {
@@ -88,7 +88,7 @@ func (e *Entrance) known(who *identity.Principal) (message.Admitted, *message.Re
 
 // AdmitMember decides for a message of a batch, of which path and headers have been admitted.
 func AdmitMember(a message.Admitted, x *downstream.Exchange) (message.Admitted, *message.Refusal) {
-	var in named
+	var in projectNames
 	if a.View.Project != "" {
 		in.take(a.View.Project, "the batch's path or header")
 	}
@@ -103,7 +103,7 @@ func AdmitMember(a message.Admitted, x *downstream.Exchange) (message.Admitted, 
 
 // Belongs reports whether what was admitted belongs to a session with that view: it is of no project, or of the session's. A
 // session is bound to its project when it is opened.
-func Belongs(a message.Admitted, session catalog.Key, x *downstream.Exchange) *message.Refusal {
+func CheckProject(a message.Admitted, session catalog.Key, x *downstream.Exchange) *message.Refusal {
 	if a.View.Project == "" || a.View.Project == session.Project {
 		return nil
 	}
@@ -140,14 +140,14 @@ func refusalOf(fault *protocol.Fault, x *downstream.Exchange) *message.Refusal {
 }
 
 // named is the project that a request names, as far as it has been read.
-type named struct {
+type projectNames struct {
 	project string
 	carrier string // where it stands; "" = none has been named
 	other   string // a second one that differs
 	where   string // where that stands; "" = there is none
 }
 
-func (n *named) take(project, carrier string) {
+func (n *projectNames) take(project, carrier string) {
 	switch {
 	case n.carrier == "":
 		n.project, n.carrier = project, carrier
@@ -157,7 +157,7 @@ func (n *named) take(project, carrier string) {
 }
 
 // takeMeta takes what the message itself names.
-func (n *named) takeMeta(x *downstream.Exchange) {
+func (n *projectNames) takeMeta(x *downstream.Exchange) {
 	if x == nil || x.Batch != nil {
 		return
 	}
@@ -170,7 +170,7 @@ func (n *named) takeMeta(x *downstream.Exchange) {
 }
 
 // fault says that two carriers contradict each other; nil when they do not.
-func (n *named) fault() *protocol.Fault {
+func (n *projectNames) fault() *protocol.Fault {
 	if n.where == "" {
 		return nil
 	}

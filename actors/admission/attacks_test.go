@@ -56,7 +56,7 @@ func TestAttack46MetaTool(t *testing.T) {
 		{`{"name":"gateway_call_tool","arguments":{"name":"files_read"}}`, ""},
 		{`{"name":"gateway_read_resource","arguments":{"uri":"resource://files/f:///a"}}`, ""},
 	} {
-		_, target, fault := Aim(view, asking(t, "tools/call", c.params))
+		_, target, fault := FindTarget(view, asking(t, "tools/call", c.params))
 		switch {
 		case c.want == "" && (fault != nil || target.Server == nil || target.Server.Internal || target.Denied != nil):
 			t.Errorf("%s: %v, %v", c.params, target, fault)
@@ -75,7 +75,7 @@ func TestAttack48ReferenceToTwo(t *testing.T) {
 		`{"type":"ref/resource","name":"files_hello","uri":"f:///secret"}`, `{"type":"ref/resource","uri":"f:///secret","name":"files_hello"}`,
 		`{"type":"ref/resource","name":"files_hello","u\u0072i":"f:///secret"}`, `{"type":"ref/prompt","name":"files_hello","uri":"f:///secret","type":"ref/resource"}`,
 	} {
-		if _, target, fault := Aim(view, asking(t, "completion/complete", `{"ref":`+ref+`}`)); fault == nil || fault.Name != protocol.InvalidParams {
+		if _, target, fault := FindTarget(view, asking(t, "completion/complete", `{"ref":`+ref+`}`)); fault == nil || fault.Name != protocol.InvalidParams {
 			t.Errorf("%s: %v, %v", ref, target, fault)
 		}
 	}
@@ -89,7 +89,7 @@ func TestAttack48ReferenceToTwo(t *testing.T) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
-	if _, target, fault := Aim(view, asking(t, "completion/complete", `{"ref":{"type":"ref/prompt","name":"files_hello"}}`)); fault != nil || target.Server == nil {
+	if _, target, fault := FindTarget(view, asking(t, "completion/complete", `{"ref":{"type":"ref/prompt","name":"files_hello"}}`)); fault != nil || target.Server == nil {
 		t.Errorf("what is permitted: %v, %v", target, fault)
 	}
 }
@@ -102,7 +102,7 @@ func TestDenied(t *testing.T) {
 		{"tools/call", `{"name":"gateway_call_tool","arguments":{"name":"files_delete"}}`, "delete"}, {"tools/call", `{"name":"gateway_call_tool","arguments":{"name":"files_read"}}`, ""},
 	} {
 		for _, mode := range []string{"enforce", "report"} {
-			_, target, fault := Aim(seenBy(t, mode), asking(t, c.method, c.params))
+			_, target, fault := FindTarget(seenBy(t, mode), asking(t, c.method, c.params))
 			item := ""
 			if target.Denied != nil {
 				item = target.Denied.Item
@@ -121,7 +121,7 @@ func TestDenied(t *testing.T) {
 func TestDeniedByTheToolThatCalls(t *testing.T) {
 	for _, params := range []string{`{"name":"gateway_call_tool","arguments":{"name":"files_read"}}`, `{"name":"gateway_call_tool","arguments":{"name":"files_none"}}`} {
 		for _, mode := range []string{"enforce", "report"} {
-			_, target, _ := Aim(seenBy(t, mode, "gateway_call_*"), asking(t, "tools/call", params))
+			_, target, _ := FindTarget(seenBy(t, mode, "gateway_call_*"), asking(t, "tools/call", params))
 			if target.Denied == nil || target.Denied.Item != "call_tool" || target.Denied.Report != (mode == "report") {
 				t.Errorf("%s, %s: denied as %+v", mode, params, target.Denied)
 			}
@@ -132,7 +132,7 @@ func TestDeniedByTheToolThatCalls(t *testing.T) {
 // Calls of servers' tools carry how often they may be made; the gateway's own do not.
 func TestTargetsHaveRates(t *testing.T) {
 	for params, want := range map[string]string{`{"name":"files_read"}`: "5/min", `{"name":"gateway_call_tool","arguments":{"name":"files_read"}}`: "5/min"} {
-		if _, target, _ := Aim(seenBy(t, "enforce"), asking(t, "tools/call", params)); target.Rate.String() != want {
+		if _, target, _ := FindTarget(seenBy(t, "enforce"), asking(t, "tools/call", params)); target.Rate.String() != want {
 			t.Errorf("%s: rate %v, want %s", params, target.Rate, want)
 		}
 	}

@@ -38,7 +38,7 @@ func aims(tb testing.TB, roles bool) func() {
 	x.Frame, x.Params = actortest.Request(tb, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_tool500","arguments":{}}}`)
 	return func() {
 		view, _ := snapshot.View(key)
-		if _, _, fault := Aim(view, x); fault != nil {
+		if _, _, fault := FindTarget(view, x); fault != nil {
 			tb.Fatal(fault)
 		}
 	}

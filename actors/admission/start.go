@@ -15,7 +15,7 @@ const StartWait = 5 * time.Second
 
 // SettledIn counts the servers that have said what they have, now or before, or failed to, and those that are not in view: for
 // them nobody there waits.
-func SettledIn(view *catalog.View) int {
+func CountSettled(view *catalog.View) int {
 	settled := 0
 	for _, server := range view.Snapshot().Servers() {
 		if server.Listed() || !view.Has(server.Name) {

@@ -82,13 +82,13 @@ func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault)
 		}
 	}
 	if len(starting) > 0 {
-		return isStarting(starting, fault), nil, nil
+		return startingFault(starting, fault), nil, nil
 	}
 	if len(unlocking) > 0 {
-		return isStarting(unlocking, fault), silent, kinds
+		return startingFault(unlocking, fault), silent, kinds
 	}
 	if len(locked) > 0 { // its pool has heard of a login before this view has
-		return isLocked(locked[0], fault), locked, kinds
+		return loginFault(locked[0], fault), locked, kinds
 	}
 	return fault, silent, kinds
 }
@@ -120,7 +120,7 @@ func wantedKinds(x *downstream.Exchange) ([]protocol.ItemKind, rawjson.Span) {
 }
 
 // isStarting is the answer to a request for what a server may have that is starting.
-func isStarting(servers []string, fault *protocol.Fault) *protocol.Fault {
+func startingFault(servers []string, fault *protocol.Fault) *protocol.Fault {
 	text := "server " + servers[0] + " is starting, and what it has"
 	if len(servers) > 1 {
 		text = "servers " + strings.Join(servers[:min(len(servers), 8)], ", ") + " are starting, and what they have"
@@ -131,7 +131,7 @@ func isStarting(servers []string, fault *protocol.Fault) *protocol.Fault {
 
 // isLocked is the answer to a request for what a server may have that shows nothing before somebody has logged in. Where that is a link says that is
 // made when the answer is written.
-func isLocked(server *catalog.Server, fault *protocol.Fault) *protocol.Fault {
+func loginFault(server *catalog.Server, fault *protocol.Fault) *protocol.Fault {
 	login := server.Login
 	f := &protocol.Fault{Name: protocol.NeedsLogin, Server: server.Name, Tool: fault.Tool, URI: fault.URI, Retryable: true,
 		Message: "server " + server.Name + " needs a login, and what it has is not known before"}
@@ -231,7 +231,7 @@ func (c *Calls[H, K, R]) repeat(now time.Time, request R, out []kernel.Effect) [
 }
 
 // ListServed tells the servers whose lists change without a word that a client has been given one.
-func ListServed(view *catalog.View, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
+func NotifyListServed(view *catalog.View, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	for _, server := range view.Silent(kind) {
 		out = append(out, kernel.Tell(server.Pool, message.ListServed{Kind: kind}))
 	}

@@ -61,7 +61,7 @@ func (c *Calls[H, K, R]) Step(now time.Time, msg any, out []kernel.Effect) (_ []
 // abort ends a call for an operator.
 func (c *Calls[H, K, R]) abort(now time.Time, m message.Abort, out []kernel.Effect) []kernel.Effect {
 	for seq, h := range c.held {
-		if message.NumberAtDesk(seq) == m.Seq {
+		if message.SeqNumber(seq) == m.Seq {
 			return c.End(now, h, abortFault.Message, abortFault, out)
 		}
 	}

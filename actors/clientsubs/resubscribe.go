@@ -34,13 +34,13 @@ func Resubscribe(at map[string]PoolLife, snapshot *catalog.Snapshot, who kernel.
 		}
 		at[name] = LifeOf(server)
 		servers = append(servers, name)
-		out = takeOver(server, who, subs, pending, out)
+		out = resubscribe(server, who, subs, pending, out)
 	}
 	return out, servers
 }
 
 // Misfits are the subscriptions of a client that are no longer by the settings of their servers: their pools have ended them.
-func Misfits(at map[string]PoolLife, snapshot *catalog.Snapshot, subs map[Resource]*Subscription) (misfits []Resource) {
+func Mismatched(at map[string]PoolLife, snapshot *catalog.Snapshot, subs map[Resource]*Subscription) (misfits []Resource) {
 	for name, life := range at {
 		server := snapshot.Server(name)
 		if server == nil || LifeOf(server).shares == life.shares {
@@ -57,7 +57,7 @@ func Misfits(at map[string]PoolLife, snapshot *catalog.Snapshot, subs map[Resour
 }
 
 // takeOver tells a pool what a client is subscribed to, and on whose connections: first what is on those that are for everybody.
-func takeOver(server *catalog.Server, who kernel.Reference, subs map[Resource]*Subscription, pending map[Resource]bool, out []kernel.Effect) []kernel.Effect {
+func resubscribe(server *catalog.Server, who kernel.Reference, subs map[Resource]*Subscription, pending map[Resource]bool, out []kernel.Effect) []kernel.Effect {
 	by := map[string]*message.Resubscribe{"": {Who: who}}
 	for r, sub := range subs {
 		if r.Server != server.Name || pending[r] {

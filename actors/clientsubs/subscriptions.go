@@ -20,25 +20,25 @@ const reportedSubs = 1000
 const countedBytes = 512
 
 // CountOf is what a subscription of a session to a resource counts as, of those that its principal may have.
-func CountOf(uri string) int { return 1 + max(0, len(uri)-1)/countedBytes }
+func Cost(uri string) int { return 1 + max(0, len(uri)-1)/countedBytes }
 
 // CountOfStream is what a listen stream counts as: so many as it wants to hear of, whether they are there or not, or as many as the bytes of
 // its request make. It keeps that for as long as it lives.
-func CountOfStream(x *downstream.Exchange) int {
-	wishes, _ := WishesOf(x)
+func StreamCost(x *downstream.Exchange) int {
+	wishes, _ := FilterOf(x)
 	return max(wishes.count(), len(x.Frame.Raw)/countedBytes)
 }
 
 // Wishes are what a client wants to hear of on a stream. MCP 2026-07-28, basic/utilities/subscriptions.
-type Wishes struct {
+type Filter struct {
 	ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
 	ResourceSubscriptions, TaskIDs                             []string
 }
 
-func (w *Wishes) count() int { return len(w.ResourceSubscriptions) + len(w.TaskIDs) }
+func (w *Filter) count() int { return len(w.ResourceSubscriptions) + len(w.TaskIDs) }
 
 // WishesOf reads the wishes of a subscriptions/listen; false if they cannot be read, or are too many.
-func WishesOf(x *downstream.Exchange) (w Wishes, ok bool) {
+func FilterOf(x *downstream.Exchange) (w Filter, ok bool) {
 	ok = json.Unmarshal(x.Params.Notifications.Of(x.Frame.Raw), &w) == nil
 	return w, ok && w.count() <= MaxSubscriptions
 }

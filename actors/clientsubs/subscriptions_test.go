@@ -11,7 +11,7 @@ import (
 // A subscription counts as one, and what is long as what it takes; a stream as all that its client wants to hear of, or as its request takes.
 func TestWhatSubscriptionsCountAs(t *testing.T) {
 	for length, want := range map[int]int{0: 1, 1: 1, 512: 1, 513: 2, 5000: 10} {
-		if got := CountOf(strings.Repeat("x", length)); got != want {
+		if got := Cost(strings.Repeat("x", length)); got != want {
 			t.Errorf("a URI of %d bytes counts as %d, want %d", length, got, want)
 		}
 	}
@@ -21,7 +21,7 @@ func TestWhatSubscriptionsCountAs(t *testing.T) {
 	} {
 		x := &downstream.Exchange{}
 		x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":`+notifications+`}}`)
-		if got := CountOfStream(x); got != want {
+		if got := StreamCost(x); got != want {
 			t.Errorf("%.60s counts as %d, want %d", notifications, got, want)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 const laneShift = 48 // of the lane in a call's number; below it is the number of the call at the desk
 
 // NumberIn returns the number of the n-th call of a desk, for a client of that lane.
-func NumberIn(lane uint32, n uint64) uint64 { return uint64(lane)<<laneShift | n }
+func SeqInLane(lane uint32, n uint64) uint64 { return uint64(lane)<<laneShift | n }
 
 // NumberAtDesk is the n of NumberIn: what people are shown.
-func NumberAtDesk(seq uint64) uint64 { return seq & (1<<laneShift - 1) }
+func SeqNumber(seq uint64) uint64 { return seq & (1<<laneShift - 1) }
 
 func laneOfCall(seq uint64) uint32 { return uint32(seq >> laneShift) }
 

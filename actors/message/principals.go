@@ -37,7 +37,7 @@ func (p *Principals) Of(who *identity.Principal) (*identity.Principal, bool) {
 }
 
 // Settle has what was admitted before the changes see what they let its principal see; the fault is why it may not see anything any more.
-func (p *Principals) Settle(a *Admitted) *protocol.Fault {
+func (p *Principals) Readmit(a *Admitted) *protocol.Fault {
 	if a.Epoch >= p.Epoch {
 		return nil
 	}

@@ -58,7 +58,7 @@ type OpenSubscription struct {
 func (o OpenSubscription) Abandon(why kernel.Reason) { RefuseModern(o.Exchange, NoRoom(why)) }
 
 // Drained tells the gateway that a desk that was asked to drain has nobody left who waits for an answer.
-type Drained struct{ Desk kernel.Reference }
+type Drained struct{ From kernel.Reference }
 
 func (Drained) Class() kernel.Class { return kernel.Outcome }
 

@@ -27,7 +27,7 @@ func (s *state) batch(now time.Time, m message.Inbound, out []kernel.Effect) []k
 			for _, member := range members {
 				admitted, refusal := admission.AdmitMember(m.Admitted, member)
 				if refusal != nil {
-					out = append(out, kernel.Act(turnAway{member, refusal}))
+					out = append(out, kernel.Act(refuseAdmission{member, refusal}))
 					continue
 				}
 				out = s.inbound(now, message.Inbound{Exchange: member, Admitted: admitted}, out)

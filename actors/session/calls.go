@@ -27,12 +27,12 @@ type heldCall struct {
 
 // dispatch looks the item up and hands the call to the pool of its server.
 func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	x, t, fault := admission.Aim(s.catalog.view, x)
+	x, t, fault := admission.FindTarget(s.catalog.view, x)
 	if !s.calls.Retrying() {
 		out = admission.CountDenied(t.Denied, s.principal.who, s.catalog.key, out)
 	}
 	if fault != nil || t.Unlisted {
-		if out, done := s.seek(x, fault, t.Denied, out); done {
+		if out, done := s.lookup(x, fault, t.Denied, out); done {
 			return out
 		}
 	}
@@ -40,10 +40,10 @@ func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Eff
 }
 
 // seek has lists fetched anew that may hold what the request names, or refuses it. It reports whether that is all to be done now.
-func (s *state) seek(x *downstream.Exchange, fault *protocol.Fault, denied *admission.Denied, out []kernel.Effect) ([]kernel.Effect, bool) {
+func (s *state) lookup(x *downstream.Exchange, fault *protocol.Fault, denied *admission.Denied, out []kernel.Effect) ([]kernel.Effect, bool) {
 	out, fault, waits := s.calls.Lookup(x, s.catalog.view, x, fault, out)
 	if fault != nil {
-		return s.refusedItem(x, fault, denied, out), true
+		return s.refuseItem(x, fault, denied, out), true
 	}
 	return out, waits
 }
@@ -60,14 +60,14 @@ func (s *state) call(now time.Time, x *downstream.Exchange, t admission.Target, 
 		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "id " + status.Printable(string(id), 100) + " is in use by a call in flight"}}))
 	}
 	if s.limits.MaxInFlightPerClient > 0 && s.calls.Len() >= s.limits.MaxInFlightPerClient {
-		return s.refused(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
+		return s.refuseCall(x, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
 	if fault := s.calls.Unaudited(); fault != nil {
-		return s.refused(x, fault, out)
+		return s.refuseCall(x, fault, out)
 	}
 	r, fault := t.Request(x, s.caller())
 	if fault != nil {
-		return s.refused(x, fault, out)
+		return s.refuseCall(x, fault, out)
 	}
 	seq := s.calls.Next()
 	h := &heldCall{x: x, Held: clientcalls.Held{View: s.catalog.view, Upstream: t.Server, Call: t.Call(seq, x, now, s.limits.ParkedCall)}}
@@ -111,7 +111,7 @@ func (s *state) Deliver(_ time.Time, h *heldCall, frame *protocol.Frame, out []k
 	edits := make([]rawjson.Edit, 1, 2)
 	edits[0] = rawjson.Edit{Span: frame.ID, With: h.ID}
 	if frame.Kind == protocol.KindResult {
-		edits = append(edits, catalog.RewriteResultFor(h.View, h.Upstream, s.client.version, h.resultOf(), frame)...)
+		edits = append(edits, catalog.RewriteResultFor(h.View, h.Upstream, s.client.version, h.resultMethod(), frame)...)
 		edits = admission.ReadAsTool(h.taskEdits(edits, frame), h.x, frame)
 	}
 	return append(out, reply.AnswerEdited(h.x, frame, edits, frame.Memory))
@@ -124,7 +124,7 @@ func (s *state) Fail(_ time.Time, h *heldCall, fault *protocol.Fault, out []kern
 
 // Withdrawn ends the exchange of a call that the client has cancelled.
 func (s *state) Withdrawn(h *heldCall, out []kernel.Effect) []kernel.Effect {
-	return s.withdrawn(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out)
+	return s.endCanceled(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out)
 }
 
 // AuditWritten ends a session that has waited for the audit log.

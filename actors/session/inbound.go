@@ -28,8 +28,8 @@ func (s *state) inbound(now time.Time, m message.Inbound, out []kernel.Effect) [
 		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest,
 			Message: "MCP-Protocol-Version " + quote(v) + " is not supported in a session; this one speaks " + s.client.version}}))
 	}
-	if refusal := s.bind(m); refusal != nil {
-		return append(out, kernel.Act(turnAway{x, refusal}))
+	if refusal := s.bindView(m); refusal != nil {
+		return append(out, kernel.Act(refuseAdmission{x, refusal}))
 	}
 	if x.Batch != nil {
 		return s.batch(now, m, out)
@@ -48,14 +48,14 @@ func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel
 	switch x.Frame.M {
 	case protocol.NotificationInitialized:
 		s.client.ready = s.client.initialized
-		return s.tellChanges(out)
+		return s.notifyChanges(out)
 	case protocol.NotificationCancelled:
 		id := x.Params.RequestID.Of(x.Frame.Raw)
 		if seq, ok := s.calls.Find(string(id)); ok {
 			return s.calls.Apply(now, seq, call.Withdrawn{Reason: "the client cancelled"}, out)
 		}
 		if y, found := s.calls.CancelLookup(func(y *downstream.Exchange) bool { return string(y.Frame.IDBytes()) == string(id) }); found {
-			return s.withdrawn(y, &protocol.Fault{Name: protocol.Cancelled}, out)
+			return s.endCanceled(y, &protocol.Fault{Name: protocol.Cancelled}, out)
 		}
 	case protocol.NotificationRootsListChanged:
 		for _, server := range slices.Sorted(maps.Keys(s.questions.rootsPools)) {
@@ -68,7 +68,7 @@ func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel
 // withdrawn ends the exchange of a request that its client has cancelled. The specification wants no answer to it. But over
 // streamable HTTP a request has a response of its own, which must hold one (MCP 2025-11-25, basic/transports, sending
 // messages): Python's client waits for ever when there is none. What comes late is to be ignored by whoever has cancelled.
-func (s *state) withdrawn(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+func (s *state) endCanceled(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" {
 		return append(out, kernel.Act(reply.Accept{X: x}))
 	}
@@ -96,11 +96,11 @@ func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effe
 	if s.catalog.gone {
 		return s.fault(x, protocol.NoProject(s.catalog.key.Project), out)
 	}
-	return s.handle(now, x, out)
+	return s.serve(now, x, out)
 }
 
 // handle does what a request of an open session asks, each by whose the method is.
-func (s *state) handle(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) serve(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	switch x.Frame.M.Owner() {
 	case protocol.OwnerCatalog:
 		kind, _ := x.Frame.M.Lists()
@@ -143,7 +143,7 @@ func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kerne
 		return s.fault(x, fault, out)
 	}
 	if cursor == "" {
-		out = clientcalls.ListServed(s.catalog.view, kind, out)
+		out = clientcalls.NotifyListServed(s.catalog.view, kind, out)
 	}
 	return s.result(x, page, out)
 }

@@ -20,14 +20,14 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	}
 	asked, ok := rawjson.Unquote(x.Params.Version.Of(x.Frame.Raw))
 	if !ok {
-		return s.unopened(x, protocol.BadParams("params.protocolVersion: want a string such as "+quote(protocol.LatestLegacy)), out)
+		return s.refuseOpening(x, protocol.BadParams("params.protocolVersion: want a string such as "+quote(protocol.LatestLegacy)), out)
 	}
 	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 	if peer != "" && peer == s.node {
 		return append(s.fault(x, admission.OwnServerFault(), out), kernel.StopSelf())
 	}
 	if s.catalog.gone {
-		return s.noView(x, out)
+		return s.refuseNoView(x, out)
 	}
 	if s.catalog.view == nil || s.client.awaitedServers > 0 {
 		if s.client.earlyInitialize != nil {
@@ -50,7 +50,7 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 
 // unopened answers a request with an error of ours. Over HTTP, one that should have opened the session has not: the answer
 // names no session, and the actor leaves, as nobody can ever use it.
-func (s *state) unopened(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+func (s *state) refuseOpening(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" || s.client.initialized || s.client.earlyInitialize != nil {
 		return s.fault(x, f, out)
 	}
@@ -58,7 +58,7 @@ func (s *state) unopened(x *downstream.Exchange, f *protocol.Fault, out []kernel
 }
 
 // announced are the capabilities that the gateway names to the client.
-func (s *state) announced() []byte {
+func (s *state) capabilities() []byte {
 	b := admission.CapabilitiesFor(s.catalog.view, protocol.EraLegacy)
 	if !s.offersTasks() {
 		return b
@@ -70,7 +70,7 @@ func (s *state) announced() []byte {
 // come and go. Another gateway is told which one it is.
 func (s *state) initializeResult(gateway bool) []byte {
 	b := append([]byte(`{"protocolVersion":`), rawjson.Quote(s.client.version)...)
-	b = append(append(b, `,"capabilities":`...), s.announced()...)
+	b = append(append(b, `,"capabilities":`...), s.capabilities()...)
 	b = append(append(b, `,"serverInfo":`...), s.catalog.view.ServerInfo()...)
 	if instructions := s.catalog.view.Instructions(); instructions != "" {
 		b = rawjson.AppendQuoted(append(b, `,"instructions":`...), instructions)
@@ -86,7 +86,7 @@ func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect
 	if s.catalog.view == nil {
 		return out
 	}
-	if admission.SettledIn(s.catalog.view) < s.client.awaitedServers {
+	if admission.CountSettled(s.catalog.view) < s.client.awaitedServers {
 		return out
 	}
 	s.client.awaitedServers = 0

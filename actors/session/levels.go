@@ -31,7 +31,7 @@ func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.E
 }
 
 // levelWanted answers a logging/setLevel.
-func (s *state) levelWanted(m message.SetSessionLevelResult, out []kernel.Effect) []kernel.Effect {
+func (s *state) levelSet(m message.SetSessionLevelResult, out []kernel.Effect) []kernel.Effect {
 	x := s.client.pendingLevels[m.Seq]
 	if x == nil {
 		return out

@@ -22,7 +22,7 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
 	}
 	if s.transport == "sse" {
-		out = append(out, kernel.WakeAfter(openWait, openOver{}))
+		out = append(out, kernel.WakeAfter(openWait, openTimeout{}))
 	}
 	return out
 }
@@ -33,8 +33,8 @@ func (s *state) endSession(m message.EndSession, out []kernel.Effect) []kernel.E
 		x := m.Exchange
 		return s.calls.AuditStranger(m.Who, &x.Origin, "end", append(out, kernel.Act(notFound{x})))
 	}
-	if refusal := admission.Belongs(m.Admitted, s.catalog.key, nil); refusal != nil {
-		return append(out, kernel.Act(turnAway{m.Exchange, refusal}))
+	if refusal := admission.CheckProject(m.Admitted, s.catalog.key, nil); refusal != nil {
+		return append(out, kernel.Act(refuseAdmission{m.Exchange, refusal}))
 	}
 	s.life.deleted = m.Exchange
 	return append(out, kernel.StopSelf())
@@ -81,7 +81,7 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for _, seq := range kernel.SortedKeys(s.client.pendingLevels) {
 		out = s.fault(s.client.pendingLevels[seq], fault, out)
 	}
-	out = s.leaveTenancies(clientsubs.UnsubscribeAll(s.subs.pools, s.self, out))
+	out = s.tellClientGone(clientsubs.UnsubscribeAll(s.subs.pools, s.self, out))
 	for _, stream := range s.streams {
 		out = append(out, kernel.Act(closeStream{stream}))
 	}
@@ -89,7 +89,7 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.life.deleted == nil {
 		return out
 	}
-	return append(s.giveAllBack(out), kernel.Act(refuse{s.life.deleted, 204, nil})) // all have been told what is free again
+	return append(s.releaseAll(out), kernel.Act(refuse{s.life.deleted, 204, nil})) // all have been told what is free again
 }
 
 // report is what the session tells people. The id is a secret; eight characters name it.

@@ -37,14 +37,14 @@ func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out 
 		return out
 	}
 	s.principal.who, s.catalog.key, s.client.asCaller = who, message.Narrowed(s.catalog.key, who), nil
-	out = s.limitStreams(now, out)
+	out = s.setStreamExpiry(now, out)
 	if s.catalog.snapshot == nil {
 		return out
 	}
 	was := s.catalog.view
-	s.look()
+	s.updateView()
 	s.catalog.announced.Carry(was, s.catalog.view)
-	return s.looked(now, false, out)
+	return s.viewChanged(now, false, out)
 }
 
 // principals takes what has become of the session's principal. The session of one that is nobody any more ends, with its calls and streams.
@@ -62,22 +62,22 @@ func (s *state) principals(now time.Time, m message.Principals, out []kernel.Eff
 
 // limitStreams has the streams looked at when the credential expires. Of several expiries the newest counts; a timer that is on its way looks
 // what that is.
-func (s *state) limitStreams(now time.Time, out []kernel.Effect) []kernel.Effect {
+func (s *state) setStreamExpiry(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.principal.who == nil || s.principal.who.Expires.IsZero() || len(s.streams) == 0 || !s.principal.expiry.IsZero() && !s.principal.who.Expires.Before(s.principal.expiry) {
 		return out
 	}
 	s.principal.expiry = s.principal.who.Expires
-	return append(out, kernel.WakeAfter(max(0, s.principal.expiry.Sub(now)), streamsOver{s.principal.expiry}))
+	return append(out, kernel.WakeAfter(max(0, s.principal.expiry.Sub(now)), streamsExpired{s.principal.expiry}))
 }
 
 // streamsOver ends the streams of a client whose credential has expired: it comes back with another one. Its calls go on to their end.
-func (s *state) streamsOver(now time.Time, m streamsOver, out []kernel.Effect) []kernel.Effect {
+func (s *state) streamsExpired(now time.Time, m streamsExpired, out []kernel.Effect) []kernel.Effect {
 	if !m.at.Equal(s.principal.expiry) {
 		return out
 	}
 	s.principal.expiry = time.Time{}
 	if s.principal.who.Expires.IsZero() || now.Before(s.principal.who.Expires) {
-		return s.limitStreams(now, out)
+		return s.setStreamExpiry(now, out)
 	}
 	for _, stream := range s.streams {
 		out = append(out, kernel.Act(closeStream{stream}))

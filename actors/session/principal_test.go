@@ -138,7 +138,7 @@ func TestUntilWhenStreamsLast(t *testing.T) {
 		for _, e := range step(s, now, msg, nil) {
 			switch a := e.Act.(type) {
 			case kernel.Wake:
-				if m, ok := a.Msg.(streamsOver); ok {
+				if m, ok := a.Msg.(streamsExpired); ok {
 					timers[m.at]++
 					if got := now.Add(a.After); got != m.at {
 						t.Errorf("a timer for %v rings at %v", m.at, got)
@@ -161,14 +161,14 @@ func TestUntilWhenStreamsLast(t *testing.T) {
 		t.Errorf("timers: %v", timers)
 	}
 	now = time.Unix(100, 0)
-	if closed := do(streamsOver{now}); closed != 0 || timers[time.Unix(200, 0)] != 1 {
+	if closed := do(streamsExpired{now}); closed != 0 || timers[time.Unix(200, 0)] != 1 {
 		t.Errorf("at the old expiry %d streams end; timers %v", closed, timers)
 	}
 	now = time.Unix(200, 0)
-	if closed := do(streamsOver{time.Unix(100, 0)}); closed != 0 {
+	if closed := do(streamsExpired{time.Unix(100, 0)}); closed != 0 {
 		t.Error("a timer of before ends streams")
 	}
-	if closed := do(streamsOver{now}); closed != 2 || len(s.streams) != 0 {
+	if closed := do(streamsExpired{now}); closed != 2 || len(s.streams) != 0 {
 		t.Errorf("at the newest %d streams end, %d are left", closed, len(s.streams))
 	}
 }

@@ -53,7 +53,7 @@ func (s *state) Question(now time.Time, h *heldCall, m message.ServerRequest, ou
 	if h.x.Origin.JSONOnly {
 		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client takes no stream, so it cannot be asked"))
 	}
-	if full := s.limits.ParkedPerClient; full > 0 && h.State != call.Parked && s.parked() >= full {
+	if full := s.limits.ParkedPerClient; full > 0 && h.State != call.Parked && s.countParked() >= full {
 		return append(out, clientcalls.RefuseQuestion(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
 	}
 	if m.Frame.M == protocol.MethodRootsList {
@@ -69,7 +69,7 @@ func (s *state) Question(now time.Time, h *heldCall, m message.ServerRequest, ou
 }
 
 // parked counts the calls that wait for answers of the client.
-func (s *state) parked() int {
+func (s *state) countParked() int {
 	n := 0
 	for _, h := range s.calls.All() {
 		if h.State == call.Parked {
@@ -102,7 +102,7 @@ func (s *state) response(now time.Time, x *downstream.Exchange, out []kernel.Eff
 	}
 	answer := message.ServerRequestResult{Key: q.key, Result: x.Frame.ResultBytes()}
 	if h := s.calls.Held(q.seq); h != nil {
-		answer.Result = h.ownReply(&x.Frame)
+		answer.Result = h.privateReply(&x.Frame)
 	}
 	if x.Frame.Kind == protocol.KindError {
 		answer.Result, answer.Error = nil, x.Frame.ErrorBytes()

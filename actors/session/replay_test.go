@@ -60,11 +60,11 @@ func TestSessionOfOneStream(t *testing.T) {
 		t.Error("the session outlives its stream")
 	}
 	s, _ = opened()
-	if !has[kernel.SelfStop](acts(s, openOver{})) {
+	if !has[kernel.SelfStop](acts(s, openTimeout{})) {
 		t.Error("a client that never initialized stays")
 	}
 	s.client.initialized = true
-	if has[kernel.SelfStop](acts(s, openOver{})) {
+	if has[kernel.SelfStop](acts(s, openTimeout{})) {
 		t.Error("a client that initialized has to go")
 	}
 }

@@ -307,7 +307,7 @@ func (r *script) check() {
 	}
 	needs := 0
 	for resource := range s.subs.active {
-		needs += clientsubs.CountOf(resource.URI)
+		needs += clientsubs.Cost(resource.URI)
 	}
 	if asked := s.principal.who != nil; asked && needs != r.holds || !asked && r.holds+len(r.asks) > 0 || s.subs.reserved != 0 {
 		r.fatalf("it holds %d subscriptions, needs %d, and has room for %d", r.holds, needs, s.subs.reserved)
@@ -315,8 +315,8 @@ func (r *script) check() {
 	if s.limits.MaxInFlightPerClient > 0 && s.calls.Indexed() > s.limits.MaxInFlightPerClient {
 		r.fatalf("%d calls are in flight", s.calls.Indexed())
 	}
-	if s.parked() > s.limits.ParkedPerClient {
-		r.fatalf("%d calls are parked", s.parked())
+	if s.countParked() > s.limits.ParkedPerClient {
+		r.fatalf("%d calls are parked", s.countParked())
 	}
 }
 

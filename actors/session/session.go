@@ -59,7 +59,7 @@ func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	if in, ok := msg.(message.Inbound); ok {
 		s.Metrics.Bytes(status.Clients, status.In, len(in.Exchange.Frame.Raw)+len(in.Exchange.Batch))
 	}
-	if m, ok := msg.(message.Inbound); ok && s.state.isTheirs(m.Who) && !s.prepare(m.Exchange) {
+	if m, ok := msg.(message.Inbound); ok && s.state.isTheirs(m.Who) && !s.routeAnswers(m.Exchange) {
 		return out
 	}
 	s.state.calls.SetAudit(s.Audit.Flags())
@@ -72,8 +72,8 @@ type (
 		status int
 		fault  *protocol.Fault // nil = no body
 	}
-	notFound struct{ x *downstream.Exchange } // to whoever is not the session's principal there is none
-	turnAway struct {                         // it may see nothing
+	notFound        struct{ x *downstream.Exchange } // to whoever is not the session's principal there is none
+	refuseAdmission struct {                         // it may see nothing
 		x       *downstream.Exchange
 		refusal *message.Refusal
 	}
@@ -98,11 +98,11 @@ type (
 
 // Messages of the session to itself.
 type (
-	idleCheck   struct{}
-	openOver    struct{}               // sse: the client has had its time to initialize
-	streamsOver struct{ at time.Time } // of the client's streams: its credential may have expired
-	streamReady struct{ stream *downstream.EventStream }
-	undelivered struct{ what any } // no stream took it: a protocol.ItemKind whose change is due again, or a message.ResourceUpdated
+	idleCheck      struct{}
+	openTimeout    struct{}               // sse: the client has had its time to initialize
+	streamsExpired struct{ at time.Time } // of the client's streams: its credential may have expired
+	streamReady    struct{ stream *downstream.EventStream }
+	undelivered    struct{ what any } // no stream took it: a protocol.ItemKind whose change is due again, or a message.ResourceUpdated
 )
 
 func (undelivered) Class() kernel.Class { return kernel.Outcome }
@@ -116,14 +116,14 @@ func (s *session) Act(self kernel.Self, act any) {
 		s.refuse(a)
 	case notFound:
 		message.RefuseNoSession(a.x)
-	case turnAway:
+	case refuseAdmission:
 		a.refusal.Refuse(a.x, protocol.EraLegacy)
 	case admission.Denied:
 		a.Count(s.Metrics, s.Log)
 	case clientcalls.CallOutcome:
 		a.Count(s.meter(a.Server), shortID(s.ID))
 	case clientcalls.Audited:
-		s.note(self, a)
+		s.commitAudit(self, a)
 	case push:
 		s.push(self, a)
 	case coalesced:

@@ -94,8 +94,8 @@ func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []ker
 		return s.streamOpened(now, m, s.renew(now, m.Who, m.Epoch, out)), true
 	case streamReady:
 		return s.streamReady(now, m.stream, out), true
-	case streamsOver:
-		return s.streamsOver(now, m, out), true
+	case streamsExpired:
+		return s.streamsExpired(now, m, out), true
 	case message.StreamClosed:
 		s.life.lastSeen = now
 		return s.streamClosed(m, out), true
@@ -104,9 +104,9 @@ func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []ker
 	case message.SubscribeURIResult:
 		return s.subscribed(m, out), true
 	case message.ReserveSubscriptionsResult:
-		return s.maySubscribe(m, out), true
+		return s.reservationResult(m, out), true
 	case message.SetSessionLevelResult:
-		return s.levelWanted(m, out), true
+		return s.levelSet(m, out), true
 	}
 	return out, false
 }
@@ -117,7 +117,7 @@ func (s *state) callStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 	case message.TaskMade:
 		return s.taskMade(m, out), true
 	case message.TaskNotification:
-		return s.taskNote(m, out), true
+		return s.taskNotified(m, out), true
 	}
 	return s.calls.Step(now, msg, out)
 }
@@ -160,7 +160,7 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 		return s.leaveWhenDrained(out), true
 	case idleCheck:
 		return s.idle(now, out), true
-	case openOver:
+	case openTimeout:
 		if !s.client.initialized {
 			out = append(out, kernel.StopSelf())
 		}

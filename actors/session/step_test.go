@@ -199,7 +199,7 @@ func TestSessionStep(t *testing.T) {
 		{"stopped while a call waits for a reply", "http", parked, tell(kernel.Stopping{}), "cancelled, notifications/cancelled, SHUTTING_DOWN"},
 		{"nobody uses it", "http", open, tell(message.CloseIfIdle{}), "leaves"},
 		{"somebody does", "http", called, tell(message.CloseIfIdle{}), ""},
-		{"of HTTP+SSE, never initialized", "sse", open[:1], tell(openOver{}), "leaves"},
+		{"of HTTP+SSE, never initialized", "sse", open[:1], tell(openTimeout{}), "leaves"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			k := newConversation(t, test.transport)

@@ -66,21 +66,21 @@ func (*session) refuse(a refuse) {
 
 // streamOpened takes a new GET stream and tells on it what could not be told before.
 func (s *state) streamOpened(now time.Time, m message.StreamOpened, out []kernel.Effect) []kernel.Effect {
-	if refusal := admission.Belongs(m.Admitted, s.catalog.key, nil); refusal != nil {
+	if refusal := admission.CheckProject(m.Admitted, s.catalog.key, nil); refusal != nil {
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: refusal.Status}))
 	}
 	switch {
 	case s.transport == "sse" && s.client.path == "": // the stream the session begins with
 		s.client.path = downstream.MessagesPath(m.Stream.Origin.Path)
 		s.streams = []*downstream.EventStream{m.Stream}
-		return s.limitStreams(now, append(out, kernel.Act(openStream{stream: m.Stream, endpoint: s.client.path + "?sessionId=" + s.id})))
+		return s.setStreamExpiry(now, append(out, kernel.Act(openStream{stream: m.Stream, endpoint: s.client.path + "?sessionId=" + s.id})))
 	case s.transport == "sse":
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 405}))
 	case len(s.streams) >= maxStreams:
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 429}))
 	case s.transport != "stdio" && (!s.client.initialized || m.Stream.Origin.Path != s.client.path):
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: 400}))
-	case m.Stream.Origin.LastEvent != "" && s.resumes():
+	case m.Stream.Origin.LastEvent != "" && s.canResume():
 		return append(out, kernel.Act(openStream{stream: m.Stream, resume: true}))
 	}
 	return s.streamReady(now, m.Stream, append(out, kernel.Act(openStream{stream: m.Stream})))
@@ -90,7 +90,7 @@ func (s *state) streamOpened(now time.Time, m message.StreamOpened, out []kernel
 func (s *state) streamReady(now time.Time, stream *downstream.EventStream, out []kernel.Effect) []kernel.Effect {
 	// Effects that were given the old slice may still read it: never append in place.
 	s.streams = append(s.streams[:len(s.streams):len(s.streams)], stream)
-	return s.limitStreams(now, s.tellUpdates(s.tellChanges(out)))
+	return s.setStreamExpiry(now, s.sendWaitingUpdates(s.notifyChanges(out)))
 }
 
 // streamClosed forgets a stream. A session of HTTP+SSE ends with its stream.
@@ -110,7 +110,7 @@ func (s *state) streamClosed(m message.StreamClosed, out []kernel.Effect) []kern
 
 // tellChanges tells the client once about every kind of list that differs from what it was told last. Without a
 // stream nothing is told; what is due stays due.
-func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
+func (s *state) notifyChanges(out []kernel.Effect) []kernel.Effect {
 	if s.catalog.view == nil || !s.client.ready || len(s.streams) == 0 {
 		return out
 	}

@@ -20,7 +20,7 @@ import (
 type subscriptions struct {
 	active    map[clientsubs.Resource]*clientsubs.Subscription
 	pools     map[string]clientsubs.PoolLife // pools that know of the subscriptions, by server
-	owners    clientsubs.Owns                // on whose connections
+	owners    clientsubs.Owners              // on whose connections
 	pending   map[uint64]subscribing         // subscribes that wait for the server, by number
 	reserving map[uint64]*reservation        // subscribes that wait for the gateway, by number
 	reserved  int                            // subscriptions that the gateway has granted and that are not used
@@ -52,7 +52,7 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 		out = admission.CountDenied(denied, s.principal.who, s.catalog.key, out)
 	}
 	if fault != nil {
-		out, _ = s.seek(x, fault, denied, out)
+		out, _ = s.lookup(x, fault, denied, out)
 		return out
 	}
 	if s.subs.len() >= clientsubs.MaxSubscriptions {
@@ -60,17 +60,17 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 	}
 	r := clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
 	sub, known := s.subs.active[r]
-	if !known && s.lacks(r) > 0 {
+	if !known && s.missingReservations(r) > 0 {
 		return s.reserve(x, r, out)
 	}
-	own := s.ownOf(found.Server, x)
+	own := s.ownerOf(found.Server, x)
 	switch {
 	case !known:
-		s.takes(r)
+		s.useReservation(r)
 		sub = &clientsubs.Subscription{}
 		put(&s.subs.active, r, sub)
 	case sub.Own.KeyOf() != own.KeyOf(): // it has come with other headers: the newest count
-		out = append(out, s.unsubscribes(r, sub))
+		out = append(out, s.unsubscribeEffect(r, sub))
 		known = false
 	}
 	sub.Public, sub.Own = uri, own
@@ -84,20 +84,20 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	_, found, fault := s.resourceOf(x)
 	if fault != nil {
-		out, _ = s.seek(x, fault, nil, out)
+		out, _ = s.lookup(x, fault, nil, out)
 		return out
 	}
 	r := clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
 	s.dropReservations(r)
 	if sub := s.subs.active[r]; sub != nil {
 		s.forgetSubscription(r)
-		out = s.giveBack(append(out, s.unsubscribes(r, sub)))
+		out = s.releaseUnused(append(out, s.unsubscribeEffect(r, sub)))
 	}
 	return s.result(x, []byte("{}"), out)
 }
 
 // unsubscribes tells the pool that the session wants no updates of a resource any more.
-func (s *state) unsubscribes(r clientsubs.Resource, sub *clientsubs.Subscription) kernel.Effect {
+func (s *state) unsubscribeEffect(r clientsubs.Resource, sub *clientsubs.Subscription) kernel.Effect {
 	return kernel.Tell(s.subs.pools[r.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: sub.Own.KeyOf(), URI: r.URI})
 }
 
@@ -113,7 +113,7 @@ func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []
 		return s.result(w.x, []byte("{}"), out)
 	case !w.subscribedBefore && s.subs.active[w.Resource] != nil && s.subs.active[w.Resource].Own.KeyOf() == w.own.KeyOf():
 		s.forgetSubscription(w.Resource)
-		out = s.giveBack(out)
+		out = s.releaseUnused(out)
 	}
 	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // which names it as its server does
 		return s.fault(w.x, clientcalls.NoResource(w.x), out)
@@ -131,7 +131,7 @@ func (s *state) forgetSubscription(r clientsubs.Resource) {
 	if sub := s.subs.active[r]; sub != nil {
 		s.subs.waiting -= len(sub.Due)
 		delete(s.subs.active, r)
-		s.leaves(r)
+		s.freeReservation(r)
 	}
 }
 

@@ -87,7 +87,7 @@ func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.
 	id, _ := rawjson.Unquote(x.Params.TaskID.Of(x.Frame.Raw))
 	t := s.tasks.known[id]
 	if t == nil || s.serverOf(t) == nil {
-		return s.refused(x, protocol.BadParams("Unknown task: "+status.Printable(id, 300)), out)
+		return s.refuseCall(x, protocol.BadParams("Unknown task: "+status.Printable(id, 300)), out)
 	}
 	return s.call(now, x, admission.Target{Server: s.serverOf(t), Original: t.own, Span: x.Params.TaskID, Home: &t.home}, out)
 }
@@ -145,7 +145,7 @@ func (s *state) taskGone(h *heldCall, e *call.Effect) {
 
 // taskNote tells the client what the server says of a task: on the stream of a request that waits for its end, if there is
 // one, else on a stream that belongs to no request.
-func (s *state) taskNote(m message.TaskNotification, out []kernel.Effect) []kernel.Effect {
+func (s *state) taskNotified(m message.TaskNotification, out []kernel.Effect) []kernel.Effect {
 	t := s.tasks.known[admission.PublicTaskID(m.Server, m.ID)]
 	if t == nil {
 		return out
@@ -181,7 +181,7 @@ func (s *state) waitsForTask(server, id string) *heldCall {
 }
 
 // resultOf is the method whose result the call has: that of a task is of the call that began it.
-func (h *heldCall) resultOf() protocol.Method {
+func (h *heldCall) resultMethod() protocol.Method {
 	if h.Method == protocol.MethodTasksResult {
 		return protocol.MethodToolsCall
 	}
@@ -208,7 +208,7 @@ func taskEdits(edits []rawjson.Edit, raw []byte, object rawjson.Span, server str
 }
 
 // ownReply is the result of the client's answer to a question with the task's id as the server knows it.
-func (h *heldCall) ownReply(f *protocol.Frame) []byte {
+func (h *heldCall) privateReply(f *protocol.Frame) []byte {
 	span := protocol.RelatedTask(f.Raw, f.Result)
 	if id, ok := rawjson.Unquote(span.Of(f.Raw)); !ok || h.Method != protocol.MethodTasksResult || id != admission.PublicTaskID(h.Server, h.Item) {
 		return f.ResultBytes()

@@ -26,14 +26,14 @@ func (s *state) noteTenant(of *message.Tenant, server string, pool kernel.Refere
 }
 
 // ownOf is on whose connections to a server a request subscribes, or the client without one (x is nil).
-func (s *state) ownOf(server *catalog.Server, x *downstream.Exchange) *message.ConnectionOwner {
-	own := clientsubs.OwnOf(&server.Rules, x, s.caller(), protocol.EraLegacy)
+func (s *state) ownerOf(server *catalog.Server, x *downstream.Exchange) *message.ConnectionOwner {
+	own := clientsubs.OwnerOf(&server.Rules, x, s.caller(), protocol.EraLegacy)
 	s.noteTenant(own.Of(), server.Name, server.Pool)
-	return s.subs.owners.Once(server.Name, own)
+	return s.subs.owners.Intern(server.Name, own)
 }
 
 // leaveTenancies says that the client has gone.
-func (s *state) leaveTenancies(out []kernel.Effect) []kernel.Effect {
+func (s *state) tellClientGone(out []kernel.Effect) []kernel.Effect {
 	for _, name := range slices.Sorted(maps.Keys(s.tenantOf)) {
 		out = append(out, kernel.Tell(s.tenantOf[name], message.ClientGone{Client: s.id}))
 	}

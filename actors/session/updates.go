@@ -71,7 +71,7 @@ func boundedUpdate(m message.ResourceUpdated, uri string) message.ResourceUpdate
 }
 
 // tellUpdates tells what no stream took before.
-func (s *state) tellUpdates(out []kernel.Effect) []kernel.Effect {
+func (s *state) sendWaitingUpdates(out []kernel.Effect) []kernel.Effect {
 	for _, m := range s.subs.takeWaiting() {
 		out = s.updated(m, out)
 	}

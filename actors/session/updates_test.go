@@ -33,7 +33,7 @@ func away(t *testing.T) (*state, func(uri string)) {
 
 // back opens a stream and returns the URIs that are told on it.
 func back(s *state) (told []string) {
-	for _, e := range s.tellUpdates(s.streamReady(time.Time{}, &downstream.EventStream{}, nil)) {
+	for _, e := range s.sendWaitingUpdates(s.streamReady(time.Time{}, &downstream.EventStream{}, nil)) {
 		if p, ok := e.Act.(push); ok && strings.Contains(string(p.message.Frame), "updated") {
 			told = append(told, p.key)
 		}

@@ -23,20 +23,20 @@ type visible struct {
 
 // bind takes what a message may see. The session's own view is decided when it is opened: over HTTP by its initialize, else by its
 // stream or its initialize, whichever names a project. From then on a message may name that project or none.
-func (s *state) bind(m message.Inbound) *message.Refusal {
+func (s *state) bindView(m message.Inbound) *message.Refusal {
 	opens := !s.client.initialized && s.client.earlyInitialize == nil && m.Exchange.Batch == nil && m.Exchange.Frame.M == protocol.MethodInitialize
 	if opens && s.catalog.key.Project == "" && m.View.Project != "" {
 		s.catalog.key.Project = m.View.Project
 		s.catalog.key, s.client.asCaller = message.Narrowed(s.catalog.key, s.principal.who), nil
 		if s.catalog.snapshot != nil {
-			s.look()
+			s.updateView()
 		}
 	}
-	return admission.Belongs(m.Admitted, s.catalog.key, m.Exchange)
+	return admission.CheckProject(m.Admitted, s.catalog.key, m.Exchange)
 }
 
 // look finds what the session sees of its snapshot. In a project that is no more, or that its principal may not use any more, it sees nothing.
-func (s *state) look() {
+func (s *state) updateView() {
 	view, ok := s.catalog.snapshot.View(s.catalog.key)
 	if s.catalog.gone = !ok || s.lacksProject(); s.catalog.gone {
 		view = s.catalog.snapshot.Nothing()
@@ -58,18 +58,18 @@ func (s *state) lacksProject() bool {
 // published takes a newer catalog, and tells the client what changed.
 func (s *state) published(now time.Time, m message.Published, out []kernel.Effect) []kernel.Effect {
 	s.catalog.snapshot = m.Snapshot
-	s.look()
-	return s.looked(now, m.Early, out)
+	s.updateView()
+	return s.viewChanged(now, m.Early, out)
 }
 
 // looked has the client told of what it sees now; early: not yet.
-func (s *state) looked(now time.Time, early bool, out []kernel.Effect) []kernel.Effect {
+func (s *state) viewChanged(now time.Time, early bool, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case !s.catalog.gone, s.mayComeBack():
 	case s.client.earlyInitialize != nil:
 		x := s.client.earlyInitialize
 		s.client.earlyInitialize = nil
-		return s.noView(x, out)
+		return s.refuseNoView(x, out)
 	case s.client.initialized, s.transport == "sse":
 		return append(out, kernel.StopSelf())
 	default: // the initialize is on its way, and is to be told why
@@ -79,12 +79,12 @@ func (s *state) looked(now time.Time, early bool, out []kernel.Effect) []kernel.
 	if early {
 		return out
 	}
-	return s.tellChanges(out)
+	return s.notifyChanges(out)
 }
 
 // noView refuses an initialize that there is nothing to see for. Nobody can use the session then; only the client on stdin and
 // stdout, who has no other, may try again.
-func (s *state) noView(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) refuseNoView(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	fault := admission.NoView(s.catalog.snapshot, s.catalog.key)
 	if s.lacksProject() {
 		fault = protocol.NoProject(s.catalog.key.Project)

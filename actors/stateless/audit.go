@@ -25,7 +25,7 @@ func (s *state) refusedItem(m message.StatelessRequest, f *protocol.Fault, denie
 }
 
 // note hands a record to the audit log. Replies that wait for it are sent by the log.
-func (d *desk) note(self kernel.Self, a clientcalls.Audited) {
+func (d *stateless) note(self kernel.Self, a clientcalls.Audited) {
 	metrics := d.Metrics
 	a.Commit(d.Audit, "desk", self.Reference(), func(act any) { perform(metrics, act) })
 }
@@ -44,5 +44,5 @@ func perform(m *status.Metrics, act any) {
 
 // CallName names a call as people are shown it.
 func (s *state) CallName(seq uint64) string {
-	return fmt.Sprintf("desk/%d/%d", s.number, message.NumberAtDesk(seq))
+	return fmt.Sprintf("desk/%d/%d", s.number, message.SeqNumber(seq))
 }

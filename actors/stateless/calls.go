@@ -26,13 +26,13 @@ type heldCall struct {
 	caller    *message.Caller
 	digest    [32]byte // of what it asks; made when the first state is sealed
 
-	round       uint32                           // of the state that was given out last; 0 = none
-	questions   map[string]message.ServerRequest // open questions by the key the client knows them by
-	lastKey     int
-	serverKeys  []string       // keys that servers gave
-	timerGen    uint64         // of the window's and the grace's timers
-	visitedURLs []byte         // the inner state it came with, if its client has been asked to open URLs; else nil
-	missed      []notification // since the last stream ended, oldest first
+	round      uint32                           // of the state that was given out last; 0 = none
+	questions  map[string]message.ServerRequest // open questions by the key the client knows them by
+	lastKey    int
+	serverKeys []string       // keys that servers gave
+	timerGen   uint64         // of the window's and the grace's timers
+	askedURLs  []byte         // the inner state it came with, if its client has been asked to open URLs; else nil
+	missed     []notification // since the last stream ended, oldest first
 }
 
 // Ending does nothing: the open questions of a call end with it.
@@ -72,7 +72,7 @@ func (s *state) detach(v *heldCall, x *downstream.Exchange) {
 }
 
 // withdrawn lets go of a request whose client on stdio no longer wants the answer. Others may wait for the same call.
-func (s *state) withdrawn(now time.Time, id clientcalls.Requester, out []kernel.Effect) []kernel.Effect {
+func (s *state) cancelRequest(now time.Time, id clientcalls.Requester, out []kernel.Effect) []kernel.Effect {
 	seq, _ := s.calls.Find(id)
 	v := s.calls.Held(seq)
 	if v == nil {
@@ -104,14 +104,14 @@ func (s *state) Answered(now time.Time, v *heldCall, m message.Done, out []kerne
 	}
 	var info protocol.ResultInfo
 	if info.Scan(&m.Frame) != nil {
-		return s.calls.Apply(now, m.Seq, call.Broken{Fault: senselessFault(v)}, out)
+		return s.calls.Apply(now, m.Seq, call.Broken{Fault: invalidQuestionFault(v)}, out)
 	}
 	switch info.KindOf(v.Method, &m.Frame) {
 	case protocol.ResultInputRequired:
 		return s.relay(now, v, &m.Frame, &info, out)
 	case protocol.ResultTask:
 		if !admission.Declares(v.caller.Capabilities, message.ExtensionTasks) {
-			return s.calls.Apply(now, m.Seq, call.Broken{Fault: senselessFault(v)}, out)
+			return s.calls.Apply(now, m.Seq, call.Broken{Fault: invalidQuestionFault(v)}, out)
 		}
 	case protocol.ResultUnknown:
 		fault := &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's result is of a type nobody knows, or not allowed here"}
@@ -148,7 +148,7 @@ func (s *state) Withdrawn(v *heldCall, out []kernel.Effect) []kernel.Effect {
 func (s *state) AuditWritten(out []kernel.Effect) []kernel.Effect { return out }
 
 // modern appends the edits that make the server's answer what a modern client wants.
-func (s *state) modern(edits []rawjson.Edit, v *heldCall, f *protocol.Frame) []rawjson.Edit {
+func (s *state) modernEdits(edits []rawjson.Edit, v *heldCall, f *protocol.Frame) []rawjson.Edit {
 	if f.Kind != protocol.KindResult {
 		return edits
 	}
@@ -163,7 +163,7 @@ func (s *state) modern(edits []rawjson.Edit, v *heldCall, f *protocol.Frame) []r
 // Deliver writes the answer to everyone who waits for it, each under its own id, and keeps it for a while in case
 // it is lost on the way.
 func (s *state) Deliver(now time.Time, v *heldCall, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	s.edits = s.modern(append(s.edits[:0], rawjson.Edit{Span: frame.ID}), v, frame)
+	s.edits = s.modernEdits(append(s.edits[:0], rawjson.Edit{Span: frame.ID}), v, frame)
 	defer clear(s.edits)
 	under := func(id []byte) []rawjson.Edit { // until the next one; edits are put in order where they are
 		at := slices.IndexFunc(s.edits, func(e rawjson.Edit) bool { return e.Span == frame.ID })
@@ -202,7 +202,7 @@ func statusOf(f *protocol.Frame) int {
 
 // departed lets go of a client that has gone. Its call is cancelled, unless it has been given a state to come back with: a parked one
 // waits for that until its time is over, another one for a while.
-func (s *state) departed(now time.Time, m reply.Departed, out []kernel.Effect) []kernel.Effect {
+func (s *state) clientLeft(now time.Time, m reply.Departed, out []kernel.Effect) []kernel.Effect {
 	v := s.calls.Held(m.Seq)
 	if v == nil {
 		return out

@@ -13,7 +13,7 @@ type usage struct{ inFlight, parked int }
 
 // makeRoom ends the oldest call of a client that waits for an answer while nobody waits for the call: whoever it was may have
 // given it up without a word, as nothing in the protocol says so. It reports whether there was one.
-func (s *state) makeRoom(now time.Time, client string, out []kernel.Effect) ([]kernel.Effect, bool) {
+func (s *state) evictParked(now time.Time, client string, out []kernel.Effect) ([]kernel.Effect, bool) {
 	var oldest *heldCall
 	for _, v := range s.calls.All() {
 		if v.caller.ClientKey == client && v.State == call.Parked && v.round > 0 && len(v.exchanges) == 0 && (oldest == nil || v.Seq < oldest.Seq) {

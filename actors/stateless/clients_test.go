@@ -68,17 +68,17 @@ func TestARefusedClientIsNotRemembered(t *testing.T) {
 func TestWhoMakesRoom(t *testing.T) {
 	d := newDeskScript(t, 1)
 	d.step(d.request(""))
-	if out, ok := d.s.makeRoom(d.now, d.s.calls.Held(d.first()).caller.ClientKey, nil); ok || len(out) != 0 {
+	if out, ok := d.s.evictParked(d.now, d.s.calls.Held(d.first()).caller.ClientKey, nil); ok || len(out) != 0 {
 		t.Errorf("a call that runs made room: %v", out)
 	}
 	d.step(message.ServerRequest{Seq: d.first(), Key: 1, Frame: d.frame(`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`)})
 	for _, msg := range d.timers {
 		d.step(msg)
 	}
-	if _, ok := d.s.makeRoom(d.now, "another", nil); ok || d.s.calls.Len() != 1 {
+	if _, ok := d.s.evictParked(d.now, "another", nil); ok || d.s.calls.Len() != 1 {
 		t.Error("another client's call made room")
 	}
-	if _, ok := d.s.makeRoom(d.now, d.s.calls.Held(d.first()).caller.ClientKey, nil); !ok || d.s.calls.Len() != 0 {
+	if _, ok := d.s.evictParked(d.now, d.s.calls.Held(d.first()).caller.ClientKey, nil); !ok || d.s.calls.Len() != 0 {
 		t.Error("the call that waits did not make room")
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // levelLook is how often a desk looks whether anybody still wants logs as verbose as its servers were told to be.
-const levelLook = time.Minute
+const levelInterval = time.Minute
 
 // levelDue says that it is time to look.
 type levelDue struct{}
@@ -27,7 +27,7 @@ func wantedLevel(x *downstream.Exchange) protocol.Level {
 }
 
 // wantLevel has the servers log as verbosely as the request asks for, as long as such requests come or run.
-func (s *state) wantLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+func (s *state) raiseLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	wanted := wantedLevel(x)
 	if wanted.MoreVerbose(s.levels.asked) {
 		s.levels.asked = wanted
@@ -36,12 +36,12 @@ func (s *state) wantLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.
 		return out
 	}
 	if s.levels.told == protocol.LevelNone {
-		out = append(out, kernel.WakeAfter(levelLook, levelDue{}))
+		out = append(out, kernel.WakeAfter(levelInterval, levelDue{}))
 	}
-	return s.tellLevel(wanted, out)
+	return s.setLevel(wanted, out)
 }
 
-func (s *state) tellLevel(level protocol.Level, out []kernel.Effect) []kernel.Effect {
+func (s *state) setLevel(level protocol.Level, out []kernel.Effect) []kernel.Effect {
 	s.levels.told = level
 	return append(out, kernel.Tell(s.gateway, message.SetSessionLevel{Session: s.self, Level: level}))
 }
@@ -56,10 +56,10 @@ func (s *state) levelDue(out []kernel.Effect) []kernel.Effect {
 	}
 	s.levels.asked = protocol.LevelNone
 	if s.levels.told.MoreVerbose(wanted) {
-		out = s.tellLevel(wanted, out)
+		out = s.setLevel(wanted, out)
 	}
 	if s.levels.told == protocol.LevelNone {
 		return out
 	}
-	return append(out, kernel.WakeAfter(levelLook, levelDue{}))
+	return append(out, kernel.WakeAfter(levelInterval, levelDue{}))
 }

@@ -55,7 +55,7 @@ func (*state) pass(v *heldCall, m notification, out []kernel.Effect) []kernel.Ef
 }
 
 // passKept gives a request that comes back what was said since the call had nobody to hear it.
-func (*state) passKept(v *heldCall, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
+func (*state) passMissed(v *heldCall, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	kept := v.missed
 	v.missed = nil
 	for _, m := range kept {

@@ -32,7 +32,7 @@ func (s *state) Question(now time.Time, v *heldCall, m message.ServerRequest, ou
 	}
 	full, room := s.limits.ParkedPerClient, true
 	if v.round == 0 && full > 0 && s.clients[v.caller.ClientKey].parked >= full {
-		out, room = s.makeRoom(now, v.caller.ClientKey, out)
+		out, room = s.evictParked(now, v.caller.ClientKey, out)
 	}
 	if !room {
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: v.Server, Message: "too many calls of this client wait for answers (limits.parkedPerClient)"}
@@ -81,7 +81,7 @@ func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.E
 // comeBack attaches a retry to its parked call and passes its answers on. The same retry again, at once or later, gets
 // the same outcome; a question is answered once. gone is why what it calls is not there, nil = it is: that ends nothing, unless who calls
 // has other rights than before, which do not show it.
-func (s *state) comeBack(now time.Time, m message.StatelessRequest, gone *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+func (s *state) resume(now time.Time, m message.StatelessRequest, gone *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	x, state := m.Exchange, m.State
 	caller := s.callerOf(m)
 	digest := digestOf(&x.Frame, &x.Params)
@@ -104,8 +104,8 @@ func (s *state) comeBack(now time.Time, m message.StatelessRequest, gone *protoc
 	v.caller, v.who = caller, m.Who       // what it declares now counts, not what it declared before
 	s.calls.Index(v.requester(x), v.Seq)
 	out = append(out, kernel.Act(reply.Watch{X: x, Seq: v.Seq}))
-	out = s.wantLevel(x, out)
-	out = s.passKept(v, x, out)
+	out = s.raiseLevel(x, out)
+	out = s.passMissed(v, x, out)
 	out = s.answers(now, v, x, out)
 	if len(v.questions) > 0 { // some are still open, or new ones came meanwhile
 		return s.askAgain(now, v, out)
@@ -168,7 +168,7 @@ func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *proto
 	}
 	switch {
 	case err != nil, refused && q == protocol.QuestionUnknown:
-		return s.calls.Apply(now, v.Seq, call.Broken{Fault: senselessFault(v)}, out)
+		return s.calls.Apply(now, v.Seq, call.Broken{Fault: invalidQuestionFault(v)}, out)
 	case refused:
 		return s.cannotAnswer(now, v, q, out)
 	}
@@ -186,12 +186,12 @@ func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *proto
 func (s *state) relayed(now time.Time, v *heldCall, raw []byte, out []kernel.Effect) []kernel.Effect {
 	var f protocol.Frame
 	if f.Parse(raw) != nil {
-		return s.calls.Apply(now, v.Seq, call.Broken{Fault: senselessFault(v)}, out)
+		return s.calls.Apply(now, v.Seq, call.Broken{Fault: invalidQuestionFault(v)}, out)
 	}
 	return s.calls.Apply(now, v.Seq, call.Answered{Frame: f}, out)
 }
 
-func senselessFault(v *heldCall) *protocol.Fault {
+func invalidQuestionFault(v *heldCall) *protocol.Fault {
 	return &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's question makes no sense"}
 }
 

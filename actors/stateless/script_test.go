@@ -43,7 +43,7 @@ func newDeskScript(t *testing.T, seed uint64) *deskScript {
 	limits.MaxInFlightPerClient, limits.ParkedPerClient = 6, 4
 	d := &deskScript{t: t, now: time.Unix(1000, 0), rng: rand.New(rand.NewPCG(seed, 3)), sealer: sealer,
 		answered: map[*downstream.Exchange]int{}, left: map[*downstream.Exchange]bool{}, asks: map[uint64]int{}}
-	d.s = newState(Options{Desks: 1, Limits: limits, Sealer: sealer}, kernel.Reference{})
+	d.s = newState(Options{Count: 1, Limits: limits, Sealer: sealer}, kernel.Reference{})
 	server := &catalog.Server{Name: "one", Rules: config.DefaultServer()}
 	source := catalog.Source{Server: server}
 	source.Items[protocol.Tools] = [][]byte{[]byte(`{"name":"ask","inputSchema":{"type":"object"}}`)}
@@ -56,7 +56,7 @@ func newDeskScript(t *testing.T, seed uint64) *deskScript {
 // first is the number of the call that began first.
 func (d *deskScript) first() uint64 {
 	for seq := range d.s.calls.All() {
-		if message.NumberAtDesk(seq) == 1 {
+		if message.SeqNumber(seq) == 1 {
 			return seq
 		}
 	}

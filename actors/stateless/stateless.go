@@ -21,7 +21,7 @@ import (
 // calls, and parks those whose server asks something until the client comes back with the answer.
 type Options struct {
 	Number   int    // its place among the desks; part of every sealed state
-	Desks    int    // how many there are: limits for a client are divided by it
+	Count    int    // how many there are: limits for a client are divided by it
 	Node     string // of this process; part of every sealed state, and its name to other gateways
 	Limits   config.Limits
 	Expect   int // servers to wait for, up to StartWait, before requests on stdin and stdout are answered
@@ -43,18 +43,18 @@ const mailbox = 8192
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: Name(o.Number), Kind: "desk", Mailbox: mailbox, Fair: true, Restarts: 10, Within: time.Minute, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
-		return &desk{Options: o, state: newState(o, self.Reference()), meters: map[string]*status.ServerMetrics{}}
+		return &stateless{Options: o, state: newState(o, self.Reference()), meters: map[string]*status.ServerMetrics{}}
 	})
 }
 
 // desk is the shell: it carries out what step wants done.
-type desk struct {
+type stateless struct {
 	Options
 	state  *state
 	meters map[string]*status.ServerMetrics // by server
 }
 
-func (d *desk) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+func (d *stateless) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	if in, ok := msg.(message.StatelessRequest); ok {
 		d.Metrics.Bytes(status.Clients, status.In, len(in.Exchange.Frame.Raw))
 	}
@@ -81,7 +81,7 @@ type (
 // ReplySize is that of the frame.
 func (r relayError) ReplySize() int { return len(r.frame) }
 
-func (d *desk) Act(self kernel.Self, act any) {
+func (d *stateless) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case reply.Answer, reply.AnswerPieces, reply.Notify, reply.Accept, relayError, reply.Refuse:
 		perform(d.Metrics, a)

@@ -25,7 +25,7 @@ const (
 type state struct {
 	number   uint32
 	node     string // names this process: a state of another one leads to no call of ours
-	desks    int
+	count    int
 	limits   config.Limits
 	sealer   *seal.Sealer
 	registry kernel.Reference
@@ -37,7 +37,7 @@ type state struct {
 	calls      clientcalls.Calls[*heldCall, clientcalls.Requester, message.StatelessRequest] // by the requests that a notification may cancel
 	clients    map[string]*usage                                                             // what each client has in flight and parked, by client key
 	levels     levels
-	resumed    cameBack // states of tools with a rate limit
+	resumed    resumedStates // states of tools with a rate limit
 	outcomes   outcomes
 	memo       memo
 	edits      []rawjson.Edit // of the answer at hand
@@ -47,7 +47,7 @@ type state struct {
 
 func newState(o Options, self kernel.Reference) *state {
 	s := &state{
-		number: uint32(o.Number), node: o.Node, desks: o.Desks, limits: deskLimits(o.Limits, o.Desks), sealer: o.Sealer,
+		number: uint32(o.Number), node: o.Node, count: o.Count, limits: shareOfLimits(o.Limits, o.Count), sealer: o.Sealer,
 		registry: o.Registry, gateway: o.Gateway, self: self, startup: startup{awaited: o.Expect}, clients: map[string]*usage{},
 	}
 	s.calls = clientcalls.New[*heldCall, clientcalls.Requester](s, self)
@@ -55,21 +55,21 @@ func newState(o Options, self kernel.Reference) *state {
 }
 
 // deskLimits are a desk's part of the limits.
-func deskLimits(limits config.Limits, desks int) config.Limits {
-	limits.MaxInFlightPerClient = deskShare(limits.MaxInFlightPerClient, desks)
-	limits.ParkedPerClient = deskShare(limits.ParkedPerClient, desks)
+func shareOfLimits(limits config.Limits, desks int) config.Limits {
+	limits.MaxInFlightPerClient = share(limits.MaxInFlightPerClient, desks)
+	limits.ParkedPerClient = share(limits.ParkedPerClient, desks)
 	return limits
 }
 
 // deskShare is a desk's part of a limit for one client: requests are dealt round-robin. 0 stays 0, no limit.
-func deskShare(limit, desks int) int { return (limit + max(1, desks) - 1) / max(1, desks) }
+func share(limit, desks int) int { return (limit + max(1, desks) - 1) / max(1, desks) }
 
 // step applies msg to s at the time now and appends to out what is to be done about it.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	out = s.handle(now, msg, out)
-	if s.draining && !s.drained && !s.waitedFor() {
+	if s.draining && !s.drained && !s.clientsWait() {
 		s.drained = true
-		return append(out, kernel.Tell(s.gateway, message.Drained{Desk: s.self}))
+		return append(out, kernel.Tell(s.gateway, message.Drained{From: s.self}))
 	}
 	return out
 }
@@ -90,11 +90,11 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case message.StatelessRequest:
-		return s.visit(now, m, out), true
+		return s.request(now, m, out), true
 	case message.CancelStateless:
-		return s.withdrawn(now, clientcalls.RequesterOf(m), out), true
+		return s.cancelRequest(now, clientcalls.RequesterOf(m), out), true
 	case reply.Departed:
-		return s.departed(now, m, out), true
+		return s.clientLeft(now, m, out), true
 	}
 	return out, false
 }
@@ -127,20 +127,20 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 		return s.principalsChanged(now, m, out), true
 	case message.Published:
 		s.startup.snapshot = m.Snapshot
-		return s.serveEarly(now, out), true
+		return s.serveWaiting(now, out), true
 	case admission.StartWaitOver:
 		s.startup.over, s.startup.awaited = true, 0
-		return s.serveEarly(now, out), true
+		return s.serveWaiting(now, out), true
 	case message.DrainSession:
 		s.draining = true
-		return s.serveEarly(now, out), true
+		return s.serveWaiting(now, out), true
 	case message.NewLimits:
-		s.limits = deskLimits(m.Limits, s.desks)
+		s.limits = shareOfLimits(m.Limits, s.count)
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Started:
 		// After a restart no client waits for this actor any more, and a gateway that drains would not hear of it otherwise.
-		out = append(out, kernel.Tell(s.gateway, message.Drained{Desk: s.self}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}), kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
+		out = append(out, kernel.Tell(s.gateway, message.Drained{From: s.self}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}), kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
 	case kernel.Stopping:
 		return s.stop(now, out), true
 	default:
@@ -150,7 +150,7 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 }
 
 // waitedFor reports whether somebody waits for the answer to a call, or it for the audit log. A parked call waits for its client, who may never come.
-func (s *state) waitedFor() bool {
+func (s *state) clientsWait() bool {
 	if s.calls.Unsent() > 0 {
 		return true
 	}
@@ -166,7 +166,7 @@ func (s *state) waitedFor() bool {
 func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}
 	s.draining = true
-	out = s.serveEarly(now, out)
+	out = s.serveWaiting(now, out)
 	for _, m := range s.calls.Waiting() {
 		out = append(out, kernel.Act(reply.Refuse{X: m.Exchange, Fault: fault}))
 	}

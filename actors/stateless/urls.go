@@ -15,11 +15,11 @@ import (
 )
 
 // maxVisits is how often a server may name other places in one call.
-const maxVisits = 3
+const maxURLRounds = 3
 
 // visited marks the inner state of a call that begins anew after its client was asked to open URLs; a server's own state is
 // JSON. Behind it stand how often that was, and a digest of the places.
-const visitedMark = 'v'
+const askedURLsMark = 'v'
 
 // relayURLs turns a legacy server's error -32042 into the questions it means; the retry calls the server anew. Each place is
 // asked for once: a server that goes on to name it waits for something that does not happen, or that takes a person longer
@@ -28,13 +28,13 @@ func (s *state) relayURLs(now time.Time, v *heldCall, f *protocol.Frame, request
 	if !v.caller.Can.Answers(protocol.QuestionURL) {
 		return s.cannotAnswer(now, v, protocol.QuestionURL, out)
 	}
-	places := placesOf(f)
-	if n := len(v.visitedURLs); n > 1 && (v.visitedURLs[1] >= maxVisits || bytes.Equal(v.visitedURLs[2:], places)) {
+	places := urlDigest(f)
+	if n := len(v.askedURLs); n > 1 && (v.askedURLs[1] >= maxURLRounds || bytes.Equal(v.askedURLs[2:], places)) {
 		return s.relayed(now, v, rawjson.AppendEdited(nil, f.Raw, protocol.TranslateError(nil, v.Method, f, nil, protocol.EraModern)...), out)
 	}
-	inner := []byte{visitedMark, 1}
-	if len(v.visitedURLs) > 1 {
-		inner[1] += v.visitedURLs[1]
+	inner := []byte{askedURLsMark, 1}
+	if len(v.askedURLs) > 1 {
+		inner[1] += v.askedURLs[1]
 	}
 	state, err := s.seal(now, v, seal.Relayed, append(inner, places...))
 	if err != nil {
@@ -44,15 +44,15 @@ func (s *state) relayURLs(now time.Time, v *heldCall, f *protocol.Frame, request
 }
 
 // visitedIn is what a state says of URLs that were asked for; nil = it is a server's own.
-func visitedIn(state *seal.State) []byte {
-	if len(state.Inner) == 2+sha256.Size && state.Inner[0] == visitedMark {
+func askedURLsIn(state *seal.State) []byte {
+	if len(state.Inner) == 2+sha256.Size && state.Inner[0] == askedURLsMark {
 		return state.Inner
 	}
 	return nil
 }
 
 // placesOf is a digest of the URLs in an error -32042 without what may differ each time.
-func placesOf(f *protocol.Frame) []byte {
+func urlDigest(f *protocol.Frame) []byte {
 	h := sha256.New()
 	protocol.URLElicitations(f, func(params rawjson.Span) bool {
 		url, _ := rawjson.Unquote(rawjson.Member(f.Raw, params, "url").Of(f.Raw))

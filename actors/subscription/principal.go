@@ -25,15 +25,15 @@ func (s *state) principals(now time.Time, m message.Principals, out []kernel.Eff
 		return out
 	}
 	s.listener.who, s.listener.epoch, s.listener.key = newest, m.Epoch, message.Narrowed(s.listener.key, newest)
-	out = s.untilExpiry(now, out)
+	out = s.setExpiryTimer(now, out)
 	if s.view == nil {
 		return out
 	}
-	return s.look(s.view.Snapshot(), false, out)
+	return s.updateView(s.view.Snapshot(), false, out)
 }
 
 // untilExpiry has the stream looked at when the credential expires.
-func (s *state) untilExpiry(now time.Time, out []kernel.Effect) []kernel.Effect {
+func (s *state) setExpiryTimer(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.listener.who == nil || s.listener.who.Expires.IsZero() {
 		return out
 	}

@@ -56,13 +56,13 @@ type listener struct {
 
 // subscriptions are the resources and tasks that the stream reports changes of.
 type subscriptions struct {
-	active  map[clientsubs.Resource]*clientsubs.Subscription
-	pools   map[string]clientsubs.PoolLife // pools that know of them, by server
-	owners  clientsubs.Owns                // on whose connections
-	last    uint64                         // number given last
-	pending map[uint64]clientsubs.Resource // subscribes that wait for the server, by number
-	doubted map[clientsubs.Resource]bool   // pending ones that no catalog has, until the pool says that its server has mentioned them
-	owed    map[string]clientsubs.Resource // acknowledged and then refused, by the client's URI: where it is asked for now
+	active      map[clientsubs.Resource]*clientsubs.Subscription
+	pools       map[string]clientsubs.PoolLife // pools that know of them, by server
+	owners      clientsubs.Owners              // on whose connections
+	last        uint64                         // number given last
+	pending     map[uint64]clientsubs.Resource // subscribes that wait for the server, by number
+	unconfirmed map[clientsubs.Resource]bool   // pending ones that no catalog has, until the pool says that its server has mentioned them
+	promised    map[string]clientsubs.Resource // acknowledged and then refused, by the client's URI: where it is asked for now
 }
 
 // Keys of _meta. MCP 2026-07-28, basic.
@@ -88,7 +88,7 @@ func newState(o Options, self kernel.Reference) *state {
 		},
 		subs: subscriptions{
 			active: map[clientsubs.Resource]*clientsubs.Subscription{}, pools: map[string]clientsubs.PoolLife{},
-			pending: map[uint64]clientsubs.Resource{}, doubted: map[clientsubs.Resource]bool{},
+			pending: map[uint64]clientsubs.Resource{}, unconfirmed: map[clientsubs.Resource]bool{},
 		},
 	}
 }
@@ -101,7 +101,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if s.awaitedServers > 0 {
 			out = append(out, kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
 		}
-		return s.untilExpiry(now, append(out, kernel.Act(reply.Watch{X: s.x, Seq: 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self})))
+		return s.setExpiryTimer(now, append(out, kernel.Act(reply.Watch{X: s.x, Seq: 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self})))
 	case message.Principals:
 		return s.principals(now, m, out)
 	case expiryDue:
@@ -111,9 +111,9 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.SubscribeURIResult:
 		return s.subscribed(m, out)
 	case message.ResourceKnown:
-		delete(s.subs.doubted, s.subs.pending[m.Seq])
+		delete(s.subs.unconfirmed, s.subs.pending[m.Seq])
 	case ackDue:
-		return s.ack(s.giveUpDoubted(out))
+		return s.ack(s.dropUnconfirmed(out))
 	case admission.StartWaitOver:
 		s.awaitedServers = 0
 		if s.view != nil && !s.begun {
@@ -153,11 +153,11 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 
 // published takes the first catalog, or compares a newer one with what the client was told.
 func (s *state) published(m message.Published, out []kernel.Effect) []kernel.Effect {
-	return s.look(m.Snapshot, m.Early, out)
+	return s.updateView(m.Snapshot, m.Early, out)
 }
 
 // look finds what the client sees of a snapshot, and tells it what has changed; early: not yet.
-func (s *state) look(snapshot *catalog.Snapshot, early bool, out []kernel.Effect) []kernel.Effect {
+func (s *state) updateView(snapshot *catalog.Snapshot, early bool, out []kernel.Effect) []kernel.Effect {
 	view, ok := snapshot.View(s.listener.key)
 	lacks := s.listener.key.Project != "" && !(snapshot.HasProject(s.listener.key) && s.listener.who.May(s.listener.key.Project))
 	switch {
@@ -174,12 +174,12 @@ func (s *state) look(snapshot *catalog.Snapshot, early bool, out []kernel.Effect
 		s.announced.Carry(was, view)
 	}
 	s.view = view
-	if misfits := clientsubs.Misfits(s.subs.pools, snapshot, s.subs.active); len(misfits) > 0 {
+	if misfits := clientsubs.Mismatched(s.subs.pools, snapshot, s.subs.active); len(misfits) > 0 {
 		return s.end(misfits[0].Server, out)
 	}
 	if s.begun {
-		out, _ = clientsubs.Resubscribe(s.subs.pools, snapshot, s.self, s.subs.active, s.subs.doubted, out)
-		if out = s.keepPromises(out); early {
+		out, _ = clientsubs.Resubscribe(s.subs.pools, snapshot, s.self, s.subs.active, s.subs.unconfirmed, out)
+		if out = s.retryPromised(out); early {
 			return out
 		}
 		return s.tellChanges(out)
@@ -189,12 +189,12 @@ func (s *state) look(snapshot *catalog.Snapshot, early bool, out []kernel.Effect
 
 // mustWait reports whether servers have not said yet what they have: they cannot be subscribed to.
 func (s *state) mustWait(uris []string) bool {
-	return len(uris) > 0 && admission.SettledIn(s.view) < s.awaitedServers
+	return len(uris) > 0 && admission.CountSettled(s.view) < s.awaitedServers
 }
 
 // begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
 func (s *state) begin(out []kernel.Effect) []kernel.Effect {
-	filter, ok := clientsubs.WishesOf(s.x)
+	filter, ok := clientsubs.FilterOf(s.x)
 	if !ok {
 		return s.refuse(protocol.BadParams("params.notifications: want an object of booleans and lists of at most 10000 URIs"), out)
 	}
@@ -238,14 +238,14 @@ func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Eff
 	s.subs.last++
 	s.subs.pending[s.subs.last] = r
 	if found.Unlisted {
-		s.subs.doubted[r] = true
+		s.subs.unconfirmed[r] = true
 	}
 	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.subs.last, URI: r.URI, Own: sub.Own, Unlisted: found.Unlisted, Hint: found.Unlisted}))
 }
 
 // subscription is one to what the client calls public: on the connections that its calls use.
 func (s *state) subscription(server *catalog.Server, public string) *clientsubs.Subscription {
-	return &clientsubs.Subscription{Public: public, Own: s.subs.owners.Once(server.Name, clientsubs.OwnOf(&server.Rules, s.x, &s.listener.caller, protocol.EraModern))}
+	return &clientsubs.Subscription{Public: public, Own: s.subs.owners.Intern(server.Name, clientsubs.OwnerOf(&server.Rules, s.x, &s.listener.caller, protocol.EraModern))}
 }
 
 // end ends the stream when it is no longer settled on whose connections it hears of a server's resources: its client opens another one, with
@@ -271,10 +271,10 @@ func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []
 		return out
 	}
 	delete(s.subs.pending, m.Seq)
-	delete(s.subs.doubted, r)
+	delete(s.subs.unconfirmed, r)
 	switch failed := m.Fault != nil || m.Error != nil; {
 	case failed && s.acked:
-		out = s.owe(r, out)
+		out = s.promise(r, out)
 	case failed:
 		delete(s.subs.active, r)
 	}
@@ -345,13 +345,13 @@ func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 			continue
 		}
 		method := kind.ChangedMethod().String()
-		out = s.tell(s.notify(method, append(append([]byte{'{'}, s.tag()...), '}'), method), out)
+		out = s.send(s.notify(method, append(append([]byte{'{'}, s.tag()...), '}'), method), out)
 	}
 	return out
 }
 
 // tell keeps what comes before the acknowledgment.
-func (s *state) tell(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
+func (s *state) send(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
 	if !s.acked {
 		s.beforeAck = append(s.beforeAck, e)
 		return out
@@ -382,7 +382,7 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 		edits = append(edits, rawjson.InsertMember(raw, m.Frame.Params, s.tag()))
 	}
 	frame := rawjson.AppendEdited(nil, raw, edits...)
-	return s.tell(kernel.Act(reply.Notify{X: s.x, Message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, Weight: downstream.WeightState, Key: public}), out)
+	return s.send(kernel.Act(reply.Notify{X: s.x, Message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, Weight: downstream.WeightState, Key: public}), out)
 }
 
 // stop ends the stream gracefully: a result, then the end. A stream that never began gets an error: its first message

@@ -39,7 +39,7 @@ func TestEarlyRequests(t *testing.T) {
 		"later ones do not wait for new servers": {list, true, []any{settled, none}, []string{"", "answered", "answered"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newState(Options{Desks: 1, Expect: 1, Limits: config.Default().Limits}, kernel.Reference{})
+			s := newState(Options{Count: 1, Expect: 1, Limits: config.Default().Limits}, kernel.Reference{})
 			x := &downstream.Exchange{Origin: downstream.Origin{Stdio: c.stdio}}
 			raw := `{"jsonrpc":"2.0","id":1,"method":"` + c.method + `","params":{}}`
 			x.Frame = actortest.Frame(t, raw)
@@ -63,7 +63,7 @@ func TestEarlyRequests(t *testing.T) {
 
 // A desk holds maxEarly requests before there is a catalog and refuses the next one.
 func TestEarlyRequestsAreBounded(t *testing.T) {
-	s := newState(Options{Desks: 1, Expect: 1, Limits: config.Default().Limits}, kernel.Reference{})
+	s := newState(Options{Count: 1, Expect: 1, Limits: config.Default().Limits}, kernel.Reference{})
 	for n := range maxEarly + 1 {
 		x := &downstream.Exchange{Frame: actortest.Frame(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`)}
 		var fault *protocol.Fault

@@ -52,13 +52,13 @@ func (s *state) listTasks(now time.Time, x *downstream.Exchange, out []kernel.Ef
 	}
 	l.rows, l.unanswered = make([][]byte, len(tasks)), len(tasks)
 	for row, t := range tasks {
-		out = s.askForTask(now, l, row, t, out)
+		out = s.queryTask(now, l, row, t, out)
 	}
 	return out
 }
 
 // askForTask asks a task's server how far it is.
-func (s *state) askForTask(now time.Time, l *taskListing, row int, t *task, out []kernel.Effect) []kernel.Effect {
+func (s *state) queryTask(now time.Time, l *taskListing, row int, t *task, out []kernel.Effect) []kernel.Effect {
 	r := &message.Request{Caller: s.caller(), Server: t.server, Item: t.own, Home: &t.home}
 	params := append(rawjson.AppendQuoted([]byte(`{"taskId":`), t.own), '}')
 	raw := protocol.AppendRequest(nil, 0, protocol.MethodTasksGet.String(), params)

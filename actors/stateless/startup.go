@@ -44,7 +44,7 @@ func (s *state) waitForCatalog(m message.StatelessRequest, out []kernel.Effect) 
 // earlyFault returns why the request is refused now, or nil if it is answered or may wait. Nothing of a refused request was executed.
 func (s *state) earlyFault(m message.StatelessRequest) *protocol.Fault {
 	switch {
-	case s.draining && !s.expected(m):
+	case s.draining && !s.isExpectedRetry(m):
 		return &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}
 	case s.startup.snapshot != nil:
 		return nil
@@ -57,7 +57,7 @@ func (s *state) earlyFault(m message.StatelessRequest) *protocol.Fault {
 }
 
 // expected reports whether a request comes back with the answer that its call waits for: a desk that drains takes it still.
-func (s *state) expected(m message.StatelessRequest) bool {
+func (s *state) isExpectedRetry(m message.StatelessRequest) bool {
 	return m.State != nil && m.State.Kind == seal.Parked && !s.drained
 }
 
@@ -68,20 +68,20 @@ func (s *state) waitsForServers(m message.StatelessRequest) bool {
 		return false
 	}
 	view, ok := s.startup.snapshot.View(m.View)
-	return ok && admission.SettledIn(view) < s.startup.awaited
+	return ok && admission.CountSettled(view) < s.startup.awaited
 }
 
 // serveEarly answers what has waited for the catalog.
-func (s *state) serveEarly(now time.Time, out []kernel.Effect) []kernel.Effect {
+func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.startup.snapshot != nil {
-		if admission.SettledIn(s.startup.snapshot.Whole()) >= s.startup.awaited {
+		if admission.CountSettled(s.startup.snapshot.Whole()) >= s.startup.awaited {
 			s.startup.awaited = 0
 		}
 	}
 	waiting := s.startup.waiting
 	s.startup.waiting = nil
 	for _, m := range waiting { // those that must wait longer wait again
-		out = s.visit(now, m, out)
+		out = s.request(now, m, out)
 	}
 	return out
 }

@@ -15,38 +15,38 @@ import (
 
 // reservation is a resources/subscribe that waits for the gateway's word.
 type reservation struct {
-	x     *downstream.Exchange
-	of    clientsubs.Resource
-	count int
-	over  bool // its client has unsubscribed since
+	x        *downstream.Exchange
+	resource clientsubs.Resource
+	count    int
+	canceled bool // its client has unsubscribed since
 }
 
 // lacks is how many the session has to ask for before it may subscribe to a resource; 0 = it may.
-func (s *state) lacks(r clientsubs.Resource) int {
+func (s *state) missingReservations(r clientsubs.Resource) int {
 	if message.PrincipalOf(s.principal.who) == "" {
 		return 0
 	}
-	return max(0, clientsubs.CountOf(r.URI)-s.subs.reserved)
+	return max(0, clientsubs.Cost(r.URI)-s.subs.reserved)
 }
 
 // takes notes that a resource is subscribed to.
-func (s *state) takes(r clientsubs.Resource) {
+func (s *state) useReservation(r clientsubs.Resource) {
 	if message.PrincipalOf(s.principal.who) != "" {
-		s.subs.reserved -= clientsubs.CountOf(r.URI)
+		s.subs.reserved -= clientsubs.Cost(r.URI)
 	}
 }
 
 // leaves notes that it is no more. What is left over goes back with giveBack.
-func (s *state) leaves(r clientsubs.Resource) {
+func (s *state) freeReservation(r clientsubs.Resource) {
 	if message.PrincipalOf(s.principal.who) != "" {
-		s.subs.reserved += clientsubs.CountOf(r.URI)
+		s.subs.reserved += clientsubs.Cost(r.URI)
 	}
 }
 
 // reserve asks the gateway for what is lacking.
 func (s *state) reserve(x *downstream.Exchange, r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
 	seq := s.calls.Next()
-	h := &reservation{x: x, of: r, count: s.lacks(r)}
+	h := &reservation{x: x, resource: r, count: s.missingReservations(r)}
 	put(&s.subs.reserving, seq, h)
 	return append(out, kernel.Tell(s.gateway, message.ReserveSubscriptions{Session: s.self, Seq: seq, Count: h.count}))
 }
@@ -54,13 +54,13 @@ func (s *state) reserve(x *downstream.Exchange, r clientsubs.Resource, out []ker
 // dropReservations ends what waits to subscribe to a resource: the client has unsubscribed since.
 func (s *state) dropReservations(r clientsubs.Resource) {
 	for _, h := range s.subs.reserving {
-		h.over = h.over || h.of == r
+		h.canceled = h.canceled || h.resource == r
 	}
 }
 
 // maySubscribe goes on with a subscribe that has waited for the gateway's word, as if it had come only now. What it does not need it gives back before
 // the client has its answer, and can subscribe elsewhere.
-func (s *state) maySubscribe(m message.ReserveSubscriptionsResult, out []kernel.Effect) []kernel.Effect {
+func (s *state) reservationResult(m message.ReserveSubscriptionsResult, out []kernel.Effect) []kernel.Effect {
 	h, ok := s.subs.reserving[m.Seq]
 	if !ok {
 		return out
@@ -74,13 +74,13 @@ func (s *state) maySubscribe(m message.ReserveSubscriptionsResult, out []kernel.
 	if out = s.subscribeReserved(h, out); s.subs.reserved <= 0 {
 		return out
 	}
-	return slices.Insert(out, from, s.giveBack(nil)...)
+	return slices.Insert(out, from, s.releaseUnused(nil)...)
 }
 
 // subscribeReserved is the subscribe itself. That of a client that has unsubscribed since promises nothing, but that is not said of what is not there, or not
 // any more: of what is not listed only its server would know, and is not asked.
 func (s *state) subscribeReserved(h *reservation, out []kernel.Effect) []kernel.Effect {
-	if !h.over {
+	if !h.canceled {
 		return s.subscribe(h.x, out)
 	}
 	_, found, fault := s.resourceOf(h.x)
@@ -94,7 +94,7 @@ func (s *state) subscribeReserved(h *reservation, out []kernel.Effect) []kernel.
 }
 
 // giveBack gives back what the session holds and does not need: the resource may have gone while it waited, or another request has subscribed to it.
-func (s *state) giveBack(out []kernel.Effect) []kernel.Effect {
+func (s *state) releaseUnused(out []kernel.Effect) []kernel.Effect {
 	if s.subs.reserved <= 0 {
 		return out
 	}
@@ -104,9 +104,9 @@ func (s *state) giveBack(out []kernel.Effect) []kernel.Effect {
 }
 
 // giveAllBack gives back what the session is subscribed to as well.
-func (s *state) giveAllBack(out []kernel.Effect) []kernel.Effect {
+func (s *state) releaseAll(out []kernel.Effect) []kernel.Effect {
 	for r := range s.subs.active {
-		s.leaves(r)
+		s.freeReservation(r)
 	}
-	return s.giveBack(out)
+	return s.releaseUnused(out)
 }

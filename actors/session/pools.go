@@ -11,7 +11,7 @@ import (
 // resubscribe tells pools that have forgotten it what the client is subscribed to, or asks for. What it has given up meanwhile, or asks for
 // on other connections, it is told to give up as well.
 func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
-	s.renewMisfits()
+	s.updateOwners()
 	asked := map[clientsubs.Resource]bool{}
 	for _, w := range s.subs.pending {
 		asked[w.Resource] = asked[w.Resource] || !w.subscribedBefore
@@ -39,12 +39,12 @@ func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
 // renewMisfits follows settings of who shares a server's connections: the client subscribes on those that are its own now. Where it had sent
 // headers nobody can tell whether it would send those that count now: such a subscription sleeps until it subscribes again, or the settings
 // are as they were.
-func (s *state) renewMisfits() {
+func (s *state) updateOwners() {
 	snapshot := s.catalog.view.Snapshot()
-	for _, r := range clientsubs.Misfits(s.subs.pools, snapshot, s.subs.active) {
+	for _, r := range clientsubs.Mismatched(s.subs.pools, snapshot, s.subs.active) {
 		sub, server := s.subs.active[r], snapshot.Server(r.Server)
 		if of := sub.Own.Of(); of == nil || len(of.Headers) == 0 {
-			sub.Own = s.ownOf(server, nil)
+			sub.Own = s.ownerOf(server, nil)
 		}
 	}
 }

@@ -18,9 +18,9 @@ import (
 
 // visit answers what the gateway knows by itself and dispatches the rest. The frame's headers and _meta have been
 // checked against each other already.
-func (s *state) visit(now time.Time, m message.StatelessRequest, out []kernel.Effect) []kernel.Effect {
+func (s *state) request(now time.Time, m message.StatelessRequest, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
-	if fault := s.principals.Settle(&m.Admitted); fault != nil {
+	if fault := s.principals.Readmit(&m.Admitted); fault != nil {
 		return append(out, kernel.Act(reply.Refuse{X: x, Fault: fault}))
 	}
 	if out, early := s.waitForCatalog(m, out); early {
@@ -56,19 +56,19 @@ func (s *state) visit(now time.Time, m message.StatelessRequest, out []kernel.Ef
 
 // retry takes a request that comes back to its parked call, if its headers fit its arguments as those of any request must.
 func (s *state) retry(now time.Time, m message.StatelessRequest, view *catalog.View, out []kernel.Effect) []kernel.Effect {
-	x, t, fault := admission.Aim(view, m.Exchange)
+	x, t, fault := admission.FindTarget(view, m.Exchange)
 	m.Exchange = x
 	if fault == nil { // a tool that is gone meanwhile has no headers
 		if fault := s.checkHeaders(t, m.Exchange); fault != nil {
 			return append(out, kernel.Act(reply.Refuse{X: m.Exchange, Fault: fault}))
 		}
 	}
-	return s.comeBack(now, m, fault, out)
+	return s.resume(now, m, fault, out)
 }
 
 // callItem looks up what the request names, and hands the call to the pool of its server.
 func (s *state) callItem(now time.Time, m message.StatelessRequest, view *catalog.View, out []kernel.Effect) []kernel.Effect {
-	x, t, fault := admission.Aim(view, m.Exchange)
+	x, t, fault := admission.FindTarget(view, m.Exchange)
 	m.Exchange = x
 	if !s.calls.Retrying() {
 		out = admission.CountDenied(t.Denied, m.Who, m.View, out)
@@ -90,7 +90,7 @@ func (s *state) callItem(now time.Time, m message.StatelessRequest, view *catalo
 
 // Repeat answers a request by what is listed now.
 func (s *state) Repeat(now time.Time, m message.StatelessRequest, out []kernel.Effect) []kernel.Effect {
-	return s.visit(now, m, out)
+	return s.request(now, m, out)
 }
 
 // checkHeaders holds the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only.
@@ -132,7 +132,7 @@ func (*state) list(view *catalog.View, x *downstream.Exchange, kind protocol.Ite
 		return append(out, kernel.Act(reply.Refuse{X: x, Fault: fault}))
 	}
 	if cursor == "" {
-		out = clientcalls.ListServed(view, kind, out)
+		out = clientcalls.NotifyListServed(view, kind, out)
 	}
 	return result(view, x, page, out)
 }
@@ -176,15 +176,15 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 		if fault := s.unwrap(m.State, r); fault != nil {
 			return s.refused(m, fault, out)
 		}
-		places = visitedIn(m.State)
+		places = askedURLsIn(m.State)
 	}
-	seq := message.NumberIn(message.LaneOf(caller.ClientKey), s.calls.Next()) // what is told of the call comes in its client's turn
+	seq := message.SeqInLane(message.LaneOf(caller.ClientKey), s.calls.Next()) // what is told of the call comes in its client's turn
 	v := &heldCall{
 		Held:      clientcalls.Held{View: view, Upstream: t.Server, Call: t.Call(seq, x, now, s.limits.ParkedCall)},
-		exchanges: []*downstream.Exchange{x}, who: m.Who, caller: caller, visitedURLs: places,
+		exchanges: []*downstream.Exchange{x}, who: m.Who, caller: caller, askedURLs: places,
 	}
 	v.Client = s.memo.clientName(caller.ClientInfo)
-	out = s.wantLevel(x, out)
+	out = s.raiseLevel(x, out)
 	if use == nil {
 		use = &usage{}
 		s.clients[caller.ClientKey] = use
@@ -203,7 +203,7 @@ func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
 	var f protocol.Frame
 	var params protocol.Params
 	edit := rawjson.Edit{Span: r.Params.RequestState, With: state.Inner}
-	if visitedIn(state) != nil { // the call begins anew; its answers were for the client's user alone
+	if askedURLsIn(state) != nil { // the call begins anew; its answers were for the client's user alone
 		var ok bool
 		if edit, ok = rawjson.DeleteMember(r.Frame.Raw, r.Frame.Params, "requestState"); !ok {
 			return badStateFault()

@@ -12,24 +12,24 @@ import (
 // owe keeps in mind a URI that was acknowledged, since its server was slow, and refused after that. The client has been promised to hear
 // of it, so it is asked for again: here with the next connection, elsewhere when the catalog says that it is another server's. A server
 // that does not list it and has not mentioned it is not asked.
-func (s *state) owe(r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
+func (s *state) promise(r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
 	public := s.subs.active[r].Public
 	delete(s.subs.active, r)
-	if s.subs.owed == nil {
-		s.subs.owed = map[string]clientsubs.Resource{}
+	if s.subs.promised == nil {
+		s.subs.promised = map[string]clientsubs.Resource{}
 	}
-	s.subs.owed[public] = r
-	return s.keepPromises(out)
+	s.subs.promised[public] = r
+	return s.retryPromised(out)
 }
 
 // keepPromises subscribes to what is owed where the catalog has it now.
-func (s *state) keepPromises(out []kernel.Effect) []kernel.Effect {
-	for _, public := range slices.Sorted(maps.Keys(s.subs.owed)) {
+func (s *state) retryPromised(out []kernel.Effect) []kernel.Effect {
+	for _, public := range slices.Sorted(maps.Keys(s.subs.promised)) {
 		found, fault := s.view.Resource(public)
 		if fault != nil {
 			continue
 		}
-		was, now := s.subs.owed[public], clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
+		was, now := s.subs.promised[public], clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
 		if s.subs.active[now] != nil || found.Unlisted && now != was {
 			continue
 		}
@@ -38,7 +38,7 @@ func (s *state) keepPromises(out []kernel.Effect) []kernel.Effect {
 			delete(s.subs.active, was)
 		}
 		sub := s.subscription(found.Server, public)
-		s.subs.owed[public], s.subs.active[now] = now, sub
+		s.subs.promised[public], s.subs.active[now] = now, sub
 		s.subs.pools[now.Server] = clientsubs.LifeOf(found.Server)
 		out = append(out, kernel.Tell(found.Server.Pool, message.Resubscribe{Who: s.self, Own: sub.Own, URIs: []string{now.URI}}))
 	}
@@ -46,16 +46,16 @@ func (s *state) keepPromises(out []kernel.Effect) []kernel.Effect {
 }
 
 // giveUpDoubted forgets what no catalog has and no pool has heard of in time: it may be nothing at all, and is not promised.
-func (s *state) giveUpDoubted(out []kernel.Effect) []kernel.Effect {
+func (s *state) dropUnconfirmed(out []kernel.Effect) []kernel.Effect {
 	for _, seq := range kernel.SortedKeys(s.subs.pending) {
 		r := s.subs.pending[seq]
-		if !s.subs.doubted[r] {
+		if !s.subs.unconfirmed[r] {
 			continue
 		}
 		out = append(out, kernel.Tell(s.subs.pools[r.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: s.subs.active[r].Own.KeyOf(), URI: r.URI}))
 		delete(s.subs.pending, seq)
 		delete(s.subs.active, r)
-		delete(s.subs.doubted, r)
+		delete(s.subs.unconfirmed, r)
 	}
 	return out
 }

@@ -19,9 +19,9 @@ const (
 
 // Aim finds what a request means: the item it names or, if it calls one of these tools, the one that its arguments name. In that
 // case the exchange that is returned asks for that; it has the port of the other and takes its place.
-func Aim(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Target, *protocol.Fault) {
+func FindTarget(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Target, *protocol.Fault) {
 	asked := x
-	x, t, fault := aim(view, x)
+	x, t, fault := findTarget(view, x)
 	t.Denied = deniedIn(view, x, t, fault)
 	if x != asked && t.Denied == nil && view.Reported() != nil { // what it asks for may be permitted, and the tool that it asks by not
 		by, none := Resolve(view, asked)
@@ -34,7 +34,7 @@ func Aim(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Targ
 	return x, t, fault
 }
 
-func aim(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Target, *protocol.Fault) {
+func findTarget(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Target, *protocol.Fault) {
 	t, fault := Resolve(view, x)
 	if fault != nil || !wraps(&t) {
 		return x, t, fault

@@ -11,18 +11,18 @@ import (
 )
 
 // maxOwns is how many tenants of a client are known at once. A server has few connections for them.
-const maxOwns = 64
+const maxOwners = 64
 
 // Owns keeps one value for all subscriptions of a client on the same connections: a client may have ten thousand, and what its headers
 // said is long. The zero Owns is empty.
-type Owns struct {
+type Owners struct {
 	known map[ownKey]*message.ConnectionOwner
 }
 
 type ownKey struct{ server, tenant string }
 
 // Once returns the known value that says the same of a server, or notes this one. Neither is written to from now on.
-func (o *Owns) Once(server string, own *message.ConnectionOwner) *message.ConnectionOwner {
+func (o *Owners) Intern(server string, own *message.ConnectionOwner) *message.ConnectionOwner {
 	if own == nil {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (o *Owns) Once(server string, own *message.ConnectionOwner) *message.Connec
 	if known := o.known[key]; known != nil && known.Can == own.Can && known.Level == own.Level && known.Isolation == own.Isolation && slices.Equal(known.Forwarded, own.Forwarded) {
 		return known
 	}
-	if len(o.known) >= maxOwns {
+	if len(o.known) >= maxOwners {
 		clear(o.known)
 	}
 	if o.known == nil {
@@ -41,7 +41,7 @@ func (o *Owns) Once(server string, own *message.ConnectionOwner) *message.Connec
 }
 
 // OwnOf is on whose connections to a server a request subscribes, or a client without one (x is nil); nil = those that are for everybody.
-func OwnOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller, era protocol.Era) *message.ConnectionOwner {
+func OwnerOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller, era protocol.Era) *message.ConnectionOwner {
 	t := admission.TenantOf(rules, x, caller)
 	if t == nil {
 		return nil

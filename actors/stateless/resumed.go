@@ -10,13 +10,13 @@ const maxCameBack = 4096
 
 // cameBack remembers the states with which clients have come back. Who comes back with one goes on with a call that was counted when it began; who
 // comes with the same one again begins another. The zero value is ready.
-type cameBack struct {
+type resumedStates struct {
 	now, before map[[sha256.Size]byte]struct{}
 	since       time.Time
 }
 
 // first reports whether a state has not come before within its life, as far as that is remembered.
-func (c *cameBack) first(now time.Time, life time.Duration, state []byte) bool {
+func (c *resumedStates) first(now time.Time, life time.Duration, state []byte) bool {
 	if len(c.now) >= maxCameBack || now.Sub(c.since) >= life {
 		c.now, c.before, c.since = nil, c.now, now
 	}
