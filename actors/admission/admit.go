@@ -14,25 +14,25 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Entrance is where clients come in: what has to be known to decide what a request may see. Immutable.
+// Entrance holds what Admit needs to decide about requests. It is immutable.
 type Entrance struct {
-	Projects map[string]bool // those there are
-	Bound    string          // project of the client on stdin and stdout (--project); "" = its requests say
+	Projects map[string]bool // the names of all projects
+	Bound    string          // project of the client on stdin and stdout (--project); "" = its requests name one
 
-	Policy *policy.Policy      // says whether a project is there for whoever brings no policy along; nil = it is
-	Local  *identity.Principal // whoever is not asked who he is; nil = identity.Local
+	Policy *policy.Policy      // decides about projects for principals without a policy of their own; nil = allows all
+	Local  *identity.Principal // the principal of clients that are not authenticated; nil = identity.Local
 
 	Newest map[string]*identity.Principal // message.Principals.Newest
-	Epoch  uint64                         // counts changes of who there is, or what they may
+	Epoch  uint64                         // number of changes to principals and their rights
 }
 
-// Admit decides what a request of a client may see, of whatever transport and era: a message, a stream or the end of a session. It
-// is the one place where that is decided. x is the message, nil when there is none or it is a batch, whose messages AdmitMember
-// judges.
+// Admit decides what a request of a client may see, for every transport and era: a message, a stream or the end of a session.
+// It is the only place of that decision. x is the message, or nil if there is none or it is a batch, whose messages go through
+// AdmitMember.
 //
-// A project is named by the path, the header Goblin-Project, or _meta. One name that nobody has, or two that differ, are refused:
-// a request that names a project is never answered for all servers. A project that whoever asks may not use is one that nobody has; who may
-// use some only and names none sees what these show together.
+// A project is named by the path, the header Goblin-Project, or _meta. An unknown project, or two different ones, are refused:
+// a request that names a project is never answered for all servers. A project that the principal may not use is treated as
+// unknown. If the principal may use some projects only and names none, it sees what these show together.
 func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.Admitted, *message.Refusal) {
 	var in projectNames
 	a, refusal := e.current(o.Who)
@@ -62,7 +62,7 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 	if fault := in.fault(); fault != nil {
 		return a, refusalOf(fault, x)
 	}
-	bound := e.Bound != "" && in.project == e.Bound // whoever is bound to one that has gone waits for it: its pings are answered
+	bound := e.Bound != "" && in.project == e.Bound // a client bound to a project that was removed waits for it, and its pings are answered
 	if in.carrier != "" && !bound && !e.mayUse(in.project, a.Who) {
 		return a, refusalOf(protocol.NoProject(in.project), x)
 	}
@@ -71,12 +71,12 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 	return a, nil
 }
 
-// open reports whether there is a project of that name for whoever asks.
+// mayUse reports whether the project exists for the principal.
 func (e *Entrance) mayUse(project string, who *identity.Principal) bool {
 	return e.Projects[project] && who.May(project) && policy.Of(who, e.Policy).Counts(identity.Of(who).Rights, project)
 }
 
-// known is who asks, as it is known now: the request may have come in pieces since it was found out.
+// current returns the principal as it is known now: it may have changed while the request arrived in pieces.
 func (e *Entrance) current(who *identity.Principal) (message.Admitted, *message.Refusal) {
 	there := message.Principals{Newest: e.Newest, Local: e.Local}
 	newest, ok := there.Of(who)
@@ -86,7 +86,7 @@ func (e *Entrance) current(who *identity.Principal) (message.Admitted, *message.
 	return message.Admitted{Who: newest, Epoch: e.Epoch}, nil
 }
 
-// AdmitMember decides for a message of a batch, of which path and headers have been admitted.
+// AdmitMember decides about a message of a batch whose path and headers have been admitted.
 func AdmitMember(a message.Admitted, x *downstream.Exchange) (message.Admitted, *message.Refusal) {
 	var in projectNames
 	if a.View.Project != "" {
@@ -101,8 +101,8 @@ func AdmitMember(a message.Admitted, x *downstream.Exchange) (message.Admitted, 
 	return a, nil
 }
 
-// Belongs reports whether what was admitted belongs to a session with that view: it is of no project, or of the session's. A
-// session is bound to its project when it is opened.
+// CheckProject refuses what was admitted for a project other than that of the session. A session is bound to its project when
+// it is opened.
 func CheckProject(a message.Admitted, session catalog.Key, x *downstream.Exchange) *message.Refusal {
 	if a.View.Project == "" || a.View.Project == session.Project {
 		return nil
@@ -114,7 +114,7 @@ func CheckProject(a message.Admitted, session catalog.Key, x *downstream.Exchang
 	return refusalOf(&protocol.Fault{Name: protocol.UnknownProject, Message: "Unknown project here: " + status.Printable(a.View.Project, 100) + ". The session was opened " + was + "; open another one"}, x)
 }
 
-// NoView says why a request that was admitted has nothing to see: its project or its server is there no more.
+// NoView returns why an admitted request has nothing to see: its project or its server no longer exists.
 func NoView(snapshot *catalog.Snapshot, key catalog.Key) *protocol.Fault {
 	if key.Project != "" && !snapshot.HasProject(key) {
 		return protocol.NoProject(key.Project)
@@ -122,7 +122,7 @@ func NoView(snapshot *catalog.Snapshot, key catalog.Key) *protocol.Fault {
 	return protocol.NoServer(key.Server)
 }
 
-// NoViewStatus is the HTTP status of NoView for legacy clients.
+// NoViewStatus returns the HTTP status of NoView for legacy clients.
 func NoViewStatus(fault *protocol.Fault) int {
 	if fault.Name == protocol.UnknownProject {
 		return 200
@@ -130,8 +130,8 @@ func NoViewStatus(fault *protocol.Fault) int {
 	return 404
 }
 
-// refusalOf has the status that a fault has where nothing was wrong with the path: 200, as all errors of requests; of what is no
-// request 404, as nothing there belongs to it.
+// refusalOf refuses a message whose path was right: with status 200 if it is a request, as for all errors of requests, else
+// with 404.
 func refusalOf(fault *protocol.Fault, x *downstream.Exchange) *message.Refusal {
 	if x != nil && x.Frame.Kind == protocol.KindRequest {
 		return &message.Refusal{Status: 200, Fault: fault}
@@ -139,12 +139,12 @@ func refusalOf(fault *protocol.Fault, x *downstream.Exchange) *message.Refusal {
 	return &message.Refusal{Status: 404, Fault: fault}
 }
 
-// named is the project that a request names, as far as it has been read.
+// projectNames collects the projects that a request names.
 type projectNames struct {
 	project string
-	carrier string // where it stands; "" = none has been named
-	other   string // a second one that differs
-	where   string // where that stands; "" = there is none
+	carrier string // where project was named; "" = nowhere
+	other   string // a second, different project
+	where   string // where other was named; "" = nowhere
 }
 
 func (n *projectNames) take(project, carrier string) {
@@ -156,7 +156,7 @@ func (n *projectNames) take(project, carrier string) {
 	}
 }
 
-// takeMeta takes what the message itself names.
+// takeMeta takes the project that the message itself names.
 func (n *projectNames) takeMeta(x *downstream.Exchange) {
 	if x == nil || x.Batch != nil {
 		return
@@ -169,7 +169,7 @@ func (n *projectNames) takeMeta(x *downstream.Exchange) {
 	}
 }
 
-// fault says that two carriers contradict each other; nil when they do not.
+// fault returns an error if two different projects are named, else nil.
 func (n *projectNames) fault() *protocol.Fault {
 	if n.where == "" {
 		return nil
@@ -178,8 +178,8 @@ func (n *projectNames) fault() *protocol.Fault {
 		status.Printable(n.project, 100), n.carrier, status.Printable(n.other, 100), n.where)}
 }
 
-// keyOf says which part of the catalog a path stands for: all of it, after /p/ a project, after /s/ one server; false for a path
-// that is no endpoint.
+// keyOf returns the part of the catalog that a path stands for: all of it, a project after /p/, or a server after /s/. It
+// returns false if the path is not an endpoint.
 func keyOf(path string) (catalog.Key, bool) {
 	prefix, found := downstream.CutRoute(path)
 	if !found || prefix == "" {

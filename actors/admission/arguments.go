@@ -8,8 +8,8 @@ import (
 	"goblin-actor/protocol/toolschema"
 )
 
-// checkArguments refuses a call whose arguments certainly do not fit the tool's inputSchema, if the configuration wants that
-// (validateArguments). A call that the policy denies is left to the policy: its error shows no schema.
+// checkArguments refuses a call whose arguments certainly do not match the tool's inputSchema, if the configuration asks for
+// that (validateArguments). It skips a call that the policy denies, as the error would show the schema.
 func checkArguments(x *downstream.Exchange, t *Target) *protocol.Fault {
 	if x.Frame.M != protocol.MethodToolsCall || t.Denied != nil {
 		return nil

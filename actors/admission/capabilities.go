@@ -4,10 +4,10 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// capabilities are what clients of every era are told.
+// capabilities are the capabilities that the gateway itself announces, in both eras.
 const capabilities = `{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}`
 
-// Declares reports whether capabilities, a raw JSON object, have the extension.
+// Declares reports whether capabilities, a raw JSON object, contain the extension.
 func Declares(capabilities []byte, extension string) bool {
 	whole := rawjson.Span{End: uint32(len(capabilities))}
 	if whole.End == 0 {

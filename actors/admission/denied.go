@@ -11,20 +11,20 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Denied is a request for something that is there, and that no role of whoever asks permits. Its client is told what it is told of what is not
-// there.
+// Denied describes a request for an item that exists, but that no role of the principal permits. The client gets the same
+// answer as for an item that does not exist.
 type Denied struct {
 	Server string
-	Item   string // as its server calls it
+	Item   string // the server's own name or URI
 	Method protocol.Method
-	Report bool // the policy only reports: the request was let through
+	Report bool // the policy only reports: the request was executed
 
-	Who *identity.Principal // as the one who holds the request knows
-	Key catalog.Key         // what it sees
+	Who *identity.Principal // as known to the holder of the request
+	Key catalog.Key         // what Who sees
 }
 
-// deniedIn says what of a request that was resolved in the view, or was not (fault), is a matter of policy; nil = nothing. Where the policy permits
-// what was asked for that costs a look at a field.
+// deniedIn returns what the policy has to do with a request that was found in the view, or not (fault); nil = nothing. For a
+// permitted request this costs reading one field.
 func deniedIn(view *catalog.View, x *downstream.Exchange, found Target, fault *protocol.Fault) *Denied {
 	if fault == nil {
 		reported := view.Reported()
@@ -47,12 +47,13 @@ func deniedIn(view *catalog.View, x *downstream.Exchange, found Target, fault *p
 	return &Denied{Server: there.Server.Name, Item: there.Original, Method: x.Frame.M}
 }
 
-// DeniedIn says what of a resource that was looked for in the view, and found or not (fault), is a matter of policy; nil = nothing.
+// DeniedIn returns what the policy has to do with a resource that was looked up in the view, and found or not (fault); nil =
+// nothing.
 func DeniedIn(view *catalog.View, x *downstream.Exchange, found catalog.Found, fault *protocol.Fault) *Denied {
 	return deniedIn(view, x, Target{Server: found.Server, Original: found.Original}, fault)
 }
 
-// CountDenied counts what was denied, and has it logged; nil = nothing was.
+// CountDenied counts and logs what was denied; nil = nothing was.
 func CountDenied(d *Denied, who *identity.Principal, key catalog.Key, out []kernel.Effect) []kernel.Effect {
 	if d == nil {
 		return out
@@ -61,7 +62,7 @@ func CountDenied(d *Denied, who *identity.Principal, key catalog.Key, out []kern
 	return append(out, kernel.Act(*d))
 }
 
-// Count adds it to the metrics, and logs it unless as many lines a second have been logged as may be.
+// Count adds it to the metrics, and logs it unless too many lines were logged in this second.
 func (d *Denied) Count(m *status.Metrics, log *slog.Logger) {
 	text := "denied by policy"
 	if d.Report {

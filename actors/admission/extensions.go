@@ -12,15 +12,15 @@ import (
 )
 
 // routedExtensions are the extensions that work with several servers in view: their methods can be routed, or they have none.
-// Any other is announced where one server alone is seen, who gets all methods we do not know.
+// Any other extension is announced only if a single server is in view, which gets all methods that the gateway does not know.
 var routedExtensions = []string{message.ExtensionTasks, "io.modelcontextprotocol/ui"}
 
-// extensionsOf are the extensions that a server announces, with its settings; those of tasks only to clients of its own
-// era, for the legacy versions have tasks of another shape.
+// extensionsOf returns the extensions that a server announces, with their settings. Tasks are included only for clients of the
+// server's era, as legacy tasks have a different shape.
 func extensionsOf(server *catalog.Server, era protocol.Era) map[string]json.RawMessage {
 	var has struct{ Extensions map[string]json.RawMessage }
 	if len(server.Capabilities) == 0 || json.Unmarshal(server.Capabilities, &has) != nil {
-		return nil // not known yet, or senseless
+		return nil // not known yet, or invalid
 	}
 	if era != protocol.EraModern || !protocol.IsModern(server.Protocol) {
 		delete(has.Extensions, message.ExtensionTasks)
@@ -28,8 +28,8 @@ func extensionsOf(server *catalog.Server, era protocol.Era) map[string]json.RawM
 	return has.Extensions
 }
 
-// CapabilitiesFor is what clients of the era are told: what we have handlers for, and the extensions of the servers in
-// view. Of two servers with the same one the settings of the first are told.
+// CapabilitiesFor returns the capabilities announced to clients of the era: those that the gateway handles, and the extensions
+// of the servers in view. If two servers have the same extension, the settings of the first are announced.
 func CapabilitiesFor(view *catalog.View, era protocol.Era) []byte {
 	all := map[string]json.RawMessage{}
 	for _, server := range slices.Backward(view.Servers()) {
@@ -45,8 +45,8 @@ func CapabilitiesFor(view *catalog.View, era protocol.Era) []byte {
 	return extras.With([]byte(capabilities), false)
 }
 
-// experimentalOf is what the only server in view announces as experimental, nil = nothing: nobody knows what methods belong
-// to it, and they go to the server that is seen alone.
+// experimentalOf returns the experimental capabilities of the only server in view, or nil. The methods that belong to them are
+// unknown, so they can go only to a server that is seen alone.
 func experimentalOf(view *catalog.View) []byte {
 	servers := view.Servers()
 	if len(servers) != 1 || len(servers[0].Capabilities) == 0 {

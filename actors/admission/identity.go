@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// ClientName is the client's name and version for people, cut and without surprises.
+// ClientName returns the client's name and version for people, truncated and printable.
 func ClientName(info []byte) string {
 	var v struct{ Name, Version string }
 	if len(info) > 4096 || json.Unmarshal(info, &v) != nil {
@@ -17,12 +17,12 @@ func ClientName(info []byte) string {
 	return strings.TrimSpace(status.Printable(v.Name, 64) + " " + status.Printable(v.Version, 32))
 }
 
-// AppendNode appends the member of a result by which a gateway learns that it talks to another one.
+// AppendNode appends the member of a result that tells another gateway which gateway it talks to.
 func AppendNode(b []byte, node string) []byte {
 	return append(append(append(b, `,"_meta":{`...), protocol.NodeMember(node)...), '}')
 }
 
-// OwnServerFault is what a gateway is told that has been given itself as a server: it would list its own lists without end.
+// OwnServerFault is the error for a gateway that is configured as its own server: it would list its own lists without end.
 func OwnServerFault() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.InvalidRequest, Message: "this gateway is among its own servers; remove that entry of mcpServers"}
 }

@@ -18,14 +18,14 @@ const (
 	maxPreferences = 32      // labels
 )
 
-// preferOf is which replicas a request would rather be carried out by; nil = it does not say.
+// preferOf returns the replicas that a request prefers; nil = no preference.
 func preferOf(x *downstream.Exchange) (*message.Prefer, *protocol.Fault) {
 	if !x.Params.Prefer.Present() {
 		return nil, nil
 	}
 	raw := x.Params.Prefer.Of(x.Frame.Raw)
 	if len(raw) > maxPrefer {
-		return nil, protocol.BadParams(fmt.Sprintf("%s: %d bytes, at most %d are read", preferPath, len(raw), maxPrefer))
+		return nil, protocol.BadParams(fmt.Sprintf("%s: %d bytes, at most %d are allowed", preferPath, len(raw), maxPrefer))
 	}
 	p := &message.Prefer{Labels: map[string]string{}}
 	hasLabels := false
@@ -39,7 +39,7 @@ func preferOf(x *downstream.Exchange) (*message.Prefer, *protocol.Fault) {
 				case !ok:
 					return protocol.BadParams(path + ": want a string")
 				case len(p.Labels) >= maxPreferences:
-					return protocol.BadParams(fmt.Sprintf("%s: there may be %d labels", path, maxPreferences))
+					return protocol.BadParams(fmt.Sprintf("%s: at most %d labels are allowed", path, maxPreferences))
 				}
 				p.Labels[label] = text
 				return nil
@@ -62,8 +62,8 @@ func preferOf(x *downstream.Exchange) (*message.Prefer, *protocol.Fault) {
 	return p, nil
 }
 
-// members calls each with the members of a JSON object of a checked frame. One that stands there twice is refused: who reads
-// the object elsewhere may take the other one.
+// members calls each for the members of a JSON object in a checked frame. A duplicate is refused, as another reader may take
+// the other one.
 func members(raw []byte, path, want string, each func(key string, value json.RawMessage, path string) *protocol.Fault) *protocol.Fault {
 	in := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := in.Token(); err != nil || open != json.Delim('{') {
@@ -79,7 +79,7 @@ func members(raw []byte, path, want string, each func(key string, value json.Raw
 			return protocol.BadParams(path + ": want " + want)
 		}
 		if seen[key] {
-			return protocol.BadParams(here + ": stands there twice")
+			return protocol.BadParams(here + ": duplicate member")
 		}
 		seen[key] = true
 		if fault := each(key, value, here); fault != nil {

@@ -35,10 +35,10 @@ func TestPreferences(t *testing.T) {
 		{"a deep one", `{"labels":{"region":` + strings.Repeat("[", 60) + strings.Repeat("]", 60) + `}}`, path + ".labels.region: want a string"},
 		{"required of another type", `{"labels":{},"required":"yes"}`, path + ".required: want true or false"},
 		{"a slip", `{"labels":{},"requierd":true}`, path + ".requierd: unknown"},
-		{"twice", `{"labels":{"a":"1"},"labels":{"a":"2"}}`, path + ".labels: stands there twice"},
-		{"a label twice", `{"labels":{"a":"1","a":"2"}}`, path + ".labels.a: stands there twice"},
+		{"twice", `{"labels":{"a":"1"},"labels":{"a":"2"}}`, path + ".labels: duplicate member"},
+		{"a label twice", `{"labels":{"a":"1","a":"2"}}`, path + ".labels.a: duplicate member"},
 		{"long", `{"labels":{"a":"` + long + `"}}`, path + ": 1048"},
-		{"many", `{"labels":{` + strings.Join(many, ",") + `}}`, "there may be 32 labels"},
+		{"many", `{"labels":{` + strings.Join(many, ",") + `}}`, "at most 32 labels are allowed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, fault := preferOf(preferring(t, c.prefer))

@@ -16,18 +16,19 @@ import (
 // Target is the item a request names.
 type Target struct {
 	Server   *catalog.Server
-	Original string              // as its server calls it
-	Span     rawjson.Span        // where the client's name for it stands
+	Original string              // the server's own name or URI
+	Span     rawjson.Span        // position of the client's name for it
 	Entry    *catalog.Entry      // nil for a URI that is not listed
-	Unlisted bool                // it is found only if its server has mentioned it
+	Unlisted bool                // it exists only if its server has mentioned it
 	replica  int                 // counted from 1; 0 = any
-	Rate     config.Rate         // how many calls of it one principal may make; zero = as many as it likes
-	reports  bool                // the policy only reports: a call too many is let through
-	Denied   *Denied             // what the policy has to do with what was found, or was not; nil = nothing
-	Home     *message.TaskOrigin // where the task that the request is about was made; nil = it is about none
+	Rate     config.Rate         // limit of calls of it for one principal; zero = none
+	reports  bool                // the policy only reports: a call above Rate is executed
+	Denied   *Denied             // what the policy has to do with the result; nil = nothing
+	Home     *message.TaskOrigin // origin of the task that the request is about; nil = none
 }
 
-// Request is what the pool of the target's server hands on; a fault says what is wrong with what its client wants of the gateway.
+// Request returns the request for the pool of the target's server. The fault says what is wrong with what the client asks of
+// the gateway.
 func (t *Target) Request(x *downstream.Exchange, caller *message.Caller) (*message.Request, *protocol.Fault) {
 	prefer, fault := preferOf(x)
 	if fault != nil {
@@ -44,7 +45,8 @@ func (t *Target) Request(x *downstream.Exchange, caller *message.Caller) (*messa
 	return r, nil
 }
 
-// Call waits for the answer, within the limits of the target's server and that for calls that wait for their client.
+// Call returns the call that waits for the answer, with the limits of the target's server. parked limits how long it waits for
+// its client.
 func (t *Target) Call(seq uint64, x *downstream.Exchange, now time.Time, parked time.Duration) call.Call {
 	rules := &t.Server.Rules
 	return call.Call{
@@ -62,14 +64,14 @@ func (t *Target) public(x *downstream.Exchange) string {
 	return name
 }
 
-// Resolve finds the item in the view: an actor has its own, so no call asks the registry.
+// Resolve finds the item in the view. Each actor has its own view, so a call never asks the registry.
 func Resolve(view *catalog.View, x *downstream.Exchange) (Target, *protocol.Fault) {
 	raw := x.Frame.Raw
 	switch x.Frame.M.Names() {
 	case protocol.SubjectTool:
 		name := ""
 		t, fault := resolveEntry(raw, x.Params.Name, "params.name", func(called string) (*catalog.Entry, *protocol.Fault) {
-			name = called // unquoted once a call: that allocates
+			name = called // unquoted once for each call, as that allocates
 			return view.Tool(called)
 		})
 		if fault != nil {
@@ -90,7 +92,7 @@ func Resolve(view *catalog.View, x *downstream.Exchange) (Target, *protocol.Faul
 		return Target{Server: found.Server, Original: found.Original, Span: x.Params.URI, Entry: found.Entry, Unlisted: found.Unlisted}, fault
 	}
 	if x.Params.RefName.Present() {
-		if x.Params.RefURI.Present() { // one would be judged, and the other one be what its server looks at
+		if x.Params.RefURI.Present() { // one would be checked here, and the other one used by the server
 			return Target{}, protocol.BadParams("params.ref: want name or uri, not both")
 		}
 		return resolveEntry(raw, x.Params.RefName, "params.ref.name", view.Prompt)

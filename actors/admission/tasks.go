@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// HasLegacyTasks reports whether a server can be asked to do tools/call as a task, in the manner of 2025-11-25.
+// HasLegacyTasks reports whether a server can run tools/call as a task of 2025-11-25.
 func HasLegacyTasks(server *catalog.Server) bool {
 	if server.Protocol != protocol.Version20251125 || len(server.Capabilities) == 0 {
 		return false
@@ -26,7 +26,8 @@ func HasLegacyTasks(server *catalog.Server) bool {
 	return true
 }
 
-// WithoutTasks prepares a call of a client that wants no task, or knows none: it gets none, whatever the tool is.
+// WithoutTasks prepares a call of a client that does not want or know tasks: the client gets a plain result, whatever the tool
+// requires.
 func WithoutTasks(r *message.Request, tool *catalog.Entry) {
 	r.Plain()
 	if tool == nil {
@@ -38,7 +39,7 @@ func WithoutTasks(r *message.Request, tool *catalog.Entry) {
 	}
 }
 
-// PublicTask makes a server's own task id, at span, the one that clients know.
+// PublicTask replaces a server's own task id, at span, with the public one.
 func PublicTask(edits []rawjson.Edit, raw []byte, span rawjson.Span, server string) []rawjson.Edit {
 	if own, ok := rawjson.Unquote(span.Of(raw)); ok {
 		return append(edits, rawjson.Edit{Span: span, With: rawjson.Quote(PublicTaskID(server, own))})
@@ -46,20 +47,20 @@ func PublicTask(edits []rawjson.Edit, raw []byte, span rawjson.Span, server stri
 	return edits
 }
 
-// PublicTaskID is the id by which clients know a task of a server.
+// PublicTaskID returns the id by which clients know a server's task.
 func PublicTaskID(server, own string) string { return server + "/" + own }
 
-// TaskIDs are the ids by which the clients of one principal know tasks of modern servers, of which nothing is kept here: behind the server's own
-// id stands what only this principal's ids have there. Without a principal there is nothing: everybody may name every task.
+// TaskIDs translates ids of modern servers' tasks, of which the gateway keeps nothing. A public id ends with a tag that only
+// this principal's ids have. Without authentication there is no tag, and any client may name any task.
 type TaskIDs struct {
 	Sealer    *seal.Sealer
-	Principal string // message.PrincipalOf; "" = nobody was asked
+	Principal string // message.PrincipalOf; "" = not authenticated
 }
 
-// taskMark stands before what makes a task's id its principal's. It is not in that.
+// taskMark separates a task id from its principal's tag, which does not contain it.
 const taskMark = "~"
 
-// Public is the id by which the principal knows a task of a server. It is the same each time, as servers name tasks again.
+// Public returns the id by which the principal knows a server's task. It is the same each time, as servers name tasks again.
 func (t TaskIDs) Public(server, own string) string {
 	id := PublicTaskID(server, own)
 	if t.Principal == "" {
@@ -68,7 +69,7 @@ func (t TaskIDs) Public(server, own string) string {
 	return id + taskMark + t.Sealer.TaskTag(t.Principal, server, own)
 }
 
-// own returns a public id without what makes it the principal's; false if it is another's, or nobody's.
+// own returns a public id without its tag, or false if the tag is missing or another principal's.
 func (t TaskIDs) own(id string) (string, bool) {
 	if t.Principal == "" {
 		return id, true
@@ -81,7 +82,7 @@ func (t TaskIDs) own(id string) (string, bool) {
 	return id[:at], hmac.Equal([]byte(t.Public(server, own)), []byte(id))
 }
 
-// Edit makes a server's own task id, at span, the one that the principal knows.
+// Edit replaces a server's own task id, at span, with the one that the principal knows.
 func (t TaskIDs) Edit(edits []rawjson.Edit, raw []byte, span rawjson.Span, server string) []rawjson.Edit {
 	if own, ok := rawjson.Unquote(span.Of(raw)); ok {
 		return append(edits, rawjson.Edit{Span: span, With: rawjson.Quote(t.Public(server, own))})
@@ -89,7 +90,7 @@ func (t TaskIDs) Edit(edits []rawjson.Edit, raw []byte, span rawjson.Span, serve
 	return edits
 }
 
-// ModernTask finds the server that a principal's id of a task leads to, and its own id; nil if there is none in view that has tasks.
+// ModernTask returns the server of a principal's task id and the server's own id, or nil if no server in view has such tasks.
 func ModernTask(view *catalog.View, id string, ids TaskIDs) (server *catalog.Server, own string) {
 	plain, theirs := ids.own(id)
 	if !theirs {
@@ -104,12 +105,12 @@ func ModernTask(view *catalog.View, id string, ids TaskIDs) (server *catalog.Ser
 	return nil, ""
 }
 
-// HasModernTasks reports whether a server has the extension.
+// HasModernTasks reports whether a server has the tasks extension.
 func HasModernTasks(server *catalog.Server) bool {
 	return Declares(server.Capabilities, message.ExtensionTasks) && extensionsOf(server, protocol.EraModern)[message.ExtensionTasks] != nil
 }
 
-// UndeclaredTasksFault refuses a client that asks for tasks without having declared that it knows them.
+// UndeclaredTasksFault is the error for a client that asks for tasks without having declared the extension.
 func UndeclaredTasksFault() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.ClientCannotAnswer, Required: []byte(needsTasks), Message: "the client has not declared the extension " + message.ExtensionTasks}
 }

@@ -10,7 +10,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// TenantOf is whose connections to a server a request uses, or a client without one (x is nil); nil = those that are for everybody.
+// TenantOf returns whose connections to a server a request uses, or a client without a request (x is nil); nil = the shared
+// ones.
 func TenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller) *message.Tenant {
 	if !rules.Isolates() {
 		return nil
@@ -32,20 +33,21 @@ func TenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Call
 		t.Key += " headers " + hashOf(rules.ForwardHeaders, t.Headers)
 	}
 	if t.Key == "" {
-		return nil // it has sent none of the headers: so does the gateway on the connections that are for everybody
+		return nil // the request has none of the headers, and the shared connections send none either
 	}
 	return &t
 }
 
-// laneOf is whose logins a client's calls use.
+// laneOf returns the principal whose logins a client's calls use.
 func laneOf(caller *message.Caller) string {
 	if caller.Principal == "" {
-		return identity.LocalID // nobody was asked
+		return identity.LocalID // not authenticated
 	}
 	return caller.Principal
 }
 
-// SharesOf tells settings of who shares connections apart; "" = everybody does, or those who can the same, which decides nothing here.
+// SharesOf distinguishes settings for sharing connections; "" = all clients share them, or those with equal capabilities, which
+// makes no difference here.
 func SharesOf(rules *config.Server) string {
 	if !rules.Isolates() {
 		return ""
@@ -53,7 +55,7 @@ func SharesOf(rules *config.Server) string {
 	return rules.Isolation + " " + rules.Auth.As + " " + hashOf(rules.ForwardHeaders, nil)
 }
 
-// forwarded is what a server is sent of the headers of a request. One that was not sent is not sent on.
+// forwarded returns the headers of a request that are sent on to a server. A missing header is not sent.
 func forwarded(rules []config.ForwardHeader, kept textproto.MIMEHeader) map[string]string {
 	var headers map[string]string
 	for _, rule := range rules {
@@ -67,8 +69,8 @@ func forwarded(rules []config.ForwardHeader, kept textproto.MIMEHeader) map[stri
 	return headers
 }
 
-// hashOf tells values apart, also those of different headers and rules, without holding them: a connection that was made by the rules
-// of before a reload is nobody's by the new ones.
+// hashOf distinguishes values of headers and rules without keeping them. After a reload with other rules, no request matches a
+// connection that was made under the old ones.
 func hashOf(rules []config.ForwardHeader, headers map[string]string) string {
 	h := sha256.New()
 	for _, rule := range rules {

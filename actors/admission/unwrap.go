@@ -9,21 +9,21 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// What the gateway's own tools call_tool and read_resource ask for is unwrapped here, before anybody holds the call: the request
-// becomes the one that the client could have sent by itself, so that deadline, progress, questions, tasks and cancellation, and
-// what is counted and shown, are those of any call.
+// Calls of the gateway's own tools call_tool and read_resource are unwrapped here, before an actor holds the call. The request
+// becomes the one that the client could have sent itself, so deadlines, progress, server requests, tasks, cancellation, metrics
+// and logs are those of any call.
 const (
 	callTool     = "call_tool"
 	readResource = "read_resource"
 )
 
-// Aim finds what a request means: the item it names or, if it calls one of these tools, the one that its arguments name. In that
-// case the exchange that is returned asks for that; it has the port of the other and takes its place.
+// FindTarget finds the item that a request means: the one it names or, if it calls one of these tools, the one that the tool's
+// arguments name. In that case it returns a new exchange that asks for that item and takes the place of x.
 func FindTarget(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Target, *protocol.Fault) {
 	asked := x
 	x, t, fault := findTarget(view, x)
 	t.Denied = deniedIn(view, x, t, fault)
-	if x != asked && t.Denied == nil && view.Reported() != nil { // what it asks for may be permitted, and the tool that it asks by not
+	if x != asked && t.Denied == nil && view.Reported() != nil { // the item may be permitted, and the tool that wraps it not
 		by, none := Resolve(view, asked)
 		t.Denied = deniedIn(view, asked, by, none)
 	}
@@ -50,12 +50,12 @@ func findTarget(view *catalog.View, x *downstream.Exchange) (*downstream.Exchang
 	return inner, t, fault
 }
 
-// wraps reports whether the target is a tool that stands for another.
+// wraps reports whether the target is a tool that stands for another item.
 func wraps(t *Target) bool {
 	return t.Server != nil && t.Server.Internal && (t.Original == callTool || t.Original == readResource)
 }
 
-// unwrap makes the exchange of what a call of one of these tools asks for.
+// unwrap returns the exchange for what a call of one of these tools asks for.
 func unwrap(x *downstream.Exchange, tool string) (*downstream.Exchange, *protocol.Fault) {
 	inner := *x
 	inner.Inner = true
@@ -71,12 +71,12 @@ func unwrap(x *downstream.Exchange, tool string) (*downstream.Exchange, *protoco
 	}
 	inner.Frame, inner.Params = protocol.Frame{}, protocol.Params{}
 	if inner.Frame.Parse(raw) != nil || inner.Params.Scan(&inner.Frame) != nil {
-		return nil, protocol.BadParams("params.arguments: they make no sense as a request")
+		return nil, protocol.BadParams("params.arguments: not valid as a request")
 	}
 	return &inner, nil
 }
 
-// innerCall is the request with the name and the arguments that its arguments hold.
+// innerCall returns the request with the name and arguments that its arguments hold.
 func innerCall(x *downstream.Exchange) ([]byte, *protocol.Fault) {
 	raw, p := x.Frame.Raw, &x.Params
 	name, fault := argument(x, "name")
@@ -93,7 +93,7 @@ func innerCall(x *downstream.Exchange) ([]byte, *protocol.Fault) {
 	return rawjson.AppendEdited(nil, raw, rawjson.Edit{Span: p.Name, With: name}, rawjson.Edit{Span: p.Arguments, With: arguments}), nil
 }
 
-// innerRead is a resources/read of the URI that the request's arguments hold.
+// innerRead returns a resources/read of the URI that the request's arguments hold.
 func innerRead(x *downstream.Exchange) ([]byte, *protocol.Fault) {
 	raw, p := x.Frame.Raw, &x.Params
 	uri, fault := argument(x, "uri")
@@ -113,7 +113,7 @@ func innerRead(x *downstream.Exchange) ([]byte, *protocol.Fault) {
 	return append(b, "}}"...), nil
 }
 
-// argument returns an argument that has to be a string, raw.
+// argument returns a string argument, raw.
 func argument(x *downstream.Exchange, key string) ([]byte, *protocol.Fault) {
 	raw, object := x.Frame.Raw, x.Params.Arguments
 	if object.Present() && raw[object.Off] == '{' {
@@ -124,11 +124,11 @@ func argument(x *downstream.Exchange, key string) ([]byte, *protocol.Fault) {
 	return nil, protocol.BadParams("params.arguments." + key + ": want a string")
 }
 
-// ReadAsTool makes a read's result that of the tool read_resource, if the exchange asked for it by that. Edits inside the contents
-// can be made in the same AppendEdited.
+// ReadAsTool turns the result of a read into a result of the tool read_resource, if the exchange asked for it by that. The
+// caller may edit the contents in the same AppendEdited.
 func ReadAsTool(edits []rawjson.Edit, x *downstream.Exchange, frame *protocol.Frame) []rawjson.Edit {
 	if !x.Inner || x.Frame.M != protocol.MethodResourcesRead || frame.Kind != protocol.KindResult {
 		return edits
 	}
-	return protocol.ContentsAsContent(slices.Clone(edits), frame) // the others that wait for the answer have the same edits
+	return protocol.ContentsAsContent(slices.Clone(edits), frame) // other exchanges of the same answer share edits
 }

@@ -1,6 +1,11 @@
-// Package call is one request of a client while a server works on it: a value with a pure step, kept by
-// whoever holds it (a session; later a desk). It knows neither its holder nor HTTP: the holder gives it events
-// and carries out the effects it returns.
+// Package call is one request of a client while a server works on it: a value with a pure step, kept by its holder (a session
+// or a stateless session). It knows neither its holder nor HTTP: the holder gives it events and executes the effects it
+// returns.
+//
+//	c := call.Call{Seq: seq, ID: rawID, Token: token, State: call.Queued, Began: now, Limits: limits}
+//	out = c.Step(now, call.Heard{Frame: progress}, out)
+//
+// Every call ends exactly once, whatever the order of events. Later events are ignored.
 //
 //	c := call.New(seq, rawID, token, limits)
 //	out = c.Step(now, call.Heard{Frame: progress}, out)
@@ -14,53 +19,53 @@ import (
 	"goblin-actor/protocol"
 )
 
-// State is where a call stands. The legal ways are queued → written ⇄ parked, and from each to ended.
+// State is the state of a call: queued → written ⇄ parked, and from each to ended.
 type State string
 
-// Where a call can stand.
+// The states of a call.
 const (
 	Queued  State = "queued"  // nothing has reached the server
 	Written State = "written" // the server has the request
-	Parked  State = "parked"  // the server waits for the client's answer to a question
-	Ended   State = "ended"   // answered; nothing more comes of it
+	Parked  State = "parked"  // the server waits for the client's answer to its request
+	Ended   State = "ended"   // it has ended; later events are ignored
 )
 
-// Limits are a call's clocks; Idle and Absolute start when the request is written. 0 = none.
+// Limits are a call's timeouts. Idle and Absolute start when the request is written. 0 = none.
 type Limits struct {
-	Queue    time.Duration // how long its pool lets it wait; with Idle on top it ends even if nobody took it
-	Idle     time.Duration // without answer and without progress
-	Absolute time.Duration // whatever the progress
-	Parked   time.Duration // a question without answer; the other clocks stand meanwhile
-	Patient  bool          // Idle does not count once the request is written: its answer is the end of something else
+	Queue    time.Duration // maximum wait in its pool; after Queue + Idle the call ends even if no server took it
+	Idle     time.Duration // without an answer or progress
+	Absolute time.Duration // regardless of progress
+	Parked   time.Duration // an open server request; the other timeouts stop meanwhile
+	Patient  bool          // Idle does not apply once the request is written: it waits for the end of a task
 }
 
-// Call is one request on its way. Copy it never; its holder owns it.
+// Call is one request on its way. Its holder owns it; it must not be copied.
 type Call struct {
 	Seq    uint64
 	ID     []byte // the client's id, raw
-	Token  []byte // the client's progress token, raw; nil = it wants no progress
+	Token  []byte // the client's progress token, raw; nil = no progress wanted
 	Server string
-	Item   string // as the server calls it, for people
-	Public string // as clients call it, for people; "" = unknown
+	Item   string // the server's name for it, for people
+	Public string // the clients' name for it, for people; "" = unknown
 	Client string // name and version of the client, for people
 	Method protocol.Method
 	State  State
 	Began  time.Time
 	Limits Limits
 
-	written time.Time // when the clocks began; zero = not yet
-	heard   time.Time // the last sign of life since
-	asked   time.Time // when the oldest open question came
-	asking  int       // open questions
+	written time.Time // when Idle and Absolute started; zero = not yet
+	heard   time.Time // the last progress since
+	asked   time.Time // when the oldest open server request arrived
+	asking  int       // number of open server requests
 }
 
-// Deadline is when the call ends by itself; zero = never, or not yet known.
+// Deadline returns when the call times out; zero = never, or not known yet.
 func (c *Call) Deadline() time.Time {
 	if c.State == Parked && c.Limits.Parked > 0 {
 		return c.asked.Add(c.Limits.Parked)
 	}
 	if c.State == Queued && c.Limits.Queue > 0 && c.Limits.Idle > 0 {
-		return c.Began.Add(c.Limits.Queue + c.Limits.Idle) // a process that reads nothing, a connection that hangs
+		return c.Began.Add(c.Limits.Queue + c.Limits.Idle) // the process does not read, or the connection hangs
 	}
 	if c.State != Written {
 		return time.Time{}
@@ -77,8 +82,7 @@ func (c *Call) Deadline() time.Time {
 	return d
 }
 
-// Ends is the Deadline as people are shown it: a call that still waits for its server ends when the queue has had its time, which
-// the server's pool sees to.
+// Ends returns the deadline for people. A queued call ends when its pool's queue timeout passes.
 func (c *Call) Ends() time.Time {
 	if c.State == Queued && c.Limits.Queue > 0 {
 		return c.Began.Add(c.Limits.Queue)
@@ -88,47 +92,48 @@ func (c *Call) Ends() time.Time {
 
 // Events of a call.
 type (
-	// Sent says that the server has the request.
+	// Sent says that the request has been written to the server.
 	Sent struct{}
-	// Heard says that the server reported progress. Behind: the client knows of more, so it is a sign of life only.
+	// Heard says that the server reported progress. Behind: the client knows of more progress already, so it only resets the
+	// idle timeout.
 	Heard struct {
 		Frame  protocol.Frame
 		Behind bool
 	}
 	// Logged says that the server sent a log line that belongs to the call.
 	Logged struct{ Frame protocol.Frame }
-	// Asked says that the server asks the client something and waits.
+	// Asked says that the server sent a request to the client and waits for the answer.
 	Asked struct{}
-	// Replied says that one of its questions is answered, or withdrawn.
+	// Replied says that a server request was answered or canceled.
 	Replied struct{}
 	// Answered is the server's answer.
 	Answered struct{ Frame protocol.Frame }
-	// Broken is the gateway's own answer instead of the server's.
+	// Broken is a gateway error instead of the server's answer.
 	Broken struct{ Fault *protocol.Fault }
-	// Withdrawn says that the client cancelled, or left for good. It gets no answer.
+	// Withdrawn says that the client cancelled or has left. It gets no answer.
 	Withdrawn struct{ Reason string }
-	// Tick says that the clock may have passed the deadline.
+	// Tick says that the deadline may have passed.
 	Tick struct{}
 )
 
-// EffectKind says what the holder is to do.
+// EffectKind says what the holder has to do.
 type EffectKind uint8
 
-// What a holder is told to do.
+// The kinds of effects.
 const (
 	Forward EffectKind = iota // pass Frame (progress, log) on to the client, before the answer
 	Deliver                   // answer the client with Frame; the call has ended
 	Fail                      // answer the client with Fault; the call has ended
-	Cancel                    // tell the server to stop working; Reason says why
+	Cancel                    // cancel the request at the server; Reason says why
 	Forget                    // the call has ended without an answer
 )
 
-// Effect is one thing for the holder to do. Frames still carry the gateway's own ids and tokens.
+// Effect is one thing for the holder to do. Its frame still carries the gateway's own ids and tokens.
 type Effect struct {
 	Kind   EffectKind
 	Frame  protocol.Frame
 	Fault  *protocol.Fault
 	Reason string
 
-	TimedOut bool // of a Cancel: the server did not take or answer the call in time
+	TimedOut bool // Cancel only: the server did not take or answer the call in time
 }

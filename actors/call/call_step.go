@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Step applies an event at the time now and appends what is to be done to out.
+// Step applies an event at the time now and appends the resulting effects to out.
 func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
 	if c.State == Ended {
 		return out
@@ -23,14 +23,14 @@ func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
 	case Logged:
 		out = append(out, Effect{Kind: Forward, Frame: e.Frame})
 	case Asked:
-		c.begin(now) // a question can overtake the word that the request was written
+		c.begin(now) // a server request may arrive before RequestWritten
 		if c.asking++; c.asking == 1 {
 			c.State, c.asked = Parked, now
 		}
 	case Replied:
 		if c.asking--; c.asking == 0 {
 			c.State, c.heard = Written, now
-			c.written = c.written.Add(now.Sub(c.asked)) // both clocks stood while the question was open
+			c.written = c.written.Add(now.Sub(c.asked)) // both timeouts stopped while the server request was open
 		}
 	case Answered:
 		c.State = Ended
@@ -47,14 +47,14 @@ func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
 	return out
 }
 
-// begin starts the clocks, once.
+// begin starts the timeouts, once.
 func (c *Call) begin(now time.Time) {
 	if c.State == Queued {
 		c.State, c.written, c.heard = Written, now, now
 	}
 }
 
-// tick ends the call when a clock has run out: the server is told, the client gets TIMEOUT.
+// tick ends the call if a timeout has passed: the server is told to cancel, the client gets TIMEOUT.
 func (c *Call) tick(now time.Time, out []Effect) []Effect {
 	deadline := c.Deadline()
 	if deadline.IsZero() || now.Before(deadline) {
@@ -68,10 +68,10 @@ func (c *Call) tick(now time.Time, out []Effect) []Effect {
 	} else if c.Limits.Absolute > 0 && !now.Before(c.written.Add(c.Limits.Absolute)) {
 		why = fmt.Sprintf("no answer within %s", c.Limits.Absolute)
 	}
-	servers := c.State != Parked // else a person has kept the server waiting
+	timedOut := c.State != Parked // else a person kept the server waiting
 	c.State = Ended
 	fault := &protocol.Fault{
 		Name: protocol.Timeout, Server: c.Server, Message: "Timeout: " + why + "; the server was told to cancel",
 	}
-	return append(out, Effect{Kind: Cancel, Reason: why, TimedOut: servers}, Effect{Kind: Fail, Fault: fault})
+	return append(out, Effect{Kind: Cancel, Reason: why, TimedOut: timedOut}, Effect{Kind: Fail, Fault: fault})
 }

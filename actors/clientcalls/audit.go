@@ -72,14 +72,14 @@ func (c *Calls[H, K, R]) AuditRefused(x *downstream.Exchange, project string, fa
 	return c.countUnsent(auditRefused(c.auditing, x, project, fault, denied, first, out))
 }
 
-// What decided, where it was no single rule.
+// Rules in audit records where no single rule of the policy decided.
 const (
 	ruleNone   = "no role permits it"
 	ruleReport = "no role permits it; the policy only reports"
 	ruleOwner  = "it is another principal's"
 )
 
-// recordOfCall is what the audit log is told of a call; nil when there is no log.
+// recordOfCall returns the audit record of a call, or nil if there is no log.
 func recordOfCall(log audit.Flags, x *downstream.Exchange, c *call.Call, project string, denied *admission.Denied) *audit.Record {
 	if !log.Has(audit.On) {
 		return nil
@@ -100,7 +100,7 @@ func recordOf(x *downstream.Exchange, project string) *audit.Record {
 	}
 }
 
-// auditBegin tells the log that a call begins. call names it, as people are shown it.
+// auditBegin records that a call begins. call names it for people.
 func auditBegin(r *audit.Record, call string, out []kernel.Effect) []kernel.Effect {
 	r.Call = call
 	begin := *r
@@ -108,7 +108,8 @@ func auditBegin(r *audit.Record, call string, out []kernel.Effect) []kernel.Effe
 	return append(out, kernel.Act(Audited{Record: &begin}))
 }
 
-// auditEnd tells the log how a call has ended, and takes r. The effects from first on are what its end has come to; a fault is ours.
+// auditEnd completes r, the record of a call that has ended, and records it. The effects from first on are those of its end.
+// fault is the gateway's error, if any.
 func auditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
 	if r == nil {
 		return out
@@ -123,9 +124,9 @@ func auditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int
 	return audited(log, r, first, out)
 }
 
-// auditRefused tells the log of a request that never became a call, and of what the policy had to do with that (nil = nothing). The effects from first
-// on are its answer. While a required log cannot be written it does not wait for that, under sync each neither: nothing was carried out that could
-// go without its record, and whoever is to come back later has to hear of it now.
+// auditRefused records a request that never became a call, and what the policy had to do with that (nil = nothing). The effects
+// from first on are its answer. While a required log cannot be written, the answer does not wait for it, even under sync each:
+// nothing was executed, and a client that may retry later has to learn that now.
 func auditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, denied *admission.Denied, first int, out []kernel.Effect) []kernel.Effect {
 	if !log.Has(audit.On) {
 		return out
@@ -136,10 +137,10 @@ func auditRefused(log audit.Flags, x *downstream.Exchange, project string, fault
 	}
 	r.Server = fault.Server
 	judge(r, fault)
-	if x.Frame.M.Owner() == protocol.OwnerTasks && fault.Name == protocol.InvalidParams { // there is no such task, or it is another's
+	if x.Frame.M.Owner() == protocol.OwnerTasks && fault.Name == protocol.InvalidParams { // the task does not exist, or is another principal's
 		r.Decision = audit.Deny
 	}
-	if denied != nil && !denied.Report { // its client is told that it is not there
+	if denied != nil && !denied.Report { // the client is told that the item does not exist
 		r.Decision, r.Outcome, r.Rule, r.Server, r.Item = audit.Deny, string(protocol.PolicyDenied), ruleNone, denied.Server, denied.Item
 	}
 	if log.Has(audit.Refusing) {
@@ -160,7 +161,7 @@ func (c *Calls[H, K, R]) AuditStranger(who *identity.Principal, o *downstream.Or
 	}}))
 }
 
-// judge notes how a fault of ours is called, and whether it means that somebody may not.
+// judge sets the outcome of a gateway error, and the decision if the error means that the client lacks a right.
 func judge(r *audit.Record, fault *protocol.Fault) {
 	if fault == nil {
 		return
@@ -168,12 +169,12 @@ func judge(r *audit.Record, fault *protocol.Fault) {
 	r.Outcome = string(fault.Name)
 	switch fault.Name {
 	case protocol.PolicyDenied, protocol.InsufficientScope, protocol.RateLimited, protocol.RequestStateInvalid,
-		protocol.ToolNotFound, protocol.PromptNotFound, protocol.ResourceNotFound, protocol.UnknownProject: // or it is there, and not for them
+		protocol.ToolNotFound, protocol.PromptNotFound, protocol.ResourceNotFound, protocol.UnknownProject: // the item may exist for others
 		r.Decision = audit.Deny
 	}
 }
 
-// audited appends the effect that tells the log. Under sync each it takes the replies out of those from first on.
+// audited appends the effect that records r. Under sync each, the replies among the effects from first on move into it.
 func audited(log audit.Flags, r *audit.Record, first int, out []kernel.Effect) []kernel.Effect {
 	var replies []any
 	rest := out[:first]

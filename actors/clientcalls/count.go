@@ -11,14 +11,14 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// CallOutcome says how a call ended.
+// CallOutcome counts how a call ended.
 type CallOutcome struct {
 	Server   string
-	ended    status.Ended // whose it was is known where it is counted
-	mimeType string       // of what was read, in a result of resources/read
+	ended    status.Ended // Session is set where it is counted
+	mimeType string       // of a result of resources/read
 }
 
-// Count adds it to its server's metrics. session is the call's holder as people are shown it.
+// Count adds it to its server's metrics. session names the call's holder for people.
 func (c CallOutcome) Count(m *status.ServerMetrics, session string) {
 	c.ended.Session = session
 	m.Ended(c.ended)
@@ -27,17 +27,17 @@ func (c CallOutcome) Count(m *status.ServerMetrics, session string) {
 	}
 }
 
-// endedAs is how the call ends now.
+// endedAs describes the end of a call now.
 func endedAs(now time.Time, c *call.Call, outcome status.Outcome) status.Ended {
 	return status.Ended{Client: c.Client, Method: c.Method, Item: c.Item, Public: c.Public, Outcome: outcome, Began: c.Began, Took: now.Sub(c.Began)}
 }
 
-// countUnanswered is counted for a call that ended without an answer of its server's.
+// countUnanswered counts a call that ended without an answer of its server.
 func countUnanswered(now time.Time, c *call.Call, outcome status.Outcome) kernel.Effect {
 	return kernel.Act(CallOutcome{Server: c.Server, ended: endedAs(now, c, outcome)})
 }
 
-// countAnswered is counted for an answer of the server's own.
+// countAnswered counts a call that ended with its server's answer.
 func countAnswered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.Effect {
 	c := CallOutcome{Server: of.Server, ended: endedAs(now, of, status.OutcomeError)}
 	if frame.Kind == protocol.KindResult {
@@ -54,7 +54,7 @@ func countAnswered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.E
 	return kernel.Act(c)
 }
 
-// logRefusedRead logs the error a server answers a read with; its client gets it all the same.
+// logRefusedRead logs the error with which a server answers a read. The client gets it unchanged.
 func logRefusedRead(of *call.Call, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if of.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindError {
 		return out
@@ -64,12 +64,12 @@ func logRefusedRead(of *call.Call, frame *protocol.Frame, out []kernel.Effect) [
 	return append(out, kernel.Log(slog.LevelInfo, "server refused to read a resource", "server", of.Server, "uri", status.Printable(of.Item, 200), "code", code, "message", status.Printable(text, 200)))
 }
 
-// toolFailed reports whether a result of tools/call says isError.
+// toolFailed reports whether a result of tools/call has isError.
 func toolFailed(frame *protocol.Frame) bool {
 	return frame.Failure && string(rawjson.Member(frame.Raw, frame.Result, "isError").Of(frame.Raw)) == "true"
 }
 
-// mimeTypeOf returns the type of the first of the contents of a result of resources/read; "" without one.
+// mimeTypeOf returns the MIME type of the first contents in a result of resources/read, or "".
 func mimeTypeOf(frame *protocol.Frame) (mimeType string) {
 	var info protocol.ResultInfo
 	if info.Scan(frame) != nil || !info.Contents.Present() {
@@ -82,7 +82,7 @@ func mimeTypeOf(frame *protocol.Frame) (mimeType string) {
 	return mimeType
 }
 
-// outcomeOf is the metric's word for a fault of ours.
+// outcomeOf returns the metrics' outcome for a gateway error.
 func outcomeOf(f *protocol.Fault) status.Outcome {
 	switch f.Name {
 	case protocol.Timeout, protocol.QueueTimeout:

@@ -10,19 +10,19 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// abortFault is what the client of an aborted call is told. Nobody writes to it.
+// abortFault is the error for the client of a call that an operator aborted. Immutable.
 var abortFault = &protocol.Fault{Name: protocol.InternalFault, Message: "an operator of the gateway cancelled the call"}
 
-// faultOfCall is fault for one call: it names the server. Whoever ends with the call cannot wait for the word that nothing
-// was sent, so it says nothing of that kind: bytes leave before anybody is told.
+// faultOfCall returns fault for one call, with the name of its server. It is not retryable: a caller that ends together with
+// the call cannot wait for the word that nothing was sent.
 func faultOfCall(fault *protocol.Fault, c *call.Call) *protocol.Fault {
 	f := *fault
 	f.Server, f.Retryable = c.Server, false
 	return &f
 }
 
-// namingTool is fault with the name of the tool that was called, if it has none yet. Many calls share a fault, so that one stays
-// as it is.
+// namingTool returns fault with the name of the called tool, if it has none yet. It copies the fault, as many calls may share
+// it.
 func namingTool(fault *protocol.Fault, c *call.Call) *protocol.Fault {
 	if fault.Tool != "" || c.Method != protocol.MethodToolsCall {
 		return fault
@@ -32,7 +32,7 @@ func namingTool(fault *protocol.Fault, c *call.Call) *protocol.Fault {
 	return &f
 }
 
-// RefuseQuestion answers a question with an error instead of asking.
+// RefuseQuestion answers a server request with an error instead of asking the client.
 func RefuseQuestion(m message.ServerRequest, code int, why string) kernel.Effect {
 	err := fmt.Appendf(nil, `{"code":%d,"message":%s}`, code, rawjson.Quote(why))
 	return kernel.Tell(m.From, message.ServerRequestResult{Key: m.Key, Error: err})

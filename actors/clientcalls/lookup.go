@@ -14,35 +14,35 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// A request for what is not found need not be wrong. Its server may be starting: then the client is to come back. Or the
-// server has got it since its list was fetched, and says nothing of changes: then the list is looked at again, once, before
-// the request is refused. So it is with a server that nobody knew, and where somebody has just logged in.
+// A request for an unknown item is not always wrong. Its server may still be starting: then the client should retry. Or the
+// server offers the item since its list was fetched, and does not announce changes: then the list is fetched again, once,
+// before the request is refused. The same holds for a server that has just been started or logged in to.
 
 const (
-	maxLookups = 64              // requests that wait for lists at once, of a session or desk; more are refused by what is known
-	lookupWait = 5 * time.Second // for lists to come
-	startAgain = time.Second     // after which a client comes back to a server that is starting
+	maxLookups = 64              // requests of one holder that wait for lists at once; more are decided by the known lists
+	lookupWait = 5 * time.Second // maximum wait for lists
+	startAgain = time.Second     // delay after which a client may retry while a server starts
 )
 
-// lookupOver says that the lists have had their time.
+// lookupOver says that lookupWait has passed.
 type lookupOver struct{ id uint64 }
 
-// lookup is a request that waits for lists: of a session an exchange, of a desk a visit.
+// lookup is a request that waits for lists.
 type lookup[R any] struct {
 	request R
-	id      uint64   // its timer's
-	seqs    []uint64 // of the refreshes that have not come
+	id      uint64   // of its timer
+	seqs    []uint64 // of the refreshes that have not been answered
 }
 
-// lookups are the requests of a session or a desk that wait for lists.
+// lookups are the requests of a holder that wait for lists.
 type lookups[R any] struct {
 	waiting []*lookup[R]
-	again   bool // the request at hand has waited: it is answered by what is known now
+	again   bool // the request at hand has waited: it is decided by the known lists
 }
 
-// find keeps a request until lists have come that may hold what it names, which stood in none: fault says so. Without a fault it
-// names what is found only if its server has mentioned it. It returns whether the request waits, and else with what it is
-// refused; a fault of nil is no reason to refuse it.
+// find keeps a request until lists arrive that may hold the item that it names, which no list holds now: fault says so. Without
+// a fault the item was found, but exists only if its server has mentioned it. find returns whether the request waits. If it
+// does not, it is refused with the returned fault, or goes on if that is nil.
 func (s *lookups[R]) find(request R, view *catalog.View, x *downstream.Exchange, fault *protocol.Fault, self kernel.Reference, seq *uint64, out []kernel.Effect) (_ []kernel.Effect, refusal *protocol.Fault, waits bool) {
 	refusal, servers, kinds := suspects(view, x, cmp.Or(fault, NoResource(x)))
 	if fault == nil && refusal.Name != protocol.ServerUnavailable {
@@ -54,8 +54,8 @@ func (s *lookups[R]) find(request R, view *catalog.View, x *downstream.Exchange,
 	return out, refusal, waits
 }
 
-// suspects says what to do about a request that is refused with the fault: to refuse it with another one, or to ask for lists
-// of these kinds of these servers first.
+// suspects decides about a request that would be refused with the fault: it returns the fault to refuse it with, and the
+// servers whose lists of these kinds should be fetched first.
 func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault) (*protocol.Fault, []*catalog.Server, []protocol.ItemKind) {
 	kinds, span := wantedKinds(x)
 	name, ok := rawjson.Unquote(span.Of(x.Frame.Raw))
@@ -87,19 +87,19 @@ func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault)
 	if len(unlocking) > 0 {
 		return startingFault(unlocking, fault), silent, kinds
 	}
-	if len(locked) > 0 { // its pool has heard of a login before this view has
+	if len(locked) > 0 { // the pool may know of a login that the view does not show yet
 		return loginFault(locked[0], fault), locked, kinds
 	}
 	return fault, silent, kinds
 }
 
-// NoResource says that nobody has the URI that a request names.
+// NoResource returns the fault for the URI that a request names.
 func NoResource(x *downstream.Exchange) *protocol.Fault {
 	uri, _ := rawjson.Unquote(x.Params.URI.Of(x.Frame.Raw))
 	return protocol.NoResource(uri)
 }
 
-// wantedKinds are the lists in which what a request names would stand, and where it names it.
+// wantedKinds returns the lists that may hold the item that a request names, and where it names it.
 func wantedKinds(x *downstream.Exchange) ([]protocol.ItemKind, rawjson.Span) {
 	resources := []protocol.ItemKind{protocol.Resources, protocol.Templates}
 	named := x.Frame.M.Named(&x.Params)
@@ -119,22 +119,22 @@ func wantedKinds(x *downstream.Exchange) ([]protocol.ItemKind, rawjson.Span) {
 	return nil, rawjson.Span{}
 }
 
-// isStarting is the answer to a request for what a server may have that is starting.
+// startingFault is the error for a request for an unknown item while a server that may offer it is still starting.
 func startingFault(servers []string, fault *protocol.Fault) *protocol.Fault {
-	text := "server " + servers[0] + " is starting, and what it has"
+	text := "server " + servers[0] + " is starting, and its lists are"
 	if len(servers) > 1 {
-		text = "servers " + strings.Join(servers[:min(len(servers), 8)], ", ") + " are starting, and what they have"
+		text = "servers " + strings.Join(servers[:min(len(servers), 8)], ", ") + " are starting, and their lists are"
 	}
 	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: servers[0], Tool: fault.Tool, URI: fault.URI, Retryable: true, RetryAfter: startAgain,
-		Message: text + " is not known yet; try again (" + fault.Error() + ")"}
+		Message: text + " not known yet; try again (" + fault.Error() + ")"}
 }
 
-// isLocked is the answer to a request for what a server may have that shows nothing before somebody has logged in. Where that is a link says that is
-// made when the answer is written.
+// loginFault is the error for a request for an unknown item of a server that lists nothing before a login. The login link is
+// created when the answer is written.
 func loginFault(server *catalog.Server, fault *protocol.Fault) *protocol.Fault {
 	login := server.Login
 	f := &protocol.Fault{Name: protocol.NeedsLogin, Server: server.Name, Tool: fault.Tool, URI: fault.URI, Retryable: true,
-		Message: "server " + server.Name + " needs a login, and what it has is not known before"}
+		Message: "server " + server.Name + " needs a login before it lists its items"}
 	if login.Command == "" {
 		f.Name, f.Message = protocol.ServerUnavailable, f.Message+"; "+catalog.RobotLogsIn
 		return f
@@ -149,7 +149,7 @@ func loginFault(server *catalog.Server, fault *protocol.Fault) *protocol.Fault {
 	return f
 }
 
-// begin keeps a request until its lists have come; false when too many wait, or it has waited already.
+// begin keeps a request until its lists arrive. It returns false if too many wait, or this one has waited already.
 func (s *lookups[R]) begin(request R, servers []*catalog.Server, kinds []protocol.ItemKind, self kernel.Reference, seq *uint64, out []kernel.Effect) ([]kernel.Effect, bool) {
 	if s.again || len(servers) == 0 || len(s.waiting) >= maxLookups {
 		return out, false
@@ -167,7 +167,7 @@ func (s *lookups[R]) begin(request R, servers []*catalog.Server, kinds []protoco
 	return append(out, kernel.WakeAfter(lookupWait, lookupOver{r.id})), true
 }
 
-// refreshed takes an answer; it returns the request whose last it was.
+// refreshed takes the answer to a refresh. It returns the request if this was its last one.
 func (s *lookups[R]) refreshed(seq uint64) (request R, done bool) {
 	for i, r := range s.waiting {
 		if j := slices.Index(r.seqs, seq); j >= 0 {
@@ -181,12 +181,12 @@ func (s *lookups[R]) refreshed(seq uint64) (request R, done bool) {
 	return request, false
 }
 
-// over returns the request that has waited for long enough, unless it is answered.
+// over returns the request whose time is over, unless it was answered before.
 func (s *lookups[R]) over(m lookupOver) (request R, found bool) {
 	return s.remove(func(r *lookup[R]) bool { return r.id == m.id })
 }
 
-// cancel forgets a request that its client no longer wants.
+// cancel removes the request that its client no longer wants.
 func (s *lookups[R]) cancel(is func(R) bool) (request R, found bool) {
 	return s.remove(func(r *lookup[R]) bool { return is(r.request) })
 }

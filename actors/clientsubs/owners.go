@@ -10,18 +10,18 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// maxOwns is how many tenants of a client are known at once. A server has few connections for them.
+// maxOwners is how many owners a client's subscriptions may have at once. A server has few connections for them.
 const maxOwners = 64
 
-// Owns keeps one value for all subscriptions of a client on the same connections: a client may have ten thousand, and what its headers
-// said is long. The zero Owns is empty.
+// Owners shares one value among all subscriptions of a client on the same connections: a client may have ten thousand, and the
+// headers in an owner are long. The zero Owners is empty.
 type Owners struct {
 	known map[ownKey]*message.ConnectionOwner
 }
 
 type ownKey struct{ server, tenant string }
 
-// Once returns the known value that says the same of a server, or notes this one. Neither is written to from now on.
+// Intern returns the known value that equals own for the server, or notes own. Neither may be modified from now on.
 func (o *Owners) Intern(server string, own *message.ConnectionOwner) *message.ConnectionOwner {
 	if own == nil {
 		return nil
@@ -40,7 +40,8 @@ func (o *Owners) Intern(server string, own *message.ConnectionOwner) *message.Co
 	return own
 }
 
-// OwnOf is on whose connections to a server a request subscribes, or a client without one (x is nil); nil = those that are for everybody.
+// OwnerOf returns on whose connections to a server a request subscribes, or a client without a request (x is nil); nil = the
+// shared ones.
 func OwnerOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller, era protocol.Era) *message.ConnectionOwner {
 	t := admission.TenantOf(rules, x, caller)
 	if t == nil {

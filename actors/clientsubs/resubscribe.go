@@ -10,22 +10,22 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// PoolLife is a pool between two of its restarts, or two settings of who shares its connections: with the next one it has forgotten who
-// had subscribed to what.
+// PoolLife identifies a pool between two of its restarts or changes of who shares its connections. After either it has
+// forgotten all subscriptions.
 type PoolLife struct {
 	Pool   kernel.Reference
 	life   uint64
-	shares string // who shares its connections; "" = everybody
+	shares string // who shares its connections; "" = all clients
 }
 
-// LifeOf is the pool that a server has now.
+// LifeOf returns the life of a server's current pool.
 func LifeOf(server *catalog.Server) PoolLife {
 	return PoolLife{server.Pool, server.Life, admission.SharesOf(&server.Rules)}
 }
 
-// Resubscribe compares the pools where a client is subscribed with those of a newer catalog. A server that was switched off and
-// on again has another, one that was restarted has forgotten everything: they are told again what the client is subscribed to,
-// but for the resources it is about to ask for. It returns the names of these servers.
+// Resubscribe compares the pools that know of a client's subscriptions with those of a newer catalog. A server that was
+// disabled and enabled has a new pool, and a restarted one has forgotten everything: these pools get the subscriptions again,
+// except for the pending ones. Resubscribe returns the names of their servers.
 func Resubscribe(at map[string]PoolLife, snapshot *catalog.Snapshot, who kernel.Reference, subs map[Resource]*Subscription, pending map[Resource]bool, out []kernel.Effect) (_ []kernel.Effect, servers []string) {
 	for _, name := range slices.Sorted(maps.Keys(at)) {
 		server := snapshot.Server(name)
@@ -39,7 +39,7 @@ func Resubscribe(at map[string]PoolLife, snapshot *catalog.Snapshot, who kernel.
 	return out, servers
 }
 
-// Misfits are the subscriptions of a client that are no longer by the settings of their servers: their pools have ended them.
+// Mismatched returns the subscriptions that no longer match the settings of their servers, whose pools have ended them.
 func Mismatched(at map[string]PoolLife, snapshot *catalog.Snapshot, subs map[Resource]*Subscription) (misfits []Resource) {
 	for name, life := range at {
 		server := snapshot.Server(name)
@@ -56,7 +56,7 @@ func Mismatched(at map[string]PoolLife, snapshot *catalog.Snapshot, subs map[Res
 	return misfits
 }
 
-// takeOver tells a pool what a client is subscribed to, and on whose connections: first what is on those that are for everybody.
+// resubscribe sends a pool the subscriptions of a client, by the owner of the connections: first those on shared ones.
 func resubscribe(server *catalog.Server, who kernel.Reference, subs map[Resource]*Subscription, pending map[Resource]bool, out []kernel.Effect) []kernel.Effect {
 	by := map[string]*message.Resubscribe{"": {Who: who}}
 	for r, sub := range subs {
@@ -76,7 +76,7 @@ func resubscribe(server *catalog.Server, who kernel.Reference, subs map[Resource
 	return out
 }
 
-// UnsubscribeAll tells the pools where a client is subscribed that it has gone.
+// UnsubscribeAll tells the pools that know of a client's subscriptions that the client has gone.
 func UnsubscribeAll(at map[string]PoolLife, who kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	for _, name := range slices.Sorted(maps.Keys(at)) {
 		out = append(out, kernel.Tell(at[name].Pool, message.UnsubscribeAll{Who: who}))

@@ -10,26 +10,26 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// MaxSubscriptions is how many resources one session or stream may be subscribed to.
+// MaxSubscriptions limits the resources to which one session or stream may be subscribed.
 const MaxSubscriptions = 10_000
 
-// reportedSubs bounds what one session adds to a picture of the gateway.
+// reportedSubs limits the subscriptions of one session in a report.
 const reportedSubs = 1000
 
-// countedBytes is what one subscription of a principal stands for: what is longer counts once for each.
+// countedBytes is the length up to which a subscription costs 1; a longer one costs 1 for each.
 const countedBytes = 512
 
-// CountOf is what a subscription of a session to a resource counts as, of those that its principal may have.
+// Cost returns what a session's subscription to a resource costs, of the subscriptions that its principal may have.
 func Cost(uri string) int { return 1 + max(0, len(uri)-1)/countedBytes }
 
-// CountOfStream is what a listen stream counts as: so many as it wants to hear of, whether they are there or not, or as many as the bytes of
-// its request make. It keeps that for as long as it lives.
+// StreamCost returns what a subscription stream costs: the number of resources and tasks it wants, whether they exist or not,
+// or the bytes of its request in units of countedBytes if that is more. The stream keeps that cost for its life.
 func StreamCost(x *downstream.Exchange) int {
 	wishes, _ := FilterOf(x)
 	return max(wishes.count(), len(x.Frame.Raw)/countedBytes)
 }
 
-// Wishes are what a client wants to hear of on a stream. MCP 2026-07-28, basic/utilities/subscriptions.
+// Filter is what a client wants to hear of on a stream. MCP 2026-07-28, basic/utilities/subscriptions.
 type Filter struct {
 	ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
 	ResourceSubscriptions, TaskIDs                             []string
@@ -37,13 +37,13 @@ type Filter struct {
 
 func (w *Filter) count() int { return len(w.ResourceSubscriptions) + len(w.TaskIDs) }
 
-// WishesOf reads the wishes of a subscriptions/listen; false if they cannot be read, or are too many.
+// FilterOf parses the filter of a subscriptions/listen. It returns false if the filter is invalid or too large.
 func FilterOf(x *downstream.Exchange) (w Filter, ok bool) {
 	ok = json.Unmarshal(x.Params.Notifications.Of(x.Frame.Raw), &w) == nil
 	return w, ok && w.count() <= MaxSubscriptions
 }
 
-// Resource names a resource by its server and the server's own URI.
+// Resource identifies a resource by its server and the server's own URI.
 type Resource struct{ Server, URI string }
 
 // Compare orders resources by server, then by URI.
@@ -51,14 +51,14 @@ func (r Resource) Compare(other Resource) int {
 	return cmp.Or(cmp.Compare(r.Server, other.Server), cmp.Compare(r.URI, other.URI))
 }
 
-// Subscription is a resource the client wants updates of.
+// Subscription is a resource of which the client wants updates.
 type Subscription struct {
-	Public string                    // the URI as the client wrote it; its updates carry the same
-	Due    []message.ResourceUpdated // updates that no stream has taken yet, one of each URI
-	Own    *message.ConnectionOwner  // on whose connections; nil = those that are for everybody
+	Public string                    // the URI as the client wrote it, which its updates carry too
+	Due    []message.ResourceUpdated // updates that wait for a stream, one of each URI
+	Own    *message.ConnectionOwner  // on whose connections; nil = the shared ones
 }
 
-// ReportSubscriptions is what people are told of subscriptions: at most reportedSubs of a client.
+// ReportSubscriptions returns the subscriptions for people, at most reportedSubs of a client.
 func ReportSubscriptions(session, who string, subs map[Resource]*Subscription) []status.Subscription {
 	var all []status.Subscription
 	for r, sub := range subs {
@@ -70,8 +70,8 @@ func ReportSubscriptions(session, who string, subs map[Resource]*Subscription) [
 	return all
 }
 
-// SubscriptionFor finds the subscription by which a client hears of a change: to the resource itself, or to what it is a part of. It
-// also says how the client knows the resource. What the client's project shows no more it does not hear of.
+// SubscriptionFor finds the subscription to which a change belongs: to the resource itself, or to one that it is part of. It
+// also returns the URI by which the client knows the changed resource. Changes of what the view no longer shows belong to none.
 func SubscriptionFor(view *catalog.View, subs map[Resource]*Subscription, m *message.ResourceUpdated) (r Resource, public string, ok bool) {
 	for uri := range message.Covering(m.URI) {
 		r = Resource{m.Server, uri}
@@ -94,7 +94,7 @@ func SubscriptionFor(view *catalog.View, subs map[Resource]*Subscription, m *mes
 	return r, "", false
 }
 
-// UpdatesOfAll are updates of every resource of the server in subs.
+// UpdatesOfAll returns an update of every resource of the server in subs.
 func UpdatesOfAll(server string, subs map[Resource]*Subscription) (all []message.ResourceUpdated) {
 	for r := range subs {
 		if u, ok := message.UpdatedURI(r.URI); ok && r.Server == server {

@@ -8,18 +8,19 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Admitted is who asks and what that may see, as admission.Admit has decided. Whoever serves the request uses this and nothing of what the
-// request says itself.
+// Admitted is the decision of admission.Admit about a request: its principal and what it may see. Actors use this, and never
+// what the request itself says about either.
 type Admitted struct {
 	View  catalog.Key
-	Who   *identity.Principal // who asks; nil = identity.Local
-	Epoch uint64              // counts the changes of principals that were known then
+	Who   *identity.Principal // the principal; nil = identity.Local
+	Epoch uint64              // number of changes to principals that the decision knew of
 }
 
-// Principal is PrincipalOf who asks.
+// Principal returns PrincipalOf the principal.
 func (a *Admitted) Principal() string { return PrincipalOf(a.Who) }
 
-// PrincipalOf is to what all is bound that belongs to who asks, its identity.Holder; "" for one that was never asked who it is.
+// PrincipalOf returns the holder to which everything of a principal is bound (identity.Holder), or "" if the client was not
+// authenticated.
 func PrincipalOf(who *identity.Principal) string {
 	if identity.IDOf(who) == identity.LocalID {
 		return ""
@@ -27,7 +28,7 @@ func PrincipalOf(who *identity.Principal) string {
 	return identity.HolderOf(who)
 }
 
-// NameOf is what people call a principal; "" for one that was never asked who it is.
+// NameOf returns a principal's name for people, or "" if the client was not authenticated.
 func NameOf(who *identity.Principal) string {
 	if PrincipalOf(who) == "" {
 		return ""
@@ -35,7 +36,7 @@ func NameOf(who *identity.Principal) string {
 	return who.Name
 }
 
-// Narrowed is what of a view somebody may see: the projects and rights are theirs.
+// Narrowed returns the view key restricted to the projects and rights of who.
 func Narrowed(key catalog.Key, who *identity.Principal) catalog.Key {
 	key.Projects, key.Rights, key.Policy = "", "", nil
 	if who == nil {
@@ -48,14 +49,13 @@ func Narrowed(key catalog.Key, who *identity.Principal) catalog.Key {
 	return key
 }
 
-// Refusal is why a request may see nothing.
+// Refusal says why a request may see nothing.
 type Refusal struct {
 	Status int // of the HTTP answer
 	Fault  *protocol.Fault
 }
 
-// Refuse answers a message of a client of that era with the refusal. Where nobody waits for an answer on stdin and stdout, none is
-// written.
+// Refuse answers a message of a client of that era with the refusal. On stdin and stdout it answers requests only.
 func (r *Refusal) Refuse(x *downstream.Exchange, era protocol.Era) {
 	request := x.Batch == nil && x.Frame.Kind == protocol.KindRequest
 	switch {

@@ -1,6 +1,6 @@
-// Package message holds the messages actors send each other, by receiver, and the neutral vocabulary
-// that travels between a client's edge and a server's edge. Messages are values or pointers to values
-// nobody writes to after sending.
+// Package message holds the messages that actors send each other, by receiver, and the vocabulary that travels between the
+// clients' and the servers' side of the gateway. Messages are values, or pointers to values that are not modified after
+// sending.
 package message
 
 import (
@@ -13,35 +13,37 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Caller is who asks, as far as routing, limits and the server's edge need to know. It is immutable: all requests of a session have the same one.
+// Caller describes the client of a request, as far as routing, limits and translation for servers need it. It is immutable. All
+// requests of a session share one.
 type Caller struct {
-	Principal    string         // PrincipalOf who asks; "" = nobody was asked
-	Epoch        uint64         // Admitted.Epoch of it
-	ClientKey    string         // who is counted: session id (legacy); principal, else address, on this machine with the client's name (modern)
-	View         catalog.Key    // what of the catalog it sees
+	Principal    string         // PrincipalOf the client's principal; "" = not authenticated
+	Epoch        uint64         // Admitted.Epoch of Principal
+	ClientKey    string         // whose limits count. Legacy: session id. Modern: principal; without one the address, on loopback with the client's name
+	View         catalog.Key    // the part of the catalog that it sees
 	Version      string         // the protocol version the client speaks
 	Capabilities []byte         // raw JSON of what the client declared; nil = nothing
 	ClientInfo   []byte         // raw JSON of the client's Implementation; nil = unknown
 	LogLevel     protocol.Level // modern: level this request asked for; LevelNone = none
-	Can          CapabilitySet  // what Capabilities say about questions
-	Extras       Extras         // legacy: what else Capabilities tell modern servers
+	Can          CapabilitySet  // server requests that it can answer, by Capabilities
+	Extras       Extras         // legacy: other capabilities, for modern servers
 }
 
-// Line names in whose line a call waits where clients take turns: a principal waits in one, whatever the number of its sessions.
+// Line returns the key of the queue in which a call waits where clients take turns. A principal has one queue over all its
+// sessions.
 func (c *Caller) Line() string { return cmp.Or(c.Principal, c.ClientKey) }
 
 // CallRef names a call: the actor that holds it and its number there.
 type CallRef struct {
-	Holder kernel.Reference // a session or a desk
+	Holder kernel.Reference // a session or a stateless session
 	Seq    uint64           // never reused by that holder
 }
 
-// Compare orders calls, for what is done to many of them at once.
+// Compare orders calls by number, then by holder.
 func (r CallRef) Compare(other CallRef) int {
 	return cmp.Or(cmp.Compare(r.Seq, other.Seq), cmp.Compare(r.Holder.Name(), other.Holder.Name()))
 }
 
-// Request is one MCP request on its way to a server, the same for every era. It is immutable.
+// Request is one MCP request on its way to a server, the same for both eras. It is immutable.
 type Request struct {
 	Frame    protocol.Frame  // the client's frame as it came
 	Params   protocol.Params // spans of Frame.Raw
@@ -49,42 +51,43 @@ type Request struct {
 	Original []byte          // raw JSON string that replaces Target: the server's own name or URI
 	Caller   *Caller         // never nil
 	Server   string          // name of the server it goes to
-	Replica  int             // the replica that has to carry it out, counted from 1; 0 = any
+	Replica  int             // the replica that has to execute it, counted from 1; 0 = any
 	Item     string          // tool, prompt or URI as the server calls it; for logs, errors and metrics
 
-	// Modern says which era the frame is written in, and how questions come back. False: a legacy frame; every
-	// question is an Ask. True: a frame with the modern _meta members; what a modern server answers with
-	// input_required comes back as Done, and the holder relays it; a legacy server's question is an Ask all the same.
+	// Modern says in which era the frame is written, and how server requests come back. In a legacy frame, every server request
+	// becomes a ServerRequest. A modern frame has the modern _meta members: a modern server's input_required result comes back
+	// as Done and the holder relays it, while a legacy server's request still becomes a ServerRequest.
 	Modern bool
 
-	Tenant *Tenant // whose connections it uses; nil = those that are for everybody
-	Prefer *Prefer // which replicas its client would rather have; nil = it does not say
+	Tenant *Tenant // whose connections it uses; nil = the shared ones
+	Prefer *Prefer // the replicas that the client prefers; nil = no preference
 
-	Rate        config.Rate // how many calls of the item one principal may make; zero = as many as it likes
-	RateReports bool        // one too many is logged, and let through
+	Rate        config.Rate // limit of calls of the item for one principal; zero = none
+	RateReports bool        // a call above Rate is only logged
 
-	Definition []byte // of the tool that is called, as its server gave it, where it matters whether it may be called twice
+	Definition []byte // the called tool's definition as its server gave it; set only if a retry depends on it
 
-	Unlisted bool // a resources/read of what the server does not list: only if it has mentioned it
+	Unlisted bool // a resources/read of a URI that the server does not list: valid only if the server has mentioned it
 
-	Follow bool        // a tools/call that we want done as a task by a legacy server, and its client answered with what comes of it
-	AsTask bool        // legacy: a tools/call that the server is to do as a task (MCP 2025-11-25, basic/utilities/tasks)
-	Home   *TaskOrigin // of the legacy task that it is about; nil = there is none
+	Follow bool        // a tools/call that a legacy server runs as a task, while the client gets the task's final result
+	AsTask bool        // legacy: a tools/call that the client wants run as a task (MCP 2025-11-25, basic/utilities/tasks)
+	Home   *TaskOrigin // origin of the legacy task that it is about; nil = none
 }
 
-// CallMsg is what the holder of a call (session or desk) is told about it. Outcomes are always admitted.
+// CallMsg is a message about a call to its holder, a session or a stateless session. Outcomes are always accepted.
 type CallMsg interface{ callMsg() }
 
-// RequestWritten says that the request has reached the server (process: write(2) took it; HTTP: the connection took its first byte).
+// RequestWritten says that the request has reached the server (process: write(2) accepted it; HTTP: the connection accepted its
+// first byte).
 type RequestWritten struct{ Seq uint64 }
 
-// Progress carries the server's notifications/progress frame; the token in it is still the gateway's own.
+// Progress carries the server's notifications/progress frame, with the gateway's own token in it.
 type Progress struct {
 	Seq   uint64
 	Frame protocol.Frame
 	Token rawjson.Span // params.progressToken, inside Frame.Raw
 
-	Behind bool // a sign of life only: the client was told of more already
+	Behind bool // the client was told of more progress already: this only resets the idle timeout
 }
 
 // Log carries a notifications/message frame that belongs to the call.
@@ -93,34 +96,34 @@ type Log struct {
 	Frame protocol.Frame
 }
 
-// ServerRequest is a question of the server (sampling, elicitation, roots) that belongs to the call.
-// The holder answers it exactly once with Answer to From.
+// ServerRequest is a server's request to the client (sampling, elicitation, roots) that belongs to the call. The holder answers
+// it exactly once with a ServerRequestResult to From.
 type ServerRequest struct {
 	Seq   uint64
-	Key   uint64 // the backend's number of this question
+	Key   uint64 // the backend's number of this request
 	From  kernel.Reference
 	Frame protocol.Frame // the server's request, its own id inside
 }
 
-// ServerRequestCanceled says that the server no longer wants the answer to its question.
+// ServerRequestCanceled says that the server no longer wants the answer to its request.
 type ServerRequestCanceled struct {
 	Seq uint64
 	Key uint64
 }
 
-// ServerRequestResult answers an Ask. Exactly one of Result and Error is set, raw JSON.
+// ServerRequestResult answers a ServerRequest. Exactly one of Result and Error is set, raw JSON.
 type ServerRequestResult struct {
 	Key           uint64
 	Result, Error []byte
 }
 
-// Done is the server's answer, result or error, its id still the gateway's own. It ends the call.
+// Done is the server's answer, a result or an error, with the gateway's own id in it. It ends the call.
 type Done struct {
 	Seq   uint64
 	Frame protocol.Frame
 }
 
-// Failed is the gateway's own answer instead of the server's. It ends the call.
+// Failed is a gateway error instead of the server's answer. It ends the call.
 type Failed struct {
 	Seq   uint64
 	Fault *protocol.Fault
@@ -141,8 +144,7 @@ func (ServerRequestCanceled) Class() kernel.Class { return kernel.Outcome }
 func (Done) Class() kernel.Class                  { return kernel.Outcome }
 func (Failed) Class() kernel.Class                { return kernel.Outcome }
 
-// Class: a server can say more of a call than anybody can hand on. Of its progress the newest counts, of its log lines
-// as many as there is room for.
+// Class is Step or State: a server can report more progress than a client can take, so only the newest waiting report is kept.
 func (p Progress) Class() kernel.Class {
 	if p.Behind {
 		return kernel.State
@@ -150,10 +152,10 @@ func (p Progress) Class() kernel.Class {
 	return kernel.Step
 }
 
-// Key: a sign of life never takes the place of a step that the client is to see.
+// Key keeps reports that the client has not seen apart from those that only reset the idle timeout.
 func (p Progress) Key() any { return progressKey{p.Seq, p.Behind} }
 
-// Size is what it holds.
+// Size returns the bytes of its frame.
 func (p Progress) Size() int { return len(p.Frame.Raw) }
 
 type progressKey struct {
@@ -163,5 +165,5 @@ type progressKey struct {
 
 func (Log) Class() kernel.Class { return kernel.LogLine }
 
-// Size is what it holds.
+// Size returns the bytes of its frame.
 func (l Log) Size() int { return len(l.Frame.Raw) }

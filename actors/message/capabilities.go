@@ -7,11 +7,11 @@ import (
 	"goblin-actor/protocol"
 )
 
-// CapabilitySet is the set of questions a client has declared that it answers. Clients with equal sets are one class: they may
-// share a connection to a server that shows different tools to different clients.
+// CapabilitySet is the set of server requests that a client has declared it can answer. Clients with equal sets form a class:
+// they may share a connection to a server that shows different tools to different clients.
 type CapabilitySet uint8
 
-// The questions, a bit each.
+// The kinds of server requests, one bit each.
 const (
 	CanForm        CapabilitySet = 1 << iota // elicitation, mode form
 	CanURL                                   // elicitation, mode url
@@ -21,8 +21,8 @@ const (
 	CanAll         = CanForm | CanURL | CanSample | CanSampleTools | CanRoots
 )
 
-// CanOf reads a client's capabilities; what makes no sense counts as not declared. An empty elicitation object
-// means form. MCP 2025-11-25, client/elicitation, client/sampling, client/roots.
+// CanOf parses a client's capabilities. Invalid ones count as not declared. An empty elicitation object means form. MCP
+// 2025-11-25, client/elicitation, client/sampling, client/roots.
 func CanOf(capabilities []byte) CapabilitySet {
 	var c struct {
 		Elicitation *struct{ Form, URL *json.RawMessage }
@@ -53,9 +53,9 @@ func CanOf(capabilities []byte) CapabilitySet {
 	return can
 }
 
-// In interprets c in the version that was negotiated. What a client declares is believed, whatever the version: SDKs declare elicitation
-// and answer it although they negotiated 2024-11-05 (the Java SDK over HTTP+SSE does). Only the modes of elicitation need the version:
-// before 2025-11-25 there are none, and an elicitation object always means form.
+// In returns c as it is meant in the negotiated version. A declaration counts in any version: the Java SDK over HTTP+SSE
+// negotiates 2024-11-05, yet declares and answers elicitation. Only its modes depend on the version: before 2025-11-25 there
+// were none, and an elicitation object always means form.
 func (c CapabilitySet) In(version string) CapabilitySet {
 	if version < protocol.Version20251125 && c&CanURL != 0 {
 		return c | CanForm
@@ -63,10 +63,11 @@ func (c CapabilitySet) In(version string) CapabilitySet {
 	return c
 }
 
-// Capabilities is the raw JSON object that declares the set to a legacy server.
+// Capabilities returns the raw JSON object that declares the set to a legacy server.
 func (c CapabilitySet) Capabilities() []byte { return c.declare(`"roots":{"listChanged":true}`) }
 
-// ModernCapabilities is the raw JSON object that declares the set to a modern server, which knows no roots/list_changed.
+// ModernCapabilities returns the raw JSON object that declares the set to a modern server, where roots/list_changed does not
+// exist.
 func (c CapabilitySet) ModernCapabilities() []byte { return c.declare(`"roots":{}`) }
 
 func (c CapabilitySet) declare(roots string) []byte {
@@ -92,7 +93,7 @@ func (c CapabilitySet) declare(roots string) []byte {
 	return []byte("{" + strings.Join(members, ",") + "}")
 }
 
-// Answers reports whether the client has declared that it answers such a question.
+// Answers reports whether the client has declared that it answers q.
 func (c CapabilitySet) Answers(q protocol.Question) bool {
 	needs := map[protocol.Question]CapabilitySet{
 		protocol.QuestionForm: CanForm, protocol.QuestionURL: CanURL, protocol.QuestionSample: CanSample,

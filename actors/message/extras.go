@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// maxExtras bounds what is kept of each kind of a client's own capabilities, in bytes: they go out with every request.
+// maxExtras limits each kind of a client's extra capabilities, in bytes: they are sent with every request.
 const maxExtras = 4 << 10
 
-// Extras are capabilities that mean nothing to the gateway: a legacy client says them once, a modern server hears them with
-// each of its requests. Raw JSON objects, nil = none.
+// Extras are capabilities without a meaning to the gateway. A legacy client declares them once, and a modern server gets them
+// with each request. Raw JSON objects, nil = none.
 type Extras struct {
 	Experimental []byte
-	Extensions   []byte // without tasks, which are the gateway's own affair
+	Extensions   []byte // without tasks, which the gateway declares itself
 }
 
-// ExtrasOf reads a client's capabilities; what makes no sense, or is too large, counts as not declared.
+// ExtrasOf parses a client's capabilities. Invalid or too large ones count as not declared.
 func ExtrasOf(capabilities []byte) Extras {
 	var c struct{ Experimental, Extensions map[string]json.RawMessage }
 	if len(capabilities) == 0 || json.Unmarshal(capabilities, &c) != nil {
@@ -33,7 +33,8 @@ func objectOf(members map[string]json.RawMessage) []byte {
 	return text
 }
 
-// With returns capabilities, a raw JSON object, and these; tasks: and the extension of tasks. Nothing is written to.
+// With returns capabilities, a raw JSON object, with the extras added, and the tasks extension if tasks is set. It copies what
+// changes.
 func (e Extras) With(capabilities []byte, tasks bool) []byte {
 	extensions := e.Extensions
 	if tasks {
@@ -48,7 +49,7 @@ func (e Extras) With(capabilities []byte, tasks bool) []byte {
 	return capabilities
 }
 
-// join returns an object with the members of both; a has some.
+// join returns an object with the members of a, which must not be empty, and of b.
 func join(a, b []byte) []byte {
 	if len(b) <= len("{}") {
 		return a

@@ -9,23 +9,22 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// At a desk clients take turns. Which client a message is about stands in the number of its call, as a lane: what comes
-// back from a server says no more than that number.
-const laneShift = 48 // of the lane in a call's number; below it is the number of the call at the desk
+// Clients take turns in a stateless session's mailbox. A message from a server names only the number of its call, so the number
+// contains the client's lane.
+const laneShift = 48 // position of the lane in a call's number; the bits below count the calls of the holder
 
-// NumberIn returns the number of the n-th call of a desk, for a client of that lane.
+// SeqInLane returns the number of a holder's n-th call, for a client of that lane.
 func SeqInLane(lane uint32, n uint64) uint64 { return uint64(lane)<<laneShift | n }
 
-// NumberAtDesk is the n of NumberIn: what people are shown.
+// SeqNumber returns the n of SeqInLane, the number that people see.
 func SeqNumber(seq uint64) uint64 { return seq & (1<<laneShift - 1) }
 
 func laneOfCall(seq uint64) uint32 { return uint32(seq >> laneShift) }
 
-// LaneOf is the lane of the client that is counted under that key, between 1 and 65535: two of many may have the same, and
-// wait for each other then.
+// LaneOf returns the lane of a client key, between 1 and 65535. Two clients may share a lane; then they wait for each other.
 func LaneOf(clientKey string) uint32 { return laneFrom(mix(offset, clientKey)) }
 
-// laneOfClient is LaneOf for the client of an exchange.
+// laneOfClient returns the lane of an exchange's client.
 func laneOfClient(x *downstream.Exchange, who *identity.Principal) uint32 {
 	if principal := PrincipalOf(who); principal != "" {
 		return LaneOf(principal)
@@ -34,7 +33,7 @@ func laneOfClient(x *downstream.Exchange, who *identity.Principal) uint32 {
 	return laneFrom(mix(mix(offset, address), info))
 }
 
-// FNV-1a: the same in each run, and without memory of its own.
+// FNV-1a gives the same lanes in each run, and allocates nothing.
 const (
 	offset = 14695981039346656037
 	prime  = 1099511628211
@@ -47,7 +46,7 @@ func mix[T string | []byte](sum uint64, text T) uint64 {
 	return sum
 }
 
-// laneFrom takes of a sum what every byte of the text has a say in: of FNV-1a alone the last ones hardly have one in the highest bits, and
+// laneFrom mixes the sum so that every byte of the text counts. In FNV-1a the last bytes hardly affect the highest bits, and
 // principals may differ in nothing else.
 func laneFrom(sum uint64) uint32 {
 	sum = (sum ^ sum>>33) * 0xff51afd7ed558ccd // MurmurHash3, finalization
@@ -55,11 +54,11 @@ func laneFrom(sum uint64) uint32 {
 	return max(1, uint32((sum^sum>>33)>>laneShift))
 }
 
-// maxClientInfo is how many bytes of what a client says of itself tell it from others.
+// maxClientInfo is how many bytes of clientInfo tell clients apart.
 const maxClientInfo = 256
 
-// ClientOf returns what is counted as one client where there is no session: an address; on this machine, where all have
-// the same one, what the client calls itself as well. Put together they are its key.
+// ClientOf returns what identifies a client without a session: its address, and on loopback, where all clients share it, also
+// its clientInfo. Together they are the client's key.
 func ClientOf(x *downstream.Exchange) (address string, info []byte) {
 	address = downstream.HostOf(x.Origin.Remote)
 	info = x.Params.MetaClientInfo.Of(x.Frame.Raw)
@@ -72,7 +71,7 @@ func ClientOf(x *downstream.Exchange) (address string, info []byte) {
 	return address, info[:min(len(info), maxClientInfo)]
 }
 
-// ClientKey is the key of a client without a session: its principal where somebody was asked.
+// ClientKey returns the key of a client without a session: its principal if it was authenticated, else address and clientInfo.
 func ClientKey(x *downstream.Exchange, who *identity.Principal) string {
 	if principal := PrincipalOf(who); principal != "" {
 		return principal
@@ -81,7 +80,7 @@ func ClientKey(x *downstream.Exchange, who *identity.Principal) string {
 	return address + string(info)
 }
 
-// onLoopback reports whether a host is this machine, to which addresses in brackets belong as well.
+// onLoopback reports whether a host, which may be in brackets, is a loopback address.
 func onLoopback(host string) bool {
 	if strings.HasPrefix(host, "127.") {
 		return true

@@ -8,22 +8,24 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Principals tells everybody who there is: those who hold something of one that is nobody any more let go of it, those of one with other rights
-// show it what it may see now. It holds all of them, so that a newer one replaces one that still waits, and nothing is kept of who has gone.
+// Principals tells actors which principals exist and what they may see. Actors end what belongs to a principal that no longer
+// exists, and update the views of the others. Each message holds all principals, so a newer one replaces an older one that
+// still waits.
 type Principals struct {
-	Newest map[string]*identity.Principal // by PrincipalOf: all that there are; nil = nobody has said who there is. Nobody writes to it
-	Local  *identity.Principal            // newest value of whoever is not asked who he is; nil = it has not changed
-	Epoch  uint64                         // counts the changes: what was admitted with an older one may not know them
+	Newest map[string]*identity.Principal // all principals, by PrincipalOf; nil = not known yet. Immutable
+	Local  *identity.Principal            // the newest value for clients that are not authenticated; nil = unchanged
+	Epoch  uint64                         // number of changes; a request admitted with an older epoch may not know the newest
 }
 
 func (Principals) Class() kernel.Class { return kernel.State }
 
-// Key: the newest holds all.
+// Key is the same for all: only the newest is kept.
 func (Principals) Key() any { return principalsKey{} }
 
 type principalsKey struct{}
 
-// Of is the newest value of a principal; false when it is nobody any more, also where somebody else has its id now: a key's name has a new key.
+// Of returns the newest value of a principal. It returns false if the principal no longer exists, also if another one has its
+// name now: a new key under the name of a revoked one.
 func (p *Principals) Of(who *identity.Principal) (*identity.Principal, bool) {
 	switch holder := PrincipalOf(who); {
 	case holder == "":
@@ -36,7 +38,8 @@ func (p *Principals) Of(who *identity.Principal) (*identity.Principal, bool) {
 	}
 }
 
-// Settle has what was admitted before the changes see what they let its principal see; the fault is why it may not see anything any more.
+// Readmit updates a request that was admitted before the latest changes. The fault says why its principal may see nothing any
+// more.
 func (p *Principals) Readmit(a *Admitted) *protocol.Fault {
 	if a.Epoch >= p.Epoch {
 		return nil
@@ -53,10 +56,11 @@ func (p *Principals) Readmit(a *Admitted) *protocol.Fault {
 	return nil
 }
 
-// Revoked is what is told to who is nobody any more. Nobody writes to it.
-var Revoked = &protocol.Fault{Name: protocol.Unauthenticated, Message: "the credential of this client counts no more"}
+// Revoked is the error for a principal that no longer exists. Immutable.
+var Revoked = &protocol.Fault{Name: protocol.Unauthenticated, Message: "the credential of this client has been revoked"}
 
-// Revoked reports whether who had that name, as PrincipalOf gives it, is nobody any more. Somebody who came since, with a newer epoch, is unknown here.
+// Revoked reports whether the principal with that name (PrincipalOf) no longer exists. A principal with a newer epoch is
+// unknown here, and not revoked.
 func (p *Principals) Revoked(principal string, epoch uint64) bool {
 	return principal != "" && p.Newest != nil && p.Newest[principal] == nil && epoch < p.Epoch
 }

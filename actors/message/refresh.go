@@ -5,42 +5,42 @@ import (
 	"goblin-actor/protocol"
 )
 
-// ListServed tells a pool that a client has been given a list that its server may have changed without a word. Nothing answers.
+// ListServed tells a pool that a client was given a list whose changes the server does not announce. It has no answer.
 type ListServed struct{ Kind protocol.ItemKind }
 
 func (ListServed) Class() kernel.Class { return kernel.State }
 
-// Key: once is enough.
+// Key is the message itself: one for each kind is enough.
 func (g ListServed) Key() any { return g }
 
-// Refresh asks a pool to have a list looked at again because a client wants what is not in it; the answer is one RefreshResult,
-// when clients see what there is now.
+// Refresh asks a pool to fetch a list again, because a client wants an item that is not in it. The answer is one RefreshResult,
+// after clients see the new list.
 type Refresh struct {
 	Who  kernel.Reference
 	Seq  uint64
 	Kind protocol.ItemKind
 }
 
-// Abandon lets the client have its answer by what is known.
+// Abandon answers at once, so the client's request is decided by the known list.
 func (r Refresh) Abandon(kernel.Reason) { r.Who.Tell(RefreshResult{r.Seq}) }
 
-// RefreshResult answers a Refresh: the list is as new as it can be had.
+// RefreshResult answers Refresh: the list is as new as possible.
 type RefreshResult struct{ Seq uint64 }
 
 func (RefreshResult) Class() kernel.Class { return kernel.Outcome }
 
-// Fetch asks the backend with the catalog to look at a list again, unless its server tells of changes.
+// Fetch asks the backend that lists the catalog to fetch a list again, unless its server announces changes.
 type Fetch struct {
 	Kind   protocol.ItemKind
-	Wanted bool // somebody waits: fresh or not, and FetchResult answers; else only if it has gone stale
+	Wanted bool // a client waits: fetch it in any case, and answer with FetchResult; else fetch it only if it is stale
 }
 
 func (Fetch) Class() kernel.Class { return kernel.State }
 
-// Key: once is enough.
+// Key is the message itself: one for each kind is enough.
 func (f Fetch) Key() any { return f }
 
-// FetchResult answers a Fetch that was wanted: what came of it has been told before.
+// FetchResult answers a wanted Fetch. The new list was sent before it.
 type FetchResult struct{ Kind protocol.ItemKind }
 
 func (FetchResult) Class() kernel.Class { return kernel.Outcome }

@@ -9,13 +9,13 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Inbound is a message a client sent on its session.
+// Inbound is a message from a client on its session.
 type Inbound struct {
 	Exchange *downstream.Exchange
 	Admitted
 }
 
-// Abandon answers a client whose session is full, or has gone since the message was addressed to it.
+// Abandon answers a client whose session is overloaded or has ended.
 func (i Inbound) Abandon(why kernel.Reason) {
 	if why == kernel.Overloaded {
 		RefuseFault(i.Exchange, 503, &protocol.Fault{Name: protocol.Overloaded, Message: "too many messages wait in this session", Retryable: true})
@@ -30,31 +30,31 @@ type StreamOpened struct {
 	Admitted
 }
 
-// Abandon refuses the stream of a session that has gone.
+// Abandon refuses the stream because its session has ended.
 func (s StreamOpened) Abandon(kernel.Reason) { s.Stream.Refuse(404, nil, 0) }
 
-// StreamClosed says that such a stream is over.
+// StreamClosed says that such a stream has closed.
 type StreamClosed struct{ Stream *downstream.EventStream }
 
 func (StreamClosed) Class() kernel.Class { return kernel.Outcome }
 
-// EndSession says that the client ends its session (HTTP DELETE).
+// EndSession asks a session to end, for the client's HTTP DELETE.
 type EndSession struct {
 	Exchange *downstream.Exchange
 	Admitted
 }
 
-// Abandon tells a client whose session has gone already.
+// Abandon tells the client that its session has ended already.
 func (e EndSession) Abandon(kernel.Reason) { RefuseNoSession(e.Exchange) }
 
-// CloseIfIdle asks a session to leave, unless it has calls or streams.
+// CloseIfIdle asks a session to end, unless it has calls or streams.
 type CloseIfIdle struct {
-	Streams bool // streams do not count
+	Streams bool // end even if it has streams
 }
 
 func (CloseIfIdle) Class() kernel.Class { return kernel.Urgent }
 
-// SessionBusy answers CloseIfIdle when the session has got something to do meanwhile: it makes room for nobody.
+// SessionBusy answers CloseIfIdle: the session has calls or streams by now, so it stays.
 type SessionBusy struct{ Session kernel.Reference }
 
 func (SessionBusy) Class() kernel.Class { return kernel.Outcome }
@@ -64,7 +64,7 @@ func RefuseNoSession(x *downstream.Exchange) {
 	RefuseFault(x, 404, &protocol.Fault{Name: protocol.InvalidRequest, Message: "Session not found: it ended or never was; send initialize to begin a new one"})
 }
 
-// RefuseFault answers with an HTTP status and the fault as JSON-RPC error, with the request's id when it has one.
+// RefuseFault answers with an HTTP status and the fault as a JSON-RPC error, with the request's id if it has one.
 func RefuseFault(x *downstream.Exchange, status int, fault *protocol.Fault) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
 	if id == nil || x.Frame.Kind != protocol.KindRequest {
@@ -73,32 +73,32 @@ func RefuseFault(x *downstream.Exchange, status int, fault *protocol.Fault) {
 	x.Refuse(status, fault.AppendTo(nil, id, protocol.EraLegacy), fault.RetryAfter)
 }
 
-// RefuseStream answers with an HTTP status and the fault as JSON-RPC error without id, instead of opening the stream.
+// RefuseStream answers with an HTTP status and the fault as a JSON-RPC error without an id, instead of opening the stream.
 func RefuseStream(s *downstream.EventStream, status int, fault *protocol.Fault) {
 	s.Refuse(status, fault.AppendTo(nil, []byte("null"), protocol.EraLegacy), fault.RetryAfter)
 }
 
-// OpenSession asks the gateway for a session for a client that sent initialize without one, or that opened the
-// stream a session of HTTP+SSE begins with. Exactly one of Exchange and Stream is set.
+// OpenSession asks the gateway for a session, for a client that sent initialize or opened the stream that begins a session of
+// HTTP+SSE. Exactly one of Exchange and Stream is set.
 type OpenSession struct {
 	Exchange *downstream.Exchange
 	Stream   *downstream.EventStream
 	Admitted
 }
 
-// comeBack is how long a client that found no room waits before it tries again.
+// comeBack is the delay after which a client may try again when there was no room for its session.
 const comeBack = 5 * time.Second
 
-// NoRoom is what a client is told that cannot have a session or a listen stream.
+// NoRoom returns the fault for a client that gets no session or subscription stream.
 func NoRoom(why kernel.Reason) *protocol.Fault {
 	if why == kernel.Overloaded {
-		return &protocol.Fault{Name: protocol.Overloaded, Message: "there are as many sessions as may be, and all are in use (limits.maxSessions)",
+		return &protocol.Fault{Name: protocol.Overloaded, Message: "too many sessions, and all are in use (limits.maxSessions); try again later",
 			Retryable: true, RetryAfter: comeBack}
 	}
-	return &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new sessions now", Retryable: true, RetryAfter: comeBack}
+	return &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway accepts no new sessions while it shuts down; try again later", Retryable: true, RetryAfter: comeBack}
 }
 
-// Abandon tells the client to come back.
+// Abandon refuses it; the client may try again.
 func (o OpenSession) Abandon(why kernel.Reason) { o.Refuse(NoRoom(why)) }
 
 // Refuse tells the client why it gets no session.
@@ -114,18 +114,18 @@ func (o OpenSession) Refuse(fault *protocol.Fault) {
 	RefuseFault(o.Exchange, status, fault)
 }
 
-// OpenStdio asks the gateway for the one session of a client on stdin and stdout.
+// OpenStdio asks the gateway for the one session of the client on stdin and stdout.
 type OpenStdio struct {
 	Admitted
 	Reply chan<- kernel.Reference // capacity 1
 }
 
-// DrainSession says that the gateway is going. New requests are refused; the session leaves when its calls have ended.
+// DrainSession says that the gateway is shutting down. The session refuses new requests and ends when its calls have ended.
 type DrainSession struct{}
 
 func (DrainSession) Class() kernel.Class { return kernel.Urgent }
 
-// IdleSince is a session's answer to QueryIdleSince: when it was used last, and whether it could leave.
+// IdleSince answers QueryIdleSince: when the session was used last, and whether it could end.
 type IdleSince struct {
 	Session kernel.Reference
 	At      time.Time
@@ -135,12 +135,12 @@ type IdleSince struct {
 
 func (IdleSince) Class() kernel.Class { return kernel.Outcome }
 
-// QueryIdleSince asks a session when it was used last; the answer goes to To.
+// QueryIdleSince asks a session when it was used last. The answer goes to To.
 type QueryIdleSince struct{ To kernel.Reference }
 
 func (QueryIdleSince) Class() kernel.Class { return kernel.Urgent }
 
-// SubscribeURIResult answers SubscribeURI. Exactly one of the fields is set when it failed, none when it succeeded.
+// SubscribeURIResult answers SubscribeURI. On failure exactly one of Error and Fault is set, on success neither.
 type SubscribeURIResult struct {
 	Seq   uint64
 	Error []byte // the server's error, raw JSON
@@ -149,8 +149,8 @@ type SubscribeURIResult struct {
 
 func (SubscribeURIResult) Class() kernel.Class { return kernel.Outcome }
 
-// ReserveSubscriptions asks the gateway whether a session may be subscribed to so many more resources: a principal may have so many over all its
-// sessions and streams. The answer is one ReserveSubscriptionsResult.
+// ReserveSubscriptions asks the gateway to let a session subscribe to Count more resources. A principal may have a limited
+// number over all its sessions and streams. The answer is one ReserveSubscriptionsResult.
 type ReserveSubscriptions struct {
 	Session kernel.Reference
 	Seq     uint64
@@ -159,20 +159,20 @@ type ReserveSubscriptions struct {
 
 func (ReserveSubscriptions) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers where the gateway is going.
+// Abandon answers that the gateway is shutting down.
 func (m ReserveSubscriptions) Abandon(why kernel.Reason) {
 	m.Session.Tell(ReserveSubscriptionsResult{Seq: m.Seq, Fault: NoRoom(why)})
 }
 
-// ReserveSubscriptionsResult answers ReserveSubscriptions: the session holds them from now on, until it says otherwise or ends.
+// ReserveSubscriptionsResult answers ReserveSubscriptions. The session holds the reservation until it releases it or ends.
 type ReserveSubscriptionsResult struct {
 	Seq   uint64
-	Fault *protocol.Fault // why it may not, and holds none; nil = it may
+	Fault *protocol.Fault // why nothing was reserved; nil = the reservation was granted
 }
 
 func (ReserveSubscriptionsResult) Class() kernel.Class { return kernel.Outcome }
 
-// ReleaseSubscriptions gives back so many of those that a session holds.
+// ReleaseSubscriptions returns Count of the subscriptions that a session holds.
 type ReleaseSubscriptions struct {
 	Session kernel.Reference
 	Count   int
@@ -180,13 +180,14 @@ type ReleaseSubscriptions struct {
 
 func (ReleaseSubscriptions) Class() kernel.Class { return kernel.Outcome }
 
-// ResourceKnown tells who has asked for that (SubscribeURI.Hint) that the server has mentioned the resource: there is one to wait for. The answer
-// comes when the server has given it.
+// ResourceKnown tells a subscriber that set SubscribeURI.Hint that the server has mentioned the resource, so a
+// SubscribeURIResult is worth waiting for. That follows when the server has answered.
 type ResourceKnown struct{ Seq uint64 }
 
 func (ResourceKnown) Class() kernel.Class { return kernel.Outcome }
 
-// ResourceUpdated says that a resource the session subscribed to has changed. A newer one replaces one that still waits.
+// ResourceUpdated says that a resource to which the client is subscribed has changed. A newer one replaces an older one that
+// still waits.
 type ResourceUpdated struct {
 	Server string
 	URI    string // the server's own
@@ -196,36 +197,37 @@ type ResourceUpdated struct {
 
 func (ResourceUpdated) Class() kernel.Class { return kernel.State }
 
-// Key: of several updates of one resource only the newest counts.
+// Key identifies the resource: only its newest update is kept.
 func (u ResourceUpdated) Key() any { return updatedKey{u.Server, u.URI} }
 
-// Size is what it holds.
+// Size returns the bytes of its frame.
 func (u ResourceUpdated) Size() int { return len(u.Frame.Raw) }
 
-// Sum: a server may name any number of parts of what was subscribed to.
+// Sum replaces too many updates of one server, which may name any number of parts of a subscribed resource.
 func (u ResourceUpdated) Sum() any { return ResourcesUpdated{u.Server} }
 
 type updatedKey struct{ server, uri string }
 
-// ResourcesUpdated says that more resources of the server have changed than can be named; each that was subscribed to may be one of them.
+// ResourcesUpdated says that more resources of the server have changed than can be listed. Each subscribed one may be among
+// them.
 type ResourcesUpdated struct{ Server string }
 
 func (ResourcesUpdated) Class() kernel.Class { return kernel.State }
 
-// Key: of each server one is enough.
+// Key identifies the server: one of these for each is enough.
 func (u ResourcesUpdated) Key() any { return u }
 
 // ServerLog is a log line of a server that belongs to no call.
 type ServerLog struct {
-	Backend   kernel.Reference // that has heard it
+	Backend   kernel.Reference // the connection it came on
 	Server    string
 	Frame     protocol.Frame
-	Principal string // whose connection it is; "" = one for everybody
+	Principal string // the principal whose connection it is; "" = a shared connection
 }
 
 func (ServerLog) Class() kernel.Class { return kernel.LogLine }
 
-// Size is what it holds.
+// Size returns the bytes of its frame.
 func (l ServerLog) Size() int { return len(l.Frame.Raw) }
 
 // ElicitationDone passes notifications/elicitation/complete on to the client that was asked.

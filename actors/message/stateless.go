@@ -7,39 +7,39 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// StatelessRequest is a modern request: it carries everything with it and is held by a desk.
+// StatelessRequest is a modern request. It is self-contained, and a stateless session holds it.
 type StatelessRequest struct {
 	Exchange *downstream.Exchange
 	Admitted
-	State *seal.State // what its requestState says, opened; nil = it has none
+	State *seal.State // its opened requestState; nil = it has none
 }
 
-// Abandon answers a client whose desk is overwhelmed, or has gone.
+// Abandon answers a client whose stateless session is overloaded or has ended.
 func (v StatelessRequest) Abandon(why kernel.Reason) {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway could not take the request: " + string(why), Retryable: true}
 	switch why {
 	case kernel.Overloaded:
-		fault.Name, fault.Message = protocol.Overloaded, "more requests of this address at once than the gateway takes in (no key says how many); nothing was sent"
+		fault.Name, fault.Message = protocol.Overloaded, "too many requests of this client wait in the gateway; nothing was sent"
 	case kernel.Panicked:
 		fault.Name = protocol.Overloaded
 	}
 	RefuseModern(v.Exchange, fault)
 }
 
-// Lane: at a desk whoever asks much waits for himself.
+// Lane returns the client's lane: clients take turns in a stateless session's mailbox.
 func (v StatelessRequest) Lane() uint32 { return laneOfClient(v.Exchange, v.Who) }
 
-// CancelStateless is a modern client's notifications/cancelled on stdio; RequestID as it came.
+// CancelStateless is a modern client's notifications/cancelled on stdio, with RequestID as raw JSON.
 type CancelStateless struct {
-	Principal string // whose; only a request of the same is meant
+	Principal string // only a request of the same principal is canceled
 	Remote    string
 	RequestID string
 }
 
-// Class: never refused, and never before its own Visit or OpenSubscription.
+// Class is Outcome: it is never refused, and never overtakes the request that it cancels.
 func (CancelStateless) Class() kernel.Class { return kernel.Outcome }
 
-// Lane is that of the Visit.
+// Lane returns the lane of the request that it cancels.
 func (w CancelStateless) Lane() uint32 {
 	if w.Principal != "" {
 		return LaneOf(w.Principal)
@@ -51,18 +51,18 @@ func (w CancelStateless) Lane() uint32 {
 type OpenSubscription struct {
 	Exchange *downstream.Exchange
 	Admitted
-	Subscriptions int // what it counts as where somebody was asked; see clientsubs.CountOfStream
+	Subscriptions int // what it counts as, of the subscriptions that its principal may have; see clientsubs.StreamCost
 }
 
-// Abandon tells the client to come back.
+// Abandon refuses it; the client may try again.
 func (o OpenSubscription) Abandon(why kernel.Reason) { RefuseModern(o.Exchange, NoRoom(why)) }
 
-// Drained tells the gateway that a desk that was asked to drain has nobody left who waits for an answer.
+// Drained tells the gateway that no client waits for a draining stateless session any more.
 type Drained struct{ From kernel.Reference }
 
 func (Drained) Class() kernel.Class { return kernel.Outcome }
 
-// RefuseModern answers a modern request with a fault of ours; some faults have an HTTP status of their own.
+// RefuseModern answers a modern request with a gateway error. Some errors have an HTTP status other than 200.
 func RefuseModern(x *downstream.Exchange, fault *protocol.Fault) {
 	var id []byte // a modern error without a readable id has none (MCP 2026-07-28, basic)
 	if x.Frame.Kind == protocol.KindRequest {

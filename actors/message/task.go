@@ -11,31 +11,30 @@ import (
 // ExtensionTasks is the extension whose tasks pass through the gateway. MCP 2026-07-28, extensions/tasks.
 const ExtensionTasks = "io.modelcontextprotocol/tasks"
 
-// taskScheme cannot stand in front of a URI.
+// taskScheme starts the pseudo-URI of a task. No real URI starts with it.
 const taskScheme = "\x00task:"
 
-// TaskURI stands for a task of a modern server where subscriptions are counted by the server's own URI: whoever wants to
-// hear of a task subscribes to this. id is the server's own.
+// TaskURI returns the pseudo-URI of a modern server's task, by which clients subscribe to it. id is the server's own.
 func TaskURI(id string) string { return taskScheme + id }
 
-// TaskOf returns the task's id when uri is a TaskURI.
+// TaskOf returns the id of a task if uri is a TaskURI.
 func TaskOf(uri string) (id string, ok bool) { return strings.CutPrefix(uri, taskScheme) }
 
-// TaskOrigin is the connection on which a legacy server made a task: other connections may lead to a process that does not
-// know it, or knows another by the same id.
+// TaskOrigin is the connection on which a legacy server created a task. On other connections the server may not know the task,
+// or may know another one by the same id.
 type TaskOrigin struct {
 	Backend     kernel.Reference
 	Incarnation uint64
 }
 
-// TaskMade tells the holder of a call that its server has made a task of it. Done follows.
+// TaskMade tells the holder of a call that the server has created a task for it. Done follows.
 type TaskMade struct {
 	Seq  uint64
 	ID   string // the server's own
 	Home TaskOrigin
 }
 
-// DropTask tells a backend that nobody will ever ask for a task that was made on its connection.
+// DropTask tells a backend that no client will ask for a task that was created on its connection.
 type DropTask struct {
 	ID          string // the server's own
 	Incarnation uint64
@@ -43,8 +42,8 @@ type DropTask struct {
 
 func (DropTask) Class() kernel.Class { return kernel.Outcome }
 
-// TaskNotification is what a legacy server says of a task on its own: its status, its progress, a log line. It goes to who
-// made the call, and may be lost: nobody may rely on it (MCP 2025-11-25, basic/utilities/tasks, task notifications).
+// TaskNotification is an unsolicited notification of a legacy server about a task: status, progress or a log line. It goes to
+// the holder of the call that created the task, and may be lost (MCP 2025-11-25, basic/utilities/tasks, task notifications).
 type TaskNotification struct {
 	Server string
 	ID     string // the server's own
@@ -57,29 +56,30 @@ func (TaskNotification) callMsg() {}
 func (TaskMade) Class() kernel.Class         { return kernel.Outcome }
 func (TaskNotification) Class() kernel.Class { return kernel.LogLine }
 
-// Size is what it holds.
+// Size returns the bytes of its frame.
 func (n TaskNotification) Size() int { return len(n.Frame.Raw) }
 
-// AboutTask reports whether the request is about a task. What its server asks in it names the task, so that it may run beside
-// other calls where these must not run beside each other: somebody looks how far a task is while another waits for its end.
+// AboutTask reports whether the request is about a task. Server requests during it name the task, so it may run on a connection
+// beside other calls: a client may poll a task while it waits for its result.
 func (r *Request) AboutTask() bool {
 	return r.Frame.M.Names() == protocol.SubjectTask
 }
 
-// Plain takes away what asks for a task: the server is to answer as ever. Nobody else has the request yet.
+// Plain removes the member that asks for a task, so that the server answers with a plain result. The request must not have been
+// sent yet.
 func (r *Request) Plain() {
 	if edit, ok := rawjson.DeleteMember(r.Frame.Raw, r.Frame.Params, "task"); ok {
 		r.respell(edit)
 	}
 }
 
-// Followed asks for a task in the client's place, for a tool that is done in no other way: the client gets what comes of
-// it. Nobody else has the request yet.
+// Followed asks for a task in the client's place, for a tool that requires one; the client gets its result. The request must
+// not have been sent yet.
 func (r *Request) Followed() {
 	r.Follow = r.Frame.Params.Present() && r.respell(rawjson.InsertMember(r.Frame.Raw, r.Frame.Params, []byte(`"task":{}`)))
 }
 
-// respell makes an edit in a tools/call.
+// respell applies an edit to a tools/call, and reports whether the new frame is valid.
 func (r *Request) respell(edit rawjson.Edit) bool {
 	var f protocol.Frame
 	var params protocol.Params
@@ -93,5 +93,5 @@ func (r *Request) respell(edit rawjson.Edit) bool {
 	return true
 }
 
-// Waits reports whether the request makes the server do nothing: it is answered when a task has ended.
+// Waits reports whether the request only waits at the server, for the end of a task.
 func (r *Request) Waits() bool { return r.Frame.M == protocol.MethodTasksResult }

@@ -8,19 +8,19 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// What actors towards clients have done to an exchange.
+// Effects on an exchange.
 type (
-	// Answer is the final answer.
+	// Answer writes the answer.
 	Answer struct {
 		X *downstream.Exchange
 		protocol.Message
 	}
-	// AnswerPieces is the final answer where it is large, in pieces.
+	// AnswerPieces writes a large answer in pieces.
 	AnswerPieces struct {
 		X       *downstream.Exchange
 		Pieces  [][]byte
 		Newline bool
-		Memory  *protocol.Memory // what they lie in, if nobody else reads it; else nil
+		Memory  *protocol.Memory // holds the pieces, if nothing else reads it; else nil
 	}
 	// Notify writes a message ahead of the answer.
 	Notify struct {
@@ -29,19 +29,19 @@ type (
 		Weight downstream.Weight
 		Key    string // of a message that a newer one replaces while it waits; "" = none replaces it
 	}
-	// Accept says that a notification or a response has been taken.
+	// Accept accepts a notification or a response.
 	Accept struct{ X *downstream.Exchange }
-	// Refuse answers with a fault of ours, and the HTTP status it has in the modern era.
+	// Refuse answers a modern request with a gateway error and its HTTP status.
 	Refuse struct {
 		X     *downstream.Exchange
 		Fault *protocol.Fault
 	}
-	// AnswerFault is the final answer to a client with a session where the fault says only when it is written what it says (Fault.Late).
+	// AnswerFault answers a legacy request with a gateway error whose text is made when it is written (Fault.Late).
 	AnswerFault struct {
 		X     *downstream.Exchange
 		Fault *protocol.Fault
 	}
-	// Watch has the actor told Departed when the client leaves before its answer.
+	// Watch sends the actor a Departed if the client leaves before its answer.
 	Watch struct {
 		X   *downstream.Exchange
 		Seq uint64
@@ -54,10 +54,10 @@ type Departed struct {
 	X   *downstream.Exchange
 }
 
-// Class is Urgent: its call must not go on for nobody.
+// Class is Urgent: the call must not go on without a client.
 func (Departed) Class() kernel.Class { return kernel.Urgent }
 
-// Perform carries out the effects that write to an exchange.
+// Perform executes the effects that write to an exchange.
 func Perform(m *status.Metrics, act any) {
 	switch a := act.(type) {
 	case Answer:
@@ -78,10 +78,11 @@ func Perform(m *status.Metrics, act any) {
 	}
 }
 
-// LargeFrame is from how many bytes on a frame is not copied for its edits, but written in pieces.
+// LargeFrame is the size in bytes from which a frame is written in pieces, instead of being copied for its edits.
 const LargeFrame = 16 << 10
 
-// AnswerEdited is the answer that a server's frame becomes. memory is the frame's if the exchange is the last to have it, else nil.
+// AnswerEdited returns the answer made of a server's frame. memory is the frame's if this exchange is the last to use it, else
+// nil.
 func AnswerEdited(x *downstream.Exchange, frame *protocol.Frame, edits []rawjson.Edit, memory *protocol.Memory) kernel.Effect {
 	if len(frame.Raw) < LargeFrame {
 		return kernel.Act(Answer{x, protocol.Message{Frame: rawjson.AppendEdited(nil, frame.Raw, edits...), Newline: frame.Newline}})

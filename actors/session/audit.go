@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// refused answers a request that is to be no call, and tells the audit log.
+// refuseCall answers a request that does not become a call, and records it.
 func (s *state) refuseCall(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	return s.refuseItem(x, f, nil, out)
 }
@@ -21,11 +21,11 @@ func (s *state) refuseItem(x *downstream.Exchange, f *protocol.Fault, denied *ad
 	return s.calls.AuditRefused(x, s.catalog.key.Project, f, denied, len(out), s.fault(x, f, out))
 }
 
-// note hands a record to the audit log. Replies that wait for it are sent by the log.
+// commitAudit hands a record to the audit log, which sends the replies that wait for it.
 func (s *session) commitAudit(self kernel.Self, a clientcalls.Audited) {
 	metrics := s.Metrics
 	a.Commit(s.Audit, shortID(s.ID), self.Reference(), func(act any) { reply.Perform(metrics, act) })
 }
 
-// CallName names a call as people are shown it.
+// CallName returns the name of a call for people.
 func (s *state) CallName(seq uint64) string { return fmt.Sprintf("session/%s/%d", shortID(s.id), seq) }

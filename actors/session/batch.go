@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// batch handles each message of a batch for itself; their answers are put together by the transport.
-// MCP 2025-03-26, basic, batching: only that version has batches, and initialize is never part of one.
+// batch handles the messages of a batch one by one. The transport combines their answers. Only MCP 2025-03-26 has batches
+// (basic, batching), and initialize is never part of one.
 func (s *state) batch(now time.Time, m message.Inbound, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
 	fault := &protocol.Fault{Name: protocol.InvalidRequest}

@@ -16,16 +16,16 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// heldCall is a call with what its holder needs to answer it.
+// heldCall is a call of the client.
 type heldCall struct {
 	clientcalls.Held
 	x       *downstream.Exchange
-	asTask  bool         // a tools/call that is to be done as a task
-	listing *taskListing // it asks about a task on behalf of this; nil = the client's own call
-	row     int          // of the listing
+	asTask  bool         // a tools/call that the client wants run as a task
+	listing *taskListing // the tasks/list for which it queries a task; nil = the client's own call
+	row     int          // in listing.rows
 }
 
-// dispatch looks the item up and hands the call to the pool of its server.
+// dispatch looks up the item and sends the call to the pool of its server.
 func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	x, t, fault := admission.FindTarget(s.catalog.view, x)
 	if !s.calls.Retrying() {
@@ -39,7 +39,8 @@ func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Eff
 	return s.call(now, x, t, out)
 }
 
-// seek has lists fetched anew that may hold what the request names, or refuses it. It reports whether that is all to be done now.
+// lookup has lists fetched again that may hold the item, or refuses the request. It reports whether there is nothing more to do
+// now.
 func (s *state) lookup(x *downstream.Exchange, fault *protocol.Fault, denied *admission.Denied, out []kernel.Effect) ([]kernel.Effect, bool) {
 	out, fault, waits := s.calls.Lookup(x, s.catalog.view, x, fault, out)
 	if fault != nil {
@@ -48,12 +49,12 @@ func (s *state) lookup(x *downstream.Exchange, fault *protocol.Fault, denied *ad
 	return out, waits
 }
 
-// Repeat answers a request by what is listed now.
+// Repeat decides about a request by the lists as they are now.
 func (s *state) Repeat(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	return s.request(now, x, out)
 }
 
-// call hands a request to the pool of the target's server.
+// call sends a request to the pool of the target's server.
 func (s *state) call(now time.Time, x *downstream.Exchange, t admission.Target, out []kernel.Effect) []kernel.Effect {
 	id := x.Frame.IDBytes()
 	if _, taken := s.calls.Find(string(id)); taken {
@@ -89,7 +90,7 @@ func (s *state) Ending(h *heldCall, out []kernel.Effect) []kernel.Effect {
 	return s.cancelQuestions(h.Seq, out)
 }
 
-// Ended forgets the client's id of a call. A look at a task shares the id of a request that is not in the table.
+// Ended removes the client's id of a call. The query of a task has the id of its tasks/list, which is not in the index.
 func (s *state) Ended(h *heldCall, out []kernel.Effect) []kernel.Effect {
 	if h.listing == nil {
 		s.calls.Unindex(string(h.ID), h.Seq)
@@ -97,7 +98,7 @@ func (s *state) Ended(h *heldCall, out []kernel.Effect) []kernel.Effect {
 	return s.leaveWhenDrained(out)
 }
 
-// Intercept takes the effects of a look at a task.
+// Intercept handles the effects of a task query.
 func (s *state) Intercept(h *heldCall, e *call.Effect, out []kernel.Effect) ([]kernel.Effect, bool) {
 	s.taskGone(h, e)
 	if h.listing == nil {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// NewID returns an unguessable session id of visible ASCII: one character for the format, one for the node, and
-// 26 of base32, 130 bits of crypto/rand. Ids are made and judged in this file only.
+// NewID returns an unguessable session id of visible ASCII: one character for the format, one for the node, and 26 of base32,
+// 130 bits of crypto/rand. Only this file creates and checks ids.
 func NewID() string { return "1a" + strings.ToLower(rand.Text()) }
 
 // idLength is the length of every id.
 const idLength = 28
 
-// ValidID reports whether id could be one of ours, before anything is looked up by it.
+// ValidID reports whether id has the form of a session id. It is checked before any lookup.
 func ValidID(id string) bool {
 	if len(id) != idLength || id[:2] != "1a" {
 		return false
@@ -26,5 +26,5 @@ func ValidID(id string) bool {
 	return true
 }
 
-// ActorName is the name of the actor that is the session, under the gateway's.
+// ActorName returns the name of the session's actor under the gateway.
 func ActorName(id string) string { return "session/" + id }

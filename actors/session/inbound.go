@@ -65,9 +65,9 @@ func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel
 	return out
 }
 
-// withdrawn ends the exchange of a request that its client has cancelled. The specification wants no answer to it. But over
-// streamable HTTP a request has a response of its own, which must hold one (MCP 2025-11-25, basic/transports, sending
-// messages): Python's client waits for ever when there is none. What comes late is to be ignored by whoever has cancelled.
+// endCanceled ends the exchange of a request that its client has cancelled. The specification wants no answer to it. But over
+// streamable HTTP a request has its own response, which must contain one (MCP 2025-11-25, basic/transports, sending messages):
+// the Python client waits forever without it. A client ignores late answers to what it has cancelled.
 func (s *state) endCanceled(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" {
 		return append(out, kernel.Act(reply.Accept{X: x}))
@@ -75,7 +75,7 @@ func (s *state) endCanceled(x *downstream.Exchange, f *protocol.Fault, out []ker
 	return s.fault(x, f, out)
 }
 
-// request answers what the gateway knows by itself and dispatches the rest.
+// request answers what the gateway itself can, and dispatches the rest.
 func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if x.Frame.M == protocol.MethodInitialize {
 		return s.initialize(now, x, out)
@@ -86,7 +86,7 @@ func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effe
 	if !s.client.initialized {
 		return append(out, kernel.Act(refuse{x, 400, &protocol.Fault{Name: protocol.InvalidRequest, Message: "send initialize first"}}))
 	}
-	s.client.ready = true // MCP wants notifications/initialized first; every SDK serves a client that forgot it
+	s.client.ready = true // the specification requires notifications/initialized first, but all SDK servers tolerate its absence
 	if s.life.draining {
 		return s.fault(x, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}, out)
 	}
@@ -99,7 +99,7 @@ func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effe
 	return s.serve(now, x, out)
 }
 
-// handle does what a request of an open session asks, each by whose the method is.
+// serve handles a request of an open session by the owner of its method.
 func (s *state) serve(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	switch x.Frame.M.Owner() {
 	case protocol.OwnerCatalog:
@@ -124,7 +124,7 @@ func (s *state) serve(now time.Time, x *downstream.Exchange, out []kernel.Effect
 	return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
 }
 
-// onlyServer is the server when there is just one in view: a method we do not know goes to it untouched, as nobody else can be meant.
+// onlyServer returns the server if it is the only one in view, else nil. It gets the methods that the gateway does not know.
 func (s *state) onlyServer() *catalog.Server {
 	if servers := s.catalog.view.Servers(); len(servers) == 1 {
 		return servers[0]
@@ -132,7 +132,7 @@ func (s *state) onlyServer() *catalog.Server {
 	return nil
 }
 
-// list answers from the snapshot. No server is asked, so a list comes at once, whatever the servers do.
+// list answers from the snapshot. It asks no server, so slow servers do not delay it.
 func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	cursor, ok := rawjson.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 	if x.Params.Cursor.Present() && !ok {
@@ -148,7 +148,7 @@ func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kerne
 	return s.result(x, page, out)
 }
 
-// result answers a request with a result of ours. A large one is a page of a snapshot, which many sessions write.
+// result answers a request with a result of the gateway. A large one is a page of a snapshot that many sessions share.
 func (*state) result(x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
 	if len(result) >= reply.LargeFrame {
 		around := protocol.AppendResult(nil, x.Frame.IDBytes(), nil)
@@ -158,7 +158,7 @@ func (*state) result(x *downstream.Exchange, result []byte, out []kernel.Effect)
 	return append(out, kernel.Act(reply.Answer{X: x, Message: protocol.Message{Frame: protocol.AppendResult(nil, x.Frame.IDBytes(), result)}}))
 }
 
-// fault answers a request with an error of ours.
+// fault answers a request with a gateway error.
 func (*state) fault(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if f.Late != nil {
 		return append(out, kernel.Act(reply.AnswerFault{X: x, Fault: f}))

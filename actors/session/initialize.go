@@ -48,8 +48,8 @@ func (s *state) initialize(now time.Time, x *downstream.Exchange, out []kernel.E
 	return append(out, kernel.Log(slog.LevelInfo, "session opened", "client", s.client.name, "protocol", s.client.version, "transport", s.transport))
 }
 
-// unopened answers a request with an error of ours. Over HTTP, one that should have opened the session has not: the answer
-// names no session, and the actor leaves, as nobody can ever use it.
+// refuseOpening answers a request with a gateway error. If an HTTP request was to open the session, the answer names no session
+// and the actor ends, as no client can ever use it.
 func (s *state) refuseOpening(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" || s.client.initialized || s.client.earlyInitialize != nil {
 		return s.fault(x, f, out)
@@ -57,7 +57,7 @@ func (s *state) refuseOpening(x *downstream.Exchange, f *protocol.Fault, out []k
 	return append(out, kernel.Act(refuse{x, 200, f}), kernel.StopSelf())
 }
 
-// announced are the capabilities that the gateway names to the client.
+// capabilities returns the capabilities that the gateway announces to the client.
 func (s *state) capabilities() []byte {
 	b := admission.CapabilitiesFor(s.catalog.view, protocol.EraLegacy)
 	if !s.offersTasks() {
@@ -66,8 +66,8 @@ func (s *state) capabilities() []byte {
 	return append([]byte(`{"tasks":{"cancel":{},"list":{},"requests":{"tools":{"call":{}}}},`), b[1:]...)
 }
 
-// initializeResult is what the gateway says of itself. It names what it has handlers for, whoever is there now, as servers
-// come and go. Another gateway is told which one it is.
+// initializeResult describes the gateway. It announces what the gateway handles whatever servers are there now, as servers come
+// and go. Another gateway also learns which one this is.
 func (s *state) initializeResult(gateway bool) []byte {
 	b := append([]byte(`{"protocolVersion":`), rawjson.Quote(s.client.version)...)
 	b = append(append(b, `,"capabilities":`...), s.capabilities()...)
@@ -81,7 +81,7 @@ func (s *state) initializeResult(gateway bool) []byte {
 	return append(b, '}')
 }
 
-// serveWaiting answers the initialize that waits, once there is a catalog and the servers it waits for have settled.
+// serveWaiting answers the waiting initialize once there is a catalog and the awaited servers have settled.
 func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.catalog.view == nil {
 		return out

@@ -10,11 +10,11 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// maxLevels is how many logging/setLevel of a session may wait for the gateway; of more nobody waits.
+// maxLevels limits the logging/setLevel requests of a session that wait for the gateway. More are answered at once.
 const maxLevels = 16
 
-// setLevel keeps the level below which this client wants no log lines. It is answered when the gateway has told the servers: who gets the answer may
-// call at once, and hear all of it. MCP 2025-11-25, server/utilities/logging.
+// setLevel sets the level below which the client wants no log lines. It is answered after the gateway has told the servers, so
+// that the log lines of the client's next call have that level. MCP 2025-11-25, server/utilities/logging.
 func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	level := protocol.LevelOf(x.Params.Level.Of(x.Frame.Raw))
 	if level == protocol.LevelNone {
@@ -30,7 +30,7 @@ func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.E
 	return append(out, kernel.Tell(s.gateway, message.SetSessionLevel{Session: s.self, Level: level, Seq: seq}))
 }
 
-// levelWanted answers a logging/setLevel.
+// levelSet answers a logging/setLevel.
 func (s *state) levelSet(m message.SetSessionLevelResult, out []kernel.Effect) []kernel.Effect {
 	x := s.client.pendingLevels[m.Seq]
 	if x == nil {
@@ -40,7 +40,7 @@ func (s *state) levelSet(m message.SetSessionLevelResult, out []kernel.Effect) [
 	return s.result(x, []byte("{}"), out)
 }
 
-// wantsLog reports whether a log line is at least as grave as the client wants.
+// wantsLog reports whether a log line has at least the level that the client wants.
 func (s *state) wantsLog(f *protocol.Frame) bool {
 	if s.client.level == protocol.LevelNone || s.client.level == protocol.LevelDebug {
 		return true

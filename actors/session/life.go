@@ -40,7 +40,7 @@ func (s *state) endSession(m message.EndSession, out []kernel.Effect) []kernel.E
 	return append(out, kernel.StopSelf())
 }
 
-// idle ends a session nobody uses: no call, no open stream, nothing heard for limits.sessionIdle.
+// idle ends a session without calls or streams that has received nothing for limits.sessionIdle.
 func (s *state) idle(now time.Time, out []kernel.Effect) []kernel.Effect {
 	rest := s.life.lastSeen.Add(s.limits.SessionIdle).Sub(now)
 	if rest <= 0 && len(s.streams) == 0 && s.calls.Len() == 0 {
@@ -59,7 +59,7 @@ func (s *state) leaveWhenDrained(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// stop answers every call, tells the servers, and ends the streams.
+// stop answers every call and waiting request, cancels the calls at the servers, and closes the streams.
 func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the session ended before the call was answered", Retryable: true}
 	if s.principal.revoked {
@@ -89,10 +89,10 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.life.deleted == nil {
 		return out
 	}
-	return append(s.releaseAll(out), kernel.Act(refuse{s.life.deleted, 204, nil})) // all have been told what is free again
+	return append(s.releaseAll(out), kernel.Act(refuse{s.life.deleted, 204, nil})) // last, so the freed subscriptions are available once the client has its answer
 }
 
-// report is what the session tells people. The id is a secret; eight characters name it.
+// report returns the session for people. Its id is a secret; the first eight characters name it.
 func (s *state) report() message.SessionReport {
 	r := message.SessionReport{Session: status.Session{
 		ID: shortID(s.id), Client: s.client.name, Who: message.NameOf(s.principal.who), Project: s.catalog.key.Project, Protocol: s.client.version, Transport: s.transport,

@@ -8,8 +8,8 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// resubscribe tells pools that have forgotten it what the client is subscribed to, or asks for. What it has given up meanwhile, or asks for
-// on other connections, it is told to give up as well.
+// resubscribe tells pools that have lost the subscriptions what the client is subscribed to or waits for. It also cancels what
+// the client has unsubscribed meanwhile, or has subscribed to on other connections.
 func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
 	s.updateOwners()
 	asked := map[clientsubs.Resource]bool{}
@@ -29,16 +29,16 @@ func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
 		}
 	}
 	for _, name := range servers {
-		if _, has := s.tenantOf[name]; has { // its connections are the new pool's
+		if _, has := s.tenantOf[name]; has { // the new pool has its connections
 			s.tenantOf[name] = s.subs.pools[name].Pool
 		}
 	}
 	return out
 }
 
-// renewMisfits follows settings of who shares a server's connections: the client subscribes on those that are its own now. Where it had sent
-// headers nobody can tell whether it would send those that count now: such a subscription sleeps until it subscribes again, or the settings
-// are as they were.
+// updateOwners follows changes of who shares a server's connections: the client's subscriptions move to the connections that
+// are its own now. If it had sent headers, it is unknown whether it would send those that count now: such a subscription gets
+// no updates until the client subscribes again, or the settings are as before.
 func (s *state) updateOwners() {
 	snapshot := s.catalog.view.Snapshot()
 	for _, r := range clientsubs.Mismatched(s.subs.pools, snapshot, s.subs.active) {

@@ -8,8 +8,8 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// A session belongs to the principal that opened it. To everybody else it does not exist: whoever guesses or steals its id gets the bytes
-// that an id of no session gets, is counted nowhere and keeps nothing alive.
+// A session belongs to the principal that opened it. For any other principal it does not exist: a guessed or stolen id gets the
+// same bytes as an unknown one, is counted nowhere and keeps nothing alive.
 
 // principal is the session's principal, as last heard of.
 type principal struct {
@@ -19,13 +19,13 @@ type principal struct {
 	expiry  time.Time           // when a streamsOver comes; zero = none does
 }
 
-// isTheirs reports whether it is the session's principal who asks.
+// isTheirs reports whether who is the session's principal.
 func (s *state) isTheirs(who *identity.Principal) bool {
 	return identity.Same(who, s.principal.who)
 }
 
-// renew takes a newer value of the session's principal: what it may see from now on, and until when its streams last. What was admitted
-// before a change that the session knows is not newer.
+// renew takes a newer value of the session's principal, with its rights and expiry. A value that was admitted before a change
+// the session knows of is ignored.
 func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out []kernel.Effect) []kernel.Effect {
 	if who == nil || epoch < s.principal.epoch {
 		return out
@@ -47,10 +47,11 @@ func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out 
 	return s.viewChanged(now, false, out)
 }
 
-// principals takes what has become of the session's principal. The session of one that is nobody any more ends, with its calls and streams.
+// principals takes the newest value of the session's principal. If the principal no longer exists, the session ends with its
+// calls and streams.
 func (s *state) principals(now time.Time, m message.Principals, out []kernel.Effect) []kernel.Effect {
 	if m.Epoch < s.principal.epoch {
-		return out // whoever was admitted since is known better
+		return out // a later admission has a newer value
 	}
 	newest, ok := m.Of(s.principal.who)
 	if !ok {
@@ -60,8 +61,8 @@ func (s *state) principals(now time.Time, m message.Principals, out []kernel.Eff
 	return s.renew(now, newest, m.Epoch, out)
 }
 
-// limitStreams has the streams looked at when the credential expires. Of several expiries the newest counts; a timer that is on its way looks
-// what that is.
+// setStreamExpiry sets a timer for the expiry of the credential. If the expiry changes, the newest value counts, which the
+// timer checks when it fires.
 func (s *state) setStreamExpiry(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.principal.who == nil || s.principal.who.Expires.IsZero() || len(s.streams) == 0 || !s.principal.expiry.IsZero() && !s.principal.who.Expires.Before(s.principal.expiry) {
 		return out
@@ -70,7 +71,8 @@ func (s *state) setStreamExpiry(now time.Time, out []kernel.Effect) []kernel.Eff
 	return append(out, kernel.WakeAfter(max(0, s.principal.expiry.Sub(now)), streamsExpired{s.principal.expiry}))
 }
 
-// streamsOver ends the streams of a client whose credential has expired: it comes back with another one. Its calls go on to their end.
+// streamsExpired closes the streams of a client whose credential has expired; it may open others with a new one. Its calls
+// continue.
 func (s *state) streamsExpired(now time.Time, m streamsExpired, out []kernel.Effect) []kernel.Effect {
 	if !m.at.Equal(s.principal.expiry) {
 		return out

@@ -37,21 +37,21 @@ func (q *questions) take(id uint64) (question, bool) {
 	return taken, ok
 }
 
-// question is a server's question that was put to the client.
+// question is a server's request that the client has not answered.
 type question struct {
 	seq  uint64 // of the call it belongs to
 	key  uint64 // the backend's number for it
 	from kernel.Reference
 }
 
-// Question puts a server's question to the client, on the stream of the call it belongs to, under an id of ours.
-// What the client has not declared is refused to the server. MCP 2025-11-25, basic/transports, sending messages.
+// Question sends a server's request to the client, on the stream of its call and under a new id. A request that the client has
+// not declared to support is refused. MCP 2025-11-25, basic/transports, sending messages.
 func (s *state) Question(now time.Time, h *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
 	if q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !s.client.can.Answers(q) {
 		return append(out, clientcalls.RefuseQuestion(m, -32602, undeclared[q]))
 	}
 	if h.x.Origin.JSONOnly {
-		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client takes no stream, so it cannot be asked"))
+		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client accepts no event stream, so it cannot receive requests"))
 	}
 	if full := s.limits.ParkedPerClient; full > 0 && h.State != call.Parked && s.countParked() >= full {
 		return append(out, clientcalls.RefuseQuestion(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
@@ -68,7 +68,7 @@ func (s *state) Question(now time.Time, h *heldCall, m message.ServerRequest, ou
 	return s.calls.Watch(now, h, out)
 }
 
-// parked counts the calls that wait for answers of the client.
+// countParked counts the calls that wait for answers of the client.
 func (s *state) countParked() int {
 	n := 0
 	for _, h := range s.calls.All() {
@@ -79,7 +79,7 @@ func (s *state) countParked() int {
 	return n
 }
 
-// refusals say why a client cannot be asked; modes are refused, not degraded.
+// undeclared says why a client cannot be asked. Modes are refused, not degraded.
 var undeclared = map[protocol.Question]string{
 	protocol.QuestionForm:        "the client has not declared elicitation",
 	protocol.QuestionURL:         "the client has not declared elicitation.url",
@@ -89,8 +89,7 @@ var undeclared = map[protocol.Question]string{
 	protocol.QuestionUnknown:     "the client cannot be asked this",
 }
 
-// response passes the client's answer on to the server that asked; an answer to a question nobody asked, or that
-// is answered already, is dropped.
+// response passes the client's answer on to the server. An answer to an unknown or already answered request is dropped.
 func (s *state) response(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	number, err := strconv.ParseUint(string(x.Frame.IDBytes()), 10, 64)
 	if err != nil {
@@ -110,7 +109,7 @@ func (s *state) response(now time.Time, x *downstream.Exchange, out []kernel.Eff
 	return s.replied(now, q.seq, append(out, kernel.Tell(q.from, answer)))
 }
 
-// replied starts a call's clocks again.
+// replied restarts a call's timeouts.
 func (s *state) replied(now time.Time, seq uint64, out []kernel.Effect) []kernel.Effect {
 	h := s.calls.Held(seq)
 	if h == nil {
@@ -131,7 +130,7 @@ func (s *state) QuestionCanceled(now time.Time, _ *heldCall, m message.ServerReq
 	return out
 }
 
-// cancelQuestions withdraws the open questions of a call that has ended.
+// cancelQuestions cancels the open server requests of a call that has ended.
 func (s *state) cancelQuestions(seq uint64, out []kernel.Effect) []kernel.Effect {
 	if len(s.questions.open) == 0 {
 		return out

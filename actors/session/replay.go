@@ -6,14 +6,14 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// resumes reports whether the client's version knows how to come back to a stream (MCP 2025-03-26, basic/transports).
+// canResume reports whether the client's version can resume a stream (MCP 2025-03-26, basic/transports).
 func (s *state) canResume() bool {
 	return s.transport == "http" && s.client.version >= protocol.Version20250326
 }
 
-// prepare says where the answers of an exchange go, before step sees it: to the stream of a session of HTTP+SSE; and
-// with streamable HTTP into what is kept for a client whose connection breaks. It reports whether step is to see it: a
-// client that does not read its stream may ask nothing more, as its answers would have to be kept.
+// routeAnswers decides where the answers of an exchange go, before step sees it: to the stream of a session of HTTP+SSE or,
+// with streamable HTTP, into the replay log for a broken connection. It returns false if step must not see the exchange: a
+// client that does not read its stream may send no more requests, as their answers would have to be kept.
 func (s *session) routeAnswers(x *downstream.Exchange) bool {
 	if s.Transport == "sse" {
 		if s.stream == nil || !downstream.RouteMessages.Ends(x.Origin.Path) {
@@ -21,7 +21,7 @@ func (s *session) routeAnswers(x *downstream.Exchange) bool {
 		}
 		if (x.Batch != nil || x.Frame.Kind == protocol.KindRequest) && s.stream.Crowded() {
 			message.RefuseFault(x, 503, &protocol.Fault{Name: protocol.Overloaded, Retryable: true,
-				Message: "too many answers wait in your stream: read them first (limits.maxBufferedBytes)"})
+				Message: "too many answers wait in the stream; read them first (limits.maxBufferedBytes)"})
 			return false
 		}
 		x.Redirect(s.stream)
@@ -33,7 +33,7 @@ func (s *session) routeAnswers(x *downstream.Exchange) bool {
 	return true
 }
 
-// keeps returns what keeps the client's events; nil when its version cannot ask for them.
+// replayLog returns the log of the client's messages for resumption, or nil if its version cannot resume.
 func (s *session) replayLog() *downstream.Replay {
 	if s.replay == nil && s.state.canResume() {
 		s.replay = downstream.NewReplay(downstream.ReplayOptions{
@@ -43,7 +43,7 @@ func (s *session) replayLog() *downstream.Replay {
 	return s.replay
 }
 
-// accept opens a stream of the client's.
+// accept opens a stream of the client.
 func (s *session) accept(stream *downstream.EventStream) {
 	if r := s.replayLog(); r != nil {
 		stream.Resumable(r)
@@ -51,9 +51,9 @@ func (s *session) accept(stream *downstream.EventStream) {
 	stream.Accept()
 }
 
-// resume goes on with the stream the client lost; true if the session may push to it. A stream of a call carries
-// nothing but that call. What is not ours to resume, or a GET stream that is forgotten, becomes a stream like any
-// other: what it missed is told anew. Of a call that is forgotten nothing can be told: the client learns that.
+// resume continues the stream that the client lost, and reports whether the session may push to it. The stream of a call
+// carries only that call. An unknown or forgotten GET stream becomes a new one: what it missed is sent again. If the call is
+// forgotten, the client gets an error.
 func (s *session) resume(stream *downstream.EventStream) bool {
 	switch stream.Resume(s.replayLog(), stream.Origin.LastEvent) {
 	case downstream.ResumedStream:
@@ -63,7 +63,7 @@ func (s *session) resume(stream *downstream.EventStream) bool {
 		return true
 	case downstream.ResumeGone:
 		message.RefuseStream(stream, 400, &protocol.Fault{Name: protocol.InvalidRequest,
-			Message: "Last-Event-ID: the stream of that call has ended, or its answer is not kept any more"})
+			Message: "Last-Event-ID: the stream of that call has ended, or its answer is no longer kept"})
 	}
 	return false
 }

@@ -10,18 +10,20 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// A principal may be subscribed to so many resources over all its sessions and streams (limits.maxSubscriptionsPerPrincipal). The gateway counts
-// them: a session asks it for each one before it subscribes, and gives back what it needs no more. Where nobody was asked who he is, nobody counts.
+// A principal may be subscribed to a limited number of resources over all its sessions and streams
+// (limits.maxSubscriptionsPerPrincipal). The gateway counts them: a session reserves each one there before it subscribes, and
+// returns what it no longer needs. Without authentication nothing is counted.
 
-// reservation is a resources/subscribe that waits for the gateway's word.
+// reservation is a resources/subscribe that waits for the gateway to grant it.
 type reservation struct {
 	x        *downstream.Exchange
 	resource clientsubs.Resource
 	count    int
-	canceled bool // its client has unsubscribed since
+	canceled bool // the client has unsubscribed meanwhile
 }
 
-// lacks is how many the session has to ask for before it may subscribe to a resource; 0 = it may.
+// missingReservations returns how many subscriptions the session has to reserve before it may subscribe to a resource; 0 =
+// none.
 func (s *state) missingReservations(r clientsubs.Resource) int {
 	if message.PrincipalOf(s.principal.who) == "" {
 		return 0
@@ -29,21 +31,21 @@ func (s *state) missingReservations(r clientsubs.Resource) int {
 	return max(0, clientsubs.Cost(r.URI)-s.subs.reserved)
 }
 
-// takes notes that a resource is subscribed to.
+// useReservation uses reserved subscriptions for a resource.
 func (s *state) useReservation(r clientsubs.Resource) {
 	if message.PrincipalOf(s.principal.who) != "" {
 		s.subs.reserved -= clientsubs.Cost(r.URI)
 	}
 }
 
-// leaves notes that it is no more. What is left over goes back with giveBack.
+// freeReservation frees the subscriptions of a resource; releaseUnused returns them to the gateway.
 func (s *state) freeReservation(r clientsubs.Resource) {
 	if message.PrincipalOf(s.principal.who) != "" {
 		s.subs.reserved += clientsubs.Cost(r.URI)
 	}
 }
 
-// reserve asks the gateway for what is lacking.
+// reserve asks the gateway for the missing subscriptions.
 func (s *state) reserve(x *downstream.Exchange, r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
 	seq := s.calls.Next()
 	h := &reservation{x: x, resource: r, count: s.missingReservations(r)}
@@ -51,15 +53,15 @@ func (s *state) reserve(x *downstream.Exchange, r clientsubs.Resource, out []ker
 	return append(out, kernel.Tell(s.gateway, message.ReserveSubscriptions{Session: s.self, Seq: seq, Count: h.count}))
 }
 
-// dropReservations ends what waits to subscribe to a resource: the client has unsubscribed since.
+// dropReservations cancels the waiting subscribes to a resource: the client has unsubscribed meanwhile.
 func (s *state) dropReservations(r clientsubs.Resource) {
 	for _, h := range s.subs.reserving {
 		h.canceled = h.canceled || h.resource == r
 	}
 }
 
-// maySubscribe goes on with a subscribe that has waited for the gateway's word, as if it had come only now. What it does not need it gives back before
-// the client has its answer, and can subscribe elsewhere.
+// reservationResult continues a subscribe that has waited for the gateway, as if it had arrived only now. What it does not need
+// goes back before the client gets its answer, so that the client can subscribe elsewhere.
 func (s *state) reservationResult(m message.ReserveSubscriptionsResult, out []kernel.Effect) []kernel.Effect {
 	h, ok := s.subs.reserving[m.Seq]
 	if !ok {
@@ -77,8 +79,8 @@ func (s *state) reservationResult(m message.ReserveSubscriptionsResult, out []ke
 	return slices.Insert(out, from, s.releaseUnused(nil)...)
 }
 
-// subscribeReserved is the subscribe itself. That of a client that has unsubscribed since promises nothing, but that is not said of what is not there, or not
-// any more: of what is not listed only its server would know, and is not asked.
+// subscribeReserved subscribes. A subscribe that was canceled meanwhile has no effect, but still fails if the resource does not
+// exist. An unlisted resource counts as missing, as only its server would know.
 func (s *state) subscribeReserved(h *reservation, out []kernel.Effect) []kernel.Effect {
 	if !h.canceled {
 		return s.subscribe(h.x, out)
@@ -93,7 +95,8 @@ func (s *state) subscribeReserved(h *reservation, out []kernel.Effect) []kernel.
 	return s.result(h.x, []byte("{}"), out)
 }
 
-// giveBack gives back what the session holds and does not need: the resource may have gone while it waited, or another request has subscribed to it.
+// releaseUnused returns the reserved subscriptions that are not used: the resource may have gone while the request waited, or
+// another request has subscribed to it.
 func (s *state) releaseUnused(out []kernel.Effect) []kernel.Effect {
 	if s.subs.reserved <= 0 {
 		return out
@@ -103,7 +106,7 @@ func (s *state) releaseUnused(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.gateway, message.ReleaseSubscriptions{Session: s.self, Count: count}))
 }
 
-// giveAllBack gives back what the session is subscribed to as well.
+// releaseAll also returns those of the active subscriptions.
 func (s *state) releaseAll(out []kernel.Effect) []kernel.Effect {
 	for r := range s.subs.active {
 		s.freeReservation(r)

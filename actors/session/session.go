@@ -17,18 +17,18 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// Options say which client a session is for.
+// Options describe the client of a session.
 type Options struct {
 	ID        string
 	Node      string           // names this gateway to other gateways
 	Transport string           // http | sse | stdio
-	Opened    message.Admitted // who opens it, and what it sees
+	Opened    message.Admitted // the client, and what it sees
 	Limits    config.Limits
 	Expect    int // servers to wait for, up to StartWait, before initialize is answered; 0 = none
 	Registry  kernel.Reference
 	Gateway   kernel.Reference
 	Metrics   *status.Metrics
-	Budget    *stream.Budget // what is kept for a client that is away counts
+	Budget    *stream.Budget // of bytes that are kept for resumption
 	Audit     *audit.Log     // nil = there is none
 	Log       *slog.Logger
 }
@@ -36,23 +36,23 @@ type Options struct {
 // mailbox is how many messages of one client may wait.
 const mailbox = 512
 
-// Spawn starts the session under the gateway. A session that panics is not restarted: its client begins a new one.
+// Spawn starts the session under the gateway. A session that panics is not restarted: its client opens a new one.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: ActorName(o.ID), Kind: "session", Mailbox: mailbox, Restarts: -1, Within: time.Minute, Log: o.Log}
-	s := &session{Options: o} // the function below is kept as long as the actor: it holds nothing else
+	s := &session{Options: o} // the function below lives as long as the actor, so it captures as little as possible
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
 		s.state = newState(s.Options, self.Reference())
 		return s
 	})
 }
 
-// session is the shell: it carries out what step wants done.
+// session is the shell: it executes the effects of step.
 type session struct {
 	Options
 	state  *state
 	meters map[string]*status.ServerMetrics // by server; saves a lookup under lock for each call
-	replay *downstream.Replay               // what was said on the client's streams; nil = its version cannot resume
-	stream *downstream.EventStream          // sse: where everything goes
+	replay *downstream.Replay               // messages sent on the client's streams; nil = its version cannot resume
+	stream *downstream.EventStream          // sse: the stream that carries everything
 }
 
 func (s *session) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
@@ -72,8 +72,8 @@ type (
 		status int
 		fault  *protocol.Fault // nil = no body
 	}
-	notFound        struct{ x *downstream.Exchange } // to whoever is not the session's principal there is none
-	refuseAdmission struct {                         // it may see nothing
+	notFound        struct{ x *downstream.Exchange } // the answer to another principal than the session's
+	refuseAdmission struct {                         // admission refused it
 		x       *downstream.Exchange
 		refusal *message.Refusal
 	}
@@ -81,28 +81,28 @@ type (
 		stream   *downstream.EventStream
 		refusal  int    // HTTP status; 0 = accepted
 		endpoint string // sse: where the client's messages go
-		resume   bool   // go on with the stream its Last-Event-ID names; streamReady says if it is one of ours then
+		resume   bool   // resume the stream that its Last-Event-ID names; streamReady follows if messages may be pushed to it
 	}
 	closeStream struct{ stream *downstream.EventStream }
 	endReplay   struct{}
-	// push writes to the client's streams, the newest first; when none takes it, the session is told undelivered.
+	// push writes to the newest of the client's streams that takes the message. If none does, the session gets undelivered.
 	push struct {
 		streams     []*downstream.EventStream
 		method      protocol.Method
 		message     protocol.Message
-		key         string // of what it replaces while it waits; "" = a log line
-		undelivered any    // nil = it may be lost
+		key         string // of the waiting message that it replaces; "" = a log line
+		undelivered any    // what to keep if no stream takes it; nil = nothing
 	}
-	coalesced struct{ method protocol.Method } // a newer notification took the place of one nobody was there for
+	coalesced struct{ method protocol.Method } // a notification replaced one that waited for a stream
 )
 
 // Messages of the session to itself.
 type (
 	idleCheck      struct{}
-	openTimeout    struct{}               // sse: the client has had its time to initialize
-	streamsExpired struct{ at time.Time } // of the client's streams: its credential may have expired
+	openTimeout    struct{}               // sse: openWait has passed
+	streamsExpired struct{ at time.Time } // the client's credential may have expired
 	streamReady    struct{ stream *downstream.EventStream }
-	undelivered    struct{ what any } // no stream took it: a protocol.ItemKind whose change is due again, or a message.ResourceUpdated
+	undelivered    struct{ what any } // what no stream took: a protocol.ItemKind, or a message.ResourceUpdated
 )
 
 func (undelivered) Class() kernel.Class { return kernel.Outcome }

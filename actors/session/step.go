@@ -33,7 +33,7 @@ type state struct {
 	subs      subscriptions
 	tasks     tasks
 	streams   []*downstream.EventStream   // oldest first; never changed in place
-	tenantOf  map[string]kernel.Reference // pools that have connections of this client alone, by server
+	tenantOf  map[string]kernel.Reference // pools with connections of this client alone, by server
 }
 
 // life says how long the session has lived and what ends it.
@@ -55,7 +55,7 @@ func newState(o Options, self kernel.Reference) *state {
 	return s
 }
 
-// put sets a value in a map of which most sessions never have one: many sessions are open and do nothing.
+// put sets a value in a map that most sessions never need: many sessions are open and idle, so maps are created when used.
 func put[K comparable, V any](m *map[K]V, key K, value V) {
 	if *m == nil {
 		*m = map[K]V{}
@@ -63,8 +63,8 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
-// step applies msg to s at the time now and appends to out what is to be done about it. Each message goes to the part of the
-// state that it is about.
+// step applies msg to s at the time now and appends the resulting effects to out. Each message goes to the part of the state
+// that it is about.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	for _, route := range [...]func(*state, time.Time, any, []kernel.Effect) ([]kernel.Effect, bool){
 		(*state).clientStep, (*state).callStep, (*state).pushStep, (*state).lifeStep,
@@ -76,7 +76,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	return out
 }
 
-// clientStep takes what the client sends, and the answers that its requests other than calls wait for.
+// clientStep handles messages from the client, and the answers for which its requests other than calls wait.
 func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case message.Inbound:
@@ -111,7 +111,7 @@ func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []ker
 	return out, false
 }
 
-// callStep takes what is said of the client's calls and tasks.
+// callStep handles messages about the client's calls and tasks.
 func (s *state) callStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case message.TaskMade:
@@ -122,7 +122,7 @@ func (s *state) callStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 	return s.calls.Step(now, msg, out)
 }
 
-// pushStep takes what is pushed to the client on its streams.
+// pushStep handles what is pushed to the client on its streams.
 func (s *state) pushStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case message.Published:
@@ -141,7 +141,7 @@ func (s *state) pushStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 	return out, false
 }
 
-// lifeStep takes what begins and ends the session, and what people ask about it.
+// lifeStep handles the beginning and end of the session, and reports.
 func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case kernel.Started:

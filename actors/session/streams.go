@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// maxStreams is how many GET streams one session may have open at once.
+// maxStreams limits the GET streams of one session.
 const maxStreams = 8
 
 func (s *session) openStream(self kernel.Self, a openStream) {
@@ -35,8 +35,8 @@ func (s *session) openStream(self kernel.Self, a openStream) {
 	a.stream.OnGone(func() { me.Tell(message.StreamClosed{Stream: a.stream}) })
 }
 
-// push gives the frame to the newest stream that takes it: each message goes to one stream only
-// (MCP 2025-11-25, basic/transports, multiple connections).
+// push sends the message on the newest stream that takes it, and on one stream only (MCP 2025-11-25, basic/transports, multiple
+// connections).
 func (s *session) push(self kernel.Self, a push) {
 	weight := downstream.WeightState
 	if a.key == "" {
@@ -49,7 +49,7 @@ func (s *session) push(self kernel.Self, a push) {
 			return
 		}
 	}
-	if a.undelivered != nil { // kept, and told when a stream opens
+	if a.undelivered != nil { // kept, and sent when a stream opens
 		self.Reference().Tell(undelivered{a.undelivered})
 		return
 	}
@@ -64,13 +64,13 @@ func (*session) refuse(a refuse) {
 	message.RefuseFault(a.x, a.status, a.fault)
 }
 
-// streamOpened takes a new GET stream and tells on it what could not be told before.
+// streamOpened accepts or refuses a new GET stream.
 func (s *state) streamOpened(now time.Time, m message.StreamOpened, out []kernel.Effect) []kernel.Effect {
 	if refusal := admission.CheckProject(m.Admitted, s.catalog.key, nil); refusal != nil {
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: refusal.Status}))
 	}
 	switch {
-	case s.transport == "sse" && s.client.path == "": // the stream the session begins with
+	case s.transport == "sse" && s.client.path == "": // the stream that begins the session
 		s.client.path = downstream.MessagesPath(m.Stream.Origin.Path)
 		s.streams = []*downstream.EventStream{m.Stream}
 		return s.setStreamExpiry(now, append(out, kernel.Act(openStream{stream: m.Stream, endpoint: s.client.path + "?sessionId=" + s.id})))
@@ -86,14 +86,14 @@ func (s *state) streamOpened(now time.Time, m message.StreamOpened, out []kernel
 	return s.streamReady(now, m.Stream, append(out, kernel.Act(openStream{stream: m.Stream})))
 }
 
-// streamReady adds an open stream and tells on it what could not be told before.
+// streamReady adds an open stream and sends on it what could not be sent before.
 func (s *state) streamReady(now time.Time, stream *downstream.EventStream, out []kernel.Effect) []kernel.Effect {
-	// Effects that were given the old slice may still read it: never append in place.
+	// earlier effects may still read the old slice: never append in place
 	s.streams = append(s.streams[:len(s.streams):len(s.streams)], stream)
 	return s.setStreamExpiry(now, s.sendWaitingUpdates(s.notifyChanges(out)))
 }
 
-// streamClosed forgets a stream. A session of HTTP+SSE ends with its stream.
+// streamClosed removes a stream. A session of HTTP+SSE ends with its stream.
 func (s *state) streamClosed(m message.StreamClosed, out []kernel.Effect) []kernel.Effect {
 	if s.transport == "sse" {
 		return append(out, kernel.StopSelf())
@@ -108,8 +108,8 @@ func (s *state) streamClosed(m message.StreamClosed, out []kernel.Effect) []kern
 	return out
 }
 
-// tellChanges tells the client once about every kind of list that differs from what it was told last. Without a
-// stream nothing is told; what is due stays due.
+// notifyChanges notifies the client once of every kind of list that has changed since the last notification. Without a stream
+// nothing is sent, and the changes stay due.
 func (s *state) notifyChanges(out []kernel.Effect) []kernel.Effect {
 	if s.catalog.view == nil || !s.client.ready || len(s.streams) == 0 {
 		return out
@@ -121,7 +121,7 @@ func (s *state) notifyChanges(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// undelivered makes due again what no stream took.
+// undelivered keeps what no stream took.
 func (s *state) undelivered(m undelivered, out []kernel.Effect) []kernel.Effect {
 	switch what := m.what.(type) {
 	case protocol.ItemKind:
@@ -134,7 +134,7 @@ func (s *state) undelivered(m undelivered, out []kernel.Effect) []kernel.Effect 
 	return out
 }
 
-// serverLog passes on a log line that belongs to no call, if the client's view holds the server.
+// serverLog passes on a log line that belongs to no call, if the server is in the client's view.
 func (s *state) serverLog(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
 	if len(s.streams) == 0 || !s.client.ready || s.catalog.view == nil || !s.catalog.view.Has(m.Server) || !s.wantsLog(&m.Frame) {
 		return out

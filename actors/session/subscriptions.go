@@ -35,16 +35,16 @@ func (u *subscriptions) resources() []clientsubs.Resource {
 	return slices.SortedFunc(maps.Keys(u.active), clientsubs.Resource.Compare)
 }
 
-// subscribing is a resources/subscribe whose server has not answered.
+// subscribing is a resources/subscribe that the server has not answered.
 type subscribing struct {
 	x *downstream.Exchange
 	clientsubs.Resource
-	own              *message.ConnectionOwner // on whose connections; nil = those that are for everybody
-	subscribedBefore bool                     // the session was subscribed before: a failure takes nothing away
+	own              *message.ConnectionOwner // on whose connections; nil = the shared ones
+	subscribedBefore bool                     // the session was subscribed before, and stays so if this fails
 }
 
-// subscribe asks the server for updates of a resource; the client is answered after the server, so a yes
-// means that somebody listens. Of an unknown URI no server is asked.
+// subscribe asks the server for updates of a resource. The client is answered after the server, so success means that updates
+// will come. If the URI is unknown, no server is asked.
 func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	uri, found, fault := s.resourceOf(x)
 	denied := admission.DeniedIn(s.catalog.view, x, found, fault)
@@ -69,7 +69,7 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 		s.useReservation(r)
 		sub = &clientsubs.Subscription{}
 		put(&s.subs.active, r, sub)
-	case sub.Own.KeyOf() != own.KeyOf(): // it has come with other headers: the newest count
+	case sub.Own.KeyOf() != own.KeyOf(): // it has other headers this time: the newest count
 		out = append(out, s.unsubscribeEffect(r, sub))
 		known = false
 	}
@@ -80,7 +80,7 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
 }
 
-// unsubscribe ends it; the pool tells the server when nobody else is left.
+// unsubscribe ends a subscription. The pool tells the server when it has no other subscriber.
 func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	_, found, fault := s.resourceOf(x)
 	if fault != nil {
@@ -96,12 +96,12 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 	return s.result(x, []byte("{}"), out)
 }
 
-// unsubscribes tells the pool that the session wants no updates of a resource any more.
+// unsubscribeEffect tells the pool that the session wants no more updates of a resource.
 func (s *state) unsubscribeEffect(r clientsubs.Resource, sub *clientsubs.Subscription) kernel.Effect {
 	return kernel.Tell(s.subs.pools[r.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: sub.Own.KeyOf(), URI: r.URI})
 }
 
-// subscribed answers the client with what the server said.
+// subscribed answers the client with the server's answer.
 func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
 	w, ok := s.subs.pending[m.Seq]
 	if !ok {
@@ -115,7 +115,7 @@ func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []
 		s.forgetSubscription(w.Resource)
 		out = s.releaseUnused(out)
 	}
-	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // which names it as its server does
+	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // its text has the server's own URI
 		return s.fault(w.x, clientcalls.NoResource(w.x), out)
 	}
 	if m.Fault != nil {
@@ -126,7 +126,7 @@ func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []
 	return append(out, kernel.Act(reply.Answer{X: w.x, Message: protocol.Message{Frame: append(frame, '}')}}))
 }
 
-// forgetSubscription drops a subscription and the updates of it that wait for a stream.
+// forgetSubscription removes a subscription and its updates that wait for a stream.
 func (s *state) forgetSubscription(r clientsubs.Resource) {
 	if sub := s.subs.active[r]; sub != nil {
 		s.subs.waiting -= len(sub.Due)
@@ -135,7 +135,7 @@ func (s *state) forgetSubscription(r clientsubs.Resource) {
 	}
 }
 
-// resourceOf finds the resource a request's uri names.
+// resourceOf finds the resource that a request's uri names.
 func (s *state) resourceOf(x *downstream.Exchange) (string, catalog.Found, *protocol.Fault) {
 	uri, ok := rawjson.Unquote(x.Params.URI.Of(x.Frame.Raw))
 	if !ok {

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	taskPage    = 16              // tasks in one answer to tasks/list; each is asked for
-	listingTime = 5 * time.Second // for a server to say how far a task is
+	taskPage    = 16              // tasks in one answer to tasks/list; each is queried
+	listingTime = 5 * time.Second // timeout of a query
 )
 
-// taskListing is a tasks/list that waits for what the servers say of each task on its page: a shared server's own list would hold
-// everybody's tasks.
+// taskListing is a tasks/list that waits for the servers' answers about each task on its page: the list of a shared server
+// would hold the tasks of all clients.
 type taskListing struct {
 	x          *downstream.Exchange
-	rows       [][]byte // in their order on the page, as clients know them; nil = no answer
+	rows       [][]byte // in page order, with public ids; nil = no answer
 	unanswered int
 	next       string // cursor; "" = the last page
 }
@@ -57,7 +57,7 @@ func (s *state) listTasks(now time.Time, x *downstream.Exchange, out []kernel.Ef
 	return out
 }
 
-// askForTask asks a task's server how far it is.
+// queryTask asks a task's server for its state.
 func (s *state) queryTask(now time.Time, l *taskListing, row int, t *task, out []kernel.Effect) []kernel.Effect {
 	r := &message.Request{Caller: s.caller(), Server: t.server, Item: t.own, Home: &t.home}
 	params := append(rawjson.AppendQuoted([]byte(`{"taskId":`), t.own), '}')
@@ -75,7 +75,7 @@ func (s *state) queryTask(now time.Time, l *taskListing, row int, t *task, out [
 	return append(out, kernel.Tell(server.Pool, message.Dispatch{Call: s.calls.Ref(seq), Request: r}))
 }
 
-// taskAnswered takes what came of one of a listing's tasks. A task its server no longer knows is forgotten; one that cannot be asked now is
+// taskAnswered takes the result of a query. A task that its server no longer knows is forgotten, and one without an answer is
 // left out.
 func (s *state) taskAnswered(h *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	switch e.Kind {

@@ -18,16 +18,16 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Tasks of legacy servers pass through to clients of the one version that has them in its core. MCP 2025-11-25,
-// basic/utilities/tasks. Clients know a task as <server>/<the server's own id>, and a session knows only the tasks of its own
-// calls: nobody else's can be read, cancelled or listed. They are forgotten with it.
+// Tasks of legacy servers pass through to clients of MCP 2025-11-25, the only legacy version with tasks in its core
+// (basic/utilities/tasks). Clients know a task as <server>/<the server's own id>. A session knows only the tasks of its own
+// calls: no others can be read, cancelled or listed. It forgets them when it ends.
 
 const (
-	maxTasks     = 1024 // that a session knows, the newest
-	maxTaskToken = 1024 // bytes of a progress token, as JSON, that a task keeps beyond its call
+	maxTasks     = 1024 // of a session; the oldest are forgotten
+	maxTaskToken = 1024 // bytes of a progress token, as JSON, that a task keeps after its call
 )
 
-// tasks are the tasks that the client's calls have become.
+// tasks are the tasks that the client's calls have created.
 type tasks struct {
 	known map[string]*task // by public id
 	last  uint64
@@ -62,21 +62,21 @@ func (k *tasks) after(number uint64, n int, serve func(*task) bool) (page []*tas
 	return page, next
 }
 
-// task is what a call of the client has become.
+// task is a task that a call of the client has created.
 type task struct {
-	number uint64 // in the order they were made
+	number uint64 // in order of creation
 	server string
 	own    string // the server's own id
-	token  []byte // the progress token of its call, raw, which stays valid; nil = it wants no progress, or is longer than maxTaskToken
+	token  []byte // the progress token of its call, raw, which stays valid; nil = none, or longer than maxTaskToken
 	home   message.TaskOrigin
 }
 
-// offersTasks reports whether the client's version has tasks, and a server in view.
+// offersTasks reports whether the client's version has tasks, and a server in view offers them.
 func (s *state) offersTasks() bool {
 	return s.client.version == protocol.Version20251125 && slices.ContainsFunc(s.catalog.view.Servers(), admission.HasLegacyTasks)
 }
 
-// taskRequest answers tasks/list and passes on what names a task of the session.
+// taskRequest answers tasks/list, and dispatches requests about a task of the session.
 func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if !s.offersTasks() {
 		return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
@@ -92,7 +92,7 @@ func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.
 	return s.call(now, x, admission.Target{Server: s.serverOf(t), Original: t.own, Span: x.Params.TaskID, Home: &t.home}, out)
 }
 
-// serverOf is the server that has the task, nil if it is in view no more.
+// serverOf returns the server of the task, or nil if it is no longer in view.
 func (s *state) serverOf(t *task) *catalog.Server {
 	for _, server := range s.catalog.view.Servers() {
 		if server.Name == t.server {
@@ -102,8 +102,8 @@ func (s *state) serverOf(t *task) *catalog.Server {
 	return nil
 }
 
-// prepareTask makes what the request is for its server as to tasks: one about a task says where that is, one that is to
-// become a task says so. A task that the client would never hear of is not begun.
+// prepareTask sets the members of a request that concern tasks: its origin if it is about a task, or that it is to become one.
+// A task of which the client could not learn is not created.
 func (s *state) prepareTask(r *message.Request, t admission.Target) {
 	switch {
 	case t.Home != nil:
@@ -116,8 +116,7 @@ func (s *state) prepareTask(r *message.Request, t admission.Target) {
 	}
 }
 
-// taskMade notes that a call has become a task; the oldest of too many is forgotten. That of a call that has been given up
-// meanwhile is nobody's.
+// taskMade adds the task that a call has created. If the call has ended meanwhile, its task is dropped.
 func (s *state) taskMade(m message.TaskMade, out []kernel.Effect) []kernel.Effect {
 	h := s.calls.Held(m.Seq)
 	if h == nil {
@@ -125,14 +124,14 @@ func (s *state) taskMade(m message.TaskMade, out []kernel.Effect) []kernel.Effec
 	}
 	public := admission.PublicTaskID(h.Server, m.ID)
 	t := &task{server: h.Server, own: m.ID, home: m.Home}
-	if len(h.Token) <= maxTaskToken { // a longer one would stay for as long as the session, outside of limits.maxBufferedBytes
+	if len(h.Token) <= maxTaskToken { // a longer one would stay as long as the session, not counted by limits.maxBufferedBytes
 		t.token = slices.Clone(h.Token)
 	}
 	s.tasks.add(public, t)
 	return out
 }
 
-// taskGone forgets a task that is no more: its server says so, or the gateway in its place.
+// taskGone forgets a task that no longer exists, by the word of its server or of the gateway in its place.
 func (s *state) taskGone(h *heldCall, e *call.Effect) {
 	if h.Method != protocol.MethodTasksGet {
 		return
@@ -143,8 +142,8 @@ func (s *state) taskGone(h *heldCall, e *call.Effect) {
 	}
 }
 
-// taskNote tells the client what the server says of a task: on the stream of a request that waits for its end, if there is
-// one, else on a stream that belongs to no request.
+// taskNotified passes a task's notification on to the client: on the stream of a request that waits for the task's end if there
+// is one, else on a stream that belongs to no request.
 func (s *state) taskNotified(m message.TaskNotification, out []kernel.Effect) []kernel.Effect {
 	t := s.tasks.known[admission.PublicTaskID(m.Server, m.ID)]
 	if t == nil {
@@ -170,7 +169,7 @@ func (s *state) taskNotified(m message.TaskNotification, out []kernel.Effect) []
 	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}}))
 }
 
-// waitsForTask is the oldest request that waits for the end of the task; nil = there is none.
+// waitsForTask returns the oldest request that waits for the end of the task, or nil.
 func (s *state) waitsForTask(server, id string) *heldCall {
 	for _, seq := range s.calls.Numbers() {
 		if h := s.calls.Held(seq); h.Method == protocol.MethodTasksResult && h.Server == server && h.Item == id {
@@ -180,7 +179,7 @@ func (s *state) waitsForTask(server, id string) *heldCall {
 	return nil
 }
 
-// resultOf is the method whose result the call has: that of a task is of the call that began it.
+// resultMethod returns the method whose result the call gets: tasks/result gets that of tools/call.
 func (h *heldCall) resultMethod() protocol.Method {
 	if h.Method == protocol.MethodTasksResult {
 		return protocol.MethodToolsCall
@@ -188,7 +187,7 @@ func (h *heldCall) resultMethod() protocol.Method {
 	return h.Method
 }
 
-// taskEdits make the ids of tasks public in a result: of a call that became a task, or about one.
+// taskEdits makes the task ids in a result public: of a call that created a task, or about one.
 func (h *heldCall) taskEdits(edits []rawjson.Edit, f *protocol.Frame) []rawjson.Edit {
 	switch {
 	case h.asTask:
@@ -201,13 +200,13 @@ func (h *heldCall) taskEdits(edits []rawjson.Edit, f *protocol.Frame) []rawjson.
 	return admission.PublicTask(edits, f.Raw, protocol.RelatedTask(f.Raw, f.Result), h.Server)
 }
 
-// taskEdits do so in an object that is a task, or says which it belongs to.
+// taskEdits makes the task ids public in an object that is a task, or names the task it belongs to.
 func taskEdits(edits []rawjson.Edit, raw []byte, object rawjson.Span, server string) []rawjson.Edit {
 	edits = admission.PublicTask(edits, raw, rawjson.Member(raw, object, "taskId"), server)
 	return admission.PublicTask(edits, raw, protocol.RelatedTask(raw, object), server)
 }
 
-// ownReply is the result of the client's answer to a question with the task's id as the server knows it.
+// privateReply returns the client's answer to a server request, with the server's own task id in it.
 func (h *heldCall) privateReply(f *protocol.Frame) []byte {
 	span := protocol.RelatedTask(f.Raw, f.Result)
 	if id, ok := rawjson.Unquote(span.Of(f.Raw)); !ok || h.Method != protocol.MethodTasksResult || id != admission.PublicTaskID(h.Server, h.Item) {

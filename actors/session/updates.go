@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// updated tells the client that a resource has changed, or keeps it until a stream opens.
+// updated notifies the client that a resource has changed, or keeps that until a stream opens.
 func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
 	r, public, ok := clientsubs.SubscriptionFor(s.catalog.view, s.subs.active, &m)
 	if !ok {
@@ -23,10 +23,10 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, key: public, undelivered: m}))
 }
 
-// Bounds of what is kept for a client that is away.
+// Limits of the updates that wait for a stream.
 const (
-	maxDueOfResource = 64     // changed parts of one resource by name
-	maxDueTogether   = 10_000 // of all resources together
+	maxDueOfResource = 64     // parts of one resource
+	maxDueTogether   = 10_000 // of all resources
 	maxDueFrame      = 4 << 10
 )
 
@@ -58,7 +58,8 @@ func (u *subscriptions) keep(r clientsubs.Resource, m message.ResourceUpdated) (
 	return true
 }
 
-// boundedUpdate returns m, or what we say ourselves when the server's own words are too long to be kept, or are of something else.
+// boundedUpdate returns m, or an update of uri by the gateway if the server's frame is too long to be kept, or about another
+// URI.
 func boundedUpdate(m message.ResourceUpdated, uri string) message.ResourceUpdated {
 	if len(m.Frame.Raw) <= maxDueFrame && m.URI == uri {
 		return m
@@ -70,7 +71,7 @@ func boundedUpdate(m message.ResourceUpdated, uri string) message.ResourceUpdate
 	return message.ResourceUpdated{Server: m.Server, URI: u.URI, Frame: u.Frame, Span: u.Span}
 }
 
-// tellUpdates tells what no stream took before.
+// sendWaitingUpdates sends the updates that no stream took before.
 func (s *state) sendWaitingUpdates(out []kernel.Effect) []kernel.Effect {
 	for _, m := range s.subs.takeWaiting() {
 		out = s.updated(m, out)
@@ -88,7 +89,7 @@ func (u *subscriptions) takeWaiting() (all []message.ResourceUpdated) {
 	return all
 }
 
-// allUpdated tells of everything the client subscribed to at a server that named too many changes.
+// allUpdated notifies the client of everything it is subscribed to at a server that named too many changes.
 func (s *state) allUpdated(server string, out []kernel.Effect) []kernel.Effect {
 	for _, u := range clientsubs.UpdatesOfAll(server, s.subs.active) {
 		out = s.updated(u, out)

@@ -21,8 +21,8 @@ type visible struct {
 	announced clientsubs.Announced
 }
 
-// bind takes what a message may see. The session's own view is decided when it is opened: over HTTP by its initialize, else by its
-// stream or its initialize, whichever names a project. From then on a message may name that project or none.
+// bindView decides what the session sees. That is fixed when it is opened: over HTTP by its initialize, else by its stream or
+// its initialize, whichever names a project. Later messages may name that project or none.
 func (s *state) bindView(m message.Inbound) *message.Refusal {
 	opens := !s.client.initialized && s.client.earlyInitialize == nil && m.Exchange.Batch == nil && m.Exchange.Frame.M == protocol.MethodInitialize
 	if opens && s.catalog.key.Project == "" && m.View.Project != "" {
@@ -35,7 +35,8 @@ func (s *state) bindView(m message.Inbound) *message.Refusal {
 	return admission.CheckProject(m.Admitted, s.catalog.key, m.Exchange)
 }
 
-// look finds what the session sees of its snapshot. In a project that is no more, or that its principal may not use any more, it sees nothing.
+// updateView looks up what the session sees of its snapshot: nothing, if its project no longer exists or its principal may no
+// longer use it.
 func (s *state) updateView() {
 	view, ok := s.catalog.snapshot.View(s.catalog.key)
 	if s.catalog.gone = !ok || s.lacksProject(); s.catalog.gone {
@@ -44,25 +45,25 @@ func (s *state) updateView() {
 	s.catalog.view = view
 }
 
-// mayComeBack reports whether what the session saw is gone and may be there again with another configuration: the session stays,
-// its requests are refused, and it hears of both. A session of one server ends with that.
+// mayComeBack reports whether the session's view is gone but may return with another configuration. Such a session stays: its
+// requests are refused, and it is notified of both changes. A session of a single server ends instead.
 func (s *state) mayComeBack() bool {
 	return s.catalog.gone && s.client.initialized && s.lacksProject()
 }
 
-// lacksProject reports whether there is no such project as the session's, or none for its principal.
+// lacksProject reports whether the session's project does not exist, or not for its principal.
 func (s *state) lacksProject() bool {
 	return s.catalog.key.Project != "" && !(s.catalog.snapshot.HasProject(s.catalog.key) && s.principal.who.May(s.catalog.key.Project))
 }
 
-// published takes a newer catalog, and tells the client what changed.
+// published takes a newer catalog and notifies the client of changes.
 func (s *state) published(now time.Time, m message.Published, out []kernel.Effect) []kernel.Effect {
 	s.catalog.snapshot = m.Snapshot
 	s.updateView()
 	return s.viewChanged(now, m.Early, out)
 }
 
-// looked has the client told of what it sees now; early: not yet.
+// viewChanged acts on a change of the view. early: the client is not notified yet.
 func (s *state) viewChanged(now time.Time, early bool, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case !s.catalog.gone, s.mayComeBack():
@@ -72,7 +73,7 @@ func (s *state) viewChanged(now time.Time, early bool, out []kernel.Effect) []ke
 		return s.refuseNoView(x, out)
 	case s.client.initialized, s.transport == "sse":
 		return append(out, kernel.StopSelf())
-	default: // the initialize is on its way, and is to be told why
+	default: // the coming initialize will be refused
 		return out
 	}
 	out = s.serveWaiting(now, s.resubscribe(out))
@@ -82,8 +83,8 @@ func (s *state) viewChanged(now time.Time, early bool, out []kernel.Effect) []ke
 	return s.notifyChanges(out)
 }
 
-// noView refuses an initialize that there is nothing to see for. Nobody can use the session then; only the client on stdin and
-// stdout, who has no other, may try again.
+// refuseNoView refuses an initialize because there is nothing to see. The session is of no use then, and ends. Only the client
+// on stdin and stdout, which has no other, may try again.
 func (s *state) refuseNoView(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	fault := admission.NoView(s.catalog.snapshot, s.catalog.key)
 	if s.lacksProject() {

@@ -12,25 +12,25 @@ import (
 	"goblin-actor/protocol"
 )
 
-// refused answers a request that is to be no call, and tells the audit log.
+// refuseCall answers a request that does not become a call, and records it.
 func (s *state) refused(m message.StatelessRequest, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	return s.refusedItem(m, f, nil, out)
 }
 
-// refusedItem is refused for what the policy may have denied (nil = it has not).
+// refuseItem is refuseCall for an item that the policy may have denied (nil = it has not).
 func (s *state) refusedItem(m message.StatelessRequest, f *protocol.Fault, denied *admission.Denied, out []kernel.Effect) []kernel.Effect {
 	first := len(out)
 	out = append(out, kernel.Act(reply.Refuse{X: m.Exchange, Fault: f}))
 	return s.calls.AuditRefused(m.Exchange, m.View.Project, f, denied, first, out)
 }
 
-// note hands a record to the audit log. Replies that wait for it are sent by the log.
+// note hands a record to the audit log, which sends the replies that wait for it.
 func (d *stateless) note(self kernel.Self, a clientcalls.Audited) {
 	metrics := d.Metrics
 	a.Commit(d.Audit, "desk", self.Reference(), func(act any) { perform(metrics, act) })
 }
 
-// perform carries out the effects that write to an exchange; from any goroutine.
+// perform executes the effects that write to an exchange, on any goroutine.
 func perform(m *status.Metrics, act any) {
 	switch a := act.(type) {
 	case relayError:
@@ -42,7 +42,7 @@ func perform(m *status.Metrics, act any) {
 	}
 }
 
-// CallName names a call as people are shown it.
+// CallName returns the name of a call for people.
 func (s *state) CallName(seq uint64) string {
 	return fmt.Sprintf("desk/%d/%d", s.number, message.SeqNumber(seq))
 }

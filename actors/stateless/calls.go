@@ -21,24 +21,24 @@ import (
 // heldCall is a call of a modern client. It outlives the HTTP request that began it while its server waits for answers.
 type heldCall struct {
 	clientcalls.Held
-	exchanges []*downstream.Exchange // who waits for the outcome; none while it is parked
-	who       *identity.Principal    // whose it is; nil = identity.Local
+	exchanges []*downstream.Exchange // requests that wait for the outcome; none while it is parked
+	who       *identity.Principal    // the principal; nil = identity.Local
 	caller    *message.Caller
-	digest    [32]byte // of what it asks; made when the first state is sealed
+	digest    [32]byte // of the request; set when the first state is sealed
 
-	round      uint32                           // of the state that was given out last; 0 = none
-	questions  map[string]message.ServerRequest // open questions by the key the client knows them by
+	round      uint32                           // of the newest sealed state; 0 = none
+	questions  map[string]message.ServerRequest // open server requests, by the key that the client knows
 	lastKey    int
-	serverKeys []string       // keys that servers gave
-	timerGen   uint64         // of the window's and the grace's timers
-	askedURLs  []byte         // the inner state it came with, if its client has been asked to open URLs; else nil
-	missed     []notification // since the last stream ended, oldest first
+	serverKeys []string       // keys that the server gave
+	timerGen   uint64         // generation of the windowOver and graceOver timers
+	askedURLs  []byte         // inner state of its request, if the client has been asked to open URLs; else nil
+	missed     []notification // notifications since the last stream ended, oldest first
 }
 
 // Ending does nothing: the open questions of a call end with it.
 func (s *state) Ending(_ *heldCall, out []kernel.Effect) []kernel.Effect { return out }
 
-// Ended lets go of the requests that waited for a call, and counts it no more.
+// Ended releases the requests that waited for a call, and stops counting it.
 func (s *state) Ended(v *heldCall, out []kernel.Effect) []kernel.Effect {
 	s.release(v)
 	use := s.clients[v.caller.ClientKey]
@@ -54,7 +54,7 @@ func (s *state) Ended(v *heldCall, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// release lets go of those who waited for the call.
+// release detaches all requests that wait for the call.
 func (s *state) release(v *heldCall) {
 	for _, x := range v.exchanges {
 		s.detach(v, x)
@@ -62,7 +62,7 @@ func (s *state) release(v *heldCall) {
 	v.exchanges = nil
 }
 
-// requester names a request that waits for the call as its client does.
+// requester returns the requester of an exchange of the call.
 func (v *heldCall) requester(x *downstream.Exchange) clientcalls.Requester {
 	return clientcalls.RequestOf(x, v.who)
 }
@@ -71,7 +71,7 @@ func (s *state) detach(v *heldCall, x *downstream.Exchange) {
 	s.calls.Unindex(v.requester(x), v.Seq)
 }
 
-// withdrawn lets go of a request whose client on stdio no longer wants the answer. Others may wait for the same call.
+// cancelRequest ends a request whose client on stdio no longer wants the answer. Other requests may wait for the same call.
 func (s *state) cancelRequest(now time.Time, id clientcalls.Requester, out []kernel.Effect) []kernel.Effect {
 	seq, _ := s.calls.Find(id)
 	v := s.calls.Held(seq)
@@ -94,7 +94,7 @@ func (s *state) cancelRequest(now time.Time, id clientcalls.Requester, out []ker
 	return out
 }
 
-// Answered takes the server's answer: a question in the manner of its era is relayed, anything else ends the call.
+// Answered takes the server's answer: input_required is relayed, anything else ends the call.
 func (s *state) Answered(now time.Time, v *heldCall, m message.Done, out []kernel.Effect) []kernel.Effect {
 	if m.Frame.Kind == protocol.KindError {
 		if requests := urlRequests(&m.Frame); requests != nil {
@@ -114,18 +114,18 @@ func (s *state) Answered(now time.Time, v *heldCall, m message.Done, out []kerne
 			return s.calls.Apply(now, m.Seq, call.Broken{Fault: invalidQuestionFault(v)}, out)
 		}
 	case protocol.ResultUnknown:
-		fault := &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's result is of a type nobody knows, or not allowed here"}
+		fault := &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's result has an unknown resultType, or one that is not allowed here"}
 		return s.calls.Apply(now, m.Seq, call.Broken{Fault: fault}, out)
 	}
 	return s.calls.Apply(now, m.Seq, call.Answered{Frame: m.Frame}, out)
 }
 
-// Intercept takes nothing: every call is a client's own.
+// Intercept handles nothing: every call is a client's own.
 func (s *state) Intercept(_ *heldCall, _ *call.Effect, out []kernel.Effect) ([]kernel.Effect, bool) {
 	return out, false
 }
 
-// Fail answers every request that waits for the call with a gateway error, or keeps it for the one that comes back.
+// Fail answers every request that waits for the call with a gateway error. Without one, the error is kept for a retry.
 func (s *state) Fail(now time.Time, v *heldCall, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	for _, x := range v.exchanges {
 		out = append(out, kernel.Act(reply.Refuse{X: x, Fault: fault}))
@@ -144,10 +144,10 @@ func (s *state) Withdrawn(v *heldCall, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// AuditWritten does nothing: step tells the gateway when a draining desk has finished.
+// AuditWritten does nothing: step tells the gateway when draining has finished.
 func (s *state) AuditWritten(out []kernel.Effect) []kernel.Effect { return out }
 
-// modern appends the edits that make the server's answer what a modern client wants.
+// modernEdits appends the edits that make the server's answer a modern one.
 func (s *state) modernEdits(edits []rawjson.Edit, v *heldCall, f *protocol.Frame) []rawjson.Edit {
 	if f.Kind != protocol.KindResult {
 		return edits
@@ -160,12 +160,12 @@ func (s *state) modernEdits(edits []rawjson.Edit, v *heldCall, f *protocol.Frame
 	return append(edits, catalog.RewriteResult(v.View, v.Upstream, v.Method, f)...)
 }
 
-// Deliver writes the answer to everyone who waits for it, each under its own id, and keeps it for a while in case
-// it is lost on the way.
+// Deliver answers every request that waits for the call, each under its own id. It keeps the answer for a while in case it is
+// lost on the way.
 func (s *state) Deliver(now time.Time, v *heldCall, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.edits = s.modernEdits(append(s.edits[:0], rawjson.Edit{Span: frame.ID}), v, frame)
 	defer clear(s.edits)
-	under := func(id []byte) []rawjson.Edit { // until the next one; edits are put in order where they are
+	under := func(id []byte) []rawjson.Edit { // valid until the next call; AppendEdited sorts edits in place
 		at := slices.IndexFunc(s.edits, func(e rawjson.Edit) bool { return e.Span == frame.ID })
 		s.edits[at].With = id
 		return s.edits
@@ -185,8 +185,8 @@ func (s *state) Deliver(now time.Time, v *heldCall, frame *protocol.Frame, out [
 	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, frame: rawjson.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
 }
 
-// statusOf is the HTTP status of a server's answer: two errors of the protocol have their own.
-// MCP 2026-07-28, basic/transports/streamable-http.
+// statusOf returns the HTTP status of a server's answer: two errors of the protocol have their own. MCP 2026-07-28,
+// basic/transports/streamable-http.
 func statusOf(f *protocol.Frame) int {
 	if f.Kind != protocol.KindError {
 		return 200
@@ -200,8 +200,8 @@ func statusOf(f *protocol.Frame) int {
 	return 200
 }
 
-// departed lets go of a client that has gone. Its call is cancelled, unless it has been given a state to come back with: a parked one
-// waits for that until its time is over, another one for a while.
+// clientLeft removes the request of a client that has left. Its call is cancelled, unless the client was given a state to
+// return with: then a parked call waits for its timeout, and another one for returnGrace.
 func (s *state) clientLeft(now time.Time, m reply.Departed, out []kernel.Effect) []kernel.Effect {
 	v := s.calls.Held(m.Seq)
 	if v == nil {
@@ -219,9 +219,9 @@ func (s *state) clientLeft(now time.Time, m reply.Departed, out []kernel.Effect)
 	return s.calls.Apply(now, m.Seq, call.Withdrawn{Reason: "the client left"}, out)
 }
 
-// seal makes the state the client brings back.
+// seal seals the state that the client returns with.
 func (s *state) seal(now time.Time, v *heldCall, kind seal.Kind, inner []byte) (string, error) {
-	if v.digest == ([32]byte{}) && len(v.exchanges) > 0 { // every retry asks the same, so any of those who wait will do
+	if v.digest == ([32]byte{}) && len(v.exchanges) > 0 { // all requests of the call have the same digest
 		v.digest = digestOf(&v.exchanges[0].Frame, &v.exchanges[0].Params)
 	}
 	return s.sealer.Seal(&seal.State{
@@ -230,7 +230,7 @@ func (s *state) seal(now time.Time, v *heldCall, kind seal.Kind, inner []byte) (
 	})
 }
 
-// digestOf is the digest of what a request asks: a retry must ask the same.
+// digestOf returns the digest of what a request asks for. A retry must ask for the same.
 func digestOf(f *protocol.Frame, p *protocol.Params) [32]byte {
 	target := p.Name
 	if !target.Present() {

@@ -8,11 +8,11 @@ import (
 	"goblin-actor/protocol"
 )
 
-// usage counts a client's calls at this desk.
+// usage counts a client's calls in this actor.
 type usage struct{ inFlight, parked int }
 
-// makeRoom ends the oldest call of a client that waits for an answer while nobody waits for the call: whoever it was may have
-// given it up without a word, as nothing in the protocol says so. It reports whether there was one.
+// evictParked ends the client's oldest call that waits for an answer while no request waits for the call: the protocol has no
+// way to say that a client has dropped it. It reports whether there was one.
 func (s *state) evictParked(now time.Time, client string, out []kernel.Effect) ([]kernel.Effect, bool) {
 	var oldest *heldCall
 	for _, v := range s.calls.All() {
@@ -23,6 +23,6 @@ func (s *state) evictParked(now time.Time, client string, out []kernel.Effect) (
 	if oldest == nil {
 		return out, false
 	}
-	const why = "nobody came back with the answer, and newer calls of this client wait for theirs (limits.parkedPerClient)"
+	const why = "the client did not return with the answer, and newer calls of it wait for theirs (limits.parkedPerClient)"
 	return s.calls.End(now, oldest, why, &protocol.Fault{Name: protocol.Overloaded, Server: oldest.Server, Message: why}, out), true
 }

@@ -11,16 +11,16 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// metaKey is the member of a question's _meta with which a legacy server may name it for modern clients: input requests
-// have keys, a legacy question has none. A client that knows the key can answer before it is asked.
+// metaKey is the member of a server request's _meta with which a legacy server may name it for modern clients: input requests
+// have keys, legacy ones do not. A client that knows the key can answer in advance.
 const metaKey = "goblin-actor/key"
 
 const (
-	maxKey  = 64 // bytes of a key the server gives
-	maxKeys = 64 // of them in one call; later questions are numbered
+	maxKey  = 64 // bytes of a server's key
+	maxKeys = 64 // server's keys in one call; later requests are numbered
 )
 
-// keyFor names a question of the call: as its server says, if no other was called so, else q1, q2 and so on. Keys are
+// keyFor returns the key of a server request: the server's, if it is valid and not used yet, else q1, q2 and so on. Keys are
 // unique for the call's life.
 func (v *heldCall) keyFor(f *protocol.Frame) (key string, named bool) {
 	meta := rawjson.Member(f.Raw, f.Params, "_meta")
@@ -33,7 +33,7 @@ func (v *heldCall) keyFor(f *protocol.Frame) (key string, named bool) {
 	return fmt.Sprintf("q%d", v.lastKey), false
 }
 
-// isKey reports whether a server's key can be used: a word that is not one of ours.
+// isKey reports whether a server's key is a word that cannot be mistaken for one of the gateway's own.
 func isKey(key string) bool {
 	if key == "" || len(key) > maxKey {
 		return false
@@ -50,8 +50,8 @@ func isKey(key string) bool {
 	return !ours
 }
 
-// earlyAnswer is the client's answer to a question it has not been asked yet: it came with the request itself, under the key the
-// server gives. nil = none that fits.
+// earlyAnswer returns the client's answer to a server request that it has not got yet: it came with the request, under the
+// server's key. nil = there is no valid one.
 func (v *heldCall) earlyAnswer(key string, q protocol.Question) []byte {
 	if v.round > 0 || len(v.exchanges) == 0 {
 		return nil
@@ -67,13 +67,13 @@ func (v *heldCall) earlyAnswer(key string, q protocol.Question) []byte {
 	return answer
 }
 
-// questionKeys are those of the open questions in the order they were asked.
+// questionKeys returns the keys of the open server requests in the order of arrival.
 func (*state) questionKeys(v *heldCall) []string {
 	asked := func(key string) uint64 { return v.questions[key].Key }
 	return slices.SortedFunc(maps.Keys(v.questions), func(a, b string) int { return cmp.Compare(asked(a), asked(b)) })
 }
 
-// keepQuestion keeps a question under its key.
+// keepQuestion adds an open server request under its key.
 func (v *heldCall) keepQuestion(key string, m message.ServerRequest) {
 	if v.questions == nil {
 		v.questions = map[string]message.ServerRequest{}

@@ -18,7 +18,8 @@ type memo struct {
 	name         string                // the name in info
 }
 
-// clientKey names who is counted: the principal where somebody was asked, however many clients and addresses it has.
+// clientKey returns the key under which a client's limits count: its principal, whatever the number of its clients and
+// addresses, or else what message.ClientOf returns.
 func (m *memo) clientKey(x *downstream.Exchange, who *identity.Principal) string {
 	if principal := message.PrincipalOf(who); principal != "" {
 		return principal
@@ -39,7 +40,7 @@ const (
 	unnamed       = "client without name"
 )
 
-// clientName returns the name and version in a request's clientInfo. It remembers the last one: most clients send many requests.
+// clientName returns the name and version in a request's clientInfo. The last result is kept.
 func (m *memo) clientName(info []byte) string {
 	if len(info) > maxClientInfo {
 		return unnamed
@@ -51,7 +52,7 @@ func (m *memo) clientName(info []byte) string {
 	return m.name
 }
 
-// canOf reads capabilities; a client sends the same with every request, so the last reading is kept.
+// canOf parses capabilities. A client sends the same with every request, so the last result is kept.
 func (m *memo) canOf(capabilities []byte) message.CapabilitySet {
 	if string(capabilities) != m.capabilities {
 		m.capabilities, m.can = string(capabilities), message.CanOf(capabilities)

@@ -13,18 +13,18 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// notification is what a server says of a call before its answer: progress or a log line. Each request that waits for the
-// call gets it in its own manner: progress under its own token, log lines as grave as it asked for.
+// notification is a progress or log message that a server sends for a call before its answer. Each request that waits for the
+// call gets progress under its own token, and log lines from its own level on.
 type notification struct {
 	frame protocol.Frame
 	token rawjson.Span   // the gateway's token; absent in log lines
 	level protocol.Level // of a log line
 }
 
-// Progress is a sign of life, and goes to everyone who waits; what comes between rounds is kept.
+// Progress resets the idle timeout and goes to all requests that wait; between rounds it is kept.
 func (s *state) Progress(now time.Time, v *heldCall, m message.Progress, out []kernel.Effect) []kernel.Effect {
 	s.calls.Change(now, v, call.Heard{Frame: m.Frame, Behind: m.Behind})
-	if m.Behind { // a sign of life only
+	if m.Behind { // the client knows of more progress already
 		return out
 	}
 	return s.pass(v, notification{frame: m.Frame, token: m.Token}, out)
@@ -39,7 +39,7 @@ func (s *state) LogLine(_ time.Time, v *heldCall, m message.Log, out []kernel.Ef
 	return s.pass(v, notification{frame: m.Frame, level: protocol.LevelOf(params.Level.Of(m.Frame.Raw))}, out)
 }
 
-// pass writes a message ahead of the answer, or keeps it for the next stream (the newest 32).
+// pass writes a message ahead of the answer, or keeps it for the next request (the newest 32).
 func (*state) pass(v *heldCall, m notification, out []kernel.Effect) []kernel.Effect {
 	if len(v.exchanges) == 0 {
 		if len(v.missed) >= keptMessages {
@@ -54,7 +54,7 @@ func (*state) pass(v *heldCall, m notification, out []kernel.Effect) []kernel.Ef
 	return out
 }
 
-// passKept gives a request that comes back what was said since the call had nobody to hear it.
+// passMissed gives a returning request the notifications that arrived while no request waited for the call.
 func (*state) passMissed(v *heldCall, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	kept := v.missed
 	v.missed = nil
@@ -64,7 +64,7 @@ func (*state) passMissed(v *heldCall, x *downstream.Exchange, out []kernel.Effec
 	return out
 }
 
-// writeTo writes it to one request, unless that did not ask for it.
+// writeTo writes it to one request that asked for it.
 func (m notification) writeTo(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if m.token.Present() {
 		token := x.Params.ProgressToken.Of(x.Frame.Raw)

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	keepOutcome = time.Minute // an answer nobody was there to take is kept so long
-	maxOutcomes = 1024        // kept at once
-	maxKept     = 16 << 20    // bytes of answers kept at once; a larger one is not kept
+	keepOutcome = time.Minute // time for which an answer is kept
+	maxOutcomes = 1024        // limit of kept answers
+	maxKept     = 16 << 20    // limit of their bytes; a larger answer is not kept
 )
 
-// outcome is an answer that may be asked for again, by the same sealed state.
+// outcome is an answer that a client may ask for again with the same sealed state.
 type outcome struct {
 	seq       uint64
 	digest    [32]byte
 	principal string
 	project   string
-	frame     []byte // without id: what stands after it
+	frame     []byte // the frame with id 0
 	fault     *protocol.Fault
 	until     time.Time
 }
@@ -35,10 +35,10 @@ type outcome struct {
 type outcomes struct {
 	list  []outcome
 	bytes int  // of their frames
-	timed bool // a tidy is on its way
+	timed bool // a tidy timer is running
 }
 
-// add keeps an outcome until keepOutcome from now, and drops the oldest of too many. It reports whether a tidy has to be set.
+// add keeps an outcome for keepOutcome, and drops the oldest of too many. It reports whether a tidy timer has to be set.
 func (k *outcomes) add(now time.Time, o outcome) (timer bool) {
 	if len(o.frame) > maxKept {
 		return false
@@ -60,7 +60,7 @@ func (k *outcomes) drop() {
 	k.list = slices.Delete(k.list, 0, 1)
 }
 
-// tidy drops the outcomes whose time is over. It returns when to tidy next; zero = there are none left.
+// tidy drops the expired outcomes. It returns when to run next; zero = none are left.
 func (k *outcomes) tidy(now time.Time) (next time.Time) {
 	for len(k.list) > 0 && !now.Before(k.list[0].until) {
 		k.drop()
@@ -86,7 +86,7 @@ func (s *state) tidy(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// replayOutcome answers a retry whose call has ended: with the outcome that was kept, or not at all.
+// replayOutcome answers a retry whose call has ended: with the kept outcome, or with an error.
 func (s *state) replayOutcome(state *seal.State, digest [32]byte, who *message.Caller, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	for _, o := range s.outcomes.list {
 		if o.seq != state.Call || o.digest != digest || o.principal != who.Principal || o.project != who.View.Project {

@@ -7,8 +7,8 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// principalsChanged ends the calls of those who are nobody any more, parked ones too. What was admitted before and comes later is settled when
-// it comes.
+// principalsChanged ends the calls of principals that no longer exist, parked ones too. Requests that were admitted before are
+// updated when they arrive.
 func (s *state) principalsChanged(now time.Time, m message.Principals, out []kernel.Effect) []kernel.Effect {
 	s.principals = m
 	gone := func(v *heldCall) bool {

@@ -14,14 +14,14 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// Question takes what a legacy server asks the client of a call. The client is told with input_required and comes back;
-// meanwhile the call waits, and the server's question with it.
+// Question takes a legacy server's request to the client of a call. The client gets input_required and returns with the answer.
+// Meanwhile the call is parked.
 func (s *state) Question(now time.Time, v *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
-	if !v.Method.MayAsk() { // no answer to it can hold a question, and its server may do without
-		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client cannot be asked in "+v.Method.String()))
+	if !v.Method.MayAsk() { // its answer cannot be input_required; the server may do without
+		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client cannot be asked during "+v.Method.String()))
 	}
 	q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params)
-	if !v.caller.Can.Answers(q) { // the question ends with the call
+	if !v.caller.Can.Answers(q) { // the server request ends with the call
 		return s.cannotAnswer(now, v, q, out)
 	}
 	key, named := v.keyFor(&m.Frame)
@@ -44,15 +44,15 @@ func (s *state) Question(now time.Time, v *heldCall, m message.ServerRequest, ou
 	return append(out, kernel.WakeAfter(questionWindow, windowOver{m.Seq, v.timerGen}))
 }
 
-// cannotAnswer ends a call whose server asks what the client has not declared.
+// cannotAnswer ends a call whose server sends a request that the client has not declared to support.
 func (s *state) cannotAnswer(now time.Time, v *heldCall, q protocol.Question, out []kernel.Effect) []kernel.Effect {
 	return s.calls.End(now, v, "the client cannot answer the server's question", &protocol.Fault{
 		Name: protocol.ClientCannotAnswer, Server: v.Server, Required: q.Capability(),
-		Message: "the server asks something that the client has not declared it answers",
+		Message: "the server sent a request that the client has not declared to support",
 	}, out)
 }
 
-// park answers those who wait with the open questions and a sealed state; the call stays.
+// park answers the waiting requests with the open server requests and a sealed state. The call stays.
 func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.Effect {
 	if len(v.questions) == 0 || len(v.exchanges) == 0 {
 		return out
@@ -78,9 +78,9 @@ func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.E
 	return out
 }
 
-// comeBack attaches a retry to its parked call and passes its answers on. The same retry again, at once or later, gets
-// the same outcome; a question is answered once. gone is why what it calls is not there, nil = it is: that ends nothing, unless who calls
-// has other rights than before, which do not show it.
+// resume attaches a retry to its parked call and passes its answers on. The same retry again, at once or later, gets the same
+// outcome, and a server request is answered only once. gone says why the called item no longer exists; nil = it does. That ends
+// nothing, unless the principal's rights have changed so that it no longer sees the item.
 func (s *state) resume(now time.Time, m message.StatelessRequest, gone *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	x, state := m.Exchange, m.State
 	caller := s.callerOf(m)
@@ -100,20 +100,20 @@ func (s *state) resume(now time.Time, m message.StatelessRequest, gone *protocol
 	}
 	v.exchanges = append(v.exchanges, x)
 	v.ID = x.Frame.IDBytes()
-	caller.ClientKey = v.caller.ClientKey // whose books it is in
-	v.caller, v.who = caller, m.Who       // what it declares now counts, not what it declared before
+	caller.ClientKey = v.caller.ClientKey // the client whose limits count the call
+	v.caller, v.who = caller, m.Who       // the newest capabilities count
 	s.calls.Index(v.requester(x), v.Seq)
 	out = append(out, kernel.Act(reply.Watch{X: x, Seq: v.Seq}))
 	out = s.raiseLevel(x, out)
 	out = s.passMissed(v, x, out)
 	out = s.answers(now, v, x, out)
-	if len(v.questions) > 0 { // some are still open, or new ones came meanwhile
+	if len(v.questions) > 0 { // some are still open, or new ones have arrived
 		return s.askAgain(now, v, out)
 	}
 	return s.calls.Watch(now, v, out)
 }
 
-// askAgain parks a call anew with the questions that are still open, if the client still declares that it answers them.
+// askAgain parks a call again with the server requests that are still open, if the client still declares to support them.
 func (s *state) askAgain(now time.Time, v *heldCall, out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.questionKeys(v) {
 		f := v.questions[key].Frame
@@ -124,8 +124,8 @@ func (s *state) askAgain(now time.Time, v *heldCall, out []kernel.Effect) []kern
 	return s.park(now, v, out)
 }
 
-// answers passes the retry's answers on to the server. What fits no open question is ignored; what makes no sense
-// leaves its question open.
+// answers passes the retry's answers on to the server. An answer to no open server request is ignored, and an invalid one
+// leaves its request open.
 func (s *state) answers(now time.Time, v *heldCall, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	raw := x.Frame.Raw
 	for _, key := range s.questionKeys(v) {
@@ -142,7 +142,7 @@ func (s *state) answers(now time.Time, v *heldCall, x *downstream.Exchange, out 
 	return out
 }
 
-// QuestionCanceled forgets a question whose server no longer wants the answer.
+// QuestionCanceled drops a server request whose answer is no longer wanted.
 func (s *state) QuestionCanceled(now time.Time, v *heldCall, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect {
 	for key, ask := range v.questions {
 		if ask.Key == m.Key {
@@ -153,13 +153,13 @@ func (s *state) QuestionCanceled(now time.Time, v *heldCall, m message.ServerReq
 	return out
 }
 
-// relay passes a modern server's question on: the requests byte for byte, its state wrapped in ours. Nothing waits
+// relay passes a modern server's input_required on: the requests byte for byte, its state inside a sealed one. Nothing waits
 // meanwhile.
 func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *protocol.ResultInfo, out []kernel.Effect) []kernel.Effect {
 	raw := f.Raw
 	refused, q := false, protocol.QuestionUnknown
 	var err error
-	if info.InputRequests.Present() { // there may be a state alone
+	if info.InputRequests.Present() { // a state alone is allowed
 		err = protocol.InputRequests(raw, info.InputRequests, func(_ []byte, m protocol.Method, params rawjson.Span) bool {
 			q = protocol.QuestionOf(raw, m, params)
 			refused = !v.caller.Can.Answers(q)
@@ -182,7 +182,7 @@ func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *proto
 	return s.relayed(now, v, rawjson.AppendEdited(nil, raw, edits...), out)
 }
 
-// relayed ends the call with input_required: what comes back is a call of its own.
+// relayed ends the call with input_required. The retry is a call of its own.
 func (s *state) relayed(now time.Time, v *heldCall, raw []byte, out []kernel.Effect) []kernel.Effect {
 	var f protocol.Frame
 	if f.Parse(raw) != nil {
@@ -192,7 +192,7 @@ func (s *state) relayed(now time.Time, v *heldCall, raw []byte, out []kernel.Eff
 }
 
 func invalidQuestionFault(v *heldCall) *protocol.Fault {
-	return &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's question makes no sense"}
+	return &protocol.Fault{Name: protocol.InternalFault, Server: v.Server, Message: "the server's request to the client is invalid"}
 }
 
 func tooLargeFault(v *heldCall) *protocol.Fault {

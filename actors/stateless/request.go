@@ -16,8 +16,8 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// visit answers what the gateway knows by itself and dispatches the rest. The frame's headers and _meta have been
-// checked against each other already.
+// request answers what the gateway itself can, and dispatches the rest. The frame's headers and _meta have been checked against
+// each other already.
 func (s *state) request(now time.Time, m message.StatelessRequest, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
 	if fault := s.principals.Readmit(&m.Admitted); fault != nil {
@@ -54,11 +54,11 @@ func (s *state) request(now time.Time, m message.StatelessRequest, out []kernel.
 	return append(out, kernel.Act(reply.Refuse{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))
 }
 
-// retry takes a request that comes back to its parked call, if its headers fit its arguments as those of any request must.
+// retry takes a request that returns to its parked call. Its headers must match its arguments, as in any request.
 func (s *state) retry(now time.Time, m message.StatelessRequest, view *catalog.View, out []kernel.Effect) []kernel.Effect {
 	x, t, fault := admission.FindTarget(view, m.Exchange)
 	m.Exchange = x
-	if fault == nil { // a tool that is gone meanwhile has no headers
+	if fault == nil { // a tool that no longer exists has no headers
 		if fault := s.checkHeaders(t, m.Exchange); fault != nil {
 			return append(out, kernel.Act(reply.Refuse{X: m.Exchange, Fault: fault}))
 		}
@@ -66,7 +66,7 @@ func (s *state) retry(now time.Time, m message.StatelessRequest, view *catalog.V
 	return s.resume(now, m, fault, out)
 }
 
-// callItem looks up what the request names, and hands the call to the pool of its server.
+// callItem looks up the item that the request names, and sends the call to the pool of its server.
 func (s *state) callItem(now time.Time, m message.StatelessRequest, view *catalog.View, out []kernel.Effect) []kernel.Effect {
 	x, t, fault := admission.FindTarget(view, m.Exchange)
 	m.Exchange = x
@@ -88,12 +88,12 @@ func (s *state) callItem(now time.Time, m message.StatelessRequest, view *catalo
 	return s.call(now, m, view, t, out)
 }
 
-// Repeat answers a request by what is listed now.
+// Repeat decides about a request by the lists as they are now.
 func (s *state) Repeat(now time.Time, m message.StatelessRequest, out []kernel.Effect) []kernel.Effect {
 	return s.request(now, m, out)
 }
 
-// checkHeaders holds the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only.
+// checkHeaders checks the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only.
 func (*state) checkHeaders(t admission.Target, x *downstream.Exchange) *protocol.Fault {
 	if x.Frame.M != protocol.MethodToolsCall || x.Origin.Stdio || x.Inner || t.Entry == nil {
 		return nil
@@ -104,8 +104,8 @@ func (*state) checkHeaders(t admission.Target, x *downstream.Exchange) *protocol
 	return t.Entry.Bindings().Check(x.Origin.Header.Get, x.Params.Arguments.Of(x.Frame.Raw))
 }
 
-// discover says what the gateway is, unless it asks itself. MCP 2026-07-28, server/discover. Another gateway is told which one
-// it is.
+// discover describes the gateway, unless the gateway asks itself. MCP 2026-07-28, server/discover. Another gateway also learns
+// which one this is.
 func (s *state) discover(view *catalog.View, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 	if peer != "" && peer == s.node {
@@ -137,19 +137,19 @@ func (*state) list(view *catalog.View, x *downstream.Exchange, kind protocol.Ite
 	return result(view, x, page, out)
 }
 
-// result answers with a result of ours and the members that every result of MCP 2026-07-28 has.
+// result answers with a result of the gateway and the members that every result of MCP 2026-07-28 has.
 func result(view *catalog.View, x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
 	raw := protocol.AppendResult(nil, x.Frame.IDBytes(), result)
 	var f protocol.Frame
 	var info protocol.ResultInfo
 	if f.Parse(raw) != nil || info.Scan(&f) != nil {
-		return append(out, kernel.Act(reply.Refuse{X: x, Fault: &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway made a result it cannot read"}}))
+		return append(out, kernel.Act(reply.Refuse{X: x, Fault: &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway created an invalid result"}}))
 	}
 	edits := protocol.ToModernResult(nil, x.Frame.M, &f, &info, view.ServerInfo())
 	return append(out, kernel.Act(reply.Answer{X: x, Message: protocol.Message{Frame: rawjson.AppendEdited(nil, f.Raw, edits...), Newline: f.Newline}}))
 }
 
-// dispatch holds the call and hands it to the pool of the target's server.
+// call holds the call and sends it to the pool of the target's server.
 func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.View, t admission.Target, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
 	caller := s.callerOf(m)
@@ -166,7 +166,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 	}
 	r.Modern = true
 	if m.State != nil && r.Rate.Requests > 0 && s.resumed.first(now, s.limits.ParkedCall, x.Params.RequestState.Of(x.Frame.Raw)) {
-		r.Rate = config.Rate{} // it was counted when it began
+		r.Rate = config.Rate{} // the call was counted when it began
 	}
 	if x.Frame.M == protocol.MethodToolsCall && admission.HasLegacyTasks(t.Server) {
 		admission.WithoutTasks(r, t.Entry)
@@ -178,7 +178,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 		}
 		places = askedURLsIn(m.State)
 	}
-	seq := message.SeqInLane(message.LaneOf(caller.ClientKey), s.calls.Next()) // what is told of the call comes in its client's turn
+	seq := message.SeqInLane(message.LaneOf(caller.ClientKey), s.calls.Next()) // messages about the call arrive in its client's lane
 	v := &heldCall{
 		Held:      clientcalls.Held{View: view, Upstream: t.Server, Call: t.Call(seq, x, now, s.limits.ParkedCall)},
 		exchanges: []*downstream.Exchange{x}, who: m.Who, caller: caller, askedURLs: places,
@@ -195,7 +195,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 	return s.calls.Begin(now, v, x, m.View.Project, t.Denied, r, out)
 }
 
-// unwrap puts a server's own requestState back in place of the sealed one.
+// unwrap replaces the sealed requestState with the server's own.
 func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
 	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Caller.View.Project, r.Frame.M.String(), digestOf(&r.Frame, &r.Params)) != nil {
 		return badStateFault()
@@ -203,7 +203,7 @@ func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
 	var f protocol.Frame
 	var params protocol.Params
 	edit := rawjson.Edit{Span: r.Params.RequestState, With: state.Inner}
-	if askedURLsIn(state) != nil { // the call begins anew; its answers were for the client's user alone
+	if askedURLsIn(state) != nil { // the call starts again; the answers to the URLs were for the client's user alone
 		var ok bool
 		if edit, ok = rawjson.DeleteMember(r.Frame.Raw, r.Frame.Params, "requestState"); !ok {
 			return badStateFault()
@@ -212,7 +212,7 @@ func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
 	if f.Parse(rawjson.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {
 		return badStateFault()
 	}
-	if r.Target.Present() { // it stands elsewhere in the new frame
+	if r.Target.Present() { // its position in the new frame differs
 		switch f.M {
 		case protocol.MethodResourcesRead:
 			r.Target = params.URI
@@ -228,7 +228,7 @@ func badStateFault() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"}
 }
 
-// callerOf reads who asks from the request itself: a modern request carries everything with it.
+// callerOf returns the caller of a request. A modern request contains everything about its client.
 func (s *state) callerOf(m message.StatelessRequest) *message.Caller {
 	x := m.Exchange
 	raw := x.Frame.Raw

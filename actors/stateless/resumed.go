@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// maxCameBack is how many states are remembered that have come back, in each of two spans of time.
+// maxCameBack limits the remembered states in each of two periods.
 const maxCameBack = 4096
 
-// cameBack remembers the states with which clients have come back. Who comes back with one goes on with a call that was counted when it began; who
-// comes with the same one again begins another. The zero value is ready.
+// resumedStates remembers the states with which clients have returned, for tools with a rate limit. The first return continues
+// a call that was counted when it began; the same state again begins another. The zero value is ready.
 type resumedStates struct {
 	now, before map[[sha256.Size]byte]struct{}
 	since       time.Time
 }
 
-// first reports whether a state has not come before within its life, as far as that is remembered.
+// first reports whether a state has not returned before within its life, as far as that is remembered.
 func (c *resumedStates) first(now time.Time, life time.Duration, state []byte) bool {
 	if len(c.now) >= maxCameBack || now.Sub(c.since) >= life {
 		c.now, c.before, c.since = nil, c.now, now

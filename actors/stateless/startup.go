@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// maxEarly is how many requests may wait for the first catalog at once.
+// maxEarly limits the requests that wait for the first catalog.
 const maxEarly = 1024
 
 // startAgain is the delay after which a client may repeat a request that was refused because the gateway is starting.
@@ -51,17 +51,18 @@ func (s *state) earlyFault(m message.StatelessRequest) *protocol.Fault {
 	case s.startup.over:
 		return &protocol.Fault{Name: protocol.ServerUnavailable, Message: "the gateway is still starting; try again", Retryable: true, RetryAfter: startAgain}
 	case len(s.startup.waiting) >= maxEarly:
-		return &protocol.Fault{Name: protocol.Overloaded, Message: "the gateway is still starting, and too many requests wait for that; try again", Retryable: true, RetryAfter: startAgain}
+		return &protocol.Fault{Name: protocol.Overloaded, Message: "the gateway is still starting, and too many requests wait; try again", Retryable: true, RetryAfter: startAgain}
 	}
 	return nil
 }
 
-// expected reports whether a request comes back with the answer that its call waits for: a desk that drains takes it still.
+// isExpectedRetry reports whether a request returns with the answer that its call waits for. It is accepted while the actor
+// drains.
 func (s *state) isExpectedRetry(m message.StatelessRequest) bool {
 	return m.State != nil && m.State.Kind == seal.Parked && !s.drained
 }
 
-// waitsForServers reports whether servers that the client sees have to settle before the request is answered.
+// waitsForServers reports whether servers in the client's view have to settle before the request is answered.
 func (s *state) waitsForServers(m message.StatelessRequest) bool {
 	x := m.Exchange
 	if s.startup.awaited == 0 || !x.Origin.Stdio || x.Frame.M == protocol.MethodServerDiscover || len(s.startup.waiting) >= maxEarly {
@@ -71,7 +72,7 @@ func (s *state) waitsForServers(m message.StatelessRequest) bool {
 	return ok && admission.CountSettled(view) < s.startup.awaited
 }
 
-// serveEarly answers what has waited for the catalog.
+// serveWaiting answers the requests that have waited for the catalog.
 func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.startup.snapshot != nil {
 		if admission.CountSettled(s.startup.snapshot.Whole()) >= s.startup.awaited {
@@ -80,7 +81,7 @@ func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect
 	}
 	waiting := s.startup.waiting
 	s.startup.waiting = nil
-	for _, m := range waiting { // those that must wait longer wait again
+	for _, m := range waiting { // some may have to wait again
 		out = s.request(now, m, out)
 	}
 	return out

@@ -17,12 +17,12 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// Options say what a desk needs. A desk is the front for modern requests, who have no session: it holds their
-// calls, and parks those whose server asks something until the client comes back with the answer.
+// Options configure a stateless session. It serves modern requests, which belong to no session: it holds their calls, and parks
+// those whose server asks the client something until the client returns with the answer.
 type Options struct {
-	Number   int    // its place among the desks; part of every sealed state
-	Count    int    // how many there are: limits for a client are divided by it
-	Node     string // of this process; part of every sealed state, and its name to other gateways
+	Number   int    // its number; part of every sealed state
+	Count    int    // number of stateless sessions; limits for a client are divided by it
+	Node     string // names this process, in sealed states and to other gateways
 	Limits   config.Limits
 	Expect   int // servers to wait for, up to StartWait, before requests on stdin and stdout are answered
 	Sealer   *seal.Sealer
@@ -33,13 +33,13 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// Name is the name of a desk, under the gateway's.
+// Name returns the name of a stateless session's actor under the gateway.
 func Name(number int) string { return fmt.Sprintf("desk/%d", number) }
 
-// mailbox is how many messages may wait at a desk: modern clients take turns, and each has an eighth of it.
+// mailbox is how many messages may wait. Clients take turns, and each has an eighth of it.
 const mailbox = 8192
 
-// Spawn starts a desk under the gateway. Its calls are lost when it panics; ten panics in a minute stop it.
+// Spawn starts a stateless session under the gateway. A panic loses its calls; ten panics within a minute stop it.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: Name(o.Number), Kind: "desk", Mailbox: mailbox, Fair: true, Restarts: 10, Within: time.Minute, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
@@ -47,7 +47,7 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	})
 }
 
-// desk is the shell: it carries out what step wants done.
+// stateless is the shell: it executes the effects of step.
 type stateless struct {
 	Options
 	state  *state
@@ -62,23 +62,23 @@ func (d *stateless) Step(now time.Time, msg any, out []kernel.Effect) []kernel.E
 	return step(d.state, now, msg, out)
 }
 
-// Effects of desks only.
+// Effects of stateless sessions only.
 type (
-	relayError struct { // a server's error, with the HTTP status it has
+	relayError struct { // a server's error and its HTTP status
 		x      *downstream.Exchange
 		status int
 		frame  []byte
 	}
 )
 
-// Messages of a desk to itself.
+// Messages of a stateless session to itself.
 type (
-	windowOver struct{ seq, gen uint64 } // questions that belong together have come
-	graceOver  struct{ seq, gen uint64 } // nobody came back for a call whose clients left
-	tidy       struct{}                  // old outcomes may go
+	windowOver struct{ seq, gen uint64 } // questionWindow has passed
+	graceOver  struct{ seq, gen uint64 } // returnGrace has passed
+	tidy       struct{}                  // an outcome has expired
 )
 
-// ReplySize is that of the frame.
+// ReplySize returns the bytes of the frame.
 func (r relayError) ReplySize() int { return len(r.frame) }
 
 func (d *stateless) Act(self kernel.Self, act any) {

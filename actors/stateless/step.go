@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	questionWindow = 30 * time.Millisecond // questions that come so close to each other go out together
-	returnGrace    = 5 * time.Second       // a client that left may come back with the same state for so long
-	keptMessages   = 32                    // progress and log lines kept between rounds
+	questionWindow = 30 * time.Millisecond // server requests that arrive within it go out together
+	returnGrace    = 5 * time.Second       // time in which a client that left may return with its state
+	keptMessages   = 32                    // limit of progress and log lines kept between rounds
 )
 
 // state is the stateless session's entire state. Only step modifies it.
 type state struct {
 	number   uint32
-	node     string // names this process: a state of another one leads to no call of ours
+	node     string // names this process; a state of another process belongs to none of its calls
 	count    int
 	limits   config.Limits
 	sealer   *seal.Sealer
@@ -34,10 +34,10 @@ type state struct {
 
 	startup    startup
 	principals message.Principals                                                            // the newest
-	calls      clientcalls.Calls[*heldCall, clientcalls.Requester, message.StatelessRequest] // by the requests that a notification may cancel
+	calls      clientcalls.Calls[*heldCall, clientcalls.Requester, message.StatelessRequest] // by the client's request
 	clients    map[string]*usage                                                             // what each client has in flight and parked, by client key
 	levels     levels
-	resumed    resumedStates // states of tools with a rate limit
+	resumed    resumedStates // states that have come back, for tools with a rate limit
 	outcomes   outcomes
 	memo       memo
 	edits      []rawjson.Edit // of the answer at hand
@@ -54,17 +54,17 @@ func newState(o Options, self kernel.Reference) *state {
 	return s
 }
 
-// deskLimits are a desk's part of the limits.
+// shareOfLimits returns one stateless session's share of the limits.
 func shareOfLimits(limits config.Limits, desks int) config.Limits {
 	limits.MaxInFlightPerClient = share(limits.MaxInFlightPerClient, desks)
 	limits.ParkedPerClient = share(limits.ParkedPerClient, desks)
 	return limits
 }
 
-// deskShare is a desk's part of a limit for one client: requests are dealt round-robin. 0 stays 0, no limit.
+// share returns its share of a limit for one client, as requests are distributed round-robin. 0 stays 0, no limit.
 func share(limit, desks int) int { return (limit + max(1, desks) - 1) / max(1, desks) }
 
-// step applies msg to s at the time now and appends to out what is to be done about it.
+// step applies msg to s at the time now and appends the resulting effects to out.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	out = s.handle(now, msg, out)
 	if s.draining && !s.drained && !s.clientsWait() {
@@ -86,7 +86,7 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	return out
 }
 
-// clientStep takes what clients send, and that they leave.
+// clientStep handles what clients send, and that they leave.
 func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case message.StatelessRequest:
@@ -99,7 +99,7 @@ func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []ker
 	return out, false
 }
 
-// callStep takes what is said of calls, and their timers.
+// callStep handles messages about calls, and their timers.
 func (s *state) callStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case graceOver:
@@ -120,7 +120,7 @@ func (s *state) callStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 	return s.calls.Step(now, msg, out)
 }
 
-// lifeStep takes what begins and ends the actor, and what people ask about it.
+// lifeStep handles the beginning and end of the actor, and reports.
 func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case message.Principals:
@@ -149,7 +149,8 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 	return out, true
 }
 
-// waitedFor reports whether somebody waits for the answer to a call, or it for the audit log. A parked call waits for its client, who may never come.
+// clientsWait reports whether a client waits for the answer to a call, or a reply for the audit log. A parked call does not
+// count: its client may never return.
 func (s *state) clientsWait() bool {
 	if s.calls.Unsent() > 0 {
 		return true
@@ -162,7 +163,7 @@ func (s *state) clientsWait() bool {
 	return false
 }
 
-// stop answers every call and tells the servers.
+// stop answers every call and waiting request, and cancels the calls at the servers.
 func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	fault := &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}
 	s.draining = true
@@ -174,7 +175,7 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
 }
 
-// report is what the desk tells people: its calls, parked ones with their deadline.
+// report returns the calls for people.
 func (s *state) report() message.SessionReport {
 	return message.SessionReport{Calls: s.calls.Report("desk", func(v *heldCall) string { return message.NameOf(v.who) })}
 }

@@ -13,12 +13,12 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// Tasks of modern servers pass through to modern clients (extension io.modelcontextprotocol/tasks). Their ids are made
-// unique: clients know a task as <server>/<the server's own id>, and where they are asked who they are, each principal by an id that only it
-// can use (admission.TaskIDs). Nothing is kept of a task here, so it outlives us.
+// Tasks of modern servers pass through to modern clients (extension io.modelcontextprotocol/tasks). Clients know a task as
+// <server>/<the server's own id>. With authentication, each principal has ids that only it can use (admission.TaskIDs). The
+// gateway keeps nothing of a task, so a task outlives it.
 
-// taskTarget finds the server of the task that a request names. Without the extension on the client's side no server is
-// asked; without a server that has it the method does not exist.
+// taskTarget returns the server of the task that a request names. If the client has not declared the extension, no server is
+// asked. If no server in view has it, the method does not exist.
 func taskTarget(view *catalog.View, x *downstream.Exchange, ids admission.TaskIDs) (admission.Target, *protocol.Fault) {
 	raw := x.Frame.Raw
 	switch {
@@ -35,8 +35,8 @@ func taskTarget(view *catalog.View, x *downstream.Exchange, ids admission.TaskID
 	return admission.Target{Server: server, Original: own, Span: x.Params.TaskID}, nil
 }
 
-// publicTask puts the server's name in front of the task id in a result: of a call that became a task, or of tasks/get.
-// What the task has come to is the result of a call, with the URIs of one.
+// publicTask makes the task id in a result public: of a call that created a task, or of tasks/get. The result of a finished
+// task is that of its call, with the URIs in it.
 func publicTask(edits []rawjson.Edit, v *heldCall, info *protocol.ResultInfo, f *protocol.Frame, sealer *seal.Sealer) []rawjson.Edit {
 	switch {
 	case v.Method == protocol.MethodTasksGet:

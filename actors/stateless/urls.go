@@ -14,16 +14,16 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// maxVisits is how often a server may name other places in one call.
+// maxURLRounds is how often a server may ask for different URLs in one call.
 const maxURLRounds = 3
 
-// visited marks the inner state of a call that begins anew after its client was asked to open URLs; a server's own state is
-// JSON. Behind it stand how often that was, and a digest of the places.
+// askedURLsMark marks the inner state of a call that starts again after its client was asked to open URLs; a server's own state
+// is JSON. It is followed by the number of rounds and a digest of the URLs.
 const askedURLsMark = 'v'
 
-// relayURLs turns a legacy server's error -32042 into the questions it means; the retry calls the server anew. Each place is
-// asked for once: a server that goes on to name it waits for something that does not happen, or that takes a person longer
-// than the retry, and to ask again and again would open one window after the other. Its error is passed on then.
+// relayURLs turns a legacy server's error -32042 into the server requests it means; the retry calls the server again. Each URL
+// is asked for once: a server that names it again waits for something that does not happen, or takes a person longer than the
+// retry, and asking again would open one window after the other. Its error is then passed on.
 func (s *state) relayURLs(now time.Time, v *heldCall, f *protocol.Frame, requests []protocol.InputRequest, out []kernel.Effect) []kernel.Effect {
 	if !v.caller.Can.Answers(protocol.QuestionURL) {
 		return s.cannotAnswer(now, v, protocol.QuestionURL, out)
@@ -43,7 +43,7 @@ func (s *state) relayURLs(now time.Time, v *heldCall, f *protocol.Frame, request
 	return s.relayed(now, v, protocol.AppendInputRequired(nil, []byte("0"), requests, state, v.View.ServerInfo()), out)
 }
 
-// visitedIn is what a state says of URLs that were asked for; nil = it is a server's own.
+// askedURLsIn returns what a state says of URLs that were asked for; nil = it is a server's own state.
 func askedURLsIn(state *seal.State) []byte {
 	if len(state.Inner) == 2+sha256.Size && state.Inner[0] == askedURLsMark {
 		return state.Inner
@@ -51,7 +51,7 @@ func askedURLsIn(state *seal.State) []byte {
 	return nil
 }
 
-// placesOf is a digest of the URLs in an error -32042 without what may differ each time.
+// urlDigest returns a digest of the URLs in an error -32042, without the parts that may differ each time.
 func urlDigest(f *protocol.Frame) []byte {
 	h := sha256.New()
 	protocol.URLElicitations(f, func(params rawjson.Span) bool {
@@ -59,13 +59,13 @@ func urlDigest(f *protocol.Frame) []byte {
 		if i := strings.IndexAny(url, "?#"); i >= 0 {
 			url = url[:i]
 		}
-		_, _ = fmt.Fprintf(h, "%q\n", url) // a hash takes everything
+		_, _ = fmt.Fprintf(h, "%q\n", url) // writing to a hash never fails
 		return true
 	})
 	return h.Sum(nil)
 }
 
-// urlRequests are the questions in a legacy server's error -32042; nil when there is none.
+// urlRequests returns the server requests in a legacy server's error -32042; nil = there are none.
 func urlRequests(f *protocol.Frame) []protocol.InputRequest {
 	var requests []protocol.InputRequest
 	protocol.URLElicitations(f, func(params rawjson.Span) bool {

@@ -8,14 +8,15 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// expiryDue says that the credential of who listens may have expired.
+// expiryDue says that the client's credential may have expired.
 type expiryDue struct{}
 
-// principals takes what has become of who listens: nobody goes on listening who is nobody any more, and other rights show another catalog.
+// principals takes the newest value of the client's principal. If it no longer exists, the stream ends. Other rights show
+// another view.
 func (s *state) principals(now time.Time, m message.Principals, out []kernel.Effect) []kernel.Effect {
 	newest, ok := m.Of(s.listener.who)
 	switch {
-	case m.Epoch < s.listener.epoch: // whoever was admitted since is known better
+	case m.Epoch < s.listener.epoch: // a later admission has a newer value
 		return out
 	case !ok && !s.begun:
 		return s.refuse(message.Revoked, out)
@@ -32,7 +33,7 @@ func (s *state) principals(now time.Time, m message.Principals, out []kernel.Eff
 	return s.updateView(s.view.Snapshot(), false, out)
 }
 
-// untilExpiry has the stream looked at when the credential expires.
+// setExpiryTimer sets a timer for the expiry of the credential.
 func (s *state) setExpiryTimer(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.listener.who == nil || s.listener.who.Expires.IsZero() {
 		return out
@@ -40,8 +41,8 @@ func (s *state) setExpiryTimer(now time.Time, out []kernel.Effect) []kernel.Effe
 	return append(out, kernel.WakeAfter(max(0, s.listener.who.Expires.Sub(now)), expiryDue{}))
 }
 
-// expiryDue ends the stream of a client whose credential has expired: it listens again with another one. An older timer than that of the
-// newest expiry changes nothing.
+// expiryDue ends the stream of a client whose credential has expired; the client opens another one with a new credential. A
+// timer of an older expiry has no effect.
 func (s *state) expiryDue(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.listener.who.Expires.IsZero() || now.Before(s.listener.who.Expires) {
 		return out
@@ -49,7 +50,7 @@ func (s *state) expiryDue(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.StopSelf())
 }
 
-// tasks are the ids of tasks of who listens.
+// tasks returns the task ids of the client's principal.
 func (s *state) tasks() admission.TaskIDs {
 	return admission.TaskIDs{Sealer: s.sealer, Principal: message.PrincipalOf(s.listener.who)}
 }

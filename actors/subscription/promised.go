@@ -9,9 +9,9 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// owe keeps in mind a URI that was acknowledged, since its server was slow, and refused after that. The client has been promised to hear
-// of it, so it is asked for again: here with the next connection, elsewhere when the catalog says that it is another server's. A server
-// that does not list it and has not mentioned it is not asked.
+// promise keeps a URI that was acknowledged because its server was slow, and refused afterwards. The client was promised
+// updates, so it is subscribed to again: at that server with the next connection, or at another server if the catalog says so.
+// A server that neither lists nor has mentioned the URI is not asked.
 func (s *state) promise(r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
 	public := s.subs.active[r].Public
 	delete(s.subs.active, r)
@@ -22,7 +22,7 @@ func (s *state) promise(r clientsubs.Resource, out []kernel.Effect) []kernel.Eff
 	return s.retryPromised(out)
 }
 
-// keepPromises subscribes to what is owed where the catalog has it now.
+// retryPromised subscribes to the promised URIs that the catalog has now.
 func (s *state) retryPromised(out []kernel.Effect) []kernel.Effect {
 	for _, public := range slices.Sorted(maps.Keys(s.subs.promised)) {
 		found, fault := s.view.Resource(public)
@@ -45,7 +45,8 @@ func (s *state) retryPromised(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// giveUpDoubted forgets what no catalog has and no pool has heard of in time: it may be nothing at all, and is not promised.
+// dropUnconfirmed drops the URIs that no catalog has and no pool has confirmed in time. They may not exist, and are not
+// promised.
 func (s *state) dropUnconfirmed(out []kernel.Effect) []kernel.Effect {
 	for _, seq := range kernel.SortedKeys(s.subs.pending) {
 		r := s.subs.pending[seq]

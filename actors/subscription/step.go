@@ -20,8 +20,8 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// ackWait is how long the acknowledgment waits for servers to confirm subscriptions; what is not confirmed by then
-// is acknowledged too, as far as the catalog or its server's pool knows it.
+// ackWait is how long the acknowledgment waits for servers to confirm subscriptions. Unconfirmed ones are acknowledged too, if
+// the catalog or the server's pool knows the resource.
 const ackWait = time.Second
 
 // state is the subscription stream's entire state. Only step modifies it.
@@ -71,7 +71,7 @@ const (
 	metaServerInfo     = "io.modelcontextprotocol/serverInfo"
 )
 
-// ackDue says that servers have had their time to confirm.
+// ackDue says that ackWait has passed.
 type ackDue struct{}
 
 func newState(o Options, self kernel.Reference) *state {
@@ -151,18 +151,18 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	return out
 }
 
-// published takes the first catalog, or compares a newer one with what the client was told.
+// published takes the first catalog, or compares a newer one with what was announced.
 func (s *state) published(m message.Published, out []kernel.Effect) []kernel.Effect {
 	return s.updateView(m.Snapshot, m.Early, out)
 }
 
-// look finds what the client sees of a snapshot, and tells it what has changed; early: not yet.
+// updateView looks up what the client sees of a snapshot, and notifies it of changes. early: not yet.
 func (s *state) updateView(snapshot *catalog.Snapshot, early bool, out []kernel.Effect) []kernel.Effect {
 	view, ok := snapshot.View(s.listener.key)
 	lacks := s.listener.key.Project != "" && !(snapshot.HasProject(s.listener.key) && s.listener.who.May(s.listener.key.Project))
 	switch {
 	case lacks && s.begun:
-		view = snapshot.Nothing() // it may come back with another configuration, or other rights
+		view = snapshot.Nothing() // the project may return with another configuration, or other rights
 	case lacks:
 		return s.refuse(protocol.NoProject(s.listener.key.Project), out)
 	case !ok && !s.begun:
@@ -170,7 +170,7 @@ func (s *state) updateView(snapshot *catalog.Snapshot, early bool, out []kernel.
 	case !ok:
 		return append(out, kernel.StopSelf())
 	}
-	if was := s.view; was != nil && was.Snapshot() == snapshot { // it is the client that has changed
+	if was := s.view; was != nil && was.Snapshot() == snapshot { // only the client's rights have changed
 		s.announced.Carry(was, view)
 	}
 	s.view = view
@@ -187,12 +187,12 @@ func (s *state) updateView(snapshot *catalog.Snapshot, early bool, out []kernel.
 	return s.begin(out)
 }
 
-// mustWait reports whether servers have not said yet what they have: they cannot be subscribed to.
+// mustWait reports whether servers have not listed their resources yet, which cannot be subscribed to before.
 func (s *state) mustWait(uris []string) bool {
 	return len(uris) > 0 && admission.CountSettled(s.view) < s.awaitedServers
 }
 
-// begin reads what the client wants and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
+// begin parses the client's filter and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
 func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	filter, ok := clientsubs.FilterOf(s.x)
 	if !ok {
@@ -243,19 +243,19 @@ func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Eff
 	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.subs.last, URI: r.URI, Own: sub.Own, Unlisted: found.Unlisted, Hint: found.Unlisted}))
 }
 
-// subscription is one to what the client calls public: on the connections that its calls use.
+// subscription returns a subscription to what the client calls public, on the connections that the client's calls use.
 func (s *state) subscription(server *catalog.Server, public string) *clientsubs.Subscription {
 	return &clientsubs.Subscription{Public: public, Own: s.subs.owners.Intern(server.Name, clientsubs.OwnerOf(&server.Rules, s.x, &s.listener.caller, protocol.EraModern))}
 }
 
-// end ends the stream when it is no longer settled on whose connections it hears of a server's resources: its client opens another one, with
-// the headers that count now.
+// end ends the stream because it is no longer known on whose connections it should subscribe. The client opens another one,
+// with the headers that count now.
 func (s *state) end(server string, out []kernel.Effect) []kernel.Effect {
 	if s.acked {
 		return append(out, kernel.StopSelf())
 	}
 	return s.refuse(&protocol.Fault{Name: protocol.ServerUnavailable, Server: server, Retryable: true,
-		Message: "who shares the connections of server " + server + " has just changed: listen again"}, out)
+		Message: "the settings for sharing connections of server " + server + " have just changed; open the stream again"}, out)
 }
 
 // refuse ends the stream before it has begun.
@@ -264,7 +264,7 @@ func (s *state) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effe
 	return append(out, kernel.Act(reply.Refuse{X: s.x, Fault: fault}), kernel.StopSelf())
 }
 
-// subscribed takes what a server says of a URI. One that is refused is not acknowledged, or owed if it was before.
+// subscribed takes a server's answer. A refused resource is not acknowledged or, if it was already, stays promised.
 func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
 	r, ok := s.subs.pending[m.Seq]
 	if !ok {
@@ -284,7 +284,8 @@ func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []
 	return out
 }
 
-// ack is the first message of the stream: what of the wanted will be served. A stream that wants nothing ends at once.
+// ack sends the acknowledgment, the first message of the stream: which part of the filter will be served. A stream without any
+// ends at once.
 func (s *state) ack(out []kernel.Effect) []kernel.Effect {
 	if s.acked {
 		return out
@@ -325,7 +326,7 @@ func (s *state) ack(out []kernel.Effect) []kernel.Effect {
 	return append(out, early...)
 }
 
-// tag is the member that names the stream in every message on it: the request's own id, type and all.
+// tag returns the member that names the stream in every message on it: the id of the request, of any type.
 func (s *state) tag() []byte {
 	return append(append([]byte(`"_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...), '}')
 }
@@ -338,7 +339,7 @@ func (s *state) notify(method string, params []byte, key string) kernel.Effect {
 	return kernel.Act(reply.Notify{X: s.x, Message: protocol.Message{Frame: protocol.AppendNotification(nil, method, params)}, Weight: weight, Key: key})
 }
 
-// tellChanges tells once about every kind of list that differs from what was told last.
+// notifyChanges notifies once of every kind of list that has changed since the last notification.
 func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 	for _, kind := range s.announced.Due(s.view) {
 		if !s.wants[kind] {
@@ -350,7 +351,7 @@ func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// tell keeps what comes before the acknowledgment.
+// send sends a message, or keeps it until the acknowledgment was sent.
 func (s *state) send(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
 	if !s.acked {
 		s.beforeAck = append(s.beforeAck, e)
@@ -359,7 +360,7 @@ func (s *state) send(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
 	return append(out, e)
 }
 
-// updated passes a change of a resource or task on, with the client's URI and the stream's tag.
+// updated passes on a change of a resource or task, with the client's URI and the stream's tag.
 func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
 	_, public, ok := clientsubs.SubscriptionFor(s.view, s.subs.active, &m)
 	if !ok {
@@ -385,8 +386,8 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 	return s.send(kernel.Act(reply.Notify{X: s.x, Message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, Weight: downstream.WeightState, Key: public}), out)
 }
 
-// stop ends the stream gracefully: a result, then the end. A stream that never began gets an error: its first message
-// would have to be the acknowledgment.
+// stop ends the stream gracefully with a result. A stream that never began gets an error, as its first message would have to be
+// the acknowledgment.
 func (s *state) stop(out []kernel.Effect) []kernel.Effect {
 	out = clientsubs.UnsubscribeAll(s.subs.pools, s.self, out)
 	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
@@ -394,7 +395,7 @@ func (s *state) stop(out []kernel.Effect) []kernel.Effect {
 	case s.over:
 		return out
 	case !s.acked:
-		return append(out, kernel.Act(reply.Refuse{X: s.x, Fault: &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway takes no new streams now", Retryable: true}}))
+		return append(out, kernel.Act(reply.Refuse{X: s.x, Fault: &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway accepts no new streams while it shuts down", Retryable: true}}))
 	}
 	result := append([]byte(`{"resultType":"complete","_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...)
 	result = append(append(result, `,"`+metaServerInfo+`":`...), s.view.ServerInfo()...)

@@ -11,11 +11,11 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// Options say which subscriptions/listen stream a listener serves. A listener lives as long as its stream.
+// Options configure a subscription stream. The actor lives as long as the stream.
 type Options struct {
 	Name     string // unique under the gateway
 	Exchange *downstream.Exchange
-	Admitted message.Admitted // who listens, and what it sees
+	Admitted message.Admitted // the client, and what it sees
 	Expect   int              // servers to wait for, up to StartWait, before URIs are subscribed to; 0 = none
 	Sealer   *seal.Sealer
 	Registry kernel.Reference
@@ -25,7 +25,7 @@ type Options struct {
 // mailbox is how many messages of one stream may wait.
 const mailbox = 512
 
-// Spawn starts a listener under the gateway. One that panics is gone, and its client opens another stream.
+// Spawn starts a subscription stream under the gateway. One that panics is not restarted: its client opens another stream.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: "listen/" + o.Name, Kind: "listen", Mailbox: mailbox, Restarts: -1, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
@@ -33,7 +33,7 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	})
 }
 
-// subscription is the shell: it carries out what step wants done.
+// subscription is the shell: it executes the effects of step.
 type subscription struct {
 	Options
 	state *state

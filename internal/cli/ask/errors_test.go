@@ -14,7 +14,7 @@ func TestOverloadedHintFitsItsCause(t *testing.T) {
 	for message, want := range map[string]string{
 		"the audit log cannot be written, and no call may go without it (audit.required)":       "audit log cannot be written",
 		"too many calls in flight for this client (limits.maxInFlightPerClient)":                "limits.maxInFlightPerClient",
-		"there are as many sessions as may be, and all are in use (limits.maxSessions)":         "limits.maxSessions",
+		"too many sessions, and all are in use (limits.maxSessions); try again later":           "limits.maxSessions",
 		"the gateway holds as many bytes as it may (limits.maxBufferedBytes); nothing was sent": "limits.maxBufferedBytes",
 		"too many subscriptions in this session":                                                "end some of them",
 		"something else":                                                                        "try again later",
