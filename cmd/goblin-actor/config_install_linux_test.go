@@ -22,7 +22,7 @@ func TestInstallAsks(t *testing.T) {
 		{"enter is no", "\n", "", false, "error: nothing was written"},
 		{"end of input", "\x04", "", false, "error: nothing was written"},
 		{"nonsense first", "maybe\nyes\n", "", true, ""},
-		{"changed meanwhile", "y\n", `{"mcpServers": {"new": {"command": "x"}}}`, false, "error: .*it was changed meanwhile"},
+		{"changed meanwhile", "y\n", `{"mcpServers": {"new": {"command": "x"}}}`, false, "error: .*the file has changed in the meantime"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "mcp.json")

@@ -35,30 +35,30 @@ func TestConfigCommands(t *testing.T) {
 	}{
 		{"config check bad.yaml", command.ExitConfig, nil, `error: bad.yaml:3:5: mcpServers.files.timout: unknown key
 hint: did you mean timeout?
-error: bad.yaml:5:9: listen: without auth we listen on loopback addresses only
-hint: write 127.0.0.1:1; or let others in with an API key each (goblin-actor key new NAME):
+error: bad.yaml:5:9: listen: without auth, the gateway listens on loopback addresses only
+hint: write 127.0.0.1:1; or give each client an API key (goblin-actor key new NAME):
 hint: auth: {keys: keys.yaml}
 hint: tls: {cert: tls.crt, key: tls.key}
 `},
 		{"config show bad.yaml", command.ExitConfig, nil, `error: bad.yaml:3:5: mcpServers.files.timout: unknown key
 hint: did you mean timeout?
-error: bad.yaml:5:9: listen: without auth we listen on loopback addresses only
-hint: write 127.0.0.1:1; or let others in with an API key each (goblin-actor key new NAME):
+error: bad.yaml:5:9: listen: without auth, the gateway listens on loopback addresses only
+hint: write 127.0.0.1:1; or give each client an API key (goblin-actor key new NAME):
 hint: auth: {keys: keys.yaml}
 hint: tls: {cert: tls.crt, key: tls.key}
 `},
-		{"config check good.yaml", command.ExitOK, []string{"good.yaml: ok, 2 servers (misconfigured: other), 2 warnings\n"}, `warning: good.yaml:5:3: mcpServers.Other: is called "other"
-hint: names are lower-case letters, digits and -
-warning: good.yaml:5:16: mcpServers.Other.url: variable GOBLIN_TEST_UNSET is not set; the server is misconfigured, the others run
+		{"config check good.yaml", command.ExitOK, []string{"good.yaml: ok, 2 servers (misconfigured: other), 2 warnings\n"}, `warning: good.yaml:5:3: mcpServers.Other: renamed to "other"
+hint: names consist of lower-case letters, digits and -
+warning: good.yaml:5:16: mcpServers.Other.url: variable GOBLIN_TEST_UNSET is not set; the server is misconfigured; other servers run
 hint: set GOBLIN_TEST_UNSET, or write ${GOBLIN_TEST_UNSET:-default}
 `},
 		{"config show good.yaml", command.ExitOK, []string{"command: npx ", "# good.yaml:3\n", `A: "${GOBLIN_TEST_SET}"`, "GOBLIN_TEST_SET is set",
-			"GOBLIN_TEST_UNSET is not set", `B: "[redacted]"`, "timeout: 30s ", "# default\n"}, `warning: good.yaml:5:3: mcpServers.Other: is called "other"
-hint: names are lower-case letters, digits and -
-warning: good.yaml:5:16: mcpServers.Other.url: variable GOBLIN_TEST_UNSET is not set; the server is misconfigured, the others run
+			"GOBLIN_TEST_UNSET is not set", `B: "[redacted]"`, "timeout: 30s ", "# default\n"}, `warning: good.yaml:5:3: mcpServers.Other: renamed to "other"
+hint: names consist of lower-case letters, digits and -
+warning: good.yaml:5:16: mcpServers.Other.url: variable GOBLIN_TEST_UNSET is not set; the server is misconfigured; other servers run
 hint: set GOBLIN_TEST_UNSET, or write ${GOBLIN_TEST_UNSET:-default}
 `},
-		{"config check missing.yaml", command.ExitConfig, nil, "error: missing.yaml: no such file\nhint: --config or $GOBLIN_CONFIG names the file\n"},
+		{"config check missing.yaml", command.ExitConfig, nil, "error: missing.yaml: no such file\nhint: set the file with --config or $GOBLIN_CONFIG\n"},
 		{"config check", command.ExitFailed, nil, "error: no configuration found\nhint: specify a file: goblin-actor config check FILE\n"},
 		{"config show", command.ExitOK, []string{`listen: ["127.0.0.1:8730"]`, "mcpServers: {}"}, "no configuration found; these are the defaults\n"},
 		{"config chek", command.ExitUsage, nil, "error: unknown command \"chek\" for \"goblin-actor config\"\nhint: did you mean \"goblin-actor config check\"?\n"},

@@ -12,14 +12,14 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// DefaultAddress is where a gateway listens unless it is told otherwise.
+// DefaultAddress is the default listen address of a gateway.
 const DefaultAddress = "127.0.0.1:8730"
 
-// ErrSocketPath is returned by ParseAddress for the path of an admin socket, which speaks no MCP.
-var ErrSocketPath = errors.New("is the path of an admin socket; give the gateway's URL or port")
+// ErrSocketPath is returned by ParseAddress for the path of an admin socket, which does not serve MCP.
+var ErrSocketPath = errors.New("is the path of an admin socket; use the gateway's URL or port")
 
-// EndpointOf is ParseAddress for what a project shows; "" = everything. The project stands in the path, so that a gateway that does
-// not have it finds nothing there. An address that names a project or a server itself is an error.
+// EndpointOf is like ParseAddress, but returns the endpoint of a project ("" for all servers). The project is part of the path, so that a
+// gateway without it responds 404. An address that already names a project or a server is an error.
 func EndpointOf(addr, project string) (*url.URL, error) {
 	u, err := ParseAddress(addr)
 	if err != nil || project == "" {
@@ -27,14 +27,14 @@ func EndpointOf(addr, project string) (*url.URL, error) {
 	}
 	before, ok := strings.CutSuffix(u.Path, "/mcp")
 	if part := path.Base(path.Dir(before)); !ok || part == "p" || part == "s" {
-		return nil, fmt.Errorf("address %q: with a project, want the endpoint of everything, /mcp", secret.URL(u.String()))
+		return nil, fmt.Errorf("address %q: with a project, the path must be /mcp", secret.URL(u.String()))
 	}
 	u.Path = before + "/p/" + project + "/mcp"
 	return u, nil
 }
 
-// ParseAddress returns the URL of the MCP endpoint that addr means: an http or https URL, host:port, or a port of
-// this machine. Without a path it is /mcp; "" means DefaultAddress.
+// ParseAddress returns the URL of the MCP endpoint at addr: an http or https URL, host:port, or a port on this machine. The default path is
+// /mcp, and "" means DefaultAddress.
 func ParseAddress(addr string) (*url.URL, error) {
 	if addr == "" {
 		addr = DefaultAddress
@@ -57,7 +57,7 @@ func ParseAddress(addr string) (*url.URL, error) {
 		return nil, fmt.Errorf("address %q: want http or https, got %q", shown, u.Scheme)
 	}
 	if u.User != nil {
-		return nil, errors.New("address: user and password do not belong in it")
+		return nil, errors.New("address: must not contain a user or password")
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {

@@ -16,22 +16,21 @@ import (
 )
 
 const (
-	bridgeMaxOut  = 16 << 20        // bytes for the client that wait before the gateway has to
-	bridgeGrace   = 3 * time.Second // for the last words to the client and the end of the links
-	bridgeMaxLine = 256 << 20       // longest message either way
+	bridgeMaxOut  = 16 << 20        // bytes buffered for the client; beyond that, the gateway is not read
+	bridgeGrace   = 3 * time.Second // for the last messages to the client and for closing the links
+	bridgeMaxLine = 256 << 20       // maximum size of a message in either direction
 )
 
-// Bridge connects a client on a pair of pipes, one message a line, with the running gateway at address (see
-// EndpointOf), and outlives restarts of the gateway: then it says initialize again in the client's own words, sets
-// the log level and subscribes as the client had, and tells it that every list may have changed. Requests that had
-// been sent are answered with BACKEND_DISCONNECTED, those that had not wait up to 20 s for the next gateway.
-// key is the API key that is shown; "" = none. Messages pass byte for byte both ways.
+// Bridge connects a client on in and out, with one message per line, to the running gateway at address (see EndpointOf). If the gateway
+// restarts, Bridge repeats the client's initialize, restores its log level and subscriptions, and notifies it that every list may have
+// changed. Requests that had been sent get BACKEND_DISCONNECTED; others wait up to 20 s for the next gateway. key is the API key, or "".
+// Messages pass unchanged in both directions.
 //
-// The client's first message decides which era is spoken. A client of MCP 2026-07-28 has no session that could be lost; its
-// streams of subscriptions/listen are opened again after a restart.
+// The client's first message selects the era. A client of MCP 2026-07-28 has no session. Its subscriptions/listen streams are reopened after a
+// restart.
 //
-// It blocks until the client closes in (then running calls have five seconds), ctx ends, or nobody reads out; in and
-// out are not closed, and a Read that does not end by itself is left behind.
+// Bridge blocks until the client closes in (running calls then have five seconds), ctx ends, or writing to out fails. It does not close in and
+// out, and does not wait for a blocked Read.
 func Bridge(ctx context.Context, address, project, key string, in io.Reader, out io.Writer, log *slog.Logger) error {
 	u, err := EndpointOf(address, project)
 	if err != nil {
@@ -42,41 +41,41 @@ func Bridge(ctx context.Context, address, project, key string, in io.Reader, out
 	}).run(ctx, in, out)
 }
 
-// bridgeLogic decides what a bridge does: bridgeState for clients that say initialize, modernState for others.
+// bridgeLogic decides what a bridge does: bridgeState for clients that use initialize, modernState for others.
 type bridgeLogic interface {
-	at(now time.Time)            // the time of the next step
-	client(f protocol.Frame)     // a message of the client
-	link(uint64, upstream.Event) // what the link of that number tells
-	tick()                       // something is due
-	end()                        // the client has closed its end
-	tell(frame []byte)           // to the client
-	next() time.Time             // when tick has something to do; zero = never
-	full() bool                  // nothing more of the client is taken
-	effects() []any              // of the steps since the last call
+	at(now time.Time)            // sets the time of the next step
+	client(f protocol.Frame)     // handles a message of the client
+	link(uint64, upstream.Event) // handles an event of the link with that number
+	tick()                       // handles timers that are due
+	end()                        // handles the end of the client's input
+	tell(frame []byte)           // sends a message to the client
+	next() time.Time             // when tick is due; zero for never
+	full() bool                  // reports whether to stop reading from the client
+	effects() []any              // returns the effects of the steps since the last call
 	standing() (phase bridgePhase, version, why string)
 }
 
-// bridge carries out what its logic decides. One goroutine has the state and calls the links; one reads lines, one
-// writes them, and the links have theirs; all of them meet in channels.
+// bridge executes the decisions of its logic. One goroutine owns the state and calls the links, one reads lines, and one writes them. They, and
+// the goroutines of the links, communicate over channels.
 type bridge struct {
 	log   *slog.Logger
 	open  func(upstream.Sink) upstream.Link
 	state bridgeLogic
 	links map[uint64]upstream.Link
-	gens  uint64 // links that earlier logics have opened
+	gens  uint64 // number of links opened by earlier logics
 
 	lines  chan bridgeLine  // from the client
 	events chan bridgeEvent // from links
 	write  chan []byte      // to the client
-	done   chan struct{}    // closed when nobody receives any more
-	stuck  chan error       // capacity 1: nobody reads out
-	ending sync.WaitGroup   // links that have not told Closed
+	done   chan struct{}    // closed when the channels are no longer received from
+	stuck  chan error       // capacity 1: why writing to the client failed
+	ending sync.WaitGroup   // links that have not sent Closed
 
-	waiting [][]byte // for write
+	waiting [][]byte // frames to write
 	size    int      // bytes in waiting
 }
 
-// bridgeLine is what was read from the client: a message, or what is wrong with one, or the end.
+// bridgeLine is one line of the client: a message, a parse error, or the end of the input.
 type bridgeLine struct {
 	frame protocol.Frame
 	err   error
@@ -126,7 +125,7 @@ func (b *bridge) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// step waits for one thing to happen and carries out what follows from it.
+// step waits for one event and executes its effects.
 func (b *bridge) step(ctx context.Context) (over bool, err error) {
 	s := b.state
 	var wake <-chan time.Time
@@ -167,11 +166,11 @@ func (b *bridge) step(ctx context.Context) (over bool, err error) {
 	case <-ctx.Done():
 		return true, context.Cause(ctx)
 	}
-	b.tell(was)
-	return b.carryOut()
+	b.logPhase(was)
+	return b.execute()
 }
 
-// choose takes the logic that fits the client's first message. A client that has asked server/discover in vain may still say initialize.
+// choose selects the logic by the client's first message. A client whose server/discover failed may still send initialize.
 func (b *bridge) choose(f *protocol.Frame) {
 	if f.Raw == nil || f.Kind != protocol.KindRequest {
 		return
@@ -187,21 +186,21 @@ func (b *bridge) choose(f *protocol.Frame) {
 		if !modern && f.M == protocol.MethodInitialize && s.idle() {
 			b.gens = s.gen
 			s.close()
-			_, _ = b.carryOut()
+			_, _ = b.execute()
 			b.state = newBridgeState()
 			b.state.(*bridgeState).gen = b.gens
 		}
 	}
 }
 
-// tell logs a change of phase.
-func (b *bridge) tell(was bridgePhase) {
+// logPhase logs a change of phase.
+func (b *bridge) logPhase(was bridgePhase) {
 	switch is, version, why := b.state.standing(); {
 	case is == was:
 	case is == bridgeReady:
-		b.log.Info("connected with the gateway", "protocol", version)
+		b.log.Info("connected to the gateway", "protocol", version)
 	case is == bridgeDown && was == bridgeReady:
-		b.log.Warn("the gateway is gone, trying again", "err", why)
+		b.log.Warn("connection to the gateway lost, reconnecting", "err", why)
 	}
 }
 
@@ -216,8 +215,8 @@ func (b *bridge) line(l bridgeLine) {
 	}
 }
 
-// carryOut does what the state wants done.
-func (b *bridge) carryOut() (over bool, err error) {
+// execute executes the effects of the logic.
+func (b *bridge) execute() (over bool, err error) {
 	for _, e := range b.state.effects() {
 		switch e := e.(type) {
 		case bridgeTell:
@@ -242,7 +241,7 @@ func (b *bridge) carryOut() (over bool, err error) {
 	return false, nil
 }
 
-// openLink opens a link whose events carry gen.
+// openLink opens a link whose events have number gen.
 func (b *bridge) openLink(gen uint64) {
 	b.ending.Add(1)
 	b.links[gen] = b.open(func(ctx context.Context, e upstream.Event) error {
@@ -260,10 +259,10 @@ func (b *bridge) openLink(gen uint64) {
 	})
 }
 
-// errBridgeOver tells links that nobody listens any more.
+// errBridgeOver is returned to links after the bridge has ended.
 var errBridgeOver = errors.New("the bridge has ended")
 
-// read reads the client's lines; batches are taken apart (MCP 2025-03-26).
+// read reads the client's lines, and splits batches (MCP 2025-03-26).
 func (b *bridge) read(in io.Reader) {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(make([]byte, 0, 64<<10), bridgeMaxLine)
@@ -289,7 +288,7 @@ func (b *bridge) read(in io.Reader) {
 		}
 	}
 	if err := scanner.Err(); err != nil {
-		b.log.Warn("the client's messages cannot be read any more", "err", err)
+		b.log.Warn("cannot read from the client", "err", err)
 	}
 	b.hand(bridgeLine{end: true})
 }
@@ -316,12 +315,12 @@ func (b *bridge) writeLines(out io.Writer) {
 	}
 }
 
-// flush writes what waits for the client, until ctx ends.
+// flush writes the waiting frames to the client until ctx ends.
 func (b *bridge) flush(ctx context.Context, written <-chan struct{}) {
 	for _, frame := range b.waiting {
 		select {
 		case b.write <- frame:
-		case <-written: // nobody reads
+		case <-written: // the writer has stopped
 		case <-ctx.Done():
 		}
 	}

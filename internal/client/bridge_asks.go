@@ -7,15 +7,15 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// bridgeAsk is a question of the gateway the client has not answered.
+// bridgeAsk is a request of the gateway that the client has not answered.
 type bridgeAsk struct {
 	gen  uint64
 	id   []byte // the gateway's raw id
-	gone bool   // withdrawn: an answer goes nowhere, but the client still knows the id
+	gone bool   // withdrawn: an answer is dropped, but the client still knows the id
 }
 
-// asked passes a question on to the client. Its id stays as it is unless the client still has another question with
-// that id, of an earlier session.
+// asked forwards a request of the gateway to the client. It changes the id if the client still has a request with the same id from an earlier
+// session.
 func (s *bridgeState) asked(gen uint64, f protocol.Frame) {
 	if len(s.asks) >= bridgeMaxAsks {
 		s.forgetAsks()
@@ -30,7 +30,7 @@ func (s *bridgeState) asked(gen uint64, f protocol.Frame) {
 	s.tell(frame)
 }
 
-// forgetAsks makes room: those withdrawn go.
+// forgetAsks removes withdrawn requests to make room.
 func (s *bridgeState) forgetAsks() {
 	for id, a := range s.asks {
 		if a.gone {
@@ -39,7 +39,7 @@ func (s *bridgeState) forgetAsks() {
 	}
 }
 
-// clientAnswer passes an answer on to whoever asked; one nobody waits for is dropped.
+// clientAnswer forwards the client's response to the link that sent the request. It drops a response to a request that is no longer open.
 func (s *bridgeState) clientAnswer(f protocol.Frame) {
 	id := string(f.IDBytes())
 	a := s.asks[id]
@@ -53,14 +53,14 @@ func (s *bridgeState) clientAnswer(f protocol.Frame) {
 	if id != string(a.id) {
 		var back protocol.Frame
 		if back.Parse(rawjson.AppendEdited(nil, f.Raw, rawjson.Edit{Span: f.ID, With: a.id})) != nil {
-			return // it was a frame a moment ago
+			return // cannot happen: the frame was valid before the edit
 		}
 		f = back
 	}
 	s.send(a.gen, bridgeItem{kind: bridgeNote, frame: f})
 }
 
-// notified passes a notification on. One that withdraws a question gets the id the client knows it by.
+// notified forwards a notification. If it cancels a request of the gateway, it gets the id that the client knows.
 func (s *bridgeState) notified(gen uint64, f protocol.Frame) {
 	var p protocol.Params
 	if f.M != protocol.NotificationCancelled || p.Scan(&f) != nil {
@@ -77,12 +77,12 @@ func (s *bridgeState) notified(gen uint64, f protocol.Frame) {
 	s.tell(f.Raw)
 }
 
-// withdrawAsks tells the client that the questions of a link need no answer any more.
+// withdrawAsks cancels the open requests of a link at the client.
 func (s *bridgeState) withdrawAsks(gen uint64) {
 	for _, id := range sorted(s.asks) {
 		if a := s.asks[id]; a.gen == gen && !a.gone {
 			a.gone = true
-			params := []byte(`{"requestId":` + id + `,"reason":"the gateway has gone"}`)
+			params := []byte(`{"requestId":` + id + `,"reason":"the connection to the gateway was lost"}`)
 			s.tell(protocol.AppendNotification(nil, protocol.NotificationCancelled.String(), params))
 		}
 	}

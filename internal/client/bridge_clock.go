@@ -7,13 +7,13 @@ import (
 	"goblin-actor/protocol"
 )
 
-// end handles the client's closing its end.
+// end handles the end of the client's input.
 func (s *bridgeState) end() {
 	s.leaving = s.now.Add(bridgeLeave)
 	s.pump()
 }
 
-// tick does what is due at the time of the step.
+// tick handles timers that are due.
 func (s *bridgeState) tick() {
 	due := func(at time.Time) bool { return !at.IsZero() && !s.now.Before(at) }
 	if due(s.leaving) {
@@ -38,25 +38,25 @@ func (s *bridgeState) tick() {
 	s.pump()
 }
 
-// leave answers what is still open and ends the bridge.
+// leave answers open requests and ends the bridge.
 func (s *bridgeState) leave() {
 	if !s.greeted && s.phase != bridgeNew {
 		s.refuse(s.hello, protocol.ServerUnavailable, "the gateway is not reachable: "+s.why, true)
 	}
 	for _, i := range slices.Concat(s.queue, s.later) {
 		if i.kind == bridgeRequest {
-			s.refuse(i.frame, protocol.ServerUnavailable, "the client leaves, nothing was sent", true)
+			s.refuse(i.frame, protocol.ServerUnavailable, "the client has disconnected; the request was not sent", true)
 		}
 	}
 	for _, ticket := range sorted(s.away) {
 		if i := s.away[ticket]; i.kind == bridgeRequest && !i.over {
-			s.refuse(i.frame, protocol.BackendDisconnected, "the client leaves while the request is under way", false)
+			s.refuse(i.frame, protocol.BackendDisconnected, "the client disconnected while the request was running", false)
 		}
 	}
 	s.do(bridgeEnd{})
 }
 
-// expire answers requests that waited too long for a gateway.
+// expire answers requests that have waited too long for a gateway.
 func (s *bridgeState) expire() {
 	if s.phase == bridgeReady {
 		return
@@ -68,13 +68,13 @@ func (s *bridgeState) expire() {
 	s.drop(func(i bridgeItem) bool {
 		late := s.phase == bridgeNew || !s.now.Before(i.until)
 		if late && i.kind == bridgeRequest {
-			s.refuse(i.frame, protocol.ServerUnavailable, "the gateway is not reachable, nothing was sent: "+s.why, true)
+			s.refuse(i.frame, protocol.ServerUnavailable, "the gateway is not reachable, so the request was not sent: "+s.why, true)
 		}
 		return late
 	})
 }
 
-// next is when tick has something to do; zero = never.
+// next returns when tick is due, or the zero time for never.
 func (s *bridgeState) next() time.Time {
 	times := []time.Time{s.leaving}
 	switch s.phase {

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// A gateway that was restarted refuses requests of a session it does not know, with an error that has the request's id. The bridge opens
-// a session again and repeats the request: the client, which cannot begin a new session, sees nothing but the result.
-func TestABridgeRepeatsWhatAForgottenSessionRefused(t *testing.T) {
+// A restarted gateway rejects requests of an unknown session with an error that has the request's id. The bridge opens a new session and repeats
+// the request, so the client, which cannot open a session itself, only sees the result.
+func TestBridgeRepeatsRequestOfUnknownSession(t *testing.T) {
 	var opened, refused atomic.Int32
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -10,14 +10,14 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Whatever happens, a request has one answer and nothing is left over.
+// FuzzBridge checks that every request gets one response, and that no state is left at the end.
 func FuzzBridge(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
 	f.Add([]byte{3, 3, 12, 12, 5, 9, 9, 6, 3, 10, 2, 2, 4})
 	f.Fuzz(runScript)
 }
 
-// runScript makes each byte of the script one thing that happens.
+// runScript interprets each byte of the script as an event.
 func runScript(t *testing.T, script []byte) {
 	b := newBridgeTalk(t)
 	b.ready()
@@ -82,7 +82,7 @@ func runScript(t *testing.T, script []byte) {
 	}
 	for id := 101; id <= 100+asked; id++ {
 		if answered[id] != 1 {
-			t.Errorf("request %d has %d answers", id, answered[id])
+			t.Errorf("request %d has %d responses", id, answered[id])
 		}
 	}
 	if len(b.byID) > 0 || len(b.queue) > 0 || b.size != 0 || len(b.away) > len(b.links) {

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// link handles what a link tells. Links that are not the newest live on for the answers still to come on them.
+// link handles an event of a link. Older links stay open for outstanding responses.
 func (s *bridgeState) link(gen uint64, event upstream.Event) {
 	if _, open := s.links[gen]; !open {
 		return
@@ -45,7 +45,7 @@ func (s *bridgeState) link(gen uint64, event upstream.Event) {
 	s.pump()
 }
 
-// withID is an error for the request with that raw id; the frame itself when it cannot be one.
+// withID returns the error in f as the response to the request with raw id, or f if that is not possible.
 func withID(f protocol.Frame, id []byte) protocol.Frame {
 	raw := append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"error":`...)
 	raw = append(append(raw, f.ErrorBytes()...), '}')
@@ -56,7 +56,7 @@ func withID(f protocol.Frame, id []byte) protocol.Frame {
 	return named
 }
 
-// received sorts a message of the gateway.
+// received handles a message of the gateway.
 func (s *bridgeState) received(gen, ticket uint64, f protocol.Frame) {
 	switch f.Kind {
 	case protocol.KindRequest:
@@ -68,7 +68,7 @@ func (s *bridgeState) received(gen, ticket uint64, f protocol.Frame) {
 	default:
 		id := string(f.IDBytes())
 		if i := s.away[ticket]; i == nil || string(i.frame.IDBytes()) != id {
-			ticket = s.byID[id] // on another stream than that of its request
+			ticket = s.byID[id] // on a different stream than its request
 		}
 		if i := s.settle(ticket); i != nil {
 			s.answered(gen, i, f)
@@ -76,15 +76,15 @@ func (s *bridgeState) received(gen, ticket uint64, f protocol.Frame) {
 	}
 }
 
-// answered handles the answer to a request, the client's or ours.
+// answered handles the response to a request of the client or of the bridge.
 func (s *bridgeState) answered(gen uint64, i *bridgeItem, f protocol.Frame) {
 	switch i.kind {
 	case bridgeRequest:
 		if f.Kind == protocol.KindError && i.over {
-			return // the end of the HTTP exchange, which a pipe does not have
+			return // only ends the HTTP exchange; the client has canceled the request
 		}
 		if f.Kind == protocol.KindError && gen == s.gen && isNotBegun(&f) {
-			s.pushFront(*i) // the next gateway will carry it out
+			s.pushFront(*i) // send it to the next gateway
 			s.lostOn(gen, errBridgeDraining)
 			return
 		}
@@ -111,7 +111,7 @@ func (s *bridgeState) answered(gen uint64, i *bridgeItem, f protocol.Frame) {
 	}
 }
 
-// young reports whether the session follows another and is so new that its gateway may still be starting servers.
+// young reports whether the session replaces another one, and is so new that its gateway may still be starting servers.
 func (s *bridgeState) young(gen uint64) bool {
 	return gen == s.gen && s.rejoins > 0 && s.now.Sub(s.since) < bridgeSettle
 }
@@ -121,7 +121,7 @@ func (s *bridgeState) sendLater(i bridgeItem) {
 	s.later = append(s.later, i)
 }
 
-// isNotThere reports the gateway's own error for what is in no catalog, or of a server that is not ready: none was asked.
+// isNotThere reports whether f is a gateway error for an unknown item or a server that is not ready. In both cases no server got the request.
 func isNotThere(f *protocol.Frame) bool {
 	e := &RPCError{}
 	if json.Unmarshal(f.ErrorBytes(), e) != nil {
@@ -134,14 +134,14 @@ func isNotThere(f *protocol.Frame) bool {
 	return false
 }
 
-// isShuttingDown reports the gateway's error for what comes while it drains.
+// isShuttingDown reports whether f is the error of a gateway that is shutting down.
 func isShuttingDown(f *protocol.Frame) bool {
 	e := &RPCError{}
 	return json.Unmarshal(f.ErrorBytes(), e) == nil && e.Name() == string(protocol.ShuttingDown)
 }
 
-// isNotBegun reports isShuttingDown of a request no server has had: a call that was cut off in the middle says the same, but
-// not that it may be sent again.
+// isNotBegun reports whether f is the error of a gateway that is shutting down, for a request that no server got. An interrupted call has the same
+// error, but is not retryable.
 func isNotBegun(f *protocol.Frame) bool {
 	e := &RPCError{}
 	if json.Unmarshal(f.ErrorBytes(), e) != nil || e.Name() != string(protocol.ShuttingDown) {
@@ -153,7 +153,7 @@ func isNotBegun(f *protocol.Frame) bool {
 	return json.Unmarshal(e.Data, &data) == nil && data.Retryable
 }
 
-// notSent handles what certainly never reached the gateway: it waits for the next one.
+// notSent handles a message that did not reach the gateway. It is sent to the next one.
 func (s *bridgeState) notSent(gen uint64, i *bridgeItem, err error) {
 	if i == nil {
 		return
@@ -162,7 +162,7 @@ func (s *bridgeState) notSent(gen uint64, i *bridgeItem, err error) {
 	s.lostOn(gen, err)
 }
 
-// putBack makes a message wait again that was not carried out.
+// putBack queues a message that was not executed again.
 func (s *bridgeState) putBack(i *bridgeItem) {
 	note := i.kind == bridgeNote && i.frame.Kind == protocol.KindNotification && i.gen == s.gen
 	if !i.over && (i.kind == bridgeRequest || note) {
@@ -170,7 +170,7 @@ func (s *bridgeState) putBack(i *bridgeItem) {
 	}
 }
 
-// ended handles the end of an exchange without an answer in it.
+// ended handles an exchange that ended without a response.
 func (s *bridgeState) ended(gen uint64, i *bridgeItem, err error) {
 	switch {
 	case i == nil:
@@ -198,27 +198,27 @@ func (s *bridgeState) ended(gen uint64, i *bridgeItem, err error) {
 	}
 }
 
-// failed answers a request that may have been carried out. Only what changes nothing may simply be sent again.
+// failed answers a request that may have been executed. It is retryable only if the method changes nothing.
 func (s *bridgeState) failed(f protocol.Frame, err error) {
-	message := "The connection to the gateway was lost after the request had been sent"
+	message := "The connection to the gateway was lost after the request was sent"
 	if status, ok := errors.AsType[*upstream.StatusError](err); ok {
-		message = fmt.Sprintf("The gateway refused the request with HTTP status %d", status.Code)
+		message = fmt.Sprintf("The gateway answered HTTP %d", status.Code)
 	}
 	s.refuse(f, protocol.BackendDisconnected, message, f.M.Repeatable())
 }
 
-// denied is the gateway's word about who asks as the answer to the request that it has not read.
+// denied returns the gateway's authentication error as the response to a request.
 func denied(request protocol.Frame, why *RPCError) protocol.Frame {
 	var f protocol.Frame
 	data := why.Data
 	if data == nil {
 		data = json.RawMessage("null")
 	}
-	_ = f.Parse(protocol.AppendError(nil, request.IDBytes(), why.Code, why.Message, data)) // we have just written it
+	_ = f.Parse(protocol.AppendError(nil, request.IDBytes(), why.Code, why.Message, data)) // cannot fail
 	return f
 }
 
-// closed handles the end of a link nobody wanted to end.
+// closed handles the unexpected end of a link.
 func (s *bridgeState) closed(gen uint64, err error) {
 	err = cmp.Or(err, upstream.ErrClosed)
 	s.lostOn(gen, err)

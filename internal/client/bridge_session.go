@@ -10,14 +10,14 @@ import (
 )
 
 var (
-	// errBridgeVersion ends the bridge: a client cannot be told that the version has changed.
-	errBridgeVersion = errors.New("the gateway speaks another protocol version than before; start the client again")
-	// Why a session was given up.
-	errBridgeSilent   = errors.New("the gateway does not answer")
+	// errBridgeVersion ends the bridge, because a client cannot change the version of a session.
+	errBridgeVersion = errors.New("the gateway now uses a different protocol version; restart the client")
+	// Reasons for abandoning a session.
+	errBridgeSilent   = errors.New("the gateway does not respond")
 	errBridgeDraining = errors.New("the gateway is shutting down")
 )
 
-// connect opens a link and says initialize on it, in the client's own words.
+// connect opens a link and sends the client's initialize.
 func (s *bridgeState) connect() {
 	s.gen++
 	s.links[s.gen] = 0
@@ -30,14 +30,14 @@ func (s *bridgeState) connect() {
 	s.send(s.gen, bridgeItem{kind: kind, frame: s.hello})
 }
 
-// lostOn gives up the session of a link, if it is the one in use.
+// lostOn abandons the session of link gen, if it is the current one.
 func (s *bridgeState) lostOn(gen uint64, why error) {
 	if gen == s.gen && (s.phase == bridgeReady || s.phase == bridgeOpening) {
 		s.lost(why)
 	}
 }
 
-// lost gives up the session. The link lives on while answers may come on it.
+// lost abandons the session. Its link stays open for outstanding responses.
 func (s *bridgeState) lost(why error) {
 	if s.phase == bridgeReady && s.now.Sub(s.since) >= bridgeLong {
 		s.retryAt, s.pause = s.now, bridgeMin
@@ -54,18 +54,18 @@ func (s *bridgeState) lost(why error) {
 	s.dropOwn()
 }
 
-// dropOwn forgets what was to be done for a session that is lost: it is done anew for the next.
+// dropOwn removes the bridge's own requests of a lost session. They are repeated for the next one.
 func (s *bridgeState) dropOwn() {
 	s.drop(func(i bridgeItem) bool { return i.kind == bridgeAgain })
 	for _, ticket := range sorted(s.away) {
 		switch i := s.away[ticket]; i.kind {
 		case bridgeHello, bridgeRejoin, bridgeAgain, bridgePing:
-			s.settle(ticket) // should an answer come, nobody waits for it
+			s.settle(ticket) // a late response is ignored
 		}
 	}
 }
 
-// probe asks whether the session is still there.
+// probe pings the gateway to check the session.
 func (s *bridgeState) probe() {
 	if s.phase != bridgeReady || !s.probing.IsZero() {
 		return
@@ -74,7 +74,7 @@ func (s *bridgeState) probe() {
 	s.send(s.gen, bridgeItem{kind: bridgePing, frame: s.own(protocol.MethodPing, nil)})
 }
 
-// greetedBy hands the client the answer to its initialize.
+// greetedBy forwards the response to the client's initialize.
 func (s *bridgeState) greetedBy(f protocol.Frame) {
 	s.tell(f.Raw)
 	if s.greeted = f.Kind == protocol.KindResult; !s.greeted {
@@ -85,7 +85,7 @@ func (s *bridgeState) greetedBy(f protocol.Frame) {
 	s.stand()
 }
 
-// stand: there is a session.
+// stand marks the session as ready.
 func (s *bridgeState) stand() {
 	s.phase, s.since, s.heard = bridgeReady, s.now, s.now
 	s.do(bridgeSpeak{s.gen, s.version})
@@ -95,15 +95,15 @@ func versionOf(f protocol.Frame) string {
 	var result struct {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
-	_ = json.Unmarshal(f.ResultBytes(), &result) // "" is a version nobody speaks
+	_ = json.Unmarshal(f.ResultBytes(), &result) // on error the version is "", which matches no version
 	return result.ProtocolVersion
 }
 
-// rejoined brings a new session to where the client believes to be: initialized, log level, subscriptions. The client
-// is told that every list may have changed. MCP 2025-11-25, basic/lifecycle.
+// rejoined restores the client's state in a new session: initialized, log level, subscriptions. It notifies the client that every list may have
+// changed. MCP 2025-11-25, basic/lifecycle.
 func (s *bridgeState) rejoined(f protocol.Frame) {
 	if f.Kind != protocol.KindResult {
-		s.lost(errors.New("the gateway refused: " + string(f.ErrorBytes())))
+		s.lost(errors.New("the gateway rejected initialize: " + string(f.ErrorBytes())))
 		return
 	}
 	if versionOf(f) != s.version {
@@ -130,7 +130,7 @@ func (s *bridgeState) rejoined(f protocol.Frame) {
 	}
 }
 
-// remember keeps what a granted request of the client changed in the session.
+// remember stores the effect of a successful request on the session.
 func (s *bridgeState) remember(f protocol.Frame, granted bool) {
 	if !granted {
 		return
@@ -153,8 +153,8 @@ func uriOf(f protocol.Frame) string {
 	return string(rawjson.Member(f.Raw, f.Params, "uri").Of(f.Raw))
 }
 
-// restored: a subscription stands again, and an update may have been missed. One that is refused is tried again for a
-// while: the gateway's servers may still be starting.
+// restored handles the result of restoring a subscription. On success it notifies the client, which may have missed an update. A failed one is
+// retried for a while, because the gateway's servers may still be starting.
 func (s *bridgeState) restored(i *bridgeItem, granted bool) {
 	if i.frame.M != protocol.MethodResourcesSubscribe {
 		return

@@ -12,84 +12,84 @@ import (
 )
 
 const (
-	bridgeHold    = 20 * time.Second       // what the client sends waits so long for a gateway
-	bridgeOpen    = 60 * time.Second       // the handshake may take so long: a starting gateway waits for its servers
-	bridgeProbe   = 15 * time.Second       // a sign of life, likewise
-	bridgeQuiet   = 60 * time.Second       // so long without a word from the gateway it is asked for one
-	bridgeMin     = 100 * time.Millisecond // first pause between attempts to connect; each is twice as long as the one before
-	bridgeMax     = 2 * time.Second        // longest
-	bridgeLong    = 5 * time.Second        // a session that lived so long is followed at once by the next
-	bridgeSettle  = 20 * time.Second       // after a restart, what is not found may be there soon: servers start
-	bridgeAgainIn = 250 * time.Millisecond // so often it is tried
-	bridgeLeave   = 5 * time.Second        // calls may go on so long after the client closed its end
+	bridgeHold    = 20 * time.Second       // how long client messages wait for a gateway
+	bridgeOpen    = 60 * time.Second       // limit for the handshake: a starting gateway waits for its servers
+	bridgeProbe   = 15 * time.Second       // limit for the response to a ping
+	bridgeQuiet   = 60 * time.Second       // silence after which the gateway is pinged
+	bridgeMin     = 100 * time.Millisecond // first delay between connection attempts; it doubles each time
+	bridgeMax     = 2 * time.Second        // longest delay
+	bridgeLong    = 5 * time.Second        // after a session of this length, the first attempt is immediate
+	bridgeSettle  = 20 * time.Second       // after a restart, unknown items are retried this long, because servers start
+	bridgeAgainIn = 250 * time.Millisecond // interval of these retries
+	bridgeLeave   = 5 * time.Second        // how long calls may continue after the client closed its input
 
-	bridgeMaxQueue = 1024     // messages of the client that wait
+	bridgeMaxQueue = 1024     // waiting messages of the client
 	bridgeMaxBytes = 64 << 20 // likewise, in bytes
-	bridgeMaxAsks  = 4096     // questions of the server the client has not answered
+	bridgeMaxAsks  = 4096     // requests of the server that the client has not answered
 )
 
-// bridgePhase says how the bridge stands to the gateway.
+// bridgePhase is the state of the connection to the gateway.
 type bridgePhase string
 
 const (
-	bridgeNew     bridgePhase = "new"     // the client has not said initialize
-	bridgeOpening bridgePhase = "opening" // initialize is under way
+	bridgeNew     bridgePhase = "new"     // the client has not sent initialize
+	bridgeOpening bridgePhase = "opening" // initialize is in progress
 	bridgeReady   bridgePhase = "ready"   // there is a session
-	bridgeDown    bridgePhase = "down"    // there is none; it is tried again at retryAt
+	bridgeDown    bridgePhase = "down"    // there is no session; the next attempt is at retryAt
 )
 
-// bridgeKind says whose business a message to the gateway is.
+// bridgeKind is the purpose of a message to the gateway.
 type bridgeKind uint8
 
 const (
-	bridgeRequest bridgeKind = iota // the client's; the answer goes to it
-	bridgeNote                      // a notification or answer of the client
-	bridgeHello                     // initialize, whose answer the client waits for
-	bridgeRejoin                    // initialize again, after the session was lost
-	bridgeAgain                     // a subscription or level of the client, set again
-	bridgePing                      // the bridge asks for a sign of life
+	bridgeRequest bridgeKind = iota // a request of the client
+	bridgeNote                      // a notification or response of the client
+	bridgeHello                     // initialize, while the client waits for the response
+	bridgeRejoin                    // initialize after a lost session
+	bridgeAgain                     // restores a subscription or the log level
+	bridgePing                      // a ping of the bridge
 )
 
-// bridgeItem is one message to the gateway, waiting or under way.
+// bridgeItem is a message to the gateway, waiting or sent.
 type bridgeItem struct {
 	kind  bridgeKind
 	frame protocol.Frame
-	gen   uint64    // link it was sent on; 0 = it waits
-	until time.Time // it waits so long
-	over  bool      // the client has cancelled it: no answer, no second attempt
+	gen   uint64    // link it was sent on; 0 while it waits
+	until time.Time // how long it may wait
+	over  bool      // canceled by the client: no response, no retry
 }
 
-// bridgeState is all the bridge knows. Only its step methods write it; they do nothing but append effects to out.
+// bridgeState is the entire state of the bridge. Only its step methods modify it. Their only side effect is appending to out.
 type bridgeState struct {
 	phase   bridgePhase
-	now     time.Time // of the step
+	now     time.Time // time of the step
 	out     []any     // effects of the step
-	retryAt time.Time // down: when to connect; opening: when to give up
+	retryAt time.Time // down: when to connect; opening: when to abort the attempt
 	pause   time.Duration
-	since   time.Time // ready: when the session began
-	rejoins int       // sessions after the first
-	why     string    // what ended the last one
-	heard   time.Time // last word of the gateway
-	probing time.Time // a ping is under way until then; zero = none
-	leaving time.Time // the client has closed its end: the end at the latest; zero = it has not
+	since   time.Time // ready: when the session started
+	rejoins int       // number of sessions after the first
+	why     string    // why the last session ended
+	heard   time.Time // when the gateway last sent something
+	probing time.Time // deadline of the ping in progress; zero if there is none
+	leaving time.Time // deadline after the client closed its input; zero before that
 
 	hello     protocol.Frame            // the client's initialize
-	patience  time.Time                 // its answer is awaited so long
-	greeted   bool                      // it has come
-	version   string                    // agreed on
-	announced protocol.Frame            // the client's notifications/initialized; no Raw = not said yet
-	subs      map[string]protocol.Frame // what the client has subscribed to: its requests, by raw uri
-	level     protocol.Frame            // its last logging/setLevel that was granted
-	later     []bridgeItem              // what was not found yet, to be sent when until is reached; in order
+	patience  time.Time                 // deadline for its response
+	greeted   bool                      // its response has been received
+	version   string                    // negotiated version
+	announced protocol.Frame            // the client's notifications/initialized; Raw is nil until then
+	subs      map[string]protocol.Frame // the client's subscribe requests, by raw uri
+	level     protocol.Frame            // its last successful logging/setLevel
+	later     []bridgeItem              // requests to retry at until, in order
 
 	queue  []bridgeItem
 	size   int                    // bytes in queue
-	gate   uint64                 // the next message waits for this ticket; 0 = none
-	last   uint64                 // ticket, and number of ids of ours
-	away   map[uint64]*bridgeItem // under way, by ticket
-	byID   map[string]uint64      // the client's requests among them, by raw id
+	gate   uint64                 // ticket that the next message waits for; 0 if none
+	last   uint64                 // last ticket, and last number of the bridge's own ids
+	away   map[uint64]*bridgeItem // sent messages, by ticket
+	byID   map[string]uint64      // tickets of the client's sent requests, by raw id
 	gen    uint64                 // newest link
-	links  map[uint64]int         // open links and how many messages are under way on each
+	links  map[uint64]int         // number of sent messages per open link
 	asks   map[string]*bridgeAsk  // by the id the client knows
 	askers uint64
 }
@@ -102,14 +102,14 @@ type (
 		gen uint64
 		o   upstream.Outgoing
 	}
-	bridgeSpeak struct { // name the version from now on
+	bridgeSpeak struct { // set the protocol version of a link
 		gen     uint64
 		version string
 	}
-	bridgeListen struct{ gen uint64 }         // open the stream for what belongs to no request
-	bridgeCancel struct{ gen, ticket uint64 } // give an exchange up
+	bridgeListen struct{ gen uint64 }         // open the stream for messages outside requests
+	bridgeCancel struct{ gen, ticket uint64 } // cancel an exchange
 	bridgeDrop   struct{ gen uint64 }         // close a link
-	bridgeEnd    struct{ err error }          // it is over
+	bridgeEnd    struct{ err error }          // end the bridge
 )
 
 func newBridgeState() *bridgeState {
@@ -155,9 +155,9 @@ func (s *bridgeState) clientRequest(f protocol.Frame) {
 	twice = twice || slices.ContainsFunc(s.queue, asks(id)) || slices.ContainsFunc(s.later, asks(id))
 	switch {
 	case twice:
-		s.refuse(f, protocol.InvalidRequest, "this id is in use", false)
+		s.refuse(f, protocol.InvalidRequest, "the id is already in use", false)
 	case f.M == protocol.MethodInitialize && s.phase != bridgeNew:
-		s.refuse(f, protocol.InvalidRequest, "initialize was sent already", false)
+		s.refuse(f, protocol.InvalidRequest, "initialize was already sent", false)
 	case f.M == protocol.MethodInitialize:
 		s.hello, s.patience = f, s.now.Add(bridgeHold)
 		s.connect()
@@ -166,13 +166,13 @@ func (s *bridgeState) clientRequest(f protocol.Frame) {
 	case f.M == protocol.MethodPing:
 		s.tell(protocol.AppendResult(nil, f.IDBytes(), []byte("{}")))
 	case f.M == protocol.MethodServerDiscover || f.M == protocol.MethodOther:
-		s.refuse(f, protocol.MethodNotFound, "Method not found: this bridge speaks the versions with initialize", false)
+		s.refuse(f, protocol.MethodNotFound, "Method not found: this bridge supports versions with initialize only", false)
 	default:
 		s.refuse(f, protocol.InvalidRequest, "send initialize first", false)
 	}
 }
 
-// asks finds the client's request with that id.
+// asks returns a predicate for the client's request with that id.
 func asks(id string) func(bridgeItem) bool {
 	return func(i bridgeItem) bool { return i.kind == bridgeRequest && string(i.frame.IDBytes()) == id }
 }
@@ -189,7 +189,7 @@ func (s *bridgeState) clientNotification(f protocol.Frame) {
 	s.enqueue(bridgeItem{kind: bridgeNote, frame: f})
 }
 
-// cancelled takes back a request that still waits, or tells the older link it went over; false when neither is so.
+// cancelled removes a waiting request, or cancels it on the older link it was sent on. It returns false if neither applies.
 func (s *bridgeState) cancelled(f protocol.Frame) bool {
 	var p protocol.Params
 	if p.Scan(&f) != nil {
@@ -219,7 +219,7 @@ func (s *bridgeState) enqueue(i bridgeItem) {
 	s.size += len(i.frame.Raw)
 }
 
-// pushFront puts messages before all others; those that have waited before keep their time.
+// pushFront inserts messages at the front of the queue. Messages that have waited before keep their deadline.
 func (s *bridgeState) pushFront(items ...bridgeItem) {
 	for i := range items {
 		if items[i].gen = 0; items[i].until.IsZero() {
@@ -230,7 +230,7 @@ func (s *bridgeState) pushFront(items ...bridgeItem) {
 	s.queue = slices.Insert(s.queue, 0, items...)
 }
 
-// drop takes out of the queue what gone says.
+// drop removes the messages from the queue for which gone returns true.
 func (s *bridgeState) drop(gone func(bridgeItem) bool) {
 	s.queue = slices.DeleteFunc(s.queue, func(i bridgeItem) bool {
 		out := gone(i)
@@ -241,8 +241,8 @@ func (s *bridgeState) drop(gone func(bridgeItem) bool) {
 	})
 }
 
-// pump ends every step: it sends what waits, one after the other: HTTP keeps no order, so a request must have been written, and anything
-// else accepted, before the next may go.
+// pump ends every step. It sends waiting messages one after the other. HTTP does not preserve order, so a request must have been written, and
+// other messages accepted, before the next one is sent.
 func (s *bridgeState) pump() {
 	for s.phase == bridgeReady && s.gate == 0 && len(s.queue) > 0 {
 		i := s.queue[0]
@@ -272,7 +272,7 @@ func (s *bridgeState) send(gen uint64, i bridgeItem) uint64 {
 	return s.last
 }
 
-// settle takes a message off the way; nil when it is not on it.
+// settle removes a sent message and returns it, or nil if there is none with that ticket.
 func (s *bridgeState) settle(ticket uint64) *bridgeItem {
 	i := s.away[ticket]
 	if i == nil {
@@ -289,7 +289,7 @@ func (s *bridgeState) settle(ticket uint64) *bridgeItem {
 	return i
 }
 
-// tidy closes the links that are of no use any more.
+// tidy closes links that are no longer needed.
 func (s *bridgeState) tidy() {
 	for _, gen := range sorted(s.links) {
 		if s.links[gen] == 0 && (gen != s.gen || s.phase == bridgeDown || s.phase == bridgeNew) {
@@ -300,13 +300,13 @@ func (s *bridgeState) tidy() {
 	}
 }
 
-// refuse answers a request of the client with an error of our own.
+// refuse answers a request of the client with an error of the bridge.
 func (s *bridgeState) refuse(f protocol.Frame, name protocol.FaultName, message string, retryable bool) {
 	fault := protocol.Fault{Name: name, Message: message, Retryable: retryable}
 	s.tell(fault.AppendTo(nil, f.IDBytes(), protocol.EraLegacy))
 }
 
-// own makes a request of ours, with an id no client uses.
+// own returns a request of the bridge, with an id that no client uses.
 func (s *bridgeState) own(m protocol.Method, params []byte) protocol.Frame {
 	s.last++
 	raw := append([]byte(`{"jsonrpc":"2.0","id":"goblin-bridge-`), strconv.FormatUint(s.last, 10)...)
@@ -321,5 +321,5 @@ func (s *bridgeState) own(m protocol.Method, params []byte) protocol.Frame {
 	return f
 }
 
-// sorted returns the keys in order, so that a step has one outcome.
+// sorted returns the keys in order, so that steps are deterministic.
 func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// bridgeTalk drives a bridgeState by hand.
+// bridgeTalk drives a bridgeState.
 type bridgeTalk struct {
 	*bridgeState
 	t *testing.T
@@ -33,19 +33,19 @@ func (b *bridgeTalk) frame(raw string) protocol.Frame {
 
 func (b *bridgeTalk) say(raw string) { b.t.Helper(); b.client(b.frame(raw)) }
 
-// hear has the gateway say something on a link, in the answer to ticket (0 = on no answer).
+// hear delivers a message of the gateway on a link, in the response to ticket (0 for none).
 func (b *bridgeTalk) hear(gen, ticket uint64, raw string) {
 	b.t.Helper()
 	b.link(gen, upstream.Received{Ticket: ticket, Frame: b.frame(raw)})
 }
 
-// after lets time pass and does what is due then.
+// after advances the time and handles timers.
 func (b *bridgeTalk) after(d time.Duration) {
 	b.now = b.now.Add(d)
 	b.tick()
 }
 
-// want compares the effects since the last time; each must begin like its line.
+// want compares the effects since the last call. Each must start with its line.
 func (b *bridgeTalk) want(lines ...string) {
 	b.t.Helper()
 	var got []string
@@ -71,7 +71,7 @@ func (b *bridgeTalk) want(lines ...string) {
 
 const bridgeHelloText = `"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}`
 
-// ready shakes hands; the next ticket is 3.
+// ready completes the handshake. The next ticket is 3.
 func (b *bridgeTalk) ready() {
 	b.t.Helper()
 	b.say(bridgeHelloText)
@@ -110,7 +110,7 @@ func TestBridgePasses(t *testing.T) {
 	b.link(1, upstream.Ended{Ticket: 4})
 	b.want(`send 1 #5 "id":2,"method":"x/y"`)
 	b.say(`"id":1,"method":"tools/list"`)
-	b.want(`tell "id":1,"error":{"code":-32600,"message":"this id is in use"`)
+	b.want(`tell "id":1,"error":{"code":-32600,"message":"the id is already in use"`)
 	b.hear(1, 3, `"method":"notifications/progress","params":{"progressToken":1}`)
 	b.hear(1, 0, `"id":2,"result":{"a" : 1}`) // on another stream
 	b.hear(1, 3, `"id":1,"error":{"code":-1,"message":"no"}`)
@@ -134,8 +134,8 @@ func TestBridgePasses(t *testing.T) {
 	b.want("End <nil>")
 }
 
-// The session is forgotten while nothing runs: the next request finds out, is carried out by the next session, and
-// the client's level and subscriptions are set again.
+// If the gateway no longer knows the idle session, the next request is executed in a new session, and the client's log level and
+// subscriptions are restored.
 func TestBridgeRejoins(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.ready()
@@ -196,8 +196,7 @@ func TestBridgeRejoins(t *testing.T) {
 	b.want(`tell ` + notFound)
 }
 
-// The gateway dies in the middle: what was sent is answered with an error, what was not waits for the next one, and
-// what waits too long is answered.
+// If the gateway dies, sent requests get an error, and others wait for the next gateway or get an error after the time limit.
 func TestBridgeGatewayDies(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.ready()
@@ -209,7 +208,7 @@ func TestBridgeGatewayDies(t *testing.T) {
 	b.hear(1, 3, `"id":1,"method":"elicitation/create"`)
 	b.out = nil
 	b.link(1, upstream.Ended{Ticket: 3, Err: io.ErrUnexpectedEOF})
-	b.want(`tell "id":1,"error":{"code":-31003,"message":"The connection to the gateway was lost after the request had been sent","data":{"code":"BACKEND_DISCONNECTED","server":null,"retryable":false}}`,
+	b.want(`tell "id":1,"error":{"code":-31003,"message":"The connection to the gateway was lost after the request was sent","data":{"code":"BACKEND_DISCONNECTED","server":null,"retryable":false}}`,
 		`send 1 #6 "id":"goblin-bridge-5","method":"ping"`)
 	b.say(`"id":3,"method":"tools/list"`)
 	b.want(`send 1 #7 "id":3`)
@@ -220,7 +219,7 @@ func TestBridgeGatewayDies(t *testing.T) {
 	b.link(2, upstream.NotSent{Ticket: 8, Err: errors.New("refused")})
 	b.want("Drop{2}")
 	b.link(1, upstream.Ended{Ticket: 4, Err: upstream.ErrNoAnswer}) // the older link lived for it
-	b.want(`tell "id":2,"error":{"code":-31003`, `tell "method":"notifications/cancelled","params":{"requestId":1,"reason":"the gateway has gone"}`, "Drop{1}")
+	b.want(`tell "id":2,"error":{"code":-31003`, `tell "method":"notifications/cancelled","params":{"requestId":1,"reason":"the connection to the gateway was lost"}`, "Drop{1}")
 	if left := b.next().Sub(b.now); left != bridgeMin {
 		t.Errorf("next attempt in %v", left)
 	}
@@ -231,15 +230,14 @@ func TestBridgeGatewayDies(t *testing.T) {
 	b.say(`"id":1,"result":{"action":"accept"}`) // to a question of the dead one
 	b.want()
 	b.after(bridgeHold - bridgeMin)
-	b.want(`tell "id":3,"error":{"code":-31001,"message":"the gateway is not reachable, nothing was sent: refused","data":{"code":"SERVER_UNAVAILABLE","server":null,"retryable":true}}`)
+	b.want(`tell "id":3,"error":{"code":-31001,"message":"the gateway is not reachable, so the request was not sent: refused","data":{"code":"SERVER_UNAVAILABLE","server":null,"retryable":true}}`)
 	b.after(bridgeOpen)
 	b.want("Drop{3}")
 	b.after(bridgeMax)
 	b.want("OpenUp{4}", "send 4 #10")
 }
 
-// A gateway that drains says so: that request was not carried out and is kept for the next gateway, while what runs
-// may still be answered.
+// A draining gateway rejects new requests, which the bridge keeps for the next gateway. Running requests may still be answered.
 func TestBridgeDrain(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.ready()
@@ -266,7 +264,7 @@ func TestBridgeDrain(t *testing.T) {
 	b.want("End " + errBridgeVersion.Error())
 }
 
-// A call the gateway cut off while it drained may have been carried out: the client is told, nobody gets it again.
+// A call that a draining gateway interrupted may have been executed, so the client gets the error and the call is not repeated.
 func TestBridgeDrainCutsOff(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.ready()
@@ -281,7 +279,7 @@ func TestBridgeDrainCutsOff(t *testing.T) {
 	b.want()
 }
 
-// A question of the new session with the id of one the client still thinks about gets another id.
+// A request of the new session gets another id if the client still has a request with that id.
 func TestBridgeQuestionIDs(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.ready()
@@ -304,7 +302,7 @@ func TestBridgeQuestionIDs(t *testing.T) {
 	b.want(`send 2 #5 "id":1,"error":{"code":-1,"message":"no"}`)
 }
 
-// Nobody is there from the beginning: initialize waits, is refused, and may be said again.
+// Without a gateway, initialize waits, gets an error, and may be repeated.
 func TestBridgeNobodyThere(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.say(bridgeHelloText)
@@ -320,7 +318,7 @@ func TestBridgeNobodyThere(t *testing.T) {
 		t.Errorf("told %s", last.frame)
 	}
 	if !b.next().IsZero() {
-		t.Error("it does something all the same")
+		t.Error("the bridge has effects, although it should be idle")
 	}
 	b.out = nil
 	b.say(bridgeHelloText)
@@ -331,7 +329,7 @@ func TestBridgeNobodyThere(t *testing.T) {
 	}
 }
 
-// A client that leaves gets what can still be had, and an answer to the rest.
+// After a client has closed its input, it gets the responses that still arrive, and errors for the rest.
 func TestBridgeClientLeaves(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.say(bridgeHelloText)
@@ -357,7 +355,7 @@ func TestBridgeClientLeaves(t *testing.T) {
 	b.want(`tell "id":1,"error":{"code":-31003`, "End <nil>")
 }
 
-// A gateway that says nothing is asked for a sign of life, and given up without one.
+// A silent gateway is pinged. Without a response, the session is abandoned.
 func TestBridgeSilence(t *testing.T) {
 	b := newBridgeTalk(t)
 	b.ready()
@@ -379,7 +377,7 @@ func TestBridgeSilence(t *testing.T) {
 	b.want("OpenUp{2}", "send 2 #7")
 }
 
-// A call the client has cancelled: what its HTTP exchange ends with is not for a client on a pipe, and nothing is sent again.
+// The response to a canceled call is not forwarded, and the call is not repeated.
 func TestBridgeCancelled(t *testing.T) {
 	for _, end := range []string{
 		`"id":1,"error":{"code":-31009,"message":"Request cancelled","data":{"code":"CANCELLED","server":"x","retryable":false}}`,

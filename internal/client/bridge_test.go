@@ -17,7 +17,7 @@ import (
 	"goblin-actor/internal/demo"
 )
 
-// bridged is a client at the near end of a bridge, on pipes.
+// bridged is a client connected to a bridge by pipes.
 type bridged struct {
 	t     *testing.T
 	to    io.WriteCloser
@@ -50,7 +50,7 @@ func (b *bridged) send(raw string) {
 	}
 }
 
-// await returns the first line from now on that holds text.
+// await returns the next line that contains text.
 func (b *bridged) await(text string) string {
 	b.t.Helper()
 	limit := time.After(2 * time.Minute)
@@ -64,7 +64,7 @@ func (b *bridged) await(text string) string {
 				return line
 			}
 		case <-limit:
-			b.t.Fatalf("%s does not come", text)
+			b.t.Fatalf("%s did not arrive", text)
 		}
 	}
 }
@@ -84,11 +84,11 @@ func (b *bridged) end() {
 			b.t.Errorf("Bridge = %v", err)
 		}
 	case <-time.After(2 * time.Minute):
-		b.t.Error("the bridge does not end")
+		b.t.Error("the bridge did not end")
 	}
 }
 
-// A demo server is stopped and started again behind the bridge; the client's subscription goes on.
+// A subscription of the client survives a restart of the server.
 func TestBridgeOverRestart(t *testing.T) {
 	addr, stop := listen(t, demo.NewClock(), "127.0.0.1:0")
 	b := overBridge(t, t.Context(), addr)
@@ -110,7 +110,7 @@ func TestBridgeOverRestart(t *testing.T) {
 	b.end()
 }
 
-// Garbage is answered, a batch is taken apart, questions go both ways.
+// Invalid JSON gets an error, a batch is split, and requests go both ways.
 func TestBridgeLines(t *testing.T) {
 	s := demo.New("asker", "1")
 	s.AddTool(demo.Tool{Name: "ask", Handle: func(c *demo.Call) (any, error) {
@@ -144,7 +144,7 @@ func TestBridgeLines(t *testing.T) {
 	}
 }
 
-// The bridge ends with its context, whoever still waits.
+// The bridge ends with its context, even if requests are pending.
 func TestBridgeEnds(t *testing.T) {
 	addr, stop := listen(t, demo.NewClock(), "127.0.0.1:0")
 	defer stop()
@@ -159,7 +159,7 @@ func TestBridgeEnds(t *testing.T) {
 	}
 	b.to.Close()
 	if err := Bridge(t.Context(), "no such address", "", "", nil, nil, nil); err == nil {
-		t.Error("a bad address was taken")
+		t.Error("an invalid address was accepted")
 	}
 
 	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing

@@ -16,52 +16,52 @@ import (
 )
 
 const (
-	maxMessageBytes = 256 << 20        // largest message taken from the gateway
-	connectTime     = 15 * time.Second // for the handshake, unless the caller's context ends earlier
-	closeGrace      = 2 * time.Second  // for the end of the connection
-	cancelTime      = time.Second      // for telling the server that a call is cancelled
+	maxMessageBytes = 256 << 20        // maximum size of a message from the gateway
+	connectTime     = 15 * time.Second // time limit for the handshake
+	closeGrace      = 2 * time.Second  // time limit for closing the connection
+	cancelTime      = time.Second      // time limit for sending a cancellation
 )
 
-// Options say who the client is and what it wants to hear of. The zero value is good.
+// Options configures a client. The zero value is usable.
 type Options struct {
-	Name, Version string // of the program; "" = goblin-actor, devel
-	Project       string // what of the gateway it sees; "" = everything
-	Key           string // the API key it shows; "" = none. Never in an error
-	// OnNotification is told what belongs to no request: list_changed, updated, log lines. Called from the link's
-	// goroutines, in the order of arrival; a slow one stalls the connection.
+	Name, Version string // of the program; defaults to goblin-actor and devel
+	Project       string // project to use; "" for all servers
+	Key           string // API key; "" for none. Errors never contain it
+	// OnNotification receives notifications outside requests: list_changed, updated, log lines. The link's goroutines call it in the order of
+	// arrival. It stalls the connection while it runs.
 	OnNotification func(method string, params json.RawMessage)
-	// Capabilities is the raw JSON object declared in initialize; nil = none.
+	// Capabilities is the JSON object to declare in initialize; nil for none.
 	Capabilities json.RawMessage
-	// Answer answers what the server asks; nil = every question is refused. Only what Capabilities declare is asked.
+	// Answer answers requests of the server, as far as Capabilities declares them. If it is nil, all are refused.
 	Answer Answerer
-	// OnLost is told, from the link's goroutines, when the stream for notifications broke (the link opens it again by
-	// itself), the session was forgotten, or the connection has ended. nil = not asked for.
+	// OnLost is called by the link's goroutines if the notification stream breaks (the link reopens it), the gateway no longer knows the
+	// session, or the connection ends. It may be nil.
 	OnLost func(err error)
 }
 
-// Client is one MCP session. Its methods may be called from any goroutine; each blocks until its answer is there,
-// its context ends, or the connection does.
+// Client is one MCP session. Its methods may be called concurrently. Each blocks until the response arrives, its context ends, or the connection
+// ends.
 type Client struct {
 	options Options
-	http    bool   // notifications are accepted with an HTTP answer; elsewhere being written is all
-	where   string // for error messages: the URL without secrets, or "the gateway"
+	http    bool   // a notification is complete with its HTTP response; on a pipe, when it is written
+	where   string // name of the gateway in errors: its URL without secrets, or "the gateway"
 
 	link   upstream.Link
-	linkMu sync.Mutex // a Link is called from one goroutine at a time
+	linkMu sync.Mutex // serializes calls of link
 
 	mu        sync.Mutex
 	pending   map[uint64]*pending                // by id, which is also the link's ticket
-	questions map[string]context.CancelCauseFunc // open questions of the server, by their raw id
+	questions map[string]context.CancelCauseFunc // open requests of the server, by raw id
 	lastID    uint64
-	over      error         // why the link ended; nil while it lives
-	closed    chan struct{} // closed once the link is over
+	over      error         // why the link ended; nil while it is open
+	closed    chan struct{} // closed when the link has ended
 }
 
-// pending is a request or notification under way. done gets exactly one outcome.
+// pending is a sent request or notification. done receives exactly one outcome.
 type pending struct {
 	done  chan outcome // capacity 1
-	note  bool         // a notification: no answer, it is over when it was accepted
-	steps *steps       // its progress; nil = nobody asked
+	note  bool         // a notification, which is done when it is accepted
+	steps *steps       // progress; nil if the caller does not want it
 }
 
 type outcome struct {
@@ -69,15 +69,14 @@ type outcome struct {
 	err    error
 }
 
-// Progress is how far a call is. Total 0 = unknown.
+// Progress is the progress of a call. Total is 0 if unknown.
 type Progress struct {
 	Done    float64 `json:"progress"`
 	Total   float64 `json:"total"`
 	Message string  `json:"message"`
 }
 
-// Dial connects to the gateway at addr (see ParseAddress) and shakes hands. The error wraps ErrUnreachable when
-// nobody is there.
+// Dial connects to the gateway at addr (see ParseAddress) and initializes a session. The error wraps ErrUnreachable if there is no gateway.
 func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 	u, err := EndpointOf(addr, o.Project)
 	if err != nil {
@@ -90,7 +89,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, error) {
 	})
 }
 
-// keyHeader is how a key is sent; nil without one.
+// keyHeader returns the headers that send key, or nil if it is "".
 func keyHeader(key string) map[string]string {
 	if key == "" {
 		return nil
@@ -98,8 +97,8 @@ func keyHeader(key string) map[string]string {
 	return map[string]string{"Authorization": "Bearer " + key}
 }
 
-// OverPipe shakes hands with a server that reads lines from w and writes lines to r. The client owns both and
-// closes them at its end.
+// OverPipe initializes a session with a server that reads lines from w and writes lines to r. The client owns r and w, and closes them when it
+// is closed.
 func OverPipe(ctx context.Context, r io.ReadCloser, w io.WriteCloser, o Options) (*Client, error) {
 	c := newClient(o, "the gateway")
 	return c.open(ctx, func(sink upstream.Sink) upstream.Link { return openLines(r, w, sink) })
@@ -116,7 +115,7 @@ func newClient(o Options, where string) *Client {
 func (c *Client) open(ctx context.Context, dial func(upstream.Sink) upstream.Link) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	c.linkMu.Lock() // what the link tells may come before we have it
+	c.linkMu.Lock() // the link may send events before dial returns
 	c.link = dial(c.sink)
 	c.linkMu.Unlock()
 	if err := c.initialize(ctx); err != nil {
@@ -147,9 +146,9 @@ func (c *Client) initialize(ctx context.Context) error {
 	if err != nil {
 		if status, ok := errors.AsType[*upstream.StatusError](err); ok {
 			if status.Code == 401 {
-				return &RPCError{Code: -31011, Message: c.where + " wants another credential (HTTP 401)", Data: json.RawMessage(`{"code":"UNAUTHENTICATED"}`)}
+				return &RPCError{Code: -31011, Message: c.where + " requires a different credential (HTTP 401)", Data: json.RawMessage(`{"code":"UNAUTHENTICATED"}`)}
 			}
-			return fmt.Errorf("%s is no MCP endpoint: %w: %w", c.where, err, ErrUnreachable)
+			return fmt.Errorf("%s is not an MCP endpoint: %w: %w", c.where, err, ErrUnreachable)
 		}
 		return err
 	}
@@ -157,7 +156,7 @@ func (c *Client) initialize(ctx context.Context) error {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
 	if json.Unmarshal(result, &answer) != nil || !protocol.IsLegacy(answer.ProtocolVersion) {
-		return fmt.Errorf("initialize: %s speaks protocol version %q, which is not known here", c.where, answer.ProtocolVersion)
+		return fmt.Errorf("initialize: %s uses protocol version %q, which is not supported", c.where, answer.ProtocolVersion)
 	}
 	c.linkMu.Lock()
 	c.link.SetVersion(answer.ProtocolVersion)
@@ -165,15 +164,14 @@ func (c *Client) initialize(ctx context.Context) error {
 	return c.notify(ctx, protocol.NotificationInitialized, nil)
 }
 
-// Listen opens the stream for what belongs to no request, so that Options.OnNotification hears of it. On a pipe it
-// is open anyway.
+// Listen opens the stream for notifications outside requests, which go to Options.OnNotification. On a pipe it is always open.
 func (c *Client) Listen() {
 	c.linkMu.Lock()
 	defer c.linkMu.Unlock()
 	c.link.Listen()
 }
 
-// Close ends the session and waits for its end, at most about two seconds. Everything pending fails with ErrClosed.
+// Close ends the session and waits for its end, for at most about three seconds. Pending requests fail with ErrClosed.
 func (c *Client) Close() {
 	c.linkMu.Lock()
 	c.link.Close(closeGrace)
@@ -186,7 +184,7 @@ func (c *Client) Close() {
 	}
 }
 
-// request sends a request and waits for its answer. When ctx ends first the server is told to cancel it.
+// request sends a request and waits for the response. If ctx ends first, it cancels the request at the server.
 func (c *Client) request(ctx context.Context, m protocol.Method, params []byte, onProgress func(Progress)) (json.RawMessage, error) {
 	p := &pending{done: make(chan outcome, 1), steps: newSteps(ctx, onProgress)}
 	defer p.steps.end(ctx)
@@ -194,7 +192,7 @@ func (c *Client) request(ctx context.Context, m protocol.Method, params []byte, 
 	if err != nil {
 		return nil, err
 	}
-	if onProgress != nil { // the id serves as token; params is an object with a member
+	if onProgress != nil { // the id is the token; params is an object that is not empty
 		params = append(fmt.Appendf(nil, `{"_meta":{"progressToken":%d},`, id), params[1:]...)
 	}
 	frame := protocol.AppendRequest(nil, id, m.String(), params)
@@ -205,7 +203,7 @@ func (c *Client) request(ctx context.Context, m protocol.Method, params []byte, 
 	case <-ctx.Done():
 	}
 	if !c.leave(id) {
-		o := <-p.done // the answer won the race
+		o := <-p.done // the response arrived first
 		return o.result, o.err
 	}
 	if m != protocol.MethodInitialize {
@@ -214,18 +212,18 @@ func (c *Client) request(ctx context.Context, m protocol.Method, params []byte, 
 	return nil, context.Cause(ctx)
 }
 
-// cancel tells the server that the request is of no interest any more. MCP 2025-11-25, basic/utilities/cancellation.
+// cancel cancels a request at the server. MCP 2025-11-25, basic/utilities/cancellation.
 func (c *Client) cancel(id uint64) {
 	ctx, stop := context.WithTimeout(context.Background(), cancelTime)
 	defer stop()
-	// Nothing is to be done about a failure: the answer, should it come, is ignored either way.
+	// An error does not matter: a response is ignored either way.
 	_ = c.notify(ctx, protocol.NotificationCancelled, fmt.Appendf(nil, `{"requestId":%d}`, id))
 	c.linkMu.Lock()
 	defer c.linkMu.Unlock()
 	c.link.Cancel(id)
 }
 
-// notify sends a notification and waits until it was taken: written to a pipe, accepted over HTTP.
+// notify sends a notification and waits until it is written to the pipe or accepted over HTTP.
 func (c *Client) notify(ctx context.Context, m protocol.Method, params []byte) error {
 	p := &pending{done: make(chan outcome, 1), note: true}
 	id, err := c.enter(p)
@@ -253,7 +251,7 @@ func (c *Client) enter(p *pending) (uint64, error) {
 	return c.lastID, nil
 }
 
-// leave removes what is pending; false when its outcome is there already or being delivered.
+// leave removes a pending entry. It returns false if its outcome has been, or is being, delivered.
 func (c *Client) leave(id uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -268,7 +266,7 @@ func (c *Client) send(o upstream.Outgoing) {
 	c.link.Send(o)
 }
 
-// multiline reports raw line breaks, which only arguments written by hand have.
+// multiline reports whether frame contains raw line breaks, which only occur in arguments written by hand.
 func multiline(frame []byte) bool {
 	for _, b := range frame {
 		if b == '\n' || b == '\r' {

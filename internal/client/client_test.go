@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// over connects a client to a demo server on pipes; both end with the test.
+// over connects a client to a demo server over pipes. Both end with the test.
 func over(t *testing.T, s *demo.Server, o Options) *Client {
 	t.Helper()
 	in, to := io.Pipe()
@@ -61,7 +61,7 @@ func TestParseAddress(t *testing.T) {
 	}
 }
 
-// A project stands in the path of the endpoint of everything; beside another endpoint it is an error, never left out.
+// A project becomes part of the path /mcp. With any other path it is an error.
 func TestEndpointOf(t *testing.T) {
 	for _, c := range []struct{ in, project, want string }{
 		{"9000", "", "http://127.0.0.1:9000/mcp"}, {"9000", "alpha", "http://127.0.0.1:9000/p/alpha/mcp"}, {"https://box/gw/mcp", "alpha", "https://box/gw/p/alpha/mcp"},
@@ -99,7 +99,7 @@ func TestMethods(t *testing.T) {
 			t.Errorf("Read of nothing = %#v", err)
 		}
 		if _, err := c.Call(ctx, "add_note", []byte(`{"title":`), nil); err == nil {
-			t.Error("arguments that are no JSON were sent")
+			t.Error("invalid JSON arguments were sent")
 		}
 	})
 }
@@ -115,7 +115,7 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// A call whose context ends is cancelled at the server, and the session goes on.
+// A call whose context ends is canceled at the server, and the session stays usable.
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
@@ -162,13 +162,13 @@ func TestNotificationsAndQuestions(t *testing.T) {
 			t.Errorf("heard %s", got)
 		}
 		got, err := c.Call(t.Context(), "ask", nil, nil)
-		if err != nil || !strings.Contains(string(got), "{} this client answers no questions (-32601)") {
+		if err != nil || !strings.Contains(string(got), "{} this client does not answer requests (-32601)") {
 			t.Errorf("ask = %s, %v", got, err)
 		}
 	})
 }
 
-// Everything pending fails when the other side goes, and after Close nothing is sent.
+// Pending requests fail when the connection ends, and nothing is sent after Close.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := over(t, demo.NewClock(), Options{})
@@ -188,7 +188,7 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// What a hostile or broken server says is an error, never a hang.
+// A hostile or broken server causes an error, not a hang.
 func TestBadServers(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -196,9 +196,9 @@ func TestBadServers(t *testing.T) {
 		want string
 	}{
 		{"hangs up", nil, "not reachable"},
-		{"garbage first", []string{"hello\n" + `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1999-01-01"}}`}, `speaks protocol version "1999-01-01"`},
+		{"garbage first", []string{"hello\n" + `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1999-01-01"}}`}, `uses protocol version "1999-01-01"`},
 		{"error", []string{`{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"go away"}}`}, "go away (-1)"},
-		{"unreadable error", []string{`{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"go away"}}`}, "an error that cannot be read: code in the error is a string"},
+		{"unreadable error", []string{`{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"go away"}}`}, "an invalid error: code in the error is a string"},
 		{"wrong id", []string{`{"jsonrpc":"2.0","id":7,"result":{}}`}, "connection closed"},
 		{"says nothing", []string{""}, "connection closed"},
 	} {
@@ -226,7 +226,7 @@ func TestBadServers(t *testing.T) {
 	}
 }
 
-// A server that never answers the handshake is given up after connectTime.
+// A handshake without a response fails after connectTime.
 func TestNoHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, to := io.Pipe()
@@ -243,7 +243,7 @@ func TestNoHandshake(t *testing.T) {
 	})
 }
 
-// "" is a cursor, null is none.
+// "" is a cursor, null is not.
 func TestPage(t *testing.T) {
 	if _, err := page([]byte(`{"tools":[{"name":"a"}],"nextCursor":""}`), protocol.Tools, new([]protocol.Item)); err != nil {
 		t.Error(err)
@@ -254,12 +254,12 @@ func TestPage(t *testing.T) {
 		t.Errorf("page = %s, %v, %d items", next, err, len(items))
 	}
 	if _, err := page([]byte(`{"tools":7}`), protocol.Tools, &items); err == nil {
-		t.Error("a list that is no array was taken")
+		t.Error("a list that is not an array was accepted")
 	}
 }
 
-// A progress printer that cannot print (stderr is a full pipe, the terminal is stopped with Ctrl-S) keeps no call from being
-// cancelled, and no other call from its answer.
+// A blocked progress callback (stderr is a full pipe, or the terminal is stopped with Ctrl-S) delays neither the cancellation of its call nor
+// other calls.
 func TestProgressThatIsStuck(t *testing.T) {
 	c := over(t, demo.NewClock(), Options{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -280,9 +280,9 @@ func TestProgressThatIsStuck(t *testing.T) {
 	select {
 	case err := <-done:
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("the cancelled call: %v", err)
+			t.Errorf("the canceled call: %v", err)
 		}
 	case <-time.After(2 * time.Minute):
-		t.Error("the cancelled call does not return")
+		t.Error("the canceled call did not return")
 	}
 }

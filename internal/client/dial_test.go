@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// listen serves s over HTTP at addr until stop, which waits for its end.
+// listen serves s over HTTP at addr until stop is called. stop waits for the end.
 func listen(t *testing.T, s *demo.Server, addr string) (url string, stop func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
@@ -65,11 +65,11 @@ func TestDial(t *testing.T) {
 	select {
 	case <-heard:
 	case <-time.After(20 * time.Second):
-		t.Error("no update came")
+		t.Error("no update arrived")
 	}
 }
 
-// Nobody there, nobody who speaks MCP, and a gateway that was restarted are three different errors.
+// No server, a server without MCP, and a restarted gateway cause three different errors.
 func TestDialFails(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -78,11 +78,11 @@ func TestDialFails(t *testing.T) {
 	free := l.Addr().String()
 	l.Close()
 	if _, err := Dial(t.Context(), free, Options{}); !errors.Is(err, ErrUnreachable) {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no server: %v", err)
 	}
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
-	if _, err := Dial(t.Context(), web.URL, Options{}); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no MCP endpoint") {
+	if _, err := Dial(t.Context(), web.URL, Options{}); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "not an MCP endpoint") {
 		t.Errorf("a web server: %v", err)
 	}
 
@@ -94,7 +94,7 @@ func TestDialFails(t *testing.T) {
 		fmt.Fprint(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no","data":{"code":"INVALID_REQUEST"}}}`)
 	}))
 	defer gateway.Close()
-	if _, err := Dial(t.Context(), gateway.URL, Options{}); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no MCP endpoint") {
+	if _, err := Dial(t.Context(), gateway.URL, Options{}); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "not an MCP endpoint") {
 		t.Errorf("a path the gateway does not have: %v", err)
 	}
 	status = http.StatusForbidden

@@ -7,15 +7,15 @@ import (
 )
 
 var (
-	// ErrUnreachable is returned when nothing was sent: nobody listens there, or it is no MCP endpoint.
+	// ErrUnreachable is returned if no request was sent, because there is no server or it is not an MCP endpoint.
 	ErrUnreachable = errors.New("not reachable")
-	// ErrSessionLost is returned when the gateway no longer knows our session: it was restarted. The request was not executed.
-	ErrSessionLost = errors.New("the gateway has forgotten this session: it was restarted")
-	// ErrClosed is returned for requests after Close, and for those the end of the connection left without an answer.
+	// ErrSessionLost is returned if the gateway has restarted and no longer knows the session. The request was not executed.
+	ErrSessionLost = errors.New("the gateway was restarted and no longer knows this session")
+	// ErrClosed is returned for requests after Close, and for requests without a response when the connection ends.
 	ErrClosed = errors.New("connection closed")
 )
 
-// RPCError is a JSON-RPC error the other side answered with.
+// RPCError is a JSON-RPC error response.
 type RPCError struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -24,7 +24,7 @@ type RPCError struct {
 
 func (e *RPCError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// Name returns data.code when it is a word, like "TOOL_NOT_FOUND"; else "".
+// Name returns data.code if it is a string, such as "TOOL_NOT_FOUND", and "" otherwise.
 func (e *RPCError) Name() string {
 	var data struct {
 		Code string `json:"code"`

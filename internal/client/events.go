@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// sink is told what happens on the link, from its goroutines.
+// sink handles events of the link. The goroutines of the link call it.
 func (c *Client) sink(_ context.Context, e upstream.Event) error {
 	switch e := e.(type) {
 	case upstream.Received:
@@ -41,13 +41,13 @@ func (c *Client) sink(_ context.Context, e upstream.Event) error {
 	return nil
 }
 
-// isRefusal reports the answer to a request that is an error without its id: the gateway could not, or would not, read that
-// far (too large, a path it does not have …).
+// isRefusal reports whether e is an error response without the request's id. The gateway sends one if it did not parse the request, for
+// example because it is too large or the path does not exist.
 func isRefusal(e *upstream.Received) bool {
 	return e.Ticket != 0 && e.Last && e.Frame.Kind == protocol.KindError && (!e.Frame.ID.Present() || string(e.Frame.IDBytes()) == "null")
 }
 
-// refusal is what such an answer says; of a path that is not there its status.
+// refusal returns the error of such a response. For a path that does not exist it is the HTTP status.
 func (c *Client) refusal(e *upstream.Received) error {
 	rpc := &RPCError{}
 	if e.Status == 404 || json.Unmarshal(e.Frame.ErrorBytes(), rpc) != nil {
@@ -56,8 +56,8 @@ func (c *Client) refusal(e *upstream.Received) error {
 	return rpc
 }
 
-// deniedBy is what a gateway of ours says of who asks, or how often; nil when it is something else. The status says that it refused
-// the request as a whole, so the link did not take it for an answer.
+// deniedBy returns the gateway's error about authentication or rate limits, or nil if err is something else. The link reports such a response
+// as an HTTP status, because the request was rejected as a whole.
 func deniedBy(err error) *RPCError {
 	status, ok := errors.AsType[*upstream.StatusError](err)
 	if !ok || status.Code != 401 && status.Code != 429 {
@@ -101,7 +101,7 @@ func (c *Client) ended(e upstream.Ended) {
 	c.settle(e.Ticket, outcome{err: fmt.Errorf("%s: %w", c.where, err)})
 }
 
-// settle gives the request of that ticket its outcome; later ones find nothing.
+// settle completes the request with that ticket. Later calls for the same ticket do nothing.
 func (c *Client) settle(ticket uint64, o outcome) {
 	c.mu.Lock()
 	p := c.pending[ticket]
@@ -112,7 +112,7 @@ func (c *Client) settle(ticket uint64, o outcome) {
 	}
 }
 
-// settleNote does so for a notification only.
+// settleNote completes a notification. It does nothing for a request.
 func (c *Client) settleNote(ticket uint64) {
 	c.mu.Lock()
 	p := c.pending[ticket]
@@ -122,7 +122,7 @@ func (c *Client) settleNote(ticket uint64) {
 	}
 }
 
-// end fails everything pending.
+// end fails all pending requests.
 func (c *Client) end(err error) {
 	if err == nil {
 		err = ErrClosed
@@ -166,7 +166,7 @@ func (c *Client) received(f *protocol.Frame) {
 func (c *Client) answered(f *protocol.Frame) {
 	id, err := strconv.ParseUint(string(f.IDBytes()), 10, 64)
 	if err != nil {
-		return // an answer to nothing we asked
+		return // not the id of a request of this client
 	}
 	if f.Kind == protocol.KindResult {
 		c.settle(id, outcome{result: f.ResultBytes()})
@@ -174,13 +174,13 @@ func (c *Client) answered(f *protocol.Frame) {
 	}
 	rpc := &RPCError{}
 	if err := decode.JSON(f.ErrorBytes(), "the error", rpc); err != nil {
-		c.settle(id, outcome{err: fmt.Errorf("%s answered with an error that cannot be read: %w", c.where, err)})
+		c.settle(id, outcome{err: fmt.Errorf("%s sent an invalid error: %w", c.where, err)})
 		return
 	}
 	c.settle(id, outcome{err: rpc})
 }
 
-// progressed tells the call whose token it is; our tokens are the ids.
+// progressed passes progress to the call with that token. Tokens are request ids.
 func (c *Client) progressed(f *protocol.Frame) {
 	var params protocol.Params
 	if params.Scan(f) != nil {
@@ -195,7 +195,7 @@ func (c *Client) progressed(f *protocol.Frame) {
 		return
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock() // so that nothing is added after the call has left
+	defer c.mu.Unlock() // so that nothing is added after the call has returned
 	if call := c.pending[id]; call != nil && call.steps != nil {
 		call.steps.add(p)
 	}

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// lines is a link over a pair of pipes: one message a line. MCP 2025-11-25, basic/transports, stdio.
-// Two goroutines, one that reads and one that writes, end with the pipes.
+// lines is a link over a pair of pipes, with one message per line. MCP 2025-11-25, basic/transports, stdio. It has a reading and a writing
+// goroutine, which end with the pipes.
 type lines struct {
 	r    io.ReadCloser
 	w    io.WriteCloser
@@ -21,9 +21,9 @@ type lines struct {
 
 	mu     sync.Mutex
 	queue  []upstream.Outgoing
-	more   chan struct{} // capacity 1: there is something to write, or the end
-	closed bool          // Close was called or reading has ended: nothing more is written
-	err    error         // why, when nobody asked for it
+	more   chan struct{} // capacity 1: wakes the writer
+	closed bool          // Close was called or reading has ended
+	err    error         // why the link ended; nil after Close
 }
 
 func openLines(r io.ReadCloser, w io.WriteCloser, sink upstream.Sink) *lines {
@@ -57,7 +57,7 @@ func (*lines) Cancel(uint64)     {}
 func (*lines) Listen()           {}
 func (*lines) SetVersion(string) {}
 
-// Close ends the link after what was sent has been written; a peer that reads nothing for grace loses the rest.
+// Close ends the link after writing the queued messages. If the peer does not read them within grace, they are lost.
 func (l *lines) Close(grace time.Duration) {
 	l.stop(nil)
 	time.AfterFunc(grace, func() {
@@ -66,7 +66,7 @@ func (l *lines) Close(grace time.Duration) {
 	})
 }
 
-// stop marks the end; the first reason counts.
+// stop marks the link as closed. The first reason is kept.
 func (l *lines) stop(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +76,7 @@ func (l *lines) stop(err error) {
 	l.wake()
 }
 
-// wake makes the writer look; the caller holds mu.
+// wake wakes the writer. The caller must hold mu.
 func (l *lines) wake() {
 	select {
 	case l.more <- struct{}{}:
@@ -84,7 +84,7 @@ func (l *lines) wake() {
 	}
 }
 
-// write writes what was sent until the end, then tells of the rest that it was not sent.
+// write writes queued messages until the end, and reports the rest as not sent.
 func (l *lines) write() {
 	var line []byte
 	failed := false
@@ -114,7 +114,7 @@ func (l *lines) write() {
 	}
 }
 
-// read tells of every line until the end of the pipe, which nobody asked for if it comes first.
+// read passes each line to the sink. It returns why reading ended.
 func (l *lines) read() error {
 	in := bufio.NewScanner(l.r)
 	in.Buffer(make([]byte, 0, 64<<10), maxMessageBytes)
@@ -135,7 +135,7 @@ func (l *lines) read() error {
 		}
 	}
 	if errors.Is(in.Err(), bufio.ErrTooLong) {
-		return errors.New("the gateway wrote a line that is too long")
+		return errors.New("a message of the gateway is too long")
 	}
 	if in.Err() != nil {
 		return in.Err()

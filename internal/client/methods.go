@@ -11,10 +11,10 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// maxPages bounds a list whose cursor never ends.
+// maxPages is the maximum number of pages in a list.
 const maxPages = 10_000
 
-// List returns all items of a kind, of all pages.
+// List returns the items of all pages.
 func (c *Client) List(ctx context.Context, kind protocol.ItemKind) ([]protocol.Item, error) {
 	var items []protocol.Item
 	var cursor []byte // the raw JSON string
@@ -39,7 +39,7 @@ func (c *Client) List(ctx context.Context, kind protocol.ItemKind) ([]protocol.I
 	return nil, fmt.Errorf("%s: more than %d pages", kind.ListMethod(), maxPages)
 }
 
-// page appends the items of one page and returns the raw cursor of the next, nil at the end.
+// page appends the items of one page and returns the raw cursor of the next page, or nil at the end.
 func page(result []byte, kind protocol.ItemKind, items *[]protocol.Item) (next []byte, err error) {
 	whole := rawjson.Span{End: uint32(len(result))}
 	err = protocol.Items(result, rawjson.Member(result, whole, kind.ResultKey()), func(i protocol.Item) bool {
@@ -53,9 +53,8 @@ func page(result []byte, kind protocol.ItemKind, items *[]protocol.Item) (next [
 	return cursor, err
 }
 
-// Call calls a tool with raw JSON arguments (nil = none) and returns its raw result, which may say isError.
-// onProgress is told how far the call is, in order; nil = not asked for. It is called from a goroutine of the call, never after
-// Call has returned, unless ctx ended while it ran. When it is slow it is told the newest steps.
+// Call calls a tool with raw JSON arguments, or nil, and returns its raw result, which may have isError. onProgress may be nil. A goroutine of
+// the call calls it in order, and never after Call has returned, unless ctx ended while it ran. If it is slow, it gets only the newest steps.
 func (c *Client) Call(ctx context.Context, name string, args []byte, onProgress func(Progress)) (json.RawMessage, error) {
 	return c.named(ctx, protocol.MethodToolsCall, "name", name, args, onProgress)
 }
@@ -65,18 +64,18 @@ func (c *Client) Read(ctx context.Context, uri string) (json.RawMessage, error) 
 	return c.named(ctx, protocol.MethodResourcesRead, "uri", uri, nil, nil)
 }
 
-// Prompt returns the raw result of prompts/get; args is a raw JSON object of strings, nil = none.
+// Prompt returns the raw result of prompts/get. args is a raw JSON object of strings, or nil.
 func (c *Client) Prompt(ctx context.Context, name string, args []byte) (json.RawMessage, error) {
 	return c.named(ctx, protocol.MethodPromptsGet, "name", name, args, nil)
 }
 
-// Ping asks for a sign of life.
+// Ping sends a ping and waits for the response.
 func (c *Client) Ping(ctx context.Context) error {
 	_, err := c.request(ctx, protocol.MethodPing, nil, nil)
 	return err
 }
 
-// Subscribe asks to be told of changes of uri; they come to Options.OnNotification.
+// Subscribe subscribes to changes of uri, which are reported to Options.OnNotification.
 func (c *Client) Subscribe(ctx context.Context, uri string) error {
 	_, err := c.named(ctx, protocol.MethodResourcesSubscribe, "uri", uri, nil, nil)
 	return err
@@ -90,7 +89,7 @@ func (c *Client) Unsubscribe(ctx context.Context, uri string) error {
 
 func (c *Client) named(ctx context.Context, m protocol.Method, member, value string, args []byte, onProgress func(Progress)) (json.RawMessage, error) {
 	if args != nil && protocol.Valid(args) != nil {
-		return nil, errors.New("arguments: no JSON")
+		return nil, errors.New("arguments: not valid JSON")
 	}
 	params := fmt.Appendf(nil, `{%q:%s`, member, rawjson.Quote(value))
 	if args != nil {

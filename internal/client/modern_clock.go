@@ -7,13 +7,13 @@ import (
 	"goblin-actor/protocol"
 )
 
-// end handles the client's closing its end.
+// end handles the end of the client's input.
 func (s *modernState) end() {
 	s.leaving = s.now.Add(bridgeLeave)
 	s.pump()
 }
 
-// close ends the link.
+// close closes the link.
 func (s *modernState) close() {
 	if s.open {
 		s.open = false
@@ -21,7 +21,7 @@ func (s *modernState) close() {
 	}
 }
 
-// tick does what is due at the time of the step.
+// tick handles timers that are due.
 func (s *modernState) tick() {
 	due := func(at time.Time) bool { return !at.IsZero() && !s.now.Before(at) }
 	if due(s.leaving) {
@@ -31,7 +31,7 @@ func (s *modernState) tick() {
 	s.drop(func(i modernItem) bool {
 		late := s.phase == bridgeDown && due(i.until)
 		if late && i.frame.Kind == protocol.KindRequest && !i.own {
-			s.refuse(i.frame, protocol.ServerUnavailable, "the gateway is not reachable, nothing was sent: "+s.why, true)
+			s.refuse(i.frame, protocol.ServerUnavailable, "the gateway is not reachable, so the request was not sent: "+s.why, true)
 		}
 		return late
 	})
@@ -46,22 +46,22 @@ func (s *modernState) tick() {
 	s.pump()
 }
 
-// leave answers what is still open and ends the bridge.
+// leave answers open requests and ends the bridge.
 func (s *modernState) leave() {
 	for _, i := range slices.Concat(s.queue, s.later, s.lookup.waiting) {
 		if i.frame.Kind == protocol.KindRequest && !i.listen {
-			s.refuse(i.frame, protocol.ServerUnavailable, "the client leaves, nothing was sent", true)
+			s.refuse(i.frame, protocol.ServerUnavailable, "the client has disconnected; the request was not sent", true)
 		}
 	}
 	for _, ticket := range sorted(s.away) {
 		if i := s.away[ticket]; i.frame.Kind == protocol.KindRequest && !i.listen && !i.own {
-			s.refuse(i.frame, protocol.BackendDisconnected, "the client leaves while the request is under way", false)
+			s.refuse(i.frame, protocol.BackendDisconnected, "the client disconnected while the request was running", false)
 		}
 	}
 	s.do(bridgeEnd{})
 }
 
-// next is when tick has something to do; zero = never.
+// next returns when tick is due, or the zero time for never.
 func (s *modernState) next() time.Time {
 	times := []time.Time{s.leaving}
 	if s.phase == bridgeDown {

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	maxLookedUp    = 10_000 // tools whose arguments travel in headers too
+	maxLookedUp    = 10_000 // tools with arguments to repeat in headers
 	maxLookupPages = 1000
 )
 
-// headerLookup knows which arguments of tools a gateway wants repeated in headers, which a client on a pipe does not send: from lists of
-// tools that the client asks for, or, when a call is refused for want of them, from lists that the bridge asks for.
+// headerLookup collects which tool arguments must be repeated in HTTP headers, which a client on a pipe does not do. It learns them from tool
+// lists that the client requests. If a call is refused because of missing headers, the bridge requests the list itself.
 type headerLookup struct {
-	known   map[string]*protocol.Bindings // by tool; those that have any
-	waiting []modernItem                  // calls that wait for the list
-	pages   int                           // of it that were asked for; 0 = nothing is under way
+	known   map[string]*protocol.Bindings // by tool, for tools with such arguments
+	waiting []modernItem                  // refused calls that wait for the list
+	pages   int                           // pages of the list requested so far; 0 if no request is in progress
 }
 
-// learn takes what an answer to tools/list says.
+// learn reads the result of tools/list.
 func (l *headerLookup) learn(request, answer protocol.Frame) {
 	if request.M != protocol.MethodToolsList || answer.Kind != protocol.KindResult || !bytes.Contains(answer.Raw, []byte("x-mcp-header")) {
 		return
@@ -46,7 +46,7 @@ func (l *headerLookup) over() []modernItem {
 	return waiting
 }
 
-// lookUp has a call wait that was refused because of its headers, until the bridge knows which the tool wants; once for each call.
+// lookUp holds a call that was refused because of its headers, until the bridge has read the list of tools. It does so once for each call.
 func (s *modernState) lookUp(i *modernItem, f protocol.Frame) bool {
 	e := &RPCError{}
 	if i.frame.M != protocol.MethodToolsCall || i.refetch || json.Unmarshal(f.ErrorBytes(), e) != nil || e.Name() != string(protocol.HeaderMismatch) {
@@ -60,7 +60,7 @@ func (s *modernState) lookUp(i *modernItem, f protocol.Frame) bool {
 	return true
 }
 
-// askForTools asks for a page of the list, with the _meta of a request of the client.
+// askForTools requests a page of the list, with the _meta of a request of the client.
 func (s *modernState) askForTools(like protocol.Frame, cursor []byte) {
 	s.lookup.pages++
 	s.last++
@@ -71,14 +71,14 @@ func (s *modernState) askForTools(like protocol.Frame, cursor []byte) {
 		raw = append(append(raw, `,"cursor":`...), cursor...)
 	}
 	var f protocol.Frame
-	if f.Parse(append(raw, "}}"...)) != nil { // without _meta, which the gateway would not have answered like this
+	if f.Parse(append(raw, "}}"...)) != nil { // like has no _meta; the gateway would have answered differently
 		s.resume()
 		return
 	}
 	s.send(modernItem{frame: f, own: true})
 }
 
-// lookedUp takes a page of the list that the bridge asked for.
+// lookedUp handles a page of the list that the bridge requested.
 func (s *modernState) lookedUp(i *modernItem, f protocol.Frame) {
 	s.lookup.learn(i.frame, f)
 	cursor := rawjson.Member(f.Raw, f.Result, "nextCursor").Of(f.Raw)
@@ -89,7 +89,7 @@ func (s *modernState) lookedUp(i *modernItem, f protocol.Frame) {
 	s.resume()
 }
 
-// resume sends the calls again that waited for the list.
+// resume resends the calls that waited for the list.
 func (s *modernState) resume() {
 	for _, i := range s.lookup.over() {
 		s.enqueue(i)

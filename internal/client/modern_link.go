@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// link handles what the link tells.
+// link handles an event of the link.
 func (s *modernState) link(gen uint64, event upstream.Event) {
 	if gen != s.gen || !s.open {
 		return
@@ -32,11 +32,11 @@ func (s *modernState) link(gen uint64, event upstream.Event) {
 	s.pump()
 }
 
-// received hands on a message that came in the response to a request.
+// received handles a message in the response to a request.
 func (s *modernState) received(e upstream.Received) {
 	i := s.away[e.Ticket]
 	if i == nil {
-		return // the client has cancelled the request
+		return // the client has canceled the request
 	}
 	if e.Frame.Kind == protocol.KindNotification {
 		s.up()
@@ -53,12 +53,12 @@ func (s *modernState) received(e upstream.Received) {
 	s.answered(i, e.Frame)
 }
 
-// answered handles the answer to a request.
+// answered handles the response to a request.
 func (s *modernState) answered(i *modernItem, f protocol.Frame) {
 	failed := f.Kind == protocol.KindError
 	switch {
 	case failed && isNotBegun(&f):
-		s.wait(i) // the next gateway will carry it out
+		s.wait(i) // send it to the next gateway
 		s.down(errBridgeDraining)
 		return
 	case i.own:
@@ -72,7 +72,7 @@ func (s *modernState) answered(i *modernItem, f protocol.Frame) {
 	case failed && s.lookUp(i, f):
 		return
 	case i.listen && i.acked && !failed:
-		s.wait(i) // the gateway ends its streams when it stops
+		s.wait(i) // a gateway that stops ends its streams
 		s.down(errBridgeDraining)
 		return
 	}
@@ -81,7 +81,7 @@ func (s *modernState) answered(i *modernItem, f protocol.Frame) {
 	s.tell(f.Raw)
 }
 
-// ended handles the end of an exchange without an answer in it.
+// ended handles an exchange that ended without a response.
 func (s *modernState) ended(i *modernItem, err error) {
 	switch why := deniedBy(err); {
 	case i.frame.Kind != protocol.KindRequest:
@@ -94,15 +94,15 @@ func (s *modernState) ended(i *modernItem, err error) {
 		s.wait(i)
 		s.down(cmp.Or(err, upstream.ErrClosed))
 	default:
-		message := "The connection to the gateway was lost after the request had been sent"
+		message := "The connection to the gateway was lost after the request was sent"
 		if status, ok := errors.AsType[*upstream.StatusError](err); ok {
-			message = fmt.Sprintf("The gateway refused the request with HTTP status %d", status.Code)
+			message = fmt.Sprintf("The gateway answered HTTP %d", status.Code)
 		}
 		s.refuse(i.frame, protocol.BackendDisconnected, message, i.frame.M.Repeatable())
 	}
 }
 
-// closed handles the end of the link, which nobody wanted to end.
+// closed handles the unexpected end of the link.
 func (s *modernState) closed(err error) {
 	s.open = false
 	err = cmp.Or(err, upstream.ErrClosed)
@@ -112,14 +112,14 @@ func (s *modernState) closed(err error) {
 	s.down(err)
 }
 
-// up notes that the gateway answers.
+// up records that the gateway responds.
 func (s *modernState) up() {
 	if s.phase != bridgeReady {
 		s.phase, s.since, s.pause = bridgeReady, s.now, bridgeMin
 	}
 }
 
-// down has messages wait for a while: the gateway does not answer.
+// down pauses sending, because the gateway does not respond.
 func (s *modernState) down(err error) {
 	if s.phase == bridgeDown {
 		return
@@ -129,7 +129,7 @@ func (s *modernState) down(err error) {
 	s.pause = min(2*s.pause, bridgeMax)
 }
 
-// young reports whether the gateway has been away and is back for so short a time that it may still be starting servers.
+// young reports whether the gateway has returned so recently that it may still be starting servers.
 func (s *modernState) young() bool {
 	return s.lost && (s.phase != bridgeReady || s.now.Sub(s.since) < bridgeSettle)
 }

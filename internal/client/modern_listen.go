@@ -6,8 +6,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// notified hands on a notification. The acknowledgment of a stream that was opened again is not for the client, which has one: it is told
-// instead that everything it listens for may have changed. MCP 2026-07-28, basic/patterns/subscriptions.
+// notified forwards a notification. It does not forward the acknowledgment of a reopened stream, because the client already has one. Instead, it
+// notifies the client that everything it listens for may have changed. MCP 2026-07-28, basic/patterns/subscriptions.
 func (s *modernState) notified(i *modernItem, f protocol.Frame) {
 	if !i.listen || f.M != protocol.NotificationSubscriptionsAcknowledged {
 		s.tell(f.Raw)
@@ -21,7 +21,7 @@ func (s *modernState) notified(i *modernItem, f protocol.Frame) {
 	s.tell(f.Raw)
 }
 
-// mayHaveChanged tells the client of changes of all that a listen request asks for.
+// mayHaveChanged sends the client a change notification for everything that a listen request asks for.
 func (s *modernState) mayHaveChanged(listen protocol.Frame) {
 	var params struct {
 		Notifications struct {

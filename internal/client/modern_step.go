@@ -9,41 +9,41 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// modernMaxAway is how many requests of a client may be under way.
+// modernMaxAway is the maximum number of sent messages without a response.
 const modernMaxAway = 4096
 
-// modernItem is one message to the gateway, waiting or under way.
+// modernItem is a message to the gateway, waiting or sent.
 type modernItem struct {
 	frame   protocol.Frame
-	until   time.Time // it waits for a gateway so long; zero = as long as it takes
-	refetch bool      // the headers of its arguments have been looked up
+	until   time.Time // how long it may wait for a gateway; zero for no limit
+	refetch bool      // its headers have been looked up
 	listen  bool      // subscriptions/listen
-	acked   bool      // listen: the client has its acknowledgment
-	own     bool      // the bridge's, not the client's
+	acked   bool      // listen: the client has received the acknowledgment
+	own     bool      // sent by the bridge itself
 }
 
-// modernState is the bridge for a client of MCP 2026-07-28. It passes messages on and keeps nothing between requests but the streams that
-// are open. Only its step methods write it; they do nothing but append effects to out.
+// modernState is the state of the bridge for a client of MCP 2026-07-28. It forwards messages, and keeps only open streams between requests. Only
+// its step methods modify it. Their only side effect is appending to out.
 type modernState struct {
 	phase   bridgePhase
-	now     time.Time // of the step
+	now     time.Time // time of the step
 	out     []any     // effects of the step
-	retryAt time.Time // down: when waiting messages are sent
+	retryAt time.Time // down: when to send waiting messages
 	pause   time.Duration
-	since   time.Time // ready: when the gateway answered first after it had been away
-	lost    bool      // the gateway has been away
-	why     string    // why it was
-	leaving time.Time // the client has closed its end: the end at the latest; zero = it has not
+	since   time.Time // ready: when the gateway first responded after being unreachable
+	lost    bool      // the gateway has been unreachable
+	why     string    // why the gateway was unreachable
+	leaving time.Time // deadline after the client closed its input; zero before that
 
-	gen     uint64 // the link; 0 = none was opened
+	gen     uint64 // number of the link; 0 before the first one
 	open    bool
-	version string // that the link names
-	last    uint64 // ticket, and number of ids of ours
+	version string // protocol version set on the link
+	last    uint64 // last ticket, and last number of the bridge's own ids
 	queue   []modernItem
 	size    int // bytes in queue
 	later   []modernItem
-	away    map[uint64]*modernItem // under way, by ticket
-	byID    map[string]uint64      // the client's requests among them, by raw id
+	away    map[uint64]*modernItem // sent messages, by ticket
+	byID    map[string]uint64      // tickets of the client's sent requests, by raw id
 	lookup  headerLookup
 }
 
@@ -76,7 +76,7 @@ func (s *modernState) client(f protocol.Frame) {
 	case protocol.KindRequest:
 		id := string(f.IDBytes())
 		if _, twice := s.byID[id]; twice || slices.ContainsFunc(slices.Concat(s.queue, s.later), requests(id)) {
-			s.refuse(f, protocol.InvalidRequest, "this id is in use", false)
+			s.refuse(f, protocol.InvalidRequest, "the id is already in use", false)
 			return
 		}
 		s.enqueue(modernItem{frame: f, listen: f.M == protocol.MethodSubscriptionsListen})
@@ -86,12 +86,12 @@ func (s *modernState) client(f protocol.Frame) {
 		} else {
 			s.enqueue(modernItem{frame: f})
 		}
-	default: // no server asks a modern client over a pipe
+	default: // modern clients receive no requests on a pipe
 	}
 	s.pump()
 }
 
-// requests finds the client's request with that id.
+// requests returns a predicate for the client's request with that id.
 func requests(id string) func(modernItem) bool {
 	return func(i modernItem) bool {
 		return !i.own && i.frame.Kind == protocol.KindRequest && string(i.frame.IDBytes()) == id
@@ -104,7 +104,7 @@ func (s *modernState) enqueue(i modernItem) {
 	s.size += len(i.frame.Raw)
 }
 
-// wait has a message wait ahead of all others until the gateway is back.
+// wait inserts a message at the front of the queue.
 func (s *modernState) wait(i *modernItem) {
 	if i.until.IsZero() && !i.listen {
 		i.until = s.now.Add(bridgeHold)
@@ -113,7 +113,7 @@ func (s *modernState) wait(i *modernItem) {
 	s.size += len(i.frame.Raw)
 }
 
-// cancelled gives a request up. Over HTTP that is closing its response: the client hears nothing more of it. MCP 2026-07-28,
+// cancelled cancels a request. Over HTTP this closes its response, and the client receives nothing more for it. MCP 2026-07-28,
 // basic/patterns/cancellation.
 func (s *modernState) cancelled(f protocol.Frame) {
 	var p protocol.Params
@@ -129,7 +129,7 @@ func (s *modernState) cancelled(f protocol.Frame) {
 	}
 }
 
-// drop takes out of the queue what gone says.
+// drop removes the messages from the queue for which gone returns true.
 func (s *modernState) drop(gone func(modernItem) bool) {
 	s.queue = slices.DeleteFunc(s.queue, func(i modernItem) bool {
 		out := gone(i)
@@ -140,7 +140,7 @@ func (s *modernState) drop(gone func(modernItem) bool) {
 	})
 }
 
-// pump ends every step: it sends what waits, unless the gateway is away.
+// pump ends every step. It sends waiting messages unless the gateway is unreachable.
 func (s *modernState) pump() {
 	for s.phase != bridgeDown && len(s.queue) > 0 && len(s.away) < modernMaxAway {
 		i := s.queue[0]
@@ -153,7 +153,7 @@ func (s *modernState) pump() {
 	}
 }
 
-// working reports whether the client may still get an answer that ends: streams do not count.
+// working reports whether the client still waits for a response, other than of a stream.
 func (s *modernState) working() bool {
 	awaited := func(i modernItem) bool { return !i.listen && i.frame.Kind == protocol.KindRequest }
 	for _, i := range s.away {
@@ -170,7 +170,7 @@ func (s *modernState) send(i modernItem) {
 		s.do(bridgeOpenUp{s.gen})
 	}
 	var p protocol.Params
-	_ = p.Scan(&i.frame) // the gateway says what is wrong with it
+	_ = p.Scan(&i.frame) // the gateway reports errors in it
 	if version, ok := rawjson.Unquote(p.MetaVersion.Of(i.frame.Raw)); ok && version != s.version {
 		s.version = version
 		s.do(bridgeSpeak{s.gen, version})
@@ -190,7 +190,7 @@ func (s *modernState) send(i modernItem) {
 	s.do(bridgeSend{s.gen, o})
 }
 
-// settle takes a message off the way; nil when it is not on it.
+// settle removes a sent message and returns it, or nil if there is none with that ticket.
 func (s *modernState) settle(ticket uint64) *modernItem {
 	i := s.away[ticket]
 	delete(s.away, ticket)
@@ -200,7 +200,7 @@ func (s *modernState) settle(ticket uint64) *modernItem {
 	return i
 }
 
-// refuse answers a request of the client with an error of our own.
+// refuse answers a request of the client with an error of the bridge.
 func (s *modernState) refuse(f protocol.Frame, name protocol.FaultName, message string, retryable bool) {
 	fault := protocol.Fault{Name: name, Message: message, Retryable: retryable}
 	s.tell(fault.AppendTo(nil, f.IDBytes(), protocol.EraModern))

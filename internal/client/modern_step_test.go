@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// modernTalk drives a modernState by hand.
+// modernTalk drives a modernState.
 type modernTalk struct {
 	*modernState
 	t *testing.T
@@ -47,7 +47,7 @@ func (m *modernTalk) after(d time.Duration) {
 	m.tick()
 }
 
-// want compares the effects since the last time with lines such as "send #1 tools/call now Mcp-Param-A=1" and `tell "id":1,…`.
+// want compares the effects since the last call with lines such as "send #1 tools/call now Mcp-Param-A=1" and `tell "id":1,…`.
 func (m *modernTalk) want(lines ...string) {
 	m.t.Helper()
 	var got []string
@@ -70,7 +70,7 @@ func (m *modernTalk) want(lines ...string) {
 	}
 }
 
-func TestAModernRequestGoesToTheGatewayAndBack(t *testing.T) {
+func TestModernRequest(t *testing.T) {
 	m := newModernTalk(t)
 	m.say("1", "tools/call", `,"name":"now","arguments":{}`)
 	m.want("OpenUp{1}", "Speak{1 2026-07-28}", "send #1 tools/call now")
@@ -83,8 +83,8 @@ func TestAModernRequestGoesToTheGatewayAndBack(t *testing.T) {
 	m.want(`tell "id":1,"error":{"code":-32600`)
 }
 
-// A cancelled request is given up at the gateway, and nothing more of it reaches the client.
-func TestAModernCancelClosesTheResponse(t *testing.T) {
+// A canceled request is canceled at the gateway, and the client receives nothing more for it.
+func TestModernCancelClosesResponse(t *testing.T) {
 	m := newModernTalk(t)
 	m.say("1", "tools/call", `,"name":"now"`)
 	m.want("OpenUp{1}", "Speak{1 2026-07-28}", "send #1 tools/call now")
@@ -95,9 +95,9 @@ func TestAModernCancelClosesTheResponse(t *testing.T) {
 	m.want()
 }
 
-// What was not sent waits for the next gateway; what had been sent is answered; a stream is opened again, and the client is told that
-// what it listens for may have changed.
-func TestAModernClientOutlivesTheGateway(t *testing.T) {
+// Unsent requests wait for the next gateway, and sent ones get an error. Streams are reopened, and the client is notified that everything it
+// listens for may have changed.
+func TestModernClientSurvivesRestart(t *testing.T) {
 	m := newModernTalk(t)
 	m.say("1", "subscriptions/listen", `,"notifications":{"toolsListChanged":true,"resourceSubscriptions":["a://b"]}`)
 	m.say("2", "tools/call", `,"name":"now"`)
@@ -126,8 +126,8 @@ func TestAModernClientOutlivesTheGateway(t *testing.T) {
 	m.want(`tell "id":3,"result"`)
 }
 
-// Nobody waits for a gateway for ever.
-func TestAModernRequestWaitsTwentySeconds(t *testing.T) {
+// A request waits for a gateway for a limited time.
+func TestModernRequestTimesOut(t *testing.T) {
 	m := newModernTalk(t)
 	m.say("1", "tools/list", "")
 	for range 30 {
@@ -138,7 +138,7 @@ func TestAModernRequestWaitsTwentySeconds(t *testing.T) {
 	}
 	told := 0
 	for _, e := range m.effects() {
-		if e, ok := e.(bridgeTell); ok && strings.Contains(string(e.frame), "the gateway is not reachable, nothing was sent: refused") {
+		if e, ok := e.(bridgeTell); ok && strings.Contains(string(e.frame), "the gateway is not reachable, so the request was not sent: refused") {
 			told++
 		}
 	}
@@ -147,8 +147,8 @@ func TestAModernRequestWaitsTwentySeconds(t *testing.T) {
 	}
 }
 
-// A call that is refused because an argument is not repeated in a header is sent again when the bridge knows the header.
-func TestABridgeLooksUpHeaders(t *testing.T) {
+// A call that is refused because of a missing header is repeated once the bridge knows the header.
+func TestModernHeaderLookup(t *testing.T) {
 	m := newModernTalk(t)
 	m.say("1", "tools/call", `,"name":"where","arguments":{"region":"eu"}`)
 	m.want("OpenUp{1}", "Speak{1 2026-07-28}", "send #1 tools/call where")
@@ -163,8 +163,8 @@ func TestABridgeLooksUpHeaders(t *testing.T) {
 	m.want(`tell "id":1,"error"`)
 }
 
-// A client that leaves gets the answers it waits for; its streams hold nothing up.
-func TestAModernClientLeaves(t *testing.T) {
+// After a client has closed its input, it gets pending responses. Open streams do not delay the end.
+func TestModernClientLeaves(t *testing.T) {
 	m := newModernTalk(t)
 	m.say("1", "subscriptions/listen", `,"notifications":{}`)
 	m.say("2", "tools/list", "")

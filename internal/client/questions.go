@@ -9,25 +9,24 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// maxQuestions is how many questions of the server may be open at once; more are refused.
+// maxQuestions is the maximum number of open requests of the server. More are refused.
 const maxQuestions = 64
 
-// Codes of refusals. MCP 2025-11-25, client/sampling, error handling, for the first.
+// Error codes of responses. The first is from MCP 2025-11-25, client/sampling, error handling.
 const (
-	CodeRejected       = -1 // the user does not want to answer
+	CodeRejected       = -1 // the user declined to answer
 	codeMethodNotFound = -32601
 	codeInternal       = -32603
 )
 
-// Answerer answers a request of the server, elicitation/create, sampling/createMessage or roots/list, with a raw
-// result. An *RPCError goes to the server as it is, any other error as an internal one. ctx ends when the server
-// withdraws its question or the connection ends; what is returned then goes nowhere. Called in a goroutine of its
-// own for each question, several at once.
+// Answerer answers a request of the server (elicitation/create, sampling/createMessage or roots/list) with a raw result. An *RPCError is sent
+// to the server unchanged, any other error as an internal error. ctx ends if the server withdraws the request or the connection ends; the result
+// is then dropped. Each request has its own goroutine, so calls may overlap.
 type Answerer func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
-var errWithdrawn = errors.New("the server has withdrawn its question")
+var errWithdrawn = errors.New("the server has withdrawn its request")
 
-// asked answers a request of the server: pings by itself, the rest by Options.Answer.
+// asked answers a request of the server. It answers pings itself, and passes others to Options.Answer.
 func (c *Client) asked(f *protocol.Frame) {
 	id := f.IDBytes()
 	switch {
@@ -35,28 +34,28 @@ func (c *Client) asked(f *protocol.Frame) {
 		c.reply(protocol.AppendResult(nil, id, []byte("{}")))
 		return
 	case c.options.Answer == nil:
-		c.reply(protocol.AppendError(nil, id, codeMethodNotFound, "this client answers no questions", nil))
+		c.reply(protocol.AppendError(nil, id, codeMethodNotFound, "this client does not answer requests", nil))
 		return
 	}
 	ctx, ok := c.openQuestion(string(id))
 	if !ok {
-		c.reply(protocol.AppendError(nil, id, codeInternal, "too many questions at once, or this id is in use", nil))
+		c.reply(protocol.AppendError(nil, id, codeInternal, "too many open requests, or the id is already in use", nil))
 		return
 	}
 	method, params := f.MethodText(), f.ParamsBytes()
 	go func() {
 		result, err := c.options.Answer(ctx, method, params)
 		if !c.closeQuestion(string(id)) {
-			return // withdrawn: an answer would be one to nothing
+			return // withdrawn
 		}
 		c.reply(answerFrame(id, result, err))
 	}()
 }
 
-// answerFrame renders the answer to a question.
+// answerFrame renders the response to a request.
 func answerFrame(id []byte, result json.RawMessage, err error) []byte {
 	if err == nil && protocol.Valid(result) != nil {
-		err = errors.New("the answer is no JSON")
+		err = errors.New("the answer is not valid JSON")
 	}
 	if err == nil {
 		return protocol.AppendResult(nil, id, result)
@@ -67,7 +66,7 @@ func answerFrame(id []byte, result json.RawMessage, err error) []byte {
 	return protocol.AppendError(nil, id, codeInternal, err.Error(), nil)
 }
 
-// reply sends an answer nobody waits for, and not from the link's own goroutine, which must not block.
+// reply sends a response without waiting. It uses a new goroutine, because the link's own must not block.
 func (c *Client) reply(frame []byte) {
 	ticket, err := c.enter(&pending{done: make(chan outcome, 1), note: true})
 	if err == nil {
@@ -86,7 +85,7 @@ func (c *Client) openQuestion(id string) (context.Context, bool) {
 	return ctx, true
 }
 
-// closeQuestion forgets a question; false when it is not open any more.
+// closeQuestion removes a request of the server. It returns false if it is no longer open.
 func (c *Client) closeQuestion(id string) bool {
 	return c.endQuestion(id, context.Canceled)
 }
@@ -102,7 +101,7 @@ func (c *Client) endQuestion(id string, cause error) bool {
 	return ok
 }
 
-// withdrawn ends the question the server cancels. MCP 2025-11-25, basic/utilities/cancellation.
+// withdrawn ends the request that the server cancels. MCP 2025-11-25, basic/utilities/cancellation.
 func (c *Client) withdrawn(f *protocol.Frame) {
 	var params protocol.Params
 	if params.Scan(f) == nil {

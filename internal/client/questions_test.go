@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/demo"
 )
 
-// Questions are answered while their call runs, several at once; refusals keep their code.
+// Several requests of the server are answered during a call. Errors keep their code.
 func TestQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := over(t, demo.NewOracle(), Options{
@@ -28,15 +28,14 @@ func TestQuestions(t *testing.T) {
 			},
 		})
 		got, err := c.Call(t.Context(), "council", nil, nil)
-		want := `The user says: dig\nThe model says: (the client refused: no (-1))\nThe client's roots: (the client refused: the answer is no JSON (-32603))`
+		want := `The user says: dig\nThe model says: (the client refused: no (-1))\nThe client's roots: (the client refused: the answer is not valid JSON (-32603))`
 		if err != nil || !strings.Contains(string(got), want) {
 			t.Errorf("council = %s, %v", got, err)
 		}
 	})
 }
 
-// A question ends with its withdrawal and with the connection; what is answered then goes nowhere. Too many at once
-// are refused.
+// A request of the server ends if it is withdrawn or the connection ends; a late answer is dropped. Too many open requests are refused.
 func TestQuestionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		causes := make(chan error, 2*maxQuestions)
@@ -57,7 +56,7 @@ func TestQuestionsEnd(t *testing.T) {
 			return nil, ctx.Err()
 		}})
 		got, err := c.Call(t.Context(), "ask", nil, nil)
-		if err != nil || !strings.Contains(string(got), "too many questions at once") {
+		if err != nil || !strings.Contains(string(got), "too many open requests") {
 			t.Errorf("ask = %s, %v", got, err)
 		}
 		synctest.Wait()
@@ -73,7 +72,7 @@ func TestQuestionsEnd(t *testing.T) {
 			}
 		}
 		if len(causes) > 0 {
-			t.Errorf("%d questions too many were asked", len(causes))
+			t.Errorf("%d requests beyond the limit were passed on", len(causes))
 		}
 	})
 }

@@ -2,17 +2,17 @@ package client
 
 import "context"
 
-// maxSteps is how many steps of one call wait to be told; of more the oldest are left out.
+// maxSteps is the number of queued progress steps of a call. Beyond it, the oldest are dropped.
 const maxSteps = 64
 
-// steps tells the progress of one call, in its order and in a goroutine of its own: whoever is told may be slow, or stuck on
-// a terminal that takes nothing, and neither the connection nor the end of the call may wait for that.
+// steps reports the progress of one call in order. It has its own goroutine, because the callback may be slow or blocked by a terminal, and
+// must delay neither the connection nor the end of the call.
 type steps struct {
 	queue chan Progress
-	told  chan struct{} // closed once nothing is told any more
+	told  chan struct{} // closed when the goroutine has ended
 }
 
-// newSteps begins to tell; no step is begun to be told after ctx has ended. nil when nobody wants to be told.
+// newSteps starts reporting to tell, which is not called after ctx has ended. It returns nil if tell is nil.
 func newSteps(ctx context.Context, tell func(Progress)) *steps {
 	if tell == nil {
 		return nil
@@ -29,7 +29,7 @@ func newSteps(ctx context.Context, tell func(Progress)) *steps {
 	return s
 }
 
-// add takes one step without waiting. Not to be called at the same time as itself, or after end.
+// add queues one step and never blocks. It must not be called concurrently or after end.
 func (s *steps) add(p Progress) {
 	for {
 		select {
@@ -44,7 +44,7 @@ func (s *steps) add(p Progress) {
 	}
 }
 
-// end waits until all steps have been told, or ctx ends.
+// end waits until all steps have been reported, or ctx ends.
 func (s *steps) end(ctx context.Context) {
 	if s == nil {
 		return

@@ -11,56 +11,54 @@ import (
 )
 
 const (
-	watchPing = 30 * time.Second       // how often a quiet connection is asked for a sign of life
-	watchMin  = 250 * time.Millisecond // first pause before connecting again
-	watchMax  = 5 * time.Second        // longest
+	watchPing = 30 * time.Second       // interval of pings
+	watchMin  = 250 * time.Millisecond // first delay before reconnecting
+	watchMax  = 5 * time.Second        // longest delay
 )
 
-// WatchKind says what a WatchEvent is.
+// WatchKind is the kind of a WatchEvent.
 type WatchKind string
 
-// What a watcher tells of.
+// Kinds of events.
 const (
-	WatchContents WatchKind = "contents" // Result holds the resource as it is now
-	WatchFailed   WatchKind = "error"    // it cannot be read now: Err
-	WatchLost     WatchKind = "lost"     // the connection is: Err; it is being made again
-	WatchBack     WatchKind = "back"     // the connection is
+	WatchContents WatchKind = "contents" // Result holds the current contents
+	WatchFailed   WatchKind = "error"    // the resource cannot be read because of Err
+	WatchLost     WatchKind = "lost"     // the connection is lost because of Err; the watcher reconnects
+	WatchBack     WatchKind = "back"     // the connection is restored
 )
 
-// WatchEvent is one thing a watcher tells.
+// WatchEvent is an event of a Watcher.
 type WatchEvent struct {
 	Kind   WatchKind
 	Result json.RawMessage // of resources/read
 	Err    error
 }
 
-// Watcher follows one resource: its contents at once, and again after each update. Updates that come while one is
-// being read count as one. When the connection is lost it is made again for as long as it takes, and the contents
-// are told if they changed meanwhile. One Watch a Watcher.
+// Watcher follows one resource. It reports the contents at the start and after each update. Updates that arrive during a read count as one. It
+// reconnects as long as necessary, and then reports the contents if they have changed. Watch may be called once.
 type Watcher struct {
 	URI  string
 	Dial func(ctx context.Context, o Options) (*Client, error)
-	// Options for Dial; OnNotification and OnLost are the watcher's own.
+	// Options are passed to Dial. The watcher sets OnNotification and OnLost.
 	Options Options
-	// Tell is told what happens, one at a time; an error it returns ends Watch.
+	// Tell receives events, one at a time. If it returns an error, Watch ends.
 	Tell func(WatchEvent) error
 
 	updated chan struct{} // capacity 1
 	doubt   chan struct{} // capacity 1: the connection may be lost
-	pause   time.Duration // before the next attempt to connect
-	last    []byte        // contents told last; nil = none yet
-	away    bool          // WatchLost was told, WatchBack was not
-	refused error         // by Tell
+	pause   time.Duration // delay before the next connection attempt
+	last    []byte        // last reported contents; nil if none
+	away    bool          // WatchLost was reported, WatchBack was not
+	refused error         // returned by Tell
 }
 
-// Watch blocks until ctx ends, Tell returns an error, the gateway lets us in no more, or the resource cannot be had in the first place; it
-// returns why.
+// Watch blocks until ctx ends, Tell returns an error, the gateway rejects the API key, or the first read fails. It returns the reason.
 func (w *Watcher) Watch(ctx context.Context) error {
 	w.updated, w.doubt, w.pause = make(chan struct{}, 1), make(chan struct{}, 1), watchMin
 	o := w.Options
 	o.OnNotification = func(method string, _ json.RawMessage) {
 		if protocol.ParseMethod([]byte(method)) == protocol.NotificationResourcesUpdated {
-			signal(w.updated) // whatever it names: we subscribed to nothing else
+			signal(w.updated) // there is only one subscription
 		}
 	}
 	o.OnLost = func(error) { signal(w.doubt) }
@@ -83,13 +81,13 @@ func (w *Watcher) Watch(ctx context.Context) error {
 		case w.refused != nil:
 			return w.refused
 		case w.last == nil:
-			return err // it never was there
+			return err // the first connection or read failed
 		}
 		w.rest(ctx)
 	}
 }
 
-// rest waits before the next attempt, longer each time.
+// rest waits before the next attempt. The delay grows each time.
 func (w *Watcher) rest(ctx context.Context) {
 	timer := time.NewTimer(w.pause)
 	defer timer.Stop()
@@ -100,7 +98,7 @@ func (w *Watcher) rest(ctx context.Context) {
 	w.pause = min(2*w.pause, watchMax)
 }
 
-// follow subscribes and tells until the connection is lost, ctx ends or Tell refuses; the error is never nil.
+// follow subscribes and reports until the connection is lost, ctx ends or Tell returns an error. Its error is never nil.
 func (w *Watcher) follow(ctx context.Context, c *Client) error {
 	c.Listen()
 	if err := c.Subscribe(ctx, w.URI); err != nil {
@@ -135,15 +133,15 @@ func (w *Watcher) follow(ctx context.Context, c *Client) error {
 	return w.refused
 }
 
-// ping gives the gateway connectTime for a sign of life.
+// ping pings the gateway with a time limit of connectTime.
 func (c *Client) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	return c.Ping(ctx)
 }
 
-// read reads the resource and tells its contents; again: only if they changed. That a server cannot give them now is
-// told, and an error only if it never could.
+// read reads the resource and reports its contents; with again, only if they have changed. If the server answers with an error, it reports the
+// error, unless no read has succeeded yet: then it returns it.
 func (w *Watcher) read(ctx context.Context, c *Client, again bool) error {
 	result, err := c.Read(ctx, w.URI)
 	if _, answered := errors.AsType[*RPCError](err); answered && w.last != nil && !unauthenticated(err) {
@@ -166,7 +164,7 @@ func (w *Watcher) tell(e WatchEvent) {
 	}
 }
 
-// unauthenticated reports whether the gateway has answered that our key does not count, or no longer: to ask again changes nothing.
+// unauthenticated reports whether the gateway has rejected the API key, so that a retry is useless.
 func unauthenticated(err error) bool {
 	e, answered := errors.AsType[*RPCError](err)
 	return answered && e.Name() == string(protocol.Unauthenticated)

@@ -15,7 +15,7 @@ import (
 	"goblin-actor/internal/demo"
 )
 
-// house serves a new server to each client, and can be shut.
+// house starts a new server for each client, and can be stopped.
 type house struct {
 	make func() *demo.Server
 	shut atomic.Bool
@@ -39,8 +39,7 @@ func (h *house) dial(ctx context.Context, o Options) (*Client, error) {
 	return OverPipe(ctx, from, to, o)
 }
 
-// The contents are told at once and after every update, a burst once; a lost connection is made again, and what
-// changed meanwhile is told.
+// The contents are reported at the start and once after each burst of updates. After a reconnect they are reported if they have changed.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text atomic.Value
@@ -119,7 +118,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// What was never there is an error at once; the end of the context is one too.
+// A resource that cannot be read at the start, and the end of the context, cause an error.
 func TestWatchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tell := func(WatchEvent) error { return nil }
@@ -144,8 +143,8 @@ func TestWatchEnds(t *testing.T) {
 	})
 }
 
-// Whoever's key is revoked is not asked for any more, and does not ask.
-func TestWatchIsLetInNoMore(t *testing.T) {
+// After its key is revoked, the watcher does not reconnect.
+func TestWatchEndsWithRevokedKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := &RPCError{Code: -31011, Message: "the API key is not valid", Data: []byte(`{"code":"UNAUTHENTICATED"}`)}
 		read := func(*demo.Call) (any, error) {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// AuditPath is where the audit log is, as an absolute path; "" when there is to be none.
+// AuditPath returns the absolute path of the audit log, or "" if there is none.
 func (c *Config) AuditPath() string {
 	if c.Audit.File == "" {
 		return ""
@@ -20,42 +20,42 @@ func (c *Config) AuditPath() string {
 	return path
 }
 
-// checkAudit finds what would keep the audit log from being written.
+// checkAudit reports what would prevent writing the audit log.
 func (d *decoder) checkAudit(c *Config) {
 	if c.Audit.File == "" {
 		if o := d.report.origins["audit"]; c.Audit.Required {
-			d.complain("audit", "it is required, and names no file", "write file: audit.jsonl")
+			d.complain("audit", "required is set, but there is no file", "write file: audit.jsonl")
 		} else if o.line > 0 {
-			d.warn(o.line, o.column, "audit", "without a file nothing is recorded", "write file: audit.jsonl")
+			d.warn(o.line, o.column, "audit", "without a file, nothing is recorded", "write file: audit.jsonl")
 		}
 		return
 	}
 	path := c.AuditPath()
 	for _, other := range []struct{ key, file string }{{"auth.keys", c.Auth.Keys}, {"tls.cert", c.TLS.Cert}, {"tls.key", c.TLS.Key}} {
 		if other.file != "" && sameFile(path, c.Beside(other.file)) {
-			d.complain("audit.file", "it is the file of "+other.key, "name a file of its own: audit.jsonl")
+			d.complain("audit.file", "this is the file of "+other.key, "use a separate file, for example audit.jsonl")
 		}
 	}
 	if c.Path != "" && sameFile(path, c.Path) {
-		d.complain("audit.file", "it is this configuration", "name a file of its own: audit.jsonl")
+		d.complain("audit.file", "this is the configuration file itself", "use a separate file, for example audit.jsonl")
 	}
 	if d.read == nil {
 		return
 	}
 	if fault := auditFault(path); fault != "" {
-		d.complain("audit.file", fault, "name a file in a directory that is there, and yours: the gateway makes the file, not the directory")
+		d.complain("audit.file", fault, "use a file in an existing directory that you may write to; the gateway creates the file, not the directory")
 	}
 }
 
-// auditFault says why there can be no audit log at path; "" when there can. It writes nothing.
+// auditFault returns why path cannot be an audit log, or "". It writes nothing.
 func auditFault(path string) string {
 	switch info, err := os.Stat(filepath.Dir(path)); {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("there is no directory %q", clip(filepath.Dir(path)))
+		return fmt.Sprintf("directory %q does not exist", clip(filepath.Dir(path)))
 	case err != nil:
 		return err.Error()
 	case !info.IsDir():
-		return fmt.Sprintf("%q is no directory", clip(filepath.Dir(path)))
+		return fmt.Sprintf("%q is not a directory", clip(filepath.Dir(path)))
 	}
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -63,9 +63,9 @@ func auditFault(path string) string {
 	case err != nil:
 		return err.Error()
 	case info.Mode()&fs.ModeSymlink != 0:
-		return "it is a symbolic link, which the audit log does not follow"
+		return "the audit log must not be a symbolic link"
 	case !info.Mode().IsRegular():
-		return "it is no regular file"
+		return "not a regular file"
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// longInputs are as long as a file may be and of the kinds that keep a YAML parser busy.
+// longInputs returns inputs of the maximum size that are slow to parse.
 func longInputs() map[string]string {
 	fill := func(unit string) string { return strings.Repeat(unit, maxFileBytes/len(unit)) }
 	distinct := func(format string) string {
@@ -81,8 +81,8 @@ func longInputs() map[string]string {
 	}
 }
 
-// No input within the caps keeps us busy: on two cores in November 2026 the slowest took 0.6 s. The limit leaves room for
-// a busy machine under the race detector and still catches what grows with the square of the input.
+// TestBoundedTime checks that no input within the limits takes long to parse. On two cores in November 2026 the slowest took 0.6 s. The limit
+// leaves room for a busy machine under the race detector, and still catches quadratic time.
 func TestBoundedTime(t *testing.T) {
 	for name, data := range longInputs() {
 		start := time.Now()
@@ -93,7 +93,7 @@ func TestBoundedTime(t *testing.T) {
 	}
 	_, report := Parse("x.yaml", bytes.Repeat([]byte("# comment\n"), maxFileBytes/10+1), noEnv)
 	if len(report.Faults) != 1 || !strings.Contains(report.Faults[0].Message, "4 MiB") {
-		t.Errorf("a file beyond the cap: %v", report.Err())
+		t.Errorf("file larger than the limit: %v", report.Err())
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// check finds the faults that concern the gateway as a whole.
+// check reports problems that concern the gateway as a whole.
 func (d *decoder) check(c *Config) {
 	d.checkAddresses(c)
 	for _, f := range []struct {
@@ -22,10 +22,10 @@ func (d *decoder) check(c *Config) {
 		hint  string
 	}{
 		{"namespace.separator", c.Namespace.Separator == "" || len(c.Namespace.Separator) > 8 || !isNamePart(c.Namespace.Separator),
-			"a separator is one to eight letters, digits, _ or -", ""},
+			"a separator must be one to eight letters, digits, _ or -", ""},
 		{"limits.maxBufferedBytes", c.Limits.MaxBufferedBytes < c.Limits.MaxMessageBytes,
 			fmt.Sprintf("%s is below maxMessageBytes, %s", formatBytes(c.Limits.MaxBufferedBytes), formatBytes(c.Limits.MaxMessageBytes)),
-			"not even one message would fit"},
+			"not even one message would fit into the buffer"},
 	} {
 		if f.wrong {
 			d.complain(d.firstWritten(f.path, "limits.maxMessageBytes"), f.say, f.hint)
@@ -41,7 +41,7 @@ func (d *decoder) check(c *Config) {
 
 func (d *decoder) checkAddresses(c *Config) {
 	if len(c.Listen) == 0 {
-		d.complain("listen", "no address", "write listen: "+DefaultListen+", or remove the key")
+		d.complain("listen", "no address given", "write listen: "+DefaultListen+", or remove the key")
 	}
 	for i, address := range c.Listen {
 		if err := c.CheckListen(address); err != nil {
@@ -51,32 +51,31 @@ func (d *decoder) checkAddresses(c *Config) {
 	for i, origin := range c.AllowedOrigins {
 		u, err := url.Parse(origin)
 		if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
-			d.complain(d.itemPath("allowedOrigins", i), "not an origin", "write scheme://host or scheme://host:port, one for each; there is no wildcard")
+			d.complain(d.itemPath("allowedOrigins", i), "not an origin", "write scheme://host or scheme://host:port for each origin; wildcards are not supported")
 		}
 	}
 	for i, host := range c.AllowedHosts {
 		if host == "" || strings.ContainsAny(host, "/*@ ") {
-			d.complain(d.itemPath("allowedHosts", i), "not a host", "write host or host:port, one for each; there is no wildcard")
+			d.complain(d.itemPath("allowedHosts", i), "not a host", "write host or host:port for each host; wildcards are not supported")
 		}
 	}
 }
 
-// What is behind the error of CheckListen for an address others can reach.
+// Errors of CheckListen for an address that other machines can reach.
 var (
-	errExposed = errors.New("without auth we listen on loopback addresses only")
-	errPlain   = errors.New("where others can listen in, keys want TLS")
+	errExposed = errors.New("without auth, the gateway listens on loopback addresses only")
+	errPlain   = errors.New("on an address that other machines can reach, API keys need TLS")
 )
 
-// CheckListen says why we may not listen on address; nil when we may. It takes host:port, where host is localhost or a
-// loopback address; elsewhere clients are asked who they are, and speak TLS, with us or with a proxy before us, unless the file says
-// that they need not. It does not look anything up.
+// CheckListen returns why the gateway may not listen on address, or nil. The address is host:port. A host other than localhost or a loopback
+// address needs auth, and TLS here or at a trusted proxy unless the file says `tls: off`. CheckListen does not resolve names.
 func (c *Config) CheckListen(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("%q is not host:port", shown(address))
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
-		return fmt.Errorf("%q is no port from 0 to 65535", shown(port))
+		return fmt.Errorf("%q is not a port from 0 to 65535", shown(port))
 	}
 	ip, err := netip.ParseAddr(host)
 	switch {
@@ -90,20 +89,20 @@ func (c *Config) CheckListen(address string) error {
 	return nil
 }
 
-// ListenHint says what to write where CheckListen has found err.
+// ListenHint returns how to fix an address for which CheckListen returned err.
 func ListenHint(address string, err error) string {
 	switch {
 	case errors.Is(err, errExposed):
-		return loopbackHint(address) + "; or let others in with an API key each (goblin-actor key new NAME):\n" +
+		return loopbackHint(address) + "; or give each client an API key (goblin-actor key new NAME):\n" +
 			"auth: {keys: keys.yaml}\ntls: {cert: tls.crt, key: tls.key}"
 	case errors.Is(err, errPlain):
-		return "write tls: {cert: tls.crt, key: tls.key}\nor, behind a proxy that speaks TLS, its address: trustedProxies: [10.0.0.1]\n" +
-			"or, in a network where nobody listens in: tls: off"
+		return "write tls: {cert: tls.crt, key: tls.key}\nor, behind a TLS proxy, its address: trustedProxies: [10.0.0.1]\n" +
+			"or, in a network that you trust: tls: off"
 	}
 	return loopbackHint(address)
 }
 
-// loopbackHint keeps the port of address, if it has one.
+// loopbackHint suggests a loopback address with the port of address.
 func loopbackHint(address string) string {
 	port := address
 	if i := strings.LastIndexByte(address, ':'); i >= 0 {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// S5.1.5: Nobody but this machine is listened to as long as nobody is asked, and keys do not go over wires that others listen to.
+// S5.1.5: without auth the gateway listens on loopback addresses only, and API keys are not sent over unencrypted networks.
 func TestAttack26OpenListenWithoutAuth(t *testing.T) {
-	const exposed, plain = "without auth", "want TLS"
+	const exposed, plain = "without auth", "need TLS"
 	for more, want := range map[string]string{
 		"":                          exposed,
 		"tls: off":                  exposed,

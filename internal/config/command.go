@@ -14,18 +14,18 @@ import (
 
 const (
 	commandTime  = 10 * time.Second
-	commandGrace = time.Second // for what it has started and that holds its stdout
+	commandGrace = time.Second // how long children that hold stdout may outlive the program
 )
 
-// runCommand returns what a program writes on stdout. No shell reads the line; stdin is empty. A program that takes too long or
-// writes too much is killed, with all that it has started.
+// runCommand runs a command line without a shell and with empty stdin, and returns its stdout. A program that takes too long or writes too
+// much is killed, with its children.
 func (d *decoder) runCommand(line string) (string, error) {
 	words, err := splitWords(line)
 	if err != nil {
 		return "", err
 	}
 	if len(words) == 0 || words[0] == "" {
-		return "", errors.New("it names no program")
+		return "", errors.New("no program given")
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), d.may.deadline)
 	defer cancel()
@@ -37,15 +37,15 @@ func (d *decoder) runCommand(line string) (string, error) {
 	if strings.ContainsAny(program, `/\~`) {
 		program = d.beside(program)
 	}
-	out := &limited{most: maxValueBytes + 2, full: func() { stop(fmt.Errorf("it writes more than %d KiB", maxValueBytes>>10)) }}
+	out := &limited{most: maxValueBytes + 2, full: func() { stop(fmt.Errorf("wrote more than %d KiB", maxValueBytes>>10)) }}
 	complaint := &limited{most: 4 << 10, full: func() {}}
 	cmd := exec.CommandContext(ctx, program, words[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = d.base, out, complaint, commandGrace
-	inGroup(cmd)
+	runInGroup(cmd)
 	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-		return "", fmt.Errorf("it took longer than %v", commandTime)
+		return "", fmt.Errorf("took longer than %v", commandTime)
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case errors.Is(err, exec.ErrNotFound):
@@ -56,7 +56,7 @@ func (d *decoder) runCommand(line string) (string, error) {
 	return out.kept.String(), nil
 }
 
-// complain is why a program failed, with the last it said. What looks like a secret in it is hidden.
+// complain returns why a program failed, with the last line of its stderr. Likely secrets in it are hidden.
 func complain(err error, said string) error {
 	said = strings.TrimSpace(said)
 	said = strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:])
@@ -67,7 +67,8 @@ func complain(err error, said string) error {
 	return errors.New(why)
 }
 
-// limited keeps the beginning of what is written. full is called when there is more. (A bytes.Buffer would be read into without end.)
+// limited keeps the first bytes written to it, and calls full when there are more. (bytes.Buffer alone has no limit, and its ReadFrom would
+// read forever.)
 type limited struct {
 	kept bytes.Buffer
 	most int
@@ -76,7 +77,7 @@ type limited struct {
 
 func (l *limited) Write(p []byte) (int, error) {
 	if room := l.most - l.kept.Len(); len(p) > room {
-		_, _ = l.kept.Write(p[:max(room, 0)]) // a Buffer takes everything
+		_, _ = l.kept.Write(p[:max(room, 0)]) // never fails
 		l.full()
 		return len(p), nil
 	}

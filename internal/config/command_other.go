@@ -4,5 +4,5 @@ package config
 
 import "os/exec"
 
-// inGroup: only the program itself is killed here; what it has started ends when it writes.
-func inGroup(*exec.Cmd) {}
+// runInGroup does nothing here. Only the program itself is killed; its children end when they write to the closed pipe.
+func runInGroup(*exec.Cmd) {}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// inGroup gives the program a process group, which is killed whole.
-func inGroup(cmd *exec.Cmd) {
+// runInGroup runs the program in a new process group, which is killed as a whole.
+func runInGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }

@@ -2,9 +2,8 @@ package config
 
 import "strings"
 
-// blankComments puts blanks in place of the comments of JSON as editors and desktop programs write it, with // and /* */.
-// Every other character keeps its place, so that what is found in the result is found in text. Text that is no JSON object
-// stays as it is: in YAML // is text.
+// blankComments replaces // and /* */ comments in a JSON object with spaces. Other characters keep their positions. Text that is not a JSON
+// object is returned unchanged, because // is text in YAML.
 func blankComments(text string) string {
 	if !beginsJSON(text) {
 		return text
@@ -32,7 +31,7 @@ func blankComments(text string) string {
 	return string(b)
 }
 
-// beginsJSON tells whether text begins as a JSON object does: a brace, then a key in double quotes or the end.
+// beginsJSON reports whether text starts like a JSON object: a brace, then a double quote or the closing brace.
 func beginsJSON(text string) bool {
 	brace := false
 	for i := 0; i < len(text); i++ {
@@ -53,10 +52,10 @@ func commentStarts(text string, i int) bool {
 	if !strings.HasPrefix(text[i:], "//") && !strings.HasPrefix(text[i:], "/*") {
 		return false
 	}
-	return i == 0 || strings.IndexByte(" \t\n,:{}[]\"/", text[i-1]) >= 0 // else it is part of a word without quotes
+	return i == 0 || strings.IndexByte(" \t\n,:{}[]\"/", text[i-1]) >= 0 // otherwise it is part of an unquoted word
 }
 
-// commentEnd is the offset behind the comment at i; of one that is not closed the end of text.
+// commentEnd returns the offset just past the comment at i, or len(text) if it is unterminated.
 func commentEnd(text string, i int) int {
 	if text[i+1] == '/' {
 		return lineEnd(text, i)
@@ -67,7 +66,7 @@ func commentEnd(text string, i int) int {
 	return len(text)
 }
 
-// quoteEnd is the offset of the quote that closes the one at i, or the end of text.
+// quoteEnd returns the offset of the quote that closes the one at i, or an offset past the text if there is none.
 func quoteEnd(text string, i int) int {
 	quote := text[i]
 	for i++; i < len(text) && text[i] != quote; i++ {

@@ -10,39 +10,39 @@ import (
 	"time"
 )
 
-// maxFindings is how many faults, and how many warnings, a report lists.
+// maxFindings is the maximum number of errors, and of warnings, in a report.
 const maxFindings = 100
 
-// decoder reads a tree along the tags of the struct types.
+// decoder reads a syntax tree into the structs that declare the keys.
 type decoder struct {
 	file   string
-	lines  [][]byte  // of the file
-	base   string    // its directory; "" = not known
-	read   envReader // nil = no file is read
-	files  []string  // those that were read
+	lines  [][]byte  // the lines of the file
+	base   string    // the directory of the file; "" if unknown
+	read   envReader // reads files of variables; nil if no file may be read
+	files  []string  // other files that were read
 	env    func(string) (string, bool)
 	may    lookups
 	report Report
-	more   [2]int // faults and warnings beyond maxFindings
+	more   [2]int // number of errors and warnings beyond maxFindings
 
-	reported map[string]bool // paths that have a fault, or a misfortune
-	foreign  bool            // the file is another program's: see isForeign
+	reported map[string]bool // paths with a reported problem
+	foreign  bool            // the file belongs to another program; see isForeign
 	json     bool            // the file is written as JSON
-	listen   []string        // where the gateway of the file listens, by loopbackName
+	listen   []string        // listen addresses of the file, normalized by loopbackName
 	ignored  []ignoredKey
 
-	unitsTold   bool // how a number without unit is read
-	looked      int  // keys that were compared with ours
-	ignoredMore int  // keys beyond what ignored holds
+	unitsExplained bool // a warning has explained how numbers without unit are read
+	looked         int  // number of foreign keys compared with known keys
+	ignoredMore    int  // number of ignored keys that are not in ignored
 
-	server   bool     // inside of an entry of mcpServers
-	entry    string   // its path
-	problems []string // what the environment lacks for it
+	server   bool     // inside an entry of mcpServers
+	entry    string   // the path of that entry
+	problems []string // why that server is misconfigured
 
-	secrets map[string]bool // values that are not shown
+	secrets map[string]bool // values to hide in output
 }
 
-// place is where the decoder is: as people read it, and as the tables have it (mcpServers.*.timeout).
+// place is a position in the file: path for messages, schema for tables (mcpServers.*.timeout).
 type place struct{ path, schema string }
 
 func (p place) key(key string) place {
@@ -71,7 +71,8 @@ func (d *decoder) say(to *[]*Finding, more *int, f *Finding) {
 	*to = append(*to, f)
 }
 
-// column is column, but the first character where the library means the blanks before it, as it does with tabs.
+// column returns column, moved to the first character of the line if the library points at the white space before it, as it does
+// with tabs.
 func (d *decoder) column(line, column int) int {
 	if line < 1 || line > len(d.lines) {
 		return column
@@ -83,12 +84,12 @@ func (d *decoder) column(line, column int) int {
 	return max(column, blanks+1)
 }
 
-// last is the last key of a path, as it is written there.
+// last returns the last key of path.
 func last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-// finish sorts the report and counts what was left out of it.
+// finish sorts the report and adds the number of findings that it leaves out.
 func (d *decoder) finish() Report {
-	d.tellIgnored()
+	d.warnIgnored()
 	for i, list := range []*[]*Finding{&d.report.Faults, &d.report.Warnings} {
 		slices.SortStableFunc(*list, func(a, b *Finding) int {
 			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -100,7 +101,7 @@ func (d *decoder) finish() Report {
 	return d.report
 }
 
-// record remembers where the value at path came from.
+// record stores the origin of the value at path.
 func (d *decoder) record(path string, n *node, refs []reference) {
 	o := origin{file: d.file, line: n.line, column: n.column, refs: refs}
 	if n.scalar() || n.empty() {
@@ -109,9 +110,9 @@ func (d *decoder) record(path string, n *node, refs []reference) {
 	d.report.origins[path] = o
 }
 
-// complain reports the value at path: a fault, but where a variable is behind it, the misfortune of the one server. So is a
-// transport that another program speaks and we do not, such as ws.
-// What has been complained of already stays at that: the first reason is the cause of those that follow.
+// complain reports a problem with the value at path. If the value comes from a reference, or is an unsupported transport (such as ws) in
+// another program's file, only the server is misconfigured. Otherwise the problem is an error. Only the first problem at a path is
+// reported, because it usually causes the others.
 func (d *decoder) complain(path, message, hint string) {
 	if d.reported[path] {
 		return
@@ -119,20 +120,20 @@ func (d *decoder) complain(path, message, hint string) {
 	o := d.report.origins[path]
 	foreign := d.foreign && (path == d.entry+".type" || path == d.entry+".url")
 	if d.server && (len(o.refs) > 0 || foreign) {
-		d.misfortune(o, path, message, hint)
+		d.misconfigure(o, path, message, hint)
 		return
 	}
 	d.fault(o.line, o.column, path, message, hint)
 }
 
-// misfortune makes the server at hand misconfigured.
-func (d *decoder) misfortune(o origin, path, message, hint string) {
+// misconfigure marks the current server as misconfigured.
+func (d *decoder) misconfigure(o origin, path, message, hint string) {
 	d.reported[path] = true
 	d.problems = append(d.problems, strings.TrimPrefix(path, d.entry+".")+": "+message)
-	d.warn(o.line, o.column, path, message+"; the server is misconfigured, the others run", hint)
+	d.warn(o.line, o.column, path, message+"; the server is misconfigured; other servers run", hint)
 }
 
-// fields reads the members of n into the struct v, as far as they stand in section.
+// fields reads the members of n into the fields of struct v that belong to section.
 func (d *decoder) fields(v reflect.Value, section string, n *node, at place) {
 	if !d.wantMapping(n, at) {
 		return
@@ -151,19 +152,19 @@ func (d *decoder) fields(v reflect.Value, section string, n *node, at place) {
 	}
 }
 
-// wantMapping tells whether n has members to read; an empty value has none and is no fault.
+// wantMapping reports whether n is a mapping. An empty value is not, but causes no error.
 func (d *decoder) wantMapping(n *node, at place) bool {
 	switch n.kind {
 	case mapping:
 		return true
-	case missing, null, brokenly:
+	case missing, null, invalidKind:
 		return false
 	}
 	d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want a mapping", n.kind), "")
 	return false
 }
 
-// unknown reports a key that v does not have.
+// unknown reports a key that struct type t does not have.
 func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 	path := join(at.path, m.key)
 	root := at.schema == ""
@@ -172,7 +173,7 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 	case root && m.key == "$schema": // for editors
 		return
 	case root && slices.Contains(laterSections, m.key):
-		d.warn(m.line, m.column, path, "accepted, not yet in force", "what it says has no effect until then")
+		d.warn(m.line, m.column, path, "accepted, but without effect yet", "the gateway ignores this section")
 		return
 	case slices.Contains(foreign, m.key):
 		d.ignore(m, last(at.path))
@@ -181,11 +182,11 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 		d.warn(m.line, m.column, path, "this key no longer exists and has no effect", "remove it; "+removedKeys[at.key(m.key).schema])
 		return
 	case isRefused(at, m.key):
-		d.fault(m.line, m.column, path, "not built yet; the gateway does not run without what it is meant to protect", "remove it, and what needs it")
+		d.fault(m.line, m.column, path, "not supported yet; the gateway does not run without the protection it asks for", "remove it and everything that depends on it")
 		return
 	}
 	if len(d.report.Faults) >= maxFindings {
-		d.fault(m.line, m.column, path, "unknown key", "") // only counted; the nearest key would take its time
+		d.fault(m.line, m.column, path, "unknown key", "") // only counted, because finding the nearest key is slow
 		return
 	}
 	known := keysOf(t, section)
@@ -203,11 +204,11 @@ func (d *decoder) unknown(t reflect.Type, section string, m member, at place) {
 	d.fault(m.line, m.column, path, "unknown key", unknownKeyHint(m.key, known))
 }
 
-// value reads n into v, a field with the tags f.
+// value reads n into v, the field that f describes.
 func (d *decoder) value(v reflect.Value, f field, one bool, n *node, at place) {
-	if n.kind == brokenly || n.empty() && n.text != "~" {
-		d.meantSomething(n, at)
-		return // a key without value is like no key
+	if n.kind == invalidKind || n.empty() && n.text != "~" {
+		d.rejectEmpty(n, at)
+		return // a key with no value is treated as absent
 	}
 	d.record(at.path, n, nil)
 	switch p := v.Addr().Interface().(type) {
@@ -260,7 +261,7 @@ func (d *decoder) forwardHeaders(to *[]ForwardHeader, n *node, at place) {
 			if from := join(where, "from"); d.written(from) {
 				where = from
 			}
-			d.complain(where, "from is missing", "name the client's header, e.g. from: X-User-Token")
+			d.complain(where, "from is missing", "name the client's header, for example from: X-User-Token")
 		}
 		h.To = cmp.Or(h.To, h.From)
 		*to = append(*to, h)

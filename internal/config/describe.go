@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// Describe says what differs between two configs as a person would: `files: args, timeout 30s → 1m0s` for a server, then
-// `limits.maxSessions 100 → 200` for a setting, in the order of the new file. Servers that only one of them has are left
-// to Diff. Values are shown where they are numbers, durations or one of a few words; texts, lists and mappings, which may
-// hold secrets, are named only.
+// Describe lists the differences between two configs for people, in the order of the new file: `files: args, timeout 30s → 1m0s` for a
+// server, then `limits.maxSessions 100 → 200` for a setting. It omits servers that only one config has. It shows values only if they cannot
+// be secret: numbers, durations and words from a fixed set.
 func Describe(old, next *Config) []string {
 	before := map[string]Server{}
 	for _, s := range old.Servers {
@@ -29,7 +28,7 @@ func Describe(old, next *Config) []string {
 			keys = append(keys, faultChange(was.Fault, s.Fault))
 		}
 		if len(keys) == 0 && was.Order != s.Order {
-			keys = []string{"place in the file"}
+			keys = []string{"position in the file"}
 		}
 		if len(keys) > 0 {
 			out = append(out, s.Name+": "+strings.Join(keys, ", "))
@@ -41,14 +40,14 @@ func Describe(old, next *Config) []string {
 func faultChange(was, is string) string {
 	switch {
 	case was == "":
-		return "misconfigured now"
+		return "now misconfigured"
 	case is == "":
 		return "no longer misconfigured"
 	}
 	return "misconfigured for another reason"
 }
 
-// described names the keys in which two structs of one type differ, servers apart.
+// described lists the keys, other than servers, in which two structs of the same type differ.
 func described(a, b reflect.Value, path string) []string {
 	var out []string
 	for _, f := range fieldsOf(a.Type()) {
@@ -77,7 +76,7 @@ func described(a, b reflect.Value, path string) []string {
 	return out
 }
 
-// plainValue writes a value that cannot be a secret; false = it may be one.
+// plainValue formats a value that cannot be secret. It returns false for other values.
 func plainValue(v reflect.Value, f field) (string, bool) {
 	switch value := v.Interface().(type) {
 	case bool:

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The log of a reload names the keys that changed and what plain values were before; what may be a secret is named only.
+// TestDescribe checks that a reload logs the changed keys, with old and new values only if they cannot be secret.
 func TestDescribe(t *testing.T) {
 	base := func() *Config {
 		c := Default()
@@ -33,8 +33,8 @@ func TestDescribe(t *testing.T) {
 		{"limits", func(c *Config) { c.Limits.MaxSessions = 200; c.Limits.MaxMessageBytes = 1 << 20 },
 			[]string{"limits.maxMessageBytes 64MiB → 1MiB", "limits.maxSessions 10000 → 200"}},
 		{"a section of one key", func(c *Config) { c.Drain = 0 }, []string{"shutdown.drain 10s → 0s"}},
-		{"a fault", func(c *Config) { c.Servers[0].Fault = "variable X is not set" }, []string{"files: misconfigured now"}},
-		{"a place", func(c *Config) { c.Servers[0].Order, c.Servers[1].Order = 1, 0 }, []string{"files: place in the file", "web: place in the file"}},
+		{"a fault", func(c *Config) { c.Servers[0].Fault = "variable X is not set" }, []string{"files: now misconfigured"}},
+		{"a place", func(c *Config) { c.Servers[0].Order, c.Servers[1].Order = 1, 0 }, []string{"files: position in the file", "web: position in the file"}},
 		{"another server", func(c *Config) { c.Servers = append(c.Servers, Server{Name: "new"}) }, nil},
 		{"addresses", func(c *Config) { c.Listen = []string{"127.0.0.1:1"} }, []string{"listen"}},
 	} {

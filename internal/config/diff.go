@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Changes is what differs between two configs. Servers are matched by name; each stands in one list at most.
+// Changes lists the differences between two configs. Servers are matched by name. Each is in at most one list.
 type Changes struct {
-	Added       []Server // as the new config has them
-	Removed     []Server // as the old one had them
-	CatalogOnly []Server // new values; the connections stay. Also those that only moved in the file (Order)
-	Transport   []Server // new values; the connections have to be made anew
-	Listen      bool     // refused until restart
-	Settings    []string // other top-level keys that changed, e.g. `limits`, in the order of Config
+	Added       []Server // new servers
+	Removed     []Server // old servers
+	CatalogOnly []Server // new values of servers that keep their connections, including those that only moved in the file
+	Transport   []Server // new values of servers that must reconnect
+	Listen      bool     // listen changed, which takes effect after a restart
+	Settings    []string // other top-level keys that changed, such as `limits`, in the order of Config
 }
 
-// Empty tells that nothing differs.
+// Empty reports whether there are no differences.
 func (c Changes) Empty() bool {
 	return len(c.Added)+len(c.Removed)+len(c.CatalogOnly)+len(c.Transport)+len(c.Settings) == 0 && !c.Listen
 }
 
-// Diff compares the config in force with a new one. The tag change of each field of Server says which list it is for;
-// a change of Fault is one of Transport, as the server can run now or cannot any more.
+// Diff compares the current config with a new one. The tag change of a Server's field selects the list. A server whose Fault changed
+// is in Transport.
 func Diff(old, next *Config) Changes {
 	var c Changes
 	before := map[string]Server{}
@@ -50,7 +50,7 @@ func Diff(old, next *Config) Changes {
 	return c
 }
 
-// differ tells whether a and b differ in a field that a connection depends on, or in any other.
+// differ reports whether a and b differ in a field that affects connections, or, without connection, in another one.
 func differ(a, b Server, connection bool) bool {
 	va, vb := reflect.ValueOf(a), reflect.ValueOf(b)
 	return slices.ContainsFunc(fieldsOf(va.Type()), func(f field) bool {
@@ -58,7 +58,7 @@ func differ(a, b Server, connection bool) bool {
 	})
 }
 
-// settings names the top-level keys that differ, those apart that have a place of their own in Changes.
+// settings returns the top-level keys that differ, except those with a separate field in Changes.
 func settings(old, next *Config) []string {
 	var keys []string
 	a, b := reflect.ValueOf(*old), reflect.ValueOf(*next)
@@ -75,7 +75,7 @@ func settings(old, next *Config) []string {
 	return slices.Compact(keys)
 }
 
-// same compares two values; a list or mapping that is missing equals an empty one.
+// same reports whether two values are equal. A missing list or mapping equals an empty one.
 func same(a, b reflect.Value) bool {
 	switch a.Kind() {
 	case reflect.Map:

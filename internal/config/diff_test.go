@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// describe writes changes in one line.
+// describe formats changes on one line.
 func describe(c Changes) string {
 	var parts []string
 	for _, list := range []struct {

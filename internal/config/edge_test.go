@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestHowClientsReachUs(t *testing.T) {
+func TestAddressAndIdentityChecks(t *testing.T) {
 	for file, want := range map[string]string{
 		"publicUrl: https://mcp.example.com":                              "",
 		"publicUrl: https://mcp.example.com:8443/gateway":                 "",
@@ -20,14 +20,14 @@ func TestHowClientsReachUs(t *testing.T) {
 		"tls: {key: k}":                                                   "tls: a certificate and its key go together",
 		"auth: {keys: k}\ntrustedProxies: [127.0.0.1, 10.0.0.0/8, '::1']": "",
 		"auth: {keys: k}\ntrustedProxies: [proxy.example]":                "trustedProxies[0]: neither an address nor a network",
-		"auth:":                     "auth: it has no value",
-		"auth: {keys: }":            "auth.keys: it has no value",
-		"auth: {}":                  "auth: it names no keys",
+		"auth:":                     "auth: no value given",
+		"auth: {keys: }":            "auth.keys: no value given",
+		"auth: {}":                  "auth: no keys given",
 		"auth: {keys: ''}":          "",
-		"auth: {keys: '${NONE:-}'}": "auth: it names no keys",
+		"auth: {keys: '${NONE:-}'}": "auth: no keys given",
 		"auth: {keys: '${NONE}'}":   "auth.keys: variable NONE is not set",
-		"audit: {required: true}":   "audit: it is required, and names no file",
-		"auth: {keys: k}\ntrustedProxies: [127.0.0.1, 0.0.0.0/0]": "trustedProxies[1]: it is every address",
+		"audit: {required: true}":   "audit: required is set, but there is no file",
+		"auth: {keys: k}\ntrustedProxies: [127.0.0.1, 0.0.0.0/0]": "trustedProxies[1]: this is every address",
 	} {
 		_, report := Parse("goblin.yaml", []byte(file+"\n"), func(string) (string, bool) { return "", false })
 		err := report.Err()
@@ -68,7 +68,7 @@ func TestBeside(t *testing.T) {
 		{filepath.Join("a", "goblin.yaml"), "", ""},
 	} {
 		if got := (&Config{Path: c.config}).Beside(c.file); got != c.want {
-			t.Errorf("%q beside %q is %q, want %q", c.file, c.config, got, c.want)
+			t.Errorf("path %q in config %q resolves to %q, want %q", c.file, c.config, got, c.want)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// Entry is a server as it shall stand in a file: values are written as they are, `${VAR}` included.
+// Entry is a server to write to a file. Values are written as they are, including `${VAR}`.
 type Entry struct {
 	Name    string // a slug, as Slug returns it
 	Command string
@@ -20,11 +20,11 @@ type Entry struct {
 	Env     []Variable
 	Cwd     string
 	URL     string // instead of Command
-	Type    string // "" = auto
+	Type    string // "" for auto
 	Headers []Variable
 	EnvFile string
-	Timeout string // a duration; "" = the default
-	Lazy    bool   // it starts with its first call
+	Timeout string // a duration; "" for the default
+	Lazy    bool   // start on the first call
 
 	Disabled      bool
 	ToolsDisabled []string
@@ -35,38 +35,38 @@ type Entry struct {
 // Variable is one member of env or headers.
 type Variable struct{ Name, Value string }
 
-// Slug is the name a server gets in a configuration; what people write is made one.
+// Slug converts name to a valid server name.
 func Slug(name string) string { return namespace.Slug(name) }
 
-// ErrByHand is behind the error of an edit that cannot be made without touching what it must not touch.
-var ErrByHand = errors.New("this part of the file is written in a way that has to be changed by hand")
+// ErrByHand is wrapped by the error of an edit that cannot be made without changing other parts of the file.
+var ErrByHand = errors.New("this part of the file must be edited by hand")
 
-// ErrNoServer is behind the error of an edit of a server that the file does not have.
+// ErrNoServer is wrapped by the error of an edit if the file does not have the server.
 var ErrNoServer = errors.New("no such server")
 
-// ErrTaken is behind the error of AddServer for a name that is in use.
-var ErrTaken = errors.New("there is such a server already")
+// ErrTaken is wrapped by the error of AddServer if the name is in use.
+var ErrTaken = errors.New("a server with this name already exists")
 
 // ErrSame is returned by an edit that would change nothing.
 var ErrSame = errors.New("nothing to change")
 
-// InvalidError is why an edit is refused: the file is no valid configuration before it, or would be none afterwards.
+// InvalidError reports that an edit is refused, because the file is not valid or would not be valid afterwards.
 type InvalidError struct {
 	Report Report
-	After  bool // the edit would break it
+	After  bool // the file would not be valid after the edit
 }
 
 func (e *InvalidError) Error() string { return e.Report.Err().Error() }
 
-// Names lists the servers of a configuration as the file writes them, in its order. The text need not be valid.
+// Names returns the names of the servers as written in text, in file order. The text need not be valid.
 func Names(text string) []string {
 	return treeOf(text).serverKeys()
 }
 
-// AddServer returns text, the configuration called name, with one more server at the end of mcpServers.
-// All edits leave every other byte as it is, comments, order and line ends included; their errors are *InvalidError or
-// wrap ErrByHand, ErrNoServer, ErrTaken or ErrSame. Nothing is read but the environment and what the file
-// names as envFile, nothing is written.
+// AddServer adds a server at the end of mcpServers in text, the configuration called name, and returns the result.
+//
+// All edits keep every other byte, including comments, order and line ends. Their errors are *InvalidError or wrap ErrByHand, ErrNoServer,
+// ErrTaken or ErrSame. They read only the environment and envFiles, and write nothing.
 func AddServer(name, text string, e Entry) (string, error) {
 	for _, taken := range Names(text) {
 		if Slug(taken) == e.Name {
@@ -78,8 +78,8 @@ func AddServer(name, text string, e Entry) (string, error) {
 	}, func(root *node) *node { return root.with([]string{"mcpServers", e.Name}, e.node()) })
 }
 
-// RemoveServer removes a server with the comments inside of it, and with those that stand right above it, unless it is
-// the first, where such a comment may be about all of them.
+// RemoveServer removes a server and the comments inside it. It also removes comments directly above it, except above the first server, where
+// they may apply to all servers.
 func RemoveServer(name, text, server string) (string, error) {
 	key, err := keyOf(text, server)
 	if err != nil {
@@ -89,7 +89,7 @@ func RemoveServer(name, text, server string) (string, error) {
 		func(root *node) *node { return root.with([]string{"mcpServers", key}, nil) })
 }
 
-// SetDisabled switches a server off or on.
+// SetDisabled disables or enables a server.
 func SetDisabled(name, text, server string, off bool) (string, error) {
 	key, err := keyOf(text, server)
 	if err != nil {
@@ -105,7 +105,7 @@ func SetDisabled(name, text, server string, off bool) (string, error) {
 		func(root *node) *node { return root.with(path, value) })
 }
 
-// SetToolDisabled switches a tool of a server off or on, by the name that server gives it.
+// SetToolDisabled disables or enables a tool of a server, by the server's name for it.
 func SetToolDisabled(name, text, server, tool string, off bool) (string, error) {
 	key, err := keyOf(text, server)
 	if err != nil {
@@ -137,7 +137,7 @@ func SetToolDisabled(name, text, server, tool string, off bool) (string, error) 
 	}, func(root *node) *node { return root.with(path, want) })
 }
 
-// keyOf is the server's name as the file writes it.
+// keyOf returns the server's name as written in text.
 func keyOf(text, server string) (string, error) {
 	names := Names(text)
 	for _, name := range names {
@@ -151,7 +151,7 @@ func keyOf(text, server string) (string, error) {
 	return "", fmt.Errorf("%w %q", ErrNoServer, clip(server))
 }
 
-// edit makes the change and proves it: the new text must mean what the old one means with just that change.
+// edit applies a change and verifies it: parsed, the new text must equal the old tree with the wanted change.
 func edit(name, text string, change func(*editor) error, want func(*node) *node) (string, error) {
 	if _, report := parseAt(name, text); len(report.Faults) > 0 {
 		return "", &InvalidError{Report: report}
@@ -175,7 +175,7 @@ func edit(name, text string, change func(*editor) error, want func(*node) *node)
 	return edited, nil
 }
 
-// parseAt is Load for a text that is not in its file yet.
+// parseAt is like Load for text that has not been written to the file at path.
 func parseAt(path, text string) (*Config, Report) {
 	d := newDecoder(path, os.LookupEnv)
 	d.reads(path)
@@ -183,7 +183,7 @@ func parseAt(path, text string) (*Config, Report) {
 	return d.parse([]byte(text))
 }
 
-// treeOf is the tree of a text; nil when it has none, or is no configuration at all.
+// treeOf parses text. It returns nil if text is empty or not valid.
 func treeOf(text string) *node {
 	data := []byte(lineFeeds(text))
 	if len(data) > maxFileBytes || checkShape(data) != nil {
@@ -196,7 +196,7 @@ func quiet(int, int, string, string, string) {}
 
 func lineFeeds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// node is the entry as a tree, its members in the order people write them.
+// node converts the entry to a tree, with members in the usual order.
 func (e Entry) node() *node {
 	n := &node{kind: mapping}
 	add := func(key string, value *node) { n.members = append(n.members, member{key: key, value: value}) }
@@ -256,8 +256,8 @@ func (e Entry) node() *node {
 	return n
 }
 
-// Shown is the entry as a configuration has it, line by line, without values: of arguments, env and headers only variables are
-// told, of an address the host.
+// Shown returns the lines of the entry in a configuration, with values hidden. Arguments, env and headers show only references, and an
+// address shows only its host.
 func (e Entry) Shown() []string {
 	hide := func(s string) string { return strings.ReplaceAll(secret.Value(s), secret.Hidden, "…") }
 	e.Args = slices.Clone(e.Args)

@@ -11,7 +11,7 @@ func (f flow) find(key string) *flowItem {
 	return nil
 }
 
-// replaceFlow gives an item another value.
+// replaceFlow replaces the value of an item.
 func (d *editor) replaceFlow(item flowItem, value *node) {
 	lead := ""
 	if item.value == item.end && d.lf[item.end-1] == ':' {
@@ -20,13 +20,13 @@ func (d *editor) replaceFlow(item flowItem, value *node) {
 	d.put(item.value, item.end, lead+d.inBrackets(value, d.lineIndent(item.start), strings.Contains(d.lf[:item.start], "\n")))
 }
 
-// lineIndent is what the line of offset at begins with.
+// lineIndent returns the indentation of the line at offset at.
 func (d *editor) lineIndent(at int) string {
 	line := d.lf[strings.LastIndexByte(d.lf[:at], '\n')+1:]
 	return line[:indentOf(line[:min(len(line), at+1)])]
 }
 
-// quotes tells that keys are quoted, as in JSON.
+// quotes reports whether keys are quoted, as in JSON.
 func (d *editor) quotes() bool {
 	at := skipBlank(d.lf, 0)
 	if at >= len(d.lf) || d.lf[at] != '{' {
@@ -36,7 +36,7 @@ func (d *editor) quotes() bool {
 	return at < len(d.lf) && (d.lf[at] == '"' || d.lf[at] == '}')
 }
 
-// inBrackets renders a value for a place inside of brackets; lines says that it may take several lines.
+// inBrackets renders a value for use inside brackets. lines allows several lines.
 func (d *editor) inBrackets(value *node, indent string, lines bool) string {
 	if lines && d.quotes() {
 		return renderJSON(value, indent, d.step())
@@ -44,7 +44,7 @@ func (d *editor) inBrackets(value *node, indent string, lines bool) string {
 	return renderFlow(value, d.quotes())
 }
 
-// insertFlow adds an item behind the last one, on a line of its own where they have one.
+// insertFlow appends an item, on a separate line if the others are.
 func (d *editor) insertFlow(f flow, key string, value *node) {
 	multi := strings.Contains(d.lf[f.open:f.close], "\n")
 	indent := d.lineIndent(f.open) + d.step()
@@ -86,7 +86,7 @@ func (d *editor) insertFlow(f flow, key string, value *node) {
 	d.put(tail, tail, item)
 }
 
-// removeFlow takes item i out, with its line if it has one of its own, and leaves commas right.
+// removeFlow removes item i, its line if nothing else is on it, and the right comma.
 func (d *editor) removeFlow(f flow, i int) {
 	item := f.items[i]
 	from, to := item.start, item.end

@@ -6,7 +6,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// set puts value at a path of keys; what is missing on the way is made.
+// set sets the value at path, and creates missing mappings on the way.
 func (d *editor) set(path []string, value *node) error {
 	m, ok, err := d.root()
 	if err != nil {
@@ -56,12 +56,12 @@ func (d *editor) set(path []string, value *node) error {
 	return nil
 }
 
-// insert adds a key to the mapping at path, at its end.
+// insert appends a key to the mapping at path.
 func (d *editor) insert(path []string, key string, value *node) error {
 	return d.set(append(path[:len(path):len(path)], key), value)
 }
 
-// locate finds the mapping that holds the last key of path.
+// locate finds the mapping that contains the last key of path.
 func (d *editor) locate(path []string) (mapAt, error) {
 	m, ok, err := d.root()
 	if err != nil || !ok {
@@ -91,7 +91,7 @@ func (d *editor) locate(path []string) (mapAt, error) {
 	return m, nil
 }
 
-// remove takes the key at path away.
+// remove removes the key at path.
 func (d *editor) remove(path []string) error {
 	m, err := d.locate(path)
 	if err != nil {
@@ -112,7 +112,7 @@ func (d *editor) remove(path []string) error {
 			continue
 		}
 		from, to := e.line, d.contentEnd(e.line, e.end, m.block.indent)
-		if i > 0 { // a comment above the first may be about all of them
+		if i > 0 { // a comment above the first may apply to all
 			for strings.HasPrefix(strings.TrimLeft(d.line(from-1), " \t"), "#") && indentOf(d.line(from-1)) == m.block.indent {
 				from--
 			}
@@ -123,19 +123,19 @@ func (d *editor) remove(path []string) error {
 	return ErrByHand
 }
 
-// removeLines removes lines, and of two blank lines that meet then, one.
+// removeLines removes lines. If that joins two blank lines, it removes one of them.
 func (d *editor) removeLines(from, to int) {
 	if from > 0 && strings.TrimSpace(d.line(from-1)) == "" && strings.TrimSpace(d.line(to)) == "" {
 		from--
 	}
 	begin := d.start(from)
 	if to >= len(d.starts) && from > 0 && !strings.HasSuffix(d.lf, "\n") {
-		begin-- // the file goes on ending without a line feed
+		begin-- // the file still ends without a line feed
 	}
 	d.put(begin, d.start(to), "")
 }
 
-// listAt finds the list at path; a block's items are entries without keys.
+// listAt finds the list at path: f if it is in brackets, otherwise items, which are entries without keys.
 func (d *editor) listAt(path []string) (f *flow, items []blockEntry, indent int, err error) {
 	m, err := d.locate(path)
 	if err != nil {
@@ -177,7 +177,7 @@ func (d *editor) listAt(path []string) (f *flow, items []blockEntry, indent int,
 	return nil, items, indent, nil
 }
 
-// appendItem adds to a list that has items.
+// appendItem appends an item to a list that is not empty.
 func (d *editor) appendItem(path []string, value *node) error {
 	f, items, indent, err := d.listAt(path)
 	if err != nil {
@@ -192,7 +192,7 @@ func (d *editor) appendItem(path []string, value *node) error {
 	return nil
 }
 
-// removeItem takes item i out of a list.
+// removeItem removes item i of a list.
 func (d *editor) removeItem(path []string, i int) error {
 	f, items, indent, err := d.listAt(path)
 	switch {
@@ -217,7 +217,7 @@ func (b block) find(key string) *blockEntry {
 	return nil
 }
 
-// insertBlock adds an entry behind the last one, after a blank line where the last two are separated by one.
+// insertBlock appends an entry, after a blank line if the last two entries are separated by one.
 func (d *editor) insertBlock(b block, key string, value *node) {
 	last := b.entries[len(b.entries)-1]
 	at := d.contentEnd(last.line, last.end, b.indent)
@@ -235,7 +235,7 @@ func (d *editor) insertBlock(b block, key string, value *node) {
 	d.insertLines(at, lines)
 }
 
-// blockStep is one level of indentation in blanks: YAML takes no tabs.
+// blockStep returns one level of indentation in spaces, because YAML does not allow tabs.
 func (d *editor) blockStep(prefix string) string {
 	if step := d.step(); strings.Trim(step, " ") == "" && len(step) <= 8 && (prefix == "" || len(step) <= len(prefix)) {
 		return step
@@ -243,7 +243,7 @@ func (d *editor) blockStep(prefix string) string {
 	return "  "
 }
 
-// replaceBlock gives an entry another value: instead of a scalar, or of nothing.
+// replaceBlock replaces the value of an entry, which must be a scalar or missing.
 func (d *editor) replaceBlock(b block, e blockEntry, value *node) error {
 	stop := lineEnd(d.lf, e.colon)
 	from := e.colon + indentOf(d.lf[e.colon:stop])
@@ -255,7 +255,7 @@ func (d *editor) replaceBlock(b block, e blockEntry, value *node) error {
 		}
 		to = end
 	} else if from, to = e.colon, e.colon; d.contentEnd(e.line, e.end, b.indent) > e.line+1 && !void(valueOfEntry(e)) {
-		return ErrByHand // the value stands below
+		return ErrByHand // the value is on the lines below
 	}
 	if value.kind != mapping {
 		lead := ""
@@ -275,10 +275,10 @@ func (d *editor) replaceBlock(b block, e blockEntry, value *node) error {
 	return nil
 }
 
-// hollow tells a value in whose place a mapping may be put.
+// hollow reports whether a value may be replaced by a mapping.
 func hollow(n *node) bool { return void(n) || n.empty() }
 
-// valueOfEntry is nil where the file has no value.
+// valueOfEntry returns nil if the entry has no value.
 func valueOfEntry(e blockEntry) *node {
 	if e.value == nil || e.value.Type() == ast.NullType {
 		return nil
@@ -286,7 +286,7 @@ func valueOfEntry(e blockEntry) *node {
 	return &node{kind: text}
 }
 
-// scalarEnd is the offset behind a value on one line.
+// scalarEnd returns the offset just past a value on one line.
 func (d *editor) scalarEnd(from, stop int) (int, error) {
 	switch d.lf[from] {
 	case '"', '\'', '{', '[':
@@ -300,7 +300,7 @@ func (d *editor) scalarEnd(from, stop int) (int, error) {
 	}
 	value := d.lf[from:stop]
 	for i := 1; i < len(value); i++ {
-		if value[i] == '#' && (value[i-1] == ' ' || value[i-1] == '\t') { // what begins a comment (YAML 1.2.2, 6.6)
+		if value[i] == '#' && (value[i-1] == ' ' || value[i-1] == '\t') { // starts a comment (YAML 1.2.2, section 6.6)
 			value = value[:i]
 		}
 	}

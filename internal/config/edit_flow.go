@@ -6,22 +6,22 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// flow is a list or mapping in brackets, as it stands in the text; all places are offsets.
+// flow is a list or mapping in brackets, with offsets into the text.
 type flow struct {
 	open, close int // of the brackets
 	items       []flowItem
 }
 
-// flowItem is one element; in a mapping with its key.
+// flowItem is an element of a list or mapping.
 type flowItem struct {
-	start, end int    // behind the last character, without comma
+	start, end int    // end is just past the last character, without the comma
 	key        string // "" in a list
-	value      int    // where its value begins; end when it has none
-	comma      int    // behind it; -1 = none
+	value      int    // start of the value; end if there is none
+	comma      int    // offset of the comma after it; -1 if there is none
 }
 
-// scanFlow reads what opens at offset open. The text has been parsed already, so that this only finds places; what it
-// does not know is ErrByHand.
+// scanFlow finds the items of the list or mapping that opens at offset open. The text is known to parse, so this only finds positions. It
+// returns ErrByHand for syntax that it does not support.
 func scanFlow(s string, open int) (flow, error) {
 	f := flow{open: open}
 	closer := byte('}')
@@ -65,7 +65,7 @@ func scanFlow(s string, open int) (flow, error) {
 	}
 }
 
-// skipBlank is the offset of the next character that is neither blank nor comment.
+// skipBlank returns the offset of the next character that is not part of white space or a comment.
 func skipBlank(s string, i int) int {
 	for i < len(s) {
 		switch c := s[i]; {
@@ -82,7 +82,7 @@ func skipBlank(s string, i int) int {
 	return i
 }
 
-// lineEnd is the offset of the line feed that ends the line of i, or of the end of the text.
+// lineEnd returns the offset of the line feed that ends the line at i, or len(s).
 func lineEnd(s string, i int) int {
 	if n := strings.IndexByte(s[i:], '\n'); n >= 0 {
 		return i + n
@@ -90,7 +90,7 @@ func lineEnd(s string, i int) int {
 	return len(s)
 }
 
-// scanValue is the offset behind the value or key that begins at i.
+// scanValue returns the offset just past the value or key at i.
 func scanValue(s string, i int) (int, error) {
 	switch s[i] {
 	case '{', '[':
@@ -137,7 +137,7 @@ func scanValue(s string, i int) (int, error) {
 	return end, nil
 }
 
-// plainKeyText is a key without its quotes.
+// plainKeyText returns a key without its quotes.
 func plainKeyText(raw string) string {
 	if raw == "" || raw[0] != '"' && raw[0] != '\'' {
 		return raw

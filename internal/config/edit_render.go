@@ -8,13 +8,13 @@ import (
 	"goblin-actor/internal/pattern"
 )
 
-// bare is what needs no quotes in YAML, inside of brackets or not.
+// bare matches text that needs no quotes in YAML, inside or outside brackets.
 var bare = pattern.Lazy(`^(--?|\.{0,2}/)?[A-Za-z_][A-Za-z0-9_./+@-]*$|^https?://[A-Za-z0-9][A-Za-z0-9._/:-]*[A-Za-z0-9/]$`)
 
-// words are texts that a reader of YAML may take for something else.
+// words are strings that need quotes because YAML may read them as other types.
 var words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
-// renderBlock writes the members of a mapping without brackets, lists in them in brackets.
+// renderBlock renders a mapping in block style, with lists in brackets.
 func renderBlock(n *node, indent, step string) []string {
 	var lines []string
 	for _, m := range n.members {
@@ -28,7 +28,7 @@ func renderBlock(n *node, indent, step string) []string {
 	return lines
 }
 
-// renderFlow writes a value on one line; quotes = as JSON.
+// renderFlow renders a value on one line. quotes selects JSON.
 func renderFlow(n *node, quotes bool) string {
 	var parts []string
 	switch n.kind {
@@ -46,7 +46,7 @@ func renderFlow(n *node, quotes bool) string {
 	return renderScalar(n, quotes)
 }
 
-// renderJSON writes a mapping with one member a line, lists on one line.
+// renderJSON renders a mapping with one member per line, and lists on one line.
 func renderJSON(n *node, indent, step string) string {
 	if n.kind != mapping || len(n.members) == 0 {
 		return renderFlow(n, true)

@@ -11,7 +11,7 @@ import (
 	"os"
 )
 
-// change carries out one line such as `disable files/read` on text.
+// change applies one command such as `disable files/read` to text.
 func change(text, line string) (string, error) {
 	words := strings.Fields(line)
 	server, tool, _ := strings.Cut(words[1], "/")
@@ -40,7 +40,7 @@ func change(text, line string) (string, error) {
 	return SetDisabled("goblin.yaml", text, server, words[0] == "disable")
 }
 
-// TestEdit runs testdata/edit: before, the changes in order, after. With CRLF line ends the result is the same.
+// TestEdit runs the archives of testdata/edit: a file, commands, and the expected result, with LF and with CRLF line ends.
 func TestEdit(t *testing.T) {
 	paths, err := filepath.Glob("testdata/edit/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -114,8 +114,7 @@ func TestEditErrors(t *testing.T) {
 	}
 }
 
-// Whatever the file, an edit ends with an error or with a file that parses, and adding and removing a server again
-// leaves every line that was there.
+// FuzzEdit checks that an edit fails or produces a valid file, and that adding and removing a server keeps every original line.
 func FuzzEdit(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil {

@@ -2,7 +2,7 @@ package config
 
 import "slices"
 
-// member is the value of a key; nil when there is none, also on a nil node.
+// member returns the value of a key, or nil. n may be nil.
 func (n *node) member(key string) *node {
 	if n == nil {
 		return nil
@@ -15,7 +15,7 @@ func (n *node) member(key string) *node {
 	return nil
 }
 
-// serverKeys are the names under mcpServers, in their order.
+// serverKeys returns the names under mcpServers, in file order.
 func (n *node) serverKeys() []string {
 	var keys []string
 	if servers := n.member("mcpServers"); servers != nil {
@@ -26,7 +26,7 @@ func (n *node) serverKeys() []string {
 	return keys
 }
 
-// at is the value at a path of keys; nil when there is none.
+// at returns the value at a path of keys, or nil.
 func (n *node) at(path []string) *node {
 	for _, key := range path {
 		n = n.member(key)
@@ -34,7 +34,7 @@ func (n *node) at(path []string) *node {
 	return n
 }
 
-// with is a copy of n with value at path, or without it if value is nil. Nothing of n is changed.
+// with returns a copy of n with value at path, or without path if value is nil. It does not modify n.
 func (n *node) with(path []string, value *node) *node {
 	if len(path) == 0 {
 		return value
@@ -61,8 +61,8 @@ func (n *node) with(path []string, value *node) *node {
 	return c
 }
 
-// sameTree compares what two trees mean: positions, quotes and the order of members do not matter, nor does how nothing
-// is written.
+// sameTree reports whether two trees have the same meaning. It ignores positions, quotes, the order of members, and different spellings of
+// an absent value.
 func sameTree(a, b *node) bool {
 	if void(a) || void(b) {
 		return void(a) && void(b)
@@ -87,13 +87,13 @@ func sameTree(a, b *node) bool {
 	return true
 }
 
-// void tells what holds nothing: no value, an empty list, an empty mapping.
+// void reports whether n has no value, or is an empty list or mapping.
 func void(n *node) bool {
 	return n == nil || n.empty() && n.text != "~" || (n.kind == list || n.kind == mapping) && len(n.items)+len(n.members) == 0
 }
 
-// Entries are the servers of a configuration as they are written, variables unread, as far as an Entry can hold them.
-// The text need not be valid.
+// Entries returns the servers of text as written, with references unresolved, as far as an Entry can represent them. The text need not be
+// valid.
 func Entries(text string) []Entry {
 	servers := treeOf(text).member("mcpServers")
 	if servers == nil {
@@ -111,7 +111,7 @@ func Entries(text string) []Entry {
 	return all
 }
 
-// word is the text of a member; "" when there is none.
+// word returns the text of a scalar member, or "".
 func (n *node) word(key string) string {
 	if m := n.member(key); m != nil && m.scalar() {
 		return m.text
@@ -119,7 +119,7 @@ func (n *node) word(key string) string {
 	return ""
 }
 
-// words are the texts of a list.
+// words returns the texts of a list.
 func (n *node) words() []string {
 	if n == nil {
 		return nil

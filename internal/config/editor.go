@@ -9,19 +9,18 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// editor changes a configuration by replacing pieces of its text. The places come from the library's syntax tree, as
-// lines, because its columns and offsets are not always right, and inside of brackets from scanFlow. What an editor
-// produces is trusted only after it has been parsed and compared (edit).
+// editor changes a configuration by replacing parts of its text. It takes line numbers from the library's syntax tree, whose columns and
+// offsets are not always right, and positions inside brackets from scanFlow. The function edit verifies each result.
 type editor struct {
 	text    string // as given
-	lf      string // with line feeds only; offsets below are into it
-	starts  []int  // offsets of the lines of lf
+	lf      string // text with LF line ends; all offsets refer to it
+	starts  []int  // offset of each line in lf
 	tree    *node
-	body    ast.Node // nil: nothing but comments
+	body    ast.Node // nil if the file has only comments
 	splices []splice
 }
 
-// splice replaces lf[from:to]. Of two at one place the earlier is put first.
+// splice replaces lf[from:to]. Splices at the same offset apply in the order they were added.
 type splice struct {
 	from, to int
 	with     string
@@ -51,7 +50,7 @@ func (d *editor) put(from, to int, with string) {
 	d.splices = append(d.splices, splice{from, to, with})
 }
 
-// apply is the text with all splices made, in the line ends it has.
+// apply returns the text with all splices applied, with its original line ends.
 func (d *editor) apply() string {
 	newline := "\n"
 	if i := strings.IndexByte(d.text, '\n'); i > 0 && d.text[i-1] == '\r' {
@@ -81,7 +80,7 @@ func (d *editor) apply() string {
 	return b.String()
 }
 
-// line is the text of a line without line feed; "" behind the last.
+// line returns line i without its line feed, or "" past the last line.
 func (d *editor) line(i int) string {
 	if i < 0 || i >= len(d.starts) {
 		return ""
@@ -89,7 +88,7 @@ func (d *editor) line(i int) string {
 	return d.lf[d.starts[i]:lineEnd(d.lf, d.starts[i])]
 }
 
-// start is the offset of a line; the end of the text behind the last.
+// start returns the offset of line i, or the end of the text past the last line.
 func (d *editor) start(i int) int {
 	if i >= len(d.starts) {
 		return len(d.lf)
@@ -99,8 +98,8 @@ func (d *editor) start(i int) int {
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// contentEnd is the line behind the last one of what begins at line from and ends before line to: blank lines and
-// comments that are not indented more than indent belong to what follows.
+// contentEnd returns the line after the content of lines from to to-1. Trailing blank lines, and trailing comments that are not indented more
+// than indent, belong to the next entry.
 func (d *editor) contentEnd(from, to, indent int) int {
 	for ; to > from+1; to-- {
 		line := d.line(to - 1)
@@ -112,7 +111,7 @@ func (d *editor) contentEnd(from, to, indent int) int {
 	return to
 }
 
-// insertLines puts lines before line number at.
+// insertLines inserts lines before line at.
 func (d *editor) insertLines(at int, lines []string) {
 	text := strings.Join(lines, "\n")
 	if at >= len(d.starts) && d.lf != "" && !strings.HasSuffix(d.lf, "\n") {
@@ -122,7 +121,7 @@ func (d *editor) insertLines(at int, lines []string) {
 	d.put(d.start(at), d.start(at), text+"\n")
 }
 
-// step is one level of indentation as the file has it.
+// step returns one level of indentation as used in the file.
 func (d *editor) step() string {
 	for i := range d.starts {
 		line := d.line(i)
@@ -133,23 +132,23 @@ func (d *editor) step() string {
 	return "  "
 }
 
-// block is a mapping that is written without brackets.
+// block is a mapping without brackets.
 type block struct {
 	indent  int
 	entries []blockEntry
-	end     int // the line behind it, with the blank lines and comments that follow
+	end     int // the line after it and the blank lines and comments that follow
 }
 
-// blockEntry is one key of it.
+// blockEntry is one key of a block.
 type blockEntry struct {
 	key   string // "" for a merge key
 	line  int
-	colon int // the offset behind the colon
-	end   int // the line where the next entry begins, or the block's end
+	colon int // offset just past the colon
+	end   int // line of the next entry, or the end of the block
 	value ast.Node
 }
 
-// block finds the entries of a mapping that ends before line end.
+// block finds the entries of mapping a, which ends before line end.
 func (d *editor) block(a ast.Node, end int) (block, error) {
 	b := block{end: end}
 	var pairs []*ast.MappingValueNode
@@ -180,7 +179,7 @@ func (d *editor) block(a ast.Node, end int) (block, error) {
 	return b, nil
 }
 
-// entry finds a key at the beginning of its line.
+// entry finds a key at the start of its line.
 func (d *editor) entry(pair *ast.MappingValueNode) (blockEntry, error) {
 	row, _ := position(pair.Key.GetToken())
 	e := blockEntry{line: row - 1, value: pair.Value}
@@ -216,7 +215,7 @@ func (d *editor) entry(pair *ast.MappingValueNode) (blockEntry, error) {
 	return e, nil
 }
 
-// root is the mapping of the whole file; ok is false when there is none yet.
+// root returns the root mapping. ok is false if the file has none.
 func (d *editor) root() (m mapAt, ok bool, err error) {
 	if d.body == nil {
 		return m, false, nil
@@ -236,13 +235,13 @@ func (d *editor) root() (m mapAt, ok bool, err error) {
 	return m, err == nil, err
 }
 
-// mapAt is a mapping and where it stands: in brackets, or else a block.
+// mapAt is a mapping: flow if it is in brackets, otherwise block.
 type mapAt struct {
 	flow  *flow
 	block block
 }
 
-// mapping finds the mapping a; from is the offset where its value begins, if it is in brackets.
+// mapping finds mapping a. from is the offset of its opening bracket, if it has one.
 func (d *editor) mapping(a ast.Node, from, end int) (mapAt, error) {
 	if anchored, ok := a.(*ast.AnchorNode); ok && !isFlow(anchored.Value) {
 		a = anchored.Value

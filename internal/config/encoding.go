@@ -7,14 +7,14 @@ import (
 	"unicode/utf16"
 )
 
-// encoding is how a text file is written: UTF-8 or UTF-16, with or without byte order mark.
+// encoding is the encoding of a text file: UTF-8 or UTF-16, with or without byte order mark.
 type encoding struct {
-	order binary.ByteOrder // of UTF-16; nil is UTF-8
+	order binary.ByteOrder // of UTF-16; nil for UTF-8
 	bom   string
 }
 
-// encodingOf tells the encoding of data and returns it without its byte order mark. Without one the first two bytes
-// tell UTF-16: a config begins with an ASCII character.
+// encodingOf returns the encoding of data, and data without its byte order mark. Without a mark, the first two bytes identify UTF-16,
+// because a configuration starts with an ASCII character.
 func encodingOf(data []byte) (encoding, []byte) {
 	for _, e := range []encoding{{nil, "\xef\xbb\xbf"}, {binary.LittleEndian, "\xff\xfe"}, {binary.BigEndian, "\xfe\xff"}} {
 		if rest, ok := bytes.CutPrefix(data, []byte(e.bom)); ok {
@@ -30,7 +30,7 @@ func encodingOf(data []byte) (encoding, []byte) {
 	return encoding{}, data
 }
 
-// decode returns data as UTF-8. Halves of surrogate pairs become U+FFFD.
+// decode converts data to UTF-8. Unpaired surrogates become U+FFFD.
 func (e encoding) decode(data []byte) ([]byte, error) {
 	if e.order == nil {
 		return data, nil
@@ -45,7 +45,7 @@ func (e encoding) decode(data []byte) ([]byte, error) {
 	return []byte(string(utf16.Decode(units))), nil
 }
 
-// encode is the whole file for text, byte order mark included.
+// encode returns the bytes of a file with this text, including the byte order mark.
 func (e encoding) encode(text string) []byte {
 	data := []byte(e.bom)
 	if e.order == nil {

@@ -12,18 +12,18 @@ import (
 	"unicode/utf8"
 )
 
-// maxEnvFileBytes is the size of a file of variables at most.
+// maxEnvFileBytes is the maximum size of a file of variables.
 const maxEnvFileBytes = 1 << 20
 
-// EnvLine is one variable of a file of variables.
+// EnvLine is one variable in a file of variables.
 type EnvLine struct {
 	Name, Value string
 	Line        int // from 1
 }
 
-// ParseEnvFile reads lines of NAME=value, as docker compose and most others write them: `export` before a name, comments with
-// # and quotes are understood; between single quotes everything is text, between double quotes \n, \t, \", \\ and \$ stand for a character;
-// nothing is replaced in values. bad are the lines that are none of that; no value is ever told.
+// ParseEnvFile parses lines of NAME=value like Docker Compose: it accepts `export` before a name, comments with #, and quotes. Single quotes
+// enclose literal text. Inside double quotes, \n, \r, \t, \", \\ and \$ are escapes. Values are not expanded. bad holds the numbers of invalid
+// lines.
 func ParseEnvFile(text string) (vars []EnvLine, bad []int) {
 	text = strings.TrimPrefix(lineFeeds(text), "\ufeff")
 	number := 0
@@ -40,7 +40,7 @@ func ParseEnvFile(text string) (vars []EnvLine, bad []int) {
 		begun := number
 		ok := found && isVariable(name)
 		if ok && value != "" && (value[0] == '"' || value[0] == '\'') {
-			at := strings.IndexByte(text, '=') // a text in quotes may go over several lines
+			at := strings.IndexByte(text, '=') // a quoted value may span lines
 			from := at + 1 + strings.IndexByte(text[at+1:], value[0])
 			end := quoteEnd(text, from)
 			if ok = end < len(text); ok {
@@ -61,7 +61,7 @@ func ParseEnvFile(text string) (vars []EnvLine, bad []int) {
 	return vars, bad
 }
 
-// unquoted is what a text in quotes stands for.
+// unquoted removes the quotes from s and replaces its escapes.
 func unquoted(s string) string {
 	inner := s[1 : len(s)-1]
 	if s[0] == '\'' || !strings.Contains(inner, `\`) {
@@ -70,7 +70,7 @@ func unquoted(s string) string {
 	return strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`, `\\`, `\`, `\$`, "$").Replace(inner)
 }
 
-// RenderEnvLine writes a variable so that ParseEnvFile, and docker compose, read it again.
+// RenderEnvLine formats a variable for ParseEnvFile and Docker Compose.
 func RenderEnvLine(name, value string) string {
 	if !strings.ContainsAny(value, "'\n\r") {
 		return name + "='" + value + "'\n"
@@ -78,17 +78,17 @@ func RenderEnvLine(name, value string) string {
 	return name + `="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "$", `\$`).Replace(value) + "\"\n"
 }
 
-// envReader reads a file of variables. shared says that others than its owner may read it.
+// envReader reads a file of variables. shared reports that other users can read it.
 type envReader func(path string) (text string, shared bool, err error)
 
-// readEnvFile is the envReader of all but tests.
+// readEnvFile is the envReader outside tests.
 func readEnvFile(path string) (text string, shared bool, err error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return "", false, err
 	case !info.Mode().IsRegular():
-		return "", false, errors.New("it is no regular file")
+		return "", false, errors.New("not a regular file")
 	}
 	data, err := readUpTo(path, maxEnvFileBytes)
 	if err == nil && !utf8.Valid(data) {
@@ -101,7 +101,7 @@ func othersMayRead(info fs.FileInfo) bool {
 	return runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0
 }
 
-// beside is a path of the configuration as one that can be opened: ~ is the home directory, a relative one is beside the file.
+// beside resolves a path of the configuration against the directory of the file. A leading ~ is the home directory.
 func (d *decoder) beside(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
 		if home, ok := d.env("HOME"); ok {
@@ -114,7 +114,7 @@ func (d *decoder) beside(path string) string {
 	return path
 }
 
-// readVariables reads the file named at n. It warns of what is wrong with it; err is why there is nothing.
+// readVariables reads the file that n names. It warns about invalid lines and loose permissions.
 func (d *decoder) readVariables(written string, n *node, path string) ([]EnvLine, string, error) {
 	file := d.beside(written)
 	if !slices.Contains(d.files, file) {
@@ -130,16 +130,16 @@ func (d *decoder) readVariables(written string, n *node, path string) ([]EnvLine
 	}
 	vars, bad := ParseEnvFile(text)
 	if shared {
-		d.warn(n.line, n.column, path, "others can read "+shown(file), "chmod 600 it, if it holds secrets")
+		d.warn(n.line, n.column, path, "other users can read "+shown(file), "if it holds secrets, restrict it with chmod 600")
 	}
 	if len(bad) > 0 {
-		d.warn(n.line, n.column, path, fmt.Sprintf("%s:%d: not NAME=value; the line is left out", shown(file), bad[0]), "")
+		d.warn(n.line, n.column, path, fmt.Sprintf("%s:%d: not NAME=value; the line is ignored", shown(file), bad[0]), "")
 	}
 	return vars, file, nil
 }
 
-// rootVariables makes the variables of the root's envFile known, behind those of the process: what is set where the gateway
-// starts counts first. Of several files the last counts most.
+// rootVariables adds the variables of the root's envFile to those of the process, which take precedence. Later files override earlier
+// ones.
 func (d *decoder) rootVariables(root *node) {
 	n := root.member("envFile")
 	if n == nil || d.read == nil {
@@ -153,11 +153,11 @@ func (d *decoder) rootVariables(root *node) {
 	for _, item := range items {
 		e := expand(item.text, d.sources())
 		if !item.scalar() || e.fault != "" || len(e.missing)+len(e.failed) > 0 {
-			continue // told where the key is read
+			continue // reported when the key is decoded
 		}
 		vars, _, err := d.readVariables(e.text, item, "envFile")
 		if err != nil {
-			d.warn(item.line, item.column, "envFile", err.Error(), "servers that need a variable of it are misconfigured until it is there")
+			d.warn(item.line, item.column, "envFile", err.Error(), "servers that need its variables are misconfigured until it exists")
 		}
 		for _, v := range vars {
 			known[v.Name] = v.Value
@@ -173,7 +173,7 @@ func (d *decoder) rootVariables(root *node) {
 	}
 }
 
-// serverVariables adds the variables of a server's envFile to its env, which counts first.
+// serverVariables adds the variables of a server's envFile to its env, which takes precedence.
 func (d *decoder) serverVariables(s *Server, at place) {
 	if d.read == nil {
 		return
@@ -184,7 +184,7 @@ func (d *decoder) serverVariables(s *Server, at place) {
 		o := d.report.origins[path]
 		vars, file, err := d.readVariables(written, &node{line: o.line, column: o.column}, path)
 		if err != nil {
-			d.misfortune(o, path, err.Error(), "mend the path, or remove envFile")
+			d.misconfigure(o, path, err.Error(), "fix the path, or remove envFile")
 			continue
 		}
 		merged := map[string]string{}
@@ -202,8 +202,8 @@ func (d *decoder) serverVariables(s *Server, at place) {
 	}
 }
 
-// Environment answers the variables of the configuration text, which stands at path: those of this process, then those of
-// its envFile.
+// Environment returns a lookup function for the variables of the configuration text at path: those of this process, then those of its
+// envFile.
 func Environment(path, text string) func(name string) (string, bool) {
 	d := newDecoder(path, os.LookupEnv)
 	d.reads(path)
@@ -211,12 +211,12 @@ func Environment(path, text string) func(name string) (string, bool) {
 	return d.env
 }
 
-// Expand is s with the variables that env knows replaced; nothing else is looked up.
+// Expand returns s with the variables that env knows expanded. Other references are not resolved.
 func Expand(s string, env func(string) (string, bool)) string {
 	return expand(s, sources{env: env}).text
 }
 
-// EnvFiles are the files that the root of the configuration text, which stands at path, names as envFile.
+// EnvFiles returns the files that the root of the configuration text at path names as envFile.
 func EnvFiles(path, text string) []string {
 	d := newDecoder(path, os.LookupEnv)
 	d.reads(path)
@@ -233,7 +233,7 @@ func EnvFiles(path, text string) []string {
 	return files
 }
 
-// SetEnvFile returns text with envFile at its root.
+// SetEnvFile returns text with envFile set to file at its root.
 func SetEnvFile(name, text, file string) (string, error) {
 	path, value := []string{"envFile"}, textNode(file)
 	return edit(name, text, func(d *editor) error { return d.set(path, value) },

@@ -23,12 +23,12 @@ func TestParseEnvFile(t *testing.T) {
 	}
 	for _, value := range []string{"", "x", "a'b", `\`, "$HOME", "a\nb\r\\n\"$", "'", `"`, " ", "#"} {
 		if got, bad := ParseEnvFile(RenderEnvLine("A", value)); len(bad) > 0 || len(got) != 1 || got[0].Value != value {
-			t.Errorf("%q is written as %q and read as %+v", value, RenderEnvLine("A", value), got)
+			t.Errorf("%q is written as %q and parsed as %+v", value, RenderEnvLine("A", value), got)
 		}
 	}
 }
 
-// What is set where the gateway starts counts before the file; a process gets of a file only what its own entry names.
+// TestEnvFiles checks that the process environment takes precedence, and that a server gets only the variables of its own entry.
 func TestEnvFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("ENVFILE_TEST_OUTER", "outer")
@@ -76,15 +76,15 @@ mcpServers:
 			t.Errorf("no %q in:\n%s", want, said)
 		}
 	}
-	if shared := strings.Contains(said, "others can read "); shared != (runtime.GOOS != "windows") {
-		t.Errorf("others may read secrets.env: said %v\n%s", shared, said)
+	if shared := strings.Contains(said, "other users can read "); shared != (runtime.GOOS != "windows") {
+		t.Errorf("warned that other users can read secrets.env: %v\n%s", shared, said)
 	}
 	if strings.Contains(said, "hunter2") {
-		t.Error("a value is told")
+		t.Error("the report contains the value of a variable")
 	}
 }
 
-// Of a file with faults the servers that have none are left.
+// TestSalvage checks that the valid servers of an invalid file are returned.
 func TestSalvage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "goblin.yaml")
 	if err := os.WriteFile(path, []byte("listn: x\nmcpServers:\n  a: {command: x}\n  a.b: {commnd: x}\n  c: {command: x, args: x}\n"), 0o600); err != nil {
@@ -96,7 +96,7 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// A file with comments is edited like any other, and keeps them.
+// TestEditKeepsJSONComments checks that edits keep // and /* */ comments in JSON.
 func TestEditKeepsJSONComments(t *testing.T) {
 	text := "{\n  // mine: \"a\"\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\"}, // it's\n    /* b */\n    \"b\": {\"command\": \"y\"} // last\n  },\n}\n"
 	added, err := AddServer("f.json", text, Entry{Name: "c", Command: "z"})
@@ -105,7 +105,7 @@ func TestEditKeepsJSONComments(t *testing.T) {
 	}
 	for _, comment := range []string{`// mine: "a"`, "// it's", "/* b */", "// last"} {
 		if !strings.Contains(added, comment) {
-			t.Errorf("%q is gone:\n%s", comment, added)
+			t.Errorf("comment %q was removed:\n%s", comment, added)
 		}
 	}
 	if cfg, report := Parse("f.json", []byte(added), environ("")); cfg == nil || len(cfg.Servers) != 3 {

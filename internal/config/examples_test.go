@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What the pages offer as examples is right, and nothing in it has to be warned of.
+// TestExamples checks that the example files load without warnings.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob("../../docs/examples/*.yaml")
 	if err != nil || len(files) == 0 {

@@ -6,40 +6,39 @@ import (
 	"strings"
 )
 
-// sources answer what references stand for.
+// sources resolve references.
 type sources struct {
 	env func(name string) (value string, set bool)
 
-	// look answers ${file:…}, ${keyring:…} and ${command:…}; its errors are for people. nil = such a reference stays as it is written.
+	// look resolves ${file:…}, ${keyring:…} and ${command:…}. Its errors are shown to users. If it is nil, such references are kept.
 	look func(kind, what string) (string, error)
 }
 
-// Kinds of references that are no variables.
+// Kinds of references other than variables.
 const (
 	fromFile    = "file"
 	fromKeyring = "keyring"
 	fromCommand = "command"
 )
 
-// expansion is a scalar with its `${…}` replaced.
+// expansion is the result of expanding a scalar.
 type expansion struct {
 	text    string
 	refs    []reference
 	values  []resolved
-	missing []string // variables that are not set and have no default
-	failed  []string // what could not be looked up, and why
-	fault   string   // of the writing, not of the environment
+	missing []string // unset variables without a default
+	failed  []string // messages about references that could not be resolved
+	fault   string   // the syntax error, if any
 }
 
-// resolved is what a reference stands for.
+// resolved is the value of a reference.
 type resolved struct {
-	variable string // its name; "" = the value came from a file, the keyring or a command
+	variable string // name; "" for a value from a file, the keyring or a command
 	value    string
 }
 
-// expand replaces `${VAR}` or `${env:VAR}`, with `:-default` behind it where VAR may be not set or empty, `${file:PATH}`,
-// `${keyring:NAME}`, `${command:PROGRAM ARGS}` and `$$` (a dollar sign). Any other dollar sign stands for itself. What
-// a reference stands for is not looked at again.
+// expand replaces `${VAR}` or `${env:VAR}`, optionally with `:-default` for an unset or empty variable, `${file:PATH}`, `${keyring:NAME}`,
+// `${command:PROGRAM ARGS}` and `$$` (a dollar sign). Any other dollar sign stands for itself. Values are not expanded again.
 func expand(s string, from sources) expansion {
 	e := expansion{text: s}
 	if !strings.Contains(s, "$") {
@@ -74,11 +73,11 @@ func expand(s string, from sources) expansion {
 	}
 }
 
-// reference appends what inner stands for.
+// reference appends the value of reference inner.
 func (e *expansion) reference(b *strings.Builder, inner string, from sources) {
 	kind, what, _ := strings.Cut(inner, ":")
 	switch {
-	case strings.HasPrefix(what, "-"): // the default of a variable, which may be called file
+	case strings.HasPrefix(what, "-"): // a variable with a default, even if it is called file
 		e.variable(b, inner, from.env)
 	case kind == "env" && what != "":
 		e.variable(b, what, from.env)
@@ -89,10 +88,10 @@ func (e *expansion) reference(b *strings.Builder, inner string, from sources) {
 	}
 }
 
-// lookUp appends what a file, the keyring or a command says.
+// lookUp appends a value from a file, the keyring or a command.
 func (e *expansion) lookUp(b *strings.Builder, kind, what string, look func(kind, what string) (string, error)) {
 	if strings.Contains(what, "${") {
-		e.fault = "a ${…} inside of another"
+		e.fault = "a ${…} inside another"
 		return
 	}
 	if look == nil {
@@ -110,7 +109,7 @@ func (e *expansion) lookUp(b *strings.Builder, kind, what string, look func(kind
 	b.WriteString(value)
 }
 
-// named is how people read a reference: of a command only the program, as its arguments may be anything.
+// named describes a reference for messages. For a command it names only the program, because arguments may be secret.
 func named(kind, what string) string {
 	if kind == fromCommand {
 		if words, err := splitWords(what); err == nil && len(words) > 0 {
@@ -120,15 +119,15 @@ func named(kind, what string) string {
 	return kind + " " + shown(what)
 }
 
-// variable appends the value of the variable inner names.
+// variable appends the value of a variable.
 func (e *expansion) variable(b *strings.Builder, inner string, env func(string) (string, bool)) {
 	name, fallback, hasDefault := strings.Cut(inner, ":-")
 	if !isVariable(name) {
-		e.fault = fmt.Sprintf("%q is not the name of a variable", shown(name))
+		e.fault = fmt.Sprintf("%q is not a variable name", shown(name))
 		return
 	}
 	if strings.Contains(fallback, "${") {
-		e.fault = "a ${…} inside of another's default"
+		e.fault = "a ${…} inside the default of another"
 		return
 	}
 	value, set := env(name)
@@ -144,12 +143,12 @@ func (e *expansion) variable(b *strings.Builder, inner string, env func(string) 
 	}
 }
 
-// Refers tells whether a text of a configuration names a variable, or something else that stands for a value.
+// Refers reports whether s contains a reference.
 func Refers(s string) bool {
 	return len(expand(s, sources{env: func(string) (string, bool) { return "", true }}).refs) > 0
 }
 
-// isVariable tells whether name is one by POSIX.
+// isVariable reports whether name is a variable name according to POSIX.
 func isVariable(name string) bool {
 	for i, c := range []byte(name) {
 		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'

@@ -13,36 +13,35 @@ import (
 	"unicode/utf8"
 )
 
-// MaxFileBytes is the size of a configuration at most.
+// MaxFileBytes is the maximum size of a configuration file.
 const MaxFileBytes = maxFileBytes
 
-// ErrChanged is behind the error of Replace when somebody else has written the file since OpenFile read it.
-var ErrChanged = errors.New("it was changed meanwhile")
+// ErrChanged is wrapped by the error of Replace if the file has changed since OpenFile read it.
+var ErrChanged = errors.New("the file has changed in the meantime")
 
-// FileError is why a file cannot be read or replaced.
+// FileError reports why a file cannot be read or replaced.
 type FileError struct {
 	Path string
 	Err  error
-	Hint string // what to do; "" = nothing to suggest
+	Hint string // how to fix it; "" if there is no suggestion
 }
 
 func (e *FileError) Error() string { return e.Path + ": " + reason(e.Err) }
 func (e *FileError) Unwrap() error { return e.Err }
 
-// File is a text file of somebody's that is about to be changed: read once, replaced at most once.
-// Its methods are not for several goroutines.
+// File is a text file that is read once and replaced at most once. Its methods must not be called concurrently.
 type File struct {
-	Path string // as it was named
-	Text string // UTF-8 without byte order mark, line ends as they are; "" when there is no file
+	Path string // as given to OpenFile
+	Text string // UTF-8 without byte order mark, with original line ends; "" if the file does not exist
 
-	target string // where symbolic links lead
+	target string // Path with symbolic links resolved
 	raw    []byte
 	enc    encoding
-	info   fs.FileInfo // nil: there is no file
+	info   fs.FileInfo // nil if the file does not exist
 }
 
-// OpenFile reads the file at path, UTF-8 or UTF-16, up to limit bytes. A file that is not there is an empty one,
-// which Replace creates. Symbolic links are followed. Errors are *FileError.
+// OpenFile reads the file at path, in UTF-8 or UTF-16, up to limit bytes. A file that does not exist is treated as empty, and Replace
+// creates it. Symbolic links are followed. Errors are *FileError.
 func OpenFile(path string, limit int64) (*File, error) {
 	f := &File{Path: path, target: path}
 	fail := func(err error, hint string) (*File, error) { return nil, &FileError{path, err, hint} }
@@ -50,15 +49,15 @@ func OpenFile(path string, limit int64) (*File, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Lstat(path); err == nil {
-			return fail(errors.New("a symbolic link that leads nowhere"), "remove the link, or create the file it names")
+			return fail(errors.New("a dangling symbolic link"), "remove the link, or create the file it names")
 		}
 		return f, nil
 	case err != nil:
 		return fail(err, "")
 	case info.IsDir():
-		return fail(errors.New("it is a directory"), "name the file in it")
+		return fail(errors.New("is a directory"), "name the file in it")
 	case !info.Mode().IsRegular():
-		return fail(errors.New("it is no regular file"), "")
+		return fail(errors.New("not a regular file"), "")
 	case info.Size() > limit:
 		return fail(tooLarge(info.Size(), limit), "")
 	}
@@ -73,13 +72,13 @@ func OpenFile(path string, limit int64) (*File, error) {
 	text, err := enc.decode(body)
 	f.enc, f.Text = enc, string(text)
 	if err != nil || !utf8.Valid(text) || !bytes.Equal(enc.encode(f.Text), f.raw) {
-		return fail(errors.New("neither clean UTF-8 nor UTF-16"), "save the file as UTF-8")
+		return fail(errors.New("not valid UTF-8 or UTF-16"), "save the file as UTF-8")
 	}
 	return f, nil
 }
 
 func tooLarge(size, limit int64) error {
-	return fmt.Errorf("%d MiB are too many: at most %d MiB are read", (size+1<<20-1)>>20, limit>>20)
+	return fmt.Errorf("%d MiB is too large: the limit is %d MiB", (size+1<<20-1)>>20, limit>>20)
 }
 
 func readUpTo(path string, limit int64) ([]byte, error) {
@@ -92,30 +91,30 @@ func readUpTo(path string, limit int64) ([]byte, error) {
 	if int64(len(data)) > limit {
 		size := int64(len(data))
 		if info, statErr := f.Stat(); statErr == nil {
-			size = max(size, info.Size()) // no more than the limit was read of it
+			size = max(size, info.Size()) // only the limit was read
 		}
 		return nil, tooLarge(size, limit)
 	}
 	return data, err
 }
 
-// Exists tells whether there was a file.
+// Exists reports whether the file existed.
 func (f *File) Exists() bool { return f.info != nil }
 
-// Shared tells whether others than its owner may read the file.
+// Shared reports whether other users can read the file.
 func (f *File) Shared() bool { return f.info != nil && f.info.Mode().Perm()&0o044 != 0 }
 
-// CheckWritable says early why Replace would fail; nil when nothing is known to be in the way. Errors are *FileError.
+// CheckWritable returns an error if Replace is known to fail. Errors are *FileError.
 func (f *File) CheckWritable() error {
 	if f.info == nil {
 		dir := filepath.Dir(f.target)
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return &FileError{f.Path, errors.New("there is no directory " + dir), "create the directory, or name another file"}
+			return &FileError{f.Path, errors.New("directory " + dir + " does not exist"), "create the directory, or name another file"}
 		}
 		return nil
 	}
-	denied := &FileError{f.Path, errors.New("no permission to write it"), "make it writable, e.g. chmod u+w " + f.target}
-	if f.info.Mode().Perm()&0o222 == 0 { // also root heeds that
+	denied := &FileError{f.Path, errors.New("no write permission"), "make it writable, e.g. chmod u+w " + f.target}
+	if f.info.Mode().Perm()&0o222 == 0 { // applies to root, too
 		return denied
 	}
 	w, err := os.OpenFile(f.target, os.O_WRONLY, 0)
@@ -128,10 +127,10 @@ func (f *File) CheckWritable() error {
 	return w.Close()
 }
 
-// Replace writes text in the encoding of the file: whole or not at all, with the mode the file had (0600 for a new
-// one), at the place where symbolic links lead. A file with several names (hard links) is written over, so that all of them
-// have the new text; should that fail half-way, the whole text is beside it, and the error says where. With keep the old file stays beside it, under the name returned.
-// A file that was changed since OpenFile stays as it is: ErrChanged. Errors are *FileError.
+// Replace atomically replaces the file with text, in the file's encoding and mode (0600 for a new file). Symbolic links are followed. A file
+// with several hard links is overwritten in place, so that all of them see the new text; if that fails halfway, the error names a file with
+// the complete text. With keep, the old content is saved next to the file, under the returned name. If the file has changed since OpenFile,
+// Replace returns ErrChanged. Errors are *FileError.
 func (f *File) Replace(text string, keep bool) (backup string, err error) {
 	if err := f.unchanged(); err != nil {
 		return "", err
@@ -152,7 +151,7 @@ func (f *File) Replace(text string, keep bool) (backup string, err error) {
 	done := true
 	defer func() {
 		if done {
-			_ = os.Remove(temp.Name()) // gone already when all went well
+			_ = os.Remove(temp.Name()) // fails if it was renamed
 		}
 	}()
 	_, err = temp.Write(f.enc.encode(text))
@@ -161,14 +160,14 @@ func (f *File) Replace(text string, keep bool) (backup string, err error) {
 	}
 	err = errors.Join(err, temp.Sync(), temp.Close())
 	if err == nil {
-		err = f.unchanged() // what is between this and the rename is lost; nobody has a lock to offer
+		err = f.unchanged() // a change between this check and the rename is lost, because there is no lock
 	}
 	switch {
 	case err != nil:
-	case f.info != nil && hasOthers(f.info):
+	case f.info != nil && hasOtherLinks(f.info):
 		if err = overwrite(f.target, f.enc.encode(text)); err != nil {
 			done = false
-			return backup, &FileError{f.Path, err, "it may be half written; its new text is " + temp.Name()}
+			return backup, &FileError{f.Path, err, "it may be incomplete; the new text is in " + temp.Name()}
 		}
 	default:
 		err = os.Rename(temp.Name(), f.target)
@@ -179,7 +178,7 @@ func (f *File) Replace(text string, keep bool) (backup string, err error) {
 	return backup, nil
 }
 
-// overwrite writes data into the file that is there.
+// overwrite replaces the content of an existing file.
 func overwrite(path string, data []byte) error {
 	w, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -189,7 +188,7 @@ func overwrite(path string, data []byte) error {
 	return errors.Join(cmp.Or(err, w.Truncate(int64(len(data)))), w.Sync(), w.Close())
 }
 
-// unchanged compares the file with what OpenFile read.
+// unchanged returns ErrChanged if the file differs from what OpenFile read.
 func (f *File) unchanged() error {
 	now, err := readUpTo(f.target, int64(len(f.raw))+1)
 	switch {
@@ -201,7 +200,7 @@ func (f *File) unchanged() error {
 	return &FileError{f.Path, ErrChanged, "nothing was written; run the command again"}
 }
 
-// keepOld writes what OpenFile read beside the file, never over another.
+// keepOld saves what OpenFile read next to the file, under a new name.
 func (f *File) keepOld() (string, error) {
 	base := f.target + ".bak-" + time.Now().Format("20060102T150405")
 	for i := range 100 {
@@ -219,10 +218,10 @@ func (f *File) keepOld() (string, error) {
 		_, err = w.Write(f.raw)
 		return name, errors.Join(err, keepOwner(w, f.info), w.Close())
 	}
-	return "", errors.New("there are too many backups beside it")
+	return "", errors.New("too many backups of the file")
 }
 
-// denied puts the path to err, and a hint where permission is what is missing.
+// denied adds the path to err, and a hint if permission is missing.
 func (f *File) denied(err error) error {
 	if e, ok := errors.AsType[*FileError](err); ok {
 		return e

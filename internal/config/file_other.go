@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// hasOthers knows nothing here of other names of a file.
-func hasOthers(fs.FileInfo) bool { return false }
+// hasOtherLinks returns false: hard links are not detected on this system.
+func hasOtherLinks(fs.FileInfo) bool { return false }
 
-// keepOwner does nothing here: who may read a new file is what its directory says.
+// keepOwner does nothing here: a new file inherits its permissions from the directory.
 func keepOwner(*os.File, fs.FileInfo) error { return nil }

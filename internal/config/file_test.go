@@ -30,7 +30,7 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// A file keeps its encoding, its mode and its links; the backup is what it was.
+// TestFileReplace checks that a replaced file keeps its encoding, mode and links, and that the backup has the old content.
 func TestFileReplace(t *testing.T) {
 	for name, c := range map[string]struct{ before, text, after string }{
 		"UTF-8":            {"a\r\né", "a\r\né", "b\r\né"},
@@ -97,8 +97,8 @@ func TestFileErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"": "it is a directory", "latin1": "neither clean UTF-8", "half": "neither clean UTF-8", "odd": "neither clean UTF-8",
-		"huge": "50 MiB are too many: at most 1 MiB",
+		"": "is a directory", "latin1": "not valid UTF-8", "half": "not valid UTF-8", "odd": "not valid UTF-8",
+		"huge": "50 MiB is too large: the limit is 1 MiB",
 	} {
 		_, err := OpenFile(path(name), 1<<20)
 		if e, ok := errors.AsType[*FileError](err); !ok || !strings.Contains(e.Error(), want) {
@@ -109,26 +109,26 @@ func TestFileErrors(t *testing.T) {
 		if err := os.Symlink("nowhere", path("dangling")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenFile(path("dangling"), 1<<20); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
-			t.Errorf("a dangling link: %v", err)
+		if _, err := OpenFile(path("dangling"), 1<<20); err == nil || !strings.Contains(err.Error(), "dangling symbolic link") {
+			t.Errorf("dangling link: %v", err)
 		}
 	}
 	f, err := OpenFile(path("locked"), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Replace("b", true); err == nil || !strings.Contains(err.Error(), "no permission") || read(t, path("locked")) != "a" {
-		t.Errorf("a file that may not be written: %v", err)
+	if _, err := f.Replace("b", true); err == nil || !strings.Contains(err.Error(), "no write permission") || read(t, path("locked")) != "a" {
+		t.Errorf("read-only file: %v", err)
 	}
 	if f, err = OpenFile(path("no/where"), 1<<20); err != nil || f.Exists() {
 		t.Fatal(f, err)
 	}
-	if _, err := f.Replace("b", true); err == nil || !strings.Contains(err.Error(), "no directory") {
-		t.Errorf("no directory: %v", err)
+	if _, err := f.Replace("b", true); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("missing directory: %v", err)
 	}
 }
 
-// What somebody else writes while we ask is not lost.
+// TestFileChangedMeanwhile checks that Replace does not overwrite a change by another program.
 func TestFileChangedMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for _, c := range []struct{ before, meanwhile string }{{"a", "b"}, {"a", "a "}, {"", "new"}, {"a", ""}} {
@@ -164,8 +164,8 @@ func TestFileChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// A file of variables that is too large is said to be as large as it is, although no more than the limit is read of it.
-func TestTooLargeIsSaidWhole(t *testing.T) {
+// TestTooLargeFile checks that the error gives the size of the whole file, although only the limit is read.
+func TestTooLargeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "big.env")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestTooLargeIsSaidWhole(t *testing.T) {
 	if err := os.Truncate(path, 1<<30); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readUpTo(path, 1<<20); err == nil || !strings.HasPrefix(err.Error(), "1024 MiB are too many: at most 1 MiB") {
+	if _, err := readUpTo(path, 1<<20); err == nil || !strings.HasPrefix(err.Error(), "1024 MiB is too large: the limit is 1 MiB") {
 		t.Errorf("got %v", err)
 	}
 }

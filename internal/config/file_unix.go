@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// hasOthers tells whether the file of info has other names, which a new file in its place would leave with the old text.
-func hasOthers(info fs.FileInfo) bool {
+// hasOtherLinks reports whether the file of info has other hard links. Replacing it would leave them with the old content.
+func hasOtherLinks(info fs.FileInfo) bool {
 	file, ok := info.Sys().(*syscall.Stat_t)
 	return ok && file.Nlink > 1
 }
 
-// keepOwner gives f the owner and group of info, which matters when root changes somebody's file.
+// keepOwner sets the owner and group of f to those of info. It matters if root edits the file of another user.
 func keepOwner(f *os.File, info fs.FileInfo) error {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || int(owner.Uid) == os.Geteuid() && int(owner.Gid) == os.Getegid() {
@@ -23,5 +23,5 @@ func keepOwner(f *os.File, info fs.FileInfo) error {
 	if err := f.Chown(int(owner.Uid), int(owner.Gid)); err != nil && os.Geteuid() == 0 {
 		return err
 	}
-	return nil // anybody else may own what they write; a group of another's is lost then
+	return nil // other users cannot give files away; a different group is lost
 }

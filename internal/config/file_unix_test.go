@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A file with several names keeps them: all have the new text afterwards, and a backup has the old one.
+// TestHardLinks checks that all hard links of a replaced file have the new text, and that the backup has the old text.
 func TestHardLinks(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")
@@ -38,7 +38,7 @@ func TestHardLinks(t *testing.T) {
 	}
 }
 
-// A pipe is read as a file is, but nobody waits for ever for one who writes.
+// TestPipes checks that a pipe is read like a file, with a time limit.
 func TestPipes(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "pipe")
@@ -66,10 +66,10 @@ func TestPipes(t *testing.T) {
 	}()
 	select {
 	case report := <-loaded:
-		if err := report.Err(); err == nil || !strings.Contains(err.Error(), "it is a pipe") {
-			t.Errorf("nobody writes: %v", err)
+		if err := report.Err(); err == nil || !strings.Contains(err.Error(), "the pipe was not written") {
+			t.Errorf("pipe without writer: %v", err)
 		}
 	case <-time.After(3 * pipeTime):
-		t.Error("Load waits for ever")
+		t.Error("Load did not return")
 	}
 }

@@ -14,28 +14,28 @@ import (
 	"goblin-actor/internal/pattern"
 )
 
-// mostSeconds is the largest bare number that is taken for seconds in another program's file: Cline and Roo write their
-// timeouts in seconds, an hour at most; Gemini CLI and Claude Code in milliseconds, of which nobody means less than four seconds.
+// mostSeconds is the largest number without unit that is read as seconds in another program's file. Cline and Roo write timeouts in seconds, up
+// to an hour. Gemini CLI and Claude Code write milliseconds, where less than four seconds is not plausible.
 const mostSeconds = 3600
 
-// maxLooked is how many keys of other programs are told apart.
+// maxLooked is the maximum number of foreign keys to compare with known keys, and to list.
 const maxLooked = 200
 
-// renamed are the keys of other programs' entries that mean one of ours.
+// renamed maps keys of other programs' entries to keys of the gateway.
 var renamed = map[string]string{
 	"serverUrl": "url", "httpUrl": "url", "transport": "type", "transportType": "type", "workingDirectory": "cwd",
 }
 
 var configType, serverType = reflect.TypeFor[Config](), reflect.TypeFor[Server]()
 
-// filters are the keys of other programs that choose tools.
+// filters maps keys of other programs that filter tools to keys of Filter.
 var filters = map[string]string{"disabledTools": "disabled", "includeTools": "allow", "enabledTools": "allow", "excludeTools": "deny"}
 
-// elsewhere are the keys under which programs keep servers that are written in a way of their own.
+// elsewhere maps root keys for servers in a different format to the client that uses them.
 var elsewhere = map[string]string{"servers": "vscode", "context_servers": "zed"}
 
-// isForeign tells whether root is the file of another program that keeps its MCP servers in it: JSON, and of our keys
-// none but mcpServers. Such a file is read as those programs mean it.
+// isForeign reports whether root is another program's file with MCP servers: JSON, with no key of the gateway except mcpServers. Such a file is
+// read like the other program would read it.
 func isForeign(source []byte, root *node) bool {
 	if root.kind != mapping || !beginsJSON(string(source)) {
 		return false
@@ -57,7 +57,7 @@ func isForeign(source []byte, root *node) bool {
 	})
 }
 
-// adopt makes another program's file one of ours, as far as it says the same.
+// adopt converts another program's file to the gateway's format.
 func (d *decoder) adopt(root *node) {
 	kept := root.members[:0:0]
 	for _, m := range root.members {
@@ -69,11 +69,11 @@ func (d *decoder) adopt(root *node) {
 		client := elsewhere[m.key]
 		switch {
 		case client != "" && m.value.kind == mapping && root.member("mcpServers") == nil:
-			d.fault(m.line, m.column, m.key, "servers of another program, in a way of its own",
-				fmt.Sprintf("goblin-actor config import %s --file %s takes them over", client, clip(d.file)))
+			d.fault(m.line, m.column, m.key, "servers in the format of another program",
+				fmt.Sprintf("to import them, run goblin-actor config import %s --file %s", client, clip(d.file)))
 		case m.key == "projects":
 			d.ignore(m, "")
-		case m.key == "mcpServers", m.key == "$schema", d.misspelt(m.key, keysOf(configType, "")), strings.HasPrefix(m.key, "/"):
+		case m.key == "mcpServers", m.key == "$schema", d.resemblesKnown(m.key, keysOf(configType, "")), strings.HasPrefix(m.key, "/"):
 			kept = append(kept, m)
 		default:
 			d.ignore(m, "")
@@ -82,7 +82,7 @@ func (d *decoder) adopt(root *node) {
 	root.members = kept
 }
 
-// adoptEntry does the same for one server.
+// adoptEntry converts the entry of one server.
 func (d *decoder) adoptEntry(server string, n *node) {
 	if n == nil || n.kind != mapping {
 		return
@@ -115,8 +115,8 @@ func (d *decoder) adoptEntry(server string, n *node) {
 		case m.key == "timeout" && m.value.kind == number:
 			d.adoptTimeout(server, m)
 			add("timeout", m)
-		case m.key == "type" && (m.value.text == "local" || m.value.text == "remote"): // Copilot's words for what is seen anyway
-		case slices.Contains(foreignKeys["mcpServers"], m.key), !d.misspelt(m.key, known) && !strings.HasPrefix(m.key, "/"):
+		case m.key == "type" && (m.value.text == "local" || m.value.text == "remote"): // Copilot's types, which follow from the other keys
+		case slices.Contains(foreignKeys["mcpServers"], m.key), !d.resemblesKnown(m.key, known) && !strings.HasPrefix(m.key, "/"):
 			d.ignore(m, server)
 		default:
 			add(m.key, m)
@@ -125,8 +125,8 @@ func (d *decoder) adoptEntry(server string, n *node) {
 	n.members = kept
 }
 
-// initHeaders returns the headers of init, the requestInit of entry, as clients that are made with the TypeScript SDK have them. Those
-// beside a key headers of the entry are added to it, and nil is returned; its own come first.
+// initHeaders returns the headers of init, the requestInit of entry, which clients built with the TypeScript SDK use. If the entry has headers,
+// it adds them there unless they are set already, and returns nil.
 func (d *decoder) initHeaders(server string, entry, init *node) *node {
 	for _, m := range init.members {
 		if m.key != "headers" {
@@ -150,8 +150,8 @@ func (d *decoder) initHeaders(server string, entry, init *node) *node {
 	return nil
 }
 
-// misspelt tells a key that is most likely one of ours. Of very many keys only the first are looked at: it takes its time.
-func (d *decoder) misspelt(key string, known []string) bool {
+// resemblesKnown reports whether key is, or resembles, a known key. Only the first maxLooked keys are compared, because comparing is slow.
+func (d *decoder) resemblesKnown(key string, known []string) bool {
 	if slices.Contains(known, key) {
 		return true
 	}
@@ -163,7 +163,7 @@ func inMapping(key string, m member) *node {
 	return &node{kind: mapping, line: m.line, column: m.column, size: m.value.size + 1, members: []member{{key, m.line, m.column, m.value}}}
 }
 
-// adoptTimeout gives a bare number its unit, and says which.
+// adoptTimeout adds a unit to a timeout without one, and warns about it.
 func (d *decoder) adoptTimeout(server string, m member) {
 	written := m.value.text
 	taken := ForeignTimeout(written)
@@ -171,15 +171,15 @@ func (d *decoder) adoptTimeout(server string, m member) {
 		return
 	}
 	m.value.kind, m.value.text = text, taken
-	hint := fmt.Sprintf("programs differ: a number up to %d is taken for seconds, a larger one for milliseconds", mostSeconds)
-	if d.unitsTold {
+	hint := fmt.Sprintf("units differ between programs: a number up to %d is read as seconds, a larger one as milliseconds", mostSeconds)
+	if d.unitsExplained {
 		hint = ""
 	}
-	d.unitsTold = true
-	d.warn(m.value.line, m.value.column, join(join("mcpServers", server), m.key), fmt.Sprintf("%s is taken for %s", written, taken), hint)
+	d.unitsExplained = true
+	d.warn(m.value.line, m.value.column, join(join("mcpServers", server), m.key), fmt.Sprintf("%s is read as %s", written, taken), hint)
 }
 
-// ForeignTimeout is a bare number of another program's file as a duration of ours; "" for what is none.
+// ForeignTimeout adds a unit to a number in another program's file. It returns "" if written is not a positive number.
 func ForeignTimeout(written string) string {
 	value, err := strconv.ParseFloat(written, 64)
 	switch {
@@ -191,7 +191,7 @@ func ForeignTimeout(written string) string {
 	return written + "s"
 }
 
-// ignore remembers a key that means nothing here; server is "" at the root.
+// ignore records a key without meaning for the gateway. server is "" at the root.
 func (d *decoder) ignore(m member, server string) {
 	for i := range d.ignored {
 		if one := &d.ignored[i]; one.key == m.key && (one.servers == nil) == (server == "") {
@@ -210,15 +210,15 @@ func (d *decoder) ignore(m member, server string) {
 	d.ignored = append(d.ignored, one)
 }
 
-// ignoredKey is a key of another program and the servers it stands at.
+// ignoredKey is an ignored key and the servers that have it.
 type ignoredKey struct {
 	key          string
 	line, column int
-	servers      []string // nil = at the root
+	servers      []string // nil for the root
 }
 
-// tellIgnored names all that was ignored in one warning.
-func (d *decoder) tellIgnored() {
+// warnIgnored adds one warning that lists the ignored keys.
+func (d *decoder) warnIgnored() {
 	if len(d.ignored) == 0 {
 		return
 	}
@@ -239,10 +239,11 @@ func (d *decoder) tellIgnored() {
 		names = append(names, name)
 	}
 	first := d.ignored[0]
-	d.warn(first.line, first.column, "", "ignored, as another program's: "+strings.Join(names, ", "), "")
+	d.warn(first.line, first.column, "", "ignored keys of another program: "+strings.Join(names, ", "), "")
 }
 
-// freeName is a name like the one that is taken; ok is false outside of other programs' files, where people see to that.
+// freeName returns a free name derived from a taken one. ok is false except in another program's file, because users can rename servers in
+// their own file.
 func (d *decoder) freeName(name string, first map[string]member) (free string, ok bool) {
 	if !d.foreign || len(name)+3 > maxNameLength {
 		return name, false
@@ -256,7 +257,7 @@ func (d *decoder) freeName(name string, first map[string]member) (free string, o
 	return name, false
 }
 
-// IsGateway tells a command line that runs this program as a gateway, not as one of its own servers (demo NAME, bench server).
+// IsGateway reports whether a command line runs this program as a gateway, not as a built-in server (demo NAME, bench server).
 func IsGateway(command string, args []string) bool {
 	if !slices.Contains(args, "stdio") && !slices.Contains(args, "serve") {
 		return false
@@ -265,7 +266,7 @@ func IsGateway(command string, args []string) bool {
 	return strings.TrimSuffix(base, ".exe") == "goblin-actor" || filepath.IsAbs(command) && isSelf(command)
 }
 
-// isSelf tells whether command is the file of this process: it may have been renamed.
+// isSelf reports whether command is the executable of this process, possibly under another name.
 func isSelf(command string) bool {
 	self, err := os.Executable()
 	if err != nil {
@@ -276,7 +277,7 @@ func isSelf(command string) bool {
 	return errOurs == nil && err == nil && os.SameFile(ours, theirs)
 }
 
-// isOurs tells an entry that leads back to this gateway: it runs it, or is where it listens.
+// isOurs reports whether an entry leads back to this gateway: it runs the gateway or connects to it.
 func (d *decoder) isOurs(n *node) bool {
 	if n == nil || n.kind != mapping {
 		return false
@@ -293,13 +294,13 @@ func (d *decoder) isOurs(n *node) bool {
 	if address := n.member("url"); address != nil {
 		args = append(args, address.text)
 	}
-	return slices.ContainsFunc(args, func(word string) bool { // also of a program that only leads there, as mcp-remote
+	return slices.ContainsFunc(args, func(word string) bool { // also arguments of a program that connects there, such as mcp-remote
 		u, err := url.Parse(word)
 		return err == nil && u.Host != "" && slices.Contains(d.listen, loopbackName(u.Host))
 	})
 }
 
-// loopbackName writes the names of this machine in one way.
+// loopbackName normalizes the loopback names of this machine.
 func loopbackName(host string) string {
 	for _, name := range []string{"localhost:", "[::1]:"} {
 		if port, ok := strings.CutPrefix(host, name); ok {
@@ -309,7 +310,7 @@ func loopbackName(host string) string {
 	return host
 }
 
-// listensAt is where the gateway of root listens, as loopbackName writes it.
+// listensAt returns the listen addresses in root, normalized by loopbackName.
 func listensAt(root *node) []string {
 	n := root.member("listen")
 	if n == nil || n.empty() {
@@ -322,10 +323,10 @@ func listensAt(root *node) []string {
 	return list
 }
 
-// spokenVariable is a variable as Cursor, Windsurf and VS Code write it.
+// spokenVariable matches a variable in the syntax of Cursor, Windsurf and VS Code.
 var spokenVariable = pattern.Lazy(`\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(userHome))\}`)
 
-// ownVariables writes another program's variables as ours.
+// ownVariables converts another program's variables to the gateway's syntax.
 func ownVariables(s string) string {
 	return spokenVariable().ReplaceAllStringFunc(s, func(v string) string {
 		if name := spokenVariable().FindStringSubmatch(v)[1]; name != "" {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Whatever the file: no panic, an end, a Config exactly when there is no fault, places that exist, and what is shown of
-// a Config is a file again. No value of a variable is ever told.
+// FuzzParse checks that Parse returns without a panic and in time, that there is a Config exactly if there are no errors, that findings have
+// valid positions, that the output of Show parses, and that no message contains the value of a variable.
 func FuzzParse(f *testing.F) {
 	archives, _ := filepath.Glob("testdata/report/*.txtar")
 	for _, path := range append(archives, "testdata/full.yaml") {
@@ -48,19 +48,19 @@ func FuzzParse(f *testing.F) {
 			}
 			told += b.String()
 			if again, second := Parse("f.yaml", b.Bytes(), env); again == nil {
-				t.Errorf("what Show wrote is no config: %v\n%s", second.Err(), b.String())
+				t.Errorf("the output of Show is not valid: %v\n%s", second.Err(), b.String())
 			}
 			if !Diff(cfg, cfg).Empty() {
 				t.Error("a config differs from itself")
 			}
 		}
 		if strings.Contains(told, "s3cr3t") && !bytes.Contains(data, []byte("s3cr3t")) {
-			t.Errorf("the value of a variable is told:\n%s", told)
+			t.Errorf("a message contains the value of a variable:\n%s", told)
 		}
 	})
 }
 
-// A file of variables never panics, every line of it is read or told, and what is written is read again.
+// FuzzEnvFile checks that every line is parsed or reported, and that a rendered line parses to the same variable.
 func FuzzEnvFile(f *testing.F) {
 	for _, seed := range []string{"", "A=1\nexport B='x\ny'\nC=\"\\n\\\"$\" # c\n", "A='", "=x", "\ufeffA = b #c", "A=\"\r\n\""} {
 		f.Add(seed, seed)
@@ -76,7 +76,7 @@ func FuzzEnvFile(f *testing.F) {
 		written := RenderEnvLine("A", value)
 		again, bad := ParseEnvFile(written)
 		if len(bad) > 0 || len(again) != 1 || again[0].Value != value {
-			t.Errorf("%q is written as %q and read as %+v", value, written, again)
+			t.Errorf("%q is written as %q and parsed as %+v", value, written, again)
 		}
 	})
 }

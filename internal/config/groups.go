@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// ownKeys are what each member of a group has for itself. Of the rest the first member's counts for all: one namespace has one set of
-// filters, names and limits.
+// ownKeys are the keys that each member of a group sets for itself. The first member's value of every other key applies to the group,
+// because one namespace has one set of filters, names and limits.
 var ownKeys = []string{"disabled", "description", "command", "args", "env", "inheritEnv", "cwd", "replicas", "urls", "type", "headers",
 	"protocol", "startTimeout", "reconnect", "roots", "labels", "group"}
 
-// checkGroups finds groups whose name is taken, and members that say what the first one decides.
+// checkGroups reports groups whose name is taken, and members that set keys of the first member.
 func (d *decoder) checkGroups(c *Config) {
 	first := map[string]*Server{}
 	for i := range c.Servers {
@@ -29,14 +29,14 @@ func (d *decoder) checkGroups(c *Config) {
 		first[s.Group] = s
 		switch taken := slices.IndexFunc(c.Servers, func(other Server) bool { return other.Name == s.Group && other.Group != s.Group }); {
 		case s.Group == ownName:
-			d.complain(path+".group", `the name "goblin" is ours`, "choose another name")
+			d.complain(path+".group", `the name "goblin" is reserved`, "choose another name")
 		case taken >= 0:
-			d.complain(path+".group", fmt.Sprintf("there is a server called %q, which is not in the group", s.Group), "rename one of them: a group is called like a server")
+			d.complain(path+".group", fmt.Sprintf("server %q has the same name but is not in the group", s.Group), "rename one of them")
 		}
 	}
 }
 
-// warnOfDifferences says of which keys the first member's value counts.
+// warnOfDifferences warns about keys of s that are ignored because the first member's value applies.
 func (d *decoder) warnOfDifferences(first, s *Server, path string) {
 	a, b := reflect.ValueOf(*first), reflect.ValueOf(*s)
 	var keys []string
@@ -51,12 +51,12 @@ func (d *decoder) warnOfDifferences(first, s *Server, path string) {
 	if len(keys) > 0 {
 		at := path + ".group"
 		o := d.report.origins[at]
-		d.warn(o.line, o.column, at, fmt.Sprintf("the first member of group %s, %s, decides for all: %s", s.Group, first.Name, strings.Join(keys, ", ")),
-			"write these there, or alike")
+		d.warn(o.line, o.column, at, fmt.Sprintf("the settings of the first member of group %s, %s, apply to all members: %s", s.Group, first.Name, strings.Join(keys, ", ")),
+			"set these keys at the first member, or to the same value")
 	}
 }
 
-// says reports whether the file has the key, or something below it, in the entry at path.
+// says reports whether the entry at path has the key, or a key inside it.
 func (d *decoder) says(path, key string) bool {
 	for written := range d.report.origins {
 		if rest, ok := strings.CutPrefix(written, path+"."+key); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
@@ -66,8 +66,8 @@ func (d *decoder) says(path, key string) bool {
 	return false
 }
 
-// Gather returns the configuration as it is carried out: the servers of a group are one, called after it, at the place of the first,
-// whose settings count, and projects name that one. c stays as it is.
+// Gather returns the configuration with each group merged into one server. It has the name of the group, the position and settings of the
+// first member, and projects refer to it. c is not modified.
 func Gather(c *Config) *Config {
 	if !slices.ContainsFunc(c.Servers, func(s Server) bool { return s.Group != "" }) {
 		return c
@@ -105,7 +105,7 @@ func Gather(c *Config) *Config {
 	return &gathered
 }
 
-// namespaceOf is a group with the settings of its first member, which it can reach nothing by.
+// namespaceOf returns a server for a group: the settings of its first member without those of the connection.
 func namespaceOf(first Server) Server {
 	s := first
 	s.Name, s.Written, s.Group = first.Group, first.Group, ""
@@ -114,7 +114,7 @@ func namespaceOf(first Server) Server {
 	return s
 }
 
-// settle works out what a group is from what its members are.
+// settle derives Disabled, Fault and Labels of a group from its members.
 func (s *Server) settle() {
 	var faults []string
 	s.Disabled, s.Fault = true, ""
@@ -142,8 +142,8 @@ func (s *Server) settle() {
 
 func (s Server) runs() bool { return !s.Disabled && s.Fault == "" }
 
-// Replica returns the entry that a replica, counted from 0, is of, which of its own it is, and whether it is to run. Of a group the
-// replicas of its members follow each other, also of those that are disabled: so switching one on or off leaves the others' numbers.
+// Replica returns the entry that replica number, counted from 0, belongs to, the index within that entry, and whether it should run. The
+// replicas of a group are numbered member by member. Disabled members count, so enabling one does not renumber the others.
 func (s *Server) Replica(number int) (entry *Server, own int, runs bool) {
 	if len(s.Members) == 0 {
 		return s, number, number < s.ReplicaCount()
@@ -159,7 +159,7 @@ func (s *Server) Replica(number int) (entry *Server, own int, runs bool) {
 	return s, number, false
 }
 
-// membersDiffer tells whether the members of a group differ in what their connections depend on, or in anything else.
+// membersDiffer reports whether the members of a group differ in keys that affect connections, or in other keys.
 func membersDiffer(a, b []Server, connection bool) bool {
 	return !slices.EqualFunc(a, b, func(a, b Server) bool {
 		if connection && (a.Name != b.Name || a.Fault != b.Fault) {
@@ -169,13 +169,13 @@ func membersDiffer(a, b []Server, connection bool) bool {
 	})
 }
 
-// SameConnection tells whether the connections of an entry stay as they are when it becomes the other one.
+// SameConnection reports whether connections of s stay valid if it is replaced by next.
 func (s *Server) SameConnection(next *Server) bool {
 	return s.Name == next.Name && s.Fault == next.Fault && s.Disabled == next.Disabled && !differ(*s, *next, true)
 }
 
-// SameReplica tells whether the connections of a replica of an entry stay as they are when it becomes that of the other one. Of several
-// replicas each is by itself: how many there are is no matter of theirs.
+// SameReplica reports whether the connection of replica i of was stays valid as replica j of next. The number of replicas does not
+// matter.
 func SameReplica(was *Server, i int, next *Server, j int) bool {
 	a, b := *was, *next
 	switch {

@@ -23,7 +23,7 @@ mcpServers:
   c: {command: "${MISSING}", group: forge, labels: {kind: x}}
 `
 
-// A group is one server, whose replicas are those of its members; what the file says stays as it is.
+// TestGather checks that a group becomes one server with the replicas of its members, and that the argument is not modified.
 func TestGather(t *testing.T) {
 	c := grouped(t, forge)
 	g := Gather(c)
@@ -41,18 +41,18 @@ func TestGather(t *testing.T) {
 		whose, run = append(whose, entry.Name), append(run, runs)
 	}
 	if !slices.Equal(whose, []string{"a", "a", "b", "c", "forge"}) || !slices.Equal(run, []bool{true, true, true, false, false}) {
-		t.Errorf("replicas are of %v, run %v", whose, run)
+		t.Errorf("members of the replicas: %v, running: %v", whose, run)
 	}
 	if !slices.Equal(g.Projects[0].Servers, []string{"solo", "forge"}) || !slices.Equal(c.Projects[0].Servers, []string{"solo", "b"}) {
 		t.Errorf("projects see %v, the file says %v", g.Projects[0].Servers, c.Projects[0].Servers)
 	}
 	if again := Gather(g); again != g {
-		t.Error("what is gathered is gathered again")
+		t.Error("Gather changed a gathered configuration")
 	}
 }
 
-// A group has a fault, or is disabled, when none of its members can run.
-func TestAGroupOfWhichNobodyRuns(t *testing.T) {
+// TestGroupWithoutRunningMembers checks that a group is disabled or misconfigured if none of its members can run.
+func TestGroupWithoutRunningMembers(t *testing.T) {
 	off := Gather(grouped(t, "mcpServers: {a: {command: a, group: g, disabled: true}, b: {command: b, group: g, disabled: true}}")).Servers[0]
 	if !off.Disabled || off.Fault != "" {
 		t.Errorf("all disabled: %v, %q", off.Disabled, off.Fault)
@@ -63,7 +63,7 @@ func TestAGroupOfWhichNobodyRuns(t *testing.T) {
 	}
 }
 
-// What a member's connections depend on is a change of transport of the group, anything else one of its catalog.
+// TestDiffOfGroups checks that a change to a member's connection keys is a transport change of the group, and other changes are not.
 func TestDiffOfGroups(t *testing.T) {
 	diff := func(old, next string) string {
 		c := Diff(Gather(grouped(t, old)), Gather(grouped(t, next)))

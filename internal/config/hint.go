@@ -10,9 +10,9 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-const slashHint = "a comment begins with #"
+const slashHint = "comments start with #"
 
-// otherNames are keys of other programs' files that mean one of ours.
+// otherNames maps keys of other programs to the corresponding key, for hints.
 var otherNames = map[string]string{
 	"serverUrl": "url", "httpUrl": "url", "endpoint": "url", "uri": "url",
 	"workingDirectory": "cwd", "workdir": "cwd", "environment": "env", "cmd": "command", "arguments": "args",
@@ -21,10 +21,10 @@ var otherNames = map[string]string{
 	"requestInit": "headers", "env_file": "envFile", "address": "listen", "port": "listen",
 }
 
-// unknownKeyHint says what may have been meant by key where only known are allowed.
+// unknownKeyHint suggests what an unknown key may mean. known are the allowed keys.
 func unknownKeyHint(key string, known []string) string {
 	if strings.HasPrefix(key, "//") || strings.HasPrefix(key, "/*") {
-		return slashHint + "; // and /* are read as text"
+		return slashHint + "; // and /* are text here"
 	}
 	if near := Nearest(key, known); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
@@ -32,24 +32,24 @@ func unknownKeyHint(key string, known []string) string {
 	if ours := otherNames[key]; ours != "" {
 		name, _, _ := strings.Cut(ours, ":")
 		if slices.Contains(known, name) {
-			return fmt.Sprintf("here it is called %s", ours)
+			return fmt.Sprintf("the name here is %s", ours)
 		}
 	}
-	return "known here: " + strings.Join(known, ", ")
+	return "known keys: " + strings.Join(known, ", ")
 }
 
-// strayServer is the hint for a key at the root that is a server, or part of one; "" when it is neither.
+// strayServer returns a hint for a root key that is a server or belongs to one, or "".
 func strayServer(m member) string {
 	switch {
 	case slices.Contains([]string{"command", "args", "env", "url", "serverUrl", "headers"}, m.key):
 		return "it belongs to a server: mcpServers: {NAME: {" + m.key + ": …}}"
 	case m.value.member("command") != nil || m.value.member("url") != nil || m.value.member("serverUrl") != nil:
-		return "a server stands under mcpServers: mcpServers: {" + clip(m.key) + ": …}"
+		return "servers go under mcpServers: mcpServers: {" + clip(m.key) + ": …}"
 	}
 	return ""
 }
 
-// Nearest returns the candidate that word is most likely a misspelling of; "" when none is near.
+// Nearest returns the candidate that word most likely misspells, or "" if none is similar.
 func Nearest(word string, candidates []string) string {
 	best, least := "", 1+min(3, max(1, utf8.RuneCountInString(word)/3))
 	for _, c := range candidates {
@@ -63,11 +63,11 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// plainKey drops what people write differently: max_sessions, max-sessions.
+// plainKey removes separators, so that max_sessions and max-sessions match maxSessions.
 func plainKey(s string) string { return strings.NewReplacer("_", "", "-", "").Replace(s) }
 
-// distance is the number of letters to insert, delete, replace or swap with their neighbour to make b of a
-// (optimal string alignment), or limit when it is not below that.
+// distance returns the optimal string alignment distance of a and b: the number of letters to insert, delete, replace or swap with a
+// neighbor. It returns limit if the distance is not smaller.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit
@@ -94,41 +94,41 @@ func distance(a, b string, limit int) int {
 	return min(last[len(t)], limit)
 }
 
-// syntaxHint guesses what was meant where the parser gave up.
+// syntaxHint guesses the cause of a syntax error.
 func syntaxHint(data []byte, line, column int) string {
 	lines := bytes.Split(data, []byte("\n"))
 	if line < 1 || line > len(lines) {
 		return ""
 	}
-	// The parser gives up at the comment itself, or at the end of the entry behind it.
+	// The parser reports the comment itself, or the end of the entry after it.
 	for _, l := range lines[max(0, line-3):line] {
 		if hasSlashComment(withoutQuoted(string(l))) {
-			return slashHint + "; // is read as text"
+			return slashHint + "; // is text here"
 		}
 	}
 	here := []rune(string(lines[line-1]))
 	at := column - 1
 	switch {
 	case at > 0 && at < len(here) && here[at-1] == '$' && here[at] == '{':
-		return `inside of { } and [ ] write "${…}" in double quotes: braces have a meaning there`
+		return `inside { } and [ ], write "${…}" in double quotes`
 	case at >= 0 && at < len(here) && strings.ContainsRune("@`%", here[at]):
 		return "put the value in double quotes"
 	case len(here) > 0 && strings.HasPrefix(strings.TrimLeft(string(here), " "), "\t"):
-		return "indent with blanks; YAML takes no tabs for that"
+		return "indent with spaces; YAML does not allow tabs"
 	case beginsJSON(string(data)):
-		return "a comma, a quote or a bracket is missing there or before"
+		return "a comma, a quote or a bracket is missing here or before"
 	case strings.Count(withoutQuoted(string(here)), ": ") > 1:
-		return "put a value that holds a colon and a blank in double quotes"
+		return "put a value that contains a colon and a space in double quotes"
 	}
 	return ""
 }
 
-// hasSlashComment tells whether s, a text without quotes, holds what looks like a // comment.
+// hasSlashComment reports whether unquoted text s contains something like a // comment.
 func hasSlashComment(s string) bool {
 	return strings.HasPrefix(strings.TrimLeft(s, " \t"), "//") || strings.Contains(s, " //") || strings.Contains(s, "\t//")
 }
 
-// withoutQuoted drops what stands in double quotes.
+// withoutQuoted removes double-quoted text from line.
 func withoutQuoted(line string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(strings.ReplaceAll(line, `\"`, ""), `"`) {
@@ -139,10 +139,10 @@ func withoutQuoted(line string) string {
 	return b.String()
 }
 
-// shown is a value for a message: without what may be secret, and not too long.
+// shown prepares a value for a message: it hides likely secrets and limits the length.
 func shown(s string) string { return clip(secret.Text(s)) }
 
-// clip shortens foreign text for a message.
+// clip shortens text for a message.
 func clip(s string) string {
 	const most = 60
 	if utf8.RuneCountInString(s) <= most {

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// tls reads tls: a mapping, or the word off.
+// tls reads the section tls: a mapping, or the word off.
 func (d *decoder) tls(to *TLS, n *node, at place) {
 	if n.scalar() && (n.text == "off" || n.text == "false") {
 		to.Off = true
@@ -25,23 +25,23 @@ func (d *decoder) roles(to *[]Role, n *node, at place) {
 		r.Name, r.Written = name, m.key
 		d.report.origins[here.path] = origin{file: d.file, line: m.line, column: m.column}
 		if m.value.empty() {
-			d.meantSomething(m.value, here)
+			d.rejectEmpty(m.value, here)
 			return
 		}
 		d.fields(reflect.ValueOf(&r).Elem(), "", m.value, here)
 		for key, filter := range map[string]Filter{"tools": r.Tools, "prompts": r.Prompts, "resources": r.Resources} {
 			if len(filter.Rename) > 0 {
-				d.complain(here.key(key).key("rename").path, "a role renames nothing", "rename under mcpServers")
+				d.complain(here.key(key).key("rename").path, "a role cannot rename items", "rename under mcpServers")
 			}
 			if len(filter.Disabled) > 0 {
-				d.complain(here.key(key).key("disabled").path, "a role switches nothing off", "write it under deny")
+				d.complain(here.key(key).key("disabled").path, "a role cannot disable items", "use deny instead")
 			}
 		}
 		*to = append(*to, r)
 	})
 }
 
-// bindings reads policy.bind; its roles are checked when all are known.
+// bindings reads policy.bind. checkPolicy checks its roles once all roles are known.
 func (d *decoder) bindings(to *[]Binding, n *node, at place) {
 	if n.kind != list {
 		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want a list", n.kind), "write [{role: reader, keys: [\"ci-*\"]}]")
@@ -56,17 +56,17 @@ func (d *decoder) bindings(to *[]Binding, n *node, at place) {
 	}
 }
 
-// meantSomething refuses a key without value that would narrow something if it had one: somebody has made its lines comments, and would be
-// given everything.
-func (d *decoder) meantSomething(n *node, at place) {
+// rejectEmpty reports a key in policy or auth that has no value. Its lines may have been commented out by mistake, which would permit
+// more than intended.
+func (d *decoder) rejectEmpty(n *node, at place) {
 	section, _, _ := strings.Cut(at.path, ".")
-	hint := map[string]string{"policy": "what a policy does not narrow is permitted", "auth": "without keys nobody is asked who they are"}[section]
-	if n.kind != brokenly && hint != "" {
-		d.fault(n.line, n.column, at.path, "it has no value", "give it one, or remove the key; "+hint)
+	hint := map[string]string{"policy": "without restrictions, a policy permits everything", "auth": "without keys, clients are not authenticated"}[section]
+	if n.kind != invalidKind && hint != "" {
+		d.fault(n.line, n.column, at.path, "no value given", "add one, or remove the key: "+hint)
 	}
 }
 
-// checkRole finds what of a role means nothing.
+// checkRole reports settings of a role that are invalid or have no effect.
 func (d *decoder) checkRole(r *Role, c *Config) {
 	at := join("policy.roles", r.Written)
 	for key, text := range map[string]string{"rate": r.Rate, "toolRate": r.ToolRate} {
@@ -75,12 +75,12 @@ func (d *decoder) checkRole(r *Role, c *Config) {
 		}
 	}
 	if len(r.ReadOnlyTools) > 0 && !r.ReadOnly {
-		d.complain(join(at, "readOnlyTools"), "the role is not read-only, so they narrow nothing", "add readOnly: true, or list them under tools.allow")
+		d.complain(join(at, "readOnlyTools"), "the role is not read-only, so this has no effect", "add readOnly: true, or list them under tools.allow")
 	}
 	projects, _ := c.Project("")
 	for i, name := range r.Projects {
 		if r.Projects[i] = namespace.Slug(name); !slices.Contains(projects, r.Projects[i]) {
-			hint := "projects are named under projects"
+			hint := "projects are defined under projects"
 			if near := Nearest(name, projects); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}
@@ -92,17 +92,17 @@ func (d *decoder) checkRole(r *Role, c *Config) {
 		empty bool
 	}{{"servers", len(r.Servers) == 0}, {"projects", len(r.Projects) == 0}} {
 		if path := join(at, key.name); key.empty && d.written(path) {
-			d.complain(path, "empty: it would mean all", "name some, or leave the key out to mean all")
+			d.complain(path, "empty, which would mean all", "name some, or remove the key to mean all")
 		}
 	}
 	for key, f := range map[string]Filter{"tools": r.Tools, "prompts": r.Prompts, "resources": r.Resources} {
 		if path := join(join(at, key), "allow"); len(f.Allow) == 0 && d.written(path) {
-			d.complain(path, "empty: it would mean all", "name some, leave the key out to mean all, or write deny: [\"*\"] to mean none")
+			d.complain(path, "empty, which would mean all", "name some, remove the key to mean all, or write deny: [\"*\"] to mean none")
 		}
 	}
 }
 
-// checkPolicy finds roles that are not there, bindings that give nobody anything, and rates that are none.
+// checkPolicy checks roles, and reports bindings without effect or with an unknown role.
 func (d *decoder) checkPolicy(c *Config) {
 	var names []string
 	for i := range c.Policy.Roles {
@@ -116,15 +116,15 @@ func (d *decoder) checkPolicy(c *Config) {
 		role := namespace.Slug(b.Role)
 		switch {
 		case b.Role == "":
-			d.complain(at, "role is missing", "name one of policy.roles")
+			d.complain(at, "role is missing", "name a role of policy.roles")
 		case !slices.Contains(names, role):
-			hint := "roles are named under policy.roles"
+			hint := "roles are defined under policy.roles"
 			if near := Nearest(b.Role, names); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}
 			d.complain(join(at, "role"), fmt.Sprintf("no role %q", clip(b.Role)), hint)
 		case len(b.Keys) == 0 && !b.Local:
-			d.complain(at, "it gives the role to nobody", "write keys: [\"name-*\"], or local: true")
+			d.complain(at, "it assigns the role to no client", "write keys: [\"name-*\"], or local: true")
 		}
 		b.Role = role
 	}

@@ -2,7 +2,7 @@ package config
 
 import "cmp"
 
-// inherit fills in what servers and projects take over from the gateway where they do not set it.
+// inherit sets the values that servers and projects take from the gateway if they have none.
 func (c *Config) inherit() {
 	for i := range c.Servers {
 		s := &c.Servers[i]

@@ -10,14 +10,13 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// plainVariables are those that hold no secret wherever they are used: to cut a user's home directory out of every log would hide
-// what people look for.
+// plainVariables matches variables that never hold a secret. Hiding the home directory, for example, would make logs useless.
 var plainVariables = pattern.Lazy(`^(?:HOME|USERPROFILE|USER|LOGNAME|USERNAME|HOSTNAME|PATH|PWD|SHELL|TERM|LANG|LC_.*|TZ|TMPDIR|TEMP|TMP|APPDATA|LOCALAPPDATA|XDG_.*_(?:HOME|DIRS?)|NODE_ENV)$`)
 
-// secretPlaces are the places whose values are secret, whatever they are called: the tag secret says so of their fields.
+// secretPlaces matches the places whose values are always secret. Their fields have the tag secret.
 var secretPlaces = pattern.Lazy(`^mcpServers\.\*\.(?:env\.|headers\.|auth\.clientSecret$)`)
 
-// noteSecrets remembers what of the values behind references is secret. What comes from a file, the keyring or a command is.
+// noteSecrets records the secrets among resolved values. Values from files, the keyring and commands are always secret.
 func (d *decoder) noteSecrets(values []resolved, at place) {
 	for _, v := range values {
 		switch {
@@ -40,7 +39,7 @@ func (d *decoder) noteSecret(value string) {
 	d.secrets[value] = true
 }
 
-// known returns all that is secret, with what stands in the file, or in a file of variables, as it is.
+// known returns all secret values, including those written in the file or in a file of variables.
 func (d *decoder) known(cfg *Config) secret.Values {
 	note := func(word, shown string) {
 		secret.Move(word, shown, func(value, _ string) string {

@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// Load reads and parses the file at path with the variables of this process; errors are those of Parse, or why the
-// file cannot be read (errors.Is finds fs.ErrNotExist). It never reads more than a config may have.
+// Load reads and parses the file at path, using the environment of this process. The Report holds the errors of Parse, or why the file
+// cannot be read (errors.Is finds fs.ErrNotExist). Load reads at most MaxFileBytes.
 func Load(path string) (*Config, Report) {
 	data, err := readFile(path)
 	if err != nil {
 		f := &Finding{File: path, Message: "cannot be read: " + reason(err), cause: err}
 		if errors.Is(err, fs.ErrNotExist) {
-			f.Message, f.Hint = "no such file", "--config or $GOBLIN_CONFIG names the file"
+			f.Message, f.Hint = "no such file", "set the file with --config or $GOBLIN_CONFIG"
 		}
 		return nil, Report{Faults: []*Finding{f}}
 	}
@@ -32,7 +32,7 @@ func Load(path string) (*Config, Report) {
 	return d.parse(data)
 }
 
-// Outline is Load for those who do not go by values: no command is run, and the keyring is not asked.
+// Outline is like Load, but does not run commands or read the keyring, for callers that do not need the values.
 func Outline(path string) (*Config, Report) {
 	data, err := readFile(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func Outline(path string) (*Config, Report) {
 	return parseAt(path, string(data))
 }
 
-// reads lets the decoder read what the file at path names, relative to it. What comes out of a pipe has no place.
+// reads allows the decoder to read files that the file at path names. They are relative to it, unless it is a pipe.
 func (d *decoder) reads(path string) {
 	d.read, d.may.files = readEnvFile, true
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
@@ -58,7 +58,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return nil, errors.New("it is a directory")
+		return nil, errors.New("is a directory")
 	}
 	if info.Mode()&fs.ModeNamedPipe != 0 {
 		return readPipe(path)
@@ -71,11 +71,11 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 }
 
-// pipeTime is how long a pipe may take to say all it has to say.
+// pipeTime is the time limit for reading a pipe.
 const pipeTime = 10 * time.Second
 
-// readPipe reads a named pipe, or what a shell makes of <(command). Opening one waits for somebody who writes, for ever if
-// need be, so it is opened without waiting, and what comes is waited for until pipeTime is over.
+// readPipe reads a named pipe, such as one that a shell creates for <(command). Opening a pipe blocks until a writer opens it, so readPipe
+// opens it without blocking, and then waits for data until pipeTime has passed.
 func readPipe(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -90,15 +90,15 @@ func readPipe(path string) ([]byte, error) {
 		data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded) || err == nil && len(data) == 0 && time.Now().After(end):
-			return nil, fmt.Errorf("it is a pipe, and nobody has written it to its end within %v", pipeTime)
+			return nil, fmt.Errorf("the pipe was not written and closed within %v", pipeTime)
 		case err != nil || len(data) > 0:
 			return data, err
 		}
-		time.Sleep(10 * time.Millisecond) // nobody has opened it to write yet
+		time.Sleep(10 * time.Millisecond) // no writer has opened it yet
 	}
 }
 
-// reason drops the path from an error of the file system.
+// reason returns the message of a file system error without its path.
 func reason(err error) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err.Error()
@@ -106,13 +106,13 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Parse parses data, called name in the Report. env answers `${VAR}` (os.LookupEnv outside tests).
-// The Config is nil when the Report has faults. Parse never panics, reads no file and ends within seconds on any input.
+// Parse parses data, which the Report calls name. env resolves `${VAR}` (os.LookupEnv outside tests). The Config is nil if the Report has
+// errors. Parse never panics, reads no file, and returns within seconds on any input.
 func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, Report) {
 	return newDecoder(name, env).parse(data)
 }
 
-// parse is Parse, and reads the files that data names if it may.
+// parse is like Parse, but reads the files that data names if the decoder may read files.
 func (d *decoder) parse(data []byte) (*Config, Report) {
 	cfg := d.whole(data)
 	report := d.finish()
@@ -122,7 +122,7 @@ func (d *decoder) parse(data []byte) (*Config, Report) {
 	return cfg, report
 }
 
-// whole reads all that can be read.
+// whole decodes everything that can be decoded.
 func (d *decoder) whole(data []byte) *Config {
 	cfg := Default()
 	cfg.Path = d.file
@@ -142,8 +142,7 @@ func (d *decoder) whole(data []byte) *Config {
 	return &cfg
 }
 
-// Salvage is Load for those who want what is left of a file with faults: the servers that have none. The Config is nil only
-// when nothing of it could be read.
+// Salvage is like Load, but for a file with errors it returns the servers without errors. The Config is nil only if there are none.
 func Salvage(path string) (*Config, Report) {
 	data, err := readFile(path)
 	if err != nil {
@@ -170,7 +169,7 @@ func newDecoder(name string, env func(string) (string, bool)) *decoder {
 	return &decoder{file: name, env: env, report: Report{origins: map[string]origin{}}, reported: map[string]bool{}}
 }
 
-// root parses the file; nil when it is empty or, with the fault reported, when it is no YAML we read.
+// root parses the file. It returns nil if the file is empty, or if it is not valid, which is reported.
 func (d *decoder) root(data []byte) *node {
 	source, fault := decodeText(data)
 	if fault == nil {
@@ -188,9 +187,9 @@ func (d *decoder) root(data []byte) *node {
 	return root
 }
 
-// Find is the file to load: flag (`--config`), $GOBLIN_CONFIG, ./goblin.yaml, $XDG_CONFIG_HOME/goblin-actor/config.yaml
-// (where that variable is not set, ~/.config). The first two count whether or not there is such a file, so that a
-// misspelled name is an error; ok is false when there is nothing to load. getenv is os.Getenv outside tests.
+// Find returns the file to load: flag (`--config`), $GOBLIN_CONFIG, ./goblin.yaml or $XDG_CONFIG_HOME/goblin-actor/config.yaml (by default
+// in ~/.config). The first two are returned even if the file does not exist, so that a misspelled name causes an error. ok is false if
+// there is no file. getenv is os.Getenv outside tests.
 func Find(flag string, getenv func(string) string) (path string, ok bool) {
 	for _, named := range []string{flag, getenv("GOBLIN_CONFIG")} {
 		if named != "" {
@@ -209,7 +208,7 @@ func Find(flag string, getenv func(string) string) (path string, ok bool) {
 	return "", false
 }
 
-// UserFile is the configuration of the user, whether or not there is one; in the working directory where that is not known.
+// UserFile returns the path of the user's configuration, which may not exist. Without a home directory it is in the working directory.
 func UserFile(getenv func(string) string) string {
 	if base := configHome(getenv); base != "" {
 		return filepath.Join(base, "goblin-actor", "config.yaml")
@@ -217,9 +216,9 @@ func UserFile(getenv func(string) string) string {
 	return "goblin.yaml"
 }
 
-// configHome is where users keep their configurations; "" = unknown.
+// configHome returns the directory for user configurations, or "" if unknown.
 func configHome(getenv func(string) string) string {
-	if base := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(base) { // the XDG specification: a relative one is ignored
+	if base := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(base) { // the XDG specification says to ignore a relative path
 		return base
 	}
 	for _, name := range []string{"HOME", "USERPROFILE"} {
@@ -230,13 +229,13 @@ func configHome(getenv func(string) string) string {
 	return ""
 }
 
-// isDesktopFile tells whether name is the config of Claude Desktop, whose other keys are none of our business.
+// isDesktopFile reports whether name is the file of Claude Desktop, whose other keys are ignored.
 func isDesktopFile(name string) bool {
 	return strings.EqualFold(filepath.Base(name), desktopFile)
 }
 
-// Peek is Load for those who want to know one thing of a file that may have faults: whatever could be read of it. The Config is nil only
-// when the file cannot be read at all.
+// Peek is like Load, but returns everything that could be decoded of a file with errors. It does not run commands or read the keyring. The
+// Config is nil only if the file cannot be read.
 func Peek(path string) (*Config, Report) {
 	data, err := readFile(path)
 	if err != nil {

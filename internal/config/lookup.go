@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	maxLookups    = 256              // different references of a file that are looked up
-	maxValueBytes = 64 << 10         // of what a file, the keyring or a command says
-	lookTime      = 20 * time.Second // for all commands and the keyring together, while somebody waits for the gateway
+	maxLookups    = 256              // maximum number of different references in a file
+	maxValueBytes = 64 << 10         // maximum size of a value from a file, the keyring or a command
+	lookTime      = 20 * time.Second // limit for all commands and keyring lookups together
 )
 
 var (
-	errForeignReference = errors.New("it counts only in a configuration of ours")
-	errNotLookedUp      = errors.New("it is not looked up here")
+	errForeignReference = errors.New("not supported in another program's file")
+	errNotLookedUp      = errors.New("this reference is not resolved here")
 )
 
-// lookups are what a decoder may ask besides the environment, and what it was told.
+// lookups says which sources a decoder may use besides the environment, and caches their values.
 type lookups struct {
-	files    bool // may be read
-	others   bool // the keyring may be asked, and commands may be run
-	outline  bool // what is not looked up is no fault: nobody goes by the values
+	files    bool // files may be read
+	others   bool // the keyring may be read, and commands may run
+	outline  bool // an unresolved reference is not an error, because the values are not used
 	answers  map[string]answer
 	deadline time.Time
 }
@@ -41,12 +41,12 @@ type answer struct {
 	err   error
 }
 
-// everything lets the decoder look everything up.
+// everything allows the decoder to use all sources.
 func (d *decoder) everything() { d.may.files, d.may.others = true, true }
 
 func (d *decoder) sources() sources { return sources{d.env, d.lookUp} }
 
-// lookUp answers a reference. One that stands in several places is asked for once.
+// lookUp resolves a reference. Each reference is resolved once per file.
 func (d *decoder) lookUp(kind, what string) (string, error) {
 	if d.foreign {
 		return "", errForeignReference
@@ -56,7 +56,7 @@ func (d *decoder) lookUp(kind, what string) (string, error) {
 		return known.value, known.err
 	}
 	if len(d.may.answers) >= maxLookups {
-		return "", fmt.Errorf("more than %d references are looked up", maxLookups)
+		return "", fmt.Errorf("more than %d references", maxLookups)
 	}
 	if d.may.answers == nil {
 		d.may.answers, d.may.deadline = map[string]answer{}, time.Now().Add(lookTime)
@@ -80,33 +80,33 @@ func (d *decoder) ask(kind, what string) (string, error) {
 	case kind == fromFile, !d.may.others:
 		return "", errNotLookedUp
 	case !time.Now().Before(d.may.deadline):
-		return "", fmt.Errorf("those before it took %v", lookTime)
+		return "", fmt.Errorf("the references before it took %v", lookTime)
 	case kind == fromKeyring:
 		return keyring.Get(what)
 	}
 	return d.runCommand(what)
 }
 
-// fit cuts one line feed at the end, as files and programs have it there, and refuses what is no text.
+// fit removes one trailing line feed, and rejects values that are empty, too large or not text.
 func fit(value string) (string, error) {
 	value = strings.TrimSuffix(strings.TrimSuffix(value, "\n"), "\r")
 	switch {
 	case value == "":
-		return "", errors.New("it is empty")
+		return "", errors.New("empty")
 	case len(value) > maxValueBytes:
 		return "", fmt.Errorf("more than %d KiB", maxValueBytes>>10)
 	case !utf8.ValidString(value):
 		return "", errors.New("not UTF-8")
 	case strings.Contains(value, "\x00"):
-		return "", errors.New("it holds a NUL")
+		return "", errors.New("contains a NUL character")
 	}
 	return value, nil
 }
 
-// readSecretFile reads a file that nobody else may read.
+// readSecretFile reads a file that other users must not be able to read.
 func readSecretFile(path string) (string, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait
-		return "", errors.New("it is no regular file")
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would block
+		return "", errors.New("not a regular file")
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -121,9 +121,9 @@ func readSecretFile(path string) (string, error) {
 	case err != nil:
 		return "", errors.New(reason(err))
 	case !info.Mode().IsRegular():
-		return "", errors.New("it is no regular file")
+		return "", errors.New("not a regular file")
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0:
-		return "", errors.New("others can read it; chmod 600 " + shown(filepath.Base(path)))
+		return "", errors.New("not private; run chmod 600 " + shown(filepath.Base(path)))
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxValueBytes+3))
 	return string(data), err

@@ -24,7 +24,7 @@ func TestSplitWords(t *testing.T) {
 		{`"a \" \\ \n"`, `a " \ \n`},
 		{`'\'`, `\`},
 		{`a\ b $HOME ;rm *`, `a\|b|$HOME|;rm|*`},
-		{`a "b`, "a quote is not closed"},
+		{`a "b`, "unterminated quote"},
 	} {
 		words, err := splitWords(c.in)
 		got := strings.Join(words, "|")
@@ -37,7 +37,7 @@ func TestSplitWords(t *testing.T) {
 	}
 }
 
-// Whatever the line: words joined in quotes are the words again.
+// FuzzSplitWords checks that words quoted and joined split into the same words.
 func FuzzSplitWords(f *testing.F) {
 	f.Add(`op read "op://My Vault/x y"`)
 	f.Add(`a '' "\"" b`)
@@ -57,7 +57,7 @@ func FuzzSplitWords(f *testing.F) {
 	})
 }
 
-// Whatever stands there: nothing is looked up that is not written, and a text without a dollar sign stays as it is.
+// FuzzExpand checks that only written references are resolved, and that text without a dollar sign is unchanged.
 func FuzzExpand(f *testing.F) {
 	for _, seed := range []string{"${A:-b}", "$${A}", "${file:x}${keyring:y}${command:z 'a b'}", "${env:A}$", "${", "x"} {
 		f.Add(seed)
@@ -66,7 +66,7 @@ func FuzzExpand(f *testing.F) {
 		e := expand(s, sources{
 			env: func(name string) (string, bool) {
 				if !strings.Contains(s, name) || !isVariable(name) {
-					t.Errorf("%q asks for the variable %q", s, name)
+					t.Errorf("%q looks up variable %q", s, name)
 				}
 				return "value", true
 			},
@@ -86,7 +86,7 @@ func FuzzExpand(f *testing.F) {
 	})
 }
 
-// loadText loads a configuration whose directory holds some files.
+// loadText loads a configuration from a directory with other files.
 func loadText(t *testing.T, text string, files map[string]string) (*Config, Report, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -127,7 +127,7 @@ mcpServers:
 		t.Errorf("%q %q, fault %q", s.Args, s.Env, s.Fault)
 	}
 	if !slices.Contains(cfg.Files, filepath.Join(dir, "token.txt")) {
-		t.Errorf("files %q: the secret's file is not watched", cfg.Files)
+		t.Errorf("watched files %q do not include the secret file", cfg.Files)
 	}
 	if want := (secret.Values{"file-secret-1", "ring-secret-1", "variable-secret"}); !slices.Equal(cfg.Secrets, want) { // one two is too short
 		t.Errorf("secrets %q, want %q", []string(cfg.Secrets), []string(want))
@@ -138,20 +138,20 @@ mcpServers:
 	}
 	for _, value := range []string{"file-secret-1", "ring-secret-1", "variable-secret", "one two"} {
 		if strings.Contains(b.String(), value) {
-			t.Errorf("config show tells %s:\n%s", value, b.String())
+			t.Errorf("config show prints secret %s:\n%s", value, b.String())
 		}
 	}
 	for _, want := range []string{"${keyring:github}", "file token.txt is set", "keyring github is set", "command /bin/sh is set", "${env:VARIABLE_WORD}"} {
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("config show does not tell %q:\n%s", want, b.String())
+			t.Errorf("config show does not print %q:\n%s", want, b.String())
 		}
 	}
 	if again, report := Parse("shown", []byte(b.String()), func(string) (string, bool) { return "x", true }); again == nil {
-		t.Errorf("what is shown cannot be read again: %v", report.Err())
+		t.Errorf("the output of Show is not valid: %v", report.Err())
 	}
 }
 
-// What cannot be looked up is the misfortune of that server; outside of servers a fault.
+// TestLookupsFail checks that an unresolved reference makes its server misconfigured, and is an error outside servers.
 func TestLookupsFail(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the programs are those of Unix")
@@ -160,24 +160,24 @@ func TestLookupsFail(t *testing.T) {
 	files := map[string]string{"empty": "\n", "large": strings.Repeat("x", maxValueBytes+10), "binary": "\xff\xfe", "open": "secret-that-is-open"}
 	for _, c := range []struct{ ref, want string }{
 		{"${file:none}", "file none: no such file"},
-		{"${file:.}", "file .: it is no regular file"},
-		{"${file:empty}", "file empty: it is empty"},
+		{"${file:.}", "file .: not a regular file"},
+		{"${file:empty}", "file empty: empty"},
 		{"${file:large}", "file large: more than 64 KiB"},
 		{"${file:binary}", "file binary: not UTF-8"},
 		{"${keyring:none}", "keyring none: the keyring has no such entry"},
 		{"${command:no-such-program-here}", "command no-such-program-here: no such program"},
 		{"${command:/bin/sh -c 'echo hello >&2; echo password=hunter2 >&2; exit 3'}", "command /bin/sh: exit status 3: password=[redacted]"},
-		{"${command:/bin/sh -c 'yes'}", "command /bin/sh: it writes more than 64 KiB"},
-		{"${command:true}", "command true: it is empty"},
-		{"${command:'a}", "a quote is not closed"},
-		{"${command: }", "it names no program"},
+		{"${command:/bin/sh -c 'yes'}", "command /bin/sh: wrote more than 64 KiB"},
+		{"${command:true}", "command true: empty"},
+		{"${command:'a}", "unterminated quote"},
+		{"${command: }", "no program given"},
 	} {
 		cfg, report, _ := loadText(t, fmt.Sprintf("mcpServers:\n  bad: {command: x, env: {A: %q}}\n  good: {command: x}\n", c.ref), files)
 		if err := report.Err(); err != nil || !strings.Contains(cfg.Servers[0].Fault, c.want) || cfg.Servers[1].Fault != "" {
-			t.Errorf("%s: %v, want the misfortune %q; got %+v", c.ref, err, c.want, cfg)
+			t.Errorf("%s: %v, want the server misconfigured with %q; got %+v", c.ref, err, c.want, cfg)
 		}
 		if _, report, _ := loadText(t, fmt.Sprintf("log: {level: %q}\n", c.ref), files); report.Err() == nil || !strings.Contains(report.Err().Error(), c.want) {
-			t.Errorf("%s outside of servers: %v, want the fault %q", c.ref, report.Err(), c.want)
+			t.Errorf("%s outside servers: %v, want error %q", c.ref, report.Err(), c.want)
 		}
 	}
 	dir := t.TempDir()
@@ -188,12 +188,12 @@ func TestLookupsFail(t *testing.T) {
 	if err := os.Chmod(open, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if cfg, _, _ := loadText(t, "mcpServers: {bad: {command: x, env: {A: '${file:"+open+"}'}}}", nil); !strings.Contains(cfg.Servers[0].Fault, "others can read it") {
-		t.Errorf("a file that others can read: %q", cfg.Servers[0].Fault)
+	if cfg, _, _ := loadText(t, "mcpServers: {bad: {command: x, env: {A: '${file:"+open+"}'}}}", nil); !strings.Contains(cfg.Servers[0].Fault, "not private") {
+		t.Errorf("file that other users can read: %q", cfg.Servers[0].Fault)
 	}
 }
 
-// A program is run once for a load, however often it is named; it is killed with what it has started.
+// TestCommandsRunOnce checks that a command runs once per load, and that it is killed with its children.
 func TestCommandsRunOnce(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the programs are those of Unix")
@@ -212,7 +212,7 @@ func TestCommandsRunOnce(t *testing.T) {
 	}
 }
 
-// Other programs' files run nothing and read nothing, and neither does what only looks at a text.
+// TestForeignFilesLookNothingUp checks that files of other programs, and Parse, do not read files or run commands.
 func TestForeignFilesLookNothingUp(t *testing.T) {
 	dir := t.TempDir()
 	ran := filepath.Join(dir, "ran")
@@ -223,7 +223,7 @@ func TestForeignFilesLookNothingUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg, report := Load(path)
-		if said := fmt.Sprint(report.Err(), cfg); !strings.Contains(said, "only in a configuration of ours") {
+		if said := fmt.Sprint(report.Err(), cfg); !strings.Contains(said, "not supported in another program's file") {
 			t.Errorf("%s: %s", ref, said)
 		}
 		ours := fmt.Sprintf("mcpServers: {s: {command: x, env: {A: %q}}}", ref)

@@ -6,18 +6,18 @@ import (
 	"strconv"
 )
 
-// NestingVariable tells a child how many gateways it runs under. A desktop program's file that names this gateway, given
-// to the gateway itself, would else start gateways under gateways without end.
+// NestingVariable is the environment variable that tells a child how many gateways it runs under. Without it, a desktop client's file that
+// contains this gateway, used as the gateway's own configuration, would start gateways endlessly.
 const NestingVariable = "GOBLIN_ACTOR_NESTING"
 
-// maxNesting is how many gateways may run under each other: one behind another is of use, more is a circle.
+// maxNesting is the maximum nesting of gateways. One behind another is useful; more is a loop.
 const maxNesting = 3
 
-// ErrNested is returned by CheckNesting when gateways start each other in a circle.
-var ErrNested = errors.New("gateways start each other in a circle: an entry of mcpServers runs goblin-actor with the configuration " +
-	"that it stands in; remove that entry")
+// ErrNested is returned by CheckNesting if gateways start each other in a loop.
+var ErrNested = errors.New("gateways start each other in a loop: an entry of mcpServers runs goblin-actor with the configuration " +
+	"that contains the entry; remove it")
 
-// Nesting returns how many gateways this process runs under, by its environment.
+// Nesting returns the number of gateways that this process runs under, according to its environment.
 func Nesting(getenv func(string) string) int {
 	n, err := strconv.Atoi(getenv(NestingVariable))
 	if err != nil || n < 0 {
@@ -26,10 +26,10 @@ func Nesting(getenv func(string) string) int {
 	return n
 }
 
-// CheckNesting returns an error that wraps ErrNested when there are too many.
+// CheckNesting returns an error that wraps ErrNested if there are too many.
 func CheckNesting(getenv func(string) string) error {
 	if n := Nesting(getenv); n > maxNesting {
-		return fmt.Errorf("%d gateways deep: %w", n, ErrNested)
+		return fmt.Errorf("%d nested gateways: %w", n, ErrNested)
 	}
 	return nil
 }

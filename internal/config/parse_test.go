@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite expected files")
 
-// environ answers from lines of NAME=value.
+// environ returns a lookup function for lines of NAME=value.
 func environ(lines string) func(string) (string, bool) {
 	vars := map[string]string{}
 	for line := range strings.Lines(lines) {
@@ -24,7 +24,7 @@ func environ(lines string) func(string) (string, bool) {
 	return func(name string) (string, bool) { value, ok := vars[name]; return value, ok }
 }
 
-// render writes a report as people see it.
+// render formats a report like config check.
 func render(r Report) string {
 	var b strings.Builder
 	for _, list := range []struct {
@@ -41,7 +41,7 @@ func render(r Report) string {
 	return b.String()
 }
 
-// Every archive holds a file, perhaps variables, and the report.
+// TestReports runs the archives of testdata/report: a file, optional variables, and the expected report.
 func TestReports(t *testing.T) {
 	archives, _ := filepath.Glob("testdata/report/*.txtar")
 	if len(archives) == 0 {
@@ -67,7 +67,7 @@ func TestReports(t *testing.T) {
 			}
 			cfg, report := Parse(file.Name, file.Data, environ(env))
 			if (cfg == nil) != (report.Err() != nil) {
-				t.Errorf("Config %v with faults %v", cfg, report.Err())
+				t.Errorf("Config %v with errors %v", cfg, report.Err())
 			}
 			got := render(report)
 			if strings.Contains(got, "hunter2") {

@@ -12,12 +12,12 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// launchers are the programs that command lines in READMEs begin with. A whole command line in one string is recognized by
-// them even where they are not installed.
+// launchers are programs that start command lines in READMEs. They identify a command line in one string even if they are not
+// installed.
 var launchers = []string{"npx", "npm", "pnpm", "yarn", "node", "bun", "bunx", "deno", "uv", "uvx", "pipx", "python", "python3",
 	"docker", "podman", "go", "java", "dotnet", "cmd", "cmd.exe"}
 
-// shells are the programs that expand what stands in their arguments.
+// shells are programs that expand their arguments.
 var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "cmd", "cmd.exe", "powershell", "pwsh"}
 
 var (
@@ -27,7 +27,7 @@ var (
 	homeWord    = pattern.Lazy(`^(?:--?[A-Za-z0-9_-]+=)?(~|\$HOME)(?:[/\\]|$)`)
 )
 
-// systems are the names of operating systems as people know them.
+// systems maps GOOS to the name of the operating system.
 var systems = map[string]string{"linux": "Linux", "darwin": "macOS", "windows": "Windows"}
 
 func systemName(goos string) string {
@@ -43,27 +43,27 @@ type CommandLine struct {
 	Args    []string
 }
 
-// Corrected returns the command line that works on the operating system goos in place of written, and why written does not.
-// It knows a whole command line in one string, `cmd /c` outside Windows, and programs named as on Windows. ok is false where written
-// is not known to be wrong. isProgram reports whether a name or path can be run here.
+// Corrected returns a command line that works on operating system goos instead of written, and why written does not work. It detects a command
+// line in one string, and, outside Windows, `cmd /c` and Windows program names. ok is false if it finds nothing wrong. isProgram reports whether
+// a name or path can be run on this machine.
 func Corrected(goos string, written CommandLine, isProgram func(string) bool) (fixed CommandLine, why string, ok bool) {
 	fixed = CommandLine{written.Command, slices.Clone(written.Args)}
 	if strings.ContainsAny(fixed.Command, " \t") && !isProgram(fixed.Command) {
 		words, err := splitWords(fixed.Command)
 		if err == nil && len(words) > 1 && (isProgram(words[0]) || slices.Contains(launchers, strings.ToLower(words[0]))) {
 			fixed = CommandLine{words[0], append(words[1:], fixed.Args...)}
-			why = "a whole command line in one string; only its first word is a program"
+			why = "a whole command line in one string; only the first word is the program"
 		}
 	}
 	if goos == "windows" {
 		return fixed, why, why != ""
 	}
-	if rest, is := behindCmd(fixed); is && !isProgram(fixed.Command) {
+	if rest, is := commandOfCmd(fixed); is && !isProgram(fixed.Command) {
 		fixed, why = rest, "cmd /c runs programs on Windows only; this is "+systemName(goos)
 	}
 	if name, is := withoutWindows(fixed.Command); is && !isProgram(fixed.Command) {
 		if why == "" {
-			why = fmt.Sprintf("%s is named as on Windows; this is %s", shown(fixed.Command), systemName(goos))
+			why = fmt.Sprintf("%s is a Windows name; this is %s", shown(fixed.Command), systemName(goos))
 		}
 		if name == "python" && !isProgram(name) {
 			name = "python3"
@@ -73,8 +73,8 @@ func Corrected(goos string, written CommandLine, isProgram func(string) bool) (f
 	return fixed, why, why != ""
 }
 
-// behindCmd returns what `cmd /c` would run.
-func behindCmd(line CommandLine) (rest CommandLine, ok bool) {
+// commandOfCmd returns the command line that `cmd /c` would run.
+func commandOfCmd(line CommandLine) (rest CommandLine, ok bool) {
 	name := strings.ToLower(line.Command[strings.LastIndexAny(line.Command, `\/`)+1:])
 	at := slices.IndexFunc(line.Args, func(arg string) bool { return strings.EqualFold(arg, "/c") || strings.EqualFold(arg, "/k") })
 	if name != "cmd" && name != "cmd.exe" || at < 0 || at+1 >= len(line.Args) {
@@ -89,7 +89,7 @@ func behindCmd(line CommandLine) (rest CommandLine, ok bool) {
 	return CommandLine{words[0], words[1:]}, true
 }
 
-// withoutWindows returns the name that a program of Windows (`C:\…\python.exe`, npx.cmd) has elsewhere.
+// withoutWindows converts a Windows program name (`C:\…\python.exe`, npx.cmd) to its name on other systems.
 func withoutWindows(command string) (name string, ok bool) {
 	isPath := windowsPath().MatchString(command)
 	name = command
@@ -104,8 +104,8 @@ func withoutWindows(command string) (name string, ok bool) {
 	return name, isPath && name != ""
 }
 
-// ProgramFinder returns a function that reports whether a name or path can be run: a bare name is looked for on path, a relative path
-// in the directories of bases.
+// ProgramFinder returns a function that reports whether a name or path can be run. It looks up a name on path, and a relative path in the
+// directories bases.
 func ProgramFinder(path string, bases ...string) func(string) bool {
 	runs := func(file string) bool { _, err := exec.LookPath(file); return err == nil }
 	return func(program string) bool {
@@ -123,8 +123,8 @@ func ProgramFinder(path string, bases ...string) func(string) bool {
 	}
 }
 
-// checkPasted warns of a command and arguments that cannot work as they are written, which is how READMEs for another system or
-// for a shell have them.
+// checkPasted warns about a command and arguments that cannot work as written, because they were copied from instructions for a shell or
+// another operating system.
 func (d *decoder) checkPasted(s *Server, at func(string) string) {
 	if d.may.files {
 		d.checkCommandLine(s, at)
@@ -137,11 +137,11 @@ func (d *decoder) checkPasted(s *Server, at func(string) string) {
 		case flagAndText().MatchString(arg):
 			words, err := splitWords((&shower{origins: d.report.origins}).text(path, arg))
 			if err == nil {
-				d.suspect(path, "a flag and its value in one string; the program gets them as one argument",
+				d.suspect(path, "a flag and its value in one string; the program gets a single argument",
 					"write "+strings.Trim(renderFlow(textList(secret.Arguments(words)), d.json), "[]"))
 			}
 		case d.may.files && runtime.GOOS != "windows" && windowsPath().MatchString(arg):
-			d.suspect(path, "a path of Windows; this is "+systemName(runtime.GOOS), "write the path that it has on this machine")
+			d.suspect(path, "a Windows path; this is "+systemName(runtime.GOOS), "write the path on this machine")
 		default:
 			d.checkHome(path, arg)
 		}
@@ -151,17 +151,17 @@ func (d *decoder) checkPasted(s *Server, at func(string) string) {
 	}
 }
 
-// checkHome warns of a home directory that is written as for a shell, and of variables as Windows writes them.
+// checkHome warns about ~ and $HOME, and about %VARIABLES% of Windows, which are not expanded.
 func (d *decoder) checkHome(path, value string) {
 	if len(d.report.origins[path].refs) > 0 {
 		return
 	}
 	if found := homeWord().FindStringSubmatch(value); found != nil {
-		d.suspect(path, found[1]+" is not expanded here; the server gets it as it is written", "write ${HOME} for "+found[1])
+		d.suspect(path, found[1]+" is not expanded here; the server gets it as written", "write ${HOME} for "+found[1])
 		return
 	}
 	if found := windowsVars().FindStringSubmatch(value); found != nil {
-		d.suspect(path, found[0]+" is not expanded here; the server gets it as it is written", "write ${"+strings.ToUpper(found[1])+"} for "+found[0])
+		d.suspect(path, found[0]+" is not expanded here; the server gets it as written", "write ${"+strings.ToUpper(found[1])+"} for "+found[0])
 	}
 }
 
@@ -177,14 +177,14 @@ func (d *decoder) checkCommandLine(s *Server, at func(string) string) {
 	}
 	sh := &shower{origins: d.report.origins}
 	written := CommandLine{sh.text(at("command"), s.Command), sh.written(at("args"), s.Args)}
-	hint := "write the program into command and each of its arguments into args"
+	hint := "write the program in command and each argument in args"
 	if fixed, _, ok := Corrected(runtime.GOOS, written, isProgram); ok {
 		hint = d.twoLines(fixed)
 	}
 	d.suspect(at("command"), why, hint)
 }
 
-// twoLines writes a command line as it belongs into the file, without what may be secret.
+// twoLines formats a command line for the file, with secrets hidden.
 func (d *decoder) twoLines(line CommandLine) string {
 	command, end := "command: ", ""
 	args := "args: "
@@ -209,7 +209,7 @@ func textList(words []string) *node {
 	return n
 }
 
-// suspect warns of the value at path. The warning is the first reason to name if the server fails.
+// suspect warns about the value at path, and marks the warning as the likely cause if the server fails.
 func (d *decoder) suspect(path, message, hint string) {
 	o := d.report.origins[path]
 	before := len(d.report.Warnings)

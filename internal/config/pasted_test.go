@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A command line that READMEs have for another system, or in one string, is recognized and the one that works is given.
+// TestCorrected checks that command lines for another system, or in one string, are detected and corrected.
 func TestCorrected(t *testing.T) {
 	isProgram := func(name string) bool {
 		return slices.Contains([]string{"npx", "python3", "tool", "/opt/My Tools/run"}, name)
@@ -54,7 +54,7 @@ func TestCorrected(t *testing.T) {
 	}
 }
 
-// The warning prints both lines as the file would have them, and no secret.
+// TestOneLineCommandIsCorrected checks that the warning prints the lines to write, without secrets.
 func TestOneLineCommandIsCorrected(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a program is made executable by its mode")
@@ -101,7 +101,7 @@ func TestPlaceholders(t *testing.T) {
 	} {
 		for value := range strings.SplitSeq(values.is, "|") {
 			if values.is != "" && placeholderFault(name, value) == "" {
-				t.Errorf("%s=%q is taken for a value", name, value)
+				t.Errorf("%s=%q is not detected as a placeholder", name, value)
 			}
 		}
 		for value := range strings.SplitSeq(values.not, "|") {

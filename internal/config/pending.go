@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// laterSections are sections whose keys are not looked at yet.
+// laterSections are sections that are accepted without effect.
 var laterSections = []string{"admin", "trust", "tracing"}
 
-// refusedKeys are keys that would protect something if they were built: a file that relies on one is refused, not run
-// without it. By the place they stand at.
+// refusedKeys are planned keys that protect something, by the place of their section. A file that relies on one is rejected, because
+// running without the protection would be unsafe.
 var refusedKeys = map[string]string{
 	"auth":              "jwt|introspection|proxy|broker|clientCA",
 	"tls":               "acme|clientCA",
@@ -24,18 +24,18 @@ var removedKeys = map[string]string{
 	"policy.reveal": "goblin-actor policy explain names the rule that denies a call",
 }
 
-// isRefused tells whether a key is known, and not built yet.
+// isRefused reports whether key is planned but not supported yet.
 func isRefused(at place, key string) bool {
 	return slices.Contains(strings.Split(refusedKeys[at.schema], "|"), key)
 }
 
-// foreignKeys are keys that other programs keep in the same file or entry and that change nothing for us: they are
-// ignored with a warning, so that such a file works as it is.
+// foreignKeys are keys of other programs that have no meaning for the gateway. They are ignored with a warning, so that such a file can be
+// used unchanged.
 var foreignKeys = map[string][]string{
 	"": {"globalShortcut", "preferences", "isUsingBuiltInNodeForMcp", "isDxtAutoUpdatesEnabled", "locale", "scale",
 		"userThemeMode", "hasTrackedInitialActivation", "localAgentModeTrustedFolders", "inputs"},
 	"mcpServers": {"autoApprove", "alwaysAllow", "alwaysLoad", "trust", "icon", "gallery", "version", "dev"},
 }
 
-// desktopFile is a file whose unknown keys at the root belong to the program that wrote it.
+// desktopFile is the file name of Claude Desktop. Unknown keys at its root are ignored.
 const desktopFile = "claude_desktop_config.json"

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/pattern"
 )
 
-// secretWords are the parts of a name that say that its value is a secret: API_KEY, githubToken, X-Api-Key.
+// secretWords are words in a name that suggest a secret value: API_KEY, githubToken, X-Api-Key.
 var secretWords = []string{"key", "apikey", "token", "secret", "password", "passwd", "passphrase", "pwd", "pat", "credential",
 	"credentials", "authorization", "bearer", "cookie", "jwt"}
 
@@ -47,8 +47,8 @@ func namesSecret(name string) bool {
 	return slices.ContainsFunc(strings.Fields(b.String()), func(word string) bool { return slices.Contains(secretWords, word) })
 }
 
-// placeholderFault says what is wrong with value, called name ("" = it has none), where it is a placeholder for one; "" = it may be the real value.
-// It never quotes the value.
+// placeholderFault returns what is wrong with a value that is a placeholder, or "" if it may be real. name is the name of the value, or "". The
+// result never contains the value.
 func placeholderFault(name, value string) string {
 	bare := strings.TrimSpace(value)
 	isSecret := namesSecret(name)
@@ -59,16 +59,16 @@ func placeholderFault(name, value string) string {
 	case len(bare) > 200:
 		return ""
 	case isSecret && bare == "":
-		return "is empty, although its name says that it holds a secret"
+		return "is empty, although the name suggests a secret"
 	case anyPlaceholder().MatchString(bare), isSecret && (secretPlaceholder().MatchString(bare) || strings.EqualFold(bare, name)):
-		return "holds a placeholder, not a value"
+		return "is a placeholder, not a value"
 	case isSecret && bareVariable().MatchString(bare):
-		return "names a variable without braces, which is sent as it is written"
+		return "refers to a variable without braces, so it is sent as written"
 	}
 	return ""
 }
 
-// checkPlaceholders warns of values that were to be filled in and are not.
+// checkPlaceholders warns about placeholders that have not been replaced by values.
 func (d *decoder) checkPlaceholders(s *Server, at func(string) string) {
 	for key, texts := range map[string]map[string]string{"env": s.Env, "headers": s.Headers} {
 		for _, name := range sortedKeys(texts) {
@@ -125,7 +125,7 @@ func (d *decoder) checkPlaceholderURL(path, address string) {
 	}
 }
 
-// checkPlaceholder warns of the value at path. An empty default, `${NAME:-}`, is meant.
+// checkPlaceholder warns if the value at path is a placeholder. An empty default, `${NAME:-}`, is intended.
 func (d *decoder) checkPlaceholder(path, name, value string) {
 	said := placeholderFault(name, value)
 	o := d.report.origins[path]
@@ -136,11 +136,11 @@ func (d *decoder) checkPlaceholder(path, name, value string) {
 	if isVariable(name) && strings.ToUpper(name) == name {
 		variable = name
 	}
-	hint := "put the real value there, or write ${" + variable + "} and set that variable"
+	hint := "write the real value, or write ${" + variable + "} and set the variable"
 	switch {
 	case len(o.refs) > 0:
 		hint = "set " + o.refs[0].name + " to the real value"
-	case strings.HasPrefix(said, "names a variable"):
+	case strings.HasPrefix(said, "refers to a variable"):
 		hint = "write ${" + strings.TrimPrefix(authScheme().ReplaceAllString(strings.TrimSpace(value), ""), "$") + "}"
 	}
 	d.suspect(path, said, hint)

@@ -8,21 +8,21 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// projects reads projects; their servers are checked when all are known.
+// projects reads projects. checkProjects checks their servers once all servers are known.
 func (d *decoder) projects(to *[]Project, n *node, at place) {
 	d.entries(n, at, func(name string, m member, here place) {
 		p := Project{Name: name, Written: m.key}
 		d.fields(reflect.ValueOf(&p).Elem(), "", m.value, here)
 		for key, filter := range map[string]Filter{"tools": p.Tools, "prompts": p.Prompts, "resources": p.Resources} {
 			if len(filter.Rename) > 0 {
-				d.complain(here.key(key).key("rename").path, "a project renames nothing", "rename under mcpServers")
+				d.complain(here.key(key).key("rename").path, "a project cannot rename items", "rename under mcpServers")
 			}
 		}
 		*to = append(*to, p)
 	})
 }
 
-// checkProjects finds servers that are not there, lists that hold nothing although they were written, and labels nobody has.
+// checkProjects reports unknown servers, empty lists, and labels that no server has.
 func (d *decoder) checkProjects(c *Config) {
 	var names []string
 	for _, s := range c.Servers {
@@ -37,31 +37,31 @@ func (d *decoder) checkProjects(c *Config) {
 			empty bool
 		}{{"servers", len(p.Servers) == 0}, {"labels", len(p.Labels) == 0}} {
 			if path := join(at, key.name); key.empty && d.written(path) {
-				d.complain(path, "empty: it would mean all servers", "name some, or leave the key out to mean all")
+				d.complain(path, "empty, which would mean all servers", "name some, or remove the key to mean all")
 			}
 		}
 		for i, name := range p.Servers {
 			p.Servers[i] = namespace.Slug(name)
 			switch path := d.itemPath(at+".servers", i); {
 			case !slices.Contains(names, p.Servers[i]):
-				hint := "servers are named under mcpServers"
+				hint := "servers are defined under mcpServers"
 				if near := Nearest(name, names); near != "" {
 					hint = fmt.Sprintf("did you mean %s?", near)
 				}
 				d.complain(path, fmt.Sprintf("no server %q", clip(name)), hint)
 			case slices.Contains(p.Servers[:i], p.Servers[i]):
 				o := d.report.origins[path]
-				d.warn(o.line, o.column, path, fmt.Sprintf("%q is named twice", clip(name)), "remove one")
+				d.warn(o.line, o.column, path, fmt.Sprintf("%q is listed twice", clip(name)), "remove one")
 			}
 		}
 		if len(p.Labels) > 0 && !slices.ContainsFunc(c.Servers, func(s Server) bool { return s.Carries(p.Labels) }) {
 			o := d.report.origins[at+".labels"]
-			d.warn(o.line, o.column, at+".labels", "no server carries all of these labels", "labels are written under mcpServers")
+			d.warn(o.line, o.column, at+".labels", "no server has all of these labels", "labels are set under mcpServers")
 		}
 	}
 }
 
-// Carries reports whether the server has all the labels.
+// Carries reports whether the server has all of labels.
 func (s *Server) Carries(labels map[string]string) bool {
 	for key, want := range labels {
 		if got, ok := s.Labels[key]; !ok || got != want {
@@ -71,7 +71,7 @@ func (s *Server) Carries(labels map[string]string) bool {
 	return true
 }
 
-// Project returns the names of all projects, and whether one is called so.
+// Project returns the names of all projects, and whether name is one of them.
 func (c *Config) Project(name string) (names []string, found bool) {
 	for _, p := range c.Projects {
 		names = append(names, p.Name)

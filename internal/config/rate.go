@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// maxRate is how many requests a rate may name.
+// maxRate is the maximum number of requests in a rate.
 const maxRate = 1_000_000
 
-// Rate is how many requests may be sent in a time. The zero value is no limit.
+// Rate is a number of requests per unit of time. The zero value means no limit.
 type Rate struct {
 	Requests int
 	Per      time.Duration
 }
 
-// ParseRate reads a rate such as 60/min: a number, a slash, and s, min or h. "" is no limit.
+// ParseRate parses a rate such as 60/min: a number, a slash, and s, min or h. "" means no limit.
 func ParseRate(text string) (Rate, error) {
 	if text == "" {
 		return Rate{}, nil
@@ -24,16 +24,16 @@ func ParseRate(text string) (Rate, error) {
 	number, unit, _ := strings.Cut(text, "/")
 	per, ok := map[string]time.Duration{"s": time.Second, "min": time.Minute, "h": time.Hour}[unit]
 	if !ok {
-		return Rate{}, fmt.Errorf("got %q, want a number, a slash, and s, min or h", clip(text))
+		return Rate{}, fmt.Errorf("got %q, expected a number, a slash, and s, min or h", clip(text))
 	}
 	n, err := strconv.ParseUint(number, 10, 32)
 	if err != nil || n == 0 || n > maxRate || strconv.FormatUint(n, 10) != number {
-		return Rate{}, fmt.Errorf("got %q, want a number from 1 to %d before the slash", clip(text), maxRate)
+		return Rate{}, fmt.Errorf("got %q, expected a number from 1 to %d before the slash", clip(text), maxRate)
 	}
 	return Rate{int(n), per}, nil
 }
 
-// String is the rate as ParseRate reads it; "" is no limit.
+// String formats the rate for ParseRate.
 func (r Rate) String() string {
 	for unit, per := range map[string]time.Duration{"s": time.Second, "min": time.Minute, "h": time.Hour} {
 		if r.Per == per {
@@ -43,7 +43,7 @@ func (r Rate) String() string {
 	return ""
 }
 
-// Less reports whether r permits less than other, which says a limit. No limit is less than any: whoever compares looks for a
+// Less reports whether r permits less than other. The zero Rate sorts first, so that the maximum of several rates is one that sets a
 // limit.
 func (r Rate) Less(other Rate) bool {
 	if other.Per == 0 || r.Per == 0 {
@@ -53,5 +53,5 @@ func (r Rate) Less(other Rate) bool {
 	if a != b {
 		return a < b
 	}
-	return r.Requests < other.Requests // as often, and more at once
+	return r.Requests < other.Requests // the same rate, but a larger burst
 }

@@ -31,7 +31,7 @@ func TestRateLess(t *testing.T) {
 	}
 }
 
-// A rate that is read is written the same, and is one.
+// FuzzParseRate checks that a parsed rate is valid and formats to the same text.
 func FuzzParseRate(f *testing.F) {
 	f.Add("60/min")
 	f.Add("18446744073709551616/h")

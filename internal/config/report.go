@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Finding is one thing to say about a place of the file. It is an error, so that a list of them can be joined.
+// Finding is an error or a warning about one position in the file.
 type Finding struct {
-	File    string // as it was named to Parse or Load; "" when no file is concerned
-	Line    int    // from 1; 0 = the file as a whole
+	File    string // file name as given to Parse or Load; "" if there is no file
+	Line    int    // from 1; 0 for the file as a whole
 	Column  int    // from 1, in characters
-	Path    string // keys from the root, as `mcpServers.files.args[1]`; "" = the root
-	Message string // what is wrong, lower case, never with the value of a variable
-	Hint    string // what to type instead; "" = nothing to suggest
+	Path    string // keys from the root, such as `mcpServers.files.args[1]`; "" for the root
+	Message string // what is wrong; never contains the value of a variable
+	Hint    string // how to fix it; "" if there is no suggestion
 
-	Suspect bool // of a warning: the server at Path fails because of it, if it fails
+	Suspect bool // for a warning: if the server at Path fails, this is the likely cause
 
-	cause error // of a file that cannot be read
+	cause error // file system error, if the file cannot be read
 }
 
-// Error is `file:line:column: path: message`, without the hint; parts that are not known are left out.
+// Error returns `file:line:column: path: message`, without unknown parts and without the hint.
 func (f *Finding) Error() string {
 	s := f.File
 	if f.Line > 0 {
@@ -38,18 +38,18 @@ func (f *Finding) Error() string {
 	return s
 }
 
-// Unwrap is the error of the file system, where that was the reason.
+// Unwrap returns the file system error that caused the finding, or nil.
 func (f *Finding) Unwrap() error { return f.cause }
 
-// Report is all there is to say about a file, in the order of the file.
+// Report holds the findings about a file, in file order.
 type Report struct {
-	Faults   []*Finding // any of them makes the config invalid: there is no Config then
-	Warnings []*Finding // the config is in force all the same
+	Faults   []*Finding // errors; with any of them the file is invalid and there is no Config
+	Warnings []*Finding // warnings; the Config is valid
 
-	origins map[string]origin // by path; what Show needs
+	origins map[string]origin // by path, for Show
 }
 
-// Err joins the faults; nil when there are none. errors.AsType finds the single *Finding.
+// Err joins the errors. It returns nil if there are none. errors.AsType finds a *Finding.
 func (r Report) Err() error {
 	errs := make([]error, len(r.Faults))
 	for i, f := range r.Faults {
@@ -58,26 +58,26 @@ func (r Report) Err() error {
 	return errors.Join(errs...)
 }
 
-// KeyOf returns the key at path inside of the entry of server, as `env.API_KEY`. ok is false for a path elsewhere.
+// KeyOf returns the key within the entry of server, such as `env.API_KEY`. ok is false if path is outside that entry.
 func KeyOf(path string, server Server) (key string, ok bool) {
 	return strings.CutPrefix(path, join("mcpServers", server.Written)+".")
 }
 
-// origin is where an effective value came from.
+// origin is the source of an effective value.
 type origin struct {
 	file         string
 	line, column int
-	written      string      // the scalar as the file has it, before `${…}`; "" for lists and mappings
-	refs         []reference // the variables it names
+	written      string      // the scalar as written, with references; "" for lists and mappings
+	refs         []reference // the references in it
 }
 
 // reference is one `${…}` of a scalar.
 type reference struct {
 	name string
-	set  bool // in the environment
+	set  bool // it could be resolved
 }
 
-// Where says where an effective value was written: file and line. ok = false: the file does not write it.
+// Where returns the file and line that set the value at path. ok is false for a default.
 func (r Report) Where(path string) (file string, line int, ok bool) {
 	o, ok := r.origins[path]
 	return o.file, o.line, ok && o.line > 0

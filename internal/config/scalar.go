@@ -12,24 +12,24 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// spellings are words of other programs for ours.
+// spellings maps spellings of other programs to the allowed words.
 var spellings = map[string]string{
 	"streamable-http": "http", "streamableHttp": "http", "streamable_http": "http", "warning": "warn",
 }
 
-// scalar returns the text of n with its variables replaced. ok is false when the fault has been reported.
+// scalar returns the text of n with its references expanded. If ok is false, the problem has been reported.
 func (d *decoder) scalar(n *node, want string, at place) (s string, ok bool) {
 	switch {
-	case n.kind == brokenly:
+	case n.kind == invalidKind:
 		return "", false
-	case n.text == "~" && n.empty(): // somebody means the home directory
+	case n.text == "~" && n.empty(): // YAML's null, but meant as the home directory
 	case n.empty():
-		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want %s", n.kind, want), "quote it if the text was meant")
+		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want %s", n.kind, want), "quote it if it is meant as text")
 		return "", false
 	case !n.scalar():
 		hint := ""
 		if n.kind == mapping {
-			hint = "put a text with a colon in double quotes"
+			hint = "put text with a colon in double quotes"
 		}
 		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want %s", n.kind, want), hint)
 		return "", false
@@ -42,7 +42,7 @@ func (d *decoder) scalar(n *node, want string, at place) (s string, ok bool) {
 	d.noteSecrets(e.values, at)
 	switch {
 	case e.fault != "" && d.foreign:
-		d.complain(at.path, e.fault, "only the program that wrote it knows this; goblin-actor config import says what it can take")
+		d.complain(at.path, e.fault, "only the program that wrote the file supports this; goblin-actor config import lists what it can import")
 		return "", false
 	case e.fault != "":
 		d.fault(n.line, n.column, at.path, e.fault, "write ${NAME}, ${NAME:-default}, ${file:PATH}, ${keyring:NAME} or ${command:PROGRAM ARGUMENTS}; $$ is a dollar sign")
@@ -62,16 +62,16 @@ func (d *decoder) scalar(n *node, want string, at place) (s string, ok bool) {
 			fmt.Sprintf("set %s, or write ${%s:-default}", name, name))
 		return "", false
 	case strings.Contains(e.text, "\x00"):
-		d.complain(at.path, "holds a NUL", "")
+		d.complain(at.path, "contains a NUL character", "")
 		return "", false
 	}
 	return e.text, true
 }
 
-// unfit reports a scalar whose text is not what is wanted.
-func (d *decoder) unfit(n *node, want, hint string, at place) {
+// invalid reports that the text of n is not what the key takes.
+func (d *decoder) invalid(n *node, want, hint string, at place) {
 	if len(d.report.origins[at.path].refs) > 0 {
-		d.complain(at.path, fmt.Sprintf("what %s stands for is not %s", shown(n.text), want), hint)
+		d.complain(at.path, fmt.Sprintf("the value of %s is not %s", shown(n.text), want), hint)
 		return
 	}
 	got := string(n.kind)
@@ -84,7 +84,7 @@ func (d *decoder) unfit(n *node, want, hint string, at place) {
 	d.complain(at.path, fmt.Sprintf("got %s, want %s", got, want), hint)
 }
 
-// literal tells whether n may stand for a number or a boolean: in quotes it does so only with a variable in it.
+// literal reports whether n may be a number or a boolean. A quoted value may be one only if it contains a reference.
 func (d *decoder) literal(n *node, want string, at place) bool {
 	if n.plain || len(d.report.origins[at.path].refs) > 0 {
 		return true
@@ -93,7 +93,7 @@ func (d *decoder) literal(n *node, want string, at place) bool {
 	return false
 }
 
-// word reads a text, and checks it where only some are allowed.
+// word reads a string, and checks it against the allowed words, if any.
 func (d *decoder) word(to *string, f field, n *node, at place) {
 	s, ok := d.scalar(n, "a string", at)
 	if !ok {
@@ -115,7 +115,7 @@ func (d *decoder) word(to *string, f field, n *node, at place) {
 		if near := Nearest(n.text, f.oneof); near != "" {
 			hint = fmt.Sprintf("did you mean %s?", near)
 		}
-		d.unfit(n, want, hint, at)
+		d.invalid(n, want, hint, at)
 		return
 	}
 	*to = s
@@ -132,11 +132,11 @@ func (d *decoder) boolean(to *bool, n *node, at place) {
 	case "false":
 		*to = false
 	case "yes", "on", "1":
-		d.unfit(n, "true or false", "write true", at)
+		d.invalid(n, "true or false", "write true", at)
 	case "no", "off", "0":
-		d.unfit(n, "true or false", "write false", at)
+		d.invalid(n, "true or false", "write false", at)
 	default:
-		d.unfit(n, "true or false", "", at)
+		d.invalid(n, "true or false", "", at)
 	}
 }
 
@@ -147,7 +147,7 @@ func (d *decoder) integer(to *int, f field, n *node, at place) {
 	}
 	value, err := strconv.Atoi(s)
 	if err != nil {
-		d.unfit(n, "a whole number", "", at)
+		d.invalid(n, "a whole number", "", at)
 		return
 	}
 	least, _ := strconv.Atoi(f.min)
@@ -165,7 +165,7 @@ func (d *decoder) size(to *int64, f field, n *node, at place) {
 	}
 	value, err := parseBytes(s)
 	if err != nil {
-		d.unfit(n, want, "units are B, KiB, MiB, GiB, TiB and kB, MB, GB, TB", at)
+		d.invalid(n, want, "units are B, KiB, MiB, GiB, TiB and kB, MB, GB, TB", at)
 		return
 	}
 	least, _ := parseBytes(f.min)
@@ -187,7 +187,7 @@ func (d *decoder) duration(to *time.Duration, f field, n *node, at place) {
 		if _, err := strconv.ParseFloat(s, 64); err == nil && len(d.report.origins[at.path].refs) == 0 {
 			hint = fmt.Sprintf("a number needs its unit: %ss or %sms", s, s)
 		}
-		d.unfit(n, want, hint, at)
+		d.invalid(n, want, hint, at)
 		return
 	}
 	least, _ := time.ParseDuration(f.min)
@@ -197,19 +197,19 @@ func (d *decoder) duration(to *time.Duration, f field, n *node, at place) {
 	}
 }
 
-// within reports a value beyond its bounds.
+// within reports whether a value is within its bounds, and records a problem if it is not.
 func (d *decoder) within(least, most bool, f field, n *node, at place) bool {
 	switch {
 	case !least:
-		d.unfit(n, "at least "+f.min, "", at)
+		d.invalid(n, "at least "+f.min, "", at)
 	case !most:
-		d.unfit(n, "at most "+f.max, "", at)
+		d.invalid(n, "at most "+f.max, "", at)
 	}
 	return least && most
 }
 
-// list reads a list of texts. A text that could not be read stands there as written: the config is invalid then, or the
-// server misconfigured, and Show needs its place. single says that one may stand alone, only that no list may stand there.
+// list reads a list of strings. A string that cannot be read is kept as written, because Show needs its position; the config is then
+// invalid or the server misconfigured. single allows one string without brackets. only forbids a list.
 func (d *decoder) list(to *[]string, single, only bool, n *node, at place) {
 	switch {
 	case n.scalar() && single:
@@ -220,7 +220,7 @@ func (d *decoder) list(to *[]string, single, only bool, n *node, at place) {
 		*to = []string{s}
 		return
 	case only:
-		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want a string", n.kind), "several stand in urls")
+		d.fault(n.line, n.column, at.path, fmt.Sprintf("got %s, want a string", n.kind), "use urls for several addresses")
 		return
 	case n.kind != list:
 		hint := ""
@@ -243,7 +243,7 @@ func (d *decoder) list(to *[]string, single, only bool, n *node, at place) {
 	}
 }
 
-// texts reads a mapping of texts. A key without a value is the empty text; in another program's file null leaves the key out.
+// texts reads a mapping of strings. A key without a value has the empty string. In another program's file, null removes the key.
 func (d *decoder) texts(to *map[string]string, n *node, at place) {
 	if !d.wantMapping(n, at) {
 		return
@@ -275,9 +275,9 @@ var byteUnits = []struct {
 	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1},
 }
 
-var errSize = errors.New("no size")
+var errSize = errors.New("not a size")
 
-// parseBytes reads a whole number and a unit; without one it is bytes.
+// parseBytes parses an integer with an optional unit. Without a unit it is in bytes.
 func parseBytes(s string) (int64, error) {
 	for _, unit := range byteUnits {
 		digits, ok := strings.CutSuffix(s, unit.name)
@@ -293,7 +293,7 @@ func parseBytes(s string) (int64, error) {
 	return 0, errSize
 }
 
-// formatBytes writes n with the largest unit that leaves it whole.
+// formatBytes formats n with the largest unit that keeps it an integer.
 func formatBytes(n int64) string {
 	for _, unit := range slices.Backward(byteUnits[:4]) {
 		if n > 0 && n%unit.size == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// The schema takes what Parse takes and refuses what an editor should underline.
+// TestSchemaAgreesWithParse checks that the schema accepts valid files, and rejects mistakes that an editor should mark.
 func TestSchemaAgreesWithParse(t *testing.T) {
 	schema := compileSchema(t)
 	page, err := os.ReadFile("docgen/page.md.tmpl")
@@ -53,10 +53,10 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		"log: {level: loud}", "limits: {maxMessageBytes: 1XB}", "shutdown: {drian: 1s}", "metaTools: some", "projects: {p: {server: [a]}}",
 	} {
 		if _, report := Parse("f.yaml", []byte(text), environ("")); report.Err() == nil {
-			t.Errorf("Parse takes %q", text)
+			t.Errorf("Parse accepts %q", text)
 		}
 		if schema.Validate(plain(treeOf(text))) == nil {
-			t.Errorf("the schema takes %q", text)
+			t.Errorf("the schema accepts %q", text)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// plain is a tree as an editor sees it, by the YAML core schema.
+// plain converts a tree to values like an editor, according to the YAML core schema.
 func plain(n *node) any {
 	switch {
 	case n == nil || n.empty():

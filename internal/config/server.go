@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	ownName       = "goblin" // the server of our meta tools
+	ownName       = "goblin" // the server of the meta tools
 	maxNameLength = 64
 )
 
-// entries reads a mapping of names, each made a slug. read gets the slug and the member.
+// entries reads a mapping from names to entries. It calls read with the slug of each name and its member.
 func (d *decoder) entries(n *node, at place, read func(name string, m member, here place)) {
 	if !d.wantMapping(n, at) {
 		return
@@ -34,25 +34,25 @@ func (d *decoder) entries(n *node, at place, read func(name string, m member, he
 		}
 		switch {
 		case m.key == "":
-			d.fault(m.line, m.column, here.path, "a name is empty", "")
+			d.fault(m.line, m.column, here.path, "empty name", "")
 			continue
 		case len(name) > maxNameLength:
-			d.fault(m.line, m.column, here.path, fmt.Sprintf("a name has at most %d characters", maxNameLength), "")
+			d.fault(m.line, m.column, here.path, fmt.Sprintf("a name must not exceed %d characters", maxNameLength), "")
 			continue
 		case at.schema == "mcpServers" && (d.foreign || name == ownName) && d.isOurs(m.value):
-			d.warn(m.line, m.column, here.path, "skipped: it is this gateway itself", "")
+			d.warn(m.line, m.column, here.path, "skipped: it refers to this gateway", "")
 			continue
 		case name == ownName && at.schema == "mcpServers":
-			d.fault(m.line, m.column, here.path, `the name "goblin" is ours`, "choose another name")
+			d.fault(m.line, m.column, here.path, `the name "goblin" is reserved`, "choose another name")
 			continue
 		case dup:
 			d.fault(m.line, m.column, here.path, fmt.Sprintf("duplicate name: %q and %q are both %q", clip(taken.key), clip(m.key), name),
-				fmt.Sprintf("the other stands at %d:%d; rename one", taken.line, taken.column))
+				fmt.Sprintf("the other is at %d:%d; rename one", taken.line, taken.column))
 			continue
 		}
 		first[name] = m
 		if name != m.key {
-			d.warn(m.line, m.column, here.path, fmt.Sprintf("is called %q", name), "names are lower-case letters, digits and -")
+			d.warn(m.line, m.column, here.path, fmt.Sprintf("renamed to %q", name), "names consist of lower-case letters, digits and -")
 		}
 		read(name, m, here)
 	}
@@ -76,45 +76,45 @@ func (d *decoder) servers(to *[]Server, n *node, at place) {
 	})
 }
 
-// written tells whether the file says something at path.
+// written reports whether the file has a value at path.
 func (d *decoder) written(path string) bool {
 	_, ok := d.report.origins[path]
 	return ok
 }
 
-// checkServer checks what concerns more than one key and fills in what depends on the kind of server.
+// checkServer checks combinations of keys and sets defaults that depend on the kind of server.
 func (d *decoder) checkServer(s *Server, at place) {
-	at2 := func(key string) string { return at.key(key).path }
-	command, one, several := d.written(at2("command")), d.written(at2("url")), d.written(at2("urls"))
+	pathOf := func(key string) string { return at.key(key).path }
+	command, one, several := d.written(pathOf("command")), d.written(pathOf("url")), d.written(pathOf("urls"))
 	switch {
 	case command && (one || several):
-		d.complain(at.path, "both command and url", "a server is a program or an address: remove one of them")
+		d.complain(at.path, "both command and url", "a server is either a program or an address; remove one")
 		return
 	case one && several:
-		d.complain(at2("urls"), "both url and urls", "remove one of them")
+		d.complain(pathOf("urls"), "both url and urls", "remove one of them")
 		return
 	case !command && !one && !several:
-		d.complain(at.path, "neither command nor url", "command: the program to run, or url: where the server listens")
+		d.complain(at.path, "neither command nor url", "add command (the program to run) or url (the address of the server)")
 		return
 	case command:
-		d.checkCommand(s, at2)
+		d.checkCommand(s, pathOf)
 	default:
-		d.checkURLs(s, at2, one)
+		d.checkURLs(s, pathOf, one)
 	}
-	d.checkNumbers(s, at2)
-	d.checkNames(s, at2)
-	d.checkPlaceholders(s, at2)
+	d.checkNumbers(s, pathOf)
+	d.checkNames(s, pathOf)
+	d.checkPlaceholders(s, pathOf)
 }
 
 func (d *decoder) checkCommand(s *Server, at func(string) string) {
 	if s.Command == "" {
-		d.complain(at("command"), "empty; a stdio server needs the program to run", "")
+		d.complain(at("command"), "empty; a server with a command needs a program", "")
 	}
 	switch s.Type {
 	case "auto", "stdio":
 		s.Type = "stdio"
 	default:
-		d.complain(at("type"), fmt.Sprintf("%s is for a server with a url, this one has a command", s.Type), "remove type")
+		d.complain(at("type"), fmt.Sprintf("%s is for servers with a url; this server has a command", s.Type), "remove type")
 	}
 	d.home(&s.Command, at("command"))
 	d.home(&s.Cwd, at("cwd"))
@@ -123,18 +123,18 @@ func (d *decoder) checkCommand(s *Server, at func(string) string) {
 	}
 	d.serverVariables(s, place{path: at("envFile")})
 	for _, key := range []string{"headers", "forwardHeaders", "auth"} {
-		d.useless(at(key), "a server with a command")
+		d.warnUnused(at(key), "a server with a command")
 	}
 	s.ForwardHeaders = nil
 	for _, name := range sortedKeys(s.Env) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			d.complain(join(at("env"), name), "not the name of a variable", "")
+			d.complain(join(at("env"), name), "not a variable name", "")
 		}
 	}
 	d.checkPasted(s, at)
 }
 
-// ownHeaders are those that the protocol sets, on either side, or that say where a request goes.
+// ownHeaders are headers that the protocol sets on either side, or that route a request.
 var ownHeaders = []string{"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host",
 	"keep-alive", "last-event-id", "te", "trailer", "transfer-encoding", "upgrade"}
 
@@ -142,17 +142,17 @@ func isOwnHeader(lower string) bool {
 	return slices.Contains(ownHeaders, lower) || strings.HasPrefix(lower, "mcp-")
 }
 
-// hasControls reports whether a value can be in no header.
+// hasControls reports whether value contains characters that no header value may contain.
 func hasControls(value string) bool {
 	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// checkForwarded finds headers of clients that cannot be handed on.
+// checkForwarded reports client headers that cannot be forwarded.
 func (d *decoder) checkForwarded(s *Server, path string) {
 	seen := map[string]bool{}
 	for i, h := range s.ForwardHeaders {
 		at := d.itemPath(path, i)
-		member := func(key string) string { // where it stands: a variable there is this server's misfortune, not a fault of the file
+		member := func(key string) string { // its path, so that an unresolved reference only makes this server misconfigured
 			if path := join(at, key); d.written(path) {
 				return path
 			}
@@ -164,25 +164,25 @@ func (d *decoder) checkForwarded(s *Server, path string) {
 		}
 		from, to := strings.ToLower(h.From), strings.ToLower(h.To)
 		switch {
-		case h.From == "": // has been said
+		case h.From == "": // already reported
 		case !isHeaderName(h.From):
-			d.complain(member("from"), "not the name of a header", "")
+			d.complain(member("from"), "not a header name", "")
 		case !isHeaderName(h.To):
-			d.complain(member("to"), "not the name of a header", "")
+			d.complain(member("to"), "not a header name", "")
 		case isOwnHeader(from):
-			d.complain(member("from"), "a header that the protocol sets itself cannot be handed on", "")
+			d.complain(member("from"), "this header is set by the protocol and cannot be forwarded", "")
 		case isOwnHeader(to):
-			d.complain(member("to"), "a header that the protocol sets itself cannot be handed on", "")
+			d.complain(member("to"), "this header is set by the protocol and cannot be forwarded", "")
 		case seen[to]:
-			d.complain(member(target), "two headers become the same one", "the server gets one of each name")
+			d.complain(member(target), "two headers are forwarded to the same name", "use a different name for each")
 		case hasControls(h.Prefix):
-			d.complain(member("prefix"), "the prefix has control characters", "")
+			d.complain(member("prefix"), "the prefix contains control characters", "")
 		}
 		seen[to] = true
 	}
 }
 
-// home replaces ~ or $HOME at the beginning of a path, as if it were a variable.
+// home expands a leading ~ or $HOME in a path, and records it like a reference.
 func (d *decoder) home(value *string, path string) {
 	rest, ok := strings.CutPrefix(*value, "~")
 	if !ok {
@@ -201,7 +201,7 @@ func (d *decoder) home(value *string, path string) {
 		}
 	}
 	o.refs[len(o.refs)-1].set = false
-	d.misfortune(o, path, "variable HOME is not set, so "+(*value)[:len(*value)-len(rest)]+" stands for nothing", "write the whole path")
+	d.misconfigure(o, path, "variable HOME is not set, so "+(*value)[:len(*value)-len(rest)]+" cannot be expanded", "write the full path")
 }
 
 func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
@@ -210,7 +210,7 @@ func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
 		key = at("url")
 	}
 	if len(s.URLs) == 0 {
-		d.complain(key, "empty; say where the server listens", "")
+		d.complain(key, "empty; write the address of the server", "")
 	}
 	for i, address := range s.URLs {
 		if fault := urlFault(address); fault != "" {
@@ -218,16 +218,16 @@ func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
 		}
 	}
 	if s.Type == "stdio" {
-		d.complain(at("type"), "stdio is for a server with a command, this one has a url", "remove type")
+		d.complain(at("type"), "stdio is for servers with a command; this server has a url", "remove type")
 	}
 	if s.Replicas != 1 {
-		d.complain(at("replicas"), "replicas counts processes, this server has a url", "list the addresses: urls: [a, b]")
+		d.complain(at("replicas"), "replicas counts processes, but this server has a url", "list the addresses: urls: [a, b]")
 	}
 	if !d.written(at("isolation")) {
 		s.Isolation = "class"
 	}
 	for _, key := range []string{"args", "env", "envFile", "cwd", "inheritEnv"} {
-		d.useless(at(key), "a server with a url")
+		d.warnUnused(at(key), "a server with a url")
 	}
 	d.checkForwarded(s, at("forwardHeaders"))
 	d.checkAuth(s, at)
@@ -236,17 +236,17 @@ func (d *decoder) checkURLs(s *Server, at func(string) string, one bool) {
 		path := join(at("headers"), name)
 		switch {
 		case !isHeaderName(name):
-			d.complain(path, "not the name of a header", "")
+			d.complain(path, "not a header name", "")
 		case seen[strings.ToLower(name)]:
-			d.complain(path, "duplicate header: capitals make no difference", "")
+			d.complain(path, "duplicate header; case does not matter", "")
 		case hasControls(s.Headers[name]):
-			d.complain(path, "a header has no line breaks and no other control characters", "")
+			d.complain(path, "a header must not contain line breaks or other control characters", "")
 		}
 		seen[strings.ToLower(name)] = true
 	}
 }
 
-// itemPath is the path of item i of the list at path, which may have been written as its only element.
+// itemPath returns the path of item i of the list at path. A list written as a single string has no item paths.
 func (d *decoder) itemPath(path string, i int) string {
 	if item := (place{path: path}).item(i).path; d.written(item) {
 		return item
@@ -254,10 +254,10 @@ func (d *decoder) itemPath(path string, i int) string {
 	return path
 }
 
-// useless warns of a key that has no effect here.
-func (d *decoder) useless(path, on string) {
+// warnUnused warns about a key without effect.
+func (d *decoder) warnUnused(path, on string) {
 	if o, ok := d.report.origins[path]; ok {
-		d.warn(o.line, o.column, path, "has no effect on "+on, "remove it")
+		d.warn(o.line, o.column, path, "has no effect for "+on, "remove it")
 	}
 }
 
@@ -267,16 +267,16 @@ func (d *decoder) checkNumbers(s *Server, at func(string) string) {
 	}
 	if s.Reconnect.Min > s.Reconnect.Max {
 		d.complain(d.firstWritten(at("reconnect")+".min", at("reconnect")+".max"),
-			fmt.Sprintf("min %v is above max %v", s.Reconnect.Min, s.Reconnect.Max), "")
+			fmt.Sprintf("min %v exceeds max %v", s.Reconnect.Min, s.Reconnect.Max), "")
 	}
 	if s.MaxTimeout > 0 && s.Timeout > s.MaxTimeout {
 		path := d.firstWritten(at("timeout"), at("maxTimeout"))
 		o := d.report.origins[path]
-		d.warn(o.line, o.column, path, fmt.Sprintf("timeout %v is never reached: maxTimeout is %v", s.Timeout, s.MaxTimeout), "raise maxTimeout too")
+		d.warn(o.line, o.column, path, fmt.Sprintf("timeout %v is never reached, because maxTimeout is %v", s.Timeout, s.MaxTimeout), "raise maxTimeout as well")
 	}
 }
 
-// firstWritten is the first of paths the file says something at.
+// firstWritten returns the first of paths at which the file has a value, or paths[0].
 func (d *decoder) firstWritten(paths ...string) string {
 	for _, path := range paths {
 		if d.written(path) {
@@ -286,7 +286,7 @@ func (d *decoder) firstWritten(paths ...string) string {
 	return paths[0]
 }
 
-// NoPrefix as a Server's Prefix puts nothing before the names of its tools and prompts. A file says so with `prefix: ""`.
+// NoPrefix is the Prefix of a server whose names get no prefix, which the file writes as `prefix: ""`.
 const NoPrefix = "."
 
 func (d *decoder) checkNames(s *Server, at func(string) string) {
@@ -294,15 +294,15 @@ func (d *decoder) checkNames(s *Server, at func(string) string) {
 	case s.Prefix == "" && d.written(at("prefix")):
 		s.Prefix = NoPrefix
 	case !isNamePart(s.Prefix):
-		d.complain(at("prefix"), "a prefix has letters, digits, _ and - only", "")
+		d.complain(at("prefix"), "a prefix must consist of letters, digits, _ and -", "")
 	}
 	if s.Group != "" && s.Group != namespace.Slug(s.Group) {
-		hint := "" // what a variable stands for is not shown
+		hint := "" // the value of a variable is never shown
 		if len(d.report.origins[at("group")].refs) == 0 {
 			hint = fmt.Sprintf("did you mean %s?", namespace.Slug(s.Group))
 		}
-		d.complain(at("group"), "a group is named like a server: lower-case letters, digits and -", hint)
-		s.Group = "" // misconfigured, it stands under a name of its own
+		d.complain(at("group"), "a group name must consist of lower-case letters, digits and -", hint)
+		s.Group = "" // the misconfigured server is shown under its own name
 	}
 	if s.Prefix == cmp.Or(s.Group, s.Name) { // the default
 		s.Prefix = ""
@@ -319,29 +319,29 @@ func (d *decoder) checkNames(s *Server, at func(string) string) {
 		path := at(kind.key) + ".rename"
 		for _, name := range sortedKeys(kind.filter.Rename) {
 			if kind.filter.Rename[name] == "" {
-				d.complain(join(path, name), "the new name is empty", "to hide it, write it under disabled")
+				d.complain(join(path, name), "the new name is empty", "to hide the item, add it to disabled")
 			}
 		}
 	}
 }
 
-// urlFault says why address is not where a server can be reached; it never quotes it, there may be a password in it.
+// urlFault returns why address is not valid, or "". It never quotes the address, which may contain a password.
 func urlFault(address string) string {
 	u, err := url.Parse(address)
 	switch {
 	case address == "":
-		return "empty; say where the server listens"
+		return "empty; write the address of the server"
 	case err != nil:
 		return "not a URL"
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "not an http or https URL"
 	case u.Hostname() == "":
-		return "a URL without host"
+		return "a URL without a host"
 	}
 	return ""
 }
 
-// isHeaderName tells whether s is a token (RFC 9110, 5.6.2).
+// isHeaderName reports whether s is a token (RFC 9110, section 5.6.2).
 func isHeaderName(s string) bool {
 	ok := func(r rune) bool {
 		return r < utf8.RuneSelf && (isWordByte(byte(r)) || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
@@ -349,7 +349,7 @@ func isHeaderName(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool { return !ok(r) }) < 0
 }
 
-// isNamePart tells whether s may stand in a public name of a tool.
+// isNamePart reports whether s may be part of a public tool name.
 func isNamePart(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool {
 		return r >= utf8.RuneSelf || !isWordByte(byte(r)) && r != '_' && r != '-'

@@ -15,10 +15,9 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// Show writes the effective values as YAML that can be loaded again, each with its origin as a comment: default, or
-// file:line, and of every variable behind it whether it is set. r is the Report that came with c; after Default it is
-// the zero Report. What a variable holds is never shown, nor are values of env and headers, passwords in URLs and what
-// looks like a secret among arguments, unless they are `${…}`.
+// Show writes the effective values as YAML that Load accepts. A comment on each line gives the origin: default, or file:line and
+// whether each variable is set. r is the Report that came with c, or the zero Report for Default. Show writes references unexpanded and
+// hides secrets: values of env and headers, passwords in URLs, and arguments that look like secrets.
 //
 //	listen: 127.0.0.1:8730        # default
 //	mcpServers:
@@ -29,7 +28,7 @@ import (
 func Show(w io.Writer, c *Config, r Report) error {
 	s := &shower{w: bufio.NewWriter(w), origins: r.origins}
 	s.fields(reflect.ValueOf(*c), "", 0)
-	return s.w.Flush() // the first error sticks to w
+	return s.w.Flush() // returns the first error of any write
 }
 
 type shower struct {
@@ -39,7 +38,7 @@ type shower struct {
 
 const commentColumn = 48
 
-// line writes one key with a value ("" = others follow below) and its origin.
+// line writes a key, its value ("" if nested keys follow) and its origin.
 func (s *shower) line(indent int, key, value, comment string) {
 	text := strings.Repeat("  ", indent) + key
 	if value != "" {
@@ -48,7 +47,7 @@ func (s *shower) line(indent int, key, value, comment string) {
 	if comment != "" {
 		text = fmt.Sprintf("%-*s # %s", commentColumn-1, text, comment)
 	}
-	_, _ = s.w.WriteString(text + "\n") // its errors stay until Flush
+	_, _ = s.w.WriteString(text + "\n") // Flush returns the error
 }
 
 func (s *shower) fields(v reflect.Value, path string, indent int) {
@@ -89,7 +88,7 @@ func (s *shower) value(v reflect.Value, f field, path string, indent int) {
 		s.line(indent, f.key+":", "", "")
 		s.fields(v, path, indent+1)
 	case Policy:
-		if !value.Present { // written, it would deny everything
+		if !value.Present { // an empty section would deny everything
 			return
 		}
 		s.line(indent, f.key+":", "", "")
@@ -136,7 +135,7 @@ func (s *shower) servers(servers []Server, path string, indent int) {
 	}
 }
 
-// applies tells whether a key means something for this kind of server.
+// applies reports whether the key has a meaning for this kind of server.
 func applies(server Server, key string) bool {
 	switch key {
 	case "command", "args", "env", "envFile", "inheritEnv", "cwd", "replicas":
@@ -158,7 +157,7 @@ func (s *shower) projects(projects []Project, path string, indent int) {
 		v := reflect.ValueOf(p)
 		for _, f := range fieldsOf(v.Type()) {
 			if (f.key == "servers" || f.key == "labels") && v.FieldByIndex(f.index).Len() == 0 {
-				continue // written, it would be empty, which is a fault
+				continue // an empty list is an error
 			}
 			s.value(v.FieldByIndex(f.index), f, join(join(path, p.Written), f.key), indent+2)
 		}
@@ -222,7 +221,7 @@ func (s *shower) list(items []string, f field, path string, indent int) {
 	s.line(indent, key+":", "["+strings.Join(parts, ", ")+"]", comment)
 }
 
-// written are the elements of the list at path as the file has them.
+// written returns the elements of the list at path as written in the file.
 func (s *shower) written(path string, items []string) []string {
 	words := make([]string, len(items))
 	for i := range items {
@@ -231,8 +230,8 @@ func (s *shower) written(path string, items []string) []string {
 	return words
 }
 
-// CommandLine returns the program of a server and its arguments as the file has them, variables instead of what they hold and
-// `$$` for a dollar sign, with what else may be secret hidden. r is the Report that came with its configuration.
+// CommandLine returns the command and arguments of a server as written in the file: with references, with `$$` for a dollar sign, and
+// with secrets hidden. r is the Report that came with the configuration.
 func (r Report) CommandLine(server Server) []string {
 	s := &shower{origins: r.origins}
 	at := place{path: join("mcpServers", server.Written)}
@@ -274,7 +273,7 @@ func (s *shower) scalar(value any, f field, path string) string {
 		if f.secret {
 			return quote(secret.Value(value))
 		}
-		if f.key == "cwd" { // a directory may be called anything, and is no secret
+		if f.key == "cwd" { // a directory may look like a secret, but is not one
 			return quote(value)
 		}
 		return quote(secret.Text(value))
@@ -282,7 +281,7 @@ func (s *shower) scalar(value any, f field, path string) string {
 	return fmt.Sprint(value)
 }
 
-// text is the value at path as it may be written to the file: with its variables instead of what they hold.
+// text returns the value at path as written in the file, with references instead of their values.
 func (s *shower) text(path, value string) string {
 	if o := s.origins[path]; len(o.refs) > 0 {
 		return o.written
@@ -290,7 +289,7 @@ func (s *shower) text(path, value string) string {
 	return strings.ReplaceAll(value, "$", "$$")
 }
 
-// origin says where the value at path came from.
+// origin returns the origin of the value at path for a comment.
 func (s *shower) origin(path string) string {
 	o, ok := s.origins[path]
 	if !ok {
@@ -311,7 +310,7 @@ func setOrNot(refs []reference) string {
 	return b.String()
 }
 
-// quote writes s so that YAML reads the same text: bare where nothing can be misread.
+// quote returns s as a YAML scalar, without quotes if they are not needed.
 func quote(s string) string {
 	bare := s != "" && (s[0] == '/' || s[0] == '_' || s[0]|0x20 >= 'a' && s[0]|0x20 <= 'z') &&
 		strings.IndexFunc(s, func(r rune) bool {
@@ -323,7 +322,7 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// formatDuration drops the zeros of 1m0s.
+// formatDuration formats d without trailing zero units: 1m instead of 1m0s.
 func formatDuration(d time.Duration) string {
 	s := d.String()
 	if short := strings.TrimSuffix(s, "m0s"); short != s {

@@ -32,7 +32,7 @@ func TestShow(t *testing.T) {
 	}
 	for _, secret := range []string{"hunter2", "core\n", "=core", "/home/ada/notes"} {
 		if strings.Contains(b.String(), secret) {
-			t.Errorf("Show tells %q", secret)
+			t.Errorf("Show prints secret %q", secret)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func withoutDefaults(shown string) string {
 	return b.String()
 }
 
-// Directories look like tokens at times; commands and descriptions are where people leave them.
+// TestShownTexts checks that secrets in commands and descriptions are hidden, but directories that look like secrets are not.
 func TestShownTexts(t *testing.T) {
 	cfg, report := Parse("goblin.yaml", []byte(`mcpServers:
   a: {command: "run --token abc", cwd: /var/folders/zz/zyxvpxvq6csfxvn1n0000000000000, description: "with sk-live-AAAA1111"}
@@ -64,7 +64,7 @@ func TestShownTexts(t *testing.T) {
 	}
 }
 
-// What Show writes is a config with the same values, as far as nothing was hidden.
+// TestShownIsAConfig checks that the output of Show parses to the same values, except for hidden ones.
 func TestShownIsAConfig(t *testing.T) {
 	cfg, report := parseFull(t)
 	var b bytes.Buffer
@@ -107,7 +107,7 @@ func TestQuoteIsReadBack(t *testing.T) {
 		n := parseTree([]byte("[{k: "+quote(s)+"}]"), func(_, _ int, _, message, _ string) { t.Errorf("%q: %s", s, message) },
 			func(_, _ int, _, message, _ string) { t.Errorf("%q: %s", s, message) })
 		if n == nil || n.items[0].members[0].value.text != s {
-			t.Errorf("quote(%q) = %s is not read back", s, quote(s))
+			t.Errorf("quote(%q) = %s parses to another text", s, quote(s))
 		}
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Skin is how the console paints, by what is painted; what is missing is painted as ever.
+// Skin maps parts of the console to styles. Parts without a style keep the default.
 type Skin map[string]Paint
 
-// Paint is one style of a skin. It is the whole of it: what is not set is not on.
+// Paint is the style of one part. It replaces the default style entirely.
 type Paint struct {
-	Foreground string // name of a colour, "default", or "#rrggbb"; "" = the terminal's own
-	Background string // likewise; "" = that of "plain"
+	Foreground string // name of a color, "default" or "#rrggbb"; "" for the terminal's default
+	Background string // likewise; "" for the background of part "plain"
 	Bold       bool
 	Dim        bool
 	Italic     bool
@@ -25,12 +25,12 @@ type Paint struct {
 }
 
 const (
-	colorWanted = "a colour"
-	colorHint   = `a name like green or default, or "#rrggbb" in quotes: # begins a comment`
+	colorWanted = "a color"
+	colorHint   = `a name like green or default, or "#rrggbb" in quotes, because # starts a comment`
 )
 
-// SkinPath is where the skin called name is looked for: a name with a separator or an ending is a file, other names
-// are files of $XDG_CONFIG_HOME/goblin-actor/skins (where that variable is not set, ~/.config); "" = nowhere.
+// SkinPath returns the file of skin name. A name with a path separator or a YAML extension is a path. Other names are files in
+// $XDG_CONFIG_HOME/goblin-actor/skins (by default in ~/.config). It returns "" if that directory is unknown.
 func SkinPath(name string, getenv func(string) string) string {
 	if strings.ContainsAny(name, `/\`) || filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml" {
 		return name
@@ -41,21 +41,21 @@ func SkinPath(name string, getenv func(string) string) string {
 	return ""
 }
 
-// LoadSkin reads and parses the skin file at path; the faults are those of ParseSkin, or why it cannot be read.
+// LoadSkin reads and parses the skin file at path. The Report holds the errors of ParseSkin, or why the file cannot be read.
 func LoadSkin(path string, parts, colors []string) (Skin, Report) {
 	data, err := readFile(path)
 	if err != nil {
 		f := &Finding{File: path, Message: "cannot be read: " + reason(err), cause: err}
 		if errors.Is(err, fs.ErrNotExist) {
-			f.Message, f.Hint = "no such file", "a skin is a file, or a name: of one that is built in, or of a file in skins/ of the user's config directory"
+			f.Message, f.Hint = "no such file", "a skin is a file, a built-in name, or the name of a file in skins/ of the user's config directory"
 		}
 		return nil, Report{Faults: []*Finding{f}}
 	}
 	return ParseSkin(path, data, parts, colors)
 }
 
-// ParseSkin parses data, called name in the Report. parts are what can be painted, colors the names of colours.
-// The Skin is nil when the Report has faults. It never panics and ends within seconds on any input.
+// ParseSkin parses data, which the Report calls name. parts are the parts of the console, colors the known color names. The Skin is nil if the
+// Report has errors. ParseSkin never panics, and returns within seconds on any input.
 func ParseSkin(name string, data []byte, parts, colors []string) (Skin, Report) {
 	d := newDecoder(name, func(string) (string, bool) { return "", false })
 	skin := Skin{}
@@ -75,7 +75,7 @@ func ParseSkin(name string, data []byte, parts, colors []string) (Skin, Report) 
 	return skin, report
 }
 
-// paint reads a colour alone, or a mapping of colours and attributes.
+// paint reads a color, or a mapping of colors and attributes.
 func (d *decoder) paint(n *node, colors []string, at place) Paint {
 	var p Paint
 	if n.kind != mapping {
@@ -96,7 +96,7 @@ func (d *decoder) paint(n *node, colors []string, at place) Paint {
 		}
 	}
 	if reflect.ValueOf(p).IsZero() && n.members == nil {
-		d.fault(n.line, n.column, at.path, "says nothing", "leave it out, or name a colour")
+		d.fault(n.line, n.column, at.path, "no color or attribute given", "remove it, or name a color")
 	}
 	return p
 }
@@ -118,10 +118,10 @@ func (d *decoder) paintColor(to *string, n *node, colors []string, at place) {
 	if near := Nearest(*to, colors); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}
-	d.unfit(n, colorWanted, hint, at)
+	d.invalid(n, colorWanted, hint, at)
 }
 
-// isHexColor tells #rrggbb, in small letters.
+// isHexColor reports whether s is #rrggbb in lower case.
 func isHexColor(s string) bool {
 	return len(s) == 7 && s[0] == '#' && strings.Trim(s[1:], "0123456789abcdef") == ""
 }

@@ -21,22 +21,22 @@ func TestParseSkin(t *testing.T) {
 		faults   []string // each with its hint behind " | "
 	}{
 		{"nothing", "", Skin{}, nil},
-		{"a colour alone", "good: Green\nbad: \"#FF5555\"\n", Skin{"good": {Foreground: "green"}, "bad": {Foreground: "#ff5555"}}, nil},
+		{"a color alone", "good: Green\nbad: \"#FF5555\"\n", Skin{"good": {Foreground: "green"}, "bad": {Foreground: "#ff5555"}}, nil},
 		{"all of it", "selected: {fgColor: black, bgColor: aqua, bold: true, dim: true, italic: true, underline: true, reverse: true}",
 			Skin{"selected": {"black", "aqua", true, true, true, true, true}}, nil},
 		{"switched off", "good: {bold: false}", Skin{"good": {}}, nil},
 		{"JSON", `{"plain": {"bgColor": "default"}}`, Skin{"plain": {Background: "default"}}, nil},
-		{"unknown part, colour and key", "god: green\nbad: rde\ngood: {colour: red, fgColor: 7}\n", nil, []string{
+		{"unknown part, color and key", "god: green\nbad: rde\ngood: {colour: red, fgColor: 7}\n", nil, []string{
 			"skin.yaml:1:1: god: unknown part of the screen | did you mean good?",
-			"skin.yaml:2:6: bad: got \"rde\", want a colour | did you mean red?",
-			"skin.yaml:3:8: good.colour: unknown key | known here: bgColor, fgColor, bold, dim, italic, reverse, underline",
-			"skin.yaml:3:30: good.fgColor: got 7, want a colour | " + colorHint,
+			"skin.yaml:2:6: bad: got \"rde\", want a color | did you mean red?",
+			"skin.yaml:3:8: good.colour: unknown key | known keys: bgColor, fgColor, bold, dim, italic, reverse, underline",
+			"skin.yaml:3:30: good.fgColor: got 7, want a color | " + colorHint,
 		}},
-		{"a comment in place of a colour", "bad: #ff0000\n", nil, []string{"skin.yaml:1:6: bad: got nothing, want a colour | " + colorHint}},
-		{"half a colour", "bad: \"#ff00\"\n", nil, []string{"skin.yaml:1:6: bad: got \"#ff00\", want a colour | " + colorHint}},
-		{"empty mapping", "bad: {}\n", nil, []string{"skin.yaml:1:6: bad: says nothing | leave it out, or name a colour"}},
+		{"a comment in place of a color", "bad: #ff0000\n", nil, []string{"skin.yaml:1:6: bad: got nothing, want a color | " + colorHint}},
+		{"half a color", "bad: \"#ff00\"\n", nil, []string{"skin.yaml:1:6: bad: got \"#ff00\", want a color | " + colorHint}},
+		{"empty mapping", "bad: {}\n", nil, []string{"skin.yaml:1:6: bad: no color or attribute given | remove it, or name a color"}},
 		{"a list", "- green\n", nil, []string{"skin.yaml:1:1: got a list, want a mapping | "}},
-		{"twice", "bad: red\nbad: red\n", nil, []string{"skin.yaml:2:1: bad: duplicate key | it stands at 1:1 already"}},
+		{"twice", "bad: red\nbad: red\n", nil, []string{"skin.yaml:2:1: bad: duplicate key | first defined at 1:1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, report := ParseSkin("skin.yaml", []byte(c.in), skinParts, skinColors)
@@ -73,7 +73,7 @@ func TestSkinPath(t *testing.T) {
 	}
 }
 
-// Whatever the file: no panic, and a Skin exactly when there is no fault.
+// FuzzParseSkin checks that ParseSkin does not panic, and returns a Skin exactly if there are no errors.
 func FuzzParseSkin(f *testing.F) {
 	for _, seed := range []string{"", "good: green", "selected: {fgColor: black, bgColor: \"#00ff00\", bold: true}", "bad: [", "good: &a {bold: true}\nbad: *a", "? {a: b}", "<<: {good: red}"} {
 		f.Add([]byte(seed))
@@ -81,7 +81,7 @@ func FuzzParseSkin(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		skin, report := ParseSkin("f.yaml", data, skinParts, skinColors)
 		if (skin == nil) != (len(report.Faults) > 0) {
-			t.Fatalf("Skin %v, faults %v", skin, report.Err())
+			t.Fatalf("Skin %v, errors %v", skin, report.Err())
 		}
 	})
 }

@@ -6,32 +6,31 @@ import (
 	"unicode/utf8"
 )
 
-// Caps, all checked before the YAML parser sees a byte. Its time grows with the square of some of them (goccy/go-yaml
-// 1.19.2, 2 cores, November 2026): 50 000 nested brackets take it 3.4 s and 30 000 keys of one block mapping 1.5 s.
-// At these caps no input we found takes longer than a second; TestBoundedTime holds that.
+// Limits that are checked before the YAML parser runs. Its time grows with the square of some of them (goccy/go-yaml 1.19.2, 2 cores,
+// November 2026): 50 000 nested brackets take 3.4 s, and 30 000 keys of one block mapping take 1.5 s. Within these limits, no known input takes
+// longer than a second; see TestBoundedTime.
 const (
 	maxFileBytes  = 4 << 20
-	maxBrackets   = 256    // open at once, brackets inside of texts counted too
-	maxBlockLines = 20_000 // outside of brackets, comments not counted
+	maxBrackets   = 256    // open at the same time, including brackets in strings
+	maxBlockLines = 20_000 // outside brackets, without comments
 	maxTokens     = 200_000
-	maxIndent     = 1000 // blanks and dashes before the first word of a line
+	maxIndent     = 1000 // spaces and dashes before the first word of a line
 )
 
-// sourceFault is what is wrong with a file before it is YAML.
+// sourceFault reports a file that is rejected before it is parsed.
 type sourceFault struct {
-	line, column int // 0 = the whole file
+	line, column int // 0 for the whole file
 	message      string
 	hint         string
 }
 
-// decodeText returns data as UTF-8 without BOM and with line feeds only.
-// It takes UTF-8 and UTF-16, either byte order, with or without BOM.
+// decodeText converts UTF-8 or UTF-16 of either byte order, with or without byte order mark, to UTF-8 without it, with LF line ends.
 func decodeText(data []byte) ([]byte, *sourceFault) {
 	if len(data) > maxFileBytes {
-		return nil, &sourceFault{message: fmt.Sprintf("%d bytes are too many: a config has at most %d MiB", len(data), maxFileBytes>>20)}
+		return nil, &sourceFault{message: fmt.Sprintf("%d bytes is too large: the limit is %d MiB", len(data), maxFileBytes>>20)}
 	}
 	if bytes.HasPrefix(data, []byte{0xff, 0xfe, 0, 0}) || bytes.HasPrefix(data, []byte{0, 0, 0xfe, 0xff}) {
-		return nil, &sourceFault{message: "UTF-32 is not read", hint: "save the file as UTF-8"}
+		return nil, &sourceFault{message: "UTF-32 is not supported", hint: "save the file as UTF-8"}
 	}
 	enc, data := encodingOf(data)
 	data, err := enc.decode(data)
@@ -45,7 +44,7 @@ func decodeText(data []byte) ([]byte, *sourceFault) {
 	return data, nil
 }
 
-// checkCharacters finds what no text has: bytes that are not UTF-8 and control characters (YAML 1.2.2, 5.1).
+// checkCharacters rejects invalid UTF-8 and control characters (YAML 1.2.2, section 5.1).
 func checkCharacters(data []byte) *sourceFault {
 	line, column := 1, 0
 	for rest := data; len(rest) > 0; {
@@ -58,14 +57,14 @@ func checkCharacters(data []byte) *sourceFault {
 		case r == utf8.RuneError && size == 1:
 			return &sourceFault{line, column, "not UTF-8", "save the file as UTF-8"}
 		case r < ' ' && r != '\t' && r != '\r', r == 0x7f:
-			return &sourceFault{line, column, fmt.Sprintf("control character U+%04X", r), `inside of double quotes write it as \x` + fmt.Sprintf("%02x", r)}
+			return &sourceFault{line, column, fmt.Sprintf("control character U+%04X", r), `inside double quotes, write it as \x` + fmt.Sprintf("%02x", r)}
 		}
 	}
 	return nil
 }
 
-// checkShape refuses what would keep the parser busy for long. It counts roughly, without knowing texts and comments
-// from structure, so the caps leave room.
+// checkShape rejects input that the parser would need too long for. It does not distinguish structure from strings and comments, so the
+// limits are generous.
 func checkShape(data []byte) *sourceFault {
 	open, tokens, lines := 0, 0, 0
 	number := 0

@@ -18,29 +18,29 @@ const (
 	maxExpanded = 200_000 // nodes that aliases and merge keys may add
 )
 
-// nodeKind is what a node is, in the words of messages.
+// nodeKind is the kind of a node, as named in messages.
 type nodeKind string
 
 const (
-	missing  nodeKind = "nothing" // a key without value
-	null     nodeKind = "null"    // null, ~
-	text     nodeKind = "a string"
-	number   nodeKind = "a number"
-	boolean  nodeKind = "a boolean"
-	list     nodeKind = "a list"
-	mapping  nodeKind = "a mapping"
-	brokenly nodeKind = "" // a fault has been reported
+	missing     nodeKind = "nothing" // a key without value
+	null        nodeKind = "null"    // null, ~
+	text        nodeKind = "a string"
+	number      nodeKind = "a number"
+	boolean     nodeKind = "a boolean"
+	list        nodeKind = "a list"
+	mapping     nodeKind = "a mapping"
+	invalidKind nodeKind = "" // not valid; the error has been reported
 )
 
 // node is one value of the file. Aliases share the node of their anchor.
 type node struct {
 	kind         nodeKind
-	text         string // of a scalar: plain ones as written, quoted ones without quotes
-	plain        bool   // a scalar without quotes
+	text         string // of a scalar, without quotes
+	plain        bool   // the scalar is written without quotes
 	line, column int
 	items        []*node  // of a list
 	members      []member // of a mapping, without duplicates
-	size         int      // nodes in it, aliases counted as what they stand for
+	size         int      // number of nodes in it, with aliases expanded
 }
 
 // member is one key of a mapping.
@@ -54,26 +54,26 @@ func (n *node) scalar() bool {
 	return n.kind == text || n.kind == number || n.kind == boolean
 }
 
-// empty tells a key that is there without saying anything.
+// empty reports whether the key has no value, or null.
 func (n *node) empty() bool { return n.kind == missing || n.kind == null }
 
-// treeBuilder turns the syntax tree of the library into nodes.
+// treeBuilder converts the library's syntax tree to nodes.
 type treeBuilder struct {
-	fault    sayer
-	warn     sayer
+	fault    findingFunc
+	warn     findingFunc
 	anchors  map[string]*node
 	expanded int
 }
 
-// sayer takes a finding at a place.
-type sayer func(line, column int, path, message, hint string)
+// findingFunc records a finding.
+type findingFunc func(line, column int, path, message, hint string)
 
-// parseTree returns the root of data; nil when the file is empty or, after calling fault, when it is no YAML.
-func parseTree(data []byte, fault, warn sayer) *node {
+// parseTree returns the root of data. It returns nil if data is empty, or after calling fault if data is not valid YAML.
+func parseTree(data []byte, fault, warn findingFunc) *node {
 	file, err := parseYAML(data)
 	if err != nil {
-		line, column, message := 0, 0, "this is no YAML"
-		// Error would quote the line, and there may be a secret on it; with 400 000 commas it also takes 20 s.
+		line, column, message := 0, 0, "not valid YAML"
+		// Error would quote the line, which may contain a secret. It also takes 20 s for 400 000 commas.
 		if e, ok := errors.AsType[*yaml.SyntaxError](err); ok {
 			message = e.Message
 			line, column = position(e.Token)
@@ -97,7 +97,7 @@ func parseTree(data []byte, fault, warn sayer) *node {
 	return root
 }
 
-// parseYAML is the library's parser. It is foreign code on hostile input, so a panic in it is a fault of the file.
+// parseYAML calls the library's parser. A panic in it is returned as an error, because the input may be hostile.
 func parseYAML(data []byte) (file *ast.File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -152,8 +152,8 @@ func (b *treeBuilder) node(a ast.Node, path string, depth int) *node {
 	return n
 }
 
-// colonText returns the text of a list's element such as image:latest, nil for all others. Inside of braces goccy/go-yaml
-// 1.19.2 takes it for a mapping, though a colon without a blank behind it is text (YAML 1.2.2, 7.3.3).
+// colonText returns a text node for a list element such as image:latest, and nil for other nodes. Inside braces, goccy/go-yaml 1.19.2 parses
+// it as a mapping, although a colon that is not followed by a space is text (YAML 1.2.2, section 7.3.3).
 func colonText(a ast.Node) *node {
 	pair, ok := a.(*ast.MappingValueNode)
 	if m, many := a.(*ast.MappingNode); many && len(m.Values) == 1 && m.GetToken().Type != token.MappingStartType {
@@ -186,9 +186,9 @@ func quoted(t *token.Token) bool {
 	return t.Type == token.DoubleQuoteType || t.Type == token.SingleQuoteType
 }
 
-// broken marks n as reported.
+// broken marks n as invalid.
 func broken(n *node) *node {
-	n.kind = brokenly
+	n.kind = invalidKind
 	return n
 }
 
@@ -209,12 +209,12 @@ func (b *treeBuilder) scalar(n *node, a ast.Node, path string) {
 		n.kind, n.text = text, a.Value
 		n.plain = !quoted(a.Token)
 		if n.plain && hasSlashComment(n.text) {
-			b.warn(n.line, n.column, path, "// and what follows is part of the text", slashHint+", or quote the text if it was meant")
+			b.warn(n.line, n.column, path, "// and the rest of the line are part of the text", slashHint+", or quote the text if it is intended")
 		}
 	case *ast.LiteralNode:
 		n.kind, n.plain, n.text = text, false, a.Value.Value
 	default:
-		b.fault(n.line, n.column, path, "a value that no config has", "")
+		b.fault(n.line, n.column, path, "an unsupported kind of value", "")
 		broken(n)
 	}
 }
@@ -239,7 +239,7 @@ func (b *treeBuilder) mapping(n *node, a *ast.MappingNode, path string, depth in
 		}
 		if first, dup := seen[key]; dup {
 			b.fault(m.line, m.column, join(path, key), "duplicate key",
-				fmt.Sprintf("it stands at %d:%d already", n.members[first].line, n.members[first].column))
+				fmt.Sprintf("first defined at %d:%d", n.members[first].line, n.members[first].column))
 			continue
 		}
 		m.value = b.node(kv.Value, join(path, key), depth+1)
@@ -258,7 +258,7 @@ func (b *treeBuilder) mapping(n *node, a *ast.MappingNode, path string, depth in
 	}
 }
 
-// key is the text of a mapping's key.
+// key returns the text of a mapping's key.
 func (b *treeBuilder) key(a ast.MapKeyNode, path string) (string, bool) {
 	var k ast.Node = a
 	for {
@@ -275,12 +275,12 @@ func (b *treeBuilder) key(a ast.MapKeyNode, path string) (string, bool) {
 			return k.GetToken().Value, true
 		}
 		line, column := position(a.GetToken())
-		b.fault(line, column, path, "a key that is no plain text", "")
+		b.fault(line, column, path, "a key that is not plain text", "")
 		return "", false
 	}
 }
 
-// merge returns the mappings a merge key (`<<: *base`) names, the first counts most.
+// merge returns the mappings that a merge key (`<<: *base`) names, in order of precedence.
 func (b *treeBuilder) merge(a ast.Node, path string, depth int) []*node {
 	n := b.node(a, join(path, "<<"), depth+1)
 	from := []*node{n}
@@ -288,7 +288,7 @@ func (b *treeBuilder) merge(a ast.Node, path string, depth int) []*node {
 		from = n.items
 	}
 	for _, m := range from {
-		if m.kind != mapping && m.kind != brokenly {
+		if m.kind != mapping && m.kind != invalidKind {
 			b.fault(n.line, n.column, join(path, "<<"), fmt.Sprintf("got %s, want a mapping", m.kind), "write <<: *name with the anchor of a mapping")
 			return nil
 		}
@@ -296,14 +296,14 @@ func (b *treeBuilder) merge(a ast.Node, path string, depth int) []*node {
 	return from
 }
 
-// anchor converts what a names and remembers it.
+// anchor converts the value of an anchor and stores it for aliases.
 func (b *treeBuilder) anchor(n *node, a *ast.AnchorNode, path string, depth int) *node {
 	if a.Name == nil {
-		b.fault(n.line, n.column, path, "an anchor without name", "")
+		b.fault(n.line, n.column, path, "an anchor without a name", "")
 		return broken(n)
 	}
 	name := a.Name.GetToken().Value
-	delete(b.anchors, name) // so that it cannot hold itself
+	delete(b.anchors, name) // so that the value cannot refer to itself
 	value := b.node(a.Value, path, depth+1)
 	b.anchors[name] = value
 	return value
@@ -313,7 +313,7 @@ func (b *treeBuilder) alias(n *node, a *ast.AliasNode, path string) *node {
 	name := a.Value.GetToken().Value
 	value, ok := b.anchors[name]
 	if !ok {
-		hint := "quote it if the text was meant"
+		hint := "quote it if it is meant as text"
 		if near := Nearest(name, slices.Sorted(maps.Keys(b.anchors))); near != "" {
 			hint = fmt.Sprintf("did you mean *%s?", near)
 		}
@@ -321,13 +321,13 @@ func (b *treeBuilder) alias(n *node, a *ast.AliasNode, path string) *node {
 		return broken(n)
 	}
 	if b.expanded += value.size; b.expanded > maxExpanded {
-		b.fault(n.line, n.column, path, fmt.Sprintf("aliases stand for more than %d values", maxExpanded), "")
+		b.fault(n.line, n.column, path, fmt.Sprintf("aliases expand to more than %d values", maxExpanded), "")
 		return broken(n)
 	}
 	return value
 }
 
-// tagged takes the tags of the YAML core schema; !!str makes a text of anything.
+// tagged converts a value with a tag of the YAML core schema. !!str converts any scalar to text.
 func (b *treeBuilder) tagged(n *node, a *ast.TagNode, path string, depth int) *node {
 	tag := a.Start.Value
 	value := b.node(a.Value, path, depth+1)
@@ -338,13 +338,13 @@ func (b *treeBuilder) tagged(n *node, a *ast.TagNode, path string, depth int) *n
 		}
 	case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq":
 	default:
-		b.fault(n.line, n.column, path, fmt.Sprintf("unknown tag %q", clip(tag)), "quote the value if the text was meant")
+		b.fault(n.line, n.column, path, fmt.Sprintf("unknown tag %q", clip(tag)), "quote the value if it is meant as text")
 		return broken(n)
 	}
 	return value
 }
 
-// join appends a key to a path. Keys with marks of their own are quoted, so that a path stays readable.
+// join appends a key to a path. It quotes keys that contain punctuation.
 func join(path, key string) string {
 	key = clip(key)
 	if key == "" || strings.ContainsAny(key, ". []\"\t\n") {

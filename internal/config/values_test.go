@@ -29,7 +29,7 @@ func parseFull(t *testing.T) (*Config, Report) {
 	return cfg, report
 }
 
-// Values arrive in their fields; args and env exactly as written. TestKeys covers the keys that full.yaml leaves out.
+// TestFullFile checks that values are stored in their fields, args and env exactly as written. TestKeysAreReadShownAndCompared covers the keys that full.yaml leaves out.
 func TestFullFile(t *testing.T) {
 	got, _ := parseFull(t)
 	files := DefaultServer()
@@ -90,7 +90,7 @@ func TestEmptyFileIsTheDefault(t *testing.T) {
 	}
 }
 
-// A desktop client's file is a config as it is, however it was saved.
+// TestDesktopFileInEveryEncoding checks that a desktop client's file is valid in every encoding.
 func TestDesktopFileInEveryEncoding(t *testing.T) {
 	const file = "{\r\n\t\"mcpServers\": {\r\n\t\t\"filesystem\": {\r\n\t\t\t\"command\": \"npx\",\r\n" +
 		"\t\t\t\"args\": [\"-y\", \"C:\\\\Users\\\\J\\u00fcrgen\\/\\ud83d\\ude00\", \"x\"],\r\n\t\t\t\"env\": {\"A\":\"1\",\"B\":\"\"}\r\n\t\t},\r\n" +
@@ -162,15 +162,15 @@ func TestExpand(t *testing.T) {
 		{"${REF}", "${A}$$", "", ""}, // what a variable holds is not looked at again
 		{"${NO}-${OTHER}-${NO}", "--", "NO OTHER", ""},
 		{"${", "", "", "${ without }"},
-		{"${}", "", "", `"" is not the name of a variable`},
-		{"${A-b}", "", "", `"A-b" is not the name of a variable`},
-		{"${NO:-${A}}", "", "", "a ${…} inside of another's default"},
+		{"${}", "", "", `"" is not a variable name`},
+		{"${A-b}", "", "", `"A-b" is not a variable name`},
+		{"${NO:-${A}}", "", "", "a ${…} inside the default of another"},
 		{"${env:A}${env:NO:-d}${env:-e}${file:-f}", "1def", "", ""}, // the last two are variables called env and file
 		{"${env:NO}", "", "NO", ""},
-		{"${env:A b}", "", "", `"A b" is not the name of a variable`},
-		{"${input:A}", "", "", `"input:A" is not the name of a variable`},
-		{"${file:}", "", "", `"file:" is not the name of a variable`},
-		{"${command:echo ${A}}", "", "", "a ${…} inside of another"},
+		{"${env:A b}", "", "", `"A b" is not a variable name`},
+		{"${input:A}", "", "", `"input:A" is not a variable name`},
+		{"${file:}", "", "", `"file:" is not a variable name`},
+		{"${command:echo ${A}}", "", "", "a ${…} inside another"},
 		{"${file:a}${keyring:b}${command:c d}", "${file:a}${keyring:b}${command:c d}", "", ""}, // nobody looks
 	} {
 		e := expand(c.in, sources{env: env})
@@ -256,7 +256,7 @@ func TestLoad(t *testing.T) {
 	if _, report := Load(path); !os.IsNotExist(report.Faults[0].Unwrap()) || report.Err().Error() != path+": no such file" {
 		t.Errorf("Load of nothing: %v", report.Err())
 	}
-	if _, report := Load(dir); report.Err() == nil || !strings.Contains(report.Err().Error(), "it is a directory") {
+	if _, report := Load(dir); report.Err() == nil || !strings.Contains(report.Err().Error(), "is a directory") {
 		t.Errorf("Load of a directory: %v", report.Err())
 	}
 	t.Setenv("GOBLIN_TEST_COMMAND", "npx")
@@ -268,7 +268,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A thousand faults are counted, not listed.
+// TestManyFaults checks that errors beyond the limit are counted.
 func TestManyFaults(t *testing.T) {
 	_, report := Parse("x", []byte("mcpServers: {a: {"+strings.Repeat("k: 1, ", 1000)+"}}"), noEnv)
 	if n := len(report.Faults); n != maxFindings+1 || !strings.HasPrefix(report.Faults[n-1].Message, "and 9") {
@@ -276,7 +276,7 @@ func TestManyFaults(t *testing.T) {
 	}
 }
 
-// A pair in quotes within a list is a mapping, whatever stands at its colon; without quotes it is text.
+// TestPairsInLists checks that a list element like a:b is text, and a mapping if it is quoted.
 func TestPairsInLists(t *testing.T) {
 	for text, want := range map[string]string{`image:latest`: "image:latest", `"image":latest`: "", `"image":"latest"`: ""} {
 		cfg, report := Parse("goblin.yaml", []byte("mcpServers: {a: {command: x, args: ["+text+"]}}\n"), nil)

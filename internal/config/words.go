@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-var errQuote = errors.New("a quote is not closed")
+var errQuote = errors.New("unterminated quote")
 
-// Words splits a command line at spaces, as splitWords does. One with an open quote is a single word.
+// Words splits a command line like splitWords. A line with an unterminated quote is a single word.
 func Words(s string) []string {
 	words, err := splitWords(s)
 	if err != nil {
@@ -16,8 +16,8 @@ func Words(s string) []string {
 	return words
 }
 
-// splitWords splits a command line at blanks. What stands between quotes is one word; between double quotes \" and \\ stand for a
-// quote and a backslash. Nothing else means anything: no shell reads it.
+// splitWords splits a command line at white space, like a shell without expansion. Quotes group words. Inside double quotes, \" and \\
+// are a quote and a backslash.
 func splitWords(s string) ([]string, error) {
 	var words []string
 	var word strings.Builder

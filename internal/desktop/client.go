@@ -1,39 +1,39 @@
 package desktop
 
-// Client is a program that keeps a list of MCP servers in a file of its own.
+// Client is a desktop program with a file that lists MCP servers.
 type Client struct {
-	ID    string // as people type it: claude-desktop
+	ID    string // as typed by users, for example claude-desktop
 	Title string
-	After string // what has to be done after a change of the file
+	After string // what to do after a change of the file
 
-	key   string  // under which the servers stand
-	url   string  // the key of an address; "" = its file takes programs only
-	typed bool    // entries say type: stdio or http
-	vars  dialect // of variables in values
+	key   string  // key of the servers in the file
+	url   string  // key of an address in an entry; "" if only programs are supported
+	typed bool    // entries have type: stdio or http
+	vars  dialect // syntax of variables in values
 }
 
-// dialect is how a program writes variables in its file.
+// dialect is the syntax of variables in a file.
 type dialect string
 
 const (
-	noVariables    dialect = "none"   // ${…} is text
-	shellVariables dialect = "shell"  // ${NAME} and ${NAME:-default}, as ours
+	noVariables    dialect = "none"   // ${…} is literal text
+	shellVariables dialect = "shell"  // ${NAME} and ${NAME:-default}, as in goblin.yaml
 	spokenVars     dialect = "prefix" // ${env:NAME}, ${userHome}
-	editorVars     dialect = "editor" // these, and ${input:id}
+	editorVars     dialect = "editor" // like prefix, and ${input:id}
 	mcpServers             = "mcpServers"
 )
 
-// Clients are all that are known, in the order people are shown.
+// Clients lists the supported clients in display order.
 var Clients = []Client{
-	{ID: "claude-desktop", Title: "Claude Desktop", After: "quit Claude Desktop and start it again", key: mcpServers, vars: noVariables},
-	{ID: "claude-code", Title: "Claude Code", After: "start a new session of Claude Code", key: mcpServers, url: "url", typed: true, vars: shellVariables},
-	{ID: "cursor", Title: "Cursor", After: "switch the server on in Cursor's settings if it asks", key: mcpServers, url: "url", vars: spokenVars},
-	{ID: "vscode", Title: "VS Code", After: "start the server in VS Code: command MCP: List Servers", key: "servers", url: "url", typed: true, vars: editorVars},
-	{ID: "windsurf", Title: "Windsurf", After: "press refresh among the MCP servers of Windsurf", key: mcpServers, url: "serverUrl", vars: spokenVars},
-	{ID: "zed", Title: "Zed", After: "nothing else: Zed reads its settings when they change", key: "context_servers", url: "url", vars: noVariables},
+	{ID: "claude-desktop", Title: "Claude Desktop", After: "quit and restart Claude Desktop", key: mcpServers, vars: noVariables},
+	{ID: "claude-code", Title: "Claude Code", After: "start a new Claude Code session", key: mcpServers, url: "url", typed: true, vars: shellVariables},
+	{ID: "cursor", Title: "Cursor", After: "enable the server in Cursor's settings if asked", key: mcpServers, url: "url", vars: spokenVars},
+	{ID: "vscode", Title: "VS Code", After: "start the server in VS Code with the command MCP: List Servers", key: "servers", url: "url", typed: true, vars: editorVars},
+	{ID: "windsurf", Title: "Windsurf", After: "refresh the MCP servers in Windsurf", key: mcpServers, url: "serverUrl", vars: spokenVars},
+	{ID: "zed", Title: "Zed", After: "nothing: Zed reloads its settings", key: "context_servers", url: "url", vars: noVariables},
 }
 
-// ByID finds a client; ok is false for a name nobody has.
+// ByID returns the client with that ID. ok is false if there is none.
 func ByID(id string) (Client, bool) {
 	for _, c := range Clients {
 		if c.ID == id {
@@ -43,7 +43,7 @@ func ByID(id string) (Client, bool) {
 	return Client{}, false
 }
 
-// IDs lists the names ByID takes.
+// IDs returns the IDs of all clients.
 func IDs() []string {
 	var ids []string
 	for _, c := range Clients {
@@ -52,5 +52,5 @@ func IDs() []string {
 	return ids
 }
 
-// TakesURL tells whether the client's file can name an address instead of a program.
+// TakesURL reports whether an entry in the client's file can be an address.
 func (c Client) TakesURL() bool { return c.url != "" }

@@ -15,8 +15,8 @@ const (
 	lineRunes    = 160
 )
 
-// Diff shows what becomes of text when it is edited: changed lines begin with - or +, lines around them with a blank.
-// What other entries and comments say is hidden, and so are values of env and headers of ours: only keys are shown.
+// Diff returns the difference between two versions of the client's file: changed lines start with - or +, context lines with a space. It hides
+// the content of other entries and comments, and the values of env and headers. name is the gateway's entry.
 func (c Client) Diff(before, after, name string) []string {
 	var lines []string
 	gap := false
@@ -35,7 +35,7 @@ func (c Client) Diff(before, after, name string) []string {
 	return lines
 }
 
-// nearChange tells whether line i of a script is shown.
+// nearChange reports whether line i is a change or context of one.
 func nearChange(all []string, i int) bool {
 	for _, line := range all[max(0, i-contextLines):min(len(all), i+contextLines+1)] {
 		if line[0] != ' ' {
@@ -45,10 +45,10 @@ func nearChange(all []string, i int) bool {
 	return false
 }
 
-// maxCells bounds the table of script; beyond it what differs is shown as one block.
+// maxCells limits the table of script. Beyond it, the differing lines are shown as one block.
 const maxCells = 4 << 20
 
-// script is how old becomes now, line by line: the longest common subsequence stays.
+// script returns the lines of old and now, marked as common, removed or added, using the longest common subsequence.
 func script(old, now []string) []string {
 	var all []string
 	add := func(mark string, lines []string) {
@@ -89,7 +89,7 @@ func script(old, now []string) []string {
 	return all
 }
 
-// commonLengths tells of each pair of rests of a and b how long their longest common subsequence is.
+// commonLengths returns the length of the longest common subsequence of a[i:] and b[j:], for all i and j.
 func commonLengths(a, b []string) [][]int32 {
 	table := make([][]int32, len(a)+1)
 	for i := range table {
@@ -107,7 +107,7 @@ func commonLengths(a, b []string) [][]int32 {
 	return table
 }
 
-// cut keeps the end of a long line: that is where we add.
+// cut keeps the end of a long line, where the entry is added.
 func cut(line string) string {
 	if r := []rune(line); len(r) > lineRunes {
 		return "…" + string(r[len(r)-lineRunes:])
@@ -115,7 +115,7 @@ func cut(line string) string {
 	return line
 }
 
-// lines is text with everything hidden that is not ours to show.
+// lines returns the lines of text with private content hidden.
 func (c Client) lines(text, name string) []string {
 	root, err := parse(text)
 	if err != nil || strings.TrimSpace(text) == "" {
@@ -127,7 +127,7 @@ func (c Client) lines(text, name string) []string {
 	return strings.Split(strings.TrimRight(strings.ReplaceAll(h.b.String(), "\r\n", "\n"), "\n"), "\n")
 }
 
-// hider copies a text and covers what is foreign.
+// hider copies a text and hides private content.
 type hider struct {
 	text string
 	ours []string
@@ -135,7 +135,7 @@ type hider struct {
 	at   int
 }
 
-// value copies v, which stands at path.
+// value copies v, the value at path.
 func (h *hider) value(v hujson.Value, path []string) {
 	h.cover(h.at, v.StartOffset)
 	switch value := v.Value.(type) {
@@ -163,7 +163,7 @@ func (h *hider) value(v hujson.Value, path []string) {
 	h.cover(h.at, v.EndOffset)
 }
 
-// literalOr copies v; a text of ours as its word of a command line is shown, or "" = as it is shown alone.
+// literalOr copies v. word is the displayable form of an argument, or "" if v is not an argument.
 func (h *hider) literalOr(v hujson.Value, path []string, word string) {
 	value, ok := v.Value.(hujson.Literal)
 	if !ok {
@@ -188,7 +188,7 @@ func (h *hider) literalOr(v hujson.Value, path []string, word string) {
 	h.at = v.EndOffset
 }
 
-// cover copies blanks and marks between values, and hides what comments say.
+// cover copies text between values, and hides the content of comments.
 func (h *hider) cover(from, to int) {
 	for i := from; i < to; i++ {
 		rest := h.text[i:to]

@@ -1,5 +1,5 @@
-// Package desktop knows the files in which other programs keep their MCP servers: where they are, how they are written,
-// which servers stand in them, and how an entry of ours gets into them.
+// Package desktop reads and edits the files in which desktop clients keep their MCP servers. It knows their locations and formats, lists their
+// servers, and adds an entry for this gateway.
 //
 //	client, _ := desktop.ByID("cursor")
 //	path, err := client.Find(desktop.ThisHost())
@@ -7,11 +7,10 @@
 //	edited, err := client.Install(file.Text, "goblin", desktop.Ours{Command: "/usr/local/bin/goblin-actor", Args: []string{"stdio"}})
 //	backup, err := file.Replace(edited, true)
 //
-// The files are JSON, with comments and trailing commas where their programs allow these. They are changed by splices
-// at places of the syntax tree, and what comes out is trusted only when it means what was there before with just that
-// change; so everything else in them stays as it is, byte for byte.
+// The files are JSON, with comments and trailing commas if the client allows them. An edit replaces text at positions from the syntax tree. Its
+// result is verified: parsed, it must equal the old file with just that change. Everything else stays unchanged, byte for byte.
 //
-// Invariants: a file that cannot be parsed is never changed. No error, note or diff holds a value of env or headers, nor
-// any text of the parts of a file that are not ours. Input is bounded in size, depth and number of values before it is
-// parsed. The package holds no state and writes nothing; its functions may be called from any goroutine.
+// A file that does not parse is never changed. Errors, notes and diffs never contain values of env and headers, or text of other parts of the
+// file. Size, depth and number of values are limited before parsing. The package has no state and writes no files. Its functions may be called
+// concurrently.
 package desktop

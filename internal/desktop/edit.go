@@ -8,7 +8,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// object is a JSON object in the order it shall be written.
+// object is a JSON object with ordered members.
 type object []field
 
 type field struct {
@@ -16,7 +16,7 @@ type field struct {
 	value any // string, []string, object
 }
 
-// set returns text with value at a path of keys; what is missing on the way is made. Everything else stays.
+// set returns text with value at path. It creates missing objects, and changes nothing else.
 func set(text string, path []string, value any) (string, error) {
 	root, err := parse(text)
 	if err != nil {
@@ -43,7 +43,7 @@ func set(text string, path []string, value any) (string, error) {
 	return text, nil
 }
 
-// nest wraps value in objects.
+// nest wraps value in an object for each key of path.
 func nest(path []string, value any) any {
 	for i := len(path) - 1; i >= 0; i-- {
 		value = object{{path[i], value}}
@@ -51,7 +51,7 @@ func nest(path []string, value any) any {
 	return value
 }
 
-// drop returns text without the key at the end of path, if it is there.
+// drop returns text without the key at path, if it exists.
 func drop(text string, path []string) (string, error) {
 	at, err := parse(text)
 	if err != nil {
@@ -82,14 +82,14 @@ func drop(text string, path []string) (string, error) {
 		end = to + i + 1
 	}
 	if strings.TrimSpace(text[start:from]) == "" && strings.TrimSpace(text[to:end]) == "" {
-		from, to = start, end // the line was its own
+		from, to = start, end // nothing else is on the line
 	} else if strings.HasPrefix(text[to:], " ") {
 		to++
 	}
 	return text[:from] + text[to:], nil
 }
 
-// previous is the member before m.
+// previous returns the member before m, or nil.
 func previous(v hujson.Value, m *hujson.ObjectMember) *hujson.ObjectMember {
 	members := v.Value.(*hujson.Object).Members
 	for i := range members {
@@ -100,7 +100,7 @@ func previous(v hujson.Value, m *hujson.ObjectMember) *hujson.ObjectMember {
 	return nil
 }
 
-// commaBehind is the offset of a comma between from and to, comments skipped; -1 when there is none.
+// commaBehind returns the offset of the comma between from and to, skipping comments, or -1.
 func commaBehind(text string, from, to int) int {
 	for i := from; i < to; i++ {
 		switch {
@@ -115,7 +115,7 @@ func commaBehind(text string, from, to int) int {
 	return -1
 }
 
-// layout is how a file is laid out.
+// layout is the formatting of a file.
 type layout struct {
 	step    string // one level of indentation
 	newline string
@@ -136,13 +136,13 @@ func layoutOf(text string) layout {
 	return l
 }
 
-// lineIndent is what the line of offset at begins with.
+// lineIndent returns the indentation of the line at offset at.
 func lineIndent(text string, at int) string {
 	line := text[strings.LastIndexByte(text[:at], '\n')+1:]
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// insert adds a member to the object at v, behind the last one, in the layout of the others.
+// insert appends a member to object v, formatted like the others.
 func (l layout) insert(text string, v hujson.Value, key string, value any) string {
 	members := v.Value.(*hujson.Object).Members
 	closing := v.EndOffset - 1
@@ -176,7 +176,7 @@ func (l layout) insert(text string, v hujson.Value, key string, value any) strin
 	return text[:tail] + item + text[tail:]
 }
 
-// render writes a value; lines = objects take one line a member.
+// render renders a value. With lines, objects have one member per line.
 func (l layout) render(value any, indent string, lines bool) string {
 	switch value := value.(type) {
 	case object:
@@ -198,17 +198,17 @@ func (l layout) render(value any, indent string, lines bool) string {
 	return string(hujson.String(fmt.Sprint(value)))
 }
 
-// verify proves that after means what before means, but for the value at path.
+// verify checks that after equals before with want at path.
 func verify(before, after string, path []string, want map[string]any) error {
 	return compare(before, after, path, func(inner map[string]any, key string) { inner[key] = want })
 }
 
-// verifyGone proves that after means what before means, without the key at the end of path.
+// verifyGone checks that after equals before without the key at path.
 func verifyGone(before, after string, path []string) error {
 	return compare(before, after, path, func(inner map[string]any, key string) { delete(inner, key) })
 }
 
-// compare proves that after means what before means once change was made to what holds the end of path.
+// compare checks that after equals before once change has been applied to the object that contains the last key of path.
 func compare(before, after string, path []string, change func(inner map[string]any, key string)) error {
 	var old, now map[string]any
 	for _, one := range []struct {

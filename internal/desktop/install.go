@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// ErrSame is returned by Install when the entry is there already.
+// ErrSame is returned by Install if the entry already exists.
 var ErrSame = errors.New("nothing to change")
 
-// Ours is the entry that makes a client use this gateway: a program, or the address of a running one.
+// Ours is the entry for this gateway: a command, or the address of a running gateway.
 type Ours struct {
 	Command string
 	Args    []string
-	URL     string // instead of Command; only for clients that take one
+	URL     string // instead of Command, if the client supports it
 }
 
-// entry is o as the client's file has it.
+// entry returns o in the format of the client's file.
 func (c Client) entry(o Ours) object {
 	var e object
 	switch {
@@ -33,7 +33,7 @@ func (c Client) entry(o Ours) object {
 	return e
 }
 
-// othersThan are the keys of an entry that cannot stand beside ours.
+// othersThan returns the keys that an entry must not have next to those of o.
 func othersThan(o Ours) []string {
 	if o.URL != "" {
 		return []string{"command", "args", "cwd", "envFile"}
@@ -41,9 +41,8 @@ func othersThan(o Ours) []string {
 	return []string{"url", "serverUrl", "headers"}
 }
 
-// Install returns text, the client's file, with our entry under name. An entry that is there already keeps the keys
-// that are not ours (env, what may run unasked); ErrSame when it says the same. Other errors are *SyntaxError or wrap
-// ErrByHand.
+// Install returns text, the client's file, with the gateway's entry under name. An existing entry keeps its other keys, such as env. Install
+// returns ErrSame if nothing changes. Other errors are *SyntaxError or wrap ErrByHand.
 func (c Client) Install(text, name string, o Ours) (string, error) {
 	text = orEmpty(text)
 	path := []string{c.key, name}
@@ -88,7 +87,7 @@ func (c Client) Install(text, name string, o Ours) (string, error) {
 	return edited, verify(text, edited, path, want)
 }
 
-// Remove returns text, the client's file, without an entry; dir is Found.Dir. Errors are as those of Install.
+// Remove returns text, the client's file, without the entry called name. dir is Found.Dir. Errors are like those of Install.
 func (c Client) Remove(text, name, dir string) (string, error) {
 	path := []string{c.key, name}
 	if dir != "" {
@@ -101,8 +100,8 @@ func (c Client) Remove(text, name, dir string) (string, error) {
 	return edited, verifyGone(text, edited, path)
 }
 
-// carried are the variables of an entry whose command is an object that holds them, as older files of Zed have it: a text
-// takes the object's place, and they go beside it.
+// carried returns env for an entry whose command is an object with env, as in older files of Zed. A string replaces the object, so env moves
+// next to it.
 func carried(now map[string]any, o Ours) object {
 	command, _ := now["command"].(map[string]any)
 	variables, _ := command["env"].(map[string]any)
@@ -116,7 +115,7 @@ func carried(now map[string]any, o Ours) object {
 	return object{{"env", env}}
 }
 
-// existing is the entry of that name; nil when there is none.
+// existing returns the entry called name, or nil.
 func (c Client) existing(text, name string) (map[string]any, error) {
 	at, err := parse(text)
 	if err != nil {
@@ -139,7 +138,7 @@ func (c Client) existing(text, name string) (map[string]any, error) {
 	return entry, nil
 }
 
-// plain is a value as decode gives it.
+// plain converts a value to the types that decode returns.
 func plain(value any) any {
 	if fields, ok := value.(object); ok {
 		m := map[string]any{}
@@ -159,7 +158,7 @@ func plain(value any) any {
 	return items
 }
 
-// Snippet is what a new file of the client would hold: for people who change theirs by hand.
+// Snippet returns the content of a new file, for users who edit theirs by hand.
 func (c Client) Snippet(name string, o Ours) string {
 	return layout{"  ", "\n"}.render(object{{c.key, object{{name, c.entry(o)}}}}, "", true) + "\n"
 }

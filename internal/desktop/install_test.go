@@ -20,8 +20,8 @@ var (
 	address = Ours{URL: "http://127.0.0.1:8730/mcp"}
 )
 
-// TestInstall runs testdata/install: a client's file before, after our entry was written, and the diff that people are
-// shown. The names of files are client.case; url in it installs an address. With CRLF line ends the result is the same.
+// TestInstall runs the archives of testdata/install: a client's file before and after Install, and the diff for users. File names are
+// client.case; url in the case installs an address. It repeats each with CRLF line ends.
 func TestInstall(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/install/*.txtar")
 	if len(paths) == 0 {
@@ -65,7 +65,7 @@ func TestInstall(t *testing.T) {
 					t.Errorf("%s: %q (-want +got):\n%s", name, newline, diff)
 				}
 				if _, shown, _ := strings.Cut(got, "--- shown"); strings.Contains(shown, "hunter2") {
-					t.Errorf("%s: the diff tells a secret:\n%s", name, shown)
+					t.Errorf("%s: the diff contains a secret:\n%s", name, shown)
 				}
 			}
 		}
@@ -77,7 +77,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// Every client's own form, in a file that is not there yet.
+// TestSnippet checks the format of each client in a new file.
 func TestSnippet(t *testing.T) {
 	for _, c := range Clients {
 		for _, ours := range []Ours{program, address} {
@@ -96,7 +96,7 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
-// What cannot be parsed, or means different things to different readers, is not changed; no error quotes it.
+// TestInstallRefuses checks that invalid or ambiguous files are not changed, and that errors do not quote them.
 func TestInstallRefuses(t *testing.T) {
 	for name, text := range map[string]string{
 		"syntax": `{"mcpServers": {"a": {"command": "hunter2" "x"}}}`, "literal": `{"a": hunter2}`, "text": `{"a": "hunter2\q"}`, "list": `[]`,
@@ -121,7 +121,7 @@ func TestInstallRefuses(t *testing.T) {
 	}
 }
 
-// Whatever the file: an error, or a file that has our entry and all that was there, and nothing to do a second time.
+// FuzzInstall checks that Install fails, or adds the entry and keeps everything else, and that a second Install changes nothing.
 func FuzzInstall(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/*/*.txtar")
 	for _, path := range paths {
@@ -149,7 +149,7 @@ func FuzzInstall(f *testing.F) {
 				t.Errorf("%q: %v", after, err)
 			}
 			if len(c.Diff(text, after, "goblin")) == 0 {
-				t.Errorf("%q became %q, and nothing is shown", text, after)
+				t.Errorf("%q became %q, but the diff is empty", text, after)
 			}
 			if _, err := c.Servers(after, "/", host("linux", "/")); err != nil && !errors.Is(err, ErrByHand) {
 				t.Errorf("%q: %v", after, err)

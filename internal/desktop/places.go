@@ -11,31 +11,31 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// ErrNotInstalled is behind the error of Find when there is no directory the client would keep its file in.
+// ErrNotInstalled is returned by Find if the directory of the client's file does not exist.
 var ErrNotInstalled = errors.New("it does not seem to be installed")
 
-// Host is all that the places of files depend on.
+// Host is what the locations of files depend on.
 type Host struct {
-	OS     string // as runtime.GOOS
+	OS     string // a value of runtime.GOOS
 	Home   string
 	Getenv func(string) string
 
-	IsProgram func(string) bool // reports whether a name or path can be run; nil = none can
+	IsProgram func(string) bool // reports whether a name or path can be run; nil if none can
 }
 
-// ThisHost is the machine and user this program runs for.
+// ThisHost returns the Host of this process.
 func ThisHost() Host {
-	home, _ := os.UserHomeDir() // "" makes paths that are not there
+	home, _ := os.UserHomeDir() // with "", the paths do not exist
 	return Host{OS: runtime.GOOS, Home: home, Getenv: os.Getenv, IsProgram: config.ProgramFinder(os.Getenv("PATH"))}
 }
 
-// Candidates lists where the client may keep its file, the likeliest first. A `*` in a path stands for the rest of one
-// directory's name. Nothing is looked up.
+// Candidates returns possible paths of the client's file, the most likely first. A `*` matches the rest of a directory name. The file system is
+// not accessed.
 func (c Client) Candidates(h Host) []string {
 	switch c.ID {
 	case "claude-desktop":
 		if h.OS == "windows" {
-			// Since 2026 it is installed as a package, which redirects %APPDATA%; its versions did so to different places.
+			// Since 2026 it is installed as a package that redirects %APPDATA%. Its versions use different locations.
 			return []string{
 				h.join(h.localData(), "Claude-Data", "claude_*", "claude_desktop_config.json"),
 				h.join(h.localData(), "Packages", "Claude_*", "LocalCache", "Roaming", "Claude", "claude_desktop_config.json"),
@@ -55,7 +55,7 @@ func (c Client) Candidates(h Host) []string {
 	case "windsurf":
 		return []string{h.join(h.Home, ".codeium", "windsurf", "mcp_config.json")}
 	}
-	switch { // zed: also on macOS among the dot files
+	switch { // Zed uses .config on macOS, too
 	case h.OS == "windows":
 		return []string{h.join(h.settings(), "Zed", "settings.json")}
 	case h.OS == "darwin":
@@ -64,7 +64,7 @@ func (c Client) Candidates(h Host) []string {
 	return []string{h.join(cmp.Or(h.Getenv("FLATPAK_XDG_CONFIG_HOME"), h.settings()), "zed", "settings.json")}
 }
 
-// settings is the directory where programs of that system keep what a user has set.
+// settings returns the directory for user settings.
 func (h Host) settings() string {
 	switch h.OS {
 	case "windows":
@@ -72,7 +72,7 @@ func (h Host) settings() string {
 	case "darwin":
 		return h.join(h.Home, "Library", "Application Support")
 	}
-	if dir := h.Getenv("XDG_CONFIG_HOME"); strings.HasPrefix(dir, "/") { // a relative one is ignored: XDG base directories
+	if dir := h.Getenv("XDG_CONFIG_HOME"); strings.HasPrefix(dir, "/") { // the XDG specification says to ignore a relative path
 		return dir
 	}
 	return h.join(h.Home, ".config")
@@ -82,7 +82,7 @@ func (h Host) localData() string {
 	return cmp.Or(h.Getenv("LOCALAPPDATA"), h.join(h.Home, "AppData", "Local"))
 }
 
-// join joins with the separator of h, whatever system this is.
+// join joins path elements with the separator of h.
 func (h Host) join(parts ...string) string {
 	parts[0] = strings.TrimRight(parts[0], h.separator())
 	return strings.Join(parts, h.separator())
@@ -95,8 +95,8 @@ func (h Host) separator() string {
 	return "/"
 }
 
-// Find is the client's file on h: the first candidate whose directory is there, whether or not the file is. The error
-// is ErrNotInstalled when there is none; path is then where the file would be looked for.
+// Find returns the client's file on h: the first candidate whose directory exists, even if the file does not. If there is none, it returns
+// ErrNotInstalled and the last candidate.
 func (c Client) Find(h Host) (path string, err error) {
 	for _, candidate := range c.Candidates(h) {
 		for _, path = range h.expand(candidate) {
@@ -109,7 +109,7 @@ func (c Client) Find(h Host) (path string, err error) {
 	return path, ErrNotInstalled
 }
 
-// expand lists the paths a candidate stands for.
+// expand returns the paths that match a candidate.
 func (h Host) expand(candidate string) []string {
 	before, rest, starred := strings.Cut(candidate, "*")
 	if !starred {

@@ -68,17 +68,17 @@ func TestCandidates(t *testing.T) {
 		}
 	}
 	if _, ok := ByID("emacs"); ok || len(IDs()) != len(Clients) {
-		t.Error("ByID finds what is not there")
+		t.Error("ByID found an unknown client")
 	}
 }
 
-// The directory that is there tells where the file belongs; names of packages vary.
+// TestFind checks that the first existing directory is used, and that package names match a pattern.
 func TestFind(t *testing.T) {
 	home := t.TempDir()
 	client, _ := ByID("cursor")
 	h := host("linux", home)
 	if path, err := client.Find(h); !errors.Is(err, ErrNotInstalled) || path != home+"/.cursor/mcp.json" {
-		t.Errorf("nothing there: %q, %v", path, err)
+		t.Errorf("no directory exists: %q, %v", path, err)
 	}
 	if err := os.Mkdir(filepath.Join(home, ".cursor"), 0o700); err != nil {
 		t.Fatal(err)

@@ -9,12 +9,11 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// namedBefore is the name that stands right before a value: of a flag, a key of JSON or of a query.
+// namedBefore matches a name directly before a value: a flag, a JSON key or a query parameter.
 var namedBefore = pattern.Lazy(`([A-Za-z][A-Za-z0-9_-]*)["']?\s*[=:]\s*["']?(?:(?i:bearer|basic|token) +)?$`)
 
-// Conceal puts references in place of all that looks like a secret in an entry: in env, headers, arguments and the address. It
-// returns what stands behind them, in the order of the entry. taken answers what a variable is already for others; a name
-// that is taken with another value is not used.
+// Conceal replaces likely secrets in env, headers, arguments and address of an entry with references. It returns the variables for them, in the
+// order of the entry. taken returns the value of a variable that is already in use. Conceal does not use its name for a different value.
 func Conceal(e *config.Entry, taken func(name string) (value string, ok bool)) []config.Variable {
 	c := concealer{entry: e.Name, taken: taken}
 	for i, v := range e.Env {
@@ -38,7 +37,7 @@ func Conceal(e *config.Entry, taken func(name string) (value string, ok bool)) [
 	return c.moved
 }
 
-// namedFlag is a flag that a value may follow, by whose name the value is called.
+// namedFlag matches a flag that names the argument after it.
 var namedFlag = pattern.Lazy(`^--[A-Za-z][A-Za-z0-9-]{1,30}$`)
 
 type concealer struct {
@@ -47,7 +46,7 @@ type concealer struct {
 	moved []config.Variable
 }
 
-// nameFor is the name of a variable for what stands behind before, or follows a flag.
+// nameFor returns a variable name for a value after the text before, or after a flag.
 func (c *concealer) nameFor(before, flag string) string {
 	if found := namedBefore().FindStringSubmatch(before); found != nil {
 		flag = found[1]
@@ -65,7 +64,7 @@ func trimDashes(s string) string {
 	return s
 }
 
-// refer is the reference to a variable for value, called name if that is free.
+// refer returns a reference to a variable for value, called name if that is free.
 func (c *concealer) refer(name, value string) string {
 	value = config.Expand(value, func(string) (string, bool) { return "", false }) // $$ is a dollar sign
 	own := variableName(c.entry + "_" + name)
@@ -87,7 +86,7 @@ func (c *concealer) refer(name, value string) string {
 	}
 }
 
-// value is what a variable is for others, or was made for this entry.
+// value returns the value of a variable that is in use already, or was added for this entry.
 func (c *concealer) value(name string) (string, bool) {
 	for _, v := range c.moved {
 		if v.Name == name {

@@ -14,24 +14,24 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Found is a server that stands in a client's file.
+// Found is a server in a client's file.
 type Found struct {
-	Name    string       // as the file has it
-	Entry   config.Entry // for a configuration of ours; without a name of its own
-	Notes   []string     // what is different with us, for people
-	Ignored []string     // its keys that mean nothing here
-	Skipped string       // why it cannot be taken; "" = it can
-	Ours    bool         // it leads to a gateway of this program
-	Dir     string       // the project of Claude Code that it stands under; "" = none
+	Name    string       // as written in the file
+	Entry   config.Entry // converted entry, without Name
+	Notes   []string     // differences to report to the user
+	Ignored []string     // keys that have no meaning for the gateway
+	Skipped string       // why it cannot be imported; "" if it can
+	Ours    bool         // it refers to a goblin-actor gateway
+	Dir     string       // project directory of Claude Code that contains it; "" if none
 }
 
-// entryFile is an entry as any of the clients writes it.
+// entryFile is an entry in the format of any client.
 type entryFile struct {
 	Type, Transport         string
 	TransportType           string
-	Command                 json.RawMessage // a text; older versions of Zed: an object
+	Command                 json.RawMessage // a string; an object in older versions of Zed
 	Args                    argList
-	RequestInit             struct{ Headers map[string]json.RawMessage } // of clients made with the TypeScript SDK
+	RequestInit             struct{ Headers map[string]json.RawMessage } // clients built with the TypeScript SDK
 	Env, Headers            map[string]json.RawMessage
 	Cwd, EnvFile            string
 	WorkingDirectory        string
@@ -45,10 +45,10 @@ type entryFile struct {
 	Settings, OAuth, Auth   json.RawMessage
 }
 
-// argList is the arguments of a program. Some files have them in one text.
+// argList is the arguments of a program: a list or, in some files, a single string.
 type argList []json.RawMessage
 
-// UnmarshalJSON reads a list, or splits a text into words.
+// UnmarshalJSON reads a list, or splits a string into words.
 func (l *argList) UnmarshalJSON(raw []byte) error {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
@@ -60,12 +60,12 @@ func (l *argList) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// readKeys are the keys of entryFile, and those about which a note is made.
+// readKeys are the keys of entryFile, and other keys that are not reported as ignored.
 var readKeys = []string{"type", "transport", "transportType", "requestInit", "command", "args", "env", "headers", "cwd", "envFile", "workingDirectory", "url", "serverUrl", "httpUrl",
 	"disabled", "enabled", "disabledTools", "includeTools", "excludeTools", "timeout", "settings", "oauth", "auth", "source", "name", "description"}
 
-// Servers lists the servers in text, the client's file, in its order; for Claude Code also those of the project dir, as
-// that program has them by directory. Errors are *SyntaxError or wrap ErrByHand; one bad entry is only Skipped.
+// Servers returns the servers in text, the client's file, in file order. For Claude Code, it includes those of project directory dir. Errors are
+// *SyntaxError or wrap ErrByHand. An invalid entry is only marked as Skipped.
 func (c Client) Servers(text, dir string, h Host) ([]Found, error) {
 	root, err := parse(orEmpty(text))
 	if err != nil {
@@ -94,7 +94,7 @@ func (c Client) Servers(text, dir string, h Host) ([]Found, error) {
 		}
 		servers, ok := at.Value.(*hujson.Object)
 		if !ok {
-			return nil, fmt.Errorf("%q is no object: %w", c.key, ErrByHand)
+			return nil, fmt.Errorf("%q is not an object: %w", c.key, ErrByHand)
 		}
 		for _, m := range servers.Members {
 			name, _ := m.Name.Value.(hujson.Literal)
@@ -108,7 +108,7 @@ func (c Client) Servers(text, dir string, h Host) ([]Found, error) {
 	return all, nil
 }
 
-// server reads one entry.
+// server converts one entry.
 func (c Client) server(name string, v hujson.Value, h Host) Found {
 	f := Found{Name: name}
 	var e entryFile
@@ -136,25 +136,25 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	case entry.Command == "" && entry.URL == "" && len(e.Settings) > 0:
 		f.Skipped = "an extension of " + c.Title + " runs it"
 	case entry.Command == "" && entry.URL == "":
-		f.Skipped = "it has neither a command nor an address"
+		f.Skipped = "it has no command and no address"
 	case config.IsGateway(entry.Command, entry.Args):
 		f.Skipped, f.Ours = "it is this gateway", true
 	case entry.URL == "":
 	case kind == "sse":
 		entry.Type = "sse"
 	case !slices.Contains([]string{"", "http", "streamable-http", "streamableHttp", "streamable_http"}, kind):
-		f.Skipped = "there is no such transport here"
+		f.Skipped = "its transport is not supported"
 	}
 	if entry.Command != "" && entry.URL != "" {
 		entry.URL, entry.Type = "", ""
-		f.Notes = append(f.Notes, "its address is left out: it has a command too")
+		f.Notes = append(f.Notes, "its address is ignored because it also has a command")
 	}
 	if entry.Command != "" {
 		entry.Headers = nil
 	} else {
 		entry.Args, entry.Env, entry.Cwd = nil, nil, ""
 	}
-	var aside Found // a file that only the client finds does not keep the server out
+	var aside Found // an envFile that only the client can resolve does not skip the server
 	envFile := (&translator{dialect: c.vars, host: h, found: &aside}).text(e.EnvFile)
 	if aside.Skipped == "" && entry.Command != "" && (filepath.IsAbs(envFile) || strings.HasPrefix(envFile, "${HOME}") || strings.HasPrefix(envFile, "~")) {
 		entry.EnvFile, envFile = envFile, ""
@@ -164,9 +164,9 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 		there bool
 		note  string
 	}{
-		{envFile != "", "its envFile is left out, as nobody knows where it is: name it with its whole path"},
-		{entry.Timeout != "" && entry.Timeout != scalar(e.Timeout), "its timeout " + scalar(e.Timeout) + " is taken for " + entry.Timeout},
-		{len(e.OAuth)+len(e.Auth) > 0, "how it logs in is not taken over"},
+		{envFile != "", "its envFile is ignored because its path is relative; write the full path"},
+		{entry.Timeout != "" && entry.Timeout != scalar(e.Timeout), "its timeout " + scalar(e.Timeout) + " is read as " + entry.Timeout},
+		{len(e.OAuth)+len(e.Auth) > 0, "its login settings are not imported"},
 	} {
 		if one.there {
 			f.Notes = append(f.Notes, one.note)
@@ -176,7 +176,7 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	return f
 }
 
-// initHeaders returns the headers of requestInit that the entry does not have under headers.
+// initHeaders returns the headers of requestInit that are not in headers.
 func (e *entryFile) initHeaders() map[string]json.RawMessage {
 	more := map[string]json.RawMessage{}
 	for name, value := range e.RequestInit.Headers {
@@ -187,7 +187,7 @@ func (e *entryFile) initHeaders() map[string]json.RawMessage {
 	return more
 }
 
-// correct replaces a command line that cannot work on this host by one that does, and notes it.
+// correct replaces a command line that cannot work on this host with one that does, and adds a note.
 func (t *translator) correct(e *config.Entry) {
 	isProgram := t.host.IsProgram
 	if isProgram == nil {
@@ -196,11 +196,11 @@ func (t *translator) correct(e *config.Entry) {
 	fixed, why, wrong := config.Corrected(t.host.OS, config.CommandLine{Command: e.Command, Args: e.Args}, isProgram)
 	if wrong {
 		e.Command, e.Args = fixed.Command, fixed.Args
-		t.note(why + ": taken as " + clip(fixed.Command) + " with its arguments")
+		t.note(why + ": imported as " + clip(fixed.Command) + " with its arguments")
 	}
 }
 
-// flatten takes the program out of the object in which older versions of Zed keep it.
+// flatten converts the command object of older versions of Zed.
 func (e *entryFile) flatten() {
 	if len(e.Command) == 0 || e.Command[0] != '{' {
 		return
@@ -218,7 +218,7 @@ func (e *entryFile) flatten() {
 	e.Command = json.RawMessage(hujson.String(inner.Path))
 }
 
-// timeoutOf is a client's timeout as a duration; "" where it says none that we know.
+// timeoutOf converts a client's timeout to a duration. It returns "" if there is none, or it is not valid.
 func timeoutOf(written string) string {
 	if d, err := time.ParseDuration(written); err == nil && d > 0 {
 		return written
@@ -226,7 +226,7 @@ func timeoutOf(written string) string {
 	return config.ForeignTimeout(written)
 }
 
-// ignored are the keys of an entry that mean nothing here.
+// ignored returns the keys of an entry that have no meaning for the gateway.
 func ignored(v hujson.Value) []string {
 	entry, ok := v.Value.(*hujson.Object)
 	if !ok {
@@ -250,7 +250,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// scalar is a value as a text: programs also write numbers where a text is meant.
+// scalar returns a value as a string. Some clients write numbers instead of strings.
 func scalar(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -259,7 +259,7 @@ func scalar(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// order lists the keys of an object inside of an entry as the file has them.
+// order returns the keys of an object in an entry, in file order.
 func order(v hujson.Value, key string) []string {
 	found, err := member(v, key)
 	if err != nil || found == nil {

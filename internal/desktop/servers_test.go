@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// vars makes variables of names and values in turn.
+// vars returns variables from alternating names and values.
 func vars(pairs ...string) []config.Variable {
 	var list []config.Variable
 	for pair := range slices.Chunk(pairs, 2) {
@@ -32,24 +32,24 @@ func TestServers(t *testing.T) {
 			"s": {"type": "sse", "url": "https://s.example/sse"}, "w": {"type": "ws", "url": "wss://x"}},
 			"projects": {"/here": {"mcpServers": {"local": {"command": "y"}}}, "/there": {"mcpServers": {"no": {"command": "z"}}}}}`,
 			[]Found{{Name: "a", Entry: config.Entry{Command: "x", Args: []string{"${HOME}", "${A:-b}", "$${a b}", "$$${X}"}}},
-				{Name: "h", Entry: config.Entry{URL: "https://h.example/mcp", Headers: vars("Authorization", "Bearer ${T}")}, Notes: []string{"how it logs in is not taken over"}},
+				{Name: "h", Entry: config.Entry{URL: "https://h.example/mcp", Headers: vars("Authorization", "Bearer ${T}")}, Notes: []string{"its login settings are not imported"}},
 				{Name: "s", Entry: config.Entry{URL: "https://s.example/sse", Type: "sse"}},
-				{Name: "w", Entry: config.Entry{URL: "wss://x"}, Skipped: "there is no such transport here"},
+				{Name: "w", Entry: config.Entry{URL: "wss://x"}, Skipped: "its transport is not supported"},
 				{Name: "local", Entry: config.Entry{Command: "y"}, Dir: "/here"}}},
 		{"cursor", `{"mcpServers": {"line": {"command": "npx -y @scope/server"}, "win": {"command": "cmd", "args": ["/c", "npx", "x"]}, "argstr": {"command": "npx", "args": "-y 'a b'"},
 			"init": {"transportType": "sse", "url": "http://u.example", "headers": {"A": "1"}, "requestInit": {"headers": {"a": "2", "B": "3", "C": null}}}, "bad": {"command": "x", "args": {}}}}`,
-			[]Found{{Name: "line", Entry: config.Entry{Command: "npx", Args: []string{"-y", "@scope/server"}}, Notes: []string{"a whole command line in one string; only its first word is a program: taken as npx with its arguments"}},
-				{Name: "win", Entry: config.Entry{Command: "npx", Args: []string{"x"}}, Notes: []string{"cmd /c runs programs on Windows only; this is Linux: taken as npx with its arguments"}},
+			[]Found{{Name: "line", Entry: config.Entry{Command: "npx", Args: []string{"-y", "@scope/server"}}, Notes: []string{"a whole command line in one string; only the first word is the program: imported as npx with its arguments"}},
+				{Name: "win", Entry: config.Entry{Command: "npx", Args: []string{"x"}}, Notes: []string{"cmd /c runs programs on Windows only; this is Linux: imported as npx with its arguments"}},
 				{Name: "argstr", Entry: config.Entry{Command: "npx", Args: []string{"-y", "a b"}}},
 				{Name: "init", Entry: config.Entry{URL: "http://u.example", Type: "sse", Headers: vars("A", "1", "B", "3")}},
 				{Name: "bad", Skipped: "Args in the entry is an object; an array was expected"}}},
 		{"cursor", `{"mcpServers": {"a": {"command": "${userHome}/bin/x", "args": ["${env:A}${/}b"], "envFile": ".env"}, "w": {"command": "x", "args": ["${workspaceFolder}"]}, "u": {"url": "http://u.example"}}}`,
-			[]Found{{Name: "a", Entry: config.Entry{Command: "${HOME}/bin/x", Args: []string{"${A}/b"}}, Notes: []string{"its envFile is left out, as nobody knows where it is: name it with its whole path"}},
-				{Name: "w", Entry: config.Entry{Command: "x", Args: []string{"$${workspaceFolder}"}}, Skipped: "it uses ${workspaceFolder}, which only the client knows"},
+			[]Found{{Name: "a", Entry: config.Entry{Command: "${HOME}/bin/x", Args: []string{"${A}/b"}}, Notes: []string{"its envFile is ignored because its path is relative; write the full path"}},
+				{Name: "w", Entry: config.Entry{Command: "x", Args: []string{"$${workspaceFolder}"}}, Skipped: "it uses ${workspaceFolder}, which only the client supports"},
 				{Name: "u", Entry: config.Entry{URL: "http://u.example"}}}},
 		{"vscode", `// mine
 			{"inputs": [{"id": "api-key", "type": "promptString"}], "servers": {"a": {"type": "stdio", "command": "x", "cwd": "/srv", "env": {"K": "${input:api-key}"}, }, },}`,
-			[]Found{{Name: "a", Entry: config.Entry{Command: "x", Cwd: "/srv", Env: vars("K", "${API_KEY}")}, Notes: []string{"set the variable API_KEY: the client asks for it"}}}},
+			[]Found{{Name: "a", Entry: config.Entry{Command: "x", Cwd: "/srv", Env: vars("K", "${API_KEY}")}, Notes: []string{"set the variable API_KEY, which the client asks for"}}}},
 		{"windsurf", `{"mcpServers": {"a": {"serverUrl": "https://x.example/mcp", "headers": {"K": "${env:K}"}, "disabledTools": ["t"]}}}`,
 			[]Found{{Name: "a", Entry: config.Entry{URL: "https://x.example/mcp", Headers: vars("K", "${K}"), ToolsDisabled: []string{"t"}}}}},
 		{"zed", `{"context_servers": {"new": {"source": "custom", "enabled": false, "command": "x", "args": ["${A}"]}, "old": {"command": {"path": "y", "args": ["b"], "env": {"C": "d"}}},
@@ -57,12 +57,12 @@ func TestServers(t *testing.T) {
 			[]Found{{Name: "new", Entry: config.Entry{Command: "x", Args: []string{"$${A}"}, Disabled: true}},
 				{Name: "old", Entry: config.Entry{Command: "y", Args: []string{"b"}, Env: vars("C", "d")}},
 				{Name: "ext", Skipped: "an extension of Zed runs it"},
-				{Name: "none", Skipped: "it has neither a command nor an address"},
+				{Name: "none", Skipped: "it has no command and no address"},
 				{Name: "bad", Skipped: "the entry is a number; an object was expected"},
-				{Name: "both", Entry: config.Entry{Command: "x"}, Notes: []string{"its address is left out: it has a command too"}}}},
+				{Name: "both", Entry: config.Entry{Command: "x"}, Notes: []string{"its address is ignored because it also has a command"}}}},
 		{"cursor", `{"mcpServers": {"k": {"command": "x", "timeout": 60, "autoApprove": ["a"], "gallery": true, "envFile": "${userHome}/.env", "includeTools": ["a"]}, "l": {"url": "http://l.example", "timeout": 600000}}}`,
-			[]Found{{Name: "k", Entry: config.Entry{Command: "x", Timeout: "60s", EnvFile: "${HOME}/.env", ToolsAllow: []string{"a"}}, Notes: []string{"its timeout 60 is taken for 60s"}, Ignored: []string{"autoApprove", "gallery"}},
-				{Name: "l", Entry: config.Entry{URL: "http://l.example", Timeout: "600000ms"}, Notes: []string{"its timeout 600000 is taken for 600000ms"}}}},
+			[]Found{{Name: "k", Entry: config.Entry{Command: "x", Timeout: "60s", EnvFile: "${HOME}/.env", ToolsAllow: []string{"a"}}, Notes: []string{"its timeout 60 is read as 60s"}, Ignored: []string{"autoApprove", "gallery"}},
+				{Name: "l", Entry: config.Entry{URL: "http://l.example", Timeout: "600000ms"}, Notes: []string{"its timeout 600000 is read as 600000ms"}}}},
 		{"zed", "", nil},
 		{"zed", `{"context_servers": null}`, nil},
 		{"zed", `{"theme": "x"}`, nil},
@@ -85,7 +85,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// On request no value of env and headers gets into a configuration; different values never share a variable.
+// TestRefer checks that values of env and headers are replaced, and that different values never share a variable.
 func TestRefer(t *testing.T) {
 	taken := map[string]string{}
 	a := config.Entry{Name: "a", Env: vars("KEY", "hunter2", "lower", "x", "REF", "${R}", "EMPTY", "")}
@@ -107,7 +107,7 @@ func TestRefer(t *testing.T) {
 	}
 }
 
-// What looks like a secret stands behind a variable afterwards; a name that is taken with another value is not used.
+// TestConceal checks that likely secrets are replaced by variables, and that a name in use with a different value is avoided.
 func TestConceal(t *testing.T) {
 	const s, other = "hunter2hunter2a", "ghp_0123456789abcdef0123"
 	e := config.Entry{Name: "git-hub", Env: vars("API_KEY", s, "MODE", "fast", "REF", "${R}", "DB", "postgres://u:"+s+"@h/db", "TOKEN", "a$$b"),
@@ -126,7 +126,7 @@ func TestConceal(t *testing.T) {
 	}
 }
 
-// An entry is taken out of a file, and nothing else.
+// TestRemove checks that one entry is removed and nothing else changes.
 func TestRemove(t *testing.T) {
 	client, _ := ByID("claude-code")
 	text := `{"mcpServers": {"a": {"command": "x"}, // first

@@ -12,53 +12,53 @@ import (
 	wording "goblin-actor/internal/decode"
 )
 
-// Caps, all checked before the parser sees a byte; a value costs it about 120 bytes.
+// Limits that are checked before parsing. The parser needs about 120 bytes per value.
 const (
-	MaxFileBytes = 16 << 20 // of a client's file
+	MaxFileBytes = 16 << 20 // maximum size of a client's file
 	maxDepth     = 500
 	maxMarks     = 1 << 20 // commas, colons and brackets
 )
 
-// ErrByHand is behind the error for a file whose meaning is not certain enough to change it.
-var ErrByHand = errors.New("it has to be changed by hand")
+// ErrByHand is wrapped by errors about a file that is not clear enough to edit.
+var ErrByHand = errors.New("it must be edited by hand")
 
-// SyntaxError is where a file stops being JSON. It quotes nothing of it.
+// SyntaxError is the position of a syntax error. Its message never quotes the file.
 type SyntaxError struct {
-	Line, Column int // from 1; 0 = the file as a whole
+	Line, Column int // from 1; 0 for the file as a whole
 	Message      string
 }
 
 func (e *SyntaxError) Error() string {
 	if e.Line == 0 {
-		return "this is no JSON: " + e.Message
+		return "not valid JSON: " + e.Message
 	}
-	return fmt.Sprintf("this is no JSON: line %d, column %d: %s", e.Line, e.Column, e.Message)
+	return fmt.Sprintf("not valid JSON: line %d, column %d: %s", e.Line, e.Column, e.Message)
 }
 
-// parse reads text as JSON with comments and trailing commas. A blank text is an empty object. The root is an object.
+// parse parses text as JSON with comments and trailing commas. The root must be an object.
 func parse(text string) (hujson.Value, error) {
 	if err := measure(text); err != nil {
 		return hujson.Value{}, err
 	}
-	root, err := hujson.Parse([]byte(text + "\n")) // a comment at the end needs its line feed
+	root, err := hujson.Parse([]byte(text + "\n")) // a comment at the end needs a line feed
 	if err != nil {
-		e := &SyntaxError{Message: "it ends too early or holds what it should not"}
+		e := &SyntaxError{Message: "unexpected end or character"}
 		rest, _ := strings.CutPrefix(err.Error(), "hujson: ")
 		if n, _ := fmt.Sscanf(rest, "line %d, column %d:", &e.Line, &e.Column); n == 2 {
 			_, e.Message, _ = strings.Cut(rest, ": ")
 		}
-		if strings.HasPrefix(e.Message, "invalid literal") { // the literal follows, and may be a secret
+		if strings.HasPrefix(e.Message, "invalid literal") { // the message quotes the literal, which may be a secret
 			e.Message = "invalid literal"
 		}
 		return root, e
 	}
 	if _, ok := root.Value.(*hujson.Object); !ok {
-		return root, &SyntaxError{Message: "it holds no object"}
+		return root, &SyntaxError{Message: "not an object"}
 	}
 	return root, nil
 }
 
-// orEmpty is text, or an empty object where a program has left its file blank.
+// orEmpty returns text, or an empty object if text is blank.
 func orEmpty(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return "{}\n"
@@ -66,8 +66,8 @@ func orEmpty(text string) string {
 	return text
 }
 
-// measure refuses what would cost the parser much. It knows texts and comments just as the parser does, so that no
-// bracket escapes it: the parser calls itself for each.
+// measure rejects input that is expensive to parse. It recognizes strings and comments like the parser, so it counts every bracket, for which
+// the parser recurses.
 func measure(text string) error {
 	if len(text) > MaxFileBytes {
 		return &SyntaxError{Message: fmt.Sprintf("more than %d MiB", MaxFileBytes>>20)}
@@ -88,13 +88,13 @@ func measure(text string) error {
 			marks++
 		}
 		if depth > maxDepth || marks > maxMarks {
-			return &SyntaxError{Message: "more brackets or values than a list of servers has"}
+			return &SyntaxError{Message: "too many brackets or values"}
 		}
 	}
 	return nil
 }
 
-// textEnd is the offset of the quote that closes the one at i, or the end of s.
+// textEnd returns the offset of the quote that closes the one at i, or an offset past the end of s.
 func textEnd(s string, i int) int {
 	for i++; i < len(s) && s[i] != '"'; i++ {
 		if s[i] == '\\' {
@@ -104,8 +104,7 @@ func textEnd(s string, i int) int {
 	return i
 }
 
-// commentEnd is the offset of the last character of the comment at i; i itself where there is none, and the end of s
-// for one that is not closed.
+// commentEnd returns the offset of the last character of the comment at i, i if there is none, or len(s) if it is unterminated.
 func commentEnd(s string, i int) int {
 	var closing string
 	switch {
@@ -123,11 +122,11 @@ func commentEnd(s string, i int) int {
 	return i + 2 + n + len(closing) - 1
 }
 
-// member finds a key of an object. A key that stands twice is an error: programs differ in which one counts.
+// member finds a key of an object, or returns nil. A duplicate key is an error, because programs differ in which one they use.
 func member(v hujson.Value, key string) (*hujson.ObjectMember, error) {
 	object, ok := v.Value.(*hujson.Object)
 	if !ok {
-		return nil, fmt.Errorf("what holds %q is no object: %w", key, ErrByHand)
+		return nil, fmt.Errorf("the parent of %q is not an object: %w", key, ErrByHand)
 	}
 	var found *hujson.ObjectMember
 	for i := range object.Members {
@@ -135,7 +134,7 @@ func member(v hujson.Value, key string) (*hujson.ObjectMember, error) {
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("%q stands there twice: %w", key, ErrByHand)
+			return nil, fmt.Errorf("duplicate key %q: %w", key, ErrByHand)
 		}
 		found = &object.Members[i]
 	}

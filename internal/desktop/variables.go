@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/pattern"
 )
 
-// translator writes the values of a client's entry as ours.
+// translator converts values of a client's entry to the gateway's syntax.
 type translator struct {
 	dialect dialect
 	host    Host
@@ -22,7 +22,7 @@ var variable = pattern.Lazy(`\$\{([^{}]*)\}`)
 
 var shellName = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*(:-[^$]*)?$`)
 
-// text translates the variables in s; what is none is escaped where we would read it as one.
+// text converts the variables in s. It escapes literal text that the gateway would read as a variable.
 func (t *translator) text(s string) string {
 	var b strings.Builder
 	last := 0
@@ -37,7 +37,7 @@ func (t *translator) text(s string) string {
 	return b.String() + escape(s[last:])
 }
 
-// escape doubles a dollar sign where we would read more into it.
+// escape doubles dollar signs that the gateway would interpret.
 func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -49,7 +49,7 @@ func escape(s string) string {
 	return b.String()
 }
 
-// variable is what ${inner} is for us; ok is false when it is only text.
+// variable converts ${inner}. ok is false if it is literal text.
 func (t *translator) variable(inner string) (ours string, ok bool) {
 	kind, name, named := strings.Cut(inner, ":")
 	switch {
@@ -67,14 +67,14 @@ func (t *translator) variable(inner string) (ours string, ok bool) {
 		return t.host.separator(), true
 	case named && kind == "input" && t.dialect == editorVars:
 		name = variableName(name)
-		t.note(fmt.Sprintf("set the variable %s: the client asks for it", name))
+		t.note(fmt.Sprintf("set the variable %s, which the client asks for", name))
 		return "${" + name + "}", true
 	}
-	t.found.Skipped = fmt.Sprintf("it uses ${%s}, which only the client knows", clip(inner))
+	t.found.Skipped = fmt.Sprintf("it uses ${%s}, which only the client supports", clip(inner))
 	return "", false
 }
 
-// clip keeps the beginning of foreign text.
+// clip shortens text for a message.
 func clip(s string) string {
 	if r := []rune(s); len(r) > 40 {
 		return string(r[:40]) + "…"
@@ -88,9 +88,9 @@ func (t *translator) note(s string) {
 	}
 }
 
-// variables translates env or headers; keys gives their order.
+// variables converts env or headers. keys gives their order.
 func (t *translator) variables(keys []string, values map[string]json.RawMessage) []config.Variable {
-	if len(keys) != len(values) { // they stood somewhere else
+	if len(keys) != len(values) { // the values come from a different object
 		keys = slices.Sorted(maps.Keys(values))
 	}
 	var list []config.Variable
@@ -102,7 +102,7 @@ func (t *translator) variables(keys []string, values map[string]json.RawMessage)
 	return list
 }
 
-// variableName makes a name of a variable: api-key becomes API_KEY.
+// variableName converts s to a variable name: api-key becomes API_KEY.
 func variableName(s string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -119,9 +119,8 @@ func variableName(s string) string {
 	return name
 }
 
-// Refer puts a reference in place of every value of env and headers that is none already, so that no secret gets into a
-// configuration. It returns the variables that have to be set then. taken is what others use already, by its value; it
-// is added to.
+// Refer replaces every value of env and headers that has no reference with one, so that no secret is written to a configuration. It returns the
+// variables that must be set. taken maps the variables in use to their values; Refer adds to it.
 func Refer(e *config.Entry, taken map[string]string) []string {
 	var names []string
 	refer := func(list []config.Variable, nameOf func(string) string) {
@@ -149,7 +148,7 @@ func Refer(e *config.Entry, taken map[string]string) []string {
 	return names
 }
 
-// keepName keeps a name that is one already, in its case.
+// keepName returns s if it is a valid variable name, and otherwise converts it.
 func keepName(s string) string {
 	if shellName().MatchString(s) && !strings.Contains(s, ":") {
 		return s

@@ -1,7 +1,7 @@
-// Package filter says whether patterns let names and URIs through: of a server's rules, a project's, a role's. Pure.
+// Package filter decides whether the patterns of a server, project or role admit a name or URI. Its functions are pure.
 //
-// A glob matches a name as a whole (glob.go). A URI can be spelled in many ways that mean the same to its server, so it is held against
-// patterns in all of them, and one that may mean another is refused where rules stand (judge.go).
+// A glob matches a whole name (glob.go). A URI has many spellings that mean the same to its server, so all of them are compared with the patterns. With
+// rules, a URI that may mean another one is refused (judge.go).
 //
 // Example:
 //

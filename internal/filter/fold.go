@@ -8,12 +8,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Denies reports whether one of the patterns matches the name as it is spelled, or as a server may read it that ignores case and how
-// accents are written: both are compared case-folded and in NFC, too. Only what denies is judged like this. What allows is exact,
-// so a name that means something else to the gateway than to its server is refused.
+// Denies reports whether one of the patterns matches the name, exactly or case-folded in NFC, because a server may ignore case and the encoding of
+// accents. Only deny patterns are folded. Allow patterns are exact, so a name that the gateway and its server read differently is refused.
 func Denies(patterns []string, name string) bool { return Denying(patterns, name) >= 0 }
 
-// Denying returns the place of the first pattern that denies one of the names, -1 when none does.
+// Denying returns the index of the first pattern that denies one of the names, or -1.
 func Denying(patterns []string, names ...string) int {
 	for i, pattern := range patterns {
 		for _, name := range names {
@@ -35,7 +34,7 @@ func deniedBy(pattern, name string) bool {
 	return Glob(fold(pattern), fold(name))
 }
 
-// fold returns the form that names are compared in: case-folded, in NFC. Unicode 15, section 3.13, D146.
+// fold returns s case-folded and in NFC, for comparison. Unicode 15, section 3.13, D146.
 func fold(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)

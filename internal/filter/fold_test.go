@@ -6,7 +6,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Deny means every spelling that differs in case or in how accents are written; allow and disabled mean the one that is written.
+// TestDenyFolds checks that deny ignores case and the encoding of accents, and that allow and disabled are exact.
 func TestDenyFolds(t *testing.T) {
 	const nfc, nfd = "caf\u00e9", "cafe\u0301"
 	for _, c := range []struct {

@@ -7,17 +7,17 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Blocked reports whether deny or disabled name it. Deny patterns are judged as Denies says; disabled ones are exact.
+// Blocked reports whether deny or disabled match own. Deny patterns match as described at Denies; disabled names are exact.
 func Blocked(f *config.Filter, own string) bool {
 	return Denies(f.Deny, own) || Any(f.Disabled, own)
 }
 
-// Hides reports whether the filter keeps the item with this own name from clients.
+// Hides reports whether the filter hides the item that its server calls own.
 func Hides(f *config.Filter, own string) bool {
 	return Blocked(f, own) || len(f.Allow) > 0 && !Any(f.Allow, own)
 }
 
-// Any reports whether one of the patterns matches.
+// Any reports whether one of the patterns matches s.
 func Any(patterns []string, s string) bool {
 	for _, p := range patterns {
 		if Glob(p, s) {
@@ -27,8 +27,8 @@ func Any(patterns []string, s string) bool {
 	return false
 }
 
-// Glob reports whether s as a whole matches pattern: * is any run of characters (slashes too), ? is one character.
-// It takes at most len(pattern)*len(s) steps: only the last * is ever taken back.
+// Glob reports whether pattern matches all of s. * matches any number of characters, including slashes, and ? matches one. It takes at most
+// len(pattern)*len(s) steps, because it backtracks only to the last *.
 func Glob(pattern, s string) bool {
 	if !strings.ContainsAny(pattern, "*?") {
 		return pattern == s
@@ -36,7 +36,7 @@ func Glob(pattern, s string) bool {
 	return glob(pattern, s, same)
 }
 
-// glob is Glob with characters compared by their form.
+// glob is like Glob, but compares bytes after applying form.
 func glob(pattern, s string, form func(byte) byte) bool {
 	p, i, star, mark := 0, 0, -1, 0
 	for i < len(s) {

@@ -23,7 +23,7 @@ func TestGlob(t *testing.T) {
 	Glob(strings.Repeat("*a", 200)+"b", strings.Repeat("a", 5000)) // would not end if every * were taken back
 }
 
-// Glob says what the equivalent regular expression says.
+// FuzzGlob compares Glob with the equivalent regular expression.
 func FuzzGlob(f *testing.F) {
 	f.Add("a*?b", "axxb")
 	f.Add("*", "\n")

@@ -7,19 +7,18 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// maxJudged is how long a URI may be that clients ask for, where rules stand: it is held against each of them in each spelling.
+// maxJudged is the maximum length of a requested URI if there are rules, because each spelling is compared with each rule.
 const maxJudged = 16 << 10
 
-// Judge holds the rules of a server on its resources against URIs. A URI can be spelled in many ways that mean the same
-// to its server, so what clients write is judged in all of them: as written, percent-decoded (also more than once), with
-// one slash where there are several, without dot segments, scheme and authority in lower case (tidy.go), and, where rules deny,
-// case-folded and in NFC (fold.go). nil has no rules.
+// Judge applies a server's resource rules to URIs. A URI has many spellings that mean the same to its server, so it is compared in all of them: as
+// written, percent-decoded (repeatedly), with single slashes, without dot segments, with scheme and authority in lower case (tidy.go), and, for
+// deny rules, case-folded in NFC (fold.go). A nil Judge has no rules.
 type Judge struct {
 	filter      *config.Filter
-	allow, deny []string // in plain spelling, as written and decoded; deny holds what is disabled too
+	allow, deny []string // normalized patterns, as written and decoded; deny includes disabled
 }
 
-// New returns the judge of the rules; nil when they say nothing.
+// New returns a Judge for the rules of f, or nil if there are none.
 func New(f *config.Filter) *Judge {
 	if len(f.Allow)+len(f.Deny)+len(f.Disabled) == 0 {
 		return nil
@@ -36,7 +35,7 @@ func plainPatterns(lists ...[]string) (plain []string) {
 	return plain
 }
 
-// Hides reports whether a resource or template that the server lists is kept from clients.
+// Hides reports whether a listed resource or template is hidden from clients.
 func (j *Judge) Hides(own string) bool {
 	if j == nil {
 		return false
@@ -48,9 +47,8 @@ func (j *Judge) Hides(own string) bool {
 	return slices.ContainsFunc(forms, j.denies)
 }
 
-// Admits reports whether clients may ask for a URI that the server does not list. Which template promises it is given by
-// its text, "" = none does. Where rules stand, dot segments and encoded slashes are refused: what they lead to is for the
-// server to say.
+// Admits reports whether clients may request a URI that the server does not list. template is the text of the template that matches it, or "". With
+// rules, dot segments and encoded slashes are refused, because their meaning depends on the server.
 func (j *Judge) Admits(template, uri string) bool {
 	if j == nil {
 		return true
@@ -58,7 +56,7 @@ func (j *Judge) Admits(template, uri string) bool {
 	return !j.refuses(uri) && j.allows(template, uri)
 }
 
-// refuses is the part of Admits that deny decides.
+// refuses is the part of Admits that depends on deny.
 func (j *Judge) refuses(uri string) bool {
 	if len(uri) > maxJudged {
 		return true
@@ -67,7 +65,7 @@ func (j *Judge) refuses(uri string) bool {
 	return odd || Blocked(j.filter, uri) || slices.ContainsFunc(forms, j.denies)
 }
 
-// allows is the part of Admits that allow decides.
+// allows is the part of Admits that depends on allow.
 func (j *Judge) allows(template, uri string) bool {
 	if len(j.filter.Allow) == 0 || namesTemplate(j.filter.Allow, template) {
 		return true
@@ -76,8 +74,7 @@ func (j *Judge) allows(template, uri string) bool {
 	return Any(j.filter.Allow, uri) && !slices.ContainsFunc(forms, func(form string) bool { return !Any(j.allow, tidyURI(form, true)) })
 }
 
-// AdmitsAll is Admits for something that has several URIs: none may be refused, and one must be allowed, unless all is that is
-// not denied.
+// AdmitsAll is like Admits for an item with several URIs. None of them may be denied. If allowed is false, at least one must be allowed.
 func (j *Judge) AdmitsAll(template string, uris []string, allowed bool) bool {
 	if j == nil {
 		return true
@@ -85,7 +82,7 @@ func (j *Judge) AdmitsAll(template string, uris []string, allowed bool) bool {
 	return !slices.ContainsFunc(uris, j.refuses) && (allowed || slices.ContainsFunc(uris, func(uri string) bool { return j.allows(template, uri) }))
 }
 
-// HidesAll is Hides for an item that has several URIs.
+// HidesAll is like Hides for an item with several URIs. If allowed is true, it ignores allow.
 func (j *Judge) HidesAll(uris []string, allowed bool) bool {
 	if j == nil {
 		return false
@@ -96,7 +93,7 @@ func (j *Judge) HidesAll(uris []string, allowed bool) bool {
 	return !allowed && len(j.filter.Allow) > 0 && !slices.ContainsFunc(uris, func(uri string) bool { return Any(j.filter.Allow, uri) })
 }
 
-// Denies reports whether deny or disabled mean one of the URIs, in any spelling.
+// Denies reports whether deny or disabled match one of the URIs in any spelling.
 func (j *Judge) Denies(uris []string) bool {
 	return slices.ContainsFunc(uris, func(uri string) bool {
 		forms, _ := spellings(uri)
@@ -104,14 +101,13 @@ func (j *Judge) Denies(uris []string) bool {
 	})
 }
 
-// Odd reports whether a URI may mean another one to its server: it holds dot segments, control characters, or an encoded slash or
-// backslash.
+// Odd reports whether a URI may mean another one to its server: it contains dot segments, control characters, or an encoded slash or backslash.
 func Odd(uri string) bool {
 	_, odd := spellings(uri)
 	return odd
 }
 
-// denies reports whether deny or disabled mean a spelling, with its query and fragment or without: many servers look at the path only.
+// denies reports whether deny or disabled match a spelling, with or without query and fragment, because many servers only use the path.
 func (j *Judge) denies(form string) bool {
 	tidy := tidyURI(form, true)
 	if Denies(j.deny, tidy) || Denies(j.deny, strings.TrimSuffix(tidy, "/")) {
@@ -121,8 +117,8 @@ func (j *Judge) denies(form string) bool {
 	return end >= 0 && (Denies(j.deny, tidy[:end]) || Denies(j.deny, strings.TrimSuffix(tidy[:end], "/")))
 }
 
-// namesTemplate reports whether one of the patterns means the template itself and not what it expands to: it matches the
-// text only because of what stands in its braces. Then all that the template promises is allowed.
+// namesTemplate reports whether one of the patterns matches the template itself rather than its expansions, that is, only because of the text in
+// braces. Such a pattern allows all expansions.
 func namesTemplate(patterns []string, text string) bool {
 	if text == "" {
 		return false
@@ -130,7 +126,7 @@ func namesTemplate(patterns []string, text string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return Glob(p, text) && !Glob(p, withoutExpressions(text)) })
 }
 
-// withoutExpressions puts a character that nobody writes in the place of every expression of a template.
+// withoutExpressions replaces every expression of a template with a NUL.
 func withoutExpressions(text string) string {
 	var b strings.Builder
 	for {
@@ -146,11 +142,11 @@ func withoutExpressions(text string) string {
 	}
 }
 
-// maxDecodings is how often a URI is percent-decoded before it counts as odd.
+// maxDecodings is the maximum number of percent-decodings; a URI that needs more is odd.
 const maxDecodings = 4
 
-// spellings returns the URI as it is and as it reads after each percent-decoding. It is odd when it holds dot segments, control
-// characters, a slash or backslash that is encoded outside the query, or encodings without end.
+// spellings returns the URI as written and after each percent-decoding. odd reports that it contains dot segments, control characters, an encoded
+// slash or backslash outside the query, or too many encodings.
 func spellings(uri string) (forms []string, odd bool) {
 	forms = []string{uri}
 	odd = hasDots(uri)
@@ -166,7 +162,7 @@ func spellings(uri string) (forms []string, odd bool) {
 	return forms, true
 }
 
-// decodeURI decodes what is percent-encoded once; * and ?, which mean something in patterns and in URIs, stay encoded.
+// decodeURI percent-decodes uri once. * and ? stay encoded, because they have a meaning in patterns and URIs.
 func decodeURI(uri string) (decoded string, slash bool) {
 	if !strings.Contains(uri, "%") {
 		return uri, false
@@ -204,7 +200,7 @@ func unhex(c byte) int {
 	return -1
 }
 
-// hasDots reports whether . or .. stands between delimiters, of path or query, or a control character anywhere.
+// hasDots reports whether uri contains . or .. between delimiters of path or query, or a control character.
 func hasDots(uri string) bool {
 	run, bare := 0, true // dots since the last delimiter, and nothing else
 	for i := range len(uri) {

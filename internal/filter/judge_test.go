@@ -7,7 +7,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Whatever a URI is percent-encoded to, what is denied stays denied.
+// FuzzDeniedBySpelling checks that a denied URI is denied in every percent-encoding.
 func FuzzDeniedBySpelling(f *testing.F) {
 	f.Add("file:///srv/secret/key", []byte{1, 2, 3})
 	f.Add("file:///srv/secret/%41/x", []byte{255})
@@ -33,12 +33,12 @@ func FuzzDeniedBySpelling(f *testing.F) {
 			}
 		}
 		if j.Admits("file:///{+path}", string(spelled)) {
-			t.Errorf("%q is denied, %q is not", uri, spelled)
+			t.Errorf("%q is denied, but %q is not", uri, spelled)
 		}
 	})
 }
 
-// Whatever a URI is, writing it in the one way in which it is compared ends and stays as it is; one that is not odd means itself.
+// FuzzNormalForm checks that normalization terminates and is idempotent, and that a URI that is not odd does not lead upwards.
 func FuzzNormalForm(f *testing.F) {
 	f.Add("file:///a/../b")
 	f.Add("HTTP://Host\\..;/%2e%2E//x?y=%2f")
@@ -48,14 +48,14 @@ func FuzzNormalForm(f *testing.F) {
 		}
 		tidy := tidyURI(uri, true)
 		if again := tidyURI(tidy, true); again != tidy {
-			t.Fatalf("%q is tidied to %q and that to %q", uri, tidy, again)
+			t.Fatalf("%q is normalized to %q, and that to %q", uri, tidy, again)
 		}
 		forms, odd := spellings(uri)
 		if len(forms) > maxDecodings+1 {
 			t.Fatalf("%d spellings of %q", len(forms), uri)
 		}
 		if !odd && strings.Contains(tidy+"/", "/../") {
-			t.Fatalf("%q is not odd, and %q leads upwards", uri, tidy)
+			t.Fatalf("%q is not odd, but %q leads upwards", uri, tidy)
 		}
 	})
 }

@@ -2,15 +2,14 @@ package filter
 
 import "strings"
 
-// tidyURI writes a URI, or a pattern of URIs, in the one way in which they are compared: / for every run of slashes and
-// backslashes; scheme and authority in lower case, without what makes no difference to where they lead; dot segments resolved if that
-// is asked for. Of a public URI that is done with the server's own in it, too.
+// tidyURI normalizes a URI, or a pattern, for comparison. It replaces each run of slashes and backslashes with /, converts scheme and authority to
+// lower case and removes their irrelevant parts. With dots, it resolves dot segments. In a public URI, it also normalizes the server's URI inside.
 func tidyURI(uri string, dots bool) string {
 	tidy := tidied(uri, dots, maxNested)
 	if !dots || !strings.ContainsAny(uri, ". ") {
 		return tidy
 	}
-	for range maxNested { // a scheme, or a URI in a URI, may have come to light behind dot segments and blanks
+	for range maxNested { // removing dot segments and spaces may reveal a scheme or an inner URI
 		again := tidied(tidy, dots, maxNested)
 		if again == tidy {
 			break
@@ -20,14 +19,14 @@ func tidyURI(uri string, dots bool) string {
 	return tidy
 }
 
-// maxNested is how many gateways one behind the other have put their names before a URI that is looked into.
+// maxNested is the maximum number of nested public URIs to normalize, one for each gateway in a chain.
 const maxNested = 4
 
-// publicScheme is that of public URIs of servers: resource://files/file:///logs.
+// publicScheme is the scheme of public URIs: resource://files/file:///logs.
 const publicScheme = "resource:"
 
 func tidied(uri string, dots bool, depth int) string {
-	uri = strings.Trim(uri, " ") // as whoever parses it does
+	uri = strings.Trim(uri, " ") // as URL parsers do
 	scheme, rest, ok := strings.Cut(uri, ":")
 	if !ok || strings.ContainsAny(scheme, `/\`) {
 		scheme, rest = "", uri
@@ -61,7 +60,7 @@ func tidied(uri string, dots bool, depth int) string {
 	return scheme + tidy
 }
 
-// cutOwn finds the server and its own URI in what follows the scheme of a public one; false when that holds no URI with a scheme.
+// cutOwn splits the rest of a public URI into the server and its URI. ok is false if the latter has no scheme.
 func cutOwn(rest string) (server, own string, ok bool) {
 	server, own, ok = strings.Cut(strings.TrimLeft(rest, "/"), "/")
 	own = strings.TrimLeft(own, "/ ")
@@ -78,11 +77,11 @@ func cutOwn(rest string) (server, own string, ok bool) {
 	return server, own, true
 }
 
-// portOf is the port of a scheme whose URIs always have an authority, however many slashes stand before it (WHATWG URL, special schemes).
+// portOf is the default port of special schemes, whose URIs always have an authority, after any number of slashes (WHATWG URL).
 var portOf = map[string]string{"http:": ":80", "https:": ":443", "ws:": ":80", "wss:": ":443", "ftp:": ":21"}
 
-// tidyAuthority writes the authority in what follows a scheme, if there is one, as it is compared: in lower case, and where all programs agree what it
-// means also without user, without the port that is meant anyway and without a dot at its end. This machine's own name before a file is none.
+// tidyAuthority normalizes the authority in the rest of a URI, if it has one: in lower case and, for special schemes, without user, default port and
+// trailing dot. It removes localhost from file URIs.
 func tidyAuthority(scheme, rest string) string {
 	port, special := portOf[scheme]
 	after, ok := strings.CutPrefix(rest, "//")

@@ -6,8 +6,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// What is denied stays denied however its scheme and its host are written, also where the rule and the request are about the public URI, which has the
-// server's own in it.
+// TestDeniedBySpellingOfHost checks that deny applies to every spelling of scheme and host, also inside a public URI.
 func TestDeniedBySpellingOfHost(t *testing.T) {
 	j := New(&config.Filter{Deny: []string{
 		"resource://web/http://intra/*", "resource://files/file:///secret/*", "resource://db/pg://Main/*", "file:///secret/*", "https://intra/*",
@@ -37,7 +36,7 @@ func TestDeniedBySpellingOfHost(t *testing.T) {
 	}
 }
 
-// What is allowed is allowed under the same spellings, and a user before the @ is no host.
+// TestAllowedHost checks that allow applies to the same spellings, and that a user before @ is not taken for a host.
 func TestAllowedHost(t *testing.T) {
 	j := New(&config.Filter{Allow: []string{"resource://web/https://ok.example*", "resource://web/https://ok.example/*"}})
 	for uri, want := range map[string]bool{

@@ -1,5 +1,5 @@
-// Package inprocess connects a client to a gateway in the same process, over a pair of pipes: the gateway sees it as it sees
-// any other on stdin and stdout. It owns nothing but the pipes of each client.
+// Package inprocess connects a client to a gateway in the same process over a pair of pipes. The gateway treats it like a client on stdin and
+// stdout.
 //
 //	c, err := inprocess.Dial(ctx, g, limits, client.Options{Name: "goblin-actor"}, log)
 //	defer c.Close()
@@ -16,20 +16,20 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Client is a client whose gateway is in this process.
+// Client is a client of a gateway in this process.
 type Client struct {
 	*client.Client
 	served chan struct{} // closed when the gateway's side has ended
 }
 
-// Dial opens a session at the gateway. ctx bounds the handshake only.
+// Dial opens a session with g. ctx limits only the handshake.
 func Dial(ctx context.Context, g *actors.Gateway, limits config.Limits, o client.Options, log *slog.Logger) (*Client, error) {
 	gatewayIn, toGateway := io.Pipe()
 	fromGateway, gatewayOut := io.Pipe()
 	c := &Client{served: make(chan struct{})}
 	go func() {
 		defer close(c.served)
-		// The client hears of the end by the pipe; a reason is a fault of the gateway itself.
+		// The pipe reports the end to the client. An error is an internal error of the gateway.
 		gatewayOut.CloseWithError(serve(context.WithoutCancel(ctx), g, o.Project, limits, gatewayIn, gatewayOut, log))
 		_ = gatewayIn.Close()
 	}()
@@ -48,7 +48,7 @@ func serve(ctx context.Context, g *actors.Gateway, project string, limits config
 	return downstream.ServeStdio(ctx, in, out, front, downstream.Options{MaxMessageBytes: int(limits.MaxMessageBytes), Budget: g.Budget()}, log)
 }
 
-// Close ends the session and waits for its end on both sides. Everything pending fails with client.ErrClosed.
+// Close ends the session and waits for both sides to end. Pending requests fail with client.ErrClosed.
 func (c *Client) Close() {
 	c.Client.Close()
 	<-c.served

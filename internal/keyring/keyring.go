@@ -1,6 +1,6 @@
-// Package keyring reads and writes the user's keyring: the Keychain of macOS, the credentials of Windows, the Secret Service
-// of desktops on Linux and the BSDs. Entries are those of the service goblin-actor. It answers within Patience, as a keyring may ask its
-// user to unlock it; where there is no session, and so nobody to ask, it says so at once.
+// Package keyring reads and writes entries of the service goblin-actor in the user's keyring: the Keychain on macOS, the Credential Manager on
+// Windows, the Secret Service on Linux and BSD desktops. A keyring may ask the user to unlock it, so calls return after at most Patience. Without
+// a desktop session they fail at once.
 //
 //	value, err := keyring.Get("github")
 package keyring
@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// Service is whose entries are read and written.
+	// Service is the service name of the entries.
 	Service = "goblin-actor"
-	// Patience is how long the keyring may take.
+	// Patience is the time limit for a call.
 	Patience = 10 * time.Second
 )
 
 var (
-	// ErrNotFound is returned when the keyring has no such entry.
+	// ErrNotFound is returned if the keyring has no such entry.
 	ErrNotFound = errors.New("the keyring has no such entry of the service " + Service)
-	// ErrNone is returned when there is no keyring to ask.
-	ErrNone = errors.New("there is no keyring here: no desktop session")
-	// ErrBusy is returned when it does not answer, perhaps as it waits for its user.
-	ErrBusy = errors.New("the keyring does not answer; is it locked?")
+	// ErrNone is returned if there is no keyring.
+	ErrNone = errors.New("no keyring is available: there is no desktop session")
+	// ErrBusy is returned if the keyring does not respond in time, for example because it waits for the user.
+	ErrBusy = errors.New("the keyring does not respond; it may be locked")
 )
 
 // Get returns the value of an entry.
@@ -43,7 +43,7 @@ func Set(name, value string) error {
 	return err
 }
 
-// within calls f, which is left alone when it takes longer.
+// within calls f, but does not wait for it longer than patience.
 func within(patience time.Duration, f func() (string, error)) (string, error) {
 	if !here() {
 		return "", ErrNone
@@ -65,7 +65,7 @@ func within(patience time.Duration, f func() (string, error)) (string, error) {
 		case errors.Is(r.err, keyring.ErrNotFound):
 			return "", ErrNotFound
 		case r.err != nil:
-			return "", fmt.Errorf("ask the keyring: %w", r.err)
+			return "", fmt.Errorf("keyring: %w", r.err)
 		}
 		return r.value, nil
 	case <-timer.C:
@@ -73,7 +73,7 @@ func within(patience time.Duration, f func() (string, error)) (string, error) {
 	}
 }
 
-// here tells whether there may be a keyring. Where no session bus is, the library would start one.
+// here reports whether there may be a keyring. Without a session bus, the library would start one.
 func here() bool {
 	if faked || runtime.GOOS == "darwin" || runtime.GOOS == "windows" || os.Getenv("DBUS_SESSION_BUS_ADDRESS") != "" {
 		return true
@@ -89,7 +89,7 @@ func here() bool {
 // faked is set by Fake.
 var faked bool
 
-// Fake puts an empty keyring in memory in place of the user's, for tests.
+// Fake replaces the user's keyring with an empty one in memory, for tests.
 func Fake() {
 	faked = true
 	keyring.MockInit()

@@ -13,7 +13,7 @@ import (
 
 var userKeyring = flag.Bool("keyring", false, "ask the keyring of this session, which must be unlocked (make keyring), instead of one in memory")
 
-// What is written is read again, and an entry that is not there is told from a keyring that is not.
+// TestKeyring checks that a written entry can be read, and that a missing entry returns ErrNotFound.
 func TestKeyring(t *testing.T) {
 	if !*userKeyring {
 		Fake()
@@ -36,7 +36,7 @@ func TestKeyring(t *testing.T) {
 	t.Logf("a look took %v", time.Since(began))
 }
 
-// Where there is no session nobody is asked, and no bus is started.
+// TestNoSession checks that without a session the keyring is not accessed, and no bus is started.
 func TestNoSession(t *testing.T) {
 	if faked {
 		faked = false
@@ -52,7 +52,7 @@ func TestNoSession(t *testing.T) {
 	}
 }
 
-// A keyring that waits for its user is not waited for.
+// TestPatience checks the time limit.
 func TestPatience(t *testing.T) {
 	Fake()
 	held := make(chan struct{})

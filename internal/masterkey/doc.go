@@ -1,12 +1,13 @@
-// Package masterkey finds the one key from which all others of the gateway are made, and makes one where there is none yet.
-// It is 32 random bytes, or whatever an operator gives as a credential, and never used itself: each use has a key of
-// its own, by HKDF-SHA256 (RFC 5869) with the label of the use, so that one that gets out tells nothing of another.
+// Package masterkey loads the master key from which all other keys of the gateway are derived, and creates it if it does not exist. The master key
+// is 32 random bytes, or a credential given by the operator. It is never used directly. Each purpose has its own key, derived by HKDF-SHA256
+// (RFC 5869) with a label, so that a leaked key reveals nothing about the others.
 //
-// It is, in this order: the credential goblin-actor.key of systemd; what the file master.key in the directory of the state file
-// says, which is the key itself or the word "keyring" with the name of an entry there; a new one, in a new file, or in the keyring
-// where that is asked for. (Not unasked: a keyring may have to be unlocked, is there in a desktop session only, and a start would wait for it.)
-// Where it was once it stays: a gateway that starts without the session finds what one within it has sealed, or says why not,
-// and never begins anew because a keyring is locked.
+// Load uses the first of: the systemd credential goblin-actor.key; the file master.key in the directory of the state file, which contains the key
+// or the word "keyring" and the name of an entry; a new key, stored in that file or, on request, in the keyring. The keyring is not the default,
+// because it exists only in a desktop session and may have to be unlocked, which would block the start.
+//
+// A key stays where it was first stored. A gateway that starts without a desktop session uses the same key or fails with the reason. It never
+// creates a new key because the keyring is locked.
 //
 //	m, err := masterkey.Load(masterkey.Options{Dir: dir, Getenv: os.Getenv, Log: log})
 //	key := m.Key(masterkey.State)

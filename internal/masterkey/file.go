@@ -17,10 +17,10 @@ import (
 
 const (
 	maxFile = 1 << 10    // bytes
-	inRing  = "keyring " // before the name of an entry
+	inRing  = "keyring " // precedes the name of an entry in the file
 )
 
-// fromFile reads the key's file, and makes one when there is none.
+// fromFile reads the key's file, and creates it if it does not exist.
 func fromFile(o Options) (*Master, error) {
 	path := filepath.Join(o.Dir, File)
 	m, err := readFile(path, o.Keyring)
@@ -31,7 +31,7 @@ func fromFile(o Options) (*Master, error) {
 		return m, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make directory of master key: %w", err)
+		return nil, fmt.Errorf("create directory of master key: %w", err)
 	}
 	secret := make([]byte, keyLength)
 	_, _ = rand.Read(secret) // never fails
@@ -44,30 +44,30 @@ func fromFile(o Options) (*Master, error) {
 		written, where = inRing+entry, "the user's keyring"
 	}
 	switch err := publish(path, written+"\n"); {
-	case errors.Is(err, fs.ErrExist): // another gateway was first
+	case errors.Is(err, fs.ErrExist): // created by another gateway in the meantime
 	case err != nil:
-		return nil, fmt.Errorf("keep master key: %w", err)
+		return nil, fmt.Errorf("store master key: %w", err)
 	default:
-		o.Log.Info("what is secret in the state file is sealed with a new master key", "kept", where)
+		o.Log.Info("created a master key for secrets in the state file", "kept", where)
 	}
 	return readFile(path, o.Keyring)
 }
 
-// enter makes an entry for a key and returns its name.
+// enter stores a key in a new keyring entry and returns the name of the entry.
 func enter(ring Keyring, written string) (entry string, err error) {
 	if ring == nil {
-		return "", fmt.Errorf("%w: there is no keyring", ErrUnreachable)
+		return "", fmt.Errorf("%w: no keyring is available", ErrUnreachable)
 	}
 	name := make([]byte, 8)
 	_, _ = rand.Read(name)
 	entry = "master-" + hex.EncodeToString(name)
 	if err := ring.Set(entry, written); err != nil {
-		return "", fmt.Errorf("%w: put it into the user's keyring: %w", ErrUnreachable, err)
+		return "", fmt.Errorf("%w: store it in the user's keyring: %w", ErrUnreachable, err)
 	}
 	return entry, nil
 }
 
-// moved puts a key that is in its file into the keyring. It stays the same, so that all it has sealed opens.
+// moved moves the key from its file to the keyring. The key does not change, so sealed data stays readable.
 func moved(m *Master, o Options) (*Master, error) {
 	entry, err := enter(o.Keyring, base64.RawStdEncoding.EncodeToString(m.secret))
 	if err != nil {
@@ -78,23 +78,23 @@ func moved(m *Master, o Options) (*Master, error) {
 		err = os.Rename(temporary, m.file)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: put it into the user's keyring: %w", ErrUnreachable, err)
+		return nil, fmt.Errorf("%w: store it in the user's keyring: %w", ErrUnreachable, err)
 	}
-	o.Log.Info("the master key of the state file is in the user's keyring now")
+	o.Log.Info("moved the master key of the state file to the user's keyring")
 	return &Master{secret: m.secret}, nil
 }
 
-// readFile returns what the file says. An entry that the keyring has lost is one that nobody will find again: the file goes, and
-// the next key is a new one.
+// readFile reads the key from the file, or from the keyring entry that it names. If the keyring no longer has the entry, the key is lost: readFile
+// removes the file and returns fs.ErrNotExist, so that a new key is created.
 func readFile(path string, ring Keyring) (*Master, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%w: %s is no file", ErrUnreachable, path)
+		return nil, fmt.Errorf("%w: %s is not a regular file", ErrUnreachable, path)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("%w: others can read or write %s; chmod 600 it, or remove it if they may have read it", ErrUnreachable, path)
+		return nil, fmt.Errorf("%w: other users can read or write %s; run chmod 600, or remove it if they may have read it", ErrUnreachable, path)
 	}
 	raw, err := readSmall(path, maxFile)
 	if err != nil {
@@ -104,7 +104,7 @@ func readFile(path string, ring Keyring) (*Master, error) {
 	entry, ringed := strings.CutPrefix(text, inRing)
 	if ringed {
 		if ring == nil {
-			return nil, fmt.Errorf("%w: it is in the user's keyring, which this process does not have", ErrUnreachable)
+			return nil, fmt.Errorf("%w: it is in the user's keyring, which is not available to this process", ErrUnreachable)
 		}
 		if text, err = ring.Get(entry); err != nil {
 			return nil, lost(path, err)
@@ -112,7 +112,7 @@ func readFile(path string, ring Keyring) (*Master, error) {
 	}
 	secret, err := base64.RawStdEncoding.DecodeString(text)
 	if err != nil || len(secret) != keyLength {
-		return nil, fmt.Errorf("%w: %s holds no key; remove it to begin with a new one, and log in again", ErrUnreachable, path)
+		return nil, fmt.Errorf("%w: %s does not contain a key; remove it to create a new one, and log in again", ErrUnreachable, path)
 	}
 	m := &Master{secret: secret}
 	if !ringed {
@@ -121,18 +121,18 @@ func readFile(path string, ring Keyring) (*Master, error) {
 	return m, nil
 }
 
-// lost is the error of a keyring. With fs.ErrNotExist in it a new key is made.
+// lost returns the error for a failed keyring lookup. After fs.ErrNotExist, a new key is created.
 func lost(path string, err error) error {
 	if !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%w: it is in the user's keyring: %w", ErrUnreachable, err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: the keyring has lost it: %w", ErrUnreachable, err)
+		return fmt.Errorf("%w: the keyring no longer has it: %w", ErrUnreachable, err)
 	}
 	return fs.ErrNotExist
 }
 
-// publish makes the file, whole, unless it is there.
+// publish creates the file atomically. It returns fs.ErrExist if it exists.
 func publish(path, text string) error {
 	temporary, err := temporaryFile(path, text)
 	if err != nil {
@@ -142,7 +142,7 @@ func publish(path, text string) error {
 	if err := os.Link(temporary, path); err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // a file system without links
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // the file system has no hard links
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func publish(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// temporaryFile is a new file beside path.
+// temporaryFile creates a new file with text in the directory of path, and returns its path.
 func temporaryFile(path, text string) (string, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), File+".*") // 0600
 	if err != nil {
@@ -176,10 +176,10 @@ func readSmall(path string, limit int64) ([]byte, error) {
 	return raw, err
 }
 
-// syncFile has the file and its name on disk when it returns.
+// syncFile flushes the file and its directory to disk.
 func syncFile(path string) error {
 	for _, name := range []string{path, filepath.Dir(path)} {
-		if name != path && runtime.GOOS == "windows" { // directories cannot be synced there
+		if name != path && runtime.GOOS == "windows" { // directories cannot be synced
 			return nil
 		}
 		f, err := os.OpenFile(name, os.O_RDONLY, 0)

@@ -12,24 +12,24 @@ import (
 	"sync"
 )
 
-// Label names what a key is for.
+// Label is the purpose of a key.
 type Label string
 
-// Labels. A new use gets a new one; one that has been used is never given another meaning.
+// Labels. A new purpose needs a new label. The meaning of a label never changes.
 const (
-	State Label = "state" // records of the state file
+	State Label = "state" // secrets in the state file
 	Tasks Label = "tasks" // public ids of tasks
 	Audit Label = "audit" // hashes of arguments and the signature in the audit log
 
-	identify Label = "id" // what the key is recognized by
+	identify Label = "id" // identifies the master key
 )
 
 const (
-	// Credential is the name of the credential that holds the key, where systemd gives one.
+	// Credential is the name of the systemd credential with the key.
 	Credential = "goblin-actor.key"
-	// Variable is the name of the variable that is "keyring" where the key shall go there.
+	// Variable is the environment variable that is set to "keyring" to store the key there.
 	Variable = "GOBLIN_MASTER_KEY"
-	// File is the name of the key's file in the directory of the state file.
+	// File is the name of the key's file, in the directory of the state file.
 	File = "master.key"
 
 	keyLength     = 32
@@ -38,36 +38,36 @@ const (
 	info          = "goblin-actor v1 "
 )
 
-// ErrUnreachable is returned when there is a key, but not for us at this moment.
-var ErrUnreachable = errors.New("the master key is out of reach")
+// ErrUnreachable is returned if the key exists but cannot be read.
+var ErrUnreachable = errors.New("the master key is not available")
 
-// Keyring is the user's keyring. Get returns ErrNotFound when it is there and has no such entry.
+// Keyring is the user's keyring. Get returns ErrNotFound if it has no such entry.
 type Keyring interface {
 	Get(name string) (string, error)
 	Set(name, value string) error
 }
 
-// ErrNotFound is returned by a Keyring without that entry.
+// ErrNotFound is returned by Keyring.Get for a missing entry.
 var ErrNotFound = errors.New("the keyring has no such entry")
 
-// Options say where the key may be.
+// Options says where the key may be.
 type Options struct {
-	Dir     string              // of the state file
-	Getenv  func(string) string // nil = os.Getenv
-	Keyring Keyring             // nil = there is none
-	Move    bool                // a new key goes into the keyring, and one that is in the file too
-	Log     *slog.Logger        // hears where a new key is kept; nil = nobody
+	Dir     string              // directory of the state file
+	Getenv  func(string) string // nil for os.Getenv
+	Keyring Keyring             // nil if there is none
+	Move    bool                // store a new key in the keyring, and move an existing one there
+	Log     *slog.Logger        // reports where a new key is stored; may be nil
 }
 
-// Master is the key. Immutable, safe for every goroutine.
+// Master is the master key. It is safe for concurrent use.
 type Master struct {
 	secret []byte
-	file   string // where it was read from; "" = elsewhere
+	file   string // file it was read from; "" if it came from elsewhere
 	settle sync.Once
-	err    error // of settle
+	err    error // result of settle
 }
 
-// Load finds the key, or makes one. It reads files and may ask the keyring, which takes its time.
+// Load returns the key, and creates it if it does not exist. It may block while it accesses the keyring.
 func Load(o Options) (*Master, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -84,25 +84,25 @@ func Load(o Options) (*Master, error) {
 	return fromFile(o)
 }
 
-// Of is a master key that is known already.
+// Of returns a Master for a known secret.
 func Of(secret []byte) *Master { return &Master{secret: secret} }
 
-// Key is the key for one use.
+// Key derives the key for one purpose.
 func (m *Master) Key(label Label) [keyLength]byte {
 	key, err := hkdf.Key(sha256.New, m.secret, nil, info+string(label), keyLength)
 	if err != nil {
-		panic("masterkey: " + err.Error()) // only for lengths that are constants here
+		panic("masterkey: " + err.Error()) // only for invalid lengths, which are constants here
 	}
 	return [keyLength]byte(key)
 }
 
-// ID tells one master key from another. It is no secret.
+// ID identifies the master key. It is not secret.
 func (m *Master) ID() string {
 	key := m.Key(identify)
 	return hex.EncodeToString(key[:8])
 }
 
-// Settle returns when the disk has what was read or made: before something is kept that nobody can read without the key.
+// Settle flushes the key's file to disk. Call it before storing data that needs the key.
 func (m *Master) Settle() error {
 	m.settle.Do(func() {
 		if m.file != "" {
@@ -112,13 +112,13 @@ func (m *Master) Settle() error {
 	return m.err
 }
 
-// String keeps the key out of logs.
+// String returns a placeholder, to keep the key out of logs.
 func (*Master) String() string { return "[redacted]" }
 
-// GoString likewise.
+// GoString returns a placeholder.
 func (*Master) GoString() string { return "[redacted]" }
 
-// fromCredential is nil when there is no such credential.
+// fromCredential reads the key from a credential. It returns nil if the file does not exist.
 func fromCredential(path string) (*Master, error) {
 	secret, err := readSmall(path, maxCredential)
 	switch {
@@ -127,7 +127,7 @@ func fromCredential(path string) (*Master, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: read credential %s: %w", ErrUnreachable, Credential, err)
 	case len(secret) < minCredential:
-		return nil, fmt.Errorf("%w: the credential %s has %d bytes, want at least %d", ErrUnreachable, Credential, len(secret), minCredential)
+		return nil, fmt.Errorf("%w: the credential %s has %d bytes; at least %d are required", ErrUnreachable, Credential, len(secret), minCredential)
 	}
 	return &Master{secret: secret}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// ring is a keyring in memory.
+// ring is an in-memory keyring.
 type ring struct {
 	mu      sync.Mutex
 	entries map[string]string
@@ -59,7 +59,7 @@ func mustLoad(t *testing.T, o Options) *Master {
 	return m
 }
 
-// The keys are those of RFC 5869: what is sealed today opens tomorrow.
+// TestKeysAreAlwaysTheSame checks derived keys against RFC 5869, so that sealed data stays readable.
 func TestKeysAreAlwaysTheSame(t *testing.T) {
 	m := Of([]byte("0123456789abcdef0123456789abcdef"))
 	state, tasks := m.Key(State), m.Key(Tasks)
@@ -67,16 +67,16 @@ func TestKeysAreAlwaysTheSame(t *testing.T) {
 		t.Errorf("state: %s, want %s", got, wantState)
 	}
 	if state == tasks || m.ID() == hex.EncodeToString(state[:8]) {
-		t.Error("two uses have one key")
+		t.Error("two purposes have the same key")
 	}
 	if said := fmt.Sprintf("%v %+v %#v %s", m, m, m, m); strings.Contains(said, "0123") || strings.Contains(said, "48, 49") {
-		t.Errorf("printed it is %s", said)
+		t.Errorf("printed as %s", said)
 	}
 }
 
 const wantState = "991bafb108c7b5dd50c7e4e3134811c0d9b0f4339775d8fc26951245fee77960"
 
-// The first start makes a key in a file that nobody else may read, and says so once.
+// TestFile checks that the first start creates a key in a private file, and logs it once.
 func TestFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "state")
 	var log bytes.Buffer
@@ -84,7 +84,7 @@ func TestFile(t *testing.T) {
 	first := mustLoad(t, o)
 	again := mustLoad(t, o)
 	if first.ID() != again.ID() || first.Key(State) != again.Key(State) {
-		t.Error("the second start has another key")
+		t.Error("the second start has a different key")
 	}
 	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), File) {
 		t.Errorf("log %q, want one line", log.String())
@@ -101,7 +101,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// Many that start at once have one key.
+// TestManyAtOnce checks that concurrent starts get the same key.
 func TestManyAtOnce(t *testing.T) {
 	for _, keyring := range []Keyring{nil, newRing()} {
 		dir := t.TempDir()
@@ -126,26 +126,26 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// A key of the keyring stays there: one that is locked is waited for, not replaced; one that is lost is.
+// TestKeyring checks that a key stays in the keyring. It is not replaced while the keyring is locked, but if the entry is lost.
 func TestKeyring(t *testing.T) {
 	dir, keys := t.TempDir(), newRing()
 	inFile := mustLoad(t, Options{Dir: dir, Keyring: keys})
 	if len(keys.entries) != 0 {
-		t.Error("it went into the keyring unasked")
+		t.Error("the key was stored in the keyring without request")
 	}
 	first := mustLoad(t, Options{Dir: dir, Keyring: keys, Move: true})
 	if first.ID() != inFile.ID() {
-		t.Error("a key that was moved is another one")
+		t.Error("the moved key is different")
 	}
 	if len(keys.entries) != 1 {
 		t.Fatalf("%d entries", len(keys.entries))
 	}
 	raw, err := os.ReadFile(filepath.Join(dir, File))
 	if err != nil || !strings.HasPrefix(string(raw), inRing) {
-		t.Errorf("the file says %q, %v", raw, err)
+		t.Errorf("the file contains %q, %v", raw, err)
 	}
 	if again := mustLoad(t, Options{Dir: dir, Keyring: keys}); again.ID() != first.ID() {
-		t.Error("another key")
+		t.Error("a different key")
 	}
 	for _, o := range []Options{{Dir: dir, Getenv: noEnv}, {Dir: dir, Getenv: noEnv, Keyring: &ring{err: errors.New("locked")}}} {
 		if _, err := Load(o); !errors.Is(err, ErrUnreachable) {
@@ -153,11 +153,11 @@ func TestKeyring(t *testing.T) {
 		}
 	}
 	if again := mustLoad(t, Options{Dir: dir, Keyring: newRing()}); again.ID() == first.ID() {
-		t.Error("a key that is lost came back")
+		t.Error("a lost key was not replaced")
 	}
 	for _, keyring := range []Keyring{nil, &ring{err: errors.New("locked")}} {
 		if _, err := Load(Options{Dir: t.TempDir(), Getenv: noEnv, Keyring: keyring, Move: true}); !errors.Is(err, ErrUnreachable) {
-			t.Errorf("a keyring that was asked for and is not there: %v", err)
+			t.Errorf("requested keyring is not available: %v", err)
 		}
 	}
 }
@@ -174,11 +174,11 @@ func TestCredential(t *testing.T) {
 	}
 	write("too short")
 	if _, err := Load(Options{Dir: dir, Getenv: env}); !errors.Is(err, ErrUnreachable) {
-		t.Errorf("a short one: %v", err)
+		t.Errorf("short credential: %v", err)
 	}
 	write(strings.Repeat("long", 20))
 	if with := mustLoad(t, Options{Dir: dir, Getenv: env}); with.ID() == without.ID() || with.ID() != Of([]byte(strings.Repeat("long", 20))).ID() {
-		t.Error("the credential does not count")
+		t.Error("the credential was not used")
 	}
 }
 
@@ -201,6 +201,6 @@ func TestFilesThatAreNoKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Load(Options{Dir: dir, Getenv: noEnv}); !errors.Is(err, ErrUnreachable) {
-		t.Errorf("one that others can read: %v", err)
+		t.Errorf("file that other users can read: %v", err)
 	}
 }

@@ -6,11 +6,11 @@ func TestLazy(t *testing.T) {
 	word := Lazy(`^[a-z]+$`)
 	first := word()
 	if !first.MatchString("abc") || first.MatchString("1") || word() != first {
-		t.Error("it is not the expression, or not the same one each time")
+		t.Error("the expression does not match, or differs between calls")
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("an expression that is none does not panic")
+			t.Error("an invalid expression does not panic")
 		}
 	}()
 	Lazy(`(`)()

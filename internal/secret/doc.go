@@ -1,10 +1,9 @@
-// Package secret shows texts that may hold a secret: command lines, URLs, what people wrote into a configuration.
-// It is the one place that decides what may be seen, by what a value is called and by what it looks like, so that
-// every command hides the same. Where it cannot tell, it hides.
+// Package secret hides secrets in text that is displayed: command lines, URLs and configuration values. It is the only place that decides what
+// to hide, by the name and the form of a value, so that all commands hide the same. In case of doubt, it hides.
 //
 //	secret.Arguments([]string{"--api-key", "abc", "-H", "Authorization: Bearer ${TOKEN}"})
 //	// --api-key  [redacted]  -H  Authorization: Bearer ${TOKEN}
 //	secret.URL("https://ada:abc@example.org/mcp?team=7") // https://redacted@example.org/mcp?team=redacted
 //
-// A variable, `${NAME}`, stays: it says where the secret is, not what. Its default does not.
+// A reference such as `${NAME}` is kept, because it does not reveal the secret. Its default is hidden.
 package secret

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// shortestLine is how long a line of a value is that is looked for alone, as those of a private key are printed one by one.
+// shortestLine is the minimum length of a line of a value to search for on its own, because the lines of a private key may be printed separately.
 const shortestLine = 16
 
-// forms are a value and all other ways of writing it that are looked for. Of base64 it is what every text has in common that
-// holds the value, wherever in it: the characters around depend on what stands beside.
+// forms returns a value and its encodings to search for. For base64, it returns the part that is common to all texts that contain the value at
+// the same offset modulo three, because the characters at its edges depend on the neighboring bytes.
 func forms(value string) []string {
 	value = strings.TrimSpace(value)
 	if len(value) < Shortest {
@@ -50,21 +50,21 @@ func forms(value string) []string {
 	once := jsonForms(value)
 	for _, escaped := range once {
 		add(escaped)
-		for _, twice := range jsonForms(escaped) { // a text in a text
+		for _, twice := range jsonForms(escaped) { // JSON inside a JSON string
 			add(twice)
 		}
 	}
 	return all
 }
 
-// common is what the base64 of every text has that holds value behind before bytes, counted in groups of three.
+// common returns the base64 characters of value that do not depend on its neighbors, if it starts before bytes into a group of three.
 func common(encoding *base64.Encoding, before int, value string) string {
 	text := encoding.WithPadding(base64.NoPadding).EncodeToString(append(make([]byte, before), value...))
 	bits := 8 * (before + len(value))
 	return text[(8*before+5)/6 : bits/6]
 }
 
-// jsonForms are the value as JSON, and our log, write it inside of quotes.
+// jsonForms returns the value as JSON encoders and slog write it inside quotes.
 func jsonForms(value string) []string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -81,7 +81,7 @@ func jsonForms(value string) []string {
 
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// percents escapes all but letters and digits, as some do.
+// percents percent-encodes everything except letters and digits, as some encoders do.
 func percents(value string) string {
 	var b strings.Builder
 	for _, c := range []byte(value) {
@@ -94,7 +94,7 @@ func percents(value string) string {
 	return b.String()
 }
 
-// lowerPercents writes escapes with small letters.
+// lowerPercents converts percent-escapes to lower case.
 func lowerPercents(s string) string {
 	b := []byte(s)
 	for i := 0; i+2 < len(b); i++ {

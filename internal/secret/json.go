@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// inJSON shows s if it is a JSON object or array, with its keys in their order: what is under a telling key, or under
-// one for headers or variables, is hidden, and every other text is shown as Text shows it. all hides everything.
+// inJSON hides secrets in s if it is a JSON object or array, and keeps the order of keys. It hides values under keys that suggest a secret, and
+// under headers and env. Other strings are processed by Argument. all hides every value.
 func inJSON(s string, all bool) (shown string, ok bool) {
 	if trimmed := strings.TrimLeft(s, " \t\r\n"); trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' || !json.Valid([]byte(s)) {
 		return "", false
@@ -25,7 +25,7 @@ type jsonHider struct {
 	out bytes.Buffer
 }
 
-// value copies one value; hidden says that nothing in it may be seen.
+// value copies one value. hidden hides everything in it.
 func (h *jsonHider) value(hidden bool) error {
 	t, err := h.in.Token()
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *jsonHider) value(hidden bool) error {
 	return h.write(t)
 }
 
-// inside copies what an object or an array holds.
+// inside copies the elements of an object or array.
 func (h *jsonHider) inside(opened json.Delim, hidden bool) error {
 	h.out.WriteByte(byte(opened))
 	for first := true; h.in.More(); first = false {
@@ -81,7 +81,7 @@ func (h *jsonHider) inside(opened json.Delim, hidden bool) error {
 	return nil
 }
 
-// write adds a JSON scalar, with < and > as they are.
+// write appends a JSON scalar without escaping < and >.
 func (h *jsonHider) write(v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// matcher finds any of many texts in another, as Wu and Manber did it: it looks at the last two bytes of a window that is as long as the
-// shortest text, and where no text has these two it moves on by as many bytes as none can have them. So most of what it
-// reads it does not look at. Texts come and go one by one: a token that is renewed costs as much as it is long, however many there are.
+// matcher finds any of a set of strings in a text, using the Wu–Manber algorithm. It compares the last two bytes of a window that is as long as
+// the shortest string, and skips as many bytes as no string can match. So it does not read most of the text. Strings are added and removed one by
+// one: the cost of a renewed token depends on its length, not on the size of the set.
 type matcher struct {
-	shift [1 << 16]uint8      // by two bytes: how far the window may move; 0 = a text may be here
-	texts map[uint16][]wanted // by the last two bytes of the window, longest first
-	count int                 // texts
-	gone  int                 // texts that left since shift was made: the window could move further
+	shift [1 << 16]uint8      // by two bytes: how far the window may move; 0 if a string may match here
+	texts map[uint16][]wanted // strings by the last two bytes of the window, longest first
+	count int                 // number of strings
+	gone  int                 // strings removed since shift was computed, so the window could move further
 }
 
-// wanted is a text, and how often it was added.
+// wanted is a string, and how often it was added.
 type wanted struct {
 	text  string
 	times int
@@ -34,7 +34,7 @@ func (m *matcher) reset() {
 	}
 }
 
-// add has all forms of a value found.
+// add adds all forms of a value.
 func (m *matcher) add(value string) {
 	for _, text := range forms(value) {
 		if len(text) < Shortest {
@@ -51,7 +51,7 @@ func (m *matcher) add(value string) {
 	}
 }
 
-// note has the window stop at a text.
+// note updates shift, so that the window stops at text.
 func (m *matcher) note(text string) {
 	for end := 1; end < Shortest; end++ {
 		pair := pairAt(text, end)
@@ -59,7 +59,7 @@ func (m *matcher) note(text string) {
 	}
 }
 
-// remove undoes add.
+// remove reverses add.
 func (m *matcher) remove(value string) {
 	for _, text := range forms(value) {
 		if len(text) < Shortest {
@@ -91,7 +91,7 @@ func (m *matcher) remove(value string) {
 	}
 }
 
-// place is where a text stands among those with the same two bytes, or would.
+// place returns the bucket of a string and its position in it. known reports whether it is there.
 func (m *matcher) place(text string) (bucket []wanted, at int, known bool) {
 	bucket = m.texts[pairAt(text, Shortest-1)]
 	at, known = slices.BinarySearchFunc(bucket, text, func(w wanted, text string) int {
@@ -102,7 +102,7 @@ func (m *matcher) place(text string) (bucket []wanted, at int, known bool) {
 
 func pairAt[T string | []byte](s T, end int) uint16 { return uint16(s[end-1])<<8 | uint16(s[end]) }
 
-// findIn returns the first place at or after from where one of the texts stands, the longest of several; -1 = there is none.
+// findIn returns the first match at or after from, the longest of several, or -1.
 func findIn[T string | []byte](m *matcher, s T, from int) (start, end int) {
 	for at := from + Shortest - 1; at < len(s); {
 		pair := pairAt(s, at)
@@ -122,8 +122,7 @@ func findIn[T string | []byte](m *matcher, s T, from int) (start, end int) {
 	return -1, -1
 }
 
-// beginning returns the first place from which on all of s is what one of the texts begins with, and no shorter than the shortest of
-// them; -1 = there is none.
+// beginning returns the first offset from which the rest of s is a prefix of one of the strings, at least Shortest bytes long, or -1.
 func (m *matcher) beginning(s string) int {
 	for at := Shortest - 1; at < len(s); {
 		pair := pairAt(s, at)
@@ -140,7 +139,7 @@ func (m *matcher) beginning(s string) int {
 	return -1
 }
 
-// span is findIn, and goes on as long as another text begins within what was found and ends behind it.
+// span is like findIn, but extends the match by overlapping matches.
 func (m *matcher) span(s string, from int) (start, end int) {
 	start, end = findIn(m, s, from)
 	for inside := start; start >= 0; {
@@ -153,7 +152,7 @@ func (m *matcher) span(s string, from int) (start, end int) {
 	return start, end
 }
 
-// cut is s without the texts.
+// cut returns s with all matches hidden.
 func (m *matcher) cut(s string) string {
 	from, to := m.span(s, 0)
 	if from < 0 {
@@ -170,7 +169,7 @@ func (m *matcher) cut(s string) string {
 	return b.String() + s[last:]
 }
 
-// cutMarked is s without the beginning of a text wherever s says that something was cut off.
+// cutMarked returns s with prefixes of strings hidden where s is marked as truncated.
 func (m *matcher) cutMarked(s string) string {
 	var b strings.Builder
 	last := 0

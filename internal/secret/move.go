@@ -7,18 +7,17 @@ import (
 	"goblin-actor/internal/pattern"
 )
 
-// hole is where a shown text hides something: Hidden, in URLs without its brackets.
+// hole matches the mark of a hidden value: Hidden, which has no brackets in URLs.
 var hole = pattern.Lazy(`\[redacted\]|redacted`)
 
-// maxMatch bounds the work of finding the secrets of one word, pieces times bytes.
+// maxMatch limits the work of finding the secrets of one word, in pieces times bytes.
 const maxMatch = 1 << 18
 
-// schemeOf is what stands before a token in an Authorization header; it is no secret.
+// schemeOf matches the scheme before a token in an Authorization header, which is not secret.
 var schemeOf = pattern.Lazy(`(?i)^(?:bearer|basic|token|digest) +`)
 
-// Move puts with(value, before) in place of every secret in word, where shown is word as a function of this package shows it and
-// before is what stands before the secret. All else stays, so that the result means what word means as soon as what with
-// returns stands for value. A secret that is the default of a variable is left where it is.
+// Move replaces every secret in word with the result of with(value, before), where before is the text before the secret. shown is the result of a
+// function of this package for word. Everything else is kept. A secret in the default of a variable is not replaced.
 func Move(word, shown string, with func(value, before string) string) string {
 	if word == shown {
 		return word
@@ -27,7 +26,7 @@ func Move(word, shown string, with func(value, before string) string) string {
 	if len(pieces)*len(word) > maxMatch {
 		return whole(word, with)
 	}
-	if len(pieces) == 2 && strings.Trim(pieces[0]+pieces[1], `"'\`) == "" && !schemeOf().MatchString(word) { // quotes around a secret belong to it
+	if len(pieces) == 2 && strings.Trim(pieces[0]+pieces[1], `"'\`) == "" && !schemeOf().MatchString(word) { // quotes around a secret are part of it
 		return whole(word, with)
 	}
 	quoted := make([]string, len(pieces))
@@ -35,11 +34,11 @@ func Move(word, shown string, with func(value, before string) string) string {
 		quoted[i] = regexp.QuoteMeta(piece)
 	}
 	e, err := regexp.Compile("(?s)^" + strings.Join(quoted, "(.+?)") + "$")
-	if err != nil { // a text beyond what the library takes
+	if err != nil { // too long for a regular expression
 		return whole(word, with)
 	}
 	found := e.FindStringSubmatch(word)
-	if found == nil || len(pieces) == 1 { // it was written anew, as JSON is
+	if found == nil || len(pieces) == 1 { // the text was reformatted, like JSON
 		return whole(word, with)
 	}
 	var b strings.Builder

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is moved away is all that is not shown, and put back in it gives the word again.
+// TestMove checks that exactly the hidden parts are moved, and that inserting them restores the word.
 func TestMove(t *testing.T) {
 	const s, u = "hunter2hunter2", "0b5d7f3e-1111-2222-3333-444455556666"
 	for _, c := range []struct{ name, word, shown, want string }{
@@ -36,7 +36,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// Whatever the word: what is moved and what stays are the word again, and nothing that is hidden stays.
+// FuzzMove checks that the moved and the remaining parts form the word, and that no hidden part remains.
 func FuzzMove(f *testing.F) {
 	for _, seed := range []string{"--token=abcdefgh12345678", "https://a:b@h/p?q=r&s#t=u", `{"apiKey":"x"}`, "${A:-b}", "Bearer x y", "[redacted]=redacted token=x"} {
 		f.Add(seed)

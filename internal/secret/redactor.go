@@ -9,31 +9,30 @@ import (
 )
 
 const (
-	// Shortest is how many bytes a value has at least that is cut out of texts: shorter ones stand in texts by chance.
+	// Shortest is the minimum length of a value to hide. Shorter ones occur in texts by chance.
 	Shortest = 8
 
-	maxAdded  = 256      // values of Add; the oldest go: each new one has all of them learned again
-	maxLength = 64 << 10 // bytes of a value; longer ones are looked for line by line
+	maxAdded  = 256      // maximum number of values of Add; the oldest are removed
+	maxLength = 64 << 10 // maximum length of a value in bytes; lines of longer ones are searched separately
 
-	more = "…" // stands where a text was cut off
+	more = "…" // marks truncated text
 )
 
-// Redactor cuts values that are known to be secret out of what people are shown: as they are, and as base64, in URLs and in
-// JSON they would be written. Safe from any goroutine; a nil Redactor cuts nothing. The zero value is ready.
+// Redactor hides known secret values in displayed text: as they are, and as encoded in base64, URLs and JSON. It is safe for concurrent use. The
+// zero value is ready to use. A nil Redactor hides nothing.
 //
 //	var known secret.Redactor
 //	known.Replace("configuration", cfg.Secrets...)
 //	known.Cut("refused: bad token hunter2hunter2") // refused: bad token [redacted]
 type Redactor struct {
 	mu     sync.RWMutex
-	find   *matcher            // nil = nothing is known
-	values map[string]int      // all that is known, and how often it was told
-	groups map[string][]string // what is secret by whom it was told
-	added  []string            // by Add, oldest first
+	find   *matcher            // nil if no value is known
+	values map[string]int      // known values and how often they were added
+	groups map[string][]string // values of Replace, by group
+	added  []string            // values of Add, oldest first
 }
 
-// Replace makes values all that is secret of what that group has said; what it said before is forgotten,
-// with no values the group too.
+// Replace replaces the secret values of a group.
 func (r *Redactor) Replace(group string, values ...string) {
 	if r == nil {
 		return
@@ -57,7 +56,7 @@ func (r *Redactor) Replace(group string, values ...string) {
 	}
 }
 
-// Add makes values secret besides, such as a token that was just issued. Of very many the oldest are forgotten.
+// Add adds secret values, such as a new token. Beyond a limit, the oldest are removed.
 func (r *Redactor) Add(values ...string) {
 	if r == nil {
 		return
@@ -78,7 +77,7 @@ func (r *Redactor) Add(values ...string) {
 	}
 }
 
-// know has a value found. The caller has the lock.
+// know adds a value. The caller must hold mu.
 func (r *Redactor) know(value string) {
 	if r.find == nil {
 		r.find, r.values = newMatcher(), map[string]int{}
@@ -88,7 +87,7 @@ func (r *Redactor) know(value string) {
 	}
 }
 
-// forget undoes know.
+// forget reverses know.
 func (r *Redactor) forget(value string) {
 	if r.values[value]--; r.values[value] <= 0 {
 		delete(r.values, value)
@@ -96,8 +95,7 @@ func (r *Redactor) forget(value string) {
 	}
 }
 
-// Cut is s without what is known to be secret, and without the beginning of a secret before each "…": so who shortens what others
-// say marks that he did. A text that holds nothing of it is returned as it is.
+// Cut returns s with known secrets hidden, and with prefixes of secrets before each "…" hidden. So code that truncates text must mark it with "…".
 func (r *Redactor) Cut(s string) string {
 	if r == nil || len(s) < Shortest {
 		return s
@@ -110,7 +108,7 @@ func (r *Redactor) Cut(s string) string {
 	return r.find.cutMarked(r.find.cut(s))
 }
 
-// CutShort is Cut of a text that may have been cut off at its end, as what others say is: what stands there goes, too, if a secret begins so.
+// CutShort is like Cut for text that may be truncated at its end: it also hides a prefix of a secret there.
 func (r *Redactor) CutShort(s string) string {
 	s = r.Cut(s)
 	if r == nil {
@@ -128,7 +126,7 @@ func (r *Redactor) CutShort(s string) string {
 	return s
 }
 
-// Hush is err, which says less where it would tell a secret, or the beginning of one at its end.
+// Hush returns err with known secrets hidden in its message, as by CutShort.
 func (r *Redactor) Hush(err error) error {
 	if err == nil {
 		return nil
@@ -139,7 +137,7 @@ func (r *Redactor) Hush(err error) error {
 	return err
 }
 
-// hushed is an error that says less.
+// hushed is an error with a redacted message.
 type hushed struct {
 	error
 	text string
@@ -148,11 +146,11 @@ type hushed struct {
 func (h hushed) Error() string { return h.text }
 func (h hushed) Unwrap() error { return h.error }
 
-// Writer cuts what is known to be secret out of each piece that is written; a value that lies across two pieces stays, so
-// it is for those who write lines.
+// Writer returns a writer that hides known secrets in each Write. Callers must write whole lines, because a secret that spans two writes is not
+// found.
 func (r *Redactor) Writer(w io.Writer) io.Writer { return &cutter{r, w} }
 
-// holds reports whether there may be something to cut out of p.
+// holds reports whether p may contain something to hide.
 func (r *Redactor) holds(p []byte) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -168,7 +166,7 @@ type cutter struct {
 	w     io.Writer
 }
 
-// Write reports all of p as written, whatever became of it.
+// Write reports len(p) bytes as written, even if the redacted text has a different length.
 func (c *cutter) Write(p []byte) (int, error) {
 	if !c.known.holds(p) {
 		return c.w.Write(p)

@@ -22,7 +22,7 @@ func TestCut(t *testing.T) {
 	known.Replace("configuration", s, "short", quoted, "hunter2+hunter/2 and more")
 	var nobody *Redactor
 	if nobody.Cut(s) != s {
-		t.Error("a nil redactor cuts")
+		t.Error("a nil redactor hides something")
 	}
 	raw, _ := json.Marshal(quoted)
 	twice, _ := json.Marshal(string(raw))
@@ -65,7 +65,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Of a secret that a text is cut off in, nothing is shown either, as long as it may be known by it.
+// TestCutShort checks that a truncated secret at the end of a text is hidden.
 func TestCutShort(t *testing.T) {
 	var known Redactor
 	if got := known.CutShort("nothing is known"); got != "nothing is known" {
@@ -88,12 +88,12 @@ func TestCutShort(t *testing.T) {
 			t.Errorf("CutShort(%q)\n got %q\nwant %q", c.in, got, c.want)
 		}
 		if nobody.CutShort(c.in) != c.in {
-			t.Error("a nil redactor cuts")
+			t.Error("a nil redactor hides something")
 		}
 	}
 }
 
-// Of a text that says where it was cut off, the same goes for the middle of a line.
+// TestCutWhereTextsWereShortened checks that a truncated secret before … is hidden.
 func TestCutWhereTextsWereShortened(t *testing.T) {
 	var known Redactor
 	known.Replace("configuration", "hunter2+hunter/2", "another \"secret\" of ours")
@@ -115,7 +115,7 @@ func TestCutWhereTextsWereShortened(t *testing.T) {
 	}
 }
 
-// The lines of a key are not shown one by one either.
+// TestCutLines checks that the lines of a key are hidden separately.
 func TestCutLines(t *testing.T) {
 	var known Redactor
 	known.Replace("configuration", "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nBAQEFAASCBKcwggSjAgEAAo\n-----END KEY-----\n")
@@ -136,7 +136,7 @@ func TestAddIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever the value and the text around it: no way of writing it is left, and a text without it stays as it is.
+// FuzzCut checks that all encodings of a value are hidden, and that text without it is unchanged.
 func FuzzCut(f *testing.F) {
 	f.Add("hunter2hunter2", "before ", " after")
 	f.Add("pa ss\"wo\\rd\n/é<>", "{\"a\":\"", "\"}")
@@ -153,7 +153,7 @@ func FuzzCut(f *testing.F) {
 			got := known.Cut(before + form + after)
 			for _, other := range forms(value) {
 				if len(other) >= Shortest && !strings.Contains(Hidden, other) && strings.Contains(strings.ReplaceAll(got, Hidden, "\x00"), other) {
-					t.Fatalf("%q written as %q leaves %q", value, form, got)
+					t.Fatalf("%q encoded as %q is not hidden in %q", value, form, got)
 				}
 			}
 		}
@@ -169,7 +169,7 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
-// slogged is how our logs write the value.
+// slogged returns the value as slog writes it.
 func slogged(value string) []string {
 	var text, inJSON bytes.Buffer
 	slog.New(slog.NewTextHandler(&text, nil)).Info(value, "k", value)
@@ -177,7 +177,7 @@ func slogged(value string) []string {
 	return []string{text.String(), inJSON.String()}
 }
 
-// A line of a log, with as many secrets known as a large configuration has.
+// BenchmarkCut measures a log line with as many known secrets as in a large configuration.
 func BenchmarkCut(b *testing.B) {
 	line := `time=2026-11-25T21:00:00.000Z level=INFO msg="server is ready" server=github tools=37 prompts=0 resources=2 took=231ms version=2025-11-25 pid=12345`
 	for _, n := range []int{1, 100, 4000} {
@@ -199,7 +199,7 @@ func BenchmarkCut(b *testing.B) {
 	}
 }
 
-// Whatever has come and gone, what is cut is what a redactor cuts that has heard of the rest only.
+// TestValuesComeAndGo checks that after adding and removing values, a redactor hides the same as a new one with the remaining values.
 func TestValuesComeAndGo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	value := func() string { return fmt.Sprintf("secret+of/%02d", rng.IntN(30)) }
@@ -225,7 +225,7 @@ func TestValuesComeAndGo(t *testing.T) {
 	}
 }
 
-// A token that is renewed costs the same however many others there are.
+// The cost of renewing a token does not depend on the number of other values.
 func BenchmarkReplaceAmongMany(b *testing.B) {
 	for _, logins := range []int{10, 1000} {
 		b.Run(fmt.Sprint(logins), func(b *testing.B) {

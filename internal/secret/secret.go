@@ -6,29 +6,29 @@ import (
 	"goblin-actor/internal/pattern"
 )
 
-// Hidden stands for what is not shown.
+// Hidden replaces hidden text.
 const Hidden = "[redacted]"
 
-// names is the part of a regular expression that finds what secrets are called: flags, headers, variables, keys.
+// names is part of a regular expression that matches names of secrets: flags, headers, variables and keys.
 const names = `(?:key|token|secret|passw|passphrase|pwd|credential|oauth|auth\b|auth[_0-9]|authoriz|authentic|signature|bearer|cookie|jwt)`
 
 var (
-	// telling is the name of something secret; header, of something that holds a header, and env, a variable.
+	// telling matches the name of a secret, header a flag for HTTP headers, env a flag for variables.
 	telling = pattern.Lazy(`(?i)` + names + `|(?:^|[^a-z])(?:sig|code|pat|pass|pw)$`)
 	header  = pattern.Lazy(`(?i)^(?:-H|--?[a-z-]*headers?)$`)
 	env     = pattern.Lazy(`^(?:-e|--env)$`)
 
-	// scheme is what stands before a token in an Authorization header.
+	// scheme matches the scheme before a token in an Authorization header.
 	scheme = pattern.Lazy(`(?i)^\s*(?:bearer|basic|token|digest)?\s*$`)
 )
 
-// Value hides all of s but its variables and the scheme of an Authorization header.
+// Value returns s with everything hidden except references and the scheme of an Authorization header.
 func Value(s string) string {
 	var m mask
 	return m.bare(hideValue(m.variables(s)))
 }
 
-// Pair shows the value that has that name.
+// Pair returns value with secrets hidden. If name suggests a secret, it hides all of value.
 func Pair(name, value string) string {
 	if telling().MatchString(name) {
 		return Value(value)
@@ -36,10 +36,10 @@ func Pair(name, value string) string {
 	return Text(value)
 }
 
-// Arguments shows the words of a command line.
+// Arguments returns the words of a command line with secrets hidden.
 func Arguments(words []string) []string {
 	shown := make([]string, len(words))
-	before, named := "", false // named: the word before was the name of a header, this one is its value
+	before, named := "", false // named: the previous word was the name of a header, so this one is its value
 	for i, word := range words {
 		isName := false
 		switch {
@@ -74,7 +74,7 @@ func Arguments(words []string) []string {
 	return shown
 }
 
-// headerWord shows what follows a flag for headers: "Name: value", or a name whose value is the next word.
+// headerWord processes the word after a flag for headers: "Name: value", or a name whose value is the next word.
 func headerWord(word string) (shown string, isName bool) {
 	if hidden, ok := inJSON(word, true); ok {
 		return hidden, false
@@ -89,7 +89,7 @@ func headerWord(word string) (shown string, isName bool) {
 	return Value(word), true
 }
 
-// Argument shows one word of a command line, without regard to the word before it: "--token=abc", a URL, JSON, a script.
+// Argument returns one word of a command line with secrets hidden, without regard to the previous word: "--token=abc", a URL, JSON, a script.
 func Argument(word string) string {
 	if hidden, ok := inJSON(word, false); ok {
 		return hidden

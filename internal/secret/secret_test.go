@@ -78,7 +78,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// Wherever a secret stands in what people write, it is not shown.
+// TestPlanted checks that a secret is hidden at every position of typical arguments.
 func TestPlanted(t *testing.T) {
 	const planted = "sk-live-Q1w2E3r4"
 	for _, form := range []string{"SECRET", "--api-key=SECRET", "x SECRET y", "https://SECRET@h/", "https://h/SECRET", "https://h?SECRET", "https://h:1/a:SECRET@b",
@@ -97,7 +97,7 @@ func FuzzArguments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		for _, shown := range Arguments(strings.Split(line, "\x00")) {
 			if strings.ContainsAny(shown, "\uE000\uE002") {
-				t.Errorf("%q leaves a mark: %q", line, shown)
+				t.Errorf("%q: a placeholder remains: %q", line, shown)
 			}
 		}
 	})

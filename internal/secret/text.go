@@ -17,27 +17,27 @@ var (
 	variable = pattern.Lazy(`\$\{(?:env:)?[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}|\$\{(?:file|keyring|command):[^}]+\}`)
 	address  = pattern.Lazy(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>\\]+`)
 
-	// wholly is a text that is one pair, such as a header; its value may hold anything.
+	// wholly matches a text that is a single pair, such as a header, whose value may contain anything.
 	wholly = pattern.Lazy(`(?is)^(-{0,2}` + namedWord + `\s*[:=]\s*)([^\s"'].*)$`)
-	// listed is a pair of a connection string, whose values end with a semicolon.
+	// listed matches a pair in a connection string, where a semicolon ends the value.
 	listed = pattern.Lazy(`(?i)(` + namedWord + `\s*=\s*)([^;"']+)`)
-	// pair is a name and its value anywhere in a text, bare or in the quotes of JSON, YAML or a shell.
+	// pair matches a name and its value anywhere in a text, bare or quoted as in JSON, YAML or a shell.
 	pair = pattern.Lazy(`(?i)(` + namedWord + `\\*["']?\s*[:=]\s*)(` + quotedText + `|(?:(?:bearer|basic|token|digest)\s+)?[^\s;&"']+)`)
-	// flag is a flag and its value in a script.
+	// flag matches a flag and its value in a script.
 	flag = pattern.Lazy(`(?i)(--?[\w-]*` + names + `[\w-]*\s+|(?:^|\s)(?:-H|-u|--user|--headers?)\s+)(` + quotedText + `|[^\s-]\S*)`)
-	// bearing is a token behind its scheme.
+	// bearing matches a token after its scheme.
 	bearing = pattern.Lazy(`(?i)(\b(?:bearer|basic)\s+)([^\s"']{6,})`)
 
-	// issued are the beginnings that issuers of tokens give them.
+	// issued matches tokens with a known prefix of their issuer.
 	issued = pattern.Lazy(`\b(?:(?:sk|rk|pk)[-_][\w-]{6,}|gh[pousr]_\w{10,}|github_pat_\w{10,}|glpat-[\w-]{10,}|xox[a-z]-[\w-]{6,}|AKIA\w{12,}|eyJ[\w-]{8,}(?:\.[\w-]+)*|(?:hf|npm)_[A-Za-z0-9]{20,})`)
-	// random is a text nobody would think of: long, or a UUID. mixed tells which of them are names all the same.
+	// random matches words that may be random: long ones, and UUIDs. mixed excludes likely names.
 	random = pattern.Lazy(`(?:\bsha(?:256|384|512)[:-])?(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Za-z0-9_-]{24,}|[A-Za-z0-9]{20,})=*`)
 
 	kept  = pattern.Lazy("\uE000[0-9]+\uE001")
 	ready = pattern.Lazy("[\uE000\uE002][0-9]+[\uE001\uE003]")
 )
 
-// Text shows a text in which secrets may stand anywhere.
+// Text returns s with secrets hidden anywhere in it.
 func Text(s string) string {
 	if s == "" {
 		return s
@@ -58,8 +58,7 @@ func Text(s string) string {
 	return m.bare(byLook(t, Hidden))
 }
 
-// URL shows a URL: its user and password, the values of its query and what looks like a token in its path are hidden.
-// Other texts are shown as they are.
+// URL returns a URL with user, password, query values and tokens in its path hidden. Text that is not a URL is returned unchanged.
 func URL(s string) string {
 	if !strings.Contains(s, "://") {
 		return s
@@ -68,7 +67,7 @@ func URL(s string) string {
 	return m.bare(showAddress(m.variables(s)))
 }
 
-// replaceSecond replaces what the second group of e matches.
+// replaceSecond replaces the matches of the second group of e.
 func replaceSecond(e *regexp.Regexp, s string, with func(string) string) string {
 	var b strings.Builder
 	last := 0
@@ -80,18 +79,18 @@ func replaceSecond(e *regexp.Regexp, s string, with func(string) string) string 
 	return b.String() + s[last:]
 }
 
-// byLook hides what looks like a token.
+// byLook hides words that look like tokens.
 func byLook(s, hidden string) string {
 	s = issued().ReplaceAllString(s, hidden)
 	return random().ReplaceAllStringFunc(s, func(word string) string {
 		if strings.HasPrefix(word, "sha") && strings.ContainsAny(word[:7], ":-") || !mixed(word) {
-			return word // the digest of an image, a long name
+			return word // an image digest or a long name
 		}
 		return hidden
 	})
 }
 
-// mixed tells whether a word has digits among its letters, and if it has dashes small and capital ones: my-server-2025 is a name.
+// mixed reports whether a word has letters and digits, and, if it has dashes, letters of both cases: my-server-2025 is a name.
 func mixed(word string) bool {
 	has := func(from, to rune) bool {
 		return strings.ContainsFunc(word, func(r rune) bool { return from <= r && r <= to })
@@ -105,8 +104,8 @@ func mixed(word string) bool {
 
 var uuid = pattern.Lazy(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// mask puts pieces of a text aside that are as they shall be shown, so that no other rule looks at them. In their place
-// stand runes of private use: U+E000 before a variable, U+E002 before anything else.
+// mask replaces finished pieces of a text with placeholders, so that other rules do not change them. A placeholder is a number between private-use
+// runes, starting with U+E000 for a reference and U+E002 for anything else.
 type mask struct{ parts []string }
 
 func (m *mask) put(before rune, piece string) string {
@@ -114,9 +113,9 @@ func (m *mask) put(before rune, piece string) string {
 	return string(before) + strconv.Itoa(len(m.parts)-1) + string(before+1)
 }
 
-// variables puts the variables of s aside, without what stands there for their default.
+// variables replaces the references in s with placeholders, with their defaults hidden.
 func (m *mask) variables(s string) string {
-	if strings.ContainsAny(s, "\uE000\uE001\uE002\uE003") { // somebody else's marks would be taken for ours
+	if strings.ContainsAny(s, "\uE000\uE001\uE002\uE003") { // s must not contain placeholders
 		return Hidden
 	}
 	return variable().ReplaceAllStringFunc(s, func(v string) string {
@@ -130,7 +129,7 @@ func (m *mask) variables(s string) string {
 	})
 }
 
-// hideValue hides all of s but variables and the scheme of an Authorization header. Quotes around it stay.
+// hideValue hides all of s except references, the scheme of an Authorization header, and quotes around it.
 func hideValue(s string) string {
 	inner := strings.Trim(s, `"'\`)
 	if inner == "" {
@@ -155,7 +154,7 @@ func literal(s string) string {
 	return Hidden
 }
 
-// showAddress shows a URL; see URL. A password may hold a slash or a question mark nobody escaped.
+// showAddress implements URL. A password may contain an unescaped slash or question mark.
 func showAddress(s string) string {
 	before, rest, _ := strings.Cut(s, "://")
 	authority := rest
@@ -183,10 +182,10 @@ func showAddress(s string) string {
 	if hasFragment {
 		shown += "#" + hideQuery(fragment)
 	}
-	return strings.ReplaceAll(shown, Hidden, "redacted") // brackets may not stand in most parts of a URL
+	return strings.ReplaceAll(shown, Hidden, "redacted") // brackets are not allowed in most parts of a URL
 }
 
-// hideQuery hides the values of the pairs of a query; what is no pair is hidden whole.
+// hideQuery hides the values of a query, and all of a parameter without a value.
 func hideQuery(s string) string {
 	pairs := strings.Split(s, "&")
 	for i, p := range pairs {
@@ -200,9 +199,9 @@ func hideQuery(s string) string {
 	return strings.Join(pairs, "&")
 }
 
-// bare puts the pieces back. A piece may hold others that were put aside before it.
+// bare replaces the placeholders with their pieces. A piece may contain earlier placeholders.
 func (m *mask) bare(s string) string {
-	for range 2 { // a variable in a URL
+	for range 2 { // a reference inside a URL
 		s = ready().ReplaceAllStringFunc(s, func(mark string) string {
 			runes := []rune(mark)
 			n, err := strconv.Atoi(string(runes[1 : len(runes)-1]))

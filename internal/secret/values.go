@@ -1,13 +1,13 @@
 package secret
 
-// Values are secrets. They are for a Redactor; printed, they are hidden.
+// Values are secrets for a Redactor. They are hidden if printed.
 type Values []string
 
-// String keeps them out of logs.
+// String returns Hidden, to keep the values out of logs.
 func (Values) String() string { return Hidden }
 
-// GoString likewise.
+// GoString returns Hidden.
 func (Values) GoString() string { return Hidden }
 
-// MarshalText likewise, where something is written as JSON.
+// MarshalText returns Hidden.
 func (Values) MarshalText() ([]byte, error) { return []byte(Hidden), nil }

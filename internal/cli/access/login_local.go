@@ -52,7 +52,7 @@ func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.
 		return nil, nil, err
 	}
 	if cfg == nil || !slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server }) {
-		return nil, nil, command.Fail(command.ExitFailed, login.ErrNoServer, "servers are named under mcpServers")
+		return nil, nil, command.Fail(command.ExitFailed, login.ErrNoServer, "servers are defined under mcpServers")
 	}
 	if err := notBeside(ctx, cfg.Path); err != nil {
 		return nil, nil, err

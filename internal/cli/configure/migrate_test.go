@@ -35,7 +35,7 @@ func TestMigrateRollsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(client, `{"mcpServers": {"a": {"command": "y"}}}`)
-		if err := m.write(cmd); err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
+		if err := m.write(cmd); err == nil || !strings.Contains(err.Error(), "changed in the meantime") {
 			t.Errorf("write: %v", err)
 		}
 		now, err := os.ReadFile(own)
