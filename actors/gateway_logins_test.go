@@ -135,7 +135,7 @@ type byToken struct{}
 
 func (byToken) Asks() bool { return true }
 
-func (byToken) Unasked() *identity.Principal { return nil }
+func (byToken) Anonymous() *identity.Principal { return nil }
 
 func (byToken) AdmitBatch(*identity.Principal, int) *downstream.Refusal { return nil }
 func (byToken) Admit(r *downstream.Request) downstream.Admitted {

@@ -44,7 +44,7 @@ func TestFollow(t *testing.T) {
 		case e.Missed > 0:
 			heard <- fmt.Sprint("missed ", e.Missed)
 		case e.Back:
-			heard <- fmt.Sprint("back ", e.Anew)
+			heard <- fmt.Sprint("back ", e.Restarted)
 		default:
 			heard <- "lost"
 		}

@@ -13,7 +13,7 @@
 //	/debug/pprof/                          these on the socket only
 //
 // The socket is accessible to its owner only: mode 0600 in a directory of mode 0700. Its requests are therefore not authenticated.
-// The package has no state except the listener. Data comes from a Source (the gateway) and status.Metrics, and is fetched anew for
+// The package has no state except the listener. Data comes from a Source (the gateway) and status.Metrics, and is fetched for
 // each request. If a Source does not answer in time, the request fails.
 //
 //	srv, err := admin.Listen(path, source, user, log)       // serves until Close

@@ -25,13 +25,13 @@ const (
 // ErrNoStream is returned by Follow if the gateway did not open a stream of changes.
 var ErrNoStream = errors.New("the gateway does not report catalog changes")
 
-// FollowEvent is an event of a Follower. Exactly one field is set, except that Anew occurs with Back.
+// FollowEvent is an event of a Follower. Exactly one field is set, except that Restarted occurs with Back.
 type FollowEvent struct {
 	Change *status.CatalogChange
 	Missed uint64 // number of changes that were lost
 	Lost   error  // the stream was lost and is being reopened
-	Back   bool   // the stream is open again and continues where it ended, unless Anew
-	Anew   bool   // with Back: the gateway was restarted; changes in between are unknown
+	Back   bool   // the stream is open again and continues where it ended, unless Restarted
+	Restarted   bool   // with Back: the gateway was restarted; changes in between are unknown
 }
 
 // Follower reports catalog changes of the gateway with an admin socket. It reconnects when its stream is lost, without a limit. Each Follower
@@ -155,7 +155,7 @@ func (f *Follower) event(name, data string) (e FollowEvent, ok bool, err error) 
 	case eventHello:
 		var hello changesHello
 		err = decode.JSON([]byte(data), "an event", &hello)
-		e.Back, e.Anew = f.away, f.boot != hello.Boot
+		e.Back, e.Restarted = f.away, f.boot != hello.Boot
 		f.away, f.boot = false, hello.Boot
 		return e, e.Back, err
 	case eventChange:

@@ -29,13 +29,13 @@ func TestUnauthenticatedPrincipal(t *testing.T) {
 		if err := d.Configure(c.s); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.Unasked(); got == nil || got.ID != c.want.ID || got.Rights != c.want.Rights || got.Admin != c.want.Admin {
-			t.Errorf("Unasked with settings %q: got %+v, want %+v", c.name, got, c.want)
+		if got := d.Anonymous(); got == nil || got.ID != c.want.ID || got.Rights != c.want.Rights || got.Admin != c.want.Admin {
+			t.Errorf("Anonymous with settings %q: got %+v, want %+v", c.name, got, c.want)
 		}
 	}
 	d.issue(Key{Name: "a"})
 	d.configure(limited)
-	if got := d.Unasked(); got != nil {
-		t.Errorf("Unasked with a key file: got %+v, want nil", got)
+	if got := d.Anonymous(); got != nil {
+		t.Errorf("Anonymous with a key file: got %+v, want nil", got)
 	}
 }

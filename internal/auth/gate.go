@@ -224,9 +224,9 @@ func (g *Gate) Asks() bool {
 	return s.keys != nil || s.anonymous.Rights != ""
 }
 
-// Unasked returns the principal of clients without a credential, or nil if a credential is required. It does not apply to requests through a
+// Anonymous returns the principal of clients without a credential, or nil if a credential is required. It does not apply to requests through a
 // proxy or tunnel.
-func (g *Gate) Unasked() *identity.Principal {
+func (g *Gate) Anonymous() *identity.Principal {
 	if s := g.state.Load(); s.keys == nil {
 		return s.anonymous
 	}

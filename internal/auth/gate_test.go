@@ -309,7 +309,7 @@ func BenchmarkAdmit(b *testing.B) {
 }
 
 // New principals are reported before they are admitted, and removed ones before their requests fail, so that a list built from the reports
-// contains every admitted principal. A key that is created anew under the same name is another principal with the same id.
+// contains every admitted principal. A key that is recreated under the same name is another principal with the same id.
 func TestChangesAreReportedBeforeTheyApply(t *testing.T) {
 	d := newTestGate(t)
 	var asks func() string
@@ -353,7 +353,7 @@ func TestChangesAreReportedBeforeTheyApply(t *testing.T) {
 			t.Errorf("Known: got %v, expired %v, want ci and old, old expired", all, expired)
 		}
 		if now := all["key:ci"]; identity.HolderOf(now) == holder || identity.IDIn(identity.HolderOf(now)) != "key:ci" {
-			t.Errorf("a key created anew has the holder %s of the old key", holder)
+			t.Errorf("a recreated key has the holder %s of the old key", holder)
 		}
 	})
 }

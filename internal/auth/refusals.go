@@ -24,7 +24,7 @@ var (
 	refusedForwarded = refuse(http.StatusBadRequest, "", protocol.InvalidRequest,
 		"the proxy's forwarding headers (Forwarded, X-Forwarded-For, X-Real-IP) contradict each other, are repeated, or contain no valid address")
 	refusedTunnel = refuse(http.StatusForbidden, "", protocol.InvalidRequest,
-		"this gateway is behind a proxy or tunnel but does not authenticate clients, so anybody could use it; add to its configuration:\n"+
+		"this gateway is behind a proxy or tunnel but does not authenticate clients, so every client that reaches the proxy could use it; add to its configuration:\n"+
 			"auth: {keys: keys.yaml}\ntrustedProxies: [127.0.0.1]\nand create a key with: goblin-actor key new NAME")
 )
 

@@ -26,5 +26,4 @@ func (l *callLease) Release() { l.calls.Add(-1) }
 type streamLease usage
 
 // Release ends the stream.
-
 func (l *streamLease) Release() { l.streams.Add(-1) }

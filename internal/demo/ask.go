@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// What a question needs the client to have declared. MCP 2025-11-25, client/elicitation, client/sampling, client/roots.
+// Client capabilities that questions need. MCP 2025-11-25, client/elicitation, client/sampling, client/roots.
 const (
 	needsForm     = "elicitation"
 	needsURL      = "elicitation.url"
@@ -14,21 +14,21 @@ const (
 	needsRoots    = "roots"
 )
 
-// reply is what came back for one question: the client's result, or why there is none: it refused, or cannot be
-// asked such a thing.
+// reply is the outcome of one question: the client's result, or the reason why there is none: the client refused, or lacks
+// the capability.
 type reply struct {
 	Result json.RawMessage
 	Err    error
 }
 
-// askAll puts the questions to the client, all at once, and waits until each has its reply; replies come in the
-// order of the questions. It blocks until then or until the call ends.
+// askAll asks the client all questions at once and waits until each has a reply. Replies have the order
+// of the questions. It blocks until then or until the call ends.
 //
-// A handler that asks is written straight down: it asks, looks at the replies, asks again. It must return an error
-// of askAll as it is, must do nothing before its last question that could not be done twice, and must ask the same
-// when it was told the same: an era without requests to clients ends the call at a question and runs the handler
-// again with the answers, and then askAll returns at once what is answered already. key and position of a question
-// tell it from the others of its call.
+// A handler is written sequentially: it asks, evaluates the replies, asks again. It must return errors
+// of askAll unchanged, must not have side effects before its last question, and must ask the same questions
+// after the same replies: without requests to clients, a call ends at a question, and its handler runs
+// again with the answers, for which askAll then returns immediately. The key of a question must be unique in its
+// call.
 func (c *Call) askAll(questions ...question) ([]reply, error) {
 	if c.modern() {
 		return c.requireInput(questions)
@@ -48,7 +48,7 @@ func (c *Call) askAll(questions ...question) ([]reply, error) {
 		}
 		var err error
 		if replies[i].Result, err = wait(); err != nil {
-			replies[i].Err = fmt.Errorf("the client refused: %v", err) // no *Error: the tool fails, not the request
+			replies[i].Err = fmt.Errorf("the client refused: %v", err) // not an *Error: the tool fails, not the request
 		}
 	}
 	if err := context.Cause(c.Context); err != nil {
@@ -61,7 +61,7 @@ func undeclared(q question) error {
 	return fmt.Errorf("the client has not declared the capability %s", q.needs)
 }
 
-// canAnswer reports whether the client declared what a question needs. An empty elicitation object means forms.
+// canAnswer reports whether the client declared a capability. An empty elicitation object means forms.
 func (c *Call) canAnswer(needs string) bool {
 	var can struct {
 		Elicitation     *struct{ Form, URL *json.RawMessage }

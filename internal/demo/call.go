@@ -13,27 +13,27 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Call is one request in a handler's hand. Its methods may be called until the handler returns.
+// Call is a request that a handler processes. Its methods may be called until the handler returns.
 type Call struct {
-	// Context ends when the client cancels the request, leaves its session, or the server stops.
+	// Context ends when the client cancels the request, its session ends, or the server stops.
 	Context   context.Context
-	Name      string          // of the tool or prompt; the URI of a resource
-	Arguments json.RawMessage // as the client sent them; nil = none
+	Name      string          // name of the tool or prompt, or URI of the resource
+	Arguments json.RawMessage // as sent by the client; nil = none
 
 	front   *front
-	session *session // of a modern call: one of its own, with what the request says of its client
+	session *session // for a modern call: a session of its own, with the client's data from the request
 	x       *downstream.Exchange
 
-	answers  map[string]json.RawMessage // modern: what the client brought, by key of the question
-	told     map[string]json.RawMessage // modern: those the handler has looked at; the next requestState keeps them
-	resumed  bool                       // modern: with a requestState of ours
-	asked    int32                      // questions of Ask, which have no keys of their own; atomic, for some are asked at once
-	stateful bool                       // modern: a requestState goes with every question
-	task     *task                      // it goes on after its answer; nil = it does not
+	answers  map[string]json.RawMessage // modern: answers from the client, by key of the question
+	told     map[string]json.RawMessage // modern: answers that the handler has used; the next requestState holds them
+	resumed  bool                       // modern: the request has a valid requestState
+	asked    int32                      // number of questions of Ask, which get keys from it; atomic, because some are asked concurrently
+	stateful bool                       // modern: every question comes with a requestState
+	task     *task                      // the task that the call continues in; nil = none
 }
 
-// Bind decodes the arguments into v, a pointer to a struct. Unknown members are an error, like every other
-// mismatch; it names the argument.
+// Bind decodes the arguments into v, a pointer to a struct. Unknown fields and type mismatches are errors that name
+// the argument.
 func (c *Call) Bind(v any) error {
 	if len(c.Arguments) == 0 || string(c.Arguments) == "null" {
 		return nil
@@ -41,8 +41,8 @@ func (c *Call) Bind(v any) error {
 	return decode.Strict(c.Arguments, "arguments", v)
 }
 
-// Progress tells the client how far the call is, if it asked to be told. done must grow from call to call;
-// total 0 = unknown. message is left out for clients too old to know it. MCP 2025-11-25, basic/utilities/progress.
+// Progress reports the call's progress if the client requested it. done must increase from call to call;
+// total 0 = unknown. message is omitted for clients whose version lacks it. MCP 2025-11-25, basic/utilities/progress.
 func (c *Call) Progress(done, total float64, message string) {
 	token := c.x.Params.ProgressToken.Of(c.x.Frame.Raw)
 	if token == nil || c.Context.Err() != nil {
@@ -63,30 +63,30 @@ func (c *Call) Progress(done, total float64, message string) {
 	c.x.Notify(protocol.Message{Frame: frame}, downstream.WeightProgress, "progress")
 }
 
-// Log sends a log line of this call, if the session's level lets it pass. level is one of the eight syslog
-// words. MCP 2025-11-25, server/utilities/logging.
+// Log sends a log message if the session's level admits it. level is one of the eight syslog
+// levels. MCP 2025-11-25, server/utilities/logging.
 func (c *Call) Log(level, logger string, data any) {
 	if !c.session.logs(level) || c.Context.Err() != nil {
 		return
 	}
 	params, err := json.Marshal(map[string]any{"level": level, "logger": logger, "data": data})
 	if err != nil {
-		return // a handler that logs what is no JSON has nothing to say
+		return // data that is not valid JSON is not logged
 	}
 	c.x.Notify(protocol.Message{Frame: protocol.AppendNotification(nil, protocol.NotificationMessage.String(), params)}, downstream.WeightLog, "")
 }
 
-// notify sends another notification of this call, ahead of its answer.
+// notify sends a notification on the call's stream before its answer.
 func (c *Call) notify(m protocol.Method, params map[string]string) {
 	raw, err := json.Marshal(params)
 	if err != nil {
-		return // strings always are JSON
+		return // strings always marshal
 	}
 	c.x.Notify(protocol.Message{Frame: protocol.AppendNotification(nil, m.String(), raw)}, downstream.WeightAnswer, "")
 }
 
-// Ask sends a legacy client a request on this call's stream and waits for the answer or the end of Context; whether
-// it has declared that it answers such is not looked at. Its refusal comes back as an *Error. In a modern call it is
+// Ask sends a request to a legacy client on the call's stream and waits for the answer or the end of Context. It does not check whether
+// the client declared the capability. An error from the client is returned as an *Error. For a modern call, Ask is
 // askAll with one question.
 func (c *Call) Ask(method string, params any) (json.RawMessage, error) {
 	q := question{key: "ask" + strconv.Itoa(int(atomic.AddInt32(&c.asked, 1))), method: protocol.ParseMethod([]byte(method)), params: params}
@@ -107,14 +107,14 @@ func (c *Call) Ask(method string, params any) (json.RawMessage, error) {
 	return replies[0].Result, replies[0].Err
 }
 
-// pose sends a question to a legacy client, on this call's stream; wait, which must be called, waits for its answer or
-// the end of Context. The client's refusal comes back as an *Error.
+// pose sends a question to a legacy client on the call's stream. The caller must call wait, which waits for the answer or
+// the end of Context. An error from the client is returned as an *Error.
 func (c *Call) pose(q question) (wait func() (json.RawMessage, error), err error) {
 	raw, err := json.Marshal(q.params)
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", q.method, err)
 	}
-	if raw[0] == '{' { // a gateway may have to name the question to a modern client
+	if raw[0] == '{' { // a gateway may need a key for the question toward a modern client
 		key := append([]byte(`"_meta":{"goblin-actor/key":`), rawjson.Quote(q.key)...)
 		raw = rawjson.AppendEdited(nil, raw, rawjson.InsertMember(raw, rawjson.Span{End: uint32(len(raw))}, append(key, '}')))
 	}
@@ -131,5 +131,5 @@ func (c *Call) pose(q question) (wait func() (json.RawMessage, error), err error
 	}, nil
 }
 
-// Client returns the capabilities the client declared, in initialize or in the request.
+// Client returns the capabilities that the client declared, in initialize or in the request.
 func (c *Call) Client() json.RawMessage { return c.session.capabilities }

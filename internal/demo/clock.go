@@ -9,15 +9,15 @@ import (
 
 const clockURI = "clock://now"
 
-// maxWait bounds the slow tool.
+// maxWait limits the duration of the tool wait.
 const maxWait = 10 * time.Minute
 
-// NewClock returns a server whose resource changes every second and whose tool wait takes as long as it is told.
+// NewClock returns a server whose resource changes every second and whose tool wait takes the requested time.
 func NewClock() *Server {
 	s := New("clock", "1.0.0")
-	s.Instructions = "Read clock://now for the time; subscribe to it to be told every second. The tool wait takes its time and reports progress."
+	s.Instructions = "Read clock://now for the time; subscribe to it to be notified every second. The tool wait takes the requested time and reports progress."
 	s.AddTool(Tool{
-		Name: "now", Title: "What time is it", Description: "Tell the time, in UTC or in a time zone like Europe/Berlin.",
+		Name: "now", Title: "What time is it", Description: "Tell the time, in UTC or in a time zone such as Europe/Berlin.",
 		Input:       json.RawMessage(`{"type":"object","properties":{"zone":{"type":"string","description":"IANA name of a time zone; UTC without it"}},"additionalProperties":false}`),
 		Output:      json.RawMessage(`{"type":"object","properties":{"time":{"type":"string"},"unix":{"type":"integer"}},"required":["time","unix"]}`),
 		Annotations: json.RawMessage(`{"readOnlyHint":true,"openWorldHint":false}`),
@@ -59,7 +59,7 @@ func tellTime(c *Call) (any, error) {
 	}
 	zone, err := time.LoadLocation(args.Zone)
 	if err != nil {
-		return nil, fmt.Errorf("zone %q is not known here; try Europe/Berlin or UTC", args.Zone)
+		return nil, fmt.Errorf("unknown time zone %q; try Europe/Berlin or UTC", args.Zone)
 	}
 	now := time.Now().In(zone)
 	r := Text("%s", now.Format(time.RFC3339))
@@ -77,7 +77,7 @@ func wait(c *Call) (any, error) {
 	}
 	switch {
 	case args.Seconds == nil:
-		return nil, fmt.Errorf("seconds is missing: how long to wait")
+		return nil, fmt.Errorf("seconds is required: how long to wait")
 	case *args.Seconds < 0 || *args.Seconds > maxWait.Seconds():
 		return nil, fmt.Errorf("seconds must be from 0 to %v, got %v", maxWait.Seconds(), *args.Seconds)
 	case args.Steps < 1 || args.Steps > 1000:

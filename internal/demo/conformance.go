@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// What the suite asks for: the smallest picture and the shortest sound there are.
+// The smallest possible image and sound.
 const (
 	redPixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 	silence  = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 )
 
-// stepPause stands between the messages of a tool that sends several.
+// stepPause is the delay between the messages of a tool that sends several.
 const stepPause = 50 * time.Millisecond
 
-// NewConformance returns the server that the official MCP conformance suite asks for: every tool, resource and
-// prompt it names, with the answers it describes. How it asks the client back is in conformance_ask.go.
+// NewConformance returns the fixture of the official MCP conformance suite: all tools, resources and
+// prompts that the suite names, with the results that it expects. Requests to the client are in conformance_ask.go.
 func NewConformance() *Server {
 	s := New("conformance", "1.0.0")
 	s.Instructions = "A fixture for the MCP conformance suite; it does nothing useful."
@@ -34,26 +34,26 @@ func NewConformance() *Server {
 
 func addConformanceTools(s *Server) {
 	for _, t := range []Tool{
-		{Name: "test_simple_text", Description: "Answers one text block",
+		{Name: "test_simple_text", Description: "Returns a text block",
 			Handle: answers(blocks{textBlock("This is a simple text response for testing.")})},
-		{Name: "test_image_content", Description: "Answers one image",
+		{Name: "test_image_content", Description: "Returns an image",
 			Handle: answers(blocks{imageBlock()})},
-		{Name: "test_audio_content", Description: "Answers one sound",
+		{Name: "test_audio_content", Description: "Returns a sound",
 			Handle: answers(blocks{{"type": "audio", "data": silence, "mimeType": "audio/wav"}})},
-		{Name: "test_embedded_resource", Description: "Answers one embedded resource",
+		{Name: "test_embedded_resource", Description: "Returns an embedded resource",
 			Handle: answers(blocks{embedded("test://embedded-resource", "text/plain", "This is an embedded resource content.")})},
-		{Name: "test_multiple_content_types", Description: "Answers a text, an image and an embedded resource",
+		{Name: "test_multiple_content_types", Description: "Returns a text, an image and an embedded resource",
 			Handle: answers(blocks{
 				textBlock("Multiple content types test:"), imageBlock(),
 				embedded("test://mixed-content-resource", "application/json", `{"test":"data","value":123}`),
 			})},
 		{Name: "test_error_handling", Description: "Always fails", Handle: func(*Call) (any, error) {
-			return nil, errors.New("This tool intentionally returns an error for testing") //lint:ignore ST1005 the suite's own sentence
+			return nil, errors.New("This tool intentionally returns an error for testing") //lint:ignore ST1005 the suite expects this sentence
 		}},
-		{Name: "test_tool_with_logging", Description: "Sends three log lines before it answers", Handle: logThrice},
-		{Name: "test_tool_with_progress", Description: "Reports progress three times before it answers", Handle: progressThrice},
-		{Name: "test_reconnection", Description: "Says something, and answers a tenth of a second later", Handle: func(c *Call) (any, error) {
-			c.Log("info", "conformance", "the answer is a stream") // over HTTP, and so has to be resumable
+		{Name: "test_tool_with_logging", Description: "Sends three log messages before its result", Handle: logThrice},
+		{Name: "test_tool_with_progress", Description: "Reports progress three times before its result", Handle: progressThrice},
+		{Name: "test_reconnection", Description: "Logs a message and returns a tenth of a second later", Handle: func(c *Call) (any, error) {
+			c.Log("info", "conformance", "the answer is a stream") // over HTTP the log message makes the response a stream, which must be resumable
 			return Text("Reconnection test completed successfully."), c.sleep(2 * stepPause)
 		}},
 		{Name: "json_schema_2020_12_tool", Description: "Tool with JSON Schema 2020-12 features", Input: json.RawMessage(schema202012),
@@ -65,7 +65,7 @@ func addConformanceTools(s *Server) {
 	}
 }
 
-// schema202012 has the keywords a server or gateway must not lose on the way (SEP-1613, SEP-2106).
+// schema202012 has keywords that servers and gateways must preserve (SEP-1613, SEP-2106).
 const schema202012 = `{
 	"$schema": "https://json-schema.org/draft/2020-12/schema",
 	"type": "object",
@@ -108,7 +108,7 @@ func progressThrice(c *Call) (any, error) {
 	return Text("Progress was reported three times."), nil
 }
 
-// sleep waits d or until the call is cancelled.
+// sleep waits for d or until the call is canceled.
 func (c *Call) sleep(d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -120,12 +120,12 @@ func (c *Call) sleep(d time.Duration) error {
 	}
 }
 
-// addConformanceResources adds what the suite reads, and one resource that changes every three seconds.
+// addConformanceResources adds the resources, one of which changes every three seconds.
 func addConformanceResources(s *Server) {
 	const watched = "test://watched-resource"
 	for _, r := range []struct{ uri, mime, member, content, about string }{
-		{"test://static-text", "text/plain", "text", "This is the content of the static text resource.", "A text that never changes"},
-		{"test://static-binary", "image/png", "blob", redPixel, "A picture that never changes"},
+		{"test://static-text", "text/plain", "text", "This is the content of the static text resource.", "A constant text"},
+		{"test://static-binary", "image/png", "blob", redPixel, "A constant image"},
 		{watched, "text/plain", "text", "Watched resource content", "A text that claims to change every three seconds"},
 	} {
 		s.SetResource(Resource{
@@ -134,7 +134,7 @@ func addConformanceResources(s *Server) {
 		})
 	}
 	s.AddTemplate(Template{
-		URITemplate: "test://template/{id}/data", Name: "template", Description: "JSON that names the id it was read with", MIMEType: "application/json",
+		URITemplate: "test://template/{id}/data", Name: "template", Description: "JSON with the id in the URI", MIMEType: "application/json",
 		Match: func(uri string) bool { _, ok := templateID(uri); return ok },
 		Handle: func(c *Call) (any, error) {
 			id, _ := templateID(c.Name)
@@ -156,7 +156,7 @@ func addConformanceResources(s *Server) {
 	}
 }
 
-// templateID cuts the id out of test://template/{id}/data.
+// templateID extracts the id of test://template/{id}/data.
 func templateID(uri string) (id string, ok bool) {
 	rest, began := strings.CutPrefix(uri, "test://template/")
 	id, ended := strings.CutSuffix(rest, "/data")

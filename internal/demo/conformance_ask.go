@@ -9,23 +9,23 @@ import (
 	"goblin-actor/protocol"
 )
 
-// question is one thing a tool wants to know of the client: {sampling/createMessage, elicitation/create or roots/list}.
-// key names it among the questions of one call.
+// question is a request to the client: sampling/createMessage, elicitation/create or roots/list.
+// key identifies it among the questions of a call.
 type question struct {
 	key    string
-	needs  string // the client capability without which it is not asked
+	needs  string // the required client capability
 	method protocol.Method
 	params any
 }
 
-// asker is a tool that cannot answer before the client has answered some questions. It says what to ask and what
-// to make of the answers.
+// asker is a tool that asks the client some questions. questions returns what to ask, and done converts the answers to a
+// result.
 type asker struct {
 	questions func(args map[string]string) []question
 	done      func(answers map[string]json.RawMessage) any // by key
 }
 
-// handle asks all at once. A client that cannot be asked, or refuses, makes the tool fail, not the request.
+// handle asks all questions at once. If the client lacks a capability or refuses, the tool fails, not the request.
 func (a asker) handle(c *Call) (any, error) {
 	args := map[string]string{}
 	if len(c.Arguments) > 0 {
@@ -81,7 +81,7 @@ func addConformanceQuestions(s *Server) {
 		}`, "username", "email"),
 	})
 	s.AddTool(Tool{
-		Name: "test_elicitation_sep1034_defaults", Description: "Asks the user with a form that has default values",
+		Name: "test_elicitation_sep1034_defaults", Description: "Asks the user with a form with default values",
 		Handle: elicits("Please review the values and change what is wrong.", `{
 			"name": {"type": "string", "description": "User name", "default": "John Doe"},
 			"age": {"type": "integer", "description": "User age", "default": 30},
@@ -91,7 +91,7 @@ func addConformanceQuestions(s *Server) {
 		}`),
 	})
 	s.AddTool(Tool{
-		Name: "test_elicitation_sep1330_enums", Description: "Asks the user with a form that has every kind of choice",
+		Name: "test_elicitation_sep1330_enums", Description: "Asks the user with a form with every kind of choice",
 		Handle: elicits("Please choose.", `{
 			"untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
 			"titledSingle": {"type": "string", "oneOf": [
@@ -104,8 +104,8 @@ func addConformanceQuestions(s *Server) {
 	})
 }
 
-// elicits returns the handler of a tool that asks the user with one form and answers what came back. An empty
-// message is taken from the argument message.
+// elicits returns the handler of a tool that asks the user with a form and returns the answer. If message is
+// empty, the argument message is used.
 func elicits(message, properties string, required ...string) Handler {
 	schema := map[string]any{"type": "object", "properties": json.RawMessage(properties)}
 	if len(required) > 0 {
@@ -133,7 +133,7 @@ func elicits(message, properties string, required ...string) Handler {
 	}.handle
 }
 
-// suggest offers the words that begin with what was typed.
+// suggest returns the words that start with prefix.
 func suggest(_, prefix string) []string {
 	return slices.DeleteFunc([]string{"paris", "park", "party", "test"}, func(word string) bool { return !strings.HasPrefix(word, prefix) })
 }

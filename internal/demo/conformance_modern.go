@@ -2,7 +2,7 @@ package demo
 
 import "encoding/json"
 
-// addConformanceModern adds the tools of the other scenarios of 2026-07-28.
+// addConformanceModern adds the tools for other scenarios of 2026-07-28.
 func addConformanceModern(s *Server) {
 	s.AddTool(Tool{
 		Name: "test_x_mcp_header", Description: "Has arguments that headers repeat",
@@ -24,17 +24,17 @@ func addConformanceModern(s *Server) {
 			return Text("asked"), nil
 		},
 	})
-	s.AddTool(Tool{Name: "test_logging_tool", Description: "Logs, if anybody wants it", Handle: logThrice})
+	s.AddTool(Tool{Name: "test_logging_tool", Description: "Logs if the client requests it", Handle: logThrice})
 	s.AddTool(Tool{
-		Name: "test_trigger_tool_change", Description: "Adds a tool and removes it again", Handle: func(*Call) (any, error) {
-			s.AddTool(Tool{Name: "test_dynamic_tool", Description: "There for a moment", Handle: answers(blocks{textBlock("still here")})})
+		Name: "test_trigger_tool_change", Description: "Adds and removes a tool", Handle: func(*Call) (any, error) {
+			s.AddTool(Tool{Name: "test_dynamic_tool", Description: "Exists for a moment", Handle: answers(blocks{textBlock("still here")})})
 			s.RemoveTool("test_dynamic_tool")
 			return Text("The tools have changed twice."), nil
 		},
 	})
 	s.AddTool(Tool{
-		Name: "test_trigger_prompt_change", Description: "Adds a prompt and removes it again", Handle: func(*Call) (any, error) {
-			s.AddPrompt(Prompt{Name: "test_dynamic_prompt", Description: "There for a moment", Handle: func(*Call) (any, error) {
+		Name: "test_trigger_prompt_change", Description: "Adds and removes a prompt", Handle: func(*Call) (any, error) {
+			s.AddPrompt(Prompt{Name: "test_dynamic_prompt", Description: "Exists for a moment", Handle: func(*Call) (any, error) {
 				return said(textBlock("still here")), nil
 			}})
 			s.RemovePrompt("test_dynamic_prompt")
@@ -43,8 +43,8 @@ func addConformanceModern(s *Server) {
 	})
 }
 
-// needModel cannot work without the client's model. A modern client that has none is told so. A legacy one is asked
-// without a look at what it declared: the refusal is its own.
+// needModel requires the client's model. A modern client without the capability is refused. A legacy client is asked
+// regardless of its capabilities, so that it refuses itself.
 func needModel(c *Call) (any, error) {
 	q := sample("completion", "Say something.", 100)
 	if c.modern() && !c.canAnswer(q.needs) {

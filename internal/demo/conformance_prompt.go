@@ -2,7 +2,7 @@ package demo
 
 import "goblin-actor/internal/decode"
 
-// blocks is the content of an answer, of any type. MCP 2025-11-25, server/tools.
+// blocks is the content of a result. MCP 2025-11-25, server/tools.
 type blocks []map[string]any
 
 func textBlock(text string) map[string]any {
@@ -17,17 +17,17 @@ func embedded(uri, mime, text string) map[string]any {
 	return map[string]any{"type": "resource", "resource": map[string]any{"uri": uri, "mimeType": mime, "text": text}}
 }
 
-// answers returns a handler that always answers the same content.
+// answers returns a handler with a constant result.
 func answers(b blocks) Handler {
 	return func(*Call) (any, error) { return map[string]any{"content": b}, nil }
 }
 
-// contents is the answer to reading one resource; member is text or blob.
+// contents returns the result of reading a resource. member is text or blob.
 func contents(uri, mime, member, content string) any {
 	return map[string]any{"contents": []any{map[string]any{"uri": uri, "mimeType": mime, member: content}}}
 }
 
-// said is the answer to getting a prompt: everything in it is the user's.
+// said returns the result of a prompt whose messages all have the role user.
 func said(b ...map[string]any) any {
 	messages := make([]any, len(b))
 	for i, content := range b {

@@ -8,20 +8,20 @@ import (
 	"goblin-actor/protocol"
 )
 
-// formOf asks for one value by a form. key names the question.
+// formOf returns a form for one value. key identifies the question.
 func formOf(key, message, name, kind string) question {
 	return form(key, message, fmt.Sprintf(`{"type": "object", "properties": {%q: {"type": %q}}, "required": [%q]}`, name, kind, name))
 }
 
-// sample asks the model.
+// sample returns a question to the model.
 func sample(key, text string, tokens int) question {
 	return question{key, needsSampling, protocol.MethodSamplingCreateMessage, map[string]any{
 		"messages": []any{map[string]any{"role": "user", "content": textBlock(text)}}, "maxTokens": tokens,
 	}}
 }
 
-// addConformanceRounds adds the tools and the prompt of the scenarios input-required-result-*, under the names and with
-// the keys the suite knows. Modern clients are answered input_required, legacy ones are sent requests.
+// addConformanceRounds adds the tools and the prompt of the scenarios input-required-result-*, with the names and
+// keys that the suite expects. Modern clients get input_required, legacy clients get requests.
 func addConformanceRounds(s *Server) {
 	const tool = "test_input_required_result_"
 	greeting := func(answers map[string]json.RawMessage) any {
@@ -50,31 +50,31 @@ func addConformanceRounds(s *Server) {
 				}
 				return Text("%s", text)
 			}, []question{forRoots("client_roots")})},
-		{"request_state", "Asks once and wants its state back", true, confirmState},
-		{"tampered_state", "Asks once and refuses a changed state", true, confirmState},
+		{"request_state", "Asks once and requires its state back", true, confirmState},
+		{"tampered_state", "Asks once and rejects a modified state", true, confirmState},
 		{"multiple_inputs", "Asks three things at once", true,
 			rounds(greeting, []question{
 				formOf("user_name", "What is your name?", "name", "string"), sample("greeting", "Generate a greeting", 50), forRoots("client_roots"),
 			})},
-		{"multi_round", "Asks twice, one after the other", true,
+		{"multi_round", "Asks twice, in sequence", true,
 			rounds(func(answers map[string]json.RawMessage) any {
 				return Text("%s likes %s.", filledIn(answers["step1"], "name"), filledIn(answers["step2"], "color"))
 			},
 				[]question{formOf("step1", "Step 1: What is your name?", "name", "string")},
 				[]question{formOf("step2", "Step 2: What is your favorite color?", "color", "string")})},
-		{"capabilities", "Asks only what the client has declared", false, askWhatCan},
+		{"capabilities", "Asks only for declared capabilities", false, askWhatCan},
 	} {
 		s.AddTool(Tool{Name: tool + t.name, Description: t.about, Stateful: t.stateful, Handle: t.handle})
 	}
 	s.AddPrompt(Prompt{
-		Name: tool + "prompt", Description: "A prompt that asks the user before it can be had",
+		Name: tool + "prompt", Description: "A prompt that asks the user first",
 		Handle: rounds(func(answers map[string]json.RawMessage) any {
 			return said(textBlock("Context: " + filledIn(answers["user_context"], "context")))
 		}, []question{formOf("user_context", "What context should the prompt use?", "context", "string")}),
 	})
 }
 
-// rounds asks one set of questions after the other and makes something of all answers.
+// rounds returns a handler that asks sets of questions in sequence and passes all answers to done.
 func rounds(done func(map[string]json.RawMessage) any, sets ...[]question) Handler {
 	return func(c *Call) (any, error) {
 		answers := map[string]json.RawMessage{}
@@ -94,7 +94,7 @@ func rounds(done func(map[string]json.RawMessage) any, sets ...[]question) Handl
 	}
 }
 
-// filledIn is a value of a form that came back; what became of the form when it did not.
+// filledIn returns a value of a form, or what happened to the form instead.
 func filledIn(answer json.RawMessage, name string) string {
 	var content map[string]any
 	action, ok, err := reply{Result: answer}.filled(&content)
@@ -115,9 +115,9 @@ func confirmState(c *Call) (any, error) {
 	case replies[0].Err != nil:
 		return nil, replies[0].Err
 	case c.modern() && !c.resumed:
-		return Text("an answer without requestState"), nil
+		return Text("the answer came without requestState"), nil
 	}
-	return Text("state-ok"), nil // a wrong one does not get here
+	return Text("state-ok"), nil // an invalid requestState has been rejected before
 }
 
 func askWhatCan(c *Call) (any, error) {

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// addConformanceTasks adds the tools of the scenarios tasks-*. Clients that know no tasks get their results as ever.
+// addConformanceTasks adds the tools of the scenarios tasks-*. Clients without tasks get ordinary results.
 func addConformanceTasks(s *Server) {
 	s.Tasks = true
 	s.AddTool(Tool{
-		Name: "greet", Description: "Greets, at once", Handle: greet,
+		Name: "greet", Description: "Greets immediately", Handle: greet,
 		Input: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
 	})
 	s.AddTool(Tool{
-		Name: "slow_compute", Description: "Takes the seconds it is told",
+		Name: "slow_compute", Description: "Takes the given number of seconds",
 		Input:  json.RawMessage(`{"type":"object","properties":{"seconds":{"type":"number"},"label":{"type":"string"}}}`),
 		Handle: func(c *Call) (any, error) { return c.Background(false, compute) },
 	})
 	s.AddTool(Tool{
-		Name: "confirm_delete", Description: "Asks before it pretends to delete something",
+		Name: "confirm_delete", Description: "Asks before pretending to delete a file",
 		Input:  json.RawMessage(`{"type":"object","properties":{"filename":{"type":"string"}}}`),
 		Handle: func(c *Call) (any, error) { return c.Background(false, confirmDelete) },
 	})
 	s.AddTool(Tool{
-		Name: "multi_input", Description: "Asks two things at once",
+		Name: "multi_input", Description: "Asks two questions at once",
 		Handle: func(c *Call) (any, error) {
 			return c.Background(false, rounds(
 				func(answers map[string]json.RawMessage) any {
@@ -34,7 +34,7 @@ func addConformanceTasks(s *Server) {
 		},
 	})
 	s.AddTool(Tool{
-		Name: "failing_job", Description: "Fails after a second; a task only", Handle: func(c *Call) (any, error) {
+		Name: "failing_job", Description: "Fails after a second; only as a task", Handle: func(c *Call) (any, error) {
 			return c.Background(true, func(c *Call) (any, error) {
 				if err := c.sleep(time.Second); err != nil {
 					return nil, err
@@ -44,9 +44,9 @@ func addConformanceTasks(s *Server) {
 		},
 	})
 	s.AddTool(Tool{
-		Name: "protocol_error_job", Description: "Ends with an error of the protocol", Handle: func(c *Call) (any, error) {
+		Name: "protocol_error_job", Description: "Fails with a protocol error", Handle: func(c *Call) (any, error) {
 			return c.Background(false, func(*Call) (any, error) {
-				return nil, &Error{Code: codeInternal, Message: "this job ends with an error of the protocol"}
+				return nil, &Error{Code: codeInternal, Message: "this job fails with a protocol error"}
 			})
 		},
 	})
@@ -83,7 +83,7 @@ func compute(c *Call) (any, error) {
 		return nil, err
 	}
 	if args.Seconds < 0 || args.Seconds > maxWait.Seconds() {
-		return nil, errors.New("seconds: from 0 to 600")
+		return nil, errors.New("seconds must be from 0 to 600")
 	}
 	return Text("%s: computed for %v seconds", args.Label, args.Seconds), c.sleep(time.Duration(args.Seconds * float64(time.Second)))
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// conformanceTools are the names the suite calls; it says nothing when one is missing but that a scenario failed.
+// conformanceTools lists the tools that the suite calls. If one is missing, the suite only reports a failed scenario.
 var conformanceTools = []string{"confirm_delete", "failing_job", "greet", "multi_input", "protocol_error_job", "slow_compute", "test_tool_with_task",
 	"test_input_required_result_capabilities", "test_input_required_result_elicitation", "test_input_required_result_list_roots",
 	"test_input_required_result_multi_round", "test_input_required_result_multiple_inputs", "test_input_required_result_request_state",
@@ -45,14 +45,14 @@ func TestConformanceAnswers(t *testing.T) {
 			defer d.end()
 			d.start("2025-11-25")
 			if got := d.ask(c.method, c.params); !strings.Contains(got, c.want) {
-				t.Errorf("%s %s: %s, want %s in it", c.method, c.params, got, c.want)
+				t.Errorf("%s %s: got %s, want %s in it", c.method, c.params, got, c.want)
 			}
 		})
 	}
 	s := NewConformance()
 	for _, name := range conformanceTools {
 		if _, ok := s.tools[name]; !ok {
-			t.Errorf("no tool %s", name)
+			t.Errorf("missing tool %s", name)
 		}
 	}
 	if len(s.tools) != len(conformanceTools) {
@@ -60,7 +60,7 @@ func TestConformanceAnswers(t *testing.T) {
 	}
 }
 
-// The tools that ask get their answer from the client, and fail without failing the request when it refuses.
+// Tools with questions get their answer from the client. A refusal fails the tool, not the request.
 func TestConformanceAsks(t *testing.T) {
 	for _, c := range []struct{ tool, args, question, answer, want string }{
 		{"test_sampling", `{"prompt":"who?"}`, `"text":"who?"`,
@@ -86,7 +86,7 @@ func TestConformanceAsks(t *testing.T) {
 	}
 }
 
-// Log lines and progress come before the answer, in order; a cancelled tool says nothing more.
+// Log messages and progress precede the result, in order. A canceled tool sends nothing more.
 func TestConformanceSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := serve(t, NewConformance())

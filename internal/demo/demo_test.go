@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// talk is a client of one demo server on pipes, for conversations in a bubble.
+// talk is a client of a demo server over pipes, for tests in a synctest bubble.
 type talk struct {
 	t     *testing.T
 	to    io.WriteCloser
@@ -40,7 +40,7 @@ func serve(t *testing.T, s *Server) *talk {
 	return c
 }
 
-// start shakes hands and returns the result.
+// start initializes the session and returns the result.
 func (c *talk) start(version string) string {
 	got := c.ask("initialize", `{"protocolVersion":"`+version+`","capabilities":{"roots":{}},"clientInfo":{"name":"t","version":"1"}}`)
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -61,7 +61,7 @@ func (c *talk) post(method, params string) int {
 	return c.next
 }
 
-// ask sends a request and returns its answer; what comes before it is kept out.
+// ask sends a request and returns its answer. It drops messages before the answer.
 func (c *talk) ask(method, params string) string {
 	c.t.Helper()
 	id := c.post(method, params)
@@ -74,7 +74,7 @@ func (c *talk) ask(method, params string) string {
 	return ""
 }
 
-// waiting returns the lines that are there once everything stands still.
+// waiting returns the lines received once all goroutines are blocked.
 func (c *talk) waiting() []string {
 	synctest.Wait()
 	var lines []string
@@ -88,7 +88,7 @@ func (c *talk) waiting() []string {
 	}
 }
 
-// end closes the server's stdin and waits until it has gone.
+// end closes the server's stdin and waits until the server has ended.
 func (c *talk) end() {
 	c.t.Helper()
 	c.to.Close()
@@ -126,7 +126,7 @@ func TestVersions(t *testing.T) {
 			d := serve(t, s)
 			defer d.end()
 			if got := d.start(c.asked); !strings.Contains(got, `"protocolVersion":"`+c.want+`"`) {
-				t.Errorf("forced %q, asked %q: %s, want %s", c.forced, c.asked, got, c.want)
+				t.Errorf("forced version %q, requested %q: got %s, want %s", c.forced, c.asked, got, c.want)
 			}
 			tools := d.ask("tools/list", `{}`)
 			if titled := strings.Contains(tools, `"title"`); titled != (c.want >= "2025-06-18") {
@@ -187,7 +187,7 @@ func TestAnswers(t *testing.T) {
 func TestBeforeInitialize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewNotes()
-		s.Protocol = "2025-11-25" // else server/discover would be answered
+		s.Protocol = "2025-11-25" // otherwise server/discover would be answered
 		d := serve(t, s)
 		defer d.end()
 		for _, c := range []struct{ method, want string }{
@@ -200,7 +200,7 @@ func TestBeforeInitialize(t *testing.T) {
 	})
 }
 
-// A page at a time gives every item once, also while notes come and go between the pages. S0.1.2
+// Pages contain every item exactly once, also if notes change between pages. S0.1.2
 func TestPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewNotes()
@@ -231,14 +231,14 @@ func TestPages(t *testing.T) {
 				uris = append(uris, r.Name)
 			}
 			if pages++; pages == 1 {
-				d.ask("tools/call", `{"name":"delete_note","arguments":{"slug":"n0"}}`) // the cursor's own key
+				d.ask("tools/call", `{"name":"delete_note","arguments":{"slug":"n0"}}`) // the key in the cursor
 			}
 			if cursor = answer.Result.NextCursor; cursor == "" {
 				break
 			}
 		}
 		if got := strings.Join(uris, " "); got != "groceries n0 n1 n2 n3 n4 welcome" || pages != 4 {
-			t.Errorf("%d pages: %s", pages, got)
+			t.Errorf("got %d pages: %s", pages, got)
 		}
 	})
 }
@@ -251,13 +251,13 @@ func TestNotifications(t *testing.T) {
 		for range 2 {
 			d.ask("tools/call", `{"name":"add_note","arguments":{"title":"early","text":""}}`)
 		}
-		wantLines(t, d.waiting()) // not before the client is ready
+		wantLines(t, d.waiting()) // none before the client is ready
 		d.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-		wantLines(t, d.waiting(), `notifications/resources/list_changed`) // two changes, told once
+		wantLines(t, d.waiting(), `notifications/resources/list_changed`) // two changes, one notification
 
 		edit := `{"name":"edit_note","arguments":{"slug":"welcome","text":"new"}}`
 		d.ask("tools/call", edit)
-		wantLines(t, d.waiting()) // nobody subscribed
+		wantLines(t, d.waiting()) // no subscription
 		d.ask("resources/subscribe", `{"uri":"note:///welcome"}`)
 		d.post("tools/call", edit)
 		wantLines(t, d.waiting(), `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note:///welcome"}}`, `edited`)
@@ -300,7 +300,7 @@ func TestProgressAndCancel(t *testing.T) {
 	})
 }
 
-// A handler can log and ask; what the client sees of it depends on its level and its answer.
+// A handler can log and ask. The client receives log messages at its level or above.
 func TestLogAndAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New("asker", "1")
@@ -319,7 +319,7 @@ func TestLogAndAsk(t *testing.T) {
 		d.ask("logging/setLevel", `{"level":"error"}`)
 		d.post("tools/call", `{"name":"ask"}`)
 		wantLines(t, d.waiting(), `"params":{"data":{"n":1},"level":"error","logger":"asker"}`, `"id":1,"method":"roots/list"`)
-		d.send(`{"jsonrpc":"2.0","id":77,"result":{}}`) // nobody asked
+		d.send(`{"jsonrpc":"2.0","id":77,"result":{}}`) // no such request
 		d.send(`{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`)
 		wantLines(t, d.waiting(), `{\"roots\":{}} {\"roots\":[]}`)
 
@@ -330,7 +330,7 @@ func TestLogAndAsk(t *testing.T) {
 	})
 }
 
-// The end of stdin is the end, whatever still runs.
+// At the end of stdin the server ends, even if requests are still running.
 func TestEndOfInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := serve(t, NewClock())

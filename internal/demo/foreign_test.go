@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asServer makes this test binary a demo server on stdin and stdout: the name of the server, and maybe a version.
+// asServer is the environment variable that makes the test binary a demo server on stdio: its value is the server's name, optionally with a version.
 const asServer = "GOBLIN_TEST_DEMO"
 
 func TestMain(m *testing.M) {
@@ -43,7 +43,7 @@ func process(t *testing.T, server string) *exec.Cmd {
 	return cmd
 }
 
-// heard collects what a client is told.
+// heard records a client's notifications.
 type heard struct {
 	updated  chan string
 	changed  chan bool
@@ -68,12 +68,12 @@ func await[T any](t *testing.T, what string, ch <-chan T) T {
 	case v := <-ch:
 		return v
 	case <-time.After(2 * time.Minute):
-		t.Fatalf("%s: nothing came", what)
+		t.Fatalf("%s: timeout", what)
 		panic("unreachable")
 	}
 }
 
-// The official Go client uses everything the notebook has, over each transport and version.
+// The official Go client uses all features of the notebook, over each transport and version.
 func TestGoSDKNotes(t *testing.T) {
 	t.Run("stdio", func(t *testing.T) {
 		goSDKNotes(t, func() mcp.Transport { return &mcp.CommandTransport{Command: process(t, "notes")} }, "2026-07-28")
@@ -161,7 +161,7 @@ func goSDKNotes(t *testing.T, transport func() mcp.Transport, version string) {
 	}
 }
 
-// A slow call reports progress, is cancelled with its context, and leaves nothing behind.
+// A slow call reports progress, is canceled with its context, and leaves no goroutine behind.
 func TestGoSDKWait(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -188,10 +188,10 @@ func TestGoSDKWait(t *testing.T) {
 			short, stop := context.WithTimeout(ctx, 100*time.Millisecond)
 			defer stop()
 			if _, err := c.CallTool(short, &mcp.CallToolParams{Name: "wait", Arguments: map[string]any{"seconds": 60}}); err == nil {
-				t.Error("a cancelled call was answered")
+				t.Error("a canceled call was answered")
 			}
 			if _, err := c.ListTools(ctx, nil); err != nil {
-				t.Errorf("tools/list after it: %v", err)
+				t.Errorf("tools/list after a canceled call: %v", err)
 			}
 			if err := c.Subscribe(ctx, &mcp.SubscribeParams{URI: clockURI}); err != nil {
 				t.Fatal(err)
@@ -209,7 +209,7 @@ func TestMCPGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.Start(ctx); err != nil { // the process runs already; this is what lets notifications through
+	if err := c.Start(ctx); err != nil { // the process already runs; Start enables notifications
 		t.Fatal(err)
 	}
 	updated := make(chan string, 10)
@@ -227,7 +227,7 @@ func TestMCPGo(t *testing.T) {
 	if tools, err := c.ListTools(ctx, mcpgotypes.ListToolsRequest{}); err != nil || len(tools.Tools) != 4 {
 		t.Errorf("tools = %v, %v", tools, err)
 	}
-	//lint:ignore SA1019 the legacy way is what is tried here
+	//lint:ignore SA1019 this tests the legacy method
 	if err := c.Subscribe(ctx, mcpgotypes.SubscribeRequest{Params: mcpgotypes.SubscribeParams{URI: "note:///groceries"}}); err != nil {
 		t.Fatal(err)
 	}

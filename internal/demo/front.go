@@ -16,24 +16,24 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// front answers the messages of a Server's clients; it is the downstream.Handler of one run.
+// front is the downstream.Handler for one run of a Server.
 type front struct {
 	*Server
-	ctx   context.Context // ends with the run
-	stdio bool            // one client, one session ""
+	ctx   context.Context // ends when the run ends
+	stdio bool            // one client with the session ""
 
-	running sync.WaitGroup // its requests
+	running sync.WaitGroup // its requests and background work
 
-	modernRunning int                                // of modern clients; guarded by mu, like:
-	modernCalls   map[string]context.CancelCauseFunc // on stdio, by request id
+	modernRunning int                                // requests of modern clients; guarded by mu
+	modernCalls   map[string]context.CancelCauseFunc // on stdio, by request id; guarded by mu
 }
 
-// Post answers one message. Requests run in a goroutine of their own.
+// Post processes a message. Each request runs in its own goroutine.
 func (f *front) Post(x *downstream.Exchange) {
 	if downstream.RouteMessages.Ends(x.Origin.Path) && !f.redirect(x) {
 		return
 	}
-	if f.stdio && x.Batch == nil && x.Frame.M == protocol.NotificationCancelled { // it does not say its era; over HTTP the client closes the stream
+	if f.stdio && x.Batch == nil && x.Frame.M == protocol.NotificationCancelled { // a cancellation does not tell its era; over HTTP modern clients close the stream instead
 		f.cancelModern(string(x.Params.RequestID.Of(x.Frame.Raw)))
 	}
 	if f.isModern(x) {
@@ -49,7 +49,7 @@ func (f *front) Post(x *downstream.Exchange) {
 		return
 	}
 	c := f.find(x.Origin.SessionID)
-	before := f.stdio || downstream.RouteMessages.Ends(x.Origin.Path) // there is a way to answer on before initialize
+	before := f.stdio || downstream.RouteMessages.Ends(x.Origin.Path) // answers can be sent before initialize
 	switch {
 	case c != nil:
 	case x.Frame.Kind == protocol.KindRequest && before:
@@ -58,11 +58,11 @@ func (f *front) Post(x *downstream.Exchange) {
 	case before:
 		x.Accept()
 		return
-	case x.Origin.SessionID == "": // MCP 2025-11-25, basic/transports: 400 without a session, 404 with one unknown
+	case x.Origin.SessionID == "": // MCP 2025-11-25, basic/transports: 400 without a session id, 404 with an unknown one
 		x.Refuse(http.StatusBadRequest, failure(nil, codeInvalidRequest, "Mcp-Session-Id is missing: send initialize first"), 0)
 		return
 	default:
-		x.Refuse(http.StatusNotFound, failure(nil, codeInvalidRequest, "no such session: send initialize again"), 0)
+		x.Refuse(http.StatusNotFound, failure(nil, codeInvalidRequest, "unknown session: send initialize again"), 0)
 		return
 	}
 	switch x.Frame.Kind {
@@ -80,7 +80,7 @@ func (f *front) Post(x *downstream.Exchange) {
 	}
 }
 
-// answerEarly answers a request on stdio or HTTP+SSE before initialize: only ping is allowed.
+// answerEarly answers a request before initialize on stdio or HTTP+SSE. Only ping is allowed.
 func answerEarly(x *downstream.Exchange) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
 	switch x.Frame.M {
@@ -104,7 +104,7 @@ func (c *session) notified(x *downstream.Exchange) {
 	}
 }
 
-// request runs one request and answers it. A cancelled one is not answered: its exchange just ends.
+// request runs a request and answers it, unless it is canceled: then the exchange ends without an answer.
 // MCP 2025-11-25, basic/utilities/cancellation.
 func (f *front) request(c *session, x *downstream.Exchange) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
@@ -124,16 +124,16 @@ func (f *front) request(c *session, x *downstream.Exchange) {
 	})
 }
 
-// initialize begins a session. MCP 2025-11-25, basic/lifecycle.
+// initialize starts a session. MCP 2025-11-25, basic/lifecycle.
 func (f *front) initialize(x *downstream.Exchange) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
 	if f.find(x.Origin.SessionID) != nil {
-		x.Refuse(http.StatusBadRequest, failure(id, codeInvalidRequest, "this session is initialized already"), 0)
+		x.Refuse(http.StatusBadRequest, failure(id, codeInvalidRequest, "the session is already initialized"), 0)
 		return
 	}
 	asked, ok := rawjson.Unquote(x.Params.Version.Of(x.Frame.Raw))
 	if !ok {
-		x.Answer(protocol.Message{Frame: failure(id, codeInvalidParams, "protocolVersion: want a string")})
+		x.Answer(protocol.Message{Frame: failure(id, codeInvalidParams, "protocolVersion: expected a string")})
 		return
 	}
 	version := f.Protocol
@@ -159,7 +159,7 @@ func (f *front) initialize(x *downstream.Exchange) {
 	x.Answer(protocol.Message{Frame: response(id, f.hello(version), nil)})
 }
 
-// Open takes the client's stream for what belongs to no request. On stdio it is there before the session.
+// Open opens a stream for messages that belong to no request. On stdio it exists before the session.
 func (f *front) Open(stream *downstream.EventStream) {
 	if protocol.IsModern(f.Protocol) && !f.stdio {
 		stream.Refuse(http.StatusMethodNotAllowed, nil, 0)
@@ -181,7 +181,7 @@ func (f *front) Open(stream *downstream.EventStream) {
 	case stream.Origin.SessionID == "":
 		stream.Refuse(http.StatusBadRequest, failure(nil, codeInvalidRequest, "Mcp-Session-Id is missing"), 0)
 	default:
-		stream.Refuse(http.StatusNotFound, failure(nil, codeInvalidRequest, "no such session"), 0)
+		stream.Refuse(http.StatusNotFound, failure(nil, codeInvalidRequest, "unknown session"), 0)
 	}
 }
 
@@ -193,14 +193,14 @@ func (f *front) Delete(x *downstream.Exchange) {
 	}
 	c := f.find(x.Origin.SessionID)
 	if c == nil {
-		x.Refuse(http.StatusNotFound, failure(nil, codeInvalidRequest, "no such session"), 0)
+		x.Refuse(http.StatusNotFound, failure(nil, codeInvalidRequest, "unknown session"), 0)
 		return
 	}
 	f.remove(c)
 	x.Accept()
 }
 
-// find returns the session of that id and notes that it was used; nil if there is none.
+// find returns a session and marks it as used, or returns nil.
 func (s *Server) find(id string) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +211,7 @@ func (s *Server) find(id string) *session {
 	return c
 }
 
-// add keeps a new session; when there are too many, the one idle longest without a stream goes.
+// add adds a session. If there are too many, it ends the one that has been idle without a stream for the longest time.
 func (s *Server) add(c *session) {
 	s.mu.Lock()
 	var oldest *session
@@ -241,14 +241,14 @@ func (s *Server) remove(c *session) {
 	c.close()
 }
 
-// touch notes that the client was heard of.
+// touch marks the session as used now.
 func (c *session) touch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastSeen = time.Now()
 }
 
-// idleSince is when the client was last heard of; one with a stream or a call counts as heard of now.
+// idleSince returns when the session was last used. A session with a stream or a call is in use.
 func (c *session) idleSince() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -273,7 +273,7 @@ func response(id []byte, result any, err error) []byte {
 	return failure(id, codeInternal, err.Error())
 }
 
-// marshal is json.Marshal without the escapes that only HTML needs.
+// marshal is json.Marshal without HTML escapes.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -282,7 +282,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// failure renders an error; without an id it says null, as legacy clients expect.
+// failure renders an error. Without an id it uses null, as legacy clients expect.
 func failure(id []byte, code int, message string) []byte {
 	if id == nil {
 		id = []byte("null")

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// openEvents begins a session of HTTP+SSE: its stream is there before initialize.
+// openEvents starts a session of HTTP+SSE, whose stream exists before initialize.
 // MCP 2024-11-05, basic/transports, HTTP with SSE.
 func (f *front) openEvents(stream *downstream.EventStream) {
 	id := rand.Text()
@@ -33,32 +33,32 @@ func (f *front) openEvents(stream *downstream.EventStream) {
 	})
 }
 
-// redirect sends a message's answer to the stream of its session; false when there is none.
+// redirect sends the answer to a message to the stream of its session. It returns false if there is no stream.
 func (f *front) redirect(x *downstream.Exchange) bool {
 	f.mu.Lock()
 	stream := f.events[x.Origin.SessionID]
 	f.mu.Unlock()
 	if stream == nil {
-		x.Refuse(http.StatusNotFound, failure(nil, codeInvalidRequest, "no such session: open /sse"), 0)
+		x.Refuse(http.StatusNotFound, failure(nil, codeInvalidRequest, "unknown session: open /sse first"), 0)
 		return false
 	}
 	x.Redirect(stream)
 	return true
 }
 
-// attach gives a new session of HTTP+SSE its stream.
+// attach connects a new session of HTTP+SSE with its stream.
 func (f *front) attach(c *session) {
 	f.mu.Lock()
 	stream := f.events[c.id]
 	f.mu.Unlock()
-	if stream == nil { // it has ended meanwhile
+	if stream == nil { // the stream has ended
 		f.remove(c)
 		return
 	}
 	c.open(stream)
 }
 
-// accept takes a stream the client opened, or goes on with one it lost.
+// accept accepts a stream that the client opened, or resumes a lost one.
 func (c *session) accept(stream *downstream.EventStream) {
 	outcome := downstream.ResumedNothing
 	if c.replay != nil && stream.Origin.LastEvent != "" {
@@ -68,7 +68,7 @@ func (c *session) accept(stream *downstream.EventStream) {
 	case downstream.ResumedCall:
 		return
 	case downstream.ResumeGone:
-		stream.Refuse(http.StatusBadRequest, failure(nil, codeInvalidRequest, "that stream has ended"), 0)
+		stream.Refuse(http.StatusBadRequest, failure(nil, codeInvalidRequest, "the stream to resume has ended"), 0)
 		return
 	case downstream.ResumedNothing:
 		if c.replay != nil {

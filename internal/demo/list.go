@@ -9,15 +9,15 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// list answers the four lists, a page at a time, in the order of names or URIs. The cursor names the last key of
-// the page before, so it stays valid while items come and go. MCP 2025-11-25, server/utilities/pagination.
+// list answers list requests, one page at a time, ordered by name or URI. The cursor contains the last key of
+// the previous page, so it stays valid when items change. MCP 2025-11-25, server/utilities/pagination.
 func (f *front) list(c *Call) (any, error) {
 	after := ""
 	if span := c.x.Params.Cursor; span.Present() {
 		text, ok := rawjson.Unquote(span.Of(c.x.Frame.Raw))
 		key, err := base64.RawURLEncoding.DecodeString(text)
 		if !ok || err != nil || len(key) == 0 {
-			return nil, &Error{Code: codeInvalidParams, Message: "cursor: not one of ours"}
+			return nil, &Error{Code: codeInvalidParams, Message: "cursor: not a cursor of this server"}
 		}
 		after = string(key)
 	}
@@ -63,7 +63,7 @@ func (f *front) list(c *Call) (any, error) {
 	}), nil
 }
 
-// page returns the items after a key, at most size of them, and a cursor if there are more.
+// page returns at most size items after the key `after`, and a cursor if there are more.
 func page[T any](member string, items map[string]T, after string, size int, show func(T) any) any {
 	keys := slices.Sorted(maps.Keys(items))
 	first, found := slices.BinarySearch(keys, after)
@@ -82,7 +82,7 @@ func page[T any](member string, items map[string]T, after string, size int, show
 	return result
 }
 
-// toolsFor returns the tools that can work in the session's version; the caller holds mu.
+// toolsFor returns the tools that work in the session's version. The caller must hold mu.
 func (f *front) toolsFor(s *session) map[string]Tool {
 	tools := maps.Clone(f.tools)
 	maps.DeleteFunc(tools, func(_ string, t Tool) bool { return !s.knows(t.Since) })

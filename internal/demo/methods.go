@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// dispatch carries out one request of an initialized session and returns what response renders.
+// dispatch processes a request of an initialized session and returns the result to render.
 func (f *front) dispatch(c *Call) (any, error) {
 	switch c.x.Frame.M {
 	case protocol.MethodPing:
@@ -34,7 +34,7 @@ func (f *front) dispatch(c *Call) (any, error) {
 	return nil, &Error{Code: codeMethodNotFound, Message: "method not found"}
 }
 
-// hello is the answer to initialize. MCP 2025-11-25, basic/lifecycle.
+// hello returns the result of initialize. MCP 2025-11-25, basic/lifecycle.
 func (s *Server) hello(version string) any {
 	return struct {
 		ProtocolVersion string            `json:"protocolVersion"`
@@ -44,7 +44,7 @@ func (s *Server) hello(version string) any {
 	}{version, s.capabilities(version), map[string]string{"name": s.Name, "version": s.Version}, s.Instructions}
 }
 
-// capabilities are what the server promises.
+// capabilities returns the server's capabilities for a version.
 func (s *Server) capabilities(version string) map[string]any {
 	type flags map[string]bool
 	s.mu.Lock()
@@ -101,7 +101,7 @@ func (f *front) getPrompt(c *Call) (any, error) {
 	c.Name, c.Arguments = name, c.x.Params.Arguments.Of(c.x.Frame.Raw)
 	var given map[string]string
 	if len(c.Arguments) > 0 && json.Unmarshal(c.Arguments, &given) != nil {
-		return nil, &Error{Code: codeInvalidParams, Message: "arguments: want an object of strings"}
+		return nil, &Error{Code: codeInvalidParams, Message: "arguments: expected an object of strings"}
 	}
 	for _, a := range p.Arguments {
 		if _, ok := given[a.Name]; a.Required && !ok {
@@ -161,7 +161,7 @@ func setLevel(c *Call) (any, error) {
 	}
 	known := protocol.LevelOf(rawjson.Quote(level))
 	if known == protocol.LevelNone {
-		return nil, &Error{Code: codeInvalidParams, Message: "level: want one of " + strings.Join(protocol.LevelNames(), ", ")}
+		return nil, &Error{Code: codeInvalidParams, Message: "level: expected one of " + strings.Join(protocol.LevelNames(), ", ")}
 	}
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()
@@ -176,7 +176,7 @@ func (f *front) complete(c *Call) (any, error) {
 	}
 	raw := c.x.Frame.Raw
 	if json.Unmarshal(c.x.Frame.Params.Of(raw), &params) != nil {
-		return nil, &Error{Code: codeInvalidParams, Message: "argument: want {name, value}"}
+		return nil, &Error{Code: codeInvalidParams, Message: "argument: expected {name, value}"}
 	}
 	var completer Completer
 	if name, ok := rawjson.Unquote(c.x.Params.RefName.Of(raw)); ok {
@@ -188,7 +188,7 @@ func (f *front) complete(c *Call) (any, error) {
 	} else if uri, ok := rawjson.Unquote(c.x.Params.RefURI.Of(raw)); ok {
 		completer = f.templates[uri].Complete
 	} else {
-		return nil, &Error{Code: codeInvalidParams, Message: "ref: want a prompt's name or a resource's uri"}
+		return nil, &Error{Code: codeInvalidParams, Message: "ref: expected the name of a prompt or the uri of a resource template"}
 	}
 	values := []string{}
 	if completer != nil {
@@ -200,11 +200,11 @@ func (f *front) complete(c *Call) (any, error) {
 	}}, nil
 }
 
-// text returns a string member of the params that must be there.
+// text returns a required string parameter.
 func (c *Call) text(member string, span rawjson.Span) (string, error) {
 	s, ok := rawjson.Unquote(span.Of(c.x.Frame.Raw))
 	if !ok {
-		return "", &Error{Code: codeInvalidParams, Message: member + ": want a string"}
+		return "", &Error{Code: codeInvalidParams, Message: member + ": expected a string"}
 	}
 	return s, nil
 }

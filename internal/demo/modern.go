@@ -11,13 +11,13 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// codeCapabilityRequired answers a request that needs a client capability it does not declare. MCP 2026-07-28, basic.
+// codeCapabilityRequired is the error code for a missing client capability. MCP 2026-07-28, basic.
 const codeCapabilityRequired = -32021
 
-// maxModern bounds the requests of modern clients that run at once, over all clients.
+// maxModern limits the concurrent requests of all modern clients.
 const maxModern = 4096
 
-// header returns what reads the headers of a message; nil on stdio, where there are none.
+// header returns a function that returns headers of a message, or nil on stdio.
 func (f *front) header(x *downstream.Exchange) func(string) string {
 	if f.stdio {
 		return nil
@@ -30,8 +30,8 @@ func (f *front) header(x *downstream.Exchange) func(string) string {
 	}
 }
 
-// isModern reports whether a message is to be taken in the modern manner. The era is each message's own; a server
-// that is forced to one version takes all messages in that one's manner.
+// isModern reports whether a message belongs to the modern era. Each message has its own era, unless the server
+// is forced to one version.
 func (f *front) isModern(x *downstream.Exchange) bool {
 	switch {
 	case x.Batch != nil || downstream.RouteMessages.Ends(x.Origin.Path):
@@ -42,7 +42,7 @@ func (f *front) isModern(x *downstream.Exchange) bool {
 	return protocol.IsModern(f.Protocol)
 }
 
-// modern answers a message of a client of 2026-07-28: there is no session, each request brings with it who asks.
+// modern processes a message of a 2026-07-28 client. There is no session; each request describes its client.
 func (f *front) modern(x *downstream.Exchange) {
 	switch {
 	case x.Frame.Kind == protocol.KindNotification:
@@ -91,15 +91,15 @@ func (f *front) modern(x *downstream.Exchange) {
 	})
 }
 
-// modernCall makes a call of a request; what a session is for legacy clients stands in _meta.
+// modernCall returns the call for a request. Its session is built from _meta.
 func (f *front) modernCall(ctx context.Context, x *downstream.Exchange) *Call {
 	raw := x.Frame.Raw
 	c := newSession(ctx, "", protocol.Version20260728, x.Params.MetaCapabilities.Of(raw))
-	c.level = protocol.LevelOf(x.Params.MetaLogLevel.Of(raw)) // nothing is logged that was not asked for
+	c.level = protocol.LevelOf(x.Params.MetaLogLevel.Of(raw)) // without logLevel nothing is logged
 	return &Call{Context: c.ctx, session: c, x: x, front: f}
 }
 
-// checkBindings compares the headers that repeat a tool's arguments with these.
+// checkBindings compares headers that repeat tool arguments with the arguments.
 func (f *front) checkBindings(x *downstream.Exchange) *protocol.Fault {
 	header := f.header(x)
 	if header == nil || x.Frame.M != protocol.MethodToolsCall {
@@ -110,8 +110,8 @@ func (f *front) checkBindings(x *downstream.Exchange) *protocol.Fault {
 	return t.bindings.Check(header, x.Params.Arguments.Of(x.Frame.Raw))
 }
 
-// beginModern notes a request that runs. It ends when its client cancels it: on stdio by a message, over HTTP by
-// leaving.
+// beginModern registers a request. The request is canceled by a notification on stdio, and by closing the connection over
+// HTTP.
 func (f *front) beginModern(x *downstream.Exchange, id string) (context.Context, bool) {
 	ctx, cancel := context.WithCancelCause(f.ctx)
 	f.mu.Lock()
@@ -148,7 +148,7 @@ func (f *front) cancelModern(id string) {
 	}
 }
 
-// dispatchModern carries out one request and returns what answerModern renders.
+// dispatchModern processes a request and returns the result to render.
 func (f *front) dispatchModern(c *Call) (any, error) {
 	switch c.x.Frame.M {
 	case protocol.MethodServerDiscover:
@@ -163,7 +163,7 @@ func (f *front) dispatchModern(c *Call) (any, error) {
 	return f.dispatch(c)
 }
 
-// discover is the answer to server/discover. MCP 2026-07-28, server/discover.
+// discover returns the result of server/discover. MCP 2026-07-28, server/discover.
 func (s *Server) discover() any {
 	capabilities := s.capabilities(protocol.Version20260728)
 	if s.Tasks {
@@ -176,7 +176,7 @@ func (s *Server) discover() any {
 	}{protocol.ModernVersions, capabilities, s.Instructions}
 }
 
-// answerModern renders an answer. Over HTTP a refusal for a lacking capability has a status of its own.
+// answerModern renders and sends an answer. Over HTTP, a missing capability has its own status.
 func (f *front) answerModern(c *Call, result any, err error) {
 	id := c.x.Frame.IDBytes()
 	if asks, ok := errors.AsType[*inputRequired](err); ok {
@@ -196,12 +196,12 @@ func (f *front) answerModern(c *Call, result any, err error) {
 	c.x.Answer(protocol.Message{Frame: frame})
 }
 
-// dress gives a result what every modern one has: its type, who answers, and how long it may be kept.
+// dress adds the common fields of modern results: result type, server info and cache lifetime.
 func (f *front) dress(m protocol.Method, frame []byte) []byte {
 	var parsed protocol.Frame
 	var info protocol.ResultInfo
 	if parsed.Parse(frame) != nil || info.Scan(&parsed) != nil {
-		return frame // an error: what was marshalled always parses
+		return frame // an error; marshaled results always parse
 	}
 	edits := protocol.ToModernResult(nil, m, &parsed, &info, f.serverInfo())
 	return rawjson.AppendEdited(nil, parsed.Raw, edits...)
@@ -210,12 +210,12 @@ func (f *front) dress(m protocol.Method, frame []byte) []byte {
 func (s *Server) serverInfo() []byte {
 	info, err := json.Marshal(map[string]string{"name": s.Name, "version": s.Version})
 	if err != nil {
-		return nil // strings always are JSON
+		return nil // strings always marshal
 	}
 	return info
 }
 
-// refuseModern answers with a fault and the HTTP status it has.
+// refuseModern answers with a gateway error and its HTTP status.
 func refuseModern(x *downstream.Exchange, fault *protocol.Fault) {
 	var id []byte
 	if x.Frame.Kind == protocol.KindRequest {

@@ -12,24 +12,24 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// stateLife is how long the client of a modern call may think about a question.
+// stateLife is the lifetime of a requestState, and so the time that a client has to answer.
 const stateLife = 10 * time.Minute
 
-// Questions in the modern manner. MCP 2026-07-28, basic/patterns/mrtr.
+// Questions in the modern era. MCP 2026-07-28, basic/patterns/mrtr.
 //
-// There are no requests to clients: a call that asks ends with input_required, and the client sends it again with the
-// answers. The handler is then run again from its beginning; askAll returns at once what is answered. Nothing waits
-// meanwhile: the answers of earlier rounds come back in the sealed requestState.
+// There are no requests to clients. A call with questions ends with input_required, and the client repeats it with the
+// answers. The handler then runs again from the start, and askAll returns answered questions immediately. Nothing waits
+// in between: answers of earlier rounds come back in the sealed requestState.
 
-// inputRequired is the error with which a handler leaves its call at questions without answer.
+// inputRequired is the error by which a handler ends its call with unanswered questions.
 type inputRequired struct{ open []question }
 
 func (*inputRequired) Error() string { return "input required" }
 
-// modern reports whether the client is asked in the modern manner.
+// modern reports whether the client belongs to the modern era.
 func (c *Call) modern() bool { return protocol.IsModern(c.session.version) }
 
-// resume reads what the client was asked before: the answers it brings, and those sealed in its requestState.
+// resume collects the client's answers: those in the request and those sealed in its requestState.
 func (c *Call) resume() error {
 	raw, p := c.x.Frame.Raw, &c.x.Params
 	c.answers, c.told = map[string]json.RawMessage{}, map[string]json.RawMessage{}
@@ -44,14 +44,14 @@ func (c *Call) resume() error {
 	if p.InputResponses.Present() {
 		var answers map[string]json.RawMessage
 		if json.Unmarshal(p.InputResponses.Of(raw), &answers) != nil || answers == nil {
-			return &Error{Code: codeInvalidParams, Message: "inputResponses: want an object"}
+			return &Error{Code: codeInvalidParams, Message: "inputResponses: expected an object"}
 		}
 		maps.Copy(c.answers, answers)
 	}
 	return nil
 }
 
-// digest binds a requestState to the request it is for.
+// digest binds a requestState to its request.
 func (c *Call) digest() [32]byte {
 	p := &c.x.Params
 	target := p.Name
@@ -61,7 +61,7 @@ func (c *Call) digest() [32]byte {
 	return seal.Digest(c.x.Frame.M.String(), target.Of(c.x.Frame.Raw), p.Arguments.Of(c.x.Frame.Raw))
 }
 
-// requireInput returns the replies that are there; if some are missing, the error that ends the call. A task waits.
+// requireInput returns the replies, or if some are missing the error that ends the call. In a task it waits instead.
 func (c *Call) requireInput(questions []question) ([]reply, error) {
 	for {
 		replies := make([]reply, len(questions))
@@ -89,7 +89,7 @@ func (c *Call) requireInput(questions []question) ([]reply, error) {
 	}
 }
 
-// said returns what the client answered to the question of that key, and remembers that it was looked at.
+// said returns the client's answer to a question, and marks it as used.
 func (c *Call) said(key string) (json.RawMessage, bool) {
 	if c.task != nil {
 		return c.task.answer(key)
@@ -101,7 +101,7 @@ func (c *Call) said(key string) (json.RawMessage, bool) {
 	return answer, ok
 }
 
-// request renders the question as one of inputRequests, or of a legacy request.
+// request renders the question as an element of inputRequests.
 func (q question) request() (json.RawMessage, error) {
 	return marshal(struct {
 		Method string `json:"method"`
@@ -109,7 +109,7 @@ func (q question) request() (json.RawMessage, error) {
 	}{q.method.String(), q.params})
 }
 
-// fits reports whether an answer has the shape of one to the question.
+// fits reports whether an answer has a valid form for the question.
 func (q question) fits(answer json.RawMessage) bool {
 	params, err := json.Marshal(q.params)
 	if err != nil {
@@ -118,8 +118,8 @@ func (q question) fits(answer json.RawMessage) bool {
 	return protocol.QuestionOf(params, q.method, rawjson.Span{End: uint32(len(params))}).ValidAnswer(bytes.TrimSpace(answer))
 }
 
-// ask returns the result that puts the open questions to the client. The state is left out when there is nothing to
-// remember, unless the tool wants one.
+// ask returns the result with the open questions. It omits requestState if there is nothing to keep, unless the tool
+// is stateful.
 func (c *Call) ask(asks *inputRequired) (any, error) {
 	requests, err := inputRequests(asks.open)
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *Call) ask(asks *inputRequired) (any, error) {
 	}
 	result := map[string]any{"resultType": "input_required", "inputRequests": requests}
 	for _, q := range asks.open {
-		delete(c.told, q.key) // asked again: what was said did not fit
+		delete(c.told, q.key) // asked again, because the answer was invalid
 	}
 	if len(c.told) == 0 && !c.resumed && !c.stateful {
 		return result, nil
@@ -141,7 +141,7 @@ func (c *Call) ask(asks *inputRequired) (any, error) {
 	return result, err
 }
 
-// inputRequests renders questions by their keys.
+// inputRequests renders questions by key.
 func inputRequests(open []question) (map[string]json.RawMessage, error) {
 	requests := map[string]json.RawMessage{}
 	for _, q := range open {
@@ -154,10 +154,10 @@ func inputRequests(open []question) (map[string]json.RawMessage, error) {
 	return requests, nil
 }
 
-// lacks is the answer to a call that needs what its client has not declared.
+// lacks returns the error for missing client capabilities.
 func lacks(capabilities string) error {
 	return &Error{
-		Code: codeCapabilityRequired, Message: "the client has not declared what this needs",
+		Code: codeCapabilityRequired, Message: "the client has not declared a required capability",
 		Data: slices.Concat([]byte(`{"requiredCapabilities":`), []byte(capabilities), []byte{'}'}),
 	}
 }

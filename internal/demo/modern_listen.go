@@ -11,20 +11,20 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// maxListeners bounds the streams of subscriptions/listen that are open at once.
+// maxListeners limits the open streams of subscriptions/listen.
 const maxListeners = 1024
 
-// listener is one open subscriptions/listen. MCP 2026-07-28, basic/patterns/subscriptions. Its fields are fixed.
+// listener is an open subscriptions/listen stream. MCP 2026-07-28, basic/patterns/subscriptions. Its fields are immutable.
 type listener struct {
 	c       *Call
-	changes map[protocol.Method]bool // list_changed of these
+	changes map[protocol.Method]bool // list_changed notifications to send
 	uris    map[string]bool
 	tasks   map[string]bool
-	empty   bool // there is nothing to tell: it is answered at once
+	empty   bool // nothing was subscribed: the request is answered immediately
 }
 
-// openListener begins a stream. It is done while the request is read, not in a goroutine of its own: clients do not wait
-// for the acknowledgment, and what the next request changes must be told. nil = the request is answered already.
+// openListener opens a stream. It runs while the request is read rather than in the request's goroutine: clients do not wait
+// for the acknowledgment, and changes by the next request must be reported. It returns nil if it has already answered the request.
 func (f *front) openListener(c *Call) *listener {
 	var filter struct {
 		ToolsListChanged      bool     `json:"toolsListChanged,omitempty"`
@@ -34,7 +34,7 @@ func (f *front) openListener(c *Call) *listener {
 		TaskIDs               []string `json:"taskIds,omitempty"`
 	}
 	if json.Unmarshal(c.x.Params.Notifications.Of(c.x.Frame.Raw), &filter) != nil || len(filter.ResourceSubscriptions)+len(filter.TaskIDs) > maxSubscriptions {
-		f.answerModern(c, nil, &Error{Code: codeInvalidParams, Message: "notifications: want booleans and lists of URIs, not too many"})
+		f.answerModern(c, nil, &Error{Code: codeInvalidParams, Message: "notifications: expected booleans and lists of limited length"})
 		return nil
 	}
 	if len(filter.TaskIDs) > 0 && !c.hasTasks() {
@@ -56,7 +56,7 @@ func (f *front) openListener(c *Call) *listener {
 	return l
 }
 
-// listen serves an open stream until its client or the server ends it.
+// listen serves an open stream until the client or the server ends it.
 func (f *front) listen(l *listener) {
 	c := l.c
 	if !l.empty {
@@ -82,7 +82,7 @@ func set(keys []string) map[string]bool {
 	})
 }
 
-// addListener acknowledges a stream and adds it, so that the acknowledgment is its first message.
+// addListener adds a stream after acknowledging it, so that the acknowledgment is its first message.
 func (s *Server) addListener(l *listener, ack []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,14 +94,14 @@ func (s *Server) addListener(l *listener, ack []byte) bool {
 	return true
 }
 
-// tag is the member that names the stream in every message on it.
+// tag returns the JSON member that identifies the stream in its messages.
 func (l *listener) tag() []byte {
 	tag := append([]byte(`"_meta":{"io.modelcontextprotocol/subscriptionId":`), l.c.x.Frame.IDBytes()...)
 	return append(tag, '}')
 }
 
-// tell sends a notification. members are those of its params, raw, without braces. Of several with one key that wait
-// the newest is sent.
+// tell sends a notification. members are the raw members of its params, without braces. A queued notification with the same
+// key is replaced.
 func (l *listener) tell(method string, members []byte, key string) {
 	params := append([]byte{'{'}, l.tag()...)
 	if len(members) > 0 {
@@ -111,7 +111,7 @@ func (l *listener) tell(method string, members []byte, key string) {
 	l.c.x.Notify(protocol.Message{Frame: frame}, downstream.WeightState, key)
 }
 
-// listening calls each with every open stream. The caller holds no lock.
+// listening calls each for every open stream. The caller must not hold mu.
 func (s *Server) listening(each func(*listener)) {
 	s.mu.Lock()
 	all := slices.Collect(maps.Keys(s.listeners))

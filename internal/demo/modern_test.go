@@ -13,7 +13,7 @@ import (
 
 const canTasks = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 
-// modern is params with _meta and the members.
+// modern returns params with _meta and the given members.
 func modern(capabilities, members string) string {
 	meta := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + capabilities + `}`
 	if members != "" {
@@ -63,7 +63,7 @@ func TestModernAnswers(t *testing.T) {
 	}
 }
 
-// The oracle asks modern clients what it asks legacy ones, and makes the same of the same answers.
+// The oracle asks modern and legacy clients the same questions, and treats equal answers equally.
 func TestOracleModern(t *testing.T) {
 	for _, c := range oracleCases() {
 		if c.version != "2025-11-25" || slices.ContainsFunc(c.rounds, unsaid) {
@@ -117,12 +117,12 @@ func parseRequired(t *testing.T, line string) required {
 	t.Helper()
 	var m struct{ Result required }
 	if err := json.Unmarshal([]byte(line), &m); err != nil || m.Result.ResultType != "input_required" {
-		t.Fatalf("%s is no input_required", line)
+		t.Fatalf("%s is not an input_required result", line)
 	}
 	return m.Result
 }
 
-// A requestState is good for its own request only, and for ten minutes.
+// A requestState is valid for its own request only, and for ten minutes.
 func TestModernState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := serve(t, NewConformance())
@@ -149,7 +149,7 @@ func TestModernState(t *testing.T) {
 	})
 }
 
-// A stream is acknowledged first, carries what was asked for, tagged, and ends with the client's cancellation.
+// A stream starts with an acknowledgment, carries tagged notifications of the requested kinds, and ends when the client cancels it.
 func TestModernListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := serve(t, NewConformance())
@@ -167,7 +167,7 @@ func TestModernListen(t *testing.T) {
 	})
 }
 
-// Nothing is logged that was not asked for; what runs can be cancelled.
+// Only requested log messages are sent. Running requests can be canceled.
 func TestModernLogAndCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := serve(t, NewConformance())
@@ -186,7 +186,7 @@ func TestModernLogAndCancel(t *testing.T) {
 	})
 }
 
-// A task goes on after its answer, asks, is told, and shows what came of it.
+// A task continues after its answer, asks questions, notifies its subscribers, and stores its result.
 func TestTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := serve(t, NewConformance())
@@ -209,7 +209,7 @@ func TestTasks(t *testing.T) {
 		}
 		d.task("tasks/cancel", `"taskId":"`+id+`"`)
 		if got := get(id)["status"]; got != "completed" {
-			t.Errorf("a task that was over is %v after its cancellation", got)
+			t.Errorf("a finished task has status %v after a cancellation", got)
 		}
 		for tool, want := range map[string]string{
 			`"name":"slow_compute","arguments":{"seconds":600}`: "cancelled", `"name":"confirm_delete","arguments":{"filename":"f"}`: "cancelled",
@@ -227,7 +227,7 @@ func TestTasks(t *testing.T) {
 	})
 }
 
-// task sends a request of a client that knows tasks and returns the result.
+// task sends a request of a client with the tasks extension and returns the result.
 func (c *talk) task(method, members string) map[string]any {
 	c.t.Helper()
 	var m struct{ Result map[string]any }

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// Bounds of the notebook.
+// Limits of the notebook.
 const (
 	maxNotes     = 1000
 	maxNoteBytes = 64 << 10
@@ -21,7 +21,7 @@ const (
 
 const noteTemplate = "note:///{slug}"
 
-// notebook is what the notes server keeps; it forgets everything at its end. Its mu is taken before the server's.
+// notebook is the state of the notes server, in memory only. Its mu is locked before the server's.
 type notebook struct {
 	server *Server
 
@@ -31,13 +31,13 @@ type notebook struct {
 
 type note struct{ Title, Text string }
 
-// markdown is the note as its resource shows it.
+// markdown returns the content of the note's resource.
 func (n note) markdown() string { return "# " + n.Title + "\n\n" + n.Text + "\n" }
 
-// NewNotes returns a server with a small notebook of two notes.
+// NewNotes returns a notebook server with two notes.
 func NewNotes() *Server {
 	s := New("notes", "1.0.0")
-	s.Instructions = "A notebook kept in memory. Every note is a resource note:///<slug>; the tools change notes and clients are told."
+	s.Instructions = "A notebook kept in memory. Every note is a resource note:///<slug>; the tools change notes, and clients are notified."
 	b := &notebook{server: s, notes: map[string]note{}}
 	b.put("welcome", note{"Welcome", "This notebook is a demo server built into goblin-actor.\nIt forgets everything when it stops."})
 	b.put("groceries", note{"Groceries", "- mushrooms\n- lantern oil\n- a new shovel"})
@@ -100,8 +100,8 @@ func (b *notebook) tools() {
 	})
 }
 
-// put keeps a note and offers it as a resource, under the one lock, so that the notebook and the list agree.
-// The caller holds mu, unless nobody else knows the notebook yet.
+// put stores a note and its resource, so that the notebook and the resource list agree.
+// The caller must hold mu, unless the notebook is not shared yet.
 func (b *notebook) put(slug string, n note) {
 	b.notes[slug] = n
 	b.server.SetResource(Resource{
@@ -116,7 +116,7 @@ func (b *notebook) has(slug string) bool {
 	return ok
 }
 
-// slugs returns the slugs that begin with prefix, sorted; the caller holds mu.
+// slugs returns the slugs that start with prefix, sorted. The caller must hold mu.
 func (b *notebook) slugs(prefix string) []string {
 	all := slices.Sorted(maps.Keys(b.notes))
 	return slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, prefix) })
@@ -131,10 +131,10 @@ func (b *notebook) add(c *Call) (any, error) {
 		return nil, err
 	}
 	if strings.TrimSpace(args.Title) == "" {
-		return nil, errors.New("title is missing: a note needs a name")
+		return nil, errors.New("title is required")
 	}
 	if len(args.Title)+len(args.Text) > maxNoteBytes {
-		return nil, fmt.Errorf("a note has at most %d bytes", maxNoteBytes)
+		return nil, fmt.Errorf("a note may have at most %d bytes", maxNoteBytes)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,7 +148,7 @@ func (b *notebook) add(c *Call) (any, error) {
 	return r, nil
 }
 
-// newSlug returns a slug nobody has; the caller holds mu.
+// newSlug returns an unused slug. The caller must hold mu.
 func (b *notebook) newSlug(title string) string {
 	base := cmp.Or(namespace.Slug(title), "note")
 	slug := base
@@ -169,7 +169,7 @@ func (b *notebook) edit(c *Call) (any, error) {
 		return nil, err
 	}
 	if len(args.Text) > maxNoteBytes {
-		return nil, fmt.Errorf("a note has at most %d bytes", maxNoteBytes)
+		return nil, fmt.Errorf("a note may have at most %d bytes", maxNoteBytes)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -212,7 +212,7 @@ func (b *notebook) search(c *Call) (any, error) {
 	}
 	words := strings.Fields(strings.ToLower(args.Query))
 	if len(words) == 0 {
-		return nil, errors.New("query is missing: what to look for")
+		return nil, errors.New("query is required")
 	}
 	found := []string{}
 	var text strings.Builder
@@ -269,7 +269,7 @@ func (b *notebook) summarize(c *Call) (any, error) {
 	}, nil
 }
 
-// unknown is the failure of a tool that was given a slug nobody has; the caller holds mu.
+// unknown returns the error for an unknown slug. The caller must hold mu.
 func (b *notebook) unknown(slug string) error {
 	return fmt.Errorf("no note %q; there are: %s", slug, strings.Join(b.slugs(""), ", "))
 }

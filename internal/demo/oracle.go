@@ -10,10 +10,10 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Progress of the tools that ask: before the first question, between two, and after the last.
+// oracleSteps is the number of progress steps of tools that ask: before the first question, between questions, and after the last.
 const oracleSteps = 3
 
-// NewOracle returns a server that knows nothing by itself: it asks the user, the user's model and the client.
+// NewOracle returns a server that asks the user, the user's model and the client.
 func NewOracle() *Server {
 	s := New("oracle", "1.0.0")
 	s.Instructions = "The oracle answers questions with questions: its tools ask the user by elicitation, the model by sampling, and the client for its roots."
@@ -57,16 +57,16 @@ func NewOracle() *Server {
 	return s
 }
 
-// errSilent is what a handler says when its question was answered with nothing usable.
+// errSilent is returned if the answer to a question is unusable.
 var errSilent = errors.New("the oracle is silent")
 
-// form is a question to the user; the schema holds properties and required as raw JSON.
+// form returns a question to the user. schema is the requestedSchema as JSON.
 func form(key, message, schema string) question {
 	return question{key, needsForm, protocol.MethodElicitationCreate,
 		map[string]any{"message": message, "requestedSchema": json.RawMessage(schema)}}
 }
 
-// toModel is a question to the client's model.
+// toModel returns a question to the client's model.
 func toModel(key, text string) question {
 	return question{key, needsSampling, protocol.MethodSamplingCreateMessage, map[string]any{
 		"messages":     []any{map[string]any{"role": "user", "content": textBlock(text)}},
@@ -75,12 +75,13 @@ func toModel(key, text string) question {
 	}}
 }
 
+// forRoots returns a request for the client's roots.
 func forRoots(key string) question {
 	return question{key, needsRoots, protocol.MethodRootsList, struct{}{}}
 }
 
-// filled decodes what the user made of a form. ok is false when it was not filled in; action then says what
-// happened instead.
+// filled decodes a form's content. If the form was not filled in, ok is false and action is what the user did
+// instead.
 func (r reply) filled(into any) (action string, ok bool, err error) {
 	if r.Err != nil {
 		return "", false, r.Err
@@ -111,12 +112,12 @@ func (r reply) said() (string, error) {
 	}
 	var text Content
 	if json.Unmarshal(r.Result, &answer) != nil || json.Unmarshal(answer.Content, &text) != nil || text.Type != "text" {
-		return "", fmt.Errorf("the model's answer holds no text: %w", errSilent)
+		return "", fmt.Errorf("the model's answer contains no text: %w", errSilent)
 	}
 	return text.Text, nil
 }
 
-// roots returns the client's roots, each in a line of its own.
+// roots returns the client's roots, one per line.
 func (r reply) roots() (string, error) {
 	if r.Err != nil {
 		return "", r.Err

@@ -14,7 +14,7 @@ import (
 
 const canAll = `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`
 
-// oracle shakes hands with the oracle as a client that can what capabilities say.
+// oracle initializes a session with the oracle as a client with the given capabilities.
 func oracle(t *testing.T, version, capabilities string) *talk {
 	d := serve(t, NewOracle())
 	d.ask("initialize", `{"protocolVersion":"`+version+`","capabilities":`+capabilities+`,"clientInfo":{"name":"t","version":"1"}}`)
@@ -22,15 +22,15 @@ func oracle(t *testing.T, version, capabilities string) *talk {
 	return d
 }
 
-// round is what is asked at once.
+// round is a set of questions asked at once.
 type round struct {
-	ask    []string // what each question holds, in order
-	answer []string // what is said to each
+	ask    []string // text that each question contains, in order
+	answer []string // the answer to each
 }
 
 func one(ask, answer string) []round { return []round{{[]string{ask}, []string{answer}}} }
 
-// oracleCase is one call with its rounds of questions.
+// oracleCase is a call with its rounds of questions.
 type oracleCase struct {
 	name, version, can, method, params string
 	rounds                             []round
@@ -59,7 +59,7 @@ func oracleCases() []oracleCase {
 			one(`"text":"why?"`, `"result":{"role":"assistant","model":"m","content":{"type":"text","text":"because"}}`), `The model says: because`},
 		{"model that says nothing", "2025-11-25", canAll, "tools/call", `{"name":"divine","arguments":{"question":"why?"}}`,
 			one(`"maxTokens":200`, `"result":{"role":"assistant","model":"m","content":{"type":"image","data":""}}`), `"isError":true`},
-		{"nothing to ask", "2025-11-25", canAll, "tools/call", `{"name":"divine"}`, nil, `question is missing`},
+		{"nothing to ask", "2025-11-25", canAll, "tools/call", `{"name":"divine"}`, nil, `question is required`},
 		{"roots", "2025-11-25", canAll, "tools/call", `{"name":"look_around"}`,
 			one(`"method":"roots/list"`, `"result":{"roots":[{"uri":"file:///a"},{"uri":"file:///b","name":"B"}]}`), `file:///a\nfile:///b B`},
 		{"no roots", "2025-11-25", canAll, "tools/call", `{"name":"look_around"}`,
@@ -83,13 +83,13 @@ func oracleCases() []oracleCase {
 		{"prompt", "2025-11-25", canAll, "prompts/get", `{"name":"prophecy"}`,
 			one(`elicitation/create`, `"result":{"action":"accept","content":{"name":"Ugg"}}`), `Write a prophecy about Ugg`},
 		{"prompt, no", "2025-11-25", canAll, "prompts/get", `{"name":"prophecy"}`,
-			one(`elicitation/create`, `"result":{"action":"decline"}`), `nobody was named: decline`},
+			one(`elicitation/create`, `"result":{"action":"decline"}`), `no name was given: decline`},
 		{"resource", "2025-11-25", canAll, "resources/read", `{"uri":"oracle://whisper"}`,
 			one(`Whisper something.`, `"result":{"role":"assistant","model":"m","content":{"type":"text","text":"psst"}}`), `"text":"psst"`},
 	}
 }
 
-// Each tool asks what it says and makes something of every kind of answer.
+// Each tool asks the expected questions and handles every kind of answer.
 func TestOracle(t *testing.T) {
 	for _, c := range oracleCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// Progress comes before the first question, between, and after the last one.
+// Progress is reported before the first question, between questions, and after the last one.
 func TestOracleProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := oracle(t, "2025-11-25", canAll)
@@ -127,7 +127,7 @@ func TestOracleProgress(t *testing.T) {
 	})
 }
 
-// A call that is cancelled while its questions are open ends, and late answers do nothing.
+// A canceled call with open questions ends, and late answers have no effect.
 func TestOracleCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := oracle(t, "2025-11-25", canAll)
@@ -154,13 +154,13 @@ func TestGoSDKOracle(t *testing.T) {
 				ElicitationHandler: func(_ context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"opinion": "dig", "name": "Ugg", "topic": "gold", "guess": "hole"}}, nil
 				},
-				//lint:ignore SA1019 sampling is what is tried here
+				//lint:ignore SA1019 this tests sampling
 				CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-					//lint:ignore SA1019 as above
+					//lint:ignore SA1019 this tests sampling
 					return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "wait"}}, nil
 				},
 			})
-			//lint:ignore SA1019 so are roots
+			//lint:ignore SA1019 this tests roots
 			client.AddRoots(&mcp.Root{URI: "file:///cave"})
 			c, err := client.Connect(ctx, transport, nil)
 			if err != nil {

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// The form of consult has every kind of field. Choices with titles and lists came with 2025-11-25.
+// The form of consult has every kind of field. Titled choices and lists exist since 2025-11-25.
 const (
 	consultName   = `"name": {"type": "string", "title": "Your name", "minLength": 1, "maxLength": 40}`
 	consultFields = `
@@ -30,7 +30,7 @@ var futures = map[string]string{
 	"war":  "Bring a bigger shovel.",
 }
 
-// consult asks the user with one form.
+// consult asks the user with a form.
 func consult(c *Call) (any, error) {
 	c.Progress(1, oracleSteps, "the smoke rises")
 	fields := consultForm
@@ -80,7 +80,7 @@ func divine(c *Call) (any, error) {
 		return nil, err
 	}
 	if strings.TrimSpace(args.Question) == "" {
-		return nil, fmt.Errorf("question is missing: what to ask the model")
+		return nil, fmt.Errorf("question is required: what to ask the model")
 	}
 	c.Progress(1, oracleSteps, "asking the model")
 	replies, err := c.askAll(toModel("model", args.Question))
@@ -96,7 +96,7 @@ func divine(c *Call) (any, error) {
 	return Text("The model says: %s", text), nil
 }
 
-// lookAround asks for the roots.
+// lookAround asks for the client's roots.
 func lookAround(c *Call) (any, error) {
 	replies, err := c.askAll(forRoots("roots"))
 	if err != nil {
@@ -109,7 +109,7 @@ func lookAround(c *Call) (any, error) {
 	return Text("%s", text), nil
 }
 
-// visit sends the user to a page; nobody there tells us, so an agreed visit counts as made.
+// visit asks the user to open a page. The page does not report visits, so an accepted request counts as a visit.
 func visit(c *Call) (any, error) {
 	id := rand.Text()
 	params := map[string]any{"mode": "url", "url": "https://example.com/shrine", "message": "Bow before the shrine, then come back."}
@@ -133,7 +133,7 @@ func visit(c *Call) (any, error) {
 	return Text("The shrine has seen you."), nil
 }
 
-// council asks three at once. One that does not answer does not silence the others.
+// council asks three questions at once. It uses the available answers if one is missing.
 func council(c *Call) (any, error) {
 	c.Progress(1, oracleSteps, "the council gathers")
 	replies, err := c.askAll(
@@ -166,10 +166,10 @@ func council(c *Call) (any, error) {
 	return Text("The user says: %s\nThe model says: %s\nThe client's roots: %s", opinion, model, roots), nil
 }
 
-// riddleRounds is how often the user may guess.
+// riddleRounds is the number of guesses.
 const riddleRounds = 3
 
-// poseRiddle asks in several rounds: what is asked next depends on the answer before.
+// poseRiddle asks in several rounds, in which each question depends on the previous answer.
 func poseRiddle(c *Call) (any, error) {
 	message := "What gets bigger the more is taken away?"
 	const answer = "hole"
@@ -198,7 +198,7 @@ func poseRiddle(c *Call) (any, error) {
 	return Text("It was a hole."), nil
 }
 
-// prophecy is a prompt that asks before it can be had.
+// prophecy is a prompt that asks the user first.
 func prophecy(c *Call) (any, error) {
 	replies, err := c.askAll(form("name", "Whom is the prophecy about?",
 		`{"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "title": "Name", "maxLength": 40}}}`))
@@ -209,12 +209,12 @@ func prophecy(c *Call) (any, error) {
 	if action, ok, err := replies[0].filled(&about); err != nil {
 		return nil, &Error{Code: codeInvalidRequest, Message: err.Error()}
 	} else if !ok {
-		return nil, &Error{Code: codeInvalidRequest, Message: "nobody was named: " + action}
+		return nil, &Error{Code: codeInvalidRequest, Message: "no name was given: " + action}
 	}
 	return said(textBlock("Write a prophecy about " + about.Name + ", in four dark lines.")), nil
 }
 
-// whisper is a resource that asks before it can be read.
+// whisper is a resource that asks the model first.
 func whisper(c *Call) (any, error) {
 	replies, err := c.askAll(toModel("model", "Whisper something."))
 	if err != nil {

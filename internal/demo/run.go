@@ -13,14 +13,14 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// maxMessageBytes is the largest message a demo server takes.
+// maxMessageBytes limits the size of a message.
 const maxMessageBytes = 4 << 20
 
-// drainTime is how long running requests over HTTP may go on after the end was asked for.
+// drainTime limits how long HTTP requests may continue after the server was told to stop.
 const drainTime = 2 * time.Second
 
-// ServeStdio serves one client on in and out until in ends or ctx does. It returns nil at the end of in; what still
-// runs then is ended first.
+// ServeStdio serves one client on in and out until in or ctx ends. It returns nil at the end of in, after canceling
+// requests that still run.
 func ServeStdio(ctx context.Context, s *Server, in io.Reader, out io.Writer, log *slog.Logger) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -29,7 +29,7 @@ func ServeStdio(ctx context.Context, s *Server, in io.Reader, out io.Writer, log
 	return downstream.ServeStdio(ctx, in, out, f, downstream.Options{MaxMessageBytes: maxMessageBytes}, log)
 }
 
-// ServeHTTP serves any number of clients on l, at every path, until ctx ends; then it closes l.
+// ServeHTTP serves clients on l, at every path, until ctx ends. Then it closes l.
 func ServeHTTP(ctx context.Context, s *Server, l net.Listener, log *slog.Logger) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -51,7 +51,7 @@ func ServeHTTP(ctx context.Context, s *Server, l net.Listener, log *slog.Logger)
 	return <-served
 }
 
-// background starts the server's own work and returns what stops it and every request, and waits for their end.
+// background starts the server's background work. The returned function stops it and all requests, and waits for their end.
 func (f *front) background(stop func()) func() {
 	if f.Background != nil {
 		f.running.Go(func() { f.Background(f.ctx) })
@@ -62,15 +62,15 @@ func (f *front) background(stop func()) func() {
 	}
 }
 
-// builtin are the servers one can ask for by name.
+// builtin holds the built-in servers by name.
 var builtin = map[string]struct {
 	make  func() *Server
 	about string
 }{
-	"notes":       {NewNotes, "a small notebook: tools that change it, a resource for every note, a prompt"},
+	"notes":       {NewNotes, "a small notebook: tools that change it, a resource per note, a prompt"},
 	"clock":       {NewClock, "the time as a resource that changes every second, and a slow tool with progress"},
-	"oracle":      {NewOracle, "tools that ask back: the user by forms, the model by sampling, the client for its roots"},
-	"conformance": {NewConformance, "what the official MCP conformance suite asks for; of no other use"},
+	"oracle":      {NewOracle, "tools that send requests to the client: forms for the user, sampling, roots"},
+	"conformance": {NewConformance, "the fixture of the official MCP conformance suite; of no other use"},
 }
 
 // Names returns the names of the built-in servers, sorted.
@@ -83,14 +83,14 @@ func Names() []string {
 	return names
 }
 
-// About says in one line what the built-in server of that name is; "" if there is none.
+// About returns a one-line description of a built-in server, or "" if there is no such server.
 func About(name string) string { return builtin[name].about }
 
-// Named returns a new built-in server, or an error that lists those there are.
+// Named returns a new built-in server. Its error lists the existing ones.
 func Named(name string) (*Server, error) {
 	b, ok := builtin[name]
 	if !ok {
-		return nil, fmt.Errorf("no demo server is called %q; there are %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("there is no demo server %q; the demo servers are %s", name, strings.Join(Names(), ", "))
 	}
 	return b.make(), nil
 }

@@ -14,60 +14,60 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// Bounds of every demo server; what exceeds them is refused with an error.
+// Limits of every demo server.
 const (
-	maxSessions      = 4096 // HTTP sessions; then the one idle longest makes room
-	maxCalls         = 256  // requests running in one session
-	maxSubscriptions = 1024 // URIs one session subscribes to
-	defaultPageSize  = 100  // items a page
+	maxSessions      = 4096 // HTTP sessions; a further one replaces the longest idle one
+	maxCalls         = 256  // concurrent requests per session
+	maxSubscriptions = 1024 // subscriptions per session
+	defaultPageSize  = 100  // items per page
 )
 
-// Server is one MCP server: what it offers, and the sessions of its clients. Make it with New, add what it offers
-// before serving; resources may come and go at any time. Safe for use from any goroutine.
+// Server is an MCP server with its items and sessions. Create it with New and add its items
+// before serving; resources may also change later. It is safe for concurrent use.
 type Server struct {
 	Name, Version string
 	Instructions  string
-	Protocol      string // the only version it speaks; "" = every one, as each message asks for
-	PageSize      int    // items a page; 0 = 100
+	Protocol      string // the only version it speaks; "" = all versions
+	PageSize      int    // items per page; 0 = defaultPageSize
 	Tasks         bool   // some tools use Call.Background
 
 	// Background runs while the server is served, until ctx ends; nil = nothing.
 	Background func(ctx context.Context)
 
 	templates map[string]Template
-	sealer    *seal.Sealer // of requestState
+	sealer    *seal.Sealer // for requestState
 
 	mu        sync.Mutex
 	tools     map[string]Tool
 	prompts   map[string]Prompt
 	resources map[string]Resource                // by URI
 	sessions  map[string]*session                // by id; stdio: ""
-	stdout    *downstream.EventStream            // stdio: the stream that was there before the session; else nil
-	events    map[string]*downstream.EventStream // HTTP+SSE: the streams sessions begin with, by session id
+	stdout    *downstream.EventStream            // stdio: the stream, which exists before the session
+	events    map[string]*downstream.EventStream // HTTP+SSE: the streams of sessions, by session id
 	listeners map[*listener]bool                 // open subscriptions/listen
 	tasks     map[string]*task                   // by id
 }
 
-// Handler answers one request. What it returns is marshalled as the result; an *Error becomes the JSON-RPC error;
-// any other error a result with isError (tools) or an internal error.
+// Handler processes a request. Its result is marshaled; an *Error becomes a JSON-RPC error, and
+// any other error becomes a result with isError (tools) or an internal error.
 type Handler func(c *Call) (any, error)
 
-// Tool is one tool and who runs it.
+// Tool is a tool with its handler.
 type Tool struct {
 	Name        string          `json:"name"`
-	Title       string          `json:"title,omitempty"` // from 2025-06-18
+	Title       string          `json:"title,omitempty"` // since 2025-06-18
 	Description string          `json:"description,omitempty"`
 	Input       json.RawMessage `json:"inputSchema"`            // nil = no arguments
-	Output      json.RawMessage `json:"outputSchema,omitempty"` // from 2025-06-18
-	Annotations json.RawMessage `json:"annotations,omitempty"`  // from 2025-03-26
-	Since       string          `json:"-"`                      // the oldest version in which it can work; "" = every one
+	Output      json.RawMessage `json:"outputSchema,omitempty"` // since 2025-06-18
+	Annotations json.RawMessage `json:"annotations,omitempty"`  // since 2025-03-26
+	Since       string          `json:"-"`                      // the oldest version in which it works; "" = all
 	Stateful    bool            `json:"-"`                      // its questions always have a requestState
 	Handle      Handler         `json:"-"`
 
-	bindings *protocol.Bindings // of its arguments to headers
+	bindings *protocol.Bindings // headers that repeat its arguments
 }
 
-// Prompt is one prompt; Handle returns a PromptResult.
+// Prompt is a prompt. Handle returns a PromptResult.
 type Prompt struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title,omitempty"`
@@ -77,14 +77,14 @@ type Prompt struct {
 	Complete    Completer        `json:"-"` // nil = no suggestions
 }
 
-// PromptArgument is one argument of a prompt.
+// PromptArgument is an argument of a prompt.
 type PromptArgument struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Required    bool   `json:"required,omitempty"`
 }
 
-// Resource is one resource; Handle returns a ReadResult.
+// Resource is a resource. Handle returns a ReadResult.
 type Resource struct {
 	URI         string  `json:"uri"`
 	Name        string  `json:"name"`
@@ -95,7 +95,7 @@ type Resource struct {
 	Handle      Handler `json:"-"`
 }
 
-// Template is a family of resources. Match says whether a URI belongs to it; Handle reads it.
+// Template is a resource template. Match reports whether a URI matches it; Handle reads the URI.
 type Template struct {
 	URITemplate string            `json:"uriTemplate"`
 	Name        string            `json:"name"`
@@ -107,13 +107,13 @@ type Template struct {
 	Complete    Completer         `json:"-"` // nil = no suggestions
 }
 
-// Completer suggests values for an argument that begins with prefix.
+// Completer suggests values for an argument that start with prefix.
 type Completer func(argument, prefix string) []string
 
-// New returns a server that offers nothing yet.
+// New returns a server without items.
 func New(name, version string) *Server {
 	var key [32]byte
-	_, _ = rand.Read(key[:]) // it never fails
+	_, _ = rand.Read(key[:]) // never fails
 	return &Server{
 		Name: name, Version: version, sealer: seal.New(key),
 		tools: map[string]Tool{}, prompts: map[string]Prompt{}, templates: map[string]Template{},
@@ -122,8 +122,8 @@ func New(name, version string) *Server {
 	}
 }
 
-// AddTool adds or replaces a tool and tells every client that the list changed. Annotations that bind arguments to
-// headers must be valid: it panics else.
+// AddTool adds or replaces a tool and notifies all clients. It panics if the tool's schema has invalid header
+// bindings.
 func (s *Server) AddTool(t Tool) {
 	if t.Input == nil {
 		t.Input = json.RawMessage(`{"type":"object"}`)
@@ -141,7 +141,7 @@ func (s *Server) AddTool(t Tool) {
 	s.changed(protocol.NotificationToolsListChanged)
 }
 
-// RemoveTool removes a tool and tells every client that the list changed.
+// RemoveTool removes a tool and notifies all clients.
 func (s *Server) RemoveTool(name string) {
 	s.mu.Lock()
 	delete(s.tools, name)
@@ -149,7 +149,7 @@ func (s *Server) RemoveTool(name string) {
 	s.changed(protocol.NotificationToolsListChanged)
 }
 
-// AddPrompt adds or replaces a prompt and tells every client that the list changed.
+// AddPrompt adds or replaces a prompt and notifies all clients.
 func (s *Server) AddPrompt(p Prompt) {
 	s.mu.Lock()
 	s.prompts[p.Name] = p
@@ -157,7 +157,7 @@ func (s *Server) AddPrompt(p Prompt) {
 	s.changed(protocol.NotificationPromptsListChanged)
 }
 
-// RemovePrompt removes a prompt and tells every client that the list changed.
+// RemovePrompt removes a prompt and notifies all clients.
 func (s *Server) RemovePrompt(name string) {
 	s.mu.Lock()
 	delete(s.prompts, name)
@@ -165,7 +165,7 @@ func (s *Server) RemovePrompt(name string) {
 	s.changed(protocol.NotificationPromptsListChanged)
 }
 
-// tool and prompt return what is offered at this moment.
+// tool returns the tool with the given name.
 func (s *Server) tool(name string) (Tool, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,11 +180,11 @@ func (s *Server) prompt(name string) (Prompt, bool) {
 	return p, ok
 }
 
-// AddTemplate adds a resource template; call it before serving.
+// AddTemplate adds a resource template. It must be called before serving.
 func (s *Server) AddTemplate(t Template) { s.templates[t.URITemplate] = t }
 
-// SetResource adds or replaces a resource. If it was not there, every client is told that the list changed;
-// if it was, its subscribers are told that it was updated.
+// SetResource adds or replaces a resource. It notifies all clients of a new resource, and the subscribers
+// of a replaced one.
 func (s *Server) SetResource(r Resource) {
 	s.mu.Lock()
 	_, known := s.resources[r.URI]
@@ -197,7 +197,7 @@ func (s *Server) SetResource(r Resource) {
 	s.changed(protocol.NotificationResourcesListChanged)
 }
 
-// RemoveResource removes a resource and tells every client that the list changed.
+// RemoveResource removes a resource and notifies all clients.
 func (s *Server) RemoveResource(uri string) {
 	s.mu.Lock()
 	_, known := s.resources[uri]
@@ -208,7 +208,7 @@ func (s *Server) RemoveResource(uri string) {
 	}
 }
 
-// Updated tells the subscribers of uri that it changed.
+// Updated notifies the subscribers of a resource that it has changed.
 func (s *Server) Updated(uri string) {
 	member := append([]byte(`"uri":`), rawjson.Quote(uri)...)
 	method := protocol.NotificationResourcesUpdated.String()
@@ -225,7 +225,7 @@ func (s *Server) Updated(uri string) {
 	})
 }
 
-// changed tells every client that wants to know that a list changed.
+// changed notifies all clients that a list has changed.
 func (s *Server) changed(m protocol.Method) {
 	frame := protocol.AppendNotification(nil, m.String(), nil)
 	for _, c := range s.all() {
@@ -238,14 +238,14 @@ func (s *Server) changed(m protocol.Method) {
 	})
 }
 
-// all returns the sessions of this moment.
+// all returns the current sessions.
 func (s *Server) all() []*session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Values(s.sessions))
 }
 
-// resource finds who reads uri: the resource itself, else the template it belongs to.
+// resource returns the handler for a URI: that of the resource, or of the first template that matches.
 func (s *Server) resource(uri string) (Handler, bool) {
 	s.mu.Lock()
 	r, ok := s.resources[uri]

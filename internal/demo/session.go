@@ -12,33 +12,34 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// errLeft is the cause of a call's end when its session ended.
-var errLeft = errors.New("the client has left")
+// errLeft is the cause for calls whose session has ended.
+var errLeft = errors.New("the session has ended")
 
-// errCancelled is the cause of a call's end when the client cancelled it.
-var errCancelled = errors.New("cancelled by the client")
+// errCancelled is the cause for calls that the client canceled.
+var errCancelled = errors.New("canceled by the client")
 
-// session is one client. Its first fields are fixed at initialize, mu guards the rest.
+// session is a client's session. The first fields are fixed at initialize; mu guards the rest.
 type session struct {
 	id           string
 	version      string
 	capabilities json.RawMessage
 	ctx          context.Context // parent of its calls
 	end          context.CancelCauseFunc
-	replay       *downstream.Replay // what was said on its HTTP streams; nil = they cannot be resumed
+	replay       *downstream.Replay // events of its HTTP streams; nil = not resumable
 
 	mu         sync.Mutex
-	ready      bool           // notifications/initialized came
-	level      protocol.Level // below it nothing is logged
+	ready      bool           // notifications/initialized was received
+	level      protocol.Level // minimum level of log messages
 	subscribed map[string]bool
-	streams    []*downstream.EventStream // the first takes what belongs to no request
-	missed     []missed                  // kept while there is no stream or the client is not ready; bounded by its keys
+	streams    []*downstream.EventStream // the first one carries messages that belong to no request
+	missed     []missed                  // messages kept until the client is ready and has a stream; one per key
 	calls      map[string]context.CancelCauseFunc
 	questions  map[uint64]chan answer
 	lastID     uint64
 	lastSeen   time.Time
 }
 
+// missed is a kept message.
 type missed struct {
 	key   string
 	frame []byte
@@ -59,7 +60,7 @@ func newSession(ctx context.Context, id, version string, capabilities []byte) *s
 	return c
 }
 
-// knows reports whether the session speaks version or a newer one; versions are dates and compare as text.
+// knows reports whether the session's version is version or newer. Versions are dates and compare as text.
 func (c *session) knows(version string) bool { return c.version >= version }
 
 func (c *session) logs(level string) bool {
@@ -74,7 +75,7 @@ func (c *session) wants(uri string) bool {
 	return c.subscribed[uri]
 }
 
-// begin registers a running call; ok is false when there are too many or the id is already in use.
+// begin registers a call. ok is false if there are too many calls or the id is in use.
 func (c *session) begin(id string) (ctx context.Context, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +87,7 @@ func (c *session) begin(id string) (ctx context.Context, ok bool) {
 	return ctx, true
 }
 
-// finish forgets a running call.
+// finish removes a call.
 func (c *session) finish(id string) {
 	c.mu.Lock()
 	cancel := c.calls[id]
@@ -97,7 +98,7 @@ func (c *session) finish(id string) {
 	}
 }
 
-// cancel ends a running call; an id that is not running is ignored.
+// cancel cancels a call. Unknown ids are ignored.
 func (c *session) cancel(id string) {
 	c.mu.Lock()
 	cancel := c.calls[id]
@@ -122,7 +123,7 @@ func (c *session) asked(id uint64) {
 	delete(c.questions, id)
 }
 
-// answered hands the client's answer to whoever asked; an answer nobody waits for is ignored.
+// answered passes the client's answer to the waiting call. Other answers are ignored.
 func (c *session) answered(f *protocol.Frame) {
 	var id uint64
 	if json.Unmarshal(f.ID.Of(f.Raw), &id) != nil {
@@ -141,13 +142,13 @@ func (c *session) answered(f *protocol.Frame) {
 	}
 	refusal := &Error{}
 	if json.Unmarshal(f.Error.Of(f.Raw), refusal) != nil {
-		refusal = &Error{Code: codeInternal, Message: "unreadable error"}
+		refusal = &Error{Code: codeInternal, Message: "malformed error"}
 	}
 	ch <- answer{err: refusal}
 }
 
-// tell sends the client a notification that belongs to no request. While the client has no stream, or has not
-// said that it is ready, the newest frame of each key is kept.
+// tell sends a notification that belongs to no request. Until the client is ready and has a stream, it keeps
+// the newest frame per key.
 func (c *session) tell(key string, frame []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,14 +164,14 @@ func (c *session) tell(key string, frame []byte) {
 	c.missed = append(c.missed, missed{key, frame})
 }
 
-// push hands the frame to the first stream that takes it. Pushing never blocks.
+// push sends the frame on the first stream that accepts it. It never blocks.
 func (c *session) push(key string, frame []byte) bool {
 	return slices.ContainsFunc(c.streams, func(s *downstream.EventStream) bool {
 		return s.Push(protocol.Message{Frame: frame}, downstream.WeightState, key)
 	})
 }
 
-// flush sends what was missed.
+// flush sends kept messages.
 func (c *session) flush() {
 	if !c.ready {
 		return
@@ -180,7 +181,7 @@ func (c *session) flush() {
 	}
 }
 
-// initialized: the client is ready for what belongs to no request.
+// initialized marks the client as ready for messages that belong to no request.
 func (c *session) initialized() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,7 +189,7 @@ func (c *session) initialized() {
 	c.flush()
 }
 
-// open adds a stream and removes it again when it is over.
+// open adds a stream until it ends.
 func (c *session) open(s *downstream.EventStream) {
 	c.mu.Lock()
 	c.streams = append(c.streams, s)

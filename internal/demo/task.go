@@ -12,25 +12,25 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Tasks: the extension io.modelcontextprotocol/tasks (SEP-2663). A handler that takes long says so with Background.
+// Tasks: the extension io.modelcontextprotocol/tasks (SEP-2663). A handler runs long work with Background.
 const (
 	extensionTasks = "io.modelcontextprotocol/tasks"
 	needsTasks     = `{"extensions":{"` + extensionTasks + `":{}}}`
 
-	taskLife = 10 * time.Minute // from its creation a task is kept that long
+	taskLife = 10 * time.Minute // a task is kept this long after its creation
 	taskPoll = 200 * time.Millisecond
 	maxTasks = 1024
 )
 
-// errTaskCancelled is the cause of a task's end when its client cancelled it.
-var errTaskCancelled = errors.New("the task was cancelled")
+// errTaskCancelled is the cause for tasks that the client canceled.
+var errTaskCancelled = errors.New("the task was canceled")
 
-// task is one call that goes on after its answer.
+// task is a call that continues after its answer.
 type task struct {
 	id      string
 	created time.Time
 	cancel  context.CancelCauseFunc
-	tell    func(*task) // its subscribers
+	tell    func(*task) // notifies its subscribers
 
 	mu      sync.Mutex
 	updated time.Time
@@ -38,17 +38,17 @@ type task struct {
 	outcome map[string]any
 	open    map[string]question
 	answers map[string]json.RawMessage
-	changed chan struct{} // closed when answers have come
+	changed chan struct{} // closed when answers arrive
 }
 
-// hasTasks reports whether the request declares the extension.
+// hasTasks reports whether the request declares the tasks extension.
 func (c *Call) hasTasks() bool {
 	var can struct{ Extensions map[string]json.RawMessage }
 	return c.modern() && json.Unmarshal(c.Client(), &can) == nil && can.Extensions[extensionTasks] != nil
 }
 
-// Background has work done as a task when the client knows tasks; else it does it before it returns, unless required
-// says that it must be a task. A modern client without the extension is refused then; legacy clients wait.
+// Background runs work as a task if the client supports tasks. Otherwise it runs work before returning, unless required
+// is set, which refuses modern clients without the extension. Legacy clients always wait.
 func (c *Call) Background(required bool, work Handler) (any, error) {
 	switch {
 	case c.hasTasks():
@@ -80,7 +80,7 @@ func (c *Call) Background(required bool, work Handler) (any, error) {
 	return created, nil
 }
 
-// addTask keeps a task; those whose time is over go.
+// addTask adds a task and removes expired ones.
 func (s *Server) addTask(t *task) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *Server) findTask(id string) *task {
 	return s.tasks[id]
 }
 
-// taskRequest answers tasks/get, tasks/update and tasks/cancel.
+// taskRequest processes tasks/get, tasks/update and tasks/cancel.
 func (f *front) taskRequest(c *Call) (any, error) {
 	if !f.Tasks {
 		return nil, &Error{Code: codeMethodNotFound, Message: "method not found"}
@@ -120,7 +120,7 @@ func (f *front) taskRequest(c *Call) (any, error) {
 	case protocol.MethodTasksUpdate:
 		var answers map[string]json.RawMessage
 		if json.Unmarshal(c.x.Params.InputResponses.Of(c.x.Frame.Raw), &answers) != nil {
-			return nil, &Error{Code: codeInvalidParams, Message: "inputResponses: want an object"}
+			return nil, &Error{Code: codeInvalidParams, Message: "inputResponses: expected an object"}
 		}
 		t.update(answers)
 	default:
@@ -130,7 +130,7 @@ func (f *front) taskRequest(c *Call) (any, error) {
 	return struct{}{}, nil
 }
 
-// show is the task as CreateTaskResult has it.
+// show returns the fields of CreateTaskResult.
 func (t *task) show() map[string]any {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,7 +140,7 @@ func (t *task) show() map[string]any {
 	}
 }
 
-// detail is the task with what its status brings with it: DetailedTask.
+// detail returns DetailedTask: the task with the fields of its status.
 func (t *task) detail() map[string]any {
 	d := t.show()
 	t.mu.Lock()
@@ -149,14 +149,14 @@ func (t *task) detail() map[string]any {
 	if t.status == "input_required" {
 		requests := map[string]json.RawMessage{}
 		for key, q := range t.open {
-			requests[key], _ = q.request() // it was rendered once, in wait
+			requests[key], _ = q.request() // wait has rendered it without an error
 		}
 		d["inputRequests"] = requests
 	}
 	return d
 }
 
-// end notes what came of the work.
+// end stores the result of the work.
 func (t *task) end(ctx context.Context, result any, err error) {
 	switch e, isError := errors.AsType[*Error](err); {
 	case errors.Is(context.Cause(ctx), errTaskCancelled):
@@ -170,7 +170,7 @@ func (t *task) end(ctx context.Context, result any, err error) {
 	}
 }
 
-// settle gives the task its last status; the first counts.
+// settle sets the final status. Later calls have no effect.
 func (t *task) settle(status string, outcome map[string]any) {
 	t.mu.Lock()
 	over := t.status != "working" && t.status != "input_required"
@@ -184,7 +184,7 @@ func (t *task) settle(status string, outcome map[string]any) {
 	}
 }
 
-// wait puts questions to the client and returns when answers have come, not necessarily all.
+// wait asks the client questions and returns when at least one answer has arrived.
 func (t *task) wait(ctx context.Context, open []question) error {
 	if _, err := inputRequests(open); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (t *task) wait(ctx context.Context, open []question) error {
 		return context.Canceled
 	}
 	for _, q := range open {
-		if answer, said := t.answers[q.key]; said && q.fits(answer) { // it came while nobody looked
+		if answer, said := t.answers[q.key]; said && q.fits(answer) { // it has already arrived
 			t.mu.Unlock()
 			return nil
 		}
@@ -216,7 +216,7 @@ func (t *task) wait(ctx context.Context, open []question) error {
 	}
 }
 
-// answer returns what the client said to the question of that key.
+// answer returns the client's answer to a question.
 func (t *task) answer(key string) (json.RawMessage, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -224,7 +224,7 @@ func (t *task) answer(key string) (json.RawMessage, bool) {
 	return answer, ok
 }
 
-// update takes answers to open questions; what fits none is ignored.
+// update accepts valid answers to open questions and ignores others.
 func (t *task) update(answers map[string]json.RawMessage) {
 	t.mu.Lock()
 	some := false
@@ -249,7 +249,7 @@ func (t *task) update(answers map[string]json.RawMessage) {
 	}
 }
 
-// taskChanged tells the subscribers of a task.
+// taskChanged notifies the subscribers of a task.
 func (s *Server) taskChanged(t *task) {
 	members, err := marshal(t.detail())
 	if err != nil {

@@ -155,7 +155,7 @@ func Overlay(t *testing.T, root, dir string, edits []Edit) (file string) {
 	return file
 }
 
-// codeLine is a line that is neither blank nor a comment.
+// codeLine is a line that is neither empty nor a comment.
 type codeLine struct {
 	code       string // without indentation and trailing comment
 	start, end int    // its bytes in the text, line feed included

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/ssrf"
 )
 
-// A hostile authorization server serves metadata in the name of an honest one.
+// A hostile authorization server serves metadata that names an honest issuer.
 func TestAttack60ForeignIssuer(t *testing.T) {
 	issuer := authtest.New(t, authtest.Faults{Issuer: "https://login.honest.example"})
 	server := issuer.Protect(t, nil)
@@ -22,7 +22,7 @@ func TestAttack60ForeignIssuer(t *testing.T) {
 	}
 }
 
-// A hostile server has tokens for another server asked for.
+// A hostile server tries to get tokens for another server.
 func TestAttack61ForeignResource(t *testing.T) {
 	for _, resource := range []string{"https://mail.honest.example/mcp", "http://127.0.0.1/mcp", "origin/other", "origin/mcp2", "origin/m", "https://user@origin/mcp", ""} {
 		issuer := authtest.New(t, authtest.Faults{})
@@ -35,18 +35,18 @@ func TestAttack61ForeignResource(t *testing.T) {
 		}
 		server.Set(func(p *authtest.Protection) { p.Resource = resource })
 		if _, err := begin(t, agentOf(t, server.URL, oauth.Config{}), server.Challenge()); !errors.Is(err, oauth.ErrForeignResource) {
-			t.Errorf("%s: got %v, want %v", resource, err, oauth.ErrForeignResource)
+			t.Errorf("resource %s: got %v, want %v", resource, err, oauth.ErrForeignResource)
 		}
 	}
 }
 
-// The code of an honest authorization server is brought to a login that went to another: it must not be sent there.
+// A code of an honest authorization server is brought to a login at another one. It must not be sent there.
 func TestAttack62MixUp(t *testing.T) {
 	for name, faults := range map[string]authtest.Faults{
 		"another iss":                 {Iss: "https://login.honest.example"},
-		"another iss, none promised":  {Iss: "https://login.honest.example", NoIss: true},
+		"another iss, none announced": {Iss: "https://login.honest.example", NoIss: true},
 		"iss with a slash at its end": {Iss: "slash"},
-		"error of another":            {Iss: "https://login.honest.example", Error: "access_denied"},
+		"error of another issuer":     {Iss: "https://login.honest.example", Error: "access_denied"},
 	} {
 		issuer := authtest.New(t, faults)
 		if faults.Iss == "slash" {
@@ -62,7 +62,7 @@ func TestAttack62MixUp(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, err, oauth.ErrMixUp)
 		}
 		if n := len(issuer.Seen("/token")); n != 0 {
-			t.Errorf("%s: the code was sent", name)
+			t.Errorf("%s: the code was sent to the token endpoint", name)
 		}
 	}
 	issuer := authtest.New(t, authtest.Faults{})
@@ -75,11 +75,11 @@ func TestAttack62MixUp(t *testing.T) {
 	answer := answerOf(issuer.Approve(t, login.URL))
 	answer.Issuer = ""
 	if _, err := a.Redeem(t.Context(), login, answer); !errors.Is(err, oauth.ErrMixUp) {
-		t.Errorf("promised and left out: got %v, want %v", err, oauth.ErrMixUp)
+		t.Errorf("iss announced but missing: got %v, want %v", err, oauth.ErrMixUp)
 	}
 }
 
-// An attacker has the victim's browser bring the code of the attacker's own login.
+// An attacker makes the victim's browser submit the code of the attacker's own login.
 func TestAttack63ForgedState(t *testing.T) {
 	issuer := authtest.New(t, authtest.Faults{})
 	server := issuer.Protect(t, nil)
@@ -96,11 +96,11 @@ func TestAttack63ForgedState(t *testing.T) {
 		}
 	}
 	if n := len(issuer.Seen("/token")); n != 0 {
-		t.Error("a code was sent")
+		t.Error("a code was sent to the token endpoint")
 	}
 }
 
-// An authorization server without PKCE would take a stolen code from anybody.
+// An authorization server without PKCE would accept a stolen code from any client.
 func TestAttack65NoPKCE(t *testing.T) {
 	for _, methods := range []any{nil, []string{}, []string{"plain"}} {
 		issuer := authtest.New(t, authtest.Faults{NoPKCE: true, Methods: nil})
@@ -114,7 +114,7 @@ func TestAttack65NoPKCE(t *testing.T) {
 	}
 }
 
-// The token endpoint sends the refresh token on to somebody else.
+// The token endpoint redirects the refresh token to another host.
 func TestAttack69TokenRedirect(t *testing.T) {
 	var stolen atomic.Int32
 	thief := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -132,11 +132,11 @@ func TestAttack69TokenRedirect(t *testing.T) {
 		t.Errorf("got %v, want %v", err, ssrf.ErrForbidden)
 	}
 	if stolen.Load() != 0 {
-		t.Error("the request went where the redirect led")
+		t.Error("the redirect was followed")
 	}
 }
 
-// Metadata without an end fills no memory and holds nobody up.
+// Infinite metadata is cut off by size, so it neither fills the memory nor blocks.
 func TestAttack71EndlessMetadata(t *testing.T) {
 	issuer := authtest.New(t, authtest.Faults{Endless: true})
 	server := issuer.Protect(t, nil)
@@ -145,6 +145,6 @@ func TestAttack71EndlessMetadata(t *testing.T) {
 		t.Errorf("got %v, want %v", err, ssrf.ErrTooLarge)
 	}
 	if took := time.Since(began); took > 9*time.Second {
-		t.Errorf("it took %v", took)
+		t.Errorf("Discover took %v", took)
 	}
 }

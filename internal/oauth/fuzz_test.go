@@ -18,13 +18,13 @@ func FuzzParseChallenge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string) {
 		c := ParseChallenge([]string{header, header})
 		if !c.Bearer && (c.Metadata != "" || c.Error != "" || c.Scopes != nil) {
-			t.Errorf("something of a challenge that is for others: %+v", c)
+			t.Errorf("fields are set although there is no bearer challenge: %+v", c)
 		}
 		if len(c.Metadata) > maxURL || len(c.Scopes) > maxScopes || oauthCode(c.Error) != c.Error {
-			t.Errorf("beyond the bounds: %+v", c)
+			t.Errorf("limits exceeded: %+v", c)
 		}
 		if got := Scopes(strings.Join(c.Scopes, " ")); !slices.Equal(got, c.Scopes) {
-			t.Errorf("scopes that are none: %q, %q", c.Scopes, got)
+			t.Errorf("scopes %q contain invalid ones, want %q", c.Scopes, got)
 		}
 	})
 }
@@ -37,15 +37,15 @@ func FuzzTokenAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		token, err := parseToken("test", body, now)
 		if err == nil && (!isToken(token.Access) || token.Refresh != "" && !isToken(token.Refresh)) {
-			t.Error("a token that could not be sent")
+			t.Error("accepted a token that cannot be sent in a header")
 		}
 		if err == nil && !token.Expires.IsZero() && (!token.Expires.After(now) || token.Expires.Sub(now) > maxLife) {
-			t.Errorf("it expires at %v", token.Expires)
+			t.Errorf("token expires at %v", token.Expires)
 		}
 		form := url.Values{"refresh_token": {"r3fresh"}}
 		said := oauthError("test", 400, body, Client{Secret: "s3cret"}, form).Error()
 		if strings.Contains(said, "r3fresh") || strings.Contains(said, "s3cret") || strings.ContainsAny(said, "\r\n") {
-			t.Errorf("an error with a secret, or of two lines: %q", said)
+			t.Errorf("error contains a secret or a line break: %q", said)
 		}
 	})
 }
@@ -57,7 +57,7 @@ func FuzzDeviceAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		_, d, err := parseDevice("test", body, now)
 		if err == nil && (d.Interval < time.Second || d.Interval > pollAtMost || d.Expires.Sub(now) > deviceAtMost || d.URL == "" || shorten(d.UserCode) != d.UserCode) {
-			t.Errorf("beyond the bounds: %+v", d)
+			t.Errorf("limits exceeded: %+v", d)
 		}
 	})
 }
@@ -74,7 +74,7 @@ func FuzzMetadata(f *testing.F) {
 	a := &Agent{Server: server, Client: guard.ClientFor(server), Now: time.Now}
 	f.Fuzz(func(t *testing.T, body []byte, resource string) {
 		if covers(resource, own) && !strings.EqualFold(resource[:min(len(resource), len("https://a.example"))], "https://a.example") {
-			t.Errorf("%q is of another host", resource)
+			t.Errorf("covers accepts %q, which has another host", resource)
 		}
 		var meta serverMetadata
 		if json.Unmarshal(body, &meta) != nil {
@@ -86,7 +86,7 @@ func FuzzMetadata(f *testing.F) {
 		}
 		for _, e := range []string{site.Authorize, site.Token, site.Register, site.Device, site.Revoke} {
 			if e != "" && a.Client.Check(e) != nil {
-				t.Errorf("an endpoint that is not to be reached: %q", e)
+				t.Errorf("accepted a forbidden endpoint: %q", e)
 			}
 		}
 	})

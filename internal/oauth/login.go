@@ -99,7 +99,6 @@ func (l *Login) Check(answer AuthResponse) error {
 }
 
 // Redeem checks the authorization response and exchanges its code for a token.
-
 func (a *Agent) Redeem(ctx context.Context, l *Login, answer AuthResponse) (Token, error) {
 	if err := l.Check(answer); err != nil {
 		return Token{}, err

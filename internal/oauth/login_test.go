@@ -15,7 +15,7 @@ import (
 
 const redirectURI = "http://127.0.0.1:4711/callback"
 
-// agentOf is the gateway as a client of that server.
+// agentOf returns an agent for the server at serverURL.
 func agentOf(t *testing.T, serverURL string, c oauth.Config) *oauth.Agent {
 	t.Helper()
 	guard, err := ssrf.New(ssrf.Options{})
@@ -29,7 +29,7 @@ func answerOf(q url.Values) oauth.AuthResponse {
 	return oauth.AuthResponse{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error"), Description: q.Get("error_description")}
 }
 
-// begin discovers, registers and begins a login.
+// begin discovers the authorization server, registers, and starts a login.
 func begin(t *testing.T, a *oauth.Agent, challenge []string) (*oauth.Login, error) {
 	t.Helper()
 	site, err := a.Discover(t.Context(), oauth.ParseChallenge(challenge))
@@ -43,7 +43,7 @@ func begin(t *testing.T, a *oauth.Agent, challenge []string) (*oauth.Login, erro
 	return a.Authorize(site, client, site.Scopes, redirectURI)
 }
 
-// logIn does it all.
+// logIn performs a complete login and returns the token.
 func logIn(t *testing.T, a *oauth.Agent, i *authtest.Issuer, challenge []string) (*oauth.Login, oauth.Token) {
 	t.Helper()
 	login, err := begin(t, a, challenge)
@@ -64,24 +64,24 @@ func TestLogInAndRefresh(t *testing.T) {
 	a := agentOf(t, server.URL, oauth.Config{})
 	login, token := logIn(t, a, issuer, server.Challenge())
 	if resource, scopes, ok := issuer.Valid(token.Access); !ok || resource != server.URL || !slices.Equal(scopes, []string{"files:read"}) {
-		t.Fatalf("the token is for %q with %v (%t)", resource, scopes, ok)
+		t.Fatalf("the token is for resource %q with scopes %v, valid %t", resource, scopes, ok)
 	}
 	if d := time.Until(token.Expires); d < 59*time.Minute || d > time.Hour {
-		t.Errorf("it expires in %v", d)
+		t.Errorf("token expires in %v", d)
 	}
 	next, err := a.Refresh(t.Context(), login.Site, login.Client, token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if next.Access == token.Access || next.Refresh == token.Refresh || !slices.Equal(next.Scopes, token.Scopes) {
-		t.Error("the refreshed token is not a new one")
+		t.Error("Refresh returned the old token")
 	}
 	if _, err = a.Refresh(t.Context(), login.Site, login.Client, token); !oauth.GrantEnded(err) {
-		t.Errorf("a refresh token that is used up: %v", err)
+		t.Errorf("Refresh with a used refresh token: got %v, want GrantEnded", err)
 	}
 	for _, r := range issuer.Seen("/token") {
 		if r.Form.Get("resource") != server.URL {
-			t.Errorf("a request for a token without the resource: %v", r.Form["grant_type"])
+			t.Errorf("token request without resource: %v", r.Form["grant_type"])
 		}
 	}
 	if err := a.Revoke(t.Context(), login.Site, login.Client, next); err != nil {
@@ -93,14 +93,14 @@ func TestDiscover(t *testing.T) {
 	for name, c := range map[string]struct {
 		faults     authtest.Faults
 		protection authtest.Protection
-		endpoint   string // for tokens
-		bare       bool   // no challenge is known
+		endpoint   string // token endpoint
+		bare       bool   // without a challenge
 		want       error
 	}{
 		"by its challenge":                    {},
 		"well-known, with the path":           {bare: true},
 		"well-known, root":                    {protection: authtest.Protection{AtRoot: true}, bare: true},
-		"a pointer that leads nowhere":        {protection: authtest.Protection{Pointer: "http://127.0.0.1:1/nowhere"}, want: errNetwork},
+		"a pointer to an unreachable URL":     {protection: authtest.Protection{Pointer: "http://127.0.0.1:1/nowhere"}, want: errNetwork},
 		"issuer with a path":                  {faults: authtest.Faults{Path: "/tenant"}},
 		"openid behind the path":              {faults: authtest.Faults{Path: "/tenant", OpenID: true}},
 		"resource is the origin":              {protection: authtest.Protection{Resource: "origin"}},
@@ -133,7 +133,7 @@ func TestDiscover(t *testing.T) {
 			site, err := agentOf(t, server.URL, oauth.Config{}).Discover(t.Context(), oauth.ParseChallenge(challenge))
 			if c.want == errNetwork {
 				if !oauth.Temporary(err) {
-					t.Fatalf("got %v, want a fault that may pass", err)
+					t.Fatalf("got %v, want a temporary error", err)
 				}
 				return
 			}
@@ -156,7 +156,7 @@ func cutOrigin(s string) (string, bool) {
 	return "", false
 }
 
-// A server of 2025-03-26 is its own authorization server, with metadata or without.
+// A server of 2025-03-26 is its own authorization server, with or without metadata.
 func TestDiscoverWithoutResource(t *testing.T) {
 	issuer := authtest.New(t, authtest.Faults{})
 	a := agentOf(t, issuer.URL+"/mcp", oauth.Config{})
@@ -170,7 +170,7 @@ func TestDiscoverWithoutResource(t *testing.T) {
 		t.Errorf("got %+v, %v", site, err)
 	}
 	if _, err = a.Discover(t.Context(), oauth.Challenge{}); !errors.Is(err, oauth.ErrNoLogin) {
-		t.Errorf("a server that did not ask for a bearer token: %v", err)
+		t.Errorf("server without a bearer challenge: got %v, want ErrNoLogin", err)
 	}
 }
 
@@ -191,11 +191,11 @@ func TestDeviceLogin(t *testing.T) {
 		t.Fatalf("got %+v, %v", device, err)
 	}
 	if _, err := a.Poll(t.Context(), login); !errors.Is(err, oauth.ErrPending) {
-		t.Errorf("got %v, want that nobody has logged in", err)
+		t.Errorf("Poll before the login: got %v, want ErrPending", err)
 	}
 	token, err := a.Poll(t.Context(), login)
 	if _, _, ok := issuer.Valid(token.Access); err != nil || !ok {
-		t.Errorf("got no token, %v", err)
+		t.Errorf("Poll after the login: got no token, %v", err)
 	}
 }
 
@@ -218,16 +218,16 @@ func TestClientCredentials(t *testing.T) {
 			t.Errorf("%v: revoke: %v", methods, err)
 		}
 		if _, _, ok := issuer.Valid(token.Access); ok {
-			t.Errorf("%v: the token is still good", methods)
+			t.Errorf("%v: the token is still valid after Revoke", methods)
 		}
 	}
 	site.Issuer = "https://other.example"
 	if _, err := agentOf(t, server.URL, oauth.Config{}).ClientCredentials(t.Context(), site, nil); !errors.Is(err, oauth.ErrNoClient) || oauth.Hint(err) == "" {
-		t.Errorf("without an id: %v", err)
+		t.Errorf("without a client id: got %v, want ErrNoClient", err)
 	}
 }
 
-// 500, a connection cut, a redirect: nothing of it ends a login; what could take a secret elsewhere is no request at all.
+// Transient errors (HTTP 500, a cut connection) do not end a login. A redirect is refused, because it would forward a secret.
 func TestFaultsOfTheTokenEndpoint(t *testing.T) {
 	issuer := authtest.New(t, authtest.Faults{})
 	server := issuer.Protect(t, nil)
@@ -263,11 +263,11 @@ func TestScopesAsked(t *testing.T) {
 	}
 	u, _ := url.Parse(login.URL)
 	if got := u.Query().Get("scope"); got != "a b offline_access" || u.Query().Get("prompt") != "consent" {
-		t.Errorf("asked for %q", got)
+		t.Errorf("requested scopes %q", got)
 	}
 }
 
-// What is registered by hand comes first, then the document that describes us, then a new registration; one that fits is used again.
+// Register prefers the configured client, then the metadata document, then a known or new registration.
 func TestRegister(t *testing.T) {
 	issuer := authtest.New(t, authtest.Faults{Documents: true, Methods: []string{"client_secret_basic"}})
 	server := issuer.Protect(t, nil)
@@ -281,7 +281,7 @@ func TestRegister(t *testing.T) {
 		id     string
 		method string
 	}{
-		"by hand":     {oauth.Config{ClientID: "us", MetadataURL: "https://us.example/client.json"}, "us", "none"},
+		"configured":  {oauth.Config{ClientID: "us", MetadataURL: "https://us.example/client.json"}, "us", "none"},
 		"with secret": {oauth.Config{ClientID: "us", Secret: "x"}, "us", "client_secret_basic"},
 		"document":    {oauth.Config{MetadataURL: "https://us.example/client.json"}, "https://us.example/client.json", "none"},
 	} {
@@ -296,15 +296,15 @@ func TestRegister(t *testing.T) {
 		t.Fatalf("got %v with method %s, %v", first, first.Method, err)
 	}
 	if again, err := a.Register(ctx, site, redirectURI, first); err != nil || again != first {
-		t.Errorf("got %v, %v: want the same again", again, err)
+		t.Errorf("second Register: got %v, %v; want the same client", again, err)
 	}
 	elsewhere := first
 	elsewhere.Issuer = "https://other.example"
 	if again, err := a.Register(ctx, site, redirectURI, elsewhere); err != nil || again.ID == first.ID {
-		t.Errorf("a registration of another issuer was used: %v, %v", again, err)
+		t.Errorf("Register at another issuer reused a client: %v, %v", again, err)
 	}
 	site.Register = ""
 	if _, err := a.Register(ctx, site, redirectURI); !errors.Is(err, oauth.ErrNoClient) || oauth.Hint(err) == "" {
-		t.Errorf("nobody registers us: %v", err)
+		t.Errorf("without registration: got %v, want ErrNoClient", err)
 	}
 }

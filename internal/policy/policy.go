@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// Nobody is the rights of a principal without roles: it permits nothing. Without a policy, rights are "".
-const Nobody = "-"
+// NoRoles is the rights of a principal without roles: it permits nothing. Without a policy, rights are "".
+const NoRoles = "-"
 
 // separator separates the role names in rights. Role names do not contain it.
 const separator = ","
@@ -49,7 +49,7 @@ func Of(who *identity.Principal, inForce *Policy) *Policy {
 func (p *Policy) Reports() bool { return p != nil && p.report }
 
 // Rights returns the rights of a principal in canonical form: the sorted names of its roles. Its roles are those listed for its key
-// (unknown ones are ignored) and those bound to the name of its key ("" = no key) or to unauthenticated clients (local). Rights returns Nobody
+// (unknown ones are ignored) and those bound to the name of its key ("" = no key) or to unauthenticated clients (local). Rights returns NoRoles
 // if there are none, and "" for a nil policy.
 func (p *Policy) Rights(roles []string, key string, local bool) string {
 	if p == nil {
@@ -64,7 +64,7 @@ func (p *Policy) Rights(roles []string, key string, local bool) string {
 		}
 	}
 	if len(names) == 0 {
-		return Nobody
+		return NoRoles
 	}
 	return strings.Join(slices.Compact(names), separator)
 }

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Rights are canonical. Unknown roles are ignored, and without roles the rights are Nobody.
+// Rights are canonical. Unknown roles are ignored, and without roles the rights are NoRoles.
 func TestRights(t *testing.T) {
 	p := Compile(config.Policy{Present: true, Roles: []config.Role{{Name: "ops", Admin: "act"}, {Name: "reader", Admin: "view"}, {Name: "zed", Admin: "none"}},
 		Bind: []config.Binding{{Role: "ops", Keys: []string{"ops-*", "root"}}, {Role: "reader", Local: true, Keys: []string{"*"}}, {Role: "reader", Keys: []string{"ops-?"}}}})

@@ -46,7 +46,7 @@ func loginBase(publicURL string, secure bool, listeners []net.Listener) string {
 // all, there is none.
 func (e *Security) LoginURL(pages *login.Pages) func(message.LoginKey) string {
 	return func(key message.LoginKey) string {
-		if !login.Key(key).MayBeUsedBy(e.gate.Unasked()) {
+		if !login.Key(key).MayBeUsedBy(e.gate.Anonymous()) {
 			return ""
 		}
 		return pages.URL(login.Key(key))

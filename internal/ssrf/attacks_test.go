@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-const public = "https://mcp.example/mcp" // a server that the operator wrote
+const public = "https://mcp.example/mcp" // URL of a configured server
 
-// inside is a program on this machine that must not be reached; it counts who comes.
+// inside starts a program on this machine that must not be reached, and counts its connections.
 func inside(t *testing.T) (port string, came *atomic.Int32) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +38,7 @@ func inside(t *testing.T) (port string, came *atomic.Int32) {
 	return port, came
 }
 
-// get asks for a URL in the name of a server, for a while at most.
+// get requests a URL in the name of a server, with a timeout.
 func get(t *testing.T, g *Guard, server, url string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -54,7 +54,7 @@ func get(t *testing.T, g *Guard, server, url string) error {
 	return err
 }
 
-// The cloud's metadata service, by a name that leads there, by each notation, and by a name that leads elsewhere when it is asked again.
+// The cloud metadata service, by a name that resolves to it, and in each notation.
 func TestAttack70MetadataAddress(t *testing.T) {
 	var asked atomic.Int32
 	port, came := inside(t)
@@ -81,11 +81,11 @@ func TestAttack70MetadataAddress(t *testing.T) {
 		}
 	}
 	if came.Load() != 0 {
-		t.Errorf("a program on this machine was reached %d times", came.Load())
+		t.Errorf("the internal program was reached %d times", came.Load())
 	}
 }
 
-// A name that is public when it is looked at, and private when it is dialled.
+// A name resolves to a public address when it is checked and to a private one when it is dialed.
 func TestAttack70Rebinding(t *testing.T) {
 	var asked atomic.Int32
 	port, came := inside(t)
@@ -100,11 +100,11 @@ func TestAttack70Rebinding(t *testing.T) {
 		t.Errorf("got %v, want %v", err, ErrForbidden)
 	}
 	if came.Load() != 0 {
-		t.Error("the name led to a program on this machine")
+		t.Error("the internal program was reached through the name")
 	}
 }
 
-// A document that is on the internet, or on a server's own host, sends on to an address inside.
+// A document on the internet, or on the server's own host, redirects to an internal address.
 func TestAttack70Redirect(t *testing.T) {
 	port, came := inside(t)
 	var target string
@@ -120,7 +120,7 @@ func TestAttack70Redirect(t *testing.T) {
 		}
 	}
 	if came.Load() != 0 {
-		t.Error("the redirect led to a program on this machine")
+		t.Error("the internal program was reached through the redirect")
 	}
 }
 
@@ -143,18 +143,18 @@ func TestRedirects(t *testing.T) {
 		poster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", status) }))
 		_, err := g.ClientFor(poster.URL).HTTP.Post(poster.URL, "text/plain", strings.NewReader("secret"))
 		if !errors.Is(err, ErrForbidden) {
-			t.Errorf("a POST that is answered %d: %v", status, err)
+			t.Errorf("POST answered with %d: %v", status, err)
 		}
 		poster.Close()
 	}
 }
 
-// The control is asked by the dialler, whatever the name was: an address that is no address is refused.
-func TestControlRefusesWhatItCannotRead(t *testing.T) {
+// checkDialed refuses an address that it cannot parse.
+func TestCheckDialedRefusesInvalidAddresses(t *testing.T) {
 	g, _ := New(Options{})
 	for _, dialled := range []string{"", "nowhere", "/run/a.sock", "localhost:80"} {
 		if err := g.ClientFor(public).checkDialed("x.example", dialled); !errors.Is(err, ErrForbidden) {
-			t.Errorf("%q: %v", dialled, err)
+			t.Errorf("checkDialed(%q): got %v", dialled, err)
 		}
 	}
 	err := g.ClientFor(public).checkDialed("x.example", "10.0.0.1:443")

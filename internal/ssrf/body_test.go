@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Compressed answers are decoded, and their limit counts decoded bytes.
+// Compressed responses are decoded, and the limit counts decoded bytes.
 func TestCompressedAnswer(t *testing.T) {
 	for _, test := range []struct {
 		size int
@@ -44,7 +44,7 @@ func TestCompressedAnswer(t *testing.T) {
 			body, err := io.ReadAll(answer.Body)
 			answer.Body.Close()
 			if !errors.Is(err, test.want) || !bytes.HasPrefix([]byte(text), body) || test.want == nil && len(body) != test.size || len(body) > maxBodyBytes {
-				t.Errorf("%d bytes: read %d, %v", test.size, len(body), err)
+				t.Errorf("body of %d bytes: read %d, %v", test.size, len(body), err)
 			}
 		}
 		server.Close()

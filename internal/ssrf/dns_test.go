@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// resolverOf is a resolver that answers each question for an IPv4 address with the next of the given ones, the last for ever.
-// Questions for other kinds get none. asked counts the former.
+// resolverOf returns a resolver that answers each query for an IPv4 address with the next of the given addresses, repeating the last.
+// Other queries get an empty answer. asked counts the former.
 func resolverOf(t *testing.T, asked *atomic.Int32, addresses ...string) *net.Resolver {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -34,7 +34,7 @@ func resolverOf(t *testing.T, asked *atomic.Int32, addresses ...string) *net.Res
 	}}
 }
 
-// answerTo answers a question of DNS (RFC 1035): what was asked, and an address if it was one of IPv4 that was asked for.
+// answerTo answers a DNS query (RFC 1035) with an address if it asks for IPv4.
 func answerTo(question []byte, asked *atomic.Int32, addresses []string) []byte {
 	end := 12
 	for question[end] != 0 {

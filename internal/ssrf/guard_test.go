@@ -24,7 +24,7 @@ func TestKindOf(t *testing.T) {
 		}
 	}
 	if nonPublicKind(netip.Addr{}) == "" {
-		t.Error("no address is public")
+		t.Error("the zero address must not count as public")
 	}
 }
 
@@ -46,14 +46,14 @@ func TestAllow(t *testing.T) {
 		{"https://mcp.example/mcp", "login.corp.example", "10.2.2.3", true},
 		{"https://mcp.example/mcp", "xlogin.corp.example", "10.2.2.3", false},
 		{"https://mcp.example/mcp", "a.example", "169.254.1.1", true},
-		// The operator's own host may be private, not link-local.
+		// The operator's own host may be private, but not link-local.
 		{"https://mcp.example/mcp", "mcp.example", "10.2.2.3", true},
 		{"https://mcp.example/mcp", "mcp.example", "100.64.1.1", true},
 		{"https://mcp.example/mcp", "mcp.example", "127.0.0.1", true},
 		{"https://mcp.example/mcp", "mcp.example", "169.254.169.254", false},
 		{"https://10.9.9.9/mcp", "10.9.9.9", "10.9.9.9", true},
 		{"https://10.9.9.9/mcp", "10.9.9.8", "10.9.9.8", false},
-		// A loopback server's authorization server is on loopback, too.
+		// The authorization server of a server on loopback is on loopback, too.
 		{"http://localhost:1/mcp", "127.0.0.1", "127.0.0.1", true},
 		{"http://127.0.0.1:1/mcp", "localhost", "::1", true},
 		{"http://127.0.0.1:1/mcp", "rebind.example", "127.0.0.1", false},
@@ -61,12 +61,12 @@ func TestAllow(t *testing.T) {
 		{"https://mcp.example/mcp", "localhost", "127.0.0.1", false},
 	} {
 		if got := g.refusal(parseOwnHost(c.server), c.host, netip.MustParseAddr(c.ip)); (got == "") != c.allowed {
-			t.Errorf("%s names %s at %s: got %q, want allowed %t", c.server, c.host, c.ip, got, c.allowed)
+			t.Errorf("refusal for server %s of host %s at %s: got %q, want allowed %t", c.server, c.host, c.ip, got, c.allowed)
 		}
 	}
 	for _, wrong := range []string{"", "10.0.0.0/33", "10.0.0/8", "https://x.example", "a b", "x:80", "*.example"} {
 		if _, err := New(Options{Allow: []string{wrong}}); err == nil {
-			t.Errorf("New takes %q", wrong)
+			t.Errorf("New accepts %q", wrong)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestCheck(t *testing.T) {
 		{"http://10.0.0.1:80/mcp", "http://10.0.0.1/x", false},
 	} {
 		if err := g.ClientFor(c.server).Check(c.url); (err == nil) != c.allowed || err != nil && !errors.Is(err, ErrForbidden) {
-			t.Errorf("%s names %s: got %v, want allowed %t", c.server, c.url, err, c.allowed)
+			t.Errorf("Check for server %s of URL %s: got %v, want allowed %t", c.server, c.url, err, c.allowed)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, server, named string) {
 		door := g.ClientFor(server)
 		if err := door.Check(named); err != nil && !errors.Is(err, ErrForbidden) {
-			t.Errorf("an error of another kind: %v", err)
+			t.Errorf("unexpected kind of error: %v", err)
 		}
 	})
 }

@@ -82,7 +82,6 @@ func (d *Client) checkProxied(ctx context.Context, written string) error {
 
 // isDisguised reports whether other software may read a host name as an address: 127.1, 2130706433, 0x7f000001, or digits outside ASCII, which net/http
 // converts.
-
 func isDisguised(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	return strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' })

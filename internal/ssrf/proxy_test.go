@@ -15,7 +15,7 @@ import (
 	"goblin-actor/internal/authtest"
 )
 
-// tunnels is a proxy on this machine that tunnels whatever it is asked for to one program.
+// tunnels is a proxy that tunnels every CONNECT to one program.
 type tunnels struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -34,7 +34,7 @@ func newTunnels(t *testing.T, to string) *tunnels {
 	return p
 }
 
-// of says like the environment which requests go through the proxy.
+// of returns a proxy function that uses the proxy for all hosts except the given ones.
 func (p *tunnels) of(not ...string) func(*http.Request) (*url.URL, error) {
 	return func(r *http.Request) (*url.URL, error) {
 		if slices.Contains(not, r.URL.Hostname()) {
@@ -50,7 +50,7 @@ func (p *tunnels) heard() []string {
 	return p.asked
 }
 
-// secureSite is what is behind the tunnels: a server with a certificate for example.com.
+// secureSite starts the server behind the proxy, with a certificate for example.com.
 func secureSite(t *testing.T, do http.HandlerFunc) (to string, trust func(*Client)) {
 	site := httptest.NewTLSServer(do)
 	t.Cleanup(site.Close)
@@ -59,14 +59,14 @@ func secureSite(t *testing.T, do http.HandlerFunc) (to string, trust func(*Clien
 	}
 }
 
-// nobody is a resolver that knows no name.
-var nobody = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no names here") }}
+// noNames is a resolver that knows no names.
+var noNames = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no names here") }}
 
-// What goes through a proxy gets there, whether its name is known here or to the proxy alone, and by https as always.
+// A request through a proxy succeeds whether or not its name resolves here, and requires HTTPS.
 func TestThroughAProxy(t *testing.T) {
 	to, trust := secureSite(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	var asked atomic.Int32
-	for name, resolver := range map[string]*net.Resolver{"known here": resolverOf(t, &asked, "192.88.99.1"), "known to the proxy": nobody} {
+	for name, resolver := range map[string]*net.Resolver{"known here": resolverOf(t, &asked, "192.88.99.1"), "known to the proxy": noNames} {
 		proxy := newTunnels(t, to)
 		g, _ := New(Options{Resolver: resolver, Proxy: proxy.of()})
 		d := g.ClientFor(public)
@@ -78,15 +78,15 @@ func TestThroughAProxy(t *testing.T) {
 		}
 		_ = answer.Body.Close()
 		if answer.StatusCode != http.StatusTeapot || !slices.Equal(proxy.heard(), []string{"example.com:443"}) {
-			t.Errorf("%s: status %d, the proxy was asked for %v", name, answer.StatusCode, proxy.heard())
+			t.Errorf("%s: got status %d, proxy got requests for %v", name, answer.StatusCode, proxy.heard())
 		}
 		if err := get(t, g, public, "http://example.com/"); !errors.Is(err, ErrForbidden) {
-			t.Errorf("%s, without TLS: %v", name, err)
+			t.Errorf("%s, without TLS: got %v, want ErrForbidden", name, err)
 		}
 	}
 }
 
-// A proxy is asked for nothing that the guard would not reach: by address, in any notation, by a name that leads there from here, by a redirect.
+// The proxy gets no requests that the guard forbids: for addresses in any notation, names that resolve to them here, redirects.
 func TestAttack70ThroughAProxy(t *testing.T) {
 	var asked atomic.Int32
 	target := "https://10.0.0.1/"
@@ -94,10 +94,10 @@ func TestAttack70ThroughAProxy(t *testing.T) {
 	proxy := newTunnels(t, to)
 	closed, open := resolverOf(t, &asked, "169.254.169.254"), resolverOf(t, &asked, "192.88.99.1")
 	for url, resolver := range map[string]*net.Resolver{
-		"https://169.254.169.254/latest": nobody, "https://[::ffff:169.254.169.254]/": nobody, "https://192.168.0.1/": nobody, "https://[fd00::1]/": nobody,
+		"https://169.254.169.254/latest": noNames, "https://[::ffff:169.254.169.254]/": noNames, "https://192.168.0.1/": noNames, "https://[fd00::1]/": noNames,
 		"https://metadata.evil.example/": closed, "https://mcp.example/": closed,
-		"https://127.1/": nobody, "https://2130706433/": nobody, "https://0x7f000001/": nobody, "https://0177.0.0.01/": nobody, "https://１２７.0.0.1/": nobody,
-		"https://a.localhost/": nobody, "https://localhost./": closed, "https://127.0.0.1:1/": nobody,
+		"https://127.1/": noNames, "https://2130706433/": noNames, "https://0x7f000001/": noNames, "https://0177.0.0.01/": noNames, "https://１２７.0.0.1/": noNames,
+		"https://a.localhost/": noNames, "https://localhost./": closed, "https://127.0.0.1:1/": noNames,
 	} {
 		g, _ := New(Options{Resolver: resolver, Proxy: proxy.of()})
 		if err := get(t, g, public, url); !errors.Is(err, ErrForbidden) {
@@ -109,44 +109,44 @@ func TestAttack70ThroughAProxy(t *testing.T) {
 		d := g.ClientFor(public)
 		trust(d)
 		if _, err := d.HTTP.Get("https://example.com/"); !errors.Is(err, ErrForbidden) {
-			t.Errorf("a redirect to %s: got %v, want %v", target, err, ErrForbidden)
+			t.Errorf("redirect to %s: got %v, want %v", target, err, ErrForbidden)
 		}
 	}
 	if heard := proxy.heard(); !slices.Equal(heard, []string{"example.com:443", "example.com:443"}) {
-		t.Errorf("the proxy was asked for %v", heard)
+		t.Errorf("the proxy got requests for %v", heard)
 	}
 }
 
-// What the environment takes from the proxy is dialled, and guarded, as ever: the proxy's own address, too.
+// Hosts that the environment excludes from the proxy are dialed and checked directly, including the proxy's own address.
 func TestBesideTheProxy(t *testing.T) {
 	port, came := inside(t)
 	proxy := newTunnels(t, "127.0.0.1:"+port)
 	var asked atomic.Int32
 	g, _ := New(Options{Resolver: resolverOf(t, &asked, "127.0.0.1"), Proxy: proxy.of("direct.example"), Allow: []string{"allowed.example"}})
 	if err := get(t, g, public, "https://direct.example:"+port); !errors.Is(err, ErrForbidden) {
-		t.Errorf("a name that is dialled: %v", err)
+		t.Errorf("excluded name: got %v, want ErrForbidden", err)
 	}
 	if err := get(t, g, public, proxy.URL); !errors.Is(err, ErrForbidden) {
-		t.Errorf("the proxy itself: %v", err)
+		t.Errorf("the proxy's own address: got %v", err)
 	}
 	local := httptest.NewServer(http.NotFoundHandler())
 	defer local.Close()
 	if err := get(t, g, local.URL, local.URL); err != nil {
-		t.Errorf("a server on this machine: %v", err)
+		t.Errorf("server on this machine: got %v", err)
 	}
 	if heard := proxy.heard(); len(heard) != 0 || came.Load() != 0 {
-		t.Errorf("the proxy was asked for %v, the program reached %d times", heard, came.Load())
+		t.Errorf("the proxy got requests for %v, the program was reached %d times", heard, came.Load())
 	}
 	if err := get(t, g, public, "https://allowed.example"); err == nil || errors.Is(err, ErrForbidden) || !slices.Equal(proxy.heard(), []string{"allowed.example:443"}) {
-		t.Errorf("what is allowed: %v, the proxy was asked for %v", err, proxy.heard())
+		t.Errorf("allowed host: got %v, the proxy got requests for %v", err, proxy.heard())
 	}
 }
 
-// An environment that names no proxy we understand is an error, not a way around it.
+// An invalid proxy setting is an error. The request must not bypass the proxy.
 func TestBrokenProxy(t *testing.T) {
 	broken := errors.New("invalid proxy address")
 	g, _ := New(Options{Proxy: func(*http.Request) (*url.URL, error) { return nil, broken }})
 	if err := get(t, g, public, "https://example.com/"); !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want the error of the proxy setting", err)
 	}
 }

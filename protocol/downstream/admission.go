@@ -16,8 +16,8 @@ import (
 type Admission interface {
 	// Asks reports whether every request is asked about; otherwise only those are that a proxy or tunnel has had.
 	Asks() bool
-	// Unasked is whoever shows no credential, as long as none is wanted; nil = one is.
-	Unasked() *identity.Principal
+	// Anonymous returns the principal of clients without a credential, or nil if a credential is required.
+	Anonymous() *identity.Principal
 	// Admit decides about one request. It does not block.
 	Admit(r *Request) Admitted
 	// AdmitBatch decides about what an admitted request holds besides one message: so many more. nil = they are admitted, too.
@@ -112,7 +112,7 @@ func (s *Server) recognize(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 		return identity.Local
 	}
 	if !h.proxied {
-		if who := a.Unasked(); who != nil { // counted against no rate: it is probes that ask here
+		if who := a.Anonymous(); who != nil { // counted against no rate: it is probes that ask here
 			return who
 		}
 	}
@@ -177,7 +177,7 @@ func (s *Server) headRead(h *fasthttp.RequestHeader) (standard fasthttp.RequestC
 	if !h.IsHTTP11() {
 		h.Del("Expect") // an interim response is not for HTTP/1.0: RFC 9110, section 15.2
 	}
-	if a == nil || a.Unasked() != nil || h.ContentLength() <= 0 || string(h.Method()) == http.MethodOptions {
+	if a == nil || a.Anonymous() != nil || h.ContentLength() <= 0 || string(h.Method()) == http.MethodOptions {
 		return standard
 	}
 	var known knownHeader

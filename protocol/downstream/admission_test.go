@@ -54,7 +54,7 @@ func (l *testLease) Release() {
 
 func (d *doorkeeper) Asks() bool { return d.asks.Load() }
 
-func (d *doorkeeper) Unasked() *identity.Principal {
+func (d *doorkeeper) Anonymous() *identity.Principal {
 	if d.open.Load() || !d.Asks() {
 		return identity.Local
 	}

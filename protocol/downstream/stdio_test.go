@@ -313,7 +313,7 @@ type few struct{ left int }
 
 func (*few) Asks() bool { return true }
 
-func (*few) Unasked() *identity.Principal { return identity.Local }
+func (*few) Anonymous() *identity.Principal { return identity.Local }
 
 func (f *few) Admit(*Request) Admitted {
 	if f.left--; f.left < 0 {

@@ -145,7 +145,7 @@ func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
 	case file.cfg == nil:
 	case len(k.Roles) > 0 && !file.cfg.Policy.Present:
 		fmt.Fprintln(errOut, "there is no section policy in the configuration: as long as there is none, every key may do everything")
-	case file.cfg.Policy.Present && file.cfg.Policy.Mode != "report" && policy.Compile(file.cfg.Policy).Rights(k.Roles, k.Name, false) == policy.Nobody:
+	case file.cfg.Policy.Present && file.cfg.Policy.Mode != "report" && policy.Compile(file.cfg.Policy).Rights(k.Roles, k.Name, false) == policy.NoRoles:
 		fmt.Fprintf(errOut, "%s has no role of policy.roles, so it sees nothing: name it under policy.bind, or make it with --role\n", k.Name)
 	}
 	return nil

@@ -112,7 +112,7 @@ func (k *known) check() policyCheck {
 				warn("the key %s is for the project %s, which is not there", key.Name, project)
 			}
 		}
-		if k.policy.Rights(key.Roles, key.Name, false) == policy.Nobody {
+		if k.policy.Rights(key.Roles, key.Name, false) == policy.NoRoles {
 			warn("the key %s has no role: it may do nothing", key.Name)
 		}
 	}

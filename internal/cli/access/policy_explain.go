@@ -183,7 +183,7 @@ func (k *known) explain(who *identity.Principal, project, name string) (*explain
 	if !e.Permitted && e.Reason == "" && slices.ContainsFunc(meant.uris, filter.Odd) {
 		e.Reason = "its server may take it for another URI (for its dots, or an encoded slash or backslash): no role with rules for resources permits it"
 	}
-	if who.Rights == policy.Nobody {
+	if who.Rights == policy.NoRoles {
 		e.Reason = who.ID + " has no role"
 	}
 	return e, nil

@@ -106,7 +106,7 @@ func (p *changePrinter) people(e admin.FollowEvent) error {
 		return err
 	case e.Missed > 0:
 		fmt.Fprintf(p.errOut, "%s were missed\n", terminal.Count(int(e.Missed), "change"))
-	case e.Anew:
+	case e.Restarted:
 		fmt.Fprintln(p.errOut, "connected again; the gateway was restarted: what changed in between is not known")
 	case e.Back:
 		fmt.Fprintln(p.errOut, "connected again")
@@ -128,7 +128,7 @@ type changeEvent struct {
 
 // event prints one line of JSON, or one document of YAML.
 func (p *changePrinter) event(e admin.FollowEvent) error {
-	line := changeEvent{Event: "lost", At: time.Now().UTC(), CatalogChange: e.Change, Missed: e.Missed, Restarted: e.Anew}
+	line := changeEvent{Event: "lost", At: time.Now().UTC(), CatalogChange: e.Change, Missed: e.Missed, Restarted: e.Restarted}
 	switch {
 	case e.Change != nil:
 		line.Event = "change"
