@@ -27,11 +27,11 @@ var ErrNoStream = errors.New("the gateway does not report catalog changes")
 
 // FollowEvent is an event of a Follower. Exactly one field is set, except that Restarted occurs with Back.
 type FollowEvent struct {
-	Change *status.CatalogChange
-	Missed uint64 // number of changes that were lost
-	Lost   error  // the stream was lost and is being reopened
-	Back   bool   // the stream is open again and continues where it ended, unless Restarted
-	Restarted   bool   // with Back: the gateway was restarted; changes in between are unknown
+	Change    *status.CatalogChange
+	Missed    uint64 // number of changes that were lost
+	Lost      error  // the stream was lost and is being reopened
+	Back      bool   // the stream is open again and continues where it ended, unless Restarted
+	Restarted bool   // with Back: the gateway was restarted; changes in between are unknown
 }
 
 // Follower reports catalog changes of the gateway with an admin socket. It reconnects when its stream is lost, without a limit. Each Follower

@@ -1,8 +1,8 @@
-// Package attacks holds each attack that the gateway is proof against to a test, and each test to a build in which what
-// stops the attack is taken out: there the attack must succeed, so the test must fail.
+// Package attacks requires a test for each attack that the gateway withstands. It also checks the tests: in a build without the
+// protection, the attack must succeed and the test must fail.
 //
-// weak/NN-words.txt names one attack, the test that tries it, and one replacement in one file. Attacks that need the whole program
-// have their tests here; the others have them where the mechanism is.
+// weak/NN-words.txt names an attack, its test, and a replacement in one file that removes the protection. Attacks on the whole program
+// have their tests here, others next to the protection.
 package attacks
 
 import (
@@ -24,14 +24,14 @@ import (
 )
 
 var (
-	attacks = flag.Bool("attacks", false, "try each attack against the code as it is, and against the weakened build")
-	attack  = flag.String("attack", "*", "only those weakenings whose file name matches")
+	attacks = flag.Bool("attacks", false, "run each attack against the current code and against the weakened build")
+	attack  = flag.String("attack", "*", "only weakenings whose file name matches")
 )
 
 const root = "../.."
 
-// asked are the numbers of the attacks there have to be. The others of the list of threats (docs/security.md) are about parts that
-// are not built.
+// asked lists the numbers of attacks that must have a test. The other attacks of the list of threats (docs/security.md) concern parts
+// that do not exist.
 var asked = append(append(span(17, 21), append(span(24, 26), append(span(28, 50), 52)...)...),
 	append(span(54, 71), append(span(82, 88), span(93, 98)...)...)...)
 
@@ -42,13 +42,13 @@ func span(from, to int) (numbers []int) {
 	return numbers
 }
 
-// weakening is what a file of weak says.
+// weakening is the content of a file in weak.
 type weakening struct {
-	name       string // of the file
+	name       string // name name of the file
 	number     int
 	words      string // what the attacker does
 	room, test string
-	weakens    string // what is taken out
+	weakens    string // the protection that is removed
 	edits      []gatetest.Edit
 }
 
@@ -67,7 +67,7 @@ func weakenings(t *testing.T, glob string) (all []weakening) {
 		}
 		m := form.FindStringSubmatch(string(raw))
 		if m == nil || m[1] != m[5] {
-			t.Errorf("%s: want Attack, Test, Weakens, File, the old lines and the new ones, and the same number in attack and test", path)
+			t.Errorf("%s: expected Attack, Test, Weakens, File, old lines and new lines, and the same number in attack and test", path)
 			continue
 		}
 		edits, err := gatetest.ParseEdits(m[7])
@@ -82,7 +82,7 @@ func weakenings(t *testing.T, glob string) (all []weakening) {
 	return all
 }
 
-// Every attack has a test and a weakening that fits the code.
+// Every attack has a test, and a weakening that applies to the code.
 func TestEveryAttackHasItsTest(t *testing.T) {
 	seen := map[int]bool{}
 	for _, w := range weakenings(t, "*") {
@@ -91,12 +91,12 @@ func TestEveryAttackHasItsTest(t *testing.T) {
 			t.Errorf("%s: %v", w.name, err)
 		}
 		if !hasTest(t, w.room, w.test) {
-			t.Errorf("%s: there is no %s in %s", w.name, w.test, w.room)
+			t.Errorf("%s: test %s does not exist in %s", w.name, w.test, w.room)
 		}
 	}
 	for _, number := range asked {
 		if !seen[number] {
-			t.Errorf("attack %d has no weakening, so nobody knows what its test is worth", number)
+			t.Errorf("attack %d has no weakening, so its test is unverified", number)
 		}
 	}
 }
@@ -113,11 +113,11 @@ func hasTest(t *testing.T, room, test string) bool {
 	})
 }
 
-// TestAttacks runs each attack twice: against the code as it is it must come to nothing, against the weakened build it must succeed.
-// It takes a while, so it is asked for with -attacks.
+// TestAttacks runs each attack twice: it must fail against the current code and succeed against the weakened build.
+// It takes a while and runs only with -attacks.
 func TestAttacks(t *testing.T) {
 	if !*attacks {
-		t.Skip("asked for with -attacks; make attacks")
+		t.Skip("runs only with -attacks; see make attacks")
 	}
 	var table strings.Builder
 	fmt.Fprintf(&table, "| attack | | tried by | the code | without | |\n|---|---|---|---|---|---|\n")
@@ -140,13 +140,13 @@ func TestAttacks(t *testing.T) {
 	t.Logf("\n%s", table.String())
 }
 
-// What a test may take. That it does not end with the weakened build, as it waits for a refusal in vain, is a success of the attack like any other.
+// Time limits of a test. A test that does not end with the weakened build, because it waits for a refusal, counts as a successful attack.
 const (
 	goodTime = 5 * time.Minute
-	weakTime = time.Minute // or ten times what it takes with the code as it is
+	weakTime = time.Minute // or ten times its duration with the current code
 )
 
-// run runs the test, if weak with the replacement in place: also in what the test itself builds.
+// run runs the test, with the replacement if weak is true. The replacement also applies to programs that the test builds.
 func (w *weakening) run(t *testing.T, weak bool, limit time.Duration) ([]byte, error) {
 	t.Helper()
 	arguments := []string{"test", "-count=1", "-vet=off", "-timeout", limit.String(), "-run", "^" + w.test + "$", "./" + w.room}

@@ -1,3 +1,3 @@
-// Package logins runs the gateway as a process before a server that wants tokens, with an authorization server of our own, and logs in
-// there as people do: by the page behind a loginUrl, and by the commands. It holds tests only.
+// Package logins tests logins with the gateway as a process, a protected server and an authorization server: through the page of a
+// loginUrl, and through commands.
 package logins

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/authtest"
 )
 
-// S5.4.2: The whole life of a login: none, by the page, through expiry in the middle of a call, over a restart, revoked.
+// S5.4.2: The life of a login: absent, made on the page, renewed during a call, kept across a restart, revoked.
 func TestLifeOfALogin(t *testing.T) {
 	w := newWorld(t, authtest.Faults{Life: 4 * time.Second}, "type: auto")
 	w.serve()
@@ -20,7 +20,7 @@ func TestLifeOfALogin(t *testing.T) {
 	}
 	contains(t, "status", out, "needs-login", "goblin-actor login safe")
 
-	// Nothing is known of the server yet, so nothing is listed: the person logs in by the command's page.
+	// The server's tools are still unknown, so none is listed. The user logs in with the command.
 	if out, err := w.run("", "login", "safe", "--connect", w.port(), "--device"); err != nil || !strings.Contains(out, "logged in at safe") || !strings.Contains(out, "ABCD-EFGH") {
 		t.Fatalf("login --device: %v: %s", err, out)
 	}
@@ -36,7 +36,7 @@ func TestLifeOfALogin(t *testing.T) {
 	contains(t, "last page", w.logIn(w.loginURL(refused)), "You are logged in to safe")
 	contains(t, "call after the login", w.call("safe_echo"), "done")
 
-	// The token expires in the middle of a call, and others go on with the next one.
+	// The token expires during a call, while other calls use the next one.
 	slow := make(chan string)
 	go func() { slow <- w.call("safe_slow") }()
 	<-w.tools.begun
@@ -46,12 +46,12 @@ func TestLifeOfALogin(t *testing.T) {
 			t.Fatalf("while the token is renewed: %s", got)
 		}
 	}
-	w.issuer.Revoke(false) // all access tokens, at once: the next call is refused, renewed and sent again
+	w.issuer.Revoke(false) // the next call is refused, its token renewed, and the call repeated
 	contains(t, "call with a revoked token", w.post("tools/call", "safe_echo", `"name":"safe_echo",`), "done")
 	w.tools.release <- struct{}{}
 	contains(t, "call in the middle of which the token expired", <-slow, "done")
 
-	// A restart needs no login.
+	// After a restart no login is needed.
 	if err := w.gate.End(); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestLifeOfALogin(t *testing.T) {
 	w.state("ready")
 	contains(t, "call after a restart", w.call("safe_echo"), "done")
 
-	// The authorization server ends the login.
+	// The authorization server revokes the login.
 	w.issuer.Revoke(true)
 	refused = w.call("safe_echo")
 	w.loginURL(refused)
@@ -67,7 +67,7 @@ func TestLifeOfALogin(t *testing.T) {
 	contains(t, "list after the end", w.post("tools/list", "", ""), "safe_echo")
 }
 
-// S5.4.3: Two people with keys, each with a login of his own, and one for what is listed. Nobody gets a URL that would log in whoever opens it.
+// S5.4.3: Two users with keys have separate logins, and a third login serves the catalog. No client gets a URL that could log in another user.
 func TestLoginsOfPrincipals(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, "type: oauth, as: principal")
 	keys := map[string]string{}
@@ -89,7 +89,7 @@ func TestLoginsOfPrincipals(t *testing.T) {
 	refused := w.call("safe_echo")
 	contains(t, "alice without login", refused, "-31008", "goblin-actor login safe")
 	if strings.Contains(refused, "loginUrl") {
-		t.Errorf("a URL is given that anybody could be made to open: %s", refused)
+		t.Errorf("the error contains a login URL: %s", refused)
 	}
 	if out, err := w.paste([]string{"GOBLIN_KEY=" + keys["alice"]}, "--connect", w.port()); err != nil {
 		t.Fatalf("login of alice: %v: %s", err, out)
@@ -98,24 +98,24 @@ func TestLoginsOfPrincipals(t *testing.T) {
 	w.key = keys["bob"]
 	contains(t, "bob without login", w.call("safe_echo"), "-31008")
 	if out, err := w.paste([]string{"GOBLIN_KEY=" + keys["bob"]}, "--connect", w.port(), "--catalog"); err == nil || !strings.Contains(out, "not yours") {
-		t.Errorf("bob logs in for all: %v: %s", err, out)
+		t.Errorf("bob made a shared login: %v: %s", err, out)
 	}
 	before := w.server.Served()
 	w.key = keys["alice"]
 	contains(t, "alice again", w.call("safe_echo"), "done")
 	after := w.server.Served()
 	if len(after) != len(before)+1 || after[len(after)-1] == before[0] {
-		t.Errorf("alice's call came with the catalog's login, or not once: %d and %d requests", len(before), len(after))
+		t.Errorf("alice's call used the catalog's login, or was not sent once: %d and %d requests", len(before), len(after))
 	}
 
-	// Alice's key is revoked while no gateway runs, and somebody else gets one of that name.
+	// Alice's key is revoked while no gateway runs, and a new key gets her name.
 	hers := after[len(after)-1]
 	if err := w.gate.End(); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := w.run("", "audit", "tail", "--who", "bob", "-o", "json", "--config", w.config); err != nil ||
 		!strings.Contains(out, `"event":"login","who":"key:bob","via":"key","server":"safe","outcome":"failed"`) {
-		t.Errorf("that bob wanted to log in for all is not in the audit log: %v: %s", err, out)
+		t.Errorf("bob's attempt at a shared login is not in the audit log: %v: %s", err, out)
 	}
 	if out, err := w.run("", "key", "revoke", "alice", "--config", w.config); err != nil {
 		t.Fatalf("key revoke: %v: %s", err, out)
@@ -134,12 +134,12 @@ func TestLoginsOfPrincipals(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the authorization server has not heard that the first alice is nobody any more")
+			t.Fatal("the login of the first alice was not revoked at the authorization server")
 		}
 	}
 }
 
-// A login with no gateway running, a gateway after it, and a login by a browser that opens.
+// A login without a running gateway, a gateway that uses it, and a login with a browser that the command opens.
 func TestLoginWithoutGateway(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, "type: auto")
 	if out, err := w.paste(nil, "--config", w.config, "--state-dir", w.dir); err != nil || !strings.Contains(out, "logged in at safe") {
@@ -154,7 +154,7 @@ func TestLoginWithoutGateway(t *testing.T) {
 	w.state("needs-login")
 	out, err := w.run("", "login", "safe", "--config", w.config, "--state-dir", w.dir)
 	if err == nil {
-		t.Error("a login beside a gateway, which would not hear of it")
+		t.Error("login changed the state file of a running gateway")
 	}
 	contains(t, "login beside a gateway", out, "a gateway runs with that file", "--connect "+w.port())
 	w.browser()
@@ -164,12 +164,12 @@ func TestLoginWithoutGateway(t *testing.T) {
 	contains(t, "call after it", w.call("safe_echo"), "done")
 	out, err = w.run("", "login", "nosuch", "--connect", w.port())
 	if err == nil {
-		t.Error("a server that is not there is logged in at")
+		t.Error("login succeeded for an unknown server")
 	}
 	contains(t, "no such server", out, "error: ", "hint: ")
 }
 
-// What people look at says that a login is missing, and how to log in.
+// Status output names a missing login and the command for it.
 func TestWhatIsMissingIsSaid(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, "type: auto")
 	w.serve()

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/internal/authtest"
 )
 
-// A policy without keys leaves the person on this machine the login page if a role lets him act for all; else no link is given that he could not use.
+// With a policy and without keys, the local user gets a login page only with a role that may operate the gateway.
 func TestLoginUnderAPolicy(t *testing.T) {
 	for _, acts := range []bool{true, false} {
 		w := newWorld(t, authtest.Faults{}, "type: auto")
@@ -15,7 +15,7 @@ func TestLoginUnderAPolicy(t *testing.T) {
 		w.append("policy: {roles: {own: {" + role + "}}, bind: [{role: own, local: true}]}\n")
 		w.serve()
 		w.state("needs-login")
-		if out, err := w.run("", "login", "safe", "--connect", w.port(), "--device"); err != nil { // until now nobody knows what it has
+		if out, err := w.run("", "login", "safe", "--connect", w.port(), "--device"); err != nil { // its tools are unknown until the first login
 			t.Fatalf("login: %v: %s", err, out)
 		}
 		w.state("ready")
@@ -27,7 +27,7 @@ func TestLoginUnderAPolicy(t *testing.T) {
 		if !acts {
 			contains(t, "without a role", refused, "-31008", "goblin-actor login safe")
 			if strings.Contains(refused, "loginUrl") {
-				t.Errorf("a link that nobody here may use: %s", refused)
+				t.Errorf("the error contains a URL that this user may not use: %s", refused)
 			}
 			continue
 		}

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// company is a network that only a proxy leads out of: to a server that wants a login, and to where one logs in.
+// company is a network with a proxy as the only way out, to a protected server and its authorization server.
 type company struct {
 	tools   *tools
 	outside *httptest.Server // both hosts
@@ -49,7 +49,7 @@ func (c *company) host(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, document)
 }
 
-// proxy tunnels to the outside, whatever it is asked for.
+// proxy tunnels every CONNECT to the outside server.
 func (c *company) proxy(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	if !slices.Contains(c.tunnels, r.Host) {
@@ -59,7 +59,7 @@ func (c *company) proxy(w http.ResponseWriter, r *http.Request) {
 	authtest.Tunnel(w, r, c.outside.Listener.Addr().String())
 }
 
-// Behind a proxy a server is logged in at as it is talked to: its metadata, its authorization server and the tokens come that way, too.
+// Behind a proxy, metadata, authorization server and tokens are reached through the proxy, as is the server.
 func TestLoginThroughAProxy(t *testing.T) {
 	c := &company{tools: &tools{}}
 	c.outside = httptest.NewTLSServer(http.HandlerFunc(c.host))
@@ -86,6 +86,6 @@ func TestLoginThroughAProxy(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if slices.Sort(c.tunnels); fmt.Sprint(c.tunnels) != "[login.example.com:443 mcp.example.com:443]" {
-		t.Errorf("the proxy was asked for %v", c.tunnels)
+		t.Errorf("the proxy got requests for %v", c.tunnels)
 	}
 }

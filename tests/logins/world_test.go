@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// tools is an MCP server of 2025-11-25 with two tools: echo, and slow, which says something, waits for release and answers.
+// tools is an MCP server of 2025-11-25 with two tools: echo, and slow, which sends a notification, waits for release and answers.
 type tools struct {
 	begun   chan struct{}
 	release chan struct{}
@@ -84,7 +84,7 @@ func (s *tools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: %s\n\n", answer)
 }
 
-// world is a gateway before the server.
+// world is a gateway with a protected server.
 type world struct {
 	t      *testing.T
 	dir    string
@@ -94,7 +94,7 @@ type world struct {
 	config string
 	gate   *gatetest.Process
 	id     int
-	key    string // of the client; "" = it has none
+	key    string // API key of the client; "" = none
 }
 
 func newWorld(t *testing.T, f authtest.Faults, auth string) *world {
@@ -118,7 +118,7 @@ func (w *world) serve() {
 	w.gate = gatetest.Serve(w.t, cmd)
 }
 
-// call calls a tool as a client without session, and returns the answer.
+// call calls a tool as a client without a session, and returns the answer.
 func (w *world) call(tool string) string {
 	w.t.Helper()
 	w.id++
@@ -154,7 +154,7 @@ func (w *world) post(method, name, params string) string {
 
 var loginURL = regexp.MustCompile(`"loginUrl":"([^"]+)"`)
 
-// loginURL is where a refused call says that one logs in.
+// loginURL returns the login URL in a refused call's error.
 func (w *world) loginURL(answer string) string {
 	w.t.Helper()
 	m := loginURL.FindStringSubmatch(answer)
@@ -166,7 +166,7 @@ func (w *world) loginURL(answer string) string {
 
 var formToken = regexp.MustCompile(`name=token value="([^"]+)"`)
 
-// logIn does in a browser what a willing person does, and returns the last page.
+// logIn completes a login like a browser whose user approves it, and returns the last page.
 func (w *world) logIn(address string) string {
 	w.t.Helper()
 	jar, _ := cookiejar.New(nil)
@@ -191,7 +191,7 @@ func (w *world) logIn(address string) string {
 	return read(browser.PostForm(address, url.Values{"token": {m[1]}}))
 }
 
-// run runs a command of ours, with lines for its stdin.
+// run runs a goblin-actor command with the given stdin.
 func (w *world) run(stdin string, args ...string) (out string, err error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
@@ -202,7 +202,7 @@ func (w *world) run(stdin string, args ...string) (out string, err error) {
 	return string(text), err
 }
 
-// port is where the gateway listens.
+// port returns the gateway's port.
 func (w *world) port() string {
 	u, err := url.Parse(w.gate.URL)
 	if err != nil {
@@ -211,7 +211,7 @@ func (w *world) port() string {
 	return u.Port()
 }
 
-// state waits until the server is in a state.
+// state waits until the server has the given state.
 func (w *world) state(want string) {
 	w.t.Helper()
 	gatetest.WaitFor(w.t, "server "+want, func() (bool, string) {
@@ -232,7 +232,7 @@ func contains(t *testing.T, what, text string, wants ...string) {
 	}
 }
 
-// paste runs `login … --no-browser`, opens its URL as a browser would, and pastes where that leads.
+// paste runs `login … --no-browser`, opens its URL like a browser, and pastes the redirect URL.
 func (w *world) paste(env []string, args ...string) (out string, err error) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
@@ -265,7 +265,7 @@ func (w *world) paste(env []string, args ...string) (out string, err error) {
 
 var keyIn = regexp.MustCompile(`gba_[\w-]+`)
 
-// append adds lines to the configuration.
+// append appends lines to the configuration.
 func (w *world) append(lines string) {
 	w.t.Helper()
 	f, err := os.OpenFile(w.config, os.O_APPEND|os.O_WRONLY, 0)
@@ -280,7 +280,7 @@ func (w *world) append(lines string) {
 	}
 }
 
-// browser puts a browser on the PATH that opens what it is given, and follows where it leads.
+// browser puts a program on the PATH that acts as a browser: it opens its argument and follows redirects.
 func (w *world) browser() {
 	w.t.Helper()
 	if runtime.GOOS != "linux" {

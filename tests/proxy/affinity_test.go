@@ -25,7 +25,7 @@ mcpServers:
   nodes: {url: %q, type: %s, protocol: legacy, headers: {Accept-Encoding: gzip}}
 `
 
-// replica serves a tool that says which replica this is, with sessions that no other replica knows.
+// replica starts a server with a tool that returns the replica's name. Its sessions are unknown to other replicas.
 func replica(t *testing.T, name, transport string, refused *atomic.Int64) (address string) {
 	server := mcp.NewServer(&mcp.Implementation{Name: "nodes", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "which"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
@@ -50,7 +50,7 @@ func replica(t *testing.T, name, transport string, refused *atomic.Int64) (addre
 	return strings.TrimPrefix(web.URL, "http://")
 }
 
-// statusWriter remembers the status of a response.
+// statusWriter records the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -65,8 +65,8 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *statusWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
 
-// A server of two replicas behind a load balancer with cookie affinity answers every call from the replica that began the session. nginx
-// compresses documents and event streams as well.
+// With a server of two replicas behind a load balancer with cookie affinity, every call is answered by the replica that opened the session. nginx
+// compresses documents and event streams, too.
 func TestServerBehindABalancer(t *testing.T) {
 	for _, transport := range []string{"http", "sse"} {
 		t.Run(transport, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestServerBehindABalancer(t *testing.T) {
 			})
 			refused.Store(0)
 			replies := map[string]int{}
-			for range 4 { // each is a gateway of its own, with a session of its own
+			for range 4 { // each is a separate gateway with its own session
 				replies[p.run("call", "nodes_which", "--config", filepath.Join(p.dir, "goblin.yaml"))]++
 			}
 			if n := refused.Load(); n > 0 {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// nginxBalancer deals requests in turn, and names the replica in a cookie that later requests bring back. It compresses everything.
+// nginxBalancer distributes requests in turn, and sets a cookie with the replica, which later requests return. It compresses everything.
 const nginxBalancer = `
 daemon off; worker_processes 1; pid %[1]s/nginx.pid; error_log %[1]s/error.log;
 events {}

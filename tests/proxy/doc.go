@@ -1,3 +1,3 @@
-// Package proxy puts the gateway behind proxies that others have written: who asks is found out for each request, however many users share
-// one connection. It is tests only.
+// Package proxy tests the gateway behind third-party proxies: each request is authenticated by itself, even if several users share a
+// connection.
 package proxy

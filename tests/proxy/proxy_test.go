@@ -34,7 +34,7 @@ mcpServers:
   clock: {command: %q, args: [demo, clock]}
 `
 
-// place is a directory with a gateway, a reverse proxy in front of it, and a relay in between that counts connections.
+// place is a directory with a gateway, a reverse proxy in front of it, and between them a relay that counts connections.
 type place struct {
 	t           *testing.T
 	dir, binary string
@@ -80,7 +80,7 @@ func (p *place) write(name, text string) {
 	}
 }
 
-// relay passes connections on to the gateway.
+// relay starts a relay that forwards connections to the gateway.
 func (p *place) relay(to string) (address string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *place) run(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// user is somebody with a key, and perhaps a session.
+// user is a client with a key and optionally a session.
 type user struct {
 	name, key, session string
 	at                 *place
@@ -207,7 +207,7 @@ func TestTwoUsersOnOneConnection(t *testing.T) {
 			t.Fatalf("turn %d: bob sees %v", turn, got)
 		}
 		if r, _ := nobody.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); r.StatusCode != 401 || r.Header.Get("WWW-Authenticate") == "" {
-			t.Fatalf("turn %d: nobody gets %s", turn, r.Status)
+			t.Fatalf("turn %d: the client without a key got %s", turn, r.Status)
 		}
 		thief := &user{name: "bob with alice's session", key: bob.key, session: alice.session, at: p}
 		if r, body := thief.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); r.StatusCode != 404 {
@@ -252,18 +252,18 @@ func TestRevokedBehindAProxy(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(gatetest.Patience):
-		t.Fatal("the stream goes on")
+		t.Fatal("the stream did not end")
 	}
 	if r, body := alice.post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); r.StatusCode != 401 {
-		t.Errorf("afterwards: %s %s", r.Status, body)
+		t.Errorf("request after the revocation: got %s %s", r.Status, body)
 	}
 }
 
-// Without auth the gateway refuses requests that a proxy forwards: everybody who reaches the proxy could use it.
+// Without auth the gateway refuses requests from a proxy: every client that reaches the proxy could use it.
 func TestOpenGatewayBehindAProxy(t *testing.T) {
 	p := newPlace(t, "listen: 127.0.0.1:0\nmcpServers:\n  clock: {command: %q, args: [demo, clock]}\n")
 	r, body := (&user{at: p}).post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	if r.StatusCode != 403 || !strings.Contains(body, "trustedProxies: [127.0.0.1]") || !strings.Contains(body, "auth: {keys: keys.yaml}") {
-		t.Errorf("%s %s", r.Status, body)
+		t.Errorf("got %s %s, want 403 with the settings to add", r.Status, body)
 	}
 }

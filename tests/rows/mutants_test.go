@@ -1,4 +1,4 @@
-// Package rows takes what a row of docs/requirements.md asks for out of the code, and sees whether the test that the row names fails.
+// Package rows applies mutants that break a row of docs/requirements.md, and checks that the test named by the row fails.
 package rows
 
 import (
@@ -18,13 +18,13 @@ import (
 )
 
 var (
-	mutants = flag.Bool("mutants", false, "try whether the tests of the rows notice mutants/*.txt")
+	mutants = flag.Bool("mutants", false, "check that the tests of the rows fail with mutants/*.txt")
 	mutant  = flag.String("mutant", "*", "only mutants whose name matches")
 )
 
 const root = "../.."
 
-// heading is the first line of a mutant: the rows it breaks, and the test that has to fail.
+// heading is the first line of a mutant: the rows that it breaks, and the test that must fail.
 var heading = regexp.MustCompile(`^Row: (S[0-9. S]+) · Test: (\S+)\.(Test\w+)\n`)
 
 type mutation struct {
@@ -34,7 +34,7 @@ type mutation struct {
 	edits      []gatetest.Edit
 }
 
-// mutations reads the mutants whose name matches.
+// mutations returns the mutants whose name matches.
 func mutations(t *testing.T, glob string) (all []mutation) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("mutants", glob+".txt"))
@@ -62,7 +62,7 @@ func mutations(t *testing.T, glob string) (all []mutation) {
 // row is a line of docs/requirements.md that a test claims.
 var row = regexp.MustCompile(`(?m)^\| (S\d[.\d]*) \|.*\| tested \| ([^|]*) \|$`)
 
-// proofs are the tests of each row, as docs/requirements.md has them.
+// proofs returns the tests of each row in docs/requirements.md.
 func proofs(t *testing.T) map[string][]string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(root, "docs", "requirements.md"))
@@ -78,7 +78,7 @@ func proofs(t *testing.T) map[string][]string {
 	return tests
 }
 
-// Each mutant names rows that its test claims.
+// Each mutant names rows that list its test.
 func TestHeadings(t *testing.T) {
 	claims := proofs(t)
 	for _, p := range mutations(t, "*") {
@@ -90,7 +90,7 @@ func TestHeadings(t *testing.T) {
 	}
 }
 
-// Every mutant fits the code, the simulator's included. Otherwise this would come out long after the code has changed.
+// Every mutant applies to the current code, including those of the simulator. This test finds outdated ones early.
 func TestMutantsApply(t *testing.T) {
 	for _, folder := range []string{"tests/rows/mutants", "tests/sim/mutants"} {
 		paths, err := filepath.Glob(filepath.Join(root, folder, "*.txt"))
@@ -113,16 +113,16 @@ func TestMutantsApply(t *testing.T) {
 	}
 }
 
-// TestMutants makes the edits of one mutant after the other to a copy of the module: the test it names passes without it and has to fail with it. It
-// takes a quarter of an hour, so it is asked for with -mutants.
+// TestMutants applies each mutant to a copy of the module: its test must pass without the mutant and fail with it. It
+// takes a quarter of an hour and runs only with -mutants.
 func TestMutants(t *testing.T) {
 	if !*mutants {
-		t.Skip("asked for with -mutants")
+		t.Skip("runs only with -mutants")
 	}
 	dir := t.TempDir()
 	gatetest.CopyModule(t, root, dir)
 	without := proofs(t)
-	whole := map[string]bool{} // tests that pass as the code is
+	whole := map[string]bool{} // tests that pass without mutants
 	var table strings.Builder
 	for _, p := range mutations(t, *mutant) {
 		for _, id := range p.rows {
@@ -153,7 +153,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// run builds the tests of the room in dir, which has to succeed, and runs the one.
+// run builds the tests of the mutant's package in dir and runs its test.
 func (p *mutation) run(t *testing.T, dir string) ([]byte, error) {
 	t.Helper()
 	binary := filepath.Join(dir, "rows.test")
@@ -165,5 +165,5 @@ func (p *mutation) run(t *testing.T, dir string) ([]byte, error) {
 	return out, err
 }
 
-// last is the end of what a test says.
+// last returns the end of a test's output.
 func last(out []byte) []byte { return out[max(0, len(out)-600):] }

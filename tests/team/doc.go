@@ -1,3 +1,3 @@
-// Package team runs the gateway as a team does: people with keys and roles over TLS, servers of the machine and one that wants a login, an audit
-// log that tells of all of it afterwards. Processes, sockets and certificates are real. It holds tests only.
+// Package team tests the gateway as used by a team: users with keys and roles over TLS, local servers and one that needs a login, and an audit
+// log that records everything. Processes, sockets and certificates are real.
 package team

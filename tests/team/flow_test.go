@@ -15,8 +15,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// S5.6: Two people with keys and roles over TLS; a server behind a login whose token is renewed in the middle of a call; a stolen session id; a key that
-// is revoked under load; and the audit log, which tells of all that and is what was written.
+// S5.6: Two users with keys and roles over TLS; a server with a login whose token is renewed during a call; a stolen session id; a key
+// revoked under load; and an audit log that records all this and verifies.
 func TestTheWholeFlow(t *testing.T) {
 	p := newPlace(t, authtest.Faults{Life: 4 * time.Second})
 	adaKey, benKey := p.run("key", "new", "ada"), p.run("key", "new", "ben", "--role", "reader", "--expires", "90d")
@@ -37,14 +37,14 @@ func TestTheWholeFlow(t *testing.T) {
 		t.Errorf("audit verify: %s", got)
 	}
 	if err := p.gate.End(); err != nil {
-		t.Errorf("the gateway ends with %v\n%s", err, p.gate.Log)
+		t.Errorf("the gateway exited with %v\n%s", err, p.gate.Log)
 	}
 	if got := p.run("audit", "verify"); !strings.HasPrefix(got, "ok: ") || strings.Contains(got, "not signed") {
 		t.Errorf("audit verify after the end: %s", got)
 	}
 }
 
-// The hosted server wants a login; an operator logs in, once for all, and it is there for who has a key, and for nobody else.
+// The hosted server needs a login. After a shared login by an operator, users with keys can use the server, and others cannot.
 func (p *place) loginAtHosted(ada *person) {
 	p.t.Helper()
 	p.state("needs-login")
@@ -63,7 +63,7 @@ func (p *place) loginAtHosted(ada *person) {
 	nobody := p.person("")
 	a, err := nobody.send(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, nil)
 	if err != nil || a.status != http.StatusUnauthorized || a.header.Get("WWW-Authenticate") == "" {
-		p.t.Fatalf("nobody gets %v, %v", a, err)
+		p.t.Fatalf("a client without a key got %v, %v", a, err)
 	}
 	if runtime.GOOS == "linux" { // where SSL_CERT_FILE counts
 		p.write("ada.key", []byte(ada.key))
@@ -74,7 +74,7 @@ func (p *place) loginAtHosted(ada *person) {
 	}
 }
 
-// What no role permits is not there: neither in lists, nor when it is called.
+// Items that no role permits are neither listed nor callable.
 func (p *place) roles(ada, ben *person) {
 	p.t.Helper()
 	both := []string{"clock_now", "clock_wait", "hosted_echo", "hosted_slow", "notes_search_notes"}
@@ -83,25 +83,25 @@ func (p *place) roles(ada, ben *person) {
 		ben: both,
 	} {
 		if got := slices.Sorted(slices.Values(who.tools())); !slices.Equal(got, want) {
-			p.t.Errorf("somebody sees %v, want %v", got, want)
+			p.t.Errorf("a user sees %v, want %v", got, want)
 		}
 	}
 	ada.says("notes_add_note", `{"title":"plan","text":"none"}`, "note:///plan")
 	hidden, a, err := ben.call("notes_add_note", `{"title":"no","text":"no"}`)
 	if err != nil || hidden == nil || hidden.Error == nil {
-		p.t.Fatalf("ben adds a note: %v, %v", a, err)
+		p.t.Fatalf("ben could add a note: %v, %v", a, err)
 	}
 	missing, _, err := ben.call("notes_no_such_note", `{}`)
 	if err != nil || missing == nil || missing.Error == nil {
-		p.t.Fatalf("ben calls what is not there: %v", err)
+		p.t.Fatalf("ben's call of an unknown tool: %v", err)
 	}
 	if got, want := hidden.Error.Message, strings.ReplaceAll(missing.Error.Message, "notes_no_such_note", "notes_add_note"); got != want || hidden.Error.Code != missing.Error.Code {
-		p.t.Errorf("what ben may not use says %q, what is not there would say %q", got, want)
+		p.t.Errorf("a forbidden tool is answered with %q, an unknown one with %q; want equal", got, want)
 	}
 }
 
-// A call runs for longer than its access token lives. Others go on meanwhile, over a token that is renewed ahead of time and one that is
-// renewed because the server suddenly refuses it.
+// A call takes longer than its access token lives. Other calls continue meanwhile, with a token renewed ahead of time and one
+// renewed because the server refused it.
 func (p *place) renewedInACall(ada, ben *person) {
 	p.t.Helper()
 	slow := make(chan *answer, 1)
@@ -126,15 +126,15 @@ func (p *place) renewedInACall(ada, ben *person) {
 		used[token] = true
 	}
 	if len(used) < 3 {
-		p.t.Errorf("%d tokens were used in the middle of the call, want three", len(used))
+		p.t.Errorf("%d tokens were used during the call, want three", len(used))
 	}
 	p.hosted.release <- struct{}{}
 	if a := <-slow; a == nil || strings.Count(a.body, "notifications/progress") != 2 || !strings.Contains(a.body, "echo slow") {
-		p.t.Errorf("the call in the middle of which the token was renewed got %+v", a)
+		p.t.Errorf("the call during which the token was renewed got %+v", a)
 	}
 }
 
-// Whoever has another's session id, but not his key, has nothing: it is answered like one that was never given out, and goes on.
+// A client with another user's session id but not that user's key is answered as for an unknown session, and the session continues.
 func (p *place) stolenSession(ada, thief *person) {
 	p.t.Helper()
 	own := thief.session
@@ -154,7 +154,7 @@ func (p *place) stolenSession(ada, thief *person) {
 			p.t.Fatal(err)
 		}
 		if stolen.status != http.StatusNotFound || stolen.status != unknown.status || stolen.body != unknown.body {
-			p.t.Fatalf("%s with a stolen session id: %d %s; with one that is not there: %d %s", method, stolen.status, stolen.body, unknown.status, unknown.body)
+			p.t.Fatalf("%s with a stolen session id: got %d %s; with an unknown one: %d %s", method, stolen.status, stolen.body, unknown.status, unknown.body)
 		}
 	}
 	thief.session = own
@@ -162,14 +162,14 @@ func (p *place) stolenSession(ada, thief *person) {
 	ada.says("clock_now", `{}`, "text")
 }
 
-// revokedUnderLoad revokes ben's key while he and ada call as fast as they can, and returns how many of ada's calls were answered. Each request gets
-// one answer, which is its own; none of ada's fails.
+// revokedUnderLoad revokes ben's key while both users call as fast as possible, and returns the number of ada's answered calls. Each request gets
+// exactly one answer, its own; none of ada's calls fails.
 func (p *place) revokedUnderLoad(ada, ben, benOnStreams *person) (answered int64) {
 	p.t.Helper()
 	l := &load{t: p.t, stop: make(chan struct{})}
 	stream := make(chan error, 1)
 	go func() {
-		_, err := benOnStreams.send(http.MethodGet, "", nil) // until the stream ends
+		_, err := benOnStreams.send(http.MethodGet, "", nil) // blocks until the stream ends
 		stream <- err
 	}()
 	for i := range 4 {
@@ -198,26 +198,26 @@ func (p *place) revokedUnderLoad(ada, ben, benOnStreams *person) (answered int64
 	close(l.stop)
 	l.Wait()
 	if err := <-stream; err != nil {
-		p.t.Errorf("the stream of the revoked key: %v", err)
+		p.t.Errorf("stream of the revoked key: %v", err)
 	}
 	if n := l.ended.Load(); n != 8 {
-		p.t.Errorf("%d of 8 calls that ran when their key was revoked have ended with one error", n)
+		p.t.Errorf("%d of 8 running calls ended with one error when their key was revoked, want all", n)
 	}
 	return l.ada.Load()
 }
 
-// load counts what becomes of calls.
+// load counts outcomes of calls.
 type load struct {
 	sync.WaitGroup
 	t    *testing.T
 	stop chan struct{}
 
-	ada, ben atomic.Int64 // answers with the text that was asked for
-	refused  atomic.Int64 // workers that were let in no more
-	ended    atomic.Int64 // long calls that were ended by the revocation
+	ada, ben atomic.Int64 // correct answers
+	refused  atomic.Int64 // workers that were refused
+	ended    atomic.Int64 // long calls ended by the revocation
 }
 
-// worker calls until it is told to stop or, where refused may be, until it is not let in.
+// worker calls until it is stopped or, if refused is not nil, until it is refused.
 func (l *load) worker(who *person, name string, good, refused *atomic.Int64) {
 	for i := 0; ; i++ {
 		select {
@@ -236,7 +236,7 @@ func (l *load) worker(who *person, name string, good, refused *atomic.Int64) {
 		case refused != nil && m == nil:
 			refused.Add(1)
 			return
-		case refused != nil && m.Error != nil: // it ran when the key was revoked
+		case refused != nil && m.Error != nil: // it was running when the key was revoked
 		default:
 			l.t.Errorf("%s: %s", text, a.body)
 			return
@@ -244,14 +244,14 @@ func (l *load) worker(who *person, name string, good, refused *atomic.Int64) {
 	}
 }
 
-// wait calls something that takes far longer than the test.
+// wait starts a call that takes far longer than the test.
 func (l *load) wait(who *person) {
 	m, a, err := who.call("clock_wait", `{"seconds":600}`)
 	switch {
 	case err != nil:
-		l.t.Errorf("a long call: %v", err)
+		l.t.Errorf("long call: %v", err)
 	case m == nil || m.Error == nil:
-		l.t.Errorf("a long call: %d %s, want an error of its own", a.status, a.body)
+		l.t.Errorf("long call: got %d %s, want an error of its own", a.status, a.body)
 	default:
 		l.ended.Add(1)
 	}

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// person is somebody with a key, and perhaps a session. Safe for concurrent use once it has the session.
+// person is a user with a key and optionally a session. It is safe for concurrent use once it has the session.
 type person struct {
 	t       *testing.T
 	key     string
 	session string
-	modern  bool // asks without a session, in 2026-07-28
+	modern  bool // sends 2026-07-28 requests without a session
 	url     string
 	client  *http.Client
 	ids     atomic.Int64
@@ -26,7 +26,7 @@ func (p *place) person(key string) *person {
 	return &person{t: p.t, key: key, url: p.gate.URL, client: p.client()}
 }
 
-// message is one of those an answer consists of.
+// message is one message of a response.
 type message struct {
 	ID     json.RawMessage
 	Method string
@@ -37,15 +37,15 @@ type message struct {
 	}
 }
 
-// answer is what came back for one request.
+// answer is the response to one request.
 type answer struct {
 	status   int
 	header   http.Header
 	body     string
-	messages []message // read from the body, be it one or a stream
+	messages []message // from the body, which is a document or a stream
 }
 
-// final returns the message that answers the request with this id: there has to be exactly one.
+// final returns the message that answers the request with this id. There must be exactly one.
 func (a *answer) final(id int64) (*message, error) {
 	var found *message
 	for i, m := range a.messages {
@@ -60,12 +60,12 @@ func (a *answer) final(id int64) (*message, error) {
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("request %d was answered %d, with no message of its own: %s", id, a.status, a.body)
+		return nil, fmt.Errorf("request %d got status %d without a message of its own: %s", id, a.status, a.body)
 	}
 	return found, nil
 }
 
-// send sends a request with the person's key and session.
+// send sends a request with the user's key and session.
 func (p *person) send(method, body string, header map[string]string) (*answer, error) {
 	r, err := http.NewRequestWithContext(p.t.Context(), method, p.url, strings.NewReader(body))
 	if err != nil {
@@ -122,7 +122,7 @@ func read(resp *http.Response, body string) (*answer, error) {
 
 const meta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}`
 
-// ask sends one request of MCP and returns its id with the answer. Members are those of params.
+// ask sends an MCP request and returns its id and the answer. members are members of params.
 func (p *person) ask(method, name, members string) (int64, *answer, error) {
 	id := p.ids.Add(1)
 	if !p.modern {
@@ -137,7 +137,7 @@ func (p *person) ask(method, name, members string) (int64, *answer, error) {
 	return id, a, err
 }
 
-// call calls a tool. The message is nil when the request was not let in, so that nobody has read its id.
+// call calls a tool. The message is nil if the request was refused before its id was read.
 func (p *person) call(tool, arguments string) (*message, *answer, error) {
 	id, a, err := p.ask("tools/call", tool, fmt.Sprintf(`"name":%q,"arguments":%s,`, tool, arguments))
 	if err != nil {
@@ -150,12 +150,12 @@ func (p *person) call(tool, arguments string) (*message, *answer, error) {
 	return m, a, err
 }
 
-// says calls a tool, and fails unless its text is want.
+// says calls a tool and requires its text to contain want.
 func (p *person) says(tool, arguments, want string) *answer {
 	p.t.Helper()
 	m, a, err := p.call(tool, arguments)
 	if err == nil && m == nil {
-		err = errors.New("not let in: " + a.body)
+		err = errors.New("refused: " + a.body)
 	}
 	if err != nil {
 		p.t.Fatalf("%s: %v", tool, err)
@@ -166,7 +166,7 @@ func (p *person) says(tool, arguments, want string) *answer {
 	return a
 }
 
-// tools lists what the person is shown.
+// tools returns the tools that the user sees.
 func (p *person) tools() []string {
 	p.t.Helper()
 	id, a, err := p.ask("tools/list", "", "")
@@ -188,7 +188,7 @@ func (p *person) tools() []string {
 	return names
 }
 
-// begin begins a session of 2025-11-25.
+// begin opens a session of 2025-11-25.
 func (p *person) begin() {
 	p.t.Helper()
 	a, err := p.send(http.MethodPost, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, nil)

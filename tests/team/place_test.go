@@ -45,7 +45,7 @@ policy:
     - {role: writer, keys: [ada]}
 `
 
-// place is a directory with a gateway that people use, and the hosted server with its authorization server.
+// place is a directory with a gateway for a team, and the hosted server with its authorization server.
 type place struct {
 	t      *testing.T
 	dir    string
@@ -77,7 +77,7 @@ func (p *place) write(name string, text []byte) {
 	}
 }
 
-// certify makes the pair that the configuration names.
+// certify creates the certificate and key that the configuration names.
 func (p *place) certify() {
 	p.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -112,11 +112,11 @@ func (p *place) serve() {
 	p.t.Helper()
 	p.gate = gatetest.Serve(p.t, p.command(context.Background(), "serve"))
 	if !strings.HasPrefix(p.gate.URL, "https://") {
-		p.t.Fatalf("it serves %s, want https", p.gate.URL)
+		p.t.Fatalf("the gateway serves %s, want https", p.gate.URL)
 	}
 }
 
-// run runs a command of ours that has to succeed, and returns what it prints.
+// run runs a goblin-actor command, which must succeed, and returns its output.
 func (p *place) run(args ...string) string {
 	p.t.Helper()
 	var failed gatetest.Output
@@ -129,7 +129,7 @@ func (p *place) run(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// logIn logs in for all at the hosted server, as an operator on a machine without a browser.
+// logIn makes a shared login at the hosted server, as an operator on a machine without a browser.
 func (p *place) logIn() {
 	p.t.Helper()
 	cmd := p.command(p.t.Context(), "login", "hosted", "--no-browser")
@@ -156,7 +156,7 @@ func (p *place) logIn() {
 	}
 }
 
-// state waits until the hosted server is in a state.
+// state waits until the hosted server has the given state.
 func (p *place) state(want string) {
 	p.t.Helper()
 	gatetest.WaitFor(p.t, "the hosted server "+want, func() (bool, string) {
@@ -169,23 +169,23 @@ func (p *place) state(want string) {
 				return server.State == want, server.State + ": " + server.Reason
 			}
 		}
-		return false, "no such server"
+		return false, "unknown server"
 	})
 }
 
-// client returns what one person's requests are sent with: connections of his own, which trust our certificate alone.
+// client returns an HTTP client for one user, with its own connections, that trusts only the gateway's certificate.
 func (p *place) client() *http.Client {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.trust}, MaxIdleConnsPerHost: 64}
 	p.t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport, Timeout: gatetest.Patience}
 }
 
-// line is what the tests read in the audit log.
+// line holds the fields of an audit line that the tests use.
 type line struct {
 	Event, Who, Method, Server, Item, Outcome, Rule, Decision, Detail string
 }
 
-// told returns the audit log, by `audit tail`.
+// told returns the audit log, read by `audit tail`.
 func (p *place) told(args ...string) []line {
 	p.t.Helper()
 	var out []line

@@ -6,38 +6,38 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// chapter is something that the audit log has to tell, at least so many times.
+// chapter is an event that the audit log must contain, at least a given number of times.
 type chapter struct {
 	what  string
 	times int64
 	is    func(l line) bool
 }
 
-// call returns what is true of the lines of calls.
+// call returns a function that matches lines of calls.
 func call(who, item string, outcome ...string) func(l line) bool {
 	return func(l line) bool {
 		return l.Event == "call" && l.Who == "key:"+who && l.Item == item && (l.Outcome == "ok") == (len(outcome) == 0) && (len(outcome) == 0 || outcome[0] == "" || outcome[0] == l.Outcome)
 	}
 }
 
-// story waits until the audit log tells what has happened; a line may be on its way for a second.
+// story waits until the audit log contains all events. Lines are written within a second.
 func (p *place) story(echoes int64) {
 	p.t.Helper()
 	chapters := []chapter{
 		{"the gateway started", 1, func(l line) bool { return l.Event == "start" }},
-		{"the operator logged in at the hosted server", 1, func(l line) bool { return l.Event == "login" && l.Server == "hosted" }},
-		{"a key that counts no more was turned away", 1, func(l line) bool { return l.Event == "denied" && l.Outcome == "UNAUTHENTICATED" && l.Who == "" }},
+		{"the operator logged in to the hosted server", 1, func(l line) bool { return l.Event == "login" && l.Server == "hosted" }},
+		{"a revoked key was refused", 1, func(l line) bool { return l.Event == "denied" && l.Outcome == "UNAUTHENTICATED" && l.Who == "" }},
 		{"ada added a note", 1, call("ada", "add_note")},
-		{"ben was not permitted to", 1, call("ben", "add_note", "POLICY_DENIED")},
+		{"ben was not permitted to add a note", 1, call("ben", "add_note", "POLICY_DENIED")},
 		{"ben tried ada's session", 1, func(l line) bool {
 			return l.Event == "denied" && l.Who == "key:ben" && l.Outcome == "SESSION_OF_ANOTHER"
 		}},
-		{"the slow call ended well", 1, call("ada", "slow")},
+		{"the slow call succeeded", 1, call("ada", "slow")},
 		{"the key of ben was revoked", 1, func(l line) bool { return l.Event == "key" && l.Who == "key:ben" }},
-		{"the calls of ben ended with his key", 8, call("ben", "wait", "")},
-		{"each answered call of ada's was one", echoes, call("ada", "echo")},
+		{"ben's calls ended when the key was revoked", 8, call("ben", "wait", "")},
+		{"each of ada's answered calls", echoes, call("ada", "echo")},
 	}
-	gatetest.WaitFor(p.t, "the audit log to tell all", func() (bool, string) {
+	gatetest.WaitFor(p.t, "the audit log to contain all events", func() (bool, string) {
 		lines := p.told()
 		for _, c := range chapters {
 			n := int64(0)
