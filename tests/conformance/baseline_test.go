@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// entry says of some scenarios that they do not pass in some runs. Names may have * in them, in the manner of path.Match.
+// entry lists scenarios that do not pass in some runs, with the reason. Names may contain * as in path.Match.
 type entry struct {
 	Scenarios []string `yaml:"scenarios"`
 	Legs      []string `yaml:"legs"`
@@ -22,7 +22,7 @@ type entry struct {
 	used bool
 }
 
-// baseline is every scenario that is known not to pass.
+// baseline lists all scenarios that are known not to pass.
 type baseline struct{ entries []*entry }
 
 func readBaseline(t *testing.T) *baseline {
@@ -45,20 +45,20 @@ func parseBaseline(raw []byte) (*baseline, error) {
 	}
 	for i, e := range b.entries {
 		if len(e.Scenarios) == 0 || len(e.Legs) == 0 || e.Reason == "" {
-			return nil, fmt.Errorf("baseline.yaml: entry %d: scenarios, legs and a reason are needed", i+1)
+			return nil, fmt.Errorf("baseline.yaml: entry %d: scenarios, legs and reason are required", i+1)
 		}
 		switch e.Result {
 		case "":
 			e.Result = fails
 		case fails, warns:
 		default:
-			return nil, fmt.Errorf("baseline.yaml: entry %d: result: want fails or warns", i+1)
+			return nil, fmt.Errorf("baseline.yaml: entry %d: result must be fails or warns", i+1)
 		}
 	}
 	return b, nil
 }
 
-// matches reports whether the entry speaks of a scenario in a run.
+// matches reports whether the entry applies to a scenario of a run.
 func (e *entry) matches(o outcome, scenario string) bool {
 	return among(e.Scenarios, scenario) && among(e.Legs, o.leg) &&
 		(len(e.Suites) == 0 || among(e.Suites, string(o.suite))) && (len(e.Versions) == 0 || among(e.Versions, o.version))
@@ -68,7 +68,7 @@ func among(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { ok, err := path.Match(p, name); return ok && err == nil })
 }
 
-// compare returns a sentence for every scenario of a run that is not as the baseline says.
+// compare returns a sentence for each scenario of a run that differs from the baseline.
 func (b *baseline) compare(o outcome) (faults []string) {
 	for _, r := range o.results {
 		want, reason := passes, ""
@@ -83,13 +83,13 @@ func (b *baseline) compare(o outcome) (faults []string) {
 		case want == passes:
 			faults = append(faults, fmt.Sprintf("%s %s %s: %s %s: %s", o.leg, o.suite, o.version, r.scenario, got, r.why()))
 		default:
-			faults = append(faults, fmt.Sprintf("%s %s %s: %s %s; baseline.yaml says it %s (%s): mend the entry", o.leg, o.suite, o.version, r.scenario, got, want, reason))
+			faults = append(faults, fmt.Sprintf("%s %s %s: %s %s; baseline.yaml says it %s (%s): fix the entry", o.leg, o.suite, o.version, r.scenario, got, want, reason))
 		}
 	}
 	return faults
 }
 
-// unused fails t for every entry that speaks of nothing that was run.
+// unused fails t for each entry that applies to no scenario that was run.
 func (b *baseline) unused(t *testing.T) {
 	t.Helper()
 	for _, e := range b.entries {
@@ -99,7 +99,7 @@ func (b *baseline) unused(t *testing.T) {
 	}
 }
 
-// The comparison is worth something only if it finds what differs.
+// compare finds every difference from the baseline.
 func TestBaselineFinds(t *testing.T) {
 	b, err := parseBaseline([]byte(`
 - {scenarios: [bad, "auth/*"], legs: ["legacy-*"], reason: not built}
@@ -129,15 +129,15 @@ func TestBaselineFinds(t *testing.T) {
 	} {
 		c.result.scenario = c.scenario
 		if faults := b.compare(outcome{c.leg, next, c.version, []result{c.result}}); len(faults) != c.faults {
-			t.Errorf("%s %s %s %s: %q, want %d faults", c.leg, c.version, c.scenario, c.result.verdict(), faults, c.faults)
+			t.Errorf("%s %s %s %s: got %q, want %d differences", c.leg, c.version, c.scenario, c.result.verdict(), faults, c.faults)
 		}
 	}
 	if !b.entries[0].used || !b.entries[1].used || b.entries[2].used {
-		t.Error("used entries are not known")
+		t.Error("entries were not marked as used")
 	}
 	for _, wrong := range []string{"- {scenarios: [a], legs: [b]}", "- {scenario: [a]}", "- {scenarios: [a], legs: [b], reason: c, result: odd}"} {
 		if _, err := parseBaseline([]byte(wrong)); err == nil {
-			t.Errorf("%s is accepted", wrong)
+			t.Errorf("invalid baseline accepted: %s", wrong)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 var overBridge = flag.Bool("bridge", false, "run the server scenarios over goblin-actor stdio --connect, in place of all other legs")
 
-// bridgeLegs are run with -bridge: the suite's requests go through a second gateway, whose server is a bridge to the first one.
+// bridgeLegs run with -bridge: the suite's requests pass through a second gateway, whose server is a bridge to the first one.
 var bridgeLegs = []leg{
 	{"bridge-legacy", both, append([]string{protocol.Version20260728}, noTasks...), func(t *testing.T, version string) string {
 		return serve(t, bridgeTo(serve(t, fixtureCommand(legacy(version))), legacy(version)))

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// What build made.
+// Paths of the binaries that build creates.
 var (
 	gatewayBinary string
 	gosdkBinary   string // the go-sdk's everything-server
@@ -46,20 +46,20 @@ func build(t *testing.T) {
 	}
 }
 
-// leg is what the server scenarios are run against. target starts it for one protocol version and returns its URL.
+// leg is a target of the server scenarios. target starts it for a protocol version and returns its URL.
 type leg struct {
 	name   string
 	suites []suite
-	omit   []string // versions it is not run in
+	omit   []string // versions to skip
 	target func(t *testing.T, version string) string
 }
 
-// The versions of the scenarios are the era of the suite as a client, the legs the era of the server: together the four
-// cells, each with the server as a process and behind a URL.
+// A scenario's version determines the era of the suite as a client, and the leg the era of the server. Together they cover the four
+// combinations, each with the server as a process and behind a URL.
 var (
 	both    = []suite{stable, next}
-	few     = []string{protocol.Version20250326, protocol.Version20250618, tasks} // what a foreign server is not asked
-	noTasks = []string{tasks}                                                     // legacy servers have no such extension
+	few     = []string{protocol.Version20250326, protocol.Version20250618, tasks} // not run against third-party servers
+	noTasks = []string{tasks}                                                     // legacy servers lack the extension
 	legs    = []leg{
 		{"direct", both, nil, fixtureHTTP},
 		{"legacy-stdio", both, noTasks, func(t *testing.T, version string) string { return serve(t, fixtureCommand(legacy(version))) }},
@@ -79,16 +79,16 @@ var (
 		}},
 		{"gosdk-modern-http", []suite{next}, few, func(t *testing.T, _ string) string { return serve(t, map[string]any{"url": gosdkHTTP(t, true)}) }},
 	}
-	eras = []string{"legacy", "modern"} // of the driver, in the client scenarios
+	eras = []string{"legacy", "modern"} // eras of the driver in client scenarios
 )
 
-const clientLeg = "client-" // and the era
+const clientLeg = "client-" // followed by the era
 
-// timed are the client scenarios in which the suite measures how long something takes, with 200 ms to spare. Beside some thirty others that is
-// too little now and then, so one that was not good enough is played once more when they are over, and that counts.
+// timed lists client scenarios in which the suite measures durations with a tolerance of 200 ms. With about thirty scenarios running at the same time, that is
+// sometimes too little. Such a scenario is repeated alone at the end, and the second result counts.
 var timed = []string{"sse-retry"}
 
-// legacy is the version a legacy server is forced to: that of the scenarios, else the newest.
+// legacy returns the version that a legacy server is forced to: that of the scenarios, or the newest legacy version.
 func legacy(version string) string {
 	if protocol.IsLegacy(version) {
 		return version
@@ -96,7 +96,7 @@ func legacy(version string) string {
 	return protocol.LatestLegacy
 }
 
-// sizes say how many scenarios a suite has for a version; a run with fewer was cut short.
+// sizes holds the number of scenarios of a suite for each version. A run with fewer was incomplete.
 var sizes = map[string]map[suite]map[string]int{
 	"server": {
 		stable: {protocol.Version20250618: 26, protocol.Version20251125: 32},
@@ -111,10 +111,10 @@ var sizes = map[string]map[suite]map[string]int{
 	},
 }
 
-// versions are the columns of the matrix. tasks is no version but the extension of that name, in 2026-07-28.
+// versions are the columns of the matrix. tasks is not a version but the extension of that name in 2026-07-28.
 var versions = []string{protocol.Version20250326, protocol.Version20250618, protocol.Version20251125, protocol.Version20260728, tasks}
 
-// TestConformance runs everything and holds it against the baseline.
+// TestConformance runs all scenarios and compares the results with the baseline.
 func TestConformance(t *testing.T) {
 	needSuites(t)
 	build(t)
@@ -160,12 +160,12 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// suitesOf lists the suites that have scenarios of a kind for a version.
+// suitesOf returns the suites with scenarios of a kind for a version.
 func suitesOf(kind, version string) []suite {
 	return slices.DeleteFunc([]suite{stable, next}, func(s suite) bool { return sizes[kind][s][version] == 0 })
 }
 
-// runs lists the suites a leg is run in for a version.
+// runs returns the suites to run for a leg and a version.
 func (l *leg) runs(version string) []suite {
 	if slices.Contains(l.omit, version) {
 		return nil
@@ -173,7 +173,7 @@ func (l *leg) runs(version string) []suite {
 	return slices.DeleteFunc(suitesOf("server", version), func(s suite) bool { return !slices.Contains(l.suites, s) })
 }
 
-// outcome is one run of one suite.
+// outcome is the result of running one suite.
 type outcome struct {
 	leg     string
 	suite   suite
@@ -181,13 +181,13 @@ type outcome struct {
 	results []result
 }
 
-// matrix collects the outcomes. Safe for concurrent use.
+// matrix collects outcomes. It is safe for concurrent use.
 type matrix struct {
 	mu       sync.Mutex
 	outcomes []outcome
 }
 
-// add keeps an outcome.
+// add adds an outcome.
 func (m *matrix) add(t *testing.T, o outcome, size int) {
 	t.Helper()
 	m.mu.Lock()
@@ -198,7 +198,7 @@ func (m *matrix) add(t *testing.T, o outcome, size int) {
 	}
 }
 
-// again plays once more what was too slow for its measure, alone.
+// again repeats scenarios that were too slow, alone.
 func (m *matrix) again(t *testing.T) {
 	t.Helper()
 	for _, o := range m.outcomes {
@@ -207,7 +207,7 @@ func (m *matrix) again(t *testing.T) {
 			if !is || !slices.Contains(timed, r.scenario) || r.verdict() == passes {
 				continue
 			}
-			t.Logf("%s %s %s: %s %s: %s; it is played once more", o.leg, o.suite, o.version, r.scenario, r.verdict(), r.why())
+			t.Logf("%s %s %s: %s %s: %s; it is repeated", o.leg, o.suite, o.version, r.scenario, r.verdict(), r.why())
 			if alone := o.suite.clients(t, o.version, era, r.scenario); len(alone) == 1 && alone[0].scenario == r.scenario {
 				o.results[i] = alone[0]
 			}
@@ -215,7 +215,7 @@ func (m *matrix) again(t *testing.T) {
 	}
 }
 
-// compare fails t for everything that the baseline does not say.
+// compare fails t for each difference from the baseline.
 func (m *matrix) compare(t *testing.T, known *baseline) {
 	t.Helper()
 	for _, o := range m.outcomes {
@@ -225,7 +225,7 @@ func (m *matrix) compare(t *testing.T, known *baseline) {
 	}
 }
 
-// complete reports whether every run there is was made; -run may have left some out.
+// complete reports whether all runs were made; -run may have excluded some.
 func (m *matrix) complete() bool {
 	want := 0
 	for _, version := range versions {
@@ -237,7 +237,7 @@ func (m *matrix) complete() bool {
 	return len(m.outcomes) == want
 }
 
-// String draws the matrix: a row a leg, a column a suite and version, passed/all in the cells.
+// String formats the matrix with a row per leg, a column per suite and version, and passed/all in the cells.
 func (m *matrix) String() string {
 	cells := map[string]string{}
 	for _, o := range m.outcomes {

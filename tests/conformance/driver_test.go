@@ -18,25 +18,25 @@ import (
 	"goblin-actor/protocol"
 )
 
-// driverFailed begins the driver's last line when it could not play its scenario.
+// driverFailed starts the last line of a driver that could not run its scenario.
 const driverFailed = "driver failed: "
 
-// driverTime bounds a scenario; it is shorter than the suite's patience, so that the driver ends its gateway itself.
+// driverTime limits a scenario. It is shorter than the suite's limit, so that the driver can stop its gateway itself.
 const driverTime = clientTime - 10*time.Second
 
-// driver is an MCP client of a gateway of its own, with the scenario's server behind it. It speaks plain lines, so
-// that no SDK stands between the scenario and the gateway. GOBLIN_CONFORMANCE_ERA says in which era.
+// driver is an MCP client of its own gateway, whose server is the scenario's. It reads and writes plain lines, so
+// that no SDK is involved. GOBLIN_CONFORMANCE_ERA determines the era.
 type driver struct {
 	in     io.Writer
 	modern bool
-	can    map[string]any                              // the capabilities it declares
-	told   func(method string, params json.RawMessage) // hears notifications; nil = nobody does
-	log    *gatetest.Output                            // of the gateway
+	can    map[string]any                              // declared capabilities
+	told   func(method string, params json.RawMessage) // receives notifications; nil = ignore them
+	log    *gatetest.Output                            // log of the gateway
 
 	mu      sync.Mutex
 	lastID  int
 	pending map[int]chan reply
-	over    error // why there are no more answers; nil while there may be
+	over    error // why no further answers will arrive; nil = answers may arrive
 }
 
 type reply struct {
@@ -44,7 +44,7 @@ type reply struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// driverMain plays a scenario against a gateway in front of url and returns the exit code.
+// driverMain runs a scenario against a gateway whose server is at url, and returns the exit code.
 func driverMain(scenario, url string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), driverTime)
 	defer cancel()
@@ -66,7 +66,7 @@ func driverMain(scenario, url string) int {
 	return 0
 }
 
-// drive plays the script through a gateway with the server at url behind it.
+// drive runs the script through a gateway whose server is at url.
 func drive(ctx context.Context, url string, script func(context.Context, *driver) error) error {
 	dir, err := os.MkdirTemp("", "gc")
 	if err != nil {
@@ -86,8 +86,8 @@ func drive(ctx context.Context, url string, script func(context.Context, *driver
 	})
 }
 
-// reached waits until the gateway has the lists of its one server, or says that it has none: lists wait for a server that starts
-// for five seconds only, which is not enough for thirty programs that start at once on a busy machine.
+// reached waits until the gateway has its server's lists, or reports that the server has none. List requests wait only five seconds for a starting
+// server, which is too short for thirty concurrently starting programs on a busy machine.
 func (d *driver) reached(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -98,12 +98,12 @@ func (d *driver) reached(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return errors.New("the gateway says nothing of its server")
+			return errors.New("the gateway's status does not list its server")
 		}
 	}
 }
 
-// play starts a gateway, shakes hands, plays the script and ends the gateway. What the gateway keeps is kept in dir.
+// play starts a gateway with its state in dir, initializes a session, runs the script and stops the gateway.
 func (d *driver) play(ctx context.Context, binary, dir, config string, script func(context.Context, *driver) error) (err error) {
 	cmd := exec.CommandContext(ctx, binary, "stdio", "--config", config)
 	d.log = &gatetest.Output{}
@@ -133,16 +133,16 @@ func (d *driver) play(ctx context.Context, binary, dir, config string, script fu
 	return script(ctx, d)
 }
 
-// driverEra is the variable of the environment that says what a driver speaks: legacy or modern.
+// driverEra is the environment variable with the driver's era: legacy or modern.
 const driverEra = "GOBLIN_CONFORMANCE_ERA"
 
-// What the driver says of itself.
+// The driver's client information.
 var (
 	driverCan  = map[string]any{"sampling": map[string]any{}, "elicitation": map[string]any{}, "roots": map[string]any{}}
 	driverInfo = map[string]any{"name": "goblin-actor-conformance", "version": "1.0.0"}
 )
 
-// begin shakes hands, or asks what there is.
+// begin initializes the session, or sends server/discover.
 func (d *driver) begin(ctx context.Context) error {
 	if d.modern {
 		_, err := d.ask(ctx, "server/discover", map[string]any{})
@@ -156,10 +156,10 @@ func (d *driver) begin(ctx context.Context) error {
 	return d.write(map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"})
 }
 
-// maxRounds is how often a modern driver answers the questions of one request.
+// maxRounds limits how often a modern driver answers the questions of one request.
 const maxRounds = 10
 
-// ask sends a request and waits for its answer. A modern driver answers what is asked meanwhile and sends it again.
+// ask sends a request and waits for its answer. A modern driver answers questions and repeats the request.
 func (d *driver) ask(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
 	if !d.modern {
 		return d.once(ctx, method, params)
@@ -226,7 +226,7 @@ func (d *driver) once(ctx context.Context, method string, params any) (json.RawM
 	}
 }
 
-// read takes the gateway's lines until there are no more: answers go to who asked, questions are answered at once.
+// read reads the gateway's lines: it passes answers to the waiting requests, and answers questions immediately.
 func (d *driver) read(out io.Reader) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 16<<20)
@@ -272,7 +272,7 @@ func (d *driver) answered(id json.RawMessage, r reply) {
 	}
 }
 
-// write sends one line.
+// write writes one line.
 func (d *driver) write(message any) error {
 	line, err := json.Marshal(message)
 	if err != nil {
@@ -284,7 +284,7 @@ func (d *driver) write(message any) error {
 	return err
 }
 
-// answerTo answers what a server asks through the gateway: a form is accepted with its defaults (SEP-1034).
+// answerTo answers a server request: it accepts a form with its defaults (SEP-1034).
 func answerTo(id json.RawMessage, method string, params json.RawMessage) map[string]any {
 	answer := map[string]any{"jsonrpc": "2.0", "id": id}
 	switch method {
@@ -300,7 +300,7 @@ func answerTo(id json.RawMessage, method string, params json.RawMessage) map[str
 				Properties map[string]struct{ Default json.RawMessage }
 			}
 		}
-		_ = json.Unmarshal(params, &form) // no form = nothing to fill in
+		_ = json.Unmarshal(params, &form) // without a form there is nothing to fill in
 		content := map[string]any{"confirmed": true}
 		for name, property := range form.RequestedSchema.Properties {
 			if property.Default != nil {

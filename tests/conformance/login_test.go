@@ -20,23 +20,23 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// The scenarios auth/*: the suite runs an authorization server and a server that it protects, and our client logs in there as a person
-// would: by `goblin-actor login` before the gateway starts, and by the page behind a loginUrl when a call is refused.
+// The scenarios auth/*: the suite runs an authorization server and a protected server. The client logs in like a user:
+// with `goblin-actor login` before the gateway starts, and through the page of a loginUrl when a call is refused.
 
-// suiteDocument is the client id metadata document that the suite expects of its client; nobody fetches it.
+// suiteDocument is the URL of the client id metadata document that the suite expects. It is never fetched.
 const suiteDocument = "https://conformance-test.local/client-metadata.json"
 
-// loginsAtMost is how often a driver logs in because a call was refused.
+// loginsAtMost limits the logins of a driver after refused calls.
 const loginsAtMost = 3
 
-// authServer is what the gateway is told of the server in a scenario: how to reach it, and what its operator knows of the login.
+// authServer is the gateway's configuration of the scenario's server, including what its operator knows about the login.
 func authServer(scenario, address string) (server map[string]any, person bool) {
 	var given struct {
 		ClientID string `json:"client_id"`
 		Secret   string `json:"client_secret"`
 		Issuer   string
 	}
-	_ = json.Unmarshal([]byte(os.Getenv("MCP_CONFORMANCE_CONTEXT")), &given) // many scenarios give nothing
+	_ = json.Unmarshal([]byte(os.Getenv("MCP_CONFORMANCE_CONTEXT")), &given) // many scenarios provide none
 	auth := map[string]any{"type": "oauth"}
 	switch {
 	case strings.HasPrefix(scenario, "auth/client-credentials"):
@@ -53,7 +53,7 @@ func authServer(scenario, address string) (server map[string]any, person bool) {
 	return map[string]any{"url": address, "auth": auth}, auth["type"] == "oauth"
 }
 
-// driveAuth plays a scenario of a login. That the login is refused may be what the scenario wants; the suite judges by what it saw.
+// driveAuth runs a login scenario. A refused login may be the expected result; the suite decides from the requests it received.
 func driveAuth(ctx context.Context, scenario, address string) error {
 	dir, err := os.MkdirTemp("", "gc")
 	if err != nil {
@@ -78,13 +78,13 @@ func driveAuth(ctx context.Context, scenario, address string) error {
 			return err
 		}
 	}
-	return nil // each login was good for nothing: a person gives up
+	return nil // every login was refused, and a user would stop trying
 }
 
-// errNothingListed: the login is no longer good for anything, as its person would see in the status.
-var errNothingListed = errors.New("logged in, and nothing is listed")
+// errNothingListed is returned if the login does not give access to the server.
+var errNothingListed = errors.New("logged in, but no tools are listed")
 
-// listedOrNot leaves it to the suite to judge a login that was refused.
+// listedOrNot ignores a refused login, which the suite judges.
 func listedOrNot(err error) error {
 	if errors.Is(err, errNothingListed) {
 		return nil
@@ -115,7 +115,7 @@ func playAuth(ctx context.Context, binary, dir, config string) error {
 	})
 }
 
-// logIn runs `goblin-actor login`, and does with its URL what a person's browser does.
+// logIn runs `goblin-actor login` and opens its URL like a browser.
 func logIn(ctx context.Context, binary, dir, config string) error {
 	cmd := exec.CommandContext(ctx, binary, "login", "behind", "--config", config, "--no-browser")
 	cmd.Env, cmd.Stderr = gatetest.Environment(dir), os.Stderr
@@ -144,7 +144,7 @@ func logIn(ctx context.Context, binary, dir, config string) error {
 	return cmd.Wait()
 }
 
-// approve opens the page of an authorization server, which lets everybody in, and returns where that sends the browser.
+// approve opens the page of an authorization server, which approves every login, and returns the redirect URL.
 func approve(ctx context.Context, address string) (string, error) {
 	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -159,7 +159,7 @@ func approve(ctx context.Context, address string) (string, error) {
 	if to := resp.Header.Get("Location"); to != "" {
 		return to, nil
 	}
-	return "", fmt.Errorf("the page to log in at answers %s", resp.Status)
+	return "", fmt.Errorf("the login page answered %s", resp.Status)
 }
 
 var (
@@ -167,7 +167,7 @@ var (
 	button   = regexp.MustCompile(`name=token value="([^"]+)"`)
 )
 
-// callLoggingIn calls a tool, and logs in where the gateway says that this is missing.
+// callLoggingIn calls a tool and logs in when the gateway requires it.
 func (d *driver) callLoggingIn(ctx context.Context, tool string) error {
 	for range loginsAtMost {
 		_, err := d.ask(ctx, "tools/call", map[string]any{"name": tool, "arguments": map[string]any{}})
@@ -182,10 +182,10 @@ func (d *driver) callLoggingIn(ctx context.Context, tool string) error {
 			return err
 		}
 	}
-	return errors.New("logged in again and again")
+	return errors.New("too many logins")
 }
 
-// press opens the gateway's page and presses its button.
+// press opens the gateway's page and submits its form.
 func press(ctx context.Context, address string) error {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -216,7 +216,7 @@ func press(ctx context.Context, address string) error {
 	}
 	text, err = page(http.MethodPost, url.Values{"token": {m[1]}}.Encode())
 	if err == nil && !strings.Contains(text, "You are logged in") {
-		err = fmt.Errorf("the login ends with %q", text)
+		err = fmt.Errorf("the login ended with the page %q", text)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// announced starts a process that prints its URL on its first line, and must end well when it is asked to.
+// announced starts a process that prints its URL on its first line. The process must exit cleanly at the end of the test.
 func announced(t *testing.T, cmd *exec.Cmd) *gatetest.Process {
 	t.Helper()
 	p := gatetest.Serve(t, cmd)
@@ -28,13 +28,13 @@ func announced(t *testing.T, cmd *exec.Cmd) *gatetest.Process {
 	return p
 }
 
-// fixtureCommand is the fixture as a server on stdio that speaks one version only. A legacy one asks what its client has
-// declared, so each class of clients has a process of its own, as behind URLs.
+// fixtureCommand returns a server entry for the fixture on stdio, forced to one version. A legacy fixture asks for what its client
+// declared, so each class of clients has its own process, as with URLs.
 func fixtureCommand(version string) map[string]any {
 	return map[string]any{"command": gatewayBinary, "args": []string{"demo", "conformance", "--protocol", version}, "isolation": "class"}
 }
 
-// fixtureHTTP starts the fixture as a server over HTTP that speaks one version only, and returns its URL.
+// fixtureHTTP starts the fixture over HTTP, forced to one version, and returns its URL.
 func fixtureHTTP(t *testing.T, version string) string {
 	t.Helper()
 	if version == tasks {
@@ -44,7 +44,7 @@ func fixtureHTTP(t *testing.T, version string) string {
 }
 
 // gosdkHTTP starts the go-sdk's everything-server over HTTP and returns its URL. With sessions it is a legacy server, without
-// them one of both eras.
+// sessions it supports both eras.
 func gosdkHTTP(t *testing.T, stateless bool) string {
 	t.Helper()
 	address := "127.0.0.1:" + gatetest.FreePort(t)
@@ -67,7 +67,7 @@ func gosdkHTTP(t *testing.T, stateless bool) string {
 	return "http://" + address
 }
 
-// writeConfig writes a configuration with one server behind the gateway, which adds nothing to it and changes no name.
+// writeConfig writes a configuration with one server, under which the gateway adds nothing and keeps all names.
 // (JSON is YAML.)
 func writeConfig(dir string, server map[string]any) (string, error) {
 	text, err := json.Marshal(map[string]any{
@@ -83,8 +83,8 @@ func writeConfig(dir string, server map[string]any) (string, error) {
 	return file, os.WriteFile(file, text, 0o600)
 }
 
-// serve starts the gateway over one server, waits until it is ready and returns its URL. At the end of the test it
-// must drain and exit 0.
+// serve starts the gateway with one server, waits until it is ready and returns its URL. At the end of the test the
+// gateway must drain and exit 0.
 func serve(t *testing.T, server map[string]any) string {
 	t.Helper()
 	dir := gatetest.ShortDir(t)

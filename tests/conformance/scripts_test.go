@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// scripts are what a client does in a scenario, after the handshake. Every other scenario lists and calls.
+// scripts holds what a client does in a scenario after the handshake. The default is to list and call all tools.
 var scripts = map[string]func(context.Context, *driver) error{
 	"initialize":                          listOnly,
 	"tools_call":                          calls("add_numbers", map[string]any{"a": 5, "b": 3}),
@@ -30,7 +30,7 @@ func listOnly(ctx context.Context, d *driver) error {
 	return err
 }
 
-// calls returns a script that lists the tools and calls one of them.
+// calls returns a script that lists the tools and calls one.
 func calls(tool string, args map[string]any) func(context.Context, *driver) error {
 	return func(ctx context.Context, d *driver) error {
 		tools, err := d.list(ctx)
@@ -38,14 +38,14 @@ func calls(tool string, args map[string]any) func(context.Context, *driver) erro
 			return err
 		}
 		if tools[tool] == nil {
-			return fmt.Errorf("the gateway lists no tool %q", tool)
+			return fmt.Errorf("the gateway does not list the tool %q", tool)
 		}
 		_, err = d.ask(ctx, "tools/call", map[string]any{"name": tool, "arguments": args})
 		return err
 	}
 }
 
-// echoSchema sends a tool's schema back as it came.
+// echoSchema returns a tool's schema to the server unchanged.
 func echoSchema(ctx context.Context, d *driver) error {
 	tools, err := d.list(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *driver) list(ctx context.Context) (map[string]json.RawMessage, error) {
 	return tools, nil
 }
 
-// callAll returns a script that calls every tool, one after the other. A tool may fail.
+// callAll returns a script that calls every tool in sequence. Tools may fail.
 func callAll(args map[string]any) func(context.Context, *driver) error {
 	return func(ctx context.Context, d *driver) error {
 		tools, err := d.list(ctx)
@@ -92,7 +92,7 @@ func callAll(args map[string]any) func(context.Context, *driver) error {
 	}
 }
 
-// try sends a request whose answer may be an error; the log has it.
+// try sends a request whose answer may be an error, which is logged.
 func (d *driver) try(ctx context.Context, method string, params map[string]any) {
 	if _, err := d.ask(ctx, method, params); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -119,14 +119,14 @@ func useAll(ctx context.Context, d *driver) error {
 		}
 	}
 	if len(listed.Resources) == 0 || len(listed.Prompts) == 0 {
-		return errors.New("the gateway lists no resource, or no prompt")
+		return errors.New("the gateway lists no resources or no prompts")
 	}
 	d.try(ctx, "resources/read", map[string]any{"uri": listed.Resources[0].URI})
 	d.try(ctx, "prompts/get", map[string]any{"name": listed.Prompts[0].Name, "arguments": map[string]any{}})
 	return nil
 }
 
-// callGiven calls what the scenario says, with these arguments.
+// callGiven makes the calls that the scenario's context specifies.
 func callGiven(ctx context.Context, d *driver) error {
 	var given struct {
 		ToolCalls []struct {

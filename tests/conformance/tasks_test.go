@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Tasks of two servers at once, as one client sees them: each answer, question and word of a change comes from its own.
+// A client has tasks on two servers at once: each answer, question and notification comes from the right server.
 func TestTasksOfTwoServers(t *testing.T) {
 	dir, err := os.MkdirTemp("", "gc")
 	if err != nil {
@@ -50,7 +50,7 @@ func TestTasksOfTwoServers(t *testing.T) {
 	}
 }
 
-// twoTasks lets a task of each server ask, and answers one of them.
+// twoTasks starts a task with a question on each server and answers one of them.
 func twoTasks(ctx context.Context, d *driver, heard <-chan string) error {
 	ids := map[string]string{}
 	for _, server := range []string{"one", "two"} {
@@ -60,7 +60,7 @@ func twoTasks(ctx context.Context, d *driver, heard <-chan string) error {
 		}
 		ids[server] = made.TaskID
 		if !strings.HasPrefix(made.TaskID, server+"/") {
-			return fmt.Errorf("the task of %s is called %s", server, made.TaskID)
+			return fmt.Errorf("the task of %s has the id %s", server, made.TaskID)
 		}
 	}
 	ended := make(chan error, 1)
@@ -76,10 +76,10 @@ func twoTasks(ctx context.Context, d *driver, heard <-chan string) error {
 	select {
 	case first := <-heard:
 		if !strings.Contains(first, "acknowledged") || !strings.Contains(first, ids["one"]) || !strings.Contains(first, ids["two"]) || strings.Contains(first, "none") {
-			return fmt.Errorf("the stream began with %s", first)
+			return fmt.Errorf("the stream started with %s", first)
 		}
 	case <-ctx.Done():
-		return errors.New("the stream did not begin")
+		return errors.New("the stream did not start")
 	}
 	answer := map[string]any{"confirm": map[string]any{"action": "accept", "content": map[string]any{"confirm": true}}}
 	if _, err := d.task(ctx, "tasks/update", map[string]any{"taskId": ids["two"], "inputResponses": answer}); err != nil {
@@ -89,10 +89,10 @@ func twoTasks(ctx context.Context, d *driver, heard <-chan string) error {
 		select {
 		case told = <-heard:
 			if !strings.HasPrefix(told, "notifications/tasks ") || !strings.Contains(told, ids["two"]) || strings.Contains(told, ids["one"]) {
-				return fmt.Errorf("told %s", told)
+				return fmt.Errorf("got notification %s", told)
 			}
 		case <-ctx.Done():
-			return errors.New("nothing was told of the end")
+			return errors.New("no notification of the task's end")
 		}
 	}
 	for server, want := range map[string]string{"one": "input_required", "two": "completed"} {
@@ -106,12 +106,12 @@ func twoTasks(ctx context.Context, d *driver, heard <-chan string) error {
 	}
 	_, err := d.task(ctx, "tasks/get", map[string]any{"taskId": "one/" + strings.TrimPrefix(ids["two"], "two/")})
 	if err == nil {
-		return errors.New("a task was found at the wrong server")
+		return errors.New("a task was found on the wrong server")
 	}
 	return nil
 }
 
-// taskState is what a result says of a task.
+// taskState is the task in a result.
 type taskState struct{ TaskID, Status string }
 
 func (d *driver) task(ctx context.Context, method string, params map[string]any) (taskState, error) {

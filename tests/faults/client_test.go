@@ -16,7 +16,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// client is a legacy session over HTTP, by hand.
+// client is a legacy HTTP session without an SDK.
 type client struct {
 	g       *gateway
 	session string
@@ -25,7 +25,7 @@ type client struct {
 	headersMore http.Header // sent with each request
 }
 
-// answer is what came for one request.
+// answer is the response to one request.
 type answer struct {
 	status  int
 	kind    string // content type
@@ -34,7 +34,7 @@ type answer struct {
 	after   string // Retry-After
 }
 
-// remove ends the session as a client should.
+// remove deletes the session.
 func (c *client) remove(t testing.TB) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodDelete, c.g.url, nil)
@@ -54,7 +54,7 @@ func (c *client) remove(t testing.TB) {
 	}
 }
 
-// send sends one POST; the caller reads and closes the body.
+// send sends a POST. The caller reads and closes the body.
 func (c *client) send(body string) (*http.Response, error) {
 	r, err := http.NewRequest("POST", c.g.url, strings.NewReader(body))
 	if err != nil {
@@ -83,7 +83,7 @@ func (a answer) last() string {
 	return a.frames[len(a.frames)-1]
 }
 
-// fault returns code and data.code of an error answer.
+// fault returns code and data.code of an error.
 func (a answer) fault() (int, string) {
 	var r struct {
 		Error struct {
@@ -99,7 +99,7 @@ func (a answer) String() string {
 	return fmt.Sprintf("%d %s %.600q", a.status, a.kind, strings.Join(a.frames, "\n"))
 }
 
-// connect initializes a session; with capabilities "" it has none.
+// connect initializes a session. With capabilities "" the client has none.
 func connect(t testing.TB, g *gateway, capabilities string) *client {
 	t.Helper()
 	return connectVersion(t, g, "2025-06-18", capabilities)
@@ -138,7 +138,7 @@ func (c *client) post(t testing.TB, body string) answer {
 	return a
 }
 
-// try sends one POST and reads its answer to the end; frame, if not nil, sees each frame as it comes.
+// try sends a POST and reads the complete response. It calls frame, if not nil, for each frame as it arrives.
 func (c *client) try(ctx context.Context, body io.Reader, frame func(string)) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, gatetest.Patience)
 	defer cancel()
@@ -167,7 +167,7 @@ func (c *client) try(ctx context.Context, body io.Reader, frame func(string)) (a
 	return a, err
 }
 
-// events reads an event stream and hands on the data of each event.
+// events reads an event stream and passes on the data of each event.
 func events(body io.Reader, frame func(string)) error {
 	in := bufio.NewReaderSize(body, 1<<16)
 	for {
@@ -184,7 +184,7 @@ func events(body io.Reader, frame func(string)) error {
 	}
 }
 
-// call calls server's tool with what it shall do.
+// call calls the server's tool with the given action.
 func (c *client) call(t testing.TB, server, do string, n int) answer {
 	t.Helper()
 	return c.post(t, callFrame(7, server, do, n))
@@ -194,11 +194,11 @@ func callFrame(id int, server, do string, n int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s_echo","arguments":{"do":%q,"n":%d}}}`, id, server, do, n)
 }
 
-// freely is how long a call may take that nobody holds up: less than the times after which the gateway gives up whoever does,
-// and more than a machine takes that is busy with other things.
+// freely limits the duration of an undisturbed call: it is less than the timeouts of the gateway,
+// and more than a busy machine needs.
 const freely = 20 * time.Second
 
-// works asserts that a healthy call is answered.
+// works checks that a healthy call succeeds.
 func (c *client) works(t testing.TB, server string) {
 	t.Helper()
 	if a := c.call(t, server, "", 0); !strings.Contains(a.last(), `"done"`) {
@@ -206,7 +206,7 @@ func (c *client) works(t testing.TB, server string) {
 	}
 }
 
-// wants asserts an error of ours.
+// wants checks that the answer is the given gateway error.
 func (a answer) wants(t testing.TB, what string, code int, name string) {
 	t.Helper()
 	if gotCode, gotName := a.fault(); gotCode != code || gotName != name {

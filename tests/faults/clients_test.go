@@ -16,7 +16,7 @@ import (
 
 const elicits = `{"elicitation":{}}`
 
-// question returns the id of a question's frame, raw; "" when it is none.
+// question returns the raw id of a server request, or "" for other frames.
 func question(frame string) string {
 	var q struct {
 		ID     json.RawMessage
@@ -28,7 +28,7 @@ func question(frame string) string {
 	return string(q.ID)
 }
 
-// asked starts a call whose server asks its client; it returns the question's id and where the call's answer will come.
+// asked starts a call whose server sends a request to the client. It returns the request's id and a channel with the call's answer.
 func (c *client) asked(t *testing.T, ctx context.Context) (id string, done <-chan answer) {
 	t.Helper()
 	ids, answers := make(chan string, 10), make(chan answer, 1)
@@ -44,7 +44,7 @@ func (c *client) asked(t *testing.T, ctx context.Context) (id string, done <-cha
 	case id := <-ids:
 		return id, answers
 	case a := <-answers:
-		t.Fatalf("no question, but %s", a)
+		t.Fatalf("no server request, but %s", a)
 	}
 	return "", nil
 }
@@ -53,9 +53,9 @@ func reply(id, name string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":%q}}}`, id, name)
 }
 
-// Answers nobody asked for, with wrong ids, from another session, and twice: none of them reaches a server, and the right
-// one still does, once.
-func TestAnswersNobodyAskedFor(t *testing.T) {
+// Unexpected answers, with wrong ids, from another session, or repeated, do not reach a server. The right answer
+// does, once.
+func TestUnexpectedAnswers(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": with(bad("none"), map[string]any{"isolation": "leased", "maxBackends": 4})}))
 	g.ready(t, "good")
@@ -63,16 +63,16 @@ func TestAnswersNobodyAskedFor(t *testing.T) {
 	id, done := victim.asked(t, t.Context())
 	for _, guess := range []string{id, `"1"`, `1`, `"q1"`, `"m0"`, `-1`, `9007199254740993`, `"` + strings.Repeat("x", 10_000) + `"`} {
 		if a := thief.post(t, reply(guess, "thief")); a.status != 202 {
-			t.Errorf("an answer of another session: %s", a)
+			t.Errorf("answer from another session: %s", a)
 		}
 		if guess != id {
 			victim.post(t, reply(guess, "wrong"))
 		}
 	}
-	victim.post(t, `{"jsonrpc":"2.0","id":`+id+`}`) // no message at all
+	victim.post(t, `{"jsonrpc":"2.0","id":`+id+`}`) // not a valid message
 	select {
 	case a := <-done:
-		t.Fatalf("the call ended by somebody else's answer: %s", a)
+		t.Fatalf("the call ended by another session's answer: %s", a)
 	case <-time.After(100 * time.Millisecond):
 	}
 	for _, name := range []string{"victim", "again"} {
@@ -91,8 +91,8 @@ func TestAnswersNobodyAskedFor(t *testing.T) {
 	}
 }
 
-// A client that vanishes in the middle of a call or of a question: its session's end frees what it held, and the
-// server's slot with it.
+// A client that vanishes during a call or a server request: the end of its session frees its resources and the
+// server's slot.
 func TestClientsThatVanish(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": with(bad("none"), map[string]any{"maxConcurrent": 4})}))
@@ -112,7 +112,7 @@ func TestClientsThatVanish(t *testing.T) {
 			}
 			c.remove(t)
 			if a := c.post(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`); a.status != 404 {
-				t.Errorf("a deleted session: %s", a)
+				t.Errorf("deleted session: %s", a)
 			}
 		}
 	}
@@ -123,7 +123,7 @@ func TestClientsThatVanish(t *testing.T) {
 	connect(t, g, "").works(t, "good")
 }
 
-// Guessed, cut, changed and joined session ids are 404, without one it is 400.
+// Guessed, truncated, modified and joined session ids get 404; a missing one gets 400.
 func TestForgedSessions(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -145,7 +145,7 @@ func TestForgedSessions(t *testing.T) {
 	other.works(t, "good")
 }
 
-// stream opens a GET stream of a session; headers may name the last event.
+// stream opens a GET stream of a session. lastEvent is the Last-Event-ID; "" = none.
 func (c *client) stream(t *testing.T, lastEvent string) (*http.Response, func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -168,7 +168,7 @@ func (c *client) stream(t *testing.T, lastEvent string) (*http.Response, func())
 	}
 }
 
-// Events of another session's stream are not replayed, whatever Last-Event-ID says.
+// Events of another session's stream are not replayed for any Last-Event-ID.
 func TestAnotherSessionsEvents(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -212,8 +212,8 @@ func TestAnotherSessionsEvents(t *testing.T) {
 	thief.works(t, "good")
 }
 
-// Clients that do not read their streams: answers and notifications pile up to their bounds, nobody else waits, and
-// memory stays bounded.
+// Clients that do not read their streams: queued answers and notifications are limited, other clients are not delayed, and
+// memory stays limited.
 func TestClientsThatReadSlowly(t *testing.T) {
 	t.Parallel()
 	s := servers(map[string]any{"good": bad("none"), "changes": bad("changes")})

@@ -14,8 +14,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Configuration files of every bad kind: exit code 3, or 2 for a wrong flag, at once, with the place and what to do, and
-// nothing is started.
+// Invalid configuration files of every kind are refused immediately with exit code 3, and wrong flags with 2, naming the place and the fix. No server
+// is started.
 func TestBadConfigurations(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
@@ -56,7 +56,7 @@ func TestBadConfigurations(t *testing.T) {
 	refuses(t, "no flag", dir, 2, []string{"--confg"}, "--confg", "x")
 }
 
-// laughs is a file whose aliases would expand to ten thousand million words.
+// laughs is a file whose aliases would expand to ten billion words.
 func laughs() string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
@@ -67,7 +67,7 @@ func laughs() string {
 	return b.String()
 }
 
-// refuses runs serve, which must end by itself.
+// refuses runs serve, which must exit by itself.
 func refuses(t *testing.T, name, dir string, code int, want []string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(binary, append([]string{"serve"}, args...)...)
@@ -80,9 +80,9 @@ func refuses(t *testing.T, name, dir string, code int, want []string, args ...st
 	_ = cmd.Wait()
 	late.Stop()
 	if got := cmd.ProcessState.ExitCode(); got != code || !containsAll(said.String(), want) {
-		t.Errorf("%s: exit code %d, want %d, and a word of %q:\n%.2000s", name, got, code, want, &said)
+		t.Errorf("%s: got exit code %d, want %d and output with %q:\n%.2000s", name, got, code, want, &said)
 	}
 	if used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); used > 3*time.Second {
-		t.Errorf("%s: it took %s to refuse", name, used)
+		t.Errorf("%s: refusing took %s", name, used)
 	}
 }

@@ -1,12 +1,12 @@
-// Package faults breaks things around the real binary. It holds tests only:
+// Package faults tests the real binary with faulty peers:
 //
-//	servers_test.go   servers that print garbage, die, hang, flood, lie
-//	clients_test.go   clients that vanish, read slowly, forge session ids, answer what nobody asked
+//	servers_test.go   servers that print garbage, die, hang, flood or lie
+//	clients_test.go   clients that vanish, read slowly, forge session ids, or send unexpected answers
 //	life_test.go      kill -9, signals, reloads under load, two gateways on one port
-//	storm_test.go     ten thousand sessions, children that die again and again
-//	wire_test.go      requests that are none, too large or never end
-//	config_test.go    configuration files of every bad kind
+//	storm_test.go     ten thousand sessions, servers that die repeatedly
+//	wire_test.go      requests that are invalid, too large or never end
+//	config_test.go    invalid configuration files of every kind
 //
-// Each fault must be told to whoever must know, named in the log, and cost nobody else anything: a healthy server and a
-// healthy client go on meanwhile, and no process, descriptor or memory is left behind (read from /proc, so on Linux only).
+// Each fault must be reported to the affected clients and logged with its cause, and must not affect others: a healthy server and a
+// healthy client continue meanwhile, and no process, descriptor or memory leaks (read from /proc, so only on Linux).
 package faults

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// request is what a client's line says, as far as a faulty server cares.
+// request holds the fields of a client's line that a faulty server uses.
 type request struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -34,24 +34,24 @@ type request struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// faulty is an MCP server on stdin and stdout with one fault; without one it is healthy.
+// faulty is an MCP server on stdio with one fault; without a fault it is healthy.
 type faulty struct {
 	fault string
 	mu    sync.Mutex // guards out, asked
 	out   *bufio.Writer
-	asked map[string]chan string // by the id of our question
+	asked map[string]chan string // by the id of the server's request
 }
 
-// runFaulty is the whole process: args are the fault and what it needs.
+// runFaulty is the main function of the process: args are the fault and its parameters.
 func runFaulty(args []string) int {
 	f := &faulty{fault: args[0], out: bufio.NewWriterSize(os.Stdout, 1<<20), asked: map[string]chan string{}}
 	switch f.fault {
-	case "exit": // at once, with a word on stderr
+	case "exit": // immediately, after a line on stderr
 		fmt.Fprintln(os.Stderr, "GREETER_TOKEN is not set")
 		return 3
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
-	case "family": // a grandchild that holds our stdout and outlives us if nobody ends the group
+	case "family": // a grandchild that holds stdout and survives unless the process group is ended
 		child := exec.Command("sleep", "600")
 		child.Stdout, child.Stderr = os.Stdout, os.Stderr
 		if err := child.Start(); err != nil {
@@ -89,9 +89,9 @@ func (f *faulty) result(id json.RawMessage, result string) {
 	f.say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 }
 
-// handle answers one message; what takes time runs beside.
+// handle answers one message. Slow work runs in a goroutine.
 func (f *faulty) handle(r request) {
-	if r.Method == "" { // an answer to a question of ours
+	if r.Method == "" { // an answer to a request of this server
 		f.mu.Lock()
 		answer := f.asked[string(r.ID)]
 		delete(f.asked, string(r.ID))
@@ -112,7 +112,7 @@ func (f *faulty) handle(r request) {
 		f.list(r)
 	case "resources/list":
 		f.result(r.ID, `{"resources":[{"uri":"x://one","name":"one"}]}`)
-	case "resources/read": // never answers
+	case "resources/read": // is never answered
 	case "notifications/cancelled":
 		fmt.Fprintln(os.Stderr, "cancelled", string(r.Params.RequestID))
 	case "resources/templates/list":
@@ -162,7 +162,7 @@ func (f *faulty) initialize(r request) {
 
 func (f *faulty) afterInitialized() {
 	switch f.fault {
-	case "asks-idle": // nobody is calling
+	case "asks-idle": // without any call
 		go func() {
 			answer := f.ask("elicitation/create", `{"message":"anybody?","requestedSchema":{"type":"object","properties":{}}}`)
 			f.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":%s}}`, strconv.Quote(answer))
@@ -174,7 +174,7 @@ func (f *faulty) afterInitialized() {
 				time.Sleep(time.Millisecond)
 			}
 		}()
-	case "noise": // what belongs to no call
+	case "noise": // messages that belong to no call
 		go func() {
 			for n := range 10_000 {
 				f.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d,"progress":1}}`, n)
@@ -185,7 +185,7 @@ func (f *faulty) afterInitialized() {
 	}
 }
 
-// ask sends a question and waits for its answer.
+// ask sends a request to the client and waits for its answer.
 func (f *faulty) ask(method, params string) string {
 	f.mu.Lock()
 	id := fmt.Sprintf(`"q%d"`, len(f.asked)+1)
@@ -196,7 +196,7 @@ func (f *faulty) ask(method, params string) string {
 	return <-answer
 }
 
-// oddities is JSON that a decoder and encoder would change.
+// oddities is JSON that decoding and encoding would change.
 const oddities = `{"z":9007199254740993,"a":1.0,"html":"<>&","e":1e3,"u":"\u00fc\/","a b":null,"n":-0.0}`
 
 const oneTool = `{"name":"echo","inputSchema":{"type":"object"}}`
@@ -208,9 +208,9 @@ func (f *faulty) list(r request) {
 			f.ask("roots/list", `{}`)
 			f.result(r.ID, `{"tools":[`+oneTool+`]}`)
 		}()
-	case "endless-list": // always the same next page
+	case "endless-list": // always with the same cursor
 		f.result(r.ID, `{"tools":[`+oneTool+`],"nextCursor":"again"}`)
-	case "growing-list": // always another one
+	case "growing-list": // always with a new cursor
 		f.result(r.ID, fmt.Sprintf(`{"tools":[{"name":"t%s","inputSchema":{"type":"object"}}],"nextCursor":"%s1"}`, r.Params.Cursor, r.Params.Cursor))
 	case "bad-list":
 		f.result(r.ID, `{"tools":{"echo":1}}`)
@@ -223,7 +223,7 @@ func (f *faulty) list(r request) {
 	}
 }
 
-// call carries out what the arguments say: {"do":…,"n":…}.
+// call executes the arguments: {"do":…,"n":…}.
 func (f *faulty) call(r request) {
 	var a struct {
 		Do string `json:"do"`
@@ -234,7 +234,7 @@ func (f *faulty) call(r request) {
 	switch a.Do {
 	case "sleep":
 		time.Sleep(time.Duration(a.N) * time.Millisecond)
-	case "held": // until there is the file that FAULTY_RELEASE names
+	case "held": // until the file named by FAULTY_RELEASE exists
 		for released := false; !released; time.Sleep(5 * time.Millisecond) {
 			_, err := os.Stat(os.Getenv("FAULTY_RELEASE"))
 			released = err == nil
@@ -244,7 +244,7 @@ func (f *faulty) call(r request) {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "fatal: the password is hunter2")
 		os.Exit(5)
-	case "stopped": // answers, and then does nothing any more
+	case "stopped": // answers and then stops
 		f.result(r.ID, done)
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		return
@@ -267,7 +267,7 @@ func (f *faulty) call(r request) {
 		return
 	case "wrong-id":
 		f.say(`{"jsonrpc":"2.0","id":%d,"result":%s}`, 999_999, done)
-		f.say(`{"jsonrpc":"2.0","id":"%s","result":%s}`, r.ID, done) // the text, not the number
+		f.say(`{"jsonrpc":"2.0","id":"%s","result":%s}`, r.ID, done) // the id as text instead of a number
 		f.say(`{"jsonrpc":"2.0","id":null,"result":%s}`, done)
 		return
 	case "both":
@@ -288,7 +288,7 @@ func (f *faulty) call(r request) {
 	case "error-string":
 		f.say(`{"jsonrpc":"2.0","id":%s,"error":"it broke"}`, r.ID)
 		return
-	case "verbatim": // what came, as text, and much that nobody knows
+	case "verbatim": // the received params as text, and unknown fields
 		f.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":%s,"x":[1.0,1e3]}}`, oddities)
 		f.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"hologram","z":1,"a":2},{"type":"text","text":%s}],"odd":%s}}`,
 			r.ID, strconv.Quote(string(r.Params.Arguments)), oddities)
@@ -296,7 +296,7 @@ func (f *faulty) call(r request) {
 	case "error-data":
 		f.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-12345,"message":"<&>","data":%s,"more":1}}`, r.ID, oddities)
 		return
-	case "same-id": // a question whose id is the call's
+	case "same-id": // a request with the id of the call
 		f.say(`{"jsonrpc":"2.0","id":%s,"method":"ping"}`, r.ID)
 		f.say(`{"jsonrpc":"2.0","id":%s,"method":"roots/list"}`, r.ID)
 	case "progress":
@@ -316,19 +316,19 @@ func (f *faulty) call(r request) {
 		answer := f.ask("elicitation/create", `{"message":"name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`)
 		f.result(r.ID, `{"content":[{"type":"text","text":`+strconv.Quote(answer)+`}]}`)
 		return
-	case "ask-many": // a.N questions at once, and never waits
+	case "ask-many": // a.N concurrent requests, without waiting
 		for n := range a.N {
 			f.say(`{"jsonrpc":"2.0","id":"m%d","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`, n)
 		}
-	case "same-question": // twice with one id
+	case "same-question": // two requests with the same id
 		for range 2 {
 			f.say(`{"jsonrpc":"2.0","id":"same","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`)
 		}
-	case "ping": // as fast as it can
+	case "ping": // as fast as possible
 		for n := range a.N {
 			f.say(`{"jsonrpc":"2.0","id":"p%d","method":"ping"}`, n)
 		}
-	case "flood-progress", "flood-logs", "flood-updates": // for so many milliseconds
+	case "flood-progress", "flood-logs", "flood-updates": // for n milliseconds
 		f.flood(a.Do, r.Params.Meta.ProgressToken, time.Duration(a.N)*time.Millisecond)
 	case "stderr":
 		for n := range a.N {
@@ -338,7 +338,7 @@ func (f *faulty) call(r request) {
 	f.result(r.ID, done)
 }
 
-// flood says one thing as fast as it is taken: progress of 20 KB, log lines, or updates of resources that it invents.
+// flood sends one kind of message as fast as possible: progress of 20 KB, log messages, or updates of invented resources.
 func (f *faulty) flood(what string, token json.RawMessage, d time.Duration) {
 	large := strings.Repeat("p", 20_000)
 	for n, began := 1, time.Now(); time.Since(began) < d; n++ {

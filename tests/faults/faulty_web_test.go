@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// faultyWeb starts an HTTP server that is an MCP server with the fault its path names. It returns its URL.
+// faultyWeb starts an HTTP server with the fault named by its path, and returns its URL.
 func faultyWeb(t *testing.T) string {
 	s := httptest.NewServer(http.HandlerFunc(answerFaulty))
 	t.Cleanup(func() {
@@ -22,7 +22,7 @@ func faultyWeb(t *testing.T) string {
 	return s.URL
 }
 
-// exchange is one request to a faulty web server.
+// exchange is one request to a faulty HTTP server.
 type exchange struct {
 	w  http.ResponseWriter
 	r  *http.Request
@@ -43,7 +43,7 @@ func answerFaulty(w http.ResponseWriter, r *http.Request) {
 		e.resume()
 	case r.Method == http.MethodGet:
 		e.get(fault)
-	case strings.Contains(text, `"id":"q1"`): // the answer to our question
+	case strings.Contains(text, `"id":"q1"`): // the answer to the server's request
 		w.WriteHeader(http.StatusAccepted)
 		answered <- text
 	case r.Method == http.MethodDelete:
@@ -77,7 +77,7 @@ func (e exchange) text(status int, kind, body string) {
 	_, _ = io.WriteString(e.w, body)
 }
 
-// events answers an event stream that begins with text.
+// events answers with an event stream that starts with text.
 func (e exchange) events(text string) {
 	e.text(http.StatusOK, "text/event-stream", text)
 	e.w.(http.Flusher).Flush()
@@ -85,7 +85,7 @@ func (e exchange) events(text string) {
 
 func (e exchange) hang() { <-e.r.Context().Done() }
 
-// cut ends the connection.
+// cut closes the connection.
 func (e exchange) cut(reset bool) {
 	conn, _, err := e.w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -97,7 +97,7 @@ func (e exchange) cut(reset bool) {
 	_ = conn.Close()
 }
 
-// never answers for servers that never get ready.
+// never handles requests of servers that never become ready.
 func (e exchange) never(fault string) bool {
 	switch fault {
 	case "500":
@@ -136,10 +136,10 @@ func (e exchange) get(fault string) {
 	}
 }
 
-// answered has what came for the question of ask-and-resume; parked the id of its call.
+// answered holds the answer to the server request of ask-and-resume; parked holds the id of its call.
 var answered, parked = make(chan string, 1), make(chan string, 1)
 
-// resume goes on with a stream that ended after its question.
+// resume continues a stream that ended after its server request.
 func (e exchange) resume() {
 	e.events(": here\n\n")
 	select {

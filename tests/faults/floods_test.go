@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// modernFrame is a tools/call of a modern client of that name, who wants to hear of its progress.
+// modernFrame is a tools/call of a modern client with the given name, which requests progress.
 func modernFrame(who, server, do string, n int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"},"io.modelcontextprotocol/clientCapabilities":{},`+
 		`"io.modelcontextprotocol/logLevel":"debug","progressToken":"p"},"name":"%s_echo","arguments":{"do":%q,"n":%d}}}`, who, server, do, n)
 }
 
-// modernCall asks as a modern client does; what the answer says is for the caller to read.
+// modernCall sends a request as a modern client. The caller reads the answer.
 func (g *gateway) modernCall(who, server, do string, n int) (io.ReadCloser, error) {
 	r, err := http.NewRequest("POST", g.url, strings.NewReader(modernFrame(who, server, do, n)))
 	if err != nil {
@@ -40,7 +40,7 @@ func (g *gateway) modernCall(who, server, do string, n int) (io.ReadCloser, erro
 	return resp.Body, nil
 }
 
-// asks asks once and reads the answer.
+// asks sends one request and reads the answer.
 func (g *gateway) asks(who, server string) (string, error) {
 	body, err := g.modernCall(who, server, "", 0)
 	if err != nil {
@@ -51,7 +51,7 @@ func (g *gateway) asks(who, server string) (string, error) {
 	return string(text), err
 }
 
-// slowest returns how long all but the slowest hundredth of n calls of a healthy server take at most.
+// slowest returns the 99th percentile of the duration of n calls of a healthy server.
 func (g *gateway) slowest(t *testing.T, n int) time.Duration {
 	t.Helper()
 	var took []time.Duration
@@ -66,8 +66,8 @@ func (g *gateway) slowest(t *testing.T, n int) time.Duration {
 	return took[len(took)-1-n/100]
 }
 
-// Servers that say progress, log lines and updates without pause, and a client that asks without end and hardly reads: the
-// gateway's memory stays within its budget, and another client of another server hardly notices.
+// Servers send progress, log messages and updates without pause, and a client sends requests without reading most answers: the
+// gateway's memory stays within its budget, and another client of another server is hardly affected.
 func TestFloods(t *testing.T) {
 	const budget, slack, calls = 16 << 20, 128 << 20, 300
 	loud := with(bad("none"), map[string]any{"maxConcurrent": 256})
@@ -92,7 +92,7 @@ func TestFloods(t *testing.T) {
 	}
 	for name, flood := range floods {
 		t.Run(name, func(t *testing.T) {
-			for attempt := 1; ; attempt++ { // what else this machine does is no fault of the gateway's
+			for attempt := 1; ; attempt++ { // retried because other processes on this machine may interfere
 				quiet := max(g.slowest(t, calls), 5*time.Millisecond)
 				var over atomic.Bool
 				var all sync.WaitGroup
@@ -117,14 +117,14 @@ func TestFloods(t *testing.T) {
 					return
 				}
 				if attempt == 20 {
-					t.Fatalf("p99 of another client %v, without the flood %v", busy, quiet)
+					t.Fatalf("p99 of another client during the flood %v, without it %v", busy, quiet)
 				}
 			}
 		})
 	}
 }
 
-// flooded has two servers flood two calls of two clients each until it is over.
+// flooded has two servers flood two calls of two clients each until over is closed.
 func (g *gateway) flooded(over *atomic.Bool, do string) {
 	var all sync.WaitGroup
 	for _, server := range []string{"loud", "noisy"} {
@@ -144,7 +144,7 @@ func (g *gateway) flooded(over *atomic.Bool, do string) {
 	all.Wait()
 }
 
-// unread asks for large answers on a session of HTTP+SSE whose stream is read at a few KB a second.
+// unread requests large answers on a session of HTTP+SSE whose stream is read at a few KB per second.
 func (g *gateway) unread(t *testing.T, over *atomic.Bool) {
 	conn, err := net.Dial("tcp", g.host)
 	if err != nil {

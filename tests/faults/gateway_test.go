@@ -22,7 +22,7 @@ import (
 // binary is the gateway, built once.
 var binary string
 
-// What all tests of processes share.
+// Shared by all tests with processes.
 type output = gatetest.Output
 
 var (
@@ -31,7 +31,7 @@ var (
 	get         = gatetest.Get
 )
 
-// TestMain is the faulty servers too: `<test binary> faulty FAULT`.
+// TestMain also runs the faulty servers: `<test binary> faulty FAULT`.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "faulty" {
 		os.Exit(runFaulty(os.Args[2:]))
@@ -74,7 +74,7 @@ func with(server map[string]any, more map[string]any) map[string]any {
 	return server
 }
 
-// holding returns a healthy server, and what ends its calls that are held.
+// holding returns a healthy server, and a function that releases its held calls.
 func holding(t *testing.T) (server map[string]any, release func()) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "release")
@@ -85,21 +85,21 @@ func holding(t *testing.T) (server map[string]any, release func()) {
 	}
 }
 
-// gateway is a running `serve`.
+// gateway is a running `goblin-actor serve`.
 type gateway struct {
 	url, base, host string // http://host:port/mcp, http://host:port, host:port
 	dir, config     string
 	process         *gatetest.Process
 	cmd             *exec.Cmd
 	log             *gatetest.Output
-	exited          chan struct{} // closed when it has ended
+	exited          chan struct{} // closed when the gateway has exited
 	wantExit        int
 }
 
 // settings is a configuration; JSON is YAML.
 type settings map[string]any
 
-// servers is the settings that have nothing but these servers.
+// servers returns settings with only the given servers.
 func servers(all map[string]any) settings { return settings{"mcpServers": all} }
 
 func (s settings) write(t *testing.T, file string) {
@@ -132,7 +132,7 @@ func serve(t *testing.T, s settings) *gateway {
 	return g
 }
 
-// end drains the gateway if it still runs, and looks at what it leaves.
+// end drains the gateway if it still runs, and checks for leaks.
 func (g *gateway) end(t *testing.T) {
 	children := descendants(g.cmd.Process.Pid)
 	err := g.process.End()
@@ -142,21 +142,21 @@ func (g *gateway) end(t *testing.T) {
 		code = exit.ExitCode()
 	}
 	if code != g.wantExit {
-		t.Errorf("the gateway's end: %v, want exit code %d", err, g.wantExit)
+		t.Errorf("the gateway exited with %v, want exit code %d", err, g.wantExit)
 	}
 	waitFor(t, "the gateway's children to be gone", func() (bool, string) {
 		left := alive(children)
 		return len(left) == 0, fmt.Sprint(left)
 	})
 	if log := g.log.String(); strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic") {
-		t.Errorf("the log tells of a panic or a data race")
+		t.Errorf("the log contains a panic or a data race")
 		t.Log(log)
 	} else if t.Failed() {
 		t.Logf("the gateway's log:\n%.20000s", log)
 	}
 }
 
-// snapshot asks the admin socket.
+// snapshot fetches the status from the admin socket.
 func (g *gateway) snapshot(t *testing.T) *status.Snapshot {
 	t.Helper()
 	s, err := gatetest.Snapshot(t.Context(), g.dir)
@@ -166,7 +166,7 @@ func (g *gateway) snapshot(t *testing.T) *status.Snapshot {
 	return s
 }
 
-// server returns how a server is by the admin socket.
+// server returns a server's status.
 func (g *gateway) server(t *testing.T, name string) status.Backend {
 	t.Helper()
 	for _, b := range g.snapshot(t).Backends {
@@ -189,7 +189,7 @@ func (g *gateway) ready(t *testing.T, names ...string) {
 	gatetest.WaitReady(t, g.base)
 }
 
-// logged waits until the log has one line with all of these.
+// logged waits until the log has a line that contains all parts.
 func (g *gateway) logged(t *testing.T, parts ...string) {
 	t.Helper()
 	waitFor(t, fmt.Sprintf("a line of the log with %q", parts), func() (bool, string) {
@@ -237,7 +237,7 @@ func descendants(pid int) []int {
 	return all
 }
 
-// alive returns those of pids that still run; zombies nobody waited for count.
+// alive returns those of pids that still run, including zombies.
 func alive(pids []int) []int {
 	var left []int
 	for _, pid := range pids {
@@ -248,13 +248,13 @@ func alive(pids []int) []int {
 	return left
 }
 
-// descriptors returns how many the gateway has open.
+// descriptors returns the number of open descriptors of the gateway.
 func (g *gateway) descriptors() int {
 	all, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", g.cmd.Process.Pid))
 	return len(all)
 }
 
-// fits asserts that the gateway's resident memory is below a limit in bytes; with the race detector that means nothing.
+// fits checks that the gateway's resident memory is below a limit in bytes. With the race detector it checks nothing.
 func (g *gateway) fits(t *testing.T, limit int) {
 	t.Helper()
 	if n := g.resident(); n > limit && os.Getenv("FAULTS_RACE") == "" {
@@ -273,7 +273,7 @@ func (g *gateway) resident() int {
 	return pages * os.Getpagesize()
 }
 
-// goroutines returns how many the gateway has, by its metrics.
+// goroutines returns the gateway's number of goroutines, from its metrics.
 func (g *gateway) goroutines() int {
 	_, page := get(g.base + "/metrics")
 	found := regexp.MustCompile(`(?m)^go_goroutines (\d+)`).FindStringSubmatch(page)
@@ -284,8 +284,8 @@ func (g *gateway) goroutines() int {
 	return n
 }
 
-// stopped waits until the process of a server does nothing any more: its answer that it will comes a moment before. Where the system does not tell
-// (Linux does), it is believed.
+// stopped waits until the process of a server has stopped, which happens a moment after its answer. On systems other than Linux it
+// cannot check this and returns immediately.
 func (g *gateway) stopped(t *testing.T, name string) {
 	t.Helper()
 	path := fmt.Sprintf("/proc/%d/stat", g.server(t, name).PID)

@@ -19,7 +19,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// stdio is a gateway that a client has started.
+// stdio is a gateway started by a client.
 type stdio struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -29,7 +29,7 @@ type stdio struct {
 	began time.Time
 }
 
-// startStdio starts one and initializes; the state is in dir.
+// startStdio starts a gateway and initializes a session; its state is in dir.
 func startStdio(t *testing.T, config, dir string) *stdio {
 	t.Helper()
 	g := &stdio{t: t, cmd: exec.Command(binary, "stdio", "--config", config), began: time.Now()}
@@ -63,7 +63,7 @@ func (g *stdio) say(line string) {
 	}
 }
 
-// ask sends a request with id 1 and returns its answer; what else comes is not looked at.
+// ask sends a request with id 1 and returns its answer. It ignores other messages.
 func (g *stdio) ask(line string) string {
 	g.t.Helper()
 	g.say(line)
@@ -80,7 +80,7 @@ func (g *stdio) ask(line string) string {
 
 func (g *stdio) list() string { return g.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`) }
 
-// live waits until the list is not a remembered one and returns it.
+// live waits until the list is no longer a remembered one and returns it.
 func (g *stdio) live() (list string) {
 	g.t.Helper()
 	waitFor(g.t, "the live list", func() (bool, string) {
@@ -90,7 +90,7 @@ func (g *stdio) live() (list string) {
 	return list
 }
 
-// end ends it as a client does, by closing its stdin.
+// end stops the gateway as a client does, by closing its stdin.
 func (g *stdio) end() {
 	g.t.Helper()
 	_ = g.in.Close()
@@ -99,20 +99,20 @@ func (g *stdio) end() {
 	}
 }
 
-// slowly returns a server that starts when the file has gone, and the file.
+// slowly returns a server that starts once a file is removed, and the file.
 func slowly(t *testing.T) (server map[string]any, file string) {
 	file = filepath.Join(t.TempDir(), "wait")
 	script := fmt.Sprintf("while [ -e %s ]; do sleep 0.05; done; exec %s demo clock", file, binary)
 	return map[string]any{"command": "sh", "args": []string{"-c", script}}, file
 }
 
-// The first list after a start comes from the state file, for several gateways at once, while their server still starts; what is
-// called meanwhile waits for it, and what it may have got since is not called unknown.
+// The first list after a start comes from the state file, for several gateways at once, while their server is still starting. Calls
+// meanwhile wait for the server, and items that it may have gained since are not reported as unknown.
 func TestTheCatalogOutlivesTheGateway(t *testing.T) {
 	server, wait := slowly(t)
 	dir := gatetest.ShortDir(t)
 	config := filepath.Join(dir, "goblin.json")
-	settings{"mcpServers": map[string]any{"one": server}, "metaTools": false}.write(t, config) // the gateway's own are never remembered
+	settings{"mcpServers": map[string]any{"one": server}, "metaTools": false}.write(t, config) // the gateway's own items are never remembered
 	first := startStdio(t, config, dir)
 	live := first.live()
 	first.end()
@@ -122,10 +122,10 @@ func TestTheCatalogOutlivesTheGateway(t *testing.T) {
 	cmd := exec.Command(binary, "serve", "--config", config, "--listen", "127.0.0.1:0")
 	cmd.Env = environment(dir)
 	p := gatetest.Serve(t, cmd)
-	gatetest.WaitReady(t, p.Base) // though its server never is
+	gatetest.WaitReady(t, p.Base) // although its server never becomes ready
 	c := connect(t, &gateway{url: p.URL}, "{}")
 	if list := c.post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).last(); strings.Count(list, `"goblin-actor/state":"cached"`) != strings.Count(live, `"goblin-actor/name"`) {
-		t.Errorf("over HTTP the first list is %s", list)
+		t.Errorf("first list over HTTP: %s", list)
 	}
 	const gateways = 4
 	var all sync.WaitGroup
@@ -136,34 +136,34 @@ func TestTheCatalogOutlivesTheGateway(t *testing.T) {
 			list := g.list()
 			took[i] = time.Since(g.began)
 			if strings.Count(list, `"goblin-actor/state":"cached"`) != strings.Count(live, `"goblin-actor/name"`) {
-				t.Errorf("the first list is %s, want %s, remembered", list, live)
+				t.Errorf("first list: got %s, want the remembered %s", list, live)
 			}
 			if got := g.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_new"}}`); !strings.Contains(got, "SERVER_UNAVAILABLE") || !strings.Contains(got, "starting") {
-				t.Errorf("a call of what the server may have: %s", got)
+				t.Errorf("call of an item that the server may have: %s", got)
 			}
 			time.AfterFunc(200*time.Millisecond, func() { _ = os.Remove(wait) })
 			if got := g.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_now","arguments":{}}}`); !strings.Contains(got, `"content"`) {
-				t.Errorf("a call that waits for the server: %s", got)
+				t.Errorf("call that waits for the server: %s", got)
 			}
 			if got := g.live(); got != live {
-				t.Errorf("later the list is %s, want %s", got, live)
+				t.Errorf("later list: got %s, want %s", got, live)
 			}
 			g.end()
 			if log := g.log.String(); strings.Contains(log, "level=WARN") && strings.Contains(log, "state file") {
-				t.Errorf("the state file made trouble: %s", log)
+				t.Errorf("the log reports problems with the state file: %s", log)
 			}
 		})
 	}
 	all.Wait()
-	if slices.Min(took) > 4*time.Second { // StartWait is 5 s; what else the machine does is no fault of the gateway's
-		t.Errorf("the first lists took %v", took)
+	if slices.Min(took) > 4*time.Second { // StartWait is 5 s; other processes may slow down some attempts
+		t.Errorf("first lists took %v", took)
 	}
 	if err := p.End(); err != nil {
 		t.Error(err)
 	}
 }
 
-// A gateway that is killed at any moment leaves a file that the next one can use; one that is damaged is set aside.
+// A gateway that is killed at any moment leaves a usable state file. A damaged file is moved aside.
 func TestTheStateFileAndSuddenDeath(t *testing.T) {
 	server, _ := slowly(t)
 	dir := gatetest.ShortDir(t)
@@ -190,7 +190,7 @@ func TestTheStateFileAndSuddenDeath(t *testing.T) {
 	g.live()
 	g.end()
 	if log := g.log.String(); !strings.Contains(log, "set aside") {
-		t.Errorf("nobody is told of the damage: %s", log)
+		t.Errorf("the log does not report the damage: %s", log)
 	}
 	if _, err := os.Stat(file + ".unusable-1"); err != nil {
 		t.Error(err)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A lazy server's process is there only while somebody wants something of it: it ends after idleStop, the next call starts another, and
-// one that dies in its first call costs that call alone.
+// The process of a lazy server runs only while it is used: it ends after idleStop, the next call starts a new one, and a
+// process that dies in its first call fails only that call.
 func TestLazyProcess(t *testing.T) {
 	t.Parallel()
 	lazy := map[string]any{"startup": "lazy", "idleStop": "300ms"}
@@ -37,13 +37,13 @@ func TestLazyProcess(t *testing.T) {
 		asleep()
 		_, name := c.call(t, "odd", "exit", 0).fault()
 		if name != "BACKEND_DISCONNECTED" {
-			t.Errorf("dies in its first call: %s", name)
+			t.Errorf("server that dies in its first call: %s", name)
 		}
 		asleep()
 	}
 }
 
-// While processes are restarted and scaled up and down, no call fails, and in the end there are as many as the file says.
+// No call fails while processes are restarted and scaled, and in the end their number is as configured.
 func TestScalingUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := func(n int) settings {
@@ -73,7 +73,7 @@ func TestScalingUnderLoad(t *testing.T) {
 		waitFor(t, fmt.Sprintf("%d replicas", n), func() (bool, string) {
 			at := g.snapshot(t).Servers[0]
 			if at.ReadyCount < 1 {
-				t.Errorf("on the way to %d: none of %d is ready", n, at.Replicas)
+				t.Errorf("scaling to %d: none of %d is ready", n, at.Replicas)
 			}
 			return at.Replicas == n && at.ReadyCount == n && len(descendants(g.cmd.Process.Pid)) == n, fmt.Sprintf("%+v", at)
 		})
@@ -86,12 +86,12 @@ func TestScalingUnderLoad(t *testing.T) {
 	}
 	waitFor(t, "another process", func() (bool, string) {
 		if at := g.snapshot(t).Servers[0]; at.ReadyCount != 1 {
-			t.Errorf("while it is restarted: %d ready", at.ReadyCount)
+			t.Errorf("during the restart: %d ready", at.ReadyCount)
 		}
 		left := descendants(g.cmd.Process.Pid)
 		return len(left) == 1 && left[0] != before, fmt.Sprint(left)
 	})
-	time.Sleep(100 * time.Millisecond) // calls to the new one
+	time.Sleep(100 * time.Millisecond) // let calls reach the new process
 	close(stop)
 	load.Wait()
 	close(faults)

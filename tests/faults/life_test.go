@@ -20,7 +20,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// calls starts n calls in sessions of their own, ten in each, and returns where their answers come.
+// calls starts n calls, ten per session, and returns a channel with their answers.
 func calls(t *testing.T, g *gateway, n int, server, do string, arg int) <-chan answer {
 	t.Helper()
 	answers := make(chan answer, n)
@@ -41,7 +41,7 @@ func calls(t *testing.T, g *gateway, n int, server, do string, arg int) <-chan a
 	return answers
 }
 
-// running waits until so many calls run at a server.
+// running waits until the given number of calls run on a server.
 func (g *gateway) running(t *testing.T, server string, n int) {
 	t.Helper()
 	waitFor(t, fmt.Sprintf("%d calls of %s to run", n, server), func() (bool, string) {
@@ -50,14 +50,14 @@ func (g *gateway) running(t *testing.T, server string, n int) {
 	})
 }
 
-// A server killed with a hundred calls in flight: each gets one answer at once, those of the other server go on, and it
-// comes back by itself. S4.3.1 S4.3.2
+// A server is killed with a hundred calls in flight: each gets one answer immediately, calls of the other server continue, and the
+// server is restarted. S4.3.1 S4.3.2
 func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
 	gatetest.Within(t, time.Second, "the callers to be told", func() time.Duration { return killUnderLoad(t) })
 }
 
-// killUnderLoad returns how long it took until all callers were told.
+// killUnderLoad returns the time until all calls were answered.
 func killUnderLoad(t *testing.T) (took time.Duration) {
 	good, release := holding(t)
 	big := map[string]any{"maxConcurrent": 200, "timeout": gatetest.Patience.String()}
@@ -86,14 +86,14 @@ func killUnderLoad(t *testing.T) (took time.Duration) {
 	release()
 	for range 100 {
 		if a := <-kept; !strings.Contains(a.last(), `"done"`) {
-			t.Errorf("a call of the other server: %s", a)
+			t.Errorf("call of the other server: %s", a)
 		}
 	}
 	g.logged(t, "WARN", "server=odd", "killed")
 	return took
 }
 
-// SIGTERM with fifty calls in flight: they end well, new ones are refused, /readyz says no, and the exit code is 0.
+// SIGTERM with fifty calls in flight: they complete, new ones are refused, /readyz fails, and the exit code is 0.
 func TestDrainUnderLoad(t *testing.T) {
 	t.Parallel()
 	good, release := holding(t)
@@ -121,23 +121,23 @@ func TestDrainUnderLoad(t *testing.T) {
 	release()
 	for range 50 {
 		if a := <-running; !strings.Contains(a.last(), `"done"`) {
-			t.Errorf("a call that ran when the signal came: %s", a)
+			t.Errorf("call in progress at the signal: %s", a)
 		}
 	}
 	ended := time.Now()
 	<-g.exited
 	if took := time.Since(ended); took > freely {
-		t.Errorf("the gateway ended %s after its last call", took)
+		t.Errorf("the gateway exited %s after its last call", took)
 	}
 }
 
-// Calls that never end are given shutdown.drain and then an answer.
+// Calls that never end get an error after shutdown.drain.
 func TestDrainIsBounded(t *testing.T) {
 	t.Parallel()
 	gatetest.Within(t, 5*time.Second, "the end of a gateway that drains for a second", func() time.Duration { return boundedDrain(t) })
 }
 
-// boundedDrain returns how long the gateway took to end.
+// boundedDrain returns the time until the gateway exited.
 func boundedDrain(t *testing.T) time.Duration {
 	s := servers(map[string]any{"good": bad("none"), "stubborn": bad("stubborn")})
 	s["shutdown"] = map[string]any{"drain": "1s"}
@@ -150,7 +150,7 @@ func boundedDrain(t *testing.T) time.Duration {
 	for range 20 {
 		a := <-running
 		a.wants(t, "a call that never ends", -31007, "SHUTTING_DOWN")
-		if !strings.Contains(a.last(), `"server":"good","retryable":false`) { // the server has had it
+		if !strings.Contains(a.last(), `"server":"good","retryable":false`) { // the server received it
 			t.Errorf("a call that never ends: %s", a)
 		}
 	}
@@ -158,13 +158,13 @@ func boundedDrain(t *testing.T) time.Duration {
 	return time.Since(began)
 }
 
-// A second signal ends it at once; no child is left.
+// A second signal ends the gateway immediately, without leaving a child process.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	gatetest.Within(t, time.Second, "the end after a second signal", func() time.Duration { return secondSignal(t) })
 }
 
-// secondSignal returns how long the gateway took to end after it.
+// secondSignal returns the time from the second signal to the gateway's exit.
 func secondSignal(t *testing.T) (took time.Duration) {
 	s := servers(map[string]any{"good": bad("none"), "stubborn": bad("stubborn"), "family": bad("family")})
 	s["shutdown"] = map[string]any{"drain": "1m"}
@@ -187,13 +187,13 @@ func secondSignal(t *testing.T) (took time.Duration) {
 	return took
 }
 
-// On stdio likewise: its servers have process groups of their own, which a terminal's signal does not reach.
+// The same on stdio: servers have their own process groups, which signals from a terminal do not reach.
 func TestSecondSignalOnStdio(t *testing.T) {
 	t.Parallel()
 	gatetest.Within(t, time.Second, "the end after a second signal", func() time.Duration { return secondSignalOnStdio(t) })
 }
 
-// secondSignalOnStdio returns how long the gateway took to end after it.
+// secondSignalOnStdio returns the time from the second signal to the gateway's exit.
 func secondSignalOnStdio(t *testing.T) (took time.Duration) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "goblin.yaml")
@@ -229,7 +229,7 @@ func secondSignalOnStdio(t *testing.T) (took time.Duration) {
 	return took
 }
 
-// kill -9 of the gateway itself leaves no child either.
+// kill -9 of the gateway leaves no child process either.
 func TestGatewayKilled(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -244,8 +244,8 @@ func TestGatewayKilled(t *testing.T) {
 	})
 }
 
-// Reloads under load. What concerns the catalog alone reconnects nobody; a transport change lets running calls finish;
-// a file that is broken changes nothing; no call fails.
+// Reloads under load: changes of the catalog do not reconnect servers; a change of the transport lets calls in progress finish;
+// a broken file changes nothing; no call fails.
 func TestReloadUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := func(more map[string]any) settings { return servers(map[string]any{"good": with(bad("none"), more)}) }
@@ -278,7 +278,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	} {
 		s(more).write(t, g.config)
 		if i%2 == 0 {
-			hup() // besides the change of the file itself
+			hup() // in addition to the change of the file itself
 		}
 		g.reloaded(t, i+1)
 	}
@@ -333,7 +333,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	}
 }
 
-// reloaded waits until the log tells of so many reloads.
+// reloaded waits until the log reports n reloads.
 func (g *gateway) reloaded(t *testing.T, n int) {
 	t.Helper()
 	waitFor(t, fmt.Sprintf("%d reloads", n), func() (bool, string) {
@@ -341,7 +341,7 @@ func (g *gateway) reloaded(t *testing.T, n int) {
 	})
 }
 
-// A second gateway on the same port says so and what to do, and the first does not notice.
+// A second gateway on the same port reports the conflict and the fix, and does not disturb the first.
 func TestTwoGatewaysOnOnePort(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))

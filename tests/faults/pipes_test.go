@@ -19,7 +19,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// progressing is a server behind a URL whose calls report progress until they are cancelled.
+// progressing is an HTTP server whose calls report progress until they are canceled.
 type progressing struct {
 	mu    sync.Mutex
 	told  []string                   // cancelled <id>, deleted
@@ -94,8 +94,8 @@ func (p *progressing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A client on stdio is killed while its call reports progress: nobody reads the pipes any more. The call is cancelled at its server,
-// the sessions are ended, and the program ends by itself rather than by the signal for writing to nobody.
+// A client on stdio is killed while its call reports progress, so that the pipes have no reader. The call is canceled at its server,
+// the sessions are ended, and the program exits by itself rather than by SIGPIPE.
 func TestStdioClientKilledDuringProgress(t *testing.T) {
 	t.Parallel()
 	for _, connected := range []bool{false, true} {
@@ -142,7 +142,7 @@ func TestStdioClientKilledDuringProgress(t *testing.T) {
 						return
 					}
 				}
-				t.Fatalf("it ended before it said %q", part)
+				t.Fatalf("it exited before it printed %q", part)
 			}
 			fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 			until(`"id":1`)
@@ -157,14 +157,14 @@ func TestStdioClientKilledDuringProgress(t *testing.T) {
 			select {
 			case <-ended:
 			case <-time.After(gatetest.Patience):
-				t.Fatal("it still runs although its client was killed")
+				t.Fatal("the program still runs although its client was killed")
 			}
 			if !cmd.ProcessState.Exited() {
-				t.Errorf("it ended with %v", cmd.ProcessState)
+				t.Errorf("the program exited with %v", cmd.ProcessState)
 			}
-			deleted := 2 // one was for the catalog
+			deleted := 2 // including the session of the catalog
 			if connected {
-				deleted = 0 // the gateway goes on
+				deleted = 0 // the gateway continues
 			}
 			waitFor(t, "the server to hear of it", func() (bool, string) {
 				said := upstream.said()

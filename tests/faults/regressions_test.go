@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// What goes through the gateway arrives byte for byte: params, results, error data, notifications, whatever is in them.
+// The gateway passes on params, results, error data and notifications byte for byte.
 func TestNothingIsRewritten(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -42,7 +42,7 @@ func TestNothingIsRewritten(t *testing.T) {
 	}
 }
 
-// Ids of every kind come back as they were sent.
+// Ids of every kind are returned unchanged.
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -57,7 +57,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// A server's own request with the id of a call of ours is not taken for its answer.
+// A server request with the id of a pending call is not taken for the call's answer.
 func TestServerUsesOurIDs(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -70,7 +70,7 @@ func TestServerUsesOurIDs(t *testing.T) {
 	}
 }
 
-// The last notification before an answer is never lost, nor overtaken by it.
+// The last notification before an answer is neither lost nor reordered.
 func TestLastNotification(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -83,7 +83,7 @@ func TestLastNotification(t *testing.T) {
 	}
 }
 
-// Progress of four calls at once goes each to its own stream, in order, with its own token.
+// Progress of four concurrent calls arrives on the right streams, in order, with the right tokens.
 func TestProgressKeepsApart(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -118,7 +118,7 @@ func TestProgressKeepsApart(t *testing.T) {
 	all.Wait()
 }
 
-// A cancel cancels a call of its own client only, in both eras, whatever id it names.
+// A cancellation only cancels calls of its own client, in both eras, whatever id it names.
 func TestCancelOfAnotherClient(t *testing.T) {
 	t.Parallel()
 	good, release := holding(t)
@@ -150,7 +150,7 @@ func TestCancelOfAnotherClient(t *testing.T) {
 	}
 }
 
-// A cancel of one's own call ends it at the server, too.
+// A cancellation of the client's own call reaches the server.
 func TestCancelReachesTheServer(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -166,7 +166,7 @@ func TestCancelReachesTheServer(t *testing.T) {
 	})
 }
 
-// A question whose stream ended before its answer: the answer still reaches the server, and the call ends well.
+// The answer to a server request reaches the server although the stream that carried the request has ended, and the call succeeds.
 func TestAnswerAfterTheStreamEnded(t *testing.T) {
 	t.Parallel()
 	web := faultyWeb(t)
@@ -177,7 +177,7 @@ func TestAnswerAfterTheStreamEnded(t *testing.T) {
 	select {
 	case a := <-done:
 		t.Fatalf("the call ended with its stream: %s", a)
-	case <-time.After(500 * time.Millisecond): // a slow human
+	case <-time.After(500 * time.Millisecond): // a slow user
 	}
 	c.post(t, reply(id, "late"))
 	if a := <-done; !strings.Contains(a.last(), `"done"`) {
@@ -185,7 +185,7 @@ func TestAnswerAfterTheStreamEnded(t *testing.T) {
 	}
 }
 
-// S1.56: reads have a timeout as calls have, and are no AbortError.
+// S1.56: reads time out like calls, and the error is not an AbortError.
 func TestReadsTimeOut(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": with(bad("none"), map[string]any{"timeout": "500ms"})}))
@@ -194,7 +194,7 @@ func TestReadsTimeOut(t *testing.T) {
 	c.post(t, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"resource://good/x://one"}}`).wants(t, "a read", -31006, "TIMEOUT")
 }
 
-// A 503 is no timeout, and metrics name the server whatever underscores its tools have.
+// HTTP 503 is not counted as a timeout, and metrics name the server even if its tools have underscores in their names.
 func TestFailuresAreCountedByServer(t *testing.T) {
 	t.Parallel()
 	web := faultyWeb(t)
@@ -213,7 +213,7 @@ func TestFailuresAreCountedByServer(t *testing.T) {
 	}
 }
 
-// Nobody can shut the gateway down over HTTP, and no foreign page can read what it answers.
+// The gateway cannot be shut down over HTTP, and web pages of other origins cannot read its responses.
 func TestForeignPages(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -240,7 +240,7 @@ func TestForeignPages(t *testing.T) {
 	connect(t, g, "").works(t, "good")
 }
 
-// A child gets what its entry says and a few harmless variables, not the gateway's environment.
+// A child process gets the configured variables and a few harmless ones, not the gateway's environment.
 func TestEnvironmentOfChildren(t *testing.T) {
 	t.Setenv("SECRET_OF_THE_GATEWAY", "hunter2")
 	g := serve(t, servers(map[string]any{"good": with(bad("none"), map[string]any{"env": map[string]string{"OWN": "1.10"}})}))
@@ -251,7 +251,7 @@ func TestEnvironmentOfChildren(t *testing.T) {
 	}
 }
 
-// A child that is stopped and reads nothing blocks nobody else, however much it is sent.
+// A stopped child process that reads nothing does not block other servers, however much it is sent.
 func TestDeafChild(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{
@@ -266,14 +266,14 @@ func TestDeafChild(t *testing.T) {
 	for i := range 60 {
 		all.Go(func() {
 			a := c.post(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"odd_echo","arguments":{"x":"%s"}}}`, i, ballast))
-			a.wants(t, "a call nobody reads", -31006, "TIMEOUT")
+			a.wants(t, "a call that is never read", -31006, "TIMEOUT")
 		})
 	}
 	g.running(t, "odd", 60)
 	for range 20 {
 		began := time.Now()
 		healthy.works(t, "good")
-		if took := time.Since(began); took > 9*time.Second { // it would be ten if it waited for those
+		if took := time.Since(began); took > 9*time.Second { // it would take ten if it waited for the others
 			t.Errorf("a healthy call took %s", took)
 		}
 	}

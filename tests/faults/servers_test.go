@@ -11,13 +11,13 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// soon is a server with short timeouts.
+// soon returns a server with short timeouts.
 func soon(server map[string]any) map[string]any {
 	return with(server, map[string]any{"startTimeout": "2s"})
 }
 
-// Servers that never get ready: the admin socket says why, the log names each and what to do, /readyz lists them, and the
-// healthy one serves meanwhile.
+// Servers that never become ready: the admin socket has the reason, the log names each with the fix, /readyz lists them, and the
+// healthy server works meanwhile.
 func TestServersThatCannotStart(t *testing.T) {
 	t.Parallel()
 	web := faultyWeb(t)
@@ -67,7 +67,7 @@ func TestServersThatCannotStart(t *testing.T) {
 	client.works(t, "good")
 }
 
-// Servers that misbehave and can be used all the same.
+// Servers that misbehave but are still usable.
 func TestServersThatMisbehave(t *testing.T) {
 	t.Parallel()
 	faults := []string{"garbage", "asks-idle", "changes", "noise", "asks-in-list", "endless-list", "growing-list", "bad-items", "family", "stubborn"}
@@ -100,7 +100,7 @@ func TestServersThatMisbehave(t *testing.T) {
 	g.fits(t, 150<<20)
 }
 
-// Answers that are none end their call at once with an error that names the server, and the connection lives.
+// An invalid answer fails its call immediately with an error that names the server. The connection stays open.
 func TestBrokenAnswers(t *testing.T) {
 	t.Parallel()
 	s := servers(map[string]any{"odd": with(bad("none"), map[string]any{"timeout": (2 * gatetest.Patience).String()}), "good": bad("none")})
@@ -114,7 +114,7 @@ func TestBrokenAnswers(t *testing.T) {
 		code int // 0 = the call succeeds
 		name string
 	}{
-		{"wrong-id", 0, 0, ""}, // the third of the wrong ones is the right id as text
+		{"wrong-id", 0, 0, ""}, // the third wrong answer has the right id as text
 		{"both", 0, -32603, "INTERNAL_ERROR"},
 		{"neither", 0, -32603, "INTERNAL_ERROR"},
 		{"not-utf8", 0, -32603, "INTERNAL_ERROR"},
@@ -135,7 +135,7 @@ func TestBrokenAnswers(t *testing.T) {
 		{"ask-many", 1000, 0, ""},
 		{"same-question", 0, 0, ""},
 	} {
-		// A call that ran into the timeout would take longer than its client waits.
+		// A call that timed out would take longer than the client waits.
 		if a := c.call(t, "odd", x.do, x.n); x.code != 0 {
 			a.wants(t, x.do, x.code, x.name)
 			if !strings.Contains(a.last(), `"server":"odd"`) {
@@ -147,13 +147,13 @@ func TestBrokenAnswers(t *testing.T) {
 		c.works(t, "good")
 	}
 	if b := g.server(t, "odd"); b.Incarnation != 1 || b.State != "ready" || b.InFlight != 0 {
-		t.Errorf("after all that the server is %+v", b)
+		t.Errorf("after all invalid answers the server is %+v", b)
 	}
 	g.logged(t, "WARN", "server=odd", "cannot be used", "limits.maxMessageBytes")
 	g.logged(t, "WARN", "server=odd", "cannot be used", "not JSON-RPC 2.0")
 }
 
-// The same over HTTP, where there are more ways to answer wrongly.
+// The same over HTTP, which allows more kinds of invalid answers.
 func TestBrokenAnswersOverHTTP(t *testing.T) {
 	t.Parallel()
 	web := faultyWeb(t)
@@ -193,7 +193,7 @@ func TestBrokenAnswersOverHTTP(t *testing.T) {
 		} else {
 			a.wants(t, fault, want.code, want.name)
 		}
-		if want.name == "BACKEND_DISCONNECTED" { // which server, what happened, what to do, in words for people
+		if want.name == "BACKEND_DISCONNECTED" { // the error names server, problem and fix
 			for _, part := range []string{"server " + fault, "check the server's log"} {
 				if !strings.Contains(a.last(), part) {
 					t.Errorf("%s: %s, want %q in it", fault, a, part)
@@ -211,7 +211,7 @@ func TestBrokenAnswersOverHTTP(t *testing.T) {
 	})
 }
 
-// A process that is stopped, exits in a call or closes its stdout costs its own callers, and comes back if it ended.
+// A process that stops, exits during a call or closes its stdout fails only its own calls, and is restarted if it exited.
 func TestServersThatGoAway(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"odd": bad("none"), "slow": with(bad("none"), map[string]any{"timeout": "1s"}), "good": bad("none")}))
@@ -221,8 +221,8 @@ func TestServersThatGoAway(t *testing.T) {
 		before := g.server(t, "odd").Incarnation
 		a := c.call(t, "odd", do, 0)
 		a.wants(t, do, -31003, "BACKEND_DISCONNECTED")
-		if strings.Contains(a.last(), "hunter2") { // what a process says as it dies is for whoever runs the gateway
-			t.Errorf("%s: the client was told %s", do, a)
+		if strings.Contains(a.last(), "hunter2") { // the last output of a process is only for the operator
+			t.Errorf("%s: the client received %s", do, a)
 		}
 		c.works(t, "good")
 		waitFor(t, "odd to be back", func() (bool, string) {
@@ -233,8 +233,8 @@ func TestServersThatGoAway(t *testing.T) {
 	}
 	g.logged(t, "WARN", "server is not available", "server=odd", "hunter2")
 	c.call(t, "slow", "never", 0).wants(t, "never", -31006, "TIMEOUT")
-	c.call(t, "slow", "stopped", 0) // it answers, and then is stopped
-	for range 100 {                 // the stop follows its answer: what comes between the two is answered too
+	c.call(t, "slow", "stopped", 0) // it answers and then stops
+	for range 100 {                 // it stops after its answer; calls in between are answered, too
 		if a := c.call(t, "slow", "", 0); !strings.Contains(a.last(), `"result"`) {
 			a.wants(t, "stopped", -31006, "TIMEOUT")
 			break

@@ -17,7 +17,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// What stands outside of mcpServers is reloaded too: who may come, how much, what is logged; what cannot be is said.
+// Settings outside mcpServers are reloaded, too: allowed origins, limits, logging. Settings that cannot be reloaded are reported.
 func TestReloadSettings(t *testing.T) {
 	t.Parallel()
 	s := servers(map[string]any{"good": bad("none")})
@@ -33,7 +33,7 @@ func TestReloadSettings(t *testing.T) {
 		if r.Header.Set(header, value); header == "Host" {
 			r.Host = value
 		}
-		resp, err := http.DefaultClient.Do(r) // on a connection that is kept
+		resp, err := http.DefaultClient.Do(r) // on a kept-alive connection
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,10 +43,10 @@ func TestReloadSettings(t *testing.T) {
 	rules := func(want bool) {
 		t.Helper()
 		if got := welcome("Origin", "https://app.example"); got != want {
-			t.Errorf("the origin is welcome: %v, want %v", got, want)
+			t.Errorf("origin accepted: %v, want %v", got, want)
 		}
 		if got := welcome("Host", "goblin.example"); got != want {
-			t.Errorf("the host is welcome: %v, want %v", got, want)
+			t.Errorf("host accepted: %v, want %v", got, want)
 		}
 	}
 	rules(false)
@@ -80,7 +80,7 @@ func TestReloadSettings(t *testing.T) {
 		t.Errorf("log.level warn lets %d lines of level info through, want the first", n-1)
 	}
 	if after := g.server(t, "good"); after.PID != before.PID {
-		t.Error("settings reconnected a server")
+		t.Error("changed settings reconnected a server")
 	}
 	began := time.Now()
 	if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -93,7 +93,7 @@ func TestReloadSettings(t *testing.T) {
 	}
 }
 
-// The gateway of one client on stdin and stdout reads a changed file again, too.
+// A gateway with one client on stdio reloads a changed file, too.
 func TestReloadOnStdio(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

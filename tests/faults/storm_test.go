@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// often returns n, or what FAULTS_N says.
+// often returns n, or the value of FAULTS_N.
 func often(n int) int {
 	if more, err := strconv.Atoi(os.Getenv("FAULTS_N")); err == nil && more > 0 {
 		return more
@@ -27,8 +27,8 @@ func often(n int) int {
 	return n
 }
 
-// Ten thousand sessions opened and dropped, a part of them with a stream and a call, leave no memory, descriptor or
-// goroutine behind.
+// Ten thousand sessions are opened and dropped, some with a stream and a call. No memory, descriptor or
+// goroutine leaks.
 func TestSessionsOpenedAndDropped(t *testing.T) {
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
 	g.ready(t, "good")
@@ -65,18 +65,18 @@ func TestSessionsOpenedAndDropped(t *testing.T) {
 		}
 		return g.resident(), g.descriptors(), g.goroutines()
 	}
-	open(1000) // pools fill, the heap finds its size
+	open(1000) // fill pools and let the heap reach its size
 	resident, descriptors, goroutines := quiet(0)
 	open(often(9000))
 	afterResident, afterDescriptors, _ := quiet(goroutines + 20)
 	t.Logf("resident %d MiB, then %d MiB; %d and %d descriptors", resident>>20, afterResident>>20, descriptors, afterDescriptors)
 	g.fits(t, resident+30<<20)
 	if afterDescriptors > descriptors+20 {
-		t.Errorf("%d descriptors, before %d", afterDescriptors, descriptors)
+		t.Errorf("%d descriptors, %d before", afterDescriptors, descriptors)
 	}
 }
 
-// Clients that open sessions and never say goodbye: beyond maxSessions the least recently used make room.
+// Clients open sessions without closing them: beyond maxSessions the least recently used ones are dropped.
 func TestSessionsForgotten(t *testing.T) {
 	t.Parallel()
 	s := servers(map[string]any{"good": bad("none")})
@@ -97,7 +97,7 @@ func TestSessionsForgotten(t *testing.T) {
 	}
 }
 
-// A child that dies again and again leaves no process, descriptor or goroutine, and the other server does not notice.
+// A child process that dies repeatedly leaks no process, descriptor or goroutine, and does not affect the other server.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	quick := map[string]any{"reconnect": map[string]any{"min": "1ms", "max": "2ms"}}
@@ -126,7 +126,7 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// A child that dies in every handshake is tried again with growing pauses, not in a circle.
+// A child process that dies in every handshake is retried with increasing delays.
 func TestHopelessServer(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"odd": bad("exit"), "good": bad("none")}))
@@ -135,12 +135,12 @@ func TestHopelessServer(t *testing.T) {
 	began := time.Now()
 	waitFor(t, "two seconds", func() (bool, string) { return time.Since(began) > 2*time.Second, "" })
 	n, took := g.server(t, "odd").Incarnation-before, time.Since(began)
-	if n > 6*uint64(took/time.Second)/2 { // two an attempt: one for each era
+	if n > 6*uint64(took/time.Second)/2 { // two processes per attempt: one for each era
 		t.Errorf("%d attempts in %s", n, took)
 	}
 }
 
-// Without descriptors for new connections those that there are go on, and new ones are taken when there are some again.
+// Without free descriptors, existing connections continue, and new ones are accepted once descriptors are available again.
 func TestWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -171,13 +171,13 @@ func TestWithoutDescriptors(t *testing.T) {
 	connect(t, g, "").works(t, "good")
 }
 
-// A gateway that is a server of itself starts a few gateways under each other, and no more.
+// A gateway that is a server of itself starts only a few nested gateways.
 func TestGatewayOfItself(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "circle.json")
 	circle := servers(map[string]any{"me": map[string]any{"command": binary, "args": []string{"stdio", "--config", file}, "env": map[string]string{"XDG_STATE_HOME": dir}}})
-	circle["metaTools"] = "false" // a file of its own: in another program's, it would leave itself out
+	circle["metaTools"] = "false" // its own format: in another program's file it would skip itself
 	circle.write(t, file)
 	circle["mcpServers"].(map[string]any)["good"] = bad("none")
 	g := serve(t, circle)
@@ -189,7 +189,7 @@ func TestGatewayOfItself(t *testing.T) {
 	began := time.Now()
 	waitFor(t, "no more than six after a while", func() (bool, string) {
 		n := len(descendants(g.cmd.Process.Pid))
-		if n > 12 { // one that is opened anew, in another era, may start while those under the one before it are ended
+		if n > 12 { // a nested gateway may be restarted in another era while the previous one is still ending
 			t.Fatalf("%d processes", n)
 		}
 		return n <= 6 && time.Since(began) > 2*time.Second, fmt.Sprint(n, " processes")

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// What is no message is refused with the right code, the right HTTP status and, where it can be read, its id.
+// Invalid messages are refused with the right error code, HTTP status and, if it can be read, id.
 func TestNoMessages(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -71,7 +71,7 @@ func TestNoMessages(t *testing.T) {
 	c.works(t, "good")
 }
 
-// A body over the limit is a 413 that arrives, whether its length was told or not, and costs no memory.
+// A body over the limit gets a 413, whether or not its length was announced, and uses no memory.
 func TestTooLargeBodies(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
@@ -80,7 +80,7 @@ func TestTooLargeBodies(t *testing.T) {
 	const size = 65 << 20
 	before := g.resident()
 	for _, told := range []bool{true, false} {
-		var body io.Reader = io.LimitReader(blanks{}, size)
+		var body io.Reader = io.LimitReader(spaces{}, size)
 		if told {
 			body = strings.NewReader(strings.Repeat(" ", size))
 		}
@@ -93,17 +93,18 @@ func TestTooLargeBodies(t *testing.T) {
 	g.fits(t, before+200<<20)
 }
 
-// blanks are bytes without end.
-type blanks struct{}
+// spaces is an endless reader of spaces.
+type spaces struct{}
 
-func (blanks) Read(p []byte) (int, error) {
+func (spaces) Read(p []byte) (int, error) {
 	for i := range p {
 		p[i] = ' '
 	}
 	return len(p), nil
 }
 
-// Connections that say nothing, half a request, or no HTTP disturb nobody, and are gone when their peer is.
+// Connections that send nothing, half a request or something other than HTTP affect no other client, and end with their peer.
+
 func TestSenselessConnections(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))

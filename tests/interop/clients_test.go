@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// TestConversations: every client over every transport has the whole conversation with server-everything behind the
-// gateway, once as a process and once over streamable HTTP.
+// TestConversations has every client, over every transport, hold the whole conversation with server-everything through the
+// gateway, once as a process and once over Streamable HTTP.
 // S0.1.1 S0.4.1 S0.5.1 S0.5.3 S0.5.4 S0.6.1 S0.9.1 S1.49 S1.69 S2.5.1 S2.5.2 S3.1.2 S3.2.1 S3.2.2 S3.3.2 S4.1.1 S4.4.1 S4.5.1
 func TestConversations(t *testing.T) {
 	servers := map[string]any{
 		"local": npmServer(t, "server-everything"),
-		// server-everything keeps what its tools make in the session that asked for it, so all clients must share one.
+		// server-everything stores its tools' results per session, so all clients must share one.
 		"web": map[string]any{"url": everythingHTTP(t), "type": "http", "isolation": "shared"},
 	}
 	g := serve(t, servers)
@@ -46,7 +46,7 @@ func TestConversations(t *testing.T) {
 	})
 }
 
-// stdio returns the command of a gateway on stdin and stdout.
+// stdio returns the command of a gateway on stdio.
 func stdio(t *testing.T, servers map[string]any) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,7 +55,7 @@ func stdio(t *testing.T, servers map[string]any) *exec.Cmd {
 	return cmd
 }
 
-// hold has the conversation and checks it.
+// hold holds the conversation and checks it.
 func hold(t *testing.T, p peer, err error, prefix, name string) {
 	t.Helper()
 	if err != nil {
@@ -68,7 +68,7 @@ func hold(t *testing.T, p peer, err error, prefix, name string) {
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), talkTime)
 	defer cancel()
-	// Over stdio the gateway was just started, and waits for its servers for five seconds only.
+	// Over stdio the gateway has just started, and its list requests wait only five seconds for servers.
 	if err := eventually(ctx, listed(p, prefix+"_echo")); err != nil {
 		t.Fatal(err)
 	}

@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// transcript is what one client saw of server-everything through the gateway.
+// transcript records what a client saw of server-everything through the gateway.
 type transcript struct {
 	Server                               string
 	Tools, Prompts, Resources, Templates []string
 	Echo, Sum                            string
 	Progress                             []float64
 	Long                                 string
-	Cancelled                            bool   // the call ended soon after the client's cancel, without a result
+	Cancelled                            bool   // the call ended without a result soon after the client canceled it
 	AfterCancel                          string // the next call on the same connection
 	Read, Dynamic, Blob, Prompt          string
 	NoTool, NoPrompt, NoResource         fault
-	Link                                 string // the resource a tool made
-	Listed                               bool   // it was in the list after list_changed
+	Link                                 string // the resource that a tool created
+	Listed                               bool   // the resource was listed after list_changed
 	LinkURI, LinkBlob                    string // and could be read
 }
 
-// converse holds a long conversation. name makes what it creates its own.
+// converse holds a long conversation. name makes the names of created items unique.
 func converse(ctx context.Context, p peer, prefix, name string) (transcript, error) {
 	s := transcript{Server: p.server()}
 	var failed error
@@ -78,7 +78,7 @@ func converse(ctx context.Context, p peer, prefix, name string) (transcript, err
 	return s, failed
 }
 
-// cancels starts a call of a minute and cancels it at its first progress.
+// cancels starts a call that takes a minute and cancels it at its first progress notification.
 func cancels(ctx context.Context, p peer, prefix string) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -91,7 +91,7 @@ func cancels(ctx context.Context, p peer, prefix string) bool {
 	return err != nil && time.Since(time.Unix(0, cancelled.Load())) < 30*time.Second
 }
 
-// changedList has a tool make a resource and waits until the client is told.
+// changedList has a tool create a resource and waits for list_changed.
 func changedList(ctx context.Context, p peer, prefix, name string, s *transcript) error {
 	pieces, err := p.call(ctx, prefix+"_gzip-file-as-resource", map[string]any{
 		"name": prefix + "-" + name + ".gz", "data": "data:text/plain,hello", "outputType": "resourceLink"}, nil)
@@ -101,7 +101,7 @@ func changedList(ctx context.Context, p peer, prefix, name string, s *transcript
 	s.Link = pieces[0].uri
 	limit, cancel := context.WithTimeout(ctx, talkTime)
 	defer cancel()
-	for since := 0; !s.Listed; { // what others make on the same server changes the list too
+	for since := 0; !s.Listed; { // other clients of the server change the list too
 		if err := p.heard().wait(limit, since, "resources/list_changed"); err != nil {
 			return fmt.Errorf("no list_changed after which %s is listed: %w", s.Link, err)
 		}
@@ -117,7 +117,7 @@ func changedList(ctx context.Context, p peer, prefix, name string, s *transcript
 	return err
 }
 
-// check compares a transcript with what server-everything says when asked directly, under the gateway's names.
+// check compares a transcript with the direct answers of server-everything, under the gateway's names.
 func (s transcript) check(t *testing.T, prefix string) {
 	t.Helper()
 	equal := func(what, got, want string) {
@@ -156,7 +156,7 @@ func (s transcript) check(t *testing.T, prefix string) {
 	}
 	begins("long call", s.Long, "Long running operation completed")
 	if !s.Cancelled {
-		t.Error("the cancelled call did not end at once")
+		t.Error("the canceled call did not end immediately")
 	}
 	equal("after cancel", s.AfterCancel, "Echo: still here")
 	begins("read", s.Read, "# Everything Server")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// way is how a client reaches the gateway.
+// way is a transport between client and gateway.
 type way string
 
 const (
@@ -16,17 +16,17 @@ const (
 	overSSE   way = "SSE"
 	overStdio way = "stdio"
 
-	// overBridge is stdio through "goblin-actor stdio --connect" to the gateway that all share. The page does not show it: what works is
+	// overBridge is stdio through "goblin-actor stdio --connect" to the shared gateway. It is not shown in the matrix, because its results are
 	// the same as over stdio.
 	overBridge way = "the bridge"
 )
 
-// target is what a client connects to: a URL, or a command.
+// target is what a client connects to: a URL or a command.
 type target struct {
 	url     string
-	key     string // an API key; "" = none is sent
+	key     string // an API key; "" = none
 	command []string
-	dir     string // for the command's directories
+	dir     string // base of the command's directories
 	env     map[string]string
 }
 
@@ -40,15 +40,15 @@ func (to target) cmd() *exec.Cmd {
 	return cmd
 }
 
-// caller is a client of the matrix.
+// caller is a client in the matrix.
 type caller struct {
-	name    string // in the matrix
+	name    string // name in the matrix
 	way     way
-	version string // what it must have agreed on with the gateway
+	version string // the version it must negotiate with the gateway
 	dial    func(context.Context, target, answers) (peer, error)
 }
 
-// callers are the clients of the matrix. Those of the TypeScript SDK live in two processes.
+// callers are the clients in the matrix. Those of the TypeScript SDK share two processes.
 func callers(t *testing.T) []caller {
 	t.Helper()
 	v1, v2 := startDriver(t, "v1"), startDriver(t, "v2")
@@ -82,15 +82,15 @@ func callers(t *testing.T) []caller {
 	)
 }
 
-// bridged are the servers that clients over the bridge talk to in each run; with -bridge these are all.
+// bridged are the servers for clients over the bridge in each run; with -bridge, all servers are.
 var bridged = []string{"evstdio", "gohttpm", "tsstdiom", "tshttp"}
 
-// tries reports whether a cell is part of this run.
+// tries reports whether a cell belongs to this run.
 func tries(c caller, f *fixture) bool {
 	return chosen(c, f) && (c.way != overBridge || *bridge || slices.Contains(bridged, f.key))
 }
 
-// shown are the clients of the page.
+// shown are the clients in the published matrix.
 func shown(clients []caller) []caller {
 	return slices.DeleteFunc(slices.Clone(clients), func(c caller) bool { return c.way == overBridge })
 }

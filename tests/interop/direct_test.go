@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// withoutTheGateway: what is called a peer's fault goes wrong without the gateway too, where the two can meet at all.
+// withoutTheGateway checks that limits attributed to peers also occur without the gateway, where the peers can connect directly.
 func withoutTheGateway(t *testing.T, clients []caller, servers []*fixture) {
 	for _, l := range limits {
 		for _, pair := range l.direct {
 			i := slices.IndexFunc(clients, func(c caller) bool { return c.name+" "+c.version+" over "+string(c.way) == pair[0] })
 			j := slices.IndexFunc(servers, func(f *fixture) bool { return f.name == pair[1] })
 			if i < 0 || j < 0 {
-				t.Errorf("limit %s: there is no %q", l.key, pair)
+				t.Errorf("limit %s: unknown pair %q", l.key, pair)
 				continue
 			}
 			for _, talk := range l.talks {
@@ -30,11 +30,11 @@ func withoutTheGateway(t *testing.T, clients []caller, servers []*fixture) {
 	}
 }
 
-// direct has one conversation of a client with a server of the same transport.
+// direct holds one conversation of a client with a server over the same transport.
 func direct(t *testing.T, c caller, f *fixture, name string) error {
 	t.Helper()
 	if len(f.servers) != 1 {
-		return fmt.Errorf("%s are several servers", f.name)
+		return fmt.Errorf("%s consists of several servers", f.name)
 	}
 	config := slices.Collect(maps.Values(f.servers))[0]
 	var to target

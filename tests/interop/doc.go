@@ -1,4 +1,4 @@
-// Package interop is where the gateway meets MCP software that nobody here wrote. It holds tests only:
+// Package interop tests the gateway with third-party MCP software:
 //
 //	servers   npm server-everything (stdio, streamable HTTP, HTTP+SSE), server-filesystem, server-memory; HTTP+SSE servers of both Go SDKs
 //	clients   the TypeScript SDK, the official go-sdk, mcp-go, each over HTTP and over stdio; the inspector's command line
@@ -6,6 +6,6 @@
 //	Java      the SDK, as client and as server; make interop-java builds and runs it
 //	Rust      the SDK, as client and as server, in both eras; make interop-rust builds and runs it
 //
-// Everything runs as processes around the real binary. The npm packages are pinned in package-lock.json and fetched by
-// `make test`; where Node or the packages are missing, the tests that need them are skipped and say so, and with CI=true they fail.
+// All peers run as processes around the real binary. The npm packages are pinned in package-lock.json and fetched by
+// `make test`. Without Node or the packages, the tests that need them are skipped, or fail with CI=true.
 package interop

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fixtures starts what runs over HTTP and returns every server of the matrix. goServer is the go-sdk's everything-server.
+// fixtures starts the HTTP servers and returns all servers of the matrix. goServer is the go-sdk's everything-server.
 func fixtures(t *testing.T, goServer string) []*fixture {
 	t.Helper()
 	var all []*fixture
@@ -20,7 +20,7 @@ func fixtures(t *testing.T, goServer string) []*fixture {
 		return with(map[string]any{"url": url, "type": "http"}, more...)
 	}
 
-	// server-everything keeps what its tools make, and who wants to be told, by session: all clients must share one.
+	// server-everything stores its tools' results and subscriptions per session: all clients must share one.
 	roots := map[string]any{"roots": []string{cave}}
 	one("server-everything 2026.8.31, stdio", "evstdio", legacyVersion, serverEverything, merged(npmServer(t, "server-everything"), roots))
 	one("server-everything 2026.8.31, HTTP", "evhttp", legacyVersion, serverEverything, merged(http(everythingHTTP(t), "isolation", "shared"), roots))
@@ -54,7 +54,7 @@ func fixtures(t *testing.T, goServer string) []*fixture {
 	return all
 }
 
-// with returns a copy of config with these keys and values.
+// with returns a copy of config with the given keys and values.
 func with(config map[string]any, pairs ...string) map[string]any {
 	more := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -111,7 +111,7 @@ func serverEverything(f *fixture) *fixture {
 	return f
 }
 
-// goSDKServer asks in the manner of the version: its older tools refuse to in 2026-07-28.
+// goSDKServer returns the fixture for a version: older tools of the server refuse to ask in 2026-07-28.
 func goSDKServer(f *fixture) *fixture {
 	f.lists = map[string]string{"tools": "test_simple_text", "prompts": "test_simple_prompt", "resources": "test://static-text",
 		"templates": "test://template/{id}/data"}
@@ -130,7 +130,7 @@ func goSDKServer(f *fixture) *fixture {
 	return f
 }
 
-// plainServer is what the small servers of mcp-go and TypeScript v2 have in common.
+// plainServer sets what the small servers of mcp-go and TypeScript v2 have in common.
 func plainServer(f *fixture) *fixture {
 	f.lists = map[string]string{"tools": "echo", "prompts": "greet", "resources": "test://static", "templates": "test://page/{number}"}
 	f.read = "test://page/7"
@@ -149,23 +149,23 @@ func plainServer(f *fixture) *fixture {
 	return f
 }
 
-// shufflingServer deals what it says at random to the response of a call and to the GET stream of its session
-// (mcp-go 1.2.1, server/streamable_http.go: both read the session's one channel). One of both eras does so to legacy clients, whose
-// calls the gateway makes in a legacy session: 2 1 3 was seen on the wire, and of 5000 calls of the modern era none out of order.
+// shufflingServer returns a server that distributes its messages at random between the response of a call and the GET stream of its session
+// (mcp-go 1.2.1, server/streamable_http.go: both read the session's only channel). A server of both eras does this to legacy clients, for whose
+// calls the gateway uses a legacy session. The order 2 1 3 was seen on the wire; of 5000 modern calls none was out of order.
 func shufflingServer(f *fixture) *fixture {
 	f = plainServer(f)
 	f.shuffles = true
 	return f
 }
 
-// typeScriptServer can say of a resource that it is not there; handlers of mcp-go cannot.
+// typeScriptServer can report that a resource does not exist; handlers of mcp-go cannot.
 func typeScriptServer(f *fixture) *fixture {
 	f = plainServer(f)
 	f.missing = "test://page/404"
 	return f
 }
 
-// demos are notes, clock, oracle and conformance of our own, speaking one version only.
+// demos are the built-in servers notes, clock, oracle and conformance, forced to one version.
 func demos(t *testing.T, version string, over way) *fixture {
 	t.Helper()
 	f := &fixture{name: "demo notes, clock, oracle, conformance, " + string(over) + ", " + version, key: strings.ToLower("d" + version[2:4] + version[5:7] + string(over)), version: version}

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// goSDK is the official Go SDK's client.
+// goSDK is a client of the official Go SDK.
 type goSDK struct {
 	session *mcp.ClientSession
 	ears    *ears
@@ -20,7 +20,7 @@ type goSDK struct {
 	wanted  string // log level, modern
 }
 
-//lint:file-ignore SA1019 roots, sampling and logging are deprecated as of 2026-07-28 and still to be carried
+//lint:file-ignore SA1019 roots, sampling and logging are deprecated as of 2026-07-28, but still supported
 
 func dialGoSDK(ctx context.Context, t mcp.Transport, m manner) (peer, error) {
 	p := &goSDK{ears: newEars()}
@@ -58,7 +58,7 @@ func goSDKOverHTTP(ctx context.Context, to target, m manner) (peer, error) {
 	return dialGoSDK(ctx, t, m)
 }
 
-// bearer sends a key with every request.
+// bearer adds an API key to every request.
 type bearer struct{ key string }
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -84,7 +84,7 @@ func (p *goSDK) level(ctx context.Context, level string) error {
 	return p.session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: mcp.LoggingLevel(level)})
 }
 
-// listen: the client listens for changes of lists by itself.
+// listen does nothing for lists: the client subscribes to their changes by itself.
 func (p *goSDK) listen(ctx context.Context, uri string) error {
 	if uri == "" {
 		return nil

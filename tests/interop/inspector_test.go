@@ -9,22 +9,22 @@ import (
 	"sync"
 )
 
-// inspector is the inspector's command line. Each request is a process of a second with a session of its own: it lists and
-// calls, and hears nothing in between.
+// inspector is the inspector's command line. Each request is a process that takes a second, with its own session: it can list and
+// call, but receives no notifications in between.
 type inspector struct {
 	url   string
 	lists *listsOnce
 	ear   *ears
 }
 
-// listsOnce are the lists of the gateway: they are the same for all its servers.
+// listsOnce caches the gateway's lists, which are the same for all its servers.
 type listsOnce struct {
 	mu    sync.Mutex
 	items map[string][]string
 }
 
-// errOneRequest is what the inspector's command line has no way to do.
-var errOneRequest = errors.New("the inspector's command line makes one request and ends")
+// errOneRequest is returned for conversations that the inspector's command line cannot hold.
+var errOneRequest = errors.New("the inspector's command line makes a single request and exits")
 
 func inspectorDial() func(context.Context, target, answers) (peer, error) {
 	lists := &listsOnce{items: map[string][]string{}}
@@ -49,7 +49,7 @@ func (p *inspector) run(ctx context.Context, result any, args ...string) error {
 }
 
 func (*inspector) server() string  { return "" }
-func (*inspector) version() string { return legacyVersion } // it does not tell
+func (*inspector) version() string { return legacyVersion } // the inspector does not print it
 func (p *inspector) heard() *ears  { return p.ear }
 func (*inspector) close() error    { return nil }
 

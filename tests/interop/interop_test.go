@@ -13,10 +13,10 @@ import (
 
 var (
 	binary string // the gateway, built once
-	noNode string // why npm peers cannot run; "" = they can
+	noNode string // why npm peers cannot run; "" = they can run
 )
 
-// What all tests of processes share.
+// Shared by all tests with processes.
 type output = gatetest.Output
 
 var (
@@ -50,7 +50,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// needNode skips the test where npm peers cannot run; with CI=true it fails it.
+// needNode skips the test if npm peers cannot run. With CI=true it fails the test.
 func needNode(t *testing.T) {
 	t.Helper()
 	if noNode == "" {
@@ -62,7 +62,7 @@ func needNode(t *testing.T) {
 	t.Skip(noNode)
 }
 
-// npmServer returns the command of a pinned server.
+// npmServer returns the command of a pinned npm server.
 func npmServer(t *testing.T, name string, args ...string) map[string]any {
 	t.Helper()
 	needNode(t)
@@ -73,16 +73,16 @@ func npmServer(t *testing.T, name string, args ...string) map[string]any {
 	return map[string]any{"command": "node", "args": append([]string{dir}, args...)}
 }
 
-// gateway is a running `serve`.
+// gateway is a running `goblin-actor serve`.
 type gateway struct {
-	url    string // of its MCP endpoint
+	url    string // URL of its MCP endpoint
 	base   string // http://host:port
 	config string
 	dir    string // its runtime and state directory
 }
 
-// writeConfig writes servers as a file of the kind desktop clients have. Each gets time for a machine that is busy with other
-// things: what the gateway's own times do is tested elsewhere.
+// writeConfig writes servers in the format of desktop clients. Timeouts are long enough for a busy machine;
+// other tests cover the gateway's default timeouts.
 func writeConfig(t *testing.T, dir string, servers map[string]any) string {
 	t.Helper()
 	patient := map[string]any{}
@@ -106,7 +106,7 @@ func writeAsIs(t *testing.T, dir string, servers map[string]any) string {
 	return file
 }
 
-// serve starts a gateway over the servers and waits until it is ready. At the end of the test it must drain and exit 0.
+// serve starts a gateway with the servers and waits until it is ready. At the end of the test it must drain and exit 0.
 func serve(t *testing.T, servers map[string]any) *gateway {
 	t.Helper()
 	dir := gatetest.ShortDir(t)
@@ -121,7 +121,7 @@ func serveFile(t *testing.T, dir, file string) *gateway {
 	p := gatetest.Serve(t, cmd)
 	t.Cleanup(func() {
 		if err := p.End(); err != nil {
-			t.Errorf("the gateway's end: %v", err)
+			t.Errorf("the gateway exited with %v", err)
 		}
 		if t.Failed() {
 			t.Logf("the gateway's log:\n%s", p.Log)
@@ -132,7 +132,7 @@ func serveFile(t *testing.T, dir, file string) *gateway {
 	return g
 }
 
-// command returns the gateway's binary with these arguments and directories of its own.
+// command returns a command of the gateway's binary with its own directories.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, args...)

@@ -20,7 +20,7 @@ var javaLimits = knownLimits{
 	},
 }
 
-// TestJava compares what clients of the Java SDK see of its servers directly and through the gateway. It leaves out
+// TestJava compares what clients of the Java SDK see of its servers directly and through the gateway. It omits
 // the SDK's HTTP+SSE server, which also loses sessions without the gateway.
 func TestJava(t *testing.T) {
 	needProgram(t, "java/classes/Client.class", "run make interop-java, with Java 17 or newer and Maven")

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// newKey has the program itself make a key.
+// newKey creates a key with the binary.
 func newKey(t *testing.T, dir, name string, more ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary, append([]string{"key", "new", name, "--file", filepath.Join(dir, "keys.yaml")}, more...)...)
@@ -25,7 +25,7 @@ func newKey(t *testing.T, dir, name string, more ...string) string {
 	return strings.TrimSpace(string(said))
 }
 
-// serveWithKeys starts a gateway that asks for keys, over the servers, with roles for those whose names begin with reader.
+// serveWithKeys starts a gateway that requires keys, with a role for keys whose names start with reader.
 func serveWithKeys(t *testing.T, dir string, servers map[string]any) *gateway {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
@@ -46,14 +46,14 @@ func serveWithKeys(t *testing.T, dir string, servers map[string]any) *gateway {
 	return serveFile(t, dir, file)
 }
 
-// Every SDK that speaks HTTP brings a key: it sees what its roles permit, calls that, and is told nothing of the rest. Without a key, and
-// with one that nobody made, it is refused.
+// Every SDK with HTTP can send a key. It sees and calls what its roles permit, and nothing else. Without a key, and
+// with an unknown one, it is refused.
 func TestKeys(t *testing.T) {
 	dir := gatetest.ShortDir(t)
 	writer, reader := newKey(t, dir, "writer-ada"), newKey(t, dir, "reader-ci", "--expires", "90d")
 	g := serveWithKeys(t, dir, map[string]any{"ev": npmServer(t, "server-everything")})
 	for _, c := range shown(callers(t)) {
-		if c.way == overStdio || c.name == inspectorName { // the inspector sends no headers from its command line
+		if c.way == overStdio || c.name == inspectorName { // the inspector's command line cannot send headers
 			continue
 		}
 		url := g.url
@@ -66,21 +66,21 @@ func TestKeys(t *testing.T) {
 			for _, bad := range []string{"", strings.Repeat("x", len(reader)), reader[:len(reader)-1]} {
 				if p, err := c.dial(ctx, target{url: url, key: bad}, answers{}); err == nil {
 					_ = p.close()
-					t.Errorf("let in with the key %q", bad)
+					t.Errorf("admitted with the key %q", bad)
 				}
 			}
 			all := toolsWith(t, ctx, c, target{url: url, key: writer})
 			if !slices.Contains(all, "ev_get-sum") || !slices.Contains(all, "ev_echo") {
-				t.Errorf("whoever may do all sees %q", all)
+				t.Errorf("an unrestricted key sees %q", all)
 			}
 			if few := toolsWith(t, ctx, c, target{url: url, key: reader}); !slices.Equal(few, []string{"ev_echo"}) {
-				t.Errorf("whoever may call echo sees %q", few)
+				t.Errorf("a key for echo sees %q", few)
 			}
 		})
 	}
 }
 
-// toolsWith lists the tools, calls ev_echo and, if it is not listed, tries ev_get-sum: it must not be there either.
+// toolsWith lists the tools and calls ev_echo. If ev_get-sum is not listed, calling it must fail, too.
 func toolsWith(t *testing.T, ctx context.Context, c caller, to target) []string {
 	t.Helper()
 	p, err := c.dial(ctx, to, answers{})

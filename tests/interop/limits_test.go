@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// limit is something that a peer cannot do with any other peer.
+// limit is a feature that a peer lacks with every other peer.
 type limit struct {
-	key     string // in the matrix
+	key     string // letter in the matrix
 	applies func(c caller, f *fixture, talk string) bool
 	talks   []string
 	why     string
-	proof   string      // Markdown: the place in the peer's source or in the specification
-	chance  bool        // the conversation may still pass sometimes
-	direct  [][2]string // client and server; withoutTheGateway shows the same limit
+	proof   string      // Markdown link to the peer's source or to the specification
+	chance  bool        // the conversation sometimes passes
+	direct  [][2]string // pairs of client and server for which withoutTheGateway shows the same limit
 }
 
 const (
@@ -78,7 +78,7 @@ var limits = []limit{
 	},
 }
 
-// limitOf returns the limit that prevents this conversation between the client and the server, or nil.
+// limitOf returns the limit that prevents a conversation between the client and the server, or nil.
 func limitOf(c caller, f *fixture, talk string) *limit {
 	i := slices.IndexFunc(limits, func(l limit) bool { return slices.Contains(l.talks, talk) && l.applies(c, f, talk) })
 	if i < 0 {

@@ -22,7 +22,7 @@ import (
 
 const loginRedirect = "http://127.0.0.1:4711/callback"
 
-// startProvider runs oidc-provider until the end of the test, and returns its issuer.
+// startProvider runs oidc-provider until the end of the test and returns its issuer.
 func startProvider(t *testing.T, tokens string) string {
 	t.Helper()
 	needNode(t)
@@ -50,11 +50,11 @@ func startProvider(t *testing.T, tokens string) string {
 			return lines.Text()
 		}
 	}
-	t.Fatalf("oidc-provider does not say where it is: %s", said.String())
+	t.Fatalf("oidc-provider did not print its URL: %s", said.String())
 	return ""
 }
 
-// protected is a server whose metadata names an issuer.
+// protected starts a server whose metadata names an issuer.
 func protected(t *testing.T, issuer string) (serverURL string) {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -67,11 +67,11 @@ func protected(t *testing.T, issuer string) (serverURL string) {
 	return server.URL + "/mcp"
 }
 
-// browser is somebody who fills in what he is asked and agrees to everything.
+// browser acts as a user who fills in all forms and approves everything.
 type browser struct {
 	t      *testing.T
 	client *http.Client
-	answer url.Values // of the redirect URI; nil = it was not reached
+	answer url.Values // parameters of the redirect URI; nil = not reached
 }
 
 func newBrowser(t *testing.T) *browser {
@@ -94,7 +94,7 @@ var (
 	valueOf = regexp.MustCompile(`\bvalue="([^"]*)"`)
 )
 
-// visit opens a page and goes on for as long as it is asked something. It returns the last page.
+// visit opens a page and submits its forms until there are none left. It returns the last page.
 func (b *browser) visit(page string) string {
 	b.t.Helper()
 	answer, err := b.client.Get(page)
@@ -118,13 +118,13 @@ func (b *browser) visit(page string) string {
 				fields.Set(string(name[1]), value)
 			}
 		}
-		if strings.Contains(string(raw), `value="yes"`) { // a button
+		if strings.Contains(string(raw), `value="yes"`) { // a confirmation button
 			fields.Set("confirm", "yes")
 		}
 		to, _ := answer.Request.URL.Parse(html.UnescapeString(string(form[1])))
 		answer, err = b.client.PostForm(to.String(), fields)
 	}
-	b.t.Fatal("the pages have no end")
+	b.t.Fatal("too many pages")
 	return ""
 }
 
@@ -137,7 +137,7 @@ func agentFor(t *testing.T, serverURL string, c oauth.Config) *oauth.Agent {
 	return &oauth.Agent{Server: serverURL, Client: guard.ClientFor(serverURL), Now: time.Now, Config: c}
 }
 
-// audience says for which resource an access token is: of a JWT its aud, of an opaque one what the issuer says of it.
+// audience returns the resource of an access token: aud of a JWT, or the introspection result of an opaque token.
 func audience(t *testing.T, issuer, token string) string {
 	t.Helper()
 	var raw []byte
@@ -161,16 +161,16 @@ func audience(t *testing.T, issuer, token string) string {
 	return m.Aud
 }
 
-// TestLoginAtOIDCProvider logs in at a foreign authorization server: registered now or by a document, tokens that are JWTs or opaque,
-// refreshed, revoked. It sends iss, and registers public clients.
+// TestLoginAtOIDCProvider logs in at a third-party authorization server with a registered client or a metadata document, and with JWT or opaque tokens,
+// and refreshes and revokes tokens. The server sends iss and registers public clients.
 func TestLoginAtOIDCProvider(t *testing.T) {
 	for name, c := range map[string]struct {
 		tokens string
 		config oauth.Config
 	}{
-		"JWT, registered":       {"jwt", oauth.Config{}},
-		"opaque, by a document": {"opaque", oauth.Config{MetadataURL: "https://client.example/goblin.json"}},
-		"opaque, registered":    {"opaque", oauth.Config{}},
+		"JWT, registered":         {"jwt", oauth.Config{}},
+		"opaque, with a document": {"opaque", oauth.Config{MetadataURL: "https://client.example/goblin.json"}},
+		"opaque, registered":      {"opaque", oauth.Config{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			issuer := startProvider(t, c.tokens)
@@ -193,14 +193,14 @@ func TestLoginAtOIDCProvider(t *testing.T) {
 			}
 			b := newBrowser(t)
 			if page := b.visit(login.URL); b.answer == nil {
-				t.Fatalf("the browser ends at %s", page)
+				t.Fatalf("the browser ended at %s", page)
 			}
 			token, err := a.Redeem(ctx, login, oauth.AuthResponse{State: b.answer.Get("state"), Code: b.answer.Get("code"), Issuer: b.answer.Get("iss"), Error: b.answer.Get("error"), Description: b.answer.Get("error_description")})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if aud := audience(t, issuer, token.Access); aud != server {
-				t.Errorf("the token is for %q", aud)
+				t.Errorf("the token has the audience %q", aud)
 			}
 			next, err := a.Refresh(ctx, site, client, token)
 			if err != nil {
@@ -210,7 +210,7 @@ func TestLoginAtOIDCProvider(t *testing.T) {
 				t.Errorf("the refreshed token is for %q, rotated: %t", aud, next.Refresh != token.Refresh)
 			}
 			if _, err = a.Refresh(ctx, site, client, token); !oauth.GrantEnded(err) {
-				t.Errorf("a refresh token that was used: %v", err)
+				t.Errorf("Refresh with a used refresh token: got %v", err)
 			}
 			if err = a.Revoke(ctx, site, client, next); err != nil {
 				t.Error(err)
@@ -219,7 +219,7 @@ func TestLoginAtOIDCProvider(t *testing.T) {
 	}
 }
 
-// TestDeviceLoginAtOIDCProvider logs in by a code that is entered elsewhere, and without a person at all.
+// TestDeviceLoginAtOIDCProvider logs in with a device code, and with client credentials.
 func TestDeviceLoginAtOIDCProvider(t *testing.T) {
 	issuer := startProvider(t, "jwt")
 	server := protected(t, issuer)
@@ -237,7 +237,7 @@ func TestDeviceLoginAtOIDCProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := a.Poll(ctx, login); err != oauth.ErrPending && err != oauth.ErrSlowDown {
-		t.Fatalf("before anybody has logged in: %v", err)
+		t.Fatalf("Poll before the login: got %v", err)
 	}
 	page := newBrowser(t).visit(device.Complete)
 	token, err := a.Poll(ctx, login)
@@ -245,7 +245,7 @@ func TestDeviceLoginAtOIDCProvider(t *testing.T) {
 		t.Fatalf("%v; the browser ends at %s", err, page)
 	}
 	if aud := audience(t, issuer, token.Access); aud != server {
-		t.Errorf("the token is for %q", aud)
+		t.Errorf("the token has the audience %q", aud)
 	}
 	robot := agentFor(t, server, oauth.Config{ClientID: "robot", Secret: "robot-secret"})
 	token, err = robot.ClientCredentials(ctx, site, []string{"read"})
@@ -253,6 +253,6 @@ func TestDeviceLoginAtOIDCProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	if aud := audience(t, issuer, token.Access); aud != server {
-		t.Errorf("the robot's token is for %q", aud)
+		t.Errorf("the token of client credentials has the audience %q", aud)
 	}
 }

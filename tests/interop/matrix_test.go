@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// abreast is how many cells are talked in at once. Most of them wait for something most of the time.
+// abreast is the number of cells tested concurrently. They mostly wait.
 const abreast = 16
 
-// result is how the conversations of one cell went, by name.
+// result holds the results of a cell's conversations, by name.
 type result map[string]error
 
-// TestMatrix: every client has every conversation with every server through the real binary. What does not work is the
-// fault of a peer, proven in limits_test.go, or the test fails. The matrix of it stands in docs/protocol.md.
+// TestMatrix has every client hold every conversation with every server through the real binary. A failure must be a limit of a
+// peer listed in limits_test.go. The resulting matrix is in docs/protocol.md.
 func TestMatrix(t *testing.T) {
 	needNode(t)
 	servers := fixtures(t, goSDKBinary(t))
@@ -47,7 +47,7 @@ func TestMatrix(t *testing.T) {
 				results[i][j] = cell(t, g, clients[i], f, began)
 			}
 		}
-		running.Go(func() { // one after the other: they share the gateway's connection to this server
+		running.Go(func() { // in sequence: they share the gateway's connection to this server
 			for i, c := range clients {
 				if c.way != overStdio {
 					one(i, &began)
@@ -68,7 +68,7 @@ func TestMatrix(t *testing.T) {
 	waitFor(t, "no call in flight: cancelled calls must end at the servers too", func() (bool, string) { return noneInFlight(t, g) })
 }
 
-// checkVersions: each server speaks the version it is forced to.
+// checkVersions checks that each server speaks the version it is forced to.
 func checkVersions(t *testing.T, g *gateway, servers []*fixture) {
 	t.Helper()
 	snap := snapshot(t, g)
@@ -81,8 +81,8 @@ func checkVersions(t *testing.T, g *gateway, servers []*fixture) {
 	}
 }
 
-// cell has all conversations of one cell; began is done once a connection to the server. Clients over stdio have a
-// gateway of their own, with that server only.
+// cell holds all conversations of a cell. began runs once per connection to the server. Clients over stdio have their own
+// gateway, with only that server.
 func cell(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) result {
 	to, alone := target{url: g.url}, &shared
 	switch c.way {
@@ -121,7 +121,7 @@ func cell(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) resu
 			began.Do(func() { err = do() })
 			return err
 		}}
-	if c.way == overStdio { // its gateway was just started, and waits for its servers for five seconds only
+	if c.way == overStdio { // its gateway has just started, and its list requests wait only five seconds for servers
 		if err := eventually(ctx, conversation.allLists); err != nil {
 			return failedAll(&connectError{err})
 		}
@@ -133,10 +133,10 @@ func cell(t *testing.T, g *gateway, c caller, f *fixture, began *sync.Once) resu
 	return went
 }
 
-// shared is held by a client that wants to be the only one who changes a list on the gateway all share.
+// shared is held by a client that must be the only one to change a list on the shared gateway.
 var shared sync.Mutex
 
-// connectError is what all conversations of a cell end with whose client cannot connect.
+// connectError is the result of all conversations of a cell whose client cannot connect.
 type connectError struct{ error }
 
 func (e *connectError) Error() string { return "connect: " + e.error.Error() }
@@ -149,7 +149,7 @@ func failedAll(err error) result {
 	return r
 }
 
-// judge reports what is no peer's fault, and limits that are none any more.
+// judge reports failures that are not a known limit of a peer, and limits that no longer apply.
 func judge(t *testing.T, clients []caller, servers []*fixture, results [][]result) {
 	t.Helper()
 	for i, c := range clients {
@@ -180,7 +180,7 @@ func judge(t *testing.T, clients []caller, servers []*fixture, results [][]resul
 			t.Fatal(err)
 		}
 	} else if text != string(old) {
-		t.Error("the matrix of docs/protocol.md is not what was measured: go test ./tests/interop -run TestMatrix -update")
+		t.Error("the matrix in docs/protocol.md is outdated; run go test ./tests/interop -run TestMatrix -update")
 	}
 }
 
@@ -196,7 +196,7 @@ func judgeCell(t *testing.T, c caller, f *fixture, went result) {
 		case err != nil && limit == nil:
 			t.Errorf("%s: %s: %v", cellName(c, f), name, err)
 		case err == nil && limit != nil && !limit.chance:
-			t.Errorf("%s: %s: works, although limit %q says a peer cannot", cellName(c, f), name, limit.key)
+			t.Errorf("%s: %s: works, although limit %q says that a peer cannot", cellName(c, f), name, limit.key)
 		}
 	}
 }

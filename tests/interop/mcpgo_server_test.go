@@ -15,14 +15,14 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-//lint:file-ignore SA1019 HTTP+SSE is deprecated and still to be carried
+//lint:file-ignore SA1019 HTTP+SSE is deprecated, but still supported
 
-// beMCPGo in the environment makes the test binary a server of mcp-go's on stdin and stdout.
+// beMCPGo is the environment variable that makes the test binary an mcp-go server on stdio.
 const beMCPGo = "INTEROP_MCP_GO_SERVER"
 
 const watchedURI = "test://watched"
 
-// mcpGoServer returns a server of mcp-go's that has every conversation of TestMatrix, in both eras.
+// mcpGoServer returns an mcp-go server for all conversations of TestMatrix, in both eras.
 func mcpGoServer() *server.MCPServer {
 	var sessions sync.Map // session id → server.SessionWithResourceSubscriptions
 	hooks := &server.Hooks{}
@@ -62,7 +62,7 @@ func mcpGoServer() *server.MCPServer {
 	}))
 	tool("log", func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		err := s.SendLogMessageToClient(ctx, mcp.NewLoggingMessageNotification(mcp.LoggingLevelWarning, "", "look out"))
-		time.Sleep(50 * time.Millisecond) // mcp-go's transports write notifications and results side by side: the last of a call may come too late
+		time.Sleep(50 * time.Millisecond) // mcp-go writes notifications and results concurrently, so a call's last notification may arrive after its result
 		return mcp.NewToolResultText("logged"), err
 	})
 	tool("touch", func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -128,7 +128,7 @@ func (mcpGoCompletions) CompletePromptArgument(_ context.Context, _ string, a mc
 	return &mcp.Completion{Values: slices.DeleteFunc([]string{"brief", "bold"}, func(v string) bool { return !strings.HasPrefix(v, a.Value) })}, nil
 }
 
-// serveMCPGo serves on stdin and stdout until its end.
+// serveMCPGo serves on stdio until stdin ends.
 func serveMCPGo() int {
 	if err := server.ServeStdio(mcpGoServer()); err != nil {
 		fmt.Fprintln(os.Stderr, err)

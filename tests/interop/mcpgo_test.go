@@ -13,18 +13,18 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-//lint:file-ignore SA1019 roots, sampling, logging and the GET stream are deprecated as of 2026-07-28 and still to be carried
+//lint:file-ignore SA1019 roots, sampling, logging and the GET stream are deprecated as of 2026-07-28, but still supported
 
-// mcpGo is mcp-go's client.
+// mcpGo is a client of mcp-go.
 type mcpGo struct {
 	client *client.Client
 	name   string
 	ears   *ears
 	tokens tokens
-	stop   func() // of the stream that listens, modern
+	stop   func() // ends the subscription stream; modern only
 }
 
-// mcpGoAnswers is what mcp-go's client says when it is asked.
+// mcpGoAnswers holds the client's answers to server requests.
 type mcpGoAnswers struct{ answers }
 
 func (a mcpGoAnswers) Elicit(context.Context, mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
@@ -72,12 +72,12 @@ func dialMCPGo(ctx context.Context, t transport.Interface, m manner) (peer, erro
 	return p, nil
 }
 
-// mcpGoConnections opens a connection for each request. mcp-go takes the POST of an answer back as soon as the call that asked has
-// ended. When that meets the POST's empty response, net/http has put the connection back by then and closes it all the same, and
-// whoever uses it next, of whatever SDK, gets "context canceled" (transport.go, persistConn.readLoop and roundTrip, Go 1.26).
+// mcpGoConnections opens a connection for each request. mcp-go cancels the POST with an answer as soon as the call that asked has
+// ended. If this coincides with the POST's empty response, net/http has already returned the connection to its pool and closes it all the same;
+// the next request on it, of any SDK, fails with "context canceled" (transport.go, persistConn.readLoop and roundTrip, Go 1.26).
 var mcpGoConnections = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// mcpGoOverHTTP keeps a GET stream open in the versions that know it.
+// mcpGoOverHTTP keeps a GET stream open in versions that have it.
 func mcpGoOverHTTP(ctx context.Context, to target, m manner) (peer, error) {
 	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(mcpGoConnections)}
 	if to.key != "" {
@@ -162,7 +162,7 @@ func (p *mcpGo) complete(ctx context.Context, of reference, argument, value stri
 	return result.Completion.Values, nil
 }
 
-// fault turns the SDK's sentinels back into codes.
+// fault converts the SDK's sentinel errors to error codes.
 func (*mcpGo) fault(err error) fault {
 	for sentinel, code := range map[error]int{mcp.ErrInvalidParams: -32602, mcp.ErrResourceNotFound: -32002, mcp.ErrMethodNotFound: -32601} {
 		if errors.Is(err, sentinel) {

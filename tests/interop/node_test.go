@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// driver is a process with clients of the TypeScript SDK in it: clients/driver.mjs. Safe for concurrent use.
+// driver is a process with clients of the TypeScript SDK: clients/driver.mjs. It is safe for concurrent use.
 type driver struct {
 	stdin io.WriteCloser
 	said  *output
@@ -21,9 +21,9 @@ type driver struct {
 	mu      sync.Mutex
 	last    int
 	waiting map[int]chan reply    // by request
-	reports map[int]func(float64) // by request; kept, as progress may come behind the answer
+	reports map[int]func(float64) // by request; kept, because progress may arrive after the answer
 	ears    map[string]*ears      // by client
-	gone    chan struct{}         // closed at the process's end
+	gone    chan struct{}         // closed when the process ends
 }
 
 type reply struct {
@@ -34,12 +34,12 @@ type reply struct {
 	}
 }
 
-// nodeFault is an error as the TypeScript SDK threw it.
+// nodeFault is an error thrown by the TypeScript SDK.
 type nodeFault struct{ fault }
 
 func (e *nodeFault) Error() string { return e.Message }
 
-// startDriver runs clients of the TypeScript SDK, of "v1" or "v2", until the end of the test.
+// startDriver runs clients of the TypeScript SDK, "v1" or "v2", until the end of the test.
 func startDriver(t *testing.T, generation string) *driver {
 	t.Helper()
 	needNode(t)
@@ -63,7 +63,7 @@ func startDriver(t *testing.T, generation string) *driver {
 		<-d.gone
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("the TypeScript clients said:\n%s", d.said)
+			t.Logf("output of the TypeScript clients:\n%s", d.said)
 		}
 	})
 	return d
@@ -112,8 +112,8 @@ func (d *driver) send(request map[string]any) error {
 	return err
 }
 
-// ask sends a request to the driver and decodes its answer into result. When ctx ends the SDK's call is aborted.
-// progress runs on the reader of the driver, until the end of the test; nil = not wanted.
+// ask sends a request to the driver and decodes its answer into result. When ctx ends, the SDK's call is aborted.
+// progress is called on the driver's reading goroutine, until the end of the test; nil = ignore progress.
 func (d *driver) ask(ctx context.Context, request map[string]any, progress func(float64), result any) error {
 	answer := make(chan reply, 1)
 	d.mu.Lock()
@@ -158,7 +158,7 @@ func (d *driver) ask(ctx context.Context, request map[string]any, progress func(
 	}
 }
 
-// node is one client of a driver.
+// node is a client of a driver.
 type node struct {
 	*driver
 	on     string

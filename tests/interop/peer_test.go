@@ -8,29 +8,29 @@ import (
 	"sync"
 )
 
-// The newest versions of both eras.
+// The newest version of each era.
 const (
 	legacyVersion = "2025-11-25"
 	modernVersion = "2026-07-28"
 )
 
-// peer is a client of some SDK, connected.
+// peer is a connected client of an SDK.
 type peer interface {
-	server() string                                          // its name
-	version() string                                         // of the protocol, as agreed
+	server() string                                          // name of the server
+	version() string                                         // negotiated protocol version
 	list(ctx context.Context, what string) ([]string, error) // tools, prompts: names; resources: URIs; templates
 	call(ctx context.Context, tool string, args map[string]any, progress func(float64)) ([]content, error)
 	read(ctx context.Context, uri string) (content, error)
 	prompt(ctx context.Context, name string, args map[string]string) (string, error)
 	complete(ctx context.Context, of reference, argument, value string) ([]string, error)
-	level(ctx context.Context, level string) error // from now on log lines from this level on are wanted
-	listen(ctx context.Context, uri string) error  // changes of lists, and of the resource unless it is ""
+	level(ctx context.Context, level string) error // sets the minimum level of log messages
+	listen(ctx context.Context, uri string) error  // subscribes to changes of lists, and of the resource unless it is ""
 	heard() *ears
 	fault(err error) fault
 	close() error
 }
 
-// content is a piece of a result.
+// content is an element of a result.
 type content struct{ text, uri, blob string }
 
 func text(pieces []content) string {
@@ -41,37 +41,37 @@ func text(pieces []content) string {
 	return b.String()
 }
 
-// fault is a JSON-RPC error as the SDK shows it; code 0 where it hides it.
+// fault is a JSON-RPC error as the SDK reports it; code 0 if the SDK hides it.
 type fault struct {
 	Code    int
 	Message string
 }
 
-// reference is what to complete an argument of: one of the two.
+// reference is the subject of a completion: one of the two.
 type reference struct{ prompt, template string }
 
-// answers is what a client says when it is asked. Its model and its roots are always the same.
+// answers holds a client's answers to server requests. Its model and its roots always answer the same.
 type answers struct {
-	form map[string]any // to a form of the server
+	form map[string]any // content of forms
 }
 
 const (
-	guess    = "a goblin's guess" // what the client's model says
+	guess    = "a goblin's guess" // the answer of the client's model
 	cave     = "file:///goblin/cave"
 	caveName = "cave"
 )
 
-// manner is how a client is to connect: protocol version ("" = the client's own way), and what it answers.
+// manner configures a client: its protocol version ("" = the client's default) and its answers.
 type manner struct {
 	version string
 	answers answers
 }
 
-// ears keep what a server told outside of answers: "tools/list_changed", "updated <uri>", "log <level>". Safe for concurrent use.
+// ears records notifications: "tools/list_changed", "updated <uri>", "log <level>". It is safe for concurrent use.
 type ears struct {
 	mu   sync.Mutex
 	all  []string
-	more chan struct{} // closed at the next
+	more chan struct{} // closed at the next notification
 }
 
 func newEars() *ears { return &ears{more: make(chan struct{})} }
@@ -84,14 +84,14 @@ func (e *ears) hear(what string) {
 	e.more = make(chan struct{})
 }
 
-// count is how much was heard so far.
+// count returns the number of notifications so far.
 func (e *ears) count() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.all)
 }
 
-// wait returns when something that begins with what was heard after the first since.
+// wait waits for a notification with the given prefix after the first since ones.
 func (e *ears) wait(ctx context.Context, since int, what string) error {
 	for {
 		e.mu.Lock()
@@ -103,7 +103,7 @@ func (e *ears) wait(ctx context.Context, since int, what string) error {
 		select {
 		case <-more:
 		case <-ctx.Done():
-			return fmt.Errorf("%q was not heard; heard was %.300q", what, after)
+			return fmt.Errorf("no notification %q; got %.300q", what, after)
 		}
 	}
 }

@@ -18,7 +18,7 @@ const (
 	matrixEnd   = "<!-- end of matrix -->\n"
 )
 
-// printed returns the matrix: servers down, clients across, and the letters of the limits that apply.
+// printed formats the matrix: a row per server, a column per client, and the letters of the limits that apply.
 func printed(clients []caller, servers []*fixture) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nConversations: %s.\n\n", strings.Join(talkNames, ", "))

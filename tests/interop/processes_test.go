@@ -22,7 +22,7 @@ func absolute(t *testing.T, path string) string {
 
 var freePort = gatetest.FreePort
 
-// startServer runs a command that will listen on the port. It ends with the test, or with stop.
+// startServer starts a command and waits until it listens on the port. It ends with the test, or with stop.
 func startServer(t *testing.T, port string, cmd *exec.Cmd) (stop func()) {
 	t.Helper()
 	said := &output{}
@@ -54,7 +54,7 @@ func everything(t *testing.T, mode, port string) (stop func()) {
 	return startServer(t, port, cmd)
 }
 
-// everythingHTTP starts server-everything on streamable HTTP and returns its URL.
+// everythingHTTP starts server-everything over Streamable HTTP and returns its URL.
 func everythingHTTP(t *testing.T) string {
 	t.Helper()
 	port := freePort(t)
@@ -62,7 +62,7 @@ func everythingHTTP(t *testing.T) string {
 	return "http://127.0.0.1:" + port + "/mcp"
 }
 
-// everythingSSE starts it on HTTP+SSE.
+// everythingSSE starts server-everything over HTTP+SSE and returns its URL.
 func everythingSSE(t *testing.T) string {
 	t.Helper()
 	port := freePort(t)
@@ -70,7 +70,7 @@ func everythingSSE(t *testing.T) string {
 	return "http://127.0.0.1:" + port + "/sse"
 }
 
-// nodeHTTP starts a script that takes its port as argument.
+// nodeHTTP starts a script with its port as argument and returns its URL.
 func nodeHTTP(t *testing.T, script string) string {
 	t.Helper()
 	needNode(t)
@@ -86,7 +86,7 @@ func goSDKHTTP(t *testing.T, everything string, args ...string) string {
 	return "http://127.0.0.1:" + port + "/mcp"
 }
 
-// demoHTTP starts a demo server that speaks one version and returns its URL.
+// demoHTTP starts a demo server that is forced to one version and returns its URL.
 func demoHTTP(t *testing.T, name, version string) string {
 	t.Helper()
 	return gatetest.Serve(t, exec.Command(binary, "demo", name, "--protocol", version, "--http", "0")).URL

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// reports are the progress of one call. Clients may hand it over behind the call's answer. Safe for concurrent use.
+// reports collects the progress of a call. Clients may deliver it after the call's answer. It is safe for concurrent use.
 type reports struct {
 	mu   sync.Mutex
 	all  []float64
-	more chan struct{} // holds one when there is something new
+	more chan struct{} // contains a value when there are new reports
 }
 
 func newReports() *reports { return &reports{more: make(chan struct{}, 1)} }
@@ -26,7 +26,7 @@ func (r *reports) add(v float64) {
 	}
 }
 
-// wait returns what came as soon as it is n or more.
+// wait returns the reports once there are at least n.
 func (r *reports) wait(ctx context.Context, n int) ([]float64, error) {
 	for {
 		r.mu.Lock()
@@ -38,19 +38,19 @@ func (r *reports) wait(ctx context.Context, n int) ([]float64, error) {
 		select {
 		case <-r.more:
 		case <-ctx.Done():
-			return all, fmt.Errorf("progress: %v, want %d of it", all, n)
+			return all, fmt.Errorf("progress: got %v, want %d reports", all, n)
 		}
 	}
 }
 
-// tokens know which call a progress token belongs to, also when the call has been answered: the SDKs in Go take answers
-// and notifications in by goroutines of their own. Safe for concurrent use.
+// tokens maps progress tokens to calls, also after a call was answered: the Go SDKs process answers
+// and notifications in separate goroutines. It is safe for concurrent use.
 type tokens struct {
 	mu    sync.Mutex
 	calls map[string]func(float64)
 }
 
-// next returns the token of another call.
+// next returns a new progress token.
 func (t *tokens) next(progress func(float64)) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +62,7 @@ func (t *tokens) next(progress func(float64)) string {
 	return token
 }
 
-// tell passes on what was reported under a token.
+// tell passes on a report for a token.
 func (t *tokens) tell(token any, v float64) {
 	name, _ := token.(string)
 	t.mu.Lock()

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// difference is a member that the gateway changed.
+// difference is a JSON member that the gateway changed.
 type difference struct{ path, direct, through string }
 
 func (d difference) String() string {
 	return fmt.Sprintf("%s is %s directly and %s through the gateway", d.path, d.direct, d.through)
 }
 
-// differences compares two JSON texts member by member; numbers are compared as they are written.
+// differences compares two JSON texts by member. Numbers are compared as text.
 func differences(t *testing.T, direct, through json.RawMessage) (all []difference) {
 	t.Helper()
 	var a, b any
@@ -71,7 +71,7 @@ func differences(t *testing.T, direct, through json.RawMessage) (all []differenc
 	return all
 }
 
-// missing stands for a member that is not there.
+// missing stands for an absent member.
 type missing struct{}
 
 func isMissing(value any) bool { _, ok := value.(missing); return ok }

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// pyLimit is something that a client and a server cannot do together. Clients, servers, talks and members are regular expressions
-// that match the whole name.
+// pyLimit is a conversation that a client and a server cannot hold. Clients, servers, talks and members are regular expressions
+// for whole names.
 type pyLimit struct {
 	clients, servers, talks string
-	works                   bool    // through the gateway it works, which makes up for it
-	skip                    bool    // it sometimes works, so it is not tried
-	members                 *string // what differs between what was seen directly and through the gateway; nil is the whole talk
+	works                   bool    // it works through the gateway, which compensates for it
+	skip                    bool    // it works sometimes, so it is not tested
+	members                 *string // members that differ between direct and through the gateway; nil = the whole conversation fails
 	why                     string
 }
 
@@ -20,12 +20,12 @@ func members(expression string) *string { return &expression }
 
 const (
 	legacyPeers = "sdk1.*|fastmcp[23]|.* legacy"
-	dual        = "(sdk2|fastmcp4)-stdio" // opened in the legacy era; behind a URL a client has a connection of its own
+	dual        = "(sdk2|fastmcp4)-stdio" // opened in the legacy era; with a URL, each client has its own connection
 	modernPeers = "(sdk2|fastmcp4)-(stdio|modern|http|stateless)"
 	noSession   = "a server without sessions has nowhere to ask, and knows of no call but the one that comes"
 )
 
-// pyLimits are what does not work without the gateway either: the peers' affair.
+// pyLimits lists what also fails without the gateway.
 var pyLimits = []pyLimit{
 	{clients: ".*", servers: "(sdk1|fastmcp2|fastmcp3)-.*", talks: "either", why: "a tool of servers that speak both eras"},
 	{clients: ".*", servers: "sdk.*", talks: "tree", why: "the SDKs know no {path*}"},
@@ -42,7 +42,7 @@ var pyLimits = []pyLimit{
 	{clients: ".*", servers: "(sdk1|fastmcp2|fastmcp3)-stateless", talks: "cancel|elicit|sample|roots|refuse|subscribe|grow", why: noSession},
 }
 
-// pyThrough is what works directly and not through the gateway.
+// pyThrough lists what works directly but not through the gateway.
 var pyThrough = []pyLimit{
 	{clients: ".* auto", servers: "(sdk1|fastmcp2|fastmcp3)-.*|fastmcp4-sse", talks: "ping", why: "the gateway's own era has no ping; directly the client falls back to the server's"},
 	{clients: ".* auto", servers: "sdk2-sse", talks: "subscribe", why: "HTTP+SSE has the legacy era to the gateway, in which the second SDK's server has no subscriptions"},
@@ -50,12 +50,12 @@ var pyThrough = []pyLimit{
 	{clients: legacyPeers, servers: "sdk2-stateless", talks: "found", why: "what changes in a call of the legacy era is told to nobody who listens in the modern one, as the gateway does"},
 	{clients: legacyPeers, servers: "(sdk2|fastmcp4)-modern", talks: "elicit|sample|roots", why: "what is configured to speak the modern era asks in no other"},
 
-	// Our faults, to be mended.
+	// Defects of the gateway, to be fixed.
 	{clients: ".*", servers: "fastmcp4-(modern|http)", talks: "grow", why: "a server without subscriptions/listen tells a legacy connection at most, and the lists come from the modern one"},
 	{clients: ".*", servers: "(sdk1|fastmcp2|fastmcp3)-stateless", talks: "found", why: "a list that changes without a word is fetched again only if the server speaks the modern era"},
 }
 
-// pyApart are members that differ for a reason.
+// pyApart lists members that differ for a reason.
 var pyApart = []pyLimit{
 	{clients: ".* auto", servers: ".*", talks: ".*", members: members(`.*\.(resultType|ttlMs|cacheScope)`), why: "results of the gateway's era have these"},
 	{clients: ".* auto", servers: ".*", talks: ".*", members: members(`.*\._meta\.io\.modelcontextprotocol/serverInfo.*`), why: "the server of the modern era is the gateway"},
@@ -67,14 +67,14 @@ var pyApart = []pyLimit{
 		why: "the second SDK words errors differently in the legacy era, in which the gateway speaks to it"},
 }
 
-// knownLimits lists the known limits of a family of peers.
+// knownLimits are the known limits of a family of peers.
 type knownLimits struct {
-	alone   []pyLimit // what the peers cannot do without the gateway either
+	alone   []pyLimit // what also fails without the gateway
 	through []pyLimit // what works directly but not through the gateway
 	apart   []pyLimit // members that differ for a reason
 }
 
-// uses remembers which limits were met: one that nothing meets is to go.
+// uses records which limits occurred. Entries that no longer occur must be removed.
 type uses struct {
 	known knownLimits
 	mu    sync.Mutex
@@ -115,7 +115,7 @@ func (u *uses) check(t *testing.T) {
 	for _, all := range [][]pyLimit{u.known.alone, u.known.through, u.known.apart} {
 		for i := range all {
 			if !u.met[&all[i]] {
-				t.Errorf("nothing meets this entry: %+v", all[i])
+				t.Errorf("remove this entry, which no longer applies: %+v", all[i])
 			}
 		}
 	}

@@ -17,19 +17,19 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// pythons are the libraries of the Python world and the environment that holds each; versions are pinned in python/<environment>.txt.
+// pythons maps Python libraries to their environments; python/<environment>.txt pins the versions.
 var pythons = map[string]string{"sdk1": "sdk1", "sdk2": "sdk2", "fastmcp2": "sdk1", "fastmcp3": "fastmcp3", "fastmcp4": "sdk2"}
 
-// pyTalks are the conversations of python/client.py, in their order.
+// pyTalks are the conversations of python/client.py, in order.
 var pyTalks = []string{"list", "odd", "many", "add", "fail", "unknown", "mixed", "progress", "log", "cancel", "elicit", "sample", "roots",
 	"either", "refuse", "resources", "tree", "link", "prompts", "complete", "subscribe", "grow", "found", "ping"}
 
-// pyClient is a column: one process, which talks to one server after the other.
+// pyClient is a column of the matrix: a process that talks to one server after the other.
 type pyClient struct {
 	name    string
 	library string
-	mode    string // of the second SDK: auto, legacy or a version
-	path    string // of the gateway, %s is the server; without one all servers' names have prefixes
+	mode    string // mode of the second SDK: auto, legacy or a version
+	path    string // path on the gateway, with %s for the server; without one, names have server prefixes
 }
 
 var pyClients = []pyClient{
@@ -43,25 +43,25 @@ var pyClients = []pyClient{
 	{"fastmcp4 legacy", "fastmcp4", "legacy", "/s/%s/mcp"},
 }
 
-// pyServer is a row.
+// pyServer is a row of the matrix.
 type pyServer struct {
 	library string
 	way     string // stdio, modern (stdio in the newest version only), http, stateless or sse
 	to      map[string]any
-	config  map[string]any // of the gateway
-	alone   sync.Mutex     // of who talks to it: what they change and ask is the server's
+	config  map[string]any // server entry in the gateway's configuration
+	alone   sync.Mutex     // held during a conversation, because the server's state is shared
 }
 
 func (s *pyServer) name() string { return s.library + "-" + s.way }
 
-// meets reports whether the client talks to the server. All libraries meet all over streamable HTTP. Over the other transports, where
-// each process costs a second, a client of each era and the server's sister do.
+// meets reports whether the client talks to the server. All libraries talk over Streamable HTTP. Over other transports, where
+// each process takes a second, only one client per era and the client of the server's own library do.
 func (c pyClient) meets(s *pyServer) bool {
 	second := s.library == "sdk2" || s.library == "fastmcp4"
 	switch {
 	case s.way == "http":
-		return c.mode != "legacy" || second // else it is much as the first SDK
-	case c.path == "/s/%s/sse": // the gateway's other front end; what stands behind is the same
+		return c.mode != "legacy" || second // otherwise it resembles the first SDK
+	case c.path == "/s/%s/sse": // another endpoint of the gateway, with the same servers
 		return s.way == "sse" && s.library == "sdk1"
 	case c.mode == "legacy":
 		return false
@@ -81,7 +81,7 @@ func python(t *testing.T, library string) string {
 	return absolute(t, "python/.venv-"+pythons[library]+"/bin/python")
 }
 
-// needPython skips the test where the Python peers are not installed; with CI=true it fails it.
+// needPython skips the test if the Python peers are not installed. With CI=true it fails the test.
 func needPython(t *testing.T) {
 	t.Helper()
 	for _, environment := range pythons {
@@ -105,7 +105,7 @@ func pythonEnvironment() []string {
 	return all
 }
 
-// startPythons starts a process of each library, which serves over all kinds of HTTP, and returns all servers.
+// startPythons starts a process per library, which serves all HTTP transports, and returns all servers.
 func startPythons(t *testing.T) []*pyServer {
 	t.Helper()
 	var all []*pyServer
@@ -136,7 +136,7 @@ func startPythons(t *testing.T) []*pyServer {
 	return all
 }
 
-// startPeer runs a server until the test ends.
+// startPeer runs a server until the end of the test.
 func startPeer(t *testing.T, name string, cmd *exec.Cmd) {
 	t.Helper()
 	said := &output{}
@@ -153,7 +153,7 @@ func startPeer(t *testing.T, name string, cmd *exec.Cmd) {
 	})
 }
 
-// awaitServers returns when all servers that have a URL listen.
+// awaitServers waits until all servers with a URL listen.
 func awaitServers(t *testing.T, all []*pyServer) {
 	t.Helper()
 	for _, s := range all {
@@ -167,7 +167,7 @@ func awaitServers(t *testing.T, all []*pyServer) {
 	}
 }
 
-// pyTask is a line for client.py, pyTold one of it.
+// pyTask is a line for client.py, and pyTold a line from it.
 type pyTask struct {
 	To      map[string]any `json:"to"`
 	Mode    string         `json:"mode"`
@@ -187,7 +187,7 @@ type pyTalk struct {
 	Wrong string          `json:"wrong"`
 }
 
-// pyProcess is a running client.py, or a client of another language that reads and writes the same lines.
+// pyProcess is a running client.py, or a client in another language with the same protocol.
 type pyProcess struct {
 	in    io.Writer
 	lines *bufio.Reader
@@ -225,7 +225,7 @@ func startClient(t *testing.T, cmd *exec.Cmd) *pyProcess {
 	return p
 }
 
-// converse has the talks with one server. client.py bounds each of them.
+// converse holds the conversations with one server. client.py limits the time of each.
 func (p *pyProcess) converse(t *testing.T, task pyTask) map[string]pyTalk {
 	t.Helper()
 	line, err := json.Marshal(task)
@@ -246,8 +246,8 @@ func (p *pyProcess) converse(t *testing.T, task pyTask) map[string]pyTalk {
 	return told.Talks
 }
 
-// TestPython: each conversation of clients of the Python world with its servers is held directly first and through the gateway
-// then, and what the clients saw is the same, member by member, but for what python_limits_test.go says.
+// TestPython holds each conversation of Python clients with Python servers directly and then through the gateway.
+// What the clients see must be equal, member by member, except for the entries in python_limits_test.go.
 func TestPython(t *testing.T) {
 	needPython(t)
 	servers := startPythons(t)
@@ -267,7 +267,7 @@ func TestPython(t *testing.T) {
 				defer func() { <-running }()
 				begun := time.Now()
 				p := startPyClient(t, c.library)
-				for i := range servers { // each column begins elsewhere, so that they seldom wait for each other
+				for i := range servers { // each column starts with another server, so that they rarely wait for each other
 					if s := servers[(i+n*len(servers)/len(pyClients))%len(servers)]; c.meets(s) && chosenName(c.name+" with "+s.name()) {
 						t.Run(s.name(), func(t *testing.T) { meet(t, p, c, s, g, used) })
 					}
@@ -281,7 +281,7 @@ func TestPython(t *testing.T) {
 	}
 }
 
-// awaitReady returns when the gateway's servers are all ready.
+// awaitReady waits until the gateway's servers are ready.
 func awaitReady(t *testing.T, g *gateway) {
 	t.Helper()
 	waitFor(t, "all servers to be ready", func() (bool, string) {
@@ -295,7 +295,7 @@ func awaitReady(t *testing.T, g *gateway) {
 	})
 }
 
-// meet has all talks of a client with a server, twice.
+// meet holds all conversations of a client with a server, directly and through the gateway.
 func meet(t *testing.T, p *pyProcess, c pyClient, s *pyServer, g *gateway, used *uses) {
 	s.alone.Lock()
 	defer s.alone.Unlock()
@@ -307,7 +307,7 @@ func meet(t *testing.T, p *pyProcess, c pyClient, s *pyServer, g *gateway, used 
 	} else {
 		through.Prefix, through.URIs = s.name()+"_", "resource://"+s.name()+"/"
 	}
-	// What is known not to work costs its time, so the server's sister alone tries it.
+	// Known failures take time, so only the client of the server's own library tries them.
 	sister := c.library == s.library
 	for _, talk := range pyTalks {
 		limit, gone := used.limit(c, s, talk), used.through(c, s, talk)
@@ -337,9 +337,9 @@ func meet(t *testing.T, p *pyProcess, c pyClient, s *pyServer, g *gateway, used 
 		case limit == nil && a.Wrong != "":
 			t.Errorf("%s, without the gateway: %s", at, a.Wrong)
 		case limit != nil && directly && a.Wrong == "":
-			t.Errorf("%s: works without the gateway, which this entry denies: %s", at, limit.why)
+			t.Errorf("%s: works without the gateway, although an entry says otherwise: %s", at, limit.why)
 		case gone != nil && there && b.Wrong == "":
-			t.Errorf("%s: works through the gateway, which this entry denies: %s", at, gone.why)
+			t.Errorf("%s: works through the gateway, although an entry says otherwise: %s", at, gone.why)
 		case gone != nil || !there: // nothing to compare
 		case b.Wrong != "":
 			t.Errorf("%s: %s", at, b.Wrong)

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// sdkClient is a client of another language: one process, which holds the conversations of python/client.py.
+// sdkClient is a client in another language: a process that holds the conversations of python/client.py.
 type sdkClient struct {
 	pyClient
 	start func(t *testing.T) *exec.Cmd
 }
 
-// needProgram skips the test if the peers of a language are not built. Each SDK has a make target that builds them and runs the test.
+// needProgram skips the test if the peers of a language are not built. A make target for each SDK builds them and runs the test.
 func needProgram(t *testing.T, file, how string) {
 	t.Helper()
 	if _, err := os.Stat(file); err != nil {
@@ -20,7 +20,7 @@ func needProgram(t *testing.T, file, how string) {
 	}
 }
 
-// testSDK holds each conversation of the clients with the servers directly first and then through the gateway, as TestPython does.
+// testSDK holds each conversation of the clients with the servers directly and then through the gateway, like TestPython.
 func testSDK(t *testing.T, clients []sdkClient, servers []*pyServer, known knownLimits) {
 	awaitServers(t, servers)
 	config := map[string]any{}

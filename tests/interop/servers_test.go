@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// snapshot asks the gateway's admin socket.
+// snapshot fetches the gateway's status from its admin socket.
 func snapshot(t *testing.T, g *gateway) *status.Snapshot {
 	t.Helper()
 	s, err := gatetest.Snapshot(t.Context(), g.dir)
@@ -34,8 +34,8 @@ func noneInFlight(t *testing.T, g *gateway) (bool, string) {
 	return busy == "", "busy: " + busy
 }
 
-// TestDesktopFile: a desktop client's file as it is puts everything, filesystem and memory behind one endpoint,
-// and what is called through it happens and is counted. S0.10.1 S3.1.1 S4.1.2
+// TestDesktopFile uses a desktop client's file unchanged. It offers everything, filesystem and memory at one endpoint;
+// calls take effect and are counted. S0.10.1 S3.1.1 S4.1.2
 func TestDesktopFile(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -98,13 +98,13 @@ func TestDesktopFile(t *testing.T) {
 	}
 }
 
-// TestKilledServerComesBack: a server killed under load costs the calls already written to it and nobody else's, and is
-// back within a second. S3.2.3 S4.3.1 S4.3.2
+// TestKilledServerComesBack kills a server under load: only calls already sent to it fail, other servers' calls do not, and it is
+// connected again within a second. S3.2.3 S4.3.1 S4.3.2
 func TestKilledServerComesBack(t *testing.T) {
 	gatetest.Within(t, time.Second, "the killed server's return", func() time.Duration { return killed(t) })
 }
 
-// killed returns how long the server took to come back.
+// killed kills the server and returns how long it took to be ready again.
 func killed(t *testing.T) (took time.Duration) {
 	raw := map[string]any{"command": binary, "args": []string{"bench", "server", "--stdio"}}
 	g := serve(t, map[string]any{"one": raw, "two": raw})
@@ -176,7 +176,7 @@ func backend(t *testing.T, g *gateway, server string) status.Backend {
 	return status.Backend{}
 }
 
-// TestBench: every kind of bench runs to its end against the real gateway and counts only right answers.
+// TestBench runs every kind of bench against the real gateway and checks that only correct answers are counted.
 func TestBench(t *testing.T) {
 	for _, kind := range []string{"calls", "big", "list", "idle"} {
 		t.Run(kind, func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestHTTPAndSSE: a server of the first version's transport, whether the configuration says so or not, has the whole
-// conversation, and is back after it was killed and started again. S4.3.1
+// TestHTTPAndSSE holds the whole conversation with a server of the HTTP+SSE transport, configured or detected, and
+// reconnects after the server was killed and restarted. S4.3.1
 func TestHTTPAndSSE(t *testing.T) {
 	port := freePort(t)
 	stop := everything(t, "sse", port)
@@ -59,7 +59,7 @@ func TestHTTPAndSSE(t *testing.T) {
 	}
 }
 
-// sseStream is the stream of a server that others may write to as well.
+// sseStream is a server's stream with safe concurrent writes.
 type sseStream struct {
 	http.ResponseWriter
 	mu *sync.Mutex
@@ -77,8 +77,8 @@ func (s sseStream) Flush() {
 	s.ResponseWriter.(http.Flusher).Flush()
 }
 
-// asksBack has a server of HTTP+SSE ask for a ping, with the same id, whenever it gets a request. answered counts the
-// pings that were answered.
+// asksBack makes an HTTP+SSE server send a ping with the same id whenever it receives a request. answered counts the
+// answered pings.
 func asksBack(server http.Handler, answered *atomic.Int64) http.HandlerFunc {
 	var (
 		mu     sync.Mutex
@@ -100,7 +100,7 @@ func asksBack(server http.Handler, answered *atomic.Int64) http.HandlerFunc {
 			Result json.RawMessage
 		}
 		switch err := json.Unmarshal(body, &frame); {
-		case err != nil, r.URL.Path != "/message": // the gateway tries streamable HTTP first
+		case err != nil, r.URL.Path != "/message": // the gateway tries Streamable HTTP first
 		case frame.Method != "" && frame.ID != nil:
 			mu.Lock()
 			fmt.Fprintf(stream, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}\n\n", frame.ID)
@@ -114,8 +114,8 @@ func asksBack(server http.Handler, answered *atomic.Int64) http.HandlerFunc {
 	}
 }
 
-// TestSSEServerAsksWithOurIDs: a request of the server comes on the same stream as answers and has the id of a call of
-// ours that is still open. It is not taken for the answer, and it gets one.
+// TestSSEServerAsksWithOurIDs: a server request on the answer stream has the id of a pending call of
+// the gateway. It must not be taken for the answer, and must be answered.
 func TestSSEServerAsksWithOurIDs(t *testing.T) {
 	s := server.NewMCPServer("pings", "1", server.WithToolCapabilities(true))
 	s.AddTool(mcp.NewTool("wait", mcp.WithString("say")), func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -175,7 +175,7 @@ func TestSSEServerAsksWithOurIDs(t *testing.T) {
 	})
 }
 
-// TestGoSDKOverSSE: the official SDK's server asks its client in the middle of a call.
+// TestGoSDKOverSSE: the official SDK's server sends a request to its client during a call.
 func TestGoSDKOverSSE(t *testing.T) {
 	s := gosdk.NewServer(&gosdk.Implementation{Name: "asks", Version: "1"}, nil)
 	gosdk.AddTool(s, &gosdk.Tool{Name: "ask"}, func(ctx context.Context, r *gosdk.CallToolRequest, _ struct{}) (*gosdk.CallToolResult, any, error) {

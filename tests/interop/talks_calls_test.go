@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// eventually tries until it goes well, for talkTime at most.
+// eventually retries until try succeeds, for at most talkTime.
 func eventually(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, talkTime)
 	defer cancel()
@@ -28,7 +28,7 @@ func eventually(ctx context.Context, try func(context.Context) error) error {
 	}
 }
 
-// listed fails until the client finds the tool on the list.
+// listed fails unless the tool is in the client's list.
 func listed(p peer, tool string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		tools, err := p.list(ctx, "tools")
@@ -65,7 +65,7 @@ func (t *talk) calls(ctx context.Context) error {
 	if err := t.ask(ctx, t.echo, nil); err != nil {
 		return err
 	}
-	if _, slow := t.peer.(*inspector); slow { // a process a request
+	if _, slow := t.peer.(*inspector); slow { // a process per request
 		return nil
 	}
 	if t.fixture.read != "" {
@@ -99,11 +99,11 @@ func (t *talk) progresses(ctx context.Context) error {
 	return err
 }
 
-var errAnswered = errors.New("the cancelled call was answered")
+var errAnswered = errors.New("the canceled call was answered")
 
-// cancels ends a call at its first progress; the next call must be answered all the same. The go-sdk's server has no
-// tool that takes longer than 150 ms, so on a busy machine the answer may come first: then it is tried again.
-// That a call of a minute ends at once is what TestConversations shows.
+// cancels cancels a call at its first progress notification; the next call must be answered. The go-sdk's server has no
+// tool that takes longer than 150 ms, so on a busy machine the answer may arrive first: then the test retries.
+// TestConversations tests that canceling a call of a minute ends it immediately.
 func (t *talk) cancels(ctx context.Context) error {
 	err := errAnswered
 	for errors.Is(err, errAnswered) && ctx.Err() == nil {
@@ -133,12 +133,12 @@ func (t *talk) cancelOne(ctx context.Context) error {
 	return nil
 }
 
-// notFound: what the gateway does not find, and what the server does not. Not found is -32602 in 2026-07-28; before it
-// the specification says -32002 for resources, which not every server does.
+// notFound requests items unknown to the gateway and items unknown to the server. The error is -32602 in 2026-07-28; earlier
+// versions specify -32002 for resources, which not all servers use.
 func (t *talk) notFound(ctx context.Context) error {
 	_, err := t.call(ctx, t.item(t.fixture, "no_such_tool"), nil, nil)
 	if f := t.fault(err); err == nil || !strings.Contains(f.Message, "no_such_tool") {
-		return fmt.Errorf("an unknown tool: %+v", f)
+		return fmt.Errorf("unknown tool: got %+v", f)
 	}
 	uris := []string{"resource://nobody/none:///such"}
 	if t.missing != "" {
@@ -174,9 +174,9 @@ func (t *talk) completion(ctx context.Context) error {
 	return nil
 }
 
-// question calls a tool that asks back. Some clients never say that they gave a call up, or after their next one only; while
-// it runs nobody can tell which of the two a process asks for, so the question is refused: once, as from then on its
-// calls run one at a time.
+// question calls a tool that asks the client. Some clients never report that they canceled a call, or only after their next one; while
+// it runs, the gateway cannot tell which of the two calls a process asks for, so it refuses the question: once, because from then on it makes
+// the process's calls one at a time.
 func (t *talk) question(ctx context.Context, a ask) error {
 	err := t.ask(ctx, a, nil)
 	if err != nil && !t.refused && strings.Contains(err.Error(), "cannot tell which call") {

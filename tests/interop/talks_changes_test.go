@@ -19,7 +19,7 @@ func (t *talk) updated(ctx context.Context) error {
 	return t.heard().wait(ctx, 0, "updated "+t.uri(t.fixture, t.watched))
 }
 
-// quiet returns when nothing has been heard of the kind for longer than the gateway gathers changes.
+// quiet waits until no notification of the kind has arrived for longer than the gateway collects changes.
 func (t *talk) quiet(ctx context.Context) {
 	for {
 		since := t.heard().count()
@@ -32,7 +32,7 @@ func (t *talk) quiet(ctx context.Context) {
 	}
 }
 
-// listChanged: the client is told, and what is new is on the list. Others change their lists meanwhile.
+// listChanged changes a list: the client is notified, and the list contains the change. Other clients change their lists concurrently.
 func (t *talk) listChanged(ctx context.Context) error {
 	if t.unseen() {
 		t.quiet(ctx)

@@ -12,56 +12,56 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// talkNames is what every client does with every server, in this order. TestMatrix says how it went.
+// talkNames are the conversations of every client with every server, in order. TestMatrix reports the results.
 var talkNames = []string{"list", "call", "progress", "cancel", "elicit", "sample", "roots", "updated", "list_changed", "not found", "complete", "log"}
 
-// talkTime bounds one conversation and catches what hangs: nothing in one takes longer than the five seconds between two of
-// server-everything's signals, but the machine may be busy. What a peer is known not to do gets less.
+// talkTime limits a conversation. None needs longer than the five seconds between two signals of
+// server-everything, but the machine may be busy. Known failures get less time.
 const (
 	talkTime    = gatetest.Patience
 	limitedTime = 2 * time.Second
 )
 
-// ask is a tool to call and what must be in its answer. A tool is named server/tool where a fixture has several servers.
+// ask is a tool call and text that its result must contain. The tool is named server/tool if a fixture has several servers.
 type ask struct {
 	tool string
 	args map[string]any
 	want string
 }
 
-// fixture is a server, or some that together can all of it, and how to have each conversation with it.
-// What is left out is what the server does not have; limits_test.go says why.
+// fixture is a server, or several servers that together support all conversations, with the parameters of each conversation.
+// Zero fields mean that the server lacks the feature; limits_test.go has the reason.
 type fixture struct {
-	name    string // in the matrix
-	key     string // in the configuration; several servers: key-<server>
-	version string // what the gateway must have agreed on with it
+	name    string // name in the matrix
+	key     string // name in the configuration; with several servers: key-<server>
+	version string // the version that the gateway must negotiate with it
 
-	servers map[string]map[string]any // by their names in the configuration
+	servers map[string]map[string]any // by name in the configuration
 
-	lists     map[string]string // tools, prompts, resources, templates: an item that must be there
+	lists     map[string]string // tools, prompts, resources, templates: an item that must be listed
 	read      string            // URI
 	prompt    ask
 	echo      ask
 	progress  ask
-	shuffles  bool // what it says in a legacy session may come in any order
-	slow      ask  // is cancelled at its first progress
+	shuffles  bool // its messages in a legacy session may arrive in any order
+	slow      ask  // canceled at its first progress notification
 	elicit    ask
 	form      map[string]any // the answer to elicit
 	sample    ask
 	roots     ask
-	watched   string // URI that changes by itself, or by touch
+	watched   string // URI of a resource that changes by itself, or by touch
 	touch     ask
-	change    ask    // changes a list; {cell} in its arguments becomes the cell's own name
-	changes   string // which
-	made      string // what is on it then; "" = nothing new
-	missing   string // URI the server itself does not find
+	change    ask    // changes a list; {cell} in its arguments is replaced by the cell's name
+	changes   string // the changed list
+	made      string // the new item; "" = none
+	missing   string // a URI unknown to the server
 	completes reference
-	argument  [3]string // name, value, what must be offered
+	argument  [3]string // name, value, and a value that must be suggested
 	log       ask
-	prepare   []ask // once a connection of the gateway
+	prepare   []ask // calls to make once per connection
 }
 
-// names makes public names of a fixture's own.
+// names converts a fixture's own names to public names.
 type names struct{ direct bool }
 
 func (n names) item(f *fixture, name string) string {
@@ -77,7 +77,7 @@ func (n names) item(f *fixture, name string) string {
 	return f.key + "_" + name
 }
 
-// uri: server|URI where there are several.
+// uri converts a URI, which is server|URI if the fixture has several servers.
 func (n names) uri(f *fixture, uri string) string {
 	server, original, several := strings.Cut(uri, "|")
 	switch {
@@ -91,27 +91,27 @@ func (n names) uri(f *fixture, uri string) string {
 	return "resource://" + f.key + "/" + uri
 }
 
-// errNone is what a conversation ends with that the fixture has nothing for.
-var errNone = errors.New("the server has nothing for this")
+// errNone is the result of a conversation that the fixture does not support.
+var errNone = errors.New("the server does not support this")
 
-// talk is one client with one fixture.
+// talk holds the conversations of one client with one fixture.
 type talk struct {
 	peer
 	*fixture
 	names
-	cell    string // its own name
+	cell    string // name of the cell
 	limited func(conversation string) bool
 	prepare func(func() error) error
-	alone   *sync.Mutex // of those who use one gateway, for changes of which nothing can be seen but the word that there was one
-	refused bool        // a question
+	alone   *sync.Mutex // shared by clients of a gateway, for changes that are visible only as a notification
+	refused bool        // a question was refused
 }
 
-// unseen: of this fixture's changes nothing can be seen but the word that there was one.
+// unseen reports whether this fixture's changes are visible only as a notification.
 func (t *talk) unseen() bool { return t.made == "" }
 
 var cells atomic.Int64
 
-// hold has all conversations and says by their names how they went; nil is well.
+// hold holds all conversations and returns their errors by name; nil = success.
 func (t *talk) hold(ctx context.Context) map[string]error {
 	went := map[string]error{}
 	ready := t.ready(ctx)
@@ -128,7 +128,7 @@ func (t *talk) hold(ctx context.Context) map[string]error {
 	return went
 }
 
-// patiently has one conversation. Its time begins when it has the gateway to itself, if it must.
+// patiently holds one conversation. Its time starts once it has exclusive use of the gateway, if it needs that.
 func (t *talk) patiently(ctx context.Context, name string) error {
 	patience := talkTime
 	if t.limited(name) {
@@ -143,7 +143,7 @@ func (t *talk) patiently(ctx context.Context, name string) error {
 	return t.one(ctx, name)
 }
 
-// ready sets the level, listens, and sets off what the server sends by itself.
+// ready sets the level, subscribes, and triggers what the server sends by itself.
 func (t *talk) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, talkTime)
 	defer cancel()
@@ -204,7 +204,7 @@ func (t *talk) one(ctx context.Context, name string) error {
 	return fmt.Errorf("no conversation is called %s", name)
 }
 
-// ask calls the tool and looks at its answer.
+// ask calls the tool and checks its answer.
 func (t *talk) ask(ctx context.Context, a ask, progress func(float64)) error {
 	if a.tool == "" {
 		return errNone
@@ -221,7 +221,7 @@ func (t *talk) ask(ctx context.Context, a ask, progress func(float64)) error {
 		return fmt.Errorf("%s: %w", a.tool, err)
 	}
 	if said := text(pieces); !strings.Contains(said, a.want) {
-		return fmt.Errorf("%s said %.200q, want %q in it", a.tool, said, a.want)
+		return fmt.Errorf("%s answered %.200q, want %q in it", a.tool, said, a.want)
 	}
 	return nil
 }

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// taskTold is what clients/driver.mjs says of a call that became a task.
+// taskTold is what clients/driver.mjs reports about a call that became a task.
 type taskTold struct {
 	ID, Text, Error  string
 	Statuses, Listed []string
 }
 
-// A tool that is a task only, and asks in the middle: the SDK whose tasks the specification of 2025-11-25 grew up with, on both
-// sides, over both transports. MCP 2025-11-25, basic/utilities/tasks.
+// A tool that is only available as a task, with a question: clients and servers of the SDK that implements tasks of 2025-11-25,
+// over both transports. MCP 2025-11-25, basic/utilities/tasks.
 func TestTasks(t *testing.T) {
 	servers := map[string]any{"local": npmServer(t, "server-everything", "stdio"), "web": map[string]any{"url": everythingHTTP(t)}}
 	g := serve(t, servers)
@@ -28,7 +28,7 @@ func TestTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 		client := p.(*node)
-		for _, server := range []string{"local", "web"} { // over stdio the gateway waits for its servers for five seconds only
+		for _, server := range []string{"local", "web"} { // over stdio, list requests of the gateway wait only five seconds for servers
 			if err := eventually(t.Context(), listed(client, server+"_simulate-research-query")); err != nil {
 				t.Fatal(err)
 			}
@@ -53,8 +53,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// A legacy server's tool that is a task only, called by clients that know nothing of such tasks: they get what has come of it, after a
-// question in the manner of their era.
+// A legacy server's tool that is only available as a task, called by clients without tasks: they get its result, after a
+// question in their own era.
 func TestToolsThatAreTasksOnly(t *testing.T) {
 	g := serve(t, map[string]any{"local": npmServer(t, "server-everything", "stdio"), "web": map[string]any{"url": everythingHTTP(t)}})
 	for _, version := range []string{"2025-06-18", legacyVersion, ""} {
@@ -74,7 +74,7 @@ func TestToolsThatAreTasksOnly(t *testing.T) {
 	}
 }
 
-// A modern server's tool that is a task only, called by clients that know nothing of it: they get what has come of it, one of them
+// A modern server's tool that is only available as a task, called by clients without tasks: they get its result, one of them
 // after a question. Extension io.modelcontextprotocol/tasks.
 func TestTasksOfModernServers(t *testing.T) {
 	needNode(t)
@@ -109,7 +109,7 @@ func TestTasksOfModernServers(t *testing.T) {
 	}
 }
 
-// askedTask has a task ask its client what it means, and checks what becomes of it.
+// askedTask calls a tool whose task asks the client, and checks the task's result.
 func askedTask(t *testing.T, client *node, server string) {
 	var told taskTold
 	err := client.do(t.Context(), "task", map[string]any{"name": server + "_simulate-research-query", "arguments": map[string]any{"topic": "python", "ambiguous": true}}, &told)
@@ -120,6 +120,6 @@ func askedTask(t *testing.T, client *node, server string) {
 		t.Errorf("%+v", told)
 	}
 	if len(told.Listed) != 1 || told.Listed[0] != "completed" {
-		t.Errorf("tasks/list says %v of it", told.Listed)
+		t.Errorf("tasks/list returned %v", told.Listed)
 	}
 }
