@@ -2,10 +2,10 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// MaxBatch is how many messages a batch may hold.
+// MaxBatch is the maximum number of messages in a batch.
 const MaxBatch = 1024
 
-// IsBatch reports whether raw begins like an array.
+// IsBatch reports whether raw starts with an array.
 func IsBatch(raw []byte) bool {
 	for _, c := range raw {
 		if !rawjson.IsSpace(c) {
@@ -15,9 +15,9 @@ func IsBatch(raw []byte) bool {
 	return false
 }
 
-// ParseBatch reads an array of messages (MCP 2025-03-26, basic) and calls each with one after the other. The frame is used again for
-// the next one: copy it. An error of each ends the walk and is returned. Nothing is called unless all of them are messages;
-// an empty batch is refused with ErrShape.
+// ParseBatch parses an array of messages (MCP 2025-03-26, basic) and calls each with every message in order. The frame is
+// reused, so each must copy what it keeps. An error from each ends the walk and is returned. ParseBatch calls each only if
+// all messages are valid. It refuses an empty batch with ErrShape.
 func ParseBatch(raw []byte, each func(*Frame) error) error {
 	if err := Valid(raw); err != nil {
 		return err

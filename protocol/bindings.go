@@ -8,31 +8,31 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// MaxBindings is how many arguments of one tool may be bound to headers; a server behind HTTP takes no more headers than
-// that anyway.
+// MaxBindings is the maximum number of arguments of a tool that may be bound to headers. HTTP servers rarely accept more
+// headers.
 const MaxBindings = 64
 
-// maxSchemaDepth is how deep schemas may nest in a schema that binds arguments.
+// maxSchemaDepth is the maximum nesting of schemas in a schema that binds arguments.
 const maxSchemaDepth = 64
 
-// Bindings are the arguments of a tool that its server wants repeated in Mcp-Param headers, compiled from the x-mcp-header
-// annotations of its inputSchema. They are immutable. A nil *Bindings binds nothing: most tools have none.
+// Bindings describes the arguments of a tool that must be repeated in Mcp-Param headers. It is compiled from the x-mcp-header
+// annotations of the inputSchema and is immutable. A nil *Bindings, as for most tools, binds nothing.
 // MCP 2026-07-28, basic/transports/streamable-http, custom headers
 type Bindings struct {
 	root    []bound
-	headers []string // whole names
-	paths   []string // of the arguments, for people
+	headers []string // header names, with the prefix Mcp-Param-
+	paths   []string // paths of the arguments, for messages
 }
 
-// bound is one property on the way to bound arguments, or at its end.
+// bound is a property that is bound to a header or contains bound properties.
 type bound struct {
 	key    string
-	header int     // index in headers; -1 = on the way only
+	header int     // index in headers; -1 if the property itself is not bound
 	below  []bound // at most MaxBindings
 }
 
-// CompileBindings reads the annotations of a tool, a checked JSON object; nil when it has none. An error says which
-// annotation is invalid: such a tool is left out of the list of a modern server behind HTTP.
+// CompileBindings compiles the annotations of a tool, which must be a valid JSON object. It returns nil if there are none.
+// An error names the invalid annotation; such a tool is left out of the list of a modern HTTP server.
 func CompileBindings(rawTool []byte) (*Bindings, error) {
 	if !bytes.Contains(rawTool, []byte("x-mcp-header")) && !bytes.Contains(rawTool, []byte(`\u`)) {
 		return nil, nil
@@ -44,7 +44,7 @@ func CompileBindings(rawTool []byte) (*Bindings, error) {
 		return nil, err
 	}
 	if root.header >= 0 {
-		return nil, fmt.Errorf("x-mcp-header %q stands at the root of the schema", c.b.headers[root.header])
+		return nil, fmt.Errorf("x-mcp-header %q is at the root of the schema", c.b.headers[root.header])
 	}
 	if len(c.b.headers) == 0 {
 		return nil, nil
@@ -59,7 +59,7 @@ type bindingCompiler struct {
 	names map[string]bool // headers in lower case
 }
 
-// schema compiles one schema. fixed: the way to it is properties all along, so that the argument's place is known.
+// schema compiles one schema. fixed reports that its path consists of properties only, so that the argument has one place.
 func (c *bindingCompiler) schema(schema rawjson.Span, path []string, fixed bool, depth int) (bound, error) {
 	out := bound{header: -1}
 	if depth > maxSchemaDepth {
@@ -101,7 +101,7 @@ func (c *bindingCompiler) schema(schema rawjson.Span, path []string, fixed bool,
 	return out, err
 }
 
-// properties compiles the schemas of an object of schemas and returns those that lead to bound arguments.
+// properties compiles an object of schemas and returns those that are bound or contain bound properties.
 func (c *bindingCompiler) properties(object rawjson.Span, path []string, fixed bool, depth int) ([]bound, error) {
 	var out []bound
 	for w := rawjson.WalkMembers(c.raw, object); w.Next(); {
@@ -124,7 +124,7 @@ func (c *bindingCompiler) properties(object rawjson.Span, path []string, fixed b
 	return out, nil
 }
 
-// schemas looks into a schema, or an array of them, that no fixed way leads to: annotations there are errors.
+// schemas checks a schema, or an array of schemas, outside of fixed paths. Annotations there are errors.
 func (c *bindingCompiler) schemas(value rawjson.Span, path []string, depth int) error {
 	if _, err := c.schema(value, path, false, depth+1); err != nil {
 		return err
@@ -143,13 +143,13 @@ func (c *bindingCompiler) header(value, kind rawjson.Span, path []string, fixed 
 	lower := strings.ToLower(name)
 	switch {
 	case !ok || name == "":
-		return -1, c.bad(path, "want a string that is not empty")
+		return -1, c.bad(path, "want a non-empty string")
 	case !isToken(name):
-		return -1, c.bad(path, fmt.Sprintf("%q is no name for a header", name))
+		return -1, c.bad(path, fmt.Sprintf("%q is not a valid header name", name))
 	case !fixed:
-		return -1, c.bad(path, "not on a path of properties only")
+		return -1, c.bad(path, "allowed only on a path of properties")
 	case !c.primitive(kind):
-		return -1, c.bad(path, "only string, integer and boolean can stand in a header")
+		return -1, c.bad(path, "only the types string, integer and boolean are allowed")
 	case c.names[lower]:
 		return -1, c.bad(path, fmt.Sprintf("%q stands there twice", name))
 	case len(c.b.headers) == MaxBindings:
@@ -165,8 +165,8 @@ func (*bindingCompiler) bad(path []string, why string) error {
 	return fmt.Errorf("property %q: x-mcp-header: %s", strings.Join(path, "."), why)
 }
 
-// primitive reports whether a schema's type, one or several of them, can stand in a header. Null besides does no harm:
-// a null argument has no header.
+// primitive reports whether a header can carry the schema's type or types. Null is allowed besides: a null argument has no
+// header.
 func (c *bindingCompiler) primitive(kind rawjson.Span) bool {
 	text := kind.Of(c.raw)
 	if len(text) == 0 || text[0] != '[' {
@@ -188,7 +188,7 @@ func isPrimitive(raw []byte) bool {
 	return rawjson.StringIs(raw, "string") || rawjson.StringIs(raw, "integer") || rawjson.StringIs(raw, "boolean")
 }
 
-// isToken reports whether name can be part of a header's name. // RFC 9110, 5.6.2
+// isToken reports whether name can be part of a header name. RFC 9110, section 5.6.2
 func isToken(name string) bool {
 	for i := range len(name) {
 		c := name[i]

@@ -6,9 +6,9 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Check compares the Mcp-Param headers of a request with its arguments (raw JSON object, nil = none); nil when they agree.
-// Other Mcp-Param headers are ignored. header as in EraOf, never nil. It allocates for faults, escapes and base64 only.
-// MCP 2026-07-28, basic/transports/streamable-http, server behavior for custom headers
+// Check compares the Mcp-Param headers of a request with its arguments (raw JSON object, or nil). It returns nil if they
+// agree and ignores other Mcp-Param headers. header is as in EraOf, but not nil. Check allocates only for faults, escapes
+// and base64. MCP 2026-07-28, basic/transports/streamable-http, server behavior for custom headers
 func (b *Bindings) Check(header func(name string) string, args []byte) *Fault {
 	if b == nil {
 		return nil
@@ -39,7 +39,7 @@ func (b *Bindings) Check(header func(name string) string, args []byte) *Fault {
 	return nil
 }
 
-// Headers returns the Mcp-Param headers that repeat the arguments; none for what is absent, null or no value for a header.
+// Headers returns the Mcp-Param headers for the arguments. It skips arguments that are absent, null, or not representable.
 func (b *Bindings) Headers(args []byte) []HeaderField {
 	if b == nil {
 		return nil
@@ -58,7 +58,7 @@ func (b *Bindings) Headers(args []byte) []HeaderField {
 	return out
 }
 
-// collect finds the bound arguments of an object, by header; of several with the same key the last. twice: there were several.
+// collect finds the bound arguments of an object, indexed by header. For a repeated key the last counts and twice is true.
 func collect(raw []byte, object rawjson.Span, bounds []bound, values *[MaxBindings]rawjson.Span) (twice bool) {
 	var seen uint64
 	for w := rawjson.WalkMembers(raw, object); w.Next(); {
@@ -80,7 +80,7 @@ func collect(raw []byte, object rawjson.Span, bounds []bound, values *[MaxBindin
 	return twice
 }
 
-// valueText returns a raw JSON value as the text of a header; false when it cannot stand in one.
+// valueText returns a raw JSON value as header text. It reports false for values that headers cannot carry.
 func valueText(raw []byte) (string, bool) {
 	if len(raw) == 0 {
 		return "", false
@@ -95,7 +95,7 @@ func valueText(raw []byte) (string, bool) {
 	return strconv.FormatInt(n, 10), ok
 }
 
-// equalsValue compares a raw JSON value with the text of a header: integers as numbers, all else as text.
+// equalsValue compares a raw JSON value with header text: integers as numbers, other values as text.
 func equalsValue(raw []byte, text string) bool {
 	switch c := raw[0]; {
 	case c == '"':
@@ -114,7 +114,7 @@ func equalsValue(raw []byte, text string) bool {
 	return false
 }
 
-// integerText is integer for text that need not be JSON.
+// integerText is integer for text that may not be valid JSON.
 func integerText(text string) (int64, bool) {
 	raw := []byte(text)
 	if len(raw) == 0 || raw[0] != '-' && raw[0]-'0' > 9 || scanNumber(raw, 0) != len(raw) {

@@ -2,9 +2,9 @@ package protocol
 
 import "bytes"
 
-// BrokenAnswerID returns the id of what was meant as a response but is no message that Parse accepts, raw; nil when it
-// cannot be told, or when it may have been a request. So whoever waits for the answer learns at once that there is none.
-// head is how the text begins, tail how it ends; both may be the whole. It does not allocate.
+// BrokenAnswerID returns the raw id of a broken response, which Parse refuses, so that its request can fail at once. It
+// returns nil if the id cannot be determined or the text may be a request. head is the beginning of the text and tail its
+// end; both may be the whole text. BrokenAnswerID does not allocate.
 func BrokenAnswerID(head, tail []byte) []byte {
 	id, method, answer := brokenEnvelope(head)
 	if method || !answer {
@@ -13,9 +13,9 @@ func BrokenAnswerID(head, tail []byte) []byte {
 	return idOrTail(id, tail)
 }
 
-// BrokenRequestID returns the id of what was meant as a request but is no message that Parse accepts, raw; nil when it
-// cannot be told, or when it was no request. head and tail are as for BrokenAnswerID, so that whoever asked learns at once
-// that there is no answer. It does not allocate.
+// BrokenRequestID returns the raw id of a broken request, which Parse refuses, so that it can be answered with an error. It
+// returns nil if the id cannot be determined or the text is not a request. head and tail are as for BrokenAnswerID.
+// BrokenRequestID does not allocate.
 func BrokenRequestID(head, tail []byte) []byte {
 	id, method, answer := brokenEnvelope(head)
 	if !method || answer {
@@ -24,7 +24,7 @@ func BrokenRequestID(head, tail []byte) []byte {
 	return idOrTail(id, tail)
 }
 
-// idOrTail is the id, or else that in the tail; nil when there is none, or none that is valid.
+// idOrTail returns id, or the id in tail if id is nil, or nil if the id is not valid.
 func idOrTail(id, tail []byte) []byte {
 	if id == nil {
 		id = tailID(tail)
@@ -35,8 +35,8 @@ func idOrTail(id, tail []byte) []byte {
 	return id
 }
 
-// brokenEnvelope reads a message's members as far as they can be read: the first id, whether there is a method, and
-// whether it looks like an answer. Text that is whole and has no method does, too.
+// brokenEnvelope reads the members of a message up to the first error. It returns the first id, whether there is a method,
+// and whether the message looks like a response. A complete object without a method counts as a response.
 func brokenEnvelope(head []byte) (id []byte, method, answer bool) {
 	s := scanner{raw: trimSpace(head)}
 	raw := s.raw
@@ -78,8 +78,8 @@ func brokenEnvelope(head []byte) (id []byte, method, answer bool) {
 	return id, method, answer
 }
 
-// tailID returns the value of the member "id" when it is the last one, or the last but "jsonrpc", as some serializers
-// have it; else nil.
+// tailID returns the value of the member "id" if it is the last member, or the last one before "jsonrpc", as some
+// serializers write it. Otherwise it returns nil.
 func tailID(tail []byte) []byte {
 	tail = trimSpace(tail)
 	i := bytes.LastIndex(tail, []byte(`"id"`))

@@ -1,14 +1,17 @@
-// Package protocol is JSON-RPC 2.0 and MCP as bytes and numbers: one scanner that checks a message and says where its
-// members stand, edits that splice new bytes in, method numbers, errors, versions, public names and URI templates.
-// It is pure: no I/O, no clock, no goroutine, no state but tables. Everything may be used from any goroutine as long as
-// nobody writes to the bytes.
+// Package protocol parses and translates JSON-RPC 2.0 and MCP messages as bytes. It contains a scanner that validates a
+// message and finds its members, the table of methods, the gateway's errors, protocol versions, and the translation
+// between the two eras. Package rawjson edits messages in place.
 //
-// A frame that Parse accepted is valid JSON and UTF-8 with exactly one meaning: no key we route on stands there twice or
-// in disguise. So it may be forwarded as it came; what must differ (id, name, URI) is spliced, every other byte stays.
+// The package is pure: no I/O, no clock, no goroutines, and no state except tables. All functions are safe for concurrent
+// use as long as nothing writes to the bytes of a message.
 //
-// Messages of the two eras (up to 2025-11-25, from 2026-07-28 on) are made into each other the same way: EraOf and CheckModern judge
-// what a client sends, ToLegacyRequest, ToModernRequest, ToLegacyResult, ToModernResult and TranslateError return the edits, Bindings know
-// a tool's headers, and package seal makes requestState.
+// A frame that Parse accepts is valid JSON in valid UTF-8 with exactly one meaning: no key that the gateway routes on
+// occurs twice, escaped or in another case. So a frame can be forwarded as it arrived. The gateway splices the fields that
+// must differ (id, name, URI); every other byte stays.
+//
+// The eras are the legacy versions (2024-11-05 to 2025-11-25) and the modern one (2026-07-28). EraOf and CheckModern
+// classify and check client messages. ToLegacyRequest, ToModernRequest, ToLegacyResult, ToModernResult and TranslateError
+// return the edits that translate a message. Bindings describes a tool's Mcp-Param headers.
 //
 //	var f protocol.Frame
 //	if err := f.Parse(line); err != nil { … }          // *ParseError

@@ -5,29 +5,30 @@ import (
 	"strconv"
 )
 
-// Why a message is refused. They stand in a *ParseError.
+// The reasons to refuse a message, as ParseError.Kind.
 var (
-	ErrSyntax    = errors.New("malformed JSON")                // no JSON text, or not valid UTF-8
-	ErrDepth     = errors.New("nested too deep")               // more than MaxDepth arrays and objects in each other
-	ErrVersion   = errors.New(`jsonrpc is not "2.0"`)          // absent or another version
-	ErrDuplicate = errors.New("duplicate or disguised key")    // a key we route on stands there twice, escaped, or in other case
-	ErrShape     = errors.New("not a JSON-RPC message")        // wrong members or wrong types
-	ErrTooLarge  = errors.New("message or batch is too large") // over 4 GiB, or over MaxBatch messages in an array
+	ErrSyntax    = errors.New("malformed JSON")                // not valid JSON or not valid UTF-8
+	ErrDepth     = errors.New("nested too deep")               // more than MaxDepth nested arrays and objects
+	ErrVersion   = errors.New(`jsonrpc is not "2.0"`)          // missing or another version
+	ErrDuplicate = errors.New("duplicate or disguised key")    // a key that the gateway routes on occurs twice, escaped, or in another case
+	ErrShape     = errors.New("not a JSON-RPC message")        // missing members or wrong types
+	ErrTooLarge  = errors.New("message or batch is too large") // more than 4 GiB, or more than MaxBatch messages in a batch
 )
 
-// ParseError says what is wrong with a message and where.
+// ParseError describes why and where a message is invalid.
 type ParseError struct {
-	Code   int    // -32700 no JSON; -32600 no JSON-RPC; -32602 wrong params
+	Code   int    // JSON-RPC code: -32700 invalid JSON, -32600 invalid message, -32602 invalid params
 	Msg    string // what was expected
-	Offset int    // of the byte in question
-	Kind   error  // one of the sentinels; errors.Is finds it
+	Offset int    // in bytes, where the error was found
+	Kind   error  // one of the errors above; Unwrap returns it
 }
 
+// Error returns the kind, the offset and the message.
 func (e *ParseError) Error() string {
 	return e.Kind.Error() + " at offset " + strconv.Itoa(e.Offset) + ": " + e.Msg
 }
 
-// Reason returns the text of err for people: without the offset and the kind if it is a *ParseError.
+// Reason returns the text of err for users: only Msg if err is a *ParseError, otherwise err.Error().
 func Reason(err error) string {
 	if e, ok := errors.AsType[*ParseError](err); ok {
 		return e.Msg
@@ -35,10 +36,10 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// Unwrap returns the sentinel.
+// Unwrap returns Kind.
 func (e *ParseError) Unwrap() error { return e.Kind }
 
-// fault makes a ParseError; the code follows from the kind.
+// fault returns a ParseError. Its code follows from the kind.
 func fault(kind error, offset int, msg string) error {
 	code := codeInvalidRequest
 	if kind == ErrSyntax {

@@ -10,37 +10,37 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// FaultName names an error of the gateway's own; it stands in error.data.code.
+// FaultName names an error of the gateway. It is sent as error.data.code.
 type FaultName string
 
-// The errors that the gateway itself answers with.
+// The errors that the gateway itself returns.
 const (
-	ToolNotFound        FaultName = "TOOL_NOT_FOUND"   // unknown, disabled, filtered, or of another project
+	ToolNotFound        FaultName = "TOOL_NOT_FOUND"   // unknown, disabled, filtered out, or in another project
 	PromptNotFound      FaultName = "PROMPT_NOT_FOUND" // likewise
 	ResourceNotFound    FaultName = "RESOURCE_NOT_FOUND"
-	AmbiguousURI        FaultName = "AMBIGUOUS_URI"         // several servers own the raw URI; Candidates lists the public ones
+	AmbiguousURI        FaultName = "AMBIGUOUS_URI"         // several servers have the URI; Candidates lists their public URIs
 	ServerUnavailable   FaultName = "SERVER_UNAVAILABLE"    // listed, one replica, not connected
 	NoBackendsAvailable FaultName = "NO_BACKENDS_AVAILABLE" // listed, several replicas, all down
-	BackendDisconnected FaultName = "BACKEND_DISCONNECTED"  // connection lost after the request was written; never resent
+	BackendDisconnected FaultName = "BACKEND_DISCONNECTED"  // connection lost after the request was written
 	QueueFull           FaultName = "QUEUE_FULL"            // nothing was sent
 	QueueTimeout        FaultName = "QUEUE_TIMEOUT"         // nothing was sent
-	Timeout             FaultName = "TIMEOUT"               // idle or absolute limit; the server was told to cancel
+	Timeout             FaultName = "TIMEOUT"               // idle or absolute limit exceeded; the server was sent a cancellation
 	ShuttingDown        FaultName = "SHUTTING_DOWN"
-	NeedsLogin          FaultName = "NEEDS_LOGIN"          // LoginURL says where
-	Cancelled           FaultName = "CANCELLED"            // by the client, whose HTTP exchange has to end with something
-	ClientCannotAnswer  FaultName = "CLIENT_CANNOT_ANSWER" // modern client; Required says what it would have to declare
-	Overloaded          FaultName = "OVERLOADED"           // too much in flight or parked for this client
+	NeedsLogin          FaultName = "NEEDS_LOGIN"          // LoginURL is where to log in
+	Cancelled           FaultName = "CANCELLED"            // cancelled by the client; its HTTP request still needs a response
+	ClientCannotAnswer  FaultName = "CLIENT_CANNOT_ANSWER" // modern client; Required lists the missing capabilities
+	Overloaded          FaultName = "OVERLOADED"           // too many requests in flight or awaiting input for this client
 	RequestStateInvalid FaultName = "REQUEST_STATE_INVALID"
 	UnknownProject      FaultName = "UNKNOWN_PROJECT"
-	Unauthenticated     FaultName = "UNAUTHENTICATED"    // nobody said who asks, or it could not be believed
-	InsufficientScope   FaultName = "INSUFFICIENT_SCOPE" // who asks is known, and lacks a scope
-	PolicyDenied        FaultName = "POLICY_DENIED"      // a rule says no
-	RateLimited         FaultName = "RATE_LIMITED"       // too often; RetryAfter says when
+	Unauthenticated     FaultName = "UNAUTHENTICATED"    // missing or invalid credentials
+	InsufficientScope   FaultName = "INSUFFICIENT_SCOPE" // the principal lacks a scope
+	PolicyDenied        FaultName = "POLICY_DENIED"      // denied by a rule of the policy
+	RateLimited         FaultName = "RATE_LIMITED"       // too many requests; RetryAfter says when to retry
 	MessageTooLarge     FaultName = "MESSAGE_TOO_LARGE"
-	HeaderMismatch      FaultName = "HEADER_MISMATCH"              // modern client: a header is missing or says something else than the body
-	UnsupportedVersion  FaultName = "UNSUPPORTED_PROTOCOL_VERSION" // modern client; Requested is what it asked for
+	HeaderMismatch      FaultName = "HEADER_MISMATCH"              // modern client: a header is missing or differs from the body
+	UnsupportedVersion  FaultName = "UNSUPPORTED_PROTOCOL_VERSION" // modern client; Requested is its version
 
-	// ParseFault and those below are JSON-RPC's own.
+	// ParseFault and the faults below are standard JSON-RPC errors.
 	ParseFault     FaultName = "PARSE_ERROR"
 	InvalidRequest FaultName = "INVALID_REQUEST"
 	MethodNotFound FaultName = "METHOD_NOT_FOUND"
@@ -48,7 +48,7 @@ const (
 	InternalFault  FaultName = "INTERNAL_ERROR"
 )
 
-// Numbers of JSON-RPC 2.0 and MCP. Ours lie outside -32768…-32000.
+// Error codes of JSON-RPC 2.0 and MCP. The gateway's own codes lie outside -32768 to -32000.
 const (
 	codeParse              = -32700
 	codeInvalidRequest     = -32600
@@ -61,29 +61,29 @@ const (
 	codeUnsupportedVersion = -32022 // MCP 2026-07-28
 )
 
-// Fault is an error the gateway answers with itself. What a server answers is never made into one.
-// The zero value of a field means unknown or not applicable; it is left out of error.data, except Server and Retryable.
+// Fault is an error that the gateway itself returns. Errors of servers are never turned into a Fault.
+// A zero field is unknown or not applicable. error.data omits zero fields, except Server and Retryable.
 type Fault struct {
 	Name       FaultName
-	Message    string        // for people; "" = a standard sentence made of the other fields
+	Message    string        // for users; if empty, Error builds a standard message from the other fields
 	Server     string        // the server concerned; null in error.data when empty
-	URI, Tool  string        // as the client gave them
-	Retryable  bool          // the same request may succeed later, and sending it again does no harm
-	RetryAfter time.Duration // when; told in whole milliseconds, rounded up
+	URI, Tool  string        // as in the client's request
+	Retryable  bool          // the same request may succeed later, and repeating it is safe
+	RetryAfter time.Duration // when to retry; sent in milliseconds, rounded up
 	Candidates []string      // public URIs to choose from
-	LoginURL   string        // where a person logs in to the server
-	Required   []byte        // raw JSON object: the capabilities the client lacks
-	Requested  string        // UnsupportedVersion: the version the client asked for
-	Details    []byte        // further members of error.data, raw JSON without braces
+	LoginURL   string        // where the user logs in to the server
+	Required   []byte        // raw JSON object: the capabilities that the client lacks
+	Requested  string        // for UnsupportedVersion: the version that the client requested
+	Details    []byte        // more members of error.data, raw JSON without braces
 
-	// Late completes a copy of the fault when it is written, with what is known only then; nil = there is nothing like that. Safe from any
-	// goroutine.
+	// Late, unless nil, completes a copy of the fault when it is written, with values known only then. It must be safe for
+	// concurrent use.
 	Late func(*Fault)
 
-	status int // HTTP status of a modern client's answer; 0 = what the name says
+	status int // HTTP status for modern clients; 0 means the status that belongs to Name
 }
 
-// Error returns the message.
+// Error returns Message, or a standard message for the name.
 func (f *Fault) Error() string {
 	if f.Message != "" {
 		return f.Message
@@ -159,44 +159,44 @@ func standardMessage(f *Fault) string {
 	return "Internal error"
 }
 
-// NoTool says that no tool has the public name.
+// NoTool returns the fault for an unknown public tool name.
 func NoTool(name string) *Fault {
 	name = clipTo(name, maxNamed)
 	return &Fault{Name: ToolNotFound, Message: "Tool not found: " + name, Tool: name}
 }
 
-// NoPrompt says that no prompt has the public name.
+// NoPrompt returns the fault for an unknown public prompt name.
 func NoPrompt(name string) *Fault {
 	return &Fault{Name: PromptNotFound, Message: "Prompt not found: " + clipTo(name, maxNamed)}
 }
 
-// NoResource says that nobody owns the URI.
+// NoResource returns the fault for a URI that no server has.
 func NoResource(uri string) *Fault {
 	uri = clipTo(uri, maxNamed)
 	return &Fault{Name: ResourceNotFound, Message: "Resource not found: " + uri, URI: uri}
 }
 
-// NoProject says that there is no project of that name. A request that names one is never answered for all servers.
+// NoProject returns the fault for an unknown project. Such a request is never answered from all servers instead.
 func NoProject(name string) *Fault {
 	return &Fault{Name: UnknownProject, Message: "Unknown project: " + name}
 }
 
-// NoMethod says that the method is unknown here.
+// NoMethod returns the fault for an unknown method.
 func NoMethod(method string) *Fault {
 	return &Fault{Name: MethodNotFound, Message: "Method not found: " + method}
 }
 
-// NoServer says that the endpoint of one server alone is of none that there is: HTTP 404.
+// NoServer returns the fault for the endpoint of an unknown server. Its HTTP status is 404 for modern clients.
 func NoServer(name string) *Fault {
 	return &Fault{Name: InvalidRequest, Message: "no such server: " + name, Server: name, status: 404}
 }
 
-// BadParams says what is wrong with a request's params.
+// BadParams returns the fault for invalid params.
 func BadParams(message string) *Fault {
 	return &Fault{Name: InvalidParams, Message: message}
 }
 
-// Code returns the JSON-RPC error code; era is that of the client that is answered.
+// Code returns the JSON-RPC error code for a client of the era.
 func (f *Fault) Code(era Era) int {
 	switch f.Name {
 	case ResourceNotFound:
@@ -250,9 +250,9 @@ func (f *Fault) Code(era Era) int {
 	return codeInternal
 }
 
-// Status returns the HTTP status of an answer that consists of this fault alone; era is that of the client. A modern
-// client's unknown method is 404 and faulty _meta 400; a legacy client's errors are 200 (HTTPStatus says which are not).
-// Once a stream has begun the status is 200 whatever follows. // MCP 2026-07-28, basic/transports/streamable-http
+// Status returns the HTTP status of a response that consists of this fault, for a client of the era. Modern clients get 404
+// for an unknown method and 400 for invalid _meta; otherwise see HTTPStatus. After a stream has started the status is 200.
+// MCP 2026-07-28, basic/transports/streamable-http
 func (f *Fault) Status(era Era) int {
 	switch {
 	case era == EraModern && f.Name == MethodNotFound:
@@ -263,7 +263,7 @@ func (f *Fault) Status(era Era) int {
 	return f.HTTPStatus()
 }
 
-// HTTPStatus is Status for legacy clients.
+// HTTPStatus returns the HTTP status for a legacy client: 200 for most faults.
 func (f *Fault) HTTPStatus() int {
 	switch f.Name {
 	case Unauthenticated:
@@ -280,7 +280,7 @@ func (f *Fault) HTTPStatus() int {
 	return 200
 }
 
-// AppendTo appends the whole JSON-RPC error response. rawID as in AppendError; era is that of the client.
+// AppendTo appends the complete JSON-RPC error response for a client of the era. See AppendError for rawID.
 func (f *Fault) AppendTo(dst, rawID []byte, era Era) []byte {
 	if f.Late != nil {
 		whole := *f
@@ -291,15 +291,15 @@ func (f *Fault) AppendTo(dst, rawID []byte, era Era) []byte {
 	return AppendError(dst, rawID, f.Code(era), clip(f.Error()), f.appendData(nil))
 }
 
-// How many bytes of a client's own text an error repeats, so that a huge one costs nobody its size again.
+// Maximum number of bytes of client text that an error repeats.
 const (
 	maxEcho  = 4 << 10
-	maxNamed = 1 << 10 // of a name or URI that nobody has
+	maxNamed = 1 << 10 // of an unknown name or URI
 )
 
 func clip(s string) string { return clipTo(s, maxEcho) }
 
-// clipTo cuts s to so many bytes, at a character.
+// clipTo returns s, or its first most bytes and an ellipsis. It cuts between characters.
 func clipTo(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -367,8 +367,8 @@ func milliseconds(d time.Duration) int64 {
 	return (d + time.Millisecond - 1).Milliseconds()
 }
 
-// ErrorCode returns the JSON-RPC code to answer a legacy client with when err came up:
-// that of the *Fault or *ParseError in its chain, else -32603.
+// ErrorCode returns the JSON-RPC code of err for a legacy client: the code of the *Fault or *ParseError in its chain, or
+// -32603 (internal error).
 func ErrorCode(err error) int {
 	if f, ok := errors.AsType[*Fault](err); ok {
 		return f.Code(EraLegacy)

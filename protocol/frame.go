@@ -2,13 +2,13 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// MaxDepth is how deep arrays and objects may nest in one message; what is deeper is refused with ErrDepth.
+// MaxDepth is the maximum nesting of arrays and objects in a message. Parse refuses deeper messages with ErrDepth.
 const MaxDepth = 512
 
-// Kind says which of the four JSON-RPC messages a frame is.
+// Kind is the type of a JSON-RPC message.
 type Kind uint8
 
-// The messages of JSON-RPC 2.0, told apart by the members they have.
+// The message types of JSON-RPC 2.0. The members of a message determine its type.
 const (
 	KindInvalid      Kind = iota
 	KindRequest           // has method and id
@@ -17,19 +17,19 @@ const (
 	KindError             // has error (id may be null or absent)
 )
 
-// Frame is one JSON-RPC 2.0 message: the bytes as they came and where its members stand in them.
-// A Frame that Parse accepted is valid JSON and valid UTF-8. Nobody writes to Raw afterwards; it may be shared.
+// Frame is a JSON-RPC 2.0 message: its bytes, and the spans of its members in them.
+// A Frame that Parse accepted is valid JSON in valid UTF-8. Raw must not be modified afterwards; it may be shared.
 type Frame struct {
 	Raw                               []byte
 	ID, Method, Params, Result, Error rawjson.Span // raw values: ID and Method with their quotes
 	Kind                              Kind
-	M                                 Method // the method as a number; MethodOther keeps its text in Method
-	Newline                           bool   // a raw \n or \r stands between tokens: must be flattened for stdio and SSE
+	M                                 Method // the parsed method; for MethodOther the name is only in Method
+	Newline                           bool   // Raw has a \n or \r between tokens, which must become a space on stdio and SSE
 
-	// Memory is what Raw lies in if it may be used again once the frame has been written; usually nil. See Memory.
+	// Memory holds Raw if the memory can be reused after the frame is written. It is usually nil.
 	Memory *Memory
 
-	// Noted in passing, so that nobody searches a large frame for what is hardly ever there (notes.go).
-	Resource bool // a string value may say resource or resource_link, plainly or in escapes; false: none does
-	Failure  bool // a member isError, its key without escapes, is true; on whatever level
+	// The scan records these, so that a large frame need not be searched again (notes.go).
+	Resource bool // a string value may be "resource" or "resource_link", possibly escaped; if false, none is
+	Failure  bool // a member isError, spelled without escapes, is true at any level
 }

@@ -7,37 +7,36 @@ import (
 )
 
 const (
-	// MemoryMin is the smallest size worth being used again.
+	// MemoryMin is the smallest size in bytes of memory that is reused.
 	MemoryMin = 64 << 10
-	memoryMax = 8 << 20 // larger memory is left to the garbage collector
+	memoryMax = 8 << 20 // larger memory is not reused
 
-	memorySteps   = 8  // classes an octave: at most an eighth is wasted
-	memoryClasses = 57 // MemoryMin alone, and seven octaves above it
+	memorySteps   = 8  // classes per power of two: at most an eighth is wasted
+	memoryClasses = 57 // MemoryMin, and seven powers of two above it
 )
 
-// Memory is what a large frame lies in, to be used again for another one: clearing and collecting a fresh MiB costs as
-// much as reading a frame into it.
+// Memory is a reusable buffer for a large frame. Allocating, clearing and collecting a MiB costs as much as reading a frame
+// into it.
 //
-// It travels with its Frame and has one owner at a time. Whoever has the frame last, and has given no part of it to
-// anybody who may still read it, may call Free; whoever is not sure forgets it, and the garbage collector takes it as it
-// takes everything else. So forgetting is always right. Frames are freed in one place only: the transport's exchange,
-// when the answer it was given in pieces, and the memory with it, has been written or copied.
+// A Memory travels with its Frame and has one owner at a time. The last owner may call Free if nothing else can still read
+// the frame. Not calling Free is always safe: the garbage collector then collects the buffer. Only the transport's exchange
+// frees frames, after it has written or copied a response that it received in pieces.
 type Memory struct {
 	block *memoryBlock
 	size  int
 	freed atomic.Bool
 }
 
-// memoryBlock is what stays, while a Memory is made for each use: a stale Memory cannot free what is another's by now.
+// memoryBlock is the buffer that is reused. Each use has its own Memory, so a stale Memory cannot free a later use.
 type memoryBlock struct {
 	bytes []byte
-	class int // -1: not used again
+	class int // -1 if the block is not reused
 }
 
-// memories holds what was freed; the garbage collector takes what nobody has needed since its last round but one.
+// memories holds freed blocks by class. The garbage collector removes blocks that stay unused for two cycles.
 var memories [memoryClasses]sync.Pool
 
-// NewMemory returns memory for n bytes. What stands in it is anything.
+// NewMemory returns memory of n bytes. Its content is undefined.
 func NewMemory(n int) *Memory {
 	class, size := memoryClass(n)
 	if class >= 0 {
@@ -48,7 +47,7 @@ func NewMemory(n int) *Memory {
 	return &Memory{block: &memoryBlock{bytes: make([]byte, size), class: class}, size: n}
 }
 
-// memoryClass returns the class of memory for n bytes and how large its members are.
+// memoryClass returns the class of a block for n bytes, and the size of the blocks in that class.
 func memoryClass(n int) (class, size int) {
 	if n > memoryMax {
 		return -1, n
@@ -61,10 +60,10 @@ func memoryClass(n int) (class, size int) {
 	return (octave-first)*memorySteps + steps - 2*memorySteps, steps * step
 }
 
-// Bytes returns the memory; nothing can be appended to it in place.
+// Bytes returns the buffer. Its capacity equals its length.
 func (m *Memory) Bytes() []byte { return m.block.bytes[:m.size:m.size] }
 
-// Free gives the memory back: from now on nobody may read it. Of nil, or a second time, it does nothing.
+// Free releases the memory for reuse. It must not be read afterwards. Free does nothing on nil or when called again.
 func (m *Memory) Free() {
 	if m == nil || m.freed.Swap(true) || m.block.class < 0 {
 		return
@@ -79,5 +78,5 @@ func (m *Memory) Free() {
 
 var poison atomic.Bool
 
-// PoisonFreed is for tests: while it is on, freed memory is overwritten, so that who still reads it finds nonsense.
+// PoisonFreed controls whether Free overwrites the memory, so that tests detect reads after Free.
 func PoisonFreed(on bool) { poison.Store(on) }

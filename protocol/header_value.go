@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// HeaderField is one HTTP header, its value ready to be sent.
+// HeaderField is an HTTP header. Value is encoded, ready to be sent.
 type HeaderField struct{ Name, Value string }
 
-// A value that cannot stand in a header as it is stands there in base64 between these.
+// Delimiters of a value in base64, for text that a header cannot carry as it is.
 // MCP 2026-07-28, basic/transports/streamable-http, value encoding
 const (
 	encodedPrefix = "=?base64?"
 	encodedSuffix = "?="
 )
 
-// EncodeHeaderValue returns text as the value of Mcp-Name or an Mcp-Param header: as it is where that is possible, since some
-// servers compare without decoding, else in base64: for other characters than visible ASCII, space and tab, white
-// space at the ends, and text that looks encoded.
+// EncodeHeaderValue encodes text as the value of Mcp-Name or an Mcp-Param header. It returns text unchanged if possible, as
+// some servers compare without decoding. It uses base64 for text with characters other than visible ASCII, space and tab,
+// with white space at either end, or that looks encoded.
 func EncodeHeaderValue(text string) string {
 	if headerText(text) && trimHeader(text) == text && !encoded(text) {
 		return text
@@ -25,8 +25,8 @@ func EncodeHeaderValue(text string) string {
 	return encodedPrefix + base64.StdEncoding.EncodeToString([]byte(text)) + encodedSuffix
 }
 
-// DecodeHeaderValue undoes EncodeHeaderValue; white space around the value is not part of it. It reports false for
-// characters that must not stand there and for base64 that is not exactly right (alphabet, padding, trailing bits).
+// DecodeHeaderValue decodes a value made by EncodeHeaderValue. It ignores surrounding white space. It reports false for
+// forbidden characters and for base64 with a wrong alphabet, padding or trailing bits.
 func DecodeHeaderValue(value string) (string, bool) {
 	value = trimHeader(value)
 	if !headerText(value) {
@@ -43,7 +43,7 @@ func encoded(value string) bool {
 	return len(value) >= len(encodedPrefix)+len(encodedSuffix) && strings.HasPrefix(value, encodedPrefix) && strings.HasSuffix(value, encodedSuffix)
 }
 
-// headerText reports whether all of value may stand in a header as it is. // RFC 9110, 5.5, without obs-text
+// headerText reports whether a header can carry value unencoded. RFC 9110, section 5.5, without obs-text
 func headerText(value string) bool {
 	for i := range len(value) {
 		if c := value[i]; (c < ' ' || c > '~') && c != '\t' {

@@ -2,8 +2,9 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// RelayInputRequired appends the edits that make a server's input_required one of ours: state (unquoted; "" = the server
-// gave none) in place of its own, and nothing besides inputRequests, requestState, resultType and _meta.
+// RelayInputRequired appends the edits that turn a server's input_required result into the gateway's. They replace the state
+// by state (unquoted; "" if the server sent none) and remove all members except inputRequests, requestState, resultType and
+// _meta. See ToModernResult for serverInfo.
 func RelayInputRequired(edits []rawjson.Edit, f *Frame, r *ResultInfo, state string, serverInfo []byte) []rawjson.Edit {
 	patches := [...]rawjson.Patch{
 		{Name: "resultType", Key: memberComplete, Have: r.ResultType, Want: wordRequired},
@@ -16,7 +17,7 @@ func RelayInputRequired(edits []rawjson.Edit, f *Frame, r *ResultInfo, state str
 	if r.Meta.Present() && f.Raw[r.Meta.Off] == '{' {
 		patches[2].Want = nil
 	}
-	// A go-sdk server writes "content":null beside the requests, which the TypeScript client refuses.
+	// A go-sdk server also sends "content":null, which the TypeScript client refuses.
 	known := [2]rawjson.Span{r.InputRequests, r.Meta}
 	edits, kept := rawjson.DropMembers(edits, f.Raw, f.Result, known, func(key []byte) bool {
 		switch {
@@ -39,14 +40,14 @@ func RelayInputRequired(edits []rawjson.Edit, f *Frame, r *ResultInfo, state str
 	return putServerInfo(edits, f.Raw, r.Meta, serverInfo)
 }
 
-// InputRequest is one question of an input_required.
+// InputRequest is one request of an input_required result.
 type InputRequest struct {
-	Key   string
+	Key   string // chosen by the sender; the response has the same key
 	Value []byte // raw JSON object {"method":…,"params":…}
 }
 
-// AppendInputRequired appends the answer that puts the questions to a modern client. rawID as in AppendResult; state is
-// not quoted, "" = none; serverInfo as in ToModernResult. // MCP 2026-07-28, schema, InputRequiredResult
+// AppendInputRequired appends the response that sends the requests to a modern client. See AppendResult for rawID and
+// ToModernResult for serverInfo. state is unquoted; "" means none. MCP 2026-07-28, schema, InputRequiredResult
 func AppendInputRequired(dst, rawID []byte, requests []InputRequest, state string, serverInfo []byte) []byte {
 	size := 160 + len(rawID) + len(state) + len(serverInfo)
 	for _, q := range requests {
@@ -70,9 +71,9 @@ func AppendInputRequired(dst, rawID []byte, requests []InputRequest, state strin
 	return append(dst, "}}"...)
 }
 
-// InputRequests calls each with the questions of an input_required until it returns false: the raw key with its quotes, the
-// method, its params (absent when there are none). ErrShape: requests is no object, or a question is none or has no method;
-// ErrDuplicate: two have the same key.
+// InputRequests calls each with the requests of an input_required result until each returns false. key includes its quotes;
+// params may be absent. It fails with ErrShape if requests is not an object of objects with a method and with object params,
+// and with ErrDuplicate if two have the same key.
 func InputRequests(raw []byte, requests rawjson.Span, each func(key []byte, m Method, params rawjson.Span) bool) error {
 	if !requests.Present() || raw[requests.Off] != '{' {
 		return fault(ErrShape, int(requests.Off), "inputRequests: want object")
@@ -82,7 +83,7 @@ func InputRequests(raw []byte, requests rawjson.Span, each func(key []byte, m Me
 		quoted := raw[w.KeyAt : w.KeyAt+len(w.Key)+2]
 		key, _ := rawjson.Unquote(quoted)
 		if seen[key] {
-			return fault(ErrDuplicate, w.KeyAt, "inputRequests: a key stands there twice")
+			return fault(ErrDuplicate, w.KeyAt, "inputRequests: a key occurs twice")
 		}
 		seen[key] = true
 		name, ok := rawjson.Unquote(rawjson.Member(raw, w.Value, "method").Of(raw))

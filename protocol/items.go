@@ -45,9 +45,9 @@ func findItem(key []byte) field {
 	return 0
 }
 
-// Items calls each with the elements of the list, an array in a parsed frame's raw, until it returns false.
-// An item shares raw's memory. An element that is no item (ParseItem says when) is left out; the first such is the error
-// returned when the walk is over, so one bad item need not cost the others. ErrShape: the span is no array.
+// Items calls each with every item of the list, an array in a parsed frame, until each returns false. Items share raw's
+// memory. Items skips elements that ParseItem refuses and returns the first such error at the end, so that one bad item
+// does not hide the others. It returns ErrShape if the span is not an array.
 func Items(raw []byte, list rawjson.Span, each func(Item) bool) error {
 	if !list.Present() || raw[list.Off] != '[' {
 		return fault(ErrShape, int(list.Off), "the list is "+rawjson.TypeName(raw, list)+"; an array was expected")
@@ -68,8 +68,8 @@ func Items(raw []byte, list rawjson.Span, each func(Item) bool) error {
 	return first
 }
 
-// ParseItem finds the members of one listed item; raw is checked JSON (Valid, or part of a parsed frame). Members that are null
-// count as absent; their types are not looked at. It fails when raw is no object (ErrShape) or a key stands there twice (ErrDuplicate).
+// ParseItem finds the members of a listed item. raw must be valid JSON. Null members count as absent. Types are not checked.
+// It fails with ErrShape if raw is not an object, and with ErrDuplicate if a known key occurs twice.
 func ParseItem(raw []byte) (Item, error) {
 	item := Item{Raw: raw}
 	object := rawjson.Whole(raw)

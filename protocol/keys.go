@@ -6,14 +6,14 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// field is a key we route on as a number; 0 is none.
+// field is a known key as a number; 0 is an unknown key.
 type field uint8
 
-// keyTable knows the keys we route on in one kind of object.
+// keyTable holds the known keys of one kind of object.
 type keyTable struct {
 	names  []string           // by field
-	find   func([]byte) field // the field of a key that is spelled plainly
-	folded map[string]field   // the field a careless decoder could take a key for, by the key in lower case
+	find   func([]byte) field // returns the field of a key without escapes
+	folded map[string]field   // by key in lower case: the field that a lenient decoder might match
 }
 
 func newKeys(find func([]byte) field, names ...string) *keyTable {
@@ -24,14 +24,14 @@ func newKeys(find func([]byte) field, names ...string) *keyTable {
 	return t
 }
 
-// keysSeen is what a scan of one object has seen.
+// keysSeen holds the keys found so far in an object.
 type keysSeen struct {
 	fields uint64 // bit per field
-	odd    bool   // a key is spelled in another case than ours
-	twice  bool   // this key is a second spelling of one seen before: no two decoders would agree
+	odd    bool   // a key differs from a known key in case
+	twice  bool   // the last key repeats an earlier one in some spelling, so decoders would disagree
 }
 
-// note returns the field of a key, the inside of a raw string, 0 when it is none of ours.
+// note records a key (a raw string without its quotes) and returns its field, or 0 if it is unknown.
 func (t *keyTable) note(s *keysSeen, key []byte) field {
 	f := t.find(key)
 	spelled := f
@@ -49,8 +49,8 @@ func (t *keyTable) note(s *keysSeen, key []byte) field {
 	return spelled
 }
 
-// unusual finds the field of a key that is not spelled plainly. spelled is the same field when only escapes stand in the way,
-// 0 when the case of its letters is wrong.
+// unusual returns the field of a key that is escaped or in another case. spelled is the same field if the key differs only
+// by escapes, and 0 if its case differs.
 func (t *keyTable) unusual(key []byte) (f, spelled field) {
 	var buffer [rawjson.FoldedLength]byte
 	f = t.folded[string(rawjson.FoldKey(buffer[:0], key))]

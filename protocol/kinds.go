@@ -1,19 +1,19 @@
 package protocol
 
-// ItemKind is one of the four kinds of things a server lists.
+// ItemKind is one of the four kinds of items that a server lists.
 type ItemKind uint8
 
-// What a server lists; arrays over ItemKind are in this order.
+// The item kinds. Arrays indexed by ItemKind are in this order.
 const (
 	Tools ItemKind = iota
 	Prompts
 	Resources
 	Templates
 
-	ItemKinds = 4 // how many there are; sizes arrays indexed by ItemKind
+	ItemKinds = 4 // the number of kinds, for arrays indexed by ItemKind
 )
 
-// kinds is what tells the kinds apart.
+// kinds describes each kind.
 var kinds = [ItemKinds]struct {
 	name, resultKey string
 	list, changed   Method
@@ -30,14 +30,14 @@ func (k ItemKind) String() string { return kinds[k].name }
 // ListMethod returns the method that lists items of the kind.
 func (k ItemKind) ListMethod() Method { return kinds[k].list }
 
-// ChangedMethod returns the notification that says the list has changed. Templates have none of their own:
-// notifications/resources/list_changed stands for both.
+// ChangedMethod returns the notification for a changed list. Resources and templates share
+// notifications/resources/list_changed.
 func (k ItemKind) ChangedMethod() Method { return kinds[k].changed }
 
-// ResultKey returns the member of a list result that holds the items.
+// ResultKey returns the key of the items in a list result.
 func (k ItemKind) ResultKey() string { return kinds[k].resultKey }
 
-// Lists returns the kind that a method lists; false for methods that list nothing.
+// Lists returns the kind of items that the method lists, and whether it is a list method.
 func (m Method) Lists() (ItemKind, bool) {
 	for k := range ItemKind(ItemKinds) {
 		if kinds[k].list == m {

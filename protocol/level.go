@@ -6,12 +6,12 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Level is a log level of MCP, in its word. MCP 2025-11-25, server/utilities/logging.
+// Level is the name of an MCP log level. MCP 2025-11-25, server/utilities/logging
 type Level string
 
-// The levels of RFC 5424, 6.2.1.
+// The log levels, from RFC 5424, section 6.2.1.
 const (
-	LevelNone      Level = "" // no log lines are wanted, or nobody has said which
+	LevelNone      Level = "" // no log messages requested
 	LevelDebug     Level = "debug"
 	LevelInfo      Level = "info"
 	LevelNotice    Level = "notice"
@@ -22,10 +22,10 @@ const (
 	LevelEmergency Level = "emergency"
 )
 
-// levels are they, from the most verbose on.
+// levels lists the levels, most verbose first.
 var levels = [...]Level{LevelDebug, LevelInfo, LevelNotice, LevelWarning, LevelError, LevelCritical, LevelAlert, LevelEmergency}
 
-// LevelNames returns the words for the levels, from the most verbose on.
+// LevelNames returns the names of the levels, most verbose first.
 func LevelNames() (names []string) {
 	for _, level := range levels {
 		names = append(names, string(level))
@@ -33,7 +33,7 @@ func LevelNames() (names []string) {
 	return names
 }
 
-// LevelOf returns the level that a raw JSON string names; LevelNone when there is no such level.
+// LevelOf returns the level with the name in a raw JSON string, or LevelNone if there is none.
 func LevelOf(raw []byte) Level {
 	name, _ := rawjson.Unquote(raw)
 	if i := slices.Index(levels[:], Level(name)); i >= 0 {
@@ -42,14 +42,14 @@ func LevelOf(raw []byte) Level {
 	return LevelNone
 }
 
-// MoreVerbose reports whether who wants log lines of the level l and graver gets more than who wants those of other.
+// MoreVerbose reports whether a subscriber at level l receives more messages than one at level other.
 func (l Level) MoreVerbose(other Level) bool { return l.rank() < other.rank() }
 
-// Admits reports whether who wants log lines of the level l and graver wants one of the level line. A line without a level
-// that we know is none of them.
+// Admits reports whether a subscriber at level l receives a message of level line. A message with an unknown level is never
+// admitted.
 func (l Level) Admits(line Level) bool { return line.known() && l.rank() <= line.rank() }
 
-// rank is how grave the level is: LevelNone, and what is no level, are graver than all.
+// rank returns the severity of the level. LevelNone and unknown levels rank above all others.
 func (l Level) rank() int {
 	if i := slices.Index(levels[:], l); i >= 0 {
 		return i
@@ -59,7 +59,7 @@ func (l Level) rank() int {
 
 func (l Level) known() bool { return l.rank() < len(levels) }
 
-// quotedLevels are the levels as raw JSON.
+// quotedLevels maps levels to their raw JSON strings.
 var quotedLevels = func() map[Level][]byte {
 	quoted := map[Level][]byte{}
 	for _, level := range levels {
@@ -68,7 +68,7 @@ var quotedLevels = func() map[Level][]byte {
 	return quoted
 }()
 
-// quoted is the level as raw JSON, nil when there is no such level.
+// quoted returns the level as a raw JSON string, or nil if the level is unknown.
 func (l Level) quoted() []byte { return quotedLevels[l] }
 
 // isLevel reports whether the raw JSON string is a log level.

@@ -1,22 +1,22 @@
 package protocol
 
-// Owner is whose a request is: who answers it.
+// Owner is the component that answers a request.
 type Owner uint8
 
-// Everybody who may answer a request.
+// The owners of requests.
 const (
-	OwnerNone    Owner = iota // nobody: a notification
-	OwnerGateway              // the gateway by itself
-	OwnerCatalog              // the gateway, from what its servers list
-	OwnerServer               // the server that has what the request names
-	OwnerTasks                // the servers that do the client's tasks
-	OwnerClient               // the client whose call it belongs to: servers ask it
+	OwnerNone    Owner = iota // a notification, which has no response
+	OwnerGateway              // the gateway itself
+	OwnerCatalog              // the gateway, from its servers' lists
+	OwnerServer               // the server that has the named item
+	OwnerTasks                // the servers that run the client's tasks
+	OwnerClient               // the client whose call caused it: a server request
 )
 
-// Subject is what a request names in its params.
+// Subject is the kind of thing that a request names in its params.
 type Subject uint8
 
-// Subjects by the member of params that names them.
+// The subjects, with the member of params that names each.
 const (
 	SubjectNone      Subject = iota
 	SubjectTool              // params.name
@@ -24,15 +24,15 @@ const (
 	SubjectResource          // params.uri
 	SubjectReference         // params.ref: a prompt's name or a resource's URI
 	SubjectTask              // params.taskId
-	SubjectChanges           // params.notifications: the changes that a client wants to hear of
+	SubjectChanges           // params.notifications: the changes that a client subscribes to
 )
 
-// member is the member of params that names the subject.
+// member returns the name of the member of params that names the subject.
 func (s Subject) member() string {
 	return [...]string{"", "name", "name", "uri", "ref", "taskId", "notifications"}[s]
 }
 
-// peers says who sends messages of a method.
+// peers is the set of peers that send messages of a method.
 type peers uint8
 
 const (
@@ -41,7 +41,7 @@ const (
 	either = client | server
 )
 
-// eraSet says in which eras a method exists.
+// eraSet is the set of eras that have a method.
 type eraSet uint8
 
 const (
@@ -50,17 +50,17 @@ const (
 	inBoth = inLegacy | inModern
 )
 
-// methodTraits is what else tells a method from others.
+// methodTraits is a set of further properties of a method.
 type methodTraits uint8
 
 const (
-	asks      methodTraits = 1 << iota // its server may answer with questions (MCP 2026-07-28, basic/patterns/mrtr)
-	acts                               // it may do something: nobody sends it again unless it is known not to have arrived
-	cached                             // its results say how long they may be kept (MCP 2026-07-28, server/utilities/caching)
-	extension                          // in the modern era it belongs to an extension
+	asks      methodTraits = 1 << iota // a server may answer with input_required (MCP 2026-07-28, basic/patterns/mrtr)
+	acts                               // may have side effects: it is sent again only if it is known not to have arrived
+	cached                             // results carry a caching hint (MCP 2026-07-28, server/utilities/caching)
+	extension                          // belongs to an extension in the modern era
 )
 
-// methodRow is all that is known of a method but how it is carried out.
+// methodRow describes a method.
 type methodRow struct {
 	name   string // on the wire
 	from   peers
@@ -70,7 +70,7 @@ type methodRow struct {
 	traits methodTraits
 }
 
-// methods is the one table of methods: whatever depends on which method a message has is derived from it.
+// methods describes all methods. Everything else that depends on the method of a message is derived from this table.
 // MCP 2025-11-25 and 2026-07-28, schema; extension io.modelcontextprotocol/tasks.
 var methods = [methodCount]methodRow{
 	MethodOther: {"other", either, inBoth, SubjectNone, OwnerNone, 0},

@@ -2,12 +2,12 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// Method is a JSON-RPC method of MCP as a number, so that routing is a switch and not string comparisons.
+// Method is an MCP method or notification as a number, so that routing is a switch instead of string comparisons.
 type Method uint8
 
-// The methods and notifications of all versions; their table says what each is about.
+// The methods and notifications of all protocol versions. The table methods describes them.
 const (
-	MethodOther Method = iota // any method not named here; its text stands in the frame
+	MethodOther Method = iota // any other method; the frame has its name
 
 	MethodInitialize
 	MethodPing
@@ -24,9 +24,9 @@ const (
 	MethodLoggingSetLevel
 	MethodServerDiscover        // MCP 2026-07-28
 	MethodSubscriptionsListen   // MCP 2026-07-28
-	MethodSamplingCreateMessage // asked by servers
-	MethodElicitationCreate     // asked by servers
-	MethodRootsList             // asked by servers
+	MethodSamplingCreateMessage // sent by servers
+	MethodElicitationCreate     // sent by servers
+	MethodRootsList             // sent by servers
 	MethodTasksGet
 	MethodTasksResult // MCP 2025-11-25
 	MethodTasksCancel
@@ -50,10 +50,10 @@ const (
 	methodCount
 )
 
-// String returns the method as it stands on the wire; "other" for MethodOther, so that it can serve as a metric label.
+// String returns the method's name on the wire, or "other" for MethodOther. It can serve as a metric label.
 func (m Method) String() string { return m.row().name }
 
-// ParseMethod returns the number of a method name (without quotes, escapes decoded), MethodOther for names it does not know.
+// ParseMethod returns the method with the given name (unquoted, escapes decoded), or MethodOther if the name is unknown.
 // It does not allocate.
 func ParseMethod(name []byte) Method {
 	if len(name) >= len(methodsByLength) {
@@ -67,7 +67,7 @@ func ParseMethod(name []byte) Method {
 	return MethodOther
 }
 
-// methodsByLength are the methods whose names have so many bytes: never more than a few.
+// methodsByLength indexes methods by name length. Each bucket is small.
 var methodsByLength = func() (found [64][]Method) {
 	for m := MethodOther + 1; m < methodCount; m++ {
 		length := len(methods[m].name)
@@ -76,13 +76,13 @@ var methodsByLength = func() (found [64][]Method) {
 	return found
 }()
 
-// Owner says who answers requests of the method; OwnerNone for notifications and for methods without a row.
+// Owner returns the component that answers requests of the method, or OwnerNone for notifications and MethodOther.
 func (m Method) Owner() Owner { return m.row().owner }
 
-// Names says what requests of the method name.
+// Names returns the kind of thing that requests of the method name in their params.
 func (m Method) Names() Subject { return m.row().names }
 
-// Named returns the value of params that names what the request is about, absent when it names nothing.
+// Named returns the span in params of the name, URI or id that the request is about, or an absent span.
 func (m Method) Named(p *Params) rawjson.Span {
 	switch m.Names() {
 	case SubjectTool, SubjectPrompt:
@@ -102,7 +102,7 @@ func (m Method) Named(p *Params) rawjson.Span {
 	return rawjson.Span{}
 }
 
-// In reports whether the era has the method.
+// In reports whether the method exists in the era.
 func (m Method) In(era Era) bool {
 	switch eras := m.row().eras; era {
 	case EraLegacy:
@@ -113,12 +113,12 @@ func (m Method) In(era Era) bool {
 	return false
 }
 
-// MayAsk reports whether a server may answer the method with input_required. // MCP 2026-07-28, basic/patterns/mrtr, supported
-// requests
+// MayAsk reports whether a server may answer the method with input_required.
+// MCP 2026-07-28, basic/patterns/mrtr, supported requests
 func (m Method) MayAsk() bool { return m.is(asks) }
 
-// Repeatable reports whether a request of the method may be sent again when nobody knows whether it was carried out: it only
-// asks. Of a method without a row nobody knows.
+// Repeatable reports whether a request of the method may be sent again when it is unknown whether it was executed. That
+// holds for methods without side effects. It is false for MethodOther.
 func (m Method) Repeatable() bool { return m != MethodOther && !m.is(acts) }
 
 func (m Method) row() *methodRow {

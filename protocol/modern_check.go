@@ -2,15 +2,15 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// CheckModern says what is wrong with a modern client's message, nil when nothing is. header as in EraOf; nil, on stdio,
-// leaves out what headers must say. It allocates for faults only.
+// CheckModern checks a modern client's message and returns nil if it is valid. header is as in EraOf; nil (stdio) skips the
+// checks of headers. CheckModern allocates only for faults.
 //
-// The checks come in the order in which the official servers make them (the suite knows it): required keys of _meta, version
-// header, version, Mcp-Method, method, Mcp-Name, params, log level. Notifications need neither headers nor _meta; answers
+// The order of checks is that of the official servers, which the conformance suite expects: required keys of _meta, version
+// header, version, Mcp-Method, method, Mcp-Name, params, log level. Notifications need neither headers nor _meta. Responses
 // are refused.
 //
-// Two faults leave something to the caller. MethodNotFound with f.M == MethodOther: nothing else is wrong, so whoever knows
-// a server that has the method may send it there. And Mcp-Param headers are checked by Bindings, when the tool is known.
+// MethodNotFound with f.M == MethodOther means that the message is otherwise valid, so the caller may forward it to a server
+// that has the method. Mcp-Param headers are checked separately, by Bindings.Check, when the tool is known.
 func CheckModern(header func(name string) string, f *Frame, p *Params) *Fault {
 	switch f.Kind {
 	case KindRequest:
@@ -40,9 +40,9 @@ func CheckModern(header func(name string) string, f *Frame, p *Params) *Fault {
 	return checkShape(f, p)
 }
 
-// CheckMisfit says what to answer to a request whose params Scan has refused with err, and the era of its client. Of a
-// modern one, what is wrong with headers and _meta comes first: that must be said (HTTP 400), whatever else is wrong, so that
-// nobody between us is fooled by headers. // MCP 2026-07-28, basic, _meta; basic/transports/streamable-http, server validation
+// CheckMisfit returns the fault for a request whose params Scan refused with err, and the era of its client. For a modern
+// client, errors in headers and _meta come first: they must be reported with HTTP 400, so that intermediaries are not misled
+// by headers. MCP 2026-07-28, basic, _meta; basic/transports/streamable-http, server validation
 func CheckMisfit(header func(name string) string, f *Frame, p *Params, err *ParseError) (fault *Fault, era Era) {
 	fault = BadParams(err.Error())
 	if EraOf(header, f, p) == EraLegacy {
@@ -77,12 +77,13 @@ func checkVersion(header func(name string) string, f *Frame, p *Params) *Fault {
 	return nil
 }
 
-// badMeta is a fault in _meta: HTTP 400. // MCP 2026-07-28, basic, _meta
+// badMeta returns the fault for invalid _meta, with HTTP status 400. MCP 2026-07-28, basic, _meta
 func badMeta(message string) *Fault {
 	return &Fault{Name: InvalidParams, Message: message, status: 400}
 }
 
-// modernRequest reports whether a modern client may send such a request. // MCP 2026-07-28, schema, ClientRequest; extension tasks
+// modernRequest reports whether a modern client may send requests of the method. MCP 2026-07-28, schema, ClientRequest;
+// extension tasks
 func modernRequest(m Method) bool {
 	row := m.row()
 	return m != MethodOther && row.from&client != 0 && row.eras&inModern != 0 && row.owner != OwnerNone
@@ -97,12 +98,12 @@ func mayCarryName(m Method) bool {
 	return false
 }
 
-// demandsName reports whether requests of the method are refused without Mcp-Name. The extension for tasks tells clients to send
-// it, for whoever routes by it, but says nothing of servers, and FastMCP 4 does not send it; the conformance suite wants it
-// not demanded. One that says something else than the body is refused all the same. // SEP-2663, routing headers
+// demandsName reports whether requests of the method are refused without Mcp-Name. The tasks extension requires clients to
+// send it but says nothing about servers. FastMCP 4 does not send it, and the conformance suite expects servers not to
+// require it. A value that differs from the body is refused in any case. SEP-2663, routing headers
 func demandsName(m Method) bool { return mayCarryName(m) && !m.is(extension) }
 
-// NameHeader returns the value of params that the header Mcp-Name repeats, absent for methods without the header.
+// NameHeader returns the span in params that the header Mcp-Name repeats, or an absent span for methods without it.
 func NameHeader(m Method, p *Params) rawjson.Span {
 	if !mayCarryName(m) {
 		return rawjson.Span{}
@@ -134,7 +135,7 @@ func checkHeader(name, value string, raw []byte, body rawjson.Span) *Fault {
 
 func mismatch(message string) *Fault { return &Fault{Name: HeaderMismatch, Message: message} }
 
-// checkShape checks that params have what the method needs, and the log level.
+// checkShape checks the log level, and that params have the member that the method requires.
 func checkShape(f *Frame, p *Params) *Fault {
 	if f.M.Names() != SubjectNone && !f.M.Named(p).Present() {
 		return BadParams("Invalid params: params." + f.M.Names().member() + " is missing")

@@ -8,24 +8,26 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// codeURLRequired is a legacy server's way to have a URL opened before the call. // MCP 2025-11-25, client/elicitation
+// codeURLRequired is the error of a legacy server that requires the user to open a URL before the call. MCP 2025-11-25,
+// client/elicitation
 const codeURLRequired = -32042
 
-// ErrorNumber returns the code of an error answer; false when it is no integer.
+// ErrorNumber returns the code of an error response. It reports false if the code is not an integer.
 func ErrorNumber(f *Frame) (int, bool) {
 	n, ok := integer(rawjson.Member(f.Raw, f.Error, "code").Of(f.Raw))
 	return int(n), ok && int64(int(n)) == n
 }
 
-// IsError reports whether an error answer has what every error must have: an integer for a code, and a message. // JSON-RPC
-// 2.0, section 5.1; MCP 2025-11-25, schema, Error
+// IsError reports whether an error response is complete: it has an integer code and a message. JSON-RPC 2.0, section 5.1;
+// MCP 2025-11-25, schema, Error
 func IsError(f *Frame) bool {
 	_, ok := ErrorNumber(f)
 	text := rawjson.Member(f.Raw, f.Error, "message").Of(f.Raw)
 	return ok && text != nil && text[0] == '"'
 }
 
-// integer reads a raw JSON number that is an integer, however it is spelled, and not beyond what every decoder can hold exactly.
+// integer reads a raw JSON number. It reports false unless the number is an integer, in any notation, of at most
+// maxSafeInteger.
 func integer(raw []byte) (int64, bool) {
 	if len(raw) == 0 || raw[0] != '-' && raw[0]-'0' > 9 {
 		return 0, false
@@ -34,18 +36,19 @@ func integer(raw []byte) (int64, bool) {
 	return int64(n), err == nil && n == math.Trunc(n) && math.Abs(n) <= maxSafeInteger
 }
 
-// maxSafeInteger is the largest integer that JavaScript can tell from its neighbours.
+// maxSafeInteger is the largest integer that JavaScript represents exactly.
 const maxSafeInteger = 1<<53 - 1
 
-// TranslateError appends the edits that give a server's error the number that means the same in the era of its client, to, where
-// the server is of the other. m is the request's method, uri the raw JSON string of the URI the client asked for
-// (resources/read; nil = leave data.uri). What needs no translation stays byte for byte.
+// TranslateError appends the edits that translate the code of a server's error to the client's era, to. The server must be
+// of the other era. m is the method of the request. uri is the raw JSON string of the client's URI for resources/read, or nil
+// to keep data.uri. An error that needs no translation stays byte for byte.
 //
-//	a resource not found    -32002 ↔ -32602, told from other -32602 by data.uri, at last by the text
-//	-32020 … -32099         -32603 with data.originalCode: the numbers are the specification's, and about our own request
-//	-32002 of other methods -32603 with data.originalCode to modern clients, which must not get the number
+//	resource not found      -32002 ↔ -32602; another -32602 differs by data.uri, or else by its message
+//	-32020 to -32099        -32603 with data.originalCode: the specification reserves these for the gateway's own request
+//	-32002, other methods   -32603 with data.originalCode for modern clients, which must not receive -32002
 //
-// So does -32042; a caller who can ask the client looks at URLElicitations first. // MCP 2026-07-28, basic, error codes
+// -32042 becomes -32603, too; a caller that can query the client checks URLElicitations first.
+// MCP 2026-07-28, basic, error codes
 func TranslateError(edits []rawjson.Edit, m Method, f *Frame, uri []byte, to Era) []rawjson.Edit {
 	at := rawjson.Member(f.Raw, f.Error, "code")
 	code, ok := integer(at.Of(f.Raw))
@@ -71,7 +74,7 @@ var (
 	numberInternal      = strconv.AppendInt(nil, codeInternal, 10)
 )
 
-// notFound reports whether an error -32602 of resources/read means that there is no such resource.
+// notFound reports whether an error -32602 of resources/read means that the resource does not exist.
 func notFound(f *Frame, data rawjson.Span) bool {
 	if rawjson.Member(f.Raw, data, "uri").Present() {
 		return true
@@ -80,7 +83,7 @@ func notFound(f *Frame, data rawjson.Span) bool {
 	return bytes.Contains(bytes.ToLower([]byte(text)), []byte("not found"))
 }
 
-// putURI makes error.data.uri the client's own.
+// putURI sets error.data.uri to the client's URI.
 func putURI(edits []rawjson.Edit, f *Frame, data rawjson.Span, uri []byte) []rawjson.Edit {
 	if uri == nil {
 		return edits
@@ -93,7 +96,7 @@ func putOriginalCode(edits []rawjson.Edit, f *Frame, data rawjson.Span, code []b
 	return putData(edits, f, data, rawjson.Patch{Name: name, Key: []byte(`"originalCode":`), Have: rawjson.Member(f.Raw, data, name), Want: code})
 }
 
-// putData applies a patch for error.data, which may be absent. Data that is no object becomes the member data of one.
+// putData patches error.data, which may be absent. Data that is not an object becomes the member data of a new object.
 func putData(edits []rawjson.Edit, f *Frame, data rawjson.Span, w rawjson.Patch) []rawjson.Edit {
 	text := data.Of(f.Raw)
 	switch {

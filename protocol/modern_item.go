@@ -6,9 +6,9 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// LegacyItem returns a modern server's listed item as legacy clients can read it; raw itself when nothing changes. Of a tool, an
-// outputSchema whose root is no object is left out, and properties that are true or false become schemas that say the same:
-// one such tool would cost a TypeScript v1 client the whole list. raw is checked JSON.
+// LegacyItem returns a modern server's listed item in a form that legacy clients accept, or raw itself if nothing changes. It
+// removes a tool's outputSchema unless its root is an object, and replaces properties that are true or false by equivalent
+// object schemas. A TypeScript v1 client would reject the whole list because of one such tool. raw must be valid JSON.
 func LegacyItem(kind ItemKind, raw []byte) []byte {
 	if kind != Tools {
 		return raw
@@ -30,7 +30,7 @@ func LegacyItem(kind ItemKind, raw []byte) []byte {
 
 var falseSchema = []byte(`{"not":{}}`)
 
-// spellBooleans writes the schema's properties that are booleans as objects. // JSON Schema 2020-12, core, 4.3.2
+// spellBooleans replaces the schema's boolean properties by objects. JSON Schema 2020-12, core, section 4.3.2
 func spellBooleans(edits []rawjson.Edit, raw []byte, schema rawjson.Span) []rawjson.Edit {
 	for w := rawjson.WalkMembers(raw, rawjson.Member(raw, schema, "properties")); w.Next(); {
 		switch raw[w.Value.Off] {
@@ -43,8 +43,8 @@ func spellBooleans(edits []rawjson.Edit, raw []byte, schema rawjson.Span) []rawj
 	return edits
 }
 
-// ModernItem returns a legacy server's listed item without what the modern era has dropped, a tool's execution; raw itself when
-// nothing changes. raw is checked JSON.
+// ModernItem returns a legacy server's listed item without the members that the modern era removed (a tool's execution), or
+// raw itself if nothing changes. raw must be valid JSON.
 func ModernItem(kind ItemKind, raw []byte) []byte {
 	if kind != Tools || !bytes.Contains(raw, []byte(`execution"`)) && bytes.IndexByte(raw, '\\') < 0 {
 		return raw

@@ -2,12 +2,12 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// keyMetaSubscription is the mark that every message on a subscriptions/listen stream carries: the id of the request that
-// opened it. MCP 2026-07-28, basic/patterns/subscriptions.
+// keyMetaSubscription is in every message on a subscriptions/listen stream: the id of the request that opened the stream.
+// MCP 2026-07-28, basic/patterns/subscriptions
 const keyMetaSubscription = reservedPrefix + "subscriptionId"
 
-// DropSubscriptionID appends the edits that take the mark of its stream off a modern server's notification: it means something
-// on that stream only. A _meta that holds nothing else goes with it.
+// DropSubscriptionID appends the edits that remove the subscription id from a modern server's notification, as the id is valid
+// only on its own stream. A _meta without other members is removed, too.
 func DropSubscriptionID(edits []rawjson.Edit, f *Frame, p *Params) []rawjson.Edit {
 	if !p.SubscriptionID.Present() {
 		return edits

@@ -6,17 +6,17 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// ModernMeta is what a request to a modern server says besides what it asks. All but LogLevel are raw JSON, nil = none.
+// ModernMeta holds the metadata of a request to a modern server. All fields except LogLevel are raw JSON; nil means none.
 type ModernMeta struct {
-	ClientInfo     []byte // an Implementation
+	ClientInfo     []byte // an Implementation object
 	Capabilities   []byte // the client's capabilities; nil = {}
-	LogLevel       Level  // LevelNone = no log messages wanted
-	Token          []byte // progress token of ours; nil leaves the client's
-	InputResponses []byte // the object; tools/call, prompts/get and resources/read only
-	RequestState   []byte // the string; likewise
+	LogLevel       Level  // LevelNone requests no log messages
+	Token          []byte // the gateway's progress token; nil keeps the client's
+	InputResponses []byte // an object; only for tools/call, prompts/get and resources/read
+	RequestState   []byte // a string; only for the same methods
 }
 
-// Keys of _meta. // MCP 2026-07-28, basic, _meta
+// Keys of _meta. MCP 2026-07-28, basic, _meta
 const (
 	reservedPrefix    = "io.modelcontextprotocol/"
 	keyMetaVersion    = reservedPrefix + "protocolVersion"
@@ -27,7 +27,7 @@ const (
 	keyRelatedTask    = reservedPrefix + "related-task" // MCP 2025-11-25, basic/utilities/tasks
 )
 
-// What is spliced in, ready made. Nobody writes to it.
+// Prepared text for edits. It must not be modified.
 var (
 	memberVersion      = []byte(`"` + keyMetaVersion + `":`)
 	memberCapabilities = []byte(`"` + keyMetaClient + `":`)
@@ -44,15 +44,15 @@ var (
 	emptyObject        = []byte("{}")
 )
 
-// ToLegacyRequest appends the edits that make a client's request one for a legacy server: without _meta's
-// io.modelcontextprotocol/ keys, inputResponses and requestState; token, raw JSON, takes the place of the progress token or
-// is put in; nil leaves it. _meta goes when nothing is left in it.
+// ToLegacyRequest appends the edits that translate a client's request for a legacy server. They remove the
+// io.modelcontextprotocol/ keys of _meta, inputResponses and requestState, and set the progress token to token (raw JSON) if
+// token is not nil. An empty _meta is removed.
 //
-// The edits touch params only, and there neither name, uri, ref nor arguments: edits of id and these can be made in the
-// same AppendEdited. They do not allocate; with room for 8 more in edits nothing does.
+// The edits change only params, but not its name, uri, ref and arguments. So edits of these and of the id can be part of the
+// same AppendEdited. Nothing is allocated if edits has room for 8 more.
 func ToLegacyRequest(edits []rawjson.Edit, f *Frame, p *Params, token []byte) []rawjson.Edit {
 	if f.Params.Present() && f.Raw[f.Params.Off] != '{' {
-		return edits // no method of MCP takes an array
+		return edits // no MCP method has array params
 	}
 	all := [...]rawjson.Patch{
 		{Name: "_meta", Key: openToken, Want: token, Tail: closeObject},
@@ -88,7 +88,7 @@ func ToLegacyRequest(edits []rawjson.Edit, f *Frame, p *Params, token []byte) []
 	return edits
 }
 
-// putParams applies patches for params, which may be absent as yet.
+// putParams applies patches to params, which may be absent.
 func putParams(edits []rawjson.Edit, f *Frame, known [2]rawjson.Span, tidy bool, patches []rawjson.Patch, drop ...string) []rawjson.Edit {
 	if f.Params.Present() {
 		edits, _ = rawjson.PatchObject(edits, f.Raw, f.Params, known, tidy, patches, drop...)
@@ -102,7 +102,7 @@ func putParams(edits []rawjson.Edit, f *Frame, known [2]rawjson.Span, tidy bool,
 	return append(edits, rawjson.Insert(f.Method.End, closeObject))
 }
 
-// hasKeyPrefix reports whether the inside of a raw string, escapes decoded, begins with prefix.
+// hasKeyPrefix reports whether a key (a raw string without its quotes) starts with prefix after decoding escapes.
 func hasKeyPrefix(key []byte, prefix string) bool {
 	if bytes.IndexByte(key, '\\') < 0 {
 		return len(key) >= len(prefix) && string(key[:len(prefix)]) == prefix
@@ -112,12 +112,12 @@ func hasKeyPrefix(key []byte, prefix string) bool {
 	return bytes.HasPrefix(decoded, []byte(prefix))
 }
 
-// ToModernRequest appends the edits that make a client's request, of either era, one for a modern server: with meta in
-// _meta and with exactly its InputResponses and RequestState; a legacy tool call loses task. Otherwise as ToLegacyRequest;
-// it needs room for 24 edits.
+// ToModernRequest appends the edits that translate a client's request of either era for a modern server. They set _meta,
+// inputResponses and requestState from meta, and remove task from a legacy tool call. The edits have the same limits as
+// those of ToLegacyRequest. Nothing is allocated if edits has room for 24 more.
 func ToModernRequest(edits []rawjson.Edit, f *Frame, p *Params, meta *ModernMeta) []rawjson.Edit {
 	if f.Params.Present() && f.Raw[f.Params.Off] != '{' {
-		return edits // no method of MCP takes an array
+		return edits // no MCP method has array params
 	}
 	patches := [7]rawjson.Patch{
 		{Name: keyMetaVersion, Key: memberVersion, Have: p.MetaVersion, Want: modernVersion},
@@ -154,7 +154,7 @@ func ToModernRequest(edits []rawjson.Edit, f *Frame, p *Params, meta *ModernMeta
 	return edits
 }
 
-// wrapMeta turns patches of the members of _meta, the first of which has a value for sure, into patches that make a new _meta.
+// wrapMeta turns patches of members of _meta into patches that insert a new _meta. The first patch must have a value.
 func wrapMeta(patches []rawjson.Patch) {
 	last := 0
 	for i := range patches {
@@ -174,7 +174,7 @@ func (meta *ModernMeta) capabilities() []byte {
 	return meta.Capabilities
 }
 
-// AppendMeta appends the object _meta of a request of our own to a modern server.
+// AppendMeta appends the _meta object of a request that the gateway itself sends to a modern server.
 func (meta *ModernMeta) AppendMeta(dst []byte) []byte {
 	dst = append(dst, '{')
 	dst = append(append(dst, memberVersion...), modernVersion...)
@@ -185,7 +185,7 @@ func (meta *ModernMeta) AppendMeta(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendPart appends a comma, key, which has its colon, and value, nothing when value is nil.
+// appendPart appends a comma, key (which includes its colon) and value, or nothing if value is nil.
 func appendPart(dst, key, value []byte) []byte {
 	if value == nil {
 		return dst
@@ -193,8 +193,11 @@ func appendPart(dst, key, value []byte) []byte {
 	return append(append(append(dst, ','), key...), value...)
 }
 
-// InputResponse is the answer to one of an input_required's requests.
-type InputResponse struct{ Key, Result []byte } // the raw key with its quotes, as it came; raw JSON
+// InputResponse is the response to one of the requests in an input_required result.
+type InputResponse struct {
+	Key    []byte // the raw key of the request, including its quotes
+	Result []byte // raw JSON
+}
 
 // AppendInputResponses appends the object inputResponses.
 func AppendInputResponses(dst []byte, responses []InputResponse) []byte {
@@ -208,8 +211,8 @@ func AppendInputResponses(dst []byte, responses []InputResponse) []byte {
 	return append(dst, '}')
 }
 
-// AppendRetry appends the client's request as one for a modern server once more, with the answers (none: no inputResponses)
-// and the state (raw JSON string, nil = none) of its input_required; edits are those of id, name and URI.
+// AppendRetry appends the client's request for a modern server again, with the responses and the state (raw JSON string, or
+// nil) of an input_required result. Without responses it has no inputResponses. edits are those of id, name and URI.
 // MCP 2026-07-28, basic/patterns/mrtr, client requirements
 func AppendRetry(dst []byte, f *Frame, p *Params, meta ModernMeta, responses []InputResponse, state []byte, edits ...rawjson.Edit) []byte {
 	meta.InputResponses, meta.RequestState = nil, state

@@ -2,15 +2,15 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// ResultKind is what a result means to the call it answers.
+// ResultKind is the meaning of a result for its call.
 type ResultKind uint8
 
-// Results by their resultType.
+// The kinds of results, by resultType.
 const (
-	ResultUnknown       ResultKind = iota // a resultType nobody knows: the call fails
-	ResultComplete                        // complete or, from a legacy server, nothing
-	ResultInputRequired                   // input_required, also from a legacy server that leaves the word out (go-sdk)
-	ResultTask                            // task, of the extension
+	ResultUnknown       ResultKind = iota // an unknown resultType: the call fails
+	ResultComplete                        // complete, or without resultType from a legacy server
+	ResultInputRequired                   // input_required, or without resultType from go-sdk servers
+	ResultTask                            // task, from the tasks extension
 )
 
 var (
@@ -27,8 +27,8 @@ var (
 	emptyArray       = []byte("[]")
 )
 
-// KindOf says what the result of a request means. input_required where it is not allowed (anything but tools/call,
-// prompts/get and resources/read), or with neither requests nor state, is ResultUnknown. // MCP 2026-07-28, basic/patterns/mrtr
+// KindOf returns the kind of a result of method m. An input_required result is ResultUnknown if m does not allow it (see
+// Method.MayAsk) or if it has neither requests nor state. MCP 2026-07-28, basic/patterns/mrtr
 func (r *ResultInfo) KindOf(m Method, f *Frame) ResultKind {
 	requires := m.MayAsk() && (r.InputRequests.Present() || r.RequestState.Present())
 	switch text := r.ResultType.Of(f.Raw); {
@@ -47,11 +47,12 @@ func (r *ResultInfo) KindOf(m Method, f *Frame) ResultKind {
 	return ResultUnknown
 }
 
-// ToModernResult appends the edits that make a server's result, of either era, one for a modern client: resultType, in _meta
-// serverInfo (raw JSON object; nil = none), ttlMs 0 and cacheScope private where the method wants them, content of a tool
-// call. What is there stays. f is the result's frame, m the request's method. They touch the result's own members and
-// _meta's; edits of id and inside content, contents and messages can be made in the same AppendEdited. With room for 12 more
-// in edits nothing is allocated.
+// ToModernResult appends the edits that translate a server's result of either era for a modern client. They add missing
+// members: resultType, serverInfo in _meta (raw JSON object, or nil for none), ttlMs 0 and cacheScope private if the method
+// requires them, and content for a tool call. Existing members stay. f is the result's frame and m the request's method.
+//
+// The edits change only members of the result and of its _meta. So edits of the id and inside content, contents and
+// messages can be part of the same AppendEdited. Nothing is allocated if edits has room for 12 more.
 func ToModernResult(edits []rawjson.Edit, m Method, f *Frame, r *ResultInfo, serverInfo []byte) []rawjson.Edit {
 	patches := [...]rawjson.Patch{
 		{Name: "resultType", Key: memberComplete, Have: r.ResultType, Want: wordComplete},
@@ -78,7 +79,7 @@ func ToModernResult(edits []rawjson.Edit, m Method, f *Frame, r *ResultInfo, ser
 	return putServerInfo(edits, f.Raw, r.Meta, serverInfo)
 }
 
-// putServerInfo puts serverInfo into the _meta that is there, unless it has one.
+// putServerInfo adds serverInfo to an existing _meta unless it has one.
 func putServerInfo(edits []rawjson.Edit, raw []byte, meta rawjson.Span, serverInfo []byte) []rawjson.Edit {
 	if !meta.Present() || raw[meta.Off] != '{' || serverInfo == nil {
 		return edits
@@ -91,7 +92,7 @@ func putServerInfo(edits []rawjson.Edit, raw []byte, meta rawjson.Span, serverIn
 	return edits
 }
 
-// large returns the members of a result that may be large.
+// large returns the members of a result that may be large, so that walks can skip them.
 func (r *ResultInfo) large() [2]rawjson.Span {
 	switch {
 	case r.Contents.Present():
@@ -102,9 +103,10 @@ func (r *ResultInfo) large() [2]rawjson.Span {
 	return [2]rawjson.Span{r.Content, r.Structured}
 }
 
-// ToLegacyResult appends the edits that make a modern server's result one for a legacy client: without resultType, ttlMs,
-// cacheScope and _meta's serverInfo, which legacy peers say once; a tool call's structured content that is no object becomes a text block, unless the content says the same
-// already. The result must be complete (KindOf). Edits of id and inside content can be made in the same AppendEdited.
+// ToLegacyResult appends the edits that translate a modern server's result for a legacy client. They remove resultType, ttlMs,
+// cacheScope, and serverInfo from _meta, which legacy servers send only in initialize. Structured content of a tool call that
+// is not an object becomes a text block, unless the content already has it. The kind of the result must be ResultComplete.
+// Edits of the id and inside content can be part of the same AppendEdited.
 func ToLegacyResult(edits []rawjson.Edit, m Method, f *Frame, r *ResultInfo) []rawjson.Edit {
 	edits, meta := dropServerInfo(edits, f.Raw, r.Meta)
 	patches := [...]rawjson.Patch{
@@ -133,8 +135,8 @@ func ToLegacyResult(edits []rawjson.Edit, m Method, f *Frame, r *ResultInfo) []r
 	return edits
 }
 
-// dropServerInfo takes serverInfo out of the _meta that is there, and returns what is to become of _meta: it stays where it
-// is, or nothing was left in it.
+// dropServerInfo removes serverInfo from _meta. It returns the edits and the new value of _meta: the existing bytes, or nil
+// if nothing else is in it.
 func dropServerInfo(edits []rawjson.Edit, raw []byte, meta rawjson.Span) ([]rawjson.Edit, []byte) {
 	if !meta.Present() || raw[meta.Off] != '{' || !rawjson.Member(raw, meta, keyMetaServerInfo).Present() {
 		return edits, meta.Of(raw)
@@ -147,7 +149,7 @@ func dropServerInfo(edits []rawjson.Edit, raw []byte, meta rawjson.Span) ([]rawj
 	return edits, meta.Of(raw)
 }
 
-// textContent is a content that says the text, or nothing when it is empty.
+// textContent returns a content array with one text block, or an empty array if text is empty.
 func textContent(text []byte) []byte {
 	if len(text) == 0 {
 		return emptyArray
@@ -160,7 +162,7 @@ func textBlock(text []byte) []byte {
 	return append(rawjson.AppendQuoted(block, string(text)), '}')
 }
 
-// appendElement puts value behind the array's last element.
+// appendElement returns the edit that adds value at the end of the array.
 func appendElement(raw []byte, array rawjson.Span, value []byte) rawjson.Edit {
 	if raw[rawjson.SkipSpace(raw, int(array.Off)+1)] != ']' {
 		value = append([]byte{','}, value...)
@@ -168,8 +170,8 @@ func appendElement(raw []byte, array rawjson.Span, value []byte) rawjson.Edit {
 	return rawjson.Insert(array.End-1, value)
 }
 
-// saysText reports whether one of the content blocks is the text: servers repeat structured content for clients that do not
-// know it.
+// saysText reports whether a content block has the text. Servers repeat structured content as text for clients that do not
+// support it.
 func saysText(raw []byte, content rawjson.Span, text []byte) bool {
 	for w := rawjson.WalkElements(raw, content); w.Next(); {
 		said := rawjson.Member(raw, w.Value, "text").Of(raw)

@@ -7,9 +7,9 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Gateways of this kind recognize each other, and themselves, by a name that each process makes up for itself. It stands
-// in the _meta of initialize and server/discover, of the answers to gateways, and, as the way it came, of each item that
-// one gateway lists for another:
+// Each goblin-actor process generates a node name, by which gateways recognize each other and detect loops. It is sent in the
+// _meta of initialize, server/discover and their responses. An item that a gateway lists for another gateway also carries
+// the names of the gateways it came through:
 //
 //	{"name":"files_read","_meta":{"goblin-actor/nodes":["nearest","next"]}}
 const (
@@ -17,19 +17,19 @@ const (
 	keyNodes = "goblin-actor/nodes"
 )
 
-// MetaServer is the key in an item's _meta that names its server.
+// MetaServer is the key in an item's _meta for the name of its server.
 const MetaServer = "goblin-actor/server"
 
-// MaxNodes is how many gateways an item may come through; a longer way is nobody's intention.
+// MaxNodes is the maximum number of gateways that an item may come through.
 const MaxNodes = 8
 
-// maxNode is how many bytes a gateway's name may have.
+// maxNode is the maximum length of a node name in bytes.
 const maxNode = 64
 
-// NodeMember is the member of _meta, `"key":value`, by which a gateway says who it is.
+// NodeMember returns the member of _meta, `"key":value`, that identifies a gateway.
 func NodeMember(node string) []byte { return append([]byte(`"`+keyNode+`":`), rawjson.Quote(node)...) }
 
-// NodeOf returns the name of the gateway that sent the message with this _meta, "" when none did.
+// NodeOf returns the node name in a message's _meta, or "" if the sender is not a goblin-actor gateway.
 func NodeOf(raw []byte, meta rawjson.Span) string {
 	if !meta.Present() || raw[meta.Off] != '{' {
 		return ""
@@ -41,8 +41,8 @@ func NodeOf(raw []byte, meta rawjson.Span) string {
 	return node
 }
 
-// Nodes returns the gateways the item came through, the nearest first; nil when it came through none, or what it says makes
-// no sense. It may be longer than MaxNodes.
+// Nodes returns the gateways that the item came through, nearest first, or nil if there are none or the value is invalid.
+// The result may be longer than MaxNodes.
 func Nodes(item *Item) (nodes []string) {
 	if !item.Meta.Present() || item.Raw[item.Meta.Off] != '{' {
 		return nil
@@ -53,8 +53,8 @@ func Nodes(item *Item) (nodes []string) {
 	return nodes
 }
 
-// Through returns the item's JSON with node as the nearest of nodes, every other byte as it came. An item whose _meta is
-// no object stays as it is.
+// Through returns the item's JSON with node added in front of nodes. Every other byte stays. An item whose _meta is not an
+// object is returned unchanged.
 func Through(item *Item, node string, nodes []string) []byte {
 	way, err := json.Marshal(slices.Insert(slices.Clone(nodes), 0, node))
 	if err != nil {
@@ -65,7 +65,7 @@ func Through(item *Item, node string, nodes []string) []byte {
 	switch {
 	case !item.Meta.Present():
 		member = append(append([]byte(`"_meta":{`), member...), '}')
-		edits = rawjson.EditObject(nil, item.Raw, rawjson.Whole(item.Raw), []string{"_meta"}, member) // _meta: null goes
+		edits = rawjson.EditObject(nil, item.Raw, rawjson.Whole(item.Raw), []string{"_meta"}, member) // replaces "_meta":null
 	case item.Raw[item.Meta.Off] != '{':
 		return item.Raw
 	default:

@@ -7,13 +7,13 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// What the scan notes in passing spares a large result a search of its own: the words a gateway looks for stand at the
-// beginning of a string or in front of the word true, so a look at these places is enough.
+// The scan records whether a message contains certain words, so that a large result need not be searched again. The words
+// are at the beginning of a string or directly before true, so the scan checks only these places.
 
-// wordResource is how the types of the content blocks that hold URIs begin, as eight bytes.
+// wordResource is the first eight bytes of the content types that have URIs: resource and resource_link.
 const wordResource = 'r' | 'e'<<8 | 's'<<16 | 'o'<<24 | 'u'<<32 | 'r'<<40 | 'c'<<48 | 'e'<<56
 
-// noteString looks at the value whose opening quote stands at i.
+// noteString checks the string value whose opening quote is at i.
 func (s *scanner) noteString(i int) {
 	if len(s.raw)-i < len(`"resource"`) {
 		return
@@ -24,14 +24,14 @@ func (s *scanner) noteString(i int) {
 		s.resource = s.resource || next == '"' || next == '_' || next == '\\'
 		return
 	}
-	// The first byte that differs may be an escape: of a letter it can only be \u.
+	// The first different byte may start an escape. A letter can only be escaped as \u.
 	at := bits.TrailingZeros64(word^wordResource) / 8
 	if s.raw[i+1+at] == '\\' && s.raw[i+2+at] == 'u' {
 		s.resource = true
 	}
 }
 
-// noteTrue looks at the key of the true at i.
+// noteTrue checks the key of the value true at i.
 func (s *scanner) noteTrue(i int) {
 	const key = `"isError"`
 	for i--; i > 0 && rawjson.IsSpace(s.raw[i]); i-- {

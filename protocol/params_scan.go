@@ -122,12 +122,12 @@ func findMeta(key []byte) field {
 	return 0
 }
 
-// Scan finds the members of a parsed frame's params that the gateway reads; it allocates for errors only.
-// A member that is null counts as absent. Array params have no members.
+// Scan finds the members of a parsed frame's params that the gateway reads. It allocates only for errors.
+// A null member counts as absent. Array params have no members.
 //
-// It fails, with a *ParseError of code -32602, when a key it looks for stands there twice in any spelling (ErrDuplicate), or,
-// with methods we know, when its value has the wrong type (ErrShape); with other methods, and of what modern requests must
-// say in _meta, such a value counts as absent. What is right stands in p all the same; of two with one key the first.
+// Scan fails with a *ParseError of code -32602 if a known key occurs twice in any spelling (ErrDuplicate), or if the value
+// has the wrong type (ErrShape). For MethodOther, and for the required keys of a modern _meta, a value of the wrong type
+// counts as absent instead. After an error p still holds all valid members; for a repeated key the first.
 func (p *Params) Scan(f *Frame) error {
 	*p = Params{}
 	s := paramScan{raw: f.Raw, strict: f.M != MethodOther}
@@ -138,17 +138,17 @@ func (p *Params) Scan(f *Frame) error {
 
 type paramScan struct {
 	raw    []byte
-	strict bool  // wrong types are errors
+	strict bool  // a value of the wrong type is an error
 	odd    bool  // see Params.Odd
-	err    error // the first
+	err    error // the first error
 }
 
-// note returns the field of the walker's key; 0 when it is none of ours, or stands there twice.
+// note returns the field of the walker's key, or 0 if it is unknown or repeated.
 func (s *paramScan) note(keys *keyTable, seen *keysSeen, w *rawjson.Walker) field {
 	field := keys.note(seen, w.Key)
 	if seen.twice {
 		seen.twice = false
-		s.fail(&ParseError{Code: codeInvalidParams, Msg: "params: a key we route on stands there twice", Offset: w.KeyAt, Kind: ErrDuplicate})
+		s.fail(&ParseError{Code: codeInvalidParams, Msg: "params: a key occurs twice", Offset: w.KeyAt, Kind: ErrDuplicate})
 		return 0
 	}
 	return field
@@ -214,8 +214,8 @@ func (s *paramScan) ref(p *Params, ref rawjson.Span) {
 	var seen keysSeen
 	for w := rawjson.WalkMembers(s.raw, ref); w.Next(); {
 		field := s.note(refKeys, &seen, &w)
-		if seen.odd && s.strict { // it counts for some decoders, so that what is judged and what its server looks at could be two things
-			s.fail(&ParseError{Code: codeInvalidParams, Msg: "params.ref: name and uri are written so", Offset: w.KeyAt, Kind: ErrDuplicate})
+		if seen.odd && s.strict { // lenient decoders accept it, so the gateway and the server could read different values
+			s.fail(&ParseError{Code: codeInvalidParams, Msg: "params.ref: the keys name and uri must be lower case", Offset: w.KeyAt, Kind: ErrDuplicate})
 		}
 		to := &p.RefURI
 		switch field {
@@ -257,15 +257,15 @@ func (s *paramScan) meta(p *Params, meta rawjson.Span) {
 		case metaSubscriptionID:
 			to, want = &p.SubscriptionID, wantID
 		}
-		// Of what every modern request must say, a wrong type is as good as nothing: CheckModern has the right answer to both.
+		// A required key of a modern _meta with a wrong type counts as absent: CheckModern returns the right error for both.
 		strict := s.strict
-		s.strict = strict && field != metaVersion && field != metaCapabilities && field != metaClientInfo || field == metaProject // ours, whatever the method
+		s.strict = strict && field != metaVersion && field != metaCapabilities && field != metaClientInfo || field == metaProject // our own key is checked for every method
 		s.take(to, want, "params._meta.", metaKeys.names[field], w.Value)
 		s.strict = strict
 	}
 }
 
-// What a member has to be.
+// wanted is the required type of a member.
 type wanted uint8
 
 const (
@@ -276,7 +276,7 @@ const (
 
 func (w wanted) String() string { return [...]string{"string", "object", "string or integer"}[w] }
 
-// take sets to to the value if it is what is wanted.
+// take sets to to the value if it has the required type.
 func (s *paramScan) take(to *rawjson.Span, want wanted, where, name string, value rawjson.Span) {
 	c := s.raw[value.Off]
 	ok := false

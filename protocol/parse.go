@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Keys of the envelope, as bits of what has been seen.
+// Keys of the envelope, as bits of envelope.seen.
 const (
 	keyVersion = 1 << iota
 	keyID
@@ -17,11 +17,11 @@ const (
 	keyError
 )
 
-// Parse reads one message; f.Raw becomes raw without the white space around it, so later nobody may write to raw.
-// It is one pass and does not allocate, except for the error.
+// Parse parses one message. f.Raw becomes raw without surrounding white space, so raw must not be modified afterwards.
+// Parse takes one pass and allocates only for errors.
 //
-// The error is a *ParseError. For anything but ErrSyntax, ErrDepth and ErrTooLarge the message was read to its end: f.Kind is
-// KindInvalid, but f.Raw, and f.ID if the id is one, can be used to answer.
+// The error is a *ParseError. Unless it is ErrSyntax, ErrDepth or ErrTooLarge, the whole message was read: f.Kind is
+// KindInvalid, but f.Raw is set, and f.ID if the id is valid, so that the message can be answered.
 func (f *Frame) Parse(raw []byte) error {
 	*f = Frame{}
 	if uint64(len(raw)) > math.MaxUint32 {
@@ -34,7 +34,8 @@ func (f *Frame) Parse(raw []byte) error {
 // byteOrderMark is U+FEFF in UTF-8.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// Trim returns raw without surrounding white space and without a leading byte order mark. RFC 8259, section 8.1, lets parsers skip the mark.
+// Trim returns raw without surrounding white space and without a leading byte order mark, which RFC 8259, section 8.1,
+// allows parsers to ignore.
 func Trim(raw []byte) []byte {
 	raw = trimSpace(raw)
 	if len(raw) < len(byteOrderMark) || string(raw[:len(byteOrderMark)]) != byteOrderMark {
@@ -43,7 +44,7 @@ func Trim(raw []byte) []byte {
 	return trimSpace(raw[len(byteOrderMark):])
 }
 
-// trimSpace returns raw without the white space around it.
+// trimSpace returns raw without surrounding white space.
 func trimSpace(raw []byte) []byte {
 	for len(raw) > 0 && rawjson.IsSpace(raw[0]) {
 		raw = raw[1:]
@@ -77,14 +78,14 @@ func (f *Frame) parse(s *scanner) error {
 	return s.error(i)
 }
 
-// envelope is what Parse remembers besides the frame.
+// envelope is the state of Parse besides the frame.
 type envelope struct {
 	seen    uint8
 	version bool // jsonrpc is "2.0"
-	twice   bool // a key stood there twice or in disguise
+	twice   bool // a key occurred twice, escaped, or in another case
 }
 
-// members reads the object that begins at 0 and fills in f's spans. It returns the offset behind it, or ^offset of a fault.
+// members reads the object at offset 0 and sets f's spans. It returns the offset after the object, or ^offset of an error.
 func (e *envelope) members(f *Frame, s *scanner) int {
 	raw := s.raw
 	s.open(1)
@@ -136,7 +137,7 @@ func (e *envelope) members(f *Frame, s *scanner) int {
 	}
 }
 
-// member notes the member with that key, the inside of its string.
+// member records the member with the given key, which is a raw string without its quotes.
 func (e *envelope) member(f *Frame, raw, key []byte, value rawjson.Span) {
 	var bit uint8
 	switch string(key) {
@@ -164,7 +165,7 @@ func (e *envelope) member(f *Frame, raw, key []byte, value rawjson.Span) {
 	e.seen |= bit
 }
 
-// disguised reports whether some decoder (encoding/json is one) could take the key for one of the envelope's.
+// disguised reports whether a lenient decoder, such as encoding/json, could match the key to a key of the envelope.
 func disguised(key []byte) bool {
 	var buffer [rawjson.FoldedLength]byte
 	switch string(rawjson.FoldKey(buffer[:0], key)) {
@@ -174,7 +175,7 @@ func disguised(key []byte) bool {
 	return false
 }
 
-// finish judges the members found and sets f.Kind and f.M.
+// finish checks the members found and sets f.Kind and f.M.
 func (e *envelope) finish(f *Frame) error {
 	err := e.judge(f)
 	if err != nil {
@@ -188,7 +189,7 @@ func (e *envelope) finish(f *Frame) error {
 
 func (e *envelope) judge(f *Frame) error {
 	if e.twice {
-		return fault(ErrDuplicate, 0, "keys of the envelope stand there once, plainly")
+		return fault(ErrDuplicate, 0, "each key of the message must occur once, unescaped and in lower case")
 	}
 	if !e.version {
 		return fault(ErrVersion, 0, `want "jsonrpc":"2.0"`)
@@ -212,7 +213,7 @@ func (e *envelope) judgeCall(f *Frame, nullID bool) error {
 		return fault(ErrShape, 0, "both method and result or error")
 	}
 	if nullID {
-		return fault(ErrShape, int(f.ID.Off), "id: null is no request's id")
+		return fault(ErrShape, int(f.ID.Off), "id: null is not allowed in a request")
 	}
 	if e.seen&keyParams != 0 && f.Raw[f.Params.Off] != '{' && f.Raw[f.Params.Off] != '[' {
 		return fault(ErrShape, int(f.Params.Off), "params: want object or array")
@@ -228,7 +229,7 @@ func (e *envelope) judgeCall(f *Frame, nullID bool) error {
 	return nil
 }
 
-// judgeAnswer accepts {"result":…,"error":null} and {"result":null,"error":{…}} too: some servers write both.
+// judgeAnswer also accepts {"result":…,"error":null} and {"result":null,"error":{…}}, since some servers write both.
 func (e *envelope) judgeAnswer(f *Frame, nullID bool) error {
 	if e.seen&keyResult != 0 && e.seen&keyError != 0 {
 		if string(f.Error.Of(f.Raw)) == "null" {
@@ -256,8 +257,8 @@ func (e *envelope) judgeAnswer(f *Frame, nullID bool) error {
 	return nil
 }
 
-// validID reports whether the raw value is a string or an integer: no fraction but zeros, no negative exponent.
-// Ids are never calculated with, so neither size nor spelling matters: 1e3 and 9007199254740993 stay what they are.
+// validID reports whether the raw value is a string or an integer: no fraction except zeros, no negative exponent.
+// Ids are not used as numbers, so size and spelling do not matter: 1e3 and 9007199254740993 stay as they are.
 func validID(id []byte) bool {
 	if len(id) == 0 || id[0] == '"' {
 		return len(id) > 0
@@ -279,7 +280,7 @@ func validID(id []byte) bool {
 	return true
 }
 
-// parseEscapedMethod is ParseMethod for the inside of a raw string that may hold escapes ("tools\/call").
+// parseEscapedMethod is ParseMethod for a raw string without its quotes that may contain escapes ("tools\/call").
 func parseEscapedMethod(body []byte) Method {
 	const longest = 6 * 40 // every character as \uXXXX
 	if len(body) > longest || bytes.IndexByte(body, '\\') < 0 {

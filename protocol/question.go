@@ -2,12 +2,12 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// Question is a kind of question by what a client must have declared to be asked it.
+// Question is a kind of server request, by the capability that a client must have declared to receive it.
 type Question uint8
 
-// Questions by the capability they need.
+// The kinds of server requests.
 const (
-	QuestionUnknown     Question = iota // no question a client can be asked
+	QuestionUnknown     Question = iota // not a request that a client can answer
 	QuestionForm                        // elicitation/create, mode form
 	QuestionURL                         // elicitation/create, mode url
 	QuestionSample                      // sampling/createMessage
@@ -15,7 +15,7 @@ const (
 	QuestionRoots                       // roots/list
 )
 
-// QuestionOf says what kind of question a server's request or an input request is; params may be absent.
+// QuestionOf returns the kind of a server's request or of an input request. params may be absent.
 func QuestionOf(raw []byte, m Method, params rawjson.Span) Question {
 	if params.Present() && raw[params.Off] != '{' {
 		return QuestionUnknown
@@ -40,7 +40,7 @@ func QuestionOf(raw []byte, m Method, params rawjson.Span) Question {
 	return QuestionUnknown
 }
 
-// Capability returns what must be declared for the question, a raw JSON object as in Fault.Required. // MCP 2026-07-28,
+// Capability returns the capability that the question requires, as a raw JSON object for Fault.Required. MCP 2026-07-28,
 // schema, ClientCapabilities
 func (q Question) Capability() []byte {
 	switch q {
@@ -58,8 +58,8 @@ func (q Question) Capability() []byte {
 	return emptyObject
 }
 
-// ValidAnswer reports whether raw, a value of a parsed frame, has the shape of an answer to the question:
-// an action, a message with its model, or roots. // MCP 2026-07-28, schema, InputResponse
+// ValidAnswer reports whether raw, a value of a parsed frame, has the form of a response to the question: an action, a
+// message with its model, or roots. MCP 2026-07-28, schema, InputResponse
 func (q Question) ValidAnswer(raw []byte) bool {
 	object := rawjson.Whole(raw)
 	has := func(key string, first string) bool {
@@ -78,18 +78,18 @@ func (q Question) ValidAnswer(raw []byte) bool {
 	return false
 }
 
-// AppendInputRequest appends a legacy server's question as the value of an input request, without what has no meaning there: task,
-// the progress token and the related task. An elicitationId stays: MCP 2026-07-28 no longer defines it, but some modern clients
-// (rmcp 3.11) still report it, and report an empty one when it is missing.
+// AppendInputRequest appends a legacy server's request as the value of an input request, without task, progress token and
+// related task, which have no meaning there. An elicitationId stays: MCP 2026-07-28 no longer defines it, but some modern
+// clients (rmcp 3.11) still report it, and report an empty one if it is missing.
 func AppendInputRequest(dst []byte, f *Frame) []byte {
 	dst = append(append(dst, `{"method":`...), f.Method.Of(f.Raw)...)
-	if !f.Params.Present() { // roots/list may have none; go-sdk 1.8's client takes no input request without
+	if !f.Params.Present() { // roots/list may have none; the go-sdk 1.8 client rejects input requests without params
 		return append(dst, `,"params":{}}`...)
 	}
 	return append(appendQuestionParams(dst, f.Raw, f.Params), '}')
 }
 
-// AppendURLRequest appends one of URLElicitations' questions as the value of an input request.
+// AppendURLRequest appends one of the requests of URLElicitations as the value of an input request.
 func AppendURLRequest(dst []byte, f *Frame, params rawjson.Span) []byte {
 	dst = append(dst, `{"method":"elicitation/create"`...)
 	return append(appendQuestionParams(dst, f.Raw, params), '}')
@@ -112,7 +112,7 @@ func appendQuestionParams(dst, raw []byte, params rawjson.Span) []byte {
 	return appendEditedPart(append(dst, `,"params":`...), raw, params, edits)
 }
 
-// appendEditedPart is AppendEdited for one span of raw, inside which all edits are.
+// appendEditedPart is AppendEdited for one span of raw. All edits must be inside it.
 func appendEditedPart(dst, raw []byte, part rawjson.Span, edits []rawjson.Edit) []byte {
 	for i := range edits {
 		edits[i].Span.Off -= part.Off
@@ -121,8 +121,8 @@ func appendEditedPart(dst, raw []byte, part rawjson.Span, edits []rawjson.Edit) 
 	return rawjson.AppendEdited(dst, part.Of(raw), edits...)
 }
 
-// AppendQuestion appends an input request as a request to a legacy client. elicitationID is put into questions of mode url,
-// which legacy clients want; "" = none. // MCP 2025-11-25, client/elicitation
+// AppendQuestion appends an input request as a request to a legacy client. A non-empty elicitationID is added to requests of
+// mode url, as legacy clients require it. MCP 2025-11-25, client/elicitation
 func AppendQuestion(dst []byte, id uint64, raw []byte, m Method, params rawjson.Span, elicitationID string) []byte {
 	text := params.Of(raw)
 	if elicitationID != "" && QuestionOf(raw, m, params) == QuestionURL {
@@ -134,8 +134,8 @@ func AppendQuestion(dst []byte, id uint64, raw []byte, m Method, params rawjson.
 	return AppendRequest(dst, id, m.String(), text)
 }
 
-// URLElicitations calls each with the questions in a legacy server's error -32042, params of elicitation/create each, until it
-// returns false. It reports false, and calls nothing, unless there are some and all are objects with a url.
+// URLElicitations calls each with the elicitations in a legacy server's error -32042 (params of elicitation/create) until each
+// returns false. It reports false, and does not call each, if there are none or one is not an object with a url.
 // MCP 2025-11-25, client/elicitation, URL elicitation required
 func URLElicitations(f *Frame, each func(params rawjson.Span) bool) bool {
 	if code, ok := ErrorNumber(f); !ok || code != codeURLRequired {

@@ -63,23 +63,23 @@ func AppendError(dst, rawID []byte, code int, message string, data []byte) []byt
 	return append(dst, "}}"...)
 }
 
-// Message is a JSON-RPC message as it is written to a peer.
+// Message is a JSON-RPC message to be written to a peer.
 type Message struct {
 	Frame   []byte
-	Newline bool // raw newlines stand between its tokens: they become spaces where a message is a line
+	Newline bool // Frame has newlines between tokens, which must become spaces on stdio and SSE
 }
 
-// Message returns the frame as it came, to be written.
+// Message returns the unmodified frame for writing.
 func (f *Frame) Message() Message { return Message{f.Raw, f.Newline} }
 
-// AppendLine appends a message as one line of stdio: the newlines between its tokens become spaces. A parsed frame has none
-// inside strings.
+// AppendLine appends a message as one line for stdio. Newlines between tokens become spaces; a parsed frame has none inside
+// strings.
 func AppendLine(dst []byte, msg Message) []byte {
 	dst = rawjson.Grow(dst, len(msg.Frame)+1)
 	return append(appendFlat(dst, msg), '\n')
 }
 
-// AppendSSE appends a message as one server-sent event. event and id are left out when empty and must not hold newlines.
+// AppendSSE appends a message as a server-sent event. event and id are omitted if empty. They must not contain newlines.
 func AppendSSE(dst []byte, event, id string, msg Message) []byte {
 	dst = rawjson.Grow(dst, len(event)+len(id)+len(msg.Frame)+24)
 	if event != "" {

@@ -77,9 +77,9 @@ func findResult(key []byte) field {
 	return 0
 }
 
-// Scan finds the members of a parsed frame's result that the gateway reads. Members that are null count as absent; their types
-// are not looked at, since a result of some other method may use the same names: Unquote and Items tell.
-// It fails with a *ParseError when the result is no object (ErrShape) or such a key stands there twice (ErrDuplicate).
+// Scan finds the members of a parsed frame's result that the gateway reads. Null members count as absent. Types are not
+// checked, since results of other methods may use the same names; the callers check them.
+// It fails with a *ParseError if the result is not an object (ErrShape) or a known key occurs twice (ErrDuplicate).
 func (r *ResultInfo) Scan(f *Frame) error {
 	*r = ResultInfo{}
 	if !f.Result.Present() || f.Raw[f.Result.Off] != '{' {

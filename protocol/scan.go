@@ -7,13 +7,13 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// scanner checks JSON texts (RFC 8259) and their UTF-8 in one pass, without recursion and without allocating.
-// Offsets are into raw. The scan functions return the offset behind what they read, or ^offset of the fault, which is
-// negative; s.deep says that the fault was nesting.
+// scanner validates JSON text (RFC 8259) and its UTF-8 in one pass, without recursion and without allocation.
+// Offsets are into raw. The scan functions return the offset after what they read, or ^offset of the error, which is
+// negative. s.deep reports that the error was the nesting depth.
 type scanner struct {
 	raw      []byte
-	newline  bool // a \n or \r stood between tokens
-	deep     bool // too deep
+	newline  bool // there is a \n or \r between tokens
+	deep     bool // the text is nested too deep
 	resource bool // see Frame.Resource
 	failure  bool // see Frame.Failure
 	depth    int
@@ -25,12 +25,12 @@ const (
 	highBits = 0x8080808080808080
 )
 
-// special marks, in the high bits of x's bytes, those that are not plain inside a string: quote, backslash, control
-// characters, non-ASCII. Only the lowest mark is exact (borrows run upwards).
+// special sets the high bit of each byte of x that is not plain inside a string: quote, backslash, control characters and
+// non-ASCII. Only the lowest set bit is exact, as borrows propagate upwards.
 func special(x uint64) uint64 { return marks(x) & highBits }
 
-// marks is special with nonsense in the other bits. Flipping bit 1 puts the quote, 0x22, right behind the control
-// characters, and blank and exclamation mark behind it, so that one subtraction finds both.
+// marks is special without masking the other bits. Flipping bit 1 moves the quote, 0x22, directly after the control
+// characters, followed by space and exclamation mark, so that one subtraction finds both.
 func marks(x uint64) uint64 {
 	return x | (x ^ lowBits*2 - lowBits*0x21) | (x ^ lowBits*'\\' - lowBits)
 }
@@ -58,7 +58,7 @@ func skipPlain(raw []byte, i int) int {
 	return i
 }
 
-// scanString reads the string whose opening quote stands at i.
+// scanString reads the string whose opening quote is at i.
 func scanString(raw []byte, i int) int {
 	i++
 	for {
@@ -233,7 +233,7 @@ func (s *scanner) space(i int) int {
 	return i
 }
 
-// scalar reads the value at i if it is neither array nor object.
+// scalar reads the string, number, true, false or null at i.
 func scalar(raw []byte, i int) int {
 	switch c := raw[i]; c {
 	case '"':
@@ -250,7 +250,7 @@ func scalar(raw []byte, i int) int {
 	return ^i
 }
 
-// open notes a bracket at i; false when it is one too many.
+// open records an opening bracket. It returns false if the depth exceeds MaxDepth.
 func (s *scanner) open(object uint64) bool {
 	if s.depth == MaxDepth {
 		s.deep = true
@@ -268,7 +268,7 @@ func (s *scanner) inObject() bool {
 	return s.inside[d/64]>>uint(d%64)&1 != 0
 }
 
-// key reads a member's key at i and what stands between it and its value.
+// key reads a member's key at i, and the colon and white space after it.
 func (s *scanner) key(i int) int {
 	if i >= len(s.raw) || s.raw[i] != '"' {
 		return ^i
@@ -279,7 +279,7 @@ func (s *scanner) key(i int) int {
 	return s.colon(i)
 }
 
-// colon reads what stands between a key and its value.
+// colon reads the colon and white space between a key and its value.
 func (s *scanner) colon(i int) int {
 	if i < len(s.raw) && s.raw[i] <= ' ' {
 		i = s.space(i)
@@ -293,7 +293,7 @@ func (s *scanner) colon(i int) int {
 	return i
 }
 
-// value reads the value that begins at i, with everything in it.
+// value reads the value at i, including nested values.
 func (s *scanner) value(i int) int {
 	base := s.depth
 	for {
@@ -337,7 +337,7 @@ func (s *scanner) value(i int) int {
 	}
 }
 
-// after reads closing brackets up to the next value, or until depth is base again.
+// after reads closing brackets up to the next value, or until the depth is base again.
 func (s *scanner) after(i, base int) int {
 	for s.depth > base {
 		if i < len(s.raw) && s.raw[i] <= ' ' {
@@ -367,10 +367,10 @@ func (s *scanner) after(i, base int) int {
 	return i
 }
 
-// error makes the error for the negative offset a scan function returned.
+// error returns the error for a negative offset that a scan function returned.
 func (s *scanner) error(at int) error {
 	if s.deep {
-		return fault(ErrDepth, ^at, "at most 512 arrays and objects in each other")
+		return fault(ErrDepth, ^at, "at most 512 nested arrays and objects are allowed")
 	}
 	if ^at >= len(s.raw) {
 		return fault(ErrSyntax, ^at, "unexpected end")
@@ -378,7 +378,7 @@ func (s *scanner) error(at int) error {
 	return fault(ErrSyntax, ^at, "unexpected character or invalid UTF-8")
 }
 
-// Valid checks that raw is one JSON value and valid UTF-8, at most MaxDepth deep. The error is a *ParseError.
+// Valid checks that raw is one JSON value in valid UTF-8, nested at most MaxDepth deep. The error is a *ParseError.
 func Valid(raw []byte) error {
 	s := scanner{raw: raw}
 	i := s.value(s.space(0))

@@ -1,6 +1,6 @@
 package protocol
 
-// Protocol versions of MCP: dates, so they compare as strings.
+// MCP protocol versions. They are dates and compare as strings.
 const (
 	Version20241105 = "2024-11-05"
 	Version20250326 = "2025-03-26"
@@ -8,13 +8,13 @@ const (
 	Version20251125 = "2025-11-25"
 	Version20260728 = "2026-07-28"
 
-	LatestLegacy = Version20251125 // newest version that begins with initialize
+	LatestLegacy = Version20251125 // the newest version with initialize
 )
 
-// LegacyVersions are the versions with initialize and sessions, newest first. Not to be written to.
+// LegacyVersions lists the supported versions with initialize and sessions, newest first. Do not modify it.
 var LegacyVersions = []string{Version20251125, Version20250618, Version20250326, Version20241105}
 
-// IsLegacy reports whether v is a version with initialize and sessions that we speak.
+// IsLegacy reports whether v is a supported version with initialize and sessions.
 func IsLegacy(v string) bool {
 	switch v {
 	case Version20241105, Version20250326, Version20250618, Version20251125:
@@ -23,8 +23,8 @@ func IsLegacy(v string) bool {
 	return false
 }
 
-// Negotiate returns what initialize is answered with: the version asked for if we speak it, else our latest legacy one,
-// also to 2026-07-28, which has no initialize. // MCP 2025-11-25, basic/lifecycle
+// Negotiate returns the version for the response to initialize: the requested one if it is a supported legacy version,
+// otherwise LatestLegacy. 2026-07-28 has no initialize, so it gets LatestLegacy too. MCP 2025-11-25, basic/lifecycle
 func Negotiate(asked string) string {
 	if IsLegacy(asked) {
 		return asked

@@ -2,18 +2,18 @@ package rawjson
 
 import "slices"
 
-// Edit replaces the bytes of a span: With nil deletes them, an empty span inserts at its Off.
+// Edit replaces the bytes of Span by With. An empty With deletes them; a Span with Off == End inserts.
 type Edit struct {
 	Span Span
 	With []byte
 }
 
-// Insert puts with in front of the byte at off.
+// Insert returns the edit that inserts with before the byte at off.
 func Insert(off uint32, with []byte) Edit { return Edit{Span{off, off}, with} }
 
-// AppendEdited appends raw with the edits made; every byte outside their spans stays as it is. Edits may come in any order (they are
-// put in order in place) and must not overlap; of several insertions at one place the first given comes first.
-// With enough room in dst it does not allocate, else once.
+// AppendEdited appends raw with the edits applied. All bytes outside their spans stay as they are. Edits may be in any order;
+// AppendEdited sorts them in place. They must not overlap. Insertions at the same offset keep their order.
+// It allocates once if dst lacks capacity, otherwise not at all.
 func AppendEdited(dst, raw []byte, edits ...Edit) []byte {
 	sortEdits(edits)
 	size := len(raw)
@@ -32,8 +32,8 @@ func AppendEdited(dst, raw []byte, edits ...Edit) []byte {
 	return append(dst, raw[at:]...)
 }
 
-// Pieces returns what AppendEdited would make as slices of raw and of the edits, to be written one after the other: a
-// large frame is not copied for the sake of its id. Edits are put in order in place and must not overlap.
+// Pieces returns the result of AppendEdited as a list of slices of raw and of the edits, so that a large text need not be
+// copied. Pieces sorts the edits in place. They must not overlap.
 func Pieces(raw []byte, edits ...Edit) [][]byte {
 	sortEdits(edits)
 	pieces := make([][]byte, 0, 2*len(edits)+1)
@@ -54,7 +54,7 @@ func Pieces(raw []byte, edits ...Edit) [][]byte {
 	return pieces
 }
 
-// grow returns dst with room for n more bytes; it allocates once, or not at all. (slices.Grow allocates twice under the race detector.)
+// Grow returns dst with capacity for n more bytes. It allocates at most once; slices.Grow allocates twice under the race detector.
 func Grow(dst []byte, n int) []byte {
 	if cap(dst)-len(dst) >= n {
 		return dst
@@ -64,7 +64,7 @@ func Grow(dst []byte, n int) []byte {
 	return grown
 }
 
-// sortEdits is an insertion sort: edits are few or already in order, and nothing escapes to the heap.
+// sortEdits sorts by insertion: there are few edits, mostly in order, and nothing escapes to the heap.
 func sortEdits(edits []Edit) {
 	for i := 1; i < len(edits); i++ {
 		for j := i; j > 0 && before(edits[j].Span, edits[j-1].Span); j-- {
@@ -75,14 +75,14 @@ func sortEdits(edits []Edit) {
 
 func before(a, b Span) bool { return a.Off < b.Off || a.Off == b.Off && a.End < b.End }
 
-// InsertMember puts member, `"key":value` or several with commas between, first into the object. Once for each object in
-// one AppendEdited; together with deletions use EditObject.
+// InsertMember returns the edit that inserts member, `"key":value` or several separated by commas, as the object's first
+// member. Use it once for each object in one AppendEdited; use EditObject to delete members as well.
 func InsertMember(raw []byte, object Span, member []byte) Edit {
 	w := WalkMembers(raw, object)
 	return insertMembers(object, w.Next(), member)
 }
 
-// insertMembers makes the insertion at the beginning of the object; more: members follow.
+// insertMembers returns the insertion at the beginning of the object. more reports that other members follow.
 func insertMembers(object Span, more bool, members ...[]byte) Edit {
 	if len(members) == 1 && !more {
 		return Insert(object.Off+1, members[0])
@@ -101,8 +101,8 @@ func insertMembers(object Span, more bool, members ...[]byte) Edit {
 	return Insert(object.Off+1, with)
 }
 
-// MemberSpan returns the span that must go for the member to be gone, one comma included; absent when there is no such member.
-// Of several with the same key it is the last.
+// MemberSpan returns the span to delete in order to remove a member, including one comma, or an absent span if there is no
+// such member. For a repeated key it is the last.
 func MemberSpan(raw []byte, object Span, key string) Span {
 	value, keyAt := FindMember(raw, object, key)
 	if !value.Present() {
@@ -123,14 +123,15 @@ func memberSpan(raw []byte, object Span, keyAt, end int) Span {
 	return Span{uint32(keyAt), uint32(end)}
 }
 
-// DeleteMember deletes one member of the object; false when there is none with that key. For several of one object use EditObject.
+// DeleteMember returns the edit that deletes a member, and whether the member exists. Use EditObject to delete several
+// members of one object.
 func DeleteMember(raw []byte, object Span, key string) (Edit, bool) {
 	span := MemberSpan(raw, object, key)
 	return Edit{Span: span}, span.Present()
 }
 
-// EditObject appends the edits that delete all members of the object whose keys are in drop and put members, each `"key":value`,
-// first into it, with the right commas whatever remains.
+// EditObject appends the edits that delete all members of the object whose keys are in drop, and insert members, each
+// `"key":value`, at its beginning. Commas are correct in all cases.
 func EditObject(edits []Edit, raw []byte, object Span, drop []string, members ...[]byte) []Edit {
 	first := len(edits)
 	edits, kept := DropMembers(edits, raw, object, [2]Span{}, func(key []byte) bool {
@@ -142,7 +143,7 @@ func EditObject(edits []Edit, raw []byte, object Span, drop []string, members ..
 	return edits
 }
 
-// AppendOneLine appends checked JSON and writes each newline as a space. Valid JSON has newlines between tokens only.
+// AppendOneLine appends raw with newlines replaced by spaces. Valid JSON has newlines only between tokens.
 func AppendOneLine(dst, raw []byte) []byte {
 	at := len(dst)
 	dst = append(dst, raw...)

@@ -2,12 +2,12 @@ package rawjson
 
 import "unicode/utf8"
 
-// foldedLength is how long a key we route on can be, with room: "io.modelcontextprotocol/clientCapabilities" is 42.
+// FoldedLength is an upper bound for the length of known keys: "io.modelcontextprotocol/clientCapabilities" has 42 bytes.
 const FoldedLength = 64
 
-// foldKey appends the inside of a raw JSON string with its escapes decoded and its letters in lower case the way
-// encoding/json compares keys, so that two spellings a decoder may take for the same key come out equal.
-// It returns nil when the key is no spelling of one we know: not ASCII, or too long.
+// FoldKey appends a key (a raw JSON string without its quotes) with its escapes decoded and its letters in lower case, as
+// encoding/json compares keys. Two spellings that a decoder may treat as the same key are equal afterwards.
+// It returns nil if the key cannot match an ASCII key of at most FoldedLength bytes.
 func FoldKey(dst, key []byte) []byte {
 	if len(key) > 6*FoldedLength {
 		return nil

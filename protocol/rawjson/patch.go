@@ -2,21 +2,21 @@ package rawjson
 
 import "bytes"
 
-// memberPatch is what one member of an object is to be.
+// Patch describes the wanted state of one member of an object.
 type Patch struct {
 	Name string // the key
-	Key  []byte // `"key":`, and whatever more comes before the value
-	Have Span   // the value that is there; absent also when it is null
-	Want []byte // the raw value; nil = the member goes
-	Tail []byte // what comes behind the value
+	Key  []byte // `"key":`, and any other text before the value
+	Have Span   // the existing value; absent also if it is null
+	Want []byte // the wanted raw value; nil removes the member
+	Tail []byte // text after the value
 }
 
-// applyPatches appends the edits that carry the patches out: values are replaced where they stand, new members come first in
-// the object. Members whose keys are in drop go, too. tidy says that no key of the patches stands there with null or in
-// disguise (ResultInfo.Odd); known are values whose end is known, so that they need not be walked.
+// PatchObject appends the edits that apply the patches: existing values are replaced in place, and new members are inserted at
+// the beginning of the object. Members whose keys are in drop are removed as well. tidy means that no key of the patches
+// occurs with the value null or in another spelling. known are values whose end is known, so that they need not be read.
+// empty reports that no member is left.
 //
-// edits of the members' values may be made besides; but nothing else may insert or delete members of the object. empty: none
-// is left.
+// Other edits of the same AppendEdited may change the values of members but must not insert or delete members.
 func PatchObject(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool, patches []Patch, drop ...string) (_ []Edit, empty bool) {
 	missing, gone := false, len(drop) > 0
 	for i := range patches {
@@ -62,7 +62,7 @@ func PatchObject(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool
 
 var comma = []byte(",")
 
-// insertPatches inserts the members that are wanted and missing; more: others follow.
+// InsertPatches appends the insertions at off of the wanted members that are missing. more reports that other members follow.
 func InsertPatches(edits []Edit, off uint32, patches []Patch, more bool) []Edit {
 	first := true
 	for i := range patches {
@@ -85,10 +85,10 @@ func InsertPatches(edits []Edit, off uint32, patches []Patch, more bool) []Edit 
 	return edits
 }
 
-// dropMembers appends the edits that delete the members whose keys, the insides of their raw strings, are gone. kept: some stay.
-// Each edit covers whole members and the commas that go with them, never a value that stays.
+// DropMembers appends the edits that delete the members for whose keys (raw strings without their quotes) gone returns true. kept
+// reports that some members remain. Each edit covers whole members with their commas, never a value that remains.
 func DropMembers(edits []Edit, raw []byte, object Span, known [2]Span, gone func(key []byte) bool) (_ []Edit, kept bool) {
-	run := -1 // where the members to drop before the first one that stays begin
+	run := -1 // offset of the first member to drop before the first that remains
 	last := 0 // end of the member before
 	w := WalkMembers(raw, object)
 	w.known = known
@@ -110,7 +110,7 @@ func DropMembers(edits []Edit, raw []byte, object Span, known [2]Span, gone func
 	return edits, kept
 }
 
-// spells reports whether some decoder could take the inside of a raw string for the key: escapes and case do not matter.
+// MayBeKey reports whether a lenient decoder could match key (a raw string without its quotes) to name, ignoring escapes and case.
 func MayBeKey(key []byte, name string) bool {
 	if string(key) == name {
 		return true
@@ -126,6 +126,7 @@ func MayBeKey(key []byte, name string) bool {
 	return folded != nil && bytes.Equal(folded, FoldKey(b[:0], []byte(name)))
 }
 
+// IsASCII reports whether all bytes are ASCII.
 func IsASCII(b []byte) bool {
 	for _, c := range b {
 		if c >= 0x80 {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Unquote decodes a raw JSON string of a parsed frame, quotes included. It reports false when v is none.
-// Half a surrogate pair becomes U+FFFD, as with encoding/json.
+// Unquote decodes a raw JSON string, including its quotes. It reports false if v is not a string.
+// An unpaired surrogate becomes U+FFFD, as in encoding/json.
 func Unquote(v []byte) (string, bool) {
 	if len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
 		return "", false
@@ -23,7 +23,7 @@ func Unquote(v []byte) (string, bool) {
 	return string(out), true
 }
 
-// equalsText compares a raw JSON string with decoded text.
+// StringIs reports whether a raw JSON string, including its quotes, equals text after decoding escapes.
 func StringIs(raw []byte, text string) bool {
 	if len(raw) < 2 {
 		return false
@@ -36,7 +36,7 @@ func StringIs(raw []byte, text string) bool {
 	return ok && decoded == text
 }
 
-// appendUnescaped appends body, the inside of a JSON string, with its escapes decoded.
+// AppendUnescaped appends body, a JSON string without its quotes, with its escapes decoded. It reports false for an invalid escape.
 func AppendUnescaped(dst, body []byte) ([]byte, bool) {
 	for len(body) > 0 {
 		i := bytes.IndexByte(body, '\\')
@@ -54,7 +54,7 @@ func AppendUnescaped(dst, body []byte) ([]byte, bool) {
 	return dst, true
 }
 
-// unescape decodes the escape b begins with and returns its rune and length, 0 when it is none.
+// unescape decodes the escape at the start of b. It returns its rune and length, or length 0 if it is invalid.
 func unescape(b []byte) (rune, int) {
 	if len(b) < 2 {
 		return 0, 0
@@ -90,7 +90,7 @@ func unescape(b []byte) (rune, int) {
 	return 0, 0
 }
 
-// hex4 returns the number the first four bytes of b spell, -1 when they spell none.
+// Hex4 returns the value of the first four bytes of b as hexadecimal digits, or -1 if they are not.
 func Hex4(b []byte) rune {
 	if len(b) < 4 {
 		return -1
@@ -112,7 +112,7 @@ func Hex4(b []byte) rune {
 	return r
 }
 
-// AppendQuoted appends s as a JSON string. Only what must be is escaped; invalid UTF-8 becomes U+FFFD.
+// AppendQuoted appends s as a JSON string. It escapes only where required. Invalid UTF-8 becomes U+FFFD.
 func AppendQuoted(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

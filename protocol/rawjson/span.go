@@ -1,15 +1,15 @@
 package rawjson
 
-// Span is a half-open range of bytes [Off, End) in some raw JSON text. The zero Span means absent: no JSON value is empty.
+// Span is a half-open range of bytes [Off, End) of a JSON text. The zero Span means that a value is absent.
 type Span struct{ Off, End uint32 }
 
 // Whole returns the span of all of raw.
 func Whole(raw []byte) Span { return Span{End: uint32(len(raw))} }
 
-// Present reports whether the span names anything.
+// Present reports whether the value exists.
 func (s Span) Present() bool { return s.End > s.Off }
 
-// Of returns the bytes of raw the span names, nil when absent. The result shares raw's memory.
+// Of returns the span's bytes in raw, or nil if the span is absent. The result shares raw's memory.
 func (s Span) Of(raw []byte) []byte {
 	if !s.Present() {
 		return nil
@@ -17,10 +17,10 @@ func (s Span) Of(raw []byte) []byte {
 	return raw[s.Off:s.End:s.End]
 }
 
-// typeNames names the type of a JSON value by its first byte.
+// typeNames maps the first byte of a JSON value to the name of its type.
 var typeNames = map[byte]string{'"': "a string", '{': "an object", '[': "an array", 't': "a boolean", 'f': "a boolean", 'n': "null"}
 
-// typeOf names the type of the JSON value at span.
+// TypeName returns the type of the value at span with its article, such as "a string", or "missing" if it is absent.
 func TypeName(raw []byte, span Span) string {
 	if !span.Present() {
 		return "missing"

@@ -5,21 +5,20 @@ import (
 	"iter"
 )
 
-// walker goes through the members of an object or the elements of an array in checked bytes; it checks nothing again.
-// On bytes that were not checked it may see nonsense, but it ends and stays inside them.
+// Walker iterates over the members of an object or the elements of an array, without allocation. It does not validate the text.
 //
-//	for w := walkMembers(raw, object); w.next(); { … w.key, w.value … }
+//	for w := rawjson.WalkMembers(raw, object); w.Next(); { … w.Key, w.Value … }
 type Walker struct {
 	raw    []byte
-	at     int // behind what was read
+	at     int // offset after what was read
 	object bool
-	Key    []byte // inside of the key's string, escapes not decoded
-	KeyAt  int    // its opening quote
+	Key    []byte // the key without its quotes, escapes not decoded
+	KeyAt  int    // offset of the key's opening quote
 	Value  Span
-	known  [2]Span // values whose end is known: large ones are not walked again
+	known  [2]Span // values whose end is known; Next skips them without reading
 }
 
-// walkMembers begins with the object at the span; anything else has no members.
+// WalkMembers iterates over the object at the span. Other values have no members.
 func WalkMembers(raw []byte, object Span) Walker {
 	if object.Present() && int(object.End) <= len(raw) && raw[object.Off] == '{' {
 		return Walker{raw: raw[:object.End], at: int(object.Off) + 1, object: true}
@@ -27,7 +26,7 @@ func WalkMembers(raw []byte, object Span) Walker {
 	return Walker{}
 }
 
-// walkElements begins with the array at the span; anything else has no elements.
+// WalkElements iterates over the array at the span. Other values have no elements.
 func WalkElements(raw []byte, list Span) Walker {
 	if list.Present() && int(list.End) <= len(raw) && raw[list.Off] == '[' {
 		return Walker{raw: raw[:list.End], at: int(list.Off) + 1}
@@ -35,7 +34,7 @@ func WalkElements(raw []byte, list Span) Walker {
 	return Walker{}
 }
 
-// next goes on to the next member or element; false when there is none.
+// Next advances to the next member or element and reports whether there is one.
 func (w *Walker) Next() bool {
 	raw := w.raw
 	i := SkipSpace(raw, w.at)
@@ -68,10 +67,10 @@ func (w *Walker) Next() bool {
 	return true
 }
 
-// isSpace reports whether c is JSON white space. // RFC 8259, section 2
+// IsSpace reports whether c is JSON white space. // RFC 8259, section 2
 func IsSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// skipSpace returns the offset of the first byte at or after i that is not white space, or len(raw).
+// SkipSpace returns the offset of the first byte at or after i that is not white space, or len(raw).
 func SkipSpace(raw []byte, i int) int {
 	for i < len(raw) && IsSpace(raw[i]) {
 		i++
@@ -79,7 +78,7 @@ func SkipSpace(raw []byte, i int) int {
 	return i
 }
 
-// skipString returns the offset behind the string whose opening quote stands at i; at least i+2.
+// SkipString returns the offset after the string whose opening quote is at i. The result is at least i+2.
 func SkipString(raw []byte, i int) int {
 	from := i + 1
 	for end := min(i+24, len(raw)); from < end; from++ { // keys and names are short
@@ -106,7 +105,7 @@ func SkipString(raw []byte, i int) int {
 	return max(len(raw), i+2)
 }
 
-// skipValue returns the offset behind the value at i; i when none begins there.
+// SkipValue returns the offset after the value at i, or i if there is no value.
 func SkipValue(raw []byte, i int) int {
 	if i >= len(raw) {
 		return i
@@ -145,14 +144,14 @@ func skipNested(raw []byte, i int) int {
 	return len(raw)
 }
 
-// Member returns the value of the object's member with that key, absent when there is none; escapes in keys are decoded.
-// Of several with the same key the last counts, as with most decoders. raw is a parsed frame's.
+// Member returns the span of the object's member with the given key, or an absent span. Escapes in keys are decoded. For a
+// repeated key the last member counts, as with most decoders.
 func Member(raw []byte, object Span, key string) Span {
 	value, _ := FindMember(raw, object, key)
 	return value
 }
 
-// findMember returns value and opening quote of the last member with that key.
+// FindMember returns the value and the offset of the key's opening quote of the last member with the key.
 func FindMember(raw []byte, object Span, key string) (value Span, keyAt int) {
 	for w := WalkMembers(raw, object); w.Next(); {
 		if KeyIs(w.Key, key) {
@@ -162,7 +161,7 @@ func FindMember(raw []byte, object Span, key string) (value Span, keyAt int) {
 	return value, keyAt
 }
 
-// sameKey compares the inside of a raw string with decoded text.
+// KeyIs reports whether a key (a raw string without its quotes) equals key after decoding escapes.
 func KeyIs(raw []byte, key string) bool {
 	if string(raw) == key {
 		return true
@@ -174,7 +173,7 @@ func KeyIs(raw []byte, key string) bool {
 	return ok && string(decoded) == key
 }
 
-// Members yields the members of an object, keys with their escapes; none for any other value. raw is checked JSON.
+// Members yields the keys, with their escapes, and the values of an object. Other values yield nothing.
 func Members(raw []byte, object Span) iter.Seq2[[]byte, Span] {
 	return func(yield func([]byte, Span) bool) {
 		for w := WalkMembers(raw, object); w.Next(); {
@@ -185,7 +184,7 @@ func Members(raw []byte, object Span) iter.Seq2[[]byte, Span] {
 	}
 }
 
-// Elements yields the elements of an array; none for any other value. raw is checked JSON.
+// Elements yields the elements of an array. Other values yield nothing.
 func Elements(raw []byte, list Span) iter.Seq[Span] {
 	return func(yield func(Span) bool) {
 		for w := WalkElements(raw, list); w.Next(); {
