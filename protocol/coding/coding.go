@@ -6,29 +6,30 @@ import (
 	"strings"
 )
 
-// Accept is the Accept-Encoding header of requests whose responses a Reader decodes. gzip is the coding that all servers have, and
-// its window of 32 KiB is the only memory that a response can claim.
+// Accept is the Accept-Encoding header for requests whose responses a Reader decodes. All servers support gzip, and its window of
+// 32 KiB limits the memory for a response.
 const Accept = "gzip"
 
-const shownBytes = 60 // of a Content-Encoding in an error
+const shownBytes = 60 // maximum bytes of a Content-Encoding in an error
 
-// ErrUnsupported says that a response has a content coding that Reader does not decode.
+// ErrUnsupported means that a response has a content coding that Reader does not support.
 var ErrUnsupported = errors.New("the encoding of the response is not supported")
 
 // Coding is a content coding.
 type Coding uint8
 
-// What Parse returns.
+// The supported codings.
 const (
 	Identity Coding = iota // not encoded
 	Gzip
-	Deflate // in a zlib wrapper as RFC 9110 wants it, or without as some servers send it
+	Deflate // with the zlib wrapper of RFC 9110, or without, as some servers send it
 )
 
+// String returns the name of the coding as in Content-Encoding.
 func (c Coding) String() string { return [...]string{"identity", "gzip", "deflate"}[c] }
 
-// Parse returns the coding that Content-Encoding headers name. A coding that is unknown, or encoded once more by another, is an
-// error that wraps ErrUnsupported: no server needs two, and each one multiplies what a small response can expand to.
+// Parse returns the coding in the Content-Encoding headers. For an unknown coding or several codings it returns an error that
+// wraps ErrUnsupported: no server needs two, and each multiplies the possible expansion of a small response.
 func Parse(headers ...string) (Coding, error) {
 	coding, found := Identity, 0
 	for _, header := range headers {
@@ -49,7 +50,7 @@ func Parse(headers ...string) (Coding, error) {
 	return coding, nil
 }
 
-// parse returns the coding of one name. "none" and names of character sets are in use for responses that are not encoded.
+// parse returns the coding with the given name. Some servers send "none" or a character set for unencoded responses.
 func parse(name string) (coding Coding, known bool) {
 	switch strings.ToLower(name) {
 	case "", "identity", "none", "utf-8", "utf8":

@@ -17,16 +17,17 @@ const (
 )
 
 var (
-	// ErrInvalid says that the body is not what its coding requires.
+	// ErrInvalid means that the body is invalid for its coding.
 	ErrInvalid = errors.New("the response cannot be decoded")
-	// ErrExpands says that the body decodes to far more than a message may have.
+	// ErrExpands means that the decoded body far exceeds the maximum message size.
 	ErrExpands = errors.New("the response decodes to too many bytes")
 )
 
-// Reader decodes a response body. Used by one goroutine.
+// Reader decodes a response body. It must be used by one goroutine.
 //
-// io.EOF is the end of body and coding; io.ErrUnexpectedEOF says that the body ends within the coding, as when its connection was
-// cut. An error of body is returned as it is. Every other error wraps ErrInvalid or ErrExpands. After an error, Read returns it again.
+// Read returns io.EOF at the end of the body, and io.ErrUnexpectedEOF if the body is truncated, for example by a lost
+// connection. It returns errors of the body unchanged. All other errors wrap ErrInvalid or ErrExpands. After an error, Read
+// returns the same error again.
 type Reader struct {
 	coding  Coding
 	input   *bufio.Reader
@@ -42,7 +43,7 @@ type Reader struct {
 	fl      io.ReadCloser
 }
 
-// counter counts the bytes that are read, and keeps the error of the source.
+// counter counts the bytes read and keeps the error of the source.
 type counter struct {
 	src io.Reader
 	n   int64
@@ -58,16 +59,16 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readers are shared: a decoder's tables and window take 45 KiB.
+// readers pools Readers, since a decoder's tables and window use 45 KiB.
 var readers = sync.Pool{New: func() any {
 	r := &Reader{}
 	r.input = bufio.NewReaderSize(&r.encoded, inputBytes)
 	return r
 }}
 
-// NewReader returns a reader of body, which has the coding c, Gzip or Deflate. limit is the longest message, in bytes: a body that
-// decodes to more is stopped once it has expanded too much, and until then left to whatever counts the message. NewReader reads nothing.
-// Close must be called once nothing reads any more.
+// NewReader returns a reader of body with the coding c, which must be Gzip or Deflate. limit is the maximum message size in
+// bytes. Read fails for a larger body only if it expands too much; otherwise the caller enforces the limit. NewReader does not
+// read. Call Close after the last Read.
 func NewReader(c Coding, body io.Reader, limit int) *Reader {
 	r := readers.Get().(*Reader)
 	r.coding, r.limit = c, int64(limit)
@@ -76,14 +77,14 @@ func NewReader(c Coding, body io.Reader, limit int) *Reader {
 	return r
 }
 
-// Close releases the reader's memory for the next response. It leaves the body open. The reader must not be used any more.
+// Close releases the reader's memory for reuse. It does not close the body. The reader must not be used afterwards.
 func (r *Reader) Close() {
 	r.encoded, r.decoded, r.err, r.begun, r.decoder = counter{}, 0, nil, false, nil
 	r.input.Reset(nil)
 	readers.Put(r)
 }
 
-// Read implements io.Reader. It blocks only while there is nothing that can be decoded.
+// Read implements io.Reader. It blocks only if no bytes can be decoded.
 func (r *Reader) Read(p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, r.err
@@ -102,7 +103,7 @@ func (r *Reader) Read(p []byte) (n int, err error) {
 	return 0, r.err
 }
 
-// step begins the body, or its next member, or decodes some bytes of the current one.
+// step starts the body or its next member, or decodes bytes of the current member.
 func (r *Reader) step(p []byte) (int, error) {
 	if !r.begun {
 		return 0, r.begin()
@@ -111,7 +112,7 @@ func (r *Reader) step(p []byte) (int, error) {
 	if err != io.EOF {
 		return n, err
 	}
-	r.begun = false // the next member is looked for when this one's bytes have been returned
+	r.begun = false // look for the next member after returning this one's bytes
 	return n, nil
 }
 
@@ -139,11 +140,11 @@ func (r *Reader) begin() error {
 		}
 		return err
 	}
-	r.gz.Multistream(false) // with it, the end of a member would wait for the beginning of the next one
+	r.gz.Multistream(false) // otherwise the end of a member would wait for the next one
 	return nil
 }
 
-// inflate prepares for deflate, with or without the wrapper of zlib.
+// inflate prepares to decode deflate with or without the zlib wrapper.
 func (r *Reader) inflate() (err error) {
 	start, err := r.input.Peek(2)
 	if err != nil {
@@ -170,7 +171,7 @@ func (r *Reader) inflate() (err error) {
 	return err
 }
 
-// explain returns err in words for people. The libraries name themselves and offsets.
+// explain returns err in words for users, without the library names and offsets.
 func (r *Reader) explain(err error) error {
 	switch {
 	case err == nil, err == io.EOF, errors.Is(err, ErrInvalid):

@@ -7,22 +7,22 @@ import (
 )
 
 const (
-	defaultNameLength = 64 // MCP clients warn beyond it
+	defaultNameLength = 64 // MCP clients warn about longer names
 	hashLength        = 6  // base32 characters: 30 bits
 )
 
-// OwnServer is the server whose tools are a gateway's own.
+// OwnServer is the name of the server that provides the gateway's own tools.
 const OwnServer = "goblin"
 
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// shortHash returns six lower-case base32 characters that depend on all of seed.
+// shortHash returns a hash of seed as six lower-case base32 characters.
 func shortHash(seed string) string {
 	sum := sha256.Sum256([]byte(seed))
 	return lowerBase32.EncodeToString(sum[:4])[:hashLength]
 }
 
-// IsSlug reports whether name can be a server's name: [a-z0-9][a-z0-9-]*.
+// IsSlug reports whether name is a valid server name: [a-z0-9][a-z0-9-]*.
 func IsSlug(name string) bool {
 	if name == "" || name[0] == '-' {
 		return false
@@ -35,8 +35,8 @@ func IsSlug(name string) bool {
 	return true
 }
 
-// Slug makes a server's name of any text: lower case, every run of other characters one hyphen.
-// When nothing remains it is "s-" and a hash of the text.
+// Slug turns any text into a server name: lower case, with each run of other characters replaced by one hyphen.
+// If nothing remains, the result is "s-" and a hash of the text.
 func Slug(name string) string {
 	if IsSlug(name) {
 		return name
@@ -64,14 +64,14 @@ func Slug(name string) string {
 	return b.String()
 }
 
-// PublicName returns the name clients see: prefix, separator, name (name alone when prefix is empty), other characters than
-// [A-Za-z0-9_-] made _. What is longer than limit characters (0 = 64) is cut and ends in _ and a hash of the whole.
+// PublicName returns the name that clients see: prefix, sep and name, or only name if prefix is empty. Characters outside
+// [A-Za-z0-9_-] become _. A name of more than limit characters (0 means 64) is cut and ends in _ and a hash of the full name.
 func PublicName(prefix, sep, name string, limit int) string {
 	whole := name
 	if prefix != "" {
 		whole = prefix + sep + name
 	}
-	public := sanitise(whole)
+	public := sanitize(whole)
 	if limit <= 0 {
 		limit = defaultNameLength
 	}
@@ -81,8 +81,8 @@ func PublicName(prefix, sep, name string, limit int) string {
 	return public
 }
 
-// WithSuffix tells name apart from an equal one: _ and six characters of a hash of seed are added, and name is cut so that
-// all of it has at most limit characters (0 = 64).
+// WithSuffix makes name unique by appending _ and six characters of a hash of seed. It cuts name so that the result has at most
+// limit characters (0 means 64).
 func WithSuffix(name string, seed string, limit int) string {
 	if limit <= 0 {
 		limit = defaultNameLength
@@ -95,8 +95,8 @@ func WithSuffix(name string, seed string, limit int) string {
 	return name[:min(len(name), room)] + "_" + hash
 }
 
-// sanitise makes every character outside [A-Za-z0-9_-] one _.
-func sanitise(name string) string {
+// sanitize replaces each character outside [A-Za-z0-9_-] by _.
+func sanitize(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {
 			return r

@@ -12,31 +12,32 @@ import (
 	"github.com/yosida95/uritemplate/v3"
 )
 
-// Bounds of what is matched: regular expressions take linear time, and these say how much that is at most.
+// Bounds on matching. Regular expressions take linear time, which these bounds limit.
 const (
 	maxTemplateBytes     = 1024
 	maxTemplateVariables = 32
 	maxMatchedURI        = 8 << 10
 )
 
-// Template is a URI template (RFC 6570, levels 1 to 4) compiled for matching. Immutable; safe from any goroutine.
+// Template is a URI template (RFC 6570, levels 1 to 4) compiled for matching. It is immutable and safe
+// for concurrent use.
 type Template struct {
 	text     string
-	prefix   string // every match begins with it
+	prefix   string // prefix of every match
 	literals int
 	parsed   *uritemplate.Template
 	match    *regexp.Regexp
-	steps    int // of match for each byte of a URI, at most
+	steps    int // maximum steps of match per byte of a URI
 	pieces   []piece
-	runs     []string          // stand in every match behind prefix, in this order
-	suffix   string            // every match ends with it
+	runs     []string          // literals in every match after prefix, in this order
+	suffix   string            // suffix of every match
 	ids      func() *idPattern // compiled on first use
 }
 
 // piece is a literal or an expression.
 type piece struct {
 	literal string
-	op      byte // operator of an expression, 's' for none; 0 = a literal
+	op      byte // operator of an expression, 's' for none; 0 for a literal
 	vars    []variable
 }
 
@@ -45,8 +46,8 @@ type variable struct {
 	explode bool
 }
 
-// ParseTemplate compiles a template. It fails on what RFC 6570 does not allow, names of variables excepted (template_loose.go),
-// on more than 1024 bytes and on more than 32 variables.
+// ParseTemplate compiles a template. It fails for invalid templates (RFC 6570, but with the variable names that servers use,
+// see template_loose.go), and for more than 1024 bytes or 32 variables.
 func ParseTemplate(text string) (*Template, error) {
 	if len(text) > maxTemplateBytes {
 		return nil, fmt.Errorf("parse template: %d bytes, want at most %d", len(text), maxTemplateBytes)
@@ -77,16 +78,16 @@ func ParseTemplate(text string) (*Template, error) {
 	return t, nil
 }
 
-// Text returns the template as it was given.
+// Text returns the template's text.
 func (t *Template) Text() string { return t.text }
 
-// Literals returns how many characters stand outside expressions. Of several matching templates the one with most is meant.
+// Literals returns the number of characters outside expressions. Among matching templates the one with the most wins.
 func (t *Template) Literals() int { return t.literals }
 
-// Prefix returns what every URI that matches begins with.
+// Prefix returns the prefix of every matching URI.
 func (t *Template) Prefix() string { return t.prefix }
 
-// Effort returns how many steps Match takes at most, at some 10 ns each; 0 when a glance says that it fails.
+// Effort returns the maximum number of steps that Match takes, about 10 ns each, or 0 if a quick check shows that it fails.
 func (t *Template) Effort(uri string) int {
 	if !t.glance(uri) {
 		return 0
@@ -94,7 +95,7 @@ func (t *Template) Effort(uri string) int {
 	return t.steps * (len(uri) + 1)
 }
 
-// glance reports whether uri has the template's literal text, in its order.
+// glance reports whether uri contains the template's literal text in order.
 func (t *Template) glance(uri string) bool {
 	if len(uri) > maxMatchedURI || !strings.HasPrefix(uri, t.prefix) {
 		return false
@@ -111,13 +112,13 @@ func (t *Template) glance(uri string) bool {
 	return true
 }
 
-// Match reports whether uri can be an expansion of the template. Clients need not be exact: query parameters may come in any order,
-// characters may stand there raw that should have been percent-encoded. URIs over 8 KiB never match.
+// Match reports whether uri can be an expansion of the template. It is lenient: query parameters may be in any order, and
+// characters that should be percent-encoded may be unencoded. URIs of more than 8 KiB never match.
 func (t *Template) Match(uri string) bool {
 	return t.glance(uri) && t.match.MatchString(uri)
 }
 
-// splitTemplate cuts a checked template into its pieces.
+// splitTemplate splits a valid template into pieces.
 func splitTemplate(text string) []piece {
 	var pieces []piece
 	for text != "" {
@@ -135,7 +136,7 @@ func splitTemplate(text string) []piece {
 		}
 		for v := range strings.SplitSeq(expression, ",") {
 			name, explode := strings.CutSuffix(strings.TrimSpace(v), "*")
-			name, _, _ = strings.Cut(name, ":") // the prefix modifier only shortens values
+			name, _, _ = strings.Cut(name, ":") // a prefix modifier only shortens values
 			p.vars = append(p.vars, variable{name, explode})
 		}
 		pieces = append(pieces, p)
@@ -144,7 +145,7 @@ func splitTemplate(text string) []piece {
 	return pieces
 }
 
-// matchPattern writes the regular expression of all expansions.
+// matchPattern returns the regular expression that matches all expansions.
 func matchPattern(pieces []piece) string {
 	var b strings.Builder
 	b.WriteString(`^(?s:`)
@@ -159,7 +160,7 @@ func matchPattern(pieces []piece) string {
 	return b.String()
 }
 
-// writeLiteral writes text; what expansion percent-encodes may also stand there raw, and hexadecimal digits may be of either case.
+// writeLiteral writes a literal. Percent-encoded characters may also be unencoded, with hexadecimal digits of either case.
 func writeLiteral(b *strings.Builder, text string) {
 	for i, r := range text {
 		switch {
@@ -171,14 +172,14 @@ func writeLiteral(b *strings.Builder, text string) {
 			b.WriteString("))")
 		case r == '%':
 			fmt.Fprintf(b, "%%(?i:%s)", text[i+1:i+3])
-		case i > 0 && text[i-1] == '%', i > 1 && text[i-2] == '%': // written with its %
+		case i > 0 && text[i-1] == '%', i > 1 && text[i-2] == '%': // written together with the %
 		default:
 			b.WriteString(regexp.QuoteMeta(string(r)))
 		}
 	}
 }
 
-// writeExpression writes what an expression can expand to. Each can be empty: variables may be undefined.
+// writeExpression writes a pattern for an expression. It may be empty, as variables may be undefined.
 func writeExpression(b *strings.Builder, p piece) {
 	names := make([]string, len(p.vars))
 	for i, v := range p.vars {
@@ -215,7 +216,7 @@ func writeExpression(b *strings.Builder, p piece) {
 		}
 		fmt.Fprintf(b, `(?:&%s(?:=[^&#]*)?)*`, name)
 	default:
-		if exploded { // a list by RFC 6570; several segments of a path by those who write it (template_loose.go)
+		if exploded { // a list in RFC 6570, but several path segments for servers (template_loose.go)
 			b.WriteString(`[^?#]*`)
 		} else {
 			b.WriteString(`[^/?#]*`)
@@ -223,7 +224,7 @@ func writeExpression(b *strings.Builder, p piece) {
 	}
 }
 
-// findLiterals sets what a glance looks for. Text that has several spellings is left to the regular expression.
+// findLiterals sets the literals for glance. Text with several spellings is left to the regular expression.
 func (t *Template) findLiterals() {
 	for i, p := range t.pieces {
 		plain := plainPrefix(p.literal)
@@ -239,7 +240,7 @@ func (t *Template) findLiterals() {
 	}
 }
 
-// stepsOf counts the instructions of a compiled pattern: each may be looked at for each byte.
+// stepsOf counts the instructions of a compiled pattern. Each may run for every byte.
 func stepsOf(pattern string) (int, error) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -252,7 +253,7 @@ func stepsOf(pattern string) (int, error) {
 	return len(program.Inst), nil
 }
 
-// plainPrefix returns as much of a literal as has only one spelling.
+// plainPrefix returns the prefix of a literal that has only one spelling.
 func plainPrefix(literal string) string {
 	for i := range len(literal) {
 		if literal[i] == '%' || literal[i] >= utf8.RuneSelf {

@@ -7,10 +7,10 @@ import (
 	"github.com/yosida95/uritemplate/v3"
 )
 
-// idPattern matches underscore ids of a template's expansions, without the server in front.
+// idPattern matches the underscore ids of a template's expansions, without the server prefix.
 type idPattern struct {
 	match *regexp.Regexp
-	names []string // variable of each capture
+	names []string // the variable of each capture group
 }
 
 // MatchUnderscore reports whether ExpandUnderscore finds a URI.
@@ -19,9 +19,9 @@ func (t *Template) MatchUnderscore(server, id string) bool {
 	return ok
 }
 
-// ExpandUnderscore returns the expansion whose underscore id is id. The _ of an id can stand for many characters, so each must be
-// one of the template's own: it reports false unless all variables have values made of [A-Za-z0-9.~-] alone. Then the URI
-// is certain, even where one value might end later and the next begin later.
+// ExpandUnderscore returns the expansion whose underscore id is id. A _ in an id can represent many characters, so each must
+// belong to a literal of the template: ExpandUnderscore reports false unless all values consist of [A-Za-z0-9.~-]. Then the
+// URI is unambiguous.
 //
 //	mcp://database/{table}/{id}: db_mcp___database_users_42  →  mcp://database/users/42
 func (t *Template) ExpandUnderscore(server, id string) (uri string, ok bool) {
@@ -49,10 +49,10 @@ func (t *Template) ExpandUnderscore(server, id string) (uri string, ok bool) {
 	return uri, true
 }
 
-// EffortOfID is Effort for ExpandUnderscore.
+// EffortOfID returns the maximum number of steps of ExpandUnderscore, as Effort does for Match.
 func (t *Template) EffortOfID(id string) int { return 2 * t.steps * (len(id) + 1) }
 
-// compileIDs makes the pattern from the pieces with all variables defined.
+// compileIDs compiles the pattern of the pieces with all variables defined.
 func compileIDs(pieces []piece) *idPattern {
 	w := idWriter{}
 	for i, p := range pieces {
@@ -75,7 +75,7 @@ func compileIDs(pieces []piece) *idPattern {
 	return &idPattern{match: regexp.MustCompile("^" + w.pattern.String() + "$"), names: w.names}
 }
 
-// separator returns what stands in front of an expression's variable with that number.
+// separator returns the text before the variable with the given index in an expression.
 func separator(op byte, number int, name string) string {
 	switch op {
 	case '.', '/':
@@ -90,11 +90,11 @@ func separator(op byte, number int, name string) string {
 	return ",,"[:min(number, 1)]
 }
 
-// idWriter writes a pattern the way UnderscoreID writes ids.
+// idWriter writes a pattern in the same way as UnderscoreID writes ids.
 type idWriter struct {
 	pattern    strings.Builder
 	names      []string
-	begun, gap bool // something was written; a _ is due before the next
+	begun, gap bool // something was written; a _ is pending
 }
 
 func (w *idWriter) literal(s string) {

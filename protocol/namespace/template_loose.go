@@ -2,14 +2,15 @@ package namespace
 
 import "strings"
 
-// Servers write templates for the matcher of their own library, and not all of these keep to RFC 6570:
+// Some server libraries deviate from RFC 6570:
 //
-//   - {path*} is a list by the RFC; FastMCP means the rest of a path, of several segments (fastmcp/resources/template.py, build_regex);
-//   - {user-id}, {?a, b}: the RFC's names have no hyphens and lists no spaces; the TypeScript SDK and FastMCP take them.
+//   - {path*} is a list in the RFC, but the rest of a path with several segments in FastMCP (fastmcp/resources/template.py,
+//     build_regex);
+//   - {user-id}, {?a, b}: the RFC allows neither hyphens in names nor spaces in lists, but the TypeScript SDK and FastMCP do.
 //
-// Such a template matches what its server means by it.
+// Such a template matches as its server intends.
 
-// strictNames puts _ for what RFC 6570 does not allow in the names of a template's variables. // RFC 6570, 2.3
+// strictNames replaces characters in variable names that RFC 6570, section 2.3, does not allow by _.
 func strictNames(text string) string {
 	var b strings.Builder
 	for {
@@ -39,12 +40,12 @@ func strictNames(text string) string {
 	}
 }
 
-// strictName is strictNames for one variable and its modifier.
+// strictName is strictNames for one variable with its modifier.
 func strictName(v string) string {
 	name, star := strings.CutSuffix(v, "*")
 	name, _, cut := strings.Cut(name, ":")
 	if strings.ContainsAny(name, "{}*") {
-		return v // not a name by anybody's rules
+		return v // never a valid name
 	}
 	strict := []byte(name)
 	for i, c := range strict {

@@ -4,16 +4,16 @@ import "strings"
 
 const (
 	resourceScheme = "resource://"
-	uiScheme       = "ui://" // MCP Apps: hosts look at the scheme, so it stays
+	uiScheme       = "ui://" // MCP Apps: hosts check the scheme, so it is kept
 )
 
-// PrefixURI returns the public URI of a server's resource, or the public text of its template:
+// PrefixURI returns the public URI of a server's resource, or the public text of a template:
 //
 //	file:///a.txt  →  resource://files/file:///a.txt
 //	ui://app/main  →  ui://files/app/main
 //
-// It is a pure prefix, so prefixing a template and expanding it, or expanding it and prefixing, is the same.
-// (Except where a template expands to ui:// without saying so literally.)
+// It only adds a prefix, so prefixing and expanding a template commute, except for a template whose expansion starts with ui://
+// although its text does not.
 func PrefixURI(server, original string) string {
 	if rest, ok := strings.CutPrefix(original, uiScheme); ok {
 		return uiScheme + server + "/" + rest
@@ -21,8 +21,8 @@ func PrefixURI(server, original string) string {
 	return resourceScheme + server + "/" + original
 }
 
-// SplitPrefixURI undoes PrefixURI. It reports false for URIs of another form; whether the server exists and has the
-// resource is the catalog's knowledge.
+// SplitPrefixURI is the inverse of PrefixURI. It reports false for URIs of another form. It does not check whether the server
+// exists.
 func SplitPrefixURI(public string) (server, original string, ok bool) {
 	if rest, found := strings.CutPrefix(public, resourceScheme); found {
 		server, original, ok = strings.Cut(rest, "/")
@@ -36,9 +36,9 @@ func SplitPrefixURI(public string) (server, original string, ok bool) {
 	return server, original, true
 }
 
-// UnderscoreID returns the id of a resource in style underscore: <server>_<scheme>___<rest>, where ___ stands for the colon
-// and the slashes after it and each run of characters outside [A-Za-z0-9.~-] in the rest is one _, none at its ends.
-// It cannot be undone by itself, and two URIs may have the same id: UnderscoreSuffix tells these apart.
+// UnderscoreID returns the id of a resource in underscore style: <server>_<scheme>___<rest>. ___ replaces the colon and the
+// slashes after it. In the rest, each run of characters outside [A-Za-z0-9.~-] becomes one _, except at its ends.
+// The id cannot be reversed, and two URIs may have the same id; UnderscoreSuffix distinguishes them.
 //
 //	filesystem, file:///logs/app.log  →  filesystem_file___logs_app.log
 func UnderscoreID(server, original string) string {
@@ -52,10 +52,10 @@ func UnderscoreID(server, original string) string {
 	return string(appendCollapsed(b, original))
 }
 
-// UnderscoreSuffix tells id apart from another URI's equal one: ~ and six characters of a hash of the original URI.
+// UnderscoreSuffix makes id unique by appending ~ and six characters of a hash of the original URI.
 func UnderscoreSuffix(id, original string) string { return id + "~" + shortHash(original) }
 
-// schemeLength returns the length of the URI's scheme without its colon, 0 when it has none. // RFC 3986, 3.1
+// schemeLength returns the length of the URI's scheme without the colon, or 0 if it has none. RFC 3986, section 3.1
 func schemeLength(uri string) int {
 	for i := range len(uri) {
 		c := uri[i]
@@ -71,12 +71,12 @@ func schemeLength(uri string) int {
 	return 0
 }
 
-// idByte reports whether c stays as it is in an underscore id.
+// idByte reports whether an underscore id keeps c.
 func idByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '~' || c == '-'
 }
 
-// appendCollapsed appends s with each run of other bytes as one _, none at its ends.
+// appendCollapsed appends s with each run of other bytes replaced by one _, except at its ends.
 func appendCollapsed(dst []byte, s string) []byte {
 	start, gap := len(dst), false
 	for i := range len(s) {

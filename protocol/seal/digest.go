@@ -10,13 +10,13 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Digest is a SHA-256 of what a request asks: its method, name or URI (raw JSON string) and arguments (raw JSON object, nil
-// = {}), both from a parsed frame. A client may write its retry anew: the order of keys, white space and escapes do not
-// matter. Numbers must be spelled alike: 1 and 1.0 are different to some servers.
+// Digest returns a SHA-256 of a request's method, name or URI (raw JSON string) and arguments (raw JSON object; nil means {}),
+// both from a parsed frame. It does not depend on the order of keys, white space and escapes, as a client may encode its retry
+// differently. It depends on the spelling of numbers: some servers distinguish 1 and 1.0.
 //
-// What is hashed are tagged values: of strings the length and the decoded text, of numbers and words the length and the
-// bytes, of arrays the elements and an end, of objects the number of members and, in ascending order, the
-// digests of the members, each of a key and a value. So it takes one pass however deep the arguments nest.
+// The hash covers tagged values. A string contributes its length and decoded text, a number or word its length and bytes, an
+// array its elements and an end mark, and an object the number of its members and their digests in ascending order. So one
+// pass suffices at any nesting depth.
 func Digest(method string, target, arguments []byte) [32]byte {
 	d := digester{raw: target}
 	d.text('m', []byte(method))
@@ -28,11 +28,11 @@ func Digest(method string, target, arguments []byte) [32]byte {
 	return sha256.Sum256(d.out)
 }
 
-// digester reads one value after the other of checked JSON; of anything else it makes some digest or other.
+// digester reads valid JSON value by value. For other input the digest is undefined.
 type digester struct {
 	raw []byte
 	at  int
-	out []byte // what is to be hashed of the values that are not finished
+	out []byte // pending input of the hash for unfinished values
 }
 
 func (d *digester) text(tag byte, text []byte) {
@@ -41,7 +41,7 @@ func (d *digester) text(tag byte, text []byte) {
 	d.out = append(d.out, text...)
 }
 
-// peek skips white space and returns the next byte, 0 at the end.
+// peek skips white space and returns the next byte, or 0 at the end.
 func (d *digester) peek() byte {
 	for ; d.at < len(d.raw); d.at++ {
 		if c := d.raw[d.at]; c != ' ' && c != '\n' && c != '\r' && c != '\t' {
@@ -65,7 +65,7 @@ func (d *digester) value(depth int) {
 		for d.at++; d.more(']'); {
 			from := d.at
 			if d.value(depth + 1); d.at == from {
-				break // not JSON
+				break // invalid JSON
 			}
 		}
 		d.out = append(d.out, ']')
@@ -78,7 +78,7 @@ func (d *digester) value(depth int) {
 	}
 }
 
-// more reports whether another element or member follows, and goes to it; at the end it goes behind the bracket.
+// more advances to the next element or member and reports whether there is one. At the end it skips the closing bracket.
 func (d *digester) more(end byte) bool {
 	c := d.peek()
 	if c == ',' {

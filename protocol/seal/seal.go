@@ -14,44 +14,44 @@ import (
 
 // Sizes in bytes.
 const (
-	MaxInner = 64 << 10  // a server's own requestState, quotes included
-	MaxText  = 112 << 10 // what Open looks at at all: more than the largest text Seal makes
+	MaxInner = 64 << 10  // maximum size of a server's own requestState, including quotes
+	MaxText  = 112 << 10 // maximum size of a text that Open accepts; larger than any result of Seal
 
-	maxName  = 4 << 10 // each of the strings of a State
+	maxName  = 4 << 10 // maximum size of each string in a State
 	version  = 2
 	headSize = 1 + 4 // version and key id
 	overhead = 12 + 16
 )
 
-// Why a requestState is refused.
+// The reasons to refuse a requestState. Open and Check return them; Seal returns ErrTooLarge.
 var (
-	ErrMalformed = errors.New("requestState is malformed or cut off") // no base64url, too short or long, or of an unknown version
+	ErrMalformed = errors.New("requestState is malformed or truncated") // not base64url, too short, too long, or an unknown version
 	ErrForeign   = errors.New("requestState is sealed with another key")
 	ErrTampered  = errors.New("requestState was changed")
 	ErrExpired   = errors.New("requestState has expired")
 	ErrPrincipal = errors.New("requestState belongs to another principal")
 	ErrProject   = errors.New("requestState belongs to another project")
 	ErrRequest   = errors.New("requestState belongs to another request")             // method, name or arguments differ
-	ErrTooLarge  = errors.New("the server's requestState is too large to be sealed") // from Seal: over MaxInner, or a name over 4 KiB
+	ErrTooLarge  = errors.New("the server's requestState is too large to be sealed") // from Seal: more than MaxInner, or a name of more than 4 KiB
 )
 
-// Sealer seals and opens. It may be used from any goroutine.
+// Sealer encrypts and decrypts States. It is safe for concurrent use.
 type Sealer struct {
-	aead cipher.AEAD // puts a random nonce in front by itself
+	aead cipher.AEAD // prepends a random nonce
 	head [headSize]byte
 
 	tasks [32]byte // key of TaskTag
 }
 
-// New returns a Sealer for the key.
+// New returns a Sealer for the key of 32 random bytes.
 func New(key [32]byte) *Sealer {
 	block, err := aes.NewCipher(key[:])
 	if err != nil {
-		panic(err) // 32 bytes are always a key
+		panic(err) // 32 bytes are always a valid key
 	}
 	s := &Sealer{}
 	if s.aead, err = cipher.NewGCMWithRandomNonce(block); err != nil {
-		panic(err) // AES is always fit for GCM
+		panic(err) // AES always works with GCM
 	}
 	mac := hmac.New(sha256.New, key[:])
 	mac.Write([]byte("goblin-actor requestState key id"))
@@ -61,7 +61,7 @@ func New(key [32]byte) *Sealer {
 	return s
 }
 
-// hashed is a MAC of texts, each with its length: no two lists of texts are hashed as the same bytes.
+// hashed returns a MAC of texts. It includes the length of each text, so different lists have different input.
 func hashed(key []byte, texts ...string) []byte {
 	mac := hmac.New(sha256.New, key)
 	for _, text := range texts {
@@ -71,16 +71,16 @@ func hashed(key []byte, texts ...string) []byte {
 	return mac.Sum(nil)
 }
 
-// tagSize is how many bytes of a MAC nobody guesses.
+// tagSize is the number of bytes of a MAC that cannot be guessed.
 const tagSize = 16
 
-// TaskTag is what a principal's id of a task of a server ends with: the same each time, and of letters, digits, - and _. Nobody can make it
-// who has not been told.
+// TaskTag returns the suffix of the id by which a principal knows a server's task. It is deterministic, consists of letters,
+// digits, - and _, and cannot be guessed by other principals.
 func (s *Sealer) TaskTag(principal, server, id string) string {
 	return base64.RawURLEncoding.EncodeToString(hashed(s.tasks[:], principal, server, id)[:tagSize])
 }
 
-// Seal returns the state as text for requestState. ErrTooLarge is the only error.
+// Seal returns the encrypted state as text for requestState. The only error is ErrTooLarge.
 func (s *Sealer) Seal(v *State) (string, error) {
 	if len(v.Inner) > MaxInner || max(len(v.Node), len(v.Server), len(v.Principal), len(v.Project), len(v.Method)) > maxName {
 		return "", ErrTooLarge
@@ -91,10 +91,10 @@ func (s *Sealer) Seal(v *State) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(sealed, nil, plain, s.head[:])), nil
 }
 
-// Open returns what was sealed. The error is ErrMalformed, ErrForeign, ErrTampered or ErrExpired; only with the last
-// the State is filled in.
+// Open returns the State in text. The error is ErrMalformed, ErrForeign, ErrTampered or ErrExpired. With ErrExpired the State is
+// valid as well; with the others it is zero.
 func (s *Sealer) Open(text string, now time.Time) (State, error) {
-	if len(text) > MaxText || strings.ContainsAny(text, "\r\n") { // which base64 would skip
+	if len(text) > MaxText || strings.ContainsAny(text, "\r\n") { // base64 would ignore them
 		return State{}, ErrMalformed
 	}
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)

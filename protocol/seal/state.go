@@ -5,33 +5,34 @@ import (
 	"time"
 )
 
-// Kind says what a State leads back to.
+// Kind is the kind of call that a State continues.
 type Kind uint8
 
-// What comes back in a requestState.
+// The kinds of states.
 const (
-	Parked  Kind = 1 // a call that waits at a desk of ours
-	Relayed Kind = 2 // a modern server's own state
+	Parked  Kind = 1 // a call that waits in this gateway for the client's input
+	Relayed Kind = 2 // the requestState of a modern server
 )
 
-// State is what a requestState holds.
+// State is the content of a requestState.
 type State struct {
 	Kind      Kind
-	Call      uint64 // Parked: the call's number at its desk
-	Desk      uint32 // Parked: the desk's number
-	Node      string // the gateway process that holds the call; "" = any
+	Call      uint64 // Parked: number of the call in its actor
+	Desk      uint32 // Parked: number of the stateless-session actor
+	Node      string // node name of the gateway process that holds the call; "" means any
 	Server    string // name of the server
-	Replica   uint32 // Relayed: the replica that asked
+	Replica   uint32 // Relayed: the replica that sent input_required
 	Principal string
-	Project   string // "" = the whole catalog
+	Project   string // "" is the whole catalog
 	Method    string
 	Digest    [32]byte  // of the request, see Digest
-	Round     uint32    // from 1
-	Expiry    time.Time // whole milliseconds; from then on it is expired
-	Inner     []byte    // Relayed: the server's requestState, raw JSON string; nil = it gave none
+	Round     uint32    // starts at 1
+	Expiry    time.Time // in whole milliseconds; the state is expired from then on
+	Inner     []byte    // Relayed: the server's requestState, raw JSON string; nil if it sent none
 }
 
-// Check reports whether the state belongs to this principal, project and request: nil, ErrPrincipal, ErrProject or ErrRequest.
+// Check checks that the state belongs to the principal, project and request. It returns nil, ErrPrincipal, ErrProject or
+// ErrRequest.
 func (v *State) Check(principal, project, method string, digest [32]byte) error {
 	switch {
 	case !v.IsOf(principal):
@@ -44,10 +45,10 @@ func (v *State) Check(principal, project, method string, digest [32]byte) error 
 	return nil
 }
 
-// IsOf reports whether it was sealed for that principal.
+// IsOf reports whether the state was sealed for the principal.
 func (v *State) IsOf(principal string) bool { return v.Principal == principal }
 
-// size is room enough for the encoding.
+// size returns an upper bound for the size of the encoding.
 func (v *State) size() int {
 	return 128 + len(v.Node) + len(v.Server) + len(v.Principal) + len(v.Project) + len(v.Method) + len(v.Inner)
 }
@@ -72,7 +73,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// read fills in v; false when b is no encoding of a State. What Seal wrote always is: this guards against our own mistakes only.
+// read decodes b into v and reports whether b is valid. Text of Seal always is, so a failure means a bug.
 func (v *State) read(b []byte) bool {
 	r := reader{b: b}
 	v.Kind = Kind(r.bytes(1)[0])
@@ -95,7 +96,7 @@ func (v *State) read(b []byte) bool {
 	return !r.bad && len(r.b) == 0
 }
 
-// reader takes the front off b; after the first fault it returns zeros.
+// reader consumes b from the front. After the first error it returns zeros.
 type reader struct {
 	b   []byte
 	bad bool
@@ -120,7 +121,7 @@ func (r *reader) number() uint64 {
 	return v
 }
 
-// skip drops the n bytes of a varint; n ≤ 0 means there was none.
+// skip consumes the n bytes of a varint; n ≤ 0 means that it was invalid.
 func (r *reader) skip(n int) {
 	if n <= 0 {
 		r.bad = true

@@ -2,32 +2,32 @@ package stream
 
 import "sync/atomic"
 
-// Budget counts the bytes that buffers hold at this moment, all connections together (limits.maxBufferedBytes).
-// Whoever puts bytes into a buffer takes them first and gives them back when the bytes have left it:
+// Budget limits the bytes in the buffers of all connections together (limits.maxBufferedBytes). Take bytes before buffering
+// them, and give them back when they leave the buffer:
 //
 //	if !b.Take(len(frame)) {
 //		return ErrOverBudget
 //	}
 //	defer b.Give(len(frame))
 //
-// A nil Budget counts nothing and refuses nothing. Methods may be called from any goroutine and never block.
+// A nil Budget has no limit and counts nothing. Methods are safe for concurrent use and never block.
 type Budget struct {
 	limit    int64
 	used     atomic.Int64
 	accounts accounts
 }
 
-// NewBudget returns a budget of limit bytes; limit ≤ 0 means no limit, bytes are counted all the same.
+// NewBudget returns a budget of limit bytes. If limit ≤ 0 it counts bytes without limiting them.
 func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 
-// Take counts n more bytes and reports true, or counts nothing and reports false when they would exceed the limit.
-// n ≤ 0 is always granted and counts nothing.
+// Take takes n bytes and reports true, or takes nothing and reports false if that would exceed the limit. If n ≤ 0 it takes
+// nothing and reports true.
 func (b *Budget) Take(n int) bool {
 	if b == nil || n <= 0 {
 		return true
 	}
-	// Add first, take back on refusal: no loop under contention. Two takers at the edge may both be refused
-	// where one would have fitted, which is the right side to err on.
+	// Adding first avoids a loop under contention. Near the limit two callers may both be refused although one would
+	// have fit, which is the safe side.
 	if used := b.used.Add(int64(n)); b.limit > 0 && used > b.limit {
 		b.used.Add(int64(-n))
 		return false
@@ -43,7 +43,7 @@ func (b *Budget) Give(n int) {
 	b.used.Add(int64(-n))
 }
 
-// Used returns the bytes taken and not given back.
+// Used returns the number of bytes taken and not given back.
 func (b *Budget) Used() int64 {
 	if b == nil {
 		return 0
@@ -51,7 +51,7 @@ func (b *Budget) Used() int64 {
 	return b.used.Load()
 }
 
-// TakeSpare takes n bytes for something that could be done without: it leaves half of the budget to others.
+// TakeSpare is Take for optional buffers. It refuses bytes beyond half of the budget.
 func (b *Budget) TakeSpare(n int) bool {
 	if b != nil && b.limit > 0 && b.used.Load()+int64(n) > b.limit/2 {
 		return false

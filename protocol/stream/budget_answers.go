@@ -4,23 +4,23 @@ import (
 	"sync"
 )
 
-// keptAnswer is how large an answer may be to be kept when the budget has no room: an error instead of it would not be
-// much smaller.
+// keptAnswer is the size in bytes up to which a response is kept even if the budget is used up, since an error in its place
+// would not be much smaller.
 const keptAnswer = 16 << 10
 
-// Slack is how many bytes of small messages may wait for a client besides a largest one.
+// Slack is the number of bytes of small messages that may wait for a client in addition to its share.
 const Slack = 8 << 20
 
-// share is how much of the budget the answers that one client has not taken may hold: a slow reader costs itself.
+// share returns the part of the budget that one client's unread responses may use, so that a slow reader affects only itself.
 func (b *Budget) share() int64 { return b.limit / 4 }
 
-// bounded reports whether the budget has a limit at all.
+// bounded reports whether the budget has a limit.
 func (b *Budget) bounded() bool { return b != nil && b.limit > 0 }
 
-// Crowded reports whether a client for whom waiting bytes wait should ask nothing more before it has read some.
+// Crowded reports whether a client with waiting unread bytes should send no more requests until it has read some.
 func (b *Budget) Crowded(waiting int) bool { return b.bounded() && int64(waiting) > b.share()/2 }
 
-// Admits reports whether an answer of size bytes may wait behind others of waiting bytes.
+// Admits reports whether a response of size bytes may be queued for a client with waiting unread bytes.
 func (b *Budget) Admits(waiting, size int) bool {
 	switch {
 	case !b.bounded():
@@ -31,24 +31,24 @@ func (b *Budget) Admits(waiting, size int) bool {
 	return size <= keptAnswer || b.used.Load()+int64(size) <= b.limit
 }
 
-// Spares reports whether there is room for what could be done without.
+// Spares is Admits for optional messages, which get no space beyond the budget.
 func (b *Budget) Spares(waiting, size int) bool {
 	return b.Admits(waiting, size) && (!b.bounded() || b.used.Load()+int64(size) <= b.limit)
 }
 
-// Overdrawn reports whether more waits than even errors instead of answers explain: the reader is lost.
+// Overdrawn reports whether a client has so many unread bytes that its connection should be closed.
 func (b *Budget) Overdrawn(waiting int) bool {
 	return b.bounded() && int64(waiting) > 2*b.share()+Slack
 }
 
-// accounts hold what the answers on their way hold, by client, where each has a connection of its own.
+// accounts counts the bytes of large responses in transit by client, for clients with a connection per request.
 type accounts struct {
 	mu   sync.Mutex
 	used map[string]int
 }
 
-// TakeAnswer takes the bytes of an answer for a client; false when its share, or the budget, is used up. The bytes taken,
-// which may be none, are to be given back with GiveAnswer.
+// TakeAnswer takes the bytes of a response for the client who. It reports false if the client's share or the budget is used
+// up. Pass taken, which may be 0, to GiveAnswer.
 func (b *Budget) TakeAnswer(who string, size int) (taken int, ok bool) {
 	if size <= keptAnswer || !b.bounded() {
 		if b.Take(size) {
@@ -69,7 +69,7 @@ func (b *Budget) TakeAnswer(who string, size int) (taken int, ok bool) {
 	return size, true
 }
 
-// GiveAnswer gives back what TakeAnswer took for who.
+// GiveAnswer returns the bytes that TakeAnswer took for the client who.
 func (b *Budget) GiveAnswer(who string, taken int) {
 	b.Give(taken)
 	if taken <= keptAnswer || !b.bounded() {

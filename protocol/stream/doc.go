@@ -1,5 +1,5 @@
-// Package stream is what both sides of the gateway need to move messages over byte streams: the budget of buffered bytes,
-// lines, the reader of event streams, and ropes, in which a message of unknown length grows.
+// Package stream provides what both sides of the gateway need to transfer messages over byte streams: a budget of buffered
+// bytes, a line reader, a reader of server-sent events, and ropes that collect messages of unknown length.
 //
-// Everything that buffers is bounded, grows with what came and not with what was promised, and is counted in one [Budget].
+// All buffers are bounded, grow with the bytes received rather than with announced lengths, and are counted in one [Budget].
 package stream

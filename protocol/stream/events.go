@@ -9,37 +9,38 @@ import (
 	"goblin-actor/protocol"
 )
 
-const maxEventID = 1 << 10 // longest event id kept; a longer one cannot be resumed from
+const maxEventID = 1 << 10 // maximum length of an event id; a longer one is ignored for resumption
 
-// MaxRetry is the longest that a server's retry is waited for; who asks for more is asked again then.
+// MaxRetry is the upper limit for a server's retry field. A longer one is reduced to it.
 const MaxRetry = 60 * time.Second
 
-// EventReader reads a server's event stream: HTML Living Standard, section 9.2.6. It returns the data of events without
-// a name or called message, or as also says; comments, other events and those without data are passed over. Used by one goroutine.
+// EventReader reads server-sent events (HTML Living Standard, section 9.2.6). It returns the data of events that have no name,
+// the name message, or the name Also. It skips comments, other events and events without data. It must be used by one
+// goroutine.
 type EventReader struct {
 	Lines  Lines
 	Rope   Rope
-	LastID string        // of the last event that had one; outlives reset
-	Retry  time.Duration // what the server asked for, 0 = nothing; outlives reset
-	Events int           // that ended on this stream, with data or without
-	Also   string        // events of this name are returned too; "" = none
-	Name   string        // of the event next returned; "" = message
+	LastID string        // the last event id; kept by Reset
+	Retry  time.Duration // the server's retry field; 0 if none; kept by Reset
+	Events int           // number of complete events on this stream, with or without data
+	Also   string        // another name of events to return; "" for none
+	Name   string        // name of the event that Next returned; "" means message
 
-	Memory *protocol.Memory // what its data lies in, if that may be used again; else nil
+	Memory *protocol.Memory // memory of the returned data if it can be reused, otherwise nil
 
 	begun bool   // the first line was read
-	event string // name of the event being read; "" = message
+	event string // name of the event being read; "" means message
 	id    string // its id
 	hasID bool
-	data  int // data lines it has
+	data  int // number of its data lines
 }
 
-// NewEventReader returns a reader of events of maxBytes at most, which are counted in budget. Reset gives it its stream.
+// NewEventReader returns a reader of events of at most maxBytes, which it counts in budget. Call Reset to set the stream.
 func NewEventReader(maxBytes int, budget *Budget) EventReader {
 	return EventReader{Lines: Lines{cr: true}, Rope: Rope{Max: maxBytes, Budget: budget}}
 }
 
-// Reset begins a new stream.
+// Reset starts reading a new stream.
 func (s *EventReader) Reset(r io.Reader) {
 	s.Lines.Reset(r)
 	s.Rope.Reset()
@@ -47,18 +48,19 @@ func (s *EventReader) Reset(r io.Reader) {
 	s.begin()
 }
 
-// begin forgets the event being read.
+// begin discards the event being read.
 func (s *EventReader) begin() { s.event, s.id, s.hasID, s.data = "", "", false, 0 }
 
-// Next returns the data of the next event, in memory of its own. It blocks until there is one; io.EOF at the end of the
-// stream, whatever of an event came before it. An event larger than the limit is passed over with ErrFrameTooLarge (or ErrOverBudget): next may be called again.
+// Next returns the data of the next event in memory of its own. It blocks until there is an event. It returns io.EOF at the end
+// of the stream, even after an incomplete event. It skips an event over the limit with ErrFrameTooLarge or ErrOverBudget; then
+// Next may be called again.
 func (s *EventReader) Next() ([]byte, error) {
 	s.Rope.Reset()
 	s.Memory = nil
 	for {
 		line, ended, err := s.Lines.Next()
 		if err != nil {
-			s.Rope.Reset() // what was not ended by an empty line is no event, and its id none: the rest may come on a resumed stream
+			s.Rope.Reset() // an event without a final empty line is incomplete, and so is its id: a resumed stream may repeat it
 			return nil, err
 		}
 		if !s.begun {
@@ -72,7 +74,7 @@ func (s *EventReader) Next() ([]byte, error) {
 			continue
 		}
 		isData := s.field(line)
-		for !ended { // a long line; only data has any use for the rest
+		for !ended { // a long line, whose rest matters only for data
 			if line, ended, err = s.Lines.Next(); err != nil {
 				break
 			}
@@ -83,7 +85,7 @@ func (s *EventReader) Next() ([]byte, error) {
 	}
 }
 
-// field takes a line, or the first piece of it.
+// field processes a line, or its first piece.
 func (s *EventReader) field(line []byte) (isData bool) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -111,7 +113,7 @@ func (s *EventReader) field(line []byte) (isData bool) {
 	return false
 }
 
-// dispatch ends the event being read and returns its data, nil when there is none that matters.
+// dispatch completes the event being read and returns its data, or nil if it is skipped.
 func (s *EventReader) dispatch() ([]byte, error) {
 	defer s.begin()
 	if s.hasID {
@@ -134,7 +136,7 @@ func (s *EventReader) dispatch() ([]byte, error) {
 	return data, nil
 }
 
-// IsHeaderValue reports whether s may stand in the value of a header: no control characters but tabs.
+// IsHeaderValue reports whether s is valid in a header value: it has no control characters except tabs.
 func IsHeaderValue(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {

@@ -5,33 +5,32 @@ import (
 	"io"
 )
 
-// Blank are the bytes that may stand around a JSON value.
+// Blank is the set of white space bytes around a JSON value.
 const Blank = " \t\r\n"
 
 const (
-	linesMin = 4 << 10  // first read buffer of a stream: most lines fit
-	linesMax = 64 << 10 // largest read buffer of a stream: what a Linux pipe holds
+	linesMin = 4 << 10  // initial read buffer; most lines fit
+	linesMax = 64 << 10 // largest read buffer: the capacity of a Linux pipe
 )
 
-// Lines cuts a byte stream into lines of any length with a small buffer of its own: a long line comes in pieces.
-// Used by one goroutine.
+// Lines splits a byte stream into lines of any length with a small buffer. It returns a long line in pieces. It must be used by
+// one goroutine.
 type Lines struct {
 	R          io.Reader
 	buf        []byte // buf[start:end] was read and not yet returned
 	start, end int
-	cr         bool  // a lone \r ends a line too, as in SSE
-	skipLF     bool  // a line ended with the \r that was the last byte read: a \n now belongs to it
-	err        error // told once buf is used up
+	cr         bool  // a lone \r also ends a line, as in SSE
+	skipLF     bool  // the last byte read was a \r that ended a line: a following \n belongs to it
+	err        error // returned when buf is used up
 }
 
-// Reset begins a new stream with the old buffer.
+// Reset starts reading a new stream and keeps the buffer.
 func (l *Lines) Reset(r io.Reader) {
 	l.R, l.start, l.end, l.skipLF, l.err = r, 0, 0, false, nil
 }
 
-// Next returns the next piece of the current line, without line end; ended says that the line ends with it.
-// The piece is valid until the next call. It blocks while the stream has nothing.
-// With cr false a \r before the \n is left in the piece.
+// Next returns the next piece of the current line without the line end. ended reports that it is the last piece. The piece is
+// valid until the next call. Next blocks until the stream has data. Unless cr is set, a \r before the \n stays in the piece.
 func (l *Lines) Next() (piece []byte, ended bool, err error) {
 	for {
 		if l.skipLF && l.start < l.end {
@@ -55,8 +54,8 @@ func (l *Lines) Next() (piece []byte, ended bool, err error) {
 	}
 }
 
-// Rest reads more of a line that has not ended, straight into rope where it is long; ended says that the line ends with it. All
-// that Next returned of the line must be in rope. Not for lines that end with a lone \r.
+// Rest reads more of an unfinished line, directly into rope if the line is long. ended reports that the line is complete. rope
+// must already contain the pieces that Next returned. Rest does not support lines that end with a lone \r.
 func (l *Lines) Rest(rope *Rope) (ended bool, err error) {
 	if l.start < l.end || l.err != nil || rope.N < ropeSmall || rope.Err != nil {
 		piece, ended, err := l.Next()
@@ -78,7 +77,7 @@ func (l *Lines) Rest(rope *Rope) (ended bool, err error) {
 	return false, err
 }
 
-// keep puts what was read behind a line into the buffer, which is empty.
+// keep stores bytes read after the end of a line in the buffer, which must be empty.
 func (l *Lines) keep(rest []byte, err error) {
 	if len(l.buf) < len(rest) {
 		l.buf = make([]byte, linesMax)
@@ -86,7 +85,7 @@ func (l *Lines) keep(rest []byte, err error) {
 	l.start, l.end, l.err = 0, copy(l.buf, rest), err
 }
 
-// Peek returns what is buffered once it is more than blanks, or all there is. It blocks while the stream has nothing.
+// Peek returns the buffered bytes when they contain more than white space, or at the end of the stream. It blocks until then.
 func (l *Lines) Peek() []byte {
 	for {
 		waiting := l.buf[l.start:l.end]
@@ -97,7 +96,7 @@ func (l *Lines) Peek() []byte {
 	}
 }
 
-// cut returns a whole line of what is buffered.
+// cut returns a complete line from the buffer.
 func (l *Lines) cut() ([]byte, bool) {
 	waiting := l.buf[l.start:l.end]
 	i := bytes.IndexByte(waiting, '\n')
@@ -119,7 +118,7 @@ func (l *Lines) cut() ([]byte, bool) {
 	return waiting[:i], true
 }
 
-// fill reads once. The buffer grows when a read fills it: more is coming than it was made for.
+// fill reads once. The buffer grows if a read fills it.
 func (l *Lines) fill() {
 	full := l.end == len(l.buf)
 	if l.start > 0 {

@@ -8,30 +8,29 @@ import (
 )
 
 const (
-	ropeSmall = 64 << 10 // bytes of a message gathered in a buffer that is used again and not counted
-	ropeChunk = 1 << 20  // largest chunk beyond it
-	ropeSpare = 64       // a message is expected to be one part of so many longer than the last one
-	ropeEnd   = 128      // how much is kept of the end of a message that was too large
+	ropeSmall = 64 << 10 // bytes of a message collected in a reusable buffer that is not counted
+	ropeChunk = 1 << 20  // largest chunk for the rest
+	ropeSpare = 64       // a message is expected to be at most 1/64 longer than the last one
+	ropeEnd   = 128      // bytes kept of the end of a message that is too large
 )
 
-// Rope gathers a message that comes in pieces and whose length nobody knows, without ever copying what it has
-// but once at the end: a message of n bytes costs 2n, not the 3n of a growing buffer. Used by one goroutine.
+// Rope collects a message of unknown length from pieces. It copies the message only once, at the end: a message of n bytes
+// costs 2n bytes of memory instead of the 3n of a growing buffer. It must be used by one goroutine.
 //
-// Who has sent a large message mostly sends another one of its size: room for that is taken as one chunk, and if the message
-// fits it stays where it is.
+// A peer that sent a large message often sends another one of the same size. Rope allocates one chunk of that size, and a
+// message that fits is not copied.
 //
-// A message that exceeds max, or the budget, sets err; the rest of it is dropped, its first bytes stay in small,
-// its last ones in end.
+// A message that exceeds Max or the budget sets Err. The rest of it is dropped; Small keeps its first bytes and End its last.
 type Rope struct {
-	Max    int // longest message, bytes
+	Max    int // maximum message size in bytes
 	Budget *Budget
 
-	Small  []byte             // the first bytes; kept from message to message
+	Small  []byte             // the first bytes; the buffer is reused
 	chunks [][]byte           // the rest
-	lent   []*protocol.Memory // what the chunks lie in
-	N      int                // bytes gathered
-	expect int                // how long a large message probably is; 0 = nobody knows
-	moved  bool               // what is in Small stands at the beginning of the first chunk too
+	lent   []*protocol.Memory // memory of the chunks
+	N      int                // number of bytes collected
+	expect int                // expected size of a large message; 0 if unknown
+	moved  bool               // the first chunk also starts with the content of Small
 	taken  int                // bytes taken from budget
 	End    []byte             // the last bytes of what was added after err
 	Err    error
@@ -52,7 +51,7 @@ func (r *Rope) Add(p []byte) {
 	}
 }
 
-// ReadAll appends what src has until its end. It returns src's error, or why the rope refused to take more.
+// ReadAll appends src until its end. It returns src's error, or Err if the rope is full.
 func (r *Rope) ReadAll(src io.Reader) error {
 	for r.Err == nil {
 		free := r.tail()
@@ -71,7 +70,7 @@ func (r *Rope) ReadAll(src io.Reader) error {
 	return r.Err
 }
 
-// tail returns free space behind what was gathered, at least one byte unless err is set.
+// tail returns free space after the collected bytes: at least one byte unless Err is set.
 func (r *Rope) tail() []byte {
 	if len(r.chunks) == 0 {
 		if len(r.Small) < cap(r.Small) {
@@ -89,7 +88,7 @@ func (r *Rope) tail() []byte {
 	if len(r.chunks) == 0 && r.expect > r.N && r.expect <= r.Max {
 		return r.whole()
 	}
-	size := min(max(r.N, ropeSmall), ropeChunk, max(r.Max-r.N, 0)+1) // one byte more shows that it is too long
+	size := min(max(r.N, ropeSmall), ropeChunk, max(r.Max-r.N, 0)+1) // one byte more detects that it is too long
 	if !r.take(size) {
 		r.fail(ErrOverBudget)
 		return nil
@@ -97,7 +96,7 @@ func (r *Rope) tail() []byte {
 	return r.chunks[len(r.chunks)-1][:size]
 }
 
-// whole is tail where there is room for all of the message that is expected.
+// whole is tail with space for the whole expected message.
 func (r *Rope) whole() []byte {
 	size := r.expect
 	if r.expect = 0; !r.take(size) {
@@ -108,7 +107,7 @@ func (r *Rope) whole() []byte {
 	return r.chunks[0][r.N:size]
 }
 
-// take adds a chunk, if the budget has room for it.
+// take adds a chunk if the budget allows it.
 func (r *Rope) take(size int) bool {
 	if !r.Budget.Take(size) {
 		return false
@@ -120,7 +119,7 @@ func (r *Rope) take(size int) bool {
 	return true
 }
 
-// grow counts n bytes that were put into tail.
+// grow records n bytes written to tail.
 func (r *Rope) grow(n int) {
 	if len(r.chunks) == 0 {
 		r.Small = r.Small[:len(r.Small)+n]
@@ -141,12 +140,12 @@ func (r *Rope) fail(err error) {
 	r.taken = 0
 }
 
-// Bytes returns the message in memory of its own, of exactly its size.
+// Bytes returns the message in memory of its own of exactly its size.
 func (r *Rope) Bytes() []byte {
 	return r.appendTo(make([]byte, 0, r.N))
 }
 
-// Take does the same, but memory that may be used again is returned with it: a large message lies in such.
+// Take is Bytes for large messages: it also returns the reusable memory that holds the message, or nil.
 func (r *Rope) Take() ([]byte, *protocol.Memory) {
 	if r.N < protocol.MemoryMin {
 		return r.Bytes(), nil
@@ -172,7 +171,7 @@ func (r *Rope) appendTo(message []byte) []byte {
 	return message
 }
 
-// drop gives the chunks back: nobody else has ever seen them.
+// drop frees the chunks. Nothing else refers to them.
 func (r *Rope) drop() {
 	for _, m := range r.lent {
 		m.Free()
@@ -182,7 +181,7 @@ func (r *Rope) drop() {
 	r.lent, r.chunks, r.moved = r.lent[:0], r.chunks[:0], false
 }
 
-// Reset forgets the message and gives its bytes back.
+// Reset discards the message and returns its bytes to the budget.
 func (r *Rope) Reset() {
 	r.drop()
 	r.Budget.Give(r.taken)

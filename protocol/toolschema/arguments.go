@@ -11,27 +11,29 @@ import (
 // Bounds on the check of one call's arguments.
 const (
 	maxArgumentFaults = 8
-	maxArgumentWork   = 50_000 // schemas applied, members read and quarter KiB scanned; what is not checked by then passes
-	maxArgumentDepth  = 200    // schemas within each other, references included
+	maxArgumentWork   = 50_000 // schemas applied, members read and 256-byte blocks scanned; anything beyond passes unchecked
+	maxArgumentDepth  = 200    // nested schemas, including references
 	bytesPerWork      = 256
 )
 
-// ArgumentFault says what is wrong with a call's arguments at one place. It does not repeat their values, which may be secret.
+// ArgumentFault describes one mismatch between a call's arguments and the schema. It does not repeat values, which may be
+// secret.
 type ArgumentFault struct {
-	Pointer  string // JSON pointer into the arguments; "" = the arguments themselves
-	Expected string // what was expected there, and what kind of value was found
+	Pointer  string // JSON pointer into the arguments; "" is the arguments object itself
+	Expected string // the expected value, and the kind of the value found
 }
 
-// ArgumentSchema is the compiled inputSchema of a tool. Immutable; safe from any goroutine.
+// InputSchema is the compiled inputSchema of a tool. It is immutable and safe for concurrent use.
 type InputSchema struct {
-	Raw  []byte // the inputSchema as the server gave it
+	Raw  []byte // the server's inputSchema
 	root *node
 }
 
 var noArguments = []byte("{}")
 
-// Check returns what in the arguments certainly does not fit the schema, at most 8 faults; nil = nothing. Keywords that the gateway does not
-// check, and checks beyond the bounds, refuse nothing: then the server decides. args is part of checked bytes; absent and null count as {}.
+// Check returns the places where the arguments certainly do not match the schema, at most 8, or nil. Keywords that the
+// package does not check, and work beyond its bounds, never cause a fault: then the server decides. args is a span of raw,
+// which must be valid JSON. Absent and null arguments count as {}.
 func (s *InputSchema) Check(raw []byte, args rawjson.Span) []ArgumentFault {
 	if text := args.Of(raw); len(text) == 0 || text[0] == 'n' {
 		raw, args = noArguments, rawjson.Whole(noArguments)
@@ -47,45 +49,45 @@ func (s *InputSchema) Check(raw []byte, args rawjson.Span) []ArgumentFault {
 	return nil
 }
 
-// argumentChecks keeps the memory of checks for the next ones. A path holds at most maxArgumentDepth steps.
+// argumentChecks pools checks to reuse their memory. A path has at most maxArgumentDepth steps.
 var argumentChecks = sync.Pool{New: func() any { return new(argumentCheck) }}
 
-// verdict says whether a value fits a schema.
+// verdict is the result of matching a value with a schema. A larger verdict wins.
 type verdict int8
 
 const (
 	fits    verdict = iota
-	unsure          // it depends on what the gateway does not check
-	refuted         // it certainly does not
+	unsure          // it depends on keywords that are not checked
+	refuted         // the value certainly does not match
 )
 
-// and combines the verdicts of two schemas that both have to fit.
+// and combines the verdicts of two schemas that must both match.
 func (v verdict) and(other verdict) verdict { return max(v, other) }
 
-// step leads from a value to one inside of it.
+// step leads from a value to a member or element of it.
 type step struct {
-	key   []byte // inside of the key's string; nil = an element of an array
+	key   []byte // the key without its quotes; nil for an array element
 	index int
 }
 
-// argumentCheck is one check of a call's arguments.
+// argumentCheck is the state of one Check.
 type argumentCheck struct {
 	raw    []byte
 	schema []byte
-	left   int // work that may still be done
+	left   int // remaining work
 	depth  int
-	quiet  int // above 0 a mismatch is no fault by itself: it is in one of several branches
+	quiet  int // if above 0, a mismatch is not a fault by itself, as it is in one of several branches
 	path   []step
 	faults []ArgumentFault
 }
 
-// pay takes work for reading a value from what is left, and reports whether there was enough.
+// pay deducts the work of reading a value and reports whether work is left.
 func (c *argumentCheck) pay(at rawjson.Span) bool {
 	c.left -= 1 + int(at.End-at.Off)/bytesPerWork
 	return c.left > 0
 }
 
-// apply checks the value at the span. A node that is nil fits every value.
+// apply checks the value at the span. A nil node matches every value.
 func (c *argumentCheck) apply(n *node, at rawjson.Span) verdict {
 	if n == nil {
 		return fits
@@ -95,7 +97,7 @@ func (c *argumentCheck) apply(n *node, at rawjson.Span) verdict {
 	}
 	c.depth++
 	v := c.value(n, at)
-	if v != refuted { // otherwise further faults would only repeat that the type is wrong
+	if v != refuted { // after a mismatch of type, further faults would be redundant
 		switch first := c.raw[at.Off]; {
 		case first == '{' && n.object != nil:
 			v = v.and(c.object(n.object, at))
@@ -113,7 +115,7 @@ func (c *argumentCheck) apply(n *node, at rawjson.Span) verdict {
 	return v
 }
 
-// fault records what was expected at the current place. The last fault that is reported ends the check, whose result is certain by then.
+// fault records what was expected at the current path. The last reported fault ends the check, as its result is certain.
 func (c *argumentCheck) fault(expected string) verdict {
 	if c.quiet == 0 && len(c.faults) < maxArgumentFaults {
 		c.faults = append(c.faults, ArgumentFault{pointerOf(c.path), expected})
@@ -124,10 +126,10 @@ func (c *argumentCheck) fault(expected string) verdict {
 	return refuted
 }
 
-// ended reports whether the verdict so far is the result: a branch does not fit, or there is no work left.
+// ended reports whether the check is finished: a branch does not match, or no work is left.
 func (c *argumentCheck) ended(v verdict) bool { return c.left <= 0 || v == refuted && c.quiet > 0 }
 
-// maxPointer is how many bytes of a client's own key a pointer repeats.
+// maxPointer is the maximum number of bytes of a client's key that a pointer repeats.
 const maxPointer = 256
 
 func pointerOf(path []step) string {
@@ -144,7 +146,7 @@ func pointerOf(path []step) string {
 	return b.String()
 }
 
-// AppendProblems appends the members of error.data that say what is wrong with a call's arguments:
+// AppendProblems appends the members of error.data that describe the faults and the schema:
 // "problems":[{"pointer":…,"expected":…}],"schema":….
 func (s *InputSchema) AppendProblems(dst []byte, faults []ArgumentFault) []byte {
 	dst = append(dst, `"problems":[`...)

@@ -7,14 +7,14 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// arrayRules are the keywords of a schema that concern arrays.
+// arrayRules holds the keywords of a schema for arrays.
 type arrayRules struct {
 	prefix                   []*node
-	items                    *node // of the elements behind prefix
+	items                    *node // of the elements after prefix
 	contains                 *node
-	hasContains              bool // contains may be nil: it fits everything
-	minContains, maxContains int  // maxContains -1 = any number
-	minItems, maxItems       int  // maxItems -1 = any number
+	hasContains              bool // contains may be nil, which matches everything
+	minContains, maxContains int  // maxContains -1 means no maximum
+	minItems, maxItems       int  // maxItems -1 means no maximum
 	unique                   bool
 }
 
@@ -63,10 +63,10 @@ func (c *argumentCheck) array(a *arrayRules, at rawjson.Span) verdict {
 	return v
 }
 
-// spansPerWork is how many lengths of elements are compared for a unit of work.
+// spansPerWork is the number of element lengths compared for one unit of work.
 const spansPerWork = 32
 
-// among checks that an element differs from those before it. Elements that are spelled differently may be equal: 1 and 1.0.
+// among checks that an element differs from the preceding ones. Elements with different text may be equal: 1 and 1.0.
 func (c *argumentCheck) among(before []rawjson.Span, one rawjson.Span) verdict {
 	text := one.Of(c.raw)
 	c.left -= len(before) / spansPerWork

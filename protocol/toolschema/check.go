@@ -9,14 +9,14 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Bounds on what is checked. A schema beyond them is not valid: no model could use it.
+// Bounds on schemas. A schema beyond the size or depth is invalid: no model could use it.
 const (
 	maxCheckedSchema = 256 << 10 // bytes
-	maxCheckedDepth  = 64        // schemas within schemas
-	maxCheckedRefs   = 1000      // references of one schema whose targets are looked for
+	maxCheckedDepth  = 64        // nested schemas
+	maxCheckedRefs   = 1000      // references per schema whose targets are checked
 )
 
-// schemaCheck checks one schema. What only some schemas need is found out when it is needed.
+// schemaCheck is the check of one schema. Fields that only some schemas need are computed on demand.
 type schemaCheck struct {
 	raw  []byte
 	root rawjson.Span // its end is 0 until whole is called
@@ -24,20 +24,20 @@ type schemaCheck struct {
 	refs map[string]bool
 
 	dialect dialect
-	id      []byte // $id of the root, without quotes; valid when refs is not nil
+	id      []byte // $id of the root without quotes; valid if refs is not nil
 }
 
 // dialect is the draft of a schema.
 type dialect byte
 
 const (
-	dialectUnknown dialect = iota // not found out yet
+	dialectUnknown dialect = iota // not yet determined
 	dialectNew                    // 2020-12
-	dialectOld                    // a draft before, which allows more forms of items and exclusiveMinimum
+	dialectOld                    // an older draft, with more forms of items and exclusiveMinimum
 )
 
-// checkSchema checks the schema at an offset of raw, which name is the pointer to. It returns the offset behind it and the type of the root,
-// absent if there is none.
+// checkSchema checks the schema at offset at of raw. name is the JSON pointer to it. It returns the offset after the schema and
+// the span of the root's type, which may be absent.
 func checkSchema(raw []byte, at int, name string) (end int, kind rawjson.Span, fault *Fault) {
 	c := schemaCheck{raw: raw, root: rawjson.Span{Off: uint32(at)}}
 	end, f := c.schema(at, 0)
@@ -76,7 +76,7 @@ func (c *schemaCheck) older() bool {
 	return c.dialect == dialectOld
 }
 
-// flaw is a fault on its way to the root: path holds the steps of its pointer, the last one first.
+// flaw is a Fault under construction. path holds the steps of its pointer in reverse order.
 type flaw struct {
 	path   []string
 	reason string
@@ -86,7 +86,7 @@ func flawed(format string, args ...any) *flaw { return &flaw{reason: fmt.Sprintf
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// in adds the step that leads to the fault; f may be nil.
+// in prepends a step to the pointer. f may be nil.
 func (f *flaw) in(step string) *flaw {
 	if f != nil {
 		f.path = append(f.path, "/"+pointerEscapes.Replace(step))
@@ -94,8 +94,8 @@ func (f *flaw) in(step string) *flaw {
 	return f
 }
 
-// schema checks the schema at an offset and returns the offset behind it. Everything in it is read once: what is nested is not skipped before
-// it is checked.
+// schema checks the schema at an offset and returns the offset after it. It reads everything once: nested schemas are not
+// skipped first.
 func (c *schemaCheck) schema(at, depth int) (end int, f *flaw) {
 	switch c.raw[at] {
 	case '{':
@@ -124,22 +124,22 @@ func (c *schemaCheck) schema(at, depth int) (end int, f *flaw) {
 	return w.end(), nil
 }
 
-// span is the value at an offset.
+// span returns the span of the value at an offset.
 func (c *schemaCheck) span(at int) rawjson.Span {
 	return rawjson.Span{Off: uint32(at), End: uint32(rawjson.SkipValue(c.raw, at))}
 }
 
-// nestedWalk goes through the members of an object or the elements of an array whose values are read by its user, who sets at to the offset
-// behind each.
+// nestedWalk iterates over the members of an object or the elements of an array. The caller reads each value and sets at to the
+// offset after it.
 type nestedWalk struct {
 	raw  []byte
 	at   int
-	name []byte // inside of the key's string
+	name []byte // the key without its quotes
 }
 
 func (c *schemaCheck) inside(at int) nestedWalk { return nestedWalk{raw: c.raw, at: at + 1} }
 
-// key goes on to the value of the next member; false when there is none.
+// key advances to the value of the next member and reports whether there is one.
 func (w *nestedWalk) key() bool {
 	if !w.next() || w.raw[w.at] != '"' {
 		return false
@@ -152,7 +152,7 @@ func (w *nestedWalk) key() bool {
 	return w.at < len(w.raw)
 }
 
-// next goes on to the next element; false when there is none.
+// next advances to the next element and reports whether there is one.
 func (w *nestedWalk) next() bool {
 	if w.at = rawjson.SkipSpace(w.raw, w.at); w.at < len(w.raw) && w.raw[w.at] == ',' {
 		w.at = rawjson.SkipSpace(w.raw, w.at+1)
@@ -160,15 +160,15 @@ func (w *nestedWalk) next() bool {
 	return w.at < len(w.raw) && w.raw[w.at] != '}' && w.raw[w.at] != ']'
 }
 
-// end is the offset behind the object or array once there is no further value.
+// end returns the offset after the object or array. Call it when no value is left.
 func (w *nestedWalk) end() int { return w.at + 1 }
 
-// want returns the fault of a value that has another form.
+// want returns the flaw of a value with the wrong form.
 func (c *schemaCheck) want(form string, found rawjson.Span) *flaw {
 	return flawed("want %s, found %s", form, excerpt(found.Of(c.raw)))
 }
 
-// excerpt returns a JSON value for a person, shortened.
+// excerpt returns a JSON value for a message, shortened.
 func excerpt(value []byte) string {
 	switch {
 	case len(value) > 0 && value[0] == '{':

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	maxCompiledNodes = 2000     // of one tool; what is beyond is not checked
-	scannedPerNode   = 16 << 10 // bytes that are read to follow a reference, for the work of a node
+	maxCompiledNodes = 2000     // per tool; schemas beyond are not checked
+	scannedPerNode   = 16 << 10 // bytes read to follow a reference that cost as much as one node
 )
 
-// node is a compiled schema. What a value of some type does not need is nil.
+// node is a compiled schema. Parts without keywords are nil.
 type node struct {
-	never    bool // it fits no value
-	partly   bool // it has keywords that are not checked
-	nullable bool // it may accept null whatever its type is
+	never    bool // it matches no value
+	partly   bool // it has keywords that the package does not check
+	nullable bool // it may accept null in addition to its types
 	types    jsonTypes
-	enum     []rawjson.Span // of the schema's text
+	enum     []rawjson.Span // spans of the schema's text
 	text     *textRules
 	bounds   []numberBound
 	object   *objectRules
@@ -29,21 +29,21 @@ type node struct {
 	parts    *parts
 }
 
-// argumentCompiler compiles the schema at root. It follows the keywords of JSON Schema 2020-12 and, where $schema says so, of the drafts before
-// it (https://json-schema.org/draft/2020-12/json-schema-validation).
+// compiler compiles the schema at root. It supports the keywords of JSON Schema 2020-12 and, if $schema names one, of an older
+// draft (https://json-schema.org/draft/2020-12/json-schema-validation).
 type compiler struct {
 	schemaCheck
-	old     bool             // of a draft before 2020-12
-	draft4  bool             // "id", and exclusiveMinimum is true or false
-	draft7  bool             // of draft-07 or before, which ignore what stands beside $ref
-	nodes   map[uint32]*node // by their place: references may lead back
+	old     bool             // a draft before 2020-12
+	draft4  bool             // draft-04: "id", and boolean exclusiveMinimum
+	draft7  bool             // draft-07 or before: keywords next to $ref are ignored
+	nodes   map[uint32]*node // by offset, since references may be circular
 	targets map[string]*node // by reference
 	left    int
-	outside *node // stands for what is not checked
+	outside *node // represents schemas that are not checked
 }
 
-// CompileArguments compiles the inputSchema of a tool's definition, which CheckTool found valid. It returns nil if the gateway cannot check
-// arguments with it, and how much of budget it used: a unit is a schema or a tenth of a pattern's instruction.
+// Compile compiles the inputSchema of a tool's definition, which must be valid according to Check. It returns nil if the
+// package cannot check arguments with the schema, and the part of budget used. A schema costs at least one unit.
 func Compile(tool []byte, budget int) (*InputSchema, int) {
 	schema := rawjson.Member(tool, rawjson.Whole(tool), "inputSchema")
 	if !schema.Present() || budget <= 0 {
@@ -60,7 +60,7 @@ func Compile(tool []byte, budget int) (*InputSchema, int) {
 	return &InputSchema{Raw: raw, root: c.compile(c.root)}, before - c.left
 }
 
-// compile returns the node of a schema; nil = it fits every value.
+// compile returns the node of a schema, or nil if it matches every value.
 func (c *compiler) compile(at rawjson.Span) *node {
 	if !at.Present() {
 		return nil
@@ -81,11 +81,11 @@ func (c *compiler) compile(at rawjson.Span) *node {
 		return c.outside
 	}
 	n := &node{}
-	c.nodes[at.Off] = n // before its parts, which may refer to it
+	c.nodes[at.Off] = n // set before its parts are compiled, as they may refer to it
 	found, plain := c.read(at)
 	get := func(keyword string) rawjson.Span { return found[keyword] }
 	if at.Off != c.root.Off && (get("$id").Present() || c.draft4 && get("id").Present() || get("$schema").Present()) {
-		n.partly = true // references inside of it have another base
+		n.partly = true // references inside it have another base
 		return n
 	}
 	n.partly = !plain
@@ -111,12 +111,12 @@ func (c *compiler) compile(at rawjson.Span) *node {
 	return n
 }
 
-// read returns the keywords of a schema, and whether the gateway checks all of them.
+// read returns the keywords of a schema, and whether the package checks all of them.
 func (c *compiler) read(at rawjson.Span) (found map[string]rawjson.Span, plain bool) {
 	found, plain = map[string]rawjson.Span{}, true
 	for w := rawjson.WalkMembers(c.raw, at); w.Next(); {
 		if bytes.IndexByte(w.Key, '\\') >= 0 {
-			plain = false // it may be any keyword
+			plain = false // the escaped key may be any keyword
 			continue
 		}
 		switch key := string(w.Key); key {
@@ -134,7 +134,7 @@ func (c *compiler) read(at rawjson.Span) (found map[string]rawjson.Span, plain b
 			}
 			if formOf(w.Key) != formAny || key == "const" || key == "id" {
 				if found[key].Present() {
-					plain = false // one of two counts
+					plain = false // only one of the two is used
 				}
 				found[key] = w.Value
 			}
@@ -143,7 +143,7 @@ func (c *compiler) read(at rawjson.Span) (found map[string]rawjson.Span, plain b
 	return found, plain
 }
 
-// target returns the schema that a reference leads to.
+// target returns the schema that a reference points to.
 func (c *compiler) target(ref rawjson.Span) *node {
 	text, _ := rawjson.Unquote(ref.Of(c.raw))
 	if n, known := c.targets[text]; known {
@@ -235,7 +235,7 @@ func (c *compiler) compileTypes(n *node, get getter) {
 
 func (c *compiler) isTrue(at rawjson.Span) bool { return at.Present() && c.raw[at.Off] == 't' }
 
-// count returns a number of things, or another number where there is none.
+// count returns the non-negative integer at the span, or missing if there is none.
 func (c *compiler) count(at rawjson.Span, missing int) int {
 	if !at.Present() {
 		return missing
@@ -293,7 +293,7 @@ func (c *compiler) compileBounds(n *node, get getter) {
 	}
 	add("multipleOf", "that is a multiple of", func(v, limit float64) bool { return math.Mod(v, limit) == 0 })
 	if last := len(n.bounds) - 1; get("multipleOf").Present() && last >= 0 && n.bounds[last].limit != max(1, math.Trunc(n.bounds[last].limit)) {
-		n.bounds[last].exact = false // quotients of fractions are not exact: 0.3 is no multiple of 0.1 as float64
+		n.bounds[last].exact = false // quotients of fractions are not exact: as float64, 0.3 is not a multiple of 0.1
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// readDraft reads from $schema which draft the schema follows; without it that is 2020-12. It reports false for a dialect that is not known.
+// readDraft determines the draft from $schema; the default is 2020-12. It reports false for an unknown dialect.
 func (c *compiler) readDraft() bool {
 	dialect := rawjson.Member(c.raw, c.root, "$schema")
 	if !dialect.Present() {
@@ -28,7 +28,7 @@ func (c *compiler) readDraft() bool {
 	return known
 }
 
-// knows reports whether the draft of the schema has a keyword that others have. A server that uses one of another draft may check it or not.
+// knows reports whether the schema's draft has the keyword. A server may or may not check a keyword of another draft.
 func (c *compiler) knows(keyword string) bool {
 	switch keyword {
 	case "dependentRequired", "dependentSchemas", "minContains", "maxContains":

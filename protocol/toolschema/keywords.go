@@ -8,31 +8,31 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// form is what the value of a keyword has to be.
+// form is the required form of a keyword's value.
 type form byte
 
 const (
 	formAny           form = iota // the keyword is unknown
-	formType                      // the name of a type, or a list of some
-	formNames                     // a list of different strings
+	formType                      // a type name, or a list of them
+	formNames                     // a list of distinct strings
 	formArray                     // an array
 	formObject                    // an object
 	formString                    // a string
 	formBoolean                   // true or false
 	formNumber                    // a number
-	formExclusive                 // a number, or what draft-04 allows
+	formExclusive                 // a number; in draft-04 a boolean
 	formPositive                  // a number above 0
-	formCount                     // a whole number from 0 on
+	formCount                     // an integer of at least 0
 	formRef                       // a reference
 	formSchema                    // a schema
-	formItems                     // a schema, or what drafts before 2020-12 allow
+	formItems                     // a schema; before 2020-12 also a list of schemas
 	formSchemas                   // a list of schemas
 	formSchemaMap                 // an object of schemas
 	formDependencyMap             // an object of schemas and lists of names
 	formNamesMap                  // an object of lists of names
 )
 
-// formOf returns the form of a keyword of JSON Schema 2020-12 or of the drafts before it, as their meta-schemas demand it
+// formOf returns the form of a keyword that the meta-schemas of JSON Schema 2020-12 and older drafts require
 // (https://json-schema.org/draft/2020-12/schema, http://json-schema.org/draft-07/schema).
 func formOf(keyword []byte) form {
 	switch string(keyword) {
@@ -75,7 +75,7 @@ func formOf(keyword []byte) form {
 	return formAny
 }
 
-// value checks the value at an offset and returns the offset behind it.
+// value checks the value at an offset and returns the offset after it.
 func (c *schemaCheck) value(want form, at, depth int) (end int, f *flaw) {
 	switch want {
 	case formSchema:
@@ -91,7 +91,7 @@ func (c *schemaCheck) value(want form, at, depth int) (end int, f *flaw) {
 	return int(value.End), c.plain(want, value)
 }
 
-// plain checks a value that holds no schemas.
+// plain checks a value that does not contain schemas.
 func (c *schemaCheck) plain(want form, at rawjson.Span) *flaw {
 	switch want {
 	case formType:
@@ -120,7 +120,7 @@ func (c *schemaCheck) plain(want form, at rawjson.Span) *flaw {
 	return nil
 }
 
-// mapForm is an object whose members are what the form says.
+// mapForm checks an object whose members have the form of a map keyword.
 func mapForm(c *schemaCheck, want form, at, depth int) (end int, f *flaw) {
 	if c.raw[at] != '{' {
 		return at, c.want("an object", c.span(at))
@@ -143,7 +143,7 @@ func mapForm(c *schemaCheck, want form, at, depth int) (end int, f *flaw) {
 	return w.end(), nil
 }
 
-// schemasForm is a list of schemas, at least one.
+// schemasForm checks a list of at least one schema. Older drafts allow an empty list.
 func schemasForm(c *schemaCheck, at, depth int) (int, *flaw) {
 	if c.raw[at] != '[' {
 		return at, c.want("an array of schemas", c.span(at))
@@ -163,7 +163,7 @@ func schemasForm(c *schemaCheck, at, depth int) (int, *flaw) {
 	return w.end(), nil
 }
 
-// itemsForm is a schema; before 2020-12 also a list of them.
+// itemsForm checks a schema or, before 2020-12, a list of schemas.
 func itemsForm(c *schemaCheck, at, depth int) (int, *flaw) {
 	if c.raw[at] == '[' && c.older() {
 		return schemasForm(c, at, depth)
@@ -171,7 +171,7 @@ func itemsForm(c *schemaCheck, at, depth int) (int, *flaw) {
 	return c.schema(at, depth+1)
 }
 
-// dependencyForm is a schema or a list of names. 2020-12 has split dependencies in two and still allows the keyword.
+// dependencyForm checks a schema or a list of names. 2020-12 split dependencies in two but still allows the keyword.
 func dependencyForm(c *schemaCheck, at, depth int) (int, *flaw) {
 	if c.raw[at] == '[' {
 		return c.value(formNames, at, depth)
@@ -179,7 +179,7 @@ func dependencyForm(c *schemaCheck, at, depth int) (int, *flaw) {
 	return c.schema(at, depth+1)
 }
 
-// namesForm is a list of different strings.
+// namesForm checks a list of distinct strings.
 func namesForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if c.raw[at.Off] != '[' {
 		return c.want("an array of names", at)
@@ -201,7 +201,7 @@ func namesForm(c *schemaCheck, at rawjson.Span) *flaw {
 
 var schemaTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// typeForm is the name of a type, or a list of different ones, at least one.
+// typeForm checks a type name, or a list of at least one distinct type name.
 func typeForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if c.raw[at.Off] == '[' {
 		if f := namesForm(c, at); f != nil {
@@ -269,7 +269,7 @@ func numberForm(c *schemaCheck, at rawjson.Span) *flaw {
 	return nil
 }
 
-// exclusiveForm is a number; in draft-04 it was true or false.
+// exclusiveForm checks a number or, in older drafts, a boolean.
 func exclusiveForm(c *schemaCheck, at rawjson.Span) *flaw {
 	if booleanForm(c, at) == nil && c.older() {
 		return nil
@@ -284,7 +284,7 @@ func positiveForm(c *schemaCheck, at rawjson.Span) *flaw {
 	return nil
 }
 
-// countForm is a whole number from 0 on; 2.0 is one.
+// countForm checks an integer of at least 0. 2.0 is an integer.
 func countForm(c *schemaCheck, at rawjson.Span) *flaw {
 	text := at.Of(c.raw)
 	if n, err := strconv.ParseFloat(string(text), 64); !isNumber(text[0]) || err != nil || n < 0 || n != float64(uint64(n)) {

@@ -9,22 +9,22 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// objectRules are the keywords of a schema that concern objects.
+// objectRules holds the keywords of a schema for objects.
 type objectRules struct {
-	members                      map[string]objectMember // named under properties or required
+	members                      map[string]objectMember // those in properties or required
 	required                     []string
 	patterns                     []patternMember
 	additional                   *node
 	closed                       bool // additionalProperties: false
 	names                        *node
 	dependents                   []dependent
-	minProperties, maxProperties int // maxProperties -1 = any number
+	minProperties, maxProperties int // maxProperties -1 means no maximum
 }
 
 type objectMember struct {
 	node     *node
-	known    bool // it is under properties
-	required int  // its number among those required, from 1; 0 = it is not
+	known    bool // it is in properties
+	required int  // its position in required, starting at 1; 0 if it is optional
 }
 
 type patternMember struct {
@@ -32,14 +32,14 @@ type patternMember struct {
 	node    *node
 }
 
-// dependent is what the presence of one member demands.
+// dependent holds the requirements that apply if a member is present.
 type dependent struct {
 	name     string
 	required []string
-	node     *node // of the whole object
+	node     *node // schema of the whole object
 }
 
-// namesPerWork is how many required names are compared with the members of an object for a unit of work.
+// namesPerWork is the number of required names checked for one unit of work.
 const namesPerWork = 8
 
 // object checks the members of an object.
@@ -88,7 +88,7 @@ func (c *argumentCheck) object(o *objectRules, at rawjson.Span) verdict {
 	return v.and(c.dependents(o, at))
 }
 
-// missing records that a member is missing.
+// missing records a missing member.
 func (c *argumentCheck) missing(name, why string, n *node) verdict {
 	if c.quiet > 0 {
 		return refuted
@@ -142,7 +142,7 @@ func (c *argumentCheck) keyName(names *node, key []byte) verdict {
 	return v
 }
 
-// allowed names the members that an object may have.
+// allowed lists the members that an object may have.
 func (o *objectRules) allowed() string {
 	const most = 20
 	var names []string
@@ -162,7 +162,7 @@ func (o *objectRules) allowed() string {
 	return ": want one of " + strings.Join(names, ", ") + more
 }
 
-// dependents checks what one member demands of the others.
+// dependents checks the requirements that depend on the presence of a member.
 func (c *argumentCheck) dependents(o *objectRules, at rawjson.Span) verdict {
 	v := fits
 	for _, d := range o.dependents {

@@ -2,16 +2,16 @@ package toolschema
 
 import "goblin-actor/protocol/rawjson"
 
-// parts are the schemas that a schema is made of.
+// parts holds the subschemas that apply to the same value.
 type parts struct {
 	ref                   *node
 	all, any, one         []*node
 	not                   *node
-	hasNot, hasIf         bool // the node may be nil: it fits everything
+	hasNot, hasIf         bool // the node may be nil, which matches everything
 	when, then, otherwise *node
 }
 
-// tried is apply for one of several branches: it reports no fault.
+// tried is apply without reporting faults, for one of several branches.
 func (c *argumentCheck) tried(n *node, at rawjson.Span) verdict {
 	c.quiet++
 	v := c.apply(n, at)
@@ -19,7 +19,7 @@ func (c *argumentCheck) tried(n *node, at rawjson.Span) verdict {
 	return v
 }
 
-// combined checks the value against the schemas that a schema is made of.
+// combined checks the value against all subschemas.
 func (c *argumentCheck) combined(p *parts, at rawjson.Span) verdict {
 	v := c.apply(p.ref, at)
 	for _, one := range p.all {
@@ -89,7 +89,7 @@ func (c *argumentCheck) oneOf(branches []*node, at rawjson.Span) verdict {
 	return fits
 }
 
-// types names the types of branches, if each has some.
+// typesUnder lists the types of the branches, if each branch has some.
 func typesUnder(branches []*node) string {
 	var all jsonTypes
 	for _, n := range branches {

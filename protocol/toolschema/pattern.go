@@ -9,7 +9,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Bounds on patterns. JSON Schema means ECMA-262 expressions; Go's syntax agrees with it on most, and what could differ is not judged.
+// Bounds on patterns. JSON Schema uses ECMA-262 expressions. Go's syntax mostly agrees; expressions that could differ are not
+// checked.
 const (
 	maxPattern      = 1 << 10 // bytes of the source
 	maxInstructions = 1000
@@ -17,14 +18,14 @@ const (
 	stepsPerWork    = 10
 )
 
-// pattern is a regular expression of a schema.
+// pattern is a regular expression in a schema.
 type pattern struct {
 	source       string
-	expression   *regexp.Regexp // nil = the gateway does not judge by it
+	expression   *regexp.Regexp // nil if the package does not check it
 	instructions int
 }
 
-// differs are constructs that mean something else in ECMA-262 than in Go.
+// differs lists constructs that have different meanings in ECMA-262 and Go.
 var differs = []string{`\A`, `\z`, `\Z`, `\Q`, `\E`, `\a`, `\C`, `[:`, `(?P`, `(?i`, `(?m`, `(?s`, `(?U`, `(?-`, `\x{`, `\p`, `\P`, `\c`, `\u`, `\k`, `[^]`, `[]`}
 
 func compilePattern(source string) *pattern {
@@ -44,11 +45,11 @@ func compilePattern(source string) *pattern {
 	if p.instructions = instructionsOf(tree); p.instructions > maxInstructions {
 		return p
 	}
-	p.expression, _ = regexp.Compile(source) // it was parsed before
+	p.expression, _ = regexp.Compile(source) // it was parsed above
 	return p
 }
 
-// instructionsOf estimates the size of the program before it is made: repetitions multiply.
+// instructionsOf estimates the size of the compiled program. Nested repetitions multiply.
 func instructionsOf(tree *syntax.Regexp) int {
 	n := 2 + len(tree.Rune)
 	for _, sub := range tree.Sub {
@@ -60,8 +61,8 @@ func instructionsOf(tree *syntax.Regexp) int {
 	return min(n, maxInstructions+1)
 }
 
-// match says whether a text matches a pattern somewhere. The dot and \s treat some control characters differently in ECMA-262, so a text with
-// one of these is not judged.
+// match reports whether a text contains a match of the pattern. The dot and \s treat some control characters differently in
+// ECMA-262, so text with these is not checked.
 func (c *argumentCheck) match(p *pattern, text []byte) verdict {
 	c.left -= 1 + len(text)*p.instructions/stepsPerWork
 	switch {

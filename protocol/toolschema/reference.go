@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// refForm is a reference to a place in the same document: another document would have to be fetched.
+// refForm checks that a reference points into the same document. Other documents are not fetched.
 func refForm(c *schemaCheck, at rawjson.Span) *flaw {
 	text, ok := rawjson.Unquote(at.Of(c.raw))
 	if !ok {
@@ -20,7 +20,7 @@ func refForm(c *schemaCheck, at rawjson.Span) *flaw {
 	}
 	root := c.whole()
 	if root.End-root.Off > maxCheckedSchema {
-		return flawed("the schema is too large") // which is the fault that is reported
+		return flawed("the schema is too large") // checkSchema reports the size instead
 	}
 	if c.refs == nil {
 		c.refs = map[string]bool{}
@@ -45,10 +45,10 @@ func refForm(c *schemaCheck, at rawjson.Span) *flaw {
 	return flawed("%s leads nowhere in this schema", excerpt(at.Of(c.raw)))
 }
 
-// leads reports whether there is something at the JSON pointer.
+// leads reports whether the JSON pointer has a target.
 func (c *schemaCheck) leads(pointer string) bool { return c.at(pointer).Present() }
 
-// at returns what the JSON pointer leads to.
+// at returns the target of the JSON pointer.
 func (c *schemaCheck) at(pointer string) rawjson.Span {
 	at := c.whole()
 	for step := range strings.SplitSeq(pointer[1:], "/") {
@@ -81,8 +81,8 @@ func (c *schemaCheck) element(list rawjson.Span, step string) rawjson.Span {
 	return rawjson.Span{}
 }
 
-// has reports whether some member of that key has that text somewhere in the schema. It may take one of a default value for a keyword: then
-// a reference passes that leads nowhere.
+// has reports whether any member with the key has the text somewhere in the schema. It may mistake a member of a default value
+// for a keyword. Then an invalid reference passes.
 func (c *schemaCheck) has(key, text string) bool {
 	inside := c.whole().Of(c.raw)
 	quoted := rawjson.Quote(text)

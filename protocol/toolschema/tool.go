@@ -6,22 +6,23 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// SchemaFault says where a schema of a tool's definition is not valid, and why.
+// Fault describes where and why a schema of a tool's definition is invalid.
 type Fault struct {
 	Pointer string // JSON pointer into the definition, such as /inputSchema/properties/n/type
 	Reason  string
 }
 
+// Error returns the pointer and the reason.
 func (f *Fault) Error() string { return f.Pointer + ": " + f.Reason }
 
-// CheckTool checks the schemas of a tool's definition, checked JSON that is an object, and returns the first fault of each; nil where
-// there is none. The inputSchema is required and its type is object (MCP 2025-11-25 and 2026-07-28, server/tools); an outputSchema is
-// optional. Both have to be JSON Schema 2020-12, or of the older draft that $schema names, without references to other documents.
+// Check checks the schemas of a tool's definition, a valid JSON object, and returns the first fault of each, or nil. The
+// inputSchema is required and its type must be object (MCP 2025-11-25 and 2026-07-28, server/tools). The outputSchema is
+// optional. Both must be JSON Schema 2020-12, or the older draft that $schema names, without references to other documents.
 func Check(raw []byte) (input, output *Fault) {
 	found := false
 	w := nestedWalk{raw: raw, at: 1}
 	for w.key() {
-		switch { // of several members with the same name the last counts
+		switch { // the last of several members with the same name counts
 		case rawjson.KeyIs(w.name, "inputSchema"):
 			found = true
 			w.at, input = checkInput(raw, w.at)
@@ -37,7 +38,7 @@ func Check(raw []byte) (input, output *Fault) {
 	return input, output
 }
 
-// checkInput checks the inputSchema at an offset and returns the offset behind it.
+// checkInput checks the inputSchema at an offset and returns the offset after it.
 func checkInput(raw []byte, at int) (end int, fault *Fault) {
 	if raw[at] != '{' {
 		value := rawjson.Span{Off: uint32(at), End: uint32(rawjson.SkipValue(raw, at))}

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// jsonTypes are the types of a schema as a set.
+// jsonTypes is a set of JSON Schema types.
 type jsonTypes uint8
 
 const (
@@ -35,10 +35,10 @@ func (k jsonTypes) String() string {
 	return strings.Join(names, " or ")
 }
 
-// exactDigits is how many characters of a number a float64 represents exactly.
+// exactDigits is the number of characters up to which a float64 represents a number exactly.
 const exactDigits = 15
 
-// numberOf returns a number, and whether a float64 represents it exactly enough to compare it.
+// numberOf returns a number, and whether the float64 is exact enough to compare.
 func numberOf(text []byte) (value float64, exact bool) {
 	if len(text) > exactDigits {
 		return 0, false
@@ -58,7 +58,7 @@ func numberOf(text []byte) (value float64, exact bool) {
 	return float64(whole), true
 }
 
-// typesOf returns the types that a value is of; 0 = a number that is too long to judge.
+// typesOf returns the types of a value, or 0 for a number that is too long to classify.
 func typesOf(text []byte) jsonTypes {
 	switch text[0] {
 	case '{':
@@ -84,13 +84,13 @@ func typesOf(text []byte) jsonTypes {
 	return typeNumber
 }
 
-// textRules are the keywords of a schema that concern strings.
+// textRules holds the keywords of a schema for strings.
 type textRules struct {
-	minLength, maxLength int // characters; maxLength -1 = any number
+	minLength, maxLength int // in characters; maxLength -1 means no maximum
 	pattern              *pattern
 }
 
-// value checks type, enum, const and what concerns strings and numbers.
+// value checks type, enum, const, and the keywords for strings and numbers.
 func (c *argumentCheck) value(n *node, at rawjson.Span) verdict {
 	text, v := at.Of(c.raw), fits
 	if n.never {
@@ -126,7 +126,7 @@ func (c *argumentCheck) wrongType(n *node, at rawjson.Span) verdict {
 	return c.fault("want " + n.types.String() + ", found " + rawjson.TypeName(c.raw, at))
 }
 
-// oneOfValues checks that the value is one of those listed.
+// oneOfValues checks that the value is in the enum.
 func (c *argumentCheck) oneOfValues(n *node, at rawjson.Span) verdict {
 	best := refuted
 	for _, one := range n.enum {
@@ -143,7 +143,7 @@ func (c *argumentCheck) oneOfValues(n *node, at rawjson.Span) verdict {
 	return best
 }
 
-// listed names the values of a schema that are allowed.
+// listed formats the allowed values of a schema.
 func (c *argumentCheck) listed(values []rawjson.Span) string {
 	const most = 20
 	names := make([]string, 0, most)
@@ -190,7 +190,7 @@ func sameValue(a, b []byte) verdict {
 	return refuted
 }
 
-// text checks length and pattern of a string.
+// text checks the length and pattern of a string.
 func (c *argumentCheck) text(t *textRules, text []byte) verdict {
 	v, inner := fits, text[1:len(text)-1]
 	if bytes.IndexByte(inner, '\\') >= 0 {
@@ -218,18 +218,18 @@ func (c *argumentCheck) text(t *textRules, text []byte) verdict {
 // numberBound is one of minimum, maximum, exclusiveMinimum, exclusiveMaximum and multipleOf.
 type numberBound struct {
 	limit float64
-	exact bool   // limit is the number as it is written
-	words string // how the number has to be, up to the limit
-	text  string // the limit as it is written
+	exact bool   // limit represents the number exactly
+	words string // the requirement, such as "of at most"
+	text  string // the limit as written in the schema
 	holds func(value, limit float64) bool
 
-	quotient bool // limit divides the number: only one that no float64 rounds can be judged
+	quotient bool // a multipleOf: only numbers that float64 represents exactly can be checked
 }
 
-// maxWhole is the number up to which a float64 represents each integer.
+// maxWhole is the largest number up to which float64 represents every integer.
 const maxWhole = 1 << 53
 
-// number checks the bounds of a number. Numbers that a float64 does not represent exactly pass.
+// number checks the bounds of a number. Numbers that float64 does not represent exactly are not checked.
 func (c *argumentCheck) number(n *node, text []byte) verdict {
 	v := fits
 	value, exact := numberOf(text)
