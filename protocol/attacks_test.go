@@ -2,7 +2,7 @@ package protocol
 
 import "testing"
 
-// A header names a tool that is permitted, for whoever routes or judges by it, and the body another one.
+// The header names a permitted tool, to mislead intermediaries that check it, and the body names another one.
 func TestAttack52NameInHeader(t *testing.T) {
 	for _, c := range []struct {
 		method, params, name string

@@ -91,7 +91,7 @@ func BenchmarkSplice(b *testing.B) {
 	}
 }
 
-// The scan allocates nothing, the splice once.
+// Scanning does not allocate. Splicing allocates once.
 func TestAllocations(t *testing.T) {
 	var f Frame
 	var p Params

@@ -73,14 +73,14 @@ func (c *bindingCompiler) schema(schema rawjson.Span, path []string, fixed bool,
 		switch keyword := string(key); keyword {
 		case "x-mcp-header":
 			if header.Present() {
-				return out, c.bad(path, "stands there twice")
+				return out, c.bad(path, "occurs twice")
 			}
 			header = w.Value
 		case "type":
 			kind = w.Value
 		case "properties":
 			if properties {
-				return out, fmt.Errorf("property %q: properties stands there twice", strings.Join(path, "."))
+				return out, fmt.Errorf("property %q: properties occurs twice", strings.Join(path, "."))
 			}
 			properties = true
 			out.below, err = c.properties(w.Value, path, fixed, depth)
@@ -116,7 +116,7 @@ func (c *bindingCompiler) properties(object rawjson.Span, path []string, fixed b
 		child.key = string(key)
 		for _, other := range out {
 			if other.key == child.key {
-				return nil, c.bad(append(path, child.key), "its property stands there twice")
+				return nil, c.bad(append(path, child.key), "the property occurs twice")
 			}
 		}
 		out = append(out, child)
@@ -151,7 +151,7 @@ func (c *bindingCompiler) header(value, kind rawjson.Span, path []string, fixed 
 	case !c.primitive(kind):
 		return -1, c.bad(path, "only the types string, integer and boolean are allowed")
 	case c.names[lower]:
-		return -1, c.bad(path, fmt.Sprintf("%q stands there twice", name))
+		return -1, c.bad(path, fmt.Sprintf("%q is used twice", name))
 	case len(c.b.headers) == MaxBindings:
 		return -1, c.bad(path, "more than 64 of them")
 	}

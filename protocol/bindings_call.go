@@ -15,7 +15,7 @@ func (b *Bindings) Check(header func(name string) string, args []byte) *Fault {
 	}
 	var values [MaxBindings]rawjson.Span
 	if twice := collect(args, rawjson.Whole(args), b.root, &values); twice {
-		return mismatch("Header mismatch: an argument with a header stands there twice")
+		return mismatch("Header mismatch: an argument with a header occurs twice")
 	}
 	for i, name := range b.headers {
 		got, value := header(name), values[i].Of(args)

@@ -89,7 +89,7 @@ func mustCompile(t testing.TB) *Bindings {
 	return b
 }
 
-// H13: what arguments a header has to repeat, and how.
+// H13: which arguments headers must repeat, and how they are encoded.
 func TestBindings(t *testing.T) {
 	b := mustCompile(t)
 	cases := []struct {
@@ -139,7 +139,7 @@ func TestBindings(t *testing.T) {
 			t.Errorf("Headers(%s) = %q, want %q", c.args, sent, c.headers)
 		}
 	}
-	// H13: numbers are compared as numbers, foreign headers ignored, an empty text has an empty header.
+	// H13: numbers are compared as numbers, unknown headers are ignored, and an empty string has an empty header.
 	if fault := b.Check(headers("Mcp-Param-N: 42.0", "Mcp-Param-Else: x"), []byte(`{"n":42}`)); fault != nil {
 		t.Error(fault)
 	}
@@ -152,7 +152,7 @@ func TestBindings(t *testing.T) {
 	}
 }
 
-// Whatever the schema and the arguments: no panic, and the headers we would send are the headers we would accept.
+// For any schema and arguments: no panic, and Check accepts the headers that Headers returns.
 func FuzzBindings(f *testing.F) {
 	f.Add(`{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"properties":{"c":{"type":"integer","x-mcp-header":"C"}}}}}`, `{"a":"x","b":{"c":1e2}}`)
 	f.Add(`{"items":{"x-mcp-header":"A"}}`, `{"a":-0}`)

@@ -65,7 +65,7 @@ func TestBrokenRequestID(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, an id found is a valid one.
+// For any bytes, an id that is found is valid.
 func FuzzBrokenAnswerID(f *testing.F) {
 	f.Add(`{"jsonrpc":"2.0","id":7,"result":{"text":"`, `"id":7}`)
 	f.Add(`{"result":[`, `"id":"x","jsonrpc":"2.0"}`)

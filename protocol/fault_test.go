@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Contract: the table of the gateway's own errors. Code for legacy, for modern clients, HTTP status.
+// Contract: the table of the gateway's errors, with code for legacy and modern clients and HTTP status.
 func TestFaultCodes(t *testing.T) {
 	cases := []struct {
 		name           FaultName
@@ -155,7 +155,7 @@ func TestUnquote(t *testing.T) {
 	}
 }
 
-// What nobody has is named in the error, but not at any length, and never by half a character.
+// An error names the unknown item, but cuts a long name, and only between characters.
 func TestNamesNobodyHas(t *testing.T) {
 	for _, of := range []func(string) *Fault{NoTool, NoPrompt, NoResource} {
 		if f := of("short"); !strings.HasSuffix(f.Message, ": short") {

@@ -31,7 +31,7 @@ func TestMemoryClasses(t *testing.T) {
 	}
 }
 
-// What is freed belongs to one owner again, whoever else calls Free, and freed memory is poisoned on demand.
+// Freed memory has one new owner, even if a stale owner calls Free again. PoisonFreed overwrites freed memory.
 func TestMemoryHasOneOwner(t *testing.T) {
 	PoisonFreed(true)
 	defer PoisonFreed(false)
@@ -47,7 +47,7 @@ func TestMemoryHasOneOwner(t *testing.T) {
 				}
 				stale.Free()
 				if bytes.Count(raw, []byte{n}) != len(raw) {
-					t.Error("somebody else has written to it")
+					t.Error("memory was modified by another owner")
 				}
 				m.Free()
 				stale = m

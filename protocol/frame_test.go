@@ -6,7 +6,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Everything that is not named stays byte for byte.
+// All bytes outside the edits stay as they are.
 func TestSpliceKeepsTheRest(t *testing.T) {
 	const raw = `{ "vendor":[1,  2],"jsonrpc":"2.0", "id" : "a" ,"method":"tools/call","params":{"z":9007199254740993,"name":"files_read","arguments":{"html":"<>&\u003c","n":1.0e5,"n":2}}}`
 	const want = `{ "vendor":[1,  2],"jsonrpc":"2.0", "id" : 17 ,"method":"tools/call","params":{"z":9007199254740993,"name":"read","arguments":{"html":"<>&\u003c","n":1.0e5,"n":2}}}`

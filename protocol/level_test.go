@@ -2,7 +2,7 @@ package protocol
 
 import "testing"
 
-// Who wants a level gets it and what is graver; LevelNone gets nothing, and no line without a known level is admitted.
+// A subscriber receives its level and higher ones. LevelNone receives nothing, and messages of unknown level are not admitted.
 func TestLevels(t *testing.T) {
 	for _, c := range []struct {
 		wanted, line string

@@ -26,7 +26,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// The names are those that others know.
+// The names agree with those of another implementation.
 func TestMethodNames(t *testing.T) {
 	for m, want := range map[Method]mcp.MCPMethod{
 		MethodInitialize: mcp.MethodInitialize, MethodPing: mcp.MethodPing, MethodToolsList: mcp.MethodToolsList, MethodToolsCall: mcp.MethodToolsCall,
@@ -63,7 +63,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// What is derived from the table, told once more in full: a row in which one word is wrong is seen here.
+// The derived sets of methods are listed in full here, so that an error in a row of the table is detected.
 func TestMethodTable(t *testing.T) {
 	lists := []Method{MethodToolsList, MethodPromptsList, MethodResourcesList, MethodTemplatesList}
 	named := []Method{MethodToolsCall, MethodPromptsGet, MethodResourcesRead}
@@ -72,18 +72,18 @@ func TestMethodTable(t *testing.T) {
 		of   func(Method) bool
 		want []Method
 	}{
-		"modern clients ask":       {modernRequest, slices.Concat(lists, named, tasks, []Method{MethodCompletionComplete, MethodServerDiscover, MethodSubscriptionsListen})},
-		"only modern clients ask":  {modernOnly, []Method{MethodServerDiscover, MethodSubscriptionsListen}},
-		"may carry Mcp-Name":       {mayCarryName, slices.Concat(named, tasks)},
-		"must carry Mcp-Name":      {demandsName, named},
-		"may be answered by asks":  {Method.MayAsk, named},
-		"say how long they hold":   {func(m Method) bool { return m.is(cached) }, slices.Concat(lists, []Method{MethodServerDiscover, MethodResourcesRead})},
-		"may not be sent twice":    {func(m Method) bool { return !m.Repeatable() }, []Method{MethodOther, MethodToolsCall}},
-		"list":                     {func(m Method) bool { return m.Owner() == OwnerCatalog }, lists},
-		"list a kind":              {func(m Method) bool { _, ok := m.Lists(); return ok }, lists},
-		"are asked by servers":     {func(m Method) bool { return m.Owner() == OwnerClient }, []Method{MethodSamplingCreateMessage, MethodElicitationCreate, MethodRootsList}},
-		"go to whoever has a task": {func(m Method) bool { return m.Owner() == OwnerTasks }, slices.Concat(tasks, []Method{MethodTasksResult, MethodTasksList})},
-		"have no answer":           {func(m Method) bool { return m.Owner() == OwnerNone }, append(notifications(), MethodOther)},
+		"modern clients ask":        {modernRequest, slices.Concat(lists, named, tasks, []Method{MethodCompletionComplete, MethodServerDiscover, MethodSubscriptionsListen})},
+		"only modern clients ask":   {modernOnly, []Method{MethodServerDiscover, MethodSubscriptionsListen}},
+		"may carry Mcp-Name":        {mayCarryName, slices.Concat(named, tasks)},
+		"must carry Mcp-Name":       {demandsName, named},
+		"may be answered by asks":   {Method.MayAsk, named},
+		"say how long they hold":    {func(m Method) bool { return m.is(cached) }, slices.Concat(lists, []Method{MethodServerDiscover, MethodResourcesRead})},
+		"may not be sent twice":     {func(m Method) bool { return !m.Repeatable() }, []Method{MethodOther, MethodToolsCall}},
+		"list":                      {func(m Method) bool { return m.Owner() == OwnerCatalog }, lists},
+		"list a kind":               {func(m Method) bool { _, ok := m.Lists(); return ok }, lists},
+		"are asked by servers":      {func(m Method) bool { return m.Owner() == OwnerClient }, []Method{MethodSamplingCreateMessage, MethodElicitationCreate, MethodRootsList}},
+		"go to the owner of a task": {func(m Method) bool { return m.Owner() == OwnerTasks }, slices.Concat(tasks, []Method{MethodTasksResult, MethodTasksList})},
+		"have no answer":            {func(m Method) bool { return m.Owner() == OwnerNone }, append(notifications(), MethodOther)},
 	} {
 		for m := range methodCount {
 			if got, want := test.of(m), slices.Contains(test.want, m); got != want {

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// What one call costs at the edges: the frame as the client or the server sent it, made into what the other side understands.
+// The cost of translating one call: a frame from a client or server is rewritten for the other side.
 // "same era" is the splice of id, name and token that every call needs.
 type edge struct {
 	name string
@@ -118,7 +118,7 @@ func BenchmarkBindings(b *testing.B) {
 	})
 }
 
-// What happens on every call allocates nothing, given room for the edits and the frame.
+// The steps of every call do not allocate if the edits and the frame have capacity.
 func TestEdgesDoNotAllocate(t *testing.T) {
 	count := func(what string, run func()) {
 		if n := testing.AllocsPerRun(200, run); n > 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// headers makes the function that front ends hand in, from "Name: value" lines.
+// headers returns a header function for "Name: value" lines, as transports provide it.
 func headers(lines ...string) func(string) string {
 	m := map[string]string{}
 	for _, line := range lines {
@@ -39,7 +39,7 @@ func eraIf(modern bool) Era {
 	return EraLegacy
 }
 
-// E1, E2: every message has its own era.
+// E1, E2: each message has its own era.
 func TestEraOf(t *testing.T) {
 	const key = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}`
 	cases := []struct {
@@ -128,10 +128,10 @@ var modernChecks = []struct {
 	{"level", "tools/list", strings.Replace(modernParams(``), "{}", `{},"io.modelcontextprotocol/logLevel":"info"`, 1), under("Mcp-Method: tools/list"), 0, 0, ""},
 }
 
-// behindHeaders are the faults that come to light on stdio, where no header is wrong before.
+// behindHeaders holds the faults that are reported on stdio, where no header can be wrong first.
 var behindHeaders = map[string]int{"task, another in the header": 0, "other version header": -32022, "of a vendor, wrong header": -32601, "name in the header only": -32602}
 
-// E3, E4, H9 to H12, H14, H15: the checks in their order, with code and status.
+// E3, E4, H9 to H12, H14, H15: the checks in order, with code and status.
 func TestCheckModern(t *testing.T) {
 	for _, c := range modernChecks {
 		f, p := scanned(t, call(c.method, c.params))
@@ -167,7 +167,7 @@ func TestCheckModernKinds(t *testing.T) {
 	}
 }
 
-// E4: the versions to choose from stand in the error.
+// E4: the error lists the supported versions.
 func TestUnsupportedVersionData(t *testing.T) {
 	f, p := scanned(t, call("tools/list", `{`+strings.Replace(testMeta, "2026-07-28", "1900-01-01", 1)+`}`))
 	var answer struct {

@@ -9,7 +9,7 @@ import (
 
 func failure(err string) string { return `{"jsonrpc":"2.0","id":1,"error":` + err + `}` }
 
-// B.1 "error numbers", X10, X11: by meaning, and nothing reserved leaks.
+// B.1 "error numbers", X10, X11: codes are translated by meaning, and no reserved code is relayed.
 func TestTranslateError(t *testing.T) {
 	cases := []struct {
 		m        Method

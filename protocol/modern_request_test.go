@@ -89,7 +89,7 @@ func TestToModernRequest(t *testing.T) {
 	}
 }
 
-// B.3.4: a new id, the same params, the answers and the exact state.
+// B.3.4: the retry has a new id, the same params, the responses, and the exact state.
 func TestAppendRetry(t *testing.T) {
 	f, p := scanned(t, call("tools/call", `{"name":"files_a","arguments":{"x":1}}`))
 	edits := []rawjson.Edit{{Span: f.ID, With: []byte("9")}, {Span: p.Name, With: []byte(`"a"`)}}
@@ -114,11 +114,11 @@ func TestAppendMeta(t *testing.T) {
 	}
 }
 
-// Bridge keys are those that a translation of requests may touch.
+// bridgeKeys lists the keys that a translation of requests may change.
 var bridgeKeys = []string{"_meta", "inputResponses", "requestState", "task"}
 
-// Any request to a modern server and back to a legacy one, with the backend's own edits in the same splice: valid JSON without
-// a key twice, what was wanted is there, and everything else is byte for byte what and where it was.
+// Any request translated for a modern server and back for a legacy one, with the backend's edits in the same AppendEdited, is
+// valid JSON without repeated keys. It has the wanted values, and everything else stays byte for byte in its place.
 func FuzzRequestTranslation(f *testing.F) {
 	seeds := []string{
 		`{"name":"a","arguments":{"x":[1,2.0]}}`, `{ "_meta" : { "progressToken" : 1 , "v/x":[ ] } , "name":"a" }`, `{"_meta":null,"name":"a","task":{}}`, `{}`, ``,
@@ -169,7 +169,7 @@ func call2(method, params string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":` + string(rawjson.Quote(method)) + `,"params":` + params + `,"x":[1, 2]}`
 }
 
-// checkTranslated parses raw, which from was translated to, and compares what no translation may touch.
+// checkTranslated parses raw, the translation of from, and compares the members that a translation must not change.
 func checkTranslated(t *testing.T, from *Frame, raw []byte, f *Frame, p *Params) {
 	t.Helper()
 	if err := f.Parse(raw); err != nil {
@@ -200,7 +200,7 @@ func checkTranslated(t *testing.T, from *Frame, raw []byte, f *Frame, p *Params)
 	}
 }
 
-// compare checks that two objects have the same members in the same order, but for some keys and what is reserved.
+// compare checks that two objects have the same members in the same order, except for some keys and reserved keys.
 func compare(t *testing.T, from, to, a, b []byte, but ...string) {
 	t.Helper()
 	rest := func(object []byte) []pair {

@@ -150,7 +150,8 @@ func TestRelayInputRequired(t *testing.T) {
 
 var resultKeysTouched = []string{"resultType", "ttlMs", "cacheScope", "content", "_meta", "structuredContent"}
 
-// Any result to a modern client and back to a legacy one: valid JSON, no key of ours twice, all else where and what it was.
+// Any result translated for a modern client and back for a legacy one is valid JSON without repeated keys of the gateway, and
+// everything else is unchanged and in its place.
 func FuzzResultTranslation(f *testing.F) {
 	for _, s := range []string{`{"content":[{"type":"text","text":"x"}]}`, `{"structuredContent":[1],"content":null,"z":1}`, `{ }`, `{"resultType":null,"_meta":{"a":1},"TTLMs":3}`, `{"contents":[],"ttlMs":1}`, `{"inputRequests":{"k":{"method":"roots/list"}},"requestState":"s","content":null}`} {
 		for _, m := range []Method{MethodToolsCall, MethodResourcesRead, MethodOther} {
@@ -194,7 +195,7 @@ func FuzzResultTranslation(f *testing.F) {
 	})
 }
 
-// checkRelayed checks that nothing but the four members of an input_required is relayed.
+// checkRelayed checks that only the four members of an input_required are relayed.
 func checkRelayed(t *testing.T, f *Frame, r *ResultInfo) {
 	t.Helper()
 	raw := rawjson.AppendEdited(nil, f.Raw, RelayInputRequired(nil, f, r, "ours", []byte(testServer))...)

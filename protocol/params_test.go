@@ -25,7 +25,7 @@ func call(method, params string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
 }
 
-// present returns the members of a Params, ResultInfo or Item that are there, by field name.
+// present returns the members of a Params, ResultInfo or Item that are present, by field name.
 func present(v any, raw []byte) map[string]string {
 	out := map[string]string{}
 	r := reflect.ValueOf(v).Elem()
@@ -64,7 +64,7 @@ func TestParamsScan(t *testing.T) {
 		{"resources/read", `{"_meta":{"projectId":"old"}}`, map[string]string{"ProjectID": `"old"`, "Meta": `{"projectId":"old"}`}},
 		{"tools/list", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"a":{}},"io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/logLevel":"info","io.modelcontextprotocol/subscriptionId":"s"}}`,
 			map[string]string{"MetaVersion": `"2026-07-28"`, "MetaCapabilities": `{"a":{}}`, "MetaClientInfo": "{}", "MetaLogLevel": `"info"`, "SubscriptionID": `"s"`, "Meta": "…"}},
-		// A method we do not know may use the names as it likes.
+		// An unknown method may use the names in other ways.
 		{"vendor/method", `{"name":5,"uri":{},"_meta":[]}`, map[string]string{}},
 		{"vendor/method", `{"_meta":{"projectId":5}}`, map[string]string{"Meta": `{"projectId":5}`}},
 	}
@@ -119,7 +119,7 @@ func TestParamsRefused(t *testing.T) {
 	}
 }
 
-// Every Span of the three structs is found under its key, and every key is known plainly and in disguise.
+// Every Span of the three structs is found under its key, and every key is recognized plainly and in other spellings.
 func TestKeyTables(t *testing.T) {
 	for _, table := range []*keyTable{paramKeys, refKeys, metaKeys, resultKeys, itemKeys} {
 		for f, name := range table.names[1:] {
@@ -232,7 +232,7 @@ var paramSeeds = []string{
 	`{"ref":{"name":"a"},"uri":"b"}`, `[1,2]`, `{"_meta":{"projectId":"p","goblin-actor/project":"q"}}`, `{"a":"\\\"","name":"b\\"}`, "{ \"name\"\n:\t\"x\" }",
 }
 
-// Scan, Items and Member find in any message what encoding/json's token reader finds; on unchecked bytes they end and do not panic.
+// Scan, Items and Member find the same as encoding/json's token reader in any message. On invalid input they end without a panic.
 func FuzzParams(f *testing.F) {
 	for _, s := range paramSeeds {
 		f.Add([]byte(s))
@@ -268,7 +268,7 @@ func FuzzParams(f *testing.F) {
 		}
 		for key, span := range map[string]rawjson.Span{"name": p.Name, "uri": p.URI, "cursor": p.Cursor, "arguments": p.Arguments, "_meta": p.Meta} {
 			if seen[key] > 1 {
-				t.Fatalf("Scan(%s): %s stands there twice, no error", params, key)
+				t.Fatalf("Scan(%s): %s occurs twice, no error", params, key)
 			}
 			if got := string(span.Of(frame.Raw)); got != want[key] && want[key] != "null" {
 				t.Fatalf("Scan(%s): %s is %q, want %q", params, key, got, want[key])

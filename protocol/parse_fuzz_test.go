@@ -37,7 +37,7 @@ var parseSeeds = []string{
 	`{"jsonrpc":"2.0","id":1,"result":` + strings.Repeat(`[`, 512) + strings.Repeat("]", 512) + `}`,
 }
 
-// The verdict on any input is encoding/json's (plus our refusals), and so are the spans.
+// Parse accepts the same input as encoding/json, except for its stricter rules, and finds the same spans.
 func FuzzParse(f *testing.F) {
 	for _, s := range parseSeeds {
 		f.Add([]byte(s))
@@ -110,7 +110,7 @@ func checkFrame(t *testing.T, raw []byte, f *Frame, want map[string][]byte) {
 	}
 }
 
-// checkNotes: what is there has been noted, and nothing is noted that no search of the text would find either.
+// checkNotes checks that Resource and Failure are set if required, and only if a search of the text finds the words.
 func checkNotes(t *testing.T, f *Frame) {
 	t.Helper()
 	resource, failure := referenceNotes(f.Raw)

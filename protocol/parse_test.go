@@ -56,7 +56,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Ids are bytes: nothing rounds or respells them. Unknown members stay in Raw.
+// Ids are bytes and are not rounded or respelled. Unknown members stay in Raw.
 func TestParseKeeps(t *testing.T) {
 	for _, id := range []string{`"a"`, `""`, `"\u0041"`, "0", "-7", "1e3", "1.0", "9007199254740993", "123456789012345678901234567890"} {
 		f := mustParse(t, `{"jsonrpc":"2.0","vendor":{"x":1},"id":`+id+`,"method":"ping"}`)
@@ -103,7 +103,7 @@ func TestParseBatch(t *testing.T) {
 	}
 }
 
-// Words and escapes at every distance from the end and from the eight-byte steps of the scan.
+// Words and escapes at every distance from the end and from the eight-byte blocks of the scan.
 func TestParseAlignment(t *testing.T) {
 	for n := range 80 {
 		pad := strings.Repeat("x", n)
@@ -118,7 +118,7 @@ func TestParseAlignment(t *testing.T) {
 	}
 }
 
-// Every sequence of up to four bytes that could begin a character, in the middle and at the end of a message.
+// Every sequence of up to four bytes that could start a character, in the middle and at the end of a message.
 func TestParseUTF8(t *testing.T) {
 	second := []byte{0x00, 0x22, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF}
 	for first := 0x80; first <= 0xFF; first++ {

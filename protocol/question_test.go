@@ -120,7 +120,7 @@ func TestURLElicitations(t *testing.T) {
 	}
 }
 
-// A legacy server's question to a modern client and, as if that server were modern, to a legacy one: the same question.
+// A legacy server's request stays the same when it is translated for a modern client and back for a legacy client.
 func FuzzQuestion(f *testing.F) {
 	for _, s := range []string{`{"mode":"url","url":"u","elicitationId":"e"}`, `{"_meta":{"progressToken":1,"x":2},"messages":[]}`, `{}`, `[]`, `{"task":1,"elicitationI\u0064":2}`} {
 		f.Add("elicitation/create", s)

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// The slow reference the scanner is compared with: encoding/json wherever it has an opinion.
+// The slow reference implementation for tests of the scanner, based on encoding/json.
 
-// referenceValid says what Valid has to say.
+// referenceValid returns the expected result of Valid.
 func referenceValid(raw []byte) bool {
 	return json.Valid(raw) && utf8.Valid(raw) && referenceDepth(raw) <= MaxDepth
 }
 
-// referenceDepth returns how deep arrays and objects of valid JSON nest.
+// referenceDepth returns the nesting depth of valid JSON.
 func referenceDepth(raw []byte) int {
 	depth, deepest := 0, 0
 	quoted := false
@@ -35,14 +35,14 @@ func referenceDepth(raw []byte) int {
 	return deepest
 }
 
-// pair is a member as encoding/json's token reader sees it.
+// pair is a member as read by encoding/json's token reader.
 type pair struct {
 	key   string
 	value []byte // raw
 	plain bool   // the key is spelled without escapes
 }
 
-// referenceMembers returns the members of valid JSON's object in order, duplicates included.
+// referenceMembers returns the members of a valid JSON object in order, including duplicates.
 func referenceMembers(raw []byte) []pair {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -64,10 +64,10 @@ func referenceMembers(raw []byte) []pair {
 	return out
 }
 
-// referenceNewline says whether a raw newline stands in valid JSON; it can only stand between tokens.
+// referenceNewline reports whether valid JSON contains a newline, which can only be between tokens.
 func referenceNewline(raw []byte) bool { return bytes.ContainsAny(raw, "\r\n") }
 
-// referenceNotes says whether a string in the result is resource or resource_link, and whether a member isError there is true.
+// referenceNotes reports whether a string in the result is resource or resource_link, and whether a member isError is true.
 func referenceNotes(raw []byte) (resource, failure bool) {
 	var message struct{ Result any }
 	if json.Unmarshal(raw, &message) != nil {
@@ -83,7 +83,7 @@ func referenceNotes(raw []byte) (resource, failure bool) {
 				look(element)
 			}
 		case map[string]any:
-			// Only a plainly spelled key is noted.
+			// Only an unescaped key is recorded.
 			failure = failure || v["isError"] == true && bytes.Contains(raw, []byte(`"isError"`)) && !bytes.Contains(raw, []byte(`\u`))
 			for _, element := range v {
 				look(element)
@@ -96,7 +96,7 @@ func referenceNotes(raw []byte) (resource, failure bool) {
 
 var envelopeKeys = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
-// referenceFrame returns the envelope's raw members, and false when the message has to be refused.
+// referenceFrame returns the envelope's raw members, and false if the message must be refused.
 func referenceFrame(raw []byte) (map[string][]byte, bool) {
 	if !referenceValid(raw) || !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
 		return nil, false
