@@ -12,7 +12,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// seenBy is what whoever has the role "some" sees of two servers and the gateway's own tools: reads, and nothing else.
+// seenBy returns what a principal with the role "some" sees of two servers and the gateway's own tools: it may read, and
+// nothing else.
 func seenBy(t *testing.T, mode string, denied ...string) *catalog.View {
 	t.Helper()
 	items := func(raws ...string) (list [][]byte) {

@@ -31,7 +31,7 @@ func thousand(tb testing.TB, roles bool) (*catalog.Snapshot, catalog.Key) {
 	return catalog.Build(nil, []catalog.Source{source}, naming), key
 }
 
-// aims resolves a call as a desk does: it asks the snapshot for the view each time.
+// aims resolves a call as a stateless session does: it asks the snapshot for the view each time.
 func aims(tb testing.TB, roles bool) func() {
 	snapshot, key := thousand(tb, roles)
 	x := &downstream.Exchange{}

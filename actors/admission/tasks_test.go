@@ -31,7 +31,7 @@ func FuzzTaskIDs(f *testing.F) {
 			t.Errorf("%q of %q leads %q there", id, a, b)
 		}
 		if a == "" && id != PublicTaskID("one", own) {
-			t.Errorf("nobody is asked, and the id is %q", id)
+			t.Errorf("without authentication the id is %q", id)
 		}
 		_, _ = ModernTask(view, own, TaskIDs{Sealer: sealer, Principal: a}) // a client's text
 	})

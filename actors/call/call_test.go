@@ -53,7 +53,7 @@ func TestStep(t *testing.T) {
 			{0, Sent{}, nil}, {20 * time.Second, Asked{}, nil}, {21 * time.Second, Asked{}, nil}, {50 * time.Second, Tick{}, nil},
 			{60 * time.Second, Replied{}, nil}, {61 * time.Second, Tick{}, nil}, {70 * time.Second, Replied{}, nil},
 			{100*time.Second - 1, Tick{}, nil}, {100 * time.Second, Tick{}, []EffectKind{Cancel, Fail}}}},
-		{"a question nobody answers", "", []at{
+		{"a server request without an answer", "", []at{
 			{0, Sent{}, nil}, {time.Second, Asked{}, nil}, {time.Second + 10*time.Minute - 1, Tick{}, nil},
 			{time.Second + 10*time.Minute, Tick{}, []EffectKind{Cancel, Fail}}}},
 		{"a question overtakes written", "", []at{
@@ -90,7 +90,7 @@ func TestNoLimitsNoDeadline(t *testing.T) {
 	}
 }
 
-// A request that nobody takes, by a process that reads nothing, ends when it could have waited and been worked on.
+// A request that its process never reads ends after the time it could have waited and run.
 func TestNobodyTakesIt(t *testing.T) {
 	c := &Call{Seq: 1, State: Queued, Began: start, Limits: Limits{Queue: 10 * time.Second, Idle: 30 * time.Second}, Method: protocol.MethodToolsCall}
 	if got := c.Step(start.Add(40*time.Second-1), Tick{}, nil); len(got) != 0 {

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// What the policy denies is told the log as that, whatever its client is told and whenever: also after the lists have been fetched anew. What it only
-// reports on is not.
+// A request that the policy denies is recorded as denied, whatever its client is told, also after the lists were fetched again.
+// One that the policy only reports is not.
 func TestARefusalOfThePolicyIsRecordedAsOne(t *testing.T) {
 	x := &downstream.Exchange{}
 	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_drop"}}`)

@@ -37,7 +37,7 @@ type Holder[H Entry, R any] interface {
 	CallName(seq uint64) string
 	// Answered takes the server's answer. Usually it applies call.Answered.
 	Answered(now time.Time, h H, m message.Done, out []kernel.Effect) []kernel.Effect
-	// Intercept carries out an effect of a call that is not the client's own, and reports whether it was one.
+	// Intercept executes an effect of a call that is not the client's own, and reports whether it was one.
 	Intercept(h H, e *call.Effect, out []kernel.Effect) ([]kernel.Effect, bool)
 	// Deliver writes the server's answer to the client.
 	Deliver(now time.Time, h H, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect
@@ -168,13 +168,13 @@ func (c *Calls[H, K, R]) Watch(now time.Time, h H, out []kernel.Effect) []kernel
 	return c.clock.by(now, h.Base().Deadline(), out)
 }
 
-// Change applies an event to a call and returns its effects, which are valid until the next change. It neither carries them
-// out nor looks at the timer: that is for events that cannot end the call.
+// Change applies an event that cannot end the call, and returns its effects, which are valid until the next change. It neither
+// executes them nor sets the timer.
 func (c *Calls[H, K, R]) Change(now time.Time, h H, event any) []call.Effect {
 	return h.Base().Step(now, event, c.scratch[:0])
 }
 
-// Apply applies an event to a call and carries out its effects. A call that has ended already is ignored.
+// Apply applies an event to a call and executes its effects. It ignores a call that has ended already.
 func (c *Calls[H, K, R]) Apply(now time.Time, seq uint64, event any, out []kernel.Effect) []kernel.Effect {
 	h, ok := c.held[seq]
 	if !ok {
@@ -186,7 +186,7 @@ func (c *Calls[H, K, R]) Apply(now time.Time, seq uint64, event any, out []kerne
 		out = c.holder.Ending(h, out)
 	}
 	for i := range c.scratch {
-		out = c.carryOut(now, h, &c.scratch[i], out)
+		out = c.execute(now, h, &c.scratch[i], out)
 	}
 	clear(c.scratch) // no frame outlives its delivery here
 	if b.State == call.Ended {
@@ -196,9 +196,9 @@ func (c *Calls[H, K, R]) Apply(now time.Time, seq uint64, event any, out []kerne
 	return c.clock.by(now, b.Deadline(), out)
 }
 
-// carryOut carries out an effect of a call. The outcome is counted before the client has its answer, as the client may read
-// the metrics at once.
-func (c *Calls[H, K, R]) carryOut(now time.Time, h H, e *call.Effect, out []kernel.Effect) []kernel.Effect {
+// execute executes an effect of a call. The outcome is counted before the client has its answer, as the client may read the
+// metrics at once.
+func (c *Calls[H, K, R]) execute(now time.Time, h H, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	if out, done := c.holder.Intercept(h, e, out); done {
 		return out
 	}

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Requests wait for all the lists they asked for, or for their time, once, and no more of them than may be.
+// Requests wait for all the lists they need, or until their time is over, and only once. Their number is limited.
 func TestLookups(t *testing.T) {
 	var s lookups[int]
 	var seq uint64
@@ -69,8 +69,8 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// A name that a server may have of which nobody knows anything waits for the server's pool: whoever has logged in may call at once, although the catalog
-// does not say so yet. Then it leads to the login, or to the server itself once somebody has logged in.
+// A name that only a server without a known list may offer waits for the server's pool: a client may call right after a login,
+// before the catalog shows it. Afterwards the request is refused with the login, or as still starting once the login is done.
 func TestLookupOfAServerThatNeedsALogin(t *testing.T) {
 	x := &downstream.Exchange{}
 	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_x"}}`)
@@ -96,7 +96,8 @@ func TestLookupOfAServerThatNeedsALogin(t *testing.T) {
 	}
 }
 
-// A step asks nobody for a link where one logs in, as one is sealed with the time and by chance: whoever writes the answer does. Each answer has its own.
+// A step does not create a login link, as a link is sealed with the time and random bytes. It is created when the answer is
+// written, and each answer has its own.
 func TestALinkIsMadeWhenTheAnswerIsWritten(t *testing.T) {
 	links := 0
 	link := func() string { links++; return fmt.Sprint("https://x.test/", links) }

@@ -18,7 +18,7 @@ type client struct {
 	extras       message.Extras
 	info         []byte          // clientInfo, raw JSON
 	name         string          // name and version, for people
-	asCaller     *message.Caller // the client as its requests name it; nil = something has changed, so it has to be made anew
+	asCaller     *message.Caller // the client as its requests name it; nil = something has changed, so it has to be created again
 
 	earlyInitialize *downstream.Exchange // an initialize that waits for the catalog or for servers; nil = none
 	awaitedServers  int                  // servers that initialize waits for

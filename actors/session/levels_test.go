@@ -12,7 +12,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Who has set a level may call at once, and hears all of it: the answer waits until the gateway has told the servers. Of more than may wait nobody does.
+// logging/setLevel is answered after the gateway has told the servers, so the client's next call has the level. Requests above
+// the limit do not wait.
 func TestALevelIsAnsweredWhenTheServersKnow(t *testing.T) {
 	s := ofAlice(t, key("alice", nil))
 	step(s, time.Now(), message.Published{Snapshot: catalog.Build(nil, nil, catalog.Naming{PageSize: 10})}, nil)

@@ -88,7 +88,7 @@ func TestSubscriptionsFollowTheirConnections(t *testing.T) {
 	o.want(kernel.Stopping{}, "1 gone session")
 }
 
-// Requests with other headers subscribe elsewhere; the newest count. What was asked for before is given up, also at a pool that begins anew.
+// Requests with other headers subscribe elsewhere; the newest count. What was asked for before is given up, also at a pool that starts again.
 func TestSubscriptionsFollowTheHeaders(t *testing.T) {
 	o := newOwner(t)
 	forward := func(s *config.Server) { s.ForwardHeaders = []config.ForwardHeader{{From: "X-User", To: "X-User"}} }

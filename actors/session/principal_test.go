@@ -41,7 +41,7 @@ func ofAlice(t *testing.T, who *identity.Principal) *state {
 
 func tools(s *state) int { return len(s.catalog.view.Entries(protocol.Tools)) }
 
-// sends has somebody send a ping, as it was admitted, and reports whether the session is there for them.
+// sends sends a ping for the principal, as it was admitted, and reports whether the session exists for it.
 func sends(t *testing.T, s *state, who *identity.Principal, epoch uint64) (found bool, out []kernel.Effect) {
 	t.Helper()
 	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
@@ -72,7 +72,7 @@ func TestAStrangerIsNotHeard(t *testing.T) {
 		t.Error("who is not asked does not find the session")
 	}
 	if found, _ := sends(t, nobodys, key("mallory", nil), 0); found {
-		t.Error("a session of nobody in particular is mallory's")
+		t.Error("an unauthenticated client's session is found by mallory")
 	}
 }
 

@@ -240,7 +240,7 @@ func (r *script) settle() {
 	r.pass(3 * time.Hour)
 }
 
-// empty checks that a session nobody asks anything of any more keeps nothing.
+// empty checks that an idle session keeps nothing.
 func (r *script) empty() {
 	if r.left {
 		return

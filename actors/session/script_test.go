@@ -177,7 +177,7 @@ func (r *script) step(msg any) {
 	}
 }
 
-// stop ends the session: whoever waits is answered, and it keeps no call.
+// stop ends the session: every waiting request is answered, and it keeps no call.
 func (r *script) stop() {
 	if r.left {
 		return
@@ -225,7 +225,7 @@ func (r *script) told(msg any) {
 	}
 }
 
-// done takes what is to be carried out.
+// done handles the effects of a step.
 func (r *script) done(act any) {
 	switch a := act.(type) {
 	case reply.Answer:

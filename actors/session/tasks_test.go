@@ -124,7 +124,7 @@ func TestTasksKeepNoEndlessToken(t *testing.T) {
 	}
 }
 
-// tasks/list asks for each task on its page, leaves out what nobody answers for, and forgets what is no more.
+// tasks/list queries each task on its page, leaves out those without an answer, and forgets those that no longer exist.
 func TestListTasks(t *testing.T) {
 	k := newTaskScript(t)
 	for i := range taskPage + 2 {
@@ -225,7 +225,7 @@ func TestPrepareTask(t *testing.T) {
 	}
 }
 
-// A task that comes when its call has been given up is nobody's: the connection that made it is told.
+// A task of a call that has ended meanwhile is dropped at the connection that created it.
 func TestATaskThatComesTooLate(t *testing.T) {
 	k := newTaskScript(t)
 	out := k.step(message.TaskMade{Seq: 99, ID: "7", Home: message.TaskOrigin{Incarnation: 3}})

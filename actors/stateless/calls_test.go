@@ -13,7 +13,7 @@ import (
 )
 
 // A large answer lies in memory that is used again when it is written. One that several wait for is written several times
-// and may be kept besides: whoever is first must not give the memory away.
+// and may be kept besides: the first reader must not free the memory.
 func TestSeveralWaitersShareTheMemoryOfAnAnswer(t *testing.T) {
 	protocol.PoisonFreed(true)
 	defer protocol.PoisonFreed(false)
@@ -50,7 +50,7 @@ func TestSeveralWaitersShareTheMemoryOfAnAnswer(t *testing.T) {
 			if whole := bytes.Join(a.Pieces, nil); !bytes.Contains(whole, []byte(text)) || !bytes.HasPrefix(whole, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,`, a.X.Frame.IDBytes())) {
 				t.Errorf("answer %d of %d bytes is %.60q", written, len(whole), whole)
 			}
-			a.Memory.Free() // as whoever writes it does
+			a.Memory.Free() // as its writer does
 		}
 	}
 	if written != 3 {

@@ -64,7 +64,7 @@ func TestARefusedClientIsNotRemembered(t *testing.T) {
 	}
 }
 
-// Nobody but the client that asks makes room for it, and none of its calls that somebody waits for.
+// A client's new call evicts only calls of the same client for which no request waits.
 func TestWhoMakesRoom(t *testing.T) {
 	d := newDeskScript(t, 1)
 	d.step(d.request(""))
@@ -83,7 +83,7 @@ func TestWhoMakesRoom(t *testing.T) {
 	}
 }
 
-// A desk that begins, perhaps anew, tells a gateway that may be draining that nobody waits for it.
+// After a start or a restart, a stateless session tells a gateway that may be draining that no client waits for it.
 func TestADeskThatBeginsHasNobodyWaiting(t *testing.T) {
 	d := newDeskScript(t, 1)
 	for _, e := range step(d.s, d.now, kernel.Started{}, nil) {
@@ -91,7 +91,7 @@ func TestADeskThatBeginsHasNobodyWaiting(t *testing.T) {
 			return
 		}
 	}
-	t.Error("nobody is told")
+	t.Error("the gateway is not told")
 }
 
 // What comes back for a call waits in the turn of the client that made it, as its request did.

@@ -13,7 +13,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// forwarded lets the desk take a message and returns what it passes on: "request: progress token" or "request: log data".
+// forwarded lets the stateless session handle a message and returns what it passes on: "request: progress token" or "request:
+// log data".
 func (d *deskScript) forwarded(msg any) (list []string) {
 	d.t.Helper()
 	for _, e := range step(d.s, d.now, msg, nil) {
@@ -85,7 +86,7 @@ func TestEachRequestIsToldInItsOwnManner(t *testing.T) {
 	d := newDeskScript(t, 1)
 	d.now = time.Unix(1000, 0)
 	state := d.parked(`{"elicitation":{}}`, `,"progressToken":"old","io.modelcontextprotocol/logLevel":"debug"`)
-	d.step(d.progress()) // nobody hears it now
+	d.step(d.progress()) // no request waits for it now
 	d.step(d.log("debug"))
 	d.step(d.log("error"))
 	for _, c := range []struct {
@@ -99,7 +100,7 @@ func TestEachRequestIsToldInItsOwnManner(t *testing.T) {
 		{"debug", ``, d.log("debug")},
 		{"info", `4 "info"`, d.log("info")},
 		{"error", `3 "error", 4 "error"`, d.log("error")},
-		{"a level nobody knows", ``, d.log("loud")},
+		{"an unknown level", ``, d.log("loud")},
 	} {
 		if got := strings.Join(d.forwarded(c.msg), ", "); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)

@@ -19,10 +19,10 @@ func TestRelay(t *testing.T) {
 		{"no question yet", `"inputRequests":{},"requestState":"s"`, "result with state"},
 		{"a state alone", `"requestState":"s"`, "result with state"},
 		{"neither", `"x":1`, string(protocol.InternalFault)},
-		{"requests that are no object", `"inputRequests":7,"requestState":"s"`, string(protocol.InternalFault)},
+		{"requests that are not an object", `"inputRequests":7,"requestState":"s"`, string(protocol.InternalFault)},
 		{"not declared", `"inputRequests":{"k":{"method":"roots/list"}}`, string(protocol.ClientCannotAnswer)},
 		{"no question at all", `"inputRequests":{"k":{"method":"tools/list"}}`, string(protocol.InternalFault)},
-		{"a mode nobody knows", `"inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"x"}}}`, string(protocol.InternalFault)},
+		{"an unknown mode", `"inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"x"}}}`, string(protocol.InternalFault)},
 	} {
 		d := newDeskScript(t, 1)
 		d.step(d.asking(1, `{"elicitation":{}}`, ``, "", ""))

@@ -117,7 +117,7 @@ func (d *deskScript) request(state string) message.StatelessRequest {
 	if state != "" {
 		opened, err := d.sealer.Open(state, d.now)
 		if err != nil {
-			d.final(x) // refused before it reaches a desk
+			d.final(x) // refused before it reaches an actor
 			return message.StatelessRequest{}
 		}
 		visit.State = &opened

@@ -35,7 +35,7 @@ func TestEarlyRequests(t *testing.T) {
 		"no catalog at all":                      {list, false, []any{admission.StartWaitOver{}}, []string{"", starting}},
 		"the gateway ends":                       {list, true, []any{none, message.DrainSession{}}, []string{"", "", stopping}},
 		"the gateway ends before its start":      {list, false, []any{message.DrainSession{}}, []string{"", stopping}},
-		"the desk ends":                          {list, true, []any{kernel.Stopping{}}, []string{"", stopping}},
+		"the actor ends":                         {list, true, []any{kernel.Stopping{}}, []string{"", stopping}},
 		"later ones do not wait for new servers": {list, true, []any{settled, none}, []string{"", "answered", "answered"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestEarlyRequests(t *testing.T) {
 	}
 }
 
-// A desk holds maxEarly requests before there is a catalog and refuses the next one.
+// A stateless session holds maxEarly requests before there is a catalog, and refuses the next one.
 func TestEarlyRequestsAreBounded(t *testing.T) {
 	s := newState(Options{Count: 1, Expect: 1, Limits: config.Default().Limits}, kernel.Reference{})
 	for n := range maxEarly + 1 {

@@ -38,7 +38,7 @@ func TestTaskTarget(t *testing.T) {
 		{"without id", declared, "one/", []catalog.Server{modern}, "", protocol.InvalidParams},
 		{"not declared", `{}`, "one/7", []catalog.Server{modern}, "", protocol.ClientCannotAnswer},
 		{"declared as nothing", `{"extensions":{"io.modelcontextprotocol/tasks":null}}`, "one/7", []catalog.Server{modern}, "", protocol.ClientCannotAnswer},
-		{"nobody has them", declared, "one/7", []catalog.Server{legacy, plain}, "", protocol.MethodNotFound},
+		{"no server has them", declared, "one/7", []catalog.Server{legacy, plain}, "", protocol.MethodNotFound},
 	} {
 		x := &downstream.Exchange{}
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":%s},"taskId":%q}}`, c.can, c.id)

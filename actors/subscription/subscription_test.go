@@ -111,7 +111,7 @@ func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
 }
 
 // What no catalog has is acknowledged only if its server's pool has said in time that it knows it: an acknowledgment that comes before the
-// answer, since the server is slow, promises nothing that may be nothing at all. What it leaves out nobody is asked for any more.
+// answer, since the server is slow, promises nothing that may not exist. Servers are no longer asked for what it leaves out.
 func TestWhatNobodyHasNamedIsNotPromised(t *testing.T) {
 	const uri = "file:///b"
 	system := kernel.New(kernel.Options{})
@@ -196,7 +196,7 @@ func TestAStreamEndsWithItsConnections(t *testing.T) {
 	}
 }
 
-// A stream whose client was admitted after a change takes no notice of that, and ends with the next one that makes its principal nobody.
+// A stream whose client was admitted after a change ignores it, and ends with the next change that revokes its principal.
 func TestAStreamKnowsWhoWasAdmittedSince(t *testing.T) {
 	x := &downstream.Exchange{}
 	s := newState(Options{Exchange: x, Admitted: message.Admitted{Who: &identity.Principal{ID: "key:alice"}, Epoch: 7}}, kernel.Reference{})
