@@ -10,74 +10,74 @@ import (
 	"goblin-actor/protocol/toolschema"
 )
 
-// Server is a server as the catalog needs to know it. Immutable.
+// Server describes a server to the catalog. It is immutable.
 type Server struct {
 	Name         string
-	Order        int              // place in the configuration
-	Pool         kernel.Reference // who takes calls for it
-	Life         uint64           // counts the pool's incarnations: each has forgotten who had subscribed to what
+	Order        int              // position in the configuration
+	Pool         kernel.Reference // receives the calls for it
+	Life         uint64           // number of the pool's incarnation: a new one has lost its subscriptions
 	Rules        config.Server    // prefix, filters, renames, description
-	Instructions string           // from its handshake
-	Capabilities []byte           // raw JSON from its handshake; nil = not known yet
-	Protocol     string           // version in force; "" = not known yet
-	Settled      bool             // it has been ready, or its first attempt failed: nobody need wait for it
-	Internal     bool             // one of the gateway's own: part of every project
-	State        string           // "" or Cached: goes into every item's _meta["goblin-actor/state"]
-	Login        *Login           // nobody knows what it has before somebody has logged in; nil = that is not so
+	Instructions string           // from initialize or server/discover
+	Capabilities []byte           // raw JSON from initialize or server/discover; nil = unknown
+	Protocol     string           // protocol version in use; "" = unknown
+	Settled      bool             // it has been ready, or its first attempt has failed: no client need wait for it
+	Internal     bool             // the gateway's own; part of every project
+	State        string           // "" or Cached; added to every item as _meta["goblin-actor/state"]
+	Login        *Login           // set if the server's items are unknown until a person has logged in
 }
 
-// Login is what a client is told of the login that a server wants.
+// Login describes a server's login to clients.
 type Login struct {
-	Command string        // how one logs in from a shell; "" = nobody can: the gateway does, by client credentials
-	URL     func() string // where one logs in by a browser, now; "" = nowhere. Safe from any goroutine
-	Done    bool          // somebody has: what the server has is being asked for
+	Command string        // shell command to log in; "" = people cannot log in: the gateway uses client credentials
+	URL     func() string // returns the URL of the login page; "" = none; safe for concurrent use
+	Done    bool          // the login is complete and the server's items are being listed
 }
 
-// RobotLogsIn is what clients are told where nobody can log in.
+// RobotLogsIn is reported to clients if people cannot log in.
 const RobotLogsIn = "nobody logs in there but the gateway, by client credentials: whoever runs it has to mend them"
 
-// Cached is the State of a server whose lists are what it offered when it was last asked, before this start.
+// Cached is the State of a server whose lists are remembered from an earlier start.
 const Cached = "cached"
 
-// Listed reports whether there is something to show of the server, or nothing to wait for.
+// Listed reports whether the server has items to show, or clients need not wait for it.
 func (s *Server) Listed() bool { return s.Settled || s.State == Cached }
 
-// Entry is one item under its public name. Immutable.
+// Entry is an item under its public name. It is immutable.
 type Entry struct {
 	Kind     protocol.ItemKind
-	Public   string // name or URI clients see
-	Original string // name, URI or template text the server gave
+	Public   string // name or URI that clients use
+	Original string // name, URI or template text of the server
 	Server   *Server
-	Source   []byte // the item's JSON as the server gave it
+	Source   []byte // the server's JSON of the item
 
 	item     *item
-	pass     bool   // the item passes through as it is
-	since    uint64 // the Version in which it last changed to clients; counted while there is a policy
+	pass     bool   // the item is passed on unchanged
+	since    uint64 // Version in which it last changed for clients; maintained only if there is a policy
 	judged   atomic.Pointer[judged]
-	remarked bool // in the snapshot before this one it was the same but for its server's State
+	remarked bool // its only difference from the previous snapshot is its server's State
 	texts    atomic.Pointer[texts]
 }
 
-// texts are what clients read of an entry. They are made when somebody first asks: of ten thousand tools a client at the start
-// reads one page.
+// texts holds what clients receive of an entry. It is created on first use, since a client reads at most a few pages of
+// a large catalog at the start.
 type texts struct {
 	raw, other []byte
 	bindings   *protocol.Bindings
 }
 
-// Arguments is the schema that calls of a tool are checked against; nil = they are not checked.
+// Arguments is the schema that arguments of a tool call are validated against, or nil to skip validation.
 func (e *Entry) Arguments() *toolschema.InputSchema { return e.item.arguments }
 
-// Raw is the item's JSON, rewritten: public name, _meta keys.
+// Raw is the item's JSON for clients, with its public name and the added _meta members.
 func (e *Entry) Raw() []byte { return e.written().raw }
 
-// Other is Raw for clients of the era that is not the server's; nil = the same.
+// Other is Raw for clients of the other era than the server's, or nil if it is the same.
 func (e *Entry) Other() []byte { return e.written().other }
 
-// Bindings are, of a tool, the arguments that travel in headers too (modern HTTP); nil = none.
+// Bindings are the arguments of a tool that are also sent as HTTP headers in the modern era, or nil.
 func (e *Entry) Bindings() *protocol.Bindings { return e.written().bindings }
 
-// written returns the texts. Two who ask at once both make them, and get the same.
+// written returns the texts. Concurrent callers may both create them; the results are equal.
 func (e *Entry) written() *texts {
 	if t := e.texts.Load(); t != nil {
 		return t
@@ -92,30 +92,30 @@ func (e *Entry) written() *texts {
 	return e.texts.Load()
 }
 
-// Naming is how public names are made, and what is listed of them; from the configuration.
+// Naming configures how public names are built and what is listed.
 type Naming struct {
 	Namespace    config.Namespace
-	URIStyle     string            // prefix | underscore | original
-	Unlisted     string            // mentioned | forward; anything else refuses
-	PageSize     int               // items a page; 0 = all on one
-	MetaTools    bool              // the gateway's own tools are listed: no view passes through untouched, except /s/<server>
-	OnlyMeta     bool              // nothing else is listed; what is not listed is found by name all the same
-	Version      string            // of the gateway's program, told to clients
-	ServerInfo   config.ServerInfo // what the gateway is called; a project may be called otherwise
-	Instructions string            // ahead of those of the servers; a project may have others
+	URIStyle     string            // prefix, underscore or original
+	Unlisted     string            // mentioned or forward; any other value refuses unlisted URIs
+	PageSize     int               // items per page; 0 = one page
+	MetaTools    bool              // list the gateway's own tools; then no view passes items through unchanged, except /s/<server>
+	OnlyMeta     bool              // list nothing else; unlisted tools are still found by name
+	Version      string            // of the program; reported to clients
+	ServerInfo   config.ServerInfo // default for projects without their own
+	Instructions string            // placed before the servers' instructions; default for projects without their own
 
-	AutoMeta bool           // they are listed only in views with more than autoMeta other tools; they are found by name all the same
-	Policy   *policy.Policy // what roles permit, where a key brings no policy along; nil = everything is permitted
+	AutoMeta bool           // list the gateway's own tools only in views with more than autoMeta other tools; they are always found by name
+	Policy   *policy.Policy // of roles, for keys that have no policy of their own; nil = everything is permitted
 }
 
-// Key names a view: which part of the catalog a client sees.
+// Key identifies a view: the part of the catalog that a client sees.
 type Key struct {
 	Project  string // "" = everything
-	Projects string // without Project: what these projects show together, as Together writes them; "" = everything
-	Server   string // /s/<server>/mcp: that server alone under its own names; "" = all. With projects, what of it they show
-	Rights   string // identity.Principal.Rights: what of that the roles permit. Where there is a policy "" permits nothing: nobody is forgotten
+	Projects string // if Project is "": the union of these projects, as encoded by Together; "" = everything
+	Server   string // only this server under its own names, as at /s/<server>/mcp; "" = all; combined with the project
+	Rights   string // identity.Principal.Rights: what the roles permit; with a policy, "" permits nothing
 
-	// Policy is the one that Rights belong to; nil = that of the snapshot. A client is told of new rights before the registry publishes anything, or after: either
-	// way its roles mean in every snapshot what they meant where they were given.
+	// Policy is the policy that Rights refers to; nil = that of the snapshot. A client may learn of new rights before or
+	// after the registry publishes a new policy; with its own policy its rights keep their meaning in every snapshot.
 	Policy *policy.Policy
 }

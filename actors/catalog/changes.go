@@ -12,17 +12,17 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Bounds of what a change names: of the rest it says how many.
+// Limits of what a change lists. Beyond them it only has counts.
 const (
-	maxNamed      = 20        // items that are added, removed or changed, each
+	maxNamed      = 20        // added, removed and changed items, each
 	maxNamedBytes = 200       // of a name or URI
 	maxMembers    = 10        // of one item
-	maxCompared   = 512 << 10 // bytes of items that are looked into for that, all together: a few milliseconds
+	maxCompared   = 512 << 10 // bytes of items that are compared in detail in total, which takes a few milliseconds
 )
 
-// Changes says what the servers' items have become between two snapshots, by public name, ordered by server and kind. What counts is
-// what servers say of their items: a rewritten link, or a mark of ours in _meta, is no change. What both snapshots share is not
-// looked at: 10 000 tools take 0.2 ms when one of 100 servers has changed.
+// Changes returns the differences of the servers' items between two snapshots, by public name, ordered by server and
+// kind. Only the servers' own definitions are compared, so a rewritten link or an added _meta member is no difference.
+// Parts shared by the snapshots are skipped: comparing 10 000 tools takes 0.2 ms if one of 100 servers has changed.
 func Changes(old, next *Snapshot) []status.CatalogChange {
 	found, left := map[changeKey]*status.CatalogChange{}, maxCompared
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
@@ -51,10 +51,10 @@ type comparison struct {
 	kind    protocol.ItemKind
 	version uint64
 	found   map[changeKey]*status.CatalogChange
-	left    *int // bytes that may still be looked into
+	left    *int // bytes that may still be compared in detail
 }
 
-// byPublic returns a view's entries sorted by public name. Those of a view that passes through stand in their server's order.
+// byPublic returns a view's entries sorted by public name. A view that passes through has its server's order.
 func byPublic(v *View, kind protocol.ItemKind) []*Entry {
 	entries := v.lists[kind].entries
 	if v.lists[kind].sorted {
@@ -63,7 +63,7 @@ func byPublic(v *View, kind protocol.ItemKind) []*Entry {
 	return slices.SortedFunc(slices.Values(entries), func(a, b *Entry) int { return cmp.Compare(a.Public, b.Public) })
 }
 
-// compare walks both lists side by side.
+// compare walks through both lists in parallel.
 func (c *comparison) compare(old, next []*Entry) {
 	for len(old) > 0 || len(next) > 0 {
 		order := 0
@@ -92,7 +92,7 @@ func (c *comparison) compare(old, next []*Entry) {
 	}
 }
 
-// both compares what had a name with what has it now; they may be of different servers.
+// both compares two entries of the same name, which may belong to different servers.
 func (c *comparison) both(old, next *Entry) {
 	switch {
 	case old.Server.Name != next.Server.Name:
@@ -106,7 +106,7 @@ func (c *comparison) both(old, next *Entry) {
 	}
 }
 
-// members says what differs, as long as that costs little.
+// members returns the fields that differ, within the budget.
 func (c *comparison) members(old, next []byte) []string {
 	size := len(old) + len(next)
 	if size > *c.left {
@@ -117,7 +117,7 @@ func (c *comparison) members(old, next []byte) []string {
 }
 
 func (c *comparison) added(e *Entry) {
-	if e.Server.Internal { // they come with a setting, and nobody waits for them
+	if e.Server.Internal { // they change with a setting, and no client waits for them
 		return
 	}
 	of := c.of(e)
@@ -146,16 +146,17 @@ func (c *comparison) of(e *Entry) *status.CatalogChange {
 	return of
 }
 
-// Topic returns what changes of a kind are called: "tool-changed".
+// Topic returns the topic of changes of a kind, such as "tool-changed".
 func Topic(kind protocol.ItemKind) string { return strings.TrimSuffix(kind.String(), "s") + "-changed" }
 
 func spelled(e *Entry) string { return clip(e.Public, maxNamedBytes) }
 
-// differing returns the members that one of two objects lacks or has with other bytes, sorted, the first maxMembers of them.
+// differing returns the members that are missing in one of two objects or have different bytes: the first maxMembers,
+// sorted.
 func differing(old, next []byte) []string {
 	var a, b map[string]json.RawMessage
 	if json.Unmarshal(old, &a) != nil || json.Unmarshal(next, &b) != nil {
-		return nil // cannot be: the catalog has parsed them
+		return nil // cannot happen: the catalog has parsed them
 	}
 	var members []string
 	for key, value := range a {

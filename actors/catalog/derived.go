@@ -8,21 +8,21 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxDerived is how many views one snapshot keeps that it was asked for; where there are many servers two for each, so that all of their own
-// views find room.
+// maxDerived is the number of derived views that a snapshot keeps; with many servers it is two per server, so that every
+// server's view can be kept.
 const maxDerived = 64
 
-// derived keeps the views that somebody has asked for. It is a memo and nothing else: a view is a function of its snapshot and its key, so
-// whoever asks twice, or at once, gets what he would have been given anyway, and no law is broken that snapshots do not change.
-// Looking up waits for nobody.
+// derived caches views by key. A view is a pure function of its snapshot and key, so two goroutines may compute the same
+// view; the results are equal. Lookups never block.
 type derived struct {
-	views atomic.Pointer[map[Key]*View] // never written to: replaced
-	most  int                           // views
-	mu    sync.Mutex                    // of whoever replaces it
+	views atomic.Pointer[map[Key]*View] // replaced, never modified
+	most  int                           // limit of views
+	mu    sync.Mutex                    // held while views is replaced
 	lists *keptLists
 }
 
-// newDerived is the memo of the snapshot, with that many servers, after the one that previous is of; nil = of the first.
+// newDerived returns the cache of a snapshot with that many servers that follows the snapshot of previous, nil if there
+// is none.
 func newDerived(previous *derived, servers int) *derived {
 	d := &derived{most: max(maxDerived, 2*servers)}
 	if d.views.Store(&map[Key]*View{}); previous != nil {
@@ -33,10 +33,10 @@ func newDerived(previous *derived, servers int) *derived {
 	return d
 }
 
-// kept returns the view of the key, if it was made; else nil.
+// kept returns the cached view, or nil.
 func (d *derived) kept(k Key) *View { return (*d.views.Load())[k] }
 
-// view returns the view of the key, and makes it if need be.
+// view returns the view of the key, from the cache or newly built.
 func (d *derived) view(k Key, build func() *View) *View {
 	if v := d.kept(k); v != nil {
 		return v
@@ -49,7 +49,7 @@ func (d *derived) view(k Key, build func() *View) *View {
 	}
 	v := build()
 	views := maps.Clone(old)
-	for other := range views { // any of them: whoever uses it keeps it himself, or has it made again
+	for other := range views { // evict any: its users keep their reference, or it is built again
 		if len(views) < d.most {
 			break
 		}
@@ -65,8 +65,8 @@ type listKey struct {
 	kind protocol.ItemKind
 }
 
-// keptLists are the newest lists of the views of rights, from snapshot to snapshot: one whose entries are the same has its
-// pages made already. A memo, too: pages depend on nothing but the entries.
+// keptLists caches the newest lists of the views of rights across snapshots. A list with the same entries has its pages
+// rendered already.
 type keptLists struct {
 	mu    sync.Mutex
 	lists map[listKey]*list

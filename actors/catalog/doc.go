@@ -1,20 +1,20 @@
-// Package catalog is what all servers offer together under its public names: an immutable Snapshot and the
-// Views of it that clients see. Everything in here is pure; the registry actor owns the newest Snapshot.
+// Package catalog builds the merged catalog of all servers under public names: an immutable Snapshot, and the Views of it that
+// clients see. The package is pure; the registry actor owns the newest Snapshot.
 //
-// Sources (what each server gave) become parsed items (parse.go), get public names (names.go, uris.go), are
-// rewritten by splices (rewrite.go) and end up in a View (view.go) with its lists (page.go) and tables
-// (lookup.go, resolve.go). What has not changed since the previous Snapshot is taken over, not made again.
+// Sources (the servers' lists) are parsed into items (parse.go), which get public names (names.go, uris.go) and rewritten JSON
+// (rewrite.go), and are collected in a View (view.go) with its lists (page.go) and tables (lookup.go, resolve.go). Parts that have
+// not changed since the previous Snapshot are reused.
 //
 // Invariants:
-//   - a public name or URI belongs to one item; names are looked up in tables, never split;
-//   - an item that filters hide keeps its name, so that no other item moves into it, and is found by no spelling;
-//   - in namespace mode always no name changes because a server was appended to the configuration;
-//   - bytes handed out are shared and never written to.
+//   - A public name or URI belongs to one item. Names are looked up in tables, never split.
+//   - An item hidden by filters keeps its name, so no other item gets it, and cannot be found by any spelling.
+//   - In the namespace mode always, appending a server to the configuration changes no name.
+//   - Returned bytes are shared and must not be modified.
 //
 // Example:
 //
 //	next := catalog.Build(previous, sources, naming)
 //	view, _ := next.View(catalog.Key{})
 //	page, fault := view.Page(protocol.Tools, era, cursor)
-//	entry, fault := view.Tool("files_read_file") // entry.Server.Pool takes the call, under the name entry.Original
+//	entry, fault := view.Tool("files_read_file") // entry.Server.Pool receives the call, under the name entry.Original
 package catalog

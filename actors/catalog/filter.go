@@ -6,7 +6,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// filterOf returns the server's filter for items of a kind; templates are filtered like resources, by their text.
+// filterOf returns the server's filter for items of a kind. Templates use the filter of resources, with their text.
 func filterOf(s *Server, kind protocol.ItemKind) *config.Filter {
 	switch kind {
 	case protocol.Tools:
@@ -18,12 +18,12 @@ func filterOf(s *Server, kind protocol.ItemKind) *config.Filter {
 	}
 }
 
-// renames reports whether the server's rules give any item another name.
+// renames reports whether the server's rules rename any item.
 func renames(s *Server) bool {
 	return len(s.Rules.Tools.Rename)+len(s.Rules.Prompts.Rename)+len(s.Rules.ResourceFilter.Rename) > 0
 }
 
-// hides reports whether the server's rules keep one of its items from clients.
+// hides reports whether the server's rules hide an item.
 func (o *offer) hides(kind protocol.ItemKind, own string) bool {
 	switch kind {
 	case protocol.Tools, protocol.Prompts:

@@ -2,12 +2,11 @@ package catalog
 
 import "goblin-actor/protocol"
 
-// holdings are the items of one kind by what their servers call them, with the names they had in the snapshot before. A public
-// name stays with its item as long as its server has it, whichever server comes up later: clients know it. nil = nobody had
-// any, or names were made in another way.
+// holdings maps the items of one kind to their public names in the previous snapshot. An item keeps its public name as
+// long as its server has it, whichever servers start later. nil = no names to keep, or the naming has changed.
 type holdings map[ownName]*item
 
-// holdings returns what the items of a kind are called in the snapshot.
+// holdings returns the names of a kind's items in the snapshot.
 func (s *Snapshot) holdings(kind protocol.ItemKind, naming Naming) holdings {
 	if s == nil || s.naming.Namespace != naming.Namespace || s.naming.URIStyle != naming.URIStyle {
 		return nil
@@ -21,8 +20,8 @@ func (s *Snapshot) holdings(kind protocol.ItemKind, naming Naming) holdings {
 	return s.main.templates.owned
 }
 
-// of returns the item as it was; nil when it was not there, or asked for another name than now. before is what was made of it, if that
-// is known: a look into a large table costs more than all else that is done with an item.
+// of returns the item in the previous snapshot, or nil if it was missing or requested another name. before is that item
+// if it is known; it avoids a lookup in a large table, which costs more than the rest of the item's processing.
 func (h holdings) of(it, before *item) *item {
 	if h == nil {
 		return nil

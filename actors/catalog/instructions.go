@@ -2,10 +2,11 @@ package catalog
 
 import "strings"
 
-// maxInstructions is how many bytes of instructions clients are given.
+// maxInstructions is the limit of the instructions' size in bytes.
 const maxInstructions = 8 << 10
 
-// instructions joins our own and those of the servers, each under its server's name; alone and passed through they stay as they are.
+// instructions joins the gateway's instructions and the servers', each under its server's name. Those of a single server
+// that passes through stay unchanged.
 func instructions(own string, servers []*Server, pass bool) string {
 	var b strings.Builder
 	b.WriteString(own)

@@ -7,10 +7,10 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// defaultName is what the gateway is called where the configuration does not say.
+// defaultName is the gateway's name if the configuration sets none.
 const defaultName = "goblin-actor"
 
-// serverInfo returns the Implementation object that clients are given as serverInfo. MCP 2025-11-25, basic/lifecycle.
+// serverInfo returns the Implementation object sent to clients as serverInfo. MCP 2025-11-25, basic/lifecycle.
 func serverInfo(info config.ServerInfo, version string) []byte {
 	b := append([]byte(`{"name":`), rawjson.Quote(cmp.Or(info.Name, defaultName))...)
 	if info.Title != "" {
@@ -19,7 +19,7 @@ func serverInfo(info config.ServerInfo, version string) []byte {
 	return append(append(append(b, `,"version":`...), rawjson.Quote(version)...), '}')
 }
 
-// introduce writes how the gateway is called, in all and in each project.
+// introduce builds the serverInfo of the whole catalog and of each project.
 func (s *Snapshot) introduce(projects []config.Project) {
 	s.infos = map[string][]byte{"": serverInfo(s.naming.ServerInfo, s.naming.Version)}
 	for i := range projects {
@@ -27,7 +27,7 @@ func (s *Snapshot) introduce(projects []config.Project) {
 	}
 }
 
-// project is the one that the view is within; nil = none, or several.
+// project returns the project the view is limited to, or nil if there is none or several.
 func (v *View) project() *config.Project {
 	if v.scope == nil || v.scope.rules.Name == "" {
 		return nil
@@ -35,7 +35,7 @@ func (v *View) project() *config.Project {
 	return &v.scope.rules
 }
 
-// ServerInfo is what the gateway says of itself to clients of the view, a JSON object. The bytes are shared and must not be changed.
+// ServerInfo returns the serverInfo for clients of the view, a JSON object. The caller must not modify it.
 func (v *View) ServerInfo() []byte {
 	if p := v.project(); p != nil {
 		if info := v.snapshot.infos[p.Name]; info != nil {
@@ -45,7 +45,7 @@ func (v *View) ServerInfo() []byte {
 	return v.snapshot.infos[""]
 }
 
-// greeting is what the configuration tells clients of the view ahead of everything else; "" = nothing.
+// greeting returns the configured instructions for clients of the view.
 func (v *View) greeting() string {
 	if p := v.project(); p != nil {
 		return p.Instructions

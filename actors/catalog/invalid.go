@@ -10,31 +10,31 @@ import (
 	"goblin-actor/protocol/toolschema"
 )
 
-// maxInvalid is how many invalid tools of one server are named.
+// maxInvalid is the number of invalid tools reported for one server.
 const maxInvalid = 100
 
-// InvalidTool is a tool of a server whose definition is not valid.
+// InvalidTool is a tool with an invalid definition.
 type InvalidTool struct {
-	Own    string // the server's name for it, shortened
+	Own    string // server's name of the tool, shortened
 	Fault  *toolschema.Fault
-	Hidden bool // the tool is not listed; otherwise only its outputSchema is, or the server's rules show it
-	Output bool // the fault is in the outputSchema alone
+	Hidden bool // the tool is not listed; if false, only its outputSchema is removed, or the server's rules list it anyway
+	Output bool // only the outputSchema is invalid
 }
 
-// hides reports whether invalid tools are left out.
+// hides reports whether invalid tools are hidden.
 func (l *lot) hides() bool { return l.rules.invalid == "hide" }
 
-// toolChecks checks the definitions of one list.
+// toolChecks checks the tool definitions of one list.
 type toolChecks struct {
 	lot    *lot
 	server *Server
-	known  map[string]*parsed // those of the list before that were valid
+	known  map[string]*parsed // valid definitions of the previous list
 	budget int                // for compiling schemas
 
-	unchecked []string // tools whose calls would have to be checked and cannot be
+	unchecked []string // tools whose arguments cannot be validated, although the configuration requires it
 }
 
-// known returns the valid definitions of a list by their names.
+// known returns a list's valid definitions by name.
 func known(kind protocol.ItemKind, old *lot) map[string]*parsed {
 	if kind != protocol.Tools || old == nil {
 		return nil
@@ -48,11 +48,11 @@ func known(kind protocol.ItemKind, old *lot) map[string]*parsed {
 	return valid
 }
 
-// examined is one item of a list, parsed and checked without regard to the others.
+// examined is an item of a list, parsed and checked independently of the others.
 type examined struct {
 	*parsed
 	err           error
-	same          *parsed // the same definition in the list before, which was valid; nil = it was checked now
+	same          *parsed // the same valid definition in the previous list; nil = it was checked now
 	input, output *toolschema.Fault
 }
 
@@ -70,7 +70,7 @@ func (c *toolChecks) examineAll(kind protocol.ItemKind, source [][]byte) []exami
 	return all
 }
 
-// examine checks a tool's definition unless it is the same as before.
+// examine checks a tool's definition unless it is unchanged.
 func (c *toolChecks) examine(e *examined) {
 	if was := c.known[e.own]; was != nil && bytes.Equal(was.checked, e.item.Raw) {
 		e.same = was
@@ -79,7 +79,8 @@ func (c *toolChecks) examine(e *examined) {
 	e.input, e.output = toolschema.Check(e.item.Raw)
 }
 
-// passes reports whether the tool is to be listed. It takes an invalid outputSchema out of the definition where invalid tools are hidden.
+// passes reports whether the tool is listed. If invalid tools are hidden, it removes an invalid outputSchema from the
+// definition.
 func (c *toolChecks) passes(e examined) bool {
 	p, raw, input, output := e.parsed, e.item.Raw, e.input, e.output
 	switch {
@@ -107,8 +108,8 @@ func (c *toolChecks) passes(e examined) bool {
 	return true
 }
 
-// compile compiles the valid inputSchema of a tool if the server's rules want its calls checked. A schema that was compiled before stays, and
-// counts towards the budget of this list.
+// compile compiles a valid inputSchema if the server's rules require validation of arguments. A schema compiled for the
+// previous list is reused and counts towards this list's budget.
 func (c *toolChecks) compile(p *parsed, raw []byte) {
 	switch {
 	case !c.lot.rules.compiles || c.budget <= 0:
@@ -122,7 +123,7 @@ func (c *toolChecks) compile(p *parsed, raw []byte) {
 	}
 }
 
-// warnUnchecked warns of the tools whose calls are not checked although the configuration wants it.
+// warnUnchecked warns about tools whose arguments are not validated, although the configuration requires it.
 func (c *toolChecks) warnUnchecked() {
 	n := len(c.unchecked)
 	if n == 0 {
@@ -143,14 +144,14 @@ func withoutOutput(p *parsed) {
 	}
 }
 
-// found remembers an invalid tool, and warns of it.
+// found records an invalid tool and warns about it.
 func (c *toolChecks) found(p *parsed, t InvalidTool) {
 	l := c.lot
 	t.Own = clip(p.own, shown)
 	if len(l.invalid) < maxInvalid {
 		l.invalid = append(l.invalid, t)
 	}
-	if !l.hides() || filter.Hides(&c.server.Rules.Tools.Filter, p.own) { // no user misses what the configuration shows or hides itself
+	if !l.hides() || filter.Hides(&c.server.Rules.Tools.Filter, p.own) { // a tool that the configuration shows or hides explicitly needs no warning
 		return
 	}
 	how := "is listed without its outputSchema, which is invalid"
@@ -160,8 +161,7 @@ func (c *toolChecks) found(p *parsed, t InvalidTool) {
 	l.warnings = warn(l.warnings, "%s: tool %q %s: %v", c.server.Name, t.Own, how, t.Fault)
 }
 
-// Invalid returns the server's tools with invalid definitions, without those that its rules keep from clients: at most 100, in the order
-// of its list.
+// Invalid returns the server's tools with invalid definitions, except those its rules hide: at most 100, in list order.
 func (s *Snapshot) Invalid(server string) (list []InvalidTool) {
 	o := s.byName[server]
 	if o == nil || o.lots[protocol.Tools] == nil {
@@ -175,8 +175,8 @@ func (s *Snapshot) Invalid(server string) (list []InvalidTool) {
 	return list
 }
 
-// explainHidden says in the fault why a tool is hidden that the name means: the server's own name, that with the prefix, or SERVER:NAME in any
-// spelling. A view that is limited to a project or to rights says nothing: the tool may be outside of them.
+// explainHidden adds to the fault why a tool is hidden if name refers to one: by the server's name, that with prefix, or
+// SERVER:NAME in any spelling. In a view limited to a project or rights it adds nothing, since the tool may be outside.
 func (v *View) explainHidden(name string, fault *protocol.Fault) {
 	if v.limited() {
 		return
@@ -191,7 +191,7 @@ func (v *View) explainHidden(name string, fault *protocol.Fault) {
 	}
 }
 
-// means reports whether the name could be that of a server's tool that has none of its own in the catalog.
+// means reports whether name could refer to that tool of the server.
 func (s *Snapshot) means(name string, server *Server, own string) bool {
 	if name == own || name == plainName(&item{server: server, name: own, prefixed: true}, s.naming) {
 		return true

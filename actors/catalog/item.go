@@ -8,24 +8,24 @@ import (
 	"goblin-actor/protocol"
 )
 
-// item is a parsed item on its way into a view: what it will be called there and whether it is shown.
+// item is a parsed item while a view is built: its names and whether it is shown.
 type item struct {
 	*parsed
 	server   *Server
 	kind     protocol.ItemKind
-	name     string        // own, or what the server's rules rename it to
-	prefixed bool          // tools and prompts: the public name starts with the server's prefix
-	want     string        // what it would be called if nobody else were called so
-	public   string        // the name or URI clients see
-	other    string        // resources and templates: the other spelling clients may use; "" = none
-	judge    *filter.Judge // what its server's rules say of expansions of a template
-	links    []string      // those of parsed as clients follow them
-	entry    *Entry        // nil = filtered: it keeps its names, and nobody finds it
-	place    int           // in the list of the whole catalog, if it has an entry
+	name     string        // own, or the name given by the server's rules
+	prefixed bool          // tools and prompts: the public name has the server's prefix
+	want     string        // public name without collisions
+	public   string        // name or URI that clients use
+	other    string        // resources and templates: alternative URI for clients; "" = none
+	judge    *filter.Judge // filters the expansions of a template
+	links    []string      // links of parsed as clients see them
+	entry    *Entry        // nil = hidden: it keeps its names, but cannot be found
+	place    int           // index in the whole catalog's list, if it has an entry
 }
 
-// itemsOf returns a server's items of one kind in the server's order, renamed but not yet public. Templates keep
-// their text: their expansions could not be traced back.
+// itemsOf returns a server's items of one kind in the server's order, renamed but without public names. Templates keep
+// their text, since their expansions could not be mapped back.
 func itemsOf(o *offer, kind protocol.ItemKind) []*item {
 	s, l := o.server, o.lots[kind]
 	rename := filterOf(s, kind).Rename
@@ -41,7 +41,7 @@ func itemsOf(o *offer, kind protocol.ItemKind) []*item {
 	return list
 }
 
-// items returns those of all servers, and beside each what previous made of the same one; nil = it did not have it.
+// items returns the items of all servers, and for each the same item in previous, or nil.
 func (s *Snapshot) items(kind protocol.ItemKind, previous *Snapshot) (items, before []*item) {
 	n := 0
 	for _, server := range s.everybody() {
@@ -57,8 +57,8 @@ func (s *Snapshot) items(kind protocol.ItemKind, previous *Snapshot) (items, bef
 	return items, before
 }
 
-// itemsLike returns what the snapshot made of the items that another offer of the server has, in the same order; nil stands for what it did
-// not have. Only of a list that is the same: items of another one are found by their names.
+// itemsLike returns the snapshot's items of another offer of the server, in the same order, with nil for missing ones.
+// It works only for the same list; items of other lists are found by name.
 func (s *Snapshot) itemsLike(o *offer, kind protocol.ItemKind) []*item {
 	if old := s.offer(o.server.Name); old != nil && old.lots[kind] == o.lots[kind] {
 		return old.items[kind]
@@ -69,8 +69,8 @@ func (s *Snapshot) itemsLike(o *offer, kind protocol.ItemKind) []*item {
 // claim is an item that is about to get its public name.
 type claim struct {
 	*item
-	had  *item // as it was, if it is to be called the same; else nil
-	bent bool  // the name it asks for is not to the letter its own
+	had  *item // the item in the previous snapshot if it keeps its name; else nil
+	bent bool  // the name it requests had to be adapted
 }
 
 // inNamingOrder returns the items in the order in which they choose public names: those first that have one, then by server

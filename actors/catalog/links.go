@@ -9,19 +9,20 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// uiScheme is that of the pages of MCP Apps. Hosts look at it, so links to them keep it in every style.
+// uiScheme is the scheme of MCP Apps pages. Hosts check it, so links to them keep it in every URI style.
 const uiScheme = "ui://"
 
-// linkPaths are where a tool names the page its results are shown in, under _meta: MCP Apps, its first draft, OpenAI's Apps SDK.
+// linkPaths are the fields of a tool's _meta that name the page for its results: in MCP Apps, its first draft and
+// OpenAI's Apps SDK.
 var linkPaths = [][]string{{"ui", "resourceUri"}, {"ui/resourceUri"}, {"openai/outputTemplate"}}
 
-// link is a URI of the server's in a tool's _meta.
+// link is a URI of the server in a tool's _meta.
 type link struct {
 	at  rawjson.Span
 	uri string
 }
 
-// linksOf finds the links of a tool.
+// linksOf returns the links of a tool.
 func linksOf(item *protocol.Item) (links []link) {
 	meta := item.Meta.Of(item.Raw)
 	if !bytes.Contains(meta, []byte("resourceUri")) && !bytes.Contains(meta, []byte("outputTemplate")) {
@@ -43,8 +44,8 @@ func linksOf(item *protocol.Item) (links []link) {
 	return links
 }
 
-// publicLinks are the tool's links as clients can follow them. Pages need not be listed (MCP Apps, discovery): a tool's link is
-// enough for its server's page to be found.
+// publicLinks returns a tool's links as clients can follow them. Pages need not be listed (MCP Apps, discovery); a
+// tool's link is enough to find one.
 func (v *View) publicLinks(it *item) (public []string) {
 	for _, l := range it.parsed.links {
 		to := l.uri

@@ -2,19 +2,19 @@ package catalog
 
 import "goblin-actor/protocol"
 
-// ListedTool is one tool of a server's list, and what became of it.
+// ListedTool is a tool of a server's list, with how it is offered.
 type ListedTool struct {
-	Own    string // the server's name for it; "" if it has none
-	Raw    []byte // the definition as the server gave it
-	Name   string // the public name that its own or configured name asks for, before characters and length are adapted
-	Public string // the name clients use; "" = the tool is not offered
-	Denied bool   // the server's rules keep it from clients
-	Again  bool   // an earlier tool of the list has the same name
-	Fault  string // why the definition cannot be listed at all; "" = it can
+	Own    string // server's name of the tool; "" if it has none
+	Raw    []byte // server's definition
+	Name   string // public name it requests, before characters and length are adapted
+	Public string // name that clients use; "" = the tool is not offered
+	Denied bool   // the server's rules hide it
+	Again  bool   // an earlier tool in the list has the same name
+	Fault  string // why the definition cannot be listed; "" = it can
 }
 
-// ListedTools returns a server's tools in the order of its list, including those that are not offered. It parses the list again, so it is
-// meant for reports and not for requests.
+// ListedTools returns a server's tools in list order, including those that are not offered. It parses the list again, so
+// it is meant for reports, not for requests.
 func (s *Snapshot) ListedTools(server string) []ListedTool {
 	o := s.byName[server]
 	if o == nil || o.lots[protocol.Tools] == nil {

@@ -7,20 +7,20 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxCandidates bounds how many names a fault suggests.
+// maxCandidates bounds the names that a fault suggests.
 const maxCandidates = 16
 
-// names finds tools (or prompts) by every spelling. Filtered items are in it too: a spelling that means one of them
-// means no other.
+// names finds tools or prompts by every spelling of their names. It includes hidden items, so a spelling of a hidden
+// item never refers to another one.
 type names struct {
 	public map[string]*item
-	owned  map[ownName]*item // by server and the name there, before and after renaming
+	owned  map[ownName]*item // by server and own name, before and after renaming
 	bare   map[string][]*item
 }
 
 type ownName struct{ server, name string }
 
-// newNames makes the tables of items. public is that of their public names, if there is one already; else nil.
+// newNames builds the tables. public is the table of public names if it exists; else nil.
 func newNames(items []*item, public map[string]*item) names {
 	n := names{
 		public: public,
@@ -58,7 +58,7 @@ func newNames(items []*item, public map[string]*item) names {
 	return n
 }
 
-// find returns the item a name means, nil when it means none. Several bare names are candidates.
+// find returns the item with that name, or nil. If several items have the bare name, it returns them as candidates.
 func (n *names) find(name string) (it *item, candidates []*item) {
 	if it = n.public[name]; it != nil {
 		return it, nil
@@ -73,11 +73,11 @@ func (n *names) find(name string) (it *item, candidates []*item) {
 	return nil, list
 }
 
-// separators stand between server and name in the spellings we accept besides the public one. No server's name holds
-// any of them, so the first one counts.
+// separators are accepted between server and name in alternative spellings. Servers' names contain none of them, so the
+// first one separates.
 var separators = [...]string{":", "/", "__", "."}
 
-// qualified resolves server:tool, server/tool, server__tool, server.tool and server:tool@replica (-1 = none asked for).
+// qualified resolves server:tool, server/tool, server__tool, server.tool and server:tool@replica (-1 = no replica).
 func (n *names) qualified(name string) (it *item, replica int) {
 	for _, sep := range separators {
 		server, rest, ok := strings.Cut(name, sep)
@@ -100,8 +100,8 @@ func (n *names) qualified(name string) (it *item, replica int) {
 	return nil, -1
 }
 
-// Tool finds a tool by its public name or, failing that, by any alias of it. Aliases are
-// resolved before filters: a tool that is disabled is TOOL_NOT_FOUND by every spelling, and its spellings mean no other.
+// Tool finds a tool by its public name or an alias. Aliases are resolved before filters, so a hidden tool is
+// TOOL_NOT_FOUND by every spelling and its spellings never refer to another tool.
 func (v *View) Tool(name string) (*Entry, *protocol.Fault) {
 	it, candidates := v.names[0].find(name)
 	if it != nil && v.entry(it) != nil {
@@ -124,10 +124,10 @@ func (v *View) Prompt(name string) (*Entry, *protocol.Fault) {
 	return nil, fault
 }
 
-// maxShown is how many bytes of a URI that several servers have come back in an error.
+// maxShown is the number of bytes of an ambiguous URI quoted in an error.
 const maxShown = 1024
 
-// publics returns the public names of those that are shown.
+// publics returns the public names of the items that are shown.
 func (v *View) publics(items []*item) (list []string) {
 	for _, it := range items {
 		if v.entry(it) != nil && len(list) < maxCandidates {
@@ -137,7 +137,7 @@ func (v *View) publics(items []*item) (list []string) {
 	return list
 }
 
-// Replica returns n when name asks for a tool by server:tool@n, -1 when the caller does not mind which replica.
+// Replica returns n if name is server:tool@n, or -1 if it names no replica.
 func (v *View) Replica(name string) int {
 	n := &v.names[0]
 	if !strings.Contains(name, "@") || n.public[name] != nil {

@@ -6,8 +6,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// introduction is what clients are told ahead of the servers' instructions: what the configuration says, and where everything is when
-// lists say nothing of it.
+// introduction returns the text before the servers' instructions: the configured one, and how to find items that are not
+// listed.
 func (v *View) introduction() string {
 	greeting := v.greeting()
 	if !v.snapshot.naming.OnlyMeta || v.snapshot.ours == nil {
@@ -26,7 +26,7 @@ func (v *View) introduction() string {
 		"and use what you found with %s and %s.", name("search_catalog"), name("describe_tool"), name("call_tool"), name("read_resource"))
 }
 
-// everybody is who has items in the view of the whole: the servers, and the gateway for its meta tools.
+// everybody returns the servers with items in the whole view, including the gateway's own for its meta tools.
 func (s *Snapshot) everybody() []*Server {
 	if s.ours == nil {
 		return s.servers
@@ -34,11 +34,11 @@ func (s *Snapshot) everybody() []*Server {
 	return append(s.servers[:len(s.servers):len(s.servers)], s.ours)
 }
 
-// autoMeta is how many tools of servers a model chooses among without searching.
+// autoMeta is the number of tools that a model chooses from without searching.
 const autoMeta = 40
 
-// listMeta makes the list of a kind that clients are given where it is not all that is in view: the meta tools only, or, of few tools, all
-// but these.
+// listMeta returns the list of a kind for clients if it differs from the view's items: only the meta tools, or, for few
+// tools, all items but these.
 func (v *View) listMeta(kind protocol.ItemKind) {
 	if v.pass || v.snapshot.ours == nil {
 		return
@@ -59,7 +59,7 @@ func (v *View) listMeta(kind protocol.ItemKind) {
 	}
 }
 
-// listed is the list of a kind that clients are given, and told of changes of.
+// listed returns the list of a kind that clients see and are notified about.
 func (v *View) listed(kind protocol.ItemKind) *list {
 	if v.meta[kind] != nil {
 		return v.meta[kind]
@@ -67,7 +67,7 @@ func (v *View) listed(kind protocol.ItemKind) *list {
 	return v.lists[kind]
 }
 
-// Entry returns the item that a server calls so, if it is in view; else nil.
+// Entry returns the server's item with that own name if it is in view; else nil.
 func (v *View) Entry(kind protocol.ItemKind, server, own string) *Entry {
 	var it *item
 	switch key := (ownName{server, own}); kind {

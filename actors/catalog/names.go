@@ -7,14 +7,14 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// Who carries the server's prefix in the names of tools and prompts. Anything else counts as always.
+// When names of tools and prompts have the server's prefix. Other values mean always.
 const (
-	modeOnConflict = "on-conflict" // whose bare name several servers use
+	modeOnConflict = "on-conflict" // if several servers have an item with the bare name
 	modeNever      = "never"
 )
 
-// nameAll gives the tools (or prompts) of all servers their public names.
-// Filtered items take part, so that no name moves when a filter changes. It returns the items by those names, too.
+// nameAll assigns public names to the tools or prompts of all servers and returns the items by name. Hidden items take
+// part, so changing a filter moves no name.
 func nameAll(items, before []*item, naming Naming, had holdings) (taken map[string]*item, warnings []string) {
 	choosePrefixed(items, naming)
 	for _, it := range items {
@@ -43,8 +43,8 @@ func nameAll(items, before []*item, naming Naming, had holdings) (taken map[stri
 	return taken, warnings
 }
 
-// choosePrefixed marks the items that carry their server's prefix: all, none, or those whose bare name several
-// servers use.
+// choosePrefixed marks the items that get their server's prefix: all, none, or those whose bare name several servers
+// use.
 func choosePrefixed(items []*item, naming Naming) {
 	owner := make(map[string]*Server) // by bare name; nil = several
 	if naming.Namespace.Mode == modeOnConflict {
@@ -68,7 +68,7 @@ func choosePrefixed(items []*item, naming Naming) {
 	}
 }
 
-// nameOf is the public name the item asks for.
+// nameOf returns the public name the item requests.
 func nameOf(it *item, naming Naming) string {
 	if !it.prefixed {
 		return namespace.PublicName("", "", it.name, limit(naming))
@@ -76,7 +76,7 @@ func nameOf(it *item, naming Naming) string {
 	return namespace.PublicName(prefix(it.server), naming.Namespace.Separator, it.name, limit(naming))
 }
 
-// plainName is what nameOf returns if every character and every length were allowed.
+// plainName returns nameOf's result without limits on characters and length.
 func plainName(it *item, naming Naming) string {
 	if !it.prefixed {
 		return it.name
@@ -84,7 +84,7 @@ func plainName(it *item, naming Naming) string {
 	return prefix(it.server) + naming.Namespace.Separator + it.name
 }
 
-// prefix is what stands before the names of a server's tools and prompts; "" = nothing.
+// prefix returns the prefix of a server's tools and prompts, or "".
 func prefix(s *Server) string {
 	switch s.Rules.Prefix {
 	case "":
@@ -102,7 +102,7 @@ func limit(naming Naming) int {
 	return 64
 }
 
-// seed makes the suffix of a colliding name depend on the item alone, not on what it collides with.
+// seed returns the input for the suffix of a colliding name. It depends only on the item, not on what it collides with.
 func seed(it *item, attempt int) string {
 	s := it.server.Name + "\x00" + it.own
 	if attempt > 0 {

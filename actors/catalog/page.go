@@ -10,17 +10,17 @@ import (
 	"goblin-actor/protocol"
 )
 
-// list is the items of one kind in list order, cut into pages.
+// list holds the items of one kind in list order, divided into pages.
 type list struct {
 	kind    protocol.ItemKind
 	entries []*Entry
 	sorted  bool      // by public name; else in the server's order
-	size    int       // items a page
-	asked   int       // size as it was asked for; 0 = all on one
-	pages   [2][]page // for legacy clients, for modern ones
+	size    int       // items per page
+	asked   int       // configured size; 0 = one page
+	pages   [2][]page // for legacy and for modern clients
 }
 
-// page is one ready result, made when first asked for.
+// page is a rendered result, created on first use.
 type page struct {
 	once   sync.Once
 	result []byte
@@ -37,7 +37,7 @@ func newList(kind protocol.ItemKind, entries []*Entry, sorted bool, size int) *l
 	return l
 }
 
-// following returns the list of these entries: l itself, with the pages it has made, if they are the same.
+// following returns l itself, with its rendered pages, if it has these entries and settings; else a new list.
 func (l *list) following(kind protocol.ItemKind, entries []*Entry, sorted bool, size int) *list {
 	if l != nil && l.sorted == sorted && l.asked == size && slices.Equal(l.entries, entries) {
 		return l
@@ -45,8 +45,8 @@ func (l *list) following(kind protocol.ItemKind, entries []*Entry, sorted bool, 
 	return newList(kind, entries, sorted, size)
 }
 
-// page returns the result for a cursor. Pages that start where ours do are made once; only a cursor from another
-// snapshot can lie between them.
+// page returns the result for a cursor. Pages at the usual positions are rendered once; only a cursor of another
+// snapshot can point elsewhere.
 func (l *list) page(era protocol.Era, cursor string) ([]byte, *protocol.Fault) {
 	from, ok := l.start(cursor)
 	if !ok {
@@ -64,7 +64,7 @@ func (l *list) page(era protocol.Era, cursor string) ([]byte, *protocol.Fault) {
 	return l.render(era, from), nil
 }
 
-// renderPage is render of a page that is kept: the two eras share it where no item differs.
+// renderPage renders a page to keep. The eras share a page if none of its items differs.
 func (l *list) renderPage(era protocol.Era, from int, cursor string) []byte {
 	if era == protocol.EraModern && !slices.ContainsFunc(l.entries[from:min(from+l.size, len(l.entries))], func(e *Entry) bool { return e.Other() != nil }) {
 		shared, _ := l.page(protocol.EraLegacy, cursor)
@@ -73,7 +73,7 @@ func (l *list) renderPage(era protocol.Era, from int, cursor string) []byte {
 	return l.render(era, from)
 }
 
-// render builds the result object with the items from there on.
+// render returns the result object with the items from index from.
 func (l *list) render(era protocol.Era, from int) []byte {
 	to := min(from+l.size, len(l.entries))
 	from = min(from, to)
@@ -105,9 +105,9 @@ func (l *list) render(era protocol.Era, from int) []byte {
 	return append(out, '}')
 }
 
-// A cursor is base64url of: the first letter of its form, the kind, the position (uvarint) and the key of the last
-// item sent. A sorted list goes on after the key, whatever has come or gone; a list in the server's order goes on
-// after the item, or where it stood if it is gone.
+// A cursor is the base64url encoding of: the letter of its form, the kind, the position (uvarint) and the key of the
+// last item sent. A sorted list continues after the key, whatever was added or removed. A list in the server's order
+// continues after the item, or at its position if the item is gone.
 const cursorForm = 'g'
 
 func (l *list) cursorAfter(i int) string {
@@ -116,7 +116,7 @@ func (l *list) cursorAfter(i int) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, l.entries[i].Public...))
 }
 
-// start returns the index of the first item after the cursor; false when the cursor is not ours.
+// start returns the index of the first item after the cursor, or false if the cursor is invalid.
 func (l *list) start(cursor string) (int, bool) {
 	if cursor == "" {
 		return 0, true
@@ -131,7 +131,7 @@ func (l *list) start(cursor string) (int, bool) {
 	}
 	key := string(b[2+n:])
 	at := int(min(position, uint64(len(l.entries))))
-	if at < len(l.entries) && l.entries[at].Public == key { // the catalog is as it was
+	if at < len(l.entries) && l.entries[at].Public == key { // the list has not changed
 		return at + 1, true
 	}
 	if l.sorted {

@@ -54,7 +54,7 @@ func TestPagesOfBothEras(t *testing.T) {
 		v, _ := s.View(Key{Server: "s"})
 		for era, want := range map[protocol.Era]string{protocol.EraLegacy: c.legacy, protocol.EraModern: c.modern} {
 			if got, _ := v.Page(protocol.Tools, era, ""); string(got) != `{"tools":[`+want+`]}` {
-				t.Errorf("%s, %s: %s, want %s", c.protocol, era, got, want)
+				t.Errorf("%s, %s client: %s, want %s", c.protocol, era, got, want)
 			}
 		}
 		old, _ := s.main.Page(protocol.Tools, protocol.EraLegacy, "")

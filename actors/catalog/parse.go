@@ -11,55 +11,55 @@ import (
 )
 
 const (
-	maxList = 100_000  // items of one kind of one server
-	maxMade = 1000     // templates of one server that URIs are matched with
-	maxItem = 1 << 20  // bytes of one item's JSON
-	maxName = 16 << 10 // bytes of one name, URI or template text
-	shown   = 64       // bytes of a server's text in a warning
+	maxList = 100_000  // items of one kind of a server
+	maxMade = 1000     // templates of a server that URIs are matched with
+	maxItem = 1 << 20  // bytes of an item's JSON
+	maxName = 16 << 10 // bytes of a name, URI or template text
+	shown   = 64       // bytes of a server's text quoted in a warning
 
-	maxCompiled = 100_000 // units of toolschema.Compile for one server's tools; calls of tools beyond are not checked
+	maxCompiled = 100_000 // units of toolschema.Compile for one server's tools; arguments of further tools are not validated
 )
 
-// parsed is one item of a server, before anybody names it. Immutable; taken over by later snapshots as long as
-// the server's list is the same slice.
+// parsed is an item of a server without public names. It is immutable, and reused by later snapshots while the server's
+// list is the same slice.
 type parsed struct {
-	own      string // name, URI or template text as the server gave it
+	own      string // name, URI or template text of the server
 	item     protocol.Item
-	template *namespace.Template // kind Templates only; nil when RFC 6570 does not know such a text
-	links    []link              // kind Tools only: to pages of its server
-	checked  []byte              // kind Tools only: the definition as the server gave it, if it is valid
+	template *namespace.Template // only for Templates; nil if the text is not a valid RFC 6570 template
+	links    []link              // only for Tools: links to pages of its server
+	checked  []byte              // only for Tools: the server's definition if it is valid
 
-	leftOut     *toolschema.Fault       // kind Tools only: what is invalid about the outputSchema that is left out; nil = none is
-	arguments   *toolschema.InputSchema // kind Tools only: what calls are checked against; nil = they are not
-	compileCost int                     // units of toolschema.Compile that arguments took
+	leftOut     *toolschema.Fault       // only for Tools: what is invalid in the outputSchema that was removed; nil = nothing was
+	arguments   *toolschema.InputSchema // only for Tools: validates arguments; nil = they are not validated
+	compileCost int                     // units of toolschema.Compile used for arguments
 }
 
-// lot is one server's list of one kind, parsed.
+// lot is a server's parsed list of one kind.
 type lot struct {
-	source   [][]byte // what it was parsed from
+	source   [][]byte // the list it was parsed from
 	rules    toolRules
 	items    []*parsed
-	invalid  []InvalidTool // in the order of the list
+	invalid  []InvalidTool // in list order
 	warnings []string
 }
 
-// toolRules are the rules of a server by which its tools are parsed.
+// toolRules are the server's rules that affect parsing of tools.
 type toolRules struct {
-	invalid  string // what becomes of invalid tools; "" = they are not looked for
-	compiles bool   // calls are checked against the inputSchema
+	invalid  string // what happens to invalid tools; "" = definitions are not checked
+	compiles bool   // arguments are validated
 }
 
 func toolRulesOf(server *Server) toolRules {
 	return toolRules{server.Rules.Tools.Invalid, server.Rules.ValidateArguments == "refuse"}
 }
 
-// same reports whether the lot was parsed from this very slice, by the same rules for tools.
+// same reports whether the lot was parsed from that slice with the same rules.
 func (l *lot) same(source [][]byte, rules toolRules) bool {
 	return l != nil && l.rules == rules && len(l.source) == len(source) && unsafe.SliceData(l.source) == unsafe.SliceData(source)
 }
 
-// parseLot parses a server's list. What cannot be listed is left out with a warning; of two items with the same
-// name the first stays. old is the server's list before this one, whose definitions are not checked again; nil = there was none.
+// parseLot parses a server's list. Items that cannot be listed are dropped with a warning; of two items with the same
+// name the first stays. old is the server's previous list, whose definitions are not checked again; it may be nil.
 func parseLot(server *Server, kind protocol.ItemKind, source [][]byte, old *lot) *lot {
 	l := &lot{source: source, rules: toolRulesOf(server), items: make([]*parsed, 0, min(len(source), maxList))}
 	checks := toolChecks{lot: l, server: server, known: known(kind, old), budget: maxCompiled}
@@ -121,7 +121,7 @@ func parseOne(kind protocol.ItemKind, raw []byte) (*parsed, error) {
 	return p, nil
 }
 
-// named returns where an item's own name stands and what that member is called.
+// named returns the span of an item's own name and the name of that member.
 func named(kind protocol.ItemKind, item *protocol.Item) (rawjson.Span, string) {
 	switch kind {
 	case protocol.Resources:

@@ -16,15 +16,16 @@ import (
 // spelling is resolved in the whole catalog first, and what it means is found or not. So nothing is called differently in a
 // project, no spelling falls through to another item, and a project costs a bit for each item.
 
-// scope is what a project lets through, and what of that some roles permit. Immutable, and the same one as long as the project's rules are.
+// scope is what a project includes, and what roles permit of that. It is immutable, and reused while the project's rules
+// are the same.
 type scope struct {
 	rules  config.Project
-	judge  *filter.Judge // of resources and templates, by public URI; nil = it lets all through
-	rights *rights       // nil = all is permitted
-	parts  []*View       // of several projects together; else nil, as are the others of those
+	judge  *filter.Judge // filters resources and templates by public URI; nil = all are included
+	rights *rights       // nil = everything is permitted
+	parts  []*View       // the projects of a union; the other fields are nil then
 }
 
-// scopeOf returns the scope of the project's rules, the one of the previous snapshot if they are the same.
+// scopeOf returns the scope of the project's rules, reusing the previous snapshot's if they are the same.
 func scopeOf(rules *config.Project, old *View) *scope {
 	if old != nil && reflect.DeepEqual(old.scope.rules, *rules) {
 		return old.scope
@@ -32,8 +33,8 @@ func scopeOf(rules *config.Project, old *View) *scope {
 	return &scope{rules: *rules, judge: filter.New(&rules.Resources)}
 }
 
-// holds reports whether the server is part of the project: it is named, or it carries all the
-// labels. A project that says neither holds all servers. The gateway's own are part of every project.
+// holds reports whether the server is part of the project: it is named, or has all the labels. A project without names
+// and labels includes all servers. The gateway's own are part of every project.
 func (p *scope) holds(s *Server) bool {
 	named, labels := p.rules.Servers, p.rules.Labels
 	switch {
@@ -45,8 +46,8 @@ func (p *scope) holds(s *Server) bool {
 	return len(labels) > 0 && s.Rules.Carries(labels)
 }
 
-// hides reports whether the project's rules keep an item of one of its servers from clients, by its public name or URI. Of the
-// gateway's own items they keep only what they deny.
+// hides reports whether the project's rules hide an item of one of its servers, by its public name or URI. The gateway's
+// own items are hidden only by deny rules.
 func (p *scope) hides(it *item) bool {
 	f := &p.rules.Tools
 	switch it.kind {
@@ -66,20 +67,20 @@ func (p *scope) hides(it *item) bool {
 	return filter.Hides(f, it.public)
 }
 
-// narrows reports whether the project's rules keep back anything of a server that is part of it.
+// narrows reports whether the project's rules hide anything of a server that is part of it.
 func (p *scope) narrows() bool {
 	return slices.ContainsFunc([]config.Filter{p.rules.Tools, p.rules.Prompts, p.rules.Resources}, func(f config.Filter) bool {
 		return len(f.Allow)+len(f.Deny)+len(f.Disabled) > 0
 	})
 }
 
-// marks is a set of places in a list.
+// marks is a bit set of list indexes.
 type marks []uint64
 
 func (m marks) add(place int)      { m[place/64] |= 1 << (place % 64) }
 func (m marks) has(place int) bool { return m[place/64]&(1<<(place%64)) != 0 }
 
-// buildProjects makes the view of every project. What has not changed in one is taken over from the previous snapshot.
+// buildProjects builds the view of every project, reusing unchanged parts of the previous snapshot's.
 func (s *Snapshot) buildProjects(previous *Snapshot, sources []Source, projects []config.Project) {
 	s.projects = make(map[string]*View, len(projects))
 	for i := range projects {
@@ -124,7 +125,7 @@ func (s *Snapshot) buildProject(previous *Snapshot, sources []Source, rules *con
 func (v *View) veil(kind protocol.ItemKind, old *View) {
 	whole := v.snapshot.main
 	if old != nil && old.scope == v.scope && slices.Equal(old.servers, v.servers) && old.snapshot.main.lists[kind] == whole.lists[kind] {
-		v.shown[kind], v.lists[kind] = old.shown[kind], old.lists[kind] // nothing has changed in any project
+		v.shown[kind], v.lists[kind] = old.shown[kind], old.lists[kind] // no project has changed
 		return
 	}
 	held := make(map[*Server]bool, len(v.servers)+1)
@@ -149,8 +150,8 @@ func (v *View) veil(kind protocol.ItemKind, old *View) {
 	v.lists[kind] = list.following(kind, entries, !v.pass, v.snapshot.naming.PageSize)
 }
 
-// decisions are what a project showed of the catalog before, to be read in the order of that: what is still the same entry need
-// not be decided again, as rules of many patterns for many items take a while. nil = nothing is known.
+// decisions holds what a project showed in the previous snapshot, read in that snapshot's order. The decision about an
+// unchanged entry is reused, since many patterns for many items take a while. nil = nothing is known.
 type decisions struct {
 	entries []*Entry
 	shown   marks
@@ -158,13 +159,13 @@ type decisions struct {
 }
 
 func decidedBy(old *View, now *scope, kind protocol.ItemKind) *decisions {
-	if old == nil || old.scope != now || old.pass { // a list that passes through is in no order
+	if old == nil || old.scope != now || old.pass { // a list that passes through is not sorted
 		return nil
 	}
 	return &decisions{entries: old.snapshot.main.lists[kind].entries, shown: old.shown[kind]}
 }
 
-// of returns what was decided of an entry. Entries are asked for in the order of their public names.
+// of returns the decision about an entry. It must be called in the order of public names.
 func (d *decisions) of(e *Entry) (shown, known bool) {
 	if d == nil {
 		return false, false
@@ -179,8 +180,8 @@ func (d *decisions) of(e *Entry) (shown, known bool) {
 	return d.shown.has(d.at - 1), true
 }
 
-// asked reports whether a server of the project insists that its list has changed although it has not: clients are told of that
-// as of any change. If the list did change, and the project shows nothing of it, they are not.
+// asked reports whether a server of the project has announced a change although its list is equal; clients are notified
+// then. If the list has changed, but not what the project shows, they are not.
 func (v *View) asked(kind protocol.ItemKind, previous *Snapshot, sources []Source) bool {
 	for _, source := range sources {
 		now, was := v.snapshot.offer(source.Server.Name), previous.offer(source.Server.Name)
@@ -192,7 +193,7 @@ func (v *View) asked(kind protocol.ItemKind, previous *Snapshot, sources []Sourc
 	return false
 }
 
-// entry returns what clients of the view see of an item; nil = nothing.
+// entry returns an item's entry if the view shows it; else nil.
 func (v *View) entry(it *item) *Entry {
 	if it.entry == nil || v.shown[it.kind] != nil && !v.shown[it.kind].has(it.place) {
 		return nil
@@ -200,7 +201,7 @@ func (v *View) entry(it *item) *Entry {
 	return it.entry
 }
 
-// showsOwn reports whether the view shows a server's item of that own name; without one it is shown.
+// showsOwn reports whether the view shows a server's item by its own name. An unknown item counts as shown.
 func (v *View) showsOwn(kind protocol.ItemKind, server, own string) bool {
 	if v == nil {
 		return true
@@ -216,8 +217,8 @@ func (v *View) showsOwn(kind protocol.ItemKind, server, own string) bool {
 	return it != nil && v.entry(it) != nil
 }
 
-// admits reports whether clients of the view may ask for a URI that is not listed, of a server in view. template is the text
-// of what promises it; "" = nothing does.
+// admits reports whether clients of the view may request an unlisted URI of a server in view. template is the text of
+// the template it matches, or "".
 func (v *View) admits(server *Server, template, original string) bool {
 	switch {
 	case v.scope == nil:
@@ -240,7 +241,7 @@ func (v *View) admits(server *Server, template, original string) bool {
 	return v.scope.judge.AdmitsAll(template, forms, server.Internal) && v.scope.rights.admits(server, template, forms)
 }
 
-// outside reports whether a server is there, but not in view.
+// outside reports whether a server exists, but is not in view.
 func (v *View) outside(server string) bool {
 	return v.scope != nil && v.snapshot.byName[server] != nil && v.server(server) == nil
 }
@@ -248,8 +249,8 @@ func (v *View) outside(server string) bool {
 // Has reports whether the server is in view.
 func (v *View) Has(server string) bool { return v.server(server) != nil }
 
-// Tells reports whether clients of the view may hear that a resource of the server's has changed: not if their project has lost
-// it since they subscribed.
+// Tells reports whether clients of the view may be notified of a change of the server's resource. They may not if their
+// project has lost it since they subscribed.
 func (v *View) Tells(server, original string) bool {
 	if v.scope == nil {
 		return true
@@ -268,21 +269,22 @@ func (v *View) Tells(server, original string) bool {
 	return promised
 }
 
-// HasProject reports whether the key's project is there for whoever has its rights.
+// HasProject reports whether the key's project exists and the key's rights include it.
 func (s *Snapshot) HasProject(k Key) bool {
 	return s.projects[k.Project] != nil && s.policyOf(k).Counts(k.Rights, k.Project)
 }
 
-// Projects returns the names of the projects in order.
+// Projects returns the sorted names of the projects.
 func (s *Snapshot) Projects() []string { return slices.Sorted(maps.Keys(s.projects)) }
 
-// SameProjects reports whether the projects are those of old, and show the same, to whoever has which rights.
+// SameProjects reports whether the projects are the same as in old, and show the same for all rights.
 func (s *Snapshot) SameProjects(old *Snapshot) bool {
 	return s.naming.Policy == old.naming.Policy &&
 		maps.EqualFunc(s.projects, old.projects, func(a, b *View) bool { return a.Generation == b.Generation })
 }
 
-// Nothing returns the view of a project that is no more, and of whoever has no role: it holds nothing, and differs from all there ever was.
+// Nothing returns the view of a removed project and of a principal without a role. It is empty and differs from every
+// other view.
 func (s *Snapshot) Nothing() *View {
 	v := &View{snapshot: s, scope: &scope{}}
 	for kind := range v.lists {

@@ -14,7 +14,7 @@ func Shows(project config.Project, server config.Server, it *policy.Item) bool {
 	return s.holds(of) && !s.hides(shown)
 }
 
-// ShowsURI is Shows for a URI that its server does not list, in all of its spellings.
+// ShowsURI is Shows for all spellings of a URI that its server does not list.
 func ShowsURI(project config.Project, server config.Server, template string, uris []string) bool {
 	s := scopeOf(&project, nil)
 	return s.holds(&Server{Name: server.Name, Rules: server}) && s.judge.AdmitsAll(template, uris, false)

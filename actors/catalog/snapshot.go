@@ -11,43 +11,43 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Source is what one server offers, as it gave it; what Build starts from. Build keeps the slices: nobody writes to
-// them any more. Handing in the same slice again says that the list has not changed and saves the work.
+// Source is what one server offers: the input of Build. Build keeps the slices, so the caller must not modify them
+// afterwards. Passing the same slice again means that the list has not changed, and saves the work.
 type Source struct {
 	Server *Server
-	Items  [protocol.ItemKinds][][]byte // raw JSON objects in the server's order
-	Silent [protocol.ItemKinds]bool     // nobody says when that list changes
-	Asked  [protocol.ItemKinds]bool     // counts as changed, even if equal, in every view the server is in
+	Items  [protocol.ItemKinds][][]byte // raw JSON objects, in the server's order
+	Silent [protocol.ItemKinds]bool     // the server does not announce changes of that list
+	Asked  [protocol.ItemKinds]bool     // announced a change; counts as changed even if equal, in every view with the server
 }
 
-// Snapshot is the whole catalog at one moment. Immutable; safe from any goroutine.
+// Snapshot is the whole catalog at one moment. It is immutable and safe for concurrent use.
 type Snapshot struct {
-	Version    uint64                     // goes up by one with each Build
-	Generation [protocol.ItemKinds]uint64 // the Version in which this kind last changed
+	Version    uint64                     // incremented by each Build
+	Generation [protocol.ItemKinds]uint64 // Version in which this kind last changed
 
 	naming   Naming
-	servers  []*Server // in the order of the configuration, without the disabled and without ours
-	ours     *Server   // who has the meta tools; nil = there are none
+	servers  []*Server // in the order of the configuration, without disabled ones and the gateway's own
+	ours     *Server   // provides the meta tools; nil = none
 	byName   map[string]*offer
 	main     *View
 	warnings []string
 
 	projects map[string]*View
-	infos    map[string][]byte // by project, "" = none: what the gateway says of itself
+	infos    map[string][]byte // serverInfo by project, "" = without project
 
-	derived *derived // views of servers alone, of rights, and of several projects together
+	derived *derived // views of single servers, of rights, and of several projects
 }
 
 // offer is one server's part of a snapshot.
 type offer struct {
 	server     *Server
 	lots       [protocol.ItemKinds]*lot
-	items      [protocol.ItemKinds][]*item // what the main view has made of lots, in the same order
-	judge      *filter.Judge               // of its resources and templates
+	items      [protocol.ItemKinds][]*item // lots in the main view, in the same order
+	judge      *filter.Judge               // filters its resources and templates
 	counts     [protocol.ItemKinds]int
 	silent     [protocol.ItemKinds]bool
-	generation [protocol.ItemKinds]uint64 // the Version in which the server's own view last changed
-	asked      [protocol.ItemKinds]uint64 // the Version in which it last insisted that its list has changed although it has not; 0 = never
+	generation [protocol.ItemKinds]uint64 // Version in which the server's own view last changed
+	asked      [protocol.ItemKinds]uint64 // Version in which the server last announced a change of an equal list; 0 = never
 }
 
 // Build makes the snapshot that follows previous (nil = the first one) from all sources in any order.
@@ -81,15 +81,15 @@ func Build(previous *Snapshot, sources []Source, naming Naming, projects ...conf
 	return s
 }
 
-// unparsed is a list that is not parsed yet.
+// unparsed is a list that has to be parsed.
 type unparsed struct {
 	offer *offer
 	kind  protocol.ItemKind
 	list  [][]byte
-	old   *lot // the list before it
+	old   *lot // previous list
 }
 
-// take sorts out the sources and parses their lists, or takes over what previous parsed.
+// take sorts the sources and parses their lists, reusing what previous has parsed.
 func (s *Snapshot) take(previous *Snapshot, sources []Source) {
 	var jobs []unparsed
 	items := 0
@@ -136,7 +136,7 @@ func (s *Snapshot) offer(name string) *offer {
 	return s.byName[name]
 }
 
-// generationOf returns the generation of a kind in the view of one server alone.
+// generationOf returns the generation of a kind in the server's own view.
 func (s *Snapshot) generationOf(previous *Snapshot, o *offer, kind protocol.ItemKind, asked bool) uint64 {
 	old := previous.offer(o.server.Name)
 	if old == nil || asked || !sameShown(old, o, kind) {
@@ -145,7 +145,7 @@ func (s *Snapshot) generationOf(previous *Snapshot, o *offer, kind protocol.Item
 	return old.generation[kind]
 }
 
-// askedOf returns when the server last insisted that an equal list has changed.
+// askedOf returns the Version in which the server last announced a change of an equal list.
 func (s *Snapshot) askedOf(previous *Snapshot, o *offer, kind protocol.ItemKind, asked bool) uint64 {
 	old := previous.offer(o.server.Name)
 	switch {
@@ -170,8 +170,8 @@ func sameShown(a, b *offer, kind protocol.ItemKind) bool {
 	})
 }
 
-// sameEntries reports whether two lists, one of a snapshot and one of the next, are the same to clients. That a list is no
-// longer remembered only, but true, is no change that they are told of: nothing that they know becomes wrong by it.
+// sameEntries reports whether two lists of consecutive snapshots are equal for clients. A list that was only remembered
+// and is now confirmed counts as equal.
 func sameEntries(a, b []*Entry) bool {
 	return slices.EqualFunc(a, b, func(x, y *Entry) bool {
 		if x == y {
@@ -214,7 +214,7 @@ func (s *Snapshot) part(k Key) (*View, bool) {
 	return s.permitted(s.main, k), true
 }
 
-// permitted returns what of everything, or of a project, the rights permit.
+// permitted returns the part of a view that the rights permit.
 func (s *Snapshot) permitted(all *View, k Key) *View {
 	p := s.policyOf(k)
 	if p == nil {
@@ -223,7 +223,7 @@ func (s *Snapshot) permitted(all *View, k Key) *View {
 	return s.derived.view(k, func() *View { return s.buildRights(all, k, p) })
 }
 
-// policyOf is the policy that decides what a key shows.
+// policyOf returns the policy that applies to a key.
 func (s *Snapshot) policyOf(k Key) *policy.Policy {
 	if k.Policy != nil {
 		return k.Policy
@@ -231,7 +231,7 @@ func (s *Snapshot) policyOf(k Key) *policy.Policy {
 	return s.naming.Policy
 }
 
-// buildAlone is buildServer, with what its view would be without rights, or with those that are only reported on.
+// buildAlone is buildServer with the views without rights and with reported rights.
 func (s *Snapshot) buildAlone(o *offer, within *View) *View {
 	v := s.buildServer(o, within)
 	if within.beyond != nil {
@@ -247,16 +247,16 @@ func (s *Snapshot) buildAlone(o *offer, within *View) *View {
 	return v
 }
 
-// Whole returns the view of everything, whoever may see it: for the gateway itself and those who run it.
+// Whole returns the view of everything, for the gateway itself and its operators.
 func (s *Snapshot) Whole() *View { return s.main }
 
-// Project returns the view of a project, whoever may see it; nil when there is none of that name.
+// Project returns the view of a project regardless of rights, or nil if there is no such project.
 func (s *Snapshot) Project(name string) *View { return s.projects[name] }
 
-// Servers returns the servers that are not disabled, in the order of the configuration. Not to be written to.
+// Servers returns the enabled servers, in the order of the configuration. The caller must not modify the slice.
 func (s *Snapshot) Servers() []*Server { return s.servers }
 
-// Server returns the server of that name, nil when there is none or it is disabled.
+// Server returns the server with that name, or nil if there is none or it is disabled.
 func (s *Snapshot) Server(name string) *Server {
 	if o := s.byName[name]; o != nil {
 		return o.server
@@ -264,7 +264,7 @@ func (s *Snapshot) Server(name string) *Server {
 	return nil
 }
 
-// Counts returns how many items of each kind the server has in the whole catalog, after filters.
+// Counts returns the number of the server's items of each kind in the whole catalog, after filters.
 func (s *Snapshot) Counts(server string) [protocol.ItemKinds]int {
 	if o := s.byName[server]; o != nil {
 		return o.counts
@@ -272,5 +272,5 @@ func (s *Snapshot) Counts(server string) [protocol.ItemKinds]int {
 	return [protocol.ItemKinds]int{}
 }
 
-// Warnings says what a person should know about this catalog: collisions, items left out. For the log.
+// Warnings returns problems of the catalog for the log, such as collisions and dropped items.
 func (s *Snapshot) Warnings() []string { return s.warnings }

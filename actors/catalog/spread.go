@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// spreadFrom is how many items are worth more than one processor. An item takes some microseconds.
+// spreadFrom is the number of items from which several processors are used. An item takes a few microseconds.
 const spreadFrom = 256
 
 // spread calls do for parts of 0…n that cover it, on several processors when so many items are worth it, and returns when all is

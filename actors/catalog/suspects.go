@@ -7,11 +7,11 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// maxSuspects bounds how many servers are thought of for one name that nobody has.
+// maxSuspects bounds the servers considered for an unknown name.
 const maxSuspects = 64
 
-// Suspects returns the servers that may have what a name (or URI) that is not found means: the one it names, else any. For
-// what is not known yet of a server that is starting, and for what it has got without a word.
+// Suspects returns the servers that might own an unknown name or URI: the server it names, otherwise up to maxSuspects
+// servers. They may still be starting, or have changed without notice.
 func (v *View) Suspects(kind protocol.ItemKind, name string) []*Server {
 	servers := v.servers[:min(len(v.servers), maxSuspects)]
 	if v.pass {
@@ -38,7 +38,7 @@ func (v *View) Suspects(kind protocol.ItemKind, name string) []*Server {
 	return servers
 }
 
-// namesServer reports whether a name begins like the public names, or other spellings, of what the server has.
+// namesServer reports whether a name begins like the names of the server's items.
 func (v *View) namesServer(kind protocol.ItemKind, s *Server, name string) bool {
 	if kind == protocol.Resources || kind == protocol.Templates {
 		return strings.HasPrefix(name, s.Name+"_")
@@ -59,7 +59,7 @@ func (v *View) namesServer(kind protocol.ItemKind, s *Server, name string) bool 
 	return false
 }
 
-// server returns the server of that name if it is in view.
+// server returns the server with that name if it is in view.
 func (v *View) server(name string) *Server {
 	for _, s := range v.servers {
 		if s.Name == name {
@@ -69,22 +69,22 @@ func (v *View) server(name string) *Server {
 	return nil
 }
 
-// Silent returns the servers in view whose list of that kind may change without a word: clients that ask for it are to have it
-// looked at again. Not to be written to.
+// Silent returns the servers in view that may change their list of that kind without notice. It is refreshed when a
+// client lists it. The caller must not modify the slice.
 func (v *View) Silent(kind protocol.ItemKind) []*Server { return v.silent[kind] }
 
-// isSilent reports whether the server's list of that kind may change without a word.
+// isSilent reports whether the server may change its list of that kind without notice.
 func (s *Snapshot) isSilent(server *Server, kind protocol.ItemKind) bool {
 	o := s.byName[server.Name]
 	return o != nil && o.silent[kind]
 }
 
-// IsSilent reports whether the server's list of that kind may change without a word.
+// IsSilent reports whether the server may change its list of that kind without notice.
 func (v *View) IsSilent(server *Server, kind protocol.ItemKind) bool {
 	return v.snapshot.isSilent(server, kind)
 }
 
-// findSilent notes which servers in view are silent.
+// findSilent records the silent servers in view.
 func (v *View) findSilent() {
 	for kind := range v.silent {
 		for _, s := range v.servers {

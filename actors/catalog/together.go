@@ -7,10 +7,10 @@ import (
 	"goblin-actor/protocol"
 )
 
-// none is Key.Projects of whoever may use no project at all. No project has an empty name.
+// none is the Key.Projects of a principal without any project. No project has an empty name.
 const none = ","
 
-// Together writes Key.Projects: the only projects that somebody may use, each once and in order. nil = everything.
+// Together encodes Key.Projects: the projects a principal may use, sorted and without duplicates. nil = everything.
 func Together(projects []string) string {
 	switch {
 	case projects == nil:
@@ -49,7 +49,7 @@ func (s *Snapshot) together(k Key) *View {
 	})
 }
 
-// buildTogether makes that view. A list has changed in it when it has in one of its parts.
+// buildTogether builds the view. A list changes when it changes in one of the parts.
 func (s *Snapshot) buildTogether(parts []*View) *View {
 	if len(parts) == 0 {
 		return s.Nothing()
@@ -100,7 +100,7 @@ func (s *Snapshot) besides(parts []*View, of func(*View) *View) *View {
 	return s.buildTogether(besides)
 }
 
-// Lists reports whether clients of another view are told the same of a kind.
+// Lists reports whether clients of both views see the same list of a kind.
 func (v *View) Lists(kind protocol.ItemKind, other *View) bool {
 	return v == other || sameEntries(v.listed(kind).entries, other.listed(kind).entries)
 }

@@ -9,12 +9,12 @@ import (
 // What may be done with a resource that its server neither lists nor has a template for. Servers need not list what their
 // results link to (MCP 2025-11-25, server/tools, resource links).
 const (
-	unlistedMentioned = "mentioned" // it is found if the server has mentioned it: its pool keeps what it has
-	unlistedForward   = "forward"   // the server is asked
+	unlistedMentioned = "mentioned" // found if the server has mentioned it; its pool knows
+	unlistedForward   = "forward"   // forwarded to the server
 )
 
-// unlisted finds a URI that is not promised by anything but says which server's it is: by its spelling, or because there is
-// only one. The server's rules hold for it as for what a template leads to.
+// unlisted finds a URI that no list, template or link contains but whose server is known: from its spelling, or because
+// there is only one. The server's rules apply as for expansions of templates.
 func (q *search) unlisted(uri string) (Found, bool) {
 	v := q.view
 	policy := v.snapshot.naming.Unlisted
@@ -33,8 +33,8 @@ func (q *search) unlisted(uri string) (Found, bool) {
 	return Found{Server: server, Original: original, Unlisted: policy == unlistedMentioned}, true
 }
 
-// hidden reports whether the server's rules keep the URI from clients, as one that is listed or as what a template leads to, or
-// may do so: there are too many templates to tell.
+// hidden reports whether the server's rules hide the URI as a listed resource or as an expansion of a template, or may
+// hide it, if there are too many templates to try.
 func (q *search) hidden(server *Server, original string) bool {
 	if it := q.view.resources.owned[ownName{server.Name, original}]; it != nil && q.view.entry(it) == nil {
 		return true

@@ -6,15 +6,15 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// The spellings of a resource's URI.
+// The styles of public URIs.
 const (
 	stylePrefix     = "prefix"     // resource://<server>/<original>
 	styleUnderscore = "underscore" // <server>_<scheme>___<rest>
 	styleOriginal   = "original"   // the server's own
 )
 
-// nameURIs gives the resources (or templates) of all servers their public URIs and the other spelling of each.
-// A renamed resource is named as if its server had given the new URI.
+// nameURIs assigns public URIs and alternative spellings to the resources or templates of all servers. A renamed
+// resource is treated as if its server used the new URI.
 func nameURIs(items, before []*item, naming Naming, had holdings) (warnings []string) {
 	for _, it := range items {
 		it.want = it.name
@@ -53,7 +53,7 @@ func nameURIs(items, before []*item, naming Naming, had holdings) (warnings []st
 	return warnings
 }
 
-// free takes for the item what it had, "" = nothing; else want, or want with a suffix made from the item when another one has it.
+// free assigns the item its former URI, else want, or want with a suffix derived from the item if want is taken.
 func free(taken map[string]*item, want, had string, it *item) string {
 	got := cmp.Or(had, want)
 	for n := 0; taken[got] != nil; n++ {

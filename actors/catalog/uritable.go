@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// uris finds resources (or templates) by every spelling of their URI (or text). Filtered items are only found by
-// their owner, so that a template does not lead to what a filter hides.
+// uris finds resources by every spelling of their URI, or templates by their text. Hidden items are found only by their
+// server, so a template cannot lead to a hidden item.
 type uris struct {
 	public   map[string]*item
 	other    map[string]*item
-	owned    map[ownName]*item  // by server and original; filtered ones too
-	original map[string][]*item // those of all servers that show it, in the order of the configuration
-	ranked   []*item            // templates that can match: most literal characters first, then in the order of the configuration
+	owned    map[ownName]*item  // by server and own URI, including hidden ones
+	original map[string][]*item // of all servers that show it, in the order of the configuration
+	ranked   []*item            // templates that can match: those with the most literal characters first, then in the order of the configuration
 	prefixes prefixes           // of ranked
-	hidden   []*item            // templates that filters keep from clients
+	hidden   []*item            // templates hidden by filters
 }
 
 func newURIs(items []*item) uris {
@@ -56,7 +56,7 @@ func newURIs(items []*item) uris {
 	return u
 }
 
-// candidates are the templates that a URI may be an expansion of, in the order of ranked.
+// candidates returns the templates a URI may be an expansion of, in the order of ranked.
 func (u *uris) candidates(uri string) iter.Seq[*item] {
 	return func(yield func(*item) bool) {
 		for _, rank := range u.prefixes.of(uri) {
@@ -67,7 +67,7 @@ func (u *uris) candidates(uri string) iter.Seq[*item] {
 	}
 }
 
-// spelled returns the item with this public URI or other spelling.
+// spelled returns the item with this public URI or alternative spelling.
 func (u *uris) spelled(uri string) *item {
 	if it := u.public[uri]; it != nil {
 		return it

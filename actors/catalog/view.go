@@ -8,32 +8,33 @@ import (
 	"goblin-actor/protocol"
 )
 
-// View is the part of a Snapshot one kind of client sees, under the names it sees. Immutable; safe from any goroutine.
+// View is the part of a Snapshot that a client sees, under the names it sees. It is immutable and safe for concurrent
+// use.
 type View struct {
-	Generation [protocol.ItemKinds]uint64 // the Snapshot.Version in which this kind last changed in this view
+	Generation [protocol.ItemKinds]uint64 // Snapshot.Version in which this kind last changed in the view
 
 	snapshot     *Snapshot
-	pass         bool // names, URIs, order and, within its era, bytes are the server's own
+	pass         bool // names, URIs and order, and within the server's era the bytes, are the server's own
 	servers      []*Server
-	scope        *scope                      // of a project; nil = every entry is shown
-	shown        [protocol.ItemKinds]marks   // with a scope: of ordered; nil = all of them
-	beyond       *View                       // what there would be without rights; nil = the view has no rights
-	report       *View                       // what there would be if the policy were enforced; nil = it is, or there is none
-	ordered      [protocol.ItemKinds][]*item // those of the whole catalog that have entries, in list order
+	scope        *scope                      // nil = every entry is shown
+	shown        [protocol.ItemKinds]marks   // with a scope: indexes in ordered; nil = all
+	beyond       *View                       // view without the limits of rights; nil = the view has no rights
+	report       *View                       // view if the policy were enforced; nil = it is enforced, or there is none
+	ordered      [protocol.ItemKinds][]*item // the whole catalog's items with entries, in list order
 	lists        [protocol.ItemKinds]*list
-	meta         [protocol.ItemKinds]*list // what clients are given instead, where that is not all; else nil (meta.go)
+	meta         [protocol.ItemKinds]*list // lists for clients if they differ from the view's items; else nil
 	names        [2]names                  // Tools, Prompts
 	resources    uris
 	templates    uris
-	linked       map[ownName][]*item // pages that tools link to and no list has, by server and URI: the tools that do
+	linked       map[ownName][]*item // unlisted pages linked by tools, by server and URI, with those tools
 	silent       [protocol.ItemKinds][]*Server
 	instructions string
 }
 
-// viewOrder has what is linked to before what links: names of resources stand in tools.
+// viewOrder builds link targets before the items that link to them: tools refer to names of resources.
 var viewOrder = [...]protocol.ItemKind{protocol.Resources, protocol.Templates, protocol.Tools, protocol.Prompts}
 
-// build makes the view of the whole catalog. Entries of previous that would come out the same are taken over.
+// build builds the view of the whole catalog, reusing unchanged entries of previous.
 func (s *Snapshot) build(previous *Snapshot) *View {
 	v := &View{snapshot: s, servers: s.servers, pass: s.passes(), linked: map[ownName][]*item{}}
 	for _, kind := range viewOrder {
@@ -60,8 +61,8 @@ func (s *Snapshot) build(previous *Snapshot) *View {
 	return v
 }
 
-// buildServer makes the view of one server alone: its own names, URIs and bytes in its own order. Within a project, or for some rights, it
-// shows what their view shows of it, and tells of a change when either of the two views does.
+// buildServer builds the view of one server with its own names, URIs, bytes and order. Within a project or with rights,
+// it shows the items their view shows, and changes when either view does.
 func (s *Snapshot) buildServer(o *offer, within *View) *View {
 	v := &View{snapshot: s, servers: []*Server{o.server}, pass: true, Generation: o.generation, linked: map[ownName][]*item{}}
 	if within.limited() {
@@ -85,13 +86,13 @@ func (s *Snapshot) buildServer(o *offer, within *View) *View {
 	return v
 }
 
-// passes reports whether the whole catalog is one server's, handed on as it is.
+// passes reports whether the whole catalog is a single server's, passed on unchanged.
 func (s *Snapshot) passes() bool {
 	return len(s.servers) == 1 && s.naming.Namespace.Mode == modeNever && s.naming.URIStyle == styleOriginal &&
 		!s.naming.MetaTools && !renames(s.servers[0])
 }
 
-// makeEntry makes what clients see of the item, or takes over what previous made of it: old, nil when it did not have it.
+// makeEntry returns an item's entry, reusing old if it is equal. old may be nil.
 func (v *View) makeEntry(it, old *item, previous *Snapshot) {
 	it.links = v.publicLinks(it)
 	same := old != nil && old.entry != nil && old.public == it.public && old.other == it.other && slices.Equal(old.links, it.links) &&
@@ -111,7 +112,7 @@ func (v *View) makeEntry(it, old *item, previous *Snapshot) {
 	}
 }
 
-// other returns the item as clients of the era that is not its server's can read it; nil when it is the same.
+// other returns the item for clients of the other era than the server's, or nil if it is the same.
 func other(e *Entry, text []byte) []byte {
 	as := protocol.ModernItem
 	switch {
@@ -126,7 +127,7 @@ func other(e *Entry, text []byte) []byte {
 	return nil
 }
 
-// of returns the item as clients of an era see it.
+// of returns the item for clients of an era.
 func (e *Entry) of(era protocol.Era) []byte {
 	t := e.written()
 	if t.other != nil && protocol.IsModern(e.Server.Protocol) != (era == protocol.EraModern) {
@@ -135,7 +136,7 @@ func (e *Entry) of(era protocol.Era) []byte {
 	return t.raw
 }
 
-// bindings compiles a tool's x-mcp-header annotations; nil when it has none, or none that are valid.
+// bindings compiles a tool's x-mcp-header annotations. It returns nil if there are none, or if they are invalid.
 func bindings(e *Entry) *protocol.Bindings {
 	if e.Kind != protocol.Tools || !bytes.Contains(e.Source, []byte("x-mcp-header")) {
 		return nil
@@ -147,7 +148,7 @@ func bindings(e *Entry) *protocol.Bindings {
 	return b
 }
 
-// fill puts the items of a kind into the view's list and tables.
+// fill adds the items of a kind to the view's list and tables.
 func (v *View) fill(kind protocol.ItemKind, items []*item, previous *Snapshot) {
 	ordered := slices.DeleteFunc(slices.Clone(items), func(it *item) bool { return it.entry == nil })
 	if !v.pass {
@@ -174,23 +175,25 @@ func (v *View) fill(kind protocol.ItemKind, items []*item, previous *Snapshot) {
 	}
 }
 
-// Snapshot returns the snapshot the view is a part of.
+// Snapshot returns the snapshot the view belongs to.
 func (v *View) Snapshot() *Snapshot { return v.snapshot }
 
-// Servers returns the servers in view, in the order of the configuration. Not to be written to.
+// Servers returns the servers in view, in the order of the configuration. The caller must not modify the slice.
 func (v *View) Servers() []*Server { return v.servers }
 
-// PassThrough reports whether names, URIs and, to clients of the server's era, items are the server's own, byte for byte.
+// PassThrough reports whether names and URIs, and for clients of the server's era the items, are the server's own, byte
+// for byte.
 func (v *View) PassThrough() bool { return v.pass }
 
-// Entries returns the items of a kind in list order, those too that are found and not listed. Not to be written to.
+// Entries returns the items of a kind in list order, including those that are not listed. The caller must not modify the
+// slice.
 func (v *View) Entries(kind protocol.ItemKind) []*Entry { return v.lists[kind].entries }
 
-// Page returns the result object of a list request of a client of that era, ready to be sent. The bytes are shared: the caller
-// must not modify them. An empty cursor asks for the first page. An invalid cursor is an InvalidParams fault.
+// Page returns the result of a list request of a client of that era. The caller must not modify it. The cursor ""
+// requests the first page. An invalid cursor returns an InvalidParams fault.
 func (v *View) Page(kind protocol.ItemKind, era protocol.Era, cursor string) ([]byte, *protocol.Fault) {
 	return v.listed(kind).page(era, cursor)
 }
 
-// Instructions returns those of the servers in view, each under its server's name, cut at 8 KiB.
+// Instructions returns the instructions of the servers in view, each under its server's name, limited to 8 KiB.
 func (v *View) Instructions() string { return v.instructions }

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxWarnings bounds what one list of one server can make us say.
+// maxWarnings bounds the warnings about one list of a server.
 const maxWarnings = 20
 
-// warn appends a warning, or, once there are too many, says so once.
+// warn appends a warning, or at the limit a final one.
 func warn(to []string, format string, args ...any) []string {
 	switch {
 	case len(to) < maxWarnings:
@@ -20,7 +20,7 @@ func warn(to []string, format string, args ...any) []string {
 	}
 }
 
-// clip cuts s to at most limit bytes, at the border of a character, and says so.
+// clip returns s cut to at most limit bytes at a character boundary, with a mark.
 func clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s
