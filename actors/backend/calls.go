@@ -42,7 +42,7 @@ func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 	var fault *protocol.Fault
 	switch {
 	case s.taskGone(m.Request):
-		fault = protocol.BadParams("Unknown task: the server that made it was restarted")
+		fault = protocol.BadParams("Unknown task: the server that created it was restarted")
 	case s.bringsForeignState(m.Request):
 		fault = &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true,
 			Message: "the connection of " + s.server.Name + " that asked, in the version 2026-07-28 of the protocol, is gone"}
@@ -154,7 +154,7 @@ func (s *state) deliver(now time.Time, id uint32, p *pending, e *upstream.Receiv
 	out = s.mention(p, f, out)
 	switch {
 	case f.Kind == protocol.KindError && !protocol.IsError(f): // many clients take it for no answer at all
-		return s.badAnswer(now, p, "the server's error makes no sense: "+errorText(f), out)
+		return s.badAnswer(now, p, "the server's error is not valid: "+errorText(f), out)
 	case s.conn.era == protocol.EraModern:
 		return s.answeredModern(now, p, f, out)
 	}
@@ -314,13 +314,13 @@ func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.
 	if p := s.conn.pending[id]; p != nil && p.own == nil {
 		if p.resent || p.followed != nil {
 			p.written = true // it ends here
-			return s.lose(now, "the server loses its session over the same request again and again", out)
+			return s.lose(now, "the server loses its session at the same request again and again", out)
 		}
 		s.carried.unexecuted = append(s.carried.unexecuted, message.Send{Call: p.call, Request: p.request})
 		s.remove(id, p)
 	}
 	if s.life.phase != message.Ready {
-		return s.lose(now, "the server refuses the session it has just begun", out)
+		return s.lose(now, "the server refuses the session that it has just started", out)
 	}
 	held := s.carried.unexecuted
 	s.carried.unexecuted = nil
@@ -344,7 +344,7 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []ker
 			}
 			continue
 		}
-		fault := s.fault(p, name, fmt.Sprintf("server %s was lost while it worked on the call: %s", s.server.Name, reason))
+		fault := s.fault(p, name, fmt.Sprintf("server %s was lost while it executed the call: %s", s.server.Name, reason))
 		out = append(out, kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}),
 			kernel.Tell(s.pool, message.CallEnded{Backend: s.self, Call: p.call}))
 	}

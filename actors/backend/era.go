@@ -117,7 +117,7 @@ func (s *state) discovered(now time.Time, f *protocol.Frame, out []kernel.Effect
 	case f.Kind == protocol.KindError:
 		return s.inconclusive(now, "the server refused server/discover: "+errorText(f), out)
 	}
-	return s.inconclusive(now, "the answer to server/discover makes no sense", out)
+	return s.inconclusive(now, "the response to server/discover is not valid", out)
 }
 
 // onlyLegacy handles a server that answers server/discover but speaks only legacy versions. A process that has
@@ -180,7 +180,7 @@ func (s *state) initializeRefused(now time.Time, why string, out []kernel.Effect
 
 // reopen opens another connection at once, in the given era.
 func (s *state) reopen(now time.Time, era protocol.Era, out []kernel.Effect) []kernel.Effect {
-	out = append(out, kernel.Log(slog.LevelInfo, "the server is opened again to be spoken to in another era", "era", string(era)))
+	out = append(out, kernel.Log(slog.LevelInfo, "reconnecting to use another era of the protocol", "era", string(era)))
 	s.life.nextEra = era
 	clear(s.conn.pending) // requests of ours only: no call goes out before the handshake
 	return s.connect(now, s.shut(out))
@@ -229,7 +229,7 @@ func (s *state) turnedAway(now time.Time, status *upstream.StatusError, text str
 		s.life.noLogin = true
 		return s.retreat(now, message.NeedsLogin, text+"; "+wantsScheme(status.Scheme), out), true
 	case status.Code == 401 || status.Code == 403:
-		return s.retreat(now, message.NeedsLogin, "the server wants a login: "+text, out), true
+		return s.retreat(now, message.NeedsLogin, "the server requires a login: "+text, out), true
 	case saysNothing(status.Code):
 		return s.lose(now, text, out), true
 	}
@@ -271,11 +271,11 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 	version, _ := rawjson.Unquote(r.Version.Of(f.Raw))
 	if !protocol.IsLegacy(version) {
 		s.conn.seen.refused = s.only() != protocol.EraUnknown
-		return s.lose(now, fmt.Sprintf("the server wants protocol version %q; supported are %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
+		return s.lose(now, fmt.Sprintf("the server requires protocol version %q; supported are %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
 	}
 	if s.legacyOnly && s.link.exchanges && !s.conn.probe.session {
 		s.conn.seen.refused = true
-		return s.lose(now, "without a session its legacy era has no questions", out)
+		return s.lose(now, "in the legacy era, the server cannot ask questions without a session", out)
 	}
 	peer := protocol.NodeOf(f.Raw, r.Meta)
 	if peer != "" && !s.link.exchanges && s.only() == protocol.EraUnknown && s.conn.probe.plan == protocol.EraUnknown {

@@ -23,20 +23,20 @@ func (s *state) garbageCame(now time.Time, e upstream.Noise, out []kernel.Effect
 	if !s.conn.seen.garbage {
 		s.conn.seen.garbage, level = true, slog.LevelWarn
 	}
-	text := "server printed something that is no MCP message; a stdio server must keep its log off stdout"
+	text := "server wrote a line to stdout that is not an MCP message; a stdio server must log to stderr"
 	if !s.link.ownsServer {
-		text = "server sent something that is no MCP message"
+		text = "server sent data that is not an MCP message"
 	}
 	return append(out, kernel.Log(level, text, "bytes", len(e.Line), "err", e.Err))
 }
 
 // unusableAnswer fails the request whose response is not a valid message.
 func (s *state) unusableAnswer(now time.Time, id uint32, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
-	name, hint := protocol.InternalFault, "the server answers in a way that is not JSON-RPC 2.0; mend or update it"
+	name, hint := protocol.InternalFault, "the server's responses are not JSON-RPC 2.0; fix or update the server"
 	if errors.Is(e.Err, stream.ErrFrameTooLarge) {
-		name, hint = protocol.MessageTooLarge, "raise limits.maxMessageBytes, or have the server answer with less"
+		name, hint = protocol.MessageTooLarge, "raise limits.maxMessageBytes, or make the server send smaller responses"
 	}
-	out = append(out, kernel.Log(slog.LevelWarn, "the server's answer cannot be used", "err", e.Err, "hint", hint))
+	out = append(out, kernel.Log(slog.LevelWarn, "the server's response cannot be used", "err", e.Err, "hint", hint))
 	return s.fail(now, id, name, "the answer of server "+s.server.Name+" cannot be used: "+e.Err.Error(), out)
 }
 

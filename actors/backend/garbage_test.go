@@ -47,11 +47,11 @@ func TestBrokenAnswersEndTheirCall(t *testing.T) {
 		want protocol.FaultName
 		hint string
 	}{
-		{"broken", func(id uint32) string { return fmt.Sprint(id) }, errors.New("malformed JSON"), protocol.InternalFault, "mend or update"},
-		{"id as text", func(id uint32) string { return fmt.Sprintf("%q", fmt.Sprint(id)) }, errors.New("too deep"), protocol.InternalFault, "mend or update"},
+		{"broken", func(id uint32) string { return fmt.Sprint(id) }, errors.New("malformed JSON"), protocol.InternalFault, "fix or update"},
+		{"id as text", func(id uint32) string { return fmt.Sprintf("%q", fmt.Sprint(id)) }, errors.New("too deep"), protocol.InternalFault, "fix or update"},
 		{"too large", func(id uint32) string { return fmt.Sprint(id) }, tooLarge, protocol.MessageTooLarge, "limits.maxMessageBytes"},
-		{"of nobody", func(id uint32) string { return fmt.Sprint(id + 1) }, tooLarge, "", "keep its log off stdout"},
-		{"no answer", func(uint32) string { return "" }, errors.New("not JSON"), "", "keep its log off stdout"},
+		{"of nobody", func(id uint32) string { return fmt.Sprint(id + 1) }, tooLarge, "", "must log to stderr"},
+		{"no answer", func(uint32) string { return "" }, errors.New("not JSON"), "", "must log to stderr"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o, id := noisy(t)
@@ -129,7 +129,7 @@ func TestStartTimeoutSaysWhatIsMissing(t *testing.T) {
 		msg  any
 		want string
 	}{
-		{message.Connect{}, "it has not been reached"},
+		{message.Connect{}, "it could not be reached"},
 		{linkEvent{1, upstream.Opened{}}, "it has not answered initialize"},
 		{o.frame(welcome), "its lists are not complete"},
 	} {

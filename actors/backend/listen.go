@@ -145,7 +145,7 @@ func (s *state) answerQuery(key uint64, uri string, yes bool, out []kernel.Effec
 	q := message.QueryResult{Backend: s.self, Key: key}
 	if !yes {
 		q.Fault = &protocol.Fault{Name: protocol.ResourceNotFound, Server: s.server.Name, URI: uri,
-			Message: "Resource not found, or its server does not tell of its changes: " + uri}
+			Message: "Resource not found, or its server does not report its changes: " + uri}
 	} else if err := q.Frame.Parse(protocol.AppendResult(nil, []byte("0"), []byte("{}"))); err != nil {
 		panic("own answer: " + err.Error())
 	}

@@ -109,7 +109,7 @@ func (s *state) openingExpired(now time.Time, out []kernel.Effect) []kernel.Effe
 func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	var has struct{ Tools, Prompts, Resources *json.RawMessage }
 	if json.Unmarshal(s.conn.info.Capabilities, &has) != nil {
-		out = append(out, kernel.Log(slog.LevelWarn, "the server's capabilities are no object; nothing is listed"))
+		out = append(out, kernel.Log(slog.LevelWarn, "the server's capabilities are not an object; nothing is listed"))
 	}
 	s.conn.lists[protocol.Tools].wanted = has.Tools != nil
 	s.conn.lists[protocol.Prompts].wanted = has.Prompts != nil
@@ -185,7 +185,7 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 	case err != nil && f.Raw[span.Off] != '[':
 		return s.pageFailed(now, kind, protocol.Reason(err), out)
 	case err != nil:
-		out = append(out, kernel.Log(slog.LevelWarn, "the server lists something that is no item; it is left out", "kind", kind.String(), "err", protocol.Reason(err)))
+		out = append(out, kernel.Log(slog.LevelWarn, "the server lists an invalid item; it is left out", "kind", kind.String(), "err", protocol.Reason(err)))
 	}
 	next := string(r.NextCursor.Of(f.Raw))
 	switch {
@@ -205,7 +205,7 @@ func (s *state) pageRefused(now time.Time, kind protocol.ItemKind, f *protocol.F
 	if code, _ := protocol.ErrorNumber(f); code != codeNoMethod {
 		return s.pageFailed(now, kind, errorText(f), out)
 	}
-	out = append(out, kernel.Log(slog.LevelDebug, "the server does not have a list that it has promised", "kind", kind.String()))
+	out = append(out, kernel.Log(slog.LevelDebug, "the server does not have a list that its capabilities promise", "kind", kind.String()))
 	return s.listDone(now, kind, out)
 }
 
@@ -215,7 +215,7 @@ func (s *state) scanPage(kind protocol.ItemKind, f *protocol.Frame, r *protocol.
 		return err
 	}
 	if r.KindOf(kind.ListMethod(), f) != protocol.ResultComplete {
-		return errors.New("the server answers a list with something else")
+		return errors.New("the server's response to a list request is not a list")
 	}
 	s.conn.lists[kind].noteTTL(r.TTL.Of(f.Raw))
 	return nil
@@ -347,7 +347,7 @@ func errorText(f *protocol.Frame) string {
 		Message string
 	}
 	if json.Unmarshal(f.Error.Of(f.Raw), &e) != nil {
-		return "an error without sense"
+		return "an invalid error"
 	}
 	text := status.Cut(strings.ToValidUTF8(e.Message, "?"), 300)
 	return strconv.Quote(text) + " (" + e.Code.String() + ")"

@@ -90,7 +90,7 @@ func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.E
 		return s.failed(now, p, protocol.BackendDisconnected, err.Error(), out)
 	case errors.Is(err, stream.ErrOverBudget): // there is no more room for another replica
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, Retryable: true,
-			Message: "the gateway holds as many bytes as it may (limits.maxBufferedBytes); nothing was sent"}
+			Message: "the gateway's buffers are full (limits.maxBufferedBytes); nothing was sent"}
 		return append(out, s.endedCall(p.call), kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}))
 	case s.closedFollows(err):
 		return append(out, s.returnedLost(p, err.Error()))

@@ -111,7 +111,7 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.
 		if t.failures++; code == -32603 && t.failures <= maxFailures { // or there was no answer
 			return s.pauseRound(q, t.pause, out)
 		}
-		return s.dropTask(now, q, "the server made a task of the call, and would not tell of it: "+errorText(f), out)
+		return s.dropTask(now, q, "the server created a task for the call and refuses to report its status: "+errorText(f), out)
 	}
 	t.failures = 0
 	if len(q.responses) > 0 { // it has the answers
@@ -131,7 +131,7 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.
 	case "failed":
 		return s.taskEnded(now, q, "error", f, out)
 	case "cancelled":
-		return s.dropTask(now, q, "the server made a task of the call, and cancelled it", out)
+		return s.dropTask(now, q, "the server created a task for the call and cancelled it", out)
 	}
 	return s.dropTask(now, q, fmt.Sprintf("the server says of the call's task that it is %q", status.Cut(phase, 32)), out)
 }
@@ -163,7 +163,7 @@ func heartbeat(call message.CallRef, reached float64, quiet bool, f *protocol.Fr
 func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	var r protocol.ResultInfo
 	if r.Scan(f) != nil {
-		return s.dropTask(now, q, "the server's result makes no sense", out)
+		return s.dropTask(now, q, "the server's result is not valid", out)
 	}
 	questions, why := s.inputRequests(q, f, &r)
 	if why != "" {
@@ -173,7 +173,7 @@ func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kerne
 		return s.pauseRound(q, q.poll.pauseOf(f), out)
 	}
 	if q.poll.rounds++; q.poll.rounds > maxRounds {
-		return s.dropTask(now, q, fmt.Sprintf("the server's task asked %d times and would not end", maxRounds), out)
+		return s.dropTask(now, q, fmt.Sprintf("the server's task asked %d times and did not end", maxRounds), out)
 	}
 	for _, response := range q.responses {
 		q.poll.posed[string(response.Key)] = true
@@ -198,7 +198,7 @@ func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Fr
 		return s.doneEdited(now, p, &g, protocol.TranslateError(nil, q.request.Frame.M, &g, nil, protocol.EraLegacy), out)
 	}
 	if r.Scan(&g) != nil || r.KindOf(q.request.Frame.M, &g) != protocol.ResultComplete {
-		return s.badAnswer(now, p, "the result of the server's task makes no sense", out)
+		return s.badAnswer(now, p, "the result of the server's task is not valid", out)
 	}
 	return s.doneEdited(now, p, &g, protocol.ToLegacyResult(nil, q.request.Frame.M, &g, &r), out)
 }

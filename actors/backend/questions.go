@@ -88,9 +88,9 @@ type asker struct {
 func (by asker) refusal() (code int, why string) {
 	switch {
 	case by.p == nil && by.certain:
-		return codeInvalidRequest, "nobody waits for the result of the task that this question belongs to, so nobody can be asked"
+		return codeInvalidRequest, "no client waits for the result of this question's task, so none can be asked"
 	case by.p == nil:
-		return codeInvalidRequest, "the gateway cannot tell which call this question belongs to, so nobody can be asked"
+		return codeInvalidRequest, "the gateway cannot tell which call this question belongs to, so no client can be asked"
 	case len(by.p.questions) >= maxQuestionsOfCall:
 		return codeTooManyQuestions, fmt.Sprintf("more than %d questions of one call at once", maxQuestionsOfCall)
 	}

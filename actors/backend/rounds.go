@@ -59,10 +59,10 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 	q.responses, q.open, q.due = nil, 0, false
 	q.state = r.RequestState.Of(f.Raw)
 	if q.number > maxRounds {
-		return s.badAnswer(now, p, fmt.Sprintf("the server asked %d times and would not answer", q.number), out)
+		return s.badAnswer(now, p, fmt.Sprintf("the server asked %d times and did not answer", q.number), out)
 	}
 	if len(q.state) > 0 && q.state[0] != '"' {
-		return s.badAnswer(now, p, "the server's requestState is no string", out)
+		return s.badAnswer(now, p, "the server's requestState is not a string", out)
 	}
 	questions, why := s.inputRequests(q, f, r)
 	if why != "" {
@@ -78,7 +78,7 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 	}
 	if q.empty++; q.empty > maxEmpty {
 		delete(s.carried.rounds, q.call)
-		return s.badAnswer(now, p, fmt.Sprintf("the server wants the request again and again: %d times without asking anything", q.empty), out)
+		return s.badAnswer(now, p, fmt.Sprintf("the server requested the same request %d times without asking a question", q.empty), out)
 	}
 	pause := emptyPause << (2 * (q.empty - 1))
 	return append(out, kernel.WakeAfter(pause, roundDue{q.call, q.number}))
@@ -116,14 +116,14 @@ func (s *state) inputRequests(q *round, f *protocol.Frame, r *protocol.ResultInf
 		case kind == protocol.QuestionRoots:
 			response.Result = rootsResult(s.server.Roots)
 		default:
-			why = "the server asks what the client has not declared that it answers: " + m.String()
+			why = "the server asks for something that the client has not declared: " + m.String()
 			return false
 		}
 		q.responses = append(q.responses, response)
 		return true
 	})
 	if err != nil && why == "" {
-		why = "the server's questions make no sense: " + err.Error()
+		why = "the server's questions are not valid: " + err.Error()
 	}
 	return questions, why
 }
@@ -198,7 +198,7 @@ func (s *state) sendRound(q *round, out []kernel.Effect) []kernel.Effect {
 // sendRounds writes the requests that waited for the connection. A server that has become legacy cannot take them.
 func (s *state) sendRounds(out []kernel.Effect) []kernel.Effect {
 	if len(s.carried.rounds) > 0 && s.conn.era != protocol.EraModern {
-		return s.failRounds(protocol.BackendDisconnected, "it came back speaking another version", out)
+		return s.failRounds(protocol.BackendDisconnected, "it came back with another protocol version", out)
 	}
 	for _, call := range s.roundCalls() {
 		if q := s.carried.rounds[call]; q.due {
@@ -252,7 +252,7 @@ func (s *state) failRounds(name protocol.FaultName, reason string, out []kernel.
 		q := s.carried.rounds[call]
 		s.forgetRound(q)
 		fault := &protocol.Fault{Name: name, Server: s.server.Name,
-			Message: fmt.Sprintf("server %s was lost in the middle of the call: %s", s.server.Name, reason)}
+			Message: fmt.Sprintf("server %s was lost during the call: %s", s.server.Name, reason)}
 		out = append(out, s.endedCall(call), kernel.Tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}))
 	}
 	return out

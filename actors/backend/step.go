@@ -115,7 +115,7 @@ func whyStopping(why string) (protocol.FaultName, string) {
 	case kernel.WhyRestarting, kernel.WhyFailed:
 		return protocol.BackendDisconnected, "an internal error of the gateway"
 	}
-	return protocol.BackendDisconnected, "it was switched off, removed or begun anew"
+	return protocol.BackendDisconnected, "it was disabled, removed or restarted"
 }
 
 // starting reports whether this connection has not been ready yet.
@@ -131,7 +131,7 @@ func (s *state) missing() string {
 	case message.Syncing:
 		return "its lists are not complete"
 	}
-	return "it has not been reached"
+	return "it could not be reached"
 }
 
 // enter changes the phase and tells the pool.

@@ -161,7 +161,7 @@ func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out
 	}
 	var r protocol.ResultInfo
 	if r.Scan(f) != nil {
-		return s.badAnswer(now, p, "the server's result makes no sense", out)
+		return s.badAnswer(now, p, "the server's result is not valid", out)
 	}
 	m := p.request.Frame.M
 	kind := r.KindOf(m, f)
@@ -169,7 +169,7 @@ func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out
 	case kind == protocol.ResultInputRequired && !p.request.Modern:
 		return s.inputRequired(now, p, f, &r, out)
 	case kind == protocol.ResultUnknown:
-		return s.badAnswer(now, p, "the server's result is of a type nobody knows, or not allowed for "+p.request.Frame.MethodText(), out)
+		return s.badAnswer(now, p, "the server's result has a type that is unknown, or not allowed for "+p.request.Frame.MethodText(), out)
 	case p.request.Modern:
 		return s.done(now, p, *f, out)
 	case kind == protocol.ResultTask:
@@ -249,7 +249,7 @@ func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []kernel.E
 
 // badAnswer fails a call because of its server's response. The call is not in any table.
 func (s *state) badAnswer(now time.Time, p *pending, text string, out []kernel.Effect) []kernel.Effect {
-	out = append(out, kernel.Log(slog.LevelWarn, "call failed for the server's answer", "method", p.request.Frame.MethodText(), "reason", text))
+	out = append(out, kernel.Log(slog.LevelWarn, "call failed because of the server's response", "method", p.request.Frame.MethodText(), "reason", text))
 	return s.failed(now, p, protocol.InternalFault, text, out)
 }
 

@@ -97,7 +97,7 @@ func (s *state) callParked(now time.Time, m message.CallParked, out []kernel.Eff
 	}
 	if full := s.limits.ParkedPerServer; full > 0 && s.calls.parked > full {
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, // its server has begun: not retryable
-			Message: "too many calls of this server wait for answers of their clients (limits.parkedPerServer)"}
+			Message: "too many calls to this server wait for their clients' answers (limits.parkedPerServer)"}
 		out = append(out, kernel.Tell(r.conn.ref, message.CancelSent{Call: m.Call, Reason: fault.Message}))
 		return append(out, kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
 	}

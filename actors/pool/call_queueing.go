@@ -38,7 +38,7 @@ func (s *state) queueDeadline(now time.Time, q *queued) time.Time {
 // refuseQueueFull refuses a call because the queue is full. No server has seen it.
 func (s *state) refuseQueueFull(q *queued) kernel.Effect {
 	return s.refuse(q, &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
-		Message: fmt.Sprintf("server %s has as many calls waiting as may wait (queue.size: %d)", s.server.Name, s.server.Queue.Size)})
+		Message: fmt.Sprintf("the queue of server %s is full (queue.size: %d)", s.server.Name, s.server.Queue.Size)})
 }
 
 // sendQueued sends queued calls while there is room: one of each client in turn, each client's oldest first.

@@ -53,7 +53,7 @@ func (s *state) callNotExecuted(now time.Time, m message.NotExecuted, out []kern
 	fault.Message += ": " + m.Reason
 	if m.Full {
 		fault = &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
-			Message: fmt.Sprintf("more calls at once than the connection to server %s takes in (maxConcurrent: %d); with fewer they wait in the queue instead", s.server.Name, s.server.MaxConcurrent)}
+			Message: fmt.Sprintf("too many calls at once for the connection to server %s (maxConcurrent: %d); with a lower maxConcurrent they wait in the queue instead", s.server.Name, s.server.MaxConcurrent)}
 	}
 	return s.sendQueued(now, append(out, s.refuse(&q, fault)))
 }

@@ -90,11 +90,11 @@ func (s *state) unavailableName() protocol.FaultName {
 func (s *state) unavailableFault(now time.Time, w target) *protocol.Fault {
 	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable(now)}
 	if s.isFull(w) {
-		f.Message, f.RetryAfter = fmt.Sprintf("server %s has as many connections as it may have, and all are in use (maxBackends: %d)", s.server.Name, s.server.MaxBackends), time.Second
+		f.Message, f.RetryAfter = fmt.Sprintf("all connections of server %s are in use (maxBackends: %d)", s.server.Name, s.server.MaxBackends), time.Second
 		return f
 	}
 	if s.onlyDeviatingReady(w) {
-		f.Name, f.Message = protocol.NoBackendsAvailable, fmt.Sprintf("server %s: the replicas that are ready define %s otherwise than it is listed", s.server.Name, w.tool)
+		f.Name, f.Message = protocol.NoBackendsAvailable, fmt.Sprintf("server %s: the ready replicas define %s differently from the listed definition", s.server.Name, w.tool)
 	}
 	if w.prefer != nil && w.prefer.Required {
 		s.explainPreference(f, w.prefer)
@@ -162,7 +162,7 @@ func (s *state) queueTimeoutFault(now time.Time) *protocol.Fault {
 			return f
 		}
 	}
-	f.Message = fmt.Sprintf("server %s did not get ready within %s (queue.timeout)", s.server.Name, s.server.Queue.Timeout)
+	f.Message = fmt.Sprintf("server %s was not ready within %s (queue.timeout)", s.server.Name, s.server.Queue.Timeout)
 	if why, _ := s.whyNotReady(now); why != "" {
 		f.Message += ": " + why
 	}

@@ -104,7 +104,7 @@ func TestUnwrittenCallWaitsForTheNextConnection(t *testing.T) {
 	w.phase(0, message.Handshaking)
 	w.after(8 * time.Second)
 	w.step(w.expire[len(w.expire)-1])
-	if f := w.fault(1, protocol.QueueTimeout); !strings.Contains(f.Message, "did not get ready within 10s (queue.timeout): handshaking for 8s: waits for the answer to initialize") {
+	if f := w.fault(1, protocol.QueueTimeout); !strings.Contains(f.Message, "was not ready within 10s (queue.timeout): handshaking for 8s: waits for the answer to initialize") {
 		t.Errorf("got %q", f.Message)
 	}
 	w.phase(0, message.Ready)

@@ -134,7 +134,7 @@ func (s *state) failCallsOf(conn *connection, out []kernel.Effect) []kernel.Effe
 			continue
 		}
 		s.finish(call, r)
-		fault := &protocol.Fault{Name: protocol.BackendDisconnected, Server: s.server.Name, Message: "the backend was lost while it worked on the call"}
+		fault := &protocol.Fault{Name: protocol.BackendDisconnected, Server: s.server.Name, Message: "the backend was lost while it executed the call"}
 		out = append(out, kernel.Tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}))
 	}
 	return out

@@ -22,7 +22,7 @@ func (r *idleStop) explain() string {
 	if r.lastFailure == "" {
 		return ""
 	}
-	return "its newest attempt has failed: " + r.lastFailure
+	return "its last attempt failed: " + r.lastFailure
 }
 
 // idleDue reports that a lazy server may have been unused for long enough to be stopped.
@@ -57,7 +57,7 @@ func (s *state) wake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if !s.isStopped() {
 		return out
 	}
-	out = append(out, kernel.Log(slog.LevelInfo, "server is started: it is wanted"))
+	out = append(out, kernel.Log(slog.LevelInfo, "starting lazy server"))
 	return s.spawnReplicas(now, s.restartIdleTimer(now, out))
 }
 
@@ -103,7 +103,7 @@ func (s *state) backendIdle(now time.Time, m message.BackendIdle, out []kernel.E
 		return out
 	}
 	s.idle.lastFailure = conn.attempts.failure
-	out = append(out, kernel.Log(slog.LevelInfo, "server is stopped: nobody has wanted anything of it", "replica", conn.replica, "for", s.server.IdleStop.String()))
+	out = append(out, kernel.Log(slog.LevelInfo, "stopping idle server", "replica", conn.replica, "for", s.server.IdleStop.String()))
 	return s.followLeader(s.drain(conn, out))
 }
 

@@ -15,7 +15,7 @@ import (
 // maxLogins is the maximum number of logins at one server.
 const maxLogins = 4096
 
-var errTooManyLogins = errors.New("too many people log in at that server at once")
+var errTooManyLogins = errors.New("too many logins to this server are in progress")
 
 type (
 	// toLogin tells the actor of a login something; it is started if it does not run.

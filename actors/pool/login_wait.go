@@ -140,7 +140,7 @@ func (s *state) loginDue(now time.Time, m loginDue, out []kernel.Effect) []kerne
 		return out
 	case !now.Before(w.loginDeadline):
 		delete(s.logins.waiting, m.call)
-		return append(out, kernel.Act(failLogin{w.Call, w.login, s.loginFault(fmt.Sprintf("nobody has logged in within %v", loginWait))}))
+		return append(out, kernel.Act(failLogin{w.Call, w.login, s.loginFault(fmt.Sprintf("no login within %v", loginWait))}))
 	}
 	return append(out, kernel.Tell(m.call.Holder, message.Progress{Seq: m.call.Seq, Behind: true}), kernel.WakeAfter(min(loginPulse, w.loginDeadline.Sub(now)), loginDue{m.call}))
 }

@@ -200,12 +200,12 @@ func (s *state) loginHint() string {
 				break
 			}
 			if s.usesClientCredentials(key) {
-				return "the gateway logs in by itself: mend clientId and clientSecret in the configuration, under auth"
+				return "the gateway logs in by itself: correct clientId and clientSecret under auth in the configuration"
 			}
 			return "log in: goblin-actor login " + key.Entry
 		}
 	}
-	return "the server wants credentials: set its headers in the configuration"
+	return "the server requires credentials: set its headers in the configuration"
 }
 
 // credentials returns the credentials of the login that a connection uses, or nil if it uses none.

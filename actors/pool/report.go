@@ -81,7 +81,7 @@ func (s *state) report() status.Server {
 		r.Fault = r.Fault || fault
 	}
 	if s.isLazy() && s.isStopped() {
-		r.Replicas, r.Reason, r.Hint = s.replicaCount(), s.idle.explain(), "it is lazy: whoever wants something of it starts it"
+		r.Replicas, r.Reason, r.Hint = s.replicaCount(), s.idle.explain(), "it is lazy: the next request starts it"
 		r.Fault = r.Reason != ""
 	}
 	if known := s.catalog.remembered.catalog; s.catalog.fromMemory && known != nil {
@@ -92,7 +92,7 @@ func (s *state) report() status.Server {
 	case string(message.NeedsLogin):
 		r.Hint = s.loginHint()
 	case string(message.Waiting):
-		r.Hint = "it is tried again by itself; goblin-actor doctor says what to do, goblin-actor restart " + s.server.Name + " tries at once"
+		r.Hint = "the gateway retries by itself; goblin-actor doctor says what to do, goblin-actor restart " + s.server.Name + " retries now"
 	}
 	return r
 }
@@ -115,7 +115,7 @@ func (s *state) warnings() []string {
 				whose = fmt.Sprintf("%s@%d", entry.Name, own)
 			}
 		}
-		list = append(list, fmt.Sprintf("%s gets no calls of tools that it defines otherwise: %s", whose, joinNames(s.replicas.tools.deviating[replica])))
+		list = append(list, fmt.Sprintf("%s gets no calls of tools that it defines differently: %s", whose, joinNames(s.replicas.tools.deviating[replica])))
 	}
 	return list
 }

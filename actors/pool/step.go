@@ -66,7 +66,7 @@ func (s *state) stepLife(now time.Time, msg any, out []kernel.Effect) []kernel.E
 // stopping answers every call and subscriber that waits.
 func (s *state) stopping(m kernel.Stopping, out []kernel.Effect) []kernel.Effect {
 	out = s.failSubscribes(out)
-	name, text := protocol.ServerUnavailable, "server "+s.server.Name+" was switched off, removed or begun anew"
+	name, text := protocol.ServerUnavailable, "server "+s.server.Name+" was disabled, removed or restarted"
 	if m.Reason == kernel.WhyShutdown {
 		name, text = protocol.ShuttingDown, "the gateway is shutting down"
 	}

@@ -106,5 +106,5 @@ func (s *state) settingsChanged(out []kernel.Effect) []kernel.Effect {
 // isolationChangedFault refuses a subscription on connections that are no longer used.
 func (s *state) isolationChangedFault() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true,
-		Message: "who shares the connections of server " + s.server.Name + " has just changed: subscribe again"}
+		Message: "the sharing of connections to server " + s.server.Name + " has just changed; subscribe again"}
 }

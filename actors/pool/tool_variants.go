@@ -48,10 +48,10 @@ func (s *state) compareTools(conn *connection, out []kernel.Effect) []kernel.Eff
 	}
 	if len(found) == 0 {
 		delete(s.replicas.tools.deviating, conn.replica)
-		return append(out, kernel.Log(slog.LevelInfo, "the replica defines its tools like the others again", s.logAttrs(conn)...))
+		return append(out, kernel.Log(slog.LevelInfo, "the replica's tools match the listed ones again", s.logAttrs(conn)...))
 	}
 	s.replicas.tools.deviating[conn.replica] = found
-	return append(out, kernel.Log(slog.LevelWarn, "the replica defines tools otherwise than they are listed; calls of these go to others", s.logAttrs(conn, "tools", joinNames(found))...))
+	return append(out, kernel.Log(slog.LevelWarn, "the replica defines tools differently from the listed ones; their calls go to other replicas", s.logAttrs(conn, "tools", joinNames(found))...))
 }
 
 // definesDifferently reports whether the connection's replica defines the called tool differently from what

@@ -88,7 +88,7 @@ func TestServersThatMisbehave(t *testing.T) {
 	if tools := c.post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).last(); !strings.Contains(tools, `"good_echo"`) || !strings.Contains(tools, `"bad-items_a_b_c__"`) {
 		t.Errorf("tools/list: %.2000s", tools)
 	}
-	g.logged(t, "WARN", "server=garbage", "keep its log off stdout")
+	g.logged(t, "WARN", "server=garbage", "must log to stderr")
 	g.logged(t, "WARN", "server=endless-list", "does not end")
 	g.logged(t, "WARN", "server=growing-list", "does not end")
 	g.logged(t, "WARN", "server=bad-items", "left out")

@@ -55,7 +55,7 @@ func (b *book) unseen(frame []byte) {
 // lost: a call was answered with the loss of its connection. One to a URL that nothing has happened to has not lost it.
 func (b *book) lost(w *world, a *ask) {
 	r := b.runs[a.nonce]
-	if a.nonce == 0 || a.fault != "BACKEND_DISCONNECTED" || r == nil || !r.c.link.http && !w.p.Wide || r.began < w.reloads || strings.Contains(a.text, "it was switched off") {
+	if a.nonce == 0 || a.fault != "BACKEND_DISCONNECTED" || r == nil || !r.c.link.http && !w.p.Wide || r.began < w.reloads || strings.Contains(a.text, "it was disabled") {
 		return
 	}
 	if r.c.modern && a.method == "tools/call again" {

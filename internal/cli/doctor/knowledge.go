@@ -53,7 +53,7 @@ var knowledge = []rule{
 	on(anyServer, `could not be listed`, `its tools could not be listed: timeout`,
 		"the server runs, but did not answer a list request",
 		"check the server's log; the gateway keeps retrying"),
-	on(anyServer, `protocol version`, `the server wants protocol version "2030-01-01"`,
+	on(anyServer, `protocol version`, `the server requires protocol version "2030-01-01"`,
 		"the server and the gateway have no protocol version in common",
 		"update the server, or set `protocol` to a version that both support"),
 

@@ -19,7 +19,7 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 	for _, name := range []string{"issues", "a-server-with-a-name-longer-than-most-people-would-choose-for-it", "other"} {
 		s.Servers = append(s.Servers, status.Server{Name: name, State: "waiting", Replicas: 1, NextAttempt: now.Add(3 * time.Second), Queued: 3, Parked: 1000, InFlight: 1001,
 			Reason: "process exited with code 1; stderr: Error: " + strings.Repeat("something is not set ", 8),
-			Hint:   "it is tried again by itself; goblin-actor doctor says what to do, goblin-actor restart " + name + " tries at once"})
+			Hint:   "the gateway retries by itself; goblin-actor doctor says what to do, goblin-actor restart " + name + " retries now"})
 	}
 	s.Servers = append(s.Servers, status.Server{Name: "needs", State: "misconfigured", Replicas: 1, Hint: "fix the configuration: run goblin-actor config check"})
 	var b strings.Builder
@@ -32,7 +32,7 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{"configuration: not in force since ", "    goblin.yaml:9:1: x", "issues: again in 3s: process exited", "hint: needs: mend the configuration", "restart NAME tries"} {
+	for _, want := range []string{"configuration: not in force since ", "    goblin.yaml:9:1: x", "issues: again in 3s: process exited", "hint: needs: fix the configuration", "restart NAME retries"} {
 		if !strings.Contains(strings.ReplaceAll(out, "\n    ", " "), want) && !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
