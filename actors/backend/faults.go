@@ -27,7 +27,7 @@ func (s *state) noAnswer(err error) string {
 	return text + err.Error()
 }
 
-// fault returns a gateway error about a call that was written to the server. If nobody can know whether the server executed the call,
+// fault returns a gateway error about a call that was written to the server. If it is unknown whether the server executed the call,
 // the message says whether it is safe to retry: a request that only reads is, a tool may have run.
 func (s *state) fault(p *pending, name protocol.FaultName, text string) *protocol.Fault {
 	f := &protocol.Fault{Name: name, Server: s.server.Name, Message: text}

@@ -10,7 +10,7 @@ import (
 type Links struct {
 	mu   sync.Mutex
 	open int
-	none chan struct{} // closed when open is 0 and somebody waits
+	none chan struct{} // closed when open is 0; nil if no goroutine waits
 }
 
 // opened counts a connection. The returned function ends it and may be called any number of times.

@@ -265,7 +265,7 @@ func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, 
 		l.first = nil
 		if st.acknowledgedNothing() && len(l.beside) == 0 && l.opening == nil && f.Kind == protocol.KindResult {
 			// No stream beside it says otherwise: the server tells nothing of this. A stream that was about lists alone says
-			// nothing of resources, though: whoever subscribes to one has another opened.
+			// no resources, though: a subscription to one opens another stream.
 			if l.refused = len(st.requested) > 0; !l.refused {
 				return out
 			}

@@ -38,7 +38,7 @@ type listing struct {
 	ttl              time.Duration // how long a modern server calls it fresh, the least of its pages; 0 = it does not
 	stale            bool          // one of its pages is not fresh at all
 	ended            time.Time     // when the last fetch was over; zero = none was
-	awaited          bool          // somebody waits for the end of the next
+	awaited          bool          // a client waits for the end of the next fetch
 	pages            int
 	bytes            int    // of these pages
 	fetched          bool   // it was fetched once since the connection was opened

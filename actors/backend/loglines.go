@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// logged records a server's log line for operators, whoever else receives it. The gateway's log shows it at level
+// logged records a server's log line for operators, in addition to its other receivers. The gateway's log shows it at level
 // debug only.
 func logged(f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Log(slog.LevelDebug, status.MessageLogged, status.LineKey, logParams{f}))

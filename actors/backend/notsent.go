@@ -21,7 +21,7 @@ const reachPause = time.Second
 // the responses to others may still arrive. The server is then probed. The connection is given up only when the
 // probe fails too and no call runs.
 type reach struct {
-	probe   uint32 // id of the question while nobody knows whether it got there; 0 = none
+	probe   uint32 // id of the probe while it is unknown whether it was delivered; 0 = none
 	failure string // why the last one did not get there; "" = it did, or was not needed
 }
 
@@ -115,7 +115,7 @@ func (s *state) probeReach(now time.Time, out []kernel.Effect) []kernel.Effect {
 	}
 	var id uint32
 	out = s.expireOwn(s.request(method, nil, func(s *state, _ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-		if s.conn.reach.probe == id { // nobody knows whether it got there
+		if s.conn.reach.probe == id { // it is unknown whether the probe was delivered
 			s.conn.reach.probe = 0
 		}
 		return out

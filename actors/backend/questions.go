@@ -80,7 +80,7 @@ func (s *state) serverAsked(now time.Time, e *upstream.Received, out []kernel.Ef
 // asker is the call that a server's question belongs to.
 type asker struct {
 	id      uint32
-	p       *pending // nil: nobody can tell which, or its client has gone
+	p       *pending // nil: the call is unknown, or its client is gone
 	certain bool     // the server says so; else it is the one that is most likely meant
 }
 

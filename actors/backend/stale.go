@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A list that its server changes without a word is fetched again when somebody asks for it, and no faster than this.
+// Pauses of a list whose changes the server does not announce. It is fetched again when a client asks for it.
 const (
 	stalePause = 2 * time.Second // between one and the next
 	staleRate  = 1 << 20         // bytes a second

@@ -16,7 +16,7 @@ const maxBeside = 32
 // these change, a new one is opened, and only when it is acknowledged the old one is closed.
 //
 // Over stdio no stream is closed for that: what is wanted later has a stream of its own beside the others, and what is
-// wanted no more is told in vain. For at the end of any stream some servers forget what the others of the same connection
+// no longer wanted is ignored. The reason: at the end of any stream some servers forget what the others of the same connection
 // were opened for (go-sdk 1.8.0, mcp/server.go, subscriptionsListen). Beyond maxBeside one stream takes the place of all.
 type streams struct {
 	first    *changeStream   // acknowledged; nil = none

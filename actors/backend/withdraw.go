@@ -68,7 +68,7 @@ func (s *state) cancelAll(reason string, out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	for _, id := range slices.Sorted(maps.Values(s.conn.byCall)) {
-		if s.conn.pending[id].followed == nil { // what it waits for goes on without anybody
+		if s.conn.pending[id].followed == nil { // the task goes on without a client
 			out = s.sayCancelled(id, reason, out)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func (s *state) connectionLost(now time.Time, m message.ConnectionLost, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]
 	switch {
-	case r == nil: // from before a restart of ours
+	case r == nil: // sent before this pool restarted
 		return append(out, kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: m.Fault}))
 	case r.conn.ref != m.Backend:
 		return out
@@ -33,7 +33,7 @@ func (s *state) connectionLost(now time.Time, m message.ConnectionLost, out []ke
 	}
 	next := s.pickUntried(w, m.Request, []*connection{r.conn})
 	if next == nil {
-		next = s.pickUntried(w, m.Request, nil) // it was the answer that broke off, and not the connection
+		next = s.pickUntried(w, m.Request, nil) // only the response broke, not the connection
 	}
 	switch {
 	case next != nil:

@@ -13,7 +13,7 @@ type queued struct {
 	message.Dispatch
 	since    time.Time
 	deadline time.Time
-	broken   *message.ConnectionLost // the connection it was written to is lost; nil = nobody has seen it
+	broken   *message.ConnectionLost // it was written to a connection that broke; nil = it was never written
 
 	inClientQueue             *clientQueue
 	ageElement, clientElement *list.Element

@@ -16,7 +16,7 @@ import (
 func (s *state) callNotExecuted(now time.Time, m message.NotExecuted, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]
 	switch {
-	case r == nil: // from before a restart of ours, which nobody has answered; or it was, and its holder knows
+	case r == nil: // sent before this pool restarted
 		return append(out, s.fail(message.Dispatch{Call: m.Call}, s.notSentFault(m.Reason)))
 	case r.conn.ref != m.Backend:
 		return out

@@ -7,14 +7,14 @@ import (
 
 // target describes which connections may carry a call.
 type target struct {
-	announces    message.CapabilitySet // what its client answers: connections of classes announce just that
-	legacyClient bool                  // it is of a legacy era
-	replica      int                   // those of that replica, counted from 1; 0 = any
-	conn         *connection           // that one; nil = any
-	tenant       string                // those of that tenant, by its key; "" = those for everybody
-	tool         string                // those of replicas that define the tool as it is listed; "" = whatever they define
+	announces    message.CapabilitySet // capabilities of the client; a connection of a class announces exactly these
+	legacyClient bool                  // the client speaks a legacy version
+	replica      int                   // only connections to this replica, counted from 1; 0 = any
+	conn         *connection           // only this connection; nil = any
+	tenant       string                // only connections of this tenant, by its key; "" = shared ones
+	tool         string                // only replicas that define this tool as clients see it; "" = any
 
-	prefer *message.Prefer // those first whose replicas meet it, or none else; nil = all alike
+	prefer *message.Prefer // which replicas are preferred or required; nil = all are equal
 }
 
 // targetOf returns which connections may carry a call. A resource is read on the connection that mentioned it.
@@ -30,7 +30,7 @@ func (s *state) targetOf(r *message.Request) target {
 // that connection was replaced, its replica is unknown.
 func (s *state) targetAnywhere(r *message.Request) target {
 	w := target{announces: r.Caller.Can, legacyClient: !r.Modern, tenant: r.Tenant.KeyOf(), replica: r.Replica, prefer: r.Prefer}
-	if len(s.replicas.tools.deviating) > 0 && r.Replica == 0 && r.Frame.M == protocol.MethodToolsCall { // who names a replica means its own tool
+	if len(s.replicas.tools.deviating) > 0 && r.Replica == 0 && r.Frame.M == protocol.MethodToolsCall { // a call that names a replica means that replica's own tool
 		w.tool = r.Item
 	}
 	if r.Home != nil && s.replicaCount() > 1 {

@@ -11,7 +11,7 @@ import (
 
 // isComing reports whether calls may wait for a connection that is not ready: it is in its first attempt since it
 // was wanted or last ready, or that attempt is due at once. Nothing was sent, so a waiting call is not executed
-// twice. After the attempt has failed, nobody can tell when the server returns, so calls fail at once.
+// twice. After the attempt has failed, it is unknown when the server returns, so calls fail at once.
 func (conn *connection) isComing(now time.Time) bool {
 	switch conn.phase {
 	case message.Idle, message.Connecting, message.Handshaking, message.Syncing:
@@ -19,9 +19,9 @@ func (conn *connection) isComing(now time.Time) bool {
 	case message.Waiting:
 		return !conn.attempts.failing && !conn.nextAttempt.After(now)
 	case message.NeedsLogin:
-		return !conn.attempts.failing // its login has come
+		return !conn.attempts.failing // a login is present
 	case message.Ready:
-		return conn.lost // the news of the loss is on its way, and says more
+		return conn.lost // BackendChanged follows and says more
 	}
 	return false
 }
@@ -34,7 +34,7 @@ func (conn *connection) recordAttempt(now time.Time, was message.Phase, m messag
 		conn.attempts.failing, conn.attempts.failure, conn.attempts.detail, conn.attempts.downSince = false, "", "", time.Time{}
 		return
 	case message.Waiting:
-		if was != message.Waiting { // else only its pause has changed
+		if was != message.Waiting { // otherwise only its pause has changed
 			conn.attempts.failing = was != message.Ready
 		}
 		conn.attempts.failure, conn.attempts.detail = m.Reason, message.Explain(m.Reason, m.LastLine)

@@ -112,12 +112,12 @@ func (s *state) adoptIdentity(identity string, known *message.KnownCatalog, out 
 // rememberCatalog stores what clients see of the server for the next start, if it has changed.
 func (s *state) rememberCatalog(now time.Time, out []kernel.Effect) []kernel.Effect {
 	l := s.replicas.leader()
-	if l == nil || l.phase != message.Ready || l.catalog.info == nil || l.retiring { // it may be another server's
+	if l == nil || l.phase != message.Ready || l.catalog.info == nil || l.retiring { // its lists may be another server's
 		return out
 	}
 	known, next := s.catalog.remembered.catalog, &message.KnownCatalog{Info: l.catalog.info, At: now}
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
-		if known != nil && !l.catalog.lists[kind].complete { // it could not be fetched
+		if known != nil && !l.catalog.lists[kind].complete { // the list could not be fetched
 			next.Lists[kind] = known.Lists[kind]
 			continue
 		}

@@ -19,7 +19,7 @@ type itemList struct {
 	silent   bool // the server does not say when it changes
 }
 
-// followLeader publishes the lists of a new leader, whoever led when they came, and restores the subscriptions
+// followLeader publishes the lists of a new leader, including lists that came before it led, and restores the subscriptions
 // that have no connection. It is called whenever the leader may have changed.
 func (s *state) followLeader(out []kernel.Effect) []kernel.Effect {
 	l := s.replicas.leader()

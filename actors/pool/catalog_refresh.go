@@ -14,7 +14,7 @@ const maxRefreshes = 256
 // again and every client can see it.
 type refreshes struct {
 	fetching   [protocol.ItemKinds][]message.Refresh
-	unlocking  []message.Refresh            // of a server that nobody knows yet, and where somebody has just logged in
+	unlocking  []message.Refresh            // clients that wait for the first catalog after a login
 	confirming map[uint64][]message.Refresh // by the number of the question to the registry
 }
 

@@ -22,7 +22,7 @@ func (s *state) backendChanged(now time.Time, m message.BackendChanged, out []ke
 	}
 	was := conn.phase
 	if m.Phase == message.Ready && was == message.Ready && conn.incarnation == m.Incarnation {
-		conn.reason = m.Reason // only that has changed
+		conn.reason = m.Reason // only the reason has changed
 		return out
 	}
 	s.recordPhase(now, conn, m)

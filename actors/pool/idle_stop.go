@@ -12,9 +12,9 @@ const startupLazy = "lazy"
 
 // idleStop is what the pool of a lazy server knows about its use.
 type idleStop struct {
-	usedAt      time.Time // when somebody last wanted something of it
-	timer       uint64    // of the timer that asks whether that is long ago
-	lastFailure string    // why its newest attempt had failed when it was stopped; "" = it had not. Clients may see it
+	usedAt      time.Time // when a client last used the server
+	timer       uint64    // number of the newest timer
+	lastFailure string    // why its last attempt had failed when it was stopped; "" = it had not failed. Clients may see it
 }
 
 // explain says what was wrong when the server was stopped, or "" if nothing was.

@@ -22,12 +22,12 @@ type (
 	toLogin struct {
 		login message.LoginKey
 		entry config.Server
-		named chan<- message.LoginKey // is told which login that is; nil = nobody asks
+		named chan<- message.LoginKey // receives the login's key; nil = not needed
 		msg   any
 	}
 	// endLogin stops the actor of a login that no connection uses. What it knows is in the state file.
 	endLogin struct{ login message.LoginKey }
-	// revokeLogin has the login of somebody end who is nobody any more.
+	// revokeLogin ends the login of a principal that no longer exists.
 	revokeLogin struct {
 		login message.LoginKey
 		entry config.Server

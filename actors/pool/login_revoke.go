@@ -53,7 +53,7 @@ func (s *state) loginRevoked(m loginRevoked, out []kernel.Effect) []kernel.Effec
 		out = append(out, kernel.Log(slog.LevelWarn, "a login was ended, but revoking it at the authorization server failed",
 			"who", principals.IDIn(m.login.Lane), "entry", m.login.Entry, "err", m.err))
 	}
-	if !over { // somebody of that name logs in there already
+	if !over { // a new login with that key has begun
 		return out
 	}
 	return s.stopUnusedLogin(m.login, out)

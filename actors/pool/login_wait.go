@@ -16,15 +16,15 @@ import (
 // server asked, and the call goes on when that is done. Other clients get an error that says where or how to log in.
 
 const (
-	loginWait  = time.Minute      // for the login, once the user has agreed to see the page
-	loginPulse = 10 * time.Second // signs of life for the clocks of a call meanwhile
+	loginWait  = time.Minute      // time to log in after the user has agreed
+	loginPulse = 10 * time.Second // interval of progress messages that keep the call's timeouts from ending it
 )
 
 // loginWaiter is a call that waits for its login.
 type loginWaiter struct {
 	queued
 	login         message.LoginKey
-	question      uint64    // number of the question; 0 = it was answered
+	question      uint64    // key of the question; 0 = it was answered
 	loginDeadline time.Time // when the answer counts no more; zero = the question is open, and its holder has clocks for that
 	reason        string
 }

@@ -43,9 +43,9 @@ func (l *logins) waiters() []message.CallRef {
 // login is one login at the server, for one entry and one lane.
 type login struct {
 	phase  message.LoginPhase
-	reason string    // why it is needed
+	reason string    // why a login is needed
 	logins uint64    // how often it has become present
-	usedAt time.Time // when somebody has asked for it last: to begin, to finish or to end it
+	usedAt time.Time // when a client last asked to begin, finish or end it
 }
 
 // loginOf returns the login that a connection uses, or false if the gateway does not log in there.
@@ -83,7 +83,7 @@ func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel
 			continue
 		}
 		switch {
-		case m.Phase == message.LoginPresent && conn.phase == message.Ready: // it reaches further now
+		case m.Phase == message.LoginPresent && conn.phase == message.Ready: // it grants more now
 			out = s.resumeLoginWaiters(now, conn, out)
 		case m.Phase == message.LoginPresent:
 			out = s.useLogin(conn, l, out)
@@ -137,7 +137,7 @@ func (s *state) stepLogins(now time.Time, msg any, out []kernel.Effect) []kernel
 		return s.loginRevoked(m, out)
 	case message.LoginAnswer:
 		entry := s.entry(m.Login.Entry)
-		if entry == nil || s.logins.byKey[m.Login] == nil { // whoever begins one is known: nobody has actors made by naming lanes
+		if entry == nil || s.logins.byKey[m.Login] == nil { // only a login that was begun can be finished, so clients cannot start actors by naming lanes
 			m.Finish.Refuse(message.ErrNotUnderWay)
 			return out
 		}
@@ -231,8 +231,8 @@ type loginNeed uint8
 
 const (
 	needsNothing loginNeed = iota // nothing: it is known, or something else is missing
-	needsLogin                    // somebody has to log in
-	needsAttempt                  // somebody has, and the first attempt since is under way
+	needsLogin                    // a user has to log in
+	needsAttempt                  // a user has logged in, and the first attempt since then is in progress
 )
 
 // currentLoginNeed returns the current need, and what clients are told about it; nil if there is none.

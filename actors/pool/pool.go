@@ -20,19 +20,19 @@ type Options struct {
 	Node     string // names this gateway to other gateways
 	Limits   config.Limits
 	Registry kernel.Reference
-	Gateway  kernel.Reference            // who passes on log lines that belong to no call
-	Store    kernel.Reference            // remembers the eras of replicas
-	Eras     map[string]message.KnownEra // what is remembered, by identity of the replicas; immutable
-	Known    *message.KnownCatalog       // what the server offered when it was last asked; nil = never
+	Gateway  kernel.Reference            // passes on log lines that belong to no call
+	Store    kernel.Reference            // stores the eras of replicas
+	Eras     map[string]message.KnownEra // remembered eras, by identity of the replica; immutable
+	Known    *message.KnownCatalog       // the server's last known catalog; nil = none
 	Budget   *stream.Budget
 	Links    *backend.Links
 	Metrics  *status.ServerMetrics
 	Log      *slog.Logger
-	Seed     uint64                        // of the backoffs' jitter
+	Seed     uint64                        // for the jitter of backoffs
 	Open     Opener                        // nil = processes and URLs
-	Logins   Logins                        // nil = what the server needs to know of us stands in its headers
-	LoginURL func(message.LoginKey) string // where a person logs in; "" or nil = nowhere
-	Secrets  *secret.Redactor              // what people are not to be shown
+	Logins   Logins                        // nil = the gateway does not log in at servers
+	LoginURL func(message.LoginKey) string // returns the page to log in at; nil or "" = there is none
+	Secrets  *secret.Redactor              // secrets to remove from logs and errors; nil = none
 }
 
 // Opener returns a function that opens a connection to one replica of a server, and the connection's kind (stdio,

@@ -47,7 +47,7 @@ func (s *state) runTurns(tenant string, out []kernel.Effect) []kernel.Effect {
 // takeTurn sends the request that a subscription needs now.
 func (s *state) takeTurn(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case sub.query != 0: // what comes of it goes on
+	case sub.query != 0: // continued by its response
 	case sub.wanted() && sub.conn == nil:
 		return s.subscribeUpstream(key, sub, out)
 	case sub.wanted():
@@ -110,7 +110,7 @@ func (s *state) subscriptionAnswered(q query, sub *subscription, m message.Query
 		sub.ending, sub.conn = false, nil
 		sub.missed = sub.missed || sub.subscribers.Len() > 0 // who came since has heard of nothing
 		return s.queueTurn(q.key, sub, out)
-	case m.Fault != nil && lost && (q.key.tenant != "" || s.replicas.hasReadyLeader()): // a tenant gets another connection
+	case m.Fault != nil && lost && (q.key.tenant != "" || s.replicas.hasReadyLeader()): // another connection is asked
 		return s.queueTurn(q.key, sub, out)
 	case m.Fault != nil:
 		return s.retryRefused(sub, s.subscribeFailed(q.key, sub, message.SubscribeURIResult{Fault: m.Fault}, out))
@@ -119,7 +119,7 @@ func (s *state) subscriptionAnswered(q query, sub *subscription, m message.Query
 		if !sub.refused {
 			out = s.notifyMissed(q.key, sub, out)
 		}
-		if code, _ := protocol.ErrorNumber(&m.Frame); code == -32601 { // it will never know the method
+		if code, _ := protocol.ErrorNumber(&m.Frame); code == -32601 { // method not found: it is not asked again
 			return out
 		}
 		return s.retryRefused(sub, out)

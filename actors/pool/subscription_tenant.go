@@ -11,7 +11,7 @@ import (
 
 // What a tenant subscribes to is asked for on its own connections, one of which is made for that if there is none. A subscription counts
 // as use: a connection that has one does not make room for others, and is not ended as idle. Else two tenants with subscriptions would take
-// the last place from each other for ever, since whoever loses a connection is given another one.
+// the last place from each other for ever, since a tenant that loses a connection gets another one.
 
 // connectionFor returns the connection that should carry a subscription, or nil if there is none now: the one that
 // mentioned the resource, else the leader, or any of the tenant's own.
@@ -60,7 +60,7 @@ func (s *state) addForSubscribers(out []kernel.Effect) []kernel.Effect {
 	}
 	for _, tenant := range slices.Sorted(maps.Keys(first)) {
 		out = s.addForSubscriber(first[tenant], s.subscriptions.byKey[first[tenant]], out)
-		if !s.replicas.hasConnection(tenant) { // nor is there room for others
+		if !s.replicas.hasConnection(tenant) { // no room, so others get none either
 			if s.replicas.leader() != nil {
 				out = s.retryLater(out)
 			}

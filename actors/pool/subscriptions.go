@@ -139,25 +139,25 @@ func (all *subscriptions) markUpdatesLost(conn *connection) {
 // subscription is one resource that clients subscribed to. It is subscribed upstream once, however many
 // subscribers it has.
 type subscription struct {
-	own           *message.ConnectionOwner // on whose connections; nil = those that are for everybody
+	own           *message.ConnectionOwner // on whose connections; nil = on shared ones
 	subscribers   kernel.ActorSet
-	waiting       []waiter    // whose request is not answered yet, oldest first
-	conn          *connection // whose server has said yes; nil = nobody tells of changes
+	waiting       []waiter    // subscribers whose request is not answered yet, oldest first
+	conn          *connection // the connection that reports changes; nil = none does
 	query         uint64      // of what is under way: a subscribe, or, when ending, an unsubscribe; 0 = nothing
 	ending        bool
-	queued        bool // it stands in state.turns
-	missed        bool // nobody told of changes for a while: its subscribers hear that there may have been some
-	refused       bool // by the server, since its last yes: its subscribers know that they may have missed something
+	queued        bool // it is in subscriptions.turns
+	missed        bool // no connection reported changes for a while; its subscribers will be told
+	refused       bool // the server refused it since it last accepted it; its subscribers were told
 	unused        bool // an unsubscribe is due after the grace
 	graceArmed    bool // the grace's timer runs
-	graceExtended bool // since it was set somebody came and left: it counts anew
+	graceExtended bool // a subscriber came and left since it was started, so it starts anew
 }
 
 // waiter is a subscriber that waits for the server's answer.
 type waiter struct {
 	message.SubscribeURI
-	known bool      // it was subscribed before: a failure takes nothing away
-	until time.Time // it gets its answer by then, whatever the server does
+	known bool      // it was subscribed before, so it stays subscribed after a failure
+	until time.Time // when it is answered at the latest
 }
 
 // wanted reports whether the subscription has subscribers.

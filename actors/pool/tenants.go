@@ -78,7 +78,7 @@ func (s *state) levelFor(conn *connection) protocol.Level {
 func (s *state) forwardLog(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
 	conn := s.replicas.byBackend(m.Backend)
 	switch {
-	case conn == nil: // it has gone, and nobody knows any more whose it was
+	case conn == nil: // its connection is gone, so its tenant is unknown
 		return out
 	case conn.tenant == nil:
 		return append(out, kernel.Tell(s.gateway, m))
