@@ -50,7 +50,7 @@ func (s *state) loginRevoked(m loginRevoked, out []kernel.Effect) []kernel.Effec
 	over := s.logins.revoking[m.login]
 	delete(s.logins.revoking, m.login)
 	if m.err != nil {
-		out = append(out, kernel.Log(slog.LevelWarn, "a login was ended, but revoking it at the authorization server failed",
+		out = append(out, kernel.Log(slog.LevelWarn, "login ended here, but not revoked at the authorization server",
 			"who", principals.IDIn(m.login.Lane), "entry", m.login.Entry, "err", m.err))
 	}
 	if !over { // a new login with that key has begun
