@@ -127,7 +127,7 @@ func TestCallsOfAServerThatIsSwitchedOff(t *testing.T) {
 		h.send(fmt.Sprintf(oneSlow, 1), fmt.Sprintf(oneSlow, 2))
 		h.gateway.Reload(without(first))
 		got := strings.Join(h.got(), "\n")
-		for _, want := range []string{`"id":1,"error"`, "BACKEND_DISCONNECTED", `"id":2,"error"`, "SERVER_UNAVAILABLE", "switched off"} {
+		for _, want := range []string{`"id":1,"error"`, "BACKEND_DISCONNECTED", `"id":2,"error"`, "SERVER_UNAVAILABLE", "was disabled"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("answers lack %q:\n%s", want, got)
 			}
