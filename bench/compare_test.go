@@ -100,7 +100,7 @@ func TestCompareNamesWhatElseDiffers(t *testing.T) {
 		t.Errorf("a report moves the cursor: %q", text)
 	}
 	b.Kind = "idle"
-	if _, err := Compare([]*Report{a}, []*Report{b}); err == nil || !strings.Contains(err.Error(), "bench calls and of bench idle") {
+	if _, err := Compare([]*Report{a}, []*Report{b}); err == nil || !strings.Contains(err.Error(), "bench calls with bench idle") {
 		t.Errorf("reports of other kinds: %v", err)
 	}
 	if _, err := Compare([]*Report{a}, []*Report{{Kind: "calls"}}); err == nil {
