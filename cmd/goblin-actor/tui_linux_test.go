@@ -148,7 +148,7 @@ func TestConsoleOutlivesItsGateway(t *testing.T) {
 	kill()
 	p.screen(120, 30, "no answer for")
 	kill = start()
-	p.screen(120, 30, "the gateway answers again")
+	p.screen(120, 30, "the gateway is responding again")
 	kill()
 	p.enter("\x03")
 	if err := cmd.Wait(); err != nil {
