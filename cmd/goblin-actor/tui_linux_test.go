@@ -83,7 +83,7 @@ func TestServeWithConsole(t *testing.T) {
 	p.enter("\x04")
 	p.screen(100, 30, "restart server notes? y/n")
 	p.enter("y")
-	p.screen(100, 30, "restart notes: begun")
+	p.screen(100, 30, "restart notes: started")
 	p.enter(":tools\r/add\r")
 	p.screen(100, 30, "</add>", "notes_add_note")
 	for _, size := range [][2]int{{20, 5}, {1, 1}, {300, 3}, {3, 200}, {80, 24}} {
