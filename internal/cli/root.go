@@ -16,15 +16,15 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// NewRoot returns the whole command tree. A new command is one more line here.
+// NewRoot returns the tree of commands. A new command needs a line here and its name in program.CommandNames.
 func NewRoot() *cobra.Command {
 	root := command.Group(&cobra.Command{
 		Use:   "goblin-actor",
-		Short: "One endpoint over many MCP servers",
-		Long: `goblin-actor is a gateway for the Model Context Protocol (MCP): it puts the tools, prompts and resources
-of many MCP servers behind one endpoint.
+		Short: "One endpoint for many MCP servers",
+		Long: `goblin-actor is a gateway for the Model Context Protocol (MCP). It offers the tools, prompts and resources of many MCP servers
+at one endpoint.
 
-Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 invalid config, 4 not reachable, 5 answered with an error,
+Exit codes: 0 success, 1 failure, 2 invalid usage, 3 invalid configuration, 4 gateway not reachable, 5 the answer is an error,
 130 interrupted.`,
 		Version:       program.Version(),
 		SilenceErrors: true,

@@ -25,7 +25,7 @@ import (
 func NewAudit() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "audit",
-		Short: "Read the audit log: who did what, and whether the log is as it was written",
+		Short: "Read or verify the audit log",
 	})
 	cmd.AddCommand(newAuditTail(), newAuditVerify())
 	return cmd
@@ -75,16 +75,16 @@ func newAuditTail() *cobra.Command {
 	var out output.Format
 	cmd := &cobra.Command{
 		Use:   "tail",
-		Short: "Print what was done, the newest at the end",
-		Long: `Print what the audit log says was done: calls, denials, logins, changes of the configuration and of keys, what operators did. It reads
-the file that the configuration names, and the older ones it was rotated into; no gateway has to run.
+		Short: "Print the audit log, newest entries last",
+		Long: `Print calls, denials, logins, changes of the configuration and of keys, and operator actions from the audit log. The command
+reads the file named in the configuration and the older files it was rotated into; no running gateway is needed.
 
-It prints every line that goblin-actor audit verify counts, including those the log writes about itself (file, checkpoint, open).
---brief leaves these out. If older lines match too, a note on stderr says so; -n N prints more.
+All lines are printed, including those that the log writes about itself (file, checkpoint, open); --brief omits them. If older
+lines match, a note on stderr says so; -n N prints more.
 
---who takes the id of a principal (key:ci) or its name (ci); in --who, --server and --tool * stands for any characters.
---since takes a time such as 10m or 24h, a date, or a time as the log has it.
--o json prints the lines as they stand in the log; goblin-actor audit verify says whether they are what was written.`,
+--who accepts the ID of a principal (key:ci) or its name (ci). In --who, --server and --tool, * matches any characters.
+--since accepts a duration such as 10m or 24h, a date, or a time. -o json prints the lines as they are in the log; goblin-actor
+audit verify checks that they are unchanged.`,
 		Example: "  goblin-actor audit tail --who ci --since 1h\n  goblin-actor audit tail --server files --tool 'write_*' --follow",
 		Args:    command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -108,13 +108,13 @@ It prints every line that goblin-actor audit verify counts, including those the 
 	flags := cmd.Flags()
 	auditFlags(cmd, &configFlag)
 	flags.StringVar(&file, "file", "", "the audit log, instead of the configuration's")
-	flags.StringVar(&filter.Who, "who", "", "only what this principal did")
-	flags.StringVar(&filter.Server, "server", "", "only what was asked of this server")
-	flags.StringVar(&filter.Item, "tool", "", "only this tool, prompt or URI, as its server calls it")
-	flags.StringVar(&since, "since", "", "only what is not older")
-	flags.BoolVar(&filter.Brief, "brief", false, "leave out the lines the log writes about itself: file, checkpoint, open")
-	flags.BoolVarP(&follow, "follow", "f", false, "go on with what comes, until interrupted")
-	flags.IntVarP(&last, "lines", "n", 20, "the last so many lines")
+	flags.StringVar(&filter.Who, "who", "", "only entries of this principal")
+	flags.StringVar(&filter.Server, "server", "", "only entries of this server")
+	flags.StringVar(&filter.Item, "tool", "", "only this tool, prompt or URI, by the server's own name")
+	flags.StringVar(&since, "since", "", "only entries after this time")
+	flags.BoolVar(&filter.Brief, "brief", false, "omit the lines that the log writes about itself: file, checkpoint, open")
+	flags.BoolVarP(&follow, "follow", "f", false, "print new entries until interrupted")
+	flags.IntVarP(&last, "lines", "n", 20, "number of lines to print")
 	out.AddFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(new(string))) // there are such flags
 	_ = cmd.RegisterFlagCompletionFunc("who", completeWho(&configFlag))
@@ -142,14 +142,15 @@ func newAuditVerify() *cobra.Command {
 	var v auditVerifier
 	cmd := &cobra.Command{
 		Use:   "verify [FILE…]",
-		Short: "Say whether the audit log is as it was written",
-		Long: `Check the audit log from its first line to its last: that each line holds the hash of the one before it, over all files that it was
-rotated into; that its numbers have no gap; that the signatures are the gateway's; and that it goes as far as the gateway remembers,
-in its state file and, if it runs, by itself. The first line that is wrong is named, and the exit code is 1.
+		Short: "Verify that the audit log is unchanged",
+		Long: `Verify the audit log from the first line to the last: each line contains the hash of the previous one, across rotated files;
+line numbers have no gaps; the signatures are valid; and the log is as long as the gateway's state file and the running
+gateway say. The first invalid line is reported, and the exit code is 1.
 
-Without FILE it is the log that the configuration names. FILE is checked with the older files it was rotated into; of several only those.
-The key of the signatures comes from --public-key, a file that holds what --print-key prints; else from the state file or the running
-gateway. Keep it elsewhere: whoever can write all three can make a log of his own.`,
+Without FILE, the log named in the configuration is verified. A single FILE is verified with the older files it was rotated
+into; several FILEs are verified alone. The public key is read from --public-key (the output of --print-key), otherwise from the
+state file or the running gateway. Keep a copy of the key on another machine: an attacker who can write the log, the state
+file and the key file can forge the log.`,
 		Example: "  goblin-actor audit verify\n  goblin-actor audit verify --print-key > audit.pub\n  goblin-actor audit verify --public-key audit.pub /srv/copies/audit*.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := command.Interruptible(cmd)
@@ -159,8 +160,8 @@ gateway. Keep it elsewhere: whoever can write all three can make a log of his ow
 	}
 	flags := cmd.Flags()
 	auditFlags(cmd, &v.config)
-	flags.StringVar(&v.keyFile, "public-key", "", "file with the key of the signatures")
-	flags.BoolVar(&v.printKey, "print-key", false, "print the key of the signatures, and check nothing")
+	flags.StringVar(&v.keyFile, "public-key", "", "file with the public key of the signatures")
+	flags.BoolVar(&v.printKey, "print-key", false, "print the public key and exit")
 	local.StateDirFlag(cmd, &v.stateDir)
 	return cmd
 }

@@ -29,9 +29,9 @@ import (
 func NewKeyCommand() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "key",
-		Short: "Make, list or revoke the API keys of those who may use the gateway",
-		Long: `Make, list or revoke API keys. They are in the file that auth.keys of the configuration names, as hashes only; a gateway
-that runs takes changes over at once.`,
+		Short: "Create, list or revoke API keys",
+		Long: `Create, list or revoke API keys. The file named by auth.keys in the configuration contains only their hashes. A running gateway
+applies changes at once.`,
 	})
 	cmd.AddCommand(newKeyNew(), newKeyList(), newKeyRevoke())
 	return cmd
@@ -77,13 +77,13 @@ func newKeyNew() *cobra.Command {
 	var expires string
 	cmd := &cobra.Command{
 		Use:   "new NAME",
-		Short: "Make a key; it alone goes to stdout, and is shown this once",
-		Long: `Make a key for somebody called NAME. The key alone goes to stdout, this once: only its hash is kept. Whoever has it sends it as
-Authorization: Bearer KEY; goblin-actor itself takes it from --key-file or $GOBLIN_KEY.
+		Short: "Create an API key and print it once",
+		Long: `Create an API key called NAME and print it to stdout. The key cannot be displayed again: only its hash is stored. Clients send
+it in the header Authorization: Bearer KEY; goblin-actor commands read it from --key-file or $GOBLIN_KEY.
 
---expires takes 90d, 12h, 2w, 1y or a date such as 2030-01-31.`,
+--expires accepts 90d, 12h, 2w, 1y or a date such as 2030-01-31.`,
 		Example: "  goblin-actor key new ci --role reader --expires 90d >ci.key\n  goblin-actor list tools --key-file ci.key",
-		Args:    command.Args(1, 1, "the name of who gets it"),
+		Args:    command.Args(1, 1, "a name for the key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k.Name, k.Created = args[0], time.Now().UTC().Truncate(time.Second)
 			if !auth.IsName(k.Name) || auth.LooksLikeKey(k.Name) {
@@ -98,9 +98,9 @@ Authorization: Bearer KEY; goblin-actor itself takes it from --key-file or $GOBL
 			return newKey(cmd, &of, k)
 		},
 	}
-	cmd.Flags().StringArrayVar(&k.Roles, "role", nil, "a role of policy.roles (may be given several times)")
-	cmd.Flags().StringArrayVar(&k.Projects, "project", nil, "a project, besides which it sees nothing (may be given several times)")
-	cmd.Flags().StringVar(&expires, "expires", "", "when it ends (default: never)")
+	cmd.Flags().StringArrayVar(&k.Roles, "role", nil, "role of policy.roles (repeatable)")
+	cmd.Flags().StringArrayVar(&k.Projects, "project", nil, "restrict the key to this project (repeatable)")
+	cmd.Flags().StringVar(&expires, "expires", "", "expiry (default: never)")
 	of.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("role", completeRoles(&of.config)) // there are such flags
 	_ = cmd.RegisterFlagCompletionFunc("project", completeProjects(&of.config))
@@ -136,7 +136,7 @@ func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
 	}
 	errOut := cmd.ErrOrStderr()
 	if terminal.IsTerminal(cmd.OutOrStdout()) {
-		fmt.Fprintln(errOut, "keep it now: it is not shown again")
+		fmt.Fprintln(errOut, "store the key now; it cannot be displayed again")
 	}
 	if file.lacking {
 		fmt.Fprintf(errOut, "wrote %s; to have clients asked for a key, add to the configuration:\n\n  auth: {keys: keys.yaml}\n\n", terminal.Clean(file.path))
@@ -220,9 +220,9 @@ func newKeyList() *cobra.Command {
 	var out output.Format
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the keys: names, roles, projects, and until when they count",
-		Long: `List the keys: names, roles, projects, and until when they are valid. A role that policy.bind of the configuration gives to a key
-is marked (bind); with -o json it is in "bound", and "roles" has those of the key file.`,
+		Short: "List API keys with roles, projects and expiry",
+		Long: `List API keys with their roles, projects and expiry. A role assigned by policy.bind in the configuration is marked (bind). With
+-o json, such roles are in "bound" and the roles of the key file in "roles".`,
 		Args: command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := of.find()
@@ -302,8 +302,8 @@ func newKeyRevoke() *cobra.Command {
 	var of keyFlags
 	cmd := &cobra.Command{
 		Use:   "revoke NAME",
-		Short: "Revoke a key: whoever has it is nobody any more, open sessions and streams included",
-		Args:  command.Args(1, 1, "the name of a key"),
+		Short: "Revoke an API key; its open sessions and streams end at once",
+		Args:  command.Args(1, 1, "a key name"),
 
 		ValidArgsFunction: completeKeys(&of),
 		RunE: func(cmd *cobra.Command, args []string) error {

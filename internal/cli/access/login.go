@@ -35,14 +35,14 @@ func NewLogin() *cobra.Command {
 	var f loginFlags
 	cmd := &cobra.Command{
 		Use:   "login SERVER",
-		Short: "Log in at a server that wants it",
-		Long: `Log in at a server that wants it: a browser opens where the server sends us, and the running gateway keeps the login and renews it.
-Under "as: principal" the login is that of whoever asks: name your key. Everybody's login is for those who may use the admin
-socket. With --config no gateway has to run: the login goes into the state file.`,
+		Short: "Log in to a server",
+		Long: `Log in to a server. The command opens a browser at the server's login page; the running gateway stores the login and renews it.
+With "as: principal", the login belongs to the caller: pass your key. Shared logins require access to the admin socket. With
+--config, no running gateway is needed: the login is stored in the state file.`,
 		Example: `  goblin-actor login github
   goblin-actor login github --no-browser    # on a machine without one: the URL is printed, and the answer pasted
   goblin-actor login github --device        # a code to enter elsewhere`,
-		Args:              command.Args(1, 1, "the name of a server"),
+		Args:              command.Args(1, 1, "a server name"),
 		ValidArgsFunction: target.CompleteServers(&f.connect),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.noBrowser && f.device {
@@ -52,9 +52,9 @@ socket. With --config no gateway has to run: the login goes into the state file.
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, "print the URL, and take the URL where the browser ends up")
-	cmd.Flags().BoolVar(&f.device, "device", false, "print a code that is entered in a browser on another device")
-	cmd.Flags().Uint16Var(&f.port, "callback-port", 0, "port of this machine where the browser comes back to; 0 = 8739, or any if that is taken")
+	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, "print the URL and read the URL to which the browser is redirected")
+	cmd.Flags().BoolVar(&f.device, "device", false, "print a code to enter in a browser on another device")
+	cmd.Flags().Uint16Var(&f.port, "callback-port", 0, "local port for the redirect of the browser; 0 = 8739, or any port if that is in use")
 	return cmd
 }
 
@@ -63,10 +63,10 @@ func NewLogout() *cobra.Command {
 	var f loginFlags
 	cmd := &cobra.Command{
 		Use:               "logout SERVER",
-		Short:             "End the login at a server",
-		Long:              `End the login at a server: it is forgotten here, and revoked where that can be. What runs with it ends.`,
+		Short:             "Log out of a server",
+		Long:              `Log out of a server. The gateway deletes the login and revokes it at the authorization server if possible. Running calls that use it end.`,
 		Example:           "  goblin-actor logout github",
-		Args:              command.Args(1, 1, "the name of a server"),
+		Args:              command.Args(1, 1, "a server name"),
 		ValidArgsFunction: target.CompleteServers(&f.connect),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args[0], func(ctx context.Context, cmd *cobra.Command, at loginGateway, server string) error {
@@ -85,9 +85,9 @@ func NewLogout() *cobra.Command {
 func (f *loginFlags) add(cmd *cobra.Command) {
 	target.ConnectFlag(cmd, &f.connect)
 	f.shown.AddFlags(cmd)
-	cmd.Flags().StringVar(&f.config, "config", "", "no gateway runs: use this file, and the state file that a gateway would use")
-	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "with --config: where the state file is")
-	cmd.Flags().BoolVar(&f.catalog, "catalog", false, `under "as: principal": the login that lists what there is, instead of your own`)
+	cmd.Flags().StringVar(&f.config, "config", "", "work without a running gateway, with this configuration file and its state file")
+	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "with --config: directory of the state file")
+	cmd.Flags().BoolVar(&f.catalog, "catalog", false, `with "as: principal": the login for listing the catalog instead of your own`)
 }
 
 // loginGateway is a gateway that logs in.
@@ -100,7 +100,7 @@ type loginGateway interface {
 // run does something with the gateway that is meant, and gives errors their exit codes.
 func (f *loginFlags) run(cmd *cobra.Command, server string, do func(context.Context, *cobra.Command, loginGateway, string) error) error {
 	if f.config != "" && (f.connect != "" || f.shown.Given()) {
-		return command.UsageError("without --config the running gateway is asked", "--config excludes --connect, --key-file and --plain-http")
+		return command.UsageError("omit --config to use the running gateway", "--config cannot be combined with --connect, --key-file and --plain-http")
 	}
 	ctx, cancel := command.Interruptible(cmd)
 	defer cancel()

@@ -30,10 +30,9 @@ import (
 func NewPolicyCommand() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "policy",
-		Short: "Check who may do what, and explain why",
-		Long: `Check who may do what, and explain why. The policy is that of the file that the running gateway was started with, and what
-there is to be permitted is what that gateway knows of; with --config, it is that of another file, and its servers are started for
-the length of the command.`,
+		Short: "Check roles and explain decisions of the policy",
+		Long: `Check the roles of the policy and explain its decisions. The commands use the configuration file and the catalog of the running
+gateway. With --config, they use another file and start its servers for the duration of the command.`,
 	})
 	cmd.AddCommand(newPolicyCheck(), newPolicyExplain())
 	return cmd
@@ -44,7 +43,7 @@ type policyFlags struct{ connect, config string }
 
 func (f *policyFlags) add(cmd *cobra.Command) {
 	target.ConnectFlag(cmd, &f.connect)
-	cmd.Flags().StringVar(&f.config, "config", "", "the policy of this file; its servers are started for the length of the command")
+	cmd.Flags().StringVar(&f.config, "config", "", "use the policy of this file and start its servers for the duration of the command")
 }
 
 // known is a policy and all there is to say of it.

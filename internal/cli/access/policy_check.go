@@ -24,9 +24,9 @@ func newPolicyCheck() *cobra.Command {
 	var out output.Format
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Show what each role permits and who has it, and warn of what means nothing",
-		Long: `Show what each role permits and who has it. Warnings tell of roles that nobody has, of patterns that match nothing of what
-there is, and of keys with roles or projects that are not there.`,
+		Short: "Show what each role permits and which keys have it",
+		Long: `Show what each role permits and which keys have it. Warnings report roles without a holder, patterns that match nothing in the
+catalog, and keys with unknown roles or projects.`,
 		Example: "  goblin-actor policy check\n  goblin-actor policy check --config goblin.yaml",
 		Args:    command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -30,16 +30,16 @@ func newPolicyExplain() *cobra.Command {
 	var roles []string
 	cmd := &cobra.Command{
 		Use:   "explain --as WHO TOOL|PROMPT|URI [KEY=VALUE…]",
-		Short: "Say whether somebody may use something, and which rule decides",
-		Long: `Say whether somebody may use a tool, a prompt or a resource, and which rule of which role decides. WHO is the name of an
-API key, also as key:NAME, or local: whoever is not asked who he is. --role gives him roles besides those he has.
+		Short: "Explain whether a principal may use an item",
+		Long: `Explain whether a principal may use a tool, prompt or resource, and which rule of which role decides. WHO is the name of an API
+key, key:NAME, or local for clients that are not authenticated. --role adds roles to those that WHO has.
 
-Arguments may follow as they would in a call; roles do not look at them. The exit code is 0 when it is permitted, 5 when it is not.`,
+Arguments may follow as in a call; roles do not depend on them. The exit code is 0 if the use is permitted, otherwise 5.`,
 		Example: "  goblin-actor policy explain --as ci github_create_issue\n  goblin-actor policy explain --as local --role ops k8s/pod_delete name=web-1\n  goblin-actor policy explain --as ann resource://files/file:///srv/notes.txt",
-		Args:    command.Args(1, -1, "the name of a tool or prompt, or a URI"),
+		Args:    command.Args(1, -1, "a tool name, a prompt name or a URI"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if as == "" && len(roles) == 0 {
-				return command.UsageError("like --as local, or --as NAME for an API key", "--as says for whom")
+				return command.UsageError("for example --as local, or --as NAME for an API key", "--as is required")
 			}
 			if _, err := command.ParsePairs(args[1:]); err != nil {
 				return err
@@ -69,8 +69,8 @@ Arguments may follow as they would in a call; roles do not look at them. The exi
 	}
 	flags.add(cmd)
 	out.AddFlag(cmd)
-	cmd.Flags().StringVar(&as, "as", "", "local, or the name of an API key")
-	cmd.Flags().StringSliceVar(&roles, "role", nil, "a role besides those that WHO has; may be repeated")
+	cmd.Flags().StringVar(&as, "as", "", "principal: local, or the name of an API key")
+	cmd.Flags().StringSliceVar(&roles, "role", nil, "additional role (repeatable)")
 	target.ProjectFlag(cmd, &project)
 	cmd.ValidArgsFunction = target.CompleteItems(func(i *status.Items) []status.Item {
 		return slices.Concat(i.Tools, i.Prompts, i.Resources, i.Templates)
@@ -104,7 +104,7 @@ func (k *known) whoever(as string, roles []string) (*identity.Principal, error) 
 			continue
 		}
 		if key.Expired(time.Now()) {
-			return nil, command.Fail(command.ExitPeerError, fmt.Errorf("the key %s has expired: it is let in nowhere", terminal.OneLine(name, 100)), "goblin-actor key new makes another one")
+			return nil, command.Fail(command.ExitPeerError, fmt.Errorf("key %s has expired; it is rejected everywhere", terminal.OneLine(name, 100)), "goblin-actor key new makes another one")
 		}
 		return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Projects: slugs(key.Projects),
 			Rights: k.policy.Rights(append(slices.Clone(key.Roles), roles...), name, false)}, nil

@@ -19,11 +19,11 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// absentTime is for the picture that is looked at; a command that asks for something else does not wait longer.
+// absentTime limits the status request. The command itself does not depend on it.
 const absentTime = time.Second
 
-// absent returns the servers that the running gateway has and of whose offer it knows nothing: they are starting for the first
-// time, or cannot. Nil when that cannot be found out, which is no fault of a command that asks for something else.
+// absent returns the servers of the running gateway whose items are unknown because they are starting for the first time or failed to
+// start. It returns nil if the status is unavailable.
 func (f *gatewayFlags) absent(ctx context.Context) []status.Server {
 	if f.config != "" {
 		return nil
@@ -45,7 +45,7 @@ func (f *gatewayFlags) absent(ctx context.Context) []status.Server {
 	return absentOf(s, f.project)
 }
 
-// absentOf are those among the servers that a project shows; "" = all.
+// absentOf returns the absent servers that the project contains. An empty project contains all.
 func absentOf(s *status.Snapshot, project string) []status.Server {
 	var out []status.Server
 	for _, v := range s.Servers {
@@ -63,11 +63,10 @@ func absentOf(s *status.Snapshot, project string) []status.Server {
 	return out
 }
 
-// tellAbsent says which servers a list is without, so that nobody takes it for the whole. server is the only one that was
-// asked for; "" = all.
+// tellAbsent notes which servers are missing from a list. server is the only requested server; "" = all.
 func (f *gatewayFlags) tellAbsent(ctx context.Context, w io.Writer, server string) {
 	var names []string
-	hint := "goblin-actor status says why"
+	hint := "goblin-actor status shows the reason"
 	for _, v := range f.absent(ctx) {
 		if server == "" || v.Name == server {
 			if v.State == "needs-login" && strings.HasPrefix(v.Hint, "log in: ") {
@@ -80,11 +79,10 @@ func (f *gatewayFlags) tellAbsent(ctx context.Context, w io.Writer, server strin
 		return
 	}
 	p := terminal.PaletteFor(w)
-	fmt.Fprintf(w, "%s it is without %s\n%s %s\n", p.Warn("note:"), terminal.Names(names), p.Good("hint:"), terminal.OneLine(program.Hint(hint), 100))
+	fmt.Fprintf(w, "%s not included: %s\n%s %s\n", p.Warn("note:"), terminal.Names(names), p.Good("hint:"), terminal.OneLine(program.Hint(hint), 100))
 }
 
-// absentHint says of a tool or prompt that nobody knows why the server that its name begins with is not there; "" when err is
-// something else, or there is none.
+// absentHint explains an unknown tool or prompt whose name starts with the name of an absent server. It returns "" otherwise.
 func (f *gatewayFlags) absentHint(ctx context.Context, err error) string {
 	rpc, ok := errors.AsType[*client.RPCError](err)
 	if !ok || rpc.Name() != "TOOL_NOT_FOUND" && rpc.Name() != "PROMPT_NOT_FOUND" {
@@ -97,7 +95,7 @@ func (f *gatewayFlags) absentHint(ctx context.Context, err error) string {
 			if v.Reason != "" {
 				why += ": " + terminal.OneLine(v.Reason, 200)
 			}
-			return why + "\ngoblin-actor doctor " + terminal.OneLine(v.Name, 0) + " says what to do"
+			return why + "\ngoblin-actor doctor " + terminal.OneLine(v.Name, 0) + " explains the failure"
 		}
 	}
 	return ""

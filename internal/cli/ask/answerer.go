@@ -21,7 +21,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// answerer is who answers what servers ask during a command: flags first, then the person at the terminal, else nobody.
+// answerer answers the requests of servers during a command: from flags, otherwise by asking the user at the terminal. Without either,
+// requests are declined.
 type answerer struct {
 	given   []string // --answer
 	say     []string
@@ -33,7 +34,7 @@ type answerer struct {
 	texts  map[string]string          // --answer KEY=VALUE
 	about  string                     // what is being called, for people
 	ctx    context.Context            // of the command; it ends the dialogue too
-	person *questioner                // nil = nobody can be asked
+	person *questioner                // nil = there is no terminal
 	errOut io.Writer
 	bar    *terminal.ProgressBar
 
@@ -41,19 +42,19 @@ type answerer struct {
 	said int // how many of say were used
 }
 
-// canAnswerAll is what a command declares that answers: everything but sampling with tools, which no person types.
+// canAnswerAll is the declared client capabilities: everything except sampling with tools.
 const canAnswerAll = `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`
 
 func (a *answerer) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&a.given, "answer", nil, "answer to a field of a form the server sends, key=value; @FILE.json gives several")
-	flags.StringArrayVar(&a.say, "say", nil, "answer to a question for the model; given several times, to one after the other")
-	flags.StringArrayVar(&a.roots, "root", nil, "directory or URI to tell a server that asks for roots (default: the current directory)")
-	flags.BoolVar(&a.yes, "yes", false, "take a form's defaults and agree to pages to visit, without asking")
-	flags.BoolVar(&a.decline, "decline", false, "decline everything not answered by another flag, without asking")
+	flags.StringArrayVar(&a.given, "answer", nil, "value for a field of a form, key=value; @FILE.json for several")
+	flags.StringArrayVar(&a.say, "say", nil, "response to a sampling request (repeatable, used in order)")
+	flags.StringArrayVar(&a.roots, "root", nil, "root to send to servers that request roots: directory or URI (default: the current directory)")
+	flags.BoolVar(&a.yes, "yes", false, "accept the defaults of forms and agree to visit URLs without asking")
+	flags.BoolVar(&a.decline, "decline", false, "decline everything that no other flag answers, without asking")
 }
 
-// begin makes the flags ready for use. about names what is called; bar is what else is drawn on the terminal.
+// begin reads the flags. about names the item in messages; bar is the progress bar on the same terminal.
 func (a *answerer) begin(cmd *cobra.Command, about string, bar *terminal.ProgressBar) error {
 	a.about, a.bar, a.errOut = about, bar, cmd.ErrOrStderr()
 	a.fields, a.texts = map[string]json.RawMessage{}, map[string]string{}
@@ -66,14 +67,14 @@ func (a *answerer) begin(cmd *cobra.Command, about string, bar *terminal.Progres
 		}
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
-			return command.UsageError("like --answer name=Ugg or --answer @answers.json", "--answer %q: want key=value", text)
+			return command.UsageError("for example --answer name=Ugg or --answer @answers.json", "--answer %q: expected key=value", text)
 		}
 		a.texts[key] = value
 	}
 	for i, root := range a.roots {
 		uri, err := rootURI(root)
 		if err != nil {
-			return command.UsageError("like --root . or --root file:///srv/work", "--root %q: %w", root, err)
+			return command.UsageError("for example --root . or --root file:///srv/work", "--root %q: %w", root, err)
 		}
 		a.roots[i] = uri
 	}
@@ -94,12 +95,12 @@ func (a *answerer) readFile(path string) error {
 		return fmt.Errorf("--answer: %w", err)
 	}
 	if err := decode.Own(raw, "--answer @"+path, &a.fields); err != nil {
-		return command.UsageError(`like {"name": "Ugg", "age": 7}`, "%w", err)
+		return command.UsageError(`for example {"name": "Ugg", "age": 7}`, "%w", err)
 	}
 	return nil
 }
 
-// rootURI makes a URI of a directory; a URI stays as it is.
+// rootURI returns the URI of a directory. A URI is returned unchanged.
 func rootURI(root string) (string, error) {
 	if strings.Contains(root, "://") {
 		return root, nil
@@ -115,7 +116,7 @@ func rootURI(root string) (string, error) {
 	return (&url.URL{Scheme: "file", Path: path}).String(), nil
 }
 
-// options declares to the gateway what is answered here.
+// options returns the client options with the capabilities that are answered here.
 func (a *answerer) options(ctx context.Context) client.Options {
 	a.ctx = ctx
 	return client.Options{
@@ -125,7 +126,7 @@ func (a *answerer) options(ctx context.Context) client.Options {
 
 // answer is the client.Answerer.
 func (a *answerer) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	// After an interruption the question gets no answer: with one its server could end the call well before the call is cancelled.
+	// After an interruption the request is not answered: otherwise the server could complete the call before it is canceled.
 	defer func(question context.Context) {
 		if a.ctx.Err() != nil {
 			<-question.Done()

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// elicitation is a question to the user. MCP 2025-11-25, client/elicitation.
+// elicitation is an elicitation request. MCP 2025-11-25, client/elicitation.
 type elicitation struct {
 	Mode    string          `json:"mode"`
 	Message string          `json:"message"`
@@ -22,24 +22,24 @@ type elicitation struct {
 	Schema  json.RawMessage `json:"requestedSchema"`
 }
 
-// Answers to an elicitation.
+// Responses to an elicitation.
 var (
 	accepted  = json.RawMessage(`{"action":"accept"}`)
 	declined  = json.RawMessage(`{"action":"decline"}`)
 	dismissed = json.RawMessage(`{"action":"cancel"}`)
 )
 
-// errRejected is the answer to sampling that nobody wants to do. MCP 2025-11-25, client/sampling.
+// errRejected is the response to a declined sampling request. MCP 2025-11-25, client/sampling.
 var errRejected = &client.RPCError{Code: client.CodeRejected, Message: "User rejected sampling request"}
 
-// fillIn answers a form: from flags as far as they go, then from the person, else not at all.
+// fillIn answers a form from flags, then from the user, otherwise it declines.
 func (a *answerer) fillIn(ctx context.Context, ask elicitation) (json.RawMessage, error) {
 	f, err := parseForm(ask.Schema)
 	if err != nil {
 		return nil, &client.RPCError{Code: -32602, Message: err.Error()}
 	}
 	values, faults := a.fromFlags(f)
-	unasked := len(values) > 0 || a.yes && !a.decline // somebody wants it answered without a question
+	unasked := len(values) > 0 || a.yes && !a.decline // flags ask for an answer without a prompt
 	byHand := a.person != nil && (len(faults) > 0 || len(f.missing(values)) > 0 || !unasked)
 	switch {
 	case byHand:
@@ -57,11 +57,11 @@ func (a *answerer) fillIn(ctx context.Context, ask elicitation) (json.RawMessage
 	values = withDefaults(f, values)
 	missing := f.missing(values)
 	if len(missing) > 0 || !unasked {
-		hint := "--yes agrees"
+		hint := "use --yes to accept"
 		if len(missing) > 0 {
 			hint = "--answer " + strings.Join(missing, "=… --answer ") + "=…"
 		}
-		a.tell(ask.Message, "declined, as nobody can be asked here", hint)
+		a.tell(ask.Message, "declined, because there is no terminal", hint)
 		return declined, nil
 	}
 	return accept(f, values), nil
@@ -71,7 +71,7 @@ func accept(f form, values map[string]json.RawMessage) json.RawMessage {
 	return append(append([]byte(`{"action":"accept","content":`), f.content(values)...), '}')
 }
 
-// fromFlags collects what flags say of the form's fields, and what is wrong with it.
+// fromFlags returns the values that flags give to fields of the form, and the errors in them.
 func (a *answerer) fromFlags(f form) (values map[string]json.RawMessage, faults []string) {
 	values = map[string]json.RawMessage{}
 	for i := range f {
@@ -93,7 +93,7 @@ func (a *answerer) fromFlags(f form) (values map[string]json.RawMessage, faults 
 	return values, faults
 }
 
-// withDefaults completes values in place by the form's defaults.
+// withDefaults adds the form's defaults to values.
 func withDefaults(f form, values map[string]json.RawMessage) map[string]json.RawMessage {
 	for i := range f {
 		if _, ok := values[f[i].name]; ok {
@@ -106,7 +106,7 @@ func withDefaults(f form, values map[string]json.RawMessage) map[string]json.Raw
 	return values
 }
 
-// visit agrees to a page only when a person or --yes does. Nothing is ever opened from here.
+// visit agrees to a URL only if the user or --yes does. It never opens the URL.
 func (a *answerer) visit(ctx context.Context, ask elicitation) (json.RawMessage, error) {
 	u, err := url.Parse(ask.URL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
@@ -122,11 +122,11 @@ func (a *answerer) visit(ctx context.Context, ask elicitation) (json.RawMessage,
 			return d.visit(ctx, u)
 		})
 	}
-	a.tell(ask.Message, "declined to visit "+u.String(), "--yes agrees; nothing is opened either way")
+	a.tell(ask.Message, "declined to visit "+u.String(), "use --yes to agree; no page is opened")
 	return declined, nil
 }
 
-// sample answers for the model.
+// sample answers a sampling request.
 func (a *answerer) sample(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 	ask, err := parseSampling(params)
 	if err != nil {
@@ -136,7 +136,7 @@ func (a *answerer) sample(ctx context.Context, params json.RawMessage) (json.Raw
 		return spoken(text), nil
 	}
 	if a.person == nil {
-		a.tell(ask.last(), "refused to answer for the model", `--say "…" answers`)
+		a.tell(ask.last(), "sampling declined", `use --say "…" to respond`)
 		return nil, errRejected
 	}
 	return a.ask(ctx, func(d *questioner) (json.RawMessage, error) { return d.sample(ctx, a.about, ask) })
@@ -152,7 +152,8 @@ func (a *answerer) nextSaid() (string, bool) {
 	return a.say[a.said-1], true
 }
 
-// listRoots tells the current directory when somebody is there or has said what to answer, and says so.
+// listRoots sends the roots of --root. Without the flag it sends the current directory if a user or another flag answers requests. It
+// reports on stderr what was sent.
 func (a *answerer) listRoots() (json.RawMessage, error) {
 	list := a.roots
 	if len(list) == 0 && !a.decline && (a.person != nil || a.yes || len(a.given)+len(a.say) > 0) {
@@ -170,12 +171,12 @@ func (a *answerer) listRoots() (json.RawMessage, error) {
 		roots = append(roots, root{uri})
 	}
 	a.bar.Aside(func() {
-		fmt.Fprintf(a.errOut, "%s was told these roots: %s\n", terminal.OneLine(a.about, 80), cmp.Or(strings.Join(list, " "), "none (--root DIR tells one)"))
+		fmt.Fprintf(a.errOut, "roots sent to %s: %s\n", terminal.OneLine(a.about, 80), cmp.Or(strings.Join(list, " "), "none (use --root DIR to send one)"))
 	})
 	return json.Marshal(map[string]any{"roots": roots})
 }
 
-// ask gives do the terminal, alone. What it returns when ctx has ended goes nowhere.
+// ask runs do with exclusive use of the terminal. If ctx has ended, its result is discarded.
 func (a *answerer) ask(ctx context.Context, do func(*questioner) (json.RawMessage, error)) (json.RawMessage, error) {
 	if err := a.person.Begin(ctx); err != nil {
 		return nil, err
@@ -194,7 +195,7 @@ func (a *answerer) ask(ctx context.Context, do func(*questioner) (json.RawMessag
 	return answer, err
 }
 
-// tell says on stderr what was answered without asking anybody.
+// tell reports on stderr what was answered without a prompt.
 func (a *answerer) tell(question, answer, hint string) {
 	a.bar.Aside(func() {
 		fmt.Fprintf(a.errOut, "%s asks %q: %s\n", terminal.OneLine(a.about, 80), terminal.OneLine(question, 200), terminal.OneLine(answer, 400))

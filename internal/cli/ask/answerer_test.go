@@ -59,11 +59,11 @@ func TestAnswersOfFlags(t *testing.T) {
 		flags                []string
 		want, word           string
 	}{
-		{"nothing", "elicitation/create", nameForm, nil, `{"action":"decline"}`, "tool asks \"who?\": declined, as nobody can be asked here\nhint: --answer name=…\n"},
+		{"nothing", "elicitation/create", nameForm, nil, `{"action":"decline"}`, "tool asks \"who?\": declined, because there is no terminal\nhint: --answer name=…\n"},
 		{"text", "elicitation/create", nameForm, []string{"--answer", "name=Ugg"}, `{"action":"accept","content":{"name":"Ugg","age":30}}`, ""},
 		{"file", "elicitation/create", nameForm, []string{"--answer", "@" + file}, `{"action":"accept","content":{"name":"Ugg","age":7}}`, ""},
 		{"bad value", "elicitation/create", nameForm, []string{"--answer", "name=Ugg", "--answer", "age=0"}, `{"action":"decline"}`, "--answer age: want a whole number, 1 or more"},
-		{"of another form", "elicitation/create", freeForm, []string{"--answer", "name=Ugg"}, `{"action":"decline"}`, "hint: --yes agrees"},
+		{"of another form", "elicitation/create", freeForm, []string{"--answer", "name=Ugg"}, `{"action":"decline"}`, "hint: use --yes to accept"},
 		{"defaults", "elicitation/create", freeForm, []string{"--yes"}, `{"action":"accept","content":{"age":30}}`, ""},
 		{"defaults do not do", "elicitation/create", nameForm, []string{"--yes"}, `{"action":"decline"}`, "--answer name=…"},
 		{"empty form", "elicitation/create", noForm, []string{"--yes"}, `{"action":"accept","content":{}}`, ""},
@@ -76,8 +76,8 @@ func TestAnswersOfFlags(t *testing.T) {
 		{"model", "sampling/createMessage", model, []string{"--say", "because"}, `{"role":"assistant","content":{"type":"text","text":"because"},"model":"a person at the terminal","stopReason":"endTurn"}`, ""},
 		{"no model", "sampling/createMessage", model, []string{"--yes"}, `-1`, `why?\\x1b[2J`},
 		{"model with tools", "sampling/createMessage", `{"tools":[{}]}`, []string{"--say", "x"}, `-32602`, ""},
-		{"roots", "roots/list", ``, []string{"--root", "file:///a", "--root", "file:///b"}, `{"roots":[{"uri":"file:///a"},{"uri":"file:///b"}]}`, "told these roots: file:///a file:///b"},
-		{"no roots", "roots/list", ``, nil, `{"roots":[]}`, "none (--root DIR tells one)"},
+		{"roots", "roots/list", ``, []string{"--root", "file:///a", "--root", "file:///b"}, `{"roots":[{"uri":"file:///a"},{"uri":"file:///b"}]}`, "roots sent to tool: file:///a file:///b"},
+		{"no roots", "roots/list", ``, nil, `{"roots":[]}`, "none (use --root DIR to send one)"},
 		{"here", "roots/list", ``, []string{"--yes"}, `/internal/cli/ask"}]}`, "internal/cli/ask"},
 		{"unknown", "no/such", `{}`, []string{"--yes"}, `-32601`, ""},
 	} {
@@ -123,7 +123,7 @@ func TestDialogue(t *testing.T) {
 			[]string{"tool asks your model", "  system:\n    be brief\n", "  user:\n    why?\\x1b[2J\n", "at most 9 tokens"}},
 		{"model, nothing", "sampling/createMessage", model, nil, "\n", `User rejected`, nil},
 		{"model, left", "sampling/createMessage", model, nil, "", `User rejected`, nil},
-		{"roots", "roots/list", ``, nil, "", `/internal/cli/ask"}]}`, []string{"told these roots: file:///"}},
+		{"roots", "roots/list", ``, nil, "", `/internal/cli/ask"}]}`, []string{"roots sent to tool: file:///"}},
 	} {
 		a, out := answering(t, strings.NewReader(c.typed), c.flags...)
 		got, err := a.answer(t.Context(), c.method, json.RawMessage(c.params))

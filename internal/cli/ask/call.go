@@ -16,9 +16,10 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxArguments bounds arguments read from stdin, in bytes.
+// maxArguments is the maximum size of arguments read from stdin, in bytes.
 const maxArguments = 64 << 20
 
+// NewCall returns the call command.
 func NewCall() *cobra.Command {
 	var gateway gatewayFlags
 	var out output.Format
@@ -27,19 +28,19 @@ func NewCall() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call TOOL [key=value…]",
 		Short: "Call a tool",
-		Long: `Call a tool and print what it answers. Values are typed by the tool's schema: numbers and booleans as
-they are, arrays and objects as JSON, everything else as text. --json gives all arguments at once.
+		Long: `Call a tool and print its result. Values are converted by the tool's schema: numbers and booleans are written plainly, arrays
+and objects as JSON, everything else is text. --json passes all arguments at once.
 
-Progress goes to stderr. A result that says it is an error is printed, and the exit code is 5.
+Progress is printed to stderr. If the result is marked as an error, it is printed and the exit code is 5.
 
-What the server asks meanwhile, of the user, the model or for roots, is asked on the terminal; --answer, --say,
---root and --yes answer it in scripts, and without a terminal everything else is declined. Pages to visit are
-shown, never opened.`,
+During the call, the server may request user input (elicitation), a model's response (sampling) or roots. The command asks on
+the terminal. In scripts, use --answer, --say, --root and --yes. Without a terminal, all other requests are declined. URLs
+to visit are printed, never opened.`,
 		Example: `  goblin-actor call notes_add_note title=Errands text="buy a lantern"
   goblin-actor call clock_wait seconds=3 steps=3
   goblin-actor call notes_search_notes --json '{"query": "lantern"}'
   goblin-actor call oracle_consult --answer name=Ugg --answer topic=gold`,
-		Args:              command.Args(1, -1, "the name of a tool"),
+		Args:              command.Args(1, -1, "a tool name"),
 		ValidArgsFunction: completeCall,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if given != "" && len(args) > 1 {
@@ -75,7 +76,7 @@ shown, never opened.`,
 	return cmd
 }
 
-// jsonArguments returns what --json gave; nil when it was not given.
+// jsonArguments returns the value of --json, or nil if it was not given.
 func jsonArguments(given string, stdin io.Reader) ([]byte, error) {
 	if given == "" {
 		return nil, nil
@@ -92,13 +93,13 @@ func jsonArguments(given string, stdin io.Reader) ([]byte, error) {
 	}
 	var object map[string]json.RawMessage
 	if err := decode.Own(raw, "--json", &object); err != nil {
-		return nil, command.UsageError(`like --json '{"key": "value"}'`, "%w", err)
+		return nil, command.UsageError(`for example --json '{"key": "value"}'`, "%w", err)
 	}
 	return raw, nil
 }
 
-// typedArguments turns key=value pairs into the arguments of a tool, by the schema the gateway lists. A tool that is
-// not listed gets them as they look; the gateway says what it thinks of it.
+// typedArguments converts key=value pairs into the arguments of a tool, using its listed schema. For an unlisted tool the types are
+// guessed, and the gateway decides about the call.
 func typedArguments(ctx context.Context, c *client.Client, tool string, pairs []command.Pair) ([]byte, error) {
 	items, err := c.List(ctx, protocol.Tools)
 	if err != nil {
@@ -110,7 +111,7 @@ func typedArguments(ctx context.Context, c *client.Client, tool string, pairs []
 	}
 	s, err := parseSchema(item.InputSchema.Of(item.Raw))
 	if err != nil {
-		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", terminal.OneLine(tool, meantBytes), err), "--json gives all arguments at once, without the schema")
+		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", terminal.OneLine(tool, meantBytes), err), "use --json to pass all arguments without the schema")
 	}
 	return s.arguments(tool, pairs)
 }
@@ -132,7 +133,7 @@ func findItem(items []protocol.Item, name string) (found protocol.Item, ok bool)
 	return found, count == 1
 }
 
-// callTool calls and prints.
+// callTool calls the tool and prints the result.
 func callTool(ctx context.Context, cmd *cobra.Command, c *client.Client, bar *terminal.ProgressBar, out output.Format, tool string, args []byte) error {
 	result, err := c.Call(ctx, tool, args, bar.Show)
 	if ctx.Err() != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -24,18 +23,17 @@ import (
 	"goblin-actor/protocol"
 )
 
-// NewDescribe returns the command that prints one definition.
+// NewDescribe returns the describe command.
 func NewDescribe() *cobra.Command {
 	var gateway gatewayFlags
 	var out output.Format
 	cmd := &cobra.Command{
 		Use:   "describe TOOL|PROMPT|URI",
-		Short: "Print the whole definition of a tool, a prompt, a resource or a template",
-		Long: `Print the whole definition of a tool, a prompt, a resource or a resource template. It is named as clients name it, or as its
-own server does where only one server has such a name; SERVER/NAME and SERVER:NAME work, too.
--o json and -o yaml print it as the gateway lists it.`,
+		Short: "Print the definition of a tool, prompt, resource or resource template",
+		Long: `Print the definition of a tool, prompt, resource or resource template. Use its public name, its server's own name if that is
+unique, SERVER/NAME or SERVER:NAME. -o json and -o yaml print the definition as the gateway lists it.`,
 		Example: "  goblin-actor describe files_read_text_file\n  goblin-actor describe resource://notes/note:///welcome -o json",
-		Args:    command.Args(1, 1, "the name of a tool or prompt, or a URI"),
+		Args:    command.Args(1, 1, "a tool name, a prompt name or a URI"),
 		ValidArgsFunction: target.CompleteItems(func(i *status.Items) []status.Item {
 			return slices.Concat(i.Tools, i.Prompts, i.Resources, i.Templates)
 		}),
@@ -138,16 +136,16 @@ func findDescribed(ctx context.Context, c *client.Client, name string) (describe
 		for _, d := range best[1] {
 			publics = append(publics, d.public())
 		}
-		return described{}, command.Fail(command.ExitFailed, fmt.Errorf("%d servers have a %q", len(publics), terminal.OneLine(name, meantBytes)), "say which: "+terminal.Names(publics))
+		return described{}, command.Fail(command.ExitFailed, fmt.Errorf("%d servers have a %q", len(publics), terminal.OneLine(name, meantBytes)), "specify one: "+terminal.Names(publics))
 	}
 	if why := whyHidden(ctx, c, name); why != "" {
-		return described{}, command.Fail(command.ExitFailed, fmt.Errorf("%q is not listed: %s", terminal.OneLine(name, meantBytes), terminal.OneLine(why, 0)), "goblin-actor doctor names every hidden tool; tools: {invalid: show} lists them as they are")
+		return described{}, command.Fail(command.ExitFailed, fmt.Errorf("%q is not listed: %s", terminal.OneLine(name, meantBytes), terminal.OneLine(why, 0)), "goblin-actor doctor lists all hidden tools; tools: {invalid: show} shows them unchanged")
 	}
-	hint := `"goblin-actor list tools", "list prompts" and "list resources" show what there is`
+	hint := `"goblin-actor list tools", "list prompts" and "list resources" list the items`
 	if near := config.Nearest(name, names); near != "" && len(name) <= meantBytes {
 		hint = "did you mean " + terminal.OneLine(near, meantBytes) + "?"
 	}
-	return described{}, command.Fail(command.ExitFailed, errors.New("nothing is called "+fmt.Sprintf("%q", terminal.OneLine(name, meantBytes))), hint)
+	return described{}, command.Fail(command.ExitFailed, fmt.Errorf("no item named %q", terminal.OneLine(name, meantBytes)), hint)
 }
 
 // definition is the part of an item that describe shows besides its names.
@@ -227,7 +225,7 @@ func printDefinition(w io.Writer, d described) error {
 			writeArguments(&b, input)
 		}
 		if len(def.OutputSchema) > 0 {
-			b.WriteString("it answers with structured content; -o json shows its schema\n")
+			b.WriteString("returns structured content; -o json shows the schema\n")
 		}
 	case protocol.Prompts:
 		for i, arg := range def.Arguments {

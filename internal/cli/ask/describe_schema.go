@@ -29,7 +29,7 @@ func writeArguments(b *strings.Builder, s schema) {
 	p := schemaPrinter{b: b, whole: s, left: describedMembers}
 	top := p.resolved(s)
 	if len(top.Properties) == 0 {
-		b.WriteString("it takes no arguments that it names\n")
+		b.WriteString("no declared arguments\n")
 		return
 	}
 	b.WriteString("arguments:\n")

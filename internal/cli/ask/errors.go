@@ -17,7 +17,7 @@ import (
 	"goblin-actor/internal/pattern"
 )
 
-// failed gives an error of the client its exit code and a hint.
+// failed adds an exit code and a hint to an error of the client.
 func failed(err error) error {
 	if err == nil {
 		return nil
@@ -37,18 +37,18 @@ func failed(err error) error {
 	return err
 }
 
-// unreachableHint is what one can do about a gateway that cannot be talked to. One that wants TLS otherwise than it was asked is there.
+// unreachableHint returns the hint for a gateway that cannot be reached. After a TLS error the gateway is running.
 func unreachableHint(err error) string {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "name it as its certificate does: --connect https://NAME:PORT"
+		return "use the name in its certificate: --connect https://NAME:PORT"
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return "have the system trust the certificate or its authority; on Linux SSL_CERT_FILE=FILE does"
+		return "add the certificate or its authority to the system's trusted ones; on Linux, set SSL_CERT_FILE=FILE"
 	}
 	if strings.Contains(err.Error(), "speaks HTTPS") { // the gateway's own answer
-		return "name it as its certificate does: --connect https://NAME:PORT, or GOBLIN_CONNECT"
+		return "use the name in its certificate: --connect https://NAME:PORT, or set GOBLIN_CONNECT"
 	}
-	return target.StartHint(os.Getenv) + "\nname another with --connect ADDR, or give --config FILE to start one for this command"
+	return target.StartHint(os.Getenv) + "\nuse --connect ADDR for another gateway, or --config FILE to start one for this command"
 }
 
 // pagesOf names the pages a server wants visited before it carries out the call, each in a line; "" = it wants none.
@@ -62,7 +62,7 @@ func pagesOf(rpc *client.RPCError) string {
 	}
 	var lines []string
 	for _, e := range data.Elicitations[:min(len(data.Elicitations), 10)] {
-		lines = append(lines, "visit "+terminal.OneLine(e.URL, 1000)+" if you trust it, then call again: "+terminal.OneLine(e.Message, 200))
+		lines = append(lines, "visit "+terminal.OneLine(e.URL, 1000)+" if you trust it, then repeat the call: "+terminal.OneLine(e.Message, 200))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -77,38 +77,38 @@ func overloadedHint(rpc *client.RPCError) string {
 	case rpc.Name() != "OVERLOADED":
 		return ""
 	case strings.Contains(rpc.Message, "(audit.required)"):
-		return `"goblin-actor status" shows why the audit log cannot be written, for example because the disk is full; calls go on once it can`
+		return `"goblin-actor status" shows why the audit log cannot be written, for example because the disk is full; calls resume once it can`
 	case limit != nil:
-		return limit[1] + " in the gateway's configuration is the limit; try again when less is in progress, or raise it"
+		return limit[1] + " in the gateway's configuration is the limit; retry later, or raise it"
 	case strings.Contains(rpc.Message, "subscriptions"):
-		return "end some of them, then subscribe again"
+		return "cancel some subscriptions, then subscribe again"
 	}
-	return "the message names what there is too much of; try again later"
+	return "the message names the limit; try again later"
 }
 
-// rpcHints are what one can do about an error of the gateway, by its name.
+// rpcHints are hints for errors of the gateway, by code name.
 var rpcHints = map[string]string{
-	"NEEDS_LOGIN":           `"goblin-actor login SERVER" logs in from the shell, where the server has a login`,
-	"TOOL_NOT_FOUND":        `"goblin-actor list tools" shows what there is`,
-	"PROMPT_NOT_FOUND":      `"goblin-actor list prompts" shows what there is`,
-	"RESOURCE_NOT_FOUND":    `"goblin-actor list resources" and "goblin-actor list templates" show what there is`,
+	"NEEDS_LOGIN":           `run "goblin-actor login SERVER" to log in`,
+	"TOOL_NOT_FOUND":        `"goblin-actor list tools" lists the tools`,
+	"PROMPT_NOT_FOUND":      `"goblin-actor list prompts" lists the prompts`,
+	"RESOURCE_NOT_FOUND":    `"goblin-actor list resources" and "goblin-actor list templates" list the resources`,
 	"AMBIGUOUS_URI":         `"goblin-actor list resources" shows the full URIs`,
-	"SERVER_UNAVAILABLE":    `"goblin-actor status" shows why, and when it is tried again`,
-	"NO_BACKENDS_AVAILABLE": `"goblin-actor status" shows why`,
+	"SERVER_UNAVAILABLE":    `"goblin-actor status" shows the reason and the next attempt`,
+	"NO_BACKENDS_AVAILABLE": `"goblin-actor status" shows the reason`,
 	"BACKEND_DISCONNECTED":  `the call may have been executed; "goblin-actor status" shows the server`,
-	"QUEUE_FULL":            "too many calls wait for this server; try again",
-	"QUEUE_TIMEOUT":         `"goblin-actor status" shows whether the server still starts or has too many calls; try again`,
-	"TIMEOUT":               "the server took too long; its timeout and maxTimeout are set in the configuration",
-	"SHUTTING_DOWN":         "the gateway is going down; try again when it is back",
-	"UNKNOWN_PROJECT":       "projects are written under projects: in the gateway's configuration",
-	"UNAUTHENTICATED":       "give an API key with --key-file FILE or $GOBLIN_KEY; on the gateway's machine, goblin-actor key new NAME makes one",
-	"RATE_LIMITED":          "too many requests in a short time; try again when the message says",
-	"MESSAGE_TOO_LARGE":     "the gateway takes messages up to limits.maxMessageBytes of its configuration; a server may take less",
+	"QUEUE_FULL":            "too many calls are queued for this server; try again",
+	"QUEUE_TIMEOUT":         `"goblin-actor status" shows whether the server is starting or has too many calls; try again`,
+	"TIMEOUT":               "the server took too long; change `timeout` and `maxTimeout` in the configuration",
+	"SHUTTING_DOWN":         "the gateway is shutting down; try again when it is back",
+	"UNKNOWN_PROJECT":       "define projects under `projects` in the gateway's configuration",
+	"UNAUTHENTICATED":       "pass an API key with --key-file FILE or $GOBLIN_KEY; goblin-actor key new NAME creates one on the gateway's machine",
+	"RATE_LIMITED":          "too many requests; try again after the time in the message",
+	"MESSAGE_TOO_LARGE":     "the gateway accepts messages up to limits.maxMessageBytes; a server may accept less",
 }
 
-// codeHints are what one can do about an error of a server, which has a number only.
+// codeHints are hints for errors of servers, which have only a number.
 var codeHints = map[int]string{
 	-32002: rpcHints["RESOURCE_NOT_FOUND"],
 	-32601: "the server does not know this method",
-	-32602: `"goblin-actor list tools -o json" and "list prompts -o json" show what each one takes`,
+	-32602: `"goblin-actor list tools -o json" and "list prompts -o json" show the arguments`,
 }

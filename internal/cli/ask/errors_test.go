@@ -16,7 +16,7 @@ func TestOverloadedHintFitsItsCause(t *testing.T) {
 		"too many calls in flight for this client (limits.maxInFlightPerClient)":          "limits.maxInFlightPerClient",
 		"too many sessions, and all are in use (limits.maxSessions); try again later":     "limits.maxSessions",
 		"the gateway's buffers are full (limits.maxBufferedBytes); nothing was sent":      "limits.maxBufferedBytes",
-		"too many subscriptions in this session":                                          "end some of them",
+		"too many subscriptions in this session":                                          "cancel some subscriptions",
 		"something else":                                                                  "try again later",
 	} {
 		err := failed(&client.RPCError{Code: -31010, Message: message, Data: []byte(`{"code":"OVERLOADED"}`)})

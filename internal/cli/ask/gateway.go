@@ -14,7 +14,7 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// gatewayFlags say which gateway a client command talks to.
+// gatewayFlags select the gateway of a client command.
 type gatewayFlags struct {
 	connect string // address of a running one
 	config  string // file to start one from, in this process
@@ -23,17 +23,17 @@ type gatewayFlags struct {
 	shown   target.KeyFlag
 	key     string // of shown; check reads it
 
-	asked *answerer // nil = the command answers no questions
+	asked *answerer // nil = the command does not answer requests of servers
 }
 
 func (f *gatewayFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.connect, "connect", "", "the running gateway: URL, host:port or port"+target.WhichHelp)
-	cmd.Flags().StringVar(&f.config, "config", "", "start a gateway from this file for the length of the command instead")
+	cmd.Flags().StringVar(&f.connect, "connect", "", "running gateway: URL, host:port or port"+target.WhichHelp)
+	cmd.Flags().StringVar(&f.config, "config", "", "start a gateway from this file for the duration of the command")
 	target.ProjectFlag(cmd, &f.project)
 	f.shown.AddFlags(cmd)
 }
 
-// check finds the gateway, and says what is wrong with the flags.
+// check validates the flags and finds the gateway.
 func (f *gatewayFlags) check(cmd *cobra.Command) error {
 	if err := target.CheckProject(cmd, f.project); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (f *gatewayFlags) check(cmd *cobra.Command) error {
 	}
 	at, err := client.EndpointOf(address, f.project)
 	if err != nil {
-		return command.UsageError("leave --project or the path out", "%w", err)
+		return command.UsageError("omit --project or the path", "%w", err)
 	}
 	f.key, err = f.shown.ForGateway(at, os.Getenv, cmd.ErrOrStderr())
 	return err
@@ -77,7 +77,7 @@ func (f *gatewayFlags) dial(ctx context.Context, o client.Options) (*client.Clie
 	return c, failed(err)
 }
 
-// options say what the client declares.
+// options returns the client's options.
 func (f *gatewayFlags) options(ctx context.Context) client.Options {
 	o := client.Options{Name: "goblin-actor", Version: program.Version()}
 	if f.asked != nil {
@@ -87,7 +87,7 @@ func (f *gatewayFlags) options(ctx context.Context) client.Options {
 	return o
 }
 
-// answered runs do with a client of the gateway and gives its errors their exit codes.
+// answered runs do with a client of the gateway, and adds exit codes and hints to its errors.
 func (f *gatewayFlags) answered(cmd *cobra.Command, do func(ctx context.Context, c *client.Client) error) error {
 	ctx, cancel := command.Interruptible(cmd)
 	defer cancel()

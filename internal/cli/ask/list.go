@@ -27,7 +27,7 @@ import (
 func NewList() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:     "list",
-		Short:   "List what the gateway offers",
+		Short:   "List tools, prompts, resources, templates or servers",
 		Example: "  goblin-actor list tools\n  goblin-actor list resources -o json --connect 8731",
 	})
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
@@ -46,8 +46,8 @@ func newListKind(kind protocol.ItemKind) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:               kind.String() + " [SERVER]",
-		Short:             "List the " + about + " of all servers, or of one",
-		Args:              command.Args(0, 1, "the name of a server"),
+		Short:             "List the " + about + " of all servers or of one",
+		Args:              command.Args(0, 1, "a server name"),
 		ValidArgsFunction: target.CompleteServers(&gateway.connect),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return gateway.answered(cmd, func(ctx context.Context, c *client.Client) error {
@@ -148,8 +148,8 @@ func newListServers() *cobra.Command {
 	var out output.Format
 	cmd := &cobra.Command{
 		Use:   "servers",
-		Short: "List the servers that offer anything, and how much",
-		Long:  "List the servers that offer anything, and how much. \"goblin-actor status\" also knows those that do not run.",
+		Short: "List the servers in the catalog and the number of their items",
+		Long:  "List the servers in the catalog and the number of their items. \"goblin-actor status\" also lists servers without items.",
 		Args:  command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return gateway.answered(cmd, func(ctx context.Context, c *client.Client) error {

@@ -25,9 +25,9 @@ func NewPrompt() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "prompt NAME [key=value…]",
 		Short:             "Get a prompt",
-		Long:              "Get a prompt and print its messages, each under its role. Arguments of prompts are texts.",
+		Long:              "Get a prompt and print its messages with their roles. Arguments of prompts are strings.",
 		Example:           "  goblin-actor prompt notes_summarize_notes style=brief",
-		Args:              command.Args(1, -1, "the name of a prompt"),
+		Args:              command.Args(1, -1, "a prompt name"),
 		ValidArgsFunction: target.CompleteItems(func(i *status.Items) []status.Item { return i.Prompts }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pairs, err := command.ParsePairs(args[1:])

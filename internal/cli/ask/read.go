@@ -23,10 +23,10 @@ func NewRead() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read URI",
 		Short: "Read a resource",
-		Long: `Read a resource and print it. Into a pipe or a file its bytes go unchanged, also those of an image;
-on a terminal characters that could steer it are shown as escapes.`,
+		Long: `Read a resource and print it. The bytes are written unchanged to a pipe or file, also for images. On a terminal, control
+characters are printed as escapes.`,
 		Example:           "  goblin-actor read resource://notes/note:///welcome\n  goblin-actor read resource://files/file:///logo.png > logo.png",
-		Args:              command.Args(1, 1, "the URI of a resource"),
+		Args:              command.Args(1, 1, "a resource URI"),
 		ValidArgsFunction: target.CompleteItems(func(i *status.Items) []status.Item { return i.Resources }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := asked.begin(cmd, args[0], terminal.NewProgressBar(cmd.ErrOrStderr())); err != nil {

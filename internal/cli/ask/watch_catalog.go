@@ -28,21 +28,21 @@ func newWatchCatalog() *cobra.Command {
 	var past bool
 	cmd := &cobra.Command{
 		Use:   "catalog",
-		Short: "Print what becomes of the catalog, as it happens",
-		Long: `Print what becomes of the catalog of the running gateway, as it happens: for each server which tools, prompts, resources
-and templates are new, which are gone, and which say something else, with the members that differ.
+		Short: "Print changes of the catalog as they happen",
+		Long: `Print changes of the running gateway's catalog as they happen: for each server the added, removed and changed tools, prompts,
+resources and templates, with the changed fields.
 
-It goes on until it is interrupted or, with --count, that many changes were printed. A lost connection is made again, for as
-long as that takes, and the changes in between are told; if that is not possible, it says so. At most 20 names of each sort are
-given, and the number of all.
+The command runs until interrupted or, with --count, until that many changes were printed. If the connection is lost, it
+reconnects and prints the changes in between, or reports that they are unknown. At most 20 names of each kind are printed,
+with the total number.
 
--o json prints one event a line: "change"; "gap" with the number of changes that were missed; "lost" and "back" for the
-connection, with "restarted" when it is another gateway's, so that nobody knows what has changed in between.`,
+-o json prints one event per line: "change"; "gap" with the number of missed changes; "lost" and "back" for the connection,
+with "restarted" if the gateway was restarted and the changes in between are unknown.`,
 		Example: "  goblin-actor watch catalog\n  goblin-actor watch catalog --past -o json",
 		Args:    command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if count < 0 {
-				return command.UsageError("0 is without end", "--count %d", count)
+				return command.UsageError("use 0 for no limit", "--count %d is negative", count)
 			}
 			path, err := target.AdminSocket(connect, os.Getenv)
 			if err != nil {
@@ -54,8 +54,8 @@ connection, with "restarted" when it is another gateway's, so that nobody knows 
 			return command.AfterWatch(ctx, watchCatalog(ctx, &admin.Follower{Path: path, Past: past, Tell: p.tell}))
 		},
 	}
-	cmd.Flags().IntVar(&count, "count", 0, "end after so many changes were printed; 0 = never")
-	cmd.Flags().BoolVar(&past, "past", false, "begin with the changes that the gateway remembers")
+	cmd.Flags().IntVar(&count, "count", 0, "exit after this many changes; 0 = no limit")
+	cmd.Flags().BoolVar(&past, "past", false, "first print the changes that the gateway remembers")
 	target.ConnectFlag(cmd, &connect)
 	out.AddFlag(cmd)
 	return cmd
@@ -69,7 +69,7 @@ func watchCatalog(ctx context.Context, f *admin.Follower) error {
 	case ctx.Err() != nil:
 		return err
 	case errors.Is(err, admin.ErrNoStream):
-		return command.Fail(command.ExitPeerError, err, "it may be of another version: goblin-actor status")
+		return command.Fail(command.ExitPeerError, err, "the gateway may have another version: goblin-actor status")
 	case f.Started():
 		return err
 	}
@@ -105,13 +105,13 @@ func (p *changePrinter) people(e admin.FollowEvent) error {
 		_, err := fmt.Fprintf(p.out, "%s  %-12s  %s\n", e.Change.Time.Local().Format(time.TimeOnly), terminal.OneLine(e.Change.Server, 0), terminal.OneLine(e.Change.Text(maxShownNames), 0))
 		return err
 	case e.Missed > 0:
-		fmt.Fprintf(p.errOut, "%s were missed\n", terminal.Count(int(e.Missed), "change"))
+		fmt.Fprintf(p.errOut, "%s missed\n", terminal.Count(int(e.Missed), "change"))
 	case e.Restarted:
-		fmt.Fprintln(p.errOut, "connected again; the gateway was restarted: what changed in between is not known")
+		fmt.Fprintln(p.errOut, "reconnected; the gateway was restarted and changes in between are unknown")
 	case e.Back:
-		fmt.Fprintln(p.errOut, "connected again")
+		fmt.Fprintln(p.errOut, "reconnected")
 	default:
-		fmt.Fprintf(p.errOut, "connection lost, trying again: %s\n", terminal.OneLine(e.Lost.Error(), 200))
+		fmt.Fprintf(p.errOut, "connection lost, reconnecting: %s\n", terminal.OneLine(e.Lost.Error(), 200))
 	}
 	return nil
 }

@@ -26,20 +26,20 @@ func NewWatch() *cobra.Command {
 	var count int
 	cmd := &cobra.Command{
 		Use:   "watch URI",
-		Short: "Print a resource, and again whenever it changes",
-		Long: `Print a resource, and again after every update its server tells of, until it is interrupted or, with --count,
-was printed often enough. A lost connection is made again, for as long as that takes.
+		Short: "Print a resource now and after each change",
+		Long: `Print a resource now and after each update, until interrupted or, with --count, after that many versions. If the connection
+is lost, the command reconnects.
 
--o json prints one event a line: "contents" with the result of reading, "error" when it cannot be read for now,
-"lost" and "back" for the connection.
+-o json prints one event per line: "contents" with the result, "error" if the resource cannot be read, and "lost" and "back"
+for the connection.
 
-"watch catalog" prints what becomes of the catalog instead.`,
+"watch catalog" prints changes of the catalog instead.`,
 		Example:           "  goblin-actor watch resource://clock/clock://now --count 3\n  goblin-actor watch resource://notes/note:///welcome -o json",
-		Args:              command.Args(1, 1, "the URI of a resource"),
+		Args:              command.Args(1, 1, "a resource URI"),
 		ValidArgsFunction: target.CompleteItems(func(i *status.Items) []status.Item { return i.Resources }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if count < 0 {
-				return command.UsageError("0 is without end", "--count %d", count)
+				return command.UsageError("use 0 for no limit", "--count %d is negative", count)
 			}
 			if err := asked.begin(cmd, args[0], terminal.NewProgressBar(cmd.ErrOrStderr())); err != nil {
 				return err
@@ -49,7 +49,7 @@ was printed often enough. A lost connection is made again, for as long as that t
 			return command.AfterWatch(ctx, watchResource(ctx, cmd, &gateway, out, args[0], count))
 		},
 	}
-	cmd.Flags().IntVar(&count, "count", 0, "end after it was printed so often; 0 = never")
+	cmd.Flags().IntVar(&count, "count", 0, "exit after this many versions; 0 = no limit")
 	gateway.asked = &asked
 	gateway.add(cmd)
 	asked.add(cmd)
@@ -116,11 +116,11 @@ func (p *watchPrinter) people(e client.WatchEvent) error {
 	case client.WatchContents:
 		return printContents(p.out, e.Result, true)
 	case client.WatchBack:
-		fmt.Fprintln(p.errOut, "connected again")
+		fmt.Fprintln(p.errOut, "reconnected")
 	case client.WatchLost:
-		fmt.Fprintf(p.errOut, "connection lost, trying again: %s\n", terminal.OneLine(e.Err.Error(), 200))
+		fmt.Fprintf(p.errOut, "connection lost, reconnecting: %s\n", terminal.OneLine(e.Err.Error(), 200))
 	default:
-		fmt.Fprintf(p.errOut, "cannot be read now: %s\n", terminal.OneLine(e.Err.Error(), 200))
+		fmt.Fprintf(p.errOut, "cannot be read: %s\n", terminal.OneLine(e.Err.Error(), 200))
 	}
 	return nil
 }

@@ -21,9 +21,9 @@ func NewCommand() *cobra.Command {
 	var output benchOutput
 	cmd := &cobra.Command{
 		Use:   "bench " + strings.Join(bench.Kinds, "|"),
-		Short: "Measure the gateway against a direct connection and a reverse proxy",
-		Long: `bench starts raw MCP servers, a gateway and a reverse proxy as processes of their own, puts the same load on all of
-them in interleaved rounds, and reports medians and ratios.
+		Short: "Measure the gateway's performance",
+		Long: `Start raw MCP servers, a gateway and a reverse proxy as separate processes, apply the same load to each of them in interleaved
+rounds, and report medians and ratios.
 
   calls   tools/call of 200 bytes
   big     tools/call with a result of 1 MiB

@@ -18,7 +18,7 @@ import (
 
 // SkinFlag adds the flag that names the console's skin.
 func SkinFlag(cmd *cobra.Command, name *string) {
-	cmd.Flags().StringVar(name, "skin", "", "colours of the console: "+strings.Join(tui.Palettes(), ", ")+", a YAML file, or its name in skins/ of the user's config directory (default: $GOBLIN_SKIN)")
+	cmd.Flags().StringVar(name, "skin", "", "color scheme: "+strings.Join(tui.Palettes(), ", ")+", a YAML file, or its name in skins/ of the user's config directory (default: $GOBLIN_SKIN)")
 }
 
 // skinned makes the colours that the flag or $GOBLIN_SKIN names part of o. Faults of the file go to w, all at once;

@@ -14,16 +14,16 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// NewRestart returns the command that replaces a server's connections.
+// NewRestart returns the restart command.
 func NewRestart() *cobra.Command {
 	var connect string
 	cmd := &cobra.Command{
 		Use:   "restart SERVER",
-		Short: "Replace the connections of a server of the running gateway",
-		Long: `Replace the connections of a server of the running gateway: a process is started anew, a URL connected to anew.
-New calls go to the new one; those that run may finish on the old one, which ends then.`,
+		Short: "Restart a server of the running gateway",
+		Long: `Restart a server of the running gateway: start a new process, or connect to the URL again. New calls use the new connection;
+running calls may finish on the old one.`,
 		Example:           "  goblin-actor restart files",
-		Args:              command.Args(1, 1, "the name of a server"),
+		Args:              command.Args(1, 1, "a server name"),
 		ValidArgsFunction: target.CompleteServers(&connect),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return act(cmd, connect, status.Action{Verb: status.Restart, Server: args[0]}, "restarting "+args[0])
@@ -33,12 +33,12 @@ New calls go to the new one; those that run may finish on the old one, which end
 	return cmd
 }
 
-// NewDrain returns the command that ends the running gateway as SIGTERM does.
+// NewDrain returns the drain command, which ends the gateway as SIGTERM does.
 func NewDrain() *cobra.Command {
 	var connect string
 	cmd := &cobra.Command{
 		Use:   "drain",
-		Short: "End the running gateway: new work is refused, running calls may finish",
+		Short: "Shut down the running gateway after its running calls have finished",
 		Args:  command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return act(cmd, connect, status.Action{Verb: status.Drain}, "draining")
@@ -48,7 +48,7 @@ func NewDrain() *cobra.Command {
 	return cmd
 }
 
-// act has the running gateway do something and says so.
+// act sends an action to the running gateway and prints done.
 func act(cmd *cobra.Command, connect string, a status.Action, done string) error {
 	source, err := target.DialAdmin(connect)
 	if err != nil {

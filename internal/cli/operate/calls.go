@@ -23,20 +23,20 @@ import (
 // maxClientCell is the maximum number of characters of a client's name in a table.
 const maxClientCell = 32
 
-// NewCalls returns the command that prints what was called.
+// NewCalls returns the calls command.
 func NewCalls() *cobra.Command {
 	var connect, server string
 	var follow, failed bool
 	var out output.Format
 	cmd := &cobra.Command{
 		Use:   "calls",
-		Short: "Print the calls that have ended and those that run",
-		Long: `Print the calls that have ended, the newest at the end, and below them those that run. The running gateway remembers the newest
-256 of each server, and 64 that failed, which successes do not wash out.
+		Short: "Print finished and running calls",
+		Long: `Print finished calls, newest last, followed by running calls. The running gateway keeps the newest 256 calls of each server,
+and separately the newest 64 failed ones.
 
-OUTCOME is ok; tool_error (a result that says isError); error (the server's own); timeout, cancelled, unavailable, queue_full or
-failed (the gateway's); of calls that run: queued, written, or parked at a question, and the time that is left.
--o json prints one object, with --follow one for each call that ends.`,
+OUTCOME is ok, tool_error (a result with isError), error (from the server), or timeout, cancelled, unavailable, queue_full or
+failed (from the gateway). For running calls it is queued, written, or parked (waiting for the client's answer), and LEFT is
+the remaining time. -o json prints one object; with --follow, one per finished call.`,
 		Example: "  goblin-actor calls --failed\n  goblin-actor calls --follow --server files",
 		Args:    command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,9 +50,9 @@ failed (the gateway's); of calls that run: queued, written, or parked at a quest
 			return command.AfterWatch(ctx, c.print(ctx, follow))
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with the calls that end, until interrupted")
-	cmd.Flags().BoolVar(&failed, "failed", false, "only those that failed; none that run")
-	cmd.Flags().StringVar(&server, "server", "", "only those of this server")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print calls as they finish, until interrupted")
+	cmd.Flags().BoolVar(&failed, "failed", false, "print failed calls only")
+	cmd.Flags().StringVar(&server, "server", "", "print calls of this server only")
 	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(&connect)) // there is such a flag
 	target.ConnectFlag(cmd, &connect)
 	out.AddFlag(cmd)

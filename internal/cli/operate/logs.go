@@ -21,7 +21,7 @@ import (
 // logsStep is how often "logs -f" asks for more.
 const logsStep = 300 * time.Millisecond
 
-// NewLogs returns the command that prints what servers wrote.
+// NewLogs returns the logs command.
 func NewLogs() *cobra.Command {
 	var connect string
 	var follow bool
@@ -29,18 +29,18 @@ func NewLogs() *cobra.Command {
 	var out output.Format
 	cmd := &cobra.Command{
 		Use:   "logs [SERVER]",
-		Short: "Print what a server wrote on stderr, its log lines, and what the gateway says of it",
-		Long: `Print what a server wrote on stderr, the log lines it sent (MCP), and what the gateway's own log says of it, in the order in
-which it came. Without SERVER those of all servers, and of the gateway itself.
+		Short: "Print the logs of a server or of all servers",
+		Long: `Print a server's stderr output, its MCP log messages, and the gateway's log entries about it, in order. Without SERVER, print
+the logs of all servers and of the gateway.
 
-The running gateway remembers the last 200 lines, and 64 KiB, of each server, also while it is started again.
--o json prints one line as one object.`,
+The running gateway keeps the last 200 lines of each server, at most 64 KiB, also across restarts of the server. -o json
+prints one object per line.`,
 		Example:           "  goblin-actor logs files\n  goblin-actor logs files -f\n  goblin-actor logs -n 20",
-		Args:              command.Args(0, 1, "the name of a server"),
+		Args:              command.Args(0, 1, "a server name"),
 		ValidArgsFunction: target.CompleteServers(&connect),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if last < 0 {
-				return command.UsageError("0 is all of them", "-n %d", last)
+				return command.UsageError("use 0 for all lines", "-n %d is negative", last)
 			}
 			source, err := target.DialAdmin(connect)
 			if err != nil {
@@ -55,8 +55,8 @@ The running gateway remembers the last 200 lines, and 64 KiB, of each server, al
 			return command.AfterWatch(ctx, l.print(ctx, last, follow))
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes, until interrupted")
-	cmd.Flags().IntVarP(&last, "lines", "n", 0, "the last so many lines only; 0 = all that are remembered")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print new lines until interrupted")
+	cmd.Flags().IntVarP(&last, "lines", "n", 0, "number of lines to print; 0 = all")
 	target.ConnectFlag(cmd, &connect)
 	out.AddFlag(cmd)
 	return cmd

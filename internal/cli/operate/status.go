@@ -19,16 +19,17 @@ import (
 	"goblin-actor/internal/cli/terminal"
 )
 
+// NewStatus returns the status command.
 func NewStatus() *cobra.Command {
 	var connect string
 	var watch bool
 	var out output.Format
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show how a running gateway is",
-		Long: `Show how a running gateway is: its servers, what they offer and what is going on. Exit code 0 whenever it answers.
+		Short: "Show the status of a running gateway",
+		Long: `Show the servers of a running gateway, what they offer, and current activity. The exit code is 0 if the gateway answers.
 
-It asks the gateway's admin socket: that of the port --connect names, or the socket --connect is the path of.`,
+The command uses the gateway's admin socket. --connect is its port or the path of the socket.`,
 		Args: command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path, err := target.AdminSocket(connect, os.Getenv)
@@ -43,7 +44,7 @@ It asks the gateway's admin socket: that of the port --connect names, or the soc
 			return showStatus(ctx, cmd.OutOrStdout(), path, out)
 		},
 	}
-	cmd.Flags().BoolVar(&watch, "watch", false, "show it again every second, until interrupted")
+	cmd.Flags().BoolVar(&watch, "watch", false, "refresh every second until interrupted")
 	target.ConnectFlag(cmd, &connect)
 	out.AddFlag(cmd)
 	return cmd

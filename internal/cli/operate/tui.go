@@ -18,18 +18,19 @@ func NewTUI() *cobra.Command {
 	var connect, view, skin string
 	cmd := &cobra.Command{
 		Use:   "tui",
-		Short: "Look at a running gateway",
-		Long: `Show on the terminal what a running gateway does: servers, connections, clients, calls, the catalog, the log.
-Press ? for the keys. "goblin-actor serve --tui" does the same for a gateway of its own.
+		Short: "Open the terminal UI of a running gateway",
+		Long: `Open the terminal UI of a running gateway: servers, connections, clients, calls, catalog and log. Press ? for the keys.
+"goblin-actor serve --tui" starts a gateway with this UI.
 
-It asks the gateway's admin socket: that of the port --connect names, or the socket --connect is the path of. A gateway that goes away is waited for.`,
+The command uses the gateway's admin socket. --connect is its port or the path of the socket. If the gateway stops, the UI
+waits until it is back.`,
 		Example: `  goblin-actor tui
   goblin-actor tui --connect 8730 --view calls
   goblin-actor tui --skin ./dark.yaml`,
 		Args: command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(tui.Views(), view) {
-				return command.UsageError("views: "+strings.Join(tui.Views(), " "), "--view %q is no view", view)
+				return command.UsageError("views: "+strings.Join(tui.Views(), " "), "--view %q: no such view", view)
 			}
 			look := tui.Options{View: view}
 			if err := console.Prepare(cmd, &look, skin); err != nil {
@@ -49,7 +50,7 @@ It asks the gateway's admin socket: that of the port --connect names, or the soc
 		},
 	}
 	target.ConnectFlag(cmd, &connect)
-	cmd.Flags().StringVar(&view, "view", "overview", "the first view")
+	cmd.Flags().StringVar(&view, "view", "overview", "initial view")
 	console.SkinFlag(cmd, &skin)
 	return cmd
 }

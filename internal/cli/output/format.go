@@ -23,7 +23,7 @@ const (
 
 func (f *Format) AddFlag(cmd *cobra.Command) {
 	*f = Table
-	cmd.Flags().VarP(f, "output", "o", "table, json or yaml")
+	cmd.Flags().VarP(f, "output", "o", "output format: table, json or yaml")
 }
 
 // String, Set and Type make format a flag.

@@ -21,7 +21,7 @@ type bridgeFlags struct {
 }
 
 func (f *bridgeFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.connect, "connect", "", "bridge to the running gateway: URL, host:port or port")
+	cmd.Flags().StringVar(&f.connect, "connect", "", "connect to a running gateway: URL, host:port or port")
 	target.ProjectFlag(cmd, &f.project)
 	f.shown.AddFlags(cmd)
 }
@@ -34,7 +34,7 @@ func (f *bridgeFlags) check(cmd *cobra.Command, path string) error {
 	switch {
 	case f.connect == "":
 		if f.shown.Given() {
-			return command.UsageError("add --connect, or leave it out", "--key-file and --plain-http are for a gateway elsewhere")
+			return command.UsageError("add --connect, or omit them", "--key-file and --plain-http require --connect")
 		}
 		return nil
 	case path != "":

@@ -21,10 +21,10 @@ func NewDemo() *cobra.Command {
 	var pageSize int
 	cmd := &cobra.Command{
 		Use:   "demo [NAME]",
-		Short: "Run a built-in demo server, on stdin and stdout or over HTTP",
-		Long: `Run a built-in demo server: on stdin and stdout until its input ends, or over HTTP until it is interrupted.
-Without a name it lists them. "serve" without a configuration runs notes and clock; oracle is the one to try
-questions with: its tools ask the user, the model and the client's roots.`,
+		Short: "Run a built-in demo server",
+		Long: `Run a built-in demo server on stdin and stdout until the input ends, or over HTTP until interrupted. Without NAME, list the
+demo servers. "serve" without a configuration runs notes and clock. The tools of oracle request user input, sampling and
+roots.`,
 		Example:   "  goblin-actor demo notes\n  goblin-actor demo clock --http 127.0.0.1:9000\n  goblin-actor demo oracle --protocol 2025-06-18",
 		ValidArgs: demo.Names(),
 		Args:      command.Args(0, 1, "one name"),
@@ -46,9 +46,9 @@ questions with: its tools ask the user, the model and the client's roots.`,
 			return runDemo(cmd, s, listen)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "http", "", "serve streamable HTTP (/mcp) and HTTP+SSE (/sse) on this loopback address or port instead; port 0 takes a free one")
-	cmd.Flags().StringVar(&version, "protocol", "", "speak this protocol version only, whatever the client asks for; without it all from 2024-11-05 to 2026-07-28")
-	cmd.Flags().IntVar(&pageSize, "page-size", 100, "items a page in lists")
+	cmd.Flags().StringVar(&listen, "http", "", "serve streamable HTTP (/mcp) and HTTP+SSE (/sse) on this loopback address or port; port 0 uses any free one")
+	cmd.Flags().StringVar(&version, "protocol", "", "speak only this protocol version (default: all from 2024-11-05 to 2026-07-28)")
+	cmd.Flags().IntVar(&pageSize, "page-size", 100, "number of items per page in lists")
 	return cmd
 }
 

@@ -33,24 +33,24 @@ import (
 	"goblin-actor/tui"
 )
 
-// NewServe returns the command that runs the gateway over HTTP.
+// NewServe returns the serve command.
 func NewServe() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway over HTTP",
-		Long: `Run the gateway: every server of the configuration behind one MCP endpoint (streamable HTTP, /mcp).
+		Long: `Run the gateway: one MCP endpoint (streamable HTTP, /mcp) for all servers in the configuration. Without a configuration, the
+built-in demo servers run.
 
-Without a configuration the built-in demo servers run, so that there is something to see.
-SIGTERM or SIGINT drains: running calls may finish, then the servers are ended. A second one ends it at once.
-A change of the configuration file, or SIGHUP, reloads it.`,
+On SIGTERM or SIGINT, running calls may finish before the servers are stopped. A second signal ends the gateway at once. A
+change of the configuration file, or SIGHUP, reloads the configuration.`,
 		Example: `  goblin-actor serve
   goblin-actor serve --config goblin.yaml
   goblin-actor serve --config claude_desktop_config.json --listen 127.0.0.1:9000`,
 		Args: command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.skin != "" && !o.tui {
-				return command.UsageError("add --tui", "--skin is for the console")
+				return command.UsageError("add --tui", "--skin requires --tui")
 			}
 			growFast()
 			return serve(cmd, o)
@@ -58,9 +58,9 @@ A change of the configuration file, or SIGHUP, reloads it.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.config, "config", "", "configuration file (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
-	flags.StringArrayVar(&o.listen, "listen", nil, "address or port to listen on, instead of the configuration's (may be given several times)")
-	flags.BoolVar(&o.tui, "tui", false, "show the console; leaving it ends the gateway")
-	flags.BoolVar(&o.demo, "demo", false, "run the demo servers, whatever configuration there is")
+	flags.StringArrayVar(&o.listen, "listen", nil, "address or port to listen on, overrides the configuration (repeatable)")
+	flags.BoolVar(&o.tui, "tui", false, "open the terminal UI; quitting it stops the gateway")
+	flags.BoolVar(&o.demo, "demo", false, "run the demo servers and ignore any configuration")
 	console.SkinFlag(cmd, &o.skin)
 	local.StateDirFlag(cmd, &o.stateDir)
 	return cmd

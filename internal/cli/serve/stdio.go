@@ -24,12 +24,12 @@ func NewStdio() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stdio",
 		Short: "Serve one client on stdin and stdout",
-		Long: `Serve one MCP client on stdin and stdout: for desktop programs that start their servers themselves.
-There is no listener and no admin socket; logs go to stderr.
+		Long: `Serve one MCP client on stdin and stdout, for desktop programs that start their servers themselves. There is no listener and
+no admin socket; logs go to stderr.
 
-With --connect no gateway runs here: stdin and stdout are bridged to a running one. The bridge outlives its
-restarts: it opens a new session in the client's name, sets its log level and subscriptions again, and answers
-what was under way with an error. Its clients speak a version with initialize (2024-11-05 to 2025-11-25).`,
+With --connect, the command connects stdin and stdout to a running gateway instead of starting one. The connection survives
+restarts of the gateway: the command opens a new session for the client, restores its log level and subscriptions, and
+answers requests in progress with an error.`,
 		Example: "  goblin-actor stdio --config goblin.yaml\n  goblin-actor stdio --connect 8730",
 		Args:    command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,7 +59,7 @@ func stdio(cmd *cobra.Command, path, project, stateDir string) error {
 		if cfg, err = demoConfig(); err != nil {
 			return err
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), "no configuration found: serving the demo servers notes and clock")
+		fmt.Fprintln(cmd.ErrOrStderr(), "no configuration found; serving the demo servers notes and clock")
 	}
 	if err := configfile.CheckProject(cfg, project); err != nil {
 		return err
