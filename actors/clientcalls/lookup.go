@@ -230,7 +230,7 @@ func (c *Calls[H, K, R]) repeat(now time.Time, request R, out []kernel.Effect) [
 	return c.holder.Repeat(now, request, out)
 }
 
-// ListServed tells the servers whose lists change without a word that a client has been given one.
+// NotifyListServed notifies the servers that change their lists without announcing it that a client has received one.
 func NotifyListServed(view *catalog.View, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	for _, server := range view.Silent(kind) {
 		out = append(out, kernel.Tell(server.Pool, message.ListServed{Kind: kind}))

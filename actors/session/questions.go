@@ -23,10 +23,10 @@ type questions struct {
 	rootsPools map[string]kernel.Reference // pools of servers that asked for the roots, by server
 }
 
-// add gives a question its id.
-func (q *questions) add(new question) (id uint64) {
+// add stores a question and returns its id.
+func (q *questions) add(asked question) (id uint64) {
 	q.last++
-	put(&q.open, q.last, new)
+	put(&q.open, q.last, asked)
 	return q.last
 }
 

@@ -36,7 +36,7 @@ type heldCall struct {
 }
 
 // Ending does nothing: the open questions of a call end with it.
-func (s *state) Ending(_ *heldCall, out []kernel.Effect) []kernel.Effect { return out }
+func (*state) Ending(_ *heldCall, out []kernel.Effect) []kernel.Effect { return out }
 
 // Ended releases the requests that waited for a call, and stops counting it.
 func (s *state) Ended(v *heldCall, out []kernel.Effect) []kernel.Effect {
@@ -121,7 +121,7 @@ func (s *state) Answered(now time.Time, v *heldCall, m message.Done, out []kerne
 }
 
 // Intercept handles nothing: every call is a client's own.
-func (s *state) Intercept(_ *heldCall, _ *call.Effect, out []kernel.Effect) ([]kernel.Effect, bool) {
+func (*state) Intercept(_ *heldCall, _ *call.Effect, out []kernel.Effect) ([]kernel.Effect, bool) {
 	return out, false
 }
 
@@ -137,7 +137,7 @@ func (s *state) Fail(now time.Time, v *heldCall, fault *protocol.Fault, out []ke
 }
 
 // Withdrawn ends the exchanges of a call that its client has cancelled.
-func (s *state) Withdrawn(v *heldCall, out []kernel.Effect) []kernel.Effect {
+func (*state) Withdrawn(v *heldCall, out []kernel.Effect) []kernel.Effect {
 	for _, x := range v.exchanges {
 		out = append(out, kernel.Act(reply.Accept{X: x}))
 	}
@@ -145,7 +145,7 @@ func (s *state) Withdrawn(v *heldCall, out []kernel.Effect) []kernel.Effect {
 }
 
 // AuditWritten does nothing: step tells the gateway when draining has finished.
-func (s *state) AuditWritten(out []kernel.Effect) []kernel.Effect { return out }
+func (*state) AuditWritten(out []kernel.Effect) []kernel.Effect { return out }
 
 // modernEdits appends the edits that make the server's answer a modern one.
 func (s *state) modernEdits(edits []rawjson.Edit, v *heldCall, f *protocol.Frame) []rawjson.Edit {

@@ -222,7 +222,7 @@ func TestAdminOfPrincipals(t *testing.T) {
 		want  identity.Admin
 	}{
 		{nil, identity.AdminNone},
-		{func(rights string, local bool) identity.Admin {
+		{func(_ string, local bool) identity.Admin {
 			return map[bool]identity.Admin{false: identity.AdminView, true: identity.AdminAct}[local]
 		}, identity.AdminView},
 	} {

@@ -138,12 +138,13 @@ func (c Change) settled(server *status.Server, waited time.Duration) bool {
 // Outcome is the result of a change for a server that should run.
 type Outcome int
 
+// The outcomes of a change.
 const (
 	Unknown    Outcome = iota // the gateway does not list the server
 	Started                   // it is ready, or lazy and idle
 	Starting                  // it has neither started nor failed yet
 	NeedsLogin                // it waits for a login
-	Failed
+	Failed                    // its start failed
 )
 
 // OutcomeOf returns the outcome for a server that Await returned.

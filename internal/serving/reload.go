@@ -36,6 +36,7 @@ type Reloader struct {
 	asked chan chan<- error // somebody wants the file read now; the answer has room for one
 }
 
+// NewReloader returns a Reloader for a gateway that runs with cfg. server may be nil in stdio mode.
 func NewReloader(cfg *config.Config, listen []string, g *actors.Gateway, server *downstream.Server, e *Security, level *slog.LevelVar, known *secret.Redactor, log *slog.Logger) *Reloader {
 	r := &Reloader{cfg: cfg, listen: listen, g: g, server: server, security: e, level: level, known: known, log: log, asked: make(chan chan<- error)}
 	r.drain.Store(int64(cfg.Drain))

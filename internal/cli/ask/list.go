@@ -24,6 +24,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
+// NewList returns the command list.
 func NewList() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:     "list",

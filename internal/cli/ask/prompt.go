@@ -18,6 +18,7 @@ import (
 	"goblin-actor/protocol"
 )
 
+// NewPrompt returns the command prompt.
 func NewPrompt() *cobra.Command {
 	var gateway gatewayFlags
 	var out output.Format

@@ -16,6 +16,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
+// NewRead returns the command read.
 func NewRead() *cobra.Command {
 	var gateway gatewayFlags
 	var out output.Format

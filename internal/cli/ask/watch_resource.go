@@ -19,6 +19,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
+// NewWatch returns the command watch.
 func NewWatch() *cobra.Command {
 	var gateway gatewayFlags
 	var asked answerer

@@ -14,6 +14,7 @@ import (
 	"goblin-actor/internal/cli/serve"
 )
 
+// NewCommand returns the command bench.
 func NewCommand() *cobra.Command {
 	o := bench.Options{}
 	var self bool

@@ -58,7 +58,7 @@ func PrintError(w io.Writer, err error) int {
 			return code
 		}
 	}
-	print := func() {
+	printError := func() {
 		p := terminal.PaletteFor(w)
 		for line := range strings.Lines(err.Error()) {
 			fmt.Fprintf(w, "%s %s\n", p.Bad("error:"), terminal.Clean(strings.TrimRight(line, "\n")))
@@ -68,9 +68,9 @@ func PrintError(w io.Writer, err error) int {
 		}
 	}
 	if code == ExitInterrupted {
-		BestEffort(print)
+		BestEffort(printError)
 	} else {
-		print()
+		printError()
 	}
 	return code
 }

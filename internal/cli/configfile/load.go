@@ -26,7 +26,7 @@ func Absolute(path string) string {
 // PrintFindings prints errors and warnings, each with its hint below it.
 func PrintFindings(w io.Writer, report config.Report) {
 	p := terminal.PaletteFor(w)
-	print := func(word string, findings []*config.Finding) {
+	printAll := func(word string, findings []*config.Finding) {
 		for _, f := range findings {
 			fmt.Fprintf(w, "%s %s\n", word, terminal.Clean(f.Error()))
 			for line := range strings.Lines(program.Hint(f.Hint)) {
@@ -34,8 +34,8 @@ func PrintFindings(w io.Writer, report config.Report) {
 			}
 		}
 	}
-	print(p.Bad("error:"), report.Faults)
-	print(p.Warn("warning:"), report.Warnings)
+	printAll(p.Bad("error:"), report.Faults)
+	printAll(p.Warn("warning:"), report.Warnings)
 }
 
 // Load reads the configuration file of the flag, or the one that the search order finds. It returns nil if there is none. Findings are

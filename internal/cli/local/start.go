@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	ReadyTimeout = 60 * time.Second      // maximum time for eager servers to start (npx may download)
+	// ReadyTimeout is the maximum time for eager servers to start. npx may download a package in it.
+	ReadyTimeout = 60 * time.Second
 	readyStep    = 20 * time.Millisecond // interval between polls of the status
 )
 

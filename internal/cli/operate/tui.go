@@ -14,6 +14,7 @@ import (
 	"goblin-actor/tui"
 )
 
+// NewTUI returns the command tui.
 func NewTUI() *cobra.Command {
 	var connect, view, skin string
 	cmd := &cobra.Command{

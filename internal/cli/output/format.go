@@ -15,12 +15,14 @@ import (
 // Format is how a command prints what it was asked for.
 type Format string
 
+// The output formats.
 const (
 	Table Format = "table" // for people
 	JSON  Format = "json"  // the raw result, indented
 	YAML  Format = "yaml"
 )
 
+// AddFlag adds the flag --output to a command.
 func (f *Format) AddFlag(cmd *cobra.Command) {
 	*f = Table
 	cmd.Flags().VarP(f, "output", "o", "output format: table, json or yaml")

@@ -43,6 +43,7 @@ func narrow(head []string, rows [][]string, width int) {
 	}
 }
 
+// RenderTable appends a table to out, with a header and columns padded to their widest cell.
 func RenderTable(out *strings.Builder, p terminal.Palette, head []string, rows [][]string) {
 	width := make([]int, len(head))
 	for _, row := range rows {

@@ -21,6 +21,7 @@ func Path() (string, error) {
 	return executable, nil
 }
 
+// SameFile reports whether both paths name the same existing file.
 func SameFile(a, b string) bool {
 	first, errA := os.Stat(a)
 	second, errB := os.Stat(b)

@@ -16,6 +16,7 @@ import (
 	"goblin-actor/protocol"
 )
 
+// NewDemo returns the command demo.
 func NewDemo() *cobra.Command {
 	var listen, version string
 	var pageSize int

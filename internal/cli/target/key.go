@@ -30,6 +30,7 @@ type KeyFlag struct {
 	plain bool   // the key may be sent unencrypted to another machine
 }
 
+// AddFlags adds the flags --key-file and --plain-http to a command.
 func (f *KeyFlag) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.file, "key-file", "", "file with the API key for the gateway (default: the key in $"+keyVariable+")")
 	cmd.Flags().BoolVar(&f.plain, "plain-http", false, "allow sending the key unencrypted to another machine (http://)")

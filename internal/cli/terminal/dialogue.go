@@ -29,6 +29,7 @@ type typedLine struct {
 // ErrNoAnswer is returned by line at the end of the input (Ctrl-D).
 var ErrNoAnswer = errors.New("no answer")
 
+// NewDialogue returns a Dialogue that reads lines from in and prints to out.
 func NewDialogue(in io.Reader, out io.Writer) *Dialogue {
 	return &Dialogue{Out: out, turn: make(chan struct{}, 1), in: bufio.NewReader(in), got: make(chan typedLine, 1)}
 }
@@ -42,6 +43,7 @@ func (d *Dialogue) read() {
 	d.got <- typedLine{strings.TrimRight(text, "\r\n"), err}
 }
 
+// Begin waits until no other question is open. The caller must call End afterwards. It returns the cause of ctx if that ends first.
 func (d *Dialogue) Begin(ctx context.Context) error {
 	select {
 	case d.turn <- struct{}{}:
@@ -51,8 +53,10 @@ func (d *Dialogue) Begin(ctx context.Context) error {
 	}
 }
 
+// End lets the next question begin.
 func (d *Dialogue) End() { <-d.turn }
 
+// Print formats a text and prints it.
 func (d *Dialogue) Print(format string, args ...any) { fmt.Fprintf(d.Out, format, args...) }
 
 // Line asks and returns the line typed. Ctrl-D is errNoAnswer.

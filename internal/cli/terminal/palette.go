@@ -16,12 +16,16 @@ func (p Palette) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
+// Bad returns s in the style of errors.
 func (p Palette) Bad(s string) string { return p.paint("1;31", s) }
 
+// Good returns s in the style of success.
 func (p Palette) Good(s string) string { return p.paint("32", s) }
 
+// Warn returns s in the style of warnings.
 func (p Palette) Warn(s string) string { return p.paint("33", s) }
 
+// Bold returns s in bold.
 func (p Palette) Bold(s string) string { return p.paint("1", s) }
 
 // PaletteFor returns colours for a terminal, and none for pipes, files, NO_COLOR (https://no-color.org) and TERM=dumb.

@@ -25,6 +25,7 @@ type ProgressBar struct {
 	later  []func()         // what was to be printed in that time
 }
 
+// NewProgressBar returns a ProgressBar that draws on w if that is a terminal.
 func NewProgressBar(w io.Writer) *ProgressBar { return &ProgressBar{w: w, Live: IsTerminal(w)} }
 
 // Show draws one step.

@@ -13,6 +13,7 @@ type StatusLine struct {
 	last string
 }
 
+// NewStatusLine returns a StatusLine on w.
 func NewStatusLine(w io.Writer) *StatusLine { return &StatusLine{w: w, live: IsTerminal(w)} }
 
 // Show is told the text and, for terminals, more about it, which may change all the time.
@@ -29,6 +30,7 @@ func (l *StatusLine) Show(text, more string, waited time.Duration) {
 	}
 }
 
+// Clear removes the line from a terminal.
 func (l *StatusLine) Clear() {
 	if l.live && l.last != "" {
 		fmt.Fprint(l.w, "\r\x1b[K")

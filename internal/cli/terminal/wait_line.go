@@ -16,6 +16,7 @@ type WaitLine struct {
 	shown string
 }
 
+// NewWaitLine returns a WaitLine on w. It shows nothing if w is not a terminal.
 func NewWaitLine(w io.Writer) *WaitLine {
 	if !PaletteFor(w).on {
 		return &WaitLine{}
