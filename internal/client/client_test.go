@@ -132,7 +132,7 @@ func TestCancel(t *testing.T) {
 		if _, err := c.Call(ctx, "slow", nil, nil); err != stopped {
 			t.Errorf("Call = %v, want the context's cause", err)
 		}
-		if err := <-ended; err == nil || !strings.Contains(err.Error(), "cancelled") {
+		if err := <-ended; err == nil || !strings.Contains(err.Error(), "canceled") {
 			t.Errorf("the handler ended because %v", err)
 		}
 		if _, err := c.List(t.Context(), protocol.Tools); err != nil {

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// Blank is the set of white space bytes around a JSON value.
-const Blank = " \t\r\n"
+// Whitespace is the set of bytes that may surround a JSON value.
+const Whitespace = " \t\r\n"
 
 const (
 	linesMin = 4 << 10  // initial read buffer; most lines fit
@@ -89,7 +89,7 @@ func (l *Lines) keep(rest []byte, err error) {
 func (l *Lines) Peek() []byte {
 	for {
 		waiting := l.buf[l.start:l.end]
-		if len(bytes.TrimLeft(waiting, Blank)) > 0 || l.err != nil || len(waiting) >= linesMax {
+		if len(bytes.TrimLeft(waiting, Whitespace)) > 0 || l.err != nil || len(waiting) >= linesMax {
 			return waiting
 		}
 		l.fill()

@@ -47,7 +47,7 @@ var pyThrough = []pyLimit{
 	{clients: ".* auto", servers: "(sdk1|fastmcp2|fastmcp3)-.*|fastmcp4-sse", talks: "ping", why: "the gateway's own era has no ping; directly the client falls back to the server's"},
 	{clients: ".* auto", servers: "sdk2-sse", talks: "subscribe", why: "HTTP+SSE has the legacy era to the gateway, in which the second SDK's server has no subscriptions"},
 	{clients: ".* auto", servers: "sdk2-stdio", talks: "subscribe", why: "a process of both eras is opened in the legacy one, in which the second SDK's server has no subscriptions"},
-	{clients: legacyPeers, servers: "sdk2-stateless", talks: "found", why: "what changes in a call of the legacy era is told to nobody who listens in the modern one, as the gateway does"},
+	{clients: legacyPeers, servers: "sdk2-stateless", talks: "found", why: "a change during a legacy call is not announced to modern subscribers, as in the gateway"},
 	{clients: legacyPeers, servers: "(sdk2|fastmcp4)-modern", talks: "elicit|sample|roots", why: "what is configured to speak the modern era asks in no other"},
 
 	// Defects of the gateway, to be fixed.

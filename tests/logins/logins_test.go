@@ -97,7 +97,7 @@ func TestLoginsOfPrincipals(t *testing.T) {
 	contains(t, "alice", w.call("safe_echo"), "done")
 	w.key = keys["bob"]
 	contains(t, "bob without login", w.call("safe_echo"), "-31008")
-	if out, err := w.paste([]string{"GOBLIN_KEY=" + keys["bob"]}, "--connect", w.port(), "--catalog"); err == nil || !strings.Contains(out, "not yours") {
+	if out, err := w.paste([]string{"GOBLIN_KEY=" + keys["bob"]}, "--connect", w.port(), "--catalog"); err == nil || !strings.Contains(out, "belongs to another user") {
 		t.Errorf("bob made a shared login: %v: %s", err, out)
 	}
 	before := w.server.Served()

@@ -34,7 +34,7 @@ var plain = []struct {
 	{regexp.MustCompile(`(?i)\bdesks?\b`), "stateless session"},
 	{regexp.MustCompile(`(?i)\banew\b`), "again, new"},
 	{regexp.MustCompile(`(?i)\bof ours\b`), "of the gateway"},
-	{regexp.MustCompile(`(?i)\b(is|are|was|were|be) no more\b`), "no longer exists"},
+	{regexp.MustCompile(`(?i)\b(there )?(is|are|was|were|be) no more\b`), "no longer exists"},
 	{regexp.MustCompile(`(?i)\bblanks?\b( lines?| identifier| import)?`), "space"},
 	{regexp.MustCompile(`(?i)\b(unasked|unbidden)\b`), "unsolicited"},
 	{regexp.MustCompile(`(?i)\b(thereof|therein|wherein|whereto|hitherto|lest|betimes|thereby)\b`), "a sentence with subject and verb"},

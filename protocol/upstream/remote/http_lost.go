@@ -71,7 +71,7 @@ func saysLost(c *exchange, status int, text string) bool {
 	if strings.Contains(strings.ToLower(c.Method), "session") {
 		return false
 	}
-	text = strings.ToLower(strings.TrimSuffix(strings.Trim(text, stream.Blank), ": "+c.session))
+	text = strings.ToLower(strings.TrimSuffix(strings.Trim(text, stream.Whitespace), ": "+c.session))
 	known := lostTexts[strings.TrimSuffix(text, ".")]
 	return known == status || status == http.StatusNotFound && (known != 0 || beginsLost(text))
 }

@@ -124,7 +124,7 @@ func (s *site) endpoint(reference string) (path string, err error) {
 		return "", fmt.Errorf("%w: %.200q has no path", errSSEEndpoint, s.path)
 	}
 	base.Scheme, base.Host = s.url.Scheme, s.url.Host
-	to, err := base.Parse(strings.Trim(reference, stream.Blank))
+	to, err := base.Parse(strings.Trim(reference, stream.Whitespace))
 	if err != nil || to.Opaque != "" {
 		return "", fmt.Errorf("%w: the one it names is no url: %.200q", errSSEEndpoint, reference)
 	}
