@@ -352,14 +352,14 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []ker
 		out = append(out, s.returned(h.Call, h.Request, reason))
 	}
 	s.carried.unexecuted = nil
-	for _, p := range s.conn.mending { // the server has refused them unexecuted
+	for _, p := range s.conn.headerRetries { // the server has refused them unexecuted
 		if p.round != nil {
 			s.carried.rounds[p.call] = p.round
 			continue
 		}
 		out = append(out, s.returned(p.call, p.request, reason))
 	}
-	s.conn.mending = nil
+	s.conn.headerRetries = nil
 	for _, q := range s.carried.rounds {
 		if q.poll != nil && q.poll.inFlight { // it is asked for again
 			q.poll.inFlight, q.due = false, true

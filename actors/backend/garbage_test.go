@@ -50,7 +50,7 @@ func TestBrokenAnswersEndTheirCall(t *testing.T) {
 		{"broken", func(id uint32) string { return fmt.Sprint(id) }, errors.New("malformed JSON"), protocol.InternalFault, "fix or update"},
 		{"id as text", func(id uint32) string { return fmt.Sprintf("%q", fmt.Sprint(id)) }, errors.New("too deep"), protocol.InternalFault, "fix or update"},
 		{"too large", func(id uint32) string { return fmt.Sprint(id) }, tooLarge, protocol.MessageTooLarge, "limits.maxMessageBytes"},
-		{"of nobody", func(id uint32) string { return fmt.Sprint(id + 1) }, tooLarge, "", "must log to stderr"},
+		{"to an unknown request", func(id uint32) string { return fmt.Sprint(id + 1) }, tooLarge, "", "must log to stderr"},
 		{"no answer", func(uint32) string { return "" }, errors.New("not JSON"), "", "must log to stderr"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

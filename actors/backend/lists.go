@@ -261,8 +261,8 @@ func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []kernel.Eff
 		return s.readyWhenSynced(now, s.explain(s.pauseList(kind, out))) // a server that always says so is ready all the same
 	}
 	out = s.explain(s.scheduleRefetch(kind, out))
-	if kind == protocol.Tools && len(s.conn.mending) > 0 {
-		out = s.mended(now, "", out)
+	if kind == protocol.Tools && len(s.conn.headerRetries) > 0 {
+		out = s.resumeHeaderRetries(now, "", out)
 	}
 	return s.readyWhenSynced(now, out)
 }
@@ -291,8 +291,8 @@ func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, o
 		return s.readyWhenSynced(now, s.listLater(kind, out))
 	}
 	out = s.explain(s.listLater(kind, out))
-	if kind == protocol.Tools && len(s.conn.mending) > 0 {
-		return s.mended(now, text, out)
+	if kind == protocol.Tools && len(s.conn.headerRetries) > 0 {
+		return s.resumeHeaderRetries(now, text, out)
 	}
 	return out
 }

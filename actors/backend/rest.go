@@ -12,7 +12,7 @@ import (
 // mayRest reports to the pool that nothing would be lost with the connection. A task in a process would be: its
 // client may ask for the result much later. A server with a URL keeps its tasks.
 func (s *state) mayRest(out []kernel.Effect) []kernel.Effect {
-	busy := len(s.conn.byCall)+len(s.carried.rounds)+len(s.conn.mending) > 0 ||
+	busy := len(s.conn.byCall)+len(s.carried.rounds)+len(s.conn.headerRetries) > 0 ||
 		s.link.ownsServer && slices.ContainsFunc(s.conn.tasks, func(t task) bool { return !t.ended })
 	if busy {
 		return out

@@ -272,9 +272,9 @@ func TestRandomScripts(t *testing.T) {
 				t.Fatalf("seed %d: call %d has no outcome after\n%+v", seed, seq, r.log)
 			}
 		}
-		if len(r.s.conn.pending)+len(r.s.conn.byCall)+len(r.s.carried.unexecuted)+len(r.s.questions.open)+len(r.s.carried.rounds)+len(r.s.conn.mending)+len(r.s.conn.streams.queries) > 0 {
-			t.Fatalf("seed %d: %d pending, %d by call, %d held, %d asks, %d rounds, %d mending after the stop", seed,
-				len(r.s.conn.pending), len(r.s.conn.byCall), len(r.s.carried.unexecuted), len(r.s.questions.open), len(r.s.carried.rounds), len(r.s.conn.mending))
+		if len(r.s.conn.pending)+len(r.s.conn.byCall)+len(r.s.carried.unexecuted)+len(r.s.questions.open)+len(r.s.carried.rounds)+len(r.s.conn.headerRetries)+len(r.s.conn.streams.queries) > 0 {
+			t.Fatalf("seed %d: %d pending, %d by call, %d held, %d asks, %d rounds, %d headerRetries after the stop", seed,
+				len(r.s.conn.pending), len(r.s.conn.byCall), len(r.s.carried.unexecuted), len(r.s.questions.open), len(r.s.carried.rounds), len(r.s.conn.headerRetries))
 		}
 	}
 }

@@ -120,12 +120,12 @@ type asks struct {
 
 // ledger holds the requests on a connection, by the ids that the gateway gave them.
 type ledger struct {
-	lastID  uint32
-	pending map[uint32]*pending
-	byCall  map[message.CallRef]uint32
-	mayAsk  map[uint32]struct{} // ids of the calls that may ask now: those that wait neither for an answer nor for a task only
-	mending []*pending          // calls refused for their headers; sent again when the tools are listed anew
-	orphans []uint32            // ids of abandoned calls that may still become tasks; newest last
+	lastID        uint32
+	pending       map[uint32]*pending
+	byCall        map[message.CallRef]uint32
+	mayAsk        map[uint32]struct{} // ids of the calls that may ask now: those that wait neither for an answer nor for a task only
+	headerRetries []*pending          // calls refused for their headers; sent again once the tools have been listed again
+	orphans       []uint32            // ids of abandoned calls that may still become tasks; newest last
 
 	cancelled  map[uint32][]*question // open questions of recently cancelled calls, by the call's id
 	cancelling map[uint32]uint32      // ids of cancelled calls whose cancellation the server has not accepted yet (HTTP), by its ticket
@@ -172,21 +172,21 @@ func (n incarnation) of() incarnation { return n }
 
 // pending is a request that waits for the server's response, by its id.
 type pending struct {
-	call      message.CallRef  // zero for the gateway's own requests
-	request   *message.Request // nil for the gateway's own requests
-	written   bool
-	resent    bool          // it was sent before and refused because the server had lost the session
-	questions []uint64      // keys of the server's questions that wait for this call's client, oldest first
-	parked    bool          // the pool knows that it waits
-	hasAsked  bool          // its server has asked a question
-	certain   bool          // its questions came on its own stream
-	round     *round        // what its modern server has asked so far; nil = nothing
-	reached   float64       // the highest progress reported to its client, where that matters; 0 = none
-	before    float64       // the same, on the connection where it was sent before; 0 = it was not
-	mended    bool          // it was sent again with other headers
-	followed  *followed     // legacy: the task that the gateway asked for; nil = none
-	query     uint64        // key of the pool's query; 0 = none
-	own       answerHandler // handles the response to a gateway request; nil for calls
+	call           message.CallRef  // zero for the gateway's own requests
+	request        *message.Request // nil for the gateway's own requests
+	written        bool
+	resent         bool          // it was sent before and refused because the server had lost the session
+	questions      []uint64      // keys of the server's questions that wait for this call's client, oldest first
+	parked         bool          // the pool knows that it waits
+	hasAsked       bool          // its server has asked a question
+	certain        bool          // its questions came on its own stream
+	round          *round        // what its modern server has asked so far; nil = nothing
+	reached        float64       // the highest progress reported to its client, where that matters; 0 = none
+	before         float64       // the same, on the connection where it was sent before; 0 = it was not
+	headersRetried bool          // it was sent again with other headers
+	followed       *followed     // legacy: the task that the gateway asked for; nil = none
+	query          uint64        // key of the pool's query; 0 = none
+	own            answerHandler // handles the response to a gateway request; nil for calls
 }
 
 // answerHandler handles the response to a gateway request, or a gateway error as an error frame.

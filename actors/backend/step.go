@@ -226,7 +226,7 @@ func (s *state) drain(now time.Time, out []kernel.Effect) []kernel.Effect {
 }
 
 func (s *state) stopWhenDrained(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if s.life.phase != message.Draining || len(s.conn.byCall)+len(s.carried.rounds)+len(s.conn.mending) > 0 {
+	if s.life.phase != message.Draining || len(s.conn.byCall)+len(s.carried.rounds)+len(s.conn.headerRetries) > 0 {
 		return out
 	}
 	return append(s.stop(now, protocol.BackendDisconnected, "drained", out), kernel.StopSelf())

@@ -184,8 +184,8 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 	r := p.request
 	switch code, _ := protocol.ErrorNumber(f); code {
 	case codeHeaderMismatch:
-		if r.Frame.M == protocol.MethodToolsCall && s.link.headers && !p.mended && s.life.phase == message.Ready {
-			return s.mend(p, out)
+		if r.Frame.M == protocol.MethodToolsCall && s.link.headers && !p.headersRetried && s.life.phase == message.Ready {
+			return s.retryWithNewHeaders(p, out)
 		}
 		return s.badAnswer(now, p, "the server refused the headers of the request: "+errorText(f), out)
 	case codeUnsupportedVersion:
@@ -265,11 +265,11 @@ func (s *state) endedCall(call message.CallRef) kernel.Effect {
 	return kernel.Tell(s.pool, message.CallEnded{Backend: s.self, Call: call})
 }
 
-// mend lists the tools again for a call that was refused, unexecuted, because its headers do not fit the server's
+// retryWithNewHeaders lists the tools again for a call that was refused, unexecuted, because its headers do not fit the server's
 // annotations, and sends it again. MCP 2026-07-28, basic/transports/streamable-http, client behavior.
-func (s *state) mend(p *pending, out []kernel.Effect) []kernel.Effect {
-	p.mended = true
-	s.conn.mending = append(s.conn.mending, p)
+func (s *state) retryWithNewHeaders(p *pending, out []kernel.Effect) []kernel.Effect {
+	p.headersRetried = true
+	s.conn.headerRetries = append(s.conn.headerRetries, p)
 	if l := &s.conn.lists[protocol.Tools]; !l.running {
 		return s.fetch(protocol.Tools, out)
 	}
@@ -277,10 +277,10 @@ func (s *state) mend(p *pending, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// mended sends the calls that waited for the tools, or fails them if listing failed.
-func (s *state) mended(now time.Time, failure string, out []kernel.Effect) []kernel.Effect {
-	waiting := s.conn.mending
-	s.conn.mending = nil
+// resumeHeaderRetries sends the calls that waited for the tools, or fails them if listing failed.
+func (s *state) resumeHeaderRetries(now time.Time, failure string, out []kernel.Effect) []kernel.Effect {
+	waiting := s.conn.headerRetries
+	s.conn.headerRetries = nil
 	for _, p := range waiting {
 		if failure != "" {
 			out = s.badAnswer(now, p, "the server refused the headers of the request, and its tools could not be listed again: "+failure, out)

@@ -27,9 +27,9 @@ func (s *state) withdraw(now time.Time, m message.CancelSent, out []kernel.Effec
 		s.forgetRound(q)
 		return s.stopWhenDrained(now, append(s.cancelTask(q, out), s.endedCall(m.Call)))
 	}
-	for i, p := range s.conn.mending {
+	for i, p := range s.conn.headerRetries {
 		if p.call == m.Call {
-			s.conn.mending = slices.Delete(s.conn.mending, i, i+1)
+			s.conn.headerRetries = slices.Delete(s.conn.headerRetries, i, i+1)
 			return s.stopWhenDrained(now, append(out, s.endedCall(m.Call)))
 		}
 	}
