@@ -28,7 +28,8 @@ func (g *Gateway) startAudit(cfg *config.Config, o Options) error {
 	return nil
 }
 
-// auditKeys returns the signing keys, derived from the master key. Without a state file they are random and last as long as the process.
+// auditKeys returns the signing keys, derived from the master key. Without a master key and a state file they are random and last
+// as long as the process.
 func auditKeys(o Options) (*audit.Keys, error) {
 	find := o.Master
 	switch {
@@ -62,7 +63,7 @@ func (g *Gateway) endAudit() error {
 	return nil
 }
 
-// withAudit returns s with the state of the audit log. It copies s, which other callers may share.
+// withAudit returns s with the state of the audit log. It does not modify s, which other callers may share.
 func (g *Gateway) withAudit(s *status.Snapshot) *status.Snapshot {
 	state := g.audit.State()
 	if state == nil {
@@ -82,20 +83,20 @@ func auditSettingsOf(cfg *config.Config) audit.Settings {
 // Effects on the audit log.
 type (
 	applyAudit      struct{ settings audit.Settings }
-	auditRemembered struct{ mark audit.Mark } // the newest line the state file knows
+	auditMarkLoaded struct{ mark audit.Mark } // the newest line the state file knows
 	auditReloaded   struct{ detail string }
 )
 
-// auditApplied reports that new settings are in force. With err they are not, and the former settings stay.
+// auditApplied is the result of applyAudit. If err is set, the former settings stay in force.
 type auditApplied struct{ err error }
 
-// auditReload applies the settings of the audit log, one after the other.
+// auditReload applies changed settings of the audit log, one change at a time.
 type auditReload struct {
-	settings audit.Settings // applied last, or being applied
+	settings audit.Settings // applied, or being applied
 	applying bool
 }
 
-// apply applies settings that differ, unless others are being applied: then they follow when those are done.
+// apply applies next if it differs. While other settings are being applied, it does nothing: auditApplied calls it again.
 func (a *auditReload) apply(next audit.Settings, out []kernel.Effect) []kernel.Effect {
 	if a.applying || next == a.settings {
 		return out
@@ -104,7 +105,7 @@ func (a *auditReload) apply(next audit.Settings, out []kernel.Effect) []kernel.E
 	return append(out, kernel.Act(applyAudit{next}))
 }
 
-// auditApplied logs a failure and applies what has been reloaded in the meantime.
+// auditApplied logs a failure, then applies the settings of a reload that has arrived in the meantime.
 func (s *state) auditApplied(m auditApplied, out []kernel.Effect) []kernel.Effect {
 	s.audit.applying = false
 	if m.err != nil {
@@ -119,7 +120,7 @@ func (g *gateway) auditAct(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case applyAudit:
 		self.Go(func(context.Context) any { return auditApplied{log.Apply(a.settings)} })
-	case auditRemembered:
+	case auditMarkLoaded:
 		self.Go(func(context.Context) any {
 			log.CheckMark(a.mark)
 			return nil

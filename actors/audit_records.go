@@ -11,39 +11,40 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// This file has the audit records of the gateway itself. Sessions and stateless sessions record calls.
+// This file contains the gateway's own audit records. Sessions and stateless sessions record calls.
 
-// RecordAct records an operator's action.
-func (g *Gateway) RecordAct(verb, server string) { g.recordAct(verb, server, "", nil) }
+// RecordAct records an operator's action that has succeeded.
+func (g *Gateway) RecordAct(verb, server string) { g.recordAction(verb, server, "", nil) }
 
-func (g *Gateway) recordAct(verb, server, call string, err error) {
-	g.audit.Record(failing(audit.Record{Event: audit.EventAdmin, Who: identity.LocalID, Via: identity.ViaLocal, Method: verb, Server: server, Item: call}, err))
+func (g *Gateway) recordAction(verb, server, call string, err error) {
+	g.audit.Record(withOutcome(audit.Record{Event: audit.EventAdmin, Who: identity.LocalID, Via: identity.ViaLocal, Method: verb, Server: server, Item: call}, err))
 }
 
-// recordLogin records a login at a server, or its end.
+// recordLogin records the result of a login at a server or of a logout.
 func (g *Gateway) recordLogin(event string, who *identity.Principal, server string, err error) {
 	who = identity.Of(who)
-	g.audit.Record(failing(audit.Record{Event: event, Who: who.ID, Via: who.Via, Server: server}, err))
+	g.audit.Record(withOutcome(audit.Record{Event: event, Who: who.ID, Via: who.Via, Server: server}, err))
 }
 
-// recordUnawaited records the end of a login that completed while no caller waited for it. who is a principal's holder.
+// recordUnawaited records the result of a login that completed after its caller had stopped waiting. who is a principal's holder.
 func (g *Gateway) recordUnawaited(who, server string, err error) {
 	r := audit.Record{Event: audit.EventLogin, Who: identity.IDIn(who), Server: server}
 	if kind, _, is := strings.Cut(r.Who, ":"); is {
 		r.Via = kind
 	}
-	g.audit.Record(failing(r, err))
+	g.audit.Record(withOutcome(r, err))
 }
 
-func failing(r audit.Record, err error) audit.Record {
+// withOutcome returns r with the outcome that err stands for.
+func withOutcome(r audit.Record, err error) audit.Record {
 	if r.Outcome = "ok"; err != nil {
 		r.Outcome, r.Detail = "failed", err.Error()
 	}
 	return r
 }
 
-// recordPrincipals records keys that were added, changed, revoked or have expired. It does not record keys whose rights
-// changed with the policy, as the reload is recorded.
+// recordPrincipals records keys that were added, changed or revoked, or that have expired. It skips keys whose rights changed
+// with the policy: the record of the reload covers them.
 func (g *Gateway) recordPrincipals(how string, changed map[string]*identity.Principal) {
 	before := g.entrance.Load().Newest
 	for _, id := range slices.Sorted(maps.Keys(changed)) {

@@ -3,7 +3,7 @@
 //	gateway ── registry            the merged catalog of all servers
 //	        ├─ pool/<server>       one per server ── backend/<replica>.<n>   one per connection
 //	        ├─ session/<id>        one per client session
-//	        ├─ desk/<n>            stateless sessions: a few actors for all clients without a session
+//	        ├─ desk/<n>            the stateless sessions: a few actors for all clients without a session
 //	        ├─ listen/<n>          one per subscription stream of such a client
 //	        └─ store               the state file
 //	monitor                        collects the status of all other actors

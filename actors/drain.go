@@ -5,11 +5,11 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// drain is the gateway's orderly end: it accepts no new sessions and waits for those it has.
+// drain tracks the gateway's orderly shutdown. A draining gateway accepts no new sessions and waits for the existing ones.
 type drain struct {
 	started bool
 	serving map[kernel.Reference]bool // stateless sessions with running calls
-	done    chan<- struct{}           // closed when drained; nil once it is closed
+	done    chan<- struct{}           // closed when drained; then nil
 }
 
 func (s *state) stepDrain(msg any, out []kernel.Effect) []kernel.Effect {
@@ -22,7 +22,7 @@ func (s *state) stepDrain(msg any, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// beginDrain asks every session to end when its calls have ended, and every stateless session to report when its calls have.
+// beginDrain requests each session to end, and each stateless session to report, as soon as it has no running calls.
 func (s *state) beginDrain(m message.DrainAll, out []kernel.Effect) []kernel.Effect {
 	if s.drain.started {
 		return append(out, kernel.Act(closeDone{m.Done}))
@@ -32,16 +32,16 @@ func (s *state) beginDrain(m message.DrainAll, out []kernel.Effect) []kernel.Eff
 		s.drain.serving[ref] = true
 	}
 	out = s.stateless.tell(message.DrainSession{}, s.sessions.tell(message.DrainSession{}, out))
-	return s.checkDrained(s.room.refuseAll(message.NoRoom(kernel.Gone), out))
+	return s.checkDrained(s.eviction.refuseAll(message.NoRoom(kernel.Gone), out))
 }
 
-// drainEnded removes a stateless session from those the drain waits for.
+// drainEnded records that the drain no longer waits for a stateless session.
 func (s *state) drainEnded(ref kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	delete(s.drain.serving, ref)
 	return s.checkDrained(out)
 }
 
-// checkDrained ends the drain when no session and no running call is left.
+// checkDrained ends the drain if no session and no running call is left.
 func (s *state) checkDrained(out []kernel.Effect) []kernel.Effect {
 	d := &s.drain
 	if !d.started || d.done == nil || s.sessions.members.Len()+len(d.serving) > 0 {

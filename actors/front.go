@@ -11,14 +11,14 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Front returns the handler of HTTP clients. It passes each message to the actor of its session. It keeps no state;
-// sessions are found by the names of their actors.
+// Front returns the handler for HTTP clients. It passes each message to the actor of its session. It keeps no state: session
+// IDs are part of the actors' names.
 func (g *Gateway) Front() downstream.Handler { return front{g} }
 
 type front struct{ *Gateway }
 
-// Post passes a client's message to its session, to a stateless session, or to the gateway actor if it opens a session.
-// The era is determined for each message, since one client may send messages of both.
+// Post passes a client's message to its session, to a stateless session, or to the gateway actor if it opens a session. The era
+// is determined for each message, since one client may send messages of both eras.
 func (f front) Post(x *downstream.Exchange) {
 	messages := downstream.RouteMessages.Ends(x.Origin.Path)
 	era := protocol.EraLegacy
@@ -74,7 +74,7 @@ func (f front) Open(stream *downstream.EventStream) {
 	}
 	id := stream.Origin.SessionID
 	if id == "" || protocol.IsModern(stream.Origin.Version) {
-		stream.Refuse(405, nil, 0) // there is no such stream in the modern era
+		stream.Refuse(405, nil, 0) // the modern era has no GET streams
 		return
 	}
 	ref, ok := f.session(id)
@@ -85,7 +85,7 @@ func (f front) Open(stream *downstream.EventStream) {
 	ref.Tell(message.StreamOpened{Stream: stream, Admitted: admitted})
 }
 
-// Delete passes the end of a session to it.
+// Delete passes a client's request to end its session to the session.
 func (f front) Delete(x *downstream.Exchange) {
 	admitted, refusal := f.entrance.Load().Admit(&x.Origin, nil)
 	if refusal != nil {
@@ -105,7 +105,7 @@ func (f front) Delete(x *downstream.Exchange) {
 	ref.Tell(message.EndSession{Exchange: x, Admitted: admitted})
 }
 
-// session returns the actor of a session ID.
+// session returns the actor of the session with that ID.
 func (f front) session(id string) (kernel.Reference, bool) {
 	if !session.ValidID(id) {
 		return kernel.Reference{}, false
@@ -160,7 +160,7 @@ func (f stdioFront) Post(x *downstream.Exchange) {
 		return
 	}
 	if x.Batch == nil && x.Frame.M == protocol.NotificationCancelled {
-		f.cancelled(x, admitted) // it may mean a modern request: not every client states the era in a cancellation
+		f.cancelStateless(x, admitted) // it may cancel a modern request: not every client states the era in a cancellation
 	}
 	f.session.Tell(message.Inbound{Exchange: x, Admitted: admitted})
 }

@@ -13,13 +13,12 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// modern checks a modern message and passes it to a stateless session. A message with a sealed state goes to the
-// stateless session that holds the call awaiting input; others are distributed in turn.
+// modern checks a modern message and passes it to the actor that serves it.
 func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 	switch x.Frame.Kind {
 	case protocol.KindNotification:
 		if x.Origin.Stdio && x.Frame.M == protocol.NotificationCancelled {
-			g.cancelled(x, admitted)
+			g.cancelStateless(x, admitted)
 		}
 		x.Accept() // the specification defines no other notification from clients; any is accepted
 		return
@@ -33,66 +32,85 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 		return
 	}
 	if x.Frame.M == protocol.MethodSubscriptionsListen {
-		if x.Origin.JSONOnly { // the client would never receive the response
-			message.RefuseFault(x, 406, &protocol.Fault{Name: protocol.InvalidRequest, Message: "subscriptions/listen is answered with a stream; add text/event-stream to the Accept header"})
-			return
-		}
-		m := message.OpenSubscription{Exchange: x, Admitted: admitted}
-		if m.Principal() != "" {
-			m.Subscriptions = clientsubs.StreamCost(x)
-		}
-		g.self.Tell(m)
+		g.openSubscription(x, admitted)
 		return
 	}
-	visit := message.StatelessRequest{Exchange: x, Admitted: admitted}
-	number := int(g.turn.Add(1) % uint64(g.desks))
+	g.statelessRequest(x, admitted)
+}
+
+// openSubscription asks the gateway actor for a subscription stream.
+func (g *Gateway) openSubscription(x *downstream.Exchange, admitted message.Admitted) {
+	if x.Origin.JSONOnly { // the client would never receive the response
+		message.RefuseFault(x, 406, &protocol.Fault{Name: protocol.InvalidRequest, Message: "subscriptions/listen is answered with a stream; add text/event-stream to the Accept header"})
+		return
+	}
+	m := message.OpenSubscription{Exchange: x, Admitted: admitted}
+	if m.Principal() != "" {
+		m.Subscriptions = clientsubs.StreamCost(x)
+	}
+	g.self.Tell(m)
+}
+
+// statelessRequest passes a request to a stateless session. A request with a sealed state goes to the stateless session that
+// holds the call awaiting input. Requests on stdio go to the first one, others are distributed in turn.
+func (g *Gateway) statelessRequest(x *downstream.Exchange, admitted message.Admitted) {
+	request := message.StatelessRequest{Exchange: x, Admitted: admitted}
+	number := int(g.nextStateless.Add(1) % uint64(g.statelessCount))
 	if x.Origin.Stdio {
 		number = 0 // stdio cancellations are sent there
 	}
 	if x.Params.RequestState.Present() {
-		text, _ := rawjson.Unquote(x.Params.RequestState.Of(x.Frame.Raw))
 		sealer := g.sealer.Load()
 		if sealer == nil { // no stateless session has started yet
-			visit.Abandon(kernel.Gone)
+			request.Abandon(kernel.Gone)
 			return
 		}
-		state, err := sealer.Open(text, time.Now())
-		if err != nil || !state.IsOf(admitted.Principal()) { // do not reveal whether a stolen state is valid
-			refusal := &message.Refusal{Fault: &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"}}
-			g.recordRefusal(&x.Origin, x.Frame.MethodText(), refusal)
-			message.RefuseModern(x, refusal.Fault)
+		if request.State = g.openState(sealer, x, admitted); request.State == nil {
 			return
 		}
-		visit.State = &state
-		if state.Kind == seal.Parked {
-			number = int(state.Desk)
+		if request.State.Kind == seal.Parked {
+			number = int(request.State.Desk)
 		}
 	}
-	desk, ok := g.desk(number)
+	ref, ok := g.statelessSession(number)
 	if !ok {
-		visit.Abandon(kernel.Gone)
+		request.Abandon(kernel.Gone)
 		return
 	}
 	if x.Origin.Stdio { // its goroutine has to read the next message
-		desk.Tell(visit)
+		ref.Tell(request)
 		return
 	}
-	desk.TellInline(visit)
+	ref.TellInline(request)
 }
 
-// desk returns the stateless session with that number.
-func (g *Gateway) desk(number int) (kernel.Reference, bool) {
-	if number < 0 || number >= g.desks {
+// openState returns the sealed state that a request carries. If the state is invalid or belongs to another principal, openState
+// refuses the request and returns nil. Both cases have the same error, which does not reveal whether a stolen state is valid.
+func (g *Gateway) openState(sealer *seal.Sealer, x *downstream.Exchange, admitted message.Admitted) *seal.State {
+	text, _ := rawjson.Unquote(x.Params.RequestState.Of(x.Frame.Raw))
+	state, err := sealer.Open(text, time.Now())
+	if err != nil || !state.IsOf(admitted.Principal()) {
+		refusal := &message.Refusal{Fault: &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"}}
+		g.recordRefusal(&x.Origin, x.Frame.MethodText(), refusal)
+		message.RefuseModern(x, refusal.Fault)
+		return nil
+	}
+	return &state
+}
+
+// statelessSession returns the stateless session with that number.
+func (g *Gateway) statelessSession(number int) (kernel.Reference, bool) {
+	if number < 0 || number >= g.statelessCount {
 		return kernel.Reference{}, false
 	}
 	return g.system.Lookup("gateway/" + stateless.Name(number))
 }
 
-// cancelled passes a cancellation on stdio to the client's stateless session and its subscription streams.
-func (g *Gateway) cancelled(x *downstream.Exchange, admitted message.Admitted) {
+// cancelStateless passes a cancellation on stdio to the client's stateless session and its subscription streams.
+func (g *Gateway) cancelStateless(x *downstream.Exchange, admitted message.Admitted) {
 	m := message.CancelStateless{Principal: admitted.Principal(), Remote: x.Origin.Remote, RequestID: string(x.Params.RequestID.Of(x.Frame.Raw))}
-	if desk, ok := g.desk(0); ok {
-		desk.Tell(m)
+	if ref, ok := g.statelessSession(0); ok {
+		ref.Tell(m)
 	}
 	g.self.Tell(m)
 }

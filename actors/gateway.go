@@ -39,10 +39,10 @@ type Options struct {
 	Open    pool.Opener // connects to servers; nil = processes and URLs
 	Logins  pool.Logins // logs in at servers; nil = OAuth
 
-	LoginURL func(message.LoginKey) string // URL of the page where a person logs in at a server; nil or "" = none
-	State    string                        // path of the state file; "" = keep state in memory
-	Secrets  *secret.Redactor              // redacts secrets in texts for people; nil = none are known
-	Desks    int                           // number of actors that share the clients without sessions; 0 = one per processor
+	LoginURL          func(message.LoginKey) string // URL of the page where a person logs in at a server; nil or "" = none
+	State             string                        // path of the state file; "" = keep the state in memory
+	Secrets           *secret.Redactor              // redacts secrets in texts for people; nil = none are known
+	StatelessSessions int                           // number of stateless sessions; 0 = one per processor
 
 	// Master returns the key that seals secrets in the state file; nil = a key in a file next to it.
 	Master    func() (*masterkey.Master, error)
@@ -63,13 +63,13 @@ type Gateway struct {
 	links   *backend.Links
 	logins  *logins
 
-	entrance atomic.Pointer[admission.Entrance] // for admitting requests; replaced when projects, policy or principals change
-	telling  sync.Mutex                         // held while principals change, until the gateway actor has the message
+	entrance     atomic.Pointer[admission.Entrance] // admits requests; replaced when projects, policy or principals change
+	principalsMu sync.Mutex                         // held while principals change, until the gateway actor has the message
 
-	desks  int // number of stateless sessions
-	turn   atomic.Uint64
-	sealer atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read; stateless sessions start after that
-	node   string                      // identifies this process in sealed states and to other gateways
+	statelessCount int // number of stateless sessions
+	nextStateless  atomic.Uint64
+	sealer         atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read; stateless sessions start after that
+	node           string                      // identifies this process in sealed states and to other gateways
 }
 
 // Start spawns the actors and returns at once; servers start in the background. The error wraps config.ErrNested if the
@@ -83,16 +83,16 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 		return nil, fmt.Errorf("egress.allow: %w", err)
 	}
 	g := &Gateway{
-		logins:  guarded,
-		system:  kernel.New(kernel.Options{Logger: o.Log, Scheduler: o.Scheduler}),
-		metrics: status.NewMetrics(),
-		changes: status.NewCatalogChanges(),
-		budget:  stream.NewBudget(cfg.Limits.MaxBufferedBytes),
-		links:   &backend.Links{},
-		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
-		state:   o.State,
-		desks:   cmp.Or(o.Desks, runtime.GOMAXPROCS(0)),
-		node:    rand.Text(),
+		logins:         guarded,
+		system:         kernel.New(kernel.Options{Logger: o.Log, Scheduler: o.Scheduler}),
+		metrics:        status.NewMetrics(),
+		changes:        status.NewCatalogChanges(),
+		budget:         stream.NewBudget(cfg.Limits.MaxBufferedBytes),
+		links:          &backend.Links{},
+		log:            cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+		state:          o.State,
+		statelessCount: cmp.Or(o.StatelessSessions, runtime.GOMAXPROCS(0)),
+		node:           rand.Text(),
 	}
 	g.entrance.Store(&admission.Entrance{})
 	if err := g.startAudit(cfg, o); err != nil {
@@ -127,19 +127,19 @@ func (g *Gateway) Budget() *stream.Budget { return g.budget }
 // Mailboxes returns the fill levels of the actors' mailboxes.
 func (g *Gateway) Mailboxes() []kernel.Mailbox { return g.system.Mailboxes() }
 
-// Reload applies cfg. It returns at once; errors are logged and shown in the status.
+// Reload applies cfg. It returns at once. Errors are logged and shown in the status.
 func (g *Gateway) Reload(cfg *config.Config) { g.self.Tell(message.Reload{Config: cfg}) }
 
-// Apply is Reload, but blocks until cfg is in force and clients see it, the gateway stops, or ctx ends. It does not wait
-// for servers to start.
+// Apply is like Reload, but blocks until cfg is in force and clients see it, the gateway stops, or ctx ends. It does not wait for
+// servers to start.
 func (g *Gateway) Apply(ctx context.Context, cfg *config.Config) error {
 	done := make(chan struct{})
 	g.self.Tell(message.Reload{Config: cfg, Done: done})
 	return wait(ctx, done)
 }
 
-// Seen blocks until every client sees the catalog as the registry knows it now, the gateway stops, or ctx ends.
-func (g *Gateway) Seen(ctx context.Context) error {
+// AwaitCatalog blocks until every client sees the registry's current catalog, the gateway stops, or ctx ends.
+func (g *Gateway) AwaitCatalog(ctx context.Context) error {
 	done := make(chan struct{})
 	g.self.Tell(message.AwaitPublished{Done: done})
 	return wait(ctx, done)
@@ -154,7 +154,7 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// ReloadFailed records in the status why a newer configuration was rejected. The next Reload clears that.
+// ReloadFailed records in the status and the audit log why a newer configuration was rejected. The next Reload clears the status.
 func (g *Gateway) ReloadFailed(err error) {
 	g.self.Tell(message.ReloadFailed{Reason: err.Error()})
 	g.audit.Record(audit.Record{Event: audit.EventReload, Outcome: "failed", Detail: err.Error()})
@@ -180,8 +180,8 @@ func (g *Gateway) Status(ctx context.Context) (*status.Snapshot, error) {
 	}
 }
 
-// Stop refuses new work, lets running calls finish for up to drain, and then stops every actor and child process, until
-// ctx ends. The error names what is still running.
+// Stop refuses new work, lets running calls finish for up to drain, and then stops every actor and child process. It stops
+// waiting when ctx ends. The error names what is still running.
 func (g *Gateway) Stop(ctx context.Context, drain time.Duration) error {
 	done := make(chan struct{})
 	g.self.Tell(message.DrainAll{Done: done})

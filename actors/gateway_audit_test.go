@@ -195,7 +195,7 @@ func TestAStolenSessionTellsItsStory(t *testing.T) {
 			t.Errorf("got %d", r.status)
 		}
 		w.do("DELETE", "/mcp", "", by("mallory", "Mcp-Session-Id", session)...)
-		w.gateway.Principals(map[string]*identity.Principal{"key:alice": nil})
+		w.gateway.UpdatePrincipals(map[string]*identity.Principal{"key:alice": nil})
 	})
 	want := []string{"start", "call key:alice tools/call one ask allow ok", "denied key:mallory tools/call deny SESSION_OF_ANOTHER", "key key:alice revoked",
 		"stop", "denied key:mallory tools/call deny SESSION_OF_ANOTHER"} // the second attempt is counted

@@ -102,7 +102,7 @@ func TestFloodOfProgress(t *testing.T) {
 			var f flooder
 			w := serveWeb(t, map[string]*actortest.Server{"one": f.server(line), "two": f.server(line)}, nil)
 			for _, tool := range []string{"one_flood", "two_flood"} {
-				w.gateway.turn.Store(0) // both at one desk
+				w.gateway.nextStateless.Store(0) // both at one desk
 				w.listenTo(tool)
 			}
 			if at, depth := f.deepest(t, w.gateway, 200_000); depth > deepestAllowed {
@@ -163,7 +163,7 @@ func TestAGreedyClientAtADesk(t *testing.T) {
 		c.Servers[0].MaxConcurrent, c.Servers[0].Queue.Size = 2*greedy, 2*greedy
 	})
 	release := make(chan struct{})
-	desk, _ := w.gateway.desk(0)
+	desk, _ := w.gateway.statelessSession(0)
 	desk.Tell(message.Inspect{Reply: func(any) { <-release }}) // it is busy until all have asked
 	var all sync.WaitGroup
 	ask := func(name string) {

@@ -96,7 +96,7 @@ func TestAttack19RevokedKeysLogin(t *testing.T) {
 	for _, inUse := range []bool{true, false} {
 		g, state := newGuarded(t, newTeller(t).serve), filepath.Join(t.TempDir(), "state")
 		w := g.serve(state, nil)
-		w.gateway.KnownPrincipals(known("alice", "bob"))
+		w.gateway.LoadPrincipals(known("alice", "bob"))
 		g.logIn(w, identity.Local, true)
 		w.state("ready")
 		tokens := map[string]string{}
@@ -118,9 +118,9 @@ func TestAttack19RevokedKeysLogin(t *testing.T) {
 		}
 		if !inUse {
 			restart()
-			w.gateway.KnownPrincipals(known("alice", "bob"))
+			w.gateway.LoadPrincipals(known("alice", "bob"))
 		}
-		w.gateway.Principals(map[string]*identity.Principal{"key:alice": nil, "key:bob": person("bob")})
+		w.gateway.UpdatePrincipals(map[string]*identity.Principal{"key:alice": nil, "key:bob": person("bob")})
 		g.forgets(tokens["alice"])
 		restart() // who has a key of that name now finds nothing
 		if got := w.modernWho("Authorization", "Bearer alice"); !strings.Contains(got, "-31008") {
@@ -157,7 +157,7 @@ func TestAttack19KeyMadeAnewWhileNothingRuns(t *testing.T) {
 		w = g.serve(state, nil)
 		w.state("ready")
 		if told {
-			w.gateway.KnownPrincipals(known("alice#2", "bob#1"))
+			w.gateway.LoadPrincipals(known("alice#2", "bob#1"))
 			g.forgets(tokens["alice#1"])
 		}
 		if got := w.modernWho("Authorization", "Bearer alice#2"); !strings.Contains(got, "-31008") {

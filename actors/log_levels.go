@@ -6,7 +6,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// logLevels holds the log levels that sessions have set. Servers get the most verbose of them; each session filters for itself.
+// logLevels holds the log levels that sessions have set. Servers get the most verbose of them, and each session filters what it
+// passes on to its client.
 type logLevels struct {
 	wanted  map[kernel.Reference]protocol.Level // by session
 	current protocol.Level                      // the servers' level; "" until a session has set one
@@ -36,7 +37,7 @@ func (l *logLevels) choose() bool {
 	return changed
 }
 
-// setLevel records the level a session has set. It ignores a session that has ended: the message ChildStopped overtakes what
+// setLevel records the level a session has set. It ignores sessions that have ended, since ChildStopped overtakes messages that
 // the session sent before.
 func (s *state) setLevel(m message.SetSessionLevel, out []kernel.Effect) []kernel.Effect {
 	if !s.sessions.members.Has(m.Session) && !s.stateless.has(m.Session) {
@@ -49,7 +50,7 @@ func (s *state) setLevel(m message.SetSessionLevel, out []kernel.Effect) []kerne
 	return out
 }
 
-// updateLevel sends the servers the level that sessions want now, if it has changed.
+// updateLevel sends the servers the most verbose level that a session wants, if it has changed.
 func (s *state) updateLevel(out []kernel.Effect) []kernel.Effect {
 	if !s.levels.choose() {
 		return out

@@ -28,7 +28,7 @@ func (s *state) stepLogins(msg any, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// routeLogin passes a message about a login on to the pool that has the entry of mcpServers.
+// routeLogin passes a message about a login to the pool of that entry in mcpServers. The entry may be a member of a group.
 func (s *state) routeLogin(entry string, m kernel.Abandoner, out []kernel.Effect) []kernel.Effect {
 	for i := range s.config.Servers {
 		server := &s.config.Servers[i]
@@ -44,8 +44,8 @@ func (s *state) routeLogin(entry string, m kernel.Abandoner, out []kernel.Effect
 	return append(out, kernel.Act(abandonLogin{m}))
 }
 
-// mayLogIn reports whether a principal may log in at a server, and learn that it exists: its roles and projects have to include
-// the server. A principal that was revoked after its request may not.
+// mayLogIn reports whether a principal may log in at a server and thus learn that it exists. Its roles and projects must
+// include the server. A principal that was revoked after its request was admitted may not.
 func (s *state) mayLogIn(server *config.Server, who *identity.Principal) bool {
 	if _, known := s.principals.current.Of(who); !known {
 		return false
@@ -60,6 +60,7 @@ func (s *state) mayLogIn(server *config.Server, who *identity.Principal) bool {
 	})
 }
 
+// toPool passes a message to a server's pool, or abandons it if the server does not run.
 func (s *state) toPool(server string, m kernel.Abandoner, out []kernel.Effect) []kernel.Effect {
 	ref, runs := s.servers.pools[server]
 	if !runs {
@@ -68,8 +69,8 @@ func (s *state) toPool(server string, m kernel.Abandoner, out []kernel.Effect) [
 	return append(out, kernel.Tell(ref, m))
 }
 
-// endLogins ends the logins of principals that no longer exist. Their pools revoke them. A login whose server does not run is
-// only forgotten: without the server's configuration its authorization server is unknown.
+// endLogins ends the logins of principals that no longer exist. The pools revoke them at the authorization servers. A login
+// whose server does not run is only forgotten, since its authorization server is unknown.
 func (s *state) endLogins(m message.EndLogins, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case !s.startup.done: // the remembered logins may not be known yet
@@ -87,7 +88,7 @@ func (s *state) endLogins(m message.EndLogins, out []kernel.Effect) []kernel.Eff
 	return s.servers.tell(m, out)
 }
 
-// logsIn reports whether a server runs that has the login.
+// logsIn reports whether the server of a login runs and is configured to log in.
 func (s *state) logsIn(key message.LoginKey) bool {
 	for _, server := range s.config.Servers {
 		if _, runs := s.servers.pools[server.Name]; !runs || server.Fault != "" {
@@ -106,15 +107,15 @@ func (s *state) logsIn(key message.LoginKey) bool {
 }
 
 type (
-	// findLogins looks up the remembered logins of holders.
+	// findLogins looks up the remembered logins of these holders.
 	findLogins struct{ who map[string]bool }
-	// findInherited looks up the remembered logins that earlier holders of existing principals' IDs have left.
+	// findInherited looks up the remembered logins that belong to earlier credentials of existing principals.
 	findInherited struct {
 		newest map[string]*identity.Principal
 	}
 )
 
-// abandonLogin answers a message about the login of a server that does not exist.
+// abandonLogin answers a message about a login whose server does not exist, or may not be known to the principal.
 type abandonLogin struct{ msg kernel.Abandoner }
 
 func (a abandonLogin) do() {
@@ -125,13 +126,13 @@ func (a abandonLogin) do() {
 	a.msg.Abandon(kernel.Gone)
 }
 
-// rememberToken keeps a login's token for the next actor of the login.
+// rememberToken stores a login's token for the next token actor of the login.
 type rememberToken struct {
 	key   string
 	value message.Token
 }
 
-// loginsFor returns how pools log in.
+// loginsFor returns the function with which pools log in at servers.
 func (g *gateway) loginsFor(self kernel.Self) pool.Logins {
 	if g.Logins != nil {
 		return g.Logins

@@ -9,13 +9,13 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// owner is the client a session counts for when limits are shared.
+// owner is the client whose share of the limits a session counts against.
 type owner struct {
-	name          string // the principal; without authentication the client's address, and on this machine also the name the client reports
+	name          string // the principal; without authentication the client's address, on this machine with the name it reports
 	authenticated bool   // name is a principal
 }
 
-// ownerOf returns the owner of a session that a client opens. x is nil if a stream opens it.
+// ownerOf returns the owner of a session that a client opens. x is nil if the client opens it with a stream.
 func ownerOf(a *message.Admitted, o *downstream.Origin, x *downstream.Exchange) owner {
 	if principal := a.Principal(); principal != "" {
 		return owner{principal, true}
@@ -26,7 +26,7 @@ func ownerOf(a *message.Admitted, o *downstream.Origin, x *downstream.Exchange) 
 	return owner{name: message.ClientKey(x, a.Who)}
 }
 
-// owners counts the sessions and the subscriptions of each owner. Sessions being spawned count too.
+// owners counts the sessions and subscriptions of each owner. Sessions being spawned count, too.
 type owners struct {
 	of            map[kernel.Reference]owner
 	sessions      map[owner]int
@@ -76,9 +76,8 @@ func (o *owners) count(who owner, delta int) {
 	}
 }
 
-// tooMany returns the error for more subscriptions than a principal may have, or nil if it may have more of them. limit is the
-// most a principal may have, 0 = unlimited. Owners without authentication have no such limit: they may be many clients at one
-// address.
+// tooMany returns an error if more new subscriptions would exceed limit, the maximum for one principal (0 = unlimited).
+// Otherwise it returns nil. Owners without authentication have no such limit, as they may be many clients at one address.
 func (o *owners) tooMany(who owner, more, limit int) *protocol.Fault {
 	if !who.authenticated || more == 0 || limit == 0 || o.subscriptions[who]+more <= limit {
 		return nil
@@ -87,8 +86,8 @@ func (o *owners) tooMany(who owner, more, limit int) *protocol.Fault {
 		"(limits.maxSubscriptionsPerPrincipal); unsubscribe from unneeded resources, or end sessions and streams of the same key", more, limit)}
 }
 
-// stepSubscriptions reserves and releases subscriptions. It ignores a session that has ended: the message ChildStopped overtakes
-// what the session sent before.
+// stepSubscriptions reserves and releases subscriptions. It ignores sessions that have ended, since ChildStopped overtakes
+// messages that the session sent before.
 func (s *state) stepSubscriptions(msg any, out []kernel.Effect) []kernel.Effect {
 	o := &s.sessions.owners
 	switch m := msg.(type) {

@@ -8,14 +8,14 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// principals holds the principals that exist, and the end of logins whose principal no longer exists.
+// principals holds the principals that exist, and ends the logins of those that no longer exist.
 type principals struct {
 	current message.Principals
 	ready   bool            // the servers have been started, so the remembered logins are known
-	ended   map[string]bool // holders that ceased to exist before that
+	ended   map[string]bool // holders removed before ready
 }
 
-// set replaces the principals. The first set ends the logins that earlier credentials have left in the state file.
+// set replaces the principals. The first set ends the logins that belong to earlier credentials.
 func (p *principals) set(m message.Principals, out []kernel.Effect) []kernel.Effect {
 	first := p.current.Newest == nil
 	if p.current = m; first && p.ready {
@@ -44,8 +44,8 @@ func (p *principals) serversStarted(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// endInherited ends the logins in the state file whose principal had the same ID as an existing principal, but another
-// credential: its key was replaced while no gateway ran. Logins of unknown IDs may belong to another gateway and stay.
+// endInherited ends the logins in the state file that belong to an earlier credential of an existing principal: its key was
+// replaced while no gateway ran. Logins of unknown IDs may belong to another gateway and stay.
 func (p *principals) endInherited(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(findInherited{p.current.Newest}))
 }
@@ -58,8 +58,8 @@ func (p *principals) postpone(who map[string]bool) {
 	maps.Copy(p.ended, who)
 }
 
-// setPrincipals passes the new principals on to every actor that holds something for one. Clients that wait for room are
-// checked when they get it.
+// setPrincipals passes the new principals on to every actor that holds state of a principal. Clients that wait for a session
+// are checked when they get one.
 func (s *state) setPrincipals(m message.Principals, out []kernel.Effect) []kernel.Effect {
 	return s.servers.tell(m, s.stateless.tell(m, s.sessions.tell(m, s.principals.set(m, out))))
 }

@@ -32,12 +32,12 @@ func (w *web) known(names ...string) {
 		who := w.people.called(name)
 		all[who.ID] = who
 	}
-	w.gateway.KnownPrincipals(all)
+	w.gateway.LoadPrincipals(all)
 }
 
 // changed lets everybody know what somebody is from now on.
 func (w *web) changed(who *identity.Principal) {
-	w.gateway.Principals(map[string]*identity.Principal{who.ID: who})
+	w.gateway.UpdatePrincipals(map[string]*identity.Principal{who.ID: who})
 }
 
 func projects(names ...string) func(*identity.Principal) {
@@ -283,7 +283,7 @@ func TestARevokedPrincipalEnds(t *testing.T) {
 	go func() { hers <- w.modernly("alice", "tools/call", "{}", `,"name":"one_slow"`) }()
 	go func() { his <- w.do("POST", "/mcp", slowCall, by("bob", "Mcp-Session-Id", others)...) }()
 	w.eventually("the calls reach the server", func() bool { return len(server.Got("tools/call")) == 3 })
-	w.gateway.Principals(map[string]*identity.Principal{"key:alice": nil})
+	w.gateway.UpdatePrincipals(map[string]*identity.Principal{"key:alice": nil})
 	for range 2 {
 		if got := <-hers; !strings.Contains(got.body, "UNAUTHENTICATED") {
 			t.Errorf("her call: %d %s", got.status, got.body)
@@ -326,7 +326,7 @@ func TestAttack19RotatedKey(t *testing.T) {
 	go func() { stolen <- w.do("POST", "/mcp", slowCall, by("alice", "Mcp-Session-Id", id)...) }()
 	go func() { stolen <- w.modernly("alice", "tools/call", "{}", `,"name":"one_slow"`) }()
 	w.eventually("the calls reach the server", func() bool { return len(server.Got("tools/call")) == 2 })
-	w.gateway.Principals(map[string]*identity.Principal{"key:alice": w.people.is("alice", func(who *identity.Principal) { who.Holder = identity.Held(who.ID, 2) })})
+	w.gateway.UpdatePrincipals(map[string]*identity.Principal{"key:alice": w.people.is("alice", func(who *identity.Principal) { who.Holder = identity.Held(who.ID, 2) })})
 	for range 2 {
 		select {
 		case got := <-stolen:

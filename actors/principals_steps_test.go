@@ -164,7 +164,7 @@ func TestChangesAreToldInOrder(t *testing.T) {
 	for range goroutines {
 		all.Go(func() {
 			for range each {
-				g.Principals(changed)
+				g.UpdatePrincipals(changed)
 			}
 		})
 	}

@@ -14,23 +14,23 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// reloads holds what a reload compares with, and the callers that wait for one.
+// reloads holds the state that a reload is compared with, and the callers that wait for a reload.
 type reloads struct {
-	written *config.Config      // the configuration in force as written, before its groups were gathered
-	policy  *policy.Policy      // of the configuration in force; nil if it has none
-	bound   []string            // the addresses the gateway was started with
-	fault   *status.ConfigFault // why a newer configuration was rejected; replaced, never modified
+	source      *config.Config      // the configuration in force as written, before config.Gather
+	policy      *policy.Policy      // of the configuration in force; nil if it has none
+	startListen []string            // the addresses the gateway was started with
+	fault       *status.ConfigFault // why a newer configuration was rejected; replaced, never modified
 
 	waiters        map[uint64]*reloadWaiter // by number
-	waited         uint64                   // number of the newest waiter
-	registryFailed bool                     // clients will see no change anymore
+	lastWaiter     uint64                   // number of the newest waiter
+	registryFailed bool                     // clients will see no more changes
 }
 
 func newReloads(cfg *config.Config) reloads {
-	return reloads{written: cfg, policy: policy.Compile(cfg.Policy), bound: cfg.Listen, waiters: map[uint64]*reloadWaiter{}}
+	return reloads{source: cfg, policy: policy.Compile(cfg.Policy), startListen: cfg.Listen, waiters: map[uint64]*reloadWaiter{}}
 }
 
-// rejected records that a newer configuration was rejected. The time of the first rejection stays.
+// rejected records that a newer configuration was rejected. It keeps the time of the first rejection.
 func (r *reloads) rejected(now time.Time, reason string) {
 	since := now
 	if r.fault != nil {
@@ -57,8 +57,8 @@ func (s *state) stepReload(now time.Time, msg any, out []kernel.Effect) []kernel
 // reload applies what differs between the configuration in force and the new one.
 func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
 	next, waiter := config.Gather(m.Config), s.newWaiter(m.Done)
-	changes, described := config.Diff(s.config, next), config.Describe(s.reloads.written, m.Config)
-	if changes.Listen && !slices.Equal(next.Listen, s.reloads.bound) {
+	changes, described := config.Diff(s.config, next), config.Describe(s.reloads.source, m.Config)
+	if changes.Listen && !slices.Equal(next.Listen, s.reloads.startListen) {
 		out = append(out, kernel.Log(slog.LevelWarn, "listen has changed; it takes effect at the next start"))
 	}
 	if !slices.Equal(next.Egress.Allow, s.config.Egress.Allow) {
@@ -73,7 +73,7 @@ func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.Tell(s.registry, message.CatalogNaming{Naming: now, Projects: next.Projects}))
 	}
 	out = s.changeLimits(next.Limits, out)
-	s.config, s.reloads.written = next, m.Config
+	s.config, s.reloads.source = next, m.Config
 	out = s.starts.grant(next.Limits.StartsAtOnce, out)
 	out = s.changeServers(changes, waiter, out)
 	out = append(out, kernel.Act(auditReloaded{strings.Join(described, "; ")}))
@@ -82,7 +82,7 @@ func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
 	return s.await(m.Done, waiter, out)
 }
 
-// changeServers starts, stops and reconfigures the servers that differ.
+// changeServers starts, stops and reconfigures the servers that have changed.
 func (s *state) changeServers(changes config.Changes, waiter *reloadWaiter, out []kernel.Effect) []kernel.Effect {
 	for _, server := range changes.Removed {
 		out = s.removeServer(server.Name, out)
@@ -99,8 +99,8 @@ func (s *state) changeServers(changes config.Changes, waiter *reloadWaiter, out 
 	return out
 }
 
-// changeLimits passes new limits on to the actors that enforce them. The sizes of messages and buffers are fixed when a
-// connection is opened.
+// changeLimits passes changed limits on to the actors that enforce them. Limits on the sizes of messages and buffers take effect
+// at the next start only.
 func (s *state) changeLimits(next config.Limits, out []kernel.Effect) []kernel.Effect {
 	was := s.config.Limits
 	if next == was {
@@ -113,8 +113,8 @@ func (s *state) changeLimits(next config.Limits, out []kernel.Effect) []kernel.E
 	return s.stateless.tell(m, s.sessions.tell(m, s.servers.tell(m, out)))
 }
 
-// accepted logs what has changed. A file that was only saved again is not worth more than a debug message, unless the file was
-// rejected before.
+// accepted logs what a reload has changed. If nothing has changed, it logs at debug level, unless an earlier version of the file
+// was rejected.
 func (r *reloads) accepted(changes config.Changes, described []string, out []kernel.Effect) []kernel.Effect {
 	wasRejected := r.fault != nil
 	r.fault = nil

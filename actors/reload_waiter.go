@@ -5,17 +5,17 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// reloadWaiter is a caller that waits until a reload is in force: clients see what the new configuration shows and nothing else,
-// and the audit log is where it says. Pools report changes of their servers to the registry, so the waiter collects a
-// confirmation of the registry for each pool.
+// reloadWaiter is a caller that waits until a reload is in force: the catalog that clients see matches the new configuration,
+// and so does the audit log. Pools report changes of their servers to the registry, so the waiter collects a confirmation from
+// the registry for each pool.
 type reloadWaiter struct {
 	done    chan<- struct{}
 	request message.Confirm
 	pending int // confirmations not yet received
 }
 
-// confirm returns another request for a confirmation. It is passed to an actor that reports to the registry, which then confirms.
-// A nil waiter returns the zero Confirm, which asks for none.
+// confirm returns a request for one more confirmation. The actor that receives it reports to the registry, which then confirms.
+// A nil waiter returns the zero Confirm, which requests none.
 func (w *reloadWaiter) confirm() message.Confirm {
 	if w == nil {
 		return message.Confirm{}
@@ -24,16 +24,16 @@ func (w *reloadWaiter) confirm() message.Confirm {
 	return w.request
 }
 
-// newWaiter returns the waiter of a caller, or nil if there is none or no client could see a change.
+// newWaiter returns a waiter that closes done, or nil if done is nil or clients will see no change.
 func (s *state) newWaiter(done chan<- struct{}) *reloadWaiter {
 	if done == nil || s.registry.IsZero() || s.reloads.registryFailed {
 		return nil
 	}
-	s.reloads.waited++
-	return &reloadWaiter{done: done, request: message.Confirm{Who: s.self, Key: s.reloads.waited}}
+	s.reloads.lastWaiter++
+	return &reloadWaiter{done: done, request: message.Confirm{Who: s.self, Key: s.reloads.lastWaiter}}
 }
 
-// await closes done when everything is in force; at once if w is nil.
+// await makes w wait for the registry. If w is nil, it closes done at once.
 func (s *state) await(done chan<- struct{}, w *reloadWaiter, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case w != nil:
@@ -52,7 +52,7 @@ func (r *reloads) confirmed(key uint64) {
 	}
 }
 
-// complete ends the waits that have all confirmations, unless the audit log is still being changed.
+// complete ends the waits that have received all confirmations, unless new audit settings are still being applied.
 func (r *reloads) complete(auditApplying bool, out []kernel.Effect) []kernel.Effect {
 	for _, key := range kernel.SortedKeys(r.waiters) {
 		if w := r.waiters[key]; w.pending <= 0 && !auditApplying {
@@ -63,7 +63,7 @@ func (r *reloads) complete(auditApplying bool, out []kernel.Effect) []kernel.Eff
 	return out
 }
 
-// completeAll ends all waits: the gateway stops, or clients will not see the change.
+// completeAll ends all waits. It runs when the gateway stops or clients will see no change.
 func (r *reloads) completeAll(out []kernel.Effect) []kernel.Effect {
 	for _, key := range kernel.SortedKeys(r.waiters) {
 		out = append(out, kernel.Act(closeDone{r.waiters[key].done}))

@@ -11,8 +11,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// maxKnown bounds the catalogs kept for servers that may start again. Each edit of a server's configuration counts as
-// another server.
+// maxKnown is the maximum number of remembered catalogs. Each edit of a server's configuration counts as another server.
 const maxKnown = 1024
 
 // servers holds the pools, one for each running server, and the catalogs remembered for their next start.
@@ -44,8 +43,8 @@ func (v *servers) runs(pool kernel.Reference) bool {
 	return false
 }
 
-// ended returns the server whose pool has ended and removes the pool. The server was being stopped if wasStopping is true.
-// It returns "" if child is not a pool.
+// ended removes a pool that has ended and returns its server, or "" if child is not a pool. wasStopping reports whether the
+// gateway had stopped the pool.
 func (v *servers) ended(child kernel.Reference) (server string, wasStopping bool) {
 	for name, ref := range v.pools {
 		if ref == child {
@@ -62,7 +61,7 @@ func (v *servers) ended(child kernel.Reference) (server string, wasStopping bool
 	return "", false
 }
 
-// remember keeps a catalog for the next pool of the same server.
+// remember stores a server's catalog for its next pool.
 func (v *servers) remember(m message.RememberCatalog) {
 	if _, has := v.known[m.Server]; !has && len(v.known) >= maxKnown {
 		return
@@ -73,8 +72,8 @@ func (v *servers) remember(m message.RememberCatalog) {
 	v.known[m.Server] = m.Known
 }
 
-// expected returns how many servers the client on stdio waits for (admission.StartWait). A server without a known catalog
-// delays nobody, unless no server has one: then there would be nothing to show at all.
+// expected returns the number of servers that a client on stdio waits for (at most admission.StartWait). It does not wait for
+// servers without a known catalog, unless no server has one and the client would see an empty catalog.
 func (v *servers) expected(c *config.Config) int {
 	known := 0
 	for _, server := range c.Servers {
@@ -139,8 +138,8 @@ func (s *state) removeServer(name string, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.registry, message.RemoveServer{Server: name}), kernel.Act(stopChild{ref}))
 }
 
-// poolEnded runs after a stopped pool has ended. The pool sends nothing more, so the registry removes the server once more.
-// A server that was enabled again in the meantime gets its new pool.
+// poolEnded runs after a stopped pool has ended. It removes the server from the registry again, in case the pool reported
+// something after removeServer. A server that was enabled in the meantime gets a new pool.
 func (s *state) poolEnded(name string, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Tell(s.registry, message.RemoveServer{Server: name}))
 	i := slices.IndexFunc(s.config.Servers, func(server config.Server) bool { return server.Name == name })

@@ -14,8 +14,8 @@ import (
 type sessions struct {
 	members  kernel.ActorSet
 	owners   owners
-	starting int    // being spawned
-	streams  uint64 // subscription streams opened so far
+	starting int    // number of sessions being spawned
+	streams  uint64 // number of subscription streams opened so far
 }
 
 func newSessions() sessions { return sessions{owners: newOwners()} }
@@ -37,8 +37,7 @@ func (v *sessions) begin(who owner, subscriptions int) {
 	v.owners.begin(who, subscriptions)
 }
 
-// started records a session that has been spawned. It reports whether the session exists: spawning fails while the gateway
-// stops.
+// started records the end of a spawn. It reports whether the session exists: spawning fails while the gateway stops.
 func (v *sessions) started(m sessionStarted) bool {
 	v.starting--
 	if m.ref.IsZero() {
@@ -50,9 +49,9 @@ func (v *sessions) started(m sessionStarted) bool {
 	return true
 }
 
-// serverLog passes on a log message that belongs to no call. It goes to the sessions whose principal the connection belongs to.
-// A message on a shared connection may be about any client's call, so where clients are authenticated it goes only to those
-// that are not: clients on stdio or in the same program.
+// serverLog passes on a log message that belongs to no call. A message from a principal's own connection goes to the sessions of
+// that principal. A message from a shared connection may be about any client's call. If authentication is on, it therefore goes
+// only to unauthenticated clients, which are on stdio or in the same program.
 func (v *sessions) serverLog(m message.ServerLog, authentication bool, out []kernel.Effect) []kernel.Effect {
 	for _, ref := range v.members.All() {
 		of := v.owners.of[ref]
@@ -111,7 +110,7 @@ func (s *state) stepSessions(msg any, out []kernel.Effect) []kernel.Effect {
 		if s.sessions.started(m) { // its principal may have changed while it was spawned
 			return s.principals.catchUp(m.ref, out)
 		}
-	case message.CancelStateless: // sent for stdio only: the canceled request may be a subscription stream
+	case message.CancelStateless: // sent for stdio only; the canceled request may be a subscription stream
 		return s.sessions.tell(m, out)
 	case message.ServerLog:
 		return s.sessions.serverLog(m, s.config.Auth.On(), out)
@@ -132,7 +131,7 @@ func (s *state) openStdio(m message.OpenStdio, out []kernel.Effect) []kernel.Eff
 	}))
 }
 
-// open spawns the actor that a client requests, or has the client wait until there is room for it.
+// open spawns the actor that a client requests. At the session limit, the client waits until another session has been closed.
 func (s *state) open(r openRequest, out []kernel.Effect) []kernel.Effect {
 	if fault := s.principals.current.Readmit(r.admitted()); fault != nil {
 		return append(out, r.refuse(fault))
@@ -143,7 +142,7 @@ func (s *state) open(r openRequest, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.drain.started, r.stream != nil && s.registry.IsZero():
 		return append(out, r.refuse(message.NoRoom(kernel.Gone)))
-	case s.registry.IsZero() && len(s.startup.early) < maxWaiting:
+	case s.registry.IsZero() && len(s.startup.early) < maxWaitingClients:
 		s.startup.early = append(s.startup.early, *r.session)
 		return out
 	case s.registry.IsZero():
@@ -151,11 +150,11 @@ func (s *state) open(r openRequest, out []kernel.Effect) []kernel.Effect {
 	case s.sessions.count() < s.config.Limits.MaxSessions:
 		return s.start(r, out)
 	}
-	out, queued := s.room.enqueue(r, out)
+	out, queued := s.eviction.enqueue(r, out)
 	if !queued {
 		return out
 	}
-	return s.room.survey(s.self, &s.sessions, out)
+	return s.eviction.survey(s.self, &s.sessions, out)
 }
 
 // start spawns the actor that serves a client.
@@ -172,7 +171,7 @@ func (s *state) start(r openRequest, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(startStream{*r.stream, r.owner, r.subscriptions, s.sessions.streams, expect}))
 }
 
-// childStopped removes a child that has ended.
+// childStopped removes the state kept for a child that has ended.
 func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kernel.Effect {
 	if m.Child == s.registry {
 		s.reloads.registryFailed = true
@@ -200,11 +199,11 @@ func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kerne
 	return s.drainEnded(m.Child, out)
 }
 
-// sessionEnded removes what is kept for a session. The client that has waited longest takes its place.
+// sessionEnded removes the state kept for a session. The client that has waited longest takes its place.
 func (s *state) sessionEnded(ref kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	s.sessions.owners.remove(ref)
 	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: ref}))
-	next, waits := s.room.sessionEnded(ref, s.drain.started)
+	next, waits := s.eviction.sessionEnded(ref, s.drain.started)
 	if waits {
 		return s.open(next, out)
 	}

@@ -38,7 +38,7 @@ type (
 	startRegistry struct {
 		naming   catalog.Naming
 		projects []config.Project
-		expect   int // servers that must be known before clients receive a catalog
+		expect   int // servers to wait for before clients receive a catalog
 	}
 	startMeta struct{}
 	startPool struct {
@@ -80,8 +80,8 @@ type (
 	admitLocal struct{ policy *policy.Policy }
 )
 
-// Messages from the shell to the state about spawned children. They are handled before any other message, in particular
-// before the child's end.
+// Messages from the shell to the state about spawned children. They are handled before any other message, in particular before
+// the child's ChildStopped.
 type (
 	storeStarted    struct{ ref kernel.Reference }
 	registryStarted struct{ ref kernel.Reference }
@@ -137,20 +137,20 @@ func (g *gateway) Act(self kernel.Self, act any) {
 		close(a.done)
 	case findInherited:
 		if who := g.logins.inherited(a.newest); len(who) > 0 {
-			self.Next(message.EndLogins{Who: who, Kept: g.logins.of(who)})
+			self.Next(message.EndLogins{Who: who, Kept: g.logins.ofHolders(who)})
 		}
 	case findLogins:
-		self.Next(message.EndLogins{Who: a.who, Kept: g.logins.of(a.who)})
+		self.Next(message.EndLogins{Who: a.who, Kept: g.logins.ofHolders(a.who)})
 	case rememberToken:
 		g.logins.remember(a.key, a.value)
 	case abandonLogin:
 		a.do()
-	case applyAudit, auditRemembered, auditReloaded:
+	case applyAudit, auditMarkLoaded, auditReloaded:
 		g.auditAct(self, a)
 	case admitTo:
 		g.admitTo(a.projects)
 	case admitLocal:
-		g.tellPrincipals(localUnder(a.policy))
+		g.changePrincipals(setLocal(a.policy))
 	}
 }
 
@@ -165,9 +165,9 @@ func seed() uint64 {
 func (g *gateway) startStateless(self kernel.Self, a startStateless) {
 	sealer := seal.New(a.key)
 	g.sealer.Store(sealer)
-	for number := range g.desks {
+	for number := range g.statelessCount {
 		ref := stateless.Spawn(self, stateless.Options{
-			Number: number, Count: g.desks, Node: g.node, Limits: a.limits, Expect: a.expect, Sealer: sealer, Registry: g.state.registry, Audit: g.audit,
+			Number: number, Count: g.statelessCount, Node: g.node, Limits: a.limits, Expect: a.expect, Sealer: sealer, Registry: g.state.registry, Audit: g.audit,
 			Gateway: self.Reference(), Metrics: g.metrics, Log: g.Log,
 		})
 		g.subscribe(ref)
@@ -175,8 +175,8 @@ func (g *gateway) startStateless(self kernel.Self, a startStateless) {
 	}
 }
 
-// subscribe subscribes an actor to the catalog on its behalf, so that it receives each catalog before the actors spawned
-// after it. A client may learn of a change from one actor and send its next request to another.
+// subscribe subscribes a child to the catalog. A child subscribed here receives each catalog before the actors that are spawned
+// later. This matters because a client may learn of a change from one actor and send its next request to another.
 func (g *gateway) subscribe(ref kernel.Reference) {
 	g.state.registry.Tell(message.Subscribe{Who: ref})
 }

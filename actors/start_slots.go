@@ -9,12 +9,12 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// slotTime is how long a starting process occupies a start slot. A start that takes longer (a download, a hung server) waits
-// for something other than this machine and must not keep other servers from starting.
+// slotTime is the maximum time a starting process occupies a start slot. A longer start is not limited by this machine's CPU (a
+// download, a hung server) and must not delay other servers.
 const slotTime = time.Second
 
-// gatherTime is how long requests for start slots are collected before slots are granted, unless a request is urgent. Servers
-// that ask at the same time, as all do at first, then start in the order of the configuration, not of their requests.
+// gatherTime is how long requests for start slots are collected before slots are granted, unless one is urgent. Servers that
+// request a slot at the same time, as all do at startup, thus start in the order of the configuration.
 const gatherTime = time.Millisecond
 
 // startSlots limits how many processes start at the same time, over all servers (limits.startsAtOnce). The backends of a pool
@@ -26,7 +26,7 @@ type startSlots struct {
 	gathering bool                 // requests are being collected
 }
 
-// backendID names a backend by its pool and its number.
+// backendID identifies a backend by its pool and its number.
 type backendID struct {
 	pool   kernel.Reference
 	number int
@@ -40,13 +40,13 @@ type slotRequest struct {
 // urgent reports whether the request is served without collecting others first.
 func (r *slotRequest) urgent() bool { return r.Wanted || r.Lost }
 
-// slotExpired reports that a backend has occupied a slot for slotTime.
+// slotExpired arrives when a backend has occupied a slot for slotTime.
 type slotExpired struct {
 	backendID
 	grant uint64
 }
 
-// requestsGathered reports that gatherTime has passed.
+// requestsGathered arrives when gatherTime has passed.
 type requestsGathered struct{}
 
 // step handles the messages about start slots. limit is the number of slots, 0 = unlimited.
@@ -73,7 +73,7 @@ func (t *startSlots) step(msg any, servers *servers, limit int, out []kernel.Eff
 	return t.grant(limit, out)
 }
 
-// request records a request, in place of an earlier one of the same backend.
+// request records a request. It replaces an earlier request of the same backend.
 func (t *startSlots) request(m message.RequestStartSlot, limit int, out []kernel.Effect) []kernel.Effect {
 	r := &slotRequest{backendID{m.Pool, m.Number}, m}
 	if i := slices.IndexFunc(t.waiting, func(w *slotRequest) bool { return w.backendID == r.backendID }); i >= 0 {
@@ -118,9 +118,9 @@ func (t *startSlots) next() backendID {
 	return next
 }
 
-// startsBefore reports whether a is served before b, which arrived earlier. The order is: backends a call waits for, backends
-// that lost their connection, first starts in the order of the configuration, and last backends that have failed before, in
-// order of arrival, so that each of them gets a slot eventually.
+// startsBefore reports whether a is served before b, which arrived earlier. The order is: backends that a call waits for,
+// backends that lost their connection, first starts in the order of the configuration, backends that have failed before. The
+// latter are served in order of arrival, so that each of them gets a slot eventually.
 func startsBefore(a, b message.RequestStartSlot) bool {
 	rank := func(m message.RequestStartSlot) int {
 		switch {

@@ -34,7 +34,7 @@ func (s *state) stepStartup(now time.Time, msg any, out []kernel.Effect) []kerne
 			out = append(out, kernel.Act(rememberToken{key, m.Tokens[key]}))
 		}
 		if m.Audit.N != 0 {
-			out = append(out, kernel.Act(auditRemembered{m.Audit}))
+			out = append(out, kernel.Act(auditMarkLoaded{m.Audit}))
 		}
 		return s.startRegistry(out)
 	case registryStarted:

@@ -25,7 +25,7 @@ type state struct {
 	servers    servers
 	starts     startSlots
 	sessions   sessions
-	room       room
+	eviction   eviction
 	stateless  statelessSessions
 	principals principals
 	levels     logLevels
@@ -37,7 +37,7 @@ type state struct {
 func newState(cfg *config.Config, self kernel.Reference) *state {
 	return &state{
 		self: self, config: config.Gather(cfg),
-		servers: newServers(), sessions: newSessions(), room: newRoom(), levels: newLogLevels(),
+		servers: newServers(), sessions: newSessions(), eviction: newEviction(), levels: newLogLevels(),
 		reloads: newReloads(cfg), audit: auditReload{settings: auditSettingsOf(cfg)},
 	}
 }
@@ -51,7 +51,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.OpenSession, message.OpenSubscription, message.OpenStdio, sessionStarted, message.CancelStateless, message.ServerLog:
 		return s.stepSessions(m, out)
 	case message.SessionBusy, message.IdleSince, surveyDue:
-		return s.stepRoom(m, out)
+		return s.stepEviction(m, out)
 	case message.ReserveSubscriptions, message.ReleaseSubscriptions:
 		return s.stepSubscriptions(m, out)
 	case statelessStarted:

@@ -6,7 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 )
 
-// statelessSessions holds the actors that share the clients without sessions.
+// statelessSessions holds the stateless sessions: the actors that share the clients without a session.
 type statelessSessions struct {
 	refs []kernel.Reference
 }
@@ -19,7 +19,7 @@ func (v *statelessSessions) remove(ref kernel.Reference) {
 	v.refs = slices.DeleteFunc(v.refs, func(each kernel.Reference) bool { return each == ref })
 }
 
-// tell sends msg to each of them, in the order of their numbers.
+// tell sends msg to each stateless session, in the order of their numbers.
 func (v *statelessSessions) tell(msg any, out []kernel.Effect) []kernel.Effect {
 	for _, ref := range v.refs {
 		out = append(out, kernel.Tell(ref, msg))

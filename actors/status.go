@@ -15,8 +15,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Items returns the items clients see, or nil if the catalog still has version known. It blocks until the gateway actor
-// has answered; the list is built on the caller's goroutine.
+// Items returns the items that clients see, or nil if the catalog's version is still known. It blocks until the gateway actor
+// has answered. The list is built on the caller's goroutine.
 func (g *Gateway) Items(ctx context.Context, known uint64) (*status.Items, error) {
 	reply := make(chan *catalog.Snapshot, 1)
 	g.self.Tell(message.GetCatalog{Reply: reply})
@@ -34,8 +34,8 @@ func (g *Gateway) Items(ctx context.Context, known uint64) (*status.Items, error
 	}
 }
 
-// ListedTools returns the tools of every enabled server as the server listed them, by server. It blocks until the
-// gateway actor has answered; the lists are built on the caller's goroutine.
+// ListedTools returns the tools of every enabled server as the server listed them, by server. It blocks until the gateway actor
+// has answered. The lists are built on the caller's goroutine.
 func (g *Gateway) ListedTools(ctx context.Context) (map[string][]catalog.ListedTool, error) {
 	reply := make(chan *catalog.Snapshot, 1)
 	g.self.Tell(message.GetCatalog{Reply: reply})
@@ -76,7 +76,7 @@ func projectsOf(s *catalog.Snapshot) (list []status.Project) {
 		view := s.Project(name)
 		count := func(kind protocol.ItemKind) (n int) {
 			for _, e := range view.Entries(kind) {
-				if !e.Server.Internal { // not counted for any server
+				if !e.Server.Internal { // the gateway's own tools do not count
 					n++
 				}
 			}
@@ -117,19 +117,19 @@ func short(s string) string {
 	return strings.ToValidUTF8(s[:status.MaxItemRaw], "") + "…"
 }
 
-// Act performs an operator's action and does not wait for its end. It returns status.ErrNotThere for an unknown server
-// or call, and status.ErrUnknownVerb for an unknown verb.
+// Act starts an operator's action and does not wait for its completion. It returns status.ErrNotThere for an unknown server or
+// call, and status.ErrUnknownVerb for an unknown verb.
 func (g *Gateway) Act(ctx context.Context, a status.Action) error {
 	var err error
 	switch a.Verb {
 	case status.Restart:
 		err = g.restart(ctx, a.Server)
 	case status.Cancel:
-		err = g.abort(a.Call)
+		err = g.cancelCall(a.Call)
 	default:
 		return fmt.Errorf("%w: %q", status.ErrUnknownVerb, a.Verb)
 	}
-	g.recordAct(string(a.Verb), a.Server, a.Call, err)
+	g.recordAction(string(a.Verb), a.Server, a.Call, err)
 	return err
 }
 
@@ -139,11 +139,11 @@ func (g *Gateway) restart(ctx context.Context, name string) error {
 		pool.Tell(message.Restart{})
 		return nil
 	}
-	picture, err := g.Status(ctx)
+	snapshot, err := g.Status(ctx)
 	if err != nil {
 		return err
 	}
-	for _, b := range picture.Backends {
+	for _, b := range snapshot.Backends {
 		if pool, ok := g.system.Lookup("gateway/pool/" + b.Server); ok && b.Member == name {
 			pool.Tell(message.Restart{Member: name})
 			return nil
@@ -152,8 +152,8 @@ func (g *Gateway) restart(ctx context.Context, name string) error {
 	return fmt.Errorf("restart server %q: %w", name, status.ErrNotThere)
 }
 
-// abort cancels the call with that status.Call.ID, in which a session is identified by the first characters of its ID.
-func (g *Gateway) abort(id string) error {
+// cancelCall cancels the call with that status.Call.ID, which contains the first characters of the session's ID.
+func (g *Gateway) cancelCall(id string) error {
 	gone := fmt.Errorf("cancel call %q: %w", id, status.ErrNotThere)
 	at := strings.LastIndexByte(id, '/')
 	if at < 0 {

@@ -74,7 +74,7 @@ func (h *heldUp) letGo() {
 func TestDesksHearFirst(t *testing.T) {
 	h := newHeldUp(t, func(actor string) bool { return actor == "gateway/meta" || strings.HasPrefix(actor, "gateway/desk/") })
 	cfg := config.Default()
-	g, err := Start(&cfg, Options{Version: "test", Log: slog.New(slog.DiscardHandler), Desks: 2, Scheduler: h})
+	g, err := Start(&cfg, Options{Version: "test", Log: slog.New(slog.DiscardHandler), StatelessSessions: 2, Scheduler: h})
 	if err != nil {
 		t.Fatal(err)
 	}

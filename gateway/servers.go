@@ -96,7 +96,7 @@ func (g *Gateway) wait(ctx context.Context, is func(*status.Snapshot) bool) erro
 
 // seen blocks until the gateway's own session sees everything the gateway knows of the catalog.
 func (g *Gateway) seen(ctx context.Context) error {
-	if err := g.actors.Seen(ctx); err != nil {
+	if err := g.actors.AwaitCatalog(ctx); err != nil {
 		return fmt.Errorf("gateway: wait for the catalog: %w", err)
 	}
 	return nil

@@ -85,8 +85,8 @@ func (e *Security) configure(cfg *config.Config) error {
 func (e *Security) Attach(g *actors.Gateway) {
 	e.gate.Known(func(all, expired map[string]*identity.Principal) {
 		if e.gateway.Store(g); len(all) > 0 {
-			g.KnownPrincipals(all)
-			g.KnownPrincipals(expired)
+			g.LoadPrincipals(all)
+			g.LoadPrincipals(expired)
 		}
 	})
 }
@@ -103,14 +103,14 @@ func (e *Security) Admission() *auth.Gate { return e.gate }
 // changed tells the gateway, once there is one, of principals that are others now, or nobody any more.
 func (e *Security) changed(principals map[string]*identity.Principal) {
 	if g := e.gateway.Load(); g != nil {
-		g.Principals(principals)
+		g.UpdatePrincipals(principals)
 	}
 }
 
 // came tells it of new ones.
 func (e *Security) came(principals map[string]*identity.Principal) {
 	if g := e.gateway.Load(); g != nil {
-		g.NewPrincipals(principals)
+		g.AddPrincipals(principals)
 	}
 }
 

@@ -44,7 +44,7 @@ func (w *world) known() {
 	if len(all) > 0 {
 		intruder := principal("intruder")
 		all[intruder.ID] = intruder
-		w.gateway.KnownPrincipals(all)
+		w.gateway.LoadPrincipals(all)
 	}
 }
 
@@ -76,9 +76,9 @@ func (w *world) revoke() {
 	old := c.who
 	w.trace("%s is revoked", old.ID)
 	w.revoked[old.Name] = true
-	w.gateway.Principals(map[string]*identity.Principal{old.ID: nil})
+	w.gateway.UpdatePrincipals(map[string]*identity.Principal{old.ID: nil})
 	next := principal(fmt.Sprintf("%s'%d", old.Name, len(w.revoked)))
-	w.gateway.NewPrincipals(map[string]*identity.Principal{next.ID: next})
+	w.gateway.AddPrincipals(map[string]*identity.Principal{next.ID: next})
 	for _, other := range w.clients {
 		if other.whoID() == old.ID {
 			other.who = next

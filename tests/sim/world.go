@@ -261,7 +261,7 @@ func nameOf(i int) string { return fmt.Sprintf("s%d", i) }
 // open starts a gateway with the configuration as it stands.
 func (w *world) open() {
 	cfg := w.config
-	g, err := actors.Start(&cfg, actors.Options{Version: "simulated", Log: slog.New(slog.NewTextHandler(logWriter{w}, nil)), Scheduler: w.fate, Desks: desks, State: w.state,
+	g, err := actors.Start(&cfg, actors.Options{Version: "simulated", Log: slog.New(slog.NewTextHandler(logWriter{w}, nil)), Scheduler: w.fate, StatelessSessions: desks, State: w.state,
 		Open: func(c config.Server, _ int) (func(upstream.Sink) upstream.Link, string) {
 			for _, s := range w.servers {
 				if s.name == c.Name || s.name == c.Group {

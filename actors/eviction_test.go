@@ -66,9 +66,9 @@ func TestWhoMakesRoomForASession(t *testing.T) {
 		for i, session := range test.sessions {
 			s.sessions.begin(session.of, 0)
 			s.sessions.started(sessionStarted{refs[i], session.of, 0})
-			s.room.answers = append(s.room.answers, message.IdleSince{Session: refs[i], At: time.Unix(int64(i), 0), Calls: session.state == calls, Streams: session.state == streams})
+			s.eviction.answers = append(s.eviction.answers, message.IdleSince{Session: refs[i], At: time.Unix(int64(i), 0), Calls: session.state == calls, Streams: session.state == streams})
 		}
-		leaves, closes := s.room.candidates(&s.sessions).pick(test.client, 10)
+		leaves, closes := s.eviction.candidates(&s.sessions).pick(test.client, 10)
 		got := -1
 		for i := range refs {
 			if refs[i] == leaves {
@@ -138,7 +138,7 @@ func TestNobodyFillsTheWaitingRoom(t *testing.T) {
 		return refused
 	}
 	mallory, alice := owner{"mallory", true}, owner{"alice", true}
-	for range maxWaiting {
+	for range maxWaitingClients {
 		if n := comes(mallory); n != 0 {
 			t.Fatal("refused with room left")
 		}
@@ -147,10 +147,10 @@ func TestNobodyFillsTheWaitingRoom(t *testing.T) {
 		t.Error("nobody, or more than one, was refused in a full room")
 	}
 	waits := map[owner]int{}
-	for _, g := range s.room.waiting {
+	for _, g := range s.eviction.waiting {
 		waits[g.owner]++
 	}
-	if waits[alice] != 1 || waits[mallory] != maxWaiting-1 {
+	if waits[alice] != 1 || waits[mallory] != maxWaitingClients-1 {
 		t.Errorf("they wait: %v", waits)
 	}
 }

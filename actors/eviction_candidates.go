@@ -8,9 +8,9 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// candidates holds the sessions without running calls, by owner.
+// candidates holds the sessions that may be closed: those without running calls, by owner.
 type candidates struct {
-	sessions map[owner]int // all sessions of each owner, including those that waiting clients will get
+	sessions map[owner]int // the number of sessions of each owner, including those that waiting clients will get
 	by       map[owner]*ownCandidates
 	all      []*ownCandidates // in a fixed order
 }
@@ -22,13 +22,13 @@ type ownCandidates struct {
 	streaming []kernel.Reference // with streams
 }
 
-// candidates returns the sessions that may be asked to end, according to their answers.
-func (r *room) candidates(all *sessions) *candidates {
+// candidates returns the sessions that may be closed, according to the survey's answers.
+func (r *eviction) candidates(all *sessions) *candidates {
 	c := &candidates{sessions: maps.Clone(all.owners.sessions), by: map[owner]*ownCandidates{}}
 	slices.SortFunc(r.answers, func(a, b message.IdleSince) int { return a.At.Compare(b.At) })
 	for _, a := range r.answers {
 		who, known := all.owners.of[a.Session]
-		if !known || a.Calls || r.asked[a.Session] || !all.members.Has(a.Session) {
+		if !known || a.Calls || r.closing[a.Session] || !all.members.Has(a.Session) {
 			continue
 		}
 		of := c.by[who]
@@ -46,9 +46,9 @@ func (r *room) candidates(all *sessions) *candidates {
 	return c
 }
 
-// pick returns the session that makes room for a new one of client: an idle session of the owner with the most sessions, if that
-// has no fewer than client. If there is none and a principal has more than half of limit, one of its sessions with a stream
-// ends, and streams is true. pick returns the zero Reference if no session can end.
+// pick returns the session to close for a new session of client: an idle session of the owner with the most sessions, if that
+// owner has at least as many as client. If there is none and another principal has more than half of limit, pick returns one of
+// its sessions with a stream, and streams is true. pick returns the zero Reference if no session can be closed.
 func (c *candidates) pick(client owner, limit int) (leaves kernel.Reference, streams bool) {
 	var idle, hog *ownCandidates
 	for _, of := range c.all {

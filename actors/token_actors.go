@@ -22,15 +22,15 @@ import (
 // logins is shared by the token actors: the guard for URLs named by servers, and the logins known from the state file.
 // Steps must not use it.
 type logins struct {
-	guard  *ssrf.Guard
-	budget token.Budget
-	lives  atomic.Uint64 // token actors spawned so far
+	guard   *ssrf.Guard
+	budget  token.Budget
+	spawned atomic.Uint64 // token actors spawned so far
 
 	mu    sync.Mutex
 	known map[string]message.Token // by the key in the store; at most message.MaxTokens
 }
 
-// newLogins returns the logins of a gateway that may reach the hosts in allow.
+// newLogins returns the logins of a gateway. allow lists the internal hosts that URLs named by servers may point to.
 func newLogins(allow []string) (*logins, error) {
 	guard, err := ssrf.New(ssrf.Options{Allow: allow, Proxy: ssrf.Environment})
 	if err != nil {
@@ -39,7 +39,7 @@ func newLogins(allow []string) (*logins, error) {
 	return &logins{guard: guard, known: map[string]message.Token{}}, nil
 }
 
-// remember keeps a token under a key; nil removes it.
+// remember stores a token under a key. A nil token removes the key.
 func (l *logins) remember(key string, value message.Token) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,8 +56,8 @@ func (l *logins) recall(key string) message.Token {
 	return l.known[key]
 }
 
-// of returns the remembered logins of those holders.
-func (l *logins) of(who map[string]bool) []message.LoginKey {
+// ofHolders returns the remembered logins of those holders.
+func (l *logins) ofHolders(who map[string]bool) []message.LoginKey {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	keys := []message.LoginKey{}
@@ -70,18 +70,18 @@ func (l *logins) of(who map[string]bool) []message.LoginKey {
 	return keys
 }
 
-// inherited returns the holders of remembered logins whose ID an existing principal has now: they had another
-// credential.
-func (l *logins) inherited(there map[string]*identity.Principal) map[string]bool {
-	names := make(map[string]bool, len(there))
-	for _, who := range there {
+// inherited returns the holders of remembered logins that share their ID with an existing principal but had another credential.
+// newest holds the existing principals by holder.
+func (l *logins) inherited(newest map[string]*identity.Principal) map[string]bool {
+	names := make(map[string]bool, len(newest))
+	for _, who := range newest {
 		names[who.ID] = true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	old := map[string]bool{}
 	for name := range l.known {
-		if _, lane, _ := strings.Cut(name, " "); there[lane] == nil && names[identity.IDIn(lane)] {
+		if _, lane, _ := strings.Cut(name, " "); newest[lane] == nil && names[identity.IDIn(lane)] {
 			old[lane] = true
 		}
 	}
@@ -91,8 +91,8 @@ func (l *logins) inherited(there map[string]*identity.Principal) map[string]bool
 // loginName returns the key of a login in the store. Names of entries contain no spaces.
 func loginName(key message.LoginKey) string { return key.Entry + " " + key.Lane }
 
-// openLogin returns the function that spawns a token actor under its pool. Its messages to the store go through the
-// gateway.
+// openLogin returns a function that spawns a login's token actor as a child of its pool. The token actor sends its messages to
+// the store through the gateway.
 func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, recorded func(who, entry string, err error), log *slog.Logger) pool.Logins {
 	return func(self kernel.Self, entry config.Server, key message.LoginKey) pool.Login {
 		auth := entry.Auth
@@ -109,7 +109,7 @@ func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, rec
 				known.Replace("login "+name, now...)
 			},
 			Unawaited: func(who string, err error) { recorded(who, entry.Name, err) },
-			Life:      l.lives.Add(1), Seed: seed(), Log: log,
+			Life:      l.spawned.Add(1), Seed: seed(), Log: log,
 		})
 		return pool.Login{Actor: h.Actor(), Credentials: h}
 	}
