@@ -217,7 +217,7 @@ func TestARememberedServerThatFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !s.Ready || s.Servers[0].State != "waiting" || s.Servers[0].CachedSince.IsZero() || !strings.Contains(s.Servers[0].Reason, "catalog cached, of ") || s.Servers[0].Tools != 1 {
+		if !s.Ready || s.Servers[0].State != "waiting" || s.Servers[0].CachedSince.IsZero() || !strings.Contains(s.Servers[0].Reason, "catalog cached at ") || s.Servers[0].Tools != 1 {
 			t.Errorf("status: ready %v, %+v", s.Ready, s.Servers[0])
 		}
 	})

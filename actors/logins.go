@@ -62,7 +62,7 @@ func (g *Gateway) Logout(ctx context.Context, w login.Request) error {
 		go func() { // the revocation has a timeout; it is answered then, or when the gateway stops
 			m := <-reply
 			if record(m.Err); m.Err != nil {
-				g.log.Warn("login ended here, but not revoked at the authorization server", "who", identity.IDOf(w.Who), "entry", w.Server, "err", m.Err)
+				g.log.Warn("login removed, but the authorization server may not have revoked it", "who", identity.IDOf(w.Who), "entry", w.Server, "err", m.Err)
 			}
 		}()
 	}

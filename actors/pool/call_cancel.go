@@ -5,7 +5,7 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// cancel removes a queued call from the queue, or cancels a running one at its backend.
+// cancel removes a queued or login-waiting call, or cancels a running one at its backend.
 func (s *state) cancel(m message.Cancel, out []kernel.Effect) []kernel.Effect {
 	if r := s.calls.running[m.Call]; r != nil {
 		r.cancelled = true

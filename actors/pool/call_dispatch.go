@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"fmt"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -8,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// dispatch sends a call to a backend, queues it, or answers it.
+// dispatch sends a call to a backend, queues it, asks its user to log in, or fails it.
 func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.Effect {
 	if q.Request.Unlisted && !s.tenants.mentionsFor(q.Request.Tenant.KeyOf()).has(q.Request.Item) {
 		return append(out, s.fail(q.Dispatch, unknownResource(q.Request)))
@@ -33,8 +34,8 @@ func (s *state) dispatch(now time.Time, q queued, out []kernel.Effect) []kernel.
 	return s.enqueue(now, q, out)
 }
 
-// hasRoomFor reports whether the call may run beside the running ones. Calls that wait for a client's answer, or
-// only for the end of a task, do not count.
+// hasRoomFor reports whether maxConcurrent allows the call to run now. Calls that wait for a client's answer, or
+// only for the end of a task, are not limited.
 func (s *state) hasRoomFor(r *message.Request) bool { return r.Waits() || s.hasRoom() }
 
 // hasRoom reports whether fewer calls run than maxConcurrent allows.
@@ -65,13 +66,13 @@ func (s *state) sendTo(now time.Time, conn *connection, q queued, out []kernel.E
 	return append(out, kernel.Tell(conn.ref, send))
 }
 
-// finish forgets a call that has left its backend. It counts as use of a lazy server.
+// finish forgets a call that has left its backend. The call counts as use of a lazy server.
 func (s *state) finish(call message.CallRef, r *run) {
 	s.calls.finish(call, r)
 	s.idle.usedAt = s.now
 }
 
-// callEnded makes room for the next call.
+// callEnded forgets a finished call and sends queued ones.
 func (s *state) callEnded(now time.Time, m message.CallEnded, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]
 	if r == nil || r.conn.ref != m.Backend {
@@ -84,8 +85,8 @@ func (s *state) callEnded(now time.Time, m message.CallEnded, out []kernel.Effec
 	return s.sendQueued(now, out)
 }
 
-// callParked notes that a call waits for its client's answer, or no longer does. A parked call makes room for
-// another.
+// callParked notes that a call waits for its client's answer, or no longer does. A parked call does not count for
+// maxConcurrent, so another one can run.
 func (s *state) callParked(now time.Time, m message.CallParked, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]
 	if r == nil || r.conn.ref != m.Backend || r.parked == m.Yes {
@@ -96,8 +97,8 @@ func (s *state) callParked(now time.Time, m message.CallParked, out []kernel.Eff
 		return out
 	}
 	if full := s.limits.ParkedPerServer; full > 0 && s.calls.parked > full {
-		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, // its server has begun: not retryable
-			Message: "too many calls to this server wait for their clients' answers (limits.parkedPerServer)"}
+		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, // not retryable: the server has already started it
+			Message: fmt.Sprintf("the call was canceled: more than %d calls to server %s wait for input from their clients (limits.parkedPerServer)", full, s.server.Name)}
 		out = append(out, kernel.Tell(r.conn.ref, message.CancelSent{Call: m.Call, Reason: fault.Message}))
 		return append(out, kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
 	}
@@ -118,7 +119,7 @@ func (s *state) canBeServed(now time.Time, w target) bool {
 	return s.canAddLater(w)
 }
 
-// refuse fails a call that gets no connection. A call that was written before gets the fault of that attempt.
+// refuse fails a call that gets no connection. A call that was sent before gets the fault of that attempt.
 func (s *state) refuse(q *queued, f *protocol.Fault) kernel.Effect {
 	if q.broken != nil {
 		f = q.broken.Fault

@@ -7,48 +7,49 @@ import (
 )
 
 const (
-	firstDoubt   = time.Minute // after the first question that names no call
-	longestDoubt = time.Hour
+	firstAutoLease   = time.Minute // duration of the first lease
+	longestAutoLease = time.Hour
 )
 
-// doubt limits a server to one running call on each connection after it sent a request that did not name its call,
-// so that its next request can be attributed. It ends when no such request came for a while. That time doubles
-// with each new doubt: a server that asks now and then keeps the limit, and a single stray request costs a minute.
-type doubt struct {
-	until    time.Time // when it ends unless another question comes; zero = the server is not in doubt
+// autoLease limits each connection to one running call after the server sent a request that did not name its
+// call. With one call, the next such request can be attributed. The limit is lifted when no such request came for
+// the duration. The duration doubles each time the limit is imposed again: a server that sends such requests now
+// and then stays limited, while a single stray request limits it for a minute only.
+type autoLease struct {
+	until    time.Time // when the limit is lifted unless another such request comes; zero = no limit
 	duration time.Duration
-	timer    uint64 // of the newest timer; older ones are ignored
+	timer    uint64 // number of the newest timer; older ones are ignored
 }
 
-// doubtDue reports the end of a doubt, unless it was extended.
-type doubtDue struct{ timer uint64 }
+// autoLeaseDue reports that the limit may have to be lifted.
+type autoLeaseDue struct{ timer uint64 }
 
 // isLeased reports whether each connection takes only one running call at a time.
 func (s *state) isLeased() bool {
-	return !s.calls.doubt.until.IsZero() || s.server.Isolation == isolationLeased
+	return !s.calls.autoLease.until.IsZero() || s.server.Isolation == isolationLeased
 }
 
-// beginDoubt begins a doubt or extends it.
-func (s *state) beginDoubt(now time.Time, out []kernel.Effect) []kernel.Effect {
-	d := &s.calls.doubt
+// beginAutoLease imposes the limit or extends it.
+func (s *state) beginAutoLease(now time.Time, out []kernel.Effect) []kernel.Effect {
+	d := &s.calls.autoLease
 	if d.until.IsZero() {
-		d.duration = min(max(firstDoubt, 2*d.duration), longestDoubt)
-		out = append(out, s.doubtTimer(d.duration))
+		d.duration = min(max(firstAutoLease, 2*d.duration), longestAutoLease)
+		out = append(out, s.autoLeaseTimer(d.duration))
 	}
 	d.until = now.Add(d.duration)
 	return out
 }
 
-// doubtTimer returns the effect that starts a new timer.
-func (s *state) doubtTimer(after time.Duration) kernel.Effect {
-	s.calls.doubt.timer++
-	return kernel.WakeAfter(after, doubtDue{s.calls.doubt.timer})
+// autoLeaseTimer returns the effect that starts a new timer.
+func (s *state) autoLeaseTimer(after time.Duration) kernel.Effect {
+	s.calls.autoLease.timer++
+	return kernel.WakeAfter(after, autoLeaseDue{s.calls.autoLease.timer})
 }
 
-// doubtDue ends a doubt and sends the calls that waited. A call that waits for a client's answer extends the
-// doubt, since the server may ask again when it has the answer.
-func (s *state) doubtDue(now time.Time, m doubtDue, out []kernel.Effect) []kernel.Effect {
-	d := &s.calls.doubt
+// autoLeaseDue lifts the limit and sends the calls that waited. While a call waits for a client's answer, the limit
+// is extended, since the server may ask again when it has the answer.
+func (s *state) autoLeaseDue(now time.Time, m autoLeaseDue, out []kernel.Effect) []kernel.Effect {
+	d := &s.calls.autoLease
 	if m.timer != d.timer || d.until.IsZero() {
 		return out
 	}
@@ -56,11 +57,11 @@ func (s *state) doubtDue(now time.Time, m doubtDue, out []kernel.Effect) []kerne
 		d.until = now.Add(d.duration)
 	}
 	if left := d.until.Sub(now); left > 0 {
-		return append(out, s.doubtTimer(left))
+		return append(out, s.autoLeaseTimer(left))
 	}
 	d.until = time.Time{}
 	return s.sendQueued(now, out)
 }
 
-// forgetDoubt ends a doubt without sending calls. It is used when the server may be another one.
-func (s *state) forgetDoubt() { s.calls.doubt = doubt{timer: s.calls.doubt.timer + 1} }
+// forgetAutoLease lifts the limit without sending calls. It is used when the name may now stand for another server.
+func (s *state) forgetAutoLease() { s.calls.autoLease = autoLease{timer: s.calls.autoLease.timer + 1} }

@@ -16,7 +16,7 @@ func (w *world) doubtWakes(msg any) (timers []kernel.Wake) {
 			w.sent[m.Call.Seq] = e.To
 		}
 		if wake, ok := e.Act.(kernel.Wake); ok {
-			if _, is := wake.Msg.(doubtDue); is {
+			if _, is := wake.Msg.(autoLeaseDue); is {
 				timers = append(timers, wake)
 			}
 		}
@@ -54,38 +54,38 @@ func TestADoubtEnds(t *testing.T) {
 	w.dispatch(0)
 	doubtful := message.UnattributedRequest{Backend: w.backends[0]}
 	timers := w.doubtWakes(doubtful)
-	if len(timers) != 1 || timers[0].After != firstDoubt {
-		t.Fatalf("timers %v, want one of %v", timers, firstDoubt)
+	if len(timers) != 1 || timers[0].After != firstAutoLease {
+		t.Fatalf("timers %v, want one of %v", timers, firstAutoLease)
 	}
 	w.dispatch(1)
-	w.now = w.now.Add(firstDoubt / 2)
+	w.now = w.now.Add(firstAutoLease / 2)
 	if again := w.doubtWakes(doubtful); len(again) != 0 {
 		t.Fatalf("timers %v after another question, want none beside the first", again)
 	}
-	w.now = w.now.Add(firstDoubt / 2)
+	w.now = w.now.Add(firstAutoLease / 2)
 	timers = w.doubtWakes(timers[0].Msg)
-	if len(timers) != 1 || timers[0].After != firstDoubt/2 || len(w.sent) != 1 {
-		t.Fatalf("timers %v, %d calls sent; want one of %v and 1", timers, len(w.sent), firstDoubt/2)
+	if len(timers) != 1 || timers[0].After != firstAutoLease/2 || len(w.sent) != 1 {
+		t.Fatalf("timers %v, %d calls sent; want one of %v and 1", timers, len(w.sent), firstAutoLease/2)
 	}
 	w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 0}, Yes: true})
-	w.now = w.now.Add(firstDoubt / 2)
+	w.now = w.now.Add(firstAutoLease / 2)
 	waits := w.doubtWakes(timers[0].Msg)
-	if len(waits) != 1 || waits[0].After != firstDoubt || !w.s.isLeased() {
-		t.Fatalf("timers %v while a call waits for its client, want one of %v", waits, firstDoubt)
+	if len(waits) != 1 || waits[0].After != firstAutoLease || !w.s.isLeased() {
+		t.Fatalf("timers %v while a call waits for its client, want one of %v", waits, firstAutoLease)
 	}
 	w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 0}})
 	w.dispatch(2)
-	w.now = w.now.Add(firstDoubt)
+	w.now = w.now.Add(firstAutoLease)
 	if w.doubtWakes(timers[0].Msg); !w.s.isLeased() {
 		t.Fatal("an older timer ended the doubt")
 	}
 	if again := w.doubtWakes(waits[0].Msg); len(again) != 0 || len(w.sent) != 3 || w.s.isLeased() {
 		t.Fatalf("at its end: timers %v, %d calls sent, leased %v; want none, 3, false", again, len(w.sent), w.s.isLeased())
 	}
-	for want := 2 * firstDoubt; want < 2*longestDoubt; want *= 2 {
+	for want := 2 * firstAutoLease; want < 2*longestAutoLease; want *= 2 {
 		timers = w.doubtWakes(doubtful)
-		if len(timers) != 1 || timers[0].After != min(want, longestDoubt) {
-			t.Fatalf("timers %v, want one of %v", timers, min(want, longestDoubt))
+		if len(timers) != 1 || timers[0].After != min(want, longestAutoLease) {
+			t.Fatalf("timers %v, want one of %v", timers, min(want, longestAutoLease))
 		}
 		w.now = w.now.Add(timers[0].After)
 		w.doubtWakes(timers[0].Msg)
@@ -104,7 +104,7 @@ func TestAnotherServerIsNotInDoubt(t *testing.T) {
 		t.Error("another server still takes one call at a time")
 	}
 	w.step(message.UnattributedRequest{Backend: w.backends[0]})
-	w.now = w.now.Add(firstDoubt)
+	w.now = w.now.Add(firstAutoLease)
 	if w.step(timers[0].Msg); !w.s.isLeased() {
 		t.Error("the old server's timer ended the new one's doubt")
 	}

@@ -9,7 +9,7 @@ import (
 
 // connectionLost sends a call to another connection after its own broke (retry.inFlight). It does so once: a call
 // that breaks every connection it reaches fails at the second loss. If no other connection can take the call, it
-// waits for the next one as long as any call may.
+// waits in the queue for up to queue.timeout.
 func (s *state) connectionLost(now time.Time, m message.ConnectionLost, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]
 	switch {

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	longestPause = 5 * time.Minute // a server is tried again after that, whatever it asked for
-	maxPauses    = 1024            // beyond it a server's 429 costs the call that received it, and holds back no other
+	longestPause = 5 * time.Minute // longer pauses that a server requests are cut to this
+	maxPauses    = 1024            // pauses at the same time; beyond it, a 429 fails only the call that received it
 )
 
-// pauses holds calls back from servers that answered HTTP 429 (Too Many Requests). Servers count requests by account, so a pause
-// covers all connections of a tenant to a replica. An entry is removed when its pause is over.
+// pauses holds back calls to servers that answered HTTP 429 (Too Many Requests). Servers count requests by account,
+// so a pause covers all connections of a tenant to a replica. An entry is removed when its pause is over.
 type pauses struct {
 	until   map[pauseKey]time.Time
-	timer   uint64    // of the newest timer; older ones are ignored
-	firesAt time.Time // when it fires; zero = none runs
+	timer   uint64    // number of the newest timer; older ones are ignored
+	firesAt time.Time // when the timer fires; zero = none runs
 }
 
 // pauseKey names the connections whose requests a server counts together.
@@ -28,7 +28,7 @@ type pauseKey struct {
 	tenant  string // key of the tenant; "" = shared connections
 }
 
-// pauseDue reports the end of a pause.
+// pauseDue reports that a pause may be over.
 type pauseDue struct{ timer uint64 }
 
 func pauseOf(conn *connection) pauseKey { return pauseKey{conn.replica, conn.tenant.KeyOf()} }
@@ -57,7 +57,7 @@ func (s *state) beginPause(now time.Time, conn *connection, d time.Duration, out
 	return s.armPauseTimer(now, out)
 }
 
-// armPauseTimer starts the timer for the pause that ends first, unless it runs already.
+// armPauseTimer starts a timer for the pause that ends first, unless one already runs for that time.
 func (s *state) armPauseTimer(now time.Time, out []kernel.Effect) []kernel.Effect {
 	var first time.Time
 	for _, until := range s.calls.pauses.until {
@@ -109,7 +109,7 @@ func (s *state) pausedUntil(now time.Time, w target) time.Time {
 	return first
 }
 
-// rateLimitedFault refuses a call that would wait for the end of a pause longer than it may.
+// rateLimitedFault returns the fault of a call whose queue deadline comes before the end of the pause.
 func (s *state) rateLimitedFault(now, until time.Time) *protocol.Fault {
 	wait := until.Sub(now)
 	return &protocol.Fault{Name: protocol.RateLimited, Server: s.server.Name, Retryable: true, RetryAfter: wait,

@@ -30,7 +30,8 @@ func (s *state) pick(w target, r *message.Request) *connection {
 	return s.pickAmong(w, r, nil)
 }
 
-// pickAmong balances a call among the connections whose replicas meet the preference; nil = among all.
+// pickAmong balances a call among the connections whose replicas meet the preference, or among all if prefer is
+// nil.
 func (s *state) pickAmong(w target, r *message.Request, prefer *message.Prefer) *connection {
 	var best *connection
 	for i := range s.replicas.connections {
@@ -45,8 +46,8 @@ func (s *state) pickAmong(w target, r *message.Request, prefer *message.Prefer) 
 	return best
 }
 
-// pickOrigin returns the connection that knows what the call is about, if it can take the call: the one that
-// created the task, or a modern server that asked.
+// pickOrigin returns the connection that the call belongs to, if it can take the call: the one that created the
+// task, or, for a request with a requestState, one that speaks a modern version.
 func (s *state) pickOrigin(w target, r *message.Request) *connection {
 	if r.Home != nil {
 		if conn := s.replicas.byBackend(r.Home.Backend); conn != nil && s.canTake(conn, w, r) {

@@ -16,9 +16,9 @@ func (s *state) explainPreference(f *protocol.Fault, p *message.Prefer) {
 	switch {
 	case s.fault != "":
 	case exists:
-		f.Message = fmt.Sprintf("no replica with the labels that the request requires (%s) can take it now: %s", p, f.Message)
+		f.Message = fmt.Sprintf("no replica with the required labels (%s) is available: %s", p, f.Message)
 	default:
 		f.Retryable = false
-		f.Message = fmt.Sprintf("server %s has no replica with the labels that the request requires (%s)", s.server.Name, p)
+		f.Message = fmt.Sprintf("server %s has no replica with the required labels (%s)", s.server.Name, p)
 	}
 }

@@ -13,7 +13,7 @@ type queued struct {
 	message.Dispatch
 	since    time.Time
 	deadline time.Time
-	broken   *message.ConnectionLost // it was written to a connection that broke; nil = it was never written
+	broken   *message.ConnectionLost // the loss of the connection that it was sent on before; nil = it was never sent
 
 	inClientQueue             *clientQueue
 	ageElement, clientElement *list.Element
@@ -22,21 +22,21 @@ type queued struct {
 // client returns the key of the client that the call belongs to.
 func (q *queued) client() string { return q.Request.Caller.Line() }
 
-// callQueue holds the calls that wait for a free connection, with one queue per client. Clients take turns, so a client that sends many calls
-// delays only its own. Adding and removing a call costs the same however many wait.
+// callQueue holds the calls that wait for a free connection, with one queue per client. Clients take turns, so a
+// client that sends many calls delays only its own. Adding and removing a call takes constant time.
 type callQueue struct {
 	byAge      list.List // of *queued: all calls, by deadline
 	turns      list.List // of *clientQueue: the client whose turn is next comes first
 	byClient   map[string]*clientQueue
 	byCall     map[message.CallRef]*queued
-	lastClient string // the client whose call was sent last, whether it had waited or not
+	lastClient string // the client whose call was sent last, whether or not the call had waited
 	taskCalls  int    // queued calls about tasks, which may be sent when no other call may
 	timer      queueTimer
 }
 
 // queueTimer is the timer of the queue's earliest deadline.
 type queueTimer struct {
-	number uint64 // of the newest timer; older ones are ignored
+	number uint64 // counts the timers; only the newest matters
 	armed  bool
 	at     time.Time // when it fires
 }
@@ -87,7 +87,8 @@ func (l *callQueue) add(q *queued) {
 	}
 }
 
-// byDeadline inserts a call by its deadline. That is at the end, unless the call has waited before.
+// byDeadline inserts a call by its deadline. That is at the end, unless the call has kept a deadline from an earlier
+// wait.
 func byDeadline(calls *list.List, q *queued) *list.Element {
 	for e := calls.Back(); e != nil; e = e.Prev() {
 		if !q.deadline.Before(e.Value.(*queued).deadline) {
@@ -111,13 +112,14 @@ func (l *callQueue) remove(q *queued) {
 	}
 }
 
-// send takes out a call that is sent to a backend. Its client has had its turn.
+// send removes a call that is sent to a backend, and moves its client to the end of the turns.
 func (l *callQueue) send(q *queued) {
 	l.turns.MoveToBack(q.inClientQueue.turn)
 	l.remove(q)
 }
 
-// rotatePast moves the client that was served last to the end, also if its call did not wait in the queue.
+// rotatePast moves the client that was served last to the end of the turns, even if its call did not wait in the
+// queue.
 func (l *callQueue) rotatePast() {
 	if first := l.turns.Front(); first != nil && first.Value.(*clientQueue).client == l.lastClient {
 		l.turns.MoveToBack(first)

@@ -10,24 +10,23 @@ import (
 	"goblin-actor/protocol"
 )
 
-// enqueue lets a call wait for a free connection. When the queue is full, the client with the most waiting calls
-// loses its newest one to a client that has fewer. Otherwise the first client to fill the queue would lock out all
-// others.
+// enqueue adds a call to the queue. When the queue is full and another client has more waiting calls, that client's
+// newest call is refused in its place. Otherwise the first client to fill the queue would lock out all others.
 func (s *state) enqueue(now time.Time, q queued, out []kernel.Effect) []kernel.Effect {
 	if s.calls.queue.len() >= s.server.Queue.Size {
-		loses := s.calls.queue.victimFor(q.client())
-		if loses == nil {
+		victim := s.calls.queue.victimFor(q.client())
+		if victim == nil {
 			return append(out, s.refuseQueueFull(&q))
 		}
-		s.calls.queue.remove(loses)
-		out = append(out, s.refuseQueueFull(loses))
+		s.calls.queue.remove(victim)
+		out = append(out, s.refuseQueueFull(victim))
 	}
 	q.deadline = s.queueDeadline(now, &q)
 	s.calls.queue.add(&q)
 	return s.calls.queue.arm(now, s.raiseStartPriority(out))
 }
 
-// queueDeadline returns until when a call may wait in the queue.
+// queueDeadline returns the time until which a call may wait in the queue.
 func (s *state) queueDeadline(now time.Time, q *queued) time.Time {
 	if q.deadline.IsZero() {
 		return now.Add(s.server.Queue.Timeout)
@@ -38,7 +37,7 @@ func (s *state) queueDeadline(now time.Time, q *queued) time.Time {
 // refuseQueueFull refuses a call because the queue is full. No server has seen it.
 func (s *state) refuseQueueFull(q *queued) kernel.Effect {
 	return s.refuse(q, &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
-		Message: fmt.Sprintf("the queue of server %s is full (queue.size: %d)", s.server.Name, s.server.Queue.Size)})
+		Message: fmt.Sprintf("the queue of server %s is full (queue.size: %d); the call was not sent; retry later", s.server.Name, s.server.Queue.Size)})
 }
 
 // sendQueued sends queued calls while there is room: one of each client in turn, each client's oldest first.
@@ -95,7 +94,7 @@ func (s *state) firstSendable(now time.Time, its *clientQueue, stuck []target, o
 		if conn := s.pick(w, q.Request); conn != nil {
 			return q, conn, stuck, out
 		}
-		if out = s.addConnection(now, w, q, out); s.isFull(w) { // it would wait for others to leave
+		if out = s.addConnection(now, w, q, out); s.isFull(w) { // it would have to wait until other tenants leave
 			s.calls.queue.remove(q)
 			out = append(out, s.refuse(q, s.unavailableFault(now, w)))
 			continue
@@ -133,7 +132,7 @@ func (s *state) failQueue(name protocol.FaultName, text string, out []kernel.Eff
 	return out
 }
 
-// failUnservable fails the queued calls that no connection will take. They are not kept for a later reconnect.
+// failUnservable fails the queued calls that no present or coming connection can take.
 func (s *state) failUnservable(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for e := s.calls.queue.byAge.Front(); e != nil; {
 		q := e.Value.(*queued)

@@ -38,7 +38,7 @@ func (s *state) checkRate(now time.Time, r *message.Request) *protocol.Fault {
 		return nil
 	}
 	return &protocol.Fault{Name: protocol.RateLimited, Server: s.server.Name, Retryable: true, RetryAfter: retryAfter,
-		Message: "Too many calls of this tool: " + r.Rate.String() + " are permitted (policy, toolRate)"}
+		Message: "too many calls of this tool: policy permits " + r.Rate.String() + " (toolRate); retry after " + message.Seconds(max(retryAfter, time.Second))}
 }
 
 // rateLimits counts the calls of tools that policy limits.

@@ -10,9 +10,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// callNotExecuted tries another connection with a call that no server has seen. Each connection is tried once;
-// otherwise several unreachable ones would pass the call on to each other without end. A call that was cancelled
-// meanwhile ends here.
+// callNotExecuted sends a call that no server has seen on another connection. Each connection is tried once;
+// otherwise several unreachable ones would pass the call to each other forever. A call that was canceled meanwhile
+// is dropped.
 func (s *state) callNotExecuted(now time.Time, m message.NotExecuted, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]
 	switch {
@@ -53,12 +53,12 @@ func (s *state) callNotExecuted(now time.Time, m message.NotExecuted, out []kern
 	fault.Message += ": " + m.Reason
 	if m.Full {
 		fault = &protocol.Fault{Name: protocol.QueueFull, Server: s.server.Name, Retryable: true,
-			Message: fmt.Sprintf("too many calls at once for the connection to server %s (maxConcurrent: %d); with a lower maxConcurrent they wait in the queue instead", s.server.Name, s.server.MaxConcurrent)}
+			Message: fmt.Sprintf("too many calls at once for the connection to server %s (maxConcurrent: %d); the call was not sent; lower maxConcurrent so that calls wait in the queue", s.server.Name, s.server.MaxConcurrent)}
 	}
 	return s.sendQueued(now, append(out, s.refuse(&q, fault)))
 }
 
-// notSentFault says that no server has seen the call.
+// notSentFault returns the fault of a call that was not sent.
 func (s *state) notSentFault(reason string) *protocol.Fault {
 	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true, Message: "the call was not sent to server " + s.server.Name + ": " + reason}
 }

@@ -26,8 +26,8 @@ func (s *state) targetOf(r *message.Request) target {
 }
 
 // targetAnywhere is targetOf without regard to where a resource was mentioned. A request about a task goes to the
-// task's own replica: another would answer that the task does not exist, and the client would forget it. After
-// that connection was replaced, its replica is unknown.
+// replica that created the task: another one would answer that the task does not exist, and the client would forget
+// it. If that connection was replaced, the replica is unknown and any may be used.
 func (s *state) targetAnywhere(r *message.Request) target {
 	w := target{announces: r.Caller.Can, legacyClient: !r.Modern, tenant: r.Tenant.KeyOf(), replica: r.Replica, prefer: r.Prefer}
 	if len(s.replicas.tools.deviating) > 0 && r.Replica == 0 && r.Frame.M == protocol.MethodToolsCall { // a call that names a replica means that replica's own tool
@@ -55,8 +55,8 @@ func (s *state) matchesClass(w target, conn *connection) bool {
 }
 
 // classFor returns the capabilities that a replica's connections for such calls announce, and whether they are
-// legacy connections beside a modern one. Replicas may speak different eras, so for some of them the class is the
-// main connection.
+// legacy connections to a modern server. Replicas may speak different eras. Where the main connection serves all
+// clients, the result is (CanAll, false).
 func (s *state) classFor(w target, replica int) (can message.CapabilitySet, legacy bool) {
 	switch {
 	case s.server.Isolation != isolationClass && w.tenant == "":

@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	timeoutsShown  = 10 * time.Minute // for so long a timeout is shown in the server's status
-	maxTimeouts    = 100              // that are remembered; older ones are forgotten first
-	timeoutWarning = time.Minute      // between two warnings
+	timeoutsShown  = 10 * time.Minute // how long a timeout is shown in the server's status
+	maxTimeouts    = 100              // the newest timeouts are remembered
+	timeoutWarning = time.Minute      // minimum interval between two warnings
 )
 
-// timeouts remembers the calls that the server did not answer in time. A server that hangs stays ready, and these are its only trace.
+// timeouts remembers the calls that the server did not answer in time. A server that hangs stays ready, so its
+// timeouts are the only sign of the problem.
 type timeouts struct {
 	recent  []time.Time // oldest first
 	warned  time.Time   // when the newest warning was logged
@@ -26,7 +27,8 @@ type timeouts struct {
 // timeoutsDue reports that the next warning about timeouts is due.
 type timeoutsDue struct{}
 
-// timedOut notes a call that timed out. The first is logged at once, further ones once a minute, with their number.
+// recordTimeout notes a call that timed out. The first is logged at once. Further ones are counted and logged once a
+// minute.
 func (s *state) recordTimeout(now time.Time, out []kernel.Effect) []kernel.Effect {
 	t := &s.calls.timeouts
 	if len(t.recent) == maxTimeouts {
@@ -47,7 +49,7 @@ func (s *state) recordTimeout(now time.Time, out []kernel.Effect) []kernel.Effec
 
 // timeoutsDue logs the timeouts since the last warning.
 func (s *state) timeoutsDue(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if !s.calls.timeouts.armed { // a timer of a life before this one
+	if !s.calls.timeouts.armed { // the timer was started before the pool restarted
 		return out
 	}
 	s.calls.timeouts.armed = false
@@ -60,7 +62,7 @@ func (s *state) warnTimeouts(now time.Time, out []kernel.Effect) []kernel.Effect
 	return append(out, kernel.Log(slog.LevelWarn, "server did not answer in time", "calls", count))
 }
 
-// timeoutsIn returns the number of calls that timed out in the last ten minutes, and when the last one did.
+// recentTimeouts returns the number of calls that timed out in the last ten minutes, and when the last one did.
 func (s *state) recentTimeouts(now time.Time) (count int, last time.Time) {
 	for _, at := range s.calls.timeouts.recent {
 		if now.Sub(at) < timeoutsShown {
@@ -71,7 +73,7 @@ func (s *state) recentTimeouts(now time.Time) (count int, last time.Time) {
 	return count, last
 }
 
-// timeoutsWarning describes the recent timeouts for people; "" if there are none.
+// timeoutsWarning describes the recent timeouts for operators, or returns "" if there are none.
 func (s *state) timeoutsWarning(now time.Time) string {
 	count, last := s.recentTimeouts(now)
 	ago := message.Seconds(now.Sub(last))
@@ -81,7 +83,7 @@ func (s *state) timeoutsWarning(now time.Time) string {
 	case count == 1:
 		return fmt.Sprintf("a call timed out %s ago", ago)
 	case count == maxTimeouts:
-		return fmt.Sprintf("%d calls or more timed out in the last 10 minutes, the last one %s ago", count, ago)
+		return fmt.Sprintf("at least %d calls timed out in the last 10 minutes, the last one %s ago", count, ago)
 	}
 	return fmt.Sprintf("%d calls timed out in the last 10 minutes, the last one %s ago", count, ago)
 }

@@ -9,9 +9,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// isComing reports whether calls may wait for a connection that is not ready: it is in its first attempt since it
-// was wanted or last ready, or that attempt is due at once. Nothing was sent, so a waiting call is not executed
-// twice. After the attempt has failed, it is unknown when the server returns, so calls fail at once.
+// isComing reports whether calls may wait for a connection that is not ready: its first attempt since it was wanted
+// or last ready is in progress, or due now. After that attempt has failed, it is unknown when the server returns, so
+// calls fail at once.
 func (conn *connection) isComing(now time.Time) bool {
 	switch conn.phase {
 	case message.Idle, message.Connecting, message.Handshaking, message.Syncing:
@@ -21,12 +21,12 @@ func (conn *connection) isComing(now time.Time) bool {
 	case message.NeedsLogin:
 		return !conn.attempts.failing // a login is present
 	case message.Ready:
-		return conn.lost // BackendChanged follows and says more
+		return conn.lost // BackendChanged follows with the details
 	}
 	return false
 }
 
-// recordAttempt derives from a new phase whether the last attempt failed, why, and since when the server is down.
+// recordAttempt updates the connection's attempts from a new phase.
 func (conn *connection) recordAttempt(now time.Time, was message.Phase, m message.BackendChanged) {
 	conn.lost = false
 	switch m.Phase {
@@ -34,7 +34,7 @@ func (conn *connection) recordAttempt(now time.Time, was message.Phase, m messag
 		conn.attempts.failing, conn.attempts.failure, conn.attempts.detail, conn.attempts.downSince = false, "", "", time.Time{}
 		return
 	case message.Waiting:
-		if was != message.Waiting { // otherwise only its pause has changed
+		if was != message.Waiting { // otherwise only the time of the next attempt has changed
 			conn.attempts.failing = was != message.Ready
 		}
 		conn.attempts.failure, conn.attempts.detail = m.Reason, message.Explain(m.Reason, m.LastLine)
@@ -46,7 +46,7 @@ func (conn *connection) recordAttempt(now time.Time, was message.Phase, m messag
 	}
 }
 
-// waitsFor says what a starting backend waits for, or "" if it is not starting.
+// waitsFor describes what a starting backend waits for. It returns "" if the backend is not starting.
 func (conn *connection) waitsFor() string {
 	if conn.start.requested {
 		return message.AwaitsTurn
@@ -54,7 +54,7 @@ func (conn *connection) waitsFor() string {
 	return message.Awaited(conn.phase)
 }
 
-// explain says, for clients, what a backend does that is not ready and what went wrong before.
+// explain describes, for clients, the phase of a backend that is not ready and its last failure.
 func (conn *connection) explain(now time.Time) string {
 	text := string(conn.phase)
 	if what := conn.waitsFor(); what != "" {
@@ -70,7 +70,7 @@ func (conn *connection) explain(now time.Time) string {
 	return text
 }
 
-// formatFor says how long a state has lasted, or "" if it is less than a second.
+// formatFor formats how long a state has lasted, as in " for 5s". It returns "" for less than a second.
 func formatFor(d time.Duration) string {
 	if d < time.Second {
 		return ""
@@ -86,7 +86,7 @@ func (s *state) unavailableName() protocol.FaultName {
 	return protocol.ServerUnavailable
 }
 
-// unavailableFault says why the server cannot execute such a call, and when it is tried next.
+// unavailableFault returns the fault that says why the server cannot execute such a call, and when to retry.
 func (s *state) unavailableFault(now time.Time, w target) *protocol.Fault {
 	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable(now)}
 	if s.isFull(w) {
@@ -94,7 +94,7 @@ func (s *state) unavailableFault(now time.Time, w target) *protocol.Fault {
 		return f
 	}
 	if s.onlyDeviatingReady(w) {
-		f.Name, f.Message = protocol.NoBackendsAvailable, fmt.Sprintf("server %s: the ready replicas define %s differently from the listed definition", s.server.Name, w.tool)
+		f.Name, f.Message = protocol.NoBackendsAvailable, fmt.Sprintf("server %s: no ready replica defines the tool %s as it is listed", s.server.Name, w.tool)
 	}
 	if w.prefer != nil && w.prefer.Required {
 		s.explainPreference(f, w.prefer)
@@ -117,14 +117,14 @@ func (s *state) unavailableFault(now time.Time, w target) *protocol.Fault {
 	return f
 }
 
-// whyUnavailable says since when the server is unavailable, and why.
+// whyUnavailable describes why the server is unavailable, and for how long it has been.
 func (s *state) whyUnavailable(now time.Time) string {
 	if s.fault != "" {
 		return fmt.Sprintf("server %s is misconfigured: %s", s.server.Name, s.fault)
 	}
 	text := fmt.Sprintf("server %s is unavailable", s.server.Name)
 	if s.replicaCount() > 1 {
-		text = fmt.Sprintf("server %s: no backends available", s.server.Name)
+		text = fmt.Sprintf("server %s has no available replica", s.server.Name)
 	}
 	why, since := s.whyNotReady(now)
 	if !since.IsZero() {
@@ -136,7 +136,7 @@ func (s *state) whyUnavailable(now time.Time) string {
 	return text
 }
 
-// whyNotReady says what is wrong with the backends that are not ready, and when the last of them went down.
+// whyNotReady describes the backends that are not ready, and returns when the last of them went down.
 func (s *state) whyNotReady(now time.Time) (why string, since time.Time) {
 	var all []string
 	for _, conn := range s.replicas.connections {
@@ -153,10 +153,10 @@ func (s *state) whyNotReady(now time.Time) (why string, since time.Time) {
 	return strings.Join(all, "; "), since
 }
 
-// queueTimeoutFault is the answer to a call whose time in the queue is over.
+// queueTimeoutFault returns the fault of a call whose queue deadline has passed.
 func (s *state) queueTimeoutFault(now time.Time) *protocol.Fault {
 	f := &protocol.Fault{Name: protocol.QueueTimeout, Server: s.server.Name, Retryable: true,
-		Message: fmt.Sprintf("server %s had no free slot for %s", s.server.Name, s.server.Queue.Timeout)}
+		Message: fmt.Sprintf("server %s was busy for %s (queue.timeout); the call was not sent; retry later", s.server.Name, s.server.Queue.Timeout)}
 	for _, conn := range s.replicas.connections {
 		if conn.phase == message.Ready && !conn.leaving {
 			return f

@@ -7,33 +7,33 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// Isolations: who shares a connection.
+// Values of the configuration key isolation.
 const (
-	isolationClass  = "class"  // clients with the same capabilities
-	isolationLeased = "leased" // one running call at a time
+	isolationClass  = "class"  // clients with the same capabilities share a connection
+	isolationLeased = "leased" // a connection carries one call at a time
 )
 
 // calls holds the calls of a server that run or wait, and the limits that make them wait.
 type calls struct {
-	running  map[message.CallRef]*run // each is at exactly one backend
-	parked   int                      // running calls that wait for a client's answer
-	waiting  int                      // running calls that only wait for the end of a task
-	queue    callQueue
-	doubt    doubt
-	pauses   pauses
-	rates    rateLimits
-	timeouts timeouts
+	running   map[message.CallRef]*run // each is at exactly one backend
+	parked    int                      // running calls that wait for a client's answer
+	waiting   int                      // running calls that only wait for the end of a task
+	queue     callQueue
+	autoLease autoLease
+	pauses    pauses
+	rates     rateLimits
+	timeouts  timeouts
 }
 
 // run is a call at a backend.
 type run struct {
 	conn      *connection
 	parked    bool // it waits for its client's answer
-	waitsOnly bool // its server has nothing to do for it (message.Request.Waits)
+	waitsOnly bool // it only waits for a task, which is no work for the server (message.Request.Waits)
 
-	deadline  time.Time               // until when it may wait in the queue, if it has to again; zero = it has not waited
-	broken    *message.ConnectionLost // it was sent before, to a connection that broke; nil = it was not
-	cancelled bool                    // its holder wants no answer any more
+	deadline  time.Time               // its queue deadline, should it have to wait again; zero = it has not waited
+	broken    *message.ConnectionLost // the loss of the connection that it was sent on before; nil = it was not sent before
+	cancelled bool                    // its holder no longer expects an answer
 	tried     []*connection           // connections that returned it; nil = none
 }
 
@@ -56,7 +56,7 @@ func (c *calls) setParked(r *run, parked bool) {
 	c.count(r, 1)
 }
 
-// count adds n to the counter that the call belongs to. Each running call is counted once: as parked, as waiting, or at its connection.
+// count adds n to the call's counter. Each running call is counted once: as parked, as waiting, or at its connection.
 func (c *calls) count(r *run, n int) {
 	switch {
 	case r.parked:
@@ -68,7 +68,7 @@ func (c *calls) count(r *run, n int) {
 	}
 }
 
-// working returns the number of running calls without parked and waiting ones: those that count for maxConcurrent.
+// working returns the number of calls that count for maxConcurrent: running ones that are neither parked nor waiting.
 func (c *calls) working() int { return len(c.running) - c.parked - c.waiting }
 
 // stepCalls handles what happens to calls.
@@ -90,13 +90,13 @@ func (s *state) stepCalls(now time.Time, msg any, out []kernel.Effect) []kernel.
 	case message.CallParked:
 		return s.callParked(now, m, out)
 	case message.UnattributedRequest:
-		return s.beginDoubt(now, out)
+		return s.beginAutoLease(now, out)
 	case queueExpired:
 		return s.expireQueued(now, m, out)
 	case timeoutsDue:
 		return s.timeoutsDue(now, out)
-	case doubtDue:
-		return s.doubtDue(now, m, out)
+	case autoLeaseDue:
+		return s.autoLeaseDue(now, m, out)
 	case pauseDue:
 		return s.pauseDue(now, m, out)
 	}

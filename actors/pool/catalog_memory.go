@@ -15,37 +15,38 @@ import (
 // not stored for months.
 const refreshAfter = 24 * time.Hour
 
-// rememberedPublished is the key of the question whether clients see the remembered catalog. Keys of
-// catalogMemory.nextConfirm start at 1.
+// rememberedPublished is the key with which the registry is asked to confirm that clients see the remembered catalog.
+// Keys of catalogMemory.nextConfirm start at 1.
 const rememberedPublished = 0
 
 const (
-	headStart   = 50 * time.Millisecond // that clients have from then on to ask for what they have been told of
-	clientsWait = 2 * time.Second       // for the answer: the registry may lose the question in a panic
+	headStart   = 50 * time.Millisecond // time for clients to fetch the remembered catalog before backends start
+	clientsWait = 2 * time.Second       // limit for the confirmation, which the registry may lose in a panic
 )
 
 // clientsServed reports that clients have had time to ask for the remembered catalog.
 type clientsServed struct{}
 
-// catalogMemory holds what clients are shown of a server's catalog, and what is known of it from before.
+// catalogMemory holds the state of a server's published catalog, and the catalog remembered from earlier runs.
 type catalogMemory struct {
 	remembered      *remembered         // survives a restart of the pool
 	waitsForClients bool                // no backend starts until clients have been served the remembered catalog
 	fromMemory      bool                // clients see the remembered catalog, or parts of it
-	published       *connection         // whose lists were published last; nil = that connection is gone
-	info            *message.ServerInfo // of the last leader that was ready
+	published       *connection         // the connection whose lists were published last; nil = it is gone
+	info            *message.ServerInfo // from the last leader that was ready
 	counts          [protocol.ItemKinds]int
-	lastConfirm     uint64 // key of the newest question to the registry
+	lastConfirm     uint64 // newest key of a confirmation requested from the registry
 	refreshes       refreshes
 }
 
-// nextConfirm returns a new key for a question to the registry.
+// nextConfirm returns a new key for a confirmation requested from the registry.
 func (c *catalogMemory) nextConfirm() uint64 {
 	c.lastConfirm++
 	return c.lastConfirm
 }
 
-// remembered survives a panic and restart of the pool: the server's known catalog and the configuration in force.
+// remembered holds what survives a panic and restart of the pool: the server's known catalog and the current
+// configuration.
 type remembered struct {
 	identity string
 	catalog  *message.KnownCatalog // nil = nothing
@@ -72,9 +73,9 @@ func (s *state) publishRemembered(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// startAfterClients starts the backends that waited for clients to be served the remembered catalog. A hundred
-// backends that start at that moment would delay the first list; a delay of some milliseconds does not hurt them.
-// A client that needs the server ends the wait early (state.wake).
+// startAfterClients starts the backends that were held back until clients were served the remembered catalog. A
+// hundred backends that start at once would delay the first list, while the backends do not suffer from a delay of
+// some milliseconds. A client that needs the server ends the wait early (state.wake).
 func (s *state) startAfterClients(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if !s.catalog.waitsForClients {
 		return out
@@ -86,8 +87,8 @@ func (s *state) startAfterClients(now time.Time, out []kernel.Effect) []kernel.E
 	return s.startUnlessLazy(now, out)
 }
 
-// identityChanged handles a reload that puts another server under this name. The previous server's lists stay
-// while it still serves.
+// identityChanged handles a reload that configures a different server under this name. While the previous server
+// still runs, its lists stay published.
 func (s *state) identityChanged(identity string, known *message.KnownCatalog, out []kernel.Effect) []kernel.Effect {
 	if s.replicas.hasReadyLeader() && s.fault == "" {
 		s.catalog.remembered.identity, s.catalog.remembered.catalog = identity, known
@@ -96,8 +97,8 @@ func (s *state) identityChanged(identity string, known *message.KnownCatalog, ou
 	return s.adoptIdentity(identity, known, out)
 }
 
-// adoptIdentity replaces the remembered catalog. What the previous server has listed stays until the new one sends
-// its lists, unless the new server's catalog is known. What was only remembered of the previous server is removed.
+// adoptIdentity replaces the remembered catalog. Lists that the previous server has sent stay until the new one sends
+// its own, unless the new server's catalog is known. Lists that were only remembered are removed.
 func (s *state) adoptIdentity(identity string, known *message.KnownCatalog, out []kernel.Effect) []kernel.Effect {
 	s.catalog.remembered.identity, s.catalog.remembered.catalog = identity, known
 	if known == nil && s.catalog.fromMemory {
@@ -144,8 +145,8 @@ func sameCatalog(a, b *message.KnownCatalog) bool {
 	return true
 }
 
-// sameList compares two lists. Equal lists are usually one list in memory (state.shareList); then no item is
-// compared.
+// sameList reports whether two lists are equal. Equal lists usually share their memory (state.shareList), in which
+// case no items are compared.
 func sameList(a, b [][]byte) bool {
 	if len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) {
 		return true

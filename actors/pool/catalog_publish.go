@@ -16,11 +16,11 @@ import (
 type itemList struct {
 	complete bool
 	items    [][]byte
-	silent   bool // the server does not say when it changes
+	silent   bool // the server does not announce changes
 }
 
-// followLeader publishes the lists of a new leader, including lists that came before it led, and restores the subscriptions
-// that have no connection. It is called whenever the leader may have changed.
+// followLeader publishes the lists of a new leader, including those it sent before it led, and restores the
+// subscriptions that have no connection. It is called whenever the leader may have changed.
 func (s *state) followLeader(out []kernel.Effect) []kernel.Effect {
 	l := s.replicas.leader()
 	if l != s.catalog.published {
@@ -47,8 +47,7 @@ func (s *state) publishList(kind protocol.ItemKind, l *itemList, asked bool, out
 	return append(out, kernel.Tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: kind, Items: l.items, Asked: asked, Silent: l.silent}))
 }
 
-// hasAllLists reports whether the replica has sent every list. A list that could not be fetched is fetched again
-// later.
+// hasAllLists reports whether the replica has sent every list.
 func (conn *connection) hasAllLists() bool {
 	for kind := range conn.catalog.lists {
 		if !conn.catalog.lists[kind].complete {
@@ -78,8 +77,8 @@ func (s *state) listed(now time.Time, m message.Listed, out []kernel.Effect) []k
 	return s.rememberCatalog(now, out)
 }
 
-// shareList returns an equal list that is already in memory, or else items: the replica's own previous list,
-// another replica's, or the remembered one. Equal lists are thus stored once.
+// shareList returns a list equal to items that is already in memory (a replica's list or the remembered one), or else
+// items. So equal lists are stored once.
 func (s *state) shareList(kind protocol.ItemKind, items [][]byte) [][]byte {
 	if known := s.catalog.remembered.catalog; known != nil && slices.EqualFunc(known.Lists[kind].Items, items, bytes.Equal) {
 		return known.Lists[kind].Items
@@ -92,7 +91,7 @@ func (s *state) shareList(kind protocol.ItemKind, items [][]byte) [][]byte {
 	return items
 }
 
-// announce sends the registry what it needs to know about the server.
+// announce sends the server's name, settings and state to the registry.
 func (s *state) announce(out []kernel.Effect) []kernel.Effect {
 	server := catalog.Server{Name: s.server.Name, Order: s.server.Order, Pool: s.self, Life: s.life, Rules: s.server, Settled: s.settled}
 	if s.catalog.fromMemory {
@@ -105,8 +104,8 @@ func (s *state) announce(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.registry, message.SetServerRules{Server: server}))
 }
 
-// catalogConfirmed handles the registry's answer that clients see what a backend has listed. Only then is the
-// server reported as ready: before that, calls by a newly listed name fail.
+// catalogConfirmed handles the registry's confirmation that clients see a backend's lists. Only then is the server
+// reported as ready: before that, calls by a newly listed name fail.
 func (s *state) catalogConfirmed(m message.ConfirmResult, out []kernel.Effect) []kernel.Effect {
 	if m.Key == rememberedPublished {
 		return append(out, kernel.WakeAfter(headStart, clientsServed{}))

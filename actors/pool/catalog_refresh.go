@@ -6,8 +6,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxRefreshes is how many clients may wait for one list to be fetched again. Others are answered from the current
-// list.
+// maxRefreshes is the maximum number of clients that wait for a list to be fetched again. Further ones are answered
+// from the current list.
 const maxRefreshes = 256
 
 // refreshes holds the clients that asked for an item that is not listed. They wait until the list was fetched
@@ -15,7 +15,7 @@ const maxRefreshes = 256
 type refreshes struct {
 	fetching   [protocol.ItemKinds][]message.Refresh
 	unlocking  []message.Refresh            // clients that wait for the first catalog after a login
-	confirming map[uint64][]message.Refresh // by the number of the question to the registry
+	confirming map[uint64][]message.Refresh // by key of the confirmation requested from the registry
 }
 
 // fetch asks the leader for a list.
@@ -55,7 +55,7 @@ func (s *state) listFetched(m message.FetchResult, out []kernel.Effect) []kernel
 	return append(out, kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: key}))
 }
 
-// answerRefreshes answers the clients that waited for that confirmation of the registry.
+// answerRefreshes answers the clients that waited for a confirmation by the registry.
 func (s *state) answerRefreshes(key uint64, out []kernel.Effect) []kernel.Effect {
 	for _, m := range s.catalog.refreshes.confirming[key] {
 		out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
@@ -64,8 +64,8 @@ func (s *state) answerRefreshes(key uint64, out []kernel.Effect) []kernel.Effect
 	return out
 }
 
-// loginDecided answers the clients that waited for the outcome of a login: they see the catalog now, or the login
-// did not help.
+// loginDecided answers the clients that waited for the outcome of a login. They now see the catalog, or an error if
+// the login did not help.
 func (s *state) loginDecided(out []kernel.Effect) []kernel.Effect {
 	for _, m := range s.catalog.refreshes.unlocking {
 		out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))

@@ -8,15 +8,16 @@ import (
 	"goblin-actor/protocol"
 )
 
-// connection is one backend as its pool sees it. A main connection carries the catalog, the subscriptions of clients without connections of
-// their own, and calls. All others carry calls of one class of clients, or the calls and subscriptions of one tenant.
+// connection is one backend as its pool sees it. A main connection carries the catalog, calls, and the subscriptions of
+// clients without connections of their own. All others carry the calls of one class of clients, or the calls and
+// subscriptions of one tenant.
 type connection struct {
 	number    int
 	replica   int
 	labels    map[string]string // of the replica; read-only
-	tenant    *message.Tenant   // the only tenant whose calls it carries; nil = not a tenant's
+	tenant    *message.Tenant   // the only tenant whose calls it carries; nil = it is shared
 	main      bool
-	announces message.CapabilitySet // capabilities declared to the server; a connection that is not main serves clients with exactly this set
+	announces message.CapabilitySet // declared to the server; a connection that is not main serves clients with exactly this set
 	legacy    bool                  // opened in a legacy era, for legacy clients of a modern server
 	ref       kernel.Reference
 
@@ -27,9 +28,9 @@ type connection struct {
 
 	inFlight   int       // running calls, without parked and waiting ones
 	usedAt     time.Time // when its tenant last used it
-	loginTried uint64    // the login (counted by login.logins) that it last tried to connect with
+	loginTried uint64    // the value of login.logins at its last attempt to connect
 	lost       bool      // it has returned a call because its connection ended; BackendChanged follows
-	retiring   bool      // it goes when its successor is ready
+	retiring   bool      // it is drained when its successor is ready
 	leaving    bool      // it takes no new calls
 }
 
@@ -38,17 +39,17 @@ type backendStatus struct {
 	phase       message.Phase
 	reason      string // clients may see it
 	lastLine    string // of the process's stderr; never shown to clients
-	noLogin     bool   // with phase NeedsLogin: logging in does not help
+	noLogin     bool   // in phase NeedsLogin: logging in does not help
 	since       time.Time
 	nextAttempt time.Time
 	incarnation uint64
 }
 
-// startSlot is where a connection stands with the limit on processes that start at once.
+// startSlot is the state of a connection's start slot. The gateway limits the number of processes that start at once.
 type startSlot struct {
-	requested bool // it waits for a slot
-	hurried   bool // the gateway knows that a client waits for it
-	granted   bool // it has a slot
+	requested bool // the connection waits for a slot
+	hurried   bool // the gateway knows that a client waits for the connection
+	granted   bool // the connection has a slot
 }
 
 // attempts is the history of a connection's attempts to get ready.
@@ -56,15 +57,15 @@ type attempts struct {
 	everReady  bool
 	everFailed bool
 	failing    bool      // the first attempt since it was wanted, or was last ready, has failed
-	failure    string    // why the last attempt failed or the connection was lost, until it is ready; clients may see it
-	detail     string    // failure with the last line on stderr; never shown to clients
-	downSince  time.Time // since when it is not ready
+	failure    string    // why the last attempt failed or the connection was lost; "" when ready; clients may see it
+	detail     string    // failure and the last line on stderr; never shown to clients
+	downSince  time.Time // when it was last ready or, if never, when it was opened; zero = it is ready
 }
 
 // replicaCatalog is what a main connection has listed.
 type replicaCatalog struct {
 	info    *message.ServerInfo // nil until it is ready
 	lists   [protocol.ItemKinds]itemList
-	confirm uint64 // key of the question to the registry whether clients see the catalog; 0 = not asked
-	visible bool   // clients see it, so the connection counts as ready
+	confirm uint64 // key of the confirmation requested from the registry; 0 = none
+	visible bool   // clients see the catalog, so the connection counts as ready
 }

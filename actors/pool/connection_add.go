@@ -7,8 +7,8 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// addConnection opens another connection in two cases: the calls of a class have none at a replica that they may
-// use, or every leased connection is busy and maxBackends allows more.
+// addConnection opens another connection in two cases: a class of clients has none at a replica that it may use, or
+// every leased connection is busy and maxBackends allows more.
 func (s *state) addConnection(now time.Time, w target, q *queued, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.fault != "" || s.replicas.leader() == nil && !s.canAddWithoutLeader(w) || w.conn != nil:
@@ -46,8 +46,8 @@ func (s *state) addConnection(now time.Time, w target, q *queued, out []kernel.E
 	return out
 }
 
-// canAddLater reports whether a connection will be opened for such calls when the first of them has its turn. It
-// has to wait because maxConcurrent calls run.
+// canAddLater reports whether a connection for such calls will be opened when the first of them gets its turn. Until
+// then maxConcurrent does not allow another call.
 func (s *state) canAddLater(w target) bool {
 	l := s.replicas.leader()
 	if s.hasRoom() || s.fault != "" || w.conn != nil || l == nil || l.phase != message.Ready {

@@ -37,7 +37,7 @@ func (s *state) backendChanged(now time.Time, m message.BackendChanged, out []ke
 		if m.Refused && conn.legacy {
 			return s.legacyRefused(now, conn, out)
 		}
-		// First what is to come of it: calls that wait are not turned away for a login that has come meanwhile.
+		// Retry first: a login may have arrived meanwhile, and then the waiting calls are not failed.
 		out = s.becameUnavailable(now, conn, was, s.retryWithLogin(conn, s.drainReplaced(conn, out)))
 		out = s.announceLoginNeed(out)
 	case message.Stopped:
@@ -62,8 +62,8 @@ func (s *state) recordPhase(now time.Time, conn *connection, m message.BackendCh
 	}
 }
 
-// becameReady uses a connection that has become ready, and asks the registry whether clients see what it has
-// listed.
+// becameReady sends queued calls on a connection that has become ready, and asks the registry to confirm that clients
+// see its lists.
 func (s *state) becameReady(now time.Time, conn *connection, m message.BackendChanged, out []kernel.Effect) []kernel.Effect {
 	conn.attempts.everReady, conn.catalog.info = true, m.Info
 	out = s.followLeader(s.rememberEra(conn, m.Known, out))
@@ -87,7 +87,7 @@ func (s *state) becameUnavailable(now time.Time, conn *connection, was message.P
 	return s.followLeader(s.failWaitingSubscribes(s.failUnservable(now, out)))
 }
 
-// updateSettled notes that every replica has been ready, or has failed, at least once.
+// updateSettled sets settled once every replica has been ready, or has failed, at least once.
 func (s *state) updateSettled(out []kernel.Effect) []kernel.Effect {
 	all, failed := true, true
 	for _, conn := range s.replicas.connections {
@@ -104,7 +104,7 @@ func (s *state) updateSettled(out []kernel.Effect) []kernel.Effect {
 	return s.announce(out)
 }
 
-// childStopped forgets a backend that has stopped. One that was not meant to stop has failed for good.
+// childStopped forgets a backend that has stopped. If it was not asked to stop, it has failed for good.
 func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []kernel.Effect) []kernel.Effect {
 	conn := s.replicas.byBackend(m.Child)
 	if conn == nil {
@@ -121,12 +121,12 @@ func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []kernel.
 		return out
 	}
 	conn.attempts.everFailed = true
-	out = append(out, kernel.Log(slog.LevelError, "backend stopped after too many faults; restart the server to try again", "replica", conn.replica, "err", m.Err))
+	out = append(out, kernel.Log(slog.LevelError, "backend stopped after too many internal errors; restart the server to try again", "replica", conn.replica, "err", m.Err))
 	s.settled, s.failed = true, true
 	return s.failWaitingSubscribes(s.failUnservable(now, s.announce(out)))
 }
 
-// failCallsOf fails the calls of a backend that has lost its state.
+// failCallsOf fails the calls of a backend that was restarted or has stopped.
 func (s *state) failCallsOf(conn *connection, out []kernel.Effect) []kernel.Effect {
 	for _, call := range slices.SortedFunc(maps.Keys(s.calls.running), message.CallRef.Compare) {
 		r := s.calls.running[call]
@@ -134,7 +134,7 @@ func (s *state) failCallsOf(conn *connection, out []kernel.Effect) []kernel.Effe
 			continue
 		}
 		s.finish(call, r)
-		fault := &protocol.Fault{Name: protocol.BackendDisconnected, Server: s.server.Name, Message: "the backend was lost while it executed the call"}
+		fault := &protocol.Fault{Name: protocol.BackendDisconnected, Server: s.server.Name, Message: "server " + s.server.Name + " was lost during the call; it is unknown whether the call was executed"}
 		out = append(out, kernel.Tell(call.Holder, message.Failed{Seq: call.Seq, Fault: fault}))
 	}
 	return out

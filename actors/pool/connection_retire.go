@@ -10,9 +10,9 @@ import (
 // retireDue reports that the successor of a connection has had enough time to start.
 type retireDue struct{ number int }
 
-// retire drains a connection when its successor is ready. Until then it takes calls, so the server is never
-// without a connection. It is also drained when the successor fails to start, since it may be in the way (a lock,
-// a port), or takes longer than startTimeout.
+// retire drains a connection when its successor is ready. Until then it takes calls, so the server is never without a
+// connection. It is also drained when the successor takes longer than startTimeout or fails to start, since the old
+// process may hold a lock or port that the new one needs.
 func (s *state) retire(conn *connection, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case conn.leaving || conn.retiring:
@@ -32,8 +32,8 @@ func (s *state) retireDue(now time.Time, m retireDue, out []kernel.Effect) []ker
 	return out
 }
 
-// drainReplaced drains the connections that a connection replaces once clients see its catalog or it has failed:
-// its predecessor and, if it is ready, those without a successor.
+// drainReplaced drains the connections that by replaces. It is called once clients see the catalog of by, or by has
+// failed. These are its predecessor and, if it is ready, the connections without a successor.
 func (s *state) drainReplaced(by *connection, out []kernel.Effect) []kernel.Effect {
 	if !by.main || by.retiring || by.leaving {
 		return out
@@ -64,8 +64,8 @@ func (s *state) drainSurplus(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// connectionsRemoved follows the removal of connections: it fails what no other connection can serve, and follows
-// the new leader.
+// connectionsRemoved is called after connections were drained. It fails the calls and subscriptions that no other
+// connection can serve, and follows the new leader.
 func (s *state) connectionsRemoved(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.followLeader(s.failWaitingSubscribes(s.failUnservable(now, out)))
 }

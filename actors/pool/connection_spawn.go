@@ -10,7 +10,7 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// spawned handles a backend's start: the backend gets the messages that were due before it had a reference.
+// spawned notes a backend's reference and sends it the messages that were due before.
 func (s *state) spawned(m spawned, out []kernel.Effect) []kernel.Effect {
 	conn := s.replicas.byNumber(m.number)
 	if conn == nil {
@@ -43,7 +43,7 @@ func (s *state) spawnConnection(now time.Time, conn *connection, out []kernel.Ef
 	conn.phase, conn.since, conn.attempts.downSince = message.Idle, now, now
 	s.replicas.add(conn)
 	before := uint64(0)
-	if conn.main { // other connections count from 0: they replace none
+	if conn.main { // other connections replace none, so they count from 0
 		before = s.replicas.opened[conn.replica]
 	}
 	key, _ := s.loginOf(conn)
@@ -64,7 +64,7 @@ func (s *state) broadcastExcept(msg any, not func(*connection) bool, out []kerne
 	return out
 }
 
-// logOf returns a logger whose lines name the connection.
+// logOf returns a logger whose records name the connection.
 func logOf(log *slog.Logger, a spawn) *slog.Logger {
 	if a.member != "" {
 		return log.With("replica", a.replica, "member", a.member)

@@ -1,11 +1,13 @@
-// Package pool implements the actor that represents one server to the rest of the gateway. It owns the server's backends, picks one for each
-// call, holds the bounded queue, and passes the server's catalog to the registry.
+// Package pool implements the actor that represents one server to the rest of the gateway. It owns the server's
+// backends, picks one for each call, holds the bounded queue, and passes the server's catalog to the registry.
 //
 // Invariants:
 //   - Every Dispatch is at one backend at a time, or queued, or answered with Failed.
-//   - A call that a backend may have written is not given to another one, unless the configuration allows it, and then once.
+//   - A call that a server may have received is not sent to another backend, unless the configuration allows it, and
+//     then only once.
 //   - At most maxConcurrent calls run at once.
 //
-// The state consists of components, each with the files that start with its name: calls (call_…), replicas and their connections (replica_…,
-// connection_…), subscriptions (subscription_…), logins (login_…), tenants (tenant_…) and the catalog (catalog_…).
+// The state consists of components. The files of a component start with its name: calls (call_…), replicas and their
+// connections (replica_…, connection_…), subscriptions (subscription_…), logins (login_…), tenants (tenant_…) and the
+// catalog (catalog_…).
 package pool

@@ -10,14 +10,14 @@ import (
 
 const startupLazy = "lazy"
 
-// idleStop is what the pool of a lazy server knows about its use.
+// idleStop holds the use of a lazy server, which is stopped when it is idle.
 type idleStop struct {
 	usedAt      time.Time // when a client last used the server
 	timer       uint64    // number of the newest timer
-	lastFailure string    // why its last attempt had failed when it was stopped; "" = it had not failed. Clients may see it
+	lastFailure string    // why its last attempt had failed when it was stopped; "" = it had not failed; clients may see it
 }
 
-// explain says what was wrong when the server was stopped, or "" if nothing was.
+// explain describes what was wrong when the server was stopped, or returns "" if nothing was.
 func (r *idleStop) explain() string {
 	if r.lastFailure == "" {
 		return ""
@@ -32,7 +32,7 @@ type idleDue struct{ timer uint64 }
 func (s *state) isLazy() bool { return s.server.Startup == startupLazy }
 
 // knowsCatalog reports whether the server's catalog is known. Until then the server is kept running or retried,
-// because clients cannot call what they do not know.
+// because clients need its catalog to call it.
 func (s *state) knowsCatalog() bool { return s.catalog.remembered.catalog != nil }
 
 // isStopped reports whether the server has no main connection and none is being opened.
@@ -48,7 +48,7 @@ func (s *state) startUnlessLazy(now time.Time, out []kernel.Effect) []kernel.Eff
 	return s.spawnReplicas(now, s.restartIdleTimer(now, out))
 }
 
-// wake starts a lazy server that a client needs now.
+// wake records that a client needs the server now, and starts the server if it is stopped.
 func (s *state) wake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.idle.usedAt = now
 	if !s.isLazy() {
@@ -61,7 +61,7 @@ func (s *state) wake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.spawnReplicas(now, s.restartIdleTimer(now, out))
 }
 
-// restartIdleTimer counts the idle time from now on.
+// restartIdleTimer restarts the idle time at now.
 func (s *state) restartIdleTimer(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.idle.usedAt, s.idle.lastFailure = now, ""
 	if !s.isLazy() {
@@ -70,14 +70,14 @@ func (s *state) restartIdleTimer(now time.Time, out []kernel.Effect) []kernel.Ef
 	return s.armIdleTimer(s.server.IdleStop, out)
 }
 
-// armIdleTimer starts the timer after which the idle time is examined.
+// armIdleTimer starts the timer for the next check of the idle time.
 func (s *state) armIdleTimer(d time.Duration, out []kernel.Effect) []kernel.Effect {
 	s.idle.timer++
 	return append(out, kernel.WakeAfter(d, idleDue{s.idle.timer}))
 }
 
-// idleDue asks the backends whether they are idle when the server was unused for idleStop. A backend with a
-// running task does not answer and is asked again later.
+// idleDue asks the backends whether they are idle if the server was unused for idleStop. A backend with a running
+// task does not answer and is asked again later.
 func (s *state) idleDue(now time.Time, m idleDue, out []kernel.Effect) []kernel.Effect {
 	if m.timer != s.idle.timer || !s.isLazy() || s.isStopped() {
 		return out

@@ -2,7 +2,7 @@ package pool
 
 import "goblin-actor/internal/config"
 
-// linkTraits states what links to a server can do, as far as the pool has to know before it opens one.
+// linkTraits describes the links to a server, as far as the pool needs to know before it opens one.
 type linkTraits struct {
 	startsProcess bool // opening a link starts a process, which needs a start slot
 	headers       bool // requests have headers

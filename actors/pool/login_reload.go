@@ -10,8 +10,9 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// dropChangedLogins stops the actors of logins whose server or way of logging in has changed. Their successors
-// load from the store what still fits, so a token is only sent where it was issued for.
+// dropChangedLogins stops the actors of logins whose server or auth settings have changed. Their successors load from
+// the store only what fits the new settings, so a token is never sent to another server than the one it was issued
+// for.
 func (s *state) dropChangedLogins(before *config.Server, out []kernel.Effect) []kernel.Effect {
 	keys := slices.SortedFunc(maps.Keys(s.logins.byKey), func(a, b message.LoginKey) int {
 		return cmp.Or(cmp.Compare(a.Entry, b.Entry), cmp.Compare(a.Lane, b.Lane))

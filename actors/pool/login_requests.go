@@ -18,26 +18,26 @@ const maxLogins = 4096
 var errTooManyLogins = errors.New("too many logins to this server are in progress")
 
 type (
-	// toLogin tells the actor of a login something; it is started if it does not run.
+	// toLogin sends msg to the actor of a login, which is started if needed.
 	toLogin struct {
 		login message.LoginKey
 		entry config.Server
 		named chan<- message.LoginKey // receives the login's key; nil = not needed
 		msg   any
 	}
-	// endLogin stops the actor of a login that no connection uses. What it knows is in the state file.
+	// endLogin stops the actor of a login that no connection uses. The login stays in the state file.
 	endLogin struct{ login message.LoginKey }
 	// revokeLogin ends the login of a principal that no longer exists.
 	revokeLogin struct {
 		login message.LoginKey
 		entry config.Server
 	}
-	// loginRevoked: it has ended, or it is not known whether the authorization server has heard of it.
+	// loginRevoked reports that a login has ended. If err is set, the authorization server may not have revoked it.
 	loginRevoked struct {
 		login message.LoginKey
 		err   error
 	}
-	// refuseLogin answers who may not have it.
+	// refuseLogin refuses a request to log in or out.
 	refuseLogin struct {
 		want message.RequestLogin
 		err  error
@@ -107,7 +107,7 @@ func (s *state) stopLoginOf(gone *connection, out []kernel.Effect) []kernel.Effe
 // stopUnusedLogin stops the actor of a lane's login that nothing uses.
 func (s *state) stopUnusedLogin(key message.LoginKey, out []kernel.Effect) []kernel.Effect {
 	if s.logins.revoking[key] {
-		return out // it has to be told to the authorization server
+		return out // its actor still has to revoke it at the authorization server
 	}
 	for _, conn := range s.replicas.connections {
 		if other, _ := s.loginOf(conn); other == key {
@@ -123,8 +123,8 @@ func (s *state) stopUnusedLogin(key message.LoginKey, out []kernel.Effect) []ker
 	return append(out, kernel.Act(endLogin{key}))
 }
 
-// expireLogins stops the logins of lanes that have no connection and were not used for loginIdle, as of a user who
-// logged in and never called. It returns when the next one may be due; zero = never.
+// expireLogins stops the actors of lanes' logins that have no connection and were not used for loginIdle, such as
+// that of a user who logged in and never called. It returns when the next one may be due; zero = never.
 func (s *state) expireLogins(now time.Time, out []kernel.Effect) (_ []kernel.Effect, next time.Time) {
 	used := map[message.LoginKey]bool{}
 	for _, conn := range s.replicas.connections {

@@ -10,8 +10,8 @@ import (
 	principals "goblin-actor/internal/identity"
 )
 
-// revokeLogins ends the logins of principals that no longer exist. A revoked key may have leaked, and with it what
-// the logins permit.
+// revokeLogins ends the logins of principals that no longer exist. A revoked key may have leaked, and its logins can
+// be used with it.
 func (s *state) revokeLogins(m message.EndLogins, out []kernel.Effect) []kernel.Effect {
 	keys := slices.Clone(m.Kept)
 	for key := range s.logins.byKey {
@@ -31,12 +31,12 @@ func (s *state) revokeLogins(m message.EndLogins, out []kernel.Effect) []kernel.
 	return out
 }
 
-// revokeLogin lets the actor of a login end it, and waits for that in a goroutine.
+// revokeLogin asks the actor of a login to end it, and waits for the answer in a goroutine.
 func (p *pool) revokeLogin(self kernel.Self, a revokeLogin) {
 	reply := make(chan message.LoginFinished, 1)
 	p.toLogin(self, toLogin{login: a.login, entry: a.entry, msg: message.EndLogin{Reply: reply}})
 	self.Go(func(ctx context.Context) any {
-		select { // the actor answers when its request is over, which has a bound, or when it is gone
+		select { // the actor answers when its request, which has a timeout, is over, or when the actor stops
 		case m := <-reply:
 			return loginRevoked{a.login, m.Err}
 		case <-ctx.Done():
@@ -50,7 +50,7 @@ func (s *state) loginRevoked(m loginRevoked, out []kernel.Effect) []kernel.Effec
 	over := s.logins.revoking[m.login]
 	delete(s.logins.revoking, m.login)
 	if m.err != nil {
-		out = append(out, kernel.Log(slog.LevelWarn, "login ended here, but not revoked at the authorization server",
+		out = append(out, kernel.Log(slog.LevelWarn, "login removed, but the authorization server may not have revoked it",
 			"who", principals.IDIn(m.login.Lane), "entry", m.login.Entry, "err", m.err))
 	}
 	if !over { // a new login with that key has begun

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// A call whose login is missing is not lost where its client can show its user a page: the user is asked to log in there, as if the
-// server asked, and the call goes on when that is done. Other clients get an error that says where or how to log in.
+// If a call needs a login and its client supports URL elicitation, the user is asked to log in, as if the server had
+// asked. The call continues after the login. Other clients get an error that says where or how to log in.
 
 const (
 	loginWait  = time.Minute      // time to log in after the user has agreed
@@ -24,30 +24,30 @@ const (
 type loginWaiter struct {
 	queued
 	login         message.LoginKey
-	question      uint64    // key of the question; 0 = it was answered
-	loginDeadline time.Time // when the answer counts no more; zero = the question is open, and its holder has clocks for that
+	question      uint64    // key of the elicitation; 0 = it was answered
+	loginDeadline time.Time // when the login must be complete; zero = the elicitation is open, and its timeouts are the holder's
 	reason        string
 }
 
 type (
-	// askLogin has the client's user asked to log in.
+	// askLogin asks the user of a call to log in.
 	askLogin struct {
 		call  message.CallRef
 		login message.LoginKey
 		key   uint64
-		fault *protocol.Fault // told where there is no page to show
+		fault *protocol.Fault // the answer to the call if there is no login page
 	}
-	// failLogin answers a call with where or how to log in.
+	// failLogin fails a call with an error that says where or how to log in.
 	failLogin struct {
 		call  message.CallRef
 		login message.LoginKey
 		fault *protocol.Fault
 	}
-	loginPageMissing struct{ call message.CallRef } // there was no page: the call has been answered
-	loginDue         struct{ call message.CallRef } // it has waited for a while
+	loginPageMissing struct{ call message.CallRef } // there is no login page, and the call has been answered
+	loginDue         struct{ call message.CallRef } // the call has waited for another loginPulse, or until its deadline
 )
 
-// refuseOrAskLogin fails a call that gets no connection, or asks its user to log in if that is what is missing.
+// refuseOrAskLogin fails a call that gets no connection, or asks its user to log in if a login is missing.
 func (s *state) refuseOrAskLogin(now time.Time, q *queued, w target, out []kernel.Effect) []kernel.Effect {
 	if conn := s.loginNeeded(w); conn != nil && s.fault == "" {
 		if key, uses := s.loginOf(conn); uses && !conn.noLogin {
@@ -64,7 +64,7 @@ func (s *state) requireLogin(q *queued, key message.LoginKey, reason string, out
 		fault.Name, fault.Message = protocol.ServerUnavailable, fault.Message+"; "+catalog.RobotLogsIn
 		return append(out, s.refuse(q, fault))
 	}
-	if q.broken != nil { // it was written once
+	if q.broken != nil { // it was sent before
 		return append(out, s.refuse(q, fault))
 	}
 	if q.Request.Caller.Can&message.CanURL == 0 || !q.Request.Frame.M.MayAsk() || len(s.logins.waiting) >= s.maxLoginWaiters() {
@@ -140,7 +140,7 @@ func (s *state) loginDue(now time.Time, m loginDue, out []kernel.Effect) []kerne
 		return out
 	case !now.Before(w.loginDeadline):
 		delete(s.logins.waiting, m.call)
-		return append(out, kernel.Act(failLogin{w.Call, w.login, s.loginFault(fmt.Sprintf("no login within %v", loginWait))}))
+		return append(out, kernel.Act(failLogin{w.Call, w.login, s.loginFault(fmt.Sprintf("the login was not completed within %v", loginWait))}))
 	}
 	return append(out, kernel.Tell(m.call.Holder, message.Progress{Seq: m.call.Seq, Behind: true}), kernel.WakeAfter(min(loginPulse, w.loginDeadline.Sub(now)), loginDue{m.call}))
 }
@@ -195,12 +195,12 @@ func (p *pool) askLogin(self kernel.Self, a askLogin) {
 	ask := message.ServerRequest{Seq: a.call.Seq, Key: a.key, From: self.Reference()}
 	raw := protocol.AppendRequest(nil, a.key, protocol.MethodElicitationCreate.String(), params)
 	if err := ask.Frame.Parse(raw); err != nil {
-		panic("question about a login: " + err.Error())
+		panic("login elicitation: " + err.Error())
 	}
 	a.call.Holder.Tell(ask)
 }
 
-// failLogin fails a call with the page or the command to log in.
+// failLogin fails a call with an error that names the login page, or else the command to log in.
 func (p *pool) failLogin(a failLogin) {
 	f := *a.fault
 	if f.LoginURL = p.state.logins.url(a.login); f.LoginURL != "" {
@@ -211,7 +211,7 @@ func (p *pool) failLogin(a failLogin) {
 	a.call.Holder.Tell(message.Failed{Seq: a.call.Seq, Fault: &f})
 }
 
-// loginURLOf returns the function that returns the page of a login.
+// loginURLOf returns a function that returns the URL of a login's page.
 func loginURLOf(o Options) func(message.LoginKey) string {
 	if o.LoginURL == nil {
 		return func(message.LoginKey) string { return "" }

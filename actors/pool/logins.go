@@ -17,7 +17,7 @@ type logins struct {
 	byKey     map[message.LoginKey]*login
 	revoking  map[message.LoginKey]bool // logins that are being ended for good
 	waiting   map[message.CallRef]*loginWaiter
-	announced loginNeed                     // what the registry was told last
+	announced loginNeed                     // last sent to the registry
 	url       func(message.LoginKey) string // the page to log in at; returns "" if there is none
 }
 
@@ -45,7 +45,7 @@ type login struct {
 	phase  message.LoginPhase
 	reason string    // why a login is needed
 	logins uint64    // how often it has become present
-	usedAt time.Time // when a client last asked to begin, finish or end it
+	usedAt time.Time // when a client last tried to begin, finish or end it
 }
 
 // loginOf returns the login that a connection uses, or false if the gateway does not log in there.
@@ -83,7 +83,7 @@ func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel
 			continue
 		}
 		switch {
-		case m.Phase == message.LoginPresent && conn.phase == message.Ready: // it grants more now
+		case m.Phase == message.LoginPresent && conn.phase == message.Ready: // the login may grant more scopes now
 			out = s.resumeLoginWaiters(now, conn, out)
 		case m.Phase == message.LoginPresent:
 			out = s.useLogin(conn, l, out)
@@ -95,8 +95,8 @@ func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel
 }
 
 // useLogin lets a connection that needs a login use the present one. A login that the server has refused is tried
-// again only after it was renewed. An attempt in progress may already use the new login, or will come back for it;
-// in both cases it counts as the first with that login.
+// again only after it was renewed. An attempt in progress may already use the new login, or will need it later. In
+// both cases it counts as the first attempt with that login.
 func (*state) useLogin(conn *connection, l *login, out []kernel.Effect) []kernel.Effect {
 	switch conn.phase {
 	case message.Connecting, message.Handshaking, message.Syncing:
@@ -109,7 +109,7 @@ func (*state) useLogin(conn *connection, l *login, out []kernel.Effect) []kernel
 	return append(out, kernel.Tell(conn.ref, message.LoggedIn{}))
 }
 
-// retryWithLogin handles a connection that has found out that it needs a login. The login may have come meanwhile.
+// retryWithLogin handles a connection that needs a login. If the login has arrived meanwhile, the connection retries.
 func (s *state) retryWithLogin(conn *connection, out []kernel.Effect) []kernel.Effect {
 	key, uses := s.loginOf(conn)
 	if !uses {
@@ -180,8 +180,8 @@ func (s *state) canAddWithoutLeader(w target) bool {
 }
 
 const (
-	laneIdle  = 10 * time.Minute       // how long the connections of a lane stay without use
-	loginIdle = laneIdle + time.Minute // how long its login stays known without any: one that is under way is over by then
+	laneIdle  = 10 * time.Minute       // how long the connections of a lane stay open without use
+	loginIdle = laneIdle + time.Minute // how long the actor of its login runs without connections; a login flow takes less
 )
 
 // idleAfter returns how long a tenant's connection stays open without use.
@@ -192,7 +192,7 @@ func (s *state) idleAfter(of *message.Tenant) time.Duration {
 	return s.limits.SessionIdle
 }
 
-// loginHint says what to do about a server that needs a login.
+// loginHint returns what operators can do about a server that needs a login.
 func (s *state) loginHint() string {
 	for _, conn := range s.replicas.connections {
 		if key, uses := s.loginOf(conn); uses && conn.main && conn.phase == message.NeedsLogin {
@@ -200,7 +200,7 @@ func (s *state) loginHint() string {
 				break
 			}
 			if s.usesClientCredentials(key) {
-				return "the gateway logs in by itself: correct clientId and clientSecret under auth in the configuration"
+				return "the gateway logs in with client credentials: correct clientId and clientSecret under auth in the configuration"
 			}
 			return "log in: goblin-actor login " + key.Entry
 		}
@@ -226,17 +226,17 @@ func (p *pool) loginActor(self kernel.Self, entry config.Server, key message.Log
 	return l
 }
 
-// loginNeed says whether the server's catalog is unknown because of a login.
+// loginNeed tells whether the server's catalog is unknown because a login is missing.
 type loginNeed uint8
 
 const (
-	needsNothing loginNeed = iota // nothing: it is known, or something else is missing
+	needsNothing loginNeed = iota // the catalog is known, or unknown for another reason
 	needsLogin                    // a user has to log in
 	needsAttempt                  // a user has logged in, and the first attempt since then is in progress
 )
 
-// currentLoginNeed returns the current need, and what clients are told about it; nil if there is none.
-func (s *state) currentLoginNeed() (l loginNeed, told *catalog.Login) {
+// currentLoginNeed returns the current need, and the instructions for clients, or nil if no login is missing.
+func (s *state) currentLoginNeed() (l loginNeed, instructions *catalog.Login) {
 	if s.catalog.info != nil {
 		return needsNothing, nil
 	}
@@ -254,15 +254,15 @@ func (s *state) currentLoginNeed() (l loginNeed, told *catalog.Login) {
 			continue
 		}
 		where := s.logins.url
-		told = &catalog.Login{Command: "goblin-actor login " + key.Entry, URL: func() string { return where(key) }, Done: l == needsAttempt}
+		instructions = &catalog.Login{Command: "goblin-actor login " + key.Entry, URL: func() string { return where(key) }, Done: l == needsAttempt}
 		if s.usesClientCredentials(key) {
-			told.Command, told.URL = "", func() string { return "" }
+			instructions.Command, instructions.URL = "", func() string { return "" }
 		}
 	}
-	return l, told
+	return l, instructions
 }
 
-// triesLogin reports whether a connection is in its first attempt since its login came.
+// triesLogin reports whether a connection is in its first attempt since its login became present.
 func (conn *connection) triesLogin() bool {
 	switch conn.phase {
 	case message.NeedsLogin, message.Connecting, message.Handshaking, message.Syncing:

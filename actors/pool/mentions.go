@@ -7,15 +7,14 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Bounds of what is kept of the resources a server has mentioned. Twice as much is kept at most: what was mentioned or asked
-// for lately, and what was before that.
+// Limits for each of the two generations of mentions: recent ones, and older ones that are dropped next.
 const (
 	maxMentions     = 4096
 	maxMentionBytes = 1 << 20
-	maxMentionedURI = 8 << 10 // longer ones are not kept
+	maxMentionedURI = 8 << 10 // longer URIs are not kept
 )
 
-// mention says which connection knows a mentioned resource. It is zero for a mention in a notification.
+// mention identifies the connection that knows a mentioned resource. It is zero for a mention in a notification.
 type mention struct {
 	backend     kernel.Reference
 	incarnation uint64
@@ -69,7 +68,7 @@ func (m *mentions) at(uri string) mention {
 	return m.before[uri]
 }
 
-// resourcesMentioned notes the resources that a result has named.
+// resourcesMentioned notes the resources that a server's result has mentioned.
 func (s *state) resourcesMentioned(m message.ResourcesMentioned) {
 	tenant, known := s.tenantOf(m.Backend)
 	if !known {

@@ -20,9 +20,9 @@ type Options struct {
 	Node     string // names this gateway to other gateways
 	Limits   config.Limits
 	Registry kernel.Reference
-	Gateway  kernel.Reference            // passes on log lines that belong to no call
+	Gateway  kernel.Reference            // forwards log messages that belong to no call
 	Store    kernel.Reference            // stores the eras of replicas
-	Eras     map[string]message.KnownEra // remembered eras, by identity of the replica; immutable
+	Eras     map[string]message.KnownEra // remembered eras, by identity of the replica; read-only
 	Known    *message.KnownCatalog       // the server's last known catalog; nil = none
 	Budget   *stream.Budget
 	Links    *backend.Links
@@ -31,7 +31,7 @@ type Options struct {
 	Seed     uint64                        // for the jitter of backoffs
 	Open     Opener                        // nil = processes and URLs
 	Logins   Logins                        // nil = the gateway does not log in at servers
-	LoginURL func(message.LoginKey) string // returns the page to log in at; nil or "" = there is none
+	LoginURL func(message.LoginKey) string // returns the URL of the login page; nil or "" = there is none
 	Secrets  *secret.Redactor              // secrets to remove from logs and errors; nil = none
 }
 
@@ -65,11 +65,11 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	})
 }
 
-// pool is the shell: it carries out the effects of step.
+// pool is the actor's shell. It executes the effects of step.
 type pool struct {
 	Options
 	state *state
-	known map[message.LoginKey]Login // those that were wanted; as many as a pool has lanes
+	known map[message.LoginKey]Login // login actors that run
 }
 
 func (p *pool) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
@@ -77,20 +77,20 @@ func (p *pool) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 }
 
 type (
-	// spawn starts a backend; its number makes its name unique for the pool's life.
+	// spawn starts a backend. Its number makes the actor's name unique during the pool's life.
 	spawn struct {
-		server   config.Server // what it goes by
+		server   config.Server // settings of the backend
 		entry    config.Server // how it is reached: the server, or the member of a group
-		own      int           // which of the entry's replicas it is
-		member   string        // the entry's name, in a group
+		own      int           // index of the replica within the entry
+		member   string        // the entry's name in a group; "" = not a group
 		replica  int
 		number   int
 		announce message.CapabilitySet
 		catalog  bool
-		legacy   bool // it is spoken to in a legacy era only
+		legacy   bool // only the legacy era is used
 		known    message.KnownEra
-		login    message.LoginKey // Entry "" = it uses none of ours
-		before   uint64           // connections that this replica has had
+		login    message.LoginKey // Entry "" = the gateway does not log in there
+		before   uint64           // number of connections that this replica has had
 	}
 	waited struct{ d time.Duration } // a call left the queue after d
 )

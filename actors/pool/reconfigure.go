@@ -22,7 +22,7 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.E
 	case m.Transport && s.fault == "" && before.Fault == "":
 		return s.rememberCatalog(now, s.replaceChanged(now, before, s.restartIdleTimer(now, out)))
 	case m.Transport:
-		s.forgetDoubt()
+		s.forgetAutoLease()
 		return s.replace(now, out)
 	}
 	if before.Startup != s.server.Startup || before.IdleStop != s.server.IdleStop {
@@ -31,7 +31,7 @@ func (s *state) reconfigure(now time.Time, m message.Reconfigure, out []kernel.E
 	return s.sendQueued(now, s.sendConfig(out))
 }
 
-// replace starts new backends. The present ones stop when their successors are ready.
+// replace starts new backends. The current ones stop when their successors are ready.
 func (s *state) replace(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.fault != "" {
 		for _, conn := range s.replicas.connections {

@@ -10,14 +10,16 @@ import (
 	"goblin-actor/protocol/upstream/remote"
 )
 
-const recentCookies = 64 // values that a link hides: those that it keeps, and some that were replaced while a request was under way
+// recentCookies is the maximum number of values that a link hides: its current cookies, and some that were replaced
+// while a request was in progress.
+const recentCookies = 64
 
-// cookieHider removes the values of a link's cookies from the link's errors, which may echo them. Each link hides
-// only its own cookies: a value that one server chooses must not blank out the words of another.
+// cookieHider removes the values of a link's cookies from the link's errors, which may echo them. Each link hides only
+// its own cookies: a value that one server chooses must not remove text from another server's errors.
 type cookieHider struct {
 	mu     sync.Mutex
-	recent []string         // values, the oldest first
-	known  *secret.Redactor // of recent; nil = not made yet, as balancers change a cookie with every response, and errors are rare
+	recent []string         // values, oldest first
+	known  *secret.Redactor // of recent; made on demand, because balancers change a cookie with every response and errors are rare
 }
 
 // hideCookies returns an open function whose links hide their cookies.
@@ -27,7 +29,7 @@ func hideCookies(o remote.Options, open func(remote.Options, upstream.Sink) upst
 		o.Cookies = hider.remember
 		return open(o, func(ctx context.Context, e upstream.Event) error {
 			switch e.(type) {
-			case upstream.Received, upstream.Written: // they hold no error
+			case upstream.Received, upstream.Written: // they contain no error
 				return sink(ctx, e)
 			}
 			return sink(ctx, redactEvent(hider.redactor(), e))

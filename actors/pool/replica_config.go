@@ -50,7 +50,7 @@ func (s *state) sendConfig(out []kernel.Effect) []kernel.Effect {
 }
 
 // replaceChanged replaces the connections of the replicas, or of the group's members, whose configuration has
-// changed. The others stay, also when the number of replicas changes.
+// changed. The others stay, even when the number of replicas changes.
 func (s *state) replaceChanged(now time.Time, before config.Server, out []kernel.Effect) []kernel.Effect {
 	kept := map[int]bool{}
 	for _, conn := range s.replicas.connections {
@@ -63,7 +63,7 @@ func (s *state) replaceChanged(now time.Time, before config.Server, out []kernel
 		}
 	}
 	if len(kept) == 0 {
-		s.forgetDoubt()
+		s.forgetAutoLease()
 	}
 	out = s.spawnMissing(now, kept, out)
 	return s.sendQueued(now, s.connectionsRemoved(now, s.drainSurplus(s.sendConfig(out))))

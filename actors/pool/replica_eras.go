@@ -16,9 +16,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// eraIdentity identifies what a replica's connection reaches, as far as the era depends on it: the program and its
-// arguments, or the URL. The values of variables and headers are left out, because they may be secrets that must
-// not get into the state file.
+// eraIdentity returns a hash of what a replica's era depends on: the program and its arguments, or the URL. The values
+// of variables and headers are left out, because they may be secrets that must not get into the state file.
 func eraIdentity(of config.Server, replica int) string {
 	server, replica, _ := of.Replica(replica)
 	what := struct {
@@ -28,7 +27,7 @@ func eraIdentity(of config.Server, replica int) string {
 		Command: server.Command, Cwd: server.Cwd, Args: server.Args,
 		Env: slices.Sorted(maps.Keys(server.Env)), Headers: slices.Sorted(maps.Keys(server.Headers)),
 	}
-	if filepath.Base(what.Command) != what.Command && !filepath.IsAbs(what.Command) { // beside the file it stands in
+	if filepath.Base(what.Command) != what.Command && !filepath.IsAbs(what.Command) { // relative to the configuration file
 		what.Command = filepath.Join(server.Base, what.Command)
 	}
 	if len(server.URLs) > 0 {
@@ -64,10 +63,10 @@ func (s *state) rememberEra(conn *connection, era message.KnownEra, out []kernel
 	return append(out, kernel.Tell(s.store, message.RememberEra{Server: id, Known: era}))
 }
 
-// usesLegacyConnection reports whether a legacy client's call to a modern server uses a legacy connection. It does
-// for servers with a URL, which may speak both eras: in the modern era, tools that ask the client while they work
-// fail (Python's ctx.elicit and the like), so the client would be worse off than without the gateway. The modern
-// connection is used if the server has refused the legacy era or cannot be reached in it now.
+// usesLegacyConnection reports whether a legacy client's call to a modern server uses a legacy connection. It does for
+// servers with a URL, which may speak both eras: in the modern era, tools that send requests to the client while they
+// run (such as Python's ctx.elicit) fail, so the client would be worse off than without the gateway. The modern
+// connection is used if the server has refused the legacy era, or a legacy connection is down.
 func (s *state) usesLegacyConnection(w target, replica int) bool {
 	entry, _, _ := s.server.Replica(replica)
 	if !w.legacyClient || s.replicas.eras.modernOnly[replica] || !traitsOf(entry).mayServeBoth {
@@ -91,7 +90,7 @@ func (s *state) legacyRefused(now time.Time, conn *connection, out []kernel.Effe
 	}
 	out = append(out, kernel.Log(slog.LevelInfo, "server has no legacy era; legacy clients share its modern connection", "replica", conn.replica, "reason", conn.reason))
 	out = s.sendQueued(now, out)
-	if s.server.Isolates() { // so do their subscriptions
+	if s.server.Isolates() { // their subscriptions move to the modern connection, too
 		out = s.restoreSubscriptions(out)
 	}
 	return out

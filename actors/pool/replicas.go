@@ -58,8 +58,9 @@ func (r *replicas) byBackend(ref kernel.Reference) *connection {
 	return nil
 }
 
-// leader returns the connection whose catalog clients see and that gets the shared subscriptions: the first replica that is ready, or else the
-// first that is syncing; nil if there is none. A retiring connection leads only while no other is ready.
+// leader returns the connection whose catalog clients see and that gets the shared subscriptions: the first replica
+// that is ready, or else the first that is syncing. It returns nil if there is none. A retiring connection leads only
+// while no other is ready.
 func (r *replicas) leader() *connection {
 	var ready, syncing *connection
 	for _, conn := range r.connections {
@@ -83,7 +84,7 @@ func (r *replicas) hasReadyLeader() bool {
 	return l != nil && l.phase == message.Ready
 }
 
-// leadsBefore reports which of two ready connections leads.
+// leadsBefore reports whether conn, rather than other, leads if both are ready.
 func (conn *connection) leadsBefore(other *connection) bool {
 	if conn.retiring != other.retiring {
 		return other.retiring
@@ -144,7 +145,7 @@ func (s *state) stepReplicas(now time.Time, msg any, out []kernel.Effect) []kern
 		return s.requestConnect(m, out)
 	case message.StartSlotGranted:
 		return s.startSlotGranted(m, out)
-	case message.RootsChanged: // the server asked for the roots of clients: a tenant's server for those of its client alone
+	case message.RootsChanged: // a tenant's connection is notified only about its own client
 		return s.broadcastExcept(m, func(conn *connection) bool { return conn.tenant != nil && conn.tenant.Client != m.Client }, out)
 	case retireDue:
 		return s.retireDue(now, m, out)

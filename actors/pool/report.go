@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// visiblePhase returns the phase as it is reported: a backend is ready only when clients see its catalog.
+// visiblePhase returns the phase as it is reported. A backend counts as ready only when clients see its catalog.
 func (conn *connection) visiblePhase() message.Phase {
 	if conn.phase == message.Ready && !conn.catalog.visible {
 		return message.Syncing
@@ -19,8 +19,8 @@ func (conn *connection) visiblePhase() message.Phase {
 	return conn.phase
 }
 
-// visibleReason says why a backend is in its phase, and whether that is a fault: it is not ready, and an attempt
-// has failed or the first one takes long.
+// visibleReason returns why a backend is in its phase, and whether that is a fault. It is a fault if the backend is not
+// ready and an attempt has failed or takes long.
 func (conn *connection) visibleReason(now time.Time) (reason string, fault bool) {
 	switch conn.visiblePhase() {
 	case message.Ready:
@@ -81,18 +81,18 @@ func (s *state) report() status.Server {
 		r.Fault = r.Fault || fault
 	}
 	if s.isLazy() && s.isStopped() {
-		r.Replicas, r.Reason, r.Hint = s.replicaCount(), s.idle.explain(), "it is lazy: the next request starts it"
+		r.Replicas, r.Reason, r.Hint = s.replicaCount(), s.idle.explain(), "the server is lazy; the next request starts it"
 		r.Fault = r.Reason != ""
 	}
 	if known := s.catalog.remembered.catalog; s.catalog.fromMemory && known != nil {
 		r.CachedSince = known.At
-		r.Reason = joined(r.Reason, "catalog cached, of "+r.CachedSince.Format("2006-01-02 15:04"))
+		r.Reason = joined(r.Reason, "catalog cached at "+r.CachedSince.Format("2006-01-02 15:04"))
 	}
 	switch r.State {
 	case string(message.NeedsLogin):
 		r.Hint = s.loginHint()
 	case string(message.Waiting):
-		r.Hint = "the gateway retries by itself; goblin-actor doctor says what to do, goblin-actor restart " + s.server.Name + " retries now"
+		r.Hint = "the gateway retries by itself; run goblin-actor doctor for the cause, or goblin-actor restart " + s.server.Name + " to retry now"
 	}
 	return r
 }
@@ -104,7 +104,7 @@ func joined(a, b string) string {
 	return a + "; " + b
 }
 
-// warnings returns what operators should know about a server that works.
+// warnings returns warnings for operators about replicas that differ from each other.
 func (s *state) warnings() []string {
 	var list []string
 	for _, replica := range slices.Sorted(maps.Keys(s.replicas.tools.deviating)) {
@@ -115,7 +115,7 @@ func (s *state) warnings() []string {
 				whose = fmt.Sprintf("%s@%d", entry.Name, own)
 			}
 		}
-		list = append(list, fmt.Sprintf("%s gets no calls of tools that it defines differently: %s", whose, joinNames(s.replicas.tools.deviating[replica])))
+		list = append(list, fmt.Sprintf("%s gets no calls of tools that it defines differently from the catalog: %s", whose, joinNames(s.replicas.tools.deviating[replica])))
 	}
 	return list
 }

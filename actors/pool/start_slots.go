@@ -5,7 +5,7 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// requestConnect lets a backend connect: to a URL at once, to a process when the gateway grants it a start slot.
+// requestConnect lets a backend connect: to a URL at once, to a process when the gateway grants a start slot.
 func (s *state) requestConnect(m message.RequestConnect, out []kernel.Effect) []kernel.Effect {
 	conn := s.replicas.byBackend(m.Backend)
 	if conn == nil || conn.leaving {
@@ -18,7 +18,7 @@ func (s *state) requestConnect(m message.RequestConnect, out []kernel.Effect) []
 	return s.requestStartSlot(conn, out)
 }
 
-// requestStartSlot asks the gateway for a start slot, or again with a higher priority when a client waits.
+// requestStartSlot requests a start slot from the gateway. A second request raises the priority when a client waits.
 func (s *state) requestStartSlot(conn *connection, out []kernel.Effect) []kernel.Effect {
 	conn.start.hurried = s.calls.queue.len() > 0 || s.subscriptions.waitArmed
 	return append(out, kernel.Tell(s.gateway, message.RequestStartSlot{

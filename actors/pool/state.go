@@ -8,8 +8,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// state is a pool's entire state. Only step modifies it. Each component owns its fields and keeps them consistent; methods of state coordinate
-// the components.
+// state is a pool's entire state. Only step modifies it. Each component owns its fields and keeps them consistent.
+// Methods of state coordinate the components.
 type state struct {
 	server   config.Server
 	limits   config.Limits
@@ -18,7 +18,7 @@ type state struct {
 	gateway  kernel.Reference
 	store    kernel.Reference
 	self     kernel.Reference
-	life     uint64    // number of this start of the actor, from 1
+	life     uint64    // counts the starts of the actor, from 1
 	now      time.Time // time of the current step
 	lastKey  uint64    // last key given to a query or to a login question
 

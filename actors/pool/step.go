@@ -15,7 +15,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	s.now = now
 	switch msg.(type) {
 	case message.Dispatch, message.CallEnded, message.Cancel, message.NotExecuted, message.ConnectionLost, message.CallParked,
-		message.UnattributedRequest, queueExpired, timeoutsDue, doubtDue, pauseDue:
+		message.UnattributedRequest, queueExpired, timeoutsDue, autoLeaseDue, pauseDue:
 		return s.stepCalls(now, msg, out)
 	case message.BackendChanged, spawned, message.RequestConnect, message.StartSlotGranted, message.RootsChanged, retireDue, kernel.ChildStopped:
 		return s.stepReplicas(now, msg, out)
@@ -63,7 +63,7 @@ func (s *state) stepLife(now time.Time, msg any, out []kernel.Effect) []kernel.E
 	return out
 }
 
-// stopping answers every call and subscriber that waits.
+// stopping fails every waiting call and answers every waiting subscriber.
 func (s *state) stopping(m kernel.Stopping, out []kernel.Effect) []kernel.Effect {
 	out = s.failSubscribes(out)
 	name, text := protocol.ServerUnavailable, "server "+s.server.Name+" was disabled, removed or restarted"

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// notifyMissed says that a resource may have changed while no connection reported changes.
+// notifyMissed notifies the subscribers that a resource may have changed while no connection reported changes.
 func (s *state) notifyMissed(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	if u, ok := message.UpdatedURI(key.uri); ok && sub.missed {
 		return s.notifyUpdated(key.tenant, u, out)
@@ -35,12 +35,12 @@ func (s *state) notifyUpdated(tenant string, m message.ResourceChanged, out []ke
 	return out
 }
 
-// resourceUpdated returns the message to subscribers.
+// resourceUpdated returns the message for subscribers.
 func (s *state) resourceUpdated(m message.ResourceChanged) message.ResourceUpdated {
 	return message.ResourceUpdated{Server: s.server.Name, URI: m.URI, Frame: m.Frame, Span: m.Span}
 }
 
-// resourceChanged handles a server's notification. What it tells one tenant is known to that tenant alone.
+// resourceChanged handles a server's notification. A notification on a tenant's connection reaches only that tenant.
 func (s *state) resourceChanged(m message.ResourceChanged, out []kernel.Effect) []kernel.Effect {
 	tenant, known := s.tenantOf(m.Backend)
 	if !known {
@@ -50,8 +50,8 @@ func (s *state) resourceChanged(m message.ResourceChanged, out []kernel.Effect) 
 	return s.notifyUpdated(tenant, m, out)
 }
 
-// allResourcesChanged tells every subscriber on the connection that its resource may have changed: the server
-// named too many to keep them apart.
+// allResourcesChanged notifies every subscriber on the connection that its resource may have changed. The server
+// reported too many changes to keep them apart.
 func (s *state) allResourcesChanged(m message.AllResourcesChanged, out []kernel.Effect) []kernel.Effect {
 	tenant, known := s.tenantOf(m.Backend)
 	if !known {
@@ -65,9 +65,9 @@ func (s *state) allResourcesChanged(m message.AllResourcesChanged, out []kernel.
 	return out
 }
 
-// tenantOf returns the tenant of a backend; "" = it is shared. A connection that is gone can no longer be
-// attributed if the server isolates clients, so its last notifications are dropped. Its subscribers are notified
-// when another connection has subscribed.
+// tenantOf returns the tenant of a backend; "" = it is shared. It reports false if the connection is gone and the
+// server isolates clients: then its last notifications cannot be attributed and are dropped. Its subscribers are
+// notified when another connection has subscribed.
 func (s *state) tenantOf(backend kernel.Reference) (tenant string, known bool) {
 	if conn := s.replicas.byBackend(backend); conn != nil {
 		return conn.tenant.KeyOf(), true

@@ -17,12 +17,12 @@ type query struct {
 	conn *connection
 }
 
-// noLeaderFault is the answer to a subscriber when no connection can be asked.
+// noLeaderFault returns the fault for a subscriber when there is no connection to subscribe on.
 func (s *state) noLeaderFault(tenant string) *protocol.Fault {
 	return s.unavailableFault(s.now, target{tenant: tenant})
 }
 
-// queueTurn lets a subscription do what it needs when its turn comes.
+// queueTurn queues the next request of a subscription.
 func (s *state) queueTurn(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	s.subscriptions.enqueue(key, sub)
 	return s.runTurns(key.tenant, out)
@@ -60,7 +60,7 @@ func (s *state) takeTurn(key subKey, sub *subscription, out []kernel.Effect) []k
 	return out
 }
 
-// subscribeUpstream subscribes to a resource that no connection reports on, or lets its subscribers wait for a
+// subscribeUpstream subscribes to a resource that no connection reports on, or makes its subscribers wait for a
 // connection.
 func (s *state) subscribeUpstream(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	at := s.connectionFor(key)
@@ -108,9 +108,9 @@ func (s *state) subscriptionAnswered(q query, sub *subscription, m message.Query
 	switch {
 	case sub.ending:
 		sub.ending, sub.conn = false, nil
-		sub.missed = sub.missed || sub.subscribers.Len() > 0 // who came since has heard of nothing
+		sub.missed = sub.missed || sub.subscribers.Len() > 0 // subscribers that came meanwhile were notified of nothing
 		return s.queueTurn(q.key, sub, out)
-	case m.Fault != nil && lost && (q.key.tenant != "" || s.replicas.hasReadyLeader()): // another connection is asked
+	case m.Fault != nil && lost && (q.key.tenant != "" || s.replicas.hasReadyLeader()): // retried on another connection
 		return s.queueTurn(q.key, sub, out)
 	case m.Fault != nil:
 		return s.retryRefused(sub, s.subscribeFailed(q.key, sub, message.SubscribeURIResult{Fault: m.Fault}, out))
@@ -119,7 +119,7 @@ func (s *state) subscriptionAnswered(q query, sub *subscription, m message.Query
 		if !sub.refused {
 			out = s.notifyMissed(q.key, sub, out)
 		}
-		if code, _ := protocol.ErrorNumber(&m.Frame); code == -32601 { // method not found: it is not asked again
+		if code, _ := protocol.ErrorNumber(&m.Frame); code == -32601 { // method not found: no retry
 			return out
 		}
 		return s.retryRefused(sub, out)
@@ -142,13 +142,13 @@ func (s *state) subscriptionAnswered(q query, sub *subscription, m message.Query
 	return out
 }
 
-// Pauses before a server is asked again for what it has refused: the first, then twice that each, and the longest.
+// Pauses before a refused subscription is tried again. Each pause is twice the previous one.
 const (
 	firstRetryPause = time.Second
 	maxRetryPause   = 5 * time.Minute
 )
 
-// failQueriesOf ends the requests that a backend has forgotten.
+// failQueriesOf fails the requests of a backend that was restarted or has stopped.
 func (s *state) failQueriesOf(conn *connection, out []kernel.Effect) []kernel.Effect {
 	for _, key := range slices.Sorted(maps.Keys(s.subscriptions.queries)) {
 		if q := s.subscriptions.queries[key]; q.conn == conn {

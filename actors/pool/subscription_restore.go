@@ -27,9 +27,9 @@ func (s *state) resubscribe(m message.Resubscribe, out []kernel.Effect) []kernel
 	return out
 }
 
-// retryRefused asks a server again, after a pause, for a subscription that it refused although clients rely on it.
-// They were subscribed before, perhaps at another replica, and would otherwise never hear of a change. One timer
-// runs for all of them.
+// retryRefused subscribes again, after a pause, to a resource whose subscription the server refused although clients
+// rely on it. They were subscribed before, perhaps at another replica, and would otherwise get no notifications. All
+// refused subscriptions share a timer.
 func (s *state) retryRefused(sub *subscription, out []kernel.Effect) []kernel.Effect {
 	if !sub.wanted() {
 		return out
@@ -55,8 +55,8 @@ func (s *state) retrySubscriptions(out []kernel.Effect) []kernel.Effect {
 	return s.restoreSubscriptions(out)
 }
 
-// restoreSubscriptions subscribes again to everything that no connection reports on, as far as a connection is
-// ready. It runs after each reconnect. A tenant that can get no connection is answered when its turn comes.
+// restoreSubscriptions subscribes again to every resource that no connection reports on, if a connection is ready. It
+// runs after each reconnect. Waiting subscribers of a tenant that cannot get a connection are answered.
 func (s *state) restoreSubscriptions(out []kernel.Effect) []kernel.Effect {
 	if len(s.subscriptions.byKey) == 0 {
 		return out

@@ -9,12 +9,13 @@ import (
 	"goblin-actor/protocol"
 )
 
-// What a tenant subscribes to is asked for on its own connections, one of which is made for that if there is none. A subscription counts
-// as use: a connection that has one does not make room for others, and is not ended as idle. Else two tenants with subscriptions would take
-// the last place from each other for ever, since a tenant that loses a connection gets another one.
+// A tenant subscribes on its own connections, and one is opened if there is none. A subscription counts as use: its
+// connection is neither closed to make room for another tenant nor closed as idle. Otherwise two tenants with
+// subscriptions would take the last place from each other forever, since a tenant that loses its connection opens
+// another one.
 
-// connectionFor returns the connection that should carry a subscription, or nil if there is none now: the one that
-// mentioned the resource, else the leader, or any of the tenant's own.
+// connectionFor returns the connection that should carry a subscription: the one that mentioned the resource, else the
+// leader, or, for a tenant, one of its own. It returns nil if none is ready.
 func (s *state) connectionFor(key subKey) *connection {
 	if !s.canSubscribe(key.tenant) {
 		return nil
@@ -37,7 +38,7 @@ func (s *state) canSubscribe(tenant string) bool {
 	return s.replicas.readyConnectionOf(tenant) != nil
 }
 
-// addForSubscriber opens a connection for a tenant that has none and gets none.
+// addForSubscriber opens a connection for a tenant's subscription, unless one is ready or coming.
 func (s *state) addForSubscriber(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case key.tenant == "" || s.fault != "" || s.replicas.leader() == nil || s.canSubscribe(key.tenant):
@@ -49,8 +50,8 @@ func (s *state) addForSubscriber(key subKey, sub *subscription, out []kernel.Eff
 	return s.addTenantConnection(s.now, w, requester{sub.own.Tenant, sub.own.Modern, sub.anySubscriber()}, out)
 }
 
-// addForSubscribers opens connections for the tenants with subscriptions that no connection reports on. Tenants
-// for which there is no room get no connection by themselves, so they are tried again later.
+// addForSubscribers opens connections for the tenants with subscriptions that no connection reports on. If there is no
+// room, it tries again later.
 func (s *state) addForSubscribers(out []kernel.Effect) []kernel.Effect {
 	first := map[string]subKey{} // of each of these tenants
 	for key, sub := range s.subscriptions.byKey {
@@ -78,9 +79,9 @@ func (sub *subscription) anySubscriber() kernel.Reference {
 	return sub.subscribers.All()[0]
 }
 
-// settingsChanged ends the subscriptions and tenant connections that no longer fit the configuration. Subscribers
-// hear for the last time that there may have been changes. They subscribe again when they see the new settings in
-// the catalog.
+// settingsChanged ends the subscriptions and tenant connections that no longer fit the configuration. Subscribers are
+// notified once more that their resources may have changed. They subscribe again when they see the new settings in the
+// catalog.
 func (s *state) settingsChanged(out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.subscriptions.sortedKeys(func(_ subKey, sub *subscription) bool { return !sub.own.Of().Fits(&s.server) }) {
 		sub := s.subscriptions.byKey[key]
@@ -103,8 +104,8 @@ func (s *state) settingsChanged(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// isolationChangedFault refuses a subscription on connections that are no longer used.
+// isolationChangedFault returns the fault for a subscription whose client has not seen the new isolation setting yet.
 func (s *state) isolationChangedFault() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true,
-		Message: "the sharing of connections to server " + s.server.Name + " has just changed; subscribe again"}
+		Message: "the isolation setting of server " + s.server.Name + " has just changed; subscribe again"}
 }

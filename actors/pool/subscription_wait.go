@@ -21,8 +21,8 @@ func (s *state) maySubscribeLater(tenant string) bool {
 	})
 }
 
-// armWaitTimer lets subscribers wait for the server, like calls do. The next leader is asked for all subscriptions
-// without a connection.
+// armWaitTimer starts the timer for subscribers that wait for the server, like calls do. When a leader is ready, all
+// subscriptions without a connection are restored on it.
 func (s *state) armWaitTimer(sub *subscription, out []kernel.Effect) []kernel.Effect {
 	if len(sub.waiting) == 0 || s.subscriptions.waitArmed {
 		return out
@@ -59,7 +59,7 @@ func (s *state) subscribesDue(now time.Time, out []kernel.Effect) []kernel.Effec
 	return append(out, kernel.WakeAfter(next.Sub(now), subscribesDue{}))
 }
 
-// failWaitingSubscribes answers the subscribers that wait for a connection when none is coming.
+// failWaitingSubscribes answers the subscribers that wait for a connection if none is coming.
 func (s *state) failWaitingSubscribes(out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.subscriptions.waitingKeys() {
 		if !s.canSubscribe(key.tenant) && !s.maySubscribeLater(key.tenant) {

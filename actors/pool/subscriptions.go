@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	grace            = 2 * time.Second // a resource stays subscribed upstream for so long after its last subscriber has left
-	maxQueries       = 128             // subscribes and unsubscribes of a tenant under way at once: the others wait, and calls find room beside them
-	maxStreamQueries = 512             // likewise, of a modern server, which is asked for many by one stream
+	grace            = 2 * time.Second // how long a resource stays subscribed upstream after its last subscriber has left
+	maxQueries       = 128             // subscription requests of a tenant in progress at once; the limit leaves room for calls
+	maxStreamQueries = 512             // the same for a modern server, where one stream carries many subscriptions
 )
 
 // subKey names a subscription: a URI, for one tenant or for the shared connections.
 type subKey struct {
-	tenant string // "" = on those that are for everybody
-	uri    string // the server's own
+	tenant string // key of the tenant; "" = on shared connections
+	uri    string // as the server names it
 }
 
 // compare orders keys by tenant and URI.
@@ -43,7 +43,8 @@ func newSubscriptions() subscriptions {
 	return subscriptions{byKey: map[subKey]*subscription{}, perTenant: map[string]int{}, queries: map[uint64]query{}, queriesPerTenant: map[string]int{}, turns: map[string][]string{}}
 }
 
-// add returns the subscription of a key, and creates it if needed. The newest subscriber determines what its tenant's connections are like.
+// add returns the subscription of a key, and creates it if needed. The newest subscriber determines which kind of
+// connections the subscription uses.
 func (all *subscriptions) add(key subKey, own *message.ConnectionOwner) *subscription {
 	sub := all.byKey[key]
 	if sub == nil {
@@ -93,7 +94,8 @@ func (all *subscriptions) enqueue(key subKey, sub *subscription) {
 	}
 }
 
-// next removes and returns the tenant's subscription whose turn it is, or nil if none waits or the tenant has limit queries in progress.
+// next removes and returns the tenant's subscription whose turn it is. It returns nil if none waits or the tenant has
+// limit queries in progress.
 func (all *subscriptions) next(tenant string, limit int) (subKey, *subscription) {
 	for all.queriesPerTenant[tenant] < limit && len(all.turns[tenant]) > 0 {
 		key := subKey{tenant, all.turns[tenant][0]}
@@ -120,14 +122,14 @@ func (all *subscriptions) sortedKeys(match func(subKey, *subscription) bool) (ke
 	return keys
 }
 
-// waitingKeys returns the subscriptions with subscribers that wait for a connection: no server has been asked yet.
+// waitingKeys returns the subscriptions with subscribers that wait for a connection, so no request was sent yet.
 func (all *subscriptions) waitingKeys() []subKey {
 	return all.sortedKeys(func(_ subKey, sub *subscription) bool {
 		return len(sub.waiting) > 0 && sub.query == 0 && !sub.queued && sub.conn == nil
 	})
 }
 
-// markUpdatesLost notes that a connection reports no changes any more, because it was lost or is being replaced.
+// markUpdatesLost notes that a connection no longer reports changes, because it was lost or is being replaced.
 func (all *subscriptions) markUpdatesLost(conn *connection) {
 	for _, sub := range all.byKey {
 		if sub.conn == conn {
@@ -139,25 +141,25 @@ func (all *subscriptions) markUpdatesLost(conn *connection) {
 // subscription is one resource that clients subscribed to. It is subscribed upstream once, however many
 // subscribers it has.
 type subscription struct {
-	own           *message.ConnectionOwner // on whose connections; nil = on shared ones
+	own           *message.ConnectionOwner // owner of the connections to use; nil = shared ones
 	subscribers   kernel.ActorSet
 	waiting       []waiter    // subscribers whose request is not answered yet, oldest first
 	conn          *connection // the connection that reports changes; nil = none does
-	query         uint64      // of what is under way: a subscribe, or, when ending, an unsubscribe; 0 = nothing
+	query         uint64      // key of the request in progress: an unsubscribe if ending, else a subscribe; 0 = none
 	ending        bool
 	queued        bool // it is in subscriptions.turns
-	missed        bool // no connection reported changes for a while; its subscribers will be told
-	refused       bool // the server refused it since it last accepted it; its subscribers were told
-	unused        bool // an unsubscribe is due after the grace
-	graceArmed    bool // the grace's timer runs
-	graceExtended bool // a subscriber came and left since it was started, so it starts anew
+	missed        bool // no connection reported changes for a while; its subscribers will be notified
+	refused       bool // the server refused it since it last accepted it; its subscribers were notified
+	unused        bool // an unsubscribe is due after the grace period
+	graceArmed    bool // the timer of the grace period runs
+	graceExtended bool // a subscriber came and left since the timer was started, so it is started again
 }
 
 // waiter is a subscriber that waits for the server's answer.
 type waiter struct {
 	message.SubscribeURI
 	known bool      // it was subscribed before, so it stays subscribed after a failure
-	until time.Time // when it is answered at the latest
+	until time.Time // deadline for the answer
 }
 
 // wanted reports whether the subscription has subscribers.
@@ -214,8 +216,8 @@ func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Ef
 	return s.queueTurn(key, sub, out)
 }
 
-// subscribeFailed answers the waiting subscribers and forgets them. A client that was subscribed before stays: the
-// next connection is asked again.
+// subscribeFailed answers the waiting subscribers and forgets them. A client that was subscribed before stays
+// subscribed, and the next connection is tried.
 func (s *state) subscribeFailed(key subKey, sub *subscription, answer message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
 	for _, w := range sub.waiting {
 		answer.Seq = w.Seq
@@ -231,8 +233,8 @@ func (s *state) subscribeFailed(key subKey, sub *subscription, answer message.Su
 	return out
 }
 
-// unsubscribe removes a subscriber. When the last one leaves, the subscription ends upstream after a grace period.
-// A request of the subscriber that is still open is answered by the server.
+// unsubscribe removes a subscriber. When the last one leaves, the subscription ends upstream after a grace period. A
+// request of the subscriber that is still open gets the server's answer.
 func (s *state) unsubscribe(who kernel.Reference, key subKey, out []kernel.Effect) []kernel.Effect {
 	sub := s.subscriptions.byKey[key]
 	if sub == nil || !sub.subscribers.Remove(who) {
@@ -289,7 +291,7 @@ func (s *state) graceOver(m graceOver, out []kernel.Effect) []kernel.Effect {
 	return s.queueTurn(m.key, sub, out)
 }
 
-// failSubscribes answers all waiting subscribers, because the pool stops.
+// failSubscribes answers all waiting subscribers when the pool stops.
 func (s *state) failSubscribes(out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.subscriptions.sortedKeys(func(_ subKey, sub *subscription) bool { return len(sub.waiting) > 0 }) {
 		for _, w := range s.subscriptions.byKey[key].waiting {

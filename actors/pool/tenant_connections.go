@@ -51,7 +51,7 @@ func (s *state) addTenantConnection(now time.Time, w target, by requester, out [
 			continue
 		}
 		if s.matchesClass(w, conn) && w.allows(conn) {
-			return out // it has one, which comes, or is busy, or cannot be had
+			return out // it has one that is starting, busy or unavailable
 		}
 		all++
 		count[conn.replica]++

@@ -8,15 +8,16 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Connections of tenants carry the calls of one client, one user, or of those who have sent the same headers, and of nobody else. What
-// the server lists comes from the main connections, which carry none of these calls.
+// A tenant's connection carries only the calls of one client, of one user, or of clients that have sent the same
+// headers. The server's lists come from the main connections, which carry none of these calls.
 
-// tenants holds what a server's tenants have beside their connections, and what those have that share the main connections.
+// tenants holds the state of a server's tenants other than their connections, and the same for clients that share
+// connections.
 type tenants struct {
 	byKey          map[string]*tenant // those with connections
 	sweepArmed     bool               // the timer that ends idle connections and logins runs
 	sharedMentions mentions           // resources that the server has mentioned on shared connections
-	sharedLevel    protocol.Level     // log level wanted on shared connections; LevelNone = no client has set one
+	sharedLevel    protocol.Level     // log level of shared connections; LevelNone = no client has set one
 }
 
 // mentionsFor returns the resources that the server has mentioned to a tenant; "" = on shared connections.
@@ -30,20 +31,20 @@ func (all *tenants) mentionsFor(key string) *mentions {
 	return &mentions{}
 }
 
-// tenant is what the pool keeps about one tenant while it has connections.
+// tenant is the pool's state of one tenant while it has connections.
 type tenant struct {
-	mentions mentions // what the server has named to it
+	mentions mentions // resources that the server has mentioned to it
 	level    protocol.Level
-	session  kernel.Reference // its session, if it is one; else zero
+	session  kernel.Reference // the tenant's session; zero = it has none
 }
 
 // tenantsDue reports that connections of tenants, or logins of lanes, may have been idle for long enough.
 type tenantsDue struct{}
 
-// asker is for whom a connection is made.
+// requester is the client for which a connection is opened.
 type requester struct {
-	tenant  *message.Tenant // nil = everybody
-	modern  bool            // its era
+	tenant  *message.Tenant // nil = a shared connection
+	modern  bool            // the client speaks a modern version
 	session kernel.Reference
 }
 
@@ -73,12 +74,12 @@ func (s *state) levelFor(conn *connection) protocol.Level {
 	return protocol.LevelNone
 }
 
-// forwardLog passes on a log line that belongs to no call. A tenant's line goes only to its session, or to the
-// sessions of its principal.
+// forwardLog forwards a server's log message that belongs to no call. A tenant's message goes only to its session, or
+// to the sessions of its principal.
 func (s *state) forwardLog(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
 	conn := s.replicas.byBackend(m.Backend)
 	switch {
-	case conn == nil: // its connection is gone, so its tenant is unknown
+	case conn == nil: // the connection is gone, so the tenant is unknown
 		return out
 	case conn.tenant == nil:
 		return append(out, kernel.Tell(s.gateway, m))
@@ -92,8 +93,7 @@ func (s *state) forwardLog(m message.ServerLog, out []kernel.Effect) []kernel.Ef
 	return out
 }
 
-// clientGone closes the connections of a client that has left. Its subscriptions have ended before
-// (message.UnsubscribeAll).
+// clientGone closes the connections of a client that has left. Its subscriptions ended with message.UnsubscribeAll.
 func (s *state) clientGone(m message.ClientGone, out []kernel.Effect) []kernel.Effect {
 	for _, conn := range s.replicas.connections {
 		if conn.tenant != nil && conn.tenant.Client == m.Client && !conn.leaving {
@@ -103,8 +103,7 @@ func (s *state) clientGone(m message.ClientGone, out []kernel.Effect) []kernel.E
 	return out
 }
 
-// principalsRevoked closes the connections of principals that no longer exist. Their calls have been cancelled
-// already.
+// principalsRevoked closes the connections of principals that no longer exist. Their calls were canceled before.
 func (s *state) principalsRevoked(m message.Principals, out []kernel.Effect) []kernel.Effect {
 	for _, conn := range s.replicas.connections {
 		if conn.tenant != nil && m.Revoked(conn.tenant.Who, conn.tenant.Epoch) && !conn.leaving {
@@ -136,8 +135,8 @@ func (s *state) armSweep(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(min(s.limits.SessionIdle, laneIdle), tenantsDue{}))
 }
 
-// sweepTenants closes the connections that were unused for limits.sessionIdle, because clients without sessions do
-// not report that they leave. It does the same with logins.
+// sweepTenants closes the connections that were unused for idleAfter, because clients without sessions do not report
+// that they leave. It does the same with logins.
 func (s *state) sweepTenants(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.tenants.sweepArmed = false
 	busy := s.busyConnections()
@@ -165,7 +164,7 @@ func (s *state) sweepTenants(now time.Time, out []kernel.Effect) []kernel.Effect
 	return append(out, kernel.WakeAfter(next.Sub(now), tenantsDue{}))
 }
 
-// stepTenants handles what concerns the clients of connections rather than single calls.
+// stepTenants handles messages about clients and tenants rather than single calls.
 func (s *state) stepTenants(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.ServerLog:

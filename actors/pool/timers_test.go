@@ -53,7 +53,7 @@ func TestReplacedTimersDoNothing(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	for name, old := range map[string]any{
 		"queue": queueExpired{w.s.calls.queue.timer.number - 1},
-		"doubt": doubtDue{w.s.calls.doubt.timer - 1},
+		"doubt": autoLeaseDue{w.s.calls.autoLease.timer - 1},
 		"pause": pauseDue{w.s.calls.pauses.timer - 1},
 		"idle":  idleDue{w.s.idle.timer - 1},
 	} {

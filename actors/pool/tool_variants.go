@@ -15,10 +15,10 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Replicas may define a tool in different ways, as members of a group do that run different versions. Clients are shown one
-// definition, and a call that was made after it goes to those only that have the same.
+// Replicas may define a tool differently, for example members of a group that run different versions. Clients see one
+// definition, and their calls go only to replicas that define the tool that way.
 
-// maxNamedTools is how many tools a warning names.
+// maxNamedTools is the maximum number of tools that a warning names.
 const maxNamedTools = 8
 
 // compareAllTools compares every replica's tools with those that clients see.
@@ -48,10 +48,10 @@ func (s *state) compareTools(conn *connection, out []kernel.Effect) []kernel.Eff
 	}
 	if len(found) == 0 {
 		delete(s.replicas.tools.deviating, conn.replica)
-		return append(out, kernel.Log(slog.LevelInfo, "the replica's tools match the listed ones again", s.logAttrs(conn)...))
+		return append(out, kernel.Log(slog.LevelInfo, "replica's tools match the catalog again", s.logAttrs(conn)...))
 	}
 	s.replicas.tools.deviating[conn.replica] = found
-	return append(out, kernel.Log(slog.LevelWarn, "the replica defines tools differently from the listed ones; their calls go to other replicas", s.logAttrs(conn, "tools", joinNames(found))...))
+	return append(out, kernel.Log(slog.LevelWarn, "replica defines tools differently from the catalog; their calls go to other replicas", s.logAttrs(conn, "tools", joinNames(found))...))
 }
 
 // definesDifferently reports whether the connection's replica defines the called tool differently from what
@@ -68,8 +68,8 @@ func (s *state) onlyDeviatingReady(w target) bool {
 	})
 }
 
-// deviatingTools returns the listed tools that a replica's own list lacks or defines with other schemas; nil if
-// there are none. Lists that replicas share are one list in memory.
+// deviatingTools returns the listed tools that a replica's own list lacks or defines with other schemas, or nil if
+// there are none.
 func deviatingTools(listed, own [][]byte) map[string]bool {
 	if len(listed) == len(own) && (len(own) == 0 || &listed[0] == &own[0]) {
 		return nil

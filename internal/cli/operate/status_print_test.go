@@ -19,7 +19,7 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 	for _, name := range []string{"issues", "a-server-with-a-name-longer-than-most-people-would-choose-for-it", "other"} {
 		s.Servers = append(s.Servers, status.Server{Name: name, State: "waiting", Replicas: 1, NextAttempt: now.Add(3 * time.Second), Queued: 3, Parked: 1000, InFlight: 1001,
 			Reason: "process exited with code 1; stderr: Error: " + strings.Repeat("something is not set ", 8),
-			Hint:   "the gateway retries by itself; goblin-actor doctor says what to do, goblin-actor restart " + name + " retries now"})
+			Hint:   "the gateway retries by itself; run goblin-actor doctor for the cause, or goblin-actor restart " + name + " to retry now"})
 	}
 	s.Servers = append(s.Servers, status.Server{Name: "needs", State: "misconfigured", Replicas: 1, Hint: "fix the configuration: run goblin-actor config check"})
 	var b strings.Builder
