@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// arguments are those of a call, checked.
+// arguments holds the validated arguments of a call.
 type arguments map[string]any
 
-// text is the argument of that name, "" if there is none.
+// text returns the string argument name, or "" if absent.
 func (a arguments) text(name string) string {
 	s, _ := a[name].(string)
 	return s
 }
 
-// number is the argument of that name.
+// number returns the integer argument name, or otherwise if absent.
 func (a arguments) number(name string, otherwise int) int {
 	if n, ok := a[name].(float64); ok {
 		return int(n)
@@ -27,48 +27,49 @@ func (a arguments) number(name string, otherwise int) int {
 	return otherwise
 }
 
-// words are the argument of that name, a list of some.
+// words returns the argument name, a list of strings.
 func (a arguments) words(name string) (list []string) {
 	values, _ := a[name].([]any)
 	for _, v := range values {
-		list = append(list, v.(string)) // as fits has seen
+		list = append(list, v.(string)) // checked by fits
 	}
 	return list
 }
 
-// parseArguments reads the arguments of a call, or says what is wrong with them in words that an agent can act on. It knows what the schemas
-// of our own tools use: strings, integers between bounds, lists of some words. null is like no argument, as agents write it so.
+// parseArguments parses and validates the arguments of a call. Its errors are written for agents. It supports only
+// what the schemas of this package use: strings, bounded integers and lists of enumerated strings. null counts as
+// absent, because agents send it that way.
 func parseArguments(takes *schema, raw []byte) (given arguments, err error) {
 	if raw != nil && json.Unmarshal(raw, &given) != nil {
-		return nil, errors.New("arguments: want an object") // or a number in it is larger than any
+		return nil, errors.New("arguments: expected an object") // or a number exceeds the range of float64
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		property, ok := takes.Properties[name]
 		if !ok {
-			return nil, fmt.Errorf("%s: there is no such argument; %s", line(name, maxLabel), taken(takes))
+			return nil, fmt.Errorf("%s: unknown argument; %s", line(name, maxLabel), acceptedArguments(takes))
 		}
 		if value := given[name]; value != nil && !property.fits(value) {
-			return nil, fmt.Errorf("%s: want %s", name, property.want())
+			return nil, fmt.Errorf("%s: expected %s", name, property.expected())
 		}
 	}
 	for _, name := range takes.Required {
 		if given[name] == nil {
 			property := takes.Properties[name]
-			return nil, fmt.Errorf("%s: missing, want %s", name, property.want())
+			return nil, fmt.Errorf("%s: missing, expected %s", name, property.expected())
 		}
 	}
 	return given, nil
 }
 
-// taken says which arguments there are.
-func taken(takes *schema) string {
+// acceptedArguments lists the arguments of a tool for an error message.
+func acceptedArguments(takes *schema) string {
 	if len(takes.Properties) == 0 {
-		return "it takes none"
+		return "this tool takes no arguments"
 	}
-	return "it takes " + strings.Join(slices.Sorted(maps.Keys(takes.Properties)), ", ")
+	return "this tool takes " + strings.Join(slices.Sorted(maps.Keys(takes.Properties)), ", ")
 }
 
-// fits reports whether a value is what a property says.
+// fits reports whether a value matches the property's schema.
 func (p *property) fits(value any) bool {
 	switch p.Type {
 	case "string":
@@ -87,13 +88,13 @@ func (p *property) fits(value any) bool {
 	return true
 }
 
-// want says what a property has to be.
-func (p *property) want() string {
+// expected describes the values that the property accepts.
+func (p *property) expected() string {
 	switch p.Type {
 	case "integer":
-		return fmt.Sprintf("a whole number from %d to %d", p.Minimum, p.Maximum)
+		return fmt.Sprintf("an integer from %d to %d", p.Minimum, p.Maximum)
 	case "array":
-		return "a list of any of " + strings.Join(p.Items.Enum, ", ")
+		return "an array of any of " + strings.Join(p.Items.Enum, ", ")
 	}
 	return "a string"
 }

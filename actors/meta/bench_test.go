@@ -11,11 +11,11 @@ import (
 	"goblin-actor/protocol"
 )
 
-// tenThousand is a desk over 100 servers with 100 tools each.
-func tenThousand(b *testing.B) *desk {
+// tenThousand returns a fixture with 100 servers of 100 tools each.
+func tenThousand(b *testing.B) *fixture {
 	verbs := []string{"create", "delete", "list", "search", "update", "merge", "read", "write", "close", "open"}
 	nouns := []string{"Issue", "PullRequest", "File", "Directory", "Message", "Channel", "User", "DatabaseTable", "Row", "CalendarEvent"}
-	d := newDesk(b)
+	d := newFixture(b)
 	for server := range 100 {
 		var items []string
 		for i := range 100 {
@@ -29,13 +29,13 @@ func tenThousand(b *testing.B) *desk {
 	return d
 }
 
-// BenchmarkSearch: a search of 10 000 tools, among them the largest part of what it finds.
+// BenchmarkSearch searches 10 000 tools, also with queries that match most of them.
 func BenchmarkSearch(b *testing.B) {
 	d := tenThousand(b)
 	for _, query := range []string{"merge pull request", "w123", "the result of the operation with all its fields"} {
 		arguments := fmt.Sprintf(`{"query":%q}`, query)
 		b.Run(query, func(b *testing.B) {
-			d.page("", searchCatalog, arguments) // the first makes the index
+			d.page("", searchCatalog, arguments) // builds the index
 			for b.Loop() {
 				d.raw("", searchCatalog, arguments)
 			}
@@ -43,13 +43,13 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkIndex: the index of 10 000 tools is made; what it holds then.
+// BenchmarkIndex builds the index of 10 000 tools and reports its memory.
 func BenchmarkIndex(b *testing.B) {
 	d := tenThousand(b)
 	indexing(b, d)
 }
 
-// heap returns the MiB in use.
+// heap returns the heap memory in use, in MiB.
 func heap() float64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -58,8 +58,8 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / (1 << 20)
 }
 
-// indexing makes the index again and again.
-func indexing(b *testing.B, d *desk) {
+// indexing builds the index in a loop.
+func indexing(b *testing.B, d *fixture) {
 	before, held := heap(), 0.0
 	for b.Loop() {
 		x := &index{}
@@ -74,10 +74,10 @@ func indexing(b *testing.B, d *desk) {
 	b.ReportMetric(held, "MiB")
 }
 
-// BenchmarkIndexFollows: one of 100 servers has another list, and somebody searches.
+// BenchmarkIndexFollows searches after one of 100 servers has changed its list.
 func BenchmarkIndexFollows(b *testing.B) {
 	d := tenThousand(b)
-	a := &asked{snapshot: d.snapshot, index: d.index}
+	a := &access{snapshot: d.snapshot, index: d.index}
 	a.view, _ = d.snapshot.View(catalog.Key{})
 	all := func(*catalog.Entry) bool { return true }
 	for n := 0; b.Loop(); n++ {
@@ -97,7 +97,8 @@ func BenchmarkIndexFollows(b *testing.B) {
 	}
 }
 
-// BenchmarkRealServers: the index of the catalogs of 13 real servers, 60 times over (10 200 items), and a search of it in plain words.
+// BenchmarkRealServers builds the index of the catalogs of 13 real servers, 60 times over (10 200 items), and
+// searches it in plain words.
 func BenchmarkRealServers(b *testing.B) {
 	d := realServers(b)
 	for i := range 59 {

@@ -10,22 +10,22 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Bounds of what a card says. What is longer is for describe_… to say.
+// Limits of a card. The describe_… tools return longer texts.
 const (
 	maxLine  = 160       // bytes of a description
 	maxLabel = 128       // bytes of a resource's name, or of a type
-	pageRoom = 128 << 10 // bytes of names and lines on one page; then it ends, whatever its limit is
+	pageRoom = 128 << 10 // bytes of cards on one page, which ends early if they exceed this
 )
 
-// kindNames are what a card, and the argument kinds, call the kinds, by protocol.ItemKind.
+// kindNames are the item kinds as named in cards and in the argument kinds, indexed by protocol.ItemKind.
 var kindNames = [protocol.ItemKinds]string{
 	protocol.Tools: "tool", protocol.Prompts: "prompt", protocol.Resources: "resource", protocol.Templates: "template",
 }
 
-// card is an item in short.
+// card is the summary of an item.
 type card struct {
-	Kind        string `json:"kind,omitempty"` // where kinds are mixed
-	Also        string `json:"also,omitempty"` // the kind of another item with this name and server
+	Kind        string `json:"kind,omitempty"` // only in lists of several kinds
+	Also        string `json:"also,omitempty"` // the kind of another item with the same name and server
 	Name        string `json:"name,omitempty"`
 	URI         string `json:"uri,omitempty"`
 	URITemplate string `json:"uriTemplate,omitempty"`
@@ -35,22 +35,22 @@ type card struct {
 	Server      string `json:"server"`
 }
 
-// cards are a page of them.
+// cards is one page of cards.
 type cards struct {
 	Items []card `json:"items"`
-	Total int    `json:"total"`          // of all pages
-	Next  string `json:"next,omitempty"` // goes into after; "" = that is all
+	Total int    `json:"total"`          // on all pages
+	Next  string `json:"next,omitempty"` // the next page's argument after; "" on the last page
 }
 
-// cardOf makes the card of an item.
+// cardOf returns the card of an item.
 func cardOf(e *catalog.Entry) card {
 	c := card{Server: e.Server.Name}
 	item, err := protocol.ParseItem(e.Raw())
 	if err != nil {
-		return c // cannot be: the catalog has parsed it
+		return c // cannot happen: the catalog has parsed it
 	}
 	text := func(span rawjson.Span) string {
-		s, _ := rawjson.Unquote(span.Of(item.Raw)) // "" for what is absent or no string
+		s, _ := rawjson.Unquote(span.Of(item.Raw)) // "" if absent or not a string
 		return s
 	}
 	c.Description = line(text(item.Description), maxLine)
@@ -70,12 +70,12 @@ func cardOf(e *catalog.Entry) card {
 	return c
 }
 
-// size is about how much room the card takes on a page.
+// size estimates the bytes that the card takes on a page.
 func (c *card) size() int {
 	return len(c.Name) + len(c.URI) + len(c.URITemplate) + len(c.Description) + len(c.MIMEType) + len(c.Server) + 64
 }
 
-// line is the first line of a text that says something, cut at a character's border.
+// line returns the first line of a text, truncated at a character boundary to limit bytes.
 func line(s string, limit int) string {
 	s = strings.TrimSpace(s)
 	if end := strings.IndexAny(s, "\r\n"); end >= 0 {
@@ -90,7 +90,7 @@ func line(s string, limit int) string {
 	return strings.TrimSpace(s[:limit]) + "…"
 }
 
-// hasType reports whether an item is of a type, which may end in /*. Parameters (charset=…) do not count.
+// hasType reports whether an item has a media type. want may end in /*. Parameters such as charset are ignored.
 func hasType(e *catalog.Entry, want string) bool {
 	item, err := protocol.ParseItem(e.Raw())
 	if err != nil {

@@ -2,7 +2,7 @@ package meta
 
 import "encoding/json"
 
-// definition is a tool as tools/list shows it.
+// definition is a tool as listed by tools/list.
 type definition struct {
 	Annotations  json.RawMessage `json:"annotations,omitempty"`
 	Description  string          `json:"description"`
@@ -11,9 +11,9 @@ type definition struct {
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 }
 
-// schema says which arguments a tool takes, and that it takes no others.
+// schema lists the arguments a tool accepts. No others are allowed.
 type schema struct {
-	AdditionalProperties bool                `json:"additionalProperties"` // false
+	AdditionalProperties bool                `json:"additionalProperties"` // always false
 	Properties           map[string]property `json:"properties"`
 	Required             []string            `json:"required"`
 	Type                 string              `json:"type"`
@@ -22,14 +22,14 @@ type schema struct {
 // property is the schema of one argument.
 type property struct {
 	Description string    `json:"description"`
-	Items       *oneOf    `json:"items,omitempty"` // of a list
+	Items       *oneOf    `json:"items,omitempty"` // of an array
 	Maximum     int       `json:"maximum,omitempty"`
 	Minimum     int       `json:"minimum,omitempty"`
-	Properties  *struct{} `json:"properties,omitempty"` // of an object, any of them
+	Properties  *struct{} `json:"properties,omitempty"` // of an object with arbitrary members
 	Type        string    `json:"type"`
 }
 
-// oneOf is the schema of a string that is one of some words.
+// oneOf is the schema of a string from a fixed set.
 type oneOf struct {
 	Enum []string `json:"enum"`
 	Type string   `json:"type"`
@@ -42,17 +42,17 @@ type argument struct {
 	required bool
 }
 
-// text is an argument that is a string; it may be left out.
-func text(name, description string) argument {
+// optionalText returns an optional string argument.
+func optionalText(name, description string) argument {
 	return argument{name, property{Description: description, Type: "string"}, false}
 }
 
-// wanted is one that may not.
-func wanted(name, description string) argument {
+// requiredText returns a required string argument.
+func requiredText(name, description string) argument {
 	return argument{name, property{Description: description, Type: "string"}, true}
 }
 
-// define makes the definition of a tool that changes nothing and returns what the schema says; output "" = it does not say.
+// define returns the definition of a read-only tool. output is its output schema; "" omits it.
 func define(name, description, output string, takes ...argument) definition {
 	d := definition{
 		Annotations: json.RawMessage(`{"readOnlyHint":true}`), Name: name, Description: description, OutputSchema: json.RawMessage(output),

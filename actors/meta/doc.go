@@ -1,15 +1,15 @@
-// Package meta is the server that the gateway itself is to its clients: tools that search, list and describe what all servers
-// have, so that an agent need not be given a thousand definitions. It is an actor that takes calls as a pool does, and so a
-// session or a desk knows no difference. What its tools say is made from the caller's view of the newest snapshot: nothing that
-// a list would not show, and no count of it, is said.
+// Package meta implements the gateway's own MCP server: tools that search, list and describe the items of all
+// servers, so that an agent does not need a thousand definitions in its context. The server is an actor that accepts
+// calls like a pool, so sessions and stateless sessions treat it like any other server. Its tools answer from the
+// caller's view of the newest snapshot. They never reveal or count an item that the caller's lists do not show.
 //
-// The tools call_tool and read_resource are never seen here: they are unwrapped at the edge (actors/admission/inner.go), so that what
-// they lead to goes the way of any call.
+// The tools call_tool and read_resource never arrive here. Admission unwraps them (actors/admission/inner.go), so the
+// inner request is handled like any other.
 //
-// The actor owns the calls at hand (step.go) and the index of the search (index.go), which is made at the first search, follows
-// the snapshots from search to search, and goes when nobody has searched for a while. Its goroutines never hold up the actor: a
-// few calls run at once, some wait, the rest is refused.
+// The actor owns the calls in progress (step.go) and the search index (index.go). The first search builds the index,
+// later searches update it to the newest snapshot, and the actor drops it after a period without searches. Goroutines
+// run the calls, so the actor never blocks. A few calls run at once, some wait in a queue, and the rest are refused.
 //
-// A search turns the query into concepts (query.go), each a word with its synonyms (synonyms.txt), and ranks the documents
-// (document.go) that have them (ranking.go). TestSearchQuality measures how well that works.
+// A search turns the query into concepts (query.go), each a word with its synonyms (synonyms.txt), and ranks the
+// documents (document.go) that match them (ranking.go). TestSearchQuality measures the result.
 package meta

@@ -8,11 +8,11 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Bounds on the text of one item that is indexed, in bytes. Text beyond a bound is not found.
+// Limits of the indexed text of one item, in bytes. Text beyond a limit is not found.
 const (
 	maxHeader     = 512     // of a name or title
 	maxText       = 4 << 10 // of the description
-	maxParameters = 1 << 10 // of the parameters' names, and of their descriptions
+	maxParameters = 1 << 10 // of the parameters' names, and likewise of their descriptions
 	maxNesting    = 3       // levels of objects in an input schema
 )
 
@@ -153,7 +153,7 @@ func (p *parameters) detail(raw []byte, text rawjson.Span) {
 
 // withoutServer cuts the server's name off the front of an item's name, as in git_commit of the server git.
 func withoutServer(name, server string) string {
-	if len(name) > len(server)+1 && strings.EqualFold(name[:len(server)], server) && joins(rune(name[len(server)])) {
+	if len(name) > len(server)+1 && strings.EqualFold(name[:len(server)], server) && isJoiner(rune(name[len(server)])) {
 		return name[len(server)+1:]
 	}
 	return name

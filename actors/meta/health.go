@@ -10,13 +10,14 @@ import (
 	"goblin-actor/protocol"
 )
 
-// health is a server as clients may know it: what its process wrote last, and what others do with it, is for whoever runs the gateway.
+// health is a server's state as clients may see it. It omits what only the operator may see, such as the output of
+// the server's process and the calls of other clients.
 type health struct {
 	Server      string     `json:"server"`
 	State       string     `json:"state"`
 	Reason      string     `json:"reason,omitempty"`
 	NextAttempt *time.Time `json:"nextAttempt,omitempty"`
-	LoginURL    string     `json:"loginUrl,omitempty"` // where its user can log in
+	LoginURL    string     `json:"loginUrl,omitempty"` // where the caller can log in
 	Description string     `json:"description,omitempty"`
 	Tools       int        `json:"tools,omitempty"`
 	Prompts     int        `json:"prompts,omitempty"`
@@ -24,8 +25,8 @@ type health struct {
 	Templates   int        `json:"templates,omitempty"`
 }
 
-// serverStatus pictures the servers in the caller's view, with what of each the caller sees.
-func serverStatus(ctx context.Context, a *asked, _ arguments) (any, error) {
+// serverStatus reports the servers in the caller's view, with the number of items of each that the caller sees.
+func serverStatus(ctx context.Context, a *access, _ arguments) (any, error) {
 	reply := make(chan *status.Snapshot, 1)
 	a.monitor.Tell(message.GetStatus{Reply: reply})
 	var picture *status.Snapshot
@@ -34,7 +35,7 @@ func serverStatus(ctx context.Context, a *asked, _ arguments) (any, error) {
 	case <-ctx.Done():
 	}
 	if picture == nil {
-		return nil, errors.New("the gateway is going")
+		return nil, errors.New("the gateway is shutting down")
 	}
 	pools := make(map[string]*status.Server, len(picture.Servers))
 	for i := range picture.Servers {
@@ -48,7 +49,7 @@ func serverStatus(ctx context.Context, a *asked, _ arguments) (any, error) {
 			Server: s.Name, State: string(message.Idle), Description: line(s.Rules.Description, maxLine),
 			Tools: n[protocol.Tools], Prompts: n[protocol.Prompts], Resources: n[protocol.Resources], Templates: n[protocol.Templates],
 		}
-		if p := pools[s.Name]; p != nil { // else its pool does not stand yet, or did not answer in time
+		if p := pools[s.Name]; p != nil { // else the pool has not started yet or did not answer in time
 			h.State, h.Reason = p.State, line(p.Public, 2*maxLine)
 			if !p.NextAttempt.IsZero() {
 				h.NextAttempt = &p.NextAttempt
@@ -64,8 +65,8 @@ func serverStatus(ctx context.Context, a *asked, _ arguments) (any, error) {
 	}{list}, nil
 }
 
-// counts counts what the caller sees, by server.
-func (a *asked) counts() map[string][protocol.ItemKinds]int {
+// counts returns the number of items the caller sees, by server and kind.
+func (a *access) counts() map[string][protocol.ItemKinds]int {
 	counts := map[string][protocol.ItemKinds]int{}
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		for _, e := range a.view.Entries(kind) {

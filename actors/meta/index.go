@@ -12,39 +12,39 @@ import (
 )
 
 const (
-	leastGarbage = 1000     // documents that are gone; with fewer the index is not made anew
+	leastGarbage = 1000     // removed documents above which the index may be rebuilt
 	maxIndex     = 64 << 20 // bytes of text in the index; items beyond that are not found
 )
 
-// index finds the items of the whole catalog by words, ranked by BM25. It is made at the first search and follows the snapshots
-// from search to search. Safe from any goroutine.
+// index is a full-text index of the whole catalog, ranked by BM25. The first search builds it, and later searches
+// update it to the newest snapshot. It is safe for concurrent use.
 type index struct {
 	mu      sync.RWMutex
-	ranking *ranking // nil = not made yet
-	version uint64   // of the snapshot it holds
+	ranking *ranking // nil until built
+	version uint64   // of the indexed snapshot
 	held    map[string]held
-	size    int // bytes of text it holds
-	garbage int // documents that were replaced or deleted, and are in memory all the same
+	size    int // bytes of indexed text
+	garbage int // replaced or removed documents that still take memory
 	closed  bool
 }
 
-// held is an item in the index.
+// held is an indexed item.
 type held struct {
 	entry  *catalog.Entry
 	number int // of its document
 	size   int // bytes of its text
 }
 
-// toolID begins the documentID of each tool.
+// toolID is the first byte of a tool's documentID.
 const toolID = 'a' + byte(protocol.Tools)
 
-// documentID names an item whatever clients call it.
+// documentID identifies an item independently of its public name.
 func documentID(e *catalog.Entry) string {
 	return string(rune('a'+e.Kind)) + e.Server.Name + "\x00" + e.Original
 }
 
-// seen returns the item of that document, if it is in view.
-func seen(view *catalog.View, id string) *catalog.Entry {
+// entryOf returns the item with that documentID, or nil if the view does not contain it.
+func entryOf(view *catalog.View, id string) *catalog.Entry {
 	server, own, ok := strings.Cut(id, "\x00")
 	if !ok || server == "" {
 		return nil
@@ -52,7 +52,8 @@ func seen(view *catalog.View, id string) *catalog.Entry {
 	return view.Entry(protocol.ItemKind(server[0]-'a'), server[1:], own)
 }
 
-// twinOf returns the prompt in view that has name and server of a tool, or the tool of a prompt; nil = there is none.
+// twinOf returns the prompt in view with the name and server of a tool, or the tool of a prompt, or nil if there is
+// none.
 func twinOf(view *catalog.View, e *catalog.Entry) *catalog.Entry {
 	var twin *catalog.Entry
 	switch e.Kind {
@@ -67,19 +68,19 @@ func twinOf(view *catalog.View, e *catalog.Entry) *catalog.Entry {
 	return twin
 }
 
-// find returns the best n items that hold any of the words, are in view and admitted, and how many there are. Of a tool and a prompt of
-// one name and server it finds the tool only, if both match.
-func (x *index) find(ctx context.Context, a *asked, text string, n int, admits func(*catalog.Entry) bool) ([]*catalog.Entry, int, error) {
+// find returns the best n items that match any of the words, are in view and satisfy admits, and the number of all
+// such items. If a tool and a prompt share name and server and both match, only the tool is found.
+func (x *index) find(ctx context.Context, a *access, text string, n int, admits func(*catalog.Entry) bool) ([]*catalog.Entry, int, error) {
 	if err := x.follow(a.snapshot); err != nil {
 		return nil, 0, err
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if x.closed {
-		return nil, 0, errGoing
+		return nil, 0, errDropped
 	}
 	hits, total, err := x.ranking.best(ctx, x.ranking.concepts(text), n, func(id string, matches func(number int) bool) bool {
-		e := seen(a.view, id)
+		e := entryOf(a.view, id)
 		if e == nil || !admits(e) {
 			return false
 		}
@@ -94,18 +95,18 @@ func (x *index) find(ctx context.Context, a *asked, text string, n int, admits f
 	}
 	list := make([]*catalog.Entry, 0, len(hits))
 	for _, h := range hits {
-		list = append(list, seen(a.view, h.id))
+		list = append(list, entryOf(a.view, h.id))
 	}
 	return list, total, nil
 }
 
-// holds reports whether an item is in the index and matches.
+// holds reports whether an item is indexed and matches.
 func (x *index) holds(e *catalog.Entry, matches func(number int) bool) bool {
 	h, ok := x.held[documentID(e)]
 	return ok && matches(h.number)
 }
 
-// follow makes the index what the snapshot is. Only what differs is written.
+// follow updates the index to the snapshot. Only differences are written.
 func (x *index) follow(snapshot *catalog.Snapshot) error {
 	x.mu.RLock()
 	current := x.ranking != nil && x.version >= snapshot.Version
@@ -117,10 +118,10 @@ func (x *index) follow(snapshot *catalog.Snapshot) error {
 	defer x.mu.Unlock()
 	switch {
 	case x.closed:
-		return errGoing
-	case x.ranking != nil && x.version >= snapshot.Version: // somebody else was quicker
+		return errDropped
+	case x.ranking != nil && x.version >= snapshot.Version: // another search has updated it
 		return nil
-	case x.ranking == nil || x.garbage > leastGarbage+len(x.held): // replaced documents go with the index that holds them
+	case x.ranking == nil || x.garbage > leastGarbage+len(x.held): // a rebuild frees the replaced documents
 		x.ranking, x.held, x.size, x.garbage = newRanking(), map[string]held{}, 0, 0
 	}
 	x.update(snapshot.Whole())
@@ -128,21 +129,21 @@ func (x *index) follow(snapshot *catalog.Snapshot) error {
 	return nil
 }
 
-// update takes in what the view has and the index has not, and drops the rest.
+// update adds the items of the view that the index lacks and removes the others.
 func (x *index) update(view *catalog.View) {
 	for id := range x.held {
-		if seen(view, id) == nil {
+		if entryOf(view, id) == nil {
 			x.drop(id)
 		}
 	}
 	stems := stemmer{}
-	var terms [fields][]string // of one item
+	var terms [fields][]string // of one item, reused
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		for _, e := range view.Entries(kind) {
 			id := documentID(e)
 			old, has := x.held[id]
 			if has && (old.entry == e || bytes.Equal(old.entry.Source, e.Source)) {
-				x.held[id] = held{e, old.number, old.size} // the older one need not be kept alive
+				x.held[id] = held{e, old.number, old.size} // releases the older entry
 				continue
 			}
 			if has {
@@ -162,7 +163,7 @@ func (x *index) update(view *catalog.View) {
 	}
 }
 
-// drop forgets an item.
+// drop removes an item.
 func (x *index) drop(id string) {
 	x.ranking.drop(x.held[id].number)
 	x.size -= x.held[id].size
@@ -170,7 +171,7 @@ func (x *index) drop(id string) {
 	x.garbage++
 }
 
-// close gives the memory back. Whoever comes later is refused.
+// close releases the memory. Later searches fail with errDropped.
 func (x *index) close() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -15,26 +15,27 @@ const (
 	defaultPage = 100
 )
 
-func catalogTools(_ context.Context, a *asked, given arguments) (any, error) {
+func catalogTools(_ context.Context, a *access, given arguments) (any, error) {
 	return a.page(protocol.Tools, given)
 }
 
-func catalogPrompts(_ context.Context, a *asked, given arguments) (any, error) {
+func catalogPrompts(_ context.Context, a *access, given arguments) (any, error) {
 	return a.page(protocol.Prompts, given)
 }
 
-func catalogResources(_ context.Context, a *asked, given arguments) (any, error) {
+func catalogResources(_ context.Context, a *access, given arguments) (any, error) {
 	return a.page(protocol.Resources, given)
 }
 
-func catalogTemplates(_ context.Context, a *asked, given arguments) (any, error) {
+func catalogTemplates(_ context.Context, a *access, given arguments) (any, error) {
 	return a.page(protocol.Templates, given)
 }
 
-// page lists a kind. Pages go on behind a name, so that they miss nothing that stays while others come and go.
-func (a *asked) page(kind protocol.ItemKind, given arguments) (any, error) {
+// page lists items of one kind. A page continues after a name instead of at an offset, so items that are added or
+// removed in between do not make it skip others.
+func (a *access) page(kind protocol.ItemKind, given arguments) (any, error) {
 	server, after, limit := given.text("server"), given.text("after"), given.number("limit", defaultPage)
-	if err := a.knows(server); err != nil {
+	if err := a.checkServer(server); err != nil {
 		return nil, err
 	}
 	entries := a.wanted(kind, server, given.text("mimeType"))
@@ -55,24 +56,25 @@ func (a *asked) page(kind protocol.ItemKind, given arguments) (any, error) {
 	return page, nil
 }
 
-// of reports whether an item is of the server or, without one, of any but the gateway: its own tools are on the list already of
-// whoever calls them.
-func of(e *catalog.Entry, server string) bool {
+// ofServer reports whether an item belongs to the server or, if server is "", to any server but the gateway's own.
+// The caller's tool list already contains the gateway's tools.
+func ofServer(e *catalog.Entry, server string) bool {
 	return e.Server.Name == server || server == "" && !e.Server.Internal
 }
 
-// wanted are the items of a kind in the caller's view, of a server and a type if these are given. The slice is the caller's own.
-func (a *asked) wanted(kind protocol.ItemKind, server, mimeType string) (list []*catalog.Entry) {
+// wanted returns the items of a kind in the caller's view, filtered by server and type if given. The caller owns the
+// slice.
+func (a *access) wanted(kind protocol.ItemKind, server, mimeType string) (list []*catalog.Entry) {
 	for _, e := range a.view.Entries(kind) {
-		if of(e, server) && (mimeType == "" || hasType(e, mimeType)) {
+		if ofServer(e, server) && (mimeType == "" || hasType(e, mimeType)) {
 			list = append(list, e)
 		}
 	}
 	return list
 }
 
-// knows says which servers there are when the caller sees none of that name.
-func (a *asked) knows(server string) error {
+// checkServer returns an error if the caller's view has no server of that name.
+func (a *access) checkServer(server string) error {
 	if server == "" || server == Name {
 		return nil
 	}
@@ -81,10 +83,10 @@ func (a *asked) knows(server string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("server not found: %s; server_status says which there are", line(server, maxLabel))
+	return fmt.Errorf("server not found: %s; call server_status for the list", line(server, maxLabel))
 }
 
-// description is an item's whole definition, as it would be listed.
+// description is an item's whole definition as a list would show it.
 type description struct {
 	Server     string          `json:"server"`
 	Definition json.RawMessage `json:"definition"`
@@ -97,16 +99,16 @@ func describe(e *catalog.Entry, fault *protocol.Fault) (any, error) {
 	return description{e.Server.Name, e.Raw()}, nil
 }
 
-func describeTool(_ context.Context, a *asked, given arguments) (any, error) {
+func describeTool(_ context.Context, a *access, given arguments) (any, error) {
 	return describe(a.view.Tool(given.text("name")))
 }
 
-func describePrompt(_ context.Context, a *asked, given arguments) (any, error) {
+func describePrompt(_ context.Context, a *access, given arguments) (any, error) {
 	return describe(a.view.Prompt(given.text("name")))
 }
 
-// describeResource knows a template by its own text too.
-func describeResource(_ context.Context, a *asked, given arguments) (any, error) {
+// describeResource accepts a resource URI, or the text of a URI template.
+func describeResource(_ context.Context, a *access, given arguments) (any, error) {
 	uri := given.text("uri")
 	found, fault := a.view.Resource(uri)
 	if fault == nil && found.Entry != nil {

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// literal is a form of text that stands in a query as an argument of the call to come.
+// literal is a pattern for text in a query that is an argument of the later call and not a description of the tool.
 type literal struct {
-	needs string // any of these characters, or the form need not be looked for
+	needs string // a text without any of these characters cannot match
 	form  *regexp.Regexp
 	means string
 }
@@ -27,7 +27,8 @@ var literals = sync.OnceValue(func() (list []literal) {
 	return list
 })
 
-// cutLiterals replaces addresses, times and file names in a query by words for what they are, and returns their texts separately.
+// cutLiterals replaces addresses, times and file names in a query with words for their kind, and returns the removed
+// texts separately.
 func cutLiterals(query string) (rest, cut string) {
 	var b strings.Builder
 	for _, l := range literals() {

@@ -14,17 +14,17 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// Name is the server's.
+// Name is the name of the gateway's own server.
 const Name = namespace.OwnServer
 
-// Options are what the actor needs.
+// Options configures the actor.
 type Options struct {
 	Registry kernel.Reference // publishes the snapshots
-	Monitor  kernel.Reference // pictures the servers
+	Monitor  kernel.Reference // reports the state of the servers
 	Log      *slog.Logger
 }
 
-// Spawn starts the actor under the gateway. Ten panics in a minute stop it for good.
+// Spawn starts the actor as a child of the gateway. It stops permanently after ten panics in a minute.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: "meta", Kind: "meta", Mailbox: 2 * maxWaiting, Restarts: 10, Within: time.Minute, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
@@ -32,7 +32,8 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	})
 }
 
-// Server is how the registry knows the actor. It comes before all others: whatever servers there are, its tools keep their names.
+// Server returns the description of the actor for the registry. Its Order precedes all other servers, so its tools
+// keep their names whichever servers are configured.
 func Server(self kernel.Reference) catalog.Server {
 	rules := config.DefaultServer()
 	rules.Name, rules.Order, rules.Description = Name, -1, "search and call what all servers have"
@@ -42,36 +43,37 @@ func Server(self kernel.Reference) catalog.Server {
 	}
 }
 
-// meta is the shell: it runs the calls on goroutines.
+// meta is the actor's shell. It runs the calls on goroutines.
 type meta struct {
 	Options
 	state   *state
 	server  *server
 	index   *index
-	running map[uint64]context.CancelFunc // by number
+	running map[uint64]context.CancelFunc // by call number
 
-	processors chan struct{} // holds one of whoever computes
+	processors chan struct{} // a semaphore of the calls that compute
 }
 
-// processors is how many calls compute at the same time: half of what there is stays for those who want to call servers.
+// processors returns how many calls may compute at the same time: half of the processors. The others remain free for
+// calls to servers.
 func processors() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 func (m *meta) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	return step(m.state, now, msg, out)
 }
 
-// What the shell carries out.
+// The actions that step requests from the shell.
 type (
 	run struct {
 		number   uint64
 		request  *message.Request
 		snapshot *catalog.Snapshot
 	}
-	halt      struct{ number uint64 } // nobody wants the answer any more
+	cancelRun struct{ number uint64 } // the call was cancelled
 	dropIndex struct{}
 )
 
-// ran is told when a call has ended.
+// ran reports that a call has ended.
 type ran struct {
 	number uint64
 	frame  protocol.Frame
@@ -82,45 +84,45 @@ func (m *meta) Act(self kernel.Self, act any) {
 	switch a := act.(type) {
 	case run:
 		m.run(self, a)
-	case halt:
+	case cancelRun:
 		if cancel := m.running[a.number]; cancel != nil {
 			cancel()
 		}
 	case dropIndex:
-		old := m.index // a search that runs still has it
+		old := m.index // a running search still uses it
 		m.index = &index{}
 		self.Go(func(context.Context) any { old.close(); return nil })
-	case over:
+	case release:
 		delete(m.running, a.number)
 	}
 }
 
-// run answers a call on a goroutine of its own.
+// run answers a call on its own goroutine.
 func (m *meta) run(self kernel.Self, a run) {
 	calling, cancel := context.WithCancel(context.Background())
 	m.running[a.number] = cancel
-	server, asked, processors := m.server, &asked{snapshot: a.snapshot, index: m.index, monitor: m.Monitor}, m.processors
+	server, with, processors := m.server, &access{snapshot: a.snapshot, index: m.index, monitor: m.Monitor}, m.processors
 	self.Go(func(ctx context.Context) (result any) {
 		defer cancel()
 		stop := context.AfterFunc(ctx, cancel)
 		defer stop()
 		defer func() {
 			if cause := recover(); cause != nil {
-				self.Logger().Error("a tool of the gateway's own panicked", "tool", a.request.Item, "error", cause)
+				self.Logger().Error("a tool of the gateway panicked", "tool", a.request.Item, "error", cause)
 				result = ran{number: a.number, fault: internalFault}
 			}
 		}()
-		if a.request.Item != serverStatusTool { // that one waits for others
+		if a.request.Item != serverStatusTool { // it waits for the monitor and does not compute
 			select {
 			case processors <- struct{}{}:
 				defer func() { <-processors }()
 			case <-calling.Done():
-				return ran{number: a.number, fault: internalFault} // nobody wants the answer
+				return ran{number: a.number, fault: internalFault} // cancelled: the answer is discarded
 			}
 		}
-		frame, fault := server.answer(calling, asked, a.request)
+		frame, fault := server.answer(calling, with, a.request)
 		return ran{a.number, frame, fault}
 	})
 }
 
-var internalFault = &protocol.Fault{Name: protocol.InternalFault, Server: Name, Message: "the gateway's own tool failed; its log says why"}
+var internalFault = &protocol.Fault{Name: protocol.InternalFault, Server: Name, Message: "a tool of the gateway failed; the gateway's log has the cause"}

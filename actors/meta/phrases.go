@@ -1,12 +1,12 @@
 package meta
 
-// maxPhrase is the number of words in the longest phrase that is recognized, articles not counted.
+// maxPhrase is the number of words in the longest recognized phrase, without articles.
 const maxPhrase = 5
 
 // articles may stand between the words of a phrase.
 var articles = wordSet("a an the my your our his her its their this that these those some")
 
-// joined replaces two words by the one that they make, if the table of synonyms has it: "web page" is webpage.
+// joined replaces two adjacent words with their compound if the table of synonyms has it: "web page" becomes webpage.
 func (s stemmer) joined(all []word) (list []word) {
 	for i := 0; i < len(all); i++ {
 		if i+1 < len(all) && !all[i].stop {
@@ -22,13 +22,13 @@ func (s stemmer) joined(all []word) (list []word) {
 	return list
 }
 
-// particles belong to a verb that may stand some words before them: look a person up.
+// particles belong to a verb that may stand some words before them, as in "look a person up".
 var particles = wordSet("up down out off away back")
 
-// maxGap is how many words may stand between a verb and its particle.
+// maxGap is the maximum number of words between a verb and its particle.
 const maxGap = 3
 
-// withParticles moves each particle behind its verb, if the table has the two as a phrase.
+// withParticles moves each particle directly after its verb if the table has the two as a phrase.
 func withParticles(all []word) []word {
 	for i := range all {
 		if !particles[all[i].text] {
@@ -46,7 +46,8 @@ func withParticles(all []word) []word {
 	return all
 }
 
-// phraseAt returns the longest phrase of the table that the words begin with, and how many words it takes; 0 = none.
+// phraseAt returns the longest phrase of the table at the start of the words, and the number of words it covers, or 0
+// if there is none.
 func phraseAt(all []word) (length int, phrase string) {
 	text := all[0].term
 	for i, n := 1, 1; i < len(all) && n < maxPhrase; i++ {
@@ -62,7 +63,7 @@ func phraseAt(all []word) (length int, phrase string) {
 	return length, phrase
 }
 
-// ofPhrase returns what the words of a phrase stand for. Each may be replaced by a synonym of the phrase; stop words are left out.
+// ofPhrase returns the concepts of a phrase's words without stop words. Synonyms of the phrase apply to each.
 func ofPhrase(all []word, phrase string) (list []concept) {
 	for _, w := range all {
 		if !w.stop {
@@ -74,7 +75,7 @@ func ofPhrase(all []word, phrase string) (list []concept) {
 	switch len(list) {
 	case 0:
 		list = []concept{{weight: 1}}
-	case 1: // the others are particles
+	case 1: // the other words are particles
 		list[0].weight = 1
 		list[0].terms[0].weight = particleWeight
 	}

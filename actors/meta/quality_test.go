@@ -13,8 +13,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// realServers returns a desk over the catalogs of testdata: everything that 13 real servers list.
-func realServers(t testing.TB) *desk {
+// realServers returns a fixture with the catalogs in testdata: all items that 13 real servers list.
+func realServers(t testing.TB) *fixture {
 	text, err := os.ReadFile("testdata/catalogs.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func realServers(t testing.TB) *desk {
 		kind := slices.Index(kindNames[:], l.Kind)
 		items[l.Server][kind] = append(items[l.Server][kind], string(l.Item))
 	}
-	d := newDesk(t)
+	d := newFixture(t)
 	for server, kinds := range items {
 		for kind, list := range kinds {
 			d.has(server, protocol.ItemKind(kind), list...)
@@ -44,7 +44,7 @@ func realServers(t testing.TB) *desk {
 	return d
 }
 
-// question is what a user wants, in plain words, and the items that do it as server/name.
+// question is a request in plain words and the items that serve it, as server/name.
 type question struct {
 	text    string
 	answers []string
@@ -70,8 +70,9 @@ func questionsOf(t testing.TB, file string) (list []question) {
 	return list
 }
 
-// place returns the position of the first acceptable answer, from 1, and the answers of the search. 0 = not among them.
-func (d *desk) place(q question) (place int, found []string) {
+// place returns the rank of the first acceptable answer, starting at 1, or 0 if there is none, and the results of the
+// search.
+func (d *fixture) place(q question) (place int, found []string) {
 	for i, c := range d.page("", searchCatalog, fmt.Sprintf(`{"query":%q}`, q.text)).Items {
 		name := c.Server + "/" + strings.TrimPrefix(c.Name, c.Server+"_")
 		found = append(found, name)
@@ -82,12 +83,13 @@ func (d *desk) place(q question) (place int, found []string) {
 	return place, found
 }
 
-// Plain questions find the right tool. The floors are the score that the ranking has reached; docs/bench.md says how it is measured.
+// Questions in plain words find the right tool. The minimums are the score that the ranking has reached;
+// docs/bench.md describes the measurement.
 func TestSearchQuality(t *testing.T) {
 	d := realServers(t)
 	for _, c := range []struct {
 		file         string
-		first, three int // floors
+		first, three int // minimums
 	}{
 		{"testdata/questions.txt", 52, 58},
 		{"testdata/questions-more.txt", 215, 252},
@@ -107,7 +109,7 @@ func TestSearchQuality(t *testing.T) {
 				t.Logf("%2d %q: %s (want %s)", place, q.text, strings.Join(found[:min(4, len(found))], " "), strings.Join(q.answers, " "))
 			}
 		}
-		t.Logf("%s: of %d questions the right item is first for %d, among the first three for %d", c.file, len(questions), first, three)
+		t.Logf("%s: %d questions; the right item is first for %d and among the first three for %d", c.file, len(questions), first, three)
 		if first < c.first || three < c.three {
 			t.Errorf("%s: first %d, among three %d; want at least %d and %d", c.file, first, three, c.first, c.three)
 		}

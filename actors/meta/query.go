@@ -2,39 +2,39 @@ package meta
 
 import "strings"
 
-// The weights of the terms of a concept: 1 = the word itself.
+// The weights of a concept's terms, relative to the word itself.
 const (
-	correctedWeight = 0.45 // the word is not known; this one is spelled nearly the same
-	particleWeight  = 0.5  // the word changes its meaning in its phrase: log in
+	correctedWeight = 0.45 // a correction of an unknown word
+	particleWeight  = 0.5  // the word has another meaning in its phrase, as log in "log in"
 )
 
-// The weights of the concepts of a query: 1 = a word that says what is looked for.
+// The weights of a query's concepts, relative to a word that names the topic.
 const (
-	askWeight    = 0.25 // which, when, who
-	fillerWeight = 0.25 // hardly says what is looked for, or is an argument of the call to come
-	lightWeight  = 0.5  // a verb that goes with everything
-	phraseWeight = 0.7  // a word of a phrase of several words
-	mergedWeight = 0.25 // added for another word of the same meaning
+	askWeight    = 0.25 // question words
+	fillerWeight = 0.25 // filler words, and arguments of the later call
+	lightWeight  = 0.5  // generic verbs
+	phraseWeight = 0.7  // words of a phrase of several words
+	mergedWeight = 0.25 // added for each further word of the same meaning
 )
 
 var (
-	// fillers say little about what is wanted. Other than stop words they are found.
+	// fillers say little about the topic. Unlike stop words they are searched for.
 	fillers = wordSet(`want need please let can may like help would tell us something anything everything someone somebody anyone thing
 		things way use using try know just really now there here one some any much many possible able make sure`)
-	// lightVerbs are terms.
+	// lightVerbs are generic verbs, as terms.
 	lightVerbs = wordSet(`show see view look get give make put take list print displai bring do check find us read open write go creat add
 		new set start run chang have`)
 )
 
-// contractions are written out, and a possessive loses its ending.
+// contractions expands contracted forms and strips the possessive ending.
 var contractions = strings.NewReplacer("’", "'", "at's ", "at is ", "ere's ", "ere is ", "ho's ", "ho is ", "ow's ", "ow is ", "en's ", "en is ",
 	"it's ", "it is ", "It's ", "it is ", "'s ", " ", "'ve ", " have ", "'re ", " are ", "'ll ", " will ", "'m ", " am ", "n't ", " not ")
 
-// concept is what one word of a query stands for. A document has the concept if it has any of the terms.
+// concept is the meaning of one word of a query. A document matches the concept if it has any of the terms.
 type concept struct {
-	terms  []synonym // the word itself comes first
+	terms  []synonym // the first is the word itself
 	weight float64
-	phrase bool // its synonyms mean the phrase that the word is in, not the word
+	phrase bool // the synonyms are those of the phrase that contains the word
 }
 
 func (c *concept) add(term string, weight float64) {
@@ -47,14 +47,14 @@ func (c *concept) add(term string, weight float64) {
 	c.terms = append(c.terms, synonym{term, weight})
 }
 
-// addSynonyms adds what a word or phrase may stand for.
+// addSynonyms adds the synonyms of a word or phrase.
 func (c *concept) addSynonyms(text string, weight float64) {
 	for _, s := range thesaurus()[text] {
 		c.add(s.term, s.weight*weight)
 	}
 }
 
-// concepts returns what a query looks for: at most maxWords concepts. In a script without spaces a word is several.
+// concepts returns the concepts of a query, at most maxWords. In a script without spaces, one word yields several.
 func (r *ranking) concepts(query string) (list []concept) {
 	stems := stemmer{}
 	rest, literals := cutLiterals(contractions.Replace(query + " "))
@@ -79,7 +79,7 @@ func (r *ranking) concepts(query string) (list []concept) {
 	return list[:min(len(list), maxWords)]
 }
 
-// firstWords returns the length of the part of a text that has n words, stop words not counted.
+// firstWords returns the length of the prefix of all that has n words, not counting stop words.
 func firstWords(all []word, n int) int {
 	for i, w := range all {
 		if w.stop {
@@ -93,7 +93,7 @@ func firstWords(all []word, n int) int {
 	return len(all)
 }
 
-// ofWord returns what the word at i stands for; for a stop word only the synonyms that it has.
+// ofWord returns the concept of the word at i. A stop word contributes only its synonyms.
 func (r *ranking) ofWord(all []word, i int) concept {
 	w := all[i]
 	c := concept{weight: weightOf(w)}
@@ -107,7 +107,7 @@ func (r *ranking) ofWord(all []word, i int) concept {
 			c.addSynonyms(term, correctedWeight)
 		}
 	}
-	for at := max(i-1, 0); at <= i && at+1 < len(all); at++ { // time zone is also timezone
+	for at := max(i-1, 0); at <= i && at+1 < len(all); at++ { // "time zone" also matches timezone
 		if joined := all[at].term + all[at+1].term; r.terms[joined] != nil {
 			c.add(joined, 1)
 		}
@@ -127,7 +127,8 @@ func weightOf(w word) float64 {
 	return 1
 }
 
-// merge appends a concept, or adds it to one of the same meaning, so that a document with both words does not count twice.
+// merge appends a concept, or adds it to one with the same meaning, so that a document with both words does not count
+// twice.
 func merge(list []concept, c concept) []concept {
 	for i := range list {
 		same := &list[i]
@@ -144,7 +145,7 @@ func merge(list []concept, c concept) []concept {
 	return append(list, c)
 }
 
-// near returns terms of documents and of the table that a misspelled word may have been meant as.
+// near returns terms of documents and of the table that a word may be a misspelling of.
 func (r *ranking) near(w word) (list []string) {
 	for _, known := range []spelling{r.spelling, knownSpelling()} {
 		list = append(append(list, known.near(w.term)...), known.near(w.text)...)

@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// S0.8.3: each kind of everyday wording finds the tool, and finds it first.
+// S0.8.3: a query in any kind of everyday wording finds the right tool first.
 func TestSearchUnderstands(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.has("s", protocol.Tools, described("delete_entities", "Delete entities from the graph."), described("create_issue", "Create an issue."),
 		described("search_nodes", "Search entities."),
 		described("browser_navigate", "Navigate to a URL."), described("get_time", "Current time."), described("write_file", "Write a file."),
@@ -24,9 +24,9 @@ func TestSearchUnderstands(t *testing.T) {
 	d.publish()
 	for query, want := range map[string]string{
 		"erase a person":            "s_delete_entities", // synonyms
-		"get rid of somebody":       "s_delete_entities", // a phrase
+		"get rid of a person":       "s_delete_entities", // a phrase
 		"report a bug":              "s_create_issue",
-		"visit the web page":        "s_browser_navigate", // two words that are one
+		"visit the web page":        "s_browser_navigate", // a compound written as two words
 		"go to https://example.com": "s_browser_navigate", // an address
 		"open shop.example.org":     "s_browser_navigate",
 		"what's the time":           "s_get_time", // a contraction
@@ -35,8 +35,8 @@ func TestSearchUnderstands(t *testing.T) {
 		"creat an isue":             "s_create_issue",
 		"navgate":                   "s_browser_navigate",
 		"deleet entitys":            "s_delete_entities",
-		"look a person up":          "s_search_nodes", // a particle far from its verb
-		"hibernate":                 "s_slow",         // the title among the annotations
+		"look a person up":          "s_search_nodes", // a particle separated from its verb
+		"hibernate":                 "s_slow",         // the title in the annotations
 		"patience":                  "s_slow",         // names of parameters
 		"innermost":                 "s_slow",
 		"lazy":                      "s_slow", // their descriptions and values
@@ -49,9 +49,9 @@ func TestSearchUnderstands(t *testing.T) {
 	}
 }
 
-// A word that documents have is not taken for a typing error, and short words never are.
-func TestSearchKeepsWords(t *testing.T) {
-	d := newDesk(t)
+// A word that documents contain is not corrected, and neither is a short word.
+func TestKnownWordsAreNotCorrected(t *testing.T) {
+	d := newFixture(t)
 	d.has("s", protocol.Tools, described("alpha", "table"), described("beta", "cable"), described("gamma", "ox"))
 	d.publish()
 	for query, want := range map[string][]string{"cable": {"s_beta"}, "ax": nil, "tabel": {"s_alpha"}} {
@@ -61,7 +61,7 @@ func TestSearchKeepsWords(t *testing.T) {
 	}
 }
 
-// editDistance is the textbook's optimal string alignment distance.
+// editDistance is the textbook implementation of the optimal string alignment distance.
 func editDistance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
@@ -99,11 +99,11 @@ func TestCloseTo(t *testing.T) {
 		}
 	})
 	if long := strings.Repeat("a", maxTerm+1); closeTo(long, long, 1, 0) {
-		t.Error("terms that are too long are compared")
+		t.Error("terms longer than maxTerm are compared")
 	}
 }
 
-// What correcting a word costs is bounded, however many terms look like it.
+// The cost of correcting a word is bounded, however many terms resemble it.
 func TestSpellingIsBounded(t *testing.T) {
 	s := spelling{}
 	for i := range 2 * maxGroup {
@@ -131,7 +131,7 @@ func TestCutLiterals(t *testing.T) {
 	}
 }
 
-// The table has no line that says nothing, and no word that would never be looked up.
+// Each line of the table relates words, and each of its words can be looked up.
 func TestSynonymTable(t *testing.T) {
 	seen := map[string]int{}
 	for i, line := range strings.Split(strings.TrimSuffix(synonymText, "\n"), "\n") {
@@ -139,7 +139,7 @@ func TestSynonymTable(t *testing.T) {
 			continue
 		}
 		if before, ok := seen[line]; ok {
-			t.Errorf("line %d is line %d again: %s", i+1, before, line)
+			t.Errorf("line %d repeats line %d: %s", i+1, before, line)
 		}
 		seen[line] = i + 1
 		left, right, directed := strings.Cut(line, " > ")
@@ -151,7 +151,7 @@ func TestSynonymTable(t *testing.T) {
 				t.Errorf("line %d: %q is not a lower-case word", i+1, word)
 			}
 			if n := strings.Count(word, "_") + 1; n > maxPhrase {
-				t.Errorf("line %d: %q has %d words, at most %d are compared", i+1, word, n, maxPhrase)
+				t.Errorf("line %d: %q has %d words, want at most %d", i+1, word, n, maxPhrase)
 			}
 		}
 		for word := range strings.FieldsSeq(right) {
@@ -204,9 +204,10 @@ func TestFirstSentence(t *testing.T) {
 	}
 }
 
-// The part of a name that a query is about counts: commit is all of git_commit's name on the server git, and half of list_commits'.
+// The fraction of a name that matches counts: commit is all of git_commit's name on the server git, and half of
+// list_commits'.
 func TestSearchNames(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.has("git", protocol.Tools, described("list_commits", "Each commit with the commit before."), described("git_commit", "Record it."), described("gitignore", "Hide."))
 	d.publish()
 	for query, want := range map[string]string{"commit": "git_git_commit", "list commits": "git_list_commits", "git_commit": "git_git_commit", "gitcommit": "git_git_commit"} {

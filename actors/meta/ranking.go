@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// fieldWeights says what a word in each field counts, and how many words such a field usually has. In a longer one each
-// counts less; in a shorter one more, if the divisor may get below 1.
+// fieldWeights are the weight of a word in each field and the usual number of words there. In a longer field each
+// word counts less. In a shorter one it counts more, if least allows a divisor below 1.
 var fieldWeights = [fields]struct{ weight, usual, least float64 }{
 	fieldName:       {3, 3, 0.5},
 	fieldTitle:      {1.5, 3, 1},
@@ -21,46 +21,47 @@ var fieldWeights = [fields]struct{ weight, usual, least float64 }{
 }
 
 const (
-	saturation = 2    // BM25's k1: how soon more of the same word says nothing new
-	lengthPart = 0.75 // BM25's b: how much less a word of a long text says
-	othersPart = 0.35 // what a concept's other terms count beside the best one
-	evidence   = 0.1  // weight of a posting from which on a document is taken to have a concept
-	nameBonus  = 0.4  // added for an item whose whole name the query is about, and for a part of it in proportion
-	otherKinds = 0.8  // what prompts, resources and templates score beside tools, which most searches are for
+	saturation = 2    // BM25's k1: saturation of repeated words
+	lengthPart = 0.75 // BM25's b: how much a long text lowers the score
+	othersPart = 0.35 // weight of a concept's other matching terms relative to the best one
+	evidence   = 0.1  // a posting of this weight counts as a full match of a concept
+	nameBonus  = 0.4  // bonus for an item whose whole name matches; a partial match gets a proportional part
+	otherKinds = 0.8  // factor for prompts, resources and templates, because most searches are for tools
 )
 
-// maxTerms bounds the different terms, each of which takes some 150 bytes; words that come later are not found. The English of a hundred
-// thousand tools is a tenth of that.
+// maxTerms limits the number of distinct terms, each of which takes about 150 bytes. Later terms are not found. The
+// English of a hundred thousand tools has a tenth of that.
 const maxTerms = 1 << 20
 
-// ranking finds documents by terms: of each term it has the documents with it. What is dropped stays in memory until a new one is made.
+// ranking is an inverted index: it maps each term to the documents that contain it. Dropped documents take memory
+// until a new ranking is built.
 type ranking struct {
 	terms    map[string]*postings
 	spelling spelling
 	docs     []ranked
-	alive    int       // of docs
-	used     sync.Pool // of tallies
+	alive    int       // number of docs not dropped
+	used     sync.Pool // tallies, for reuse
 }
 
-// ranked is a document; its number is its place in docs.
+// ranked is a document. Its number is its index in docs.
 type ranked struct {
 	id   string
 	gone bool
-	name float32 // words in its name
+	name float32 // number of words in its name
 }
 
-// postings are the documents that have a term, by number.
+// postings lists the documents that contain a term, by number.
 type postings struct {
 	list []posting
 }
 
-// posting says how much a document is about a term: how often it has it, in which fields.
+// posting is the weight of a term in a document, from its frequency and the fields.
 type posting struct {
-	doc    uint32 // with inName, if the item's name has the term
+	doc    uint32 // the number, with the bit inName if the item's name has the term
 	weight float32
 }
 
-// inName is a bit of a posting's doc.
+// inName is a bit of posting.doc.
 const inName = 1 << 31
 
 // number returns the document's number.
@@ -68,7 +69,7 @@ func (p posting) number() uint32 { return p.doc &^ inName }
 
 func newRanking() *ranking { return &ranking{terms: map[string]*postings{}, spelling: spelling{}} }
 
-// add takes a document in and returns its number.
+// add indexes a document and returns its number.
 func (r *ranking) add(id string, texts [fields][]string) (number int) {
 	number = len(r.docs)
 	for field, terms := range texts {
@@ -110,31 +111,31 @@ func (r *ranking) drop(number int) {
 	r.docs[number] = ranked{gone: true}
 }
 
-// hit is a document that was found.
+// hit is a search result.
 type hit struct {
 	id    string
 	score float64
 }
 
-// better orders hits: the best first, equals by id.
+// better orders hits by descending score, then by id.
 func better(x, y hit) int {
 	return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.id, y.id))
 }
 
-// tally is what a search has found of one document.
+// tally accumulates the score of one document during a search.
 type tally struct {
-	score   float32 // of the concepts until now
-	matched float32 // weight of the concepts that it has
-	best    float32 // of the current concept's terms
-	sum     float32 // of all its terms
-	part    float32 // of the concept that it has
-	named   float32 // words of its name that the concepts are about
-	inName  float32 // part of the current concept that its name has
+	score   float32 // of the concepts so far
+	matched float32 // weight of the matched concepts
+	best    float32 // the best term of the current concept
+	sum     float32 // all terms of the current concept
+	part    float32 // how much of the current concept the document has, up to 1
+	named   float32 // words of its name that the concepts match
+	inName  float32 // how much of the current concept its name matches
 	seen    bool
 }
 
-// best returns the best n documents that have any of the concepts and are shown, and how many there are. An error is that of ctx.
-// shows may ask which other documents match.
+// best returns the best n documents that match any of the concepts and for which shows returns true, and the number
+// of all of them. shows may ask whether another document matches. The only error is that of ctx.
 func (r *ranking) best(ctx context.Context, concepts []concept, n int, shows func(id string, matches func(number int) bool) bool) (found []hit, total int, err error) {
 	tallies := r.clean()
 	whole := 0.0
@@ -163,7 +164,7 @@ func (r *ranking) best(ctx context.Context, concepts []concept, n int, shows fun
 			continue
 		}
 		total++
-		score := float64(t.score*t.matched) / whole // so that a document with all concepts comes before one with a rare one only
+		score := float64(t.score*t.matched) / whole // ranks a document with all concepts before one that has only a rare one
 		score *= 1 + nameBonus*float64(min(1, t.named/doc.name))
 		if doc.id[0] != toolID {
 			score *= otherKinds
@@ -181,7 +182,7 @@ func (r *ranking) best(ctx context.Context, concepts []concept, n int, shows fun
 	return found[:min(n, len(found))], total, nil
 }
 
-// clean returns a zero tally for each document, of an earlier search if there is one.
+// clean returns a zero tally for each document, reusing those of an earlier search.
 func (r *ranking) clean() []tally {
 	if used, ok := r.used.Get().(*[]tally); ok && len(*used) >= len(r.docs) {
 		return *used
@@ -189,7 +190,7 @@ func (r *ranking) clean() []tally {
 	return make([]tally, len(r.docs))
 }
 
-// count adds to the tallies what a concept says about each document. touched is room for their numbers.
+// count adds a concept's scores to the tallies and returns the numbers of the matching documents in touched.
 func (r *ranking) count(c *concept, tallies []tally, touched []uint32) []uint32 {
 	least := 0
 	for i, t := range c.terms {
@@ -201,7 +202,7 @@ func (r *ranking) count(c *concept, tallies []tally, touched []uint32) []uint32 
 		if i == 0 && t.weight == 1 && !c.phrase {
 			least = having
 		}
-		n := float64(max(having, least)) // a rare synonym says no more than the word itself
+		n := float64(max(having, least)) // a rare synonym must not count more than the word itself
 		rarity := float32(t.weight * math.Log(1+(float64(r.alive)-n+0.5)/(n+0.5)))
 		for _, p := range has.list {
 			d := &tallies[p.number()]
@@ -227,7 +228,7 @@ func (r *ranking) count(c *concept, tallies []tally, touched []uint32) []uint32 
 	return touched
 }
 
-// having is how many documents of a list are alive.
+// having returns the number of documents in list that are not dropped.
 func (r *ranking) having(list []posting) (n int) {
 	if r.alive == len(r.docs) {
 		return len(list)
@@ -240,7 +241,7 @@ func (r *ranking) having(list []posting) (n int) {
 	return n
 }
 
-// nameWords counts the words of a name: of several, the whole written together is the last term.
+// nameWords returns the number of words in a name. The last term of a name with several words is their compound.
 func nameWords(terms []string) int {
 	if len(terms) > 2 {
 		return len(terms) - 1

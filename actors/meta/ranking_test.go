@@ -12,7 +12,7 @@ import (
 
 func everything(string, func(int) bool) bool { return true }
 
-// plain are concepts of one term each.
+// plain returns concepts of one term each.
 func plain(terms ...string) (list []concept) {
 	for _, term := range terms {
 		list = append(list, concept{terms: []synonym{{term, 1}}, weight: 1})
@@ -20,7 +20,7 @@ func plain(terms ...string) (list []concept) {
 	return list
 }
 
-// ids are those of what a search for the terms finds.
+// ids returns the ids of the documents that a search for the terms finds.
 func (r *ranking) ids(terms ...string) (list []string) {
 	found, _, _ := r.best(context.Background(), plain(terms...), 100, everything)
 	for _, h := range found {
@@ -29,7 +29,7 @@ func (r *ranking) ids(terms ...string) (list []string) {
 	return list
 }
 
-// rankingOf has documents with these texts and an empty name.
+// rankingOf returns a ranking of documents with these texts and empty names.
 func rankingOf(texts ...string) *ranking {
 	r := newRanking()
 	for i, text := range texts {
@@ -45,13 +45,13 @@ func TestRanking(t *testing.T) {
 		query string
 		want  string
 	}{
-		{"a word that is rare says more", []string{"x common", "x rare", "y common", "z common"}, "common rare", "1 0 2 3"},
-		{"all words come before one of them", []string{"a a a a", "a b", "b b b b"}, "a b", "1 0 2"},
-		{"in a long text a word says less", []string{"a" + strings.Repeat(" q", 99), "a q", "q"}, "a", "1 0"},
-		{"twice says more than once", []string{"a b c d", "a a c d", "e f g h"}, "a", "1 0"},
-		{"equals come by their ids", []string{"a", "a", "b"}, "a", "0 1"},
-		{"nothing has it", []string{"a"}, "b", ""},
-		{"nothing is looked for", []string{"a"}, "", ""},
+		{"a rare word counts more", []string{"x common", "x rare", "y common", "z common"}, "common rare", "1 0 2 3"},
+		{"a document with all words comes before one with some", []string{"a a a a", "a b", "b b b b"}, "a b", "1 0 2"},
+		{"a word in a long text counts less", []string{"a" + strings.Repeat(" q", 99), "a q", "q"}, "a", "1 0"},
+		{"a repeated word counts more", []string{"a b c d", "a a c d", "e f g h"}, "a", "1 0"},
+		{"documents with equal scores are ordered by id", []string{"a", "a", "b"}, "a", "0 1"},
+		{"no document matches", []string{"a"}, "b", ""},
+		{"empty query", []string{"a"}, "", ""},
 	} {
 		if got := strings.Join(rankingOf(c.texts...).ids(strings.Fields(c.query)...), " "); got != c.want {
 			t.Errorf("%s: %q in %q: %s, want %s", c.what, c.query, c.texts, got, c.want)
@@ -61,20 +61,20 @@ func TestRanking(t *testing.T) {
 	names.add("text", [fields][]string{fieldName: {"b"}, fieldText: {"a"}})
 	names.add("name", [fields][]string{fieldName: {"a"}, fieldText: {"b"}})
 	if got := names.ids("a"); !slices.Equal(got, []string{"name", "text"}) {
-		t.Errorf("in a name a word says more: %v", got)
+		t.Errorf("order %v, want the match in the name first", got)
 	}
 	whole := newRanking()
 	whole.add("half", [fields][]string{fieldName: {"a", "b"}, fieldSummary: {"a", "a", "a", "a"}})
 	whole.add("whole", [fields][]string{fieldName: {"a"}})
 	whole.add("none", [fields][]string{fieldName: {"c"}})
 	if got := whole.ids("a"); !slices.Equal(got, []string{"whole", "half"}) {
-		t.Errorf("the more of a name is looked for, the better: %v", got)
+		t.Errorf("order %v, want the match of the whole name first", got)
 	}
 }
 
-// What is dropped counts for nothing: a ranking with documents dropped finds what one does that never had them, in the same order; and
-// the best few are the first of all.
-func TestRankingForgets(t *testing.T) {
+// A dropped document has no effect: after dropping, a ranking finds the same documents in the same order as one that
+// never had them. The best n results are the first n of all.
+func TestDroppedDocumentsHaveNoEffect(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}), 0, 6)
 		churned, clean := newRanking(), newRanking()
@@ -101,12 +101,12 @@ func TestRankingForgets(t *testing.T) {
 	})
 }
 
-// A search that nobody waits for any more ends.
-func TestRankingStops(t *testing.T) {
+// A cancelled search ends with an error.
+func TestCancelledSearchFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, _, err := rankingOf("a").best(ctx, plain("a"), 1, everything); err == nil {
-		t.Error("no error")
+		t.Error("a cancelled search returned no error")
 	}
 }
 
@@ -121,14 +121,15 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// A query is at most 4 KiB, and of a script without spaces that is a thousand words: what looking for them costs is bounded all the same.
+// The number of concepts is bounded, also for a query in a script without spaces, whose 4 KiB may be a thousand
+// words.
 func TestConceptsAreBounded(t *testing.T) {
 	var distinct strings.Builder
 	for i := range 500 {
 		fmt.Fprintf(&distinct, "word%c%ck ", 'a'+i/26, 'a'+i%26)
 	}
 	if n := len(newRanking().concepts(distinct.String())); n != maxWords {
-		t.Errorf("of 500 different words %d are looked for, want %d", n, maxWords)
+		t.Errorf("500 different words yield %d concepts, want %d", n, maxWords)
 	}
 	for _, query := range []string{strings.Repeat("猫と犬", 400), strings.Repeat("find it ", 500), distinct.String()} {
 		if n := len(newRanking().concepts(query)); n > maxWords {

@@ -13,37 +13,38 @@ import (
 )
 
 const (
-	maxQuery     = 4 << 10 // bytes; a longer one is refused
-	maxWords     = 32      // of a query that are looked for, stop words not counted
+	maxQuery     = 4 << 10 // bytes; longer queries are refused
+	maxWords     = 32      // words of a query that are searched for, without stop words
 	defaultFound = 20
 )
 
-var errGoing = errors.New("the index is going; search again")
+var errDropped = errors.New("the search index was just dropped; search again")
 
 // runSearchCatalog finds items of all kinds.
-func runSearchCatalog(ctx context.Context, a *asked, given arguments) (any, error) {
+func runSearchCatalog(ctx context.Context, a *access, given arguments) (any, error) {
 	kinds, server := given.words("kinds"), given.text("server")
-	if err := a.knows(server); err != nil {
+	if err := a.checkServer(server); err != nil {
 		return nil, err
 	}
 	return a.search(ctx, given, func(e *catalog.Entry) bool {
-		return of(e, server) && (len(kinds) == 0 || slices.Contains(kinds, kindNames[e.Kind]))
+		return ofServer(e, server) && (len(kinds) == 0 || slices.Contains(kinds, kindNames[e.Kind]))
 	})
 }
 
-// runSearchResources finds resources that are listed; what a template can make is nowhere listed, so the template itself is found.
-func runSearchResources(ctx context.Context, a *asked, given arguments) (any, error) {
+// runSearchResources finds listed resources and templates. A resource that only a template describes is not listed,
+// so the template is found instead.
+func runSearchResources(ctx context.Context, a *access, given arguments) (any, error) {
 	mimeType := given.text("mimeType")
 	return a.search(ctx, given, func(e *catalog.Entry) bool {
 		return (e.Kind == protocol.Resources || e.Kind == protocol.Templates) && (mimeType == "" || hasType(e, mimeType))
 	})
 }
 
-// search answers a search with cards, the best first. No character of the query is an operator.
-func (a *asked) search(ctx context.Context, given arguments, admits func(*catalog.Entry) bool) (any, error) {
+// search answers a query with cards, the best first. A query has no operators.
+func (a *access) search(ctx context.Context, given arguments, admits func(*catalog.Entry) bool) (any, error) {
 	query := given.text("query")
 	if len(query) > maxQuery {
-		return nil, fmt.Errorf("query: %d bytes, at most %d are searched for; use a few words", len(query), maxQuery)
+		return nil, fmt.Errorf("query: %d bytes, at most %d are allowed; use a few words", len(query), maxQuery)
 	}
 	found, total, err := a.index.find(ctx, a, query, given.number("limit", defaultFound), admits)
 	if err != nil {
@@ -61,15 +62,15 @@ func (a *asked) search(ctx context.Context, given arguments, admits func(*catalo
 	return page, nil
 }
 
-// words splits names: readFile, read_file and ReadFILE2 are read and file (and 2), and the whole of each is a word as well, so that
-// readfile finds them too. Whatever is no letter and no digit stands between words.
+// words splits a text into lower-case words. A name such as readFile, read_file or ReadFILE yields its parts (read,
+// file) and their compound (readfile). All characters other than letters, digits and marks separate words.
 func words(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/4)
 	for name := range strings.FieldsFuncSeq(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !joins(r)
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !isJoiner(r)
 	}) {
-		if simple(name) { // as nearly all words of a text
+		if simple(name) { // the common case
 			b.WriteByte(name[0] | 0x20)
 			b.WriteString(name[1:])
 			b.WriteByte(' ')
@@ -78,7 +79,7 @@ func words(text string) string {
 		parts := split(name)
 		joined := 1 < len(parts) && len(parts) <= maxParts
 		for _, part := range parts {
-			if joined && len(part) == 1 { // half of all names have such a letter or digit
+			if joined && len(part) == 1 { // a single letter or digit matches too many names
 				continue
 			}
 			b.WriteString(part)
@@ -92,7 +93,7 @@ func words(text string) string {
 	return strings.TrimSuffix(b.String(), " ")
 }
 
-// simple reports whether a name is one word in ASCII, of small letters but for the first.
+// simple reports whether a name is a single ASCII word in lower case, except for its first letter.
 func simple(name string) bool {
 	if c := name[0] | 0x20; c < 'a' || c > 'z' {
 		return false
@@ -105,14 +106,14 @@ func simple(name string) bool {
 	return true
 }
 
-// maxParts bounds what is taken for one name: a path is many.
+// maxParts is the maximum number of parts for which words adds the compound. A path has more.
 const maxParts = 4
 
-// joins reports whether a character joins the words of one name.
-func joins(r rune) bool { return r == '_' || r == '-' }
+// isJoiner reports whether a character connects the parts of one name.
+func isJoiner(r rune) bool { return r == '_' || r == '-' }
 
-// split cuts a name into words: at what joins them, where a capital follows a small letter, before the last of several capitals,
-// and between letters and digits.
+// split cuts a name into words: at the connecting characters, where a capital follows a lower-case letter, before the
+// last of several capitals, and between letters and digits.
 func split(name string) (parts []string) {
 	runes := []rune(name)
 	from := 0
@@ -123,7 +124,7 @@ func split(name string) (parts []string) {
 		from = to
 	}
 	for i, r := range runes {
-		if joins(r) {
+		if isJoiner(r) {
 			cut(i)
 			from = i + 1
 			continue

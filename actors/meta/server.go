@@ -12,15 +12,15 @@ import (
 	"goblin-actor/protocol"
 )
 
-// asked is what a tool works with: the catalog at the time of its call.
-type asked struct {
+// access gives a tool the catalog as it was when the call started.
+type access struct {
 	snapshot *catalog.Snapshot
 	view     *catalog.View // the caller's
 	index    *index
 	monitor  kernel.Reference
 }
 
-// server is the MCP server in the process: its tools by name. It has no state: what a call works with is handed to it.
+// server is the in-process MCP server: its tools by name. It has no state; each call gets its own access.
 type server struct{ tools map[string]tool }
 
 func newServer() *server {
@@ -31,7 +31,7 @@ func newServer() *server {
 	return s
 }
 
-// result is what tools/call returns.
+// result is the result of tools/call.
 type result struct {
 	Content    []content       `json:"content"`
 	Structured json.RawMessage `json:"structuredContent,omitempty"`
@@ -43,11 +43,12 @@ type content struct {
 	Text string `json:"text"`
 }
 
-// answer has a call answered, in the manner of a legacy server: who holds the call makes of it what its client knows.
-func (s *server) answer(ctx context.Context, a *asked, r *message.Request) (protocol.Frame, *protocol.Fault) {
+// answer runs a call and returns the response of a legacy server. The call's holder translates it for the client's
+// protocol version.
+func (s *server) answer(ctx context.Context, a *access, r *message.Request) (protocol.Frame, *protocol.Fault) {
 	var f protocol.Frame
 	key := r.Caller.View
-	key.Server = "" // whoever sees that alone sees none of our tools
+	key.Server = "" // a view of one server would not contain these tools
 	view, ok := a.snapshot.View(key)
 	if !ok {
 		return f, protocol.NoProject(key.Project)
@@ -64,16 +65,16 @@ func (s *server) answer(ctx context.Context, a *asked, r *message.Request) (prot
 	return f, nil
 }
 
-// call runs a tool. What it says instead of a result is a result that says isError, for an agent to read.
-func (t *tool) call(ctx context.Context, a *asked, raw []byte) result {
-	said, err := t.said(ctx, a, raw)
+// call runs a tool. An error becomes a result with isError, which the agent can read.
+func (t *tool) call(ctx context.Context, a *access, raw []byte) result {
+	said, err := t.structured(ctx, a, raw)
 	if err != nil {
 		return result{Content: []content{{"text", err.Error()}}, IsError: true}
 	}
 	return result{Content: []content{{"text", string(said)}}, Structured: said}
 }
 
-func (t *tool) said(ctx context.Context, a *asked, raw []byte) (json.RawMessage, error) {
+func (t *tool) structured(ctx context.Context, a *access, raw []byte) (json.RawMessage, error) {
 	if t.run == nil {
 		return nil, errors.New("this tool cannot be called here")
 	}
@@ -88,13 +89,13 @@ func (t *tool) said(ctx context.Context, a *asked, raw []byte) (json.RawMessage,
 	return json.Marshal(found)
 }
 
-// Tools are the definitions of all tools, as the registry takes them.
+// Tools returns the definitions of all tools in the form the registry accepts.
 func Tools() [][]byte {
 	var items [][]byte
 	for _, t := range tools() {
 		raw, err := json.Marshal(t.definition)
 		if err != nil {
-			panic(fmt.Sprintf("the gateway's own tools: %v", err)) // cannot be: they are constants
+			panic(fmt.Sprintf("definition of a tool of the gateway: %v", err)) // cannot happen: the definitions are constants
 		}
 		items = append(items, raw)
 	}

@@ -16,29 +16,29 @@ import (
 	"goblin-actor/protocol"
 )
 
-// desk answers calls as the actor does, from a catalog that the test makes.
-type desk struct {
+// fixture answers calls as the actor does, from a catalog that the test builds.
+type fixture struct {
 	t        testing.TB
 	server   *server
 	index    *index
 	snapshot *catalog.Snapshot
 	sources  map[string]catalog.Source
 	projects []config.Project
-	mode     string // of metaTools
+	mode     string // value of metaTools
 	policy   *policy.Policy
-	rights   string // of whoever asks
+	rights   string // the caller's role
 }
 
-func newDesk(t testing.TB) *desk {
-	d := &desk{t: t, server: newServer(), index: &index{}, sources: map[string]catalog.Source{}, mode: "true"}
+func newFixture(t testing.TB) *fixture {
+	d := &fixture{t: t, server: newServer(), index: &index{}, sources: map[string]catalog.Source{}, mode: "true"}
 	t.Cleanup(d.index.close)
 	own := Server(kernel.Reference{})
 	d.sources[Name] = catalog.Source{Server: &own, Items: [protocol.ItemKinds][][]byte{protocol.Tools: Tools()}}
 	return d
 }
 
-// has makes a server offer these items of a kind, in JSON.
-func (d *desk) has(name string, kind protocol.ItemKind, items ...string) {
+// has sets the items of one kind, in JSON, that a server offers.
+func (d *fixture) has(name string, kind protocol.ItemKind, items ...string) {
 	source := d.sources[name]
 	if source.Server == nil {
 		rules := config.DefaultServer()
@@ -52,8 +52,8 @@ func (d *desk) has(name string, kind protocol.ItemKind, items ...string) {
 	d.sources[name] = source
 }
 
-// publish makes the next snapshot.
-func (d *desk) publish() {
+// publish builds the next snapshot.
+func (d *fixture) publish() {
 	var list []catalog.Source
 	for _, source := range d.sources {
 		list = append(list, source)
@@ -65,8 +65,8 @@ func (d *desk) publish() {
 	d.snapshot = catalog.Build(d.snapshot, list, naming, d.projects...)
 }
 
-// raw answers a call in a project.
-func (d *desk) raw(project, tool, arguments string) (protocol.Frame, *protocol.Fault) {
+// raw answers a call in a project with the response frame.
+func (d *fixture) raw(project, tool, arguments string) (protocol.Frame, *protocol.Fault) {
 	r := message.Request{Caller: &message.Caller{}}
 	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"x","arguments":%s}}`, arguments)
 	if err := r.Frame.Parse(raw); err != nil {
@@ -76,11 +76,11 @@ func (d *desk) raw(project, tool, arguments string) (protocol.Frame, *protocol.F
 		d.t.Fatal(err)
 	}
 	r.Item, r.Caller.View.Project, r.Caller.View.Rights = tool, project, d.rights
-	return d.server.answer(context.Background(), &asked{snapshot: d.snapshot, index: d.index}, &r)
+	return d.server.answer(context.Background(), &access{snapshot: d.snapshot, index: d.index}, &r)
 }
 
-// result answers a call and reads what it returns.
-func (d *desk) result(project, tool, arguments string) (structured, text string, isError bool) {
+// result answers a call and returns the parts of its result.
+func (d *fixture) result(project, tool, arguments string) (structured, text string, isError bool) {
 	d.t.Helper()
 	f, fault := d.raw(project, tool, arguments)
 	if fault != nil {
@@ -99,8 +99,8 @@ func (d *desk) result(project, tool, arguments string) (structured, text string,
 	return string(a.Result.StructuredContent), a.Result.Content[0].Text, a.Result.IsError
 }
 
-// page is result for a tool that returns cards.
-func (d *desk) page(project, tool, arguments string) (page cards) {
+// page answers a call of a tool that returns cards.
+func (d *fixture) page(project, tool, arguments string) (page cards) {
 	d.t.Helper()
 	structured, text, isError := d.result(project, tool, arguments)
 	if isError || json.Unmarshal([]byte(structured), &page) != nil {
@@ -109,8 +109,8 @@ func (d *desk) page(project, tool, arguments string) (page cards) {
 	return page
 }
 
-// found are the names or URIs that a search finds, in its order.
-func (d *desk) found(project, arguments string) (list []string) {
+// found returns the names that search_catalog finds, in order.
+func (d *fixture) found(project, arguments string) (list []string) {
 	d.t.Helper()
 	page := d.page(project, searchCatalog, arguments)
 	for _, c := range page.Items {
@@ -123,10 +123,9 @@ func described(name, description string) string {
 	return fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object"}}`, name, description)
 }
 
-// What an agent asks in words finds the tool that is called so before the one that only mentions it, whatever the manner of writing.
-// S0.8.3
+// A query finds the tool with that name before one that only mentions it, whatever the spelling of the name. S0.8.3
 func TestSearchRanks(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.has("git", protocol.Tools, described("createPullRequest", "Open a pull request."), described("list_issues", "All issues, and in which pull request each was closed."),
 		described("getHTTPStatus2", "Ask a URL."), described("other", "Nothing of the kind."),
 		described("rebase", "Puts a branch on top of another one, with all that it has."), described("tidy", "Rebase, and rebase again."))
@@ -160,10 +159,10 @@ func TestSearchRanks(t *testing.T) {
 	}
 	for _, name := range d.found("", `{"query":"search catalog"}`) {
 		if strings.HasPrefix(name, Name+"_") {
-			t.Errorf("a search finds the gateway's own %s", name)
+			t.Errorf("a search finds the gateway's own tool %s", name)
 		}
 	}
-	// S1.59: by words and type, with what a card of a resource has.
+	// S1.59: resources are found by words and type, with the card fields of a resource.
 	for arguments, want := range map[string]string{
 		`{"query":"guide logo","mimeType":"image/png"}`: "logo", `{"query":"guide logo","mimeType":"image/*"}`: "logo", `{"query":"guide logo","mimeType":"TEXT/Markdown"}`: "guide",
 	} {
@@ -180,9 +179,9 @@ func TestSearchRanks(t *testing.T) {
 	}
 }
 
-// The index follows the catalog: what is new is found, what has gone is not, what has changed by its new words only.
-func TestSearchFollows(t *testing.T) {
-	d := newDesk(t)
+// The index follows the catalog: new items are found, removed ones are not, and changed ones only by their new text.
+func TestIndexFollowsTheCatalog(t *testing.T) {
+	d := newFixture(t)
 	d.has("a", protocol.Tools, described("alpha", "one"), described("beta", "two"))
 	d.publish()
 	d.found("", `{"query":"alpha"}`)
@@ -198,40 +197,40 @@ func TestSearchFollows(t *testing.T) {
 			t.Fatalf("new: %v", got)
 		}
 		if got := d.found("", `{"query":"beta two"}`); len(got) != 0 {
-			t.Fatalf("what has gone: %v", got)
+			t.Fatalf("found removed items: %v", got)
 		}
 	}
 	if d.index.ranking != made {
-		t.Error("the index was made anew, not updated")
+		t.Error("the index was rebuilt instead of updated")
 	}
 	d.index.garbage = leastGarbage + 100
 	d.has("a", protocol.Tools, described("alpha", "late"))
 	d.publish()
 	if got := d.found("", `{"query":"late"}`); len(got) != 1 || d.index.ranking == made || d.index.garbage != 0 {
-		t.Errorf("with much garbage: found %v, made anew %v", got, d.index.ranking != made)
+		t.Errorf("with much garbage: found %v, rebuilt %v", got, d.index.ranking != made)
 	}
 	d.index.close()
 	if _, text, isError := d.result("", searchCatalog, `{"query":"late"}`); !isError || !strings.Contains(text, "again") {
-		t.Errorf("after the index has gone: %s", text)
+		t.Errorf("after the index was dropped: %s", text)
 	}
 }
 
-// What a project hides is not found, not counted, not described, and no server of others is named.
-func TestNothingOfAnotherProject(t *testing.T) {
-	d := newDesk(t)
+// Items and servers outside the caller's project are not found, counted, described or named.
+func TestToolsKeepToTheProject(t *testing.T) {
+	d := newFixture(t)
 	for i := range 50 {
 		d.has(fmt.Sprintf("s%d", i), protocol.Tools, described("secret", "treasure chest"), described("open", "treasure map"))
 	}
 	d.projects = []config.Project{{Name: "p", Servers: []string{"s7", "s8"}, Tools: config.Filter{Deny: []string{"*_secret"}}}}
 	d.publish()
 	if page := d.page("", searchCatalog, `{"query":"treasure","limit":3}`); page.Total != 100 || len(page.Items) != 3 {
-		t.Errorf("of all: %d, %d shown", page.Total, len(page.Items))
+		t.Errorf("without a project: total %d, %d shown", page.Total, len(page.Items))
 	}
 	if page := d.page("p", searchCatalog, `{"query":"treasure"}`); page.Total != 2 || len(page.Items) != 2 || page.Items[0].Name != "s7_open" {
-		t.Errorf("of the project: %+v", page)
+		t.Errorf("in the project: %+v", page)
 	}
 	if page := d.page("p", "catalog_tools", `{}`); page.Total != 2 {
-		t.Errorf("cards of the project: %+v", page)
+		t.Errorf("cards in the project: %+v", page)
 	}
 	for tool, arguments := range map[string]string{"catalog_tools": `{"server":"s1"}`, searchCatalog: `{"query":"x","server":"s1"}`, "describe_tool": `{"name":"s1_open"}`} {
 		if _, text, isError := d.result("p", tool, arguments); !isError || !strings.Contains(text, "not found") {
@@ -242,36 +241,36 @@ func TestNothingOfAnotherProject(t *testing.T) {
 		t.Errorf("a denied tool: %s", text)
 	}
 	if _, fault := d.raw("gone", "catalog_tools", `{}`); fault == nil || fault.Name != protocol.UnknownProject {
-		t.Errorf("a project that is no more: %v", fault)
+		t.Errorf("a removed project: %v", fault)
 	}
 }
 
-// Arguments that make no sense are results that say so, for an agent to mend; nothing panics.
-func TestSenselessArguments(t *testing.T) {
-	d := newDesk(t)
+// Invalid arguments yield an error result that the agent can act on, without a panic.
+func TestInvalidArguments(t *testing.T) {
+	d := newFixture(t)
 	d.has("a", protocol.Tools, described("alpha", "one"))
 	d.publish()
 	for _, c := range []struct{ tool, arguments, want string }{
-		{searchCatalog, `{}`, `"query: missing, want a string"`},
-		{searchCatalog, `{"query":null}`, `"query: missing, want a string"`},
-		{searchCatalog, `{"query":7}`, `"query: want a string"`},
-		{searchCatalog, `{"query":"a","limit":0}`, `"limit: want a whole number from 1 to 1000"`},
-		{searchCatalog, `{"query":"a","limit":1e9}`, `"limit: want a whole number from 1 to 1000"`},
-		{searchCatalog, `{"query":"a","limit":1.5}`, `"limit: want a whole number from 1 to 1000"`},
-		{searchCatalog, `{"query":"a","limit":"5"}`, `"limit: want a whole number from 1 to 1000"`},
-		{searchCatalog, `{"query":"a","kinds":["gizmo"]}`, `"kinds: want a list of any of tool, prompt, resource, template"`},
-		{searchCatalog, `{"query":"a","kinds":"tool"}`, `"kinds: want a list of any of tool, prompt, resource, template"`},
-		{searchCatalog, `{"query":"a","more":1}`, `"more: there is no such argument; it takes kinds, limit, query, server"`},
-		{"server_status", `{"server":"a"}`, `"server: there is no such argument; it takes none"`},
-		{searchCatalog, `{"query":"` + strings.Repeat("a ", 500_000) + `"}`, "at most 4096"},
-		{"catalog_tools", `{"server":"nobody"}`, "server not found: nobody"},
+		{searchCatalog, `{}`, `"query: missing, expected a string"`},
+		{searchCatalog, `{"query":null}`, `"query: missing, expected a string"`},
+		{searchCatalog, `{"query":7}`, `"query: expected a string"`},
+		{searchCatalog, `{"query":"a","limit":0}`, `"limit: expected an integer from 1 to 1000"`},
+		{searchCatalog, `{"query":"a","limit":1e9}`, `"limit: expected an integer from 1 to 1000"`},
+		{searchCatalog, `{"query":"a","limit":1.5}`, `"limit: expected an integer from 1 to 1000"`},
+		{searchCatalog, `{"query":"a","limit":"5"}`, `"limit: expected an integer from 1 to 1000"`},
+		{searchCatalog, `{"query":"a","kinds":["gizmo"]}`, `"kinds: expected an array of any of tool, prompt, resource, template"`},
+		{searchCatalog, `{"query":"a","kinds":"tool"}`, `"kinds: expected an array of any of tool, prompt, resource, template"`},
+		{searchCatalog, `{"query":"a","more":1}`, `"more: unknown argument; this tool takes kinds, limit, query, server"`},
+		{"server_status", `{"server":"a"}`, `"server: unknown argument; this tool takes no arguments"`},
+		{searchCatalog, `{"query":"` + strings.Repeat("a ", 500_000) + `"}`, "at most 4096 are allowed"},
+		{"catalog_tools", `{"server":"absent"}`, "server not found: absent"},
 		{"catalog_tools", `{"serverId":"a"}`, "serverId"},
 		{"describe_tool", `{"name":"` + strings.Repeat("x", 1<<20) + `"}`, "Tool not found"},
 		{CallTool, `{"name":"a_alpha"}`, "cannot be called here"},
 	} {
 		f, fault := d.raw("", c.tool, c.arguments)
 		if fault != nil || f.Kind == protocol.KindResult && !f.Failure {
-			t.Errorf("%s %.40s: not refused: %.200s", c.tool, c.arguments, f.Raw)
+			t.Errorf("%s %.40s: not rejected: %.200s", c.tool, c.arguments, f.Raw)
 		}
 		if len(f.Raw) > 4096 || !strings.Contains(string(f.Raw), c.want) {
 			t.Errorf("%s %.40s: %.300s", c.tool, c.arguments, f.Raw)
@@ -279,9 +278,10 @@ func TestSenselessArguments(t *testing.T) {
 	}
 }
 
-// Pages end at their limit or, with long names, before it, and go on behind the last name though it has gone.
-func TestPagesGoOn(t *testing.T) {
-	d := newDesk(t)
+// A page ends at its limit, or earlier if names are long. The next page continues after the last name even if that
+// item has been removed.
+func TestPagesContinue(t *testing.T) {
+	d := newFixture(t)
 	var items []string
 	for i := range 300 {
 		items = append(items, fmt.Sprintf(`{"uri":"file:///%03d/%s","name":"n"}`, i, strings.Repeat("x", 2000)))
@@ -292,7 +292,7 @@ func TestPagesGoOn(t *testing.T) {
 	for pages := 0; ; pages++ {
 		page := d.page("", "catalog_resources", fmt.Sprintf(`{"limit":1000,"after":%q}`, after))
 		if page.Total != 300 || pages > 10 {
-			t.Fatalf("page %d: %d in all", pages, page.Total)
+			t.Fatalf("page %d: total %d, want 300", pages, page.Total)
 		}
 		seen += len(page.Items)
 		if after = page.Next; after == "" {
@@ -303,19 +303,19 @@ func TestPagesGoOn(t *testing.T) {
 		}
 	}
 	if seen != 300 {
-		t.Errorf("%d seen, want 300", seen)
+		t.Errorf("%d items on all pages, want 300", seen)
 	}
 	first := d.page("", "catalog_resources", `{"limit":1}`)
 	d.has("a", protocol.Resources, items[1:]...)
 	d.publish()
 	if second := d.page("", "catalog_resources", fmt.Sprintf(`{"limit":1,"after":%q}`, first.Next)); !strings.Contains(second.Items[0].URI, "/001/") {
-		t.Errorf("behind what has gone: %s", second.Items[0].URI)
+		t.Errorf("the page after a removed item starts at %s", second.Items[0].URI)
 	}
 }
 
-// With metaTools: only what is not listed is found all the same.
-func TestOnlyFindsAll(t *testing.T) {
-	d := newDesk(t)
+// With metaTools: only, items that are not listed are still found.
+func TestOnlyMetaToolsFindEverything(t *testing.T) {
+	d := newFixture(t)
 	d.mode = "only"
 	d.has("a", protocol.Tools, described("alpha", "one"))
 	d.publish()
@@ -336,12 +336,12 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// No text makes a search panic or fail.
+// No query makes a search panic or fail.
 func FuzzSearch(f *testing.F) {
 	for _, text := range []string{"a", "read_file", `+a -b "c`, "a:b*~2^3", "(((", "\\", "\x00", "日本", strings.Repeat("ab ", 100), "é́́", "/.*/"} {
 		f.Add(text)
 	}
-	d := newDesk(f)
+	d := newFixture(f)
 	d.has("a", protocol.Tools, described("alpha", "one"), described("readFile", "two"))
 	d.publish()
 	f.Fuzz(func(t *testing.T, text string) {

@@ -3,17 +3,18 @@ package meta
 import "unicode/utf8"
 
 const (
-	shortestCorrected = 4  // letters; too many other words are close to a shorter one
-	shortestStem      = 5  // letters of a term that may be a stem of a misspelled word
-	maxEnding         = 3  // letters that such a word may have after the stem: navgate, and the term is navig
-	maxCorrections    = 8  // terms that a misspelled word may stand for
-	maxTerm           = 32 // bytes of a term that is compared with a misspelled word
+	shortestCorrected = 4  // letters; too many words are close to a shorter one
+	shortestStem      = 5  // letters of a term that may be the stem of a misspelled word
+	maxEnding         = 3  // letters that the misspelled word may have after the stem, as navgate after navig
+	maxCorrections    = 8  // corrections per misspelled word
+	maxTerm           = 32 // bytes; longer terms are not compared
 )
 
-// maxGroup bounds the terms of one first letter and length, and so what comparing a word with them costs.
+// maxGroup limits the terms per first letter and length, and so the cost of correcting a word.
 const maxGroup = 1 << 12
 
-// spelling finds terms by their approximate spelling. It groups them by first letter and length, so that a word is compared with few.
+// spelling finds terms with similar spelling. Terms are grouped by first letter and length, so that a word is
+// compared with few of them.
 type spelling map[spellingKey][]string
 
 type spellingKey struct {
@@ -31,7 +32,7 @@ func (s spelling) add(term string) {
 	}
 }
 
-// near returns terms that the word may have been meant as.
+// near returns the terms that the word may be a misspelling of.
 func (s spelling) near(word string) (list []string) {
 	if len(word) < shortestCorrected || len(word) > maxTerm {
 		return nil
@@ -56,8 +57,8 @@ func (s spelling) near(word string) (list []string) {
 	return list
 }
 
-// closeTo reports whether the word, or the word without an ending of some letters, is the term with at most limit errors: a letter too
-// many, missing, wrong, or swapped with its neighbor.
+// closeTo reports whether term equals the word with at most limit edits, where up to ending letters at the end of the
+// word are ignored. An edit is an extra, missing, wrong or transposed letter.
 func closeTo(term, word string, limit, ending int) bool {
 	if len(term) > maxTerm || len(word) > maxTerm {
 		return false

@@ -12,41 +12,41 @@ import (
 )
 
 const (
-	maxRunning = 4                // calls at once
-	maxWaiting = 1024             // more calls are refused
-	waitAtMost = 10 * time.Second // for a turn
-	keepIndex  = 10 * time.Minute // without a search, the index goes
+	maxRunning = 4                // calls that run at once
+	maxWaiting = 1024             // calls in the queue; further calls are refused
+	waitAtMost = 10 * time.Second // in the queue
+	keepIndex  = 10 * time.Minute // after the last search
 )
 
-// state is written by step only.
+// state is the actor's entire state. Only step modifies it.
 type state struct {
 	registry, self kernel.Reference
-	snapshot       *catalog.Snapshot // the newest; nil = none yet
+	snapshot       *catalog.Snapshot // the newest; nil until the first arrives
 
-	number  uint64
-	running map[uint64]message.Dispatch
-	numbers map[message.CallRef]uint64 // of those that run
-	waiting turns
-	ringing bool // a waited is on its way
+	number     uint64
+	running    map[uint64]message.Dispatch
+	numbers    map[message.CallRef]uint64 // the call numbers of running calls that are not cancelled
+	queue      callQueue
+	queueTimer bool // a queueDue timer is set
 
-	searched time.Time // when a search began last
-	timed    bool      // an unused is on its way
+	lastSearch time.Time // start of the last search
+	indexTimer bool      // an indexDue timer is set
 }
 
-// waited: perhaps a call has waited for too long.
-type waited struct{}
+// queueDue is the timer for calls that have waited too long.
+type queueDue struct{}
 
-// unused: perhaps nobody has searched for a while.
-type unused struct{}
+// indexDue is the timer for an index that is no longer used.
+type indexDue struct{}
 
-// over tells the shell that a call runs no more.
-type over struct{ number uint64 }
+// release tells the shell that a call has ended.
+type release struct{ number uint64 }
 
 func newState(registry, self kernel.Reference) *state {
 	return &state{registry: registry, self: self, running: map[uint64]message.Dispatch{}, numbers: map[message.CallRef]uint64{}}
 }
 
-// step applies msg to s at the time now and appends to out what is to be done about it.
+// step applies msg to s at the time now and appends the resulting effects to out.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started:
@@ -60,82 +60,83 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.cancel(m, out)
 	case ran:
 		return s.ran(now, m, out)
-	case waited:
-		return s.waited(now, out)
-	case unused:
-		return s.unused(now, out)
+	case queueDue:
+		return s.expireQueued(now, out)
+	case indexDue:
+		return s.expireIndex(now, out)
 	case kernel.Stopping:
 		return s.stopping(out)
 	}
 	return out
 }
 
-// dispatch takes a call, or refuses one when too many wait.
+// dispatch queues a call, or refuses one if the queue is full.
 func (s *state) dispatch(now time.Time, m message.Dispatch, out []kernel.Effect) []kernel.Effect {
-	if refused, full := s.waiting.add(waiting{m, now.Add(waitAtMost)}); full {
-		out = append(out, failed(refused, &protocol.Fault{Name: protocol.QueueFull, Server: Name, Message: "too many calls of the gateway's own tools wait", Retryable: true}))
+	if refused, full := s.queue.add(queuedCall{m, now.Add(waitAtMost)}); full {
+		out = append(out, failed(refused, &protocol.Fault{Name: protocol.QueueFull, Server: Name, Message: "too many calls to the gateway's tools are waiting", Retryable: true}))
 	}
 	return s.pump(now, out)
 }
 
-// pump runs what may run. Before the first snapshot nothing does.
+// pump starts queued calls while there is capacity. No call starts before the first snapshot.
 func (s *state) pump(now time.Time, out []kernel.Effect) []kernel.Effect {
-	for s.snapshot != nil && s.waiting.count > 0 && len(s.running) < maxRunning {
-		m := s.waiting.next()
+	for s.snapshot != nil && s.queue.count > 0 && len(s.running) < maxRunning {
+		m := s.queue.next()
 		s.number++
 		s.running[s.number], s.numbers[m.Call] = m, s.number
 		if searches(m.Request.Item) {
-			s.searched = now
-			if !s.timed {
-				s.timed = true
-				out = append(out, kernel.WakeAfter(keepIndex, unused{}))
+			s.lastSearch = now
+			if !s.indexTimer {
+				s.indexTimer = true
+				out = append(out, kernel.WakeAfter(keepIndex, indexDue{}))
 			}
 		}
 		out = append(out, kernel.Tell(m.Call.Holder, message.RequestWritten{Seq: m.Call.Seq}), kernel.Act(run{s.number, m.Request, s.snapshot}))
 	}
-	return s.ring(waitAtMost, out)
+	return s.setQueueTimer(waitAtMost, out)
 }
 
-// ring has those that wait looked at again, if any do.
-func (s *state) ring(after time.Duration, out []kernel.Effect) []kernel.Effect {
-	if s.ringing || s.waiting.count == 0 {
+// setQueueTimer sets the queue timer if calls wait and it is not set.
+func (s *state) setQueueTimer(after time.Duration, out []kernel.Effect) []kernel.Effect {
+	if s.queueTimer || s.queue.count == 0 {
 		return out
 	}
-	s.ringing = true
-	return append(out, kernel.WakeAfter(after, waited{}))
+	s.queueTimer = true
+	return append(out, kernel.WakeAfter(after, queueDue{}))
 }
 
-// waited refuses the calls whose turn has not come in time.
-func (s *state) waited(now time.Time, out []kernel.Effect) []kernel.Effect {
-	s.ringing = false
+// expireQueued refuses the calls that waited longer than waitAtMost.
+func (s *state) expireQueued(now time.Time, out []kernel.Effect) []kernel.Effect {
+	s.queueTimer = false
 	next := now.Add(waitAtMost)
-	for _, d := range s.waiting.take(func(w *waiting) bool {
-		late := !now.Before(w.until)
-		if !late && w.until.Before(next) {
-			next = w.until
+	for _, d := range s.queue.take(func(w *queuedCall) bool {
+		late := !now.Before(w.expires)
+		if !late && w.expires.Before(next) {
+			next = w.expires
 		}
 		return late
 	}) {
-		out = append(out, failed(d, &protocol.Fault{Name: protocol.QueueTimeout, Server: Name, Message: "too many calls of the gateway's own tools run: this one waited for " + waitAtMost.String(), Retryable: true}))
+		out = append(out, failed(d, &protocol.Fault{Name: protocol.QueueTimeout, Server: Name, Message: "too many calls to the gateway's tools are running; this call waited for " + waitAtMost.String(), Retryable: true}))
 	}
-	return s.ring(next.Sub(now), out)
+	return s.setQueueTimer(next.Sub(now), out)
 }
 
-// cancel forgets a call. One that runs keeps its place until it has ended: what is cancelled works on for a while.
+// cancel drops a waiting call or stops a running one. A stopped call occupies its place until its goroutine has
+// ended.
 func (s *state) cancel(m message.Cancel, out []kernel.Effect) []kernel.Effect {
 	if number, runs := s.numbers[m.Call]; runs {
 		delete(s.numbers, m.Call)
-		return append(out, kernel.Act(halt{number}))
+		return append(out, kernel.Act(cancelRun{number}))
 	}
-	s.waiting.take(func(w *waiting) bool { return w.Call == m.Call })
+	s.queue.take(func(w *queuedCall) bool { return w.Call == m.Call })
 	return out
 }
 
-// ran answers the holder of a call that has ended, unless it was cancelled.
+// ran sends the result of a call to its holder, unless the call was cancelled.
 func (s *state) ran(now time.Time, m ran, out []kernel.Effect) []kernel.Effect {
 	d := s.running[m.number]
 	delete(s.running, m.number)
-	out = append(out, kernel.Act(over{m.number}))
+	out = append(out, kernel.Act(release{m.number}))
 	if s.numbers[d.Call] == m.number {
 		delete(s.numbers, d.Call)
 		if m.fault != nil {
@@ -147,24 +148,24 @@ func (s *state) ran(now time.Time, m ran, out []kernel.Effect) []kernel.Effect {
 	return s.pump(now, out)
 }
 
-// unused drops the index when nobody has searched for long enough.
-func (s *state) unused(now time.Time, out []kernel.Effect) []kernel.Effect {
-	if left := s.searched.Add(keepIndex).Sub(now); left > 0 {
-		return append(out, kernel.WakeAfter(left, unused{}))
+// expireIndex drops the index if no search has started for keepIndex.
+func (s *state) expireIndex(now time.Time, out []kernel.Effect) []kernel.Effect {
+	if left := s.lastSearch.Add(keepIndex).Sub(now); left > 0 {
+		return append(out, kernel.WakeAfter(left, indexDue{}))
 	}
-	s.timed = false
+	s.indexTimer = false
 	return append(out, kernel.Act(dropIndex{}))
 }
 
-// stopping answers everybody who waits.
+// stopping fails all running and waiting calls.
 func (s *state) stopping(out []kernel.Effect) []kernel.Effect {
-	fault := &protocol.Fault{Name: protocol.ServerUnavailable, Server: Name, Message: "the gateway's own tools are going", Retryable: true}
+	fault := &protocol.Fault{Name: protocol.ServerUnavailable, Server: Name, Message: "the gateway's tools are shutting down", Retryable: true}
 	for _, number := range slices.Sorted(maps.Keys(s.running)) {
 		if d := s.running[number]; s.numbers[d.Call] == number {
 			out = append(out, failed(d, fault))
 		}
 	}
-	for _, d := range s.waiting.take(func(*waiting) bool { return true }) {
+	for _, d := range s.queue.take(func(*queuedCall) bool { return true }) {
 		out = append(out, failed(d, fault))
 	}
 	s.running, s.numbers = nil, nil

@@ -11,14 +11,14 @@ import (
 	"goblin-actor/protocol"
 )
 
-// queue is the actor's state with clients that call.
+// queue is the actor's state and the calls of its clients.
 type queue struct {
 	t       *testing.T
 	s       *state
 	now     time.Time
 	seq     uint64
-	running []uint64 // numbers of the actor's own
-	began   []string // clients whose calls have begun, in that order
+	running []uint64 // call numbers of the actor
+	began   []string // clients of the started calls, in order
 	faults  map[uint64]protocol.FaultName
 	rings   []time.Time
 }
@@ -34,7 +34,7 @@ func (q *queue) step(msg any) {
 		switch m := e.Msg.(type) {
 		case message.Failed:
 			if q.faults[m.Seq] != "" {
-				q.t.Errorf("call %d is refused twice", m.Seq)
+				q.t.Errorf("call %d failed twice", m.Seq)
 			}
 			q.faults[m.Seq] = m.Fault.Name
 		}
@@ -43,7 +43,7 @@ func (q *queue) step(msg any) {
 			q.running = append(q.running, act.number)
 			q.began = append(q.began, act.request.Caller.ClientKey)
 		case kernel.Wake:
-			if _, ok := act.Msg.(waited); ok {
+			if _, ok := act.Msg.(queueDue); ok {
 				q.rings = append(q.rings, q.now.Add(act.After))
 			}
 		}
@@ -56,21 +56,21 @@ func (q *queue) call(client string) uint64 {
 	return q.seq
 }
 
-// end has the oldest of those that run end.
+// end ends the oldest running call.
 func (q *queue) end() {
 	number := q.running[0]
 	q.running = q.running[1:]
 	q.step(ran{number: number})
 }
 
-// One client that asks without end has another wait for one of its calls, not for all.
+// A client with many waiting calls delays another client by at most one of them.
 func TestClientsTakeTurns(t *testing.T) {
 	q := newQueue(t)
 	for range 200 {
 		q.call("greedy")
 	}
 	if len(q.running) != maxRunning {
-		t.Fatalf("%d run", len(q.running))
+		t.Fatalf("%d calls run, want maxRunning", len(q.running))
 	}
 	q.call("modest")
 	q.call("third")
@@ -79,31 +79,31 @@ func TestClientsTakeTurns(t *testing.T) {
 		q.end()
 	}
 	if !slices.Equal(q.began, []string{"greedy", "modest", "third", "greedy"}) {
-		t.Errorf("they began in the order %v", q.began)
+		t.Errorf("started in the order %v", q.began)
 	}
 }
 
-// When no more can wait, the newest of whoever has most is refused; who has most gets no room.
-func TestTooManyWait(t *testing.T) {
+// When the queue is full, the newest call of the client with the most calls is refused.
+func TestFullQueueRefusesTheGreediest(t *testing.T) {
 	q := newQueue(t)
 	var last uint64
 	for range maxRunning + maxWaiting {
 		last = q.call("greedy")
 	}
 	if len(q.faults) != 0 {
-		t.Fatalf("refused too early: %v", q.faults)
+		t.Fatalf("refused although the queue has space: %v", q.faults)
 	}
 	more, modest := q.call("greedy"), q.call("modest")
 	if len(q.faults) != 2 || q.faults[more] != protocol.QueueFull || q.faults[last] != protocol.QueueFull {
-		t.Errorf("refused: %v; the last that waited was %d, one more %d, another client's %d", q.faults, last, more, modest)
+		t.Errorf("refused %v; the last queued call was %d, the next one %d, another client's %d", q.faults, last, more, modest)
 	}
-	if q.s.waiting.count != maxWaiting {
-		t.Errorf("%d wait", q.s.waiting.count)
+	if q.s.queue.count != maxWaiting {
+		t.Errorf("%d calls wait, want maxWaiting", q.s.queue.count)
 	}
 }
 
-// A call whose turn does not come is refused in time; one that is cancelled is gone without an answer.
-func TestNobodyWaitsForEver(t *testing.T) {
+// A call that waits too long fails. A cancelled call disappears without an answer.
+func TestQueueTimeout(t *testing.T) {
 	q := newQueue(t)
 	for range maxRunning {
 		q.call("a")
@@ -116,16 +116,16 @@ func TestNobodyWaitsForEver(t *testing.T) {
 		if len(q.rings) > 0 {
 			q.now = q.rings[0]
 			q.rings = q.rings[1:]
-			q.step(waited{})
+			q.step(queueDue{})
 		}
-		if q.s.waiting.count == 1 && q.faults[second] != "" {
-			t.Error("the second was refused too early")
+		if q.s.queue.count == 1 && q.faults[second] != "" {
+			t.Error("the second call was refused too early")
 		}
 	}
 	if len(q.faults) != 2 || q.faults[first] != protocol.QueueTimeout || q.faults[second] != protocol.QueueTimeout {
-		t.Errorf("refused: %v", q.faults)
+		t.Errorf("refused %v", q.faults)
 	}
-	if len(q.rings) != 0 || q.s.waiting.count != 0 || len(q.s.waiting.lines) != 0 {
-		t.Errorf("left behind: %d rings, %+v", len(q.rings), q.s.waiting)
+	if len(q.rings) != 0 || q.s.queue.count != 0 || len(q.s.queue.clients) != 0 {
+		t.Errorf("left: %d timers, queue %+v", len(q.rings), q.s.queue)
 	}
 }

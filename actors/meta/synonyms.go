@@ -6,28 +6,28 @@ import (
 	"sync"
 )
 
-// The weight of a synonym compared with the word itself.
+// The weight of a synonym relative to the word itself.
 const (
-	synonymWeight = 0.85 // of the words of a group
-	relatedWeight = 0.7  // of the words behind an arrow
+	synonymWeight = 0.85 // words of one group
+	relatedWeight = 0.7  // words after an arrow
 )
 
 //go:embed synonyms.txt
 var synonymText string
 
-// synonym is a term that a word may also stand for in a description.
+// synonym is a term that descriptions may use instead of a word.
 type synonym struct {
 	term   string
 	weight float64
 }
 
-// synonyms are those of terms and of phrases, which are terms separated by spaces.
+// synonyms maps terms, and phrases of terms separated by spaces, to their synonyms.
 type synonyms map[string][]synonym
 
-// thesaurus is the table of synonyms.txt, read at the first search.
+// thesaurus returns the table in synonyms.txt, parsed at the first search.
 var thesaurus = sync.OnceValue(func() synonyms { return parseSynonyms(synonymText) })
 
-// parseSynonyms reads a table; synonyms.txt describes its format.
+// parseSynonyms parses a table in the format that synonyms.txt describes.
 func parseSynonyms(text string) synonyms {
 	table, stems := synonyms{}, stemmer{}
 	for line := range strings.Lines(text) {
@@ -49,7 +49,7 @@ func parseSynonyms(text string) synonyms {
 }
 
 func (t synonyms) add(word, other string, weight float64) {
-	if other == word || strings.Contains(other, " ") { // documents have terms, no phrases
+	if other == word || strings.Contains(other, " ") { // the index has terms but no phrases
 		return
 	}
 	for i, s := range t[word] {
@@ -73,7 +73,7 @@ func (s stemmer) phrases(line string) (list []string) {
 	return list
 }
 
-// knownSpelling has the words of the table, so that a misspelt one is recognized.
+// knownSpelling contains the words of the table, to recognize misspelled ones.
 var knownSpelling = sync.OnceValue(func() spelling {
 	s := spelling{}
 	for term := range thesaurus() {

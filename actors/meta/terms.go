@@ -16,14 +16,14 @@ func wordSet(text string) map[string]bool {
 	return list
 }
 
-// stopWords say nothing about the topic of a text: the English list of the Snowball project, as far as words has not cut it.
+// stopWords carry no topic. This is the English list of the Snowball project, after splitting by words.
 var stopWords = wordSet(`a about above after against again all am an and any are as at be because been before being below between both but by
 	cannot could did do does doing down during each few for from further had has have having he her here hers herself him himself his how
 	i if in into is it its itself me more most my myself no nor not of off on once only or other ought our ours ourselves out over own
 	same she should so some such than that the their theirs them themselves then there these they this those through to too
 	under until up very was we were what when where which while who whom why with would you your yours yourself yourselves`)
 
-// irregular maps forms that the stemmer does not know to their base form.
+// irregular maps irregular forms, which the stemmer does not know, to their base form.
 var irregular = func() map[string]string {
 	list := map[string]string{}
 	for line := range strings.SplitSeq(`write wrote written;send sent;take took taken;make made;find found;say said;run ran;see saw seen;go went gone;
@@ -40,16 +40,16 @@ var irregular = func() map[string]string {
 	return list
 }()
 
-// stemmer turns words into the terms of the index: requests and requested become request. It remembers the words it has seen.
+// stemmer maps words to index terms: requests and requested become request. It caches the words it has seen.
 type stemmer map[string]string
 
-// word is a word of a text.
+// word is a word of a query.
 type word struct {
 	text, term string
 	stop       bool
 }
 
-// terms appends the terms of a text that words has made, without stop words.
+// terms appends the terms of a text normalized by words, without stop words.
 func (s stemmer) terms(dst []string, text string) []string {
 	for part := range parts(text) {
 		if !stopWords[part] {
@@ -59,7 +59,7 @@ func (s stemmer) terms(dst []string, text string) []string {
 	return dst
 }
 
-// split returns all words of a text that words has made.
+// split returns all words of a text normalized by words.
 func (s stemmer) split(text string) (list []word) {
 	for part := range parts(text) {
 		list = append(list, word{part, s.stem(part), stopWords[part]})
@@ -67,7 +67,7 @@ func (s stemmer) split(text string) (list []word) {
 	return list
 }
 
-// parts yields the words of a text. Scripts that write no spaces are cut as Unicode says.
+// parts yields the words of a text. It splits scripts without spaces by the Unicode word boundaries.
 func parts(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for word := range strings.FieldsSeq(text) {

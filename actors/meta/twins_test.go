@@ -7,9 +7,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A tool and a prompt of one name and server are one entry of a search, which says what it is and what else there is.
+// A tool and a prompt with the same name and server are one search result, which names both kinds.
 func TestSearchListsTwinsOnce(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.has("web", protocol.Tools, described("fetch", "Fetch a URL."), described("summary", "Nothing of the kind."))
 	d.has("web", protocol.Prompts, described("fetch", "Fetch a URL and read it."), described("summary", "Write an abstract."))
 	d.has("other", protocol.Prompts, described("fetch", "Fetch a URL."))
@@ -23,7 +23,7 @@ func TestSearchListsTwinsOnce(t *testing.T) {
 		{`{"query":"fetch a url"}`, []entry{{"tool", "web_fetch", "prompt", "web"}, {"prompt", "other_fetch", "", "other"}}, 2},
 		{`{"query":"fetch a url","kinds":["prompt"],"server":"web"}`, []entry{{"prompt", "web_fetch", "", "web"}}, 1},
 		{`{"query":"fetch a url","kinds":["tool"]}`, []entry{{"tool", "web_fetch", "", "web"}}, 1},
-		{`{"query":"abstract"}`, []entry{{"prompt", "web_summary", "tool", "web"}}, 1}, // the tool does not match
+		{`{"query":"abstract"}`, []entry{{"prompt", "web_summary", "tool", "web"}}, 1}, // the tool does not match the query
 		{`{"query":"fetch a url","limit":1}`, []entry{{"tool", "web_fetch", "prompt", "web"}}, 2},
 	} {
 		page := d.page("", searchCatalog, c.arguments)
@@ -41,10 +41,10 @@ func TestSearchListsTwinsOnce(t *testing.T) {
 			}
 		}
 		if page.Total != c.total {
-			t.Errorf("%s: %d in all, want %d", c.arguments, page.Total, c.total)
+			t.Errorf("%s: total %d, want %d", c.arguments, page.Total, c.total)
 		}
 	}
-	// One that the project hides is not mentioned.
+	// A twin that the project hides is not mentioned.
 	d.projects = []config.Project{{Name: "p", Prompts: config.Filter{Deny: []string{"web_*"}}}}
 	d.publish()
 	if page := d.page("p", searchCatalog, `{"query":"fetch a url","server":"web"}`); page.Total != 1 || page.Items[0].Also != "" {
