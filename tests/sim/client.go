@@ -11,61 +11,61 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// client is one client of the gateway, of either era, over HTTP.
+// client is a client of the gateway over HTTP, of either era.
 type client struct {
-	w        *world
-	name     string
-	modern   bool
-	answers  bool // it answers questions
-	honest   bool
-	old      bool            // it speaks 2025-03-26
-	formless bool            // it declares no elicitation
-	mute     bool            // it answers none for a while
-	project  *config.Project // it is in; nil = none
-	carrier  string          // how it says so
-	token    string          // its value of the header that is forwarded
-	who      *identity.Principal
-	sealed   *sealedState // modern: the newest that it was given
-	verbose  bool         // modern: it wants to hear of each call
-	pipe     *downstream.PipeClient
+	w                *world
+	name             string
+	modern           bool
+	answers          bool // answers server requests (elicitation, sampling, roots)
+	honest           bool
+	old              bool            // speaks 2025-03-26
+	noElicitation    bool            // does not declare elicitation
+	ignoresQuestions bool            // temporarily
+	project          *config.Project // nil = none
+	projectVia       string          // path, header or meta; see ClientParams
+	headerValue      string          // of the forwarded header
+	principal        *identity.Principal
+	sealed           *sealedState // modern: the latest one received
+	wantsLogs        bool         // modern: requests log messages for each call
+	pipe             *downstream.PipeClient
 
-	session string
-	state   string // "", opening, ready, gone
-	lastID  int
-	open    map[int]*ask // not over yet
-	reading map[wire]bool
-	stalled bool          // reads nothing for a while
-	waiting []func()      // looks that found nothing
-	left    map[wire]bool // wires the client has left, until what was on its way is lost
+	session      string
+	state        string // "", opening, ready, gone
+	lastID       int
+	pending      map[int]*clientRequest // requests without a response
+	reading      map[responseReader]bool
+	stalled      bool                    // temporarily reads nothing
+	blockedReads []func()                // reads to repeat when the gateway has more
+	dropped      map[responseReader]bool // readers that the client closed, until it notices
 
-	asked     map[string]*ask // questions that came, by id, with the call on whose response; nil = on the stream
-	withdrawn map[string]bool // questions that were taken back
-	lines     map[string]bool // log lines that came
-	woken     int             // so often there was something to see
+	questions map[string]*clientRequest // received server requests by id, with the request on whose response they came; nil = on the stream
+	withdrawn map[string]bool           // server requests that were canceled
+	logLines  map[string]bool           // received log lines
+	wakeups   int                       // how often the gateway had more to read
 
-	stream      *downstream.PipeStream // legacy: the GET stream
-	streamEvent string
-	listening   *ask // modern: subscriptions/listen
-	acked       int  // moment the listen stream was acknowledged
-	subs        map[string]*subscribed
-	listed      *ask            // the last request for the list
-	unsure      map[string]bool // by URI: there were several at once
-	list        []string
-	cached      []string // of these, what the gateway only remembers
-	changed     int      // moment it was last told that the list changed
+	stream        *downstream.PipeStream // legacy: the GET stream
+	lastEventID   string
+	listening     *clientRequest // modern: subscriptions/listen
+	ackedAt       int            // moment of the acknowledgement of the listen stream
+	subs          map[string]*subscription
+	lastList      *clientRequest  // the last tools/list request
+	concurrent    map[string]bool // URIs with several subscription requests at once
+	list          []string
+	cached        []string // tools of the list that the gateway only remembers
+	listChangedAt int      // moment of the last notification that the list changed
 }
 
-// sealedState is what a client has been given to come back with.
+// sealedState is a requestState that the client received, and its call.
 type sealedState struct {
 	state string
 	nonce int
 }
 
-// subscribed is what a client knows of a resource it wants to hear of.
-type subscribed struct {
-	since  int  // moment of the yes
-	told   int  // moment of the last update
-	unsure bool // another subscribe or unsubscribe of it was under way
+// subscription is what a client knows about a subscribed resource.
+type subscription struct {
+	since      int  // moment of the confirmation
+	updatedAt  int  // moment of the last update
+	concurrent bool // another subscribe or unsubscribe of the resource was in progress
 }
 
 const capabilities = `{"elicitation":{},"sampling":{},"roots":{}}`
@@ -74,16 +74,16 @@ func (c *client) capabilities() string {
 	switch {
 	case !c.answers:
 		return "{}"
-	case c.formless:
+	case c.noElicitation:
 		return `{"sampling":{},"roots":{}}`
 	}
 	return capabilities
 }
 
-// origin is where a message of the client comes from.
+// origin returns the HTTP properties of a message of the client.
 func (c *client) origin(method, name string) downstream.Origin {
-	o := downstream.Origin{Path: "/mcp", Remote: fmt.Sprintf("127.0.0.1:%d", 40000+c.w.number(c)), SessionID: c.session}
-	c.admitted(&o)
+	o := downstream.Origin{Path: "/mcp", Remote: fmt.Sprintf("127.0.0.1:%d", 40000+c.w.indexOf(c)), SessionID: c.session}
+	c.setOrigin(&o)
 	if c.modern {
 		o.Version, o.Header = "2026-07-28", map[string][]string{"Mcp-Method": {method}}
 		if name != "" {
@@ -95,16 +95,16 @@ func (c *client) origin(method, name string) downstream.Origin {
 	return o
 }
 
-// send posts a request; members are those of params, each with a comma before it.
-func (c *client) send(method, name, members string) *ask {
+// send posts a request. members are the members of params, each preceded by a comma.
+func (c *client) send(method, name, members string) *clientRequest {
 	c.lastID++
-	a := &ask{client: c, id: c.lastID, method: method, session: c.session, token: c.token, who: c.whoID(), began: c.w.book.moment(), sent: time.Now()}
-	c.w.book.asks = append(c.w.book.asks, a)
+	a := &clientRequest{client: c, id: c.lastID, method: method, session: c.session, headerValue: c.headerValue, principal: c.principalID(), began: c.w.history.moment(), sent: time.Now()}
+	c.w.history.requests = append(c.w.history.requests, a)
 	meta := ""
 	if c.modern {
 		meta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + c.capabilities() +
 			`,"io.modelcontextprotocol/clientInfo":{"name":"` + c.name + `","version":"1"}`
-		if level := c.level(); level != "" {
+		if level := c.logLevel(); level != "" {
 			meta += `,"io.modelcontextprotocol/logLevel":"` + level + `"`
 		}
 	}
@@ -117,25 +117,26 @@ func (c *client) send(method, name, members string) *ask {
 		params = strings.TrimSuffix(`"_meta":{`+meta+`},`+params, ",")
 	}
 	raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, a.id, method, params)
-	c.open[a.id] = a
+	c.pending[a.id] = a
 	c.post(a, raw, c.origin(method, name))
 	return a
 }
 
-// post gives a message to the gateway; a is nil for what has no answer.
-func (c *client) post(a *ask, raw string, origin downstream.Origin) {
+// post sends a message to the gateway. a is nil if the message has no response.
+func (c *client) post(a *clientRequest, raw string, origin downstream.Origin) {
 	c.w.trace("%s → %s", c.name, raw)
 	x, refused := c.pipe.Post([]byte(raw), origin)
 	if refused != nil {
-		c.see(a, *refused)
+		c.handle(a, *refused)
 		return
 	}
 	if a != nil {
-		a.wire = x
+		a.reader = x
 	}
-	c.watch(x, a)
+	c.startReading(x, a)
 }
 
+// ready reports whether the client may send requests.
 func (c *client) ready() bool { return c.modern && c.state == "" || c.state == "ready" }
 
 func sortedKeys[K int | uint64 | string, V any](m map[K]V) []K {

@@ -8,40 +8,40 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// act does one thing a client may do.
+// act performs a random action.
 func (c *client) act() {
 	w := c.w
 	if c.state == "gone" {
 		return
 	}
 	if !c.modern && c.state == "" {
-		c.begin("")
+		c.initialize()
 		return
 	}
 	if !c.ready() {
 		return
 	}
-	switch how := w.crng.IntN(100); {
+	switch how := w.clientRand.IntN(100); {
 	case how < 1 && w.fault(200):
 		for range 400 {
 			c.send("tools/list", "", "")
 		}
-		w.attacked("a flood of requests")
+		w.attackStarted("a flood of requests")
 	case how < 55:
-		c.call(w.anyTool(), 0, "")
+		c.call(w.randomTool(), 0, "")
 	case how < 62:
 		c.send("tools/list", "", "")
 	case how < 66:
-		uri := w.anyURI()
+		uri := w.randomURI()
 		c.send("resources/read", uri, fmt.Sprintf(`,"uri":%q`, uri))
 	case how < 74:
-		c.subscribe(w.anyURI())
+		c.subscribe(w.randomURI())
 	case how < 77:
 		c.unsubscribe()
 	case how < 86:
-		c.cancel()
+		c.cancelOne()
 	case how < 91:
-		c.breakOff()
+		c.dropConnection()
 	case how < 94:
 		c.stall()
 	case how < 95 && !c.modern:
@@ -49,12 +49,12 @@ func (c *client) act() {
 	case how < 97 && !c.modern:
 		w.count("a burst of calls")
 		for range 20 {
-			c.call(w.anyTool(), 0, "")
+			c.call(w.randomTool(), 0, "")
 		}
 	case how < 98:
 		c.complete("x")
 	case how < 99 && !c.modern:
-		c.send("logging/setLevel", "", fmt.Sprintf(`,"level":%q`, pick(w.crng, levels)))
+		c.send("logging/setLevel", "", fmt.Sprintf(`,"level":%q`, pick(w.clientRand, logLevels)))
 	default:
 		if !c.modern {
 			c.send("ping", "", "")
@@ -62,49 +62,49 @@ func (c *client) act() {
 	}
 }
 
-// begin opens a session.
-func (c *client) begin(string) *ask {
-	for _, a := range c.open {
-		a.given = true
+// initialize opens a session.
+func (c *client) initialize() *clientRequest {
+	for _, a := range c.pending {
+		a.abandoned = true
 	}
 	c.session, c.state = "", "opening"
-	c.open, c.subs, c.list = map[int]*ask{}, map[string]*subscribed{}, nil
-	c.unsure, c.asked, c.withdrawn, c.lines = map[string]bool{}, map[string]*ask{}, map[string]bool{}, map[string]bool{}
+	c.pending, c.subs, c.list = map[int]*clientRequest{}, map[string]*subscription{}, nil
+	c.concurrent, c.questions, c.withdrawn, c.logLines = map[string]bool{}, map[string]*clientRequest{}, map[string]bool{}, map[string]bool{}
 	if c.stream != nil {
-		c.leaves(c.stream)
+		c.dropReader(c.stream)
 		c.stream = nil
 	}
-	c.streamEvent = ""
+	c.lastEventID = ""
 	a := c.send("initialize", "", fmt.Sprintf(`,"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":%q,"version":"1"}`, c.version(), c.capabilities(), c.name))
-	c.w.fate.After(2*time.Second, c.listen)
+	c.w.scheduler.After(2*time.Second, c.listen)
 	return a
 }
 
-// call calls a tool; a nonce of 0 is a new call.
-func (c *client) call(tool string, nonce int, rest string) *ask {
+// call calls a tool. A nonce of 0 starts a new call; otherwise the call continues.
+func (c *client) call(tool string, nonce int, rest string) *clientRequest {
 	if nonce == 0 {
-		c.w.book.nonces++
-		nonce = c.w.book.nonces
+		c.w.history.nonces++
+		nonce = c.w.history.nonces
 		c.w.toolOf[nonce] = tool
 	}
 	word := ""
-	if do := c.w.wordOf[nonce]; do != "" { // who comes back asks the same
+	if do := c.w.instructionOf[nonce]; do != "" { // a call that continues has the same arguments
 		word = fmt.Sprintf(`,"do":%q`, do)
 	}
 	name, arguments := tool, fmt.Sprintf(`{"nonce":%d%s}`, nonce, word)
-	if c.w.metaTools() && nonce%3 == 0 && c.seesTool("goblin_call_tool") { // by the gateway's own tool, which is to make no difference
+	if c.w.listsMetaTools() && nonce%3 == 0 && c.seesTool("goblin_call_tool") { // through the gateway's own tool, which must make no difference
 		name, arguments = "goblin_call_tool", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments)
 	}
 	a := c.send("tools/call", name, fmt.Sprintf(`,"name":%q,"arguments":%s%s`, name, arguments, rest))
 	a.nonce = nonce
-	c.w.book.askOf[nonce] = a
+	c.w.history.lastRequest[nonce] = a
 	return a
 }
 
-// listen opens the stream for what belongs to no request.
+// listen opens the stream for messages that belong to no request.
 func (c *client) listen() {
-	if c.honest && c.state == "opening" { // turns are put off; a session without a stream makes room for others when there are too many
-		c.w.fate.After(time.Second, c.listen)
+	if c.honest && c.state == "opening" { // turns are delayed; a session without a stream may be closed to make room
+		c.w.scheduler.After(time.Second, c.listen)
 		return
 	}
 	if c.state == "gone" || !c.ready() {
@@ -115,14 +115,14 @@ func (c *client) listen() {
 			return
 		}
 		var uris []string
-		for _, uri := range sortedKeys(c.w.wants(c)) {
+		for _, uri := range sortedKeys(c.w.wantedURIs(c)) {
 			uris = append(uris, fmt.Sprintf("%q", uri))
 		}
-		c.acked = 0
-		c.subs = map[string]*subscribed{}
+		c.ackedAt = 0
+		c.subs = map[string]*subscription{}
 		a := c.send("subscriptions/listen", "", fmt.Sprintf(`,"notifications":{"toolsListChanged":true,"resourceSubscriptions":[%s]}`, strings.Join(uris, ",")))
-		if a.streams = true; a.answers > 0 { // refused before it was one
-			c.w.fate.After(time.Second, c.listen)
+		if a.isStream = true; a.answers > 0 { // refused before it was a stream
+			c.w.scheduler.After(time.Second, c.listen)
 			return
 		}
 		c.listening = a
@@ -132,61 +132,61 @@ func (c *client) listen() {
 		return
 	}
 	o := c.origin("", "")
-	o.LastEvent = c.streamEvent
+	o.LastEvent = c.lastEventID
 	if o.LastEvent != "" {
-		c.w.count("a stream that goes on")
+		c.w.count("a resumed stream")
 	}
 	c.stream = c.pipe.Open(o)
-	c.watch(c.stream, nil)
+	c.startReading(c.stream, nil)
 }
 
-// subscribe wants to hear of a resource.
+// subscribe subscribes to updates of a resource.
 func (c *client) subscribe(uri string) {
-	c.w.wanted[c.name+" "+uri] = true
+	c.w.everSubscribed[c.name+" "+uri] = true
 	if c.modern {
-		if c.listening != nil { // with the next stream
-			c.leaveStream()
+		if c.listening != nil { // takes effect with the next stream
+			c.dropStream()
 		}
 		return
 	}
-	c.aim(uri)
-	c.about("subscribe", uri)
+	c.noteConcurrent(uri)
+	c.sendSubscription("subscribe", uri)
 }
 
-// about sends a resources/subscribe or unsubscribe of a legacy client.
-func (c *client) about(what, uri string) *ask {
+// sendSubscription sends resources/subscribe or resources/unsubscribe for a legacy client.
+func (c *client) sendSubscription(what, uri string) *clientRequest {
 	a := c.send("resources/"+what, uri, fmt.Sprintf(`,"uri":%q`, uri))
 	a.uri = uri
 	return a
 }
 
-// aim notes that the client changes its mind about a resource: with two such requests under way nobody knows which
-// comes first.
-func (c *client) aim(uri string) {
-	for _, a := range c.open {
+// noteConcurrent records whether another subscription request for the resource is in progress. The order in which the
+// server handles the two is unknown.
+func (c *client) noteConcurrent(uri string) {
+	for _, a := range c.pending {
 		if a.uri == uri {
-			c.unsure[uri] = true
+			c.concurrent[uri] = true
 		}
 	}
 	if s := c.subs[uri]; s != nil {
-		s.unsure = s.unsure || c.unsure[uri]
+		s.concurrent = s.concurrent || c.concurrent[uri]
 	}
 }
 
-// comeTo: the storm is over. Who has lost its session begins another; all listen, and subscribe again.
-func (c *client) comeTo() {
+// recover restores the client after the storm: it opens a session if it has none, listens, and subscribes again.
+func (c *client) recover() {
 	if c.modern {
 		c.listen()
 		return
 	}
 	if c.state != "ready" {
-		c.begin("")
+		c.initialize()
 	} else {
 		c.send("ping", "", "")
 	}
-	c.w.fate.After(20*time.Second, func() {
+	c.w.scheduler.After(20*time.Second, func() {
 		c.listen()
-		for _, uri := range sortedKeys(c.w.wants(c)) {
+		for _, uri := range sortedKeys(c.w.wantedURIs(c)) {
 			if c.subs[uri] == nil {
 				c.subscribe(uri)
 			}
@@ -194,136 +194,136 @@ func (c *client) comeTo() {
 	})
 }
 
-// unsubscribe no longer wants to hear of one.
+// unsubscribe ends a subscription of a legacy client.
 func (c *client) unsubscribe() {
 	if c.modern {
 		return
 	}
-	for _, id := range sortedKeys(c.open) { // also of what is not answered yet
-		if a := c.open[id]; a.method == "resources/subscribe" && c.w.crng.IntN(2) == 0 {
-			c.aim(a.uri)
+	for _, id := range sortedKeys(c.pending) { // may be unconfirmed
+		if a := c.pending[id]; a.method == "resources/subscribe" && c.w.clientRand.IntN(2) == 0 {
+			c.noteConcurrent(a.uri)
 			delete(c.subs, a.uri)
-			c.about("unsubscribe", a.uri)
+			c.sendSubscription("unsubscribe", a.uri)
 			return
 		}
 	}
 	for _, uri := range sortedKeys(c.subs) {
-		c.aim(uri)
+		c.noteConcurrent(uri)
 		delete(c.subs, uri)
-		c.about("unsubscribe", uri)
+		c.sendSubscription("unsubscribe", uri)
 		return
 	}
 }
 
-// some returns one of the calls that are not answered, nil = none.
-func (c *client) some() *ask {
-	var calls []*ask
-	for _, id := range sortedKeys(c.open) {
-		if a := c.open[id]; strings.HasPrefix(a.method, "tools/call") && !a.given {
+// randomPending returns a tool call without a response, or nil if there is none.
+func (c *client) randomPending() *clientRequest {
+	var calls []*clientRequest
+	for _, id := range sortedKeys(c.pending) {
+		if a := c.pending[id]; strings.HasPrefix(a.method, "tools/call") && !a.abandoned {
 			calls = append(calls, a)
 		}
 	}
 	if len(calls) == 0 {
 		return nil
 	}
-	return calls[c.w.crng.IntN(len(calls))]
+	return calls[c.w.clientRand.IntN(len(calls))]
 }
 
-// cancel gives a call up, in the manner of the era.
-func (c *client) cancel() {
-	a := c.some()
+// cancelOne cancels a call, if there is one.
+func (c *client) cancelOne() {
+	a := c.randomPending()
 	if a == nil {
 		return
 	}
-	c.giveUp(a)
+	c.abandon(a)
 }
 
-// giveUp cancels a call.
-func (c *client) giveUp(a *ask) {
-	a.given = true
-	c.w.count("a call cancelled by its client")
+// abandon cancels a call, as its era prescribes.
+func (c *client) abandon(a *clientRequest) {
+	a.abandoned = true
+	c.w.count("a call canceled by its client")
 	if c.modern {
-		delete(c.open, a.id)
-		c.leaves(a.wire)
+		delete(c.pending, a.id)
+		c.dropReader(a.reader)
 		return
 	}
 	a.cancelled = true
 	c.post(nil, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, a.id), c.origin("", ""))
 }
 
-// breakOff loses a connection. A legacy client may come back for what it has missed.
-func (c *client) breakOff() {
-	if c.w.crng.IntN(2) == 0 {
-		c.leaveStream()
+// dropConnection breaks a connection. A legacy client may resume the response.
+func (c *client) dropConnection() {
+	if c.w.clientRand.IntN(2) == 0 {
+		c.dropStream()
 		return
 	}
-	a := c.some()
+	a := c.randomPending()
 	if a == nil || c.modern {
 		return
 	}
-	x, ok := a.wire.(*downstream.PipeExchange)
+	x, ok := a.reader.(*downstream.PipeExchange)
 	if !ok {
 		return
 	}
-	if a.event == "" || c.w.crng.IntN(2) == 0 {
-		c.w.count("a response that broke, for good")
-		a.given = true
-		c.leaves(x)
+	if a.lastEventID == "" || c.w.clientRand.IntN(2) == 0 {
+		c.w.count("a broken response that was not resumed")
+		a.abandoned = true
+		c.dropReader(x)
 		return
 	}
-	c.w.count("a response that broke and goes on")
-	c.leaves(x)
-	c.w.fate.After(c.lag(), func() {
+	c.w.count("a broken response that was resumed")
+	c.dropReader(x)
+	c.w.scheduler.After(c.latency(), func() {
 		if c.state != "ready" {
-			a.given = true
+			a.abandoned = true
 			return
 		}
 		o := c.origin("", "")
-		o.LastEvent = a.event
+		o.LastEvent = a.lastEventID
 		st := c.pipe.Open(o)
-		a.wire, a.given = st, true // it may be too late
-		c.watch(st, a)
+		a.reader, a.abandoned = st, true // it may be too late to resume
+		c.startReading(st, a)
 	})
 }
 
-func (c *client) leaveStream() {
+func (c *client) dropStream() {
 	switch {
 	case c.stream != nil:
-		c.w.count("a stream that broke")
-		c.leaves(c.stream)
-	case c.listening != nil && c.listening.wire != nil:
-		c.w.count("a listen stream that broke")
-		c.listening.given = true
-		c.leaves(c.listening.wire)
+		c.w.count("a broken stream")
+		c.dropReader(c.stream)
+	case c.listening != nil && c.listening.reader != nil:
+		c.w.count("a broken listen stream")
+		c.listening.abandoned = true
+		c.dropReader(c.listening.reader)
 	}
-	c.wake()
+	c.resumeReads()
 }
 
-// stall reads nothing for a while.
+// stall stops reading for a while.
 func (c *client) stall() {
 	c.w.count("a client that does not read")
 	c.stalled = true
-	c.w.fate.After(c.w.patience()*4, func() { c.stalled = false })
+	c.w.scheduler.After(c.w.userDelay()*4, func() { c.stalled = false })
 }
 
-// leave ends the session, or vanishes.
+// leave ends the session with or without DELETE.
 func (c *client) leave() {
-	c.w.count("a client that leaves")
-	if c.w.crng.IntN(2) == 0 {
-		c.watch(c.pipe.Delete(c.origin("", "")), nil)
+	c.w.count("a client that left")
+	if c.w.clientRand.IntN(2) == 0 {
+		c.startReading(c.pipe.Delete(c.origin("", "")), nil)
 	}
-	for _, a := range c.open {
-		a.given = true
+	for _, a := range c.pending {
+		a.abandoned = true
 	}
 	c.state = "closed"
 	if c.stream != nil {
-		c.leaves(c.stream)
+		c.dropReader(c.stream)
 		c.stream = nil
 	}
-	c.wake()
-	c.w.fate.After(c.w.patience(), func() {
+	c.resumeReads()
+	c.w.scheduler.After(c.w.userDelay(), func() {
 		if c.state == "closed" {
-			c.begin("")
+			c.initialize()
 		}
 	})
 }

@@ -8,68 +8,68 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// wire is where a client reads: the response of a POST, or a stream it opened.
-type wire interface {
+// responseReader delivers the response to a POST, or a stream that the client opened.
+type responseReader interface {
 	Next() (downstream.Seen, bool)
 	Leave()
 	Over() bool
 }
 
-// watch reads a wire to its end.
-func (c *client) watch(x wire, a *ask) {
+// startReading reads x to its end. a is the request that x responds to, or nil for a stream.
+func (c *client) startReading(x responseReader, a *clientRequest) {
 	c.reading[x] = true
-	c.look(x, a)
+	c.readNext(x, a)
 }
 
-// look reads the next thing after a while, or waits for the gateway to say that there is something.
-func (c *client) look(x wire, a *ask) {
+// readNext reads the next message after a while, or waits until the gateway has one.
+func (c *client) readNext(x responseReader, a *clientRequest) {
 	if c.stalled {
-		c.w.fate.After(time.Second, func() { c.look(x, a) })
+		c.w.scheduler.After(time.Second, func() { c.readNext(x, a) })
 		return
 	}
 	seen, ok := x.Next()
 	if !ok {
 		if x.Over() {
-			delete(c.left, x)
+			delete(c.dropped, x)
 			delete(c.reading, x)
-			c.broke(x, a)
+			c.readerBroke(x, a)
 			return
 		}
-		c.waiting = append(c.waiting, func() { c.look(x, a) })
+		c.blockedReads = append(c.blockedReads, func() { c.readNext(x, a) })
 		return
 	}
-	c.w.fate.After(c.lag(), func() {
-		if c.left[x] { // it broke while this was on its way
-			delete(c.left, x)
+	c.w.scheduler.After(c.latency(), func() {
+		if c.dropped[x] { // dropped while the message was in transit
+			delete(c.dropped, x)
 			delete(c.reading, x)
-			c.broke(x, a)
+			c.readerBroke(x, a)
 			return
 		}
 		c.read(x, a, seen)
 		if seen.Last {
 			delete(c.reading, x)
-			c.ended(x, a)
+			c.readerEnded(x, a)
 			return
 		}
-		c.look(x, a)
+		c.readNext(x, a)
 	})
 }
 
-// read handles one thing that was seen.
-func (c *client) read(x wire, a *ask, seen downstream.Seen) {
+// read handles one event of x.
+func (c *client) read(x responseReader, a *clientRequest, seen downstream.Seen) {
 	if seen.EventID != "" {
 		if a != nil {
-			a.event = seen.EventID
+			a.lastEventID = seen.EventID
 		}
-		if x == wire(c.stream) {
-			c.streamEvent = seen.EventID
+		if x == responseReader(c.stream) {
+			c.lastEventID = seen.EventID
 		}
 	}
-	c.see(a, seen)
+	c.handle(a, seen)
 }
 
-// see handles the message in what was seen; a is whose response it came on, nil = a stream.
-func (c *client) see(a *ask, seen downstream.Seen) {
+// handle handles a received message. a is the request on whose response it came, or nil for a stream.
+func (c *client) handle(a *clientRequest, seen downstream.Seen) {
 	if a != nil && a.method == "initialize" && seen.Session != "" {
 		c.session = seen.Session
 	}
@@ -77,49 +77,49 @@ func (c *client) see(a *ask, seen downstream.Seen) {
 		return
 	}
 	c.w.trace("%s ← %s", c.name, seen.Frame)
-	c.overhears(a, seen.Frame)
+	c.checkSource(a, seen.Frame)
 	if !c.modern && strings.Contains(string(seen.Frame), "io.modelcontextprotocol/subscriptionId") {
-		c.w.broken("%s has no listen streams, and was told %s", c.name, seen.Frame)
+		c.w.violated("%s has no listen streams, but received %s", c.name, seen.Frame)
 	}
-	var e envelope
+	var e frameToClient
 	if err := json.Unmarshal(seen.Frame, &e); err != nil {
-		c.w.broken("%s was told what it cannot read: %v: %s", c.name, err, seen.Frame)
+		c.w.violated("%s received invalid JSON: %v: %s", c.name, err, seen.Frame)
 		return
 	}
 	switch {
 	case e.Method != "" && e.ID != nil:
-		c.question(a, &e)
+		c.handleQuestion(a, &e)
 	case e.Method != "":
-		c.note(&e)
+		c.handleNotification(&e)
 	default:
-		c.answered(a, &e, seen)
+		c.handleResponse(a, &e, seen)
 	}
 }
 
-// ended: a wire has said its last.
-func (c *client) ended(x wire, a *ask) {
+// readerEnded handles the regular end of x.
+func (c *client) readerEnded(x responseReader, a *clientRequest) {
 	if a == nil {
-		if x == wire(c.stream) {
+		if x == responseReader(c.stream) {
 			c.stream = nil
-			c.w.fate.After(time.Second, c.listen)
+			c.w.scheduler.After(time.Second, c.listen)
 		}
 		return
 	}
 	if a == c.listening {
 		c.listening = nil
-		delete(c.open, a.id)
-		c.w.fate.After(time.Second, c.listen)
+		delete(c.pending, a.id)
+		c.w.scheduler.After(time.Second, c.listen)
 	}
-	if a.answers == 0 && (!a.given || a.cancelled && a.wire == x) && !a.streams {
-		c.w.broken("the response of %s ended without an answer", a)
+	if a.answers == 0 && (!a.abandoned || a.cancelled && a.reader == x) && !a.isStream {
+		c.w.violated("the response of %s ended without a result or error", a)
 	}
 }
 
-// broke: the client sees that a wire is gone, which neither said its last nor was left by it.
-func (c *client) broke(x wire, a *ask) {
-	if x == wire(c.stream) {
+// readerBroke handles the end of x without a last message.
+func (c *client) readerBroke(x responseReader, a *clientRequest) {
+	if x == responseReader(c.stream) {
 		c.stream = nil
-		c.w.fate.After(time.Second, c.listen)
+		c.w.scheduler.After(time.Second, c.listen)
 		return
 	}
 	if a == nil {
@@ -127,28 +127,28 @@ func (c *client) broke(x wire, a *ask) {
 	}
 	if a == c.listening {
 		c.listening = nil
-		delete(c.open, a.id)
-		c.w.fate.After(time.Second, c.listen)
+		delete(c.pending, a.id)
+		c.w.scheduler.After(time.Second, c.listen)
 		return
 	}
-	if a.answers == 0 && !a.given {
-		a.given = true
-		c.w.count("a response that the gateway broke off")
+	if a.answers == 0 && !a.abandoned {
+		a.abandoned = true
+		c.w.count("a response that the gateway broke")
 	}
 }
 
-// leaves breaks a connection of the client.
-func (c *client) leaves(x wire) {
-	c.left[x] = true
+// dropReader closes x from the client's side.
+func (c *client) dropReader(x responseReader) {
+	c.dropped[x] = true
 	x.Leave()
-	c.wake()
+	c.resumeReads()
 }
 
-// wake looks again wherever there was nothing to see.
-func (c *client) wake() {
-	c.woken++
-	for _, look := range c.waiting {
-		c.w.fate.Schedule("", look)
+// resumeReads repeats the reads that found nothing.
+func (c *client) resumeReads() {
+	c.wakeups++
+	for _, look := range c.blockedReads {
+		c.w.scheduler.Schedule("", look)
 	}
-	c.waiting = nil
+	c.blockedReads = nil
 }

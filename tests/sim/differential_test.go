@@ -17,9 +17,9 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-var messages = flag.Int("messages", 4000, "messages of TestNothingElseIsWritten, of each era")
+var messages = flag.Int("messages", 4000, "messages of TestMessagesPassUnchanged for each era")
 
-// mirror is a server that keeps what it gets, and answers with what it is given.
+// mirror is a server that reports every call it gets and answers with the given result.
 type mirror struct {
 	modern  bool
 	got     chan upstream.Outgoing
@@ -57,15 +57,16 @@ func (m *mirror) open(sink upstream.Sink) upstream.Link {
 	return link
 }
 
-// What passes the gateway between peers of one era is what it would be without it, to the byte, but for the id, the
-// tool's name, the progress token, and in the modern era the members of _meta that name a peer, which are the gateway's to write.
-func TestNothingElseIsWritten(t *testing.T) {
+// TestMessagesPassUnchanged checks that the gateway forwards messages between peers of one era byte for byte. It may
+// only rewrite the id, the tool's name, the progress token and, in the modern era, the members of _meta that name a
+// peer.
+func TestMessagesPassUnchanged(t *testing.T) {
 	for _, modern := range []bool{false, true} {
-		t.Run(map[bool]string{false: "2025-11-25", true: "2026-07-28"}[modern], func(t *testing.T) { mirrored(t, modern) })
+		t.Run(map[bool]string{false: "2025-11-25", true: "2026-07-28"}[modern], func(t *testing.T) { testPassThrough(t, modern) })
 	}
 }
 
-func mirrored(t *testing.T, modern bool) {
+func testPassThrough(t *testing.T, modern bool) {
 	m := &mirror{modern: modern, got: make(chan upstream.Outgoing, 1), answers: make(chan string, 1)}
 	cfg := config.Default()
 	server := config.DefaultServer()
@@ -103,7 +104,7 @@ func mirrored(t *testing.T, modern bool) {
 			select {
 			case <-more:
 			case <-time.After(2 * time.Minute):
-				t.Fatalf("no answer to %s", raw)
+				t.Fatalf("no response to %s", raw)
 			}
 		}
 	}
@@ -112,7 +113,7 @@ func mirrored(t *testing.T, modern bool) {
 	if modern {
 		origin.Version, origin.Header = "2026-07-28", map[string][]string{"Mcp-Method": {"tools/call"}, "Mcp-Name": {"s_a"}}
 		meta = []string{`"io.modelcontextprotocol/protocolVersion":"2026-07-28"`, `"io.modelcontextprotocol/clientCapabilities":{}`}
-		members = []string{`"resultType":"complete"`, `"_meta":{"a":1,"io.modelcontextprotocol/serverInfo":` + holeName + `}`}
+		members = []string{`"resultType":"complete"`, `"_meta":{"a":1,"io.modelcontextprotocol/serverInfo":` + placeholderName + `}`}
 	} else {
 		s := ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
 		origin.SessionID, origin.Version = s.Session, "2025-11-25"
@@ -120,7 +121,7 @@ func mirrored(t *testing.T, modern bool) {
 			t.Fatalf("initialized: %d %s", s.Status, s.Frame)
 		}
 	}
-	const theirs = `{"name":"mirror","version":"1"}` // a result without it would get ours
+	const theirs = `{"name":"mirror","version":"1"}` // otherwise the gateway adds its own
 	awaitReady(t, g)
 	for n := range *messages {
 		id, token := fmt.Sprintf(`"c%d"`, n), fmt.Sprint(1000000+n)
@@ -156,7 +157,7 @@ func awaitReady(t *testing.T, g *actors.Gateway) {
 		if s, err := g.Status(t.Context()); err == nil && len(s.Servers) == 1 && s.Servers[0].State == "ready" {
 			return
 		}
-		time.Sleep(5 * time.Millisecond) // a real gateway: nobody tells when it is ready
+		time.Sleep(5 * time.Millisecond) // in real time; there is no notification of readiness
 	}
 	t.Fatal("the server is not ready")
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// generator makes JSON nobody would write: odd numbers, all ways to escape, unknown members, any order, any space.
+// generator generates unusual JSON: extreme numbers, all forms of escapes, unknown members, any order of members and
+// any white space.
 type generator struct{ rng *rand.Rand }
 
 var oddNumbers = []string{"0", "-0", "1.0", "1E400", "-1e-400", "12345678901234567890123", "0.1000", "1e+2", "9007199254740993", "-7"}
@@ -15,10 +16,10 @@ var oddKeys = []string{`"a"`, `"x y"`, `"\u006bey"`, `"id2"`, `"é"`, `"__proto_
 
 func pick(rng *rand.Rand, list []string) string { return list[rng.IntN(len(list))] }
 
-// space is what may stand between tokens, but for ends of lines: they are folded on pipes.
+// space returns white space as allowed between tokens, without line breaks, because pipes fold them.
 func (g *generator) space() string { return pick(g.rng, []string{"", "", "", " ", "  ", "\t"}) }
 
-// value is any JSON value.
+// value returns any JSON value.
 func (g *generator) value(depth int) string {
 	switch how := g.rng.IntN(9); {
 	case how < 2:
@@ -39,7 +40,7 @@ func (g *generator) value(depth int) string {
 	return g.object(g.members(depth-1), true)
 }
 
-// members are some with names nobody knows.
+// members returns up to three members with unknown names.
 func (g *generator) members(depth int) []string {
 	var list []string
 	for i := range g.rng.IntN(4) {
@@ -49,7 +50,7 @@ func (g *generator) members(depth int) []string {
 	return list
 }
 
-// object puts members together, in any order when shuffled.
+// object joins members to an object. shuffled randomizes their order.
 func (g *generator) object(members []string, shuffled bool) string {
 	if shuffled {
 		g.rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
@@ -66,28 +67,28 @@ func (g *generator) object(members []string, shuffled bool) string {
 	return b.String()
 }
 
-// Where a message has what the gateway writes anew.
+// Placeholders for the values that the gateway rewrites.
 const (
-	holeID    = "\x01"
-	holeName  = "\x02"
-	holeToken = "\x03"
+	placeholderID    = "\x01"
+	placeholderName  = "\x02"
+	placeholderToken = "\x03"
 )
 
-// request is a call with holes for its id, its tool's name and its progress token; meta are members of _meta it must have.
+// request returns a call with placeholders for its id, tool name and progress token. Its _meta has the members of meta.
 func (g *generator) request(meta []string) string {
-	metas := append(append(g.members(1), meta...), `"progressToken":`+g.space()+holeToken)
-	params := append(g.members(2), `"name"`+g.space()+":"+holeName, `"arguments":`+g.object(g.members(3), true), `"_meta":`+g.object(metas, true))
-	return g.object(append(g.members(1), `"jsonrpc":"2.0"`, `"id":`+g.space()+holeID, `"method":"tools/call"`, `"params"`+g.space()+":"+g.object(params, true)), true)
+	metas := append(append(g.members(1), meta...), `"progressToken":`+g.space()+placeholderToken)
+	params := append(g.members(2), `"name"`+g.space()+":"+placeholderName, `"arguments":`+g.object(g.members(3), true), `"_meta":`+g.object(metas, true))
+	return g.object(append(g.members(1), `"jsonrpc":"2.0"`, `"id":`+g.space()+placeholderID, `"method":"tools/call"`, `"params"`+g.space()+":"+g.object(params, true)), true)
 }
 
-// answer is a result with a hole for its id.
+// answer returns a result with a placeholder for its id.
 func (g *generator) answer(members ...string) string {
 	result := append(g.members(3), members...)
 	result = append(result, `"content":[{"type":"text","text":`+pick(g.rng, oddStrings)+`}]`)
-	return g.object(append(g.members(1), `"jsonrpc":"2.0"`, `"id":`+holeID+g.space(), `"result":`+g.object(result, true)), true)
+	return g.object(append(g.members(1), `"jsonrpc":"2.0"`, `"id":`+placeholderID+g.space(), `"result":`+g.object(result, true)), true)
 }
 
-// fill puts values into the holes.
+// fill replaces the placeholders.
 func fill(text, id, name, token string) string {
-	return strings.NewReplacer(holeID, id, holeName, name, holeToken, token).Replace(text)
+	return strings.NewReplacer(placeholderID, id, placeholderName, name, placeholderToken, token).Replace(text)
 }

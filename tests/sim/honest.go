@@ -8,130 +8,134 @@ import (
 	"time"
 )
 
-// Bounds of the law of progress: what an honest client asks of an honest server is answered with a result, whatever the others
-// send meanwhile. Each turn of anybody takes time (see fate), so that waiting behind a flood is seen.
+// Limits of the progress invariant: a request of an honest client to an honest server gets a result in time, whatever
+// other clients send. Each turn takes time (see scheduler), so that waiting behind a flood is measurable.
 const (
-	promisedIn = 200 * time.Millisecond // of which the network and the server need 30 ms, 110 when hundreds of others have something to say (seed 41207: 152 ms)
-	honestFrom = 20 * time.Second       // so long the gateway and its servers may take to start
+	// guaranteedTime includes 30 ms for the network and the server, or 110 ms when hundreds of others have messages
+	// (seed 41207: 152 ms).
+	guaranteedTime = 200 * time.Millisecond
+	honestStart    = 20 * time.Second // startup time of the gateway and its servers
 )
 
-// promise says when an honest client has asked.
-type promise struct {
+// guarantee marks a request that must get a result in time.
+type guarantee struct {
 	at time.Time
 }
 
-// addHonest adds a client and a server that do nobody any harm, and to whom nothing happens but what others do.
+// addHonest adds a client and a server that cause no faults. Only what other clients and servers do affects them.
 func (p *Params) addHonest() {
 	p.Limits.MaxSessions++
 	r := rand.New(rand.NewPCG(p.Seed, 6))
 	p.Servers = append(p.Servers, ServerParams{Honest: true, Modern: r.IntN(2) == 0, HTTP: r.IntN(2) == 0, Replicas: 1})
 	p.Clients = append(p.Clients, ClientParams{Honest: true, Modern: r.IntN(3) > 0})
-	if r.IntN(2) == 0 { // else others may fill it, and requests have no shares of it
+	if r.IntN(2) == 0 { // otherwise other clients can fill the buffer, and requests have no reserved share
 		p.Limits.MaxBufferedBytes <<= 6
 	}
 }
 
-// calm reports whether the server answers at once, and does nothing else.
-func (s *server) calm() bool { return s.honest || s.w.calm }
+// isCalm reports whether the server answers at once and does nothing else.
+func (s *server) isCalm() bool { return s.honest || s.w.calm }
 
 func (s *server) fault(n int) bool { return !s.honest && s.w.fault(n) }
 
-// lag is how long bytes take to the server and from it.
-func (s *server) lag() time.Duration { return s.w.lag(s.calm()) }
+// latency returns the transfer time of a message between the gateway and the server.
+func (s *server) latency() time.Duration { return s.w.latency(s.isCalm()) }
 
-// think is how long the server works.
-func (s *server) think() time.Duration { return s.w.think(s.calm()) }
+// workTime returns how long the server works on a request.
+func (s *server) workTime() time.Duration { return s.w.workTime(s.isCalm()) }
 
-// lag is how long bytes take to the client and from it.
-func (c *client) lag() time.Duration { return c.w.lag(c.honest || c.w.calm) }
+// latency returns the transfer time of a message between the client and the gateway.
+func (c *client) latency() time.Duration { return c.w.latency(c.honest || c.w.calm) }
 
-// hostile are the servers that are not honest: only they do something by themselves, and only they are touched by a reload.
-// They come first.
+// hostile returns the servers that are not honest. Only these act by themselves, and only these are changed by reloads.
+// They come first in w.servers.
 func (w *world) hostile() []*server {
 	return slices.DeleteFunc(slices.Clone(w.servers), func(s *server) bool { return s.honest })
 }
 
-// attacked has the honest ask something at the worst moment: somebody has just done this to the gateway.
-func (w *world) attacked(how string) {
+// attackStarted makes the honest clients send requests at the worst moment: right after an attack on the gateway.
+func (w *world) attackStarted(how string) {
 	w.count(how)
 	for _, c := range w.clients {
 		if c.honest {
-			c.wonder()
+			c.actHonestly()
 		}
 	}
 }
 
-// wonder asks something that has to be answered, of an honest server or of the gateway alone.
-func (c *client) wonder() {
+// actHonestly sends a request that must succeed, to an honest server or to the gateway alone.
+func (c *client) actHonestly() {
 	w := c.w
-	if time.Since(w.began) < honestFrom || len(w.promises) > 0 {
-		return // one after the other, so that none waits for its own
+	if time.Since(w.began) < honestStart || len(w.guaranteed) > 0 {
+		return // one after the other, so that none waits for another of its own
 	}
 	if !c.modern && c.state == "" {
-		c.promised(c.begin(""))
+		c.mustSucceed(c.initialize())
 		return
 	}
 	if !c.ready() {
 		return
 	}
 	s := w.servers[slices.IndexFunc(w.servers, func(s *server) bool { return s.honest })]
-	switch how := w.crng.IntN(10); {
+	switch how := w.clientRand.IntN(10); {
 	case how < 6:
-		c.promised(c.call(s.name+"_a", 0, ""))
+		c.mustSucceed(c.call(s.name+"_a", 0, ""))
 	case how < 8:
-		c.promised(c.send("tools/list", "", ""))
+		c.mustSucceed(c.send("tools/list", "", ""))
 	default:
-		c.promised(c.send("resources/read", s.uris[0], fmt.Sprintf(`,"uri":%q`, s.uris[0])))
+		c.mustSucceed(c.send("resources/read", s.uris[0], fmt.Sprintf(`,"uri":%q`, s.uris[0])))
 	}
 }
 
-// promised notes that the gateway owes a result.
-func (c *client) promised(a *ask) {
-	a.promise = &promise{time.Now()}
-	if a.answers > 0 { // it was refused at the door
-		c.w.kept(a)
+// mustSucceed records that the request must get a result.
+func (c *client) mustSucceed(a *clientRequest) {
+	a.guarantee = &guarantee{time.Now()}
+	if a.answers > 0 { // refused at once
+		c.w.checkGuarantee(a)
 		return
 	}
-	c.w.promises = append(c.w.promises, a)
+	c.w.guaranteed = append(c.w.guaranteed, a)
 }
 
-// inTime is the bound. Where turns are put off, a request passes about thirty of them, each by up to two seconds; and on an actor that all use,
-// such as a server's only connection, it waits behind as much as all clients may have in flight, each by as long as a turn takes on average.
-func (w *world) inTime() time.Duration {
-	crowd := time.Duration(len(w.p.Clients)*w.p.Limits.MaxInFlightPerClient*w.p.Sloth) * time.Millisecond // Sloth thousandths of the turns, by a second
-	return promisedIn + min(time.Duration(w.p.Sloth)*2*time.Second, 30*time.Second) + crowd
+// guaranteeLimit returns the time limit of guaranteed requests. If turns are delayed, a request passes about thirty of
+// them, each delayed by up to two seconds. On an actor that all clients use, such as a server's only connection, it
+// also waits for as many turns as all clients may have calls in flight. Each takes the average delay: DelayedTurns
+// thousandths of a second.
+func (w *world) guaranteeLimit() time.Duration {
+	crowd := time.Duration(len(w.p.Clients)*w.p.Limits.MaxInFlightPerClient*w.p.DelayedTurns) * time.Millisecond
+	return guaranteedTime + min(time.Duration(w.p.DelayedTurns)*2*time.Second, 30*time.Second) + crowd
 }
 
-// kept holds an answer to an honest request against the law.
-func (w *world) kept(a *ask) {
-	w.promises = slices.DeleteFunc(w.promises, func(b *ask) bool { return a == b })
+// checkGuarantee checks the response to a guaranteed request.
+func (w *world) checkGuarantee(a *clientRequest) {
+	w.guaranteed = slices.DeleteFunc(w.guaranteed, func(b *clientRequest) bool { return a == b })
 	if w.failed() {
 		return
 	}
-	took, silence := time.Since(a.promise.at), time.Since(w.letIn)
+	took, silence := time.Since(a.guarantee.at), time.Since(w.lastAdmitted)
 	w.slowest = max(w.slowest, took)
-	if a.text == "too much is buffered" { // see addHonest
-		w.count("an honest request for whose bytes there was no room")
+	if a.message == "too much is buffered" { // see addHonest
+		w.count("an honest request refused for lack of buffer space")
 		return
 	}
-	w.letIn = time.Now()
+	w.lastAdmitted = time.Now()
 	switch {
-	case silence >= w.p.Limits.SessionIdle && strings.HasPrefix(a.text, "Session not found"): // what is refused at the door does not reach it
-		w.count("an honest session that nothing reached for so long that it ended")
-	case a.fault == "QUEUE_TIMEOUT" && w.p.Sloth > 0: // a pool whose turns are put off has no time to give it a slot
-		w.count("an honest request that waited for a pool without turns")
+	case silence >= w.p.Limits.SessionIdle && strings.HasPrefix(a.message, "Session not found"): // requests refused at once do not reach the session
+		w.count("an honest session ended as idle, because its requests were refused")
+	case a.code == "QUEUE_TIMEOUT" && w.p.DelayedTurns > 0: // a pool whose turns are delayed may assign no slot in time
+		w.count("an honest request that timed out at a pool without turns")
 	case a.failed:
-		w.broken("%s, all honest, was answered with %s %s", a, a.fault, a.text)
-	case took > w.inTime():
-		w.broken("%s, all honest, was answered after %v; %v is the bound", a, took, w.inTime())
+		w.violated("%s, guaranteed to succeed, was answered with %s %s", a, a.code, a.message)
+	case took > w.guaranteeLimit():
+		w.violated("%s, guaranteed to succeed, was answered after %v; the limit is %v", a, took, w.guaranteeLimit())
 	}
 }
 
-// unkept notices promises that are not kept at all.
-func (w *world) unkept() {
-	for _, a := range w.promises {
-		if took := time.Since(a.promise.at); took > w.inTime() && !w.failed() {
-			w.broken("%s, all honest, is not answered after %v", a, took)
+// checkGuarantees checks that no guaranteed request is overdue.
+func (w *world) checkGuarantees() {
+	for _, a := range w.guaranteed {
+		if took := time.Since(a.guarantee.at); took > w.guaranteeLimit() && !w.failed() {
+			w.violated("%s, guaranteed to succeed, has no response after %v", a, took)
 		}
 	}
 }

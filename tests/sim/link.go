@@ -10,11 +10,11 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// link is a connection of the gateway to a simulated server: a process on stdio, or a session over streamable HTTP. What
-// it tells goes through lanes: events of one lane keep their order, as bytes of one pipe or one response do.
+// link is the gateway's connection to a simulated server: a process on stdio or a session over Streamable HTTP. Its
+// events go through lanes. Events of one lane keep their order, like the bytes of one pipe or response.
 type link struct {
 	w      *world
-	conn   *conn // the server's end
+	conn   *conn // the server's side
 	http   bool
 	sink   upstream.Sink
 	ctx    context.Context
@@ -22,21 +22,21 @@ type link struct {
 
 	mu      sync.Mutex
 	lanes   map[uint64]*lane
-	queue   []upstream.Outgoing // of a process: written in this order
-	writing bool                // the next of them is on its way
-	open    map[uint64]bool     // HTTP: requests without an end
-	ending  bool                // Closed follows when the lanes are empty
+	queue   []upstream.Outgoing // process: waiting writes, in order
+	writing bool                // process: a write is in progress
+	open    map[uint64]bool     // HTTP: requests whose response has not ended
+	closing bool                // Closed follows once the lanes are empty
 	cause   error
 	closed  bool
 }
 
-// lane is what is to be told one after the other.
+// lane is a queue of events that are delivered one by one.
 type lane struct {
-	events  []upstream.Event
-	telling bool
+	events     []upstream.Event
+	delivering bool
 }
 
-// The lanes that belong to no response.
+// Lanes that belong to no response.
 const (
 	pipeLane  = 0              // stdout, or the GET stream
 	writeLane = ^uint64(0)     // Written and NotSent of a process
@@ -47,18 +47,18 @@ func (s *server) open(sink upstream.Sink, token string) upstream.Link {
 	l := &link{w: s.w, http: s.http, sink: sink, lanes: map[uint64]*lane{}, open: map[uint64]bool{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.conn = s.connect(l)
-	l.conn.token = token
-	s.starting()
+	l.conn.headerValue = token
+	s.checkStarts()
 	if s.down && !s.http {
-		l.end(errors.New("it does not start"))
+		l.end(errors.New("the process does not start"))
 		return l
 	}
-	l.tell(pipeLane, upstream.Opened{})
+	l.emit(pipeLane, upstream.Opened{})
 	return l
 }
 
-// tell queues an event for the gateway.
-func (l *link) tell(number uint64, e upstream.Event) {
+// emit queues an event for the gateway.
+func (l *link) emit(number uint64, e upstream.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -73,20 +73,20 @@ func (l *link) tell(number uint64, e upstream.Event) {
 	l.pump(number, n)
 }
 
-// pump has the next event of a lane told after a while. The caller has the lock.
+// pump delivers the next event of a lane after a while. The caller must hold mu.
 func (l *link) pump(number uint64, n *lane) {
-	if n.telling || len(n.events) == 0 {
+	if n.delivering || len(n.events) == 0 {
 		return
 	}
-	n.telling = true
-	lag := l.conn.s.lag
-	if len(n.events) > 50 { // it has come long ago
+	n.delivering = true
+	lag := l.conn.s.latency
+	if len(n.events) > 50 { // it arrived long ago
 		lag = func() time.Duration { return 0 }
 	}
-	l.w.fate.Schedule("", func() { l.w.fate.After(lag(), func() { l.deliver(number, n) }) })
+	l.w.scheduler.Schedule("", func() { l.w.scheduler.After(lag(), func() { l.deliver(number, n) }) })
 }
 
-// deliver tells one event, on a goroutine that waits while the gateway has no room.
+// deliver delivers one event, on a goroutine that blocks while the gateway has no room.
 func (l *link) deliver(number uint64, n *lane) {
 	l.mu.Lock()
 	e := n.events[0]
@@ -103,22 +103,22 @@ func (l *link) deliver(number uint64, n *lane) {
 		err := l.sink(ctx, e)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		n.telling = false
+		n.delivering = false
 		if err != nil {
 			n.events = nil
 		}
 		l.pump(number, n)
-		l.finish()
+		l.closeWhenDrained()
 	}()
 }
 
-// finish tells Closed once all else was told. The caller has the lock.
-func (l *link) finish() {
-	if !l.ending || l.closed {
+// closeWhenDrained emits Closed after all other events. The caller must hold mu.
+func (l *link) closeWhenDrained() {
+	if !l.closing || l.closed {
 		return
 	}
 	for _, n := range l.lanes {
-		if n.telling || len(n.events) > 0 {
+		if n.delivering || len(n.events) > 0 {
 			return
 		}
 	}
@@ -128,7 +128,7 @@ func (l *link) finish() {
 	l.pump(closeLane, n)
 }
 
-// Send implements transport.Link.
+// Send implements upstream.Link.
 func (l *link) Send(o upstream.Outgoing) {
 	if l.http {
 		l.post(o)
@@ -136,9 +136,9 @@ func (l *link) Send(o upstream.Outgoing) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ending {
+	if l.closing {
 		l.mu.Unlock()
-		l.tell(writeLane, upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})
+		l.emit(writeLane, upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})
 		l.mu.Lock()
 		return
 	}
@@ -146,16 +146,16 @@ func (l *link) Send(o upstream.Outgoing) {
 	l.write()
 }
 
-// write has a process take its next line after a while. The caller has the lock.
+// write writes the next message of a process after a while. The caller must hold mu.
 func (l *link) write() {
-	if l.writing || len(l.queue) == 0 || l.ending {
+	if l.writing || len(l.queue) == 0 || l.closing {
 		return
 	}
 	l.writing = true
-	l.w.fate.After(l.conn.s.lag(), func() {
+	l.w.scheduler.After(l.conn.s.latency(), func() {
 		l.mu.Lock()
 		l.writing = false
-		if l.ending || len(l.queue) == 0 {
+		if l.closing || len(l.queue) == 0 {
 			l.mu.Unlock()
 			return
 		}
@@ -163,59 +163,59 @@ func (l *link) write() {
 		l.queue = l.queue[1:]
 		l.write()
 		l.mu.Unlock()
-		l.tell(writeLane, upstream.Written{Ticket: o.Ticket})
-		l.conn.take(o)
+		l.emit(writeLane, upstream.Written{Ticket: o.Ticket})
+		l.conn.receive(o)
 	})
 }
 
-// post is one request of its own.
+// post sends a message as a POST request.
 func (l *link) post(o upstream.Outgoing) {
 	l.mu.Lock()
-	if l.ending {
+	if l.closing {
 		l.mu.Unlock()
-		l.tell(o.Ticket, upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})
+		l.emit(o.Ticket, upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})
 		return
 	}
 	if o.Request {
 		l.open[o.Ticket] = true
 	}
 	l.mu.Unlock()
-	l.w.fate.After(l.conn.s.lag(), func() {
+	l.w.scheduler.After(l.conn.s.latency(), func() {
 		switch {
 		case l.gone():
-			l.forget(o.Ticket)
-			l.tell(o.Ticket, upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})
+			l.closeExchange(o.Ticket)
+			l.emit(o.Ticket, upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})
 			return
 		case l.conn.s.down || l.conn.s.fault(20):
 			l.w.count("a POST that could not be sent")
-			if o.Method == "notifications/initialized" { // without it the connection is not open, and the gateway makes another
-				l.conn.trouble = true
+			if o.Method == "notifications/initialized" { // without it the connection stays unopened, and the gateway opens another
+				l.conn.lostCalls = true
 			}
-			l.forget(o.Ticket)
-			l.tell(o.Ticket, upstream.NotSent{Ticket: o.Ticket, Err: errors.New("connection refused")})
+			l.closeExchange(o.Ticket)
+			l.emit(o.Ticket, upstream.NotSent{Ticket: o.Ticket, Err: errors.New("connection refused")})
 			return
 		}
-		l.tell(o.Ticket, upstream.Written{Ticket: o.Ticket})
+		l.emit(o.Ticket, upstream.Written{Ticket: o.Ticket})
 		switch {
 		case o.Request && l.conn.s.fault(10):
 			l.w.count("a POST cut off before its answer")
-			l.conn.cut[o.Ticket] = true
-			if l.w.srng.IntN(2) == 0 {
-				l.conn.take(o)
+			l.conn.brokenResponses[o.Ticket] = true
+			if l.w.serverRand.IntN(2) == 0 {
+				l.conn.receive(o)
 			} else {
-				l.w.book.unseen(o.Frame)
+				l.w.history.recordCut(o.Frame)
 			}
-			l.over(o.Ticket, io.ErrUnexpectedEOF)
+			l.endResponse(o.Ticket, io.ErrUnexpectedEOF)
 			return
 		case l.conn.lost && o.Method != "initialize":
-			l.w.count("a server's session lost")
-			l.tell(o.Ticket, upstream.SessionLost{Ticket: o.Ticket})
-			l.over(o.Ticket, upstream.ErrSessionLost)
+			l.w.count("a lost session at a server")
+			l.emit(o.Ticket, upstream.SessionLost{Ticket: o.Ticket})
+			l.endResponse(o.Ticket, upstream.ErrSessionLost)
 			return
 		}
-		l.conn.take(o)
+		l.conn.receive(o)
 		if !o.Request {
-			l.tell(o.Ticket, upstream.Ended{Ticket: o.Ticket})
+			l.emit(o.Ticket, upstream.Ended{Ticket: o.Ticket})
 		}
 	})
 }
@@ -223,11 +223,11 @@ func (l *link) post(o upstream.Outgoing) {
 func (l *link) gone() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.ending
+	return l.closing
 }
 
-// forget closes an exchange without a word; false when it was closed before.
-func (l *link) forget(ticket uint64) bool {
+// closeExchange closes an exchange without an event. It returns false if it was already closed.
+func (l *link) closeExchange(ticket uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.open[ticket]
@@ -235,62 +235,62 @@ func (l *link) forget(ticket uint64) bool {
 	return was
 }
 
-// over ends the response of a request.
-func (l *link) over(ticket uint64, err error) {
-	if l.forget(ticket) {
-		l.tell(ticket, upstream.Ended{Ticket: ticket, Err: err})
+// endResponse ends the response to a request.
+func (l *link) endResponse(ticket uint64, err error) {
+	if l.closeExchange(ticket) {
+		l.emit(ticket, upstream.Ended{Ticket: ticket, Err: err})
 	}
 }
 
-// Cancel implements transport.Link: the server sees that the client has gone.
+// Cancel implements upstream.Link. The server sees that the response was closed.
 func (l *link) Cancel(ticket uint64) {
-	if !l.http || !l.forget(ticket) {
+	if !l.http || !l.closeExchange(ticket) {
 		return
 	}
-	l.tell(ticket, upstream.Ended{Ticket: ticket, Err: context.Canceled})
-	l.w.fate.After(l.conn.s.lag(), func() { l.conn.hungUp(ticket) })
+	l.emit(ticket, upstream.Ended{Ticket: ticket, Err: context.Canceled})
+	l.w.scheduler.After(l.conn.s.latency(), func() { l.conn.hungUp(ticket) })
 }
 
-// Listen implements transport.Link.
+// Listen implements upstream.Link.
 func (l *link) Listen() {
 	if !l.http {
 		return
 	}
-	l.w.fate.After(l.conn.s.lag(), func() { l.get() })
+	l.w.scheduler.After(l.conn.s.latency(), func() { l.openGET() })
 }
 
-// get opens the GET stream, or learns that the session is lost.
-func (l *link) get() {
+// openGET opens the GET stream, or reports that the session is lost.
+func (l *link) openGET() {
 	switch {
 	case l.gone():
 	case l.conn.s.down:
-		l.w.fate.After(time.Second, l.get)
+		l.w.scheduler.After(time.Second, l.openGET)
 	case l.conn.lost:
-		l.tell(pipeLane, upstream.SessionLost{})
+		l.emit(pipeLane, upstream.SessionLost{})
 	default:
 		l.conn.listens = true
-		l.tell(pipeLane, upstream.Listening{})
+		l.emit(pipeLane, upstream.Listening{})
 	}
 }
 
-// SetVersion implements transport.Link.
+// SetVersion implements upstream.Link.
 func (*link) SetVersion(string) {}
 
-// Close implements transport.Link.
+// Close implements upstream.Link.
 func (l *link) Close(time.Duration) { l.end(nil) }
 
-// end closes the connection, from either side. It may be called by any goroutine.
+// end closes the connection from either side. Any goroutine may call it.
 func (l *link) end(cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ending {
+	if l.closing {
 		return
 	}
-	l.ending, l.cause = true, cause
+	l.closing, l.cause = true, cause
 	if cause != nil {
-		l.conn.trouble = true
+		l.conn.lostCalls = true
 	}
-	l.w.fate.Schedule("", func() {
+	l.w.scheduler.Schedule("", func() {
 		l.conn.dead = true
 		l.mu.Lock()
 		queue, tickets := l.queue, sortedKeys(l.open)
@@ -298,13 +298,13 @@ func (l *link) end(cause error) {
 		clear(l.open)
 		l.mu.Unlock()
 		for _, o := range queue {
-			l.tell(writeLane, upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})
+			l.emit(writeLane, upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})
 		}
 		for _, ticket := range tickets {
-			l.tell(ticket, upstream.Ended{Ticket: ticket, Err: upstream.ErrClosed})
+			l.emit(ticket, upstream.Ended{Ticket: ticket, Err: upstream.ErrClosed})
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.finish()
+		l.closeWhenDrained()
 	})
 }

@@ -13,18 +13,18 @@ import (
 )
 
 var (
-	mutants = flag.Bool("mutants", false, "try whether the world finds the faults of mutants/*.txt")
-	mutant  = flag.String("mutant", "*", "only mutants whose name matches")
+	mutants = flag.Bool("mutants", false, "test whether the simulator notices the mutants in mutants/*.txt")
+	mutant  = flag.String("mutant", "*", "pattern for the names of mutants to test")
 )
 
-// whichSeed is the line in which a story says what was broken.
-var whichSeed = regexp.MustCompile(`seed (\d+): (.*)`)
+// failureLine matches the line in which a story reports a violation.
+var failureLine = regexp.MustCompile(`seed (\d+): (.*)`)
 
-// TestMutants takes one mend after the other out of a copy of the module: a world that does not notice would not have found
-// the fault either. It takes minutes, so it is asked for with -mutants.
+// TestMutants applies each mutant to a copy of the module. The simulator must notice it. This takes minutes, so it runs
+// only with -mutants.
 func TestMutants(t *testing.T) {
 	if !*mutants {
-		t.Skip("asked for with -mutants")
+		t.Skip("run with -mutants")
 	}
 	paths, err := filepath.Glob(filepath.Join("mutants", *mutant+".txt"))
 	if err != nil || len(paths) == 0 {
@@ -33,8 +33,8 @@ func TestMutants(t *testing.T) {
 	dir := t.TempDir()
 	gatetest.CopyModule(t, "../..", dir)
 	binary := filepath.Join(t.TempDir(), "sim.test")
-	if _, found, out, err := tried(t, dir, binary); err != nil { // then nothing is known of the patches
-		t.Fatalf("with all mends in their place: %s: %v: %s", found, err, out[max(0, len(out)-400):])
+	if _, found, out, err := runStories(t, dir, binary); err != nil { // the result of a mutant would mean nothing
+		t.Fatalf("without a mutant: %s: %v: %s", found, err, out[max(0, len(out)-400):])
 	}
 	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), ".txt")
@@ -48,27 +48,27 @@ func TestMutants(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			defer gatetest.Mutate(t, dir, edits)()
-			seed, sentence, out, err := tried(t, dir, binary)
+			seed, sentence, out, err := runStories(t, dir, binary)
 			switch {
 			case seed != "":
 				t.Logf("%s: seed %s: %s", name, seed, sentence)
 			case err != nil:
 				t.Logf("%s: the stories ended with %v: %s", name, err, out[max(0, len(out)-400):])
 			default:
-				t.Errorf("%s: 70 stories do not notice", name)
+				t.Errorf("%s: not noticed in 70 stories", name)
 			}
 		})
 	}
 }
 
-// tried tells stories with the module as it stands in dir, up to the first that breaks a law.
-func tried(t *testing.T, dir, binary string) (seed, sentence string, out []byte, err error) {
+// runStories runs stories with the module in dir until one fails.
+func runStories(t *testing.T, dir, binary string) (seed, sentence string, out []byte, err error) {
 	t.Helper()
 	gatetest.Run(t, dir, "go", "test", "-c", "-trimpath", "-o", binary, "./tests/sim")
 	run := exec.Command(binary, "-test.run", "TestSeeds$", "-test.failfast", "-test.timeout", "30m", "-seeds", "70", "-own=false")
 	run.Dir = filepath.Join(dir, "tests", "sim")
 	out, err = run.CombinedOutput()
-	if found := whichSeed.FindSubmatch(out); found != nil {
+	if found := failureLine.FindSubmatch(out); found != nil {
 		seed, sentence = string(found[1]), string(found[2])
 	}
 	return seed, sentence, out, err

@@ -10,58 +10,58 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// server is one entry of mcpServers as the far side sees it: what it offers, and its connections.
+// server is an entry of mcpServers, simulated: the items it offers and its connections.
 type server struct {
 	Traits
 	w        *world
 	name     string
 	modern   bool
-	dual     bool // each connection speaks the era it is asked in
+	dual     bool // each connection speaks the era of its requests
 	http     bool
 	replicas int
 	honest   bool
-	silent   bool // modern: its lists change without a word
+	silent   bool // modern: its lists change without a notification
 
-	tools   []string       // that are there now
-	uris    []string       // resources, always there
-	quiet   string         // another one, which only scenes subscribe to
-	changed map[string]int // by URI: place in the book of its last change
-	down    bool           // no connection can be made
-	hangs   bool           // it answers nothing
-	conns   []*conn        // that are not dead
-	made    int
+	tools     []string       // current
+	uris      []string       // of its resources; they do not change
+	quietURI  string         // another resource, to which only scenes subscribe
+	changedAt map[string]int // by URI: moment of the last change
+	down      bool           // refuses connections
+	hangs     bool           // answers nothing
+	conns     []*conn        // that are open
+	connCount int
 }
 
-// conn is one connection as the server sees it.
+// conn is a connection, seen from the server.
 type conn struct {
-	s        *server
-	link     *link
-	number   int
-	modern   bool // what it speaks
-	dead     bool
-	lost     bool // HTTP: the server has forgotten the session
-	ready    bool // initialized, or modern
-	listens  bool // HTTP, legacy: the GET stream is open
-	subs     map[string]bool
-	streams  map[string]*listenStream // modern: subscriptions/listen by request id
-	running  map[string]*running      // by request id
-	asked    map[string]*running      // questions without an answer, by our id
-	lastAsk  int
-	level    string          // what it shall log
-	roots    string          // what it was told of them last
-	trouble  bool            // it has lost its calls by itself
-	cut      map[uint64]bool // HTTP: responses that broke
-	progress int
+	s               *server
+	link            *link
+	number          int
+	modern          bool // its era
+	dead            bool
+	lost            bool // HTTP: the server has forgotten the session
+	ready           bool // initialized, if legacy
+	listens         bool // HTTP, legacy: the GET stream is open
+	subs            map[string]bool
+	streams         map[string]*listenStream // modern: subscriptions/listen by request id
+	calls           map[string]*serverCall   // by request id
+	questions       map[string]*serverCall   // unanswered server requests by our id
+	lastQuestion    int
+	level           string          // from logging/setLevel
+	roots           string          // last answer to roots/list
+	lostCalls       bool            // the server side lost its calls
+	brokenResponses map[uint64]bool // HTTP: responses that broke
+	progress        int
 
-	opened  time.Time
-	greeted bool    // legacy: the gateway has begun its handshake
-	token   string  // the header that it was opened with
-	carried bool    // a request of a client has come
-	tenant  string  // whose that was, where connections are not for everybody
-	client  *client // likewise
+	opened       time.Time
+	initializing bool    // legacy: the handshake has begun
+	headerValue  string  // the forwarded header when it was opened
+	used         bool    // it has carried a client's request
+	tenant       string  // of that request; see tenantOf
+	client       *client // of that request
 }
 
-// listenStream is one subscriptions/listen of a modern server.
+// listenStream is a subscriptions/listen request at a modern server.
 type listenStream struct {
 	ticket uint64
 	id     string
@@ -69,8 +69,8 @@ type listenStream struct {
 	tools  bool
 }
 
-// request is what a server reads of a frame.
-type request struct {
+// frameToServer is the part of a message that servers decode.
+type frameToServer struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params struct {
@@ -78,7 +78,7 @@ type request struct {
 		URI       string `json:"uri"`
 		Arguments struct {
 			Nonce int
-			Do    string // what the tool is to do; "" = anything
+			Do    string // what the tool shall do; "" = anything
 		} `json:"arguments"`
 		Argument      struct{ Value string }     `json:"argument"`
 		Level         string                     `json:"level"`
@@ -98,41 +98,41 @@ type request struct {
 func (c *conn) String() string { return fmt.Sprintf("%s#%d", c.s.name, c.number) }
 
 func (s *server) connect(l *link) *conn {
-	s.made++
-	c := &conn{opened: time.Now(), s: s, link: l, number: s.made, modern: s.modern, subs: map[string]bool{}, streams: map[string]*listenStream{}, running: map[string]*running{}, asked: map[string]*running{}, cut: map[uint64]bool{}}
+	s.connCount++
+	c := &conn{opened: time.Now(), s: s, link: l, number: s.connCount, modern: s.modern, subs: map[string]bool{}, streams: map[string]*listenStream{}, calls: map[string]*serverCall{}, questions: map[string]*serverCall{}, brokenResponses: map[uint64]bool{}}
 	s.conns = append(s.conns, c)
-	s.w.marks[c.String()] = c
+	s.w.connByName[c.String()] = c
 	return c
 }
 
-// living are the connections that still are.
-func (s *server) living() []*conn {
+// liveConns returns the open connections.
+func (s *server) liveConns() []*conn {
 	s.conns = slices.DeleteFunc(s.conns, func(c *conn) bool { return c.dead })
 	return s.conns
 }
 
-// take reads one frame of the gateway.
-func (c *conn) take(o upstream.Outgoing) {
+// receive handles a message from the gateway.
+func (c *conn) receive(o upstream.Outgoing) {
 	c.s.w.trace("%s ⇐ %s", c, o.Frame)
-	var r request
+	var r frameToServer
 	if err := json.Unmarshal(o.Frame, &r); err != nil {
-		c.s.w.broken("the gateway sent a server what it cannot read: %v: %s", err, o.Frame)
+		c.s.w.violated("the gateway sent invalid JSON to a server: %v: %s", err, o.Frame)
 		return
 	}
 	switch {
 	case r.Method == "" && r.ID != nil:
-		c.told(string(r.ID), &r)
+		c.handleAnswer(string(r.ID), &r)
 	case r.ID == nil:
-		c.noted(&r)
+		c.handleNotification(&r)
 	default:
-		c.comes(&r)
+		c.checkRequest(&r)
 		c.request(o.Ticket, &r)
 	}
 }
 
-// request answers in the era of the connection. A server of both looks at each request: while the gateway finds out, it may have
-// asked in both, and goes on in that of the first answer.
-func (c *conn) request(ticket uint64, r *request) {
+// request answers a request in the connection's era. A server of both eras decides for each request: during detection
+// the gateway may send requests of both, and continues in the era of the first response.
+func (c *conn) request(ticket uint64, r *frameToServer) {
 	if c.s.hangs {
 		return
 	}
@@ -146,20 +146,20 @@ func (c *conn) request(ticket uint64, r *request) {
 	c.answerLegacy(ticket, r)
 }
 
-// say sends a frame after a while, on the response of a ticket or beside it.
-func (c *conn) say(ticket uint64, after time.Duration, last bool, format string, args ...any) {
+// send sends a message after a while: on the response of a ticket, or outside of all responses if ticket is 0.
+func (c *conn) send(ticket uint64, after time.Duration, last bool, format string, args ...any) {
 	raw := fmt.Sprintf(format, args...)
-	c.s.w.fate.After(after, func() {
+	c.s.w.scheduler.After(after, func() {
 		if c.dead {
 			return
 		}
 		f := mustFrame(raw)
 		if !c.link.http {
-			c.link.tell(pipeLane, upstream.Received{Frame: f})
+			c.link.emit(pipeLane, upstream.Received{Frame: f})
 			return
 		}
 		if ticket == 0 {
-			c.link.tell(pipeLane, upstream.Received{Frame: f})
+			c.link.emit(pipeLane, upstream.Received{Frame: f})
 			return
 		}
 		c.link.mu.Lock()
@@ -169,28 +169,28 @@ func (c *conn) say(ticket uint64, after time.Duration, last bool, format string,
 			return
 		}
 		if last {
-			c.link.forget(ticket)
+			c.link.closeExchange(ticket)
 		}
-		c.link.tell(ticket, upstream.Received{Ticket: ticket, Frame: f, Last: last, Status: 200})
+		c.link.emit(ticket, upstream.Received{Ticket: ticket, Frame: f, Last: last, Status: 200})
 	})
 }
 
 func (c *conn) result(ticket uint64, id json.RawMessage, result string) {
-	c.say(ticket, c.s.think(), true, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+	c.send(ticket, c.s.workTime(), true, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 }
 
 func (c *conn) fail(ticket uint64, id json.RawMessage, code int, text string) {
-	c.say(ticket, c.s.think(), true, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, text)
+	c.send(ticket, c.s.workTime(), true, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, text)
 }
 
-// answerLegacy answers a request of the versions with sessions.
-func (c *conn) answerLegacy(ticket uint64, r *request) {
+// answerLegacy answers a request of a version with sessions.
+func (c *conn) answerLegacy(ticket uint64, r *frameToServer) {
 	w := c.s.w
 	switch r.Method {
 	case "initialize":
-		c.greeted = true
+		c.initializing = true
 		if c.s.fault(10) {
-			w.count("a server that hangs in its handshake")
+			w.count("a handshake without a response")
 			return
 		}
 		c.lost = false
@@ -225,9 +225,9 @@ func (c *conn) answerLegacy(ticket uint64, r *request) {
 		c.result(ticket, r.ID, `{"contents":[{"uri":"`+r.Params.URI+`","text":"x"}]}`)
 	case "completion/complete":
 		if r.Params.Argument.Value == "ask" {
-			call := &running{c: c, ticket: ticket, id: string(r.ID), completes: true}
-			c.running[call.id] = call
-			call.question(`"elicitation/create","params":{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`)
+			call := &serverCall{c: c, ticket: ticket, id: string(r.ID), completes: true}
+			c.calls[call.id] = call
+			call.askOne(`"elicitation/create","params":{"message":"name?","requestedSchema":{"type":"object","properties":{}}}`)
 			return
 		}
 		c.result(ticket, r.ID, completion)
@@ -242,7 +242,7 @@ func (s *server) toolList() string {
 	var items []string
 	for _, name := range s.tools {
 		hint := ""
-		if s.Again && name == repeatable {
+		if s.Retries && name == idempotentTool {
 			hint = `,"annotations":{"readOnlyHint":true}`
 		}
 		items = append(items, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}%s}`, name, hint))
@@ -252,33 +252,33 @@ func (s *server) toolList() string {
 
 func (s *server) resourceList() string {
 	var items []string
-	for _, uri := range append(slices.Clone(s.uris), s.quiet) {
+	for _, uri := range append(slices.Clone(s.uris), s.quietURI) {
 		items = append(items, fmt.Sprintf(`{"uri":%q,"name":"r"}`, uri))
 	}
 	return strings.Join(items, ",")
 }
 
-// told is the answer to a question.
-func (c *conn) told(id string, reply *request) {
-	r := c.asked[id]
+// handleAnswer handles the answer to a server request.
+func (c *conn) handleAnswer(id string, reply *frameToServer) {
+	r := c.questions[id]
 	if r == nil {
-		c.s.w.broken("%s was told an answer to %s, which it has not asked, or was told already", c, id)
+		c.s.w.violated("%s received an answer to %s, which is not pending", c, id)
 		return
 	}
-	delete(c.asked, id)
+	delete(c.questions, id)
 	if strings.Contains(string(reply.Result), `"roots"`) {
 		c.roots = string(reply.Result)
 	}
 	if strings.Contains(string(reply.Error), "the call was cancelled before its client answered") || string(reply.Result) == `{"action":"cancel"}` {
-		r.left = time.Now()
+		r.refusedAt = time.Now()
 	}
-	if r.asks--; r.asks == 0 {
-		r.answer(c.s.think())
+	if r.openQuestions--; r.openQuestions == 0 {
+		r.complete(c.s.workTime())
 	}
 }
 
-// noted is a notification of the gateway.
-func (c *conn) noted(r *request) {
+// handleNotification handles a notification.
+func (c *conn) handleNotification(r *frameToServer) {
 	switch r.Method {
 	case "notifications/initialized":
 		c.ready = true
@@ -289,40 +289,40 @@ func (c *conn) noted(r *request) {
 
 func (c *conn) cancelled(id string) {
 	delete(c.streams, id)
-	if call := c.running[id]; call != nil {
-		c.s.w.count("a cancel that reached its server")
-		if c.link.http && c.s.w.fate.sloth == 0 && time.Since(call.left) < 600*time.Millisecond { // a process does not say whose question it was
-			c.s.w.broken("%s was told that a question has no answer, and that its call %d is cancelled: one of them is enough", c, call.nonce)
+	if call := c.calls[id]; call != nil {
+		c.s.w.count("a cancellation that reached its server")
+		if c.link.http && c.s.w.scheduler.delayed == 0 && time.Since(call.refusedAt) < 600*time.Millisecond { // a process cannot tell which call the question belonged to
+			c.s.w.violated("%s received both a refused question and a cancellation for call %d; one is enough", c, call.nonce)
 		}
-		call.gone = true
-		delete(c.running, id)
-		c.s.w.book.cancelledAt(call)
+		call.done = true
+		delete(c.calls, id)
+		c.s.w.history.recordCancel(call)
 		if c.s.fault(200) {
-			call.answerAnyway(c.s.think())
+			call.completeAnyway(c.s.workTime())
 		}
 	}
 }
 
-// hungUp: the gateway closed the response of a ticket.
+// hungUp handles the closing of a response by the gateway.
 func (c *conn) hungUp(ticket uint64) {
 	for id, st := range c.streams {
 		if st.ticket == ticket {
 			delete(c.streams, id)
 		}
 	}
-	for _, id := range sortedKeys(c.running) {
-		if call := c.running[id]; call.ticket == ticket && c.modern {
+	for _, id := range sortedKeys(c.calls) {
+		if call := c.calls[id]; call.ticket == ticket && c.modern {
 			c.cancelled(id)
 		}
 	}
 }
 
-// die ends the process, or has the HTTP server forget the session.
+// die ends the process, or makes the HTTP server forget the session.
 func (c *conn) die() {
 	if c.dead {
 		return
 	}
-	c.trouble = true
+	c.lostCalls = true
 	if !c.link.http {
 		c.dead = true
 		c.link.end(&upstream.ExitError{Code: 1})
@@ -334,20 +334,20 @@ func (c *conn) die() {
 	tickets := sortedKeys(c.link.open)
 	c.link.mu.Unlock()
 	clear(c.streams)
-	clear(c.running)
-	clear(c.asked)
+	clear(c.calls)
+	clear(c.questions)
 	for _, ticket := range tickets {
-		c.link.over(ticket, upstream.ErrNoAnswer)
+		c.link.endResponse(ticket, upstream.ErrNoAnswer)
 	}
 	if c.listens {
 		c.listens = false
-		c.link.tell(pipeLane, upstream.ListenFailed{Err: upstream.ErrNoAnswer})
-		c.s.w.fate.After(time.Second, c.link.get)
+		c.link.emit(pipeLane, upstream.ListenFailed{Err: upstream.ErrNoAnswer})
+		c.s.w.scheduler.After(time.Second, c.link.openGET)
 	}
 }
 
-// change adds or takes away a tool and says so on every connection.
-func (s *server) change() {
+// changeTools adds or removes a tool and announces it on every connection.
+func (s *server) changeTools() {
 	s.w.count("a catalog that changed")
 	if i := slices.Index(s.tools, "extra"); i >= 0 {
 		s.tools = slices.Delete(slices.Clone(s.tools), i, i+1)
@@ -355,23 +355,23 @@ func (s *server) change() {
 		s.tools = append(slices.Clone(s.tools), "extra")
 	}
 	s.w.trace("%s now has %v", s.name, s.tools)
-	for _, c := range s.living() {
+	for _, c := range s.liveConns() {
 		c.announce("tools/list_changed", "", func(st *listenStream) bool { return st.tools })
 	}
 }
 
-// update changes a resource, or a part of it, and says so to who has subscribed to it.
+// update changes a resource, or a part of it, and notifies its subscribers.
 func (s *server) update(uri, part string) {
-	s.changed[uri] = s.w.book.moment()
+	s.changedAt[uri] = s.w.history.moment()
 	s.w.trace("%s: %s has changed", s.name, uri)
-	for _, c := range s.living() {
+	for _, c := range s.liveConns() {
 		if c.subs[uri] || c.modern {
 			c.announce("resources/updated", `"uri":"`+uri+part+`"`, func(st *listenStream) bool { return slices.Contains(st.uris, uri) })
 		}
 	}
 }
 
-// announce sends a notification to a connection.
+// announce sends a notification on a connection, or on its listen streams that want it.
 func (c *conn) announce(method, params string, wanted func(*listenStream) bool) {
 	if c.modern {
 		for _, id := range sortedKeys(c.streams) {
@@ -380,12 +380,12 @@ func (c *conn) announce(method, params string, wanted func(*listenStream) bool) 
 				if params != "" {
 					more = "," + params
 				}
-				c.say(st.ticket, 0, false, `{"jsonrpc":"2.0","method":"notifications/%s","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}}`, method, id, more)
+				c.send(st.ticket, 0, false, `{"jsonrpc":"2.0","method":"notifications/%s","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}}`, method, id, more)
 			}
 		}
 		return
 	}
 	if c.ready && (!c.link.http || c.listens) {
-		c.say(0, 0, false, `{"jsonrpc":"2.0","method":"notifications/%s","params":{%s}}`, method, params)
+		c.send(0, 0, false, `{"jsonrpc":"2.0","method":"notifications/%s","params":{%s}}`, method, params)
 	}
 }

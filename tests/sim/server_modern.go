@@ -8,7 +8,7 @@ import (
 )
 
 // answerModern answers a request of 2026-07-28.
-func (c *conn) answerModern(ticket uint64, r *request) {
+func (c *conn) answerModern(ticket uint64, r *frameToServer) {
 	w := c.s.w
 	c.ready = true
 	complete := func(members string) {
@@ -36,13 +36,13 @@ func (c *conn) answerModern(ticket uint64, r *request) {
 		c.listen(ticket, r)
 	case "tools/call":
 		if r.Params.RequestState != "" || r.Params.Responses != nil {
-			w.count("a call that came back with answers")
+			w.count("a call sent again with answers")
 			complete(fmt.Sprintf(`,"content":[{"type":"text","text":"done %d"}]`, r.Params.Arguments.Nonce))
 			return
 		}
-		if do := r.Params.Arguments.Do; do == "ask" || do == "" && !c.s.calm() && w.srng.IntN(100) < 12 {
+		if do := r.Params.Arguments.Do; do == "ask" || do == "" && !c.s.isCalm() && w.serverRand.IntN(100) < 12 {
 			w.count("a question of a modern server")
-			w.book.executed(w, &running{c: c, ticket: ticket, id: string(r.ID), nonce: r.Params.Arguments.Nonce, tool: r.Params.Name, began: w.book.moment()})
+			w.history.recordCall(w, &serverCall{c: c, ticket: ticket, id: string(r.ID), nonce: r.Params.Arguments.Nonce, tool: r.Params.Name, began: w.history.moment()})
 			c.result(ticket, r.ID, fmt.Sprintf(`{"resultType":"input_required","requestState":"s%d","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"name?","requestedSchema":{"type":"object","properties":{}}}}}}`, r.Params.Arguments.Nonce))
 			return
 		}
@@ -52,18 +52,18 @@ func (c *conn) answerModern(ticket uint64, r *request) {
 	}
 }
 
-// listen acknowledges a stream, and may end it later.
-func (c *conn) listen(ticket uint64, r *request) {
+// listen acknowledges a listen stream, and may end it later.
+func (c *conn) listen(ticket uint64, r *frameToServer) {
 	w := c.s.w
 	if c.s.fault(50) {
-		w.count("a listen stream refused")
+		w.count("a refused listen stream")
 		c.fail(ticket, r.ID, -32000, "not now")
 		return
 	}
 	st := &listenStream{ticket: ticket, id: string(r.ID), tools: r.Params.Notifications.Tools && !c.s.silent}
 	var known []string
 	for _, uri := range r.Params.Notifications.URIs {
-		if slices.Contains(c.s.uris, uri) || uri == c.s.quiet {
+		if slices.Contains(c.s.uris, uri) || uri == c.s.quietURI {
 			st.uris = append(st.uris, uri)
 			known = append(known, `"`+uri+`"`)
 		}
@@ -76,13 +76,13 @@ func (c *conn) listen(ticket uint64, r *request) {
 	if len(known) > 0 {
 		acknowledged = append(acknowledged, `"resourceSubscriptions":[`+strings.Join(known, ",")+`]`)
 	}
-	c.say(ticket, 0, false, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}}`, r.ID, strings.Join(acknowledged, ","))
+	c.send(ticket, 0, false, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}}`, r.ID, strings.Join(acknowledged, ","))
 	if c.s.fault(150) {
-		w.fate.After(time.Duration(w.srng.IntN(60))*time.Second, func() {
+		w.scheduler.After(time.Duration(w.serverRand.IntN(60))*time.Second, func() {
 			if !c.dead && c.streams[st.id] == st {
 				w.count("a listen stream ended by its server")
 				delete(c.streams, st.id)
-				c.say(ticket, 0, true, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, r.ID)
+				c.send(ticket, 0, true, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, r.ID)
 			}
 		})
 	}

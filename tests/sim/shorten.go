@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Shorten leaves out of a story what it does not need to fail: acts, scenes, then whoever has nothing to do. fails tells a story
-// and reports whether a law was broken, and how many acts were drawn by then; it is asked at most tries times. left is the number
-// of acts that are needed.
+// Shorten removes from a failing story what is not needed to fail: first acts, then scenes, then idle clients and
+// servers. fails runs a story and returns the number of acts drawn until an invariant was violated, and whether one
+// was. It is called at most tries times. left is the number of needed acts.
 func Shorten(p Params, acts, tries int, fails func(Params) (int, bool)) (shortest Params, left int) {
-	p.Acts = acts // what has not happened by then is not needed
+	p.MaxActs = acts // later acts are not needed
 	shorter := func(less func(*Params)) bool {
 		if tries--; tries < 0 {
 			return false
@@ -21,42 +21,42 @@ func Shorten(p Params, acts, tries int, fails func(Params) (int, bool)) (shortes
 			return false
 		}
 		p = of
-		p.Acts = min(p.Acts, drawn)
+		p.MaxActs = min(p.MaxActs, drawn)
 		return true
 	}
-	without, unseen, all := p.Without, p.Unseen, (&world{}).allScenes()
+	without, unseen, all := p.SkippedActs, p.SkippedScenes, (&world{}).allScenes()
 	needed := reduce(acts, func(keep []int) (int, bool) {
 		done := shorter(func(p *Params) {
-			p.Without = slices.Clone(without)
+			p.SkippedActs = slices.Clone(without)
 			for number := range acts {
 				if _, kept := slices.BinarySearch(keep, number); !kept {
-					p.Without = append(p.Without, number+1)
+					p.SkippedActs = append(p.SkippedActs, number+1)
 				}
 			}
 		})
-		return p.Acts, done
+		return p.MaxActs, done
 	})
 	reduce(len(all), func(keep []int) (int, bool) {
 		done := shorter(func(p *Params) {
-			p.Unseen = slices.Clone(unseen)
+			p.SkippedScenes = slices.Clone(unseen)
 			for i, scene := range all {
 				if !slices.Contains(keep, i) {
-					p.Unseen = append(p.Unseen, scene.name)
+					p.SkippedScenes = append(p.SkippedScenes, scene.name)
 				}
 			}
 		})
 		return len(all), done
 	})
 	if len(needed) > 0 {
-		return p, len(needed) // their numbers depend on who is there, and for how long
+		return p, len(needed) // the acts' numbers depend on the clients and servers
 	}
-	shorter(func(p *Params) { p.Lasts, p.Pace, p.Without, p.Acts = time.Minute, 10000*time.Hour, nil, 0 })
+	shorter(func(p *Params) { p.StormTime, p.Pace, p.SkippedActs, p.MaxActs = time.Minute, 10000*time.Hour, nil, 0 })
 	for i := len(p.Clients) - 1; i >= 0; i-- {
 		if !p.Clients[i].Honest {
 			shorter(func(p *Params) { p.Clients = slices.Delete(slices.Clone(p.Clients), i, i+1) })
 		}
 	}
-	for i := len(p.Servers) - 1; i >= 0 && len(p.Servers) > 2; i-- { // an honest one, and one that is not
+	for i := len(p.Servers) - 1; i >= 0 && len(p.Servers) > 2; i-- { // keep the honest one and another
 		if !p.Servers[i].Honest {
 			shorter(func(p *Params) { p.Servers = slices.Delete(slices.Clone(p.Servers), i, i+1) })
 		}
@@ -64,8 +64,8 @@ func Shorten(p Params, acts, tries int, fails func(Params) (int, bool)) (shortes
 	return p, 0
 }
 
-// reduce leaves out as many of n things as it can, by large pieces first, and returns those that are left. fails
-// reports whether they will do, and how many from the first on.
+// reduce removes as many of n items as possible, in large pieces first, and returns the rest. fails reports how many of
+// the items matter, counted from the first, and whether the story still fails with only those kept.
 func reduce(n int, fails func(keep []int) (int, bool)) []int {
 	left := make([]int, n)
 	for i := range left {

@@ -10,146 +10,146 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// storm: everything that may happen does.
+// storm runs the phase in which clients, servers and the operator act at random and faults happen.
 func (w *world) storm() {
-	end := time.Now().Add(w.p.Lasts)
+	end := time.Now().Add(w.p.StormTime)
 	for _, c := range w.clients {
 		if c.honest {
-			w.again(end, c.wonder)
+			w.repeat(end, c.actHonestly)
 		} else {
-			w.again(end, c.act)
+			w.repeat(end, c.act)
 		}
 		if c.modern {
-			w.fate.After(c.lag(), c.listen)
+			w.scheduler.After(c.latency(), c.listen)
 		}
 	}
 	if w.p.Wide {
 		for _, c := range w.clients {
 			if !c.honest {
-				w.again(end, c.wander)
+				w.repeat(end, c.maybeChangeHeader)
 			}
 		}
 	}
-	if w.p.Asked {
-		w.again(end, w.revoke)
-		w.again(end, w.intrude)
+	if w.p.Authenticated {
+		w.repeat(end, w.maybeRevoke)
+		w.repeat(end, w.maybeIntrude)
 	}
 	for _, s := range w.hostile() {
-		w.again(end, s.act)
+		w.repeat(end, s.actAlone)
 	}
-	w.again(end, w.operate)
-	w.fate.run(end, func() bool { return w.failed() })
+	w.repeat(end, w.maybeReconfigure)
+	w.scheduler.run(end, func() bool { return w.failed() })
 }
 
-// again does something now and then until the end. Each act has a number and a chance of its own, so that the others stay
-// what they are when it is left out.
-func (w *world) again(end time.Time, do func()) {
-	w.lines++
-	pace := rand.New(rand.NewPCG(w.p.Seed, 1000+w.lines))
+// repeat performs an act at random times until the end. Each act has a number and its own random source, so that
+// leaving one out does not change the others.
+func (w *world) repeat(end time.Time, do func()) {
+	w.activities++
+	pace := rand.New(rand.NewPCG(w.p.Seed, 1000+w.activities))
 	var next func()
 	next = func() {
 		if w.calm || time.Now().After(end) {
 			return
 		}
 		w.acts++
-		if number := w.acts; !w.without[number] && (w.p.Acts == 0 || number <= w.p.Acts) {
-			w.drawing(number, do)
+		if number := w.acts; !w.skipped[number] && (w.p.MaxActs == 0 || number <= w.p.MaxActs) {
+			w.withOwnRandom(number, do)
 		}
-		w.fate.After(time.Duration(pace.Int64N(int64(2*w.p.Pace))), next)
+		w.scheduler.After(time.Duration(pace.Int64N(int64(2*w.p.Pace))), next)
 	}
-	w.fate.After(time.Duration(pace.Int64N(int64(2*w.p.Pace))), next)
+	w.scheduler.After(time.Duration(pace.Int64N(int64(2*w.p.Pace))), next)
 }
 
-// drawing does an act with a chance of its own.
-func (w *world) drawing(number int, do func()) {
-	srng, crng := w.srng, w.crng
-	w.srng = rand.New(rand.NewPCG(w.p.Seed, 1<<32+uint64(number)))
-	w.crng = rand.New(rand.NewPCG(w.p.Seed, 2<<32+uint64(number)))
+// withOwnRandom performs an act with its own random source.
+func (w *world) withOwnRandom(number int, do func()) {
+	srng, crng := w.serverRand, w.clientRand
+	w.serverRand = rand.New(rand.NewPCG(w.p.Seed, 1<<32+uint64(number)))
+	w.clientRand = rand.New(rand.NewPCG(w.p.Seed, 2<<32+uint64(number)))
 	do()
-	w.srng, w.crng = srng, crng
+	w.serverRand, w.clientRand = srng, crng
 }
 
-// act is something a server does by itself.
-func (s *server) act() {
+// actAlone performs a random action of a server.
+func (s *server) actAlone() {
 	w := s.w
-	if living := s.living(); w.p.Wide && len(living) > 0 && w.srng.IntN(5) == 0 {
-		living[w.srng.IntN(len(living))].chat()
+	if living := s.liveConns(); w.p.Wide && len(living) > 0 && w.serverRand.IntN(5) == 0 {
+		living[w.serverRand.IntN(len(living))].sendIdleLog()
 	}
-	switch how := w.srng.IntN(100); {
+	switch how := w.serverRand.IntN(100); {
 	case how < 4:
-		s.change()
+		s.changeTools()
 	case how < 14:
-		s.update(s.uris[w.srng.IntN(len(s.uris))], []string{"", "/part"}[w.srng.IntN(2)])
+		s.update(s.uris[w.serverRand.IntN(len(s.uris))], []string{"", "/part"}[w.serverRand.IntN(2)])
 	case how < 15 && w.fault(1000):
 		for range 300 {
 			s.update(s.uris[0], "")
 		}
-		w.attacked("a flood of updates")
+		w.attackStarted("a flood of updates")
 	case how < 16 && w.fault(500):
 		for range 100 {
-			s.change()
+			s.changeTools()
 		}
-		w.attacked("a flood of changed lists")
+		w.attackStarted("a flood of list changes")
 	case how < 17 && w.fault(1000):
-		if living := s.living(); len(living) > 0 {
+		if living := s.liveConns(); len(living) > 0 {
 			w.count("a server that died")
-			living[w.srng.IntN(len(living))].die()
+			living[w.serverRand.IntN(len(living))].die()
 		}
 	case how < 18 && w.fault(200):
-		w.count("a server that was away for a while")
+		w.count("a server down for a while")
 		s.down = true
-		for _, c := range slices.Clone(s.living()) {
+		for _, c := range slices.Clone(s.liveConns()) {
 			c.die()
 		}
-		w.fate.After(w.patience()*2, func() { s.down = false })
+		w.scheduler.After(w.userDelay()*2, func() { s.down = false })
 	}
 }
 
-// operate is something whoever runs the gateway does.
-func (w *world) operate() {
-	if w.srng.IntN(100) > 1 || !w.fault(1000) {
+// maybeReconfigure occasionally changes the configuration.
+func (w *world) maybeReconfigure() {
+	if w.serverRand.IntN(100) > 1 || !w.fault(1000) {
 		return
 	}
-	i := w.srng.IntN(len(w.hostile()))
+	i := w.serverRand.IntN(len(w.hostile()))
 	cfg := w.config
 	cfg.Servers = slices.Clone(cfg.Servers)
 	c := &cfg.Servers[i]
-	switch w.srng.IntN(4) {
+	switch w.serverRand.IntN(4) {
 	case 0:
 		c.Disabled = !c.Disabled
-		w.count("a server switched on or off")
+		w.count("a server enabled or disabled")
 	case 1:
-		c.MaxConcurrent = 1 << w.srng.IntN(5)
-		w.count("a limit changed")
+		c.MaxConcurrent = 1 << w.serverRand.IntN(5)
+		w.count("a changed limit")
 	case 2:
 		if len(c.Tools.Deny) == 0 {
 			c.Tools.Deny = []string{"b"}
 		} else {
 			c.Tools.Deny = nil
 		}
-		w.count("a filter changed")
+		w.count("a changed filter")
 	case 3:
 		if !w.servers[i].http {
-			c.Replicas = 1 + w.srng.IntN(3)
-			w.count("replicas changed")
+			c.Replicas = 1 + w.serverRand.IntN(3)
+			w.count("a changed number of replicas")
 		}
 	}
 	w.reload(cfg)
-	if w.srng.IntN(3) == 0 {
-		w.operate()
+	if w.serverRand.IntN(3) == 0 {
+		w.maybeReconfigure()
 	}
 }
 
-// reload gives the gateway another configuration.
+// reload reloads the gateway's configuration.
 func (w *world) reload(cfg config.Config) {
 	w.trace("reload")
-	w.reloads = w.book.moment()
+	w.lastReload = w.history.moment()
 	w.config = cfg
 	given := cfg
 	w.gateway.Reload(&given)
 }
 
-// settle: nothing goes wrong any more, all read, and much time passes.
+// settle ends all faults, lets every client read, waits, and checks the invariants.
 func (w *world) settle() {
 	w.trace("— calm —")
 	w.calm = true
@@ -157,79 +157,79 @@ func (w *world) settle() {
 	cfg.Servers = slices.Clone(cfg.Servers)
 	for i := range cfg.Servers {
 		cfg.Servers[i].Disabled = false
-		if cfg.Servers[i].Isolates() { // from now on each call is to have its result
+		if cfg.Servers[i].Isolates() { // from now on every call must succeed
 			cfg.Servers[i].MaxBackends = 64
 		}
 	}
 	w.reload(cfg)
-	w.fate.sloth = 0
+	w.scheduler.delayed = 0
 	for _, s := range w.servers {
 		s.down = false
 	}
 	for _, c := range w.clients {
 		c.stalled = false
 	}
-	w.pass(20 * time.Minute)
-	w.law("after the storm")
+	w.advance(20 * time.Minute)
+	w.checkQuiet("after the storm")
 	for _, c := range w.clients {
-		c.comeTo()
+		c.recover()
 	}
-	w.pass(time.Minute)
-	for _, s := range w.servers { // one last change, of which all have to hear
-		s.change()
+	w.advance(time.Minute)
+	for _, s := range w.servers { // a last change, of which every subscriber must be notified
+		s.changeTools()
 		for _, uri := range s.uris {
 			s.update(uri, "/part")
 		}
 	}
-	w.pass(2 * time.Minute)
+	w.advance(2 * time.Minute)
 	for _, c := range w.clients {
-		w.told(c)
+		w.checkUpdates(c)
 	}
-	w.relist()
-	w.lists()
-	w.shown()
-	w.scenes()
+	w.listTwice()
+	w.checkLists()
+	w.checkStatus()
+	w.playScenes()
 	if !w.failed() {
-		w.book.check(w)
+		w.history.check(w)
 	}
 }
 
-func (w *world) pass(d time.Duration) {
-	w.fate.run(time.Now().Add(d), func() bool { return w.failed() })
+func (w *world) advance(d time.Duration) {
+	w.scheduler.run(time.Now().Add(d), func() bool { return w.failed() })
 }
 
-// end: all leave, and the gateway stops.
-func (w *world) end() {
+// finish closes all clients and stops the gateway.
+func (w *world) finish() {
 	for _, c := range w.clients {
 		if !c.modern && c.session != "" && c.state == "ready" {
-			c.watch(c.pipe.Delete(c.origin("", "")), nil)
+			c.startReading(c.pipe.Delete(c.origin("", "")), nil)
 		}
 		c.state = "gone"
 		if c.stream != nil {
-			c.leaves(c.stream)
+			c.dropReader(c.stream)
 		}
-		if c.listening != nil && c.listening.wire != nil {
-			c.leaves(c.listening.wire)
+		if c.listening != nil && c.listening.reader != nil {
+			c.dropReader(c.listening.reader)
 		}
-		c.wake()
+		c.resumeReads()
 	}
-	w.pass(w.p.Limits.SessionIdle + time.Minute)
-	w.books()
-	w.levels()
+	w.advance(w.p.Limits.SessionIdle + time.Minute)
+	w.checkEmpty()
+	w.checkLogLevels()
 	if used := w.gateway.Budget().Used(); used != 0 && !w.failed() {
-		w.broken("%d bytes are still counted as buffered, and nobody is there", used)
+		w.violated("%d bytes are still counted as buffered, although all clients left", used)
 	}
-	last := w.oneMore()
+	last := w.callBeforeStop()
 	took := w.stop()
 	if took > 9*time.Second && !w.failed() {
-		w.broken("to stop took %v", took)
+		w.violated("stopping took %v", took)
 	}
-	if last != nil && !w.failed() && (last.answers != 1 || last.fault == "SHUTTING_DOWN") {
-		w.broken("the gateway stopped and left %s alone, which had all the time it needed: %d answers, %s", last, last.answers, last.fault)
+	if last != nil && !w.failed() && (last.answers != 1 || last.code == "SHUTTING_DOWN") {
+		w.violated("the gateway stopped without completing %s, although there was enough time: %d responses, error %q", last, last.answers, last.code)
 	}
 }
 
-// stop ends the gateway, and returns how long that took.
+// stop stops the gateway and returns how long that took.
 func (w *world) stop() time.Duration {
 	stopped := false
 	began := time.Now()
@@ -237,14 +237,14 @@ func (w *world) stop() time.Duration {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := w.gateway.Stop(ctx, 10*time.Second); err != nil {
-			w.broken("stop: %v; left: %v", err, w.gateway.Mailboxes())
+			w.violated("stop: %v; left: %v", err, w.gateway.Mailboxes())
 		}
 		stopped = true
-		w.fate.wake()
+		w.scheduler.wake()
 	}()
-	w.fate.run(time.Now().Add(2*time.Minute), func() bool { return stopped })
+	w.scheduler.run(time.Now().Add(2*time.Minute), func() bool { return stopped })
 	synctest.Wait()
 	took := time.Since(began)
-	w.pass(time.Second)
+	w.advance(time.Second)
 	return took
 }

@@ -10,8 +10,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// envelope is what a client reads of a frame.
-type envelope struct {
+// frameToClient is the part of a message that clients decode.
+type frameToClient struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params struct {
@@ -43,57 +43,57 @@ type envelope struct {
 	} `json:"error"`
 }
 
-// answered takes the answer to a request.
-func (c *client) answered(a *ask, e *envelope, seen downstream.Seen) {
+// handleResponse handles the response to a request.
+func (c *client) handleResponse(a *clientRequest, e *frameToClient, seen downstream.Seen) {
 	id, err := strconv.Atoi(string(e.ID))
 	if err != nil {
 		if a == nil && e.Error == nil {
-			c.w.broken("%s was told an answer to nothing: %s", c.name, seen.Frame)
+			c.w.violated("%s received a response without an id: %s", c.name, seen.Frame)
 		}
 		if a == nil || seen.Status < 400 {
 			return
 		}
-		id = a.id // HTTP says which one
+		id = a.id // HTTP identifies the request
 	}
 	if a != nil && a.id != id {
-		c.w.broken("%s: the answer to %d came on the response of %s", c.name, id, a)
+		c.w.violated("%s: the response to request %d came on the response of %s", c.name, id, a)
 		return
 	}
-	of := a // also one of a session that has ended
+	of := a // it may belong to a session that has ended
 	if of == nil {
-		of = c.open[id]
+		of = c.pending[id]
 	}
 	if of == nil || of.answers > 0 {
-		c.w.broken("%s was told an answer to %d, which it does not wait for: %s", c.name, id, seen.Frame)
+		c.w.violated("%s received a response to request %d, which has none pending: %s", c.name, id, seen.Frame)
 		return
 	}
-	if c.open[id] == of {
-		delete(c.open, id)
+	if c.pending[id] == of {
+		delete(c.pending, id)
 	}
 	of.answers++
-	of.ended = c.w.book.moment()
-	c.w.book.answered++
-	if of.given {
-		c.w.count("an answer after the client gave up")
+	of.ended = c.w.history.moment()
+	c.w.history.answered++
+	if of.abandoned {
+		c.w.count("a response after the client abandoned the call")
 	}
 	if e.Error != nil {
-		of.failed, of.fault, of.again = true, e.Error.Data.Code, e.Error.Data.Retryable
-		of.text = e.Error.Message
-		c.w.count("answered with " + of.fault)
-		c.w.book.lost(c.w, of)
+		of.failed, of.code, of.retryable = true, e.Error.Data.Code, e.Error.Data.Retryable
+		of.message = e.Error.Message
+		c.w.count("answered with " + of.code)
+		c.w.history.checkLost(c.w, of)
 	}
-	c.mayKnow(of, e)
-	if of.promise != nil {
-		c.w.kept(of)
+	c.checkVisible(of, e)
+	if of.guarantee != nil {
+		c.w.checkGuarantee(of)
 	}
-	c.settled(of, e)
+	c.applyResponse(of, e)
 }
 
-// settled is what the client does with an answer.
-func (c *client) settled(a *ask, e *envelope) {
+// applyResponse updates the client after a response.
+func (c *client) applyResponse(a *clientRequest, e *frameToClient) {
 	switch {
 	case a.method == "resources/subscribe" && e.Error != nil && c.w.p.Wide && a.session == c.session:
-		delete(c.subs, a.uri) // it may have come with another header, and then the newest counts
+		delete(c.subs, a.uri) // it may have replaced a subscription with another header; then the server's answer to the newest counts
 	case a.method == "initialize" && e.Error != nil:
 		c.state = ""
 	case a.method == "initialize":
@@ -102,8 +102,8 @@ func (c *client) settled(a *ask, e *envelope) {
 		c.post(nil, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, o)
 	case e.Error != nil && strings.Contains(e.Error.Message, "Session not found"):
 		if c.state == "ready" && a.session == c.session {
-			c.w.count("a session that had ended")
-			c.begin("")
+			c.w.count("an ended session")
+			c.initialize()
 		}
 	case e.Result != nil && len(e.Result.Content) > 0 && e.Result.Content[0].URI != "":
 		a.link = e.Result.Content[0].URI
@@ -117,25 +117,25 @@ func (c *client) settled(a *ask, e *envelope) {
 		}
 		sort.Strings(c.list)
 	case a.method == "resources/subscribe" && e.Result != nil && a.session == c.session:
-		c.mayRely(a.uri)
-		c.subs[a.uri] = &subscribed{since: c.w.book.moment(), unsure: c.unsure[a.uri]}
+		c.checkAccepted(a.uri)
+		c.subs[a.uri] = &subscription{since: c.w.history.moment(), concurrent: c.concurrent[a.uri]}
 	case e.Result != nil && e.Result.ResultType == "input_required" && a.method == "completion/complete":
-		c.w.broken("%s was answered with questions, which no answer to it can hold", a)
+		c.w.violated("%s was answered with input requests, which a completion does not allow", a)
 	case e.Result != nil && e.Result.ResultType == "input_required":
-		a.asks = true
+		a.inputRequired = true
 		if a.nonce > 0 {
-			c.comeBack(a, e)
+			c.sendAnswers(a, e)
 		}
 	}
 }
 
-// comeBack answers what a modern call wants to know, by a call that carries the answers.
-func (c *client) comeBack(a *ask, e *envelope) {
-	if c.mute {
+// sendAnswers answers the input requests of a modern call by sending the call again.
+func (c *client) sendAnswers(a *clientRequest, e *frameToClient) {
+	if c.ignoresQuestions {
 		return
 	}
 	if c.w.fault(250) {
-		c.w.count("a modern client that does not come back")
+		c.w.count("a modern client that does not answer")
 		return
 	}
 	var members []string
@@ -153,48 +153,48 @@ func (c *client) comeBack(a *ask, e *envelope) {
 	tool := c.w.toolOf[a.nonce]
 	times := 1
 	if c.w.fault(100) {
-		c.w.count("a modern client that comes back twice")
+		c.w.count("a modern client that answers twice")
 		times = 2
 	}
 	for range times {
-		c.w.fate.After(c.w.patience(), func() {
+		c.w.scheduler.After(c.w.userDelay(), func() {
 			if c.state != "gone" {
-				now := c.token
-				c.token = a.token // who asked is who answers
+				now := c.headerValue
+				c.headerValue = a.headerValue // the same principal and header answer
 				c.call(tool, a.nonce, rest).method = "tools/call again"
-				c.token = now
+				c.headerValue = now
 			}
 		})
 	}
 }
 
-// question is a question of a legacy server, put to a legacy client.
-func (c *client) question(a *ask, e *envelope) {
+// handleQuestion handles a server request of a legacy server to a legacy client.
+func (c *client) handleQuestion(a *clientRequest, e *frameToClient) {
 	c.w.count("a question that reached its client")
 	if a != nil {
 		a.wasAsked = true
 	}
 	if !c.answers {
-		c.w.broken("%s was asked %s, and said that it cannot answer", c.name, e.Method)
+		c.w.violated("%s received %s, but declared no capabilities", c.name, e.Method)
 	}
 	if e.Method == "elicitation/create" {
-		if c.formless {
-			c.w.broken("%s was asked %s, and has not declared it", c.name, e.Method)
+		if c.noElicitation {
+			c.w.violated("%s received %s without having declared it", c.name, e.Method)
 		}
 		if c.old {
-			c.w.count("a client asked what its version does not have, and it declares")
+			c.w.count("a client asked for a capability that its version lacks but it declared")
 		}
 	}
-	c.asked[string(e.ID)] = a
-	if c.mute {
+	c.questions[string(e.ID)] = a
+	if c.ignoresQuestions {
 		return
 	}
-	how := c.w.crng.IntN(10)
+	how := c.w.clientRand.IntN(10)
 	if c.w.calm {
 		how = 0
 	}
 	reply := func(format string, args ...any) {
-		c.w.fate.After(c.w.patience(), func() {
+		c.w.scheduler.After(c.w.userDelay(), func() {
 			if c.state == "ready" {
 				c.post(nil, fmt.Sprintf(format, args...), c.origin("", ""))
 			}
@@ -210,37 +210,37 @@ func (c *client) question(a *ask, e *envelope) {
 	case 7:
 		reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"no"}}`, e.ID)
 	default:
-		c.w.count("a question that is never answered")
+		c.w.count("a question without an answer")
 	}
 }
 
-// note is a notification.
-func (c *client) note(e *envelope) {
+// handleNotification handles a notification.
+func (c *client) handleNotification(e *frameToClient) {
 	switch e.Method {
 	case "notifications/tools/list_changed":
-		c.changed = c.w.book.moment()
+		c.listChangedAt = c.w.history.moment()
 	case "notifications/resources/updated":
 		uri, part := strings.CutSuffix(e.Params.URI, "/part")
-		if i := strings.Index(uri, "x://"); part && i > 0 { // a part is not listed: its URI says whose it is
+		if i := strings.Index(uri, "x://"); part && i > 0 { // the URI of a part names its server, not its list entry
 			uri = uri[i:]
 		}
-		if !c.mayHear(uri) {
-			c.w.broken("%s is in project %s, and was told of %s", c.name, c.project.Name, e.Params.URI)
+		if !c.seesChangeOf(uri) {
+			c.w.violated("%s is in project %s, but received an update of %s", c.name, c.project.Name, e.Params.URI)
 		}
 		if s := c.subs[uri]; s != nil {
-			s.told = c.w.book.moment()
-		} else if !c.w.wanted[c.name+" "+uri] {
-			c.w.broken("%s was told of %s, which it has never subscribed to", c.name, e.Params.URI)
+			s.updatedAt = c.w.history.moment()
+		} else if !c.w.everSubscribed[c.name+" "+uri] {
+			c.w.violated("%s received an update of %s without ever subscribing to it", c.name, e.Params.URI)
 		}
 	case "notifications/cancelled":
 		c.withdrawn[string(e.Params.RequestID)] = true
 	case "notifications/message":
-		c.lines[string(e.Params.Data)] = true
+		c.logLines[string(e.Params.Data)] = true
 	case "notifications/subscriptions/acknowledged":
-		c.acked = c.w.book.moment()
+		c.ackedAt = c.w.history.moment()
 		for _, uri := range e.Params.Notifications.URIs {
-			c.mayRely(uri)
-			c.subs[uri] = &subscribed{since: c.acked}
+			c.checkAccepted(uri)
+			c.subs[uri] = &subscription{since: c.ackedAt}
 		}
 	}
 }

@@ -1,0 +1,253 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sort"
+	"strings"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/meta"
+	"goblin-actor/internal/status"
+)
+
+// status returns the gateway's status.
+func (w *world) status() *status.Snapshot {
+	var s *status.Snapshot
+	done := false
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		s, _ = w.gateway.Status(ctx)
+		done = true
+		w.scheduler.wake()
+	}()
+	w.scheduler.run(time.Now().Add(2*time.Minute), func() bool { return done })
+	synctest.Wait()
+	if s == nil {
+		w.violated("no status")
+		return &status.Snapshot{}
+	}
+	return s
+}
+
+// checkQuiet checks the state of the gateway when no client has a request in progress: every server is ready, and no
+// call is left.
+func (w *world) checkQuiet(when string) {
+	if w.failed() {
+		return
+	}
+	s := w.status()
+	for i, server := range s.Servers {
+		if server.State != "ready" && !(server.State == "idle" && w.servers[i].isLazy()) {
+			w.violated("%s: %s is %s (%s)", when, server.Name, server.State, server.Reason)
+		}
+		if server.InFlight != 0 || server.Queued != 0 || server.Parked != 0 {
+			w.violated("%s: %s has %d calls in flight, %d queued, %d parked, although no client waits", when, server.Name, server.InFlight, server.Queued, server.Parked)
+		}
+	}
+	for _, call := range s.Calls {
+		w.violated("%s: a call remains: %+v", when, call)
+	}
+	w.checkRevoked(when)
+}
+
+// checkEmpty checks that the gateway has no sessions, calls or subscriptions after all clients left.
+func (w *world) checkEmpty() {
+	if w.failed() {
+		return
+	}
+	s := w.status()
+	for _, session := range s.Sessions {
+		w.violated("a session remains: %+v", session)
+	}
+	for _, call := range s.Calls {
+		w.violated("a call remains: %+v", call)
+	}
+	for _, sub := range s.Subscriptions {
+		w.violated("a subscription remains: %+v", sub)
+	}
+	for _, server := range s.Servers {
+		if server.Subscribed != 0 || server.Subscribers != 0 {
+			w.violated("%s has %d subscriptions of %d subscribers, although all clients left", server.Name, server.Subscribed, server.Subscribers)
+		}
+	}
+}
+
+// checkUpdates checks that the client was notified of the last change of every subscribed resource.
+func (w *world) checkUpdates(c *client) {
+	if w.failed() || !c.ready() {
+		return
+	}
+	for _, uri := range sortedKeys(c.subs) {
+		sub := c.subs[uri]
+		for _, s := range w.servers {
+			if last := s.changedAt[uri]; !sub.concurrent && slices.Contains(s.uris, uri) && last > sub.since && sub.updatedAt < last {
+				w.violated("%s subscribed to %s (at %d) was last notified at %d, but the resource changed at %d", c.name, uri, sub.since, sub.updatedAt, last)
+			}
+		}
+	}
+}
+
+// toolsOffered returns the public names of a server's tools that a client sees; nil stands for a client without a
+// project.
+func (w *world) toolsOffered(i int, c *client) (names []string) {
+	s, rules := w.servers[i], w.config.Servers[i].Tools
+	for _, tool := range s.tools {
+		if slices.Contains(rules.Deny, tool) || len(rules.Allow) > 0 && !slices.Contains(rules.Allow, tool) {
+			continue
+		}
+		if other := rules.Rename[tool]; other != "" {
+			tool = other
+		}
+		if public := s.name + "_" + tool; c == nil || c.seesTool(public) {
+			names = append(names, public)
+		}
+	}
+	return names
+}
+
+// listsMetaTools reports whether the gateway lists its own tools. It does for odd seeds.
+func (w *world) listsMetaTools() bool { return w.p.Seed%2 == 1 }
+
+// listsOnlyMetaTools reports whether it lists only these.
+func (w *world) listsOnlyMetaTools() bool { return w.p.OnlyMeta && w.listsMetaTools() }
+
+// metaToolNames returns the public names of the gateway's own tools.
+func (w *world) metaToolNames() (names []string) {
+	for _, raw := range meta.Tools() {
+		var tool struct{ Name string }
+		if err := json.Unmarshal(raw, &tool); err != nil {
+			w.violated("the gateway's own tools: %v", err)
+		}
+		names = append(names, "goblin_"+tool.Name)
+	}
+	return names
+}
+
+// checkLists checks that every client's list has the servers' tools, as filtered by the configuration, and the
+// gateway's own.
+func (w *world) checkLists() {
+	if w.failed() {
+		return
+	}
+	for _, c := range w.clients {
+		want := w.expectedList(c)
+		if c.ready() && c.lastList == nil {
+			w.violated("%s has no list", c.name)
+		} else if c.ready() && c.lastList.failed {
+			w.violated("%s got an error for tools/list: %s", c.name, c.lastList.code)
+		} else if c.ready() && !slices.Equal(c.list, want) {
+			w.violated("%s lists %v, want %v", c.name, c.list, want)
+		}
+	}
+}
+
+// expectedList returns the tools that a client must see, sorted.
+func (w *world) expectedList(c *client) (want []string) {
+	if w.listsMetaTools() {
+		want = slices.DeleteFunc(w.metaToolNames(), func(name string) bool { return !c.seesTool(name) })
+	}
+	for i := range w.servers {
+		if !w.listsOnlyMetaTools() {
+			want = append(want, w.toolsOffered(i, c)...)
+		}
+	}
+	sort.Strings(want)
+	return want
+}
+
+// checkStatus compares the gateway's status with what clients and servers know.
+func (w *world) checkStatus() {
+	if w.failed() {
+		return
+	}
+	s := w.status()
+	all := 0
+	for i, server := range s.Servers {
+		want := len(w.toolsOffered(i, nil))
+		all += want
+		if server.Tools != want || server.Resources != len(w.servers[i].uris)+1 || server.ReadyCount != server.Replicas && !w.servers[i].isLazy() {
+			w.violated("status of %s: %d tools, %d resources, %d of %d replicas ready; want %d tools, all resources and replicas", server.Name, server.Tools, server.Resources, server.ReadyCount, server.Replicas, want)
+		}
+	}
+	if s.Catalog.Tools != all {
+		w.violated("status: %d tools in the catalog, want %d", s.Catalog.Tools, all)
+	}
+	sessions, streams := w.missingFromStatus(s.Sessions)
+	if sessions > 0 || streams != 0 { // an actor without a turn is missing from one status, but not from the next
+		w.advance(10 * time.Second)
+		sessions, streams = w.missingFromStatus(w.status().Sessions)
+	}
+	wanted := map[string]bool{}
+	for _, c := range w.clients {
+		for uri, sub := range c.subs {
+			if !sub.concurrent {
+				wanted[uri] = true
+			}
+		}
+	}
+	if sessions > 0 || streams != 0 { // forgotten sessions may be shown until they are idle for too long
+		w.violated("status: %d sessions and %d listen streams of clients are missing", sessions, streams)
+	}
+	upstream := 0
+	for _, server := range s.Servers {
+		upstream += server.Subscribed
+	}
+	if upstream < len(wanted) {
+		w.violated("status: %d subscriptions at servers; clients subscribe to %d resources", upstream, len(wanted))
+	}
+}
+
+// checkStep checks what must hold after every step. It checks every 64th.
+func (w *world) checkStep() {
+	if w.scheduler.steps%64 != 0 {
+		return
+	}
+	w.checkBuffered()
+	w.checkOverdue()
+	w.checkGuarantees()
+	for _, a := range w.gateway.Mailboxes() {
+		if a.Depth > a.Limit {
+			w.violated("the mailbox of %s holds %d messages; the limit is %d", a.Name, a.Depth, a.Limit)
+		}
+	}
+}
+
+// maxRequestTime limits requests that no user has to answer, however busy the servers, the gateway and the client are. A
+// request that takes longer would never end, and the end of its session must not hide that.
+const maxRequestTime = 5 * time.Minute
+
+func (w *world) checkOverdue() {
+	for _, c := range w.clients {
+		for _, id := range sortedKeys(c.pending) {
+			a := c.pending[id]
+			if !a.abandoned && !a.isStream && !strings.HasPrefix(a.method, "tools/call") && time.Since(a.sent) > maxRequestTime && !w.failed() {
+				w.violated("%s has no response after %v", a, time.Since(a.sent))
+			}
+		}
+	}
+}
+
+// missingFromStatus counts sessions and listen streams of clients that the status does not show. The counts are
+// negative if the status shows sessions that clients have forgotten.
+func (w *world) missingFromStatus(shown []status.Session) (sessions, streams int) {
+	for _, c := range w.clients {
+		switch {
+		case c.modern && c.listening != nil:
+			streams++
+		case !c.modern && c.state == "ready":
+			sessions++
+		}
+	}
+	for _, session := range shown {
+		if session.Protocol >= "2026" {
+			streams--
+		} else {
+			sessions--
+		}
+	}
+	return sessions, streams
+}

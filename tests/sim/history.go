@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// history records what really happened, as clients and servers see it. The invariants are checked against it.
+type history struct {
+	moments     int                 // number of recorded moments
+	executedBy  map[int][]string    // by nonce: connections that executed the call
+	lastCall    map[int]*serverCall // by nonce: the last execution
+	cut         map[int]bool        // by nonce: the response broke before a server read the request
+	cancels     map[int]bool        // by nonce: a server read a cancellation
+	requests    []*clientRequest    // all requests of all clients
+	nonces      int
+	lastRequest map[int]*clientRequest // by nonce: the last request
+	answered    int
+}
+
+func newHistory() *history {
+	return &history{executedBy: map[int][]string{}, lastCall: map[int]*serverCall{}, cut: map[int]bool{}, cancels: map[int]bool{}, lastRequest: map[int]*clientRequest{}}
+}
+
+// moment returns the next logical time.
+func (b *history) moment() int {
+	b.moments++
+	return b.moments
+}
+
+// recordCall records that a server executes a call. A call must have a nonce, and only a repeatable call runs twice.
+func (b *history) recordCall(w *world, r *serverCall) {
+	b.executedBy[r.nonce] = append(b.executedBy[r.nonce], r.c.String())
+	before := b.lastCall[r.nonce]
+	b.lastCall[r.nonce] = r
+	delete(b.cut, r.nonce)
+	if r.nonce == 0 {
+		w.violated("%s executed a call without a nonce", r.c)
+	}
+	if len(b.executedBy[r.nonce]) > 1 && !r.mayRepeat(before, len(b.executedBy[r.nonce])) {
+		w.violated("call %d was executed twice: by %v", r.nonce, b.executedBy[r.nonce])
+	}
+}
+
+// recordCut records a POST whose response broke before a server read it. It may be the second request of a call, with the
+// answers to its server's questions.
+func (b *history) recordCut(frame []byte) {
+	var r frameToServer
+	if json.Unmarshal(frame, &r) == nil && r.Params.Arguments.Nonce > 0 {
+		b.cut[r.Params.Arguments.Nonce] = true
+	}
+}
+
+// checkLost checks a response that reports a lost connection: the call's connection or response must have broken.
+func (b *history) checkLost(w *world, a *clientRequest) {
+	r := b.lastCall[a.nonce]
+	if a.nonce == 0 || a.code != "BACKEND_DISCONNECTED" || r == nil || !r.c.link.http && !w.p.Wide || r.began < w.lastReload || strings.Contains(a.message, "it was disabled") {
+		return
+	}
+	if r.c.modern && a.method == "tools/call again" {
+		return // lastCall is the one that asked, not the one that got the answers
+	}
+	if !r.c.lostCalls && !r.c.brokenResponses[r.ticket] && !b.cut[a.nonce] && !r.c.s.down {
+		w.violated("%s was answered with %q, but %s lost neither its session nor the response", a, a.message, r.c)
+	}
+}
+
+func (b *history) recordCancel(r *serverCall) { b.cancels[r.nonce] = true }
+
+// clientRequest is a request of a client.
+type clientRequest struct {
+	client        *client
+	id            int
+	method        string
+	nonce         int            // 0 = not a call
+	uri           string         // of a subscription
+	reader        responseReader // delivers its response
+	session       string         // in which it was sent
+	headerValue   string         // of the forwarded header when it was sent
+	principal     string         // that sent it
+	lastEventID   string         // of its response
+	isStream      bool           // it has no response: subscriptions/listen
+	answers       int
+	cancelled     bool   // legacy: canceled by a notification, so its response ends by itself
+	inputRequired bool   // answered with input requests
+	wasAsked      bool   // the server asked its client something
+	link          string // resource that its result links to
+	message       string // error.message of its response
+	abandoned     bool   // the client left or canceled; a response may still come
+	code          string // error.data.code of its response
+	failed        bool   // answered with an error
+	retryable     bool   // error.data.retryable of its response
+	began         int
+	ended         int
+	sent          time.Time
+	guarantee     *guarantee // nil = not of an honest client
+}
+
+func (a *clientRequest) String() string {
+	return fmt.Sprintf("%s's request %d (%s, call %d)", a.client.name, a.id, a.method, a.nonce)
+}
+
+// check compares the requests with the servers' executions, once everything is idle.
+func (b *history) check(w *world) {
+	for _, a := range b.requests {
+		switch {
+		case a.answers > 1:
+			w.violated("%s got %d responses", a, a.answers)
+		case a.answers == 0 && !a.abandoned && !a.isStream:
+			w.violated("%s got no response", a)
+		}
+		if a.nonce == 0 {
+			continue
+		}
+		if a.retryable && len(b.executedBy[a.nonce]) > 0 && a.method == "tools/call" && !w.isIdempotent(a) {
+			w.violated("%s was refused with the retryable error %s, but executed by %v", a, a.code, b.executedBy[a.nonce])
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"goblin-actor/internal/identity"
+	"goblin-actor/protocol/downstream"
+)
+
+// In some wide stories clients are authenticated, and an intruder knows every id of other clients' sessions, requests
+// and events, and their sealed states. Invariants: to the intruder, other principals' sessions and states look the same
+// as ones that do not exist; it cannot see, cancel, resume or answer another principal's calls; a revoked principal
+// leaves nothing.
+
+// drawPrincipals draws the clients' principals. Some clients with sessions share one.
+func (p *Params) drawPrincipals() {
+	r := rand.New(rand.NewPCG(p.Seed, 8))
+	if p.Authenticated = p.Wide && r.IntN(2) == 0; !p.Authenticated {
+		return
+	}
+	for i := range p.Clients {
+		p.Clients[i].Principal = fmt.Sprintf("p%d", i)
+		if i > 0 && !p.Clients[i].Modern && !p.Clients[i-1].Modern && !p.Clients[i].Honest && r.IntN(2) == 0 {
+			p.Clients[i].Principal = p.Clients[i-1].Principal
+		}
+	}
+}
+
+func newPrincipal(name string) *identity.Principal {
+	return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey}
+}
+
+// publishPrincipals gives the gateway the principals, if clients are authenticated.
+func (w *world) publishPrincipals() {
+	all := map[string]*identity.Principal{}
+	for _, c := range w.clients {
+		if c.principal != nil {
+			all[c.principal.ID] = c.principal
+		}
+	}
+	if len(all) > 0 {
+		intruder := newPrincipal("intruder")
+		all[intruder.ID] = intruder
+		w.gateway.LoadPrincipals(all)
+	}
+}
+
+// principalID returns the id of the client's principal, or "" if it is not authenticated.
+func (c *client) principalID() string {
+	if c.principal == nil {
+		return ""
+	}
+	return c.principal.ID
+}
+
+// distinctPrincipals returns clients of which no two share a principal.
+func distinctPrincipals(clients []*client) (some []*client) {
+	for _, c := range clients {
+		if c.principal == nil || !slices.ContainsFunc(some, func(other *client) bool { return other.principalID() == c.principalID() }) {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// maybeRevoke occasionally revokes a principal. Its clients then get a new one.
+func (w *world) maybeRevoke() {
+	c := w.clients[w.clientRand.IntN(len(w.clients))]
+	if c.honest || w.clientRand.IntN(40) > 0 {
+		return
+	}
+	w.count("a revoked principal")
+	old := c.principal
+	w.trace("%s is revoked", old.ID)
+	w.revoked[old.Name] = true
+	w.gateway.UpdatePrincipals(map[string]*identity.Principal{old.ID: nil})
+	next := newPrincipal(fmt.Sprintf("%s'%d", old.Name, len(w.revoked)))
+	w.gateway.AddPrincipals(map[string]*identity.Principal{next.ID: next})
+	for _, other := range w.clients {
+		if other.principalID() == old.ID {
+			other.principal = next
+		}
+	}
+}
+
+// checkRevoked checks that revoked principals have no sessions and no calls.
+func (w *world) checkRevoked(when string) {
+	if len(w.revoked) == 0 || w.failed() {
+		return
+	}
+	s := w.status()
+	for _, session := range s.Sessions {
+		if w.revoked[session.Who] {
+			w.violated("%s: the revoked principal %s still has a session: %+v", when, session.Who, session)
+		}
+	}
+	for _, call := range s.Calls {
+		if w.revoked[call.Who] {
+			w.violated("%s: the revoked principal %s still has a call: %+v", when, call.Who, call)
+		}
+	}
+}
+
+// intrusion is an attempt of the intruder, sent twice: with a stolen value and with a value that does not exist.
+type intrusion struct {
+	action  string
+	readers [2]responseReader
+	seen    [2][]downstream.Seen
+	want    string // must occur in both responses; "" = no requirement
+	until   time.Time
+}
+
+// drop closes the attempt's response readers.
+func (s *intrusion) drop() {
+	for _, x := range s.readers {
+		if x != nil {
+			x.Leave()
+		}
+	}
+}
+
+// maybeIntrude occasionally uses a stolen value.
+func (w *world) maybeIntrude() {
+	if w.intruder == nil {
+		w.intruder = &downstream.PipeClient{Handler: w.gateway.Front(), Budget: w.gateway.Budget(), Limit: 64 << 10}
+	}
+	c := w.clients[w.clientRand.IntN(len(w.clients))]
+	switch {
+	case w.clientRand.IntN(4) > 0:
+	case c.modern && c.sealed != nil:
+		w.stealState(c)
+	case !c.modern && c.state == "ready":
+		w.stealSession(c)
+	}
+}
+
+// unknownID has the form of a session id but belongs to no session. It is also used as a state that the gateway did not
+// seal.
+const unknownID = "1azzzzzzzzzzzzzzzzzzzzzzzzzz"
+
+// stealSession uses the session id of a client.
+func (w *world) stealSession(c *client) {
+	origin := func(id string) downstream.Origin {
+		o := c.origin("", "")
+		o.Remote, o.Who, o.SessionID = "127.0.0.1:39999", newPrincipal("intruder"), id
+		return o
+	}
+	s := &intrusion{action: "a session"}
+	switch how := w.clientRand.IntN(10); {
+	case how < 6:
+		raw := pick(w.clientRand, []string{
+			`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + w.randomTool() + `","arguments":{}}}`,
+			fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, 1+w.clientRand.IntN(max(1, c.lastID))),
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"action":"accept","content":{}}}`, 1+w.clientRand.IntN(4)),
+			`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"i","version":"1"}}}`,
+		})
+		for i, id := range []string{c.session, unknownID} {
+			x, refused := w.intruder.Post([]byte(raw), origin(id))
+			if refused != nil { // the gateway has no room
+				s.drop()
+				return
+			}
+			s.readers[i] = x
+		}
+		s.action += ", and sent " + raw
+	case how < 8:
+		for i, id := range []string{c.session, unknownID} {
+			o := origin(id)
+			o.LastEvent = c.lastEventID
+			s.readers[i] = w.intruder.Open(o)
+		}
+		s.action += ", and opened its stream"
+	default:
+		for i, id := range []string{c.session, unknownID} {
+			s.readers[i] = w.intruder.Delete(origin(id))
+		}
+		s.action += ", and ended it"
+	}
+	w.count("a stolen session")
+	w.awaitIntrusion(c, s)
+}
+
+// stealState uses a sealed state of a client, with everything that belongs to it.
+func (w *world) stealState(c *client) {
+	s := &intrusion{action: "a state", want: "REQUEST_STATE_INVALID"}
+	for i, state := range []string{c.sealed.state, unknownID} {
+		tool := w.toolOf[c.sealed.nonce]
+		o := c.origin("tools/call", tool)
+		o.Remote, o.Who = "127.0.0.1:39999", newPrincipal("intruder")
+		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientCapabilities":%s},"name":%q,"arguments":{"nonce":%d},"inputResponses":{"q1":{"action":"accept","content":{}}},"requestState":%q}}`,
+			capabilities, tool, c.sealed.nonce, state)
+		x, refused := w.intruder.Post([]byte(raw), o)
+		if refused != nil {
+			s.drop()
+			return
+		}
+		s.readers[i] = x
+	}
+	w.count("a stolen state")
+	w.awaitIntrusion(c, s)
+}
+
+// awaitIntrusion waits for both responses, then compares them.
+func (w *world) awaitIntrusion(c *client, s *intrusion) {
+	s.until = time.Now().Add(2 * time.Minute)
+	w.trace("the intruder has stolen of %s %s", c.name, s.action)
+	var look func()
+	look = func() {
+		over := true
+		for i, x := range s.readers {
+			for seen, ok := x.Next(); ok; seen, ok = x.Next() {
+				s.seen[i] = append(s.seen[i], seen)
+			}
+			over = over && x.Over()
+		}
+		if !over && time.Now().Before(s.until) && !w.failed() {
+			w.scheduler.After(time.Second, look)
+			return
+		}
+		s.drop()
+		w.checkIntrusion(c, s)
+	}
+	w.scheduler.After(time.Second, look)
+}
+
+// checkIntrusion compares both responses. A session whose mailbox is full refuses every message with the same text.
+func (w *world) checkIntrusion(c *client, s *intrusion) {
+	got, want := fmt.Sprintf("%+v", describeSeen(s.seen[0])), fmt.Sprintf("%+v", describeSeen(s.seen[1]))
+	if strings.Contains(got, "too many messages wait") || w.failed() {
+		return
+	}
+	if got != want || !strings.Contains(got, s.want) {
+		w.violated("the intruder used the following of %s: %s. It received %s, but for a value that does not exist %s", c.name, s.action, got, want)
+	}
+}
+
+// describeSeen formats received messages.
+func describeSeen(all []downstream.Seen) (text []string) {
+	for _, seen := range all {
+		text = append(text, fmt.Sprintf("%d %v %s %s", seen.Status, seen.Stream, seen.Session, seen.Frame))
+	}
+	return text
+}

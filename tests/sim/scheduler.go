@@ -1,0 +1,190 @@
+package sim
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"sync"
+	"testing/synctest"
+	"time"
+)
+
+// A turn of an actor takes time, so that a client that floods the gateway slows down the others. Turns are charged in
+// groups, because each sleep costs real time.
+const (
+	turnTime    = 500 * time.Microsecond
+	turnsAtOnce = 8
+)
+
+// scheduler decides what happens next. It runs one turn of one actor at a time, chosen by the seed, and advances the
+// clock only when nothing is ready to run. It implements kernel.Scheduler. All functions run on the goroutine that
+// called run.
+type scheduler struct {
+	rng     *rand.Rand
+	delayed int // turns per thousand that are delayed, so that mailboxes fill
+
+	mu        sync.Mutex // other goroutines call Schedule and After, too
+	ready     []func()
+	occupied  map[string]time.Time // actors without turns, and until when
+	turns     int                  // actors' turns since the last charge
+	timers    timers
+	order     uint64
+	steps     int
+	afterStep func()        // called after each step to check invariants
+	woken     chan struct{} // receives when there is work while the clock advances
+}
+
+func newScheduler(rng *rand.Rand) *scheduler {
+	return &scheduler{rng: rng, afterStep: func() {}, occupied: map[string]time.Time{}, woken: make(chan struct{}, 1)}
+}
+
+// wake ends a sleep of run.
+func (f *scheduler) wake() {
+	select {
+	case f.woken <- struct{}{}:
+	default:
+	}
+}
+
+// sleep advances the clock to until, or until there is work.
+func (f *scheduler) sleep(until time.Time) {
+	t := time.NewTimer(time.Until(until))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-f.woken:
+	}
+}
+
+// Schedule implements kernel.Scheduler. actor is empty for work that is not an actor's.
+func (f *scheduler) Schedule(actor string, run func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if until, ok := f.occupied[actor]; ok {
+		if time.Now().Before(until) {
+			f.setTimer(until, run)
+			return
+		}
+		delete(f.occupied, actor)
+	}
+	if actor != "" {
+		turn := run
+		run = func() { f.turns++; turn() }
+	}
+	f.ready = append(f.ready, run)
+	f.wake()
+}
+
+// occupy gives an actor no turns for the duration d, as if its goroutine were blocked: its mailbox fills.
+func (f *scheduler) occupy(actor string, d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.occupied[actor] = time.Now().Add(d)
+}
+
+// setTimer calls do at the given time. The caller must hold mu.
+func (f *scheduler) setTimer(at time.Time, do func()) *timer {
+	t := &timer{at: at, order: f.order, run: do}
+	f.order++
+	heap.Push(&f.timers, t)
+	f.wake()
+	return t
+}
+
+// After implements kernel.Scheduler.
+func (f *scheduler) After(d time.Duration, ring func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.setTimer(time.Now().Add(max(d, 0)), ring)
+}
+
+// run runs work until the end is reached and nothing is left to do at that time, or until stop returns true.
+func (f *scheduler) run(end time.Time, stop func() bool) {
+	for {
+		synctest.Wait() // another goroutine may write what stop reads
+		if stop() {
+			return
+		}
+		if do := f.next(); do != nil {
+			f.steps++
+			do()
+			f.afterStep()
+			if f.turns >= turnsAtOnce {
+				f.turns = 0
+				time.Sleep(turnsAtOnce * turnTime)
+			}
+			continue
+		}
+		at, ok := f.nextDue()
+		if !ok || at.After(end) {
+			if !time.Now().Before(end) {
+				return
+			}
+			at = end
+		}
+		f.sleep(at)
+	}
+}
+
+// next returns a ready turn or a due timer, or nil if there is none.
+func (f *scheduler) next() func() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.timers) > 0 && f.timers[0].run == nil {
+		heap.Pop(&f.timers)
+	}
+	for len(f.timers) > 0 && !f.timers[0].at.After(time.Now()) {
+		if t := heap.Pop(&f.timers).(*timer); t.run != nil {
+			ring := t.run
+			t.run = nil
+			f.ready = append(f.ready, ring)
+		}
+	}
+	if len(f.ready) == 0 {
+		return nil
+	}
+	i := f.rng.IntN(len(f.ready))
+	do := f.ready[i]
+	f.ready = append(f.ready[:i], f.ready[i+1:]...)
+	if f.delayed > 0 && f.rng.IntN(1000) < f.delayed {
+		f.setTimer(time.Now().Add(time.Duration(f.rng.IntN(2000))*time.Millisecond), do)
+		return func() {}
+	}
+	return do
+}
+
+// nextDue returns the time of the earliest timer.
+func (f *scheduler) nextDue() (time.Time, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.timers) > 0 && f.timers[0].run == nil {
+		heap.Pop(&f.timers)
+	}
+	if len(f.timers) == 0 {
+		return time.Time{}, false
+	}
+	return f.timers[0].at, true
+}
+
+// timer calls run at a time. run is nil once it was called.
+type timer struct {
+	at    time.Time
+	order uint64
+	run   func()
+}
+
+// timers is a heap ordered by time. Timers of equal times keep their order.
+type timers []*timer
+
+func (t timers) Len() int { return len(t) }
+func (t timers) Less(i, j int) bool {
+	return t[i].at.Before(t[j].at) || t[i].at.Equal(t[j].at) && t[i].order < t[j].order
+}
+func (t timers) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
+func (t *timers) Push(x any)   { *t = append(*t, x.(*timer)) }
+func (t *timers) Pop() any {
+	old := *t
+	last := old[len(old)-1]
+	old[len(old)-1] = nil
+	*t = old[:len(old)-1]
+	return last
+}
