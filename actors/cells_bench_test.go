@@ -25,7 +25,7 @@ func BenchmarkCells(b *testing.B) {
 	modern := strings.Replace(legacy, `"params":{`, fmt.Sprintf(`"params":{`+modernMeta+`,`, "{}"), 1)
 	answer := []byte(`{"content":[{"type":"text","text":"some text that makes it about two hundred bytes long, as results are, too"}]}`)
 	modernAnswer := `{"resultType":"complete",` + string(answer[1:])
-	modernHandle := func(g actortest.Got) { g.Result(modernAnswer) }
+	modernHandle := func(g actortest.Message) { g.Result(modernAnswer) }
 	handle := func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 		_ = p.Send(protocol.AppendResult(nil, id, answer))
 	}

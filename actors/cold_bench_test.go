@@ -28,7 +28,7 @@ func BenchmarkCold(b *testing.B) {
 			for i := range tools {
 				items = append(items, fmt.Sprintf(`{"name":"tool_%03d","description":%q,"inputSchema":{"type":"object"}}`, i, strings.Repeat("words ", 160)))
 			}
-			full, mute := &actortest.Server{Tools: items}, &actortest.Server{Mute: true}
+			full, mute := &actortest.Server{Tools: items}, &actortest.Server{IgnoreInitialize: true}
 			for i := range 100 {
 				server := config.DefaultServer()
 				server.Name, server.Command, server.Args, server.Order = fmt.Sprintf("server-%03d", i), "fake", []string{fmt.Sprint(i)}, i
@@ -81,7 +81,7 @@ func coldList(b *testing.B, cfg config.Config, o Options, server *actortest.Serv
 		time.Sleep(50 * time.Millisecond)
 	}
 	b.StopTimer()
-	if !server.Mute {
+	if !server.IgnoreInitialize {
 		time.Sleep(5 * time.Second)
 	}
 	out.Close()

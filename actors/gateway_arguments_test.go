@@ -43,9 +43,9 @@ func TestArgumentsThatDoNotFitAreRefused(t *testing.T) {
 			h.gateway.Reload(changed(first, func(s *config.Server) { s.ValidateArguments = rule }))
 			time.Sleep(5 * time.Second)
 			for way, call := range calls {
-				before := len(server.Got("tools/call"))
+				before := len(server.Received("tools/call"))
 				got := call(wrong)
-				reached := len(server.Got("tools/call")) > before
+				reached := len(server.Received("tools/call")) > before
 				refused := strings.Contains(got, `"code":-32602`) && strings.Contains(got, want) && !strings.Contains(got, "secret") &&
 					strings.Contains(got, `"message":"the arguments do not fit the inputSchema of tool one_log: /count: want integer, found a string (and 1 more in error.data.problems)"`)
 				if refused != (rule == "refuse") || reached == refused {

@@ -51,7 +51,7 @@ func TestAQuestionGoesToItsCaller(t *testing.T) {
 		if len(back) != 1 || string(back[0].Raw) != `{"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"name":"Ada"}}}` {
 			t.Fatalf("the server got %d answers: %v", len(back), back)
 		}
-		id := server.Got("tools/call")[0].IDBytes()
+		id := server.Received("tools/call")[0].IDBytes()
 		_ = server.Last().Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
 		if got := h.got(); len(got) != 1 || got[0] != `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}` {
 			t.Errorf("the call's answer: %v", got)
@@ -148,7 +148,7 @@ func TestLeasedFromTheFirstQuestion(t *testing.T) {
 			synctest.Wait()
 			server.Handle = func(*pipe.Peer, protocol.Frame, []byte) {}
 			h.send(call(2), call(3))
-			if n := len(server.Got("tools/call")); n != test.sent {
+			if n := len(server.Received("tools/call")); n != test.sent {
 				t.Errorf("%s: %d calls at the server, want %d", test.question, n, test.sent)
 			}
 		})(t)
@@ -172,7 +172,7 @@ func TestCancelWhileParked(t *testing.T) {
 		if back := server.Answers(); len(back) != 1 || !strings.Contains(string(back[0].Raw), `"action":"cancel"`) {
 			t.Errorf("the server's question: %v", back)
 		}
-		if n := len(server.Got("notifications/cancelled")); n != 1 {
+		if n := len(server.Received("notifications/cancelled")); n != 1 {
 			t.Errorf("the server was told %d times to cancel", n)
 		}
 		h.send(`{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}`)
@@ -227,7 +227,7 @@ func TestSubscriptions(t *testing.T) {
 		if st, err := h.gateway.Status(t.Context()); err != nil || st.Servers[0].Subscribed != 1 || st.Servers[0].Subscribers != 1 {
 			t.Errorf("status: %+v %v, want one subscription of one subscriber", st, err)
 		}
-		sent := server.Got("resources/subscribe")
+		sent := server.Received("resources/subscribe")
 		if len(sent) != 1 || !strings.Contains(string(sent[0].Raw), `"params":{"uri":"file:///a"}`) {
 			t.Fatalf("upstream: %v, want one subscribe of the original URI", sent)
 		}
@@ -236,7 +236,7 @@ func TestSubscriptions(t *testing.T) {
 				t.Errorf("unknown: %s", got)
 			}
 		}
-		if n := len(server.Got("resources/subscribe")); n != 1 {
+		if n := len(server.Received("resources/subscribe")); n != 1 {
 			t.Errorf("the server was asked for what is unknown: %d subscribes", n)
 		}
 		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a","x":1.0}}`))
@@ -246,7 +246,7 @@ func TestSubscriptions(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		server.Last().Close(nil) // after the reconnect: subscribed again, and told that it may have changed
 		time.Sleep(time.Second)
-		if n := len(server.Got("resources/subscribe")); n != 2 {
+		if n := len(server.Received("resources/subscribe")); n != 2 {
 			t.Errorf("%d subscribes upstream after a reconnect, want 2", n)
 		}
 		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], "resources/updated") {
@@ -254,7 +254,7 @@ func TestSubscriptions(t *testing.T) {
 		}
 		h.one(`{"jsonrpc":"2.0","id":3,"method":"resources/unsubscribe","params":{"uri":"resource://one/file:///a"}}`)
 		time.Sleep(3 * time.Second)
-		if n := len(server.Got("resources/unsubscribe")); n != 1 {
+		if n := len(server.Received("resources/unsubscribe")); n != 1 {
 			t.Errorf("%d unsubscribes upstream, want 1", n)
 		}
 		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}`))
@@ -295,7 +295,7 @@ func TestLogLines(t *testing.T) {
 		defer h.close()
 		h.initialize()
 		h.one(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"warning"}}`)
-		if set := server.Got("logging/setLevel"); len(set) != 1 || !strings.Contains(string(set[0].Raw), `"level":"warning"`) {
+		if set := server.Received("logging/setLevel"); len(set) != 1 || !strings.Contains(string(set[0].Raw), `"level":"warning"`) {
 			t.Errorf("upstream: %v, want the level once", set)
 		}
 		line := func(level string) {
@@ -395,7 +395,7 @@ func TestUpdatesReachSubscribersOnly(t *testing.T) {
 		told("two listen", tagged(11), tagged(12))
 		h.one(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`)
 		told("and the session", tagged(11), tagged(12), head+`"uri":"resource://one/file:///a"}}`)
-		if n := len(server.Got("resources/subscribe")); n != 1 {
+		if n := len(server.Received("resources/subscribe")); n != 1 {
 			t.Errorf("%d subscribes upstream, want 1", n)
 		}
 	})(t)

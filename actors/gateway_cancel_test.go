@@ -31,7 +31,7 @@ func TestACancelledCallWhoseServerAsks(t *testing.T) {
 	for _, test := range tests {
 		eachTransport(t, func(t *testing.T, http bool) {
 			var ticket uint64
-			server := &actortest.Server{Tools: []string{"ask"}, Posted: taken}
+			server := &actortest.Server{Tools: []string{"ask"}, HandleOther: taken}
 			say := func(p *pipe.Peer, line string) {
 				var f protocol.Frame
 				if err := f.Parse([]byte(line)); err != nil {
@@ -55,7 +55,7 @@ func TestACancelledCallWhoseServerAsks(t *testing.T) {
 			h.initialize()
 			h.send(call(1))
 			h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-			if n := len(server.Got("notifications/cancelled")); n != 1 || len(server.Answers()) != 0 {
+			if n := len(server.Received("notifications/cancelled")); n != 1 || len(server.Answers()) != 0 {
 				t.Fatalf("%s: at once the server got %d cancellations and %v, want the one alone", test.name, n, server.Answers())
 			}
 			server.Handle = func(*pipe.Peer, protocol.Frame, []byte) {}
@@ -65,7 +65,7 @@ func TestACancelledCallWhoseServerAsks(t *testing.T) {
 			if test.then != "" {
 				line := test.then
 				if strings.Contains(line, "%s") {
-					line = fmt.Sprintf(line, server.Got("tools/call")[0].IDBytes())
+					line = fmt.Sprintf(line, server.Received("tools/call")[0].IDBytes())
 				}
 				say(server.Last(), line)
 			}
@@ -91,7 +91,7 @@ func TestACancellationThatIsSlowToArrive(t *testing.T) {
 		within(func(t *testing.T) {
 			var end upstream.Ended
 			server := &actortest.Server{Tools: []string{"ask"}}
-			server.Posted = func(p *pipe.Peer, o upstream.Outgoing) {
+			server.HandleOther = func(p *pipe.Peer, o upstream.Outgoing) {
 				if o.Method != "notifications/cancelled" {
 					taken(p, o)
 					return

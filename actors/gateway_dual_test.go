@@ -14,23 +14,23 @@ import (
 // dual is a server of both eras whose tool asks in the middle of its work, which it can on a legacy connection only: with
 // Python's SDK 2 that is every tool that was written for the versions before.
 func dual(http, session bool) *actortest.Modern {
-	var waiting actortest.Got
-	s := &actortest.Modern{HTTP: http, Tools: []string{"ask"}, Changes: true}
-	s.Handle = func(g actortest.Got) {
+	var waiting actortest.Message
+	s := &actortest.Modern{HTTP: http, Tools: []string{"ask"}, ListChanged: true}
+	s.Handle = func(g actortest.Message) {
 		if g.Params.MetaVersion.Present() {
 			g.Error(-32600, "Cannot send 'elicitation/create': this transport context has no back-channel", "")
 			return
 		}
 		waiting = g
-		g.Ask(`{"jsonrpc":"2.0","id":"q",` + elicit + `}`)
+		g.SendRequest(`{"jsonrpc":"2.0","id":"q",` + elicit + `}`)
 	}
-	s.Other = func(g actortest.Got) bool {
+	s.HandleOther = func(g actortest.Message) bool {
 		if g.Frame.M == protocol.MethodInitialize {
-			g.Welcome(session, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"fake","version":"2"}}`)
+			g.AnswerInitialize(session, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"fake","version":"2"}}`)
 		}
 		return g.Frame.M == protocol.MethodInitialize
 	}
-	s.Replied = func(g actortest.Got) { waiting.Result(`{"content":` + string(g.Frame.ResultBytes()) + `}`) }
+	s.HandleAnswer = func(g actortest.Message) { waiting.Result(`{"content":` + string(g.Frame.ResultBytes()) + `}`) }
 	return s
 }
 
@@ -52,7 +52,7 @@ func TestALegacyClientOfAURLWithBothEras(t *testing.T) {
 			t.Fatalf("the client got %q, want to be asked", got)
 		}
 		h.want(accepted, `{"jsonrpc":"2.0","id":1,"result":{"content":{"action":"accept","content":{}}}}`)
-		if init := server.Got("initialize"); len(init) != 1 || !strings.Contains(string(init[0].Frame.Raw), `"capabilities":{"elicitation":{"form":{}}}`) {
+		if init := server.Received("initialize"); len(init) != 1 || !strings.Contains(string(init[0].Frame.Raw), `"capabilities":{"elicitation":{"form":{}}}`) {
 			t.Errorf("%d connections were made for legacy clients, want one that declares what the client did", len(init))
 		}
 		if r := parseModern(t, h.one(modernCall(2, allCapabilities, ""))); r.Error == nil || !strings.Contains(r.Error.Message, "back-channel") {
@@ -78,7 +78,7 @@ func TestALegacyClientOfAURLWithoutSessions(t *testing.T) {
 				t.Errorf("the client got %q, want what the modern connection gives", got)
 			}
 		}
-		if n := len(server.Got("initialize")); n != 1 {
+		if n := len(server.Received("initialize")); n != 1 {
 			t.Errorf("the server was asked %d times for its legacy era, want once", n)
 		}
 	})(t)
@@ -103,7 +103,7 @@ func TestALegacyClientOfAURLWithOneEra(t *testing.T) {
 					t.Errorf("the client got %q, want the result", got)
 				}
 			}
-			if n := len(server.Got("initialize")); n != want {
+			if n := len(server.Received("initialize")); n != want {
 				t.Errorf("the server was asked %d times for a legacy era, want %d", n, want)
 			}
 		}
@@ -120,8 +120,8 @@ func TestTheLegacyConnectionOfAURLIsLost(t *testing.T) {
 		server := dual(true, true)
 		var ill atomic.Bool // the server reads it on goroutines of its own
 		ill.Store(true)
-		other := server.Other
-		server.Other = func(g actortest.Got) bool {
+		other := server.HandleOther
+		server.HandleOther = func(g actortest.Message) bool {
 			if ill.Load() && g.Frame.M == protocol.MethodInitialize {
 				_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: &upstream.StatusError{Code: 503}})
 				return true

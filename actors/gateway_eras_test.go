@@ -38,10 +38,10 @@ func eachTransport(t *testing.T, f func(t *testing.T, http bool)) {
 
 // inTwoRounds is a modern server that asks twice before it answers.
 func inTwoRounds(http bool) *actortest.Modern {
-	return &actortest.Modern{HTTP: http, Tools: []string{"ask"}, Changes: true, Known: []string{"file:///a"}, Handle: func(g actortest.Got) {
+	return &actortest.Modern{HTTP: http, Tools: []string{"ask"}, ListChanged: true, Subscribable: []string{"file:///a"}, Handle: func(g actortest.Message) {
 		switch state, _ := rawjson.Unquote(g.Params.RequestState.Of(g.Frame.Raw)); state {
 		case "":
-			g.Note("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":1}`, g.ID()))
+			g.Notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":1}`, g.ID()))
 			g.Result(`{"resultType":"input_required","inputRequests":{"a":{` + elicit + `},"b":{` + sampled + `}},"requestState":"first"}`)
 		case "first":
 			g.Result(`{"resultType":"input_required","inputRequests":{"c":{` + elicit + `}},"requestState":"second"}`)
@@ -74,7 +74,7 @@ func TestALegacyClientOnAModernServer(t *testing.T) {
 		if want := `{"jsonrpc":"2.0","id":"c","result":{"content":[{"type":"text","text":"second"}]}}`; !slices.Equal(got, []string{want}) {
 			t.Errorf("at the end %q, want %s", got, want)
 		}
-		calls := server.Got("tools/call")
+		calls := server.Received("tools/call")
 		if last := string(calls[2].Frame.Raw); !strings.Contains(last, `"inputResponses":{"c":{"action":"cancel"}}`) {
 			t.Errorf("last request %s", last)
 		}
@@ -95,8 +95,8 @@ func TestACancelWithdrawsTheQuestion(t *testing.T) {
 		if len(got) != 2 || !strings.Contains(got[0], `"notifications/cancelled","params":{"requestId":1,`) || !strings.Contains(got[1], `"notifications/cancelled","params":{"requestId":2,`) {
 			t.Errorf("the client got %q, want both questions withdrawn", got)
 		}
-		if got := h.send(`{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{}}}`); len(got) != 0 || len(server.Got("tools/call")) != 1 {
-			t.Errorf("after a late answer: client got %q, server %d requests", got, len(server.Got("tools/call")))
+		if got := h.send(`{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{}}}`); len(got) != 0 || len(server.Received("tools/call")) != 1 {
+			t.Errorf("after a late answer: client got %q, server %d requests", got, len(server.Received("tools/call")))
 		}
 	})
 }
@@ -110,7 +110,7 @@ func TestDeclaredCapabilitiesReachAModernServer(t *testing.T) {
 		h.ready()
 		h.one(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"elicitation":{},"sampling":{}},"clientInfo":{"name":"t","version":"1"}}}`)
 		h.one(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_ask","arguments":{}}}`)
-		if sent := string(server.Got("tools/call")[0].Frame.Raw); !strings.Contains(sent, `clientCapabilities":{"elicitation":{"form":{}},"sampling":{}}`) {
+		if sent := string(server.Received("tools/call")[0].Frame.Raw); !strings.Contains(sent, `clientCapabilities":{"elicitation":{"form":{}},"sampling":{}}`) {
 			t.Errorf("the server got %s, want the declared elicitation and sampling", sent)
 		}
 	})(t)
@@ -134,7 +134,7 @@ func TestAModernClientOnAModernServer(t *testing.T) {
 		if r.Result.ResultType != "complete" || len(r.Result.Content) != 1 || !strings.Contains(string(r.Result.Content[0]), "second") {
 			t.Errorf("at the end %+v", r)
 		}
-		if sent := string(server.Got("tools/call")[1].Frame.Raw); !strings.Contains(sent, `"requestState":"first"`) {
+		if sent := string(server.Received("tools/call")[1].Frame.Raw); !strings.Contains(sent, `"requestState":"first"`) {
 			t.Errorf("the server got %s, want its own state back", sent)
 		}
 	})
@@ -162,7 +162,7 @@ func TestALegacyClientSubscribesToAModernServer(t *testing.T) {
 // know, and to a modern client with the mark of its own; whatever else the server says in _meta stays.
 func TestTheMarkOfAStreamStaysOnIt(t *testing.T) {
 	eachTransport(t, func(t *testing.T, http bool) {
-		server := &actortest.Modern{HTTP: http, Changes: true, Offers: []string{"file:///a"}, Known: []string{"file:///a"}}
+		server := &actortest.Modern{HTTP: http, ListChanged: true, Resources: []string{"file:///a"}, Subscribable: []string{"file:///a"}}
 		h := openModern(t, server, Options{})
 		defer h.close()
 		h.initialize()
@@ -173,16 +173,16 @@ func TestTheMarkOfAStreamStaysOnIt(t *testing.T) {
 		time.Sleep(time.Second)
 		h.got()
 		const head = `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{`
-		server.Tell("notifications/resources/updated", `,"uri":"file:///a"`)
+		server.Notify("notifications/resources/updated", `,"uri":"file:///a"`)
 		got := h.got()
 		slices.Sort(got)
 		want := []string{head + `"_meta":{"io.modelcontextprotocol/subscriptionId":11},"uri":"resource://one/file:///a"}}`, head + `"uri":"resource://one/file:///a"}}`}
 		if !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		stream := server.Got("subscriptions/listen")
+		stream := server.Received("subscriptions/listen")
 		last := stream[len(stream)-1]
-		last.Note("notifications/resources/updated", fmt.Sprintf(`{"uri":"file:///a","_meta":{"x":1.0,"io.modelcontextprotocol/subscriptionId":%s}}`, last.ID()))
+		last.Notify("notifications/resources/updated", fmt.Sprintf(`{"uri":"file:///a","_meta":{"x":1.0,"io.modelcontextprotocol/subscriptionId":%s}}`, last.ID()))
 		got = h.got()
 		slices.Sort(got)
 		want = []string{head + `"uri":"resource://one/file:///a","_meta":{"io.modelcontextprotocol/subscriptionId":11,"x":1.0}}}`, head + `"uri":"resource://one/file:///a","_meta":{"x":1.0}}}`}
@@ -203,7 +203,7 @@ func TestErasOutliveTheGateway(t *testing.T) {
 			defer h.close()
 			h.initialize()
 			for _, m := range []string{"server/discover", "initialize"} {
-				for range server.Got(m) {
+				for range server.Received(m) {
 					methods = append(methods, m)
 				}
 			}
@@ -230,7 +230,7 @@ func TestAServerReplacedByAnOlderOne(t *testing.T) {
 		if got := h.one(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_add","arguments":{}}}`); !strings.Contains(got, "modern") {
 			t.Fatalf("the first call got %s", got)
 		}
-		refused := func(g actortest.Got) bool { // as servers made with the Python SDK 1 do
+		refused := func(g actortest.Message) bool { // as servers made with the Python SDK 1 do
 			if !strings.Contains(string(g.Frame.Raw), "io.modelcontextprotocol/protocolVersion") {
 				return false
 			}
@@ -242,12 +242,12 @@ func TestAServerReplacedByAnOlderOne(t *testing.T) {
 			return true
 		}
 		server.Discover = refused
-		server.Handle = func(g actortest.Got) {
+		server.Handle = func(g actortest.Message) {
 			if !refused(g) {
 				g.Result(`{"content":[{"type":"text","text":"legacy"}]}`)
 			}
 		}
-		server.Other = func(g actortest.Got) bool {
+		server.HandleOther = func(g actortest.Message) bool {
 			if g.Frame.M != protocol.MethodInitialize {
 				return false
 			}

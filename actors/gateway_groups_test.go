@@ -126,7 +126,7 @@ func TestAGroupWhoseFirstMemberIsLost(t *testing.T) {
 		h := open(t, map[string]*actortest.Server{"one": one, "two": two}, forge)
 		defer h.close()
 		h.initialize()
-		one.Refuses(fmt.Errorf("gone"))
+		one.SetRefuse(fmt.Errorf("gone"))
 		one.Last().Close(nil)
 		time.Sleep(10 * time.Second)
 		h.got()
@@ -193,7 +193,7 @@ func TestMembersComeAndGo(t *testing.T) {
 func TestMembersOfDifferentEras(t *testing.T) {
 	within(func(t *testing.T) {
 		old := named("one", "add")
-		young := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Got) {
+		young := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Message) {
 			g.Result(`{"resultType":"complete","content":[{"type":"text","text":"from two"}]}`)
 		}}
 		h := openOn(t, map[string]func(upstream.Sink) upstream.Link{"one": old.Open, "two": young.Open}, "http", Options{}, func(c *config.Config) {

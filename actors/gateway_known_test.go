@@ -71,7 +71,7 @@ func TestTheListComesFromTheStateFile(t *testing.T) {
 		}
 	})
 	life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
-		one, two := &actortest.Server{Mute: true}, &actortest.Server{Mute: true}
+		one, two := &actortest.Server{IgnoreInitialize: true}, &actortest.Server{IgnoreInitialize: true}
 		h := open(nil, one, two)
 		defer h.close()
 		got := h.listAtOnce()
@@ -136,7 +136,7 @@ func TestNothingIsUnknownThatMayBeStarting(t *testing.T) {
 	life := lives(t)
 	for _, seen := range []bool{false, true} {
 		life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
-			h := open(nil, &actortest.Server{Mute: true}, &actortest.Server{Tools: []string{"c"}, Prompts: []string{"p"}})
+			h := open(nil, &actortest.Server{IgnoreInitialize: true}, &actortest.Server{Tools: []string{"c"}, Prompts: []string{"p"}})
 			defer h.close()
 			time.Sleep(10 * time.Second)
 			h.initialize()
@@ -171,14 +171,14 @@ func TestAnUnknownServerHoldsNobodyUp(t *testing.T) {
 		h.initialize()
 	})
 	life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
-		h := open(nil, &actortest.Server{Tools: []string{"a"}}, &actortest.Server{Mute: true})
+		h := open(nil, &actortest.Server{Tools: []string{"a"}}, &actortest.Server{IgnoreInitialize: true})
 		defer h.close()
 		if names := toolNames(t, h.listAtOnce()); !slices.Equal(names, []string{"one_a"}) {
 			t.Errorf("the list has %v", names)
 		}
 	})
 	within(func(t *testing.T) {
-		h := open(t, map[string]*actortest.Server{"one": {Mute: true}}, nil)
+		h := open(t, map[string]*actortest.Server{"one": {IgnoreInitialize: true}}, nil)
 		defer h.close()
 		began := time.Now()
 		if _, err := io.WriteString(h.in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`+"\n"); err != nil {
@@ -246,7 +246,7 @@ func TestRememberedAndConfigured(t *testing.T) {
 		{"a fault", func(c *config.Config) { c.Servers[0].Fault = "no" }, []string{"two_c"}},
 	} {
 		life(func(t *testing.T, open func(func(*config.Config), ...*actortest.Server) *house) {
-			h := open(tt.change, &actortest.Server{Mute: true}, &actortest.Server{Mute: true})
+			h := open(tt.change, &actortest.Server{IgnoreInitialize: true}, &actortest.Server{IgnoreInitialize: true})
 			defer h.close()
 			if names := toolNames(t, h.listAtOnce()); !slices.Equal(names, tt.want) {
 				t.Errorf("%s: the list has %v, want %v", tt.name, names, tt.want)
@@ -278,7 +278,7 @@ func TestRememberedWithinOneLife(t *testing.T) {
 		if names := toolNames(t, h.one(listTools)); len(names) != 0 {
 			t.Errorf("switched off it lists %v", names)
 		}
-		server.Mute = true
+		server.IgnoreInitialize = true
 		h.gateway.Reload(&on)
 		time.Sleep(time.Second)
 		h.got()

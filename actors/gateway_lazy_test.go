@@ -145,8 +145,8 @@ func TestAThousandLazyServersCalledAtOnce(t *testing.T) {
 			}
 		}
 		for i := range many {
-			if f.servers[i].Opened() != 2 || len(f.servers[i].Got("tools/call")) != 1 {
-				t.Fatalf("server %d: opened %d times, %d calls", i, f.servers[i].Opened(), len(f.servers[i].Got("tools/call")))
+			if f.servers[i].Opened() != 2 || len(f.servers[i].Received("tools/call")) != 1 {
+				t.Fatalf("server %d: opened %d times, %d calls", i, f.servers[i].Opened(), len(f.servers[i].Received("tools/call")))
 			}
 		}
 	})(t)
@@ -172,7 +172,7 @@ func TestALazyServerThatDiesInItsFirstCall(t *testing.T) {
 			}
 		}
 		time.Sleep(15 * time.Minute)
-		dies.Refuses(fmt.Errorf("no such file"))
+		dies.SetRefuse(fmt.Errorf("no such file"))
 		if got := h.one(fleetCall(9, 0)); !strings.Contains(got, "SERVER_UNAVAILABLE") || !strings.Contains(got, "no such file") {
 			t.Errorf("it does not start: %s", got)
 		}
@@ -217,7 +217,7 @@ func TestStartupIsReloaded(t *testing.T) {
 		reload(func(s *config.Server) { s.Startup = "lazy" })
 		time.Sleep(11 * time.Minute)
 		h.got()
-		f.servers[0].Mute = true
+		f.servers[0].IgnoreInitialize = true
 		if got := h.send(fleetCall(1, 0)); len(got) != 0 {
 			t.Fatalf("answered before it was up: %v", got)
 		}

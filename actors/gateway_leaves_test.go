@@ -32,19 +32,19 @@ func TestAModernClientThatLeavesCancelsItsCall(t *testing.T) {
 			return x
 		}
 		stays, leaves := call(1), call(1)
-		if got := len(server.Got("tools/call")); got != 2 {
+		if got := len(server.Received("tools/call")); got != 2 {
 			seen, _ := stays.Next()
 			t.Fatalf("the server got %d calls, want 2: %s", got, seen.Frame)
 		}
 		leaves.Leave()
 		synctest.Wait()
-		if got := len(server.Got("notifications/cancelled")); got != 1 {
+		if got := len(server.Received("notifications/cancelled")); got != 1 {
 			t.Errorf("one client left: the server was told %d times", got)
 		}
 		stays.Leave()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if got := len(server.Got("notifications/cancelled")); got != 2 {
+		if got := len(server.Received("notifications/cancelled")); got != 2 {
 			t.Errorf("both left: the server was told %d times", got)
 		}
 	})(t)

@@ -182,7 +182,7 @@ func TestMetaToolsLead(t *testing.T) {
 		if r := toolResultOf(t, h.one(modern(4, "tools/call", "{}", `,"name":"goblin_read_resource","arguments":{"uri":"file:///a"}`))); r.ResultType != "complete" || len(r.Content) != 2 {
 			t.Errorf("read_resource of a modern client: %+v", r)
 		}
-		before := len(server.Got("tools/call")) + len(server.Got("resources/read"))
+		before := len(server.Received("tools/call")) + len(server.Received("resources/read"))
 		for _, c := range []struct{ line, want string }{
 			{metaCall(5, "goblin_call_tool", `{"name":"nobody"}`), `"message":"Tool not found: nobody"`},
 			{metaCall(5, "goblin_call_tool", `{"name":7}`), `"message":"params.arguments.name: want a string"`},
@@ -200,7 +200,7 @@ func TestMetaToolsLead(t *testing.T) {
 				t.Errorf("%s: got %s, want %s", c.line, got, c.want)
 			}
 		}
-		if n := len(server.Got("tools/call")) + len(server.Got("resources/read")); n != before {
+		if n := len(server.Received("tools/call")) + len(server.Received("resources/read")); n != before {
 			t.Errorf("the server was asked %d times, want never", n-before)
 		}
 		// What call_tool itself may lead to: the gateway's other tools.
@@ -219,7 +219,7 @@ func TestACallByAMetaToolEnds(t *testing.T) {
 		h.initialize()
 		h.send(metaCall(1, "goblin_call_tool", `{"name":"one_add"}`))
 		h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-		if n := len(server.Got("notifications/cancelled")); n != 1 {
+		if n := len(server.Received("notifications/cancelled")); n != 1 {
 			t.Errorf("the server heard of %d cancellations, want 1", n)
 		}
 		h.send(metaCall(2, "goblin_call_tool", `{"name":"one_add"}`))

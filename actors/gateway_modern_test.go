@@ -76,7 +76,7 @@ func TestAModernClientOnALegacyServer(t *testing.T) {
 		if r.Result.ResultType != "complete" || len(r.Result.Content) != 1 {
 			t.Errorf("tools/call: %+v", r)
 		}
-		sent := string(server.Got("tools/call")[0].Raw)
+		sent := string(server.Received("tools/call")[0].Raw)
 		if strings.Contains(sent, "io.modelcontextprotocol") || !strings.Contains(sent, `"name":"ask"`) {
 			t.Errorf("the legacy server got %s", sent)
 		}
@@ -159,7 +159,7 @@ func TestParkedRounds(t *testing.T) {
 		if n := len(server.Answers()); n != 1 {
 			t.Fatalf("the server's question was answered %d times", n)
 		}
-		id := server.Got("tools/call")[0].IDBytes()
+		id := server.Received("tools/call")[0].IDBytes()
 		_ = server.Last().Send(protocol.AppendResult(nil, id, []byte(`{"content":[{"type":"text","text":"hi"}]}`)))
 		got := h.got()
 		if len(got) != 2 || !strings.Contains(got[0]+got[1], `"id":3`) || !strings.Contains(got[0]+got[1], `"id":4`) {
@@ -169,7 +169,7 @@ func TestParkedRounds(t *testing.T) {
 		if len(late.Result.Content) != 1 {
 			t.Errorf("the same retry later: %+v", late)
 		}
-		if n := len(server.Got("tools/call")); n != 1 {
+		if n := len(server.Received("tools/call")); n != 1 {
 			t.Errorf("the server was called %d times, want once", n)
 		}
 	})(t)
@@ -205,7 +205,7 @@ func TestBadStates(t *testing.T) {
 		if back := server.Answers(); len(back) != 1 || !strings.Contains(string(back[0].Raw), `"action":"cancel"`) {
 			t.Errorf("after parkedCall the server got %v, want its question cancelled", back)
 		}
-		if n := len(server.Got("notifications/cancelled")); n != 1 {
+		if n := len(server.Received("notifications/cancelled")); n != 1 {
 			t.Errorf("%d cancellations, want 1", n)
 		}
 		if r := parseModern(t, h.one(modernCall(7, allCapabilities, fmt.Sprintf(`,"requestState":%q`, state)+answer))); r.Error == nil || r.Error.Code != -32602 {
@@ -227,7 +227,7 @@ func TestAModernClientThatCannotAnswer(t *testing.T) {
 		if back := server.Answers(); len(back) != 0 {
 			t.Errorf("the server's question was answered beside the cancellation: %v", back)
 		}
-		if n := len(server.Got("notifications/cancelled")); n != 1 {
+		if n := len(server.Received("notifications/cancelled")); n != 1 {
 			t.Errorf("%d cancellations, want 1", n)
 		}
 	})(t)
@@ -261,10 +261,10 @@ func TestACompletionThatAsks(t *testing.T) {
 				if back := server.Answers(); len(back) != 1 || back[0].Kind != protocol.KindError {
 					t.Fatalf("the server's question: %v, want an error", back)
 				}
-				if n := len(server.Got("notifications/cancelled")); n != 0 {
+				if n := len(server.Received("notifications/cancelled")); n != 0 {
 					t.Fatalf("the completion was cancelled %d times", n)
 				}
-				_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","id":` + string(server.Got("completion/complete")[0].IDBytes()) + `,` + test.answer + `}`))
+				_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","id":` + string(server.Received("completion/complete")[0].IDBytes()) + `,` + test.answer + `}`))
 				got = h.got()
 			}
 			if len(got) != 1 || !strings.Contains(got[0], test.want) {
@@ -318,8 +318,8 @@ func TestCancelOverStdio(t *testing.T) {
 			cancel := func(id int) string {
 				return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d%s}}`, id, meta)
 			}
-			if got := h.send(cancel(1)); len(got) != 0 || len(server.Got("notifications/cancelled")) != 1 {
-				t.Errorf("cancelled call: got %v, the server heard of it %d times, want once", got, len(server.Got("notifications/cancelled")))
+			if got := h.send(cancel(1)); len(got) != 0 || len(server.Received("notifications/cancelled")) != 1 {
+				t.Errorf("cancelled call: got %v, the server heard of it %d times, want once", got, len(server.Received("notifications/cancelled")))
 			}
 			if got := h.send(cancel(2)); len(got) != 0 {
 				t.Errorf("cancelled stream: %v, want nothing more for it", got)
@@ -351,7 +351,7 @@ func TestCancelRightBehindItsRequest(t *testing.T) {
 			lines = append(lines, modern(2*i+1, "subscriptions/listen", "{}", `,"notifications":{"toolsListChanged":true}`), cancel(2*i+1))
 		}
 		h.send(lines...)
-		if calls, cancelled := len(server.Got("tools/call")), len(server.Got("notifications/cancelled")); calls != cancelled {
+		if calls, cancelled := len(server.Received("tools/call")), len(server.Received("notifications/cancelled")); calls != cancelled {
 			t.Errorf("%d of %d calls cancelled", cancelled, calls)
 		}
 		server.SetTools(true, "ask", "more")

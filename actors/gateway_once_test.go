@@ -85,7 +85,7 @@ func TestACallBesideOneThatIsNotSent(t *testing.T) {
 		for id := range 8 { // in turn: four at each replica
 			h.send(fmt.Sprintf(oneSlow, id+1))
 		}
-		calls := server.Got("tools/call")
+		calls := server.Received("tools/call")
 		if len(calls) != 8 {
 			t.Fatalf("%d calls arrived, want 8", len(calls))
 		}
@@ -94,7 +94,7 @@ func TestACallBesideOneThatIsNotSent(t *testing.T) {
 		fmt.Sscan(string(last), &ticket)
 		_ = peers[string(last)].Tell(upstream.NotSent{Ticket: ticket, Err: errors.New("connection refused")})
 		time.Sleep(5 * time.Second)
-		if n := len(server.Got("tools/call")); n != 9 { // the one that was not sent goes to the other replica
+		if n := len(server.Received("tools/call")); n != 9 { // the one that was not sent goes to the other replica
 			t.Errorf("the servers got %d calls of 8, one of which the first did not get; want 9", n)
 		}
 		if got := h.got(); len(got) != 0 {

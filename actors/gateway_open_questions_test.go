@@ -59,7 +59,7 @@ func TestAnyScheme(t *testing.T) {
 			h.one(readResource(1+i, public))
 		}
 		var asked []string
-		for _, f := range server.Got("resources/read") {
+		for _, f := range server.Received("resources/read") {
 			var p protocol.Params
 			if err := p.Scan(&f); err != nil {
 				t.Fatal(err)
@@ -83,7 +83,7 @@ func TestSubscribedMeansAtTheServer(t *testing.T) {
 		if got := h.send(fmt.Sprintf(subscribeA, 1)); len(got) != 0 {
 			t.Fatalf("before the server has answered: %v", got)
 		}
-		if n := len(server.Got("resources/subscribe")); n != 1 {
+		if n := len(server.Received("resources/subscribe")); n != 1 {
 			t.Fatalf("the server was asked %d times", n)
 		}
 		server.tell("file:///a")

@@ -58,7 +58,7 @@ func TestReplicasThatStartSideBySide(t *testing.T) {
 			t.Errorf("both are ready, and clients see the tools %v", got)
 		}
 		time.Sleep(time.Hour)
-		if n := len(server.Got("tools/list")); n != 2 {
+		if n := len(server.Received("tools/list")); n != 2 {
 			t.Errorf("the replicas were asked %d times, want once each", n)
 		}
 	})(t)

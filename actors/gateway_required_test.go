@@ -90,12 +90,12 @@ func noCallGoes(t *testing.T, sync string) {
 			first <- w.do("POST", "/mcp", fmt.Sprintf(call, 9), "Mcp-Session-Id", session).body
 		}()
 		w.eventually("it refuses", func() bool { return w.gateway.Audit().Flags().Has(audit.Refusing) })
-		served := len(server.Got("tools/call"))
+		served := len(server.Received("tools/call"))
 		all("while it cannot be written", "OVERLOADED")
 		if list := w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Mcp-Session-Id", session).body; !strings.Contains(list, "one_add") {
 			t.Errorf("a list is refused, too: %s", list)
 		}
-		if n := len(server.Got("tools/call")); n != served {
+		if n := len(server.Received("tools/call")); n != served {
 			t.Errorf("the server has heard of %d calls", n-served)
 		}
 		again()

@@ -79,7 +79,7 @@ func TestWhatMayBeSentAgain(t *testing.T) {
 			if len(got) != 1 || strings.Contains(got[0], `"result"`) != c.answered || !c.answered && !strings.Contains(got[0], "BACKEND_DISCONNECTED") {
 				t.Errorf("answered %v", got)
 			}
-			if n := len(server.Got("tools/call")) + len(server.Got("resources/read")); n != c.sent {
+			if n := len(server.Received("tools/call")) + len(server.Received("resources/read")); n != c.sent {
 				t.Errorf("it was sent %d times, want %d", n, c.sent)
 			}
 		}))
@@ -157,7 +157,7 @@ func TestAHalfAskedCallIsNotSentAgain(t *testing.T) {
 		}
 		at.Close(nil)
 		time.Sleep(time.Minute)
-		if n := len(server.Got("tools/call")); n != 1 {
+		if n := len(server.Received("tools/call")); n != 1 {
 			t.Errorf("it was sent %d times, want once", n)
 		}
 	})(t)

@@ -36,10 +36,10 @@ func TestSecretsBySpelling(t *testing.T) {
 				}
 			}
 		}
-		if n := len(server.Got("resources/read")) + len(server.Got("resources/subscribe")); n != 0 {
+		if n := len(server.Received("resources/read")) + len(server.Received("resources/subscribe")); n != 0 {
 			t.Errorf("the server was asked %d times, want never", n)
 		}
-		if h.one(readResource(99, "resource://one/file:///srv/open%20door")); len(server.Got("resources/read")) != 1 {
+		if h.one(readResource(99, "resource://one/file:///srv/open%20door")); len(server.Received("resources/read")) != 1 {
 			t.Error("what is not denied was not read")
 		}
 	})(t)
@@ -115,7 +115,7 @@ func TestMentionedResources(t *testing.T) {
 				t.Errorf("before it is mentioned, %s: %s", uri, got)
 			}
 		}
-		if n := len(server.Got("resources/read")); n != 0 {
+		if n := len(server.Received("resources/read")); n != 0 {
 			t.Fatalf("the server was asked %d times for what it has not mentioned", n)
 		}
 		if got := h.one(call(2, "one_make")); !strings.Contains(got, `"uri":"resource://one/file:///made"`) || !strings.Contains(got, `"uri":"resource://one/mem:inside"`) {

@@ -16,7 +16,7 @@ import (
 func TestNoMomentWithoutAReplica(t *testing.T) {
 	within(func(t *testing.T) {
 		f := newFleet(1, func(int) *actortest.Server {
-			return &actortest.Server{Tools: []string{"a"}, Listing: func(int) { time.Sleep(2 * time.Second) }}
+			return &actortest.Server{Tools: []string{"a"}, BeforePage: func(int) { time.Sleep(2 * time.Second) }}
 		})
 		h := f.open(t, nil)
 		defer h.close()

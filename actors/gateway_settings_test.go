@@ -43,7 +43,7 @@ func TestReloadReachesConnections(t *testing.T) {
 		asks()
 		h.gateway.Reload(changed(first, func(s *config.Server) { s.Roots = []string{"file:///new"} }))
 		synctest.Wait()
-		if n := len(server.Got("notifications/roots/list_changed")); n != 1 {
+		if n := len(server.Received("notifications/roots/list_changed")); n != 1 {
 			t.Errorf("the server was told %d times that its roots have changed", n)
 		}
 		if got := asks(); !strings.Contains(got, "file:///new") || server.Opened() != 1 {
@@ -73,7 +73,7 @@ func TestReloadReachesConnections(t *testing.T) {
 		}
 	}))
 	t.Run("startTimeout", within(func(t *testing.T) {
-		server := &actortest.Server{Mute: true}
+		server := &actortest.Server{IgnoreInitialize: true}
 		var first config.Config
 		h := open(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
 			c.Servers[0].StartTimeout, c.Servers[0].Protocol = time.Hour, "legacy"
@@ -101,13 +101,13 @@ func TestReloadReachesConnections(t *testing.T) {
 		h.gateway.Reload(changed(first, func(s *config.Server) { s.Isolation = "leased" }))
 		time.Sleep(time.Second)
 		h.send(fmt.Sprintf(oneSlow, 1), fmt.Sprintf(oneSlow, 2))
-		if n := len(server.Got("tools/call")); n != 1 {
+		if n := len(server.Received("tools/call")); n != 1 {
 			t.Errorf("leased: %d calls run at once on one connection", n)
 		}
 		h.gateway.Reload(&first)
 		time.Sleep(time.Second)
 		h.send(fmt.Sprintf(oneSlow, 3), fmt.Sprintf(oneSlow, 4))
-		if n := len(server.Got("tools/call")); n < 3 {
+		if n := len(server.Received("tools/call")); n < 3 {
 			t.Errorf("shared again: %d calls in all have reached the server, want 3 at least", n)
 		}
 	}))
@@ -149,7 +149,7 @@ func TestLogLevelGoesDown(t *testing.T) {
 			h.one(strings.Replace(modernCall(id, "{}", ""), `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"debug",`, 1))
 		}
 		levels := func() (list []string) {
-			for _, f := range server.Got("logging/setLevel") {
+			for _, f := range server.Received("logging/setLevel") {
 				list = append(list, strings.Split(string(f.Raw), `"level":"`)[1][:4])
 			}
 			return list
@@ -231,7 +231,7 @@ func TestLogLevelOfASessionWhoseEndOvertakesIt(t *testing.T) {
 		}
 		close(release)
 		synctest.Wait()
-		if told := server.Got("logging/setLevel"); len(told) != 0 {
+		if told := server.Received("logging/setLevel"); len(told) != 0 {
 			t.Errorf("nobody is there, and the server is told %s", told[len(told)-1].Raw)
 		}
 	})(t)

@@ -60,7 +60,7 @@ func TestToolsAddedWithoutAWord(t *testing.T) {
 		h.send(call(4, "d"), call(5, "one_nothing")) // too soon for another fetch: they wait for it
 		time.Sleep(seekTime)
 		var answers []string
-		for _, g := range server.Got("tools/call") {
+		for _, g := range server.Received("tools/call") {
 			answers = append(answers, string(g.Params.Name.Of(g.Frame.Raw)))
 		}
 		if !slices.Equal(answers, []string{`"c"`, `"d"`}) {
@@ -80,7 +80,7 @@ func TestLookingAgainIsBounded(t *testing.T) {
 		defer h.close()
 		begin(h)
 		time.Sleep(time.Minute)
-		before, answers := len(server.Got("tools/list")), 0
+		before, answers := len(server.Received("tools/list")), 0
 		count := func(lines []string) {
 			for _, line := range lines {
 				if !strings.Contains(line, `"method"`) {
@@ -97,10 +97,10 @@ func TestLookingAgainIsBounded(t *testing.T) {
 		if answers != 600 {
 			t.Errorf("%d answers to 600 requests", answers)
 		}
-		if n := len(server.Got("tools/list")) - before; n < 5 || n > 20 {
+		if n := len(server.Received("tools/list")) - before; n < 5 || n > 20 {
 			t.Errorf("the list was fetched %d times in 30 s, want one in 2 s", n)
 		}
-		if n := len(server.Got("tools/call")); n != 0 {
+		if n := len(server.Received("tools/call")); n != 0 {
 			t.Errorf("the server got %d calls of tools it has not", n)
 		}
 	})
@@ -135,7 +135,7 @@ func TestCallsWhileAServerStarts(t *testing.T) {
 		opened := func(sink upstream.Sink) upstream.Link {
 			server := slow
 			if !up.Load() {
-				server = &actortest.Server{Mute: true}
+				server = &actortest.Server{IgnoreInitialize: true}
 			}
 			return server.Open(sink)
 		}

@@ -66,7 +66,7 @@ func (f *fleet) opened() (n int) {
 // not for a minute.
 func TestServersThatHangKeepNobodyWaiting(t *testing.T) {
 	within(func(t *testing.T) {
-		f := newFleet(100, func(i int) *actortest.Server { return &actortest.Server{Tools: []string{"a"}, Mute: i < 4} })
+		f := newFleet(100, func(i int) *actortest.Server { return &actortest.Server{Tools: []string{"a"}, IgnoreInitialize: i < 4} })
 		h := f.open(t, nil)
 		defer h.close()
 		time.Sleep(slotTime)
@@ -83,7 +83,7 @@ func TestServersThatHangKeepNobodyWaiting(t *testing.T) {
 // All that hang start all the same, as many at a time as may.
 func TestAllHang(t *testing.T) {
 	within(func(t *testing.T) {
-		f := newFleet(10, func(int) *actortest.Server { return &actortest.Server{Mute: true} })
+		f := newFleet(10, func(int) *actortest.Server { return &actortest.Server{IgnoreInitialize: true} })
 		h := f.open(t, func(c *config.Config) { c.Limits.StartsAtOnce = 3 })
 		defer h.close()
 		for round, want := range []int{3, 6, 9, 10} {
@@ -99,7 +99,7 @@ func TestAllHang(t *testing.T) {
 // Turns end with their server: it is removed or switched off in the middle of its start. What a reload allows more applies at once.
 func TestTurnsEndWithTheirServer(t *testing.T) {
 	within(func(t *testing.T) {
-		f := newFleet(9, func(int) *actortest.Server { return &actortest.Server{Mute: true} })
+		f := newFleet(9, func(int) *actortest.Server { return &actortest.Server{IgnoreInitialize: true} })
 		h := f.open(t, func(c *config.Config) { c.Limits.StartsAtOnce = 2 })
 		defer h.close()
 		reload := func(most, from int, disabled ...int) {
@@ -130,7 +130,7 @@ func TestTurnsEndWithTheirServer(t *testing.T) {
 // URLs take no turns.
 func TestURLsStartAtOnce(t *testing.T) {
 	within(func(t *testing.T) {
-		f := newFleet(10, func(int) *actortest.Server { return &actortest.Server{Mute: true} })
+		f := newFleet(10, func(int) *actortest.Server { return &actortest.Server{IgnoreInitialize: true} })
 		h := f.open(t, func(c *config.Config) {
 			for i := range c.Servers {
 				c.Servers[i].Command, c.Servers[i].URLs = "", []string{"http://127.0.0.1:1/mcp"}

@@ -150,7 +150,7 @@ func TestOperatorsActions(t *testing.T) {
 		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], `"id":2`) || !strings.Contains(got[0], "operator") {
 			t.Errorf("the client got %v", got)
 		}
-		if n := len(server.Got("notifications/cancelled")); n != 1 {
+		if n := len(server.Received("notifications/cancelled")); n != 1 {
 			t.Errorf("the server was told %d times to cancel, want once", n)
 		}
 		if err := h.gateway.Act(t.Context(), status.Action{Verb: status.Cancel, Call: id}); err != nil { // it is no more: nothing happens

@@ -217,7 +217,7 @@ func TestSubscriptionsOfAURLThatGoesAway(t *testing.T) {
 			return append(got, h.got()...)
 		}
 		call(2) // the connections of the client's class
-		before := len(server.Got("resources/subscribe"))
+		before := len(server.Received("resources/subscribe"))
 		server.mu.Lock()
 		server.gone = true
 		server.mu.Unlock()
@@ -226,7 +226,7 @@ func TestSubscriptionsOfAURLThatGoesAway(t *testing.T) {
 			got = append(got, call(3+id)...)
 		}
 		synctest.Wait()
-		if n := len(server.Got("resources/subscribe")) - before; n != 1 {
+		if n := len(server.Received("resources/subscribe")) - before; n != 1 {
 			t.Errorf("the other URL was asked %d times, want once", n)
 		}
 		if n := strings.Count(strings.Join(got, "\n"), "resources/updated"); n != 1 {

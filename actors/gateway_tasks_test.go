@@ -105,7 +105,7 @@ func TestLegacyTasks(t *testing.T) {
 		if last := got[len(got)-1]; last != `{"jsonrpc":"2.0","id":10,"result":{"tasks":[{"taskId":"two/7","status":"working","ttl":null}]}}` {
 			t.Errorf("tasks/list: %s", last)
 		}
-		if len(one.Got("tasks/get"))+len(one.Got("tasks/cancel")) != 0 {
+		if len(one.Received("tasks/get"))+len(one.Received("tasks/cancel")) != 0 {
 			t.Error("the other server was asked")
 		}
 		r := parseModern(t, h.one(modern(11, "tasks/get", `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, `,"taskId":"two/7"`)))
@@ -113,7 +113,7 @@ func TestLegacyTasks(t *testing.T) {
 			t.Errorf("tasks/get of a modern client: %+v", r)
 		}
 		h.one(modern(12, "tools/call", `{}`, `,"name":"one_dig","arguments":{},"task":{}`))
-		if sent := string(one.Got("tools/call")[0].Raw); strings.Contains(sent, `"task"`) {
+		if sent := string(one.Received("tools/call")[0].Raw); strings.Contains(sent, `"task"`) {
 			t.Errorf("a modern client's call became a task: %s", sent)
 		}
 	})(t)
@@ -141,7 +141,7 @@ func TestTasksOfALostServer(t *testing.T) {
 			}
 		}
 		h.want(`{"jsonrpc":"2.0","id":4,"method":"tasks/list"}`, `{"jsonrpc":"2.0","id":4,"result":{"tasks":[]}}`)
-		if n := len(server.Got("tasks/get")); n != 0 {
+		if n := len(server.Received("tasks/get")); n != 0 {
 			t.Errorf("the new process was asked %d times", n)
 		}
 	})(t)
@@ -238,7 +238,7 @@ func TestTasksWhoseEndIsOddlyTold(t *testing.T) {
 			if got = append(got, h.got()...); len(got) != 1 || !strings.Contains(got[0], test.want) {
 				t.Errorf("got %q, want %s", got, test.want)
 			}
-			if n := len(server.Got("tools/call")) + len(server.Got("tasks/result")) + len(server.Got("tasks/get")); n > 12 {
+			if n := len(server.Received("tools/call")) + len(server.Received("tasks/result")) + len(server.Received("tasks/get")); n > 12 {
 				t.Errorf("the server was asked %d times", n)
 			}
 		}))

@@ -35,7 +35,7 @@ func TestOneCallThroughEveryActor(t *testing.T) {
 		if answer != `{"jsonrpc":"2.0","id":1e3,"result":{"content":[{"type":"text","text":"echo"}]}}` {
 			t.Errorf("tools/call: %s", answer)
 		}
-		if n := len(server.Got("tools/call")); n != 1 {
+		if n := len(server.Received("tools/call")); n != 1 {
 			t.Errorf("the server got %d calls, want 1", n)
 		}
 		if got := h.one(`{"jsonrpc":"2.0","id":2,"method":"ping"}`); got != `{"jsonrpc":"2.0","id":2,"result":{}}` {
@@ -69,7 +69,7 @@ func TestErrorsOfOurOwn(t *testing.T) {
 				t.Errorf("%s: got %s, want %s", test.name, got, test.want)
 			}
 		}
-		if n := len(server.Got("tools/call")) + len(server.Got("resources/read")); n != 0 {
+		if n := len(server.Received("tools/call")) + len(server.Received("resources/read")); n != 0 {
 			t.Errorf("the server was asked %d times, want never", n)
 		}
 		if got := toolNames(t, h.one(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`)); len(got) != 1 {
@@ -86,11 +86,11 @@ func TestListsAskNoServer(t *testing.T) {
 		defer h.close()
 		h.initialize()
 		for _, method := range []string{"tools/list", "resources/list", "resources/templates/list"} {
-			before := len(server.Got(method))
+			before := len(server.Received(method))
 			h.one(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q}`, method))
 			h.one(modern(2, method, "{}", ""))
 			time.Sleep(time.Minute)
-			if n := len(server.Got(method)); before != 1 || n != before {
+			if n := len(server.Received(method)); before != 1 || n != before {
 				t.Errorf("%s: the server was asked %d times before, %d after", method, before, n)
 			}
 		}
@@ -135,7 +135,7 @@ func TestProgressCancelAndTimeout(t *testing.T) {
 		h.initialize()
 		call := `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"one_slow","_meta":{"progressToken":"tok"}}}`
 		h.send(fmt.Sprintf(call, 1))
-		id := string(server.Got("tools/call")[0].IDBytes())
+		id := string(server.Received("tools/call")[0].IDBytes())
 		time.Sleep(29 * time.Second)
 		_ = peer.Send([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + id + `,"progress":1}}`))
 		if got := h.got(); len(got) != 1 || got[0] != `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"tok","progress":1}}` {
@@ -149,18 +149,18 @@ func TestProgressCancelAndTimeout(t *testing.T) {
 		if got := h.got(); len(got) != 1 || !strings.Contains(got[0], `"TIMEOUT"`) { // S2.6.1
 			t.Fatalf("timeout: %v", got)
 		}
-		if n := len(server.Got("notifications/cancelled")); n != 1 {
+		if n := len(server.Received("notifications/cancelled")); n != 1 {
 			t.Fatalf("the server was told %d times to cancel, want 1", n)
 		}
 		h.send(fmt.Sprintf(call, 2))
 		h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`) // nobody's
-		if n := len(server.Got("notifications/cancelled")); n != 1 {
+		if n := len(server.Received("notifications/cancelled")); n != 1 {
 			t.Fatal("a cancellation of another id reached the server")
 		}
 		if got := h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`); len(got) != 0 {
 			t.Errorf("a cancelled call was answered: %v", got)
 		}
-		if n := len(server.Got("notifications/cancelled")); n != 2 {
+		if n := len(server.Received("notifications/cancelled")); n != 2 {
 			t.Errorf("the server was told %d times to cancel, want 2", n)
 		}
 	})(t)
@@ -225,7 +225,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 // The client on stdin waits for servers that are starting, and for one that never does no longer than startWait.
 func TestInitializeWaitsForServersOnStdio(t *testing.T) {
 	within(func(t *testing.T) {
-		h := open(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Mute: true}}, nil)
+		h := open(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {IgnoreInitialize: true}}, nil)
 		defer h.close()
 		line := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 		if got := h.send(line); len(got) != 0 {

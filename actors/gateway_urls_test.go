@@ -43,7 +43,7 @@ func TestURLsAModernClientHasToVisit(t *testing.T) {
 		if r.Result.ResultType != "complete" || len(r.Result.Content) != 1 {
 			t.Errorf("the retry got %+v, want the result", r)
 		}
-		if n := len(server.Got("tools/call")); n != 3 {
+		if n := len(server.Received("tools/call")); n != 3 {
 			t.Errorf("the server was called %d times, want 3", n)
 		}
 	})(t)
@@ -84,7 +84,7 @@ func TestURLsALegacyClientHasToVisit(t *testing.T) {
 	const data = `{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.invalid/","message":"log in"}]}`
 	const want = `{"jsonrpc":"2.0","id":1,"error":{"code":-32042,"message":"log in","data":` + data + `}}`
 	within(func(t *testing.T) {
-		server := &actortest.Modern{Tools: []string{"ask"}, Handle: func(g actortest.Got) { g.Error(-32042, "log in", data) }}
+		server := &actortest.Modern{Tools: []string{"ask"}, Handle: func(g actortest.Message) { g.Error(-32042, "log in", data) }}
 		h := openModern(t, server, Options{})
 		defer h.close()
 		h.can = allCapabilities

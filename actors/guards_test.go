@@ -43,7 +43,7 @@ func TestGuardCalls(t *testing.T) {
 	legacy := &actortest.Server{Tools: []string{"tool500"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 		_ = p.Send(protocol.AppendResult(nil, id, []byte(guardResult)))
 	}}
-	modern := &actortest.Modern{Tools: []string{"tool500"}, Handle: func(g actortest.Got) { g.Result(`{"resultType":"complete",` + guardResult[1:]) }}
+	modern := &actortest.Modern{Tools: []string{"tool500"}, Handle: func(g actortest.Message) { g.Result(`{"resultType":"complete",` + guardResult[1:]) }}
 	modernCall := strings.Replace(benchCall, `"params":{`, fmt.Sprintf(`"params":{`+modernMeta+`,`, "{}"), 1)
 	for _, cell := range []struct {
 		name   string

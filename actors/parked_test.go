@@ -88,7 +88,7 @@ func TestCallsThatWereGivenUpMakeRoom(t *testing.T) {
 		if s, err := h.gateway.Status(t.Context()); err != nil || len(s.Calls) != 2 {
 			t.Errorf("%d calls in the status (%v), want 2", len(s.Calls), err)
 		}
-		if n := len(server.Got("notifications/cancelled")); n != 8 {
+		if n := len(server.Received("notifications/cancelled")); n != 8 {
 			t.Errorf("%d calls were cancelled at the server, want 8", n)
 		}
 		answer := fmt.Sprintf(`,"requestState":%q,"inputResponses":{"q1":{"action":"accept","content":{}}}`, first)
@@ -117,7 +117,7 @@ func TestProgramsOfOneMachine(t *testing.T) {
 	for range desks {
 		go call("a", "wait")
 	}
-	for deadline := time.Now().Add(2 * time.Minute); len(server.Got("tools/call")) < desks; {
+	for deadline := time.Now().Add(2 * time.Minute); len(server.Received("tools/call")) < desks; {
 		if time.Now().After(deadline) {
 			t.Fatal("the calls did not arrive")
 		}

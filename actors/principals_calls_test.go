@@ -18,7 +18,7 @@ import (
 
 // relaying is a modern server that asks, with a state of its own, before it answers.
 func relaying() *actortest.Modern {
-	return &actortest.Modern{Tools: []string{"ask"}, Handle: func(g actortest.Got) {
+	return &actortest.Modern{Tools: []string{"ask"}, Handle: func(g actortest.Message) {
 		if g.Params.RequestState.Present() {
 			g.Result(`{"resultType":"complete","content":[{"type":"text","text":"done"}]}`)
 			return
@@ -33,7 +33,7 @@ func askingOnce() *actortest.Server {
 	return &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 		call <- id
 		_ = p.Send([]byte(`{"jsonrpc":"2.0","id":"q",` + elicit + `}`))
-	}, Posted: func(p *pipe.Peer, o upstream.Outgoing) {
+	}, HandleOther: func(p *pipe.Peer, o upstream.Outgoing) {
 		var f protocol.Frame
 		if f.Parse(o.Frame) == nil && f.Kind == protocol.KindResult {
 			_ = p.Send(protocol.AppendResult(nil, <-call, []byte(`{"content":[]}`)))
@@ -111,7 +111,7 @@ func TestAttack36RequestStateWithOtherArguments(t *testing.T) {
 	if got := w.modernly("alice", "tools/call", allCapabilities, again); !strings.Contains(got.body, "REQUEST_STATE_INVALID") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	if n := len(server.Got("tools/call")); n != 1 {
+	if n := len(server.Received("tools/call")); n != 1 {
 		t.Errorf("the server was asked %d times, want once", n)
 	}
 }
@@ -135,16 +135,16 @@ func TestAttack37RequestStateTooLate(t *testing.T) {
 // digging is a modern server whose calls become the task 7~x/y, of which it tells whoever asks.
 func digging() *actortest.Modern {
 	s := &actortest.Modern{Tools: []string{"dig"}, HTTP: true}
-	s.Discover = func(g actortest.Got) bool {
+	s.Discover = func(g actortest.Message) bool {
 		g.Result(`{"resultType":"complete","supportedVersions":["` + protocol.Version20260728 + `"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"ttlMs":0,"cacheScope":"private"}`)
 		return true
 	}
-	s.Handle = func(g actortest.Got) { g.Result(`{"resultType":"task","taskId":"7~x/y","status":"working"}`) }
-	s.Listen = func(g actortest.Got) {
-		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":%s}`,
+	s.Handle = func(g actortest.Message) { g.Result(`{"resultType":"task","taskId":"7~x/y","status":"working"}`) }
+	s.Listen = func(g actortest.Message) {
+		g.Notify("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":%s}`,
 			g.ID(), g.Params.Notifications.Of(g.Frame.Raw)))
 	}
-	s.Other = func(g actortest.Got) bool {
+	s.HandleOther = func(g actortest.Message) bool {
 		if id, _ := rawjson.Unquote(g.Params.TaskID.Of(g.Frame.Raw)); id != "7~x/y" {
 			g.Error(-32602, "no such task", "")
 			return true
@@ -182,7 +182,7 @@ func tries(t *testing.T, method string) {
 			t.Errorf("%s of %s: %+v, want %+v", method, stolen, got, unknown)
 		}
 	}
-	if n := len(server.Got(method)); n != 0 {
+	if n := len(server.Received(method)); n != 0 {
 		t.Errorf("the server was asked %d times", n)
 	}
 	if got := w.modernly("alice", method, knowsTasks, fmt.Sprintf(`,"taskId":%q`, id)); got.status != 200 || !strings.Contains(got.body, `"status":"working"`) {

@@ -282,7 +282,7 @@ func TestARevokedPrincipalEnds(t *testing.T) {
 	go func() { hers <- w.do("POST", "/mcp", slowCall, by("alice", "Mcp-Session-Id", id)...) }()
 	go func() { hers <- w.modernly("alice", "tools/call", "{}", `,"name":"one_slow"`) }()
 	go func() { his <- w.do("POST", "/mcp", slowCall, by("bob", "Mcp-Session-Id", others)...) }()
-	w.eventually("the calls reach the server", func() bool { return len(server.Got("tools/call")) == 3 })
+	w.eventually("the calls reach the server", func() bool { return len(server.Received("tools/call")) == 3 })
 	w.gateway.UpdatePrincipals(map[string]*identity.Principal{"key:alice": nil})
 	for range 2 {
 		if got := <-hers; !strings.Contains(got.body, "UNAUTHENTICATED") {
@@ -293,7 +293,7 @@ func TestARevokedPrincipalEnds(t *testing.T) {
 		for e := s.next(); e.ok; e = s.next() {
 		}
 	}
-	w.eventually("the server is told of both calls", func() bool { return len(server.Got("notifications/cancelled")) == 2 })
+	w.eventually("the server is told of both calls", func() bool { return len(server.Received("notifications/cancelled")) == 2 })
 	for what, got := range map[string]reply{
 		"her session":    w.do("POST", "/mcp", pingFrame, by("alice", "Mcp-Session-Id", id)...),
 		"a new session":  w.do("POST", "/mcp", initializeFrame, by("alice")...),
@@ -325,7 +325,7 @@ func TestAttack19RotatedKey(t *testing.T) {
 	stolen := make(chan reply, 2)
 	go func() { stolen <- w.do("POST", "/mcp", slowCall, by("alice", "Mcp-Session-Id", id)...) }()
 	go func() { stolen <- w.modernly("alice", "tools/call", "{}", `,"name":"one_slow"`) }()
-	w.eventually("the calls reach the server", func() bool { return len(server.Got("tools/call")) == 2 })
+	w.eventually("the calls reach the server", func() bool { return len(server.Received("tools/call")) == 2 })
 	w.gateway.UpdatePrincipals(map[string]*identity.Principal{"key:alice": w.people.is("alice", func(who *identity.Principal) { who.Holder = identity.Held(who.ID, 2) })})
 	for range 2 {
 		select {

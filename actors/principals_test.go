@@ -167,8 +167,8 @@ func TestAttack29ChosenSessionID(t *testing.T) {
 	}
 	trap := w.opens("mallory", "/mcp")
 	got := w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one_ask","arguments":{"secret":1}}}`, by("alice", "Mcp-Session-Id", trap)...)
-	if got.status != 404 || len(server.Got("tools/call")) != 0 {
-		t.Errorf("alice in a session of mallory's: %d %s, and the server was asked %d times", got.status, got.body, len(server.Got("tools/call")))
+	if got.status != 404 || len(server.Received("tools/call")) != 0 {
+		t.Errorf("alice in a session of mallory's: %d %s, and the server was asked %d times", got.status, got.body, len(server.Received("tools/call")))
 	}
 }
 
@@ -246,7 +246,7 @@ func TestAttack34CancelOfAnothersCall(t *testing.T) {
 	go func() { answer <- w.do("POST", "/mcp", slowCall, by("alice", "Mcp-Session-Id", id)...) }()
 	rest := `,"name":"one_slow"`
 	go func() { answer <- w.modernly("alice", "tools/call", "{}", rest) }()
-	w.eventually("the calls reach the server", func() bool { return len(server.Got("tools/call")) == 2 })
+	w.eventually("the calls reach the server", func() bool { return len(server.Received("tools/call")) == 2 })
 	for _, request := range []string{"7", "3"} {
 		cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + request + `}}`
 		w.alike("cancelled", "POST", "/mcp", cancel, id)
@@ -259,7 +259,7 @@ func TestAttack34CancelOfAnothersCall(t *testing.T) {
 			t.Errorf("her call: %d %s", got.status, got.body)
 		}
 	}
-	if n := len(server.Got("notifications/cancelled")); n != 0 {
+	if n := len(server.Received("notifications/cancelled")); n != 0 {
 		t.Errorf("the server was told %d times to cancel", n)
 	}
 }

@@ -34,7 +34,7 @@ func TestStatusTellsWho(t *testing.T) {
 	done := make(chan reply, 2)
 	go func() { done <- w.do("POST", "/mcp", slowCall, by("alice", "Mcp-Session-Id", id)...) }()
 	go func() { done <- w.modernly("bob", "tools/call", "{}", `,"name":"one_slow"`) }()
-	w.eventually("the calls reach the server", func() bool { return len(server.Got("tools/call")) == 2 })
+	w.eventually("the calls reach the server", func() bool { return len(server.Received("tools/call")) == 2 })
 	picture, err := w.gateway.Status(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -178,7 +178,7 @@ func TestParkedInAProject(t *testing.T) {
 // Whoever is in a project waits for its servers alone: not for one that hangs outside, and is not told of it.
 func TestProjectWaitsForItsOwn(t *testing.T) {
 	within(func(t *testing.T) {
-		openers := map[string]func(upstream.Sink) upstream.Link{"one": answering("a").Open, "two": (&actortest.Server{Mute: true}).Open}
+		openers := map[string]func(upstream.Sink) upstream.Link{"one": answering("a").Open, "two": (&actortest.Server{IgnoreInitialize: true}).Open}
 		h := openIn(t, "alpha", openers, "stdio", Options{}, inProjects)
 		defer h.close()
 		got := h.send(initializeFrame)

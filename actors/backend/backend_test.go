@@ -117,7 +117,7 @@ func TestACallIsSplicedAndAnswered(t *testing.T) {
 		b.pool.Got()
 		b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: 7}, Request: request(t, callFrame)})
 		synctest.Wait()
-		sent := b.server.Got("tools/call")
+		sent := b.server.Received("tools/call")
 		if len(sent) != 1 {
 			t.Fatalf("server got %d calls, want 1", len(sent))
 		}
@@ -159,7 +159,7 @@ func TestLossAnswersWhatWasWritten(t *testing.T) {
 		if p := b.phases(); !slices.Contains(p, message.Waiting) || p[len(p)-1] != message.Ready {
 			t.Errorf("phases %v, want waiting … ready without a pause", p)
 		}
-		if n := len(server.Got("tools/call")); n != 1 {
+		if n := len(server.Received("tools/call")); n != 1 {
 			t.Errorf("the server got the call %d times, want 1", n)
 		}
 	})
@@ -195,7 +195,7 @@ func TestBackoffGrowsAndNeverGivesUp(t *testing.T) {
 
 func TestAServerThatNeverAnswersInitialize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := start(t, &actortest.Server{Mute: true}, cfg())
+		b := start(t, &actortest.Server{IgnoreInitialize: true}, cfg())
 		defer b.stop()
 		time.Sleep(time.Minute - 1)
 		synctest.Wait()
@@ -236,7 +236,7 @@ func TestListChangedDuringASync(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := &actortest.Server{Tools: []string{"a", "b", "c"}, Resources: []string{"file:///x"}, PageSize: tt.size}
-				server.Listing = func(page int) {
+				server.BeforePage = func(page int) {
 					if page == tt.page {
 						server.SetTools(true, "d", "b", "c", "e")
 					}
@@ -244,7 +244,7 @@ func TestListChangedDuringASync(t *testing.T) {
 				b := start(t, server, cfg())
 				defer b.stop()
 				synctest.Wait()
-				resources := len(server.Got("resources/list"))
+				resources := len(server.Received("resources/list"))
 				if tt.page > 1 {
 					server.SetTools(true, "a", "b", "c")
 				}
@@ -259,7 +259,7 @@ func TestListChangedDuringASync(t *testing.T) {
 				if len(last.Items) != 4 || !strings.Contains(string(last.Items[0]), `"d"`) || !last.Asked {
 					t.Errorf("last list: %s (asked %v), want d, b, c and e, asked", last.Items, last.Asked)
 				}
-				if n := len(server.Got("resources/list")); n != resources {
+				if n := len(server.Received("resources/list")); n != resources {
 					t.Errorf("resources were listed %d times more, want none", n-resources)
 				}
 			})
@@ -271,7 +271,7 @@ func TestListChangedDuringASync(t *testing.T) {
 func TestListChangedInThePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"a"}}
-		server.Listing = func(page int) {
+		server.BeforePage = func(page int) {
 			if page == 2 {
 				server.SetTools(true, "a", "b")
 			}
@@ -288,7 +288,7 @@ func TestListChangedInThePause(t *testing.T) {
 		if last := listed[len(listed)-1]; len(last.Items) != 3 || !last.Asked {
 			t.Errorf("last list: %s (asked %v), want three tools, asked", last.Items, last.Asked)
 		}
-		if n := len(server.Got("tools/list")); n != 3 {
+		if n := len(server.Received("tools/list")); n != 3 {
 			t.Errorf("%d lists were fetched, want 3: one for both changes", n)
 		}
 	})
@@ -306,8 +306,8 @@ func TestWithdrawTellsTheServerAndFreesTheSlot(t *testing.T) {
 		synctest.Wait()
 		b.backend.Tell(message.CancelSent{Call: call, Reason: "no longer wanted"})
 		synctest.Wait()
-		id := string(server.Got("tools/call")[0].IDBytes())
-		cancelled := server.Got("notifications/cancelled")
+		id := string(server.Received("tools/call")[0].IDBytes())
+		cancelled := server.Received("notifications/cancelled")
 		if len(cancelled) != 1 || !strings.Contains(string(cancelled[0].Raw), `{"requestId":`+id+`,"reason":"no longer wanted"}`) {
 			t.Fatalf("server got %d cancellations, want one of id %s", len(cancelled), id)
 		}
@@ -338,7 +338,7 @@ func TestSessionLostKeepsTheCall(t *testing.T) {
 		b.pool.Got()
 		b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}, Request: request(t, callFrame)})
 		synctest.Wait()
-		id, _ := parseID(server.Got("tools/call")[0].IDBytes())
+		id, _ := parseID(server.Received("tools/call")[0].IDBytes())
 		_ = server.Last().Tell(upstream.SessionLost{Ticket: uint64(id)})
 		synctest.Wait()
 		if done := actortest.Of[message.Done](b.holder); len(done) != 1 {
@@ -369,7 +369,7 @@ func TestSessionLostAgainAndAgain(t *testing.T) {
 		if len(failed) != 1 || failed[0].Fault.Name != protocol.BackendDisconnected {
 			t.Errorf("holder got %+v, want one BACKEND_DISCONNECTED", failed)
 		}
-		if n := len(server.Got("tools/call")); n != 2 {
+		if n := len(server.Received("tools/call")); n != 2 {
 			t.Errorf("the server was called %d times, want 2", n)
 		}
 		if p := b.phases(); len(p) == 0 || p[len(p)-1] != message.Waiting {

@@ -26,7 +26,7 @@ func auto() config.Server {
 const legacyWelcome = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`
 
 // initializes answers initialize as a legacy server.
-func initializes(g actortest.Got) bool {
+func initializes(g actortest.Message) bool {
 	if g.Frame.M != protocol.MethodInitialize {
 		return false
 	}
@@ -34,13 +34,13 @@ func initializes(g actortest.Got) bool {
 	return true
 }
 
-func refuses(code int, text, data string) func(actortest.Got) bool {
-	return func(g actortest.Got) bool { g.Error(code, text, data); return true }
+func refuses(code int, text, data string) func(actortest.Message) bool {
+	return func(g actortest.Message) bool { g.Error(code, text, data); return true }
 }
 
 // httpStatus answers with an HTTP status and no message.
-func httpStatus(code int) func(actortest.Got) bool {
-	return func(g actortest.Got) bool {
+func httpStatus(code int) func(actortest.Message) bool {
+	return func(g actortest.Message) bool {
 		_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: &upstream.StatusError{Code: code}})
 		return true
 	}
@@ -69,9 +69,9 @@ func TestErasAreFoundOut(t *testing.T) {
 		c.Protocol = p
 		return c
 	}
-	never := func(actortest.Got) bool { return true }
-	firstOnly := func(server **actortest.Modern, do func(actortest.Got) bool) func(actortest.Got) bool {
-		return func(g actortest.Got) bool { return (*server).Opened() == 1 && do(g) }
+	never := func(actortest.Message) bool { return true }
+	firstOnly := func(server **actortest.Modern, do func(actortest.Message) bool) func(actortest.Message) bool {
+		return func(g actortest.Message) bool { return (*server).Opened() == 1 && do(g) }
 	}
 	tests := []struct {
 		name   string
@@ -88,39 +88,39 @@ func TestErasAreFoundOut(t *testing.T) {
 			return &actortest.Modern{Versions: []string{"2025-11-25", "2026-07-28"}}
 		}, want: modernReady(1)},
 		{name: "both eras", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Other: initializes}
+			return &actortest.Modern{HandleOther: initializes}
 		}, want: legacyReady(1), wanted: []string{"initialize", "notifications/initialized"}},
 		{name: "both eras over http", http: true, make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{HTTP: true, Other: initializes}
+			return &actortest.Modern{HTTP: true, HandleOther: initializes}
 		}, want: modernReady(1)},
 		{name: "a gateway", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Other: func(g actortest.Got) bool {
+			return &actortest.Modern{HandleOther: func(g actortest.Message) bool {
 				g.Result(strings.TrimSuffix(legacyWelcome, "}") + `,"_meta":{` + string(protocol.NodeMember("n")) + `}}`)
 				return true
 			}}
 		}, want: modernReady(2), wanted: []string{"initialize", "server/discover"}},
 		{name: "modern over http", http: true, make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{HTTP: true} }, want: modernReady(1)},
 		{name: "lists legacy dates only (go-sdk with sessions)", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Versions: legacyOnly, Other: initializes}
+			return &actortest.Modern{Versions: legacyOnly, HandleOther: initializes}
 		}, want: legacyReady(1), wanted: []string{"initialize", "notifications/initialized"}},
 		{name: "lists legacy dates only, over http", http: true, make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{HTTP: true, Versions: legacyOnly, Other: initializes}
+			return &actortest.Modern{HTTP: true, Versions: legacyOnly, HandleOther: initializes}
 		}, want: legacyReady(1), wanted: []string{"server/discover", "initialize", "notifications/initialized"}},
 		{name: "method not found", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Discover: refuses(-32601, "Method not found", ""), Other: initializes}
+			return &actortest.Modern{Discover: refuses(-32601, "Method not found", ""), HandleOther: initializes}
 		}, want: legacyReady(1)},
 		{name: "some other error", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Discover: refuses(0, "invalid during session initialization", ""), Other: initializes}
+			return &actortest.Modern{Discover: refuses(0, "invalid during session initialization", ""), HandleOther: initializes}
 		}, want: legacyReady(1)},
 		{name: "a result without sense", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Discover: func(g actortest.Got) bool { g.Result(`{"ok":true}`); return true }, Other: initializes}
+			return &actortest.Modern{Discover: func(g actortest.Message) bool { g.Result(`{"ok":true}`); return true }, HandleOther: initializes}
 		}, want: legacyReady(1)},
 		{name: "-32022 with legacy dates only", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Discover: refuses(-32022, "no", `{"supported":["2025-06-18"]}`), Other: initializes}
+			return &actortest.Modern{Discover: refuses(-32022, "no", `{"supported":["2025-06-18"]}`), HandleOther: initializes}
 		}, want: legacyReady(1)},
 		{name: "-32022 with ours, then the answer", make: func(self **actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Discover: func(g actortest.Got) bool {
-				if len((*self).Got("server/discover")) > 1 {
+			return &actortest.Modern{Discover: func(g actortest.Message) bool {
+				if len((*self).Received("server/discover")) > 1 {
 					return false
 				}
 				g.Error(-32022, "no", `{"supported":["2026-07-28"]}`)
@@ -134,33 +134,33 @@ func TestErasAreFoundOut(t *testing.T) {
 			return &actortest.Modern{Versions: []string{"2031-01-01"}}
 		}, want: outcome{phase: message.Waiting, opened: 1, reason: `"2031-01-01"; supported are 2026-07-28 and 2025-11-25`}},
 		{name: "silent process, modern", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Other: never}
+			return &actortest.Modern{HandleOther: never}
 		}, wait: probeTime, want: modernReady(1), wanted: []string{"initialize", "server/discover"}},
 		{name: "slow process, legacy after all", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Discover: refuses(-32601, "Method not found", ""), Other: func(g actortest.Got) bool { time.Sleep(probeTime + time.Second); return initializes(g) }}
+			return &actortest.Modern{Discover: refuses(-32601, "Method not found", ""), HandleOther: func(g actortest.Message) bool { time.Sleep(probeTime + time.Second); return initializes(g) }}
 		}, wait: probeTime + 2*time.Second, want: legacyReady(1), wanted: []string{"initialize", "server/discover", "notifications/initialized"}},
 		{name: "slow process, initialize is refused, discover is answered", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Other: func(actortest.Got) bool { time.Sleep(probeTime + time.Second); return false }}
+			return &actortest.Modern{HandleOther: func(actortest.Message) bool { time.Sleep(probeTime + time.Second); return false }}
 		}, wait: probeTime + 2*time.Second, want: modernReady(1), wanted: []string{"initialize", "server/discover"}},
 		{name: "spoilt by initialize", make: func(self **actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Discover: firstOnly(self, refuses(-32602, "not initialized", ""))}
 		}, want: modernReady(2), wanted: []string{"initialize", "server/discover", "server/discover"}},
 		{name: "dies of initialize", make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Other: func(g actortest.Got) bool { g.Peer.Close(errors.New("exit status 1")); return true }}
+			return &actortest.Modern{HandleOther: func(g actortest.Message) bool { g.Peer.Close(errors.New("exit status 1")); return true }}
 		}, want: modernReady(2), wanted: []string{"initialize", "server/discover"}},
 		{name: "refuses everything", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Discover: refuses(-32601, "no", "")}
 		}, want: outcome{phase: message.Waiting, opened: 2, reason: "refused initialize"}},
 		{name: "configured legacy", cfg: forced("legacy"), make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Other: initializes}
+			return &actortest.Modern{HandleOther: initializes}
 		}, want: outcome{message.Ready, "", protocol.Version20251125, 1, ""}, wanted: []string{"initialize"}},
 		{name: "configured modern", cfg: forced("2026-07-28"), make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} },
 			want: outcome{message.Ready, "", protocol.Version20260728, 1, ""}},
 		{name: "configured modern, speaks legacy only", cfg: forced("modern"), make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Versions: legacyOnly, Other: initializes}
+			return &actortest.Modern{Versions: legacyOnly, HandleOther: initializes}
 		}, want: outcome{phase: message.Waiting, opened: 1, reason: "protocol is modern"}},
 		{name: "remembered legacy", known: message.KnownEra{Era: protocol.EraLegacy, At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}, make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{Other: initializes}
+			return &actortest.Modern{HandleOther: initializes}
 		}, want: legacyReady(1), wanted: []string{"initialize", "notifications/initialized"}},
 		{name: "remembered legacy, long ago", known: message.KnownEra{Era: protocol.EraLegacy, At: time.Date(1999, 12, 30, 0, 0, 0, 0, time.UTC)},
 			make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} }, want: modernReady(1)},
@@ -168,22 +168,22 @@ func TestErasAreFoundOut(t *testing.T) {
 			make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} }, want: modernReady(1), wanted: []string{"initialize", "server/discover"}},
 		{name: "remembered modern, has become legacy", known: message.KnownEra{Era: protocol.EraModern},
 			make: func(**actortest.Modern) *actortest.Modern {
-				return &actortest.Modern{Discover: refuses(-32601, "no", ""), Other: initializes}
+				return &actortest.Modern{Discover: refuses(-32601, "no", ""), HandleOther: initializes}
 			}, want: legacyReady(1)},
 		{name: "http: a page instead", http: true, make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{HTTP: true, Discover: httpStatus(404), Other: initializes}
+			return &actortest.Modern{HTTP: true, Discover: httpStatus(404), HandleOther: initializes}
 		}, want: legacyReady(1)},
 		{name: "http: an empty answer", http: true, make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{HTTP: true, Other: initializes, Discover: func(g actortest.Got) bool {
+			return &actortest.Modern{HTTP: true, HandleOther: initializes, Discover: func(g actortest.Message) bool {
 				_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: upstream.ErrNoAnswer})
 				return true
 			}}
 		}, want: legacyReady(1)},
 		{name: "http: wants a login", http: true, make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{HTTP: true, Discover: httpStatus(401), Other: initializes}
+			return &actortest.Modern{HTTP: true, Discover: httpStatus(401), HandleOther: initializes}
 		}, want: outcome{phase: message.NeedsLogin, opened: 1, reason: "login"}},
 		{name: "http: wants a login, in JSON-RPC", http: true, make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{HTTP: true, Other: initializes, Discover: func(g actortest.Got) bool {
+			return &actortest.Modern{HTTP: true, HandleOther: initializes, Discover: func(g actortest.Message) bool {
 				var f protocol.Frame
 				_ = f.Parse([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"who are you"}}`))
 				_ = g.Peer.Tell(upstream.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: 403})
@@ -191,10 +191,10 @@ func TestErasAreFoundOut(t *testing.T) {
 			}}
 		}, want: outcome{phase: message.NeedsLogin, opened: 1, reason: "who are you"}},
 		{name: "http: overloaded", http: true, make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{HTTP: true, Discover: httpStatus(503), Other: initializes}
+			return &actortest.Modern{HTTP: true, Discover: httpStatus(503), HandleOther: initializes}
 		}, want: outcome{phase: message.Waiting, opened: 1, reason: "503"}, wanted: []string{"server/discover"}},
 		{name: "http: silence concludes nothing", http: true, make: func(**actortest.Modern) *actortest.Modern {
-			return &actortest.Modern{HTTP: true, Discover: never, Other: initializes}
+			return &actortest.Modern{HTTP: true, Discover: never, HandleOther: initializes}
 		}, wait: probeTime + time.Second, want: outcome{phase: message.Handshaking, opened: 1}, wanted: []string{"server/discover"}},
 	}
 	for _, test := range tests {
@@ -258,7 +258,7 @@ func TestModernServerInfo(t *testing.T) {
 		}
 		want := `{"jsonrpc":"2.0","id":2,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 			`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"roots":{}},"io.modelcontextprotocol/clientInfo":` + clientInfo + `,"goblin-actor/node":"n"}}}`
-		if got := string(server.Got("server/discover")[0].Frame.Raw); got != want {
+		if got := string(server.Received("server/discover")[0].Frame.Raw); got != want {
 			t.Errorf("probe\n%s, want\n%s", got, want)
 		}
 		if v := server.Last().Version(); v != protocol.Version20260728 {

@@ -29,7 +29,7 @@ func TestErrorsThatNobodyMayGet(t *testing.T) {
 		{"no message", `{"code":1}`, "INTERNAL_ERROR", "INTERNAL_ERROR"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			server := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Got) {
+			server := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Message) {
 				_ = g.Peer.Send([]byte(`{"jsonrpc":"2.0","id":` + string(g.ID()) + `,"error":` + c.error + `}`))
 			}}
 			b := modern(t, server)
@@ -85,7 +85,7 @@ func TestARefusalIsToldInTheWordsOfTheLink(t *testing.T) {
 			defer b.stop()
 			var known secret.Redactor
 			known.Replace("configuration", "hunter2hunter2")
-			waits := server.Got("tasks/result")
+			waits := server.Received("tasks/result")
 			ticket, _ := parseID(waits[len(waits)-1].IDBytes())
 			_ = server.Last().Tell(upstream.Ended{Ticket: uint64(ticket), Err: known.Hush(within)})
 			synctest.Wait()

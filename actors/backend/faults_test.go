@@ -83,7 +83,7 @@ func TestFaultOfEachHTTPStatus(t *testing.T) {
 				checkFault(t, b, status, retryAfter)
 			})
 			synctest.Test(t, func(t *testing.T) {
-				server := &actortest.Modern{HTTP: true, Tools: []string{"add"}, Handle: func(g actortest.Got) { httpStatusAfter(g, status, retryAfter) }}
+				server := &actortest.Modern{HTTP: true, Tools: []string{"add"}, Handle: func(g actortest.Message) { httpStatusAfter(g, status, retryAfter) }}
 				b := modern(t, server)
 				defer b.stop()
 				b.call(1, modernRequest(t, ""))
@@ -94,7 +94,7 @@ func TestFaultOfEachHTTPStatus(t *testing.T) {
 	}
 }
 
-func httpStatusAfter(g actortest.Got, status int, retryAfter time.Duration) {
+func httpStatusAfter(g actortest.Message, status int, retryAfter time.Duration) {
 	_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: &upstream.StatusError{Code: status, RetryAfter: retryAfter}})
 }
 

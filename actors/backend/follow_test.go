@@ -61,7 +61,7 @@ func TestTheTaskOfAClientThatKnowsNone(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b, server, ends := followedCall(t, test.request(t))
 			defer b.stop()
-			call := server.Got("tools/call")[0]
+			call := server.Received("tools/call")[0]
 			if raw := string(call.Raw); !strings.Contains(raw, `"task":{}`) || !strings.Contains(raw, `"name":"add"`) {
 				t.Errorf("%s: sent %s", test.name, raw)
 			}
@@ -91,10 +91,10 @@ func TestTheTaskOfAClientThatKnowsNone(t *testing.T) {
 			if got, _ := b.outcomes(); !slices.Equal(got, []string{test.want}) || len(server.Answers()) != 1 {
 				t.Errorf("%s: got %q, want %s; %d answers to its question", test.name, got, test.want, len(server.Answers()))
 			}
-			gets := len(server.Got("tasks/get"))
+			gets := len(server.Received("tasks/get"))
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			if n := len(server.Got("tasks/get")); n != gets || len(server.Got("tasks/result")) != 1 {
+			if n := len(server.Received("tasks/get")); n != gets || len(server.Received("tasks/result")) != 1 {
 				t.Errorf("%s: it is asked after its end", test.name)
 			}
 		})
@@ -108,7 +108,7 @@ func TestTheEndOfAFollowedTask(t *testing.T) {
 		defer b.stop()
 		b.backend.Tell(message.CancelSent{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}})
 		synctest.Wait()
-		if got := server.Got("tasks/cancel"); len(got) != 1 || !strings.Contains(string(got[0].Raw), `"taskId":"a"`) || len(server.Got("notifications/cancelled")) != 1 {
+		if got := server.Received("tasks/cancel"); len(got) != 1 || !strings.Contains(string(got[0].Raw), `"taskId":"a"`) || len(server.Received("notifications/cancelled")) != 1 {
 			t.Errorf("%d tasks were cancelled", len(got))
 		}
 		r := legacyRequest(t, message.CanForm)
@@ -117,8 +117,8 @@ func TestTheEndOfAFollowedTask(t *testing.T) {
 		server.Last().Close(io.EOF)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got, _ := b.outcomes(); len(got) != 1 || !strings.HasPrefix(got[0], "2 BACKEND_DISCONNECTED") || len(server.Got("tools/call")) != 2 {
-			t.Errorf("got %q after %d calls", got, len(server.Got("tools/call")))
+		if got, _ := b.outcomes(); len(got) != 1 || !strings.HasPrefix(got[0], "2 BACKEND_DISCONNECTED") || len(server.Received("tools/call")) != 2 {
+			t.Errorf("got %q after %d calls", got, len(server.Received("tools/call")))
 		}
 		if n := len(actortest.Of[message.CallEnded](b.pool)); n != 2 {
 			t.Errorf("pool got %d Ended", n)
@@ -132,7 +132,7 @@ func TestProgressOfAFollowedTaskGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, server, ends := followedCall(t, legacyRequest(t, 0))
 		defer b.stop()
-		token := string(server.Got("tools/call")[0].IDBytes())
+		token := string(server.Received("tools/call")[0].IDBytes())
 		report := func(n string) {
 			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":` + n + `}}`))
 			synctest.Wait()
@@ -198,7 +198,7 @@ func TestTheResponseOfAFollowedTaskBreaks(t *testing.T) {
 			b, server, ends := followedCall(t, legacyRequest(t, 0))
 			defer b.stop()
 			for range c.breaks {
-				waits := server.Got("tasks/result")
+				waits := server.Received("tasks/result")
 				ticket, _ := parseID(waits[len(waits)-1].IDBytes())
 				_ = server.Last().Tell(upstream.Ended{Ticket: uint64(ticket), Err: c.err})
 				synctest.Wait()
@@ -214,7 +214,7 @@ func TestTheResponseOfAFollowedTaskBreaks(t *testing.T) {
 			if got, _ := b.outcomes(); len(got) != 1 || !strings.HasPrefix(got[0], want) {
 				t.Errorf("%s: got %q, want %s", c.name, got, want)
 			}
-			if n := len(server.Got("tasks/cancel")); n != cancelled || len(server.Got("tools/call")) != 1 {
+			if n := len(server.Received("tasks/cancel")); n != cancelled || len(server.Received("tools/call")) != 1 {
 				t.Errorf("%s: cancelled %d times, want %d", c.name, n, cancelled)
 			}
 			if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {

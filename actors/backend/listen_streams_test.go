@@ -14,14 +14,14 @@ import (
 
 // New URIs over HTTP: a new stream is opened, acknowledged, and only then the old one is closed; what both tell is passed on once.
 func TestMakeBeforeBreak(t *testing.T) {
-	one(t, true, &actortest.Modern{Changes: true, Known: []string{"file:///a", "file:///b"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
+	one(t, true, &actortest.Modern{ListChanged: true, Subscribable: []string{"file:///a", "file:///b"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
 		b.subscribe(1, "file:///a")
 		b.wantHeard("acknowledged", "query 1 yes")
 		if n := server.Streams(); n != 2 {
 			t.Fatalf("%d streams, want the old one beside the new", n)
 		}
-		server.Tell("notifications/resources/updated", `,"uri":"file:///a"`)
-		server.Tell("notifications/tools/list_changed", "")
+		server.Notify("notifications/resources/updated", `,"uri":"file:///a"`)
+		server.Notify("notifications/tools/list_changed", "")
 		synctest.Wait()
 		b.wantHeard("while both run")
 		time.Sleep(overlapTime)
@@ -30,7 +30,7 @@ func TestMakeBeforeBreak(t *testing.T) {
 		if n := server.Streams(); n != 1 {
 			t.Fatalf("%d streams, want one", n)
 		}
-		server.Tell("notifications/resources/updated", `,"uri":"file:///a"`)
+		server.Notify("notifications/resources/updated", `,"uri":"file:///a"`)
 		synctest.Wait()
 		b.wantHeard("at once again", "updated file:///a")
 
@@ -43,7 +43,7 @@ func TestMakeBeforeBreak(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		b.wantHeard("one left", "query 4 yes")
-		streams := server.Got("subscriptions/listen")
+		streams := server.Received("subscriptions/listen")
 		if last := string(streams[len(streams)-1].Frame.Raw); !strings.Contains(last, `"resourceSubscriptions":["file:///b"]`) || server.Streams() != 1 {
 			t.Errorf("%d streams, the last one asks for %s", server.Streams(), last)
 		}
@@ -57,7 +57,7 @@ func TestStreamsBesideEachOther(t *testing.T) {
 	for i := range maxBeside + 1 {
 		known = append(known, fmt.Sprintf("file:///%02d", i))
 	}
-	one(t, false, &actortest.Modern{Changes: true, Forgets: true, Known: known}, func(t *testing.T, server *actortest.Modern, b *bench) {
+	one(t, false, &actortest.Modern{ListChanged: true, LosesListChanges: true, Subscribable: known}, func(t *testing.T, server *actortest.Modern, b *bench) {
 		b.subscribe(1, known[0])
 		b.ask(2, protocol.MethodResourcesUnsubscribe, known[0])
 		b.subscribe(3, known[1])
@@ -66,9 +66,9 @@ func TestStreamsBesideEachOther(t *testing.T) {
 		if n := server.Streams(); n != 3 {
 			t.Fatalf("%d streams, want one for lists and one for each URI", n)
 		}
-		server.Tell("notifications/resources/updated", `,"uri":"file:///00"`)
-		server.Tell("notifications/resources/updated", `,"uri":"file:///01"`)
-		server.Tell("notifications/tools/list_changed", "")
+		server.Notify("notifications/resources/updated", `,"uri":"file:///00"`)
+		server.Notify("notifications/resources/updated", `,"uri":"file:///01"`)
+		server.Notify("notifications/tools/list_changed", "")
 		synctest.Wait()
 		b.wantHeard("at once", "updated file:///00", "updated file:///01", "0 tools asked true")
 		for i, uri := range known[2:] {
@@ -81,7 +81,7 @@ func TestStreamsBesideEachOther(t *testing.T) {
 			t.Fatalf("%d streams beyond the limit, want one", n)
 		}
 		for _, uri := range known {
-			server.Tell("notifications/resources/updated", fmt.Sprintf(`,"uri":%q`, uri))
+			server.Notify("notifications/resources/updated", fmt.Sprintf(`,"uri":%q`, uri))
 			synctest.Wait()
 			b.wantHeard("beyond the limit", "updated "+uri)
 		}
@@ -90,15 +90,15 @@ func TestStreamsBesideEachOther(t *testing.T) {
 
 // One of several streams ends: it is opened again after a pause, and its resources may have changed meanwhile.
 func TestOneOfSeveralStreamsHeals(t *testing.T) {
-	one(t, false, &actortest.Modern{Changes: true, Known: []string{"file:///a", "file:///b"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
+	one(t, false, &actortest.Modern{ListChanged: true, Subscribable: []string{"file:///a", "file:///b"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
 		b.subscribe(1, "file:///a")
 		b.subscribe(2, "file:///b")
 		b.heardOf()
-		server.Got("subscriptions/listen")[1].Result(`{"resultType":"complete"}`)
+		server.Received("subscriptions/listen")[1].Result(`{"resultType":"complete"}`)
 		time.Sleep(listenMin)
 		synctest.Wait()
 		b.wantHeard("after the pause", "updated file:///a")
-		streams := server.Got("subscriptions/listen")
+		streams := server.Received("subscriptions/listen")
 		if last := string(streams[len(streams)-1].Frame.Raw); len(streams) != 4 || !strings.Contains(last, `"notifications":{"resourceSubscriptions":["file:///a"]}`) {
 			t.Errorf("%d streams, the last one asks for %s", len(streams), last)
 		}
@@ -107,9 +107,9 @@ func TestOneOfSeveralStreamsHeals(t *testing.T) {
 
 // One of several streams ends, and the server refuses the next one for its resource, for a while: it is asked again.
 func TestOneOfSeveralStreamsIsRefused(t *testing.T) {
-	server := &actortest.Modern{Changes: true}
+	server := &actortest.Modern{ListChanged: true}
 	var refuses atomic.Bool
-	server.Listen = func(g actortest.Got) {
+	server.Listen = func(g actortest.Message) {
 		acked := `"toolsListChanged":true`
 		if strings.Contains(string(g.Frame.Raw), `"file:///a"`) {
 			if refuses.Load() {
@@ -118,13 +118,13 @@ func TestOneOfSeveralStreamsIsRefused(t *testing.T) {
 			}
 			acked = `"resourceSubscriptions":["file:///a"]`
 		}
-		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}`, g.ID(), acked))
+		g.Notify("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}`, g.ID(), acked))
 	}
 	one(t, false, server, func(_ *testing.T, server *actortest.Modern, b *bench) {
 		b.subscribe(1, "file:///a")
 		b.wantHeard("subscribed", "query 1 yes")
 		refuses.Store(true)
-		server.Got("subscriptions/listen")[1].Result(`{"resultType":"complete"}`)
+		server.Received("subscriptions/listen")[1].Result(`{"resultType":"complete"}`)
 		time.Sleep(2 * listenMin)
 		synctest.Wait()
 		refuses.Store(false)
@@ -136,18 +136,18 @@ func TestOneOfSeveralStreamsIsRefused(t *testing.T) {
 
 // The first stream acknowledges nothing and ends, as servers whose lists never change do. Those beside it are opened again all the same.
 func TestAStreamForNothingEnds(t *testing.T) {
-	server := &actortest.Modern{Changes: true}
-	server.Listen = func(g actortest.Got) {
+	server := &actortest.Modern{ListChanged: true}
+	server.Listen = func(g actortest.Message) {
 		acked := ""
 		if strings.Contains(string(g.Frame.Raw), `"file:///a"`) {
 			acked = `"resourceSubscriptions":["file:///a"]`
 		}
-		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}`, g.ID(), acked))
+		g.Notify("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}`, g.ID(), acked))
 	}
 	one(t, false, server, func(_ *testing.T, server *actortest.Modern, b *bench) {
 		b.subscribe(1, "file:///a")
 		b.wantHeard("acknowledged", "query 1 yes")
-		for _, g := range server.Got("subscriptions/listen") {
+		for _, g := range server.Received("subscriptions/listen") {
 			g.Result(`{"resultType":"complete"}`)
 			synctest.Wait()
 		}
@@ -159,19 +159,19 @@ func TestAStreamForNothingEnds(t *testing.T) {
 
 // A server that has nothing to tell of its lists ends the stream for them. Of its resources it may tell all the same.
 func TestAStreamForListsAloneEnds(t *testing.T) {
-	server := &actortest.Modern{Changes: true}
-	server.Listen = func(g actortest.Got) {
+	server := &actortest.Modern{ListChanged: true}
+	server.Listen = func(g actortest.Message) {
 		if !strings.Contains(string(g.Frame.Raw), `"file:///a"`) {
-			g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{}}`, g.ID()))
+			g.Notify("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{}}`, g.ID()))
 			g.Result(`{"resultType":"complete"}`)
 			return
 		}
-		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["file:///a"]}}`, g.ID()))
+		g.Notify("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["file:///a"]}}`, g.ID()))
 	}
 	one(t, false, server, func(t *testing.T, server *actortest.Modern, b *bench) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if n := len(server.Got("subscriptions/listen")); n != 1 {
+		if n := len(server.Received("subscriptions/listen")); n != 1 {
 			t.Errorf("a stream that tells nothing was opened %d times", n)
 		}
 		b.heardOf()
@@ -182,24 +182,24 @@ func TestAStreamForListsAloneEnds(t *testing.T) {
 
 // The first stream ends while one beside it waits for its acknowledgment, and is opened again when that has come.
 func TestTheFirstStreamEndsBeforeTheSecondBegins(t *testing.T) {
-	server := &actortest.Modern{Changes: true}
-	acknowledge := func(g actortest.Got) {
-		g.Note("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":%s}`, g.ID(), g.Params.Notifications.Of(g.Frame.Raw)))
+	server := &actortest.Modern{ListChanged: true}
+	acknowledge := func(g actortest.Message) {
+		g.Notify("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":%s}`, g.ID(), g.Params.Notifications.Of(g.Frame.Raw)))
 	}
-	server.Listen = func(g actortest.Got) {
+	server.Listen = func(g actortest.Message) {
 		if strings.Contains(string(g.Frame.Raw), `"toolsListChanged"`) {
 			acknowledge(g)
 		}
 	}
 	one(t, false, server, func(t *testing.T, server *actortest.Modern, b *bench) {
 		b.subscribe(1, "file:///a")
-		streams := server.Got("subscriptions/listen")
+		streams := server.Received("subscriptions/listen")
 		streams[0].Result(`{"resultType":"complete"}`)
 		acknowledge(streams[1])
 		time.Sleep(time.Second)
 		synctest.Wait()
 		b.heardOf()
-		if streams = server.Got("subscriptions/listen"); len(streams) != 3 || !strings.Contains(string(streams[2].Frame.Raw), `"toolsListChanged":true`) || server.Opened() != 1 {
+		if streams = server.Received("subscriptions/listen"); len(streams) != 3 || !strings.Contains(string(streams[2].Frame.Raw), `"toolsListChanged":true`) || server.Opened() != 1 {
 			t.Errorf("%d streams of %d connections, want the first one again, on the same connection", len(streams), server.Opened())
 		}
 	})

@@ -68,7 +68,7 @@ func both(t *testing.T, like *actortest.Modern, f func(t *testing.T, server *act
 func one(t *testing.T, http bool, like *actortest.Modern, f func(t *testing.T, server *actortest.Modern, b *bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		server := &actortest.Modern{HTTP: http, Tools: like.Tools, Changes: like.Changes, Known: like.Known, Forgets: like.Forgets, Listen: like.Listen}
+		server := &actortest.Modern{HTTP: http, Tools: like.Tools, ListChanged: like.ListChanged, Subscribable: like.Subscribable, LosesListChanges: like.LosesListChanges, Listen: like.Listen}
 		b := modern(t, server)
 		defer b.stop()
 		b.pool.Got()
@@ -78,12 +78,12 @@ func one(t *testing.T, http bool, like *actortest.Modern, f func(t *testing.T, s
 
 // The stream stands before the lists are fetched, so that no change falls between the two.
 func TestChangesAreListenedFor(t *testing.T) {
-	both(t, &actortest.Modern{Tools: []string{"a"}, Changes: true}, func(t *testing.T, server *actortest.Modern, b *bench) {
+	both(t, &actortest.Modern{Tools: []string{"a"}, ListChanged: true}, func(t *testing.T, server *actortest.Modern, b *bench) {
 		asked := func(m string) bool { return m == "initialize" } // a process is, first
 		if m := slices.DeleteFunc(server.Methods(), asked); !slices.Equal(m[:3], []string{"server/discover", "subscriptions/listen", "tools/list"}) {
 			t.Errorf("server got %v", m)
 		}
-		if sent := string(server.Got("subscriptions/listen")[0].Frame.Raw); !strings.Contains(sent, `"notifications":{"toolsListChanged":true,"resourcesListChanged":true}}`) {
+		if sent := string(server.Received("subscriptions/listen")[0].Frame.Raw); !strings.Contains(sent, `"notifications":{"toolsListChanged":true,"resourcesListChanged":true}}`) {
 			t.Errorf("asked for %s", sent)
 		}
 		server.SetTools("a", "b")
@@ -94,13 +94,13 @@ func TestChangesAreListenedFor(t *testing.T) {
 
 // A URI the server does not acknowledge is answered with an error, and not asked for again.
 func TestAURINobodyKnows(t *testing.T) {
-	both(t, &actortest.Modern{Changes: true, Known: []string{"file:///a"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
+	both(t, &actortest.Modern{ListChanged: true, Subscribable: []string{"file:///a"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
 		b.subscribe(1, "file:///nowhere")
 		b.subscribe(2, "file:///a")
 		time.Sleep(time.Second)
 		synctest.Wait()
 		b.wantHeard("two wishes", "query 1 no", "query 2 yes")
-		streams := server.Got("subscriptions/listen")
+		streams := server.Received("subscriptions/listen")
 		if last := string(streams[len(streams)-1].Frame.Raw); !strings.Contains(last, `"resourceSubscriptions":["file:///a"]`) {
 			t.Errorf("the last stream asks for %s", last)
 		}
@@ -109,7 +109,7 @@ func TestAURINobodyKnows(t *testing.T) {
 
 // A URI that was refused may be asked for again, and again: every question has its answer.
 func TestAURINobodyKnowsAskedAgain(t *testing.T) {
-	both(t, &actortest.Modern{Changes: true, Known: []string{"file:///a"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
+	both(t, &actortest.Modern{ListChanged: true, Subscribable: []string{"file:///a"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
 		for key := range uint64(2 * maxBeside) {
 			b.subscribe(key, "file:///no")
 			time.Sleep(time.Second)
@@ -127,7 +127,7 @@ func TestAURINobodyKnowsAskedAgain(t *testing.T) {
 // A stream that ended is opened again after a pause; what may have been missed meanwhile is made up for.
 func TestABrokenStreamHeals(t *testing.T) {
 	for _, gracefully := range []bool{false, true} {
-		both(t, &actortest.Modern{Changes: true, Tools: []string{"x"}, Known: []string{"file:///a"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
+		both(t, &actortest.Modern{ListChanged: true, Tools: []string{"x"}, Subscribable: []string{"file:///a"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
 			b.subscribe(1, "file:///a")
 			time.Sleep(time.Second)
 			b.heardOf()
@@ -148,12 +148,12 @@ func TestABrokenStreamHeals(t *testing.T) {
 }
 
 func TestPausesGrowWhileStreamsBreak(t *testing.T) {
-	both(t, &actortest.Modern{Changes: true}, func(t *testing.T, server *actortest.Modern, _ *bench) {
+	both(t, &actortest.Modern{ListChanged: true}, func(t *testing.T, server *actortest.Modern, _ *bench) {
 		for range 3600 {
 			server.EndStreams(false)
 			time.Sleep(time.Second)
 		}
-		if n := len(server.Got("subscriptions/listen")); n < 100 || n > 300 {
+		if n := len(server.Received("subscriptions/listen")); n < 100 || n > 300 {
 			t.Errorf("%d streams in an hour, want one every 15 to 30 s", n)
 		}
 	})
@@ -163,7 +163,7 @@ func TestPausesGrowWhileStreamsBreak(t *testing.T) {
 func TestADeafServer(t *testing.T) {
 	for _, http := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			server := &actortest.Modern{HTTP: http, Changes: true, Deaf: true}
+			server := &actortest.Modern{HTTP: http, ListChanged: true, IgnoreListen: true}
 			o := Options{Server: auto(), Open: server.Open, Transport: map[bool]string{true: "http", false: "stdio"}[http], Catalog: true}
 			b := startOn(t, o)
 			defer b.stop()
@@ -183,7 +183,7 @@ func TestADeafServer(t *testing.T) {
 // A server that knows no subscriptions is not asked again.
 func TestAServerWithoutStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &actortest.Modern{Changes: true, Listen: func(g actortest.Got) { g.Error(-32601, "Method not found", "") }}
+		server := &actortest.Modern{ListChanged: true, Listen: func(g actortest.Message) { g.Error(-32601, "Method not found", "") }}
 		b := modern(t, server)
 		defer b.stop()
 		b.pool.Got()
@@ -191,7 +191,7 @@ func TestAServerWithoutStreams(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		b.wantHeard("after an hour", "query 1 no")
-		if n := len(server.Got("subscriptions/listen")); n != 1 {
+		if n := len(server.Received("subscriptions/listen")); n != 1 {
 			t.Errorf("asked %d times", n)
 		}
 	})
@@ -200,7 +200,7 @@ func TestAServerWithoutStreams(t *testing.T) {
 // Calls only: a connection that carries no catalog does not listen.
 func TestConnectionsForCallsDoNotListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &actortest.Modern{Changes: true, Tools: []string{"a"}}
+		server := &actortest.Modern{ListChanged: true, Tools: []string{"a"}}
 		b := startOn(t, Options{Server: auto(), Open: server.Open, Transport: "stdio"})
 		defer b.stop()
 		synctest.Wait()
@@ -213,7 +213,7 @@ func TestConnectionsForCallsDoNotListen(t *testing.T) {
 // A lost connection answers what waits for an acknowledgment.
 func TestLossAnswersQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &actortest.Modern{Changes: true, Deaf: true}
+		server := &actortest.Modern{ListChanged: true, IgnoreListen: true}
 		b := startOn(t, Options{Server: auto(), Open: server.Open, Transport: "stdio", Catalog: true})
 		defer b.stop()
 		time.Sleep(openingTime)

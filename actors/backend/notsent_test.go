@@ -28,7 +28,7 @@ func reached(t *testing.T) (b *bench, ids []uint64) {
 		b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: seq + 1}, Request: request(t, callFrame)})
 	}
 	synctest.Wait()
-	for _, f := range server.Got("tools/call") {
+	for _, f := range server.Received("tools/call") {
 		id, _ := parseID(f.IDBytes())
 		ids = append(ids, uint64(id))
 	}

@@ -44,11 +44,11 @@ func TestQuickAttemptsAfterALoss(t *testing.T) {
 				synctest.Wait()
 				b.pool.Got()
 				opened := server.Opened()
-				server.Refuses(refused)
+				server.SetRefuse(refused)
 				server.Last().Close(refused)
 				time.Sleep(test.away)
 				synctest.Wait()
-				server.Refuses(nil)
+				server.SetRefuse(nil)
 				time.Sleep(test.back - test.away)
 				synctest.Wait()
 				if p := b.phases(); !slices.Contains(p, message.Handshaking) {

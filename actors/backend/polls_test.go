@@ -22,10 +22,10 @@ func jobs(gets ...string) *actortest.Modern {
 	n := 0
 	return &actortest.Modern{
 		Tools: []string{"add"},
-		Handle: func(g actortest.Got) {
+		Handle: func(g actortest.Message) {
 			g.Result(`{"resultType":"task","taskId":"t\u0031","status":"working","pollIntervalMs":2000}`)
 		},
-		Other: func(g actortest.Got) bool {
+		HandleOther: func(g actortest.Message) bool {
 			if g.Frame.M == protocol.MethodInitialize {
 				return false
 			}
@@ -76,7 +76,7 @@ func TestTasksAreFollowed(t *testing.T) {
 				b.call(1, legacyRequest(t, message.CanForm))
 				time.Sleep(2*time.Second - time.Nanosecond)
 				synctest.Wait()
-				if n := len(server.Got("tasks/get")); n != 0 {
+				if n := len(server.Received("tasks/get")); n != 0 {
 					t.Fatalf("asked %d times before its time", n)
 				}
 				time.Sleep(time.Nanosecond)
@@ -90,13 +90,13 @@ func TestTasksAreFollowed(t *testing.T) {
 				if ends, _ := b.outcomes(); len(ends) != 1 || !strings.HasPrefix(ends[0], test.want) {
 					t.Errorf("got %q, want %s", ends, test.want)
 				}
-				if got := len(server.Got("tasks/cancel")) == 1; got != test.cancelled {
+				if got := len(server.Received("tasks/cancel")) == 1; got != test.cancelled {
 					t.Errorf("cancelled: %v", got)
 				}
 				if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
 					t.Errorf("pool got %d Ended", n)
 				}
-				get := server.Got("tasks/get")[0]
+				get := server.Received("tasks/get")[0]
 				if raw := string(get.Frame.Raw); get.Out.Name != "t1" || !strings.Contains(raw, `"taskId":"t\u0031"`) || !strings.Contains(raw, `"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}},"elicitation":{"form":{}}}`) {
 					t.Errorf("tasks/get for %q: %s", get.Out.Name, raw)
 				}
@@ -142,7 +142,7 @@ func TestQuestionsOfATaskThatIsFollowed(t *testing.T) {
 			t.Errorf("ends %q", ends)
 		}
 		var sent []string
-		for _, g := range server.Got("tasks/update") {
+		for _, g := range server.Received("tasks/update") {
 			sent = append(sent, string(g.Params.InputResponses.Of(g.Frame.Raw)))
 		}
 		if want := []string{`{"a":{"action":"cancel"},"b":{"action":"accept","content":{}}}`, `{"c":{"action":"decline"}}`}; !slices.Equal(sent, want) {
@@ -164,15 +164,15 @@ func TestATaskOutlivesTheConnection(t *testing.T) {
 		server.Last().Close(io.EOF)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		before := len(server.Got("tasks/get"))
+		before := len(server.Received("tasks/get"))
 		if ends, _ := b.outcomes(); len(ends) != 0 || before == 0 || server.Opened() != 2 {
 			t.Fatalf("ends %q; asked %d times on %d connections", ends, before, server.Opened())
 		}
 		b.backend.Tell(message.CancelSent{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}})
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got := server.Got("tasks/cancel"); len(got) != 1 || !strings.Contains(string(got[0].Frame.Raw), `"taskId":"t\u0031"`) || len(server.Got("tasks/get")) > before {
-			t.Errorf("%d cancels, %d requests more", len(got), len(server.Got("tasks/get"))-before)
+		if got := server.Received("tasks/cancel"); len(got) != 1 || !strings.Contains(string(got[0].Frame.Raw), `"taskId":"t\u0031"`) || len(server.Received("tasks/get")) > before {
+			t.Errorf("%d cancels, %d requests more", len(got), len(server.Received("tasks/get"))-before)
 		}
 		b.pool.Got()
 		b.call(2, legacyRequest(t, message.CanForm))
@@ -189,7 +189,7 @@ func TestAToolThatIsATaskOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := jobs(`{"status":"completed","result":{"content":[]}}`)
 		follows := server.Handle
-		server.Handle = func(g actortest.Got) {
+		server.Handle = func(g actortest.Message) {
 			if strings.Contains(string(g.Frame.Raw), `"extensions":{"io.modelcontextprotocol/tasks":{}}`) {
 				follows(g)
 				return
@@ -201,15 +201,15 @@ func TestAToolThatIsATaskOnly(t *testing.T) {
 		b.call(1, legacyRequest(t, message.CanForm))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if ends, _ := b.outcomes(); !slices.Equal(ends, []string{`1 {"content":[]}`}) || len(server.Got("tools/call")) != 2 {
-			t.Errorf("ends %q after %d calls", ends, len(server.Got("tools/call")))
+		if ends, _ := b.outcomes(); !slices.Equal(ends, []string{`1 {"content":[]}`}) || len(server.Received("tools/call")) != 2 {
+			t.Errorf("ends %q after %d calls", ends, len(server.Received("tools/call")))
 		}
-		server.Handle = func(g actortest.Got) { g.Error(-32021, "needs tasks", tasksRequired) }
+		server.Handle = func(g actortest.Message) { g.Error(-32021, "needs tasks", tasksRequired) }
 		b.call(2, legacyRequest(t, message.CanForm))
 		b.call(3, modernRequest(t, ""))
 		ends, _ := b.outcomes()
-		if len(ends) != 2 || len(server.Got("tools/call")) != 5 || !strings.Contains(ends[1], "-32021") {
-			t.Errorf("ends %q after %d calls", ends, len(server.Got("tools/call")))
+		if len(ends) != 2 || len(server.Received("tools/call")) != 5 || !strings.Contains(ends[1], "-32021") {
+			t.Errorf("ends %q after %d calls", ends, len(server.Received("tools/call")))
 		}
 	})
 }

@@ -37,8 +37,8 @@ func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
 				b := modern(t, server)
 				defer b.stop()
 				time.Sleep(steady)
-				before := len(server.Got("server/discover"))
-				refuse := func(g actortest.Got) bool {
+				before := len(server.Received("server/discover"))
+				refuse := func(g actortest.Message) bool {
 					var f protocol.Frame
 					id := g.ID()
 					if c.id != "" {
@@ -50,9 +50,9 @@ func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
 					_ = g.Peer.Tell(upstream.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Status: c.status})
 					return true
 				}
-				server.Handle = func(g actortest.Got) { refuse(g) }
+				server.Handle = func(g actortest.Message) { refuse(g) }
 				if c.goes {
-					server.Discover, server.Other = refuse, initializes
+					server.Discover, server.HandleOther = refuse, initializes
 				}
 				b.call(1, legacyRequest(t, 0))
 				if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "Bad Request") && c.status != 200 {
@@ -60,7 +60,7 @@ func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
 				}
 				time.Sleep(2 * openingTime)
 				synctest.Wait()
-				if asked := len(server.Got("server/discover")) > before; asked != c.asked {
+				if asked := len(server.Received("server/discover")) > before; asked != c.asked {
 					t.Errorf("asked again: %v, want %v", asked, c.asked)
 				}
 				changes := actortest.Of[message.BackendChanged](b.pool)
@@ -75,15 +75,15 @@ func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
 // A legacy server that was replaced by a modern one refuses the version.
 func TestAServerThatMovesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}, Discover: httpStatus(404), Other: initializes}
+		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}, Discover: httpStatus(404), HandleOther: initializes}
 		b := startOn(t, Options{Server: auto(), Open: server.Open, Transport: "http", Catalog: true})
 		defer b.stop()
 		time.Sleep(steady + 2*openingTime)
 		if p := b.phases(); len(p) == 0 || p[len(p)-1] != message.Ready {
 			t.Fatalf("phases %v, want ready", p)
 		}
-		server.Discover, server.Other = nil, nil
-		server.Handle = func(g actortest.Got) {
+		server.Discover, server.HandleOther = nil, nil
+		server.Handle = func(g actortest.Message) {
 			g.Error(-32022, "Unsupported protocol version", `{"supported":["2026-07-28"],"requested":"2025-11-25"}`)
 		}
 		b.call(1, legacyRequest(t, 0))
@@ -102,8 +102,8 @@ func TestAServerThatMovesOn(t *testing.T) {
 // Whether a server still is modern is told by a definite answer only; one that is overloaded, ill or silent has an outage, and keeps its
 // connection and its era.
 func TestAnOutageIsNoOtherEra(t *testing.T) {
-	says := func(status, code int, data string) func(actortest.Got) bool {
-		return func(g actortest.Got) bool {
+	says := func(status, code int, data string) func(actortest.Message) bool {
+		return func(g actortest.Message) bool {
 			var f protocol.Frame
 			if err := f.Parse(protocol.AppendError(nil, g.ID(), code, "no", []byte(data))); err != nil {
 				t.Error(err)
@@ -112,21 +112,21 @@ func TestAnOutageIsNoOtherEra(t *testing.T) {
 			return true
 		}
 	}
-	ends := func(err error) func(actortest.Got) bool {
-		return func(g actortest.Got) bool {
+	ends := func(err error) func(actortest.Message) bool {
+		return func(g actortest.Message) bool {
 			_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: err})
 			return true
 		}
 	}
 	for _, c := range []struct {
 		name  string
-		says  func(actortest.Got) bool // to server/discover
+		says  func(actortest.Message) bool // to server/discover
 		stays bool
 	}{
 		{"502", httpStatus(502), true},
 		{"429", httpStatus(429), true},
 		{"401", httpStatus(401), true},
-		{"nothing in time", func(actortest.Got) bool { return true }, true},
+		{"nothing in time", func(actortest.Message) bool { return true }, true},
 		{"a response without an answer", ends(upstream.ErrNoAnswer), true},
 		{"503 as JSON", says(503, -32000, `null`), true},
 		{"an internal error", says(200, codeInternal, `null`), true},
@@ -144,20 +144,20 @@ func TestAnOutageIsNoOtherEra(t *testing.T) {
 				defer b.stop()
 				time.Sleep(steady)
 				b.phases()
-				opened, asked := server.Opened(), len(server.Got("server/discover"))
-				server.Handle, server.Discover = func(g actortest.Got) { httpStatus(404)(g) }, c.says
+				opened, asked := server.Opened(), len(server.Received("server/discover"))
+				server.Handle, server.Discover = func(g actortest.Message) { httpStatus(404)(g) }, c.says
 				b.call(1, legacyRequest(t, 0))
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
-				if stays := server.Opened() == opened && len(b.phases()) == 0; stays != c.stays || len(server.Got("server/discover")) == asked {
+				if stays := server.Opened() == opened && len(b.phases()) == 0; stays != c.stays || len(server.Received("server/discover")) == asked {
 					t.Fatalf("it is opened %d times; want it to stay: %v", server.Opened(), c.stays)
 				}
 				if !c.stays {
 					return
 				}
-				asked = len(server.Got("server/discover"))
+				asked = len(server.Received("server/discover"))
 				b.call(2, legacyRequest(t, 0))
-				if n := len(server.Got("server/discover")); n != asked+1 {
+				if n := len(server.Received("server/discover")); n != asked+1 {
 					t.Errorf("the next call asks %d times, want once", n-asked)
 				}
 			})

@@ -24,7 +24,7 @@ const finished = `{"resultType":"complete","content":[{"type":"text","text":"don
 // rounds is a modern server that answers the n-th call, from 0, with the n-th result, and the last one from then on.
 func rounds(results ...string) *actortest.Modern {
 	n := 0
-	return &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Got) {
+	return &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Message) {
 		g.Result(results[min(n, len(results)-1)])
 		n++
 	}}
@@ -69,11 +69,11 @@ func TestQuestionsOfAModernServer(t *testing.T) {
 		b.answer(asks[0], "", `{"code":-1,"message":"dismissed"}`)
 		b.answer(asks[2], `{"role":"assistant"}`, "")
 		b.answer(asks[2], `{"role":"twice"}`, "")
-		if n := len(server.Got("tools/call")); n != 1 {
+		if n := len(server.Received("tools/call")); n != 1 {
 			t.Fatalf("the request went out %d times before every question was answered", n)
 		}
 		b.answer(asks[1], `{"action":"accept"}`, "")
-		calls := server.Got("tools/call")
+		calls := server.Received("tools/call")
 		if len(calls) != 2 {
 			t.Fatalf("the request went out %d times, want 2", len(calls))
 		}
@@ -87,7 +87,7 @@ func TestQuestionsOfAModernServer(t *testing.T) {
 			t.Fatalf("%d questions in the second round", len(asks))
 		}
 		b.answer(asks[0], `{"action":"decline"}`, "")
-		calls = server.Got("tools/call")
+		calls = server.Received("tools/call")
 		if third := string(calls[2].Frame.Raw); strings.Contains(third, "requestState") || strings.Contains(third, `"who"`) {
 			t.Errorf("the third request %s has what belongs to the first round", third)
 		}
@@ -121,10 +121,10 @@ func TestQuestionsOfAModernServer(t *testing.T) {
 func TestProgressGrowsOverRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		server := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Got) {
+		server := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Message) {
 			n++
 			for step := 1; step <= n+1; step++ {
-				g.Note("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, g.ID(), step))
+				g.Notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, g.ID(), step))
 			}
 			if n < 3 {
 				g.Result(`{"resultType":"input_required","requestState":"again"}`)
@@ -163,7 +163,7 @@ func TestAClientThatWillNotThink(t *testing.T) {
 			t.Errorf("holder got %v, want %s", ends, want)
 		}
 		b.answer(asks[0], `{"action":"accept"}`, "") // too late
-		if n := len(server.Got("tools/call")); n != 1 {
+		if n := len(server.Received("tools/call")); n != 1 {
 			t.Errorf("the request went out %d times", n)
 		}
 	})
@@ -180,7 +180,7 @@ func TestRootsOfTheConfiguration(t *testing.T) {
 		if len(asks) != 0 || len(ends) != 1 {
 			t.Fatalf("holder got %v and %d questions", ends, len(asks))
 		}
-		if again := string(server.Got("tools/call")[1].Frame.Raw); !strings.Contains(again, `"inputResponses":{"r":{"roots":[{"uri":"file:///srv"}]}}`) {
+		if again := string(server.Received("tools/call")[1].Frame.Raw); !strings.Contains(again, `"inputResponses":{"r":{"roots":[{"uri":"file:///srv"}]}}`) {
 			t.Errorf("second request %s", again)
 		}
 	})
@@ -197,7 +197,7 @@ func TestNothingButAState(t *testing.T) {
 		for i, pause := range []time.Duration{emptyPause, 4 * emptyPause, 16 * emptyPause} {
 			time.Sleep(pause - 1)
 			synctest.Wait()
-			if n := len(server.Got("tools/call")); n != i+1 {
+			if n := len(server.Received("tools/call")); n != i+1 {
 				t.Fatalf("pause %d: %d requests a nanosecond early", i, n)
 			}
 			time.Sleep(time.Nanosecond)
@@ -206,7 +206,7 @@ func TestNothingButAState(t *testing.T) {
 		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "done") {
 			t.Errorf("holder got %v", ends)
 		}
-		if again := string(server.Got("tools/call")[1].Frame.Raw); strings.Contains(again, "inputResponses") {
+		if again := string(server.Received("tools/call")[1].Frame.Raw); strings.Contains(again, "inputResponses") {
 			t.Errorf("there was nothing to answer: %s", again)
 		}
 	})
@@ -217,8 +217,8 @@ func TestNothingButAState(t *testing.T) {
 		b.call(1, legacyRequest(t, 0))
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "without asking a question") || len(server.Got("tools/call")) != 4 {
-			t.Errorf("holder got %v after %d requests, want a fault after 4", ends, len(server.Got("tools/call")))
+		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "without asking a question") || len(server.Received("tools/call")) != 4 {
+			t.Errorf("holder got %v after %d requests, want a fault after 4", ends, len(server.Received("tools/call")))
 		}
 	})
 }
@@ -282,7 +282,7 @@ func TestACancelledQuestion(t *testing.T) {
 		for _, a := range asks {
 			b.answer(a, `{"action":"accept"}`, "")
 		}
-		if n := len(server.Got("tools/call")); n != 1 {
+		if n := len(server.Received("tools/call")); n != 1 {
 			t.Errorf("the request went out %d times", n)
 		}
 		if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {

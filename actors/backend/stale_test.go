@@ -22,13 +22,13 @@ func TestListsAreLookedAtAgain(t *testing.T) {
 		{"stale at once", 0, false, 1, 2}, {"fresh", 3_600_000, false, 0, 1}, {"told of", 0, true, 0, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			server := &actortest.Modern{Tools: []string{"a"}, TTL: tt.ttl, Changes: tt.tells}
+			server := &actortest.Modern{Tools: []string{"a"}, TTL: tt.ttl, ListChanged: tt.tells}
 			b := modern(t, server)
 			defer b.stop()
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			b.pool.Got()
-			before := len(server.Got("tools/list"))
+			before := len(server.Received("tools/list"))
 			look := func(wanted bool) (fetched, answered int) {
 				for range 10 {
 					b.backend.Tell(message.Fetch{Kind: protocol.Tools, Wanted: wanted})
@@ -36,12 +36,12 @@ func TestListsAreLookedAtAgain(t *testing.T) {
 				}
 				time.Sleep(stalePause + time.Second)
 				synctest.Wait()
-				return len(server.Got("tools/list")) - before, len(actortest.Of[message.FetchResult](b.pool))
+				return len(server.Received("tools/list")) - before, len(actortest.Of[message.FetchResult](b.pool))
 			}
 			if fetched, answered := look(false); fetched < tt.glanced || fetched > tt.glanced+1 || answered != 0 {
 				t.Errorf("%s: for a client that was given it the list was fetched %d times, and %d answers came", tt.name, fetched, answered)
 			}
-			before = len(server.Got("tools/list"))
+			before = len(server.Received("tools/list"))
 			if fetched, answered := look(true); answered == 0 || fetched > 2 || (fetched > 0) != (tt.awaited > 0) {
 				t.Errorf("%s: for a client that waits the list was fetched %d times, and %d answers came", tt.name, fetched, answered)
 			}

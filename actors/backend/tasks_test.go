@@ -97,7 +97,7 @@ func TestNotesOfTasks(t *testing.T) {
 		if len(ends) != 2 || !strings.Contains(ends[0], "an id of 0 bytes") || !strings.Contains(ends[1], "an id of 1025 bytes") {
 			t.Errorf("ends: %q", ends)
 		}
-		token := server.Got("tools/call")[0].IDBytes()
+		token := server.Received("tools/call")[0].IDBytes()
 		for _, note := range []string{
 			`"tasks/status","params":{"taskId":"a"}`, `"tasks/status","params":{"taskId":"b"}`, `"tasks/status"`,
 			`"progress","params":{"progressToken":` + string(token) + `}`, `"progress","params":{"progressToken":99}`,

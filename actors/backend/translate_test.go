@@ -19,14 +19,14 @@ import (
 func TestALegacyCallToAModernServer(t *testing.T) {
 	for _, http := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			server := &actortest.Modern{HTTP: http, Tools: []string{"add"}, Handle: func(g actortest.Got) {
-				g.Note("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":1}`, g.ID()))
+			server := &actortest.Modern{HTTP: http, Tools: []string{"add"}, Handle: func(g actortest.Message) {
+				g.Notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":1}`, g.ID()))
 				g.Result(`{"resultType":"complete","content":[{"type":"text","text":"3"}],"structuredContent":[1,2],"_meta":{"x":1}}`)
 			}}
 			b := modern(t, server)
 			defer b.stop()
 			b.call(7, legacyRequest(t, message.CanForm|message.CanURL))
-			sent := server.Got("tools/call")[0]
+			sent := server.Received("tools/call")[0]
 			id := string(sent.ID())
 			want := `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 				`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}}},"io.modelcontextprotocol/clientInfo":{"name":"old","version":"1"},` +
@@ -57,11 +57,11 @@ func TestALegacyCallToAModernServer(t *testing.T) {
 func TestAModernCallToAModernServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		result := `{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{}}},"requestState":"s1"}`
-		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}, Handle: func(g actortest.Got) { g.Result(result) }}
+		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}, Handle: func(g actortest.Message) { g.Result(result) }}
 		b := modern(t, server)
 		defer b.stop()
 		b.call(1, modernRequest(t, `,"inputResponses":{"k":{"action":"accept"}},"requestState":"s0"`))
-		sent := server.Got("tools/call")[0]
+		sent := server.Received("tools/call")[0]
 		got := string(sent.Frame.Raw)
 		for _, want := range []string{`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"x":1}`, `"requestState":"s0"`, `"inputResponses":{"k":{"action":"accept"}}`,
 			`"vendor/k":2`, `"name":"add"`, `"progressToken":` + string(sent.ID())} {
@@ -88,7 +88,7 @@ func TestAModernCallToALegacyServer(t *testing.T) {
 		defer b.stop()
 		synctest.Wait()
 		b.call(1, modernRequest(t, `,"inputResponses":{}`))
-		got := string(server.Got("tools/call")[0].Raw)
+		got := string(server.Received("tools/call")[0].Raw)
 		if strings.Contains(got, "io.modelcontextprotocol/") || strings.Contains(got, "inputResponses") || !strings.Contains(got, `"vendor/k":2`) {
 			t.Errorf("server got %s", got)
 		}
@@ -150,7 +150,7 @@ func TestAnswersAModernServerMustNotGive(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := &actortest.Modern{Handle: func(g actortest.Got) { g.Result(test.result) }, Other: func(g actortest.Got) bool {
+				server := &actortest.Modern{Handle: func(g actortest.Message) { g.Result(test.result) }, HandleOther: func(g actortest.Message) bool {
 					if g.Frame.M != protocol.MethodInitialize {
 						g.Result(test.result)
 					}
@@ -180,7 +180,7 @@ func TestHeadersFromArguments(t *testing.T) {
 			return `{"name":"add","inputSchema":{"type":"object","properties":{"a":{"type":"integer","x-mcp-header":"` + header + `"}}}}`
 		}
 		server := &actortest.Modern{HTTP: true, Tools: []string{`{"name":"add","inputSchema":{"type":"object"}}`, `{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"N"}}}}`}}
-		server.Handle = func(g actortest.Got) {
+		server.Handle = func(g actortest.Message) {
 			if len(g.Out.Headers) == 0 {
 				g.Error(-32020, "Header mismatch: Mcp-Param-Count is missing", "")
 				return
@@ -204,7 +204,7 @@ func TestHeadersFromArguments(t *testing.T) {
 		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "Header mismatch") {
 			t.Fatalf("holder got %v, want a fault", ends)
 		}
-		if n := len(server.Got("tools/call")); n != 2 {
+		if n := len(server.Received("tools/call")); n != 2 {
 			t.Fatalf("the server was called %d times, want twice", n)
 		}
 		server.SetTools(annotated("Count")) // nobody tells us: no stream
@@ -212,7 +212,7 @@ func TestHeadersFromArguments(t *testing.T) {
 		if ends, _ := b.outcomes(); len(ends) != 1 || ends[0] != `2 {"content":[]}` {
 			t.Fatalf("holder got %v, want the result after another look at the tools", ends)
 		}
-		calls := server.Got("tools/call")
+		calls := server.Received("tools/call")
 		last := calls[len(calls)-1].Out
 		if len(last.Headers) != 1 || last.Headers[0] != (protocol.HeaderField{Name: "Mcp-Param-Count", Value: "42"}) {
 			t.Errorf("headers %v", last.Headers)
@@ -223,17 +223,17 @@ func TestHeadersFromArguments(t *testing.T) {
 func TestCancelInTheModernEra(t *testing.T) {
 	for _, http := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			server := &actortest.Modern{HTTP: http, Handle: func(actortest.Got) {}}
+			server := &actortest.Modern{HTTP: http, Handle: func(actortest.Message) {}}
 			b := modern(t, server)
 			defer b.stop()
 			b.call(1, legacyRequest(t, 0))
 			b.backend.Tell(message.CancelSent{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}, Reason: "enough"})
 			synctest.Wait()
-			id := server.Got("tools/call")[0].Out.Ticket
+			id := server.Received("tools/call")[0].Out.Ticket
 			if closed := slices.Contains(server.Last().Canceled(), id); !closed {
 				t.Error("the response was not closed")
 			}
-			if n := len(server.Got("notifications/cancelled")); n != map[bool]int{true: 0, false: 1}[http] {
+			if n := len(server.Received("notifications/cancelled")); n != map[bool]int{true: 0, false: 1}[http] {
 				t.Errorf("http %v: %d notifications/cancelled", http, n)
 			}
 			if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
@@ -246,8 +246,8 @@ func TestCancelInTheModernEra(t *testing.T) {
 // MCP 2026-07-28, server/utilities/logging: only for requests that asked for it.
 func TestLogLinesOfAModernServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &actortest.Modern{HTTP: true, Handle: func(g actortest.Got) {
-			g.Note("notifications/message", `{"level":"info","data":"x"}`)
+		server := &actortest.Modern{HTTP: true, Handle: func(g actortest.Message) {
+			g.Notify("notifications/message", `{"level":"info","data":"x"}`)
 			g.Result(`{"resultType":"complete","content":[]}`)
 		}}
 		b := modern(t, server)
@@ -271,19 +271,19 @@ func TestLogLinesOfAModernServer(t *testing.T) {
 func TestStaleLists(t *testing.T) {
 	for _, tells := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			server := &actortest.Modern{Tools: []string{"a"}, TTL: 60_000, Changes: tells}
+			server := &actortest.Modern{Tools: []string{"a"}, TTL: 60_000, ListChanged: tells}
 			b := modern(t, server)
 			defer b.stop()
 			b.pool.Got()
-			before := len(server.Got("tools/list"))
+			before := len(server.Received("tools/list"))
 			time.Sleep(time.Minute - 1)
 			synctest.Wait()
-			if n := len(server.Got("tools/list")); n != before {
+			if n := len(server.Received("tools/list")); n != before {
 				t.Fatalf("listed %d times more while fresh", n-before)
 			}
 			time.Sleep(6*time.Second + 1)
 			synctest.Wait()
-			again := len(server.Got("tools/list")) - before
+			again := len(server.Received("tools/list")) - before
 			if tells != (again == 0) {
 				t.Errorf("server tells of changes %v: listed %d times more", tells, again)
 			}
@@ -303,13 +303,13 @@ func TestAServerThatGoesBack(t *testing.T) {
 		b := modern(t, server)
 		defer b.stop()
 		time.Sleep(steady)
-		server.Handle = func(g actortest.Got) { httpStatus(404)(g) }
+		server.Handle = func(g actortest.Message) { httpStatus(404)(g) }
 		b.call(1, legacyRequest(t, 0)) // a modern server may do so, too: it is asked, and stays
 		synctest.Wait()
-		if ends, _ := b.outcomes(); len(ends) != 1 || len(b.phases()) != 0 || len(server.Got("server/discover")) != 2 {
-			t.Fatalf("ends %v, asked %d times", ends, len(server.Got("server/discover")))
+		if ends, _ := b.outcomes(); len(ends) != 1 || len(b.phases()) != 0 || len(server.Received("server/discover")) != 2 {
+			t.Fatalf("ends %v, asked %d times", ends, len(server.Received("server/discover")))
 		}
-		server.Discover, server.Other = httpStatus(404), initializes
+		server.Discover, server.HandleOther = httpStatus(404), initializes
 		b.call(2, legacyRequest(t, 0))
 		time.Sleep(2 * openingTime)
 		synctest.Wait()
@@ -330,7 +330,7 @@ func TestWhatALegacyClientDeclares(t *testing.T) {
 		r.Caller.Extras = message.ExtrasOf([]byte(`{"experimental":{"v/x":{"a":1}},"extensions":{"v/y":{}}}`))
 		b.call(1, r)
 		want := `"io.modelcontextprotocol/clientCapabilities":{"experimental":{"v/x":{"a":1}},"extensions":{"v/y":{}},"elicitation":{"form":{}}}`
-		if raw := string(server.Got("tools/call")[0].Frame.Raw); !strings.Contains(raw, want) {
+		if raw := string(server.Received("tools/call")[0].Frame.Raw); !strings.Contains(raw, want) {
 			t.Errorf("sent %s, want %s in it", raw, want)
 		}
 	})
@@ -349,7 +349,7 @@ func TestAStateOfTheOtherEra(t *testing.T) {
 		b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}, Request: r})
 		synctest.Wait()
 		failed := actortest.Of[message.Failed](b.holder)
-		if n := len(server.Got("tools/call")); n != 0 || len(failed) != 1 || failed[0].Fault.Name != protocol.ServerUnavailable {
+		if n := len(server.Received("tools/call")); n != 0 || len(failed) != 1 || failed[0].Fault.Name != protocol.ServerUnavailable {
 			t.Errorf("%d calls reached the server; told %+v", n, failed)
 		}
 		if ended := actortest.Of[message.CallEnded](b.pool); len(ended) != 1 {

@@ -45,12 +45,12 @@ func TestTasksOfCallsThatWereGivenUp(t *testing.T) {
 				defer b.stop()
 				b.call(1, c.request(t))
 				b.withdraw(1)
-				id := server.Got("tools/call")[0].IDBytes()
+				id := server.Received("tools/call")[0].IDBytes()
 				for range 2 {
 					_ = server.Last().Send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, id, c.late))
 					synctest.Wait()
 				}
-				got := server.Got("tasks/cancel")
+				got := server.Received("tasks/cancel")
 				if len(got) != c.want || c.want > 0 && string(got[0].ParamsBytes()) != `{"taskId":"a"}` {
 					t.Errorf("cancelled %d times, want %d: %+v", len(got), c.want, got)
 				}
@@ -62,15 +62,15 @@ func TestTasksOfCallsThatWereGivenUp(t *testing.T) {
 // Likewise a modern server's on stdio.
 func TestModernTasksOfCallsThatWereGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var late actortest.Got
-		server := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Got) { late = g }}
+		var late actortest.Message
+		server := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Message) { late = g }}
 		b := modern(t, server)
 		defer b.stop()
 		b.call(1, legacyRequest(t, 0))
 		b.withdraw(1)
 		late.Result(`{"resultType":"task","taskId":"a","status":"working"}`)
 		synctest.Wait()
-		got := server.Got("tasks/cancel")
+		got := server.Received("tasks/cancel")
 		if len(got) != 1 {
 			t.Fatalf("cancelled %d times", len(got))
 		}
@@ -94,7 +94,7 @@ func TestTasksThatAreDropped(t *testing.T) {
 		synctest.Wait()
 		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"a","status":"cancelled"}}`))
 		synctest.Wait()
-		if n, notes := len(server.Got("tasks/cancel")), actortest.Of[message.TaskNotification](b.holder); n != 1 || len(notes) != 0 {
+		if n, notes := len(server.Received("tasks/cancel")), actortest.Of[message.TaskNotification](b.holder); n != 1 || len(notes) != 0 {
 			t.Errorf("cancelled %d times; told %+v", n, notes)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// View is what clients see of servers that announce these capabilities, each with the version it speaks.
+// View returns the catalog as clients see it that have access to all the given servers.
 func View(t *testing.T, servers ...catalog.Server) *catalog.View {
 	t.Helper()
 	var sources []catalog.Source
@@ -23,7 +23,7 @@ func View(t *testing.T, servers ...catalog.Server) *catalog.View {
 	return view
 }
 
-// Snapshot is a catalog of one server without items, which has settled or not.
+// Snapshot returns a catalog of one server without items.
 func Snapshot(settled bool) *catalog.Snapshot {
 	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: settled}}
 	naming := catalog.Naming{Namespace: config.Default().Namespace, URIStyle: "prefix", PageSize: 10}

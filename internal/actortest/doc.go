@@ -1,3 +1,4 @@
-// Package actortest is what the tests of actors share: a Probe actor that records what it is told, and a scriptable
-// legacy and a modern MCP server at the other end of an in-memory pipe. Everything in it works inside a testing/synctest bubble.
+// Package actortest is shared by the tests of actors. It has a Probe, an actor that records its messages, and
+// scriptable legacy and modern MCP servers on an in-memory pipe. Everything in it works inside a testing/synctest
+// bubble.
 package actortest

@@ -6,7 +6,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Frame parses one message; the test fails when it is none.
+// Frame parses a message. It fails the test if the message is invalid.
 func Frame(t testing.TB, raw string) (f protocol.Frame) {
 	t.Helper()
 	if err := f.Parse([]byte(raw)); err != nil {
@@ -15,7 +15,7 @@ func Frame(t testing.TB, raw string) (f protocol.Frame) {
 	return f
 }
 
-// Request parses a request or notification and its params, as whoever receives it from a client does.
+// Request parses a request or notification and its params.
 func Request(t testing.TB, raw string) (f protocol.Frame, p protocol.Params) {
 	t.Helper()
 	f = Frame(t, raw)

@@ -12,34 +12,34 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// Modern is a scriptable server of 2026-07-28. Open is what a backend opens its connections with; each is a fresh pipe.
-// Set the fields before the first Open.
+// Modern is a scriptable server of 2026-07-28. A backend calls Open for each connection. Set the fields before the
+// first Open.
 type Modern struct {
-	HTTP     bool           // answers come on the response of their request
-	Versions []string       // supportedVersions; nil = 2026-07-28
-	Tools    []string       // names, or whole items (raw JSON objects)
-	Offers   []string       // URIs of the resources it lists
-	Changes  bool           // declares listChanged of tools and resources
-	TTL      int            // ttlMs of lists
-	Known    []string       // URIs whose subscription it acknowledges
-	Deaf     bool           // never answers subscriptions/listen
-	Forgets  bool           // on stdio the end of one stream ends the changes of lists on all
-	Listen   func(Got)      // takes over subscriptions/listen
-	Refuse   error          // when set, every connection closes with it
-	Discover func(Got) bool // takes over server/discover when it returns true
-	Handle   func(Got)      // takes over tools/call, prompts/get, resources/read; nil = a text
-	Replied  func(Got)      // takes answers, which a server gets on a legacy connection only
-	Other    func(Got) bool // takes over any other request when it returns true (initialize …)
+	HTTP             bool               // responses come on the exchange of their request
+	Versions         []string           // supportedVersions; nil = 2026-07-28
+	Tools            []string           // names, or definitions as raw JSON objects
+	Resources        []string           // URIs of the listed resources
+	ListChanged      bool               // whether it declares listChanged of tools and resources
+	TTL              int                // ttlMs of lists
+	Subscribable     []string           // URIs for which it acknowledges subscriptions
+	IgnoreListen     bool               // whether it never answers subscriptions/listen
+	LosesListChanges bool               // whether, on stdio, the end of one stream ends list changes on all
+	Listen           func(Message)      // replaces the handling of subscriptions/listen
+	Refuse           error              // if set, every connection closes with this error
+	Discover         func(Message) bool // called first for server/discover; returns whether it answered
+	Handle           func(Message)      // handles tools/call, prompts/get, resources/read; nil = returns a text
+	HandleAnswer     func(Message)      // receives answers to its requests, which only legacy connections have
+	HandleOther      func(Message) bool // called for other requests such as initialize; returns whether it answered
 
-	mu      sync.Mutex
-	peers   []*pipe.Peer
-	got     []Got
-	streams []Got // subscriptions/listen that are open
-	forgot  bool  // which of them wanted changes of lists
+	mu              sync.Mutex
+	peers           []*pipe.Peer
+	received        []Message
+	streams         []Message // open subscriptions/listen requests
+	listChangesLost bool      // see LosesListChanges
 }
 
-// Got is a frame the server got, and where its answer goes.
-type Got struct {
+// Message is a message from the gateway.
+type Message struct {
 	Out    upstream.Outgoing
 	Frame  protocol.Frame
 	Params protocol.Params
@@ -47,22 +47,22 @@ type Got struct {
 	server *Modern
 }
 
-// ID is the raw id of the request.
-func (g Got) ID() []byte { return g.Frame.IDBytes() }
+// ID returns the request's id as raw JSON.
+func (g Message) ID() []byte { return g.Frame.IDBytes() }
 
-// Result answers with a result, raw JSON.
-func (g Got) Result(result string) { g.last(protocol.AppendResult(nil, g.ID(), []byte(result))) }
+// Result responds with a result, given as raw JSON.
+func (g Message) Result(result string) { g.respond(protocol.AppendResult(nil, g.ID(), []byte(result))) }
 
-// Error answers with an error; data is raw JSON, "" = none.
-func (g Got) Error(code int, text, data string) {
+// Error responds with an error. data is raw JSON, or "" for none.
+func (g Message) Error(code int, text, data string) {
 	var raw []byte
 	if data != "" {
 		raw = []byte(data)
 	}
-	g.last(protocol.AppendError(nil, g.ID(), code, text, raw))
+	g.respond(protocol.AppendError(nil, g.ID(), code, text, raw))
 }
 
-func (g Got) last(raw []byte) {
+func (g Message) respond(raw []byte) {
 	if g.server.HTTP {
 		_ = g.Peer.Answer(g.Out.Ticket, raw)
 		return
@@ -70,8 +70,8 @@ func (g Got) last(raw []byte) {
 	_ = g.Peer.Send(raw)
 }
 
-// Note sends a notification that belongs to the request.
-func (g Got) Note(method, params string) {
+// Notify sends a notification on the exchange of the request.
+func (g Message) Notify(method, params string) {
 	raw := protocol.AppendNotification(nil, method, []byte(params))
 	if !g.server.HTTP {
 		_ = g.Peer.Send(raw)
@@ -84,8 +84,8 @@ func (g Got) Note(method, params string) {
 	_ = g.Peer.Tell(upstream.Received{Ticket: g.Out.Ticket, Frame: f})
 }
 
-// Welcome answers initialize; over HTTP with a session, or without.
-func (g Got) Welcome(session bool, result string) {
+// AnswerInitialize responds to initialize. Over HTTP, session decides whether the response has a session id.
+func (g Message) AnswerInitialize(session bool, result string) {
 	if !g.server.HTTP {
 		g.Result(result)
 		return
@@ -97,10 +97,10 @@ func (g Got) Welcome(session bool, result string) {
 	_ = g.Peer.Tell(upstream.Received{Ticket: g.Out.Ticket, Frame: f, Last: true, Session: session})
 }
 
-// Ask sends a question that belongs to the request, raw JSON, as only a legacy server does.
-func (g Got) Ask(question string) {
+// SendRequest sends a request, given as raw JSON, on the exchange of the message. Only legacy servers send requests.
+func (g Message) SendRequest(raw string) {
 	var f protocol.Frame
-	if err := f.Parse([]byte(question)); err != nil {
+	if err := f.Parse([]byte(raw)); err != nil {
 		panic(err)
 	}
 	e := upstream.Received{Frame: f}
@@ -110,7 +110,7 @@ func (g Got) Ask(question string) {
 	_ = g.Peer.Tell(e)
 }
 
-// Open makes a connection and serves it until it closes.
+// Open opens a connection and serves it until it closes.
 func (s *Modern) Open(sink upstream.Sink) upstream.Link {
 	link, peer := pipe.New(sink)
 	s.mu.Lock()
@@ -125,13 +125,14 @@ func (s *Modern) Open(sink upstream.Sink) upstream.Link {
 	return link
 }
 
-// Last returns the newest connection's server end.
+// Last returns the server's end of the newest connection.
 func (s *Modern) Last() *pipe.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peers[len(s.peers)-1]
 }
 
+// First returns the server's end of the oldest connection.
 // First returns the oldest connection's server end.
 func (s *Modern) First() *pipe.Peer {
 	s.mu.Lock()
@@ -139,49 +140,49 @@ func (s *Modern) First() *pipe.Peer {
 	return s.peers[0]
 }
 
-// Opened counts connections.
+// Opened returns the number of connections opened so far.
 func (s *Modern) Opened() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.peers)
 }
 
-// Got returns the frames with that method that came so far, from all connections.
-func (s *Modern) Got(method string) []Got {
+// Received returns the messages received so far with that method, on all connections.
+func (s *Modern) Received(method string) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(s.got), func(g Got) bool { return g.Frame.MethodText() != method })
+	return slices.DeleteFunc(slices.Clone(s.received), func(g Message) bool { return g.Frame.MethodText() != method })
 }
 
-// Methods are the methods of everything that came so far.
+// Methods returns the methods of all messages received so far.
 func (s *Modern) Methods() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []string
-	for _, g := range s.got {
+	for _, g := range s.received {
 		list = append(list, g.Frame.MethodText())
 	}
 	return list
 }
 
-// SetTools changes the list and tells it on every open stream.
+// SetTools changes the tools and announces the change on every open stream.
 func (s *Modern) SetTools(names ...string) {
 	s.mu.Lock()
 	s.Tools = names
 	s.mu.Unlock()
-	s.Tell("notifications/tools/list_changed", "")
+	s.Notify("notifications/tools/list_changed", "")
 }
 
-// Tell sends a notification on every open stream that was opened for it; members are those of params besides _meta, with
-// a comma in front.
-func (s *Modern) Tell(method, members string) {
+// Notify sends a notification on every open stream that requested it. members are the members of params besides _meta,
+// preceded by a comma.
+func (s *Modern) Notify(method, members string) {
 	s.mu.Lock()
 	streams, wanted := slices.Clone(s.streams), strings.TrimPrefix(members, `,"uri":`)
 	kind, ofList := strings.CutSuffix(strings.TrimPrefix(method, "notifications/"), "/list_changed")
 	if ofList {
 		wanted = `"` + kind + `ListChanged":true`
 	}
-	if ofList && s.forgot {
+	if ofList && s.listChangesLost {
 		streams = nil
 	}
 	s.mu.Unlock()
@@ -189,11 +190,11 @@ func (s *Modern) Tell(method, members string) {
 		if !strings.Contains(string(g.Params.Notifications.Of(g.Frame.Raw)), wanted) {
 			continue
 		}
-		g.Note(method, fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}`, g.ID(), members))
+		g.Notify(method, fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}`, g.ID(), members))
 	}
 }
 
-// EndStreams ends the open streams: gracefully, with a result, or as if the connection broke.
+// EndStreams ends the open streams: gracefully with a result, or as if the connection broke.
 func (s *Modern) EndStreams(gracefully bool) {
 	s.mu.Lock()
 	streams := s.streams
@@ -211,11 +212,11 @@ func (s *Modern) EndStreams(gracefully bool) {
 	}
 }
 
-// Streams counts the open streams.
+// Streams returns the number of open streams.
 func (s *Modern) Streams() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.drop(s.peers[len(s.peers)-1], &Got{})
+	s.dropCanceled(s.peers[len(s.peers)-1], &Message{})
 	return len(s.streams)
 }
 
@@ -225,37 +226,37 @@ func (s *Modern) serve(peer *pipe.Peer) {
 		if err != nil {
 			return
 		}
-		g := Got{Out: out, Peer: peer, server: s}
+		g := Message{Out: out, Peer: peer, server: s}
 		if err := g.Frame.Parse(out.Frame); err != nil {
-			panic("the gateway sent a bad frame: " + err.Error() + ": " + string(out.Frame))
+			panic("the gateway sent an invalid message: " + err.Error() + ": " + string(out.Frame))
 		}
 		if err := g.Params.Scan(&g.Frame); err != nil {
-			panic("the gateway sent bad params: " + err.Error() + ": " + string(out.Frame))
+			panic("the gateway sent invalid params: " + err.Error() + ": " + string(out.Frame))
 		}
 		s.mu.Lock()
-		s.got = append(s.got, g)
-		s.drop(peer, &g)
+		s.received = append(s.received, g)
+		s.dropCanceled(peer, &g)
 		s.mu.Unlock()
 		switch {
 		case g.Frame.Kind == protocol.KindRequest:
 			s.answer(g)
-		case g.Frame.Kind == protocol.KindResult && s.Replied != nil:
-			s.Replied(g)
+		case g.Frame.Kind == protocol.KindResult && s.HandleAnswer != nil:
+			s.HandleAnswer(g)
 		}
 	}
 }
 
-// drop forgets the streams that were cancelled, in either way.
-func (s *Modern) drop(peer *pipe.Peer, g *Got) {
+// dropCanceled removes streams that were canceled by a notification or by closing their exchange.
+func (s *Modern) dropCanceled(peer *pipe.Peer, g *Message) {
 	canceled, before := peer.Canceled(), len(s.streams)
-	s.streams = slices.DeleteFunc(s.streams, func(st Got) bool {
+	s.streams = slices.DeleteFunc(s.streams, func(st Message) bool {
 		named := g.Frame.M == protocol.NotificationCancelled && string(g.Params.RequestID.Of(g.Frame.Raw)) == string(st.ID())
 		return named || slices.Contains(canceled, st.Out.Ticket)
 	})
-	s.forgot = s.forgot || s.Forgets && !s.HTTP && len(s.streams) < before
+	s.listChangesLost = s.listChangesLost || s.LosesListChanges && !s.HTTP && len(s.streams) < before
 }
 
-func (s *Modern) answer(g Got) {
+func (s *Modern) answer(g Message) {
 	switch g.Frame.M {
 	case protocol.MethodServerDiscover:
 		if s.Discover == nil || !s.Discover(g) {
@@ -264,11 +265,7 @@ func (s *Modern) answer(g Got) {
 	case protocol.MethodToolsList:
 		g.Result(s.list("tools", s.tools()))
 	case protocol.MethodResourcesList:
-		var items []string
-		for _, uri := range s.Offers {
-			items = append(items, fmt.Sprintf(`{"uri":%q,"name":"r"}`, uri))
-		}
-		g.Result(s.list("resources", strings.Join(items, ",")))
+		g.Result(s.list("resources", items(s.Resources, `{"uri":%q,"name":"r"}`)))
 	case protocol.MethodTemplatesList:
 		g.Result(s.list("resourceTemplates", ""))
 	case protocol.MethodSubscriptionsListen:
@@ -280,7 +277,7 @@ func (s *Modern) answer(g Got) {
 		}
 		g.Result(`{"resultType":"complete","content":[{"type":"text","text":"modern"}]}`)
 	default:
-		if s.Other == nil || !s.Other(g) {
+		if s.HandleOther == nil || !s.HandleOther(g) {
 			g.Error(-32601, "Method not found", "")
 		}
 	}
@@ -296,7 +293,7 @@ func (s *Modern) discover() string {
 	}
 	return fmt.Sprintf(`{"resultType":"complete","supportedVersions":[%s],"capabilities":{"tools":{"listChanged":%v},"resources":{"subscribe":true,"listChanged":%v}},`+
 		`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"2"}},"instructions":"be modern","ttlMs":0,"cacheScope":"private"}`,
-		strings.Join(versions, ","), s.Changes, s.Changes)
+		strings.Join(versions, ","), s.ListChanged, s.ListChanged)
 }
 
 func (s *Modern) list(key, items string) string {
@@ -316,24 +313,24 @@ func (s *Modern) tools() string {
 	return strings.Join(items, ",")
 }
 
-// listen acknowledges what is asked for and offered.
-func (s *Modern) listen(g Got) {
+// listen acknowledges the requested and supported notifications.
+func (s *Modern) listen(g Message) {
 	if s.Listen != nil {
 		s.Listen(g)
 		return
 	}
-	if s.Deaf {
+	if s.IgnoreListen {
 		return
 	}
 	filter := string(g.Params.Notifications.Of(g.Frame.Raw))
 	var acked []string
 	for _, key := range []string{"toolsListChanged", "resourcesListChanged"} {
-		if s.Changes && strings.Contains(filter, `"`+key+`":true`) {
+		if s.ListChanged && strings.Contains(filter, `"`+key+`":true`) {
 			acked = append(acked, `"`+key+`":true`)
 		}
 	}
 	var uris []string
-	for _, uri := range s.Known {
+	for _, uri := range s.Subscribable {
 		if strings.Contains(filter, strconv.Quote(uri)) {
 			uris = append(uris, strconv.Quote(uri))
 		}
@@ -342,9 +339,9 @@ func (s *Modern) listen(g Got) {
 		acked = append(acked, `"resourceSubscriptions":[`+strings.Join(uris, ",")+`]`)
 	}
 	s.mu.Lock()
-	s.forgot = s.forgot && !strings.Contains(filter, "ListChanged")
+	s.listChangesLost = s.listChangesLost && !strings.Contains(filter, "ListChanged")
 	s.streams = append(s.streams, g)
 	s.mu.Unlock()
-	g.Note("notifications/subscriptions/acknowledged",
+	g.Notify("notifications/subscriptions/acknowledged",
 		fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":"%s"},"notifications":{%s}}`, g.ID(), strings.Join(acked, ",")))
 }

@@ -9,19 +9,19 @@ import (
 	"goblin-actor/actors/kernel"
 )
 
-// Probe is an actor that records what it is told.
+// Probe is an actor that records its messages.
 type Probe struct {
 	kernel.Reference
-	box *box
+	recorder *recorder
 }
 
-type box struct {
-	answer func(msg any) []kernel.Effect // nil, or what it answers is not recorded
+type recorder struct {
+	answer func(msg any) []kernel.Effect // may be nil; messages for which it returns effects are not recorded
 	mu     sync.Mutex
 	got    []any
 }
 
-func (b *box) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+func (b *recorder) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch msg.(type) {
 	case kernel.Started, kernel.Stopping:
 		return out
@@ -37,30 +37,31 @@ func (b *box) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-func (*box) Act(kernel.Self, any) {}
+func (*recorder) Act(kernel.Self, any) {}
 
-// NewProbe spawns a probe at the top of the system.
+// NewProbe starts a probe as a root actor.
 func NewProbe(system *kernel.System, name string) Probe {
 	return NewAnsweringProbe(system, name, nil)
 }
 
-// NewAnsweringProbe spawns a probe that answers some messages, which it does not record. answer may be nil.
+// NewAnsweringProbe starts a probe that reacts to some messages with effects. It does not record these. answer may be
+// nil.
 func NewAnsweringProbe(system *kernel.System, name string, answer func(msg any) []kernel.Effect) Probe {
-	b := &box{answer: answer}
+	b := &recorder{answer: answer}
 	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: name, Kind: "probe"}, func(kernel.Self) kernel.Logic { return b })
 	return Probe{ref, b}
 }
 
-// Got returns what came so far and forgets it.
+// Got returns the recorded messages and clears the record.
 func (p Probe) Got() []any {
-	p.box.mu.Lock()
-	defer p.box.mu.Unlock()
-	got := p.box.got
-	p.box.got = nil
+	p.recorder.mu.Lock()
+	defer p.recorder.mu.Unlock()
+	got := p.recorder.got
+	p.recorder.got = nil
 	return got
 }
 
-// Of returns what came so far of type M, and forgets everything.
+// Of returns the recorded messages of type M and clears the record.
 func Of[M any](p Probe) []M {
 	var list []M
 	for _, msg := range p.Got() {
@@ -71,7 +72,7 @@ func Of[M any](p Probe) []M {
 	return list
 }
 
-// Stop ends a system inside a bubble.
+// Stop stops a system inside a bubble.
 func Stop(t *testing.T, system *kernel.System) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -81,7 +82,7 @@ func Stop(t *testing.T, system *kernel.System) {
 	}
 }
 
-// Child spawns an actor that needs a parent, by an actor that does nothing else.
+// Child starts an actor that needs a parent, below an actor without other functions.
 func Child(system *kernel.System, spawn func(kernel.Self) kernel.Reference) kernel.Reference {
 	born := make(chan kernel.Reference, 1)
 	kernel.Spawn(system, kernel.SpawnOptions{Name: "parent"}, func(kernel.Self) kernel.Logic { return parent{spawn, born} })

@@ -1,6 +1,7 @@
 package actortest
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,33 +13,33 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// Server is a scriptable MCP server. Open is what a backend opens its connections with; each is a fresh pipe.
-// Set the fields before the first Open; the functions of a running server are Last and Calls.
+// Server is a scriptable MCP server with sessions. A backend calls Open for each connection. Set the fields before the
+// first Open; use the methods later.
 type Server struct {
-	Tools        []string                                        // names, or whole items (raw JSON objects)
-	Meta         string                                          // _meta of every tool, raw JSON; "" = none
-	Resources    []string                                        // URIs
-	Prompts      []string                                        // names; nil = it declares none
-	Templates    []string                                        // their texts
-	PageSize     int                                             // items a page of tools/list; 0 = all on one
-	Listing      func(page int)                                  // called when a page of tools/list, counted from 1, is made and not sent yet
-	Instructions string                                          // of initialize
-	Version      string                                          // answered to initialize; "" = the newest legacy one
-	Refuse       error                                           // when set, every connection closes with it; see Refuses
-	Logging      bool                                            // declares logging
-	Tasks        bool                                            // declares tasks for tools/call; Handle has to do them
-	Mute         bool                                            // never answers initialize
-	Handle       func(p *pipe.Peer, f protocol.Frame, id []byte) // tools/call, prompts/get, resources/read …; nil = echo
+	Tools            []string                                        // names, or definitions as raw JSON objects
+	Meta             string                                          // _meta of every tool, raw JSON; "" = none
+	Resources        []string                                        // URIs
+	Prompts          []string                                        // names; nil = does not declare prompts
+	Templates        []string                                        // URI templates
+	PageSize         int                                             // tools per page; 0 = all on one page
+	BeforePage       func(page int)                                  // called before page n of tools/list is sent, counted from 1
+	Instructions     string                                          // in the result of initialize
+	Version          string                                          // in the result of initialize; "" = the latest legacy version
+	Refuse           error                                           // if set, every connection closes with this error; see SetRefuse
+	Logging          bool                                            // whether it declares logging
+	Tasks            bool                                            // whether it declares tasks for tools/call, which Handle must then implement
+	IgnoreInitialize bool                                            // whether it never answers initialize
+	Handle           func(p *pipe.Peer, f protocol.Frame, id []byte) // tools/call, prompts/get, resources/read …; nil = echo
 
-	Posted func(p *pipe.Peer, o upstream.Outgoing) // what is no request; over HTTP its ticket has an end of its own
+	HandleOther func(p *pipe.Peer, o upstream.Outgoing) // receives messages other than requests; over HTTP it must end their exchange
 
-	mu    sync.Mutex
-	pages int // of tools/list, made so far
-	peers []*pipe.Peer
-	got   []protocol.Frame
+	mu       sync.Mutex
+	pages    int // pages of tools/list sent
+	peers    []*pipe.Peer
+	received []protocol.Frame
 }
 
-// Open makes a connection and serves it until it closes.
+// Open opens a connection and serves it until it closes.
 func (s *Server) Open(sink upstream.Sink) upstream.Link {
 	link, peer := pipe.New(sink)
 	s.mu.Lock()
@@ -52,33 +53,33 @@ func (s *Server) Open(sink upstream.Sink) upstream.Link {
 	return link
 }
 
-// Refuses sets Refuse while connections may be made; nil = it does not.
-func (s *Server) Refuses(err error) {
+// SetRefuse sets Refuse. Unlike the field, it may be used while connections are opened.
+func (s *Server) SetRefuse(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Refuse = err
 }
 
-// Last returns the newest connection's server end.
+// Last returns the server's end of the newest connection.
 func (s *Server) Last() *pipe.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peers[len(s.peers)-1]
 }
 
-// Opened counts connections.
+// Opened returns the number of connections opened so far.
 func (s *Server) Opened() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.peers)
 }
 
-// Got returns the frames with that method that came so far, from all connections.
-func (s *Server) Got(method string) []protocol.Frame {
+// Received returns the messages received so far with that method, on all connections.
+func (s *Server) Received(method string) []protocol.Frame {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []protocol.Frame
-	for _, f := range s.got {
+	for _, f := range s.received {
 		if f.MethodText() == method {
 			list = append(list, f)
 		}
@@ -86,12 +87,12 @@ func (s *Server) Got(method string) []protocol.Frame {
 	return list
 }
 
-// Answers returns the responses that came so far: answers to the server's own questions.
+// Answers returns the responses to the server's own requests received so far.
 func (s *Server) Answers() []protocol.Frame {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []protocol.Frame
-	for _, f := range s.got {
+	for _, f := range s.received {
 		if f.Kind == protocol.KindResult || f.Kind == protocol.KindError {
 			list = append(list, f)
 		}
@@ -99,7 +100,7 @@ func (s *Server) Answers() []protocol.Frame {
 	return list
 }
 
-// SetTools changes the list and, when announce, says so.
+// SetTools changes the tools. announce sends list_changed.
 func (s *Server) SetTools(announce bool, names ...string) {
 	s.mu.Lock()
 	s.Tools = names
@@ -117,16 +118,16 @@ func (s *Server) serve(peer *pipe.Peer) {
 		}
 		var f protocol.Frame
 		if err := f.Parse(out.Frame); err != nil {
-			panic("the gateway sent a bad frame: " + err.Error() + ": " + string(out.Frame))
+			panic("the gateway sent an invalid message: " + err.Error() + ": " + string(out.Frame))
 		}
 		s.mu.Lock()
-		s.got = append(s.got, f)
+		s.received = append(s.received, f)
 		s.mu.Unlock()
 		switch {
 		case f.Kind == protocol.KindRequest:
 			s.answer(peer, f)
-		case s.Posted != nil:
-			s.Posted(peer, out)
+		case s.HandleOther != nil:
+			s.HandleOther(peer, out)
 		}
 	}
 }
@@ -136,24 +137,10 @@ func (s *Server) answer(peer *pipe.Peer, f protocol.Frame) {
 	result := ""
 	switch f.M {
 	case protocol.MethodInitialize:
-		if s.Mute {
+		if s.IgnoreInitialize {
 			return
 		}
-		version := s.Version
-		if version == "" {
-			version = protocol.LatestLegacy
-		}
-		logging := ""
-		if s.Prompts != nil {
-			logging = `,"prompts":{}`
-		}
-		if s.Logging {
-			logging += `,"logging":{}`
-		}
-		if s.Tasks {
-			logging += `,"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}`
-		}
-		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}%s},"serverInfo":{"name":"fake","version":"1"},"instructions":%q}`, version, logging, s.Instructions)
+		result = s.initializeResult()
 	case protocol.MethodPing:
 		result = "{}"
 	case protocol.MethodServerDiscover:
@@ -161,31 +148,19 @@ func (s *Server) answer(peer *pipe.Peer, f protocol.Frame) {
 		return
 	case protocol.MethodToolsList:
 		result = s.toolsPage(f)
-		if s.Listing != nil {
+		if s.BeforePage != nil {
 			s.mu.Lock()
 			s.pages++
 			page := s.pages
 			s.mu.Unlock()
-			s.Listing(page)
+			s.BeforePage(page)
 		}
 	case protocol.MethodResourcesList:
-		var items []string
-		for _, uri := range s.Resources {
-			items = append(items, fmt.Sprintf(`{"uri":%q,"name":"r"}`, uri))
-		}
-		result = `{"resources":[` + strings.Join(items, ",") + `]}`
+		result = `{"resources":[` + items(s.Resources, `{"uri":%q,"name":"r"}`) + `]}`
 	case protocol.MethodTemplatesList:
-		var items []string
-		for _, text := range s.Templates {
-			items = append(items, fmt.Sprintf(`{"uriTemplate":%q,"name":"t"}`, text))
-		}
-		result = `{"resourceTemplates":[` + strings.Join(items, ",") + `]}`
+		result = `{"resourceTemplates":[` + items(s.Templates, `{"uriTemplate":%q,"name":"t"}`) + `]}`
 	case protocol.MethodPromptsList:
-		var items []string
-		for _, name := range s.Prompts {
-			items = append(items, fmt.Sprintf(`{"name":%q}`, name))
-		}
-		result = `{"prompts":[` + strings.Join(items, ",") + `]}`
+		result = `{"prompts":[` + items(s.Prompts, `{"name":%q}`) + `]}`
 	default:
 		if s.Handle != nil {
 			s.Handle(peer, f, id)
@@ -196,7 +171,31 @@ func (s *Server) answer(peer *pipe.Peer, f protocol.Frame) {
 	_ = peer.Send(protocol.AppendResult(nil, id, []byte(result)))
 }
 
-// toolsPage answers with one page; the cursor is the index of its first tool.
+func (s *Server) initializeResult() string {
+	capabilities := `"tools":{"listChanged":true},"resources":{"subscribe":true}`
+	if s.Prompts != nil {
+		capabilities += `,"prompts":{}`
+	}
+	if s.Logging {
+		capabilities += `,"logging":{}`
+	}
+	if s.Tasks {
+		capabilities += `,"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}`
+	}
+	return fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{%s},"serverInfo":{"name":"fake","version":"1"},"instructions":%q}`,
+		cmp.Or(s.Version, protocol.LatestLegacy), capabilities, s.Instructions)
+}
+
+// items formats each value and joins the results to the content of a JSON array.
+func items(values []string, format string) string {
+	var list []string
+	for _, value := range values {
+		list = append(list, fmt.Sprintf(format, value))
+	}
+	return strings.Join(list, ",")
+}
+
+// toolsPage returns a page of tools/list. The cursor is the index of its first tool.
 func (s *Server) toolsPage(f protocol.Frame) string {
 	var p protocol.Params
 	if err := p.Scan(&f); err != nil {

@@ -10,11 +10,11 @@ var pending = []string{
 	"actors", "actors/backend", "actors/catalog", "actors/kernel", "actors/message", "actors/monitor", "actors/pool",
 	"actors/registry", "actors/store", "actors/token",
 	"bench", "cmd/goblin-actor",
-	"internal/actortest", "internal/cli", "internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure",
+	"internal/cli", "internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure",
 	"internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/cli/terminal", "internal/client", "internal/config",
 	"internal/desktop", "internal/secret", "internal/serving", "internal/status",
 	"protocol", "protocol/downstream", "protocol/upstream", "protocol/upstream/pipe", "protocol/upstream/process", "protocol/upstream/remote",
-	"tests/sim", "tests/sim/mutants",
+	"tests/sim/mutants",
 }
 
 func isPending(file string) bool {
