@@ -114,7 +114,7 @@ sim-mutants: ## takes mended faults' mends out, one after the other, and says wh
 	go test -count=1 -timeout 3h -v ./tests/sim -run TestMutants -mutants
 
 mutants: ## takes the code of each row of docs/requirements.md out, and says whether the test that proves the row fails
-	go test -count=1 -timeout 3h -v ./tests/rows -run TestMutants -mutants
+	go test -count=1 -timeout 3h -v ./tests/requirements -run TestMutants -mutants
 
 attacks: ## each attack against the code as it is and against a build without what stops it: a table with both results
 	go test -count=1 -timeout 3h -v ./tests/attacks -run 'TestAttacks$$' -attacks -attack '$(or $(ATTACK),*)'

@@ -1,5 +1,5 @@
-// Package rows applies mutants that break a row of docs/requirements.md, and checks that the test named by the row fails.
-package rows
+// Package requirements applies mutants that break a row of docs/requirements.md, and checks that the test named by the row fails.
+package requirements
 
 import (
 	"errors"
@@ -92,7 +92,7 @@ func TestHeadings(t *testing.T) {
 
 // Every mutant applies to the current code, including those of the simulator. This test finds outdated ones early.
 func TestMutantsApply(t *testing.T) {
-	for _, folder := range []string{"tests/rows/mutants", "tests/sim/mutants"} {
+	for _, folder := range []string{"tests/requirements/mutants", "tests/sim/mutants"} {
 		paths, err := filepath.Glob(filepath.Join(root, folder, "*.txt"))
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("no mutants in %s: %v", folder, err)
@@ -156,7 +156,7 @@ func TestMutants(t *testing.T) {
 // run builds the tests of the mutant's package in dir and runs its test.
 func (p *mutation) run(t *testing.T, dir string) ([]byte, error) {
 	t.Helper()
-	binary := filepath.Join(dir, "rows.test")
+	binary := filepath.Join(dir, "requirements.test")
 	gatetest.Run(t, dir, "go", "test", "-c", "-trimpath", "-vet=off", "-o", binary, "./"+p.room)
 	out, err := gatetest.Try(path.Join(dir, p.room), binary, "-test.run", "^"+p.test+"$", "-test.timeout", "5m")
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
