@@ -18,12 +18,13 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// BenchmarkCells is one tools/call through every actor in each of the four cells, client era then server era; client
-// and server are pipes in this process and their cost is in the numbers. A bridged cell may cost 1.25 times the same-era one.
+// BenchmarkCells measures one tools/call through every actor for each pair of eras: the client's, then the server's. Client
+// and server are pipes in this process, and the numbers include their cost. A call between different eras may cost 1.25
+// times as much as one within an era.
 func BenchmarkCells(b *testing.B) {
-	legacy := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one_add","arguments":{"a":1,"b":"some text that makes it about two hundred bytes long, as calls are"}}}`
+	legacy := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one_add","arguments":{"a":1,"b":"some text that makes it about two hundred bytes long, typical of calls"}}}`
 	modern := strings.Replace(legacy, `"params":{`, fmt.Sprintf(`"params":{`+modernMeta+`,`, "{}"), 1)
-	answer := []byte(`{"content":[{"type":"text","text":"some text that makes it about two hundred bytes long, as results are, too"}]}`)
+	answer := []byte(`{"content":[{"type":"text","text":"some text that makes it about two hundred bytes long, which is typical of results"}]}`)
 	modernAnswer := `{"resultType":"complete",` + string(answer[1:])
 	modernHandle := func(g actortest.Message) { g.Result(modernAnswer) }
 	handle := func(p *pipe.Peer, _ protocol.Frame, id []byte) {

@@ -17,8 +17,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// BenchmarkCold is the first list of a gateway that was just started, from its state file; its servers never say a word.
-// What a process costs besides is not in it: goblin-actor bench cold.
+// BenchmarkCold measures the first list of a gateway that was just started with a state file and whose servers never answer.
+// It does not include the start of a process; see goblin-actor bench cold.
 func BenchmarkCold(b *testing.B) {
 	for _, tools := range []int{10, 100} {
 		b.Run(fmt.Sprintf("100x%d", tools), func(b *testing.B) {
@@ -45,7 +45,7 @@ func BenchmarkCold(b *testing.B) {
 	}
 }
 
-// coldList starts a gateway, lists until done says so, and ends it; the end is not measured.
+// coldList starts a gateway, lists the tools until done returns true, and stops the gateway. The stop is not measured.
 func coldList(b *testing.B, cfg config.Config, o Options, server *actortest.Server, done func(string) bool) {
 	o.Open = func(config.Server, int) (func(upstream.Sink) upstream.Link, string) { return server.Open, "stdio" }
 	g, err := Start(&cfg, o)

@@ -15,7 +15,7 @@ import (
 
 // The servers' level is the most verbose of all sessions' levels, and changes only when that does.
 func TestLogLevels(t *testing.T) {
-	refs := children(t, 2)
+	refs := childReferences(t, 2)
 	l := newLogLevels()
 	for i, step := range []struct {
 		session int
@@ -43,7 +43,7 @@ func TestLogLevels(t *testing.T) {
 
 // A pool is found by its reference, and a stopped one is told apart from one that failed.
 func TestServersEnd(t *testing.T) {
-	refs := children(t, 3)
+	refs := childReferences(t, 3)
 	v := newServers()
 	v.pools["b"], v.pools["a"], v.stopping["c"] = refs[0], refs[1], refs[2]
 	var to []kernel.Reference

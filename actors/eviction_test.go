@@ -10,25 +10,26 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// children are references of their own.
-func children(t *testing.T, n int) (refs []kernel.Reference) {
+// childReferences returns references of n actors.
+func childReferences(t *testing.T, n int) (refs []kernel.Reference) {
 	t.Helper()
 	system := kernel.New(kernel.Options{})
 	t.Cleanup(func() { _ = system.Stop(t.Context()) })
 	for i := range n {
-		refs = append(refs, kernel.Spawn(system, kernel.SpawnOptions{Name: fmt.Sprint("child", i)}, func(kernel.Self) kernel.Logic { return ignores{} }))
+		refs = append(refs, kernel.Spawn(system, kernel.SpawnOptions{Name: fmt.Sprint("child", i)}, func(kernel.Self) kernel.Logic { return idleActor{} }))
 	}
 	return refs
 }
 
-type ignores struct{}
+// idleActor ignores all messages.
+type idleActor struct{}
 
-func (ignores) Step(_ time.Time, _ any, out []kernel.Effect) []kernel.Effect { return out }
-func (ignores) Act(kernel.Self, any)                                         {}
+func (idleActor) Step(_ time.Time, _ any, out []kernel.Effect) []kernel.Effect { return out }
+func (idleActor) Act(kernel.Self, any)                                         {}
 
-// Who makes room for whom: a session of whoever has most, nobody's who has less than the client, and of a principal with more than half of all one
-// that only a stream holds.
-func TestWhoMakesRoomForASession(t *testing.T) {
+// Which session is closed for a new one: an idle one of the owner with the most sessions, but none of an owner with fewer
+// than the client. If there is none, a session with a stream of a principal that has more than half of all.
+func TestSessionToEvict(t *testing.T) {
 	a, b, c := owner{"a", true}, owner{"b", true}, owner{name: "127.0.0.1"}
 	const idle, streams, calls = 0, 1, 2
 	type session struct {
@@ -45,23 +46,23 @@ func TestWhoMakesRoomForASession(t *testing.T) {
 		name     string
 		client   owner
 		sessions []session // the least recently used first
-		want     int       // which goes; -1 = none
+		want     int       // index of the closed session; -1 = none
 		streams  bool
 	}{
-		{"the least recently used of one", a, []session{{a, idle}, {a, idle}}, 0, false},
-		{"whoever has most, although others are idle for longer", c, []session{{b, idle}, {a, idle}, {a, idle}}, 1, false},
-		{"its own before those of one who has less", a, []session{{b, idle}, {a, idle}, {a, idle}}, 1, false},
-		{"nobody's who has less", a, []session{{b, idle}, {a, calls}, {a, calls}}, -1, false},
-		{"of equals another's when its own are busy", a, []session{{b, idle}, {a, calls}}, 0, false},
-		{"of equals its own when it is idle", a, []session{{b, idle}, {a, idle}}, 1, false},
-		{"who has most is busy: the next", b, append(many(3, session{a, calls}), session{c, idle}, session{c, idle}), 3, false},
-		{"a hog's stream", b, append(many(6, session{a, streams}), many(4, session{c, calls})...), 0, true},
-		{"not its call", b, append(many(6, session{a, calls}), many(4, session{c, streams})...), -1, false},
-		{"half is not too much", b, append(many(5, session{a, streams}), many(5, session{c, calls})...), -1, false},
-		{"not the hog's own stream", a, append(many(6, session{a, streams}), many(4, session{c, calls})...), -1, false},
-		{"an address may be of many", b, many(10, session{c, streams}), -1, false},
+		{"the least recently used one", a, []session{{a, idle}, {a, idle}}, 0, false},
+		{"of the owner with most, although others are idle for longer", c, []session{{b, idle}, {a, idle}, {a, idle}}, 1, false},
+		{"its own before those of an owner with fewer", a, []session{{b, idle}, {a, idle}, {a, idle}}, 1, false},
+		{"not of an owner with fewer", a, []session{{b, idle}, {a, calls}, {a, calls}}, -1, false},
+		{"another's with equal counts when its own is busy", a, []session{{b, idle}, {a, calls}}, 0, false},
+		{"its own with equal counts when it is idle", a, []session{{b, idle}, {a, idle}}, 1, false},
+		{"the owner with most is busy: of the next", b, append(many(3, session{a, calls}), session{c, idle}, session{c, idle}), 3, false},
+		{"a stream of a principal with more than half", b, append(many(6, session{a, streams}), many(4, session{c, calls})...), 0, true},
+		{"not if it has calls", b, append(many(6, session{a, calls}), many(4, session{c, streams})...), -1, false},
+		{"half is not more than half", b, append(many(5, session{a, streams}), many(5, session{c, calls})...), -1, false},
+		{"not the client's own stream", a, append(many(6, session{a, streams}), many(4, session{c, calls})...), -1, false},
+		{"not of an address, which many clients may share", b, many(10, session{c, streams}), -1, false},
 	} {
-		refs := children(t, len(test.sessions))
+		refs := childReferences(t, len(test.sessions))
 		s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
 		for i, session := range test.sessions {
 			s.sessions.begin(session.of, 0)
@@ -81,26 +82,26 @@ func TestWhoMakesRoomForASession(t *testing.T) {
 	}
 }
 
-// A session that was asked to leave and has got something to do says so, and another one is asked: the client it was to make room for would wait for
-// ever. Simulated story 10161222306623.
-func TestASessionThatStaysMakesNoRoom(t *testing.T) {
-	refs := children(t, 3)
+// If a session that was requested to close has become busy, another one is requested to close. Otherwise the waiting client
+// would wait forever. Found by the simulator with seed 10161222306623.
+func TestBusySessionIsNotEvicted(t *testing.T) {
+	refs := childReferences(t, 3)
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 2}}, kernel.Reference{})
 	s.registry = refs[2]
 	for _, ref := range refs[:2] {
 		s.sessions.begin(owner{name: "a"}, 0)
 		s.sessions.started(sessionStarted{ref, owner{name: "a"}, 0})
 	}
-	asks := func(out []kernel.Effect) (asked []kernel.Reference, surveyed int) {
+	requests := func(out []kernel.Effect) (closing []kernel.Reference, surveyed int) {
 		for _, e := range out {
 			switch e.Msg.(type) {
 			case message.CloseIfIdle:
-				asked = append(asked, e.To)
+				closing = append(closing, e.To)
 			case message.QueryIdleSince:
 				surveyed++
 			}
 		}
-		return asked, surveyed
+		return closing, surveyed
 	}
 	since := func(busy kernel.Reference) (out []kernel.Effect) {
 		for i, ref := range refs[:2] {
@@ -108,27 +109,28 @@ func TestASessionThatStaysMakesNoRoom(t *testing.T) {
 		}
 		return out
 	}
-	g := requestSession(message.OpenSession{Exchange: visitor(t)})
-	if _, surveyed := asks(s.open(g, nil)); surveyed != 2 {
-		t.Fatalf("%d sessions were looked at, want 2", surveyed)
+	g := requestSession(message.OpenSession{Exchange: initializeExchange(t)})
+	if _, surveyed := requests(s.open(g, nil)); surveyed != 2 {
+		t.Fatalf("%d sessions were surveyed, want 2", surveyed)
 	}
-	if asked, _ := asks(since(kernel.Reference{})); len(asked) != 1 || asked[0] != refs[0] {
-		t.Fatalf("asked to leave: %v, want the first", asked)
+	if closing, _ := requests(since(kernel.Reference{})); len(closing) != 1 || closing[0] != refs[0] {
+		t.Fatalf("requested to close: %v, want the first", closing)
 	}
-	if _, surveyed := asks(step(s, time.Unix(10, 0), message.SessionBusy{Session: refs[0]}, nil)); surveyed != 2 {
-		t.Fatalf("when it stays %d sessions are looked at, want 2", surveyed)
+	if _, surveyed := requests(step(s, time.Unix(10, 0), message.SessionBusy{Session: refs[0]}, nil)); surveyed != 2 {
+		t.Fatalf("after SessionBusy %d sessions were surveyed, want 2", surveyed)
 	}
-	if asked, _ := asks(since(refs[0])); len(asked) != 1 || asked[0] != refs[1] {
-		t.Errorf("asked then: %v, want the other", asked)
+	if closing, _ := requests(since(refs[0])); len(closing) != 1 || closing[0] != refs[1] {
+		t.Errorf("requested to close next: %v, want the other", closing)
 	}
 }
 
-// Those who wait for room are many at most, and whoever sends most of them gives way to one who has sent few.
-func TestNobodyFillsTheWaitingRoom(t *testing.T) {
+// The number of waiting clients is limited. At the limit, a request of the owner with the most waiting requests is refused
+// in favor of an owner with few.
+func TestWaitingClientsAreBounded(t *testing.T) {
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 0}}, kernel.Reference{})
-	s.registry = children(t, 1)[0]
-	comes := func(who owner) (refused int) {
-		g := requestSession(message.OpenSession{Exchange: visitor(t)})
+	s.registry = childReferences(t, 1)[0]
+	open := func(who owner) (refused int) {
+		g := requestSession(message.OpenSession{Exchange: initializeExchange(t)})
 		g.owner = who
 		for _, e := range s.open(g, nil) {
 			if _, ok := e.Act.(refuseSession); ok {
@@ -139,29 +141,29 @@ func TestNobodyFillsTheWaitingRoom(t *testing.T) {
 	}
 	mallory, alice := owner{"mallory", true}, owner{"alice", true}
 	for range maxWaitingClients {
-		if n := comes(mallory); n != 0 {
-			t.Fatal("refused with room left")
+		if n := open(mallory); n != 0 {
+			t.Fatal("refused below the limit")
 		}
 	}
-	if comes(mallory) != 1 || comes(alice) != 1 {
-		t.Error("nobody, or more than one, was refused in a full room")
+	if open(mallory) != 1 || open(alice) != 1 {
+		t.Error("at the limit, not exactly one request was refused")
 	}
 	waits := map[owner]int{}
 	for _, g := range s.eviction.waiting {
 		waits[g.owner]++
 	}
 	if waits[alice] != 1 || waits[mallory] != maxWaitingClients-1 {
-		t.Errorf("they wait: %v", waits)
+		t.Errorf("waiting requests by owner: %v", waits)
 	}
 }
 
-// Sessions are counted from when they are opened until they are gone, also those that never came to be.
+// Sessions are counted from their request until their end, including those whose spawn fails.
 func TestOwnersAreForgotten(t *testing.T) {
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
-	refs := children(t, 3)
+	refs := childReferences(t, 3)
 	s.registry = refs[2]
 	for _, ref := range []kernel.Reference{refs[0], {}, refs[1]} {
-		for _, e := range s.open(requestSession(message.OpenSession{Exchange: visitor(t)}), nil) {
+		for _, e := range s.open(requestSession(message.OpenSession{Exchange: initializeExchange(t)}), nil) {
 			if start, ok := e.Act.(startSession); ok {
 				s.sessions.started(sessionStarted{ref, start.owner, 0})
 			}
@@ -174,6 +176,6 @@ func TestOwnersAreForgotten(t *testing.T) {
 		s.childStopped(kernel.ChildStopped{Child: ref}, nil)
 	}
 	if o := s.sessions.owners; len(o.of)+len(o.sessions) != 0 {
-		t.Errorf("left over: %+v", o)
+		t.Errorf("remaining: %+v", o)
 	}
 }

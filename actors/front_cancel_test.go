@@ -9,9 +9,10 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// A client that cancels its call over streamable HTTP finds an error in the response that belongs to it, whether that has become a stream
-// or not: Python's client waits for ever when the response ends without one. On the one stream of HTTP+SSE, as on stdio, nothing is said.
-func TestACancelledCallOverHTTPEnds(t *testing.T) {
+// When a client cancels its call over streamable HTTP, the call's response ends with an error, whether or not it is a
+// stream: the Python client waits forever if the response ends without one. On the shared stream of HTTP+SSE, as on stdio,
+// nothing is sent.
+func TestCancelledCallOverHTTPEnds(t *testing.T) {
 	called := make(chan struct{}, 10)
 	server := &actortest.Server{Tools: []string{"wait"}, Handle: func(p *pipe.Peer, f protocol.Frame, _ []byte) {
 		var params protocol.Params
@@ -21,7 +22,7 @@ func TestACancelledCallOverHTTPEnds(t *testing.T) {
 		}
 		called <- struct{}{}
 	}}
-	w := serveWeb(t, map[string]*actortest.Server{"one": server}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": server}, nil)
 	const cancelled = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}`
 	call := func(meta string) string {
 		return `{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"one_wait","arguments":{}` + meta + `}}`
@@ -46,7 +47,7 @@ func TestACancelledCallOverHTTPEnds(t *testing.T) {
 		t.Errorf("the stream ends with %q", last)
 	}
 	if more := stream.data(); more != "" {
-		t.Errorf("after its end the stream goes on with %s", more)
+		t.Errorf("the stream continues after the error: %s", more)
 	}
 
 	shared, _ := w.listen("/sse")
@@ -61,6 +62,6 @@ func TestACancelledCallOverHTTPEnds(t *testing.T) {
 	w.do("POST", to, cancelled)
 	w.do("POST", to, `{"jsonrpc":"2.0","id":"p","method":"ping"}`)
 	if next := shared.data(); next != `{"jsonrpc":"2.0","id":"p","result":{}}` {
-		t.Errorf("over HTTP+SSE the cancelled call was answered with %s", next)
+		t.Errorf("over HTTP+SSE the cancelled call was answered: %s", next)
 	}
 }

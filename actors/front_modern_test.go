@@ -12,8 +12,8 @@ import (
 	"goblin-actor/internal/actortest"
 )
 
-// raw posts a body with header lines as they are, so that one may stand there twice.
-func (w *web) raw(path, body string, lines ...string) (status int, answer string) {
+// raw posts a body with these header lines, which may repeat a header.
+func (w *httpHarness) raw(path, body string, lines ...string) (status int, answer string) {
 	w.t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
 	if err != nil {
@@ -39,10 +39,10 @@ func (w *web) raw(path, body string, lines ...string) (status int, answer string
 	return r.StatusCode, b.String()
 }
 
-// What is wrong with a modern request's headers and _meta is said with 400, whatever else is wrong with it; other faults
-// of params have 200 (MCP 2026-07-28, basic, _meta; basic/transports/streamable-http, server validation).
+// Errors in a modern request's headers and _meta have status 400, whatever else is wrong. Other invalid params have status
+// 200 (MCP 2026-07-28, basic, _meta; basic/transports/streamable-http, server validation).
 func TestMalformedModernRequests(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
 	const (
 		version  = "MCP-Protocol-Version: 2026-07-28"
 		method   = "Mcp-Method: tools/call"
@@ -56,11 +56,11 @@ func TestMalformedModernRequests(t *testing.T) {
 		headers      []string
 		status, code int
 	}{
-		{"as it should be", good, all, 200, 0},
+		{"valid", good, all, 200, 0},
 		{"_meta is a number", `"name":"one_a","_meta":7`, all, 400, -32602},
 		{"_meta is a list", `"name":"one_a","_meta":[]`, all, 400, -32602},
-		{"a log level that is no string", `"name":"one_a","_meta":{` + required + `,"io.modelcontextprotocol/logLevel":7}`, all, 400, -32602},
-		{"a token that is an object", `"name":"one_a","_meta":{` + required + `,"progressToken":{}}`, all, 400, -32602},
+		{"the log level is a number", `"name":"one_a","_meta":{` + required + `,"io.modelcontextprotocol/logLevel":7}`, all, 400, -32602},
+		{"the progress token is an object", `"name":"one_a","_meta":{` + required + `,"progressToken":{}}`, all, 400, -32602},
 		{"the version twice", `"name":"one_a","_meta":{` + required + `,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`, all, 400, -32602},
 		{"arguments are a list, and nothing else", good + `,"arguments":[]`, all, 200, -32602},
 		{"arguments are a list, and no version in _meta", `"name":"one_a","arguments":[]`, all, 400, -32602},
@@ -72,7 +72,7 @@ func TestMalformedModernRequests(t *testing.T) {
 		{"the version header twice", good, append(all, "mcp-protocol-version: 2026-07-28"), 400, -32020},
 		{"the method header twice", good, append(all, "MCP-METHOD: tools/call"), 400, -32020},
 		{"the name header twice", good, append(all, tool), 400, -32020},
-		{"a header of a parameter twice", good, append(all, "Mcp-Param-X: 1", "mcp-param-x: 1"), 400, -32020},
+		{"a parameter's header twice", good, append(all, "Mcp-Param-X: 1", "mcp-param-x: 1"), 400, -32020},
 	} {
 		status, answer := w.raw("/mcp", `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{`+c.params+`}}`, c.headers...)
 		var got struct{ Error struct{ Code int } }
@@ -84,11 +84,11 @@ func TestMalformedModernRequests(t *testing.T) {
 	}
 }
 
-// An error about a message whose id nobody can read has none for a modern client, null for a legacy one.
+// The error for a message without a readable ID has no id for a modern client, and null for a legacy one.
 func TestErrorsWithoutID(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
 	for name, body := range map[string]string{
-		"no JSON": `{"jsonrpc":`, "null": `{"jsonrpc":"2.0","id":null,"method":"ping"}`, "a batch": `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`,
+		"invalid JSON": `{"jsonrpc":`, "null": `{"jsonrpc":"2.0","id":null,"method":"ping"}`, "a batch": `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`,
 		"a response": `{"jsonrpc":"2.0","id":1,"result":{}}`,
 	} {
 		if status, answer := w.raw("/mcp", body, "MCP-Protocol-Version: 2026-07-28"); status != 400 || strings.Contains(answer, `"id"`) || !strings.Contains(answer, `"code":-32`) {
@@ -100,9 +100,10 @@ func TestErrorsWithoutID(t *testing.T) {
 	}
 }
 
-// A listen stream is a stream: a client that takes none is told so, rather than nothing for ever.
-func TestListenWantsAStream(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
+// subscriptions/listen is answered with a stream. A client that does not accept one gets an error instead of a response
+// without end.
+func TestListenNeedsStream(t *testing.T) {
+	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
 	for accept, want := range map[string]int{"application/json": 406, "text/event-stream": 200, "application/json, text/event-stream": 200} {
 		status, answer := w.raw("/mcp", modern(1, "subscriptions/listen", "{}", `,"notifications":{}`),
 			"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen", "Accept: "+accept)
@@ -112,23 +113,23 @@ func TestListenWantsAStream(t *testing.T) {
 	}
 }
 
-// The endpoint of a server that is not there is not found, in either era.
-func TestOneServerThatIsNotThere(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
+// The endpoint of an unknown server answers 404 in both eras.
+func TestUnknownServerEndpoint(t *testing.T) {
+	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
 	for method, rest := range map[string]string{"server/discover": "", "tools/list": "", "subscriptions/listen": `,"notifications":{"toolsListChanged":true}`} {
-		status, answer := w.raw("/s/nobody/mcp", modern(1, method, "{}", rest), "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: "+method)
-		if status != 404 || !strings.Contains(answer, `"id":1`) || !strings.Contains(answer, `"server":"nobody"`) {
+		status, answer := w.raw("/s/missing/mcp", modern(1, method, "{}", rest), "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: "+method)
+		if status != 404 || !strings.Contains(answer, `"id":1`) || !strings.Contains(answer, `"server":"missing"`) {
 			t.Errorf("%s: %d %s", method, status, answer)
 		}
 	}
-	if r := w.do("POST", "/s/nobody/mcp", initializeFrame); r.status != 404 || !strings.Contains(r.body, `"server":"nobody"`) {
+	if r := w.do("POST", "/s/missing/mcp", initializeFrame); r.status != 404 || !strings.Contains(r.body, `"server":"missing"`) {
 		t.Errorf("initialize: %d %s", r.status, r.body)
 	}
 }
 
-// Clients that name a task in the body alone are served; one that names another in the header is not.
+// A task request without the name header is served. One with another name in the header is refused.
 func TestTasksWithoutNameHeader(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
 	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
 		headers := []string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: " + method}
 		body := modern(1, method, `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, `,"taskId":"one/t","inputResponses":{}`)
@@ -136,7 +137,7 @@ func TestTasksWithoutNameHeader(t *testing.T) {
 			t.Errorf("%s: %d %s", method, status, answer)
 		}
 		if status, answer := w.raw("/mcp", body, append(headers, "Mcp-Name: one/u")...); status != 400 || !strings.Contains(answer, "-32020") {
-			t.Errorf("%s, another in the header: %d %s", method, status, answer)
+			t.Errorf("%s, another name in the header: %d %s", method, status, answer)
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// slowServer has a tool that says what it is told to on say, and ends when that is closed.
+// slowServer returns a server whose tool sends a log message or progress for each word on say, and completes when say is
+// closed.
 func slowServer(t *testing.T) (s *actortest.Server, say chan string) {
 	t.Helper()
 	say = make(chan string)
@@ -45,7 +46,7 @@ func TestResumeByVersion(t *testing.T) {
 	} {
 		t.Run(version, func(t *testing.T) {
 			server, say := slowServer(t)
-			w := serveWeb(t, map[string]*actortest.Server{"one": server}, nil)
+			w := startHTTP(t, map[string]*actortest.Server{"one": server}, nil)
 			opened := w.do("POST", "/mcp", strings.Replace(initializeFrame, "2025-11-25", version, 1))
 			session := []string{"Mcp-Session-Id", opened.session}
 			go func() { say <- "progress" }()
@@ -55,7 +56,7 @@ func TestResumeByVersion(t *testing.T) {
 			}
 			first := s.next()
 			if primed := first.id != "" && first.data == ""; primed != want.primed {
-				t.Errorf("begins with %+v, want primed %v", first, want.primed)
+				t.Errorf("the stream begins with %+v, want primed %v", first, want.primed)
 			}
 			for first.data == "" {
 				first = s.next()
@@ -68,7 +69,7 @@ func TestResumeByVersion(t *testing.T) {
 			close(say)
 			again, resp := w.listen("/mcp", append(session, "Last-Event-ID", first.id)...)
 			if !want.resumes {
-				return // the stream is one like any other
+				return // the stream starts without replay
 			}
 			if resp.StatusCode != 200 {
 				t.Fatal(resp.StatusCode)
@@ -80,16 +81,17 @@ func TestResumeByVersion(t *testing.T) {
 				t.Errorf("got %s", got)
 			}
 			if got := again.next(); got.ok {
-				t.Errorf("after the answer: %+v", got)
+				t.Errorf("after the response: %+v", got)
 			}
 		})
 	}
 }
 
-// Last-Event-ID of another session: the stream opens and replays nothing. Of a call whose stream is over: 400.
+// With the Last-Event-ID of another session the stream opens but replays nothing. For a call whose stream is complete the
+// answer is 400.
 func TestResumeForeign(t *testing.T) {
 	server, say := slowServer(t)
-	w := serveWeb(t, map[string]*actortest.Server{"one": server}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": server}, nil)
 	mine, other := w.open("/mcp"), w.open("/mcp")
 	go func() { say <- "secret"; close(say) }()
 	s, _ := w.post("/mcp", slowCall, "Mcp-Session-Id", mine)
@@ -105,30 +107,30 @@ func TestResumeForeign(t *testing.T) {
 	server.SetTools(true, "slow", "more")
 	for got := ""; !strings.Contains(got, "list_changed"); got = stolen.data() {
 		if strings.Contains(got, "secret") || strings.Contains(got, "result") {
-			t.Fatalf("got %s of another session", got)
+			t.Fatalf("replayed %s of another session", got)
 		}
 	}
 	got := w.do("GET", "/mcp", "", "Accept", "text/event-stream", "Mcp-Session-Id", mine, "Last-Event-ID", last.id)
 	if got.status != 400 || !strings.Contains(got.body, "Last-Event-ID") {
-		t.Errorf("a stream that is over: %d %s", got.status, got.body)
+		t.Errorf("a completed stream: %d %s", got.status, got.body)
 	}
 	got = w.do("GET", "/mcp", "", "Accept", "text/event-stream", "Mcp-Session-Id", mine, "Last-Event-ID", prime.id)
 	if got.status != 200 || !strings.Contains(got.body, "secret") || !strings.Contains(got.body, `"id":7,"result"`) {
-		t.Errorf("everything again: %d %s", got.status, got.body)
+		t.Errorf("a full replay: %d %s", got.status, got.body)
 	}
 }
 
-// A GET stream goes on: what happened while the client was away is told, by replay or anew.
+// A resumed GET stream has what happened while the client was away, by replay or a new notification.
 func TestResumeListening(t *testing.T) {
 	server := &actortest.Server{Tools: []string{"a"}}
-	w := serveWeb(t, map[string]*actortest.Server{"one": server}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": server}, nil)
 	session := []string{"Mcp-Session-Id", w.open("/mcp")}
 	w.do("POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, session...)
 	s, _ := w.listen("/mcp", session...)
 	last := s.next()
 	for i := range 4 {
 		server.SetTools(true, "a", "b"+strconv.Itoa(i))
-		time.Sleep(300 * time.Millisecond) // the catalog tells at most every 250 ms
+		time.Sleep(300 * time.Millisecond) // the registry publishes at most every 250 ms
 		if i%2 == 0 {
 			s.close()
 			continue
@@ -150,29 +152,29 @@ func TestResumeListening(t *testing.T) {
 // MCP 2025-03-26, basic, batching.
 func TestBatches(t *testing.T) {
 	server, say := slowServer(t)
-	w := serveWeb(t, map[string]*actortest.Server{"one": server}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": server}, nil)
 	session := func(version string) []string {
 		return []string{"Mcp-Session-Id", w.do("POST", "/mcp", strings.Replace(initializeFrame, "2025-11-25", version, 1)).session}
 	}
 	old := session("2025-03-26")
 	ping := func(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` }
 	pong := func(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"result":{}}` }
-	const told = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 	tests := []struct {
 		name, body string
 		session    []string
 		status     int
-		want       string // whole body when it begins with [, else part of it
+		want       string // the whole body if it begins with [, otherwise a part of it
 	}{
-		{"requests", `[` + ping("1") + `,` + told + `, ` + ping(`"b"`) + `]`, old, 200, `[` + pong("1") + `,` + pong(`"b"`) + `]`},
+		{"requests", `[` + ping("1") + `,` + initialized + `, ` + ping(`"b"`) + `]`, old, 200, `[` + pong("1") + `,` + pong(`"b"`) + `]`},
 		{"one request", `[` + ping("1") + `]`, old, 200, `[` + pong("1") + `]`},
-		{"nothing to answer", `[` + told + `,{"jsonrpc":"2.0","id":99,"result":{}}]`, old, 202, ""},
+		{"nothing to answer", `[` + initialized + `,{"jsonrpc":"2.0","id":99,"result":{}}]`, old, 202, ""},
 		{"wrong params", `[{"jsonrpc":"2.0","id":1,"method":"ping","params":7},` + ping("2") + `]`, old, 400, "-32600"},
 		{"unknown method", `[{"jsonrpc":"2.0","id":1,"method":"tasks/list"}]`, old, 200, "-32601"},
 		{"initialize", `[` + ping("1") + `,` + initializeFrame + `]`, old, 400, "-32600"},
 		{"empty", `[]`, old, 400, "-32600"},
 		{"not closed", `[` + ping("1"), old, 400, "-32700"},
-		{"something else in it", `[` + ping("1") + `,7]`, old, 400, "-32600"},
+		{"invalid element", `[` + ping("1") + `,7]`, old, 400, "-32600"},
 		{"nested", `[[` + ping("1") + `]]`, old, 400, "-32600"},
 		{"too many", `[` + strings.Repeat(ping("1")+",", protocol.MaxBatch) + ping("1") + `]`, old, 400, "-32600"},
 		{"2025-06-18", `[` + ping("1") + `]`, session("2025-06-18"), 400, "-32600"},
@@ -196,6 +198,6 @@ func TestBatches(t *testing.T) {
 	}
 	text := strings.Join(all, "\n")
 	if len(all) != 4 || all[3] != `{"jsonrpc":"2.0","id":7,"result":{"content":[]}}` || !strings.Contains(text, pong("1")) || !strings.Contains(text, `"progressToken":"t"`) {
-		t.Errorf("as events:\n%s", text)
+		t.Errorf("events:\n%s", text)
 	}
 }

@@ -25,8 +25,8 @@ type events struct {
 	close func()
 }
 
-// listen opens a stream; headers are pairs.
-func (w *web) listen(path string, headers ...string) (*events, *http.Response) {
+// listen opens a stream. headers holds pairs of name and value.
+func (w *httpHarness) listen(path string, headers ...string) (*events, *http.Response) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	r, err := http.NewRequestWithContext(ctx, "GET", w.url+path, nil)
@@ -40,8 +40,8 @@ func (w *web) listen(path string, headers ...string) (*events, *http.Response) {
 	return w.stream(r, cancel)
 }
 
-// post sends a request whose answer is read as a stream.
-func (w *web) post(path, body string, headers ...string) (*events, *http.Response) {
+// post sends a request whose response is read as a stream.
+func (w *httpHarness) post(path, body string, headers ...string) (*events, *http.Response) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	r, err := http.NewRequestWithContext(ctx, "POST", w.url+path, strings.NewReader(body))
@@ -56,7 +56,7 @@ func (w *web) post(path, body string, headers ...string) (*events, *http.Respons
 	return w.stream(r, cancel)
 }
 
-func (w *web) stream(r *http.Request, cancel func()) (*events, *http.Response) {
+func (w *httpHarness) stream(r *http.Request, cancel func()) (*events, *http.Response) {
 	w.t.Helper()
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -67,7 +67,7 @@ func (w *web) stream(r *http.Request, cancel func()) (*events, *http.Response) {
 	return &events{w.t, bufio.NewReader(resp.Body), leave}, resp
 }
 
-// event is one event: name, id and data; ok is false at the end of the stream.
+// event is one server-sent event. ok is false at the end of the stream.
 type event struct {
 	name, id, data string
 	ok             bool
@@ -97,7 +97,7 @@ func (s *events) next() (e event) {
 	}
 }
 
-// data is the next event that has data; "" at the end of the stream.
+// data returns the data of the next event that has some, or "" at the end of the stream.
 func (s *events) data() string {
 	s.t.Helper()
 	for {
@@ -110,7 +110,7 @@ func (s *events) data() string {
 // MCP 2024-11-05, basic/transports, HTTP with SSE; protocol.md L11.
 func TestHTTPWithSSE(t *testing.T) {
 	server := &actortest.Server{Tools: []string{"add"}}
-	w := serveWeb(t, map[string]*actortest.Server{"one": server, "two": {Tools: []string{"a"}}}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": server, "two": {Tools: []string{"a"}}}, nil)
 	for path, tool := range map[string]string{"/sse": "one_add", "/s/one/sse": "add"} {
 		s, resp := w.listen(path, "Last-Event-ID", "1")
 		if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
@@ -142,7 +142,7 @@ func TestHTTPWithSSE(t *testing.T) {
 		say(`{"jsonrpc":"2.0","id":5,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}`, `"id":5,"error":{"code":-32600`)
 		say(`{"jsonrpc":"2.0","id":6,"method":"server/discover"}`, `"id":6,"error":{"code":-32601`) // a probe of the modern era
 
-		// The session belongs to its stream and its endpoint.
+		// The session is bound to its stream and its endpoint.
 		for name, test := range map[string]struct {
 			got  reply
 			want int
@@ -155,9 +155,9 @@ func TestHTTPWithSSE(t *testing.T) {
 			"POST to the stream":     {w.do("POST", path, initializeFrame), 405},
 			"GET of the endpoint":    {w.do("GET", endpoint, "", "Accept", "text/event-stream"), 405},
 			"DELETE":                 {w.do("DELETE", endpoint, ""), 405},
-			"evil origin":            {w.do("POST", endpoint, initializeFrame, "Origin", "https://evil.invalid"), 403},
-			"evil origin, stream":    {w.do("GET", path, "", "Accept", "text/event-stream", "Origin", "https://evil.invalid"), 403},
-			"no stream wanted":       {w.do("GET", path, "", "Accept", "application/json"), 406},
+			"foreign origin":         {w.do("POST", endpoint, initializeFrame, "Origin", "https://evil.invalid"), 403},
+			"foreign origin, stream": {w.do("GET", path, "", "Accept", "text/event-stream", "Origin", "https://evil.invalid"), 403},
+			"stream not accepted":    {w.do("GET", path, "", "Accept", "application/json"), 406},
 			"malformed":              {w.do("POST", endpoint, `{"jsonrpc":`), 400},
 			"too large":              {w.do("POST", endpoint, `{"jsonrpc":"2.0","id":1,"method":"`+strings.Repeat("x", 1<<20)+`"}`), 413},
 			"unknown server":         {w.do("GET", "/p/x/sse", "", "Accept", "text/event-stream"), 404},
@@ -177,26 +177,26 @@ func TestHTTPWithSSE(t *testing.T) {
 		deadline := time.Now().Add(2 * time.Minute)
 		for w.do("POST", endpoint, `{"jsonrpc":"2.0","id":8,"method":"ping"}`).status != 404 {
 			if time.Now().After(deadline) {
-				t.Fatal("the session outlives its stream")
+				t.Fatal("the session did not end with its stream")
 			}
 		}
 	}
 }
 
-// When the house is full there is no stream either.
-func TestHTTPWithSSEFull(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {}}, func(c *config.Config) { c.Limits.MaxSessions = 1 })
+// At the session limit, a stream is refused.
+func TestHTTPWithSSEAtSessionLimit(t *testing.T) {
+	w := startHTTP(t, map[string]*actortest.Server{"one": {}}, func(c *config.Config) { c.Limits.MaxSessions = 1 })
 	_, resp := w.listen("/sse")
 	if resp.StatusCode != 200 {
 		t.Fatal(resp.StatusCode)
 	}
 	if got := w.do("GET", "/sse", "", "Accept", "text/event-stream"); got.status != 503 || !strings.Contains(got.body, "OVERLOADED") {
-		t.Errorf("full house: %d %s", got.status, got.body)
+		t.Errorf("at the limit: %d %s", got.status, got.body)
 	}
 }
 
-// Questions of a server and progress go to the stream; the answer comes by POST.
-func TestHTTPWithSSEAsks(t *testing.T) {
+// Server requests are sent on the stream, and the client answers by POST.
+func TestHTTPWithSSEServerRequest(t *testing.T) {
 	server := &actortest.Server{Tools: []string{"ask"}}
 	server.Handle = func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 		_ = p.Send([]byte(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`))
@@ -207,16 +207,16 @@ func TestHTTPWithSSEAsks(t *testing.T) {
 			_ = p.Send(protocol.AppendResult(nil, id, server.Answers()[0].ResultBytes()))
 		}()
 	}
-	w := serveWeb(t, map[string]*actortest.Server{"one": server}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": server}, nil)
 	s, _ := w.listen("/sse")
 	endpoint := s.next().data
 	w.do("POST", endpoint, strings.Replace(initializeFrame, `"capabilities":{}`, `"capabilities":{"roots":{}}`, 1))
 	s.next()
 	w.do("POST", endpoint, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_ask"}}`, "Accept", "application/json")
-	question := s.data()
+	request := s.data()
 	var f protocol.Frame
-	if err := f.Parse([]byte(question)); err != nil || f.M != protocol.MethodRootsList {
-		t.Fatalf("got %s, want roots/list", question)
+	if err := f.Parse([]byte(request)); err != nil || f.M != protocol.MethodRootsList {
+		t.Fatalf("got %s, want roots/list", request)
 	}
 	w.do("POST", endpoint, string(protocol.AppendResult(nil, f.IDBytes(), []byte(`{"roots":[{"uri":"file:///r"}]}`))))
 	if got := s.data(); got != `{"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///r"}]}}` {
@@ -224,10 +224,10 @@ func TestHTTPWithSSEAsks(t *testing.T) {
 	}
 }
 
-// mcp-go and the official SDK speak HTTP+SSE with the gateway.
+// The clients of mcp-go and the official Go SDK work over HTTP+SSE.
 func TestHTTPWithSSEForeignClients(t *testing.T) {
 	server := &actortest.Server{Tools: []string{"add"}}
-	w := serveWeb(t, map[string]*actortest.Server{"one": server}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": server}, nil)
 	t.Run("mcp-go", func(t *testing.T) {
 		c, err := client.NewSSEMCPClient(w.url + "/sse")
 		if err != nil {

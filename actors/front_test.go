@@ -17,16 +17,16 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// web is a gateway on a real socket.
-type web struct {
+// httpHarness is a gateway that listens on a TCP socket.
+type httpHarness struct {
 	t       *testing.T
 	url     string
 	gateway *Gateway
-	people  people // who clients are where the configuration has auth
+	people  people // the principals of clients, if the configuration has auth
 }
 
-// serveWeb starts it over the servers; open, if given, takes their place.
-func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*config.Config), open ...func(upstream.Sink) upstream.Link) *web {
+// startHTTP starts a gateway with these servers. If open is given, it opens the links to all servers.
+func startHTTP(t *testing.T, servers map[string]*actortest.Server, change func(*config.Config), open ...func(upstream.Sink) upstream.Link) *httpHarness {
 	t.Helper()
 	cfg := config.Default()
 	cfg.MetaTools = "false"
@@ -48,7 +48,7 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 			}
 			return servers[server.Name].Open, "stdio"
 		}}
-	if servers == nil && len(open) == 0 { // what change has configured
+	if servers == nil && len(open) == 0 { // connect to the servers that change has configured
 		o.Open = nil
 	}
 	g, err := Start(&cfg, o)
@@ -59,10 +59,10 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &web{t: t, url: "http://" + l.Addr().String(), gateway: g}
+	w := &httpHarness{t: t, url: "http://" + l.Addr().String(), gateway: g}
 	front, kept := g.Front(), cfg.Forwarded()
 	if cfg.Auth.On() {
-		front, kept = asked{front, &w.people}, append(kept, headerWho)
+		front, kept = identifyingHandler{front, &w.people}, append(kept, principalHeader)
 	}
 	s := downstream.NewServer(front, downstream.Options{MaxMessageBytes: 1 << 20, Budget: g.Budget()}, log)
 	s.Keep(kept)
@@ -83,8 +83,8 @@ func serveWeb(t *testing.T, servers map[string]*actortest.Server, change func(*c
 	return w
 }
 
-// settle waits until every server is synced or has failed.
-func (w *web) settle(g *Gateway, servers int) {
+// settle waits until every server is ready or has failed.
+func (w *httpHarness) settle(g *Gateway, servers int) {
 	w.t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		s, err := g.Status(w.t.Context())
@@ -92,7 +92,7 @@ func (w *web) settle(g *Gateway, servers int) {
 			return
 		}
 	}
-	w.t.Fatal("the servers did not settle")
+	w.t.Fatal("the servers did not become ready")
 }
 
 type reply struct {
@@ -101,8 +101,8 @@ type reply struct {
 	body                string
 }
 
-// do sends one HTTP request; headers are pairs.
-func (w *web) do(method, path, body string, headers ...string) reply {
+// do sends one HTTP request. headers holds pairs of name and value.
+func (w *httpHarness) do(method, path, body string, headers ...string) reply {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))
 	if err != nil {
@@ -127,7 +127,7 @@ func (w *web) do(method, path, body string, headers ...string) reply {
 
 const initializeFrame = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
-func (w *web) open(path string) string {
+func (w *httpHarness) open(path string) string {
 	w.t.Helper()
 	r := w.do("POST", path, initializeFrame)
 	if r.status != 200 || r.session == "" {
@@ -138,7 +138,7 @@ func (w *web) open(path string) string {
 
 // MCP 2025-11-25, basic/transports: sessions.
 func TestSessionsOverHTTP(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Tools: []string{"a"}}}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Tools: []string{"a"}}}, nil)
 	id := w.open("/mcp")
 	ping := `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 	tests := []struct {
@@ -150,7 +150,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 		{"ping", "POST", "/mcp", ping, id, nil, 200, `{"jsonrpc":"2.0","id":2,"result":{}}`},
 		{"no session", "POST", "/mcp", ping, "", nil, 400, "Mcp-Session-Id"},
 		{"made-up session", "POST", "/mcp", ping, "1a" + strings.Repeat("a", 26), nil, 404, "Session not found"},
-		{"no id of ours", "POST", "/mcp", ping, "../gateway", nil, 404, "Session not found"},
+		{"malformed session", "POST", "/mcp", ping, "../gateway", nil, 404, "Session not found"},
 		{"another endpoint", "POST", "/s/one/mcp", ping, id, nil, 404, "opened on /mcp"},
 		{"unknown project", "POST", "/p/x/mcp", initializeFrame, "", nil, 404, "UNKNOWN_PROJECT"},
 		{"unknown server", "POST", "/s/x/mcp", initializeFrame, "", nil, 404, "no such server"},
@@ -159,15 +159,15 @@ func TestSessionsOverHTTP(t *testing.T) {
 		{"unknown project by its other key", "POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"projectId":"x"}}}`, id, nil, 200, "UNKNOWN_PROJECT"},
 		{"unknown project of HTTP+SSE", "GET", "/sse", "", "", []string{"Goblin-Project", "x", "Accept", "text/event-stream"}, 404, "UNKNOWN_PROJECT"},
 		{"second initialize", "POST", "/mcp", initializeFrame, id, nil, 400, "-32600"},
-		{"version nobody speaks", "POST", "/mcp", ping, id, []string{"MCP-Protocol-Version", "1999-01-01"}, 400, "1999-01-01"},
+		{"unknown version", "POST", "/mcp", ping, id, []string{"MCP-Protocol-Version", "1999-01-01"}, 400, "1999-01-01"},
 		{"version of the session", "POST", "/mcp", ping, id, []string{"MCP-Protocol-Version", "2025-11-25"}, 200, `"result":{}`},
-		{"unknown method is an answer", "POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"x"}`, id, nil, 200, "-32601"},
+		{"unknown method", "POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"x"}`, id, nil, 200, "-32601"},
 		{"notification", "POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, id, nil, 202, ""},
 		{"malformed", "POST", "/mcp", `{"jsonrpc":`, id, nil, 400, "-32700"},
 		{"duplicate keys", "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`, id, nil, 400, "-32600"},
 		{"too deep", "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat(`{"a":`, 600) + "1" + strings.Repeat("}", 601), id, nil, 400, ""},
 		{"too large", "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("a", 1<<20) + `"}}`, id, nil, 413, "MESSAGE_TOO_LARGE"},
-		{"evil origin", "POST", "/mcp", ping, id, []string{"Origin", "https://evil.invalid"}, 403, ""},
+		{"foreign origin", "POST", "/mcp", ping, id, []string{"Origin", "https://evil.invalid"}, 403, ""},
 		{"delete", "DELETE", "/mcp", "", id, nil, 204, ""},
 		{"after delete", "POST", "/mcp", ping, id, nil, 404, "Session not found"},
 		{"delete again", "DELETE", "/mcp", "", id, nil, 404, ""},
@@ -186,9 +186,9 @@ func TestSessionsOverHTTP(t *testing.T) {
 	}
 }
 
-// An initialize that is refused opens no session: none is named, none is left to count against limits.maxSessions.
+// A refused initialize opens no session. The response has no session ID, and no session counts against limits.maxSessions.
 func TestRefusedInitialize(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {}}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": {}}, nil)
 	tests := []struct {
 		name, path, body string
 		headers          []string
@@ -214,14 +214,14 @@ func TestRefusedInitialize(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("sessions left: %+v, %v", s, err)
+			t.Fatalf("sessions remain: %+v, %v", s, err)
 		}
 	}
 }
 
-// A modern request that names a project is not answered for all servers either.
-func TestUnknownProjectOfAModernRequest(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {}}, nil)
+// A modern request that names an unknown project is refused. It does not fall back to all servers.
+func TestUnknownProjectOfModernRequest(t *testing.T) {
+	w := startHTTP(t, map[string]*actortest.Server{"one": {}}, nil)
 	headers := []string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list"}
 	list := func(meta string) string {
 		return strings.Replace(modern(1, "tools/list", "{}", ""), `"_meta":{`, `"_meta":{`+meta, 1)
@@ -236,9 +236,9 @@ func TestUnknownProjectOfAModernRequest(t *testing.T) {
 	}
 }
 
-// /s/<server>/mcp is one server alone under its own names.
+// /s/<server>/mcp serves one server under its original names.
 func TestOneServerAlone(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Tools: []string{"a"}}}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Tools: []string{"a"}}}, nil)
 	id := w.open("/s/two/mcp")
 	got := w.do("POST", "/s/two/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, "Mcp-Session-Id", id)
 	if got.body != `{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}}` {
@@ -250,23 +250,23 @@ func TestOneServerAlone(t *testing.T) {
 	}
 }
 
-// limits.maxSessions: the least recently used session makes room; with an open stream it does not.
-func TestTheLeastRecentlyUsedSessionMakesRoom(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {}}, func(c *config.Config) { c.Limits.MaxSessions = 3 })
+// At limits.maxSessions, the least recently used session is closed for a new one. Sessions with open streams are not closed.
+func TestLeastRecentlyUsedSessionIsClosed(t *testing.T) {
+	w := startHTTP(t, map[string]*actortest.Server{"one": {}}, func(c *config.Config) { c.Limits.MaxSessions = 3 })
 	ping := `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 	var ids []string
 	for range 3 {
 		ids = append(ids, w.open("/mcp"))
 	}
 	w.do("POST", "/mcp", ping, "Mcp-Session-Id", ids[0])
-	ids = append(ids, w.open("/mcp")) // ids[1] is the oldest now
+	ids = append(ids, w.open("/mcp")) // ids[1] is the least recently used
 	for i, want := range []int{200, 404, 200, 200} {
 		if got := w.do("POST", "/mcp", ping, "Mcp-Session-Id", ids[i]); got.status != want {
 			t.Errorf("session %d: %d, want %d", i, got.status, want)
 		}
 	}
 	live := []string{ids[0], ids[2], ids[3]}
-	for _, id := range live { // all busy: a stream is open
+	for _, id := range live { // all sessions have an open stream
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		r, err := http.NewRequestWithContext(ctx, "GET", w.url+"/mcp", nil)
@@ -282,12 +282,12 @@ func TestTheLeastRecentlyUsedSessionMakesRoom(t *testing.T) {
 		defer resp.Body.Close()
 	}
 	if got := w.do("POST", "/mcp", initializeFrame); got.status != 503 || got.retryAfter != "5" || !strings.Contains(got.body, "OVERLOADED") {
-		t.Errorf("full house: %d, Retry-After %q, %s; want 503, 5, OVERLOADED", got.status, got.retryAfter, got.body)
+		t.Errorf("at the limit: %d, Retry-After %q, %s; want 503, 5, OVERLOADED", got.status, got.retryAfter, got.body)
 	}
 }
 
 func TestManySessionsAtOnce(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"add"}}}, nil)
+	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"add"}}}, nil)
 	failed := make(chan error, 50)
 	for i := range 50 {
 		go func() {

@@ -15,8 +15,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// listens is what a client sends that wants to hear of so many resources.
-func listens(uris int) string {
+// subscriptionFilter returns the members of subscriptions/listen for that many resources.
+func subscriptionFilter(uris int) string {
 	list := make([]string, uris)
 	for i := range list {
 		list[i] = fmt.Sprintf(`"file:///r%d"`, i)
@@ -24,17 +24,18 @@ func listens(uris int) string {
 	return `,"notifications":{"resourceSubscriptions":[` + strings.Join(list, ",") + `]}`
 }
 
-// Sessions and streams of one principal are counted together, those of others and of who was not asked are not; what has ended counts no more.
-func TestSubscriptionsOfAPrincipalAreCounted(t *testing.T) {
-	refs := children(t, 5)
+// Sessions and streams of one principal are counted together, those of other principals separately, and those of
+// unauthenticated clients not at all. Ended ones do not count.
+func TestSubscriptionsOfPrincipalAreCounted(t *testing.T) {
+	refs := childReferences(t, 5)
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10, MaxSubscriptionsPerPrincipal: 6}}, kernel.Reference{})
 	s.registry = refs[4]
-	alice, bob, nobody := owner{"key:alice", true}, owner{"key:bob", true}, owner{name: "127.0.0.1"}
-	for i, of := range []owner{alice, alice, bob, nobody} {
+	alice, bob, local := owner{"key:alice", true}, owner{"key:bob", true}, owner{name: "127.0.0.1"}
+	for i, of := range []owner{alice, alice, bob, local} {
 		s.sessions.begin(of, 0)
 		s.sessions.started(sessionStarted{refs[i], of, 0})
 	}
-	asks := func(session, count int) (refused bool) {
+	reserve := func(session, count int) (refused bool) {
 		out := step(s, time.Time{}, message.ReserveSubscriptions{Session: refs[session], Seq: 7, Count: count}, nil)
 		m, ok := out[0].Msg.(message.ReserveSubscriptionsResult)
 		if len(out) != 1 || out[0].To != refs[session] || !ok || m.Seq != 7 {
@@ -48,49 +49,49 @@ func TestSubscriptionsOfAPrincipalAreCounted(t *testing.T) {
 			switch a := e.Act.(type) {
 			case refuseStream:
 				return a.why.Name == protocol.Overloaded && strings.Contains(a.why.Message, "limits.maxSubscriptionsPerPrincipal")
-			case startStream: // it has gone before it began
+			case startStream: // its spawn fails
 				s.sessions.started(sessionStarted{owner: a.owner, subscriptions: a.subscriptions})
 			}
 		}
 		return false
 	}
 	for i, c := range []struct{ got, want bool }{
-		{asks(0, 4), false}, {asks(1, 2), false}, {asks(1, 1), true}, {stream(key("alice"), 1), true}, {stream(key("alice"), 0), false},
-		{asks(2, 6), false}, {stream(key("bob"), 1), true}, {stream(key("carol"), 6), false}, {stream(key("carol"), 7), true}, {asks(3, 100), false}, {stream(nil, 100), false},
+		{reserve(0, 4), false}, {reserve(1, 2), false}, {reserve(1, 1), true}, {stream(keyPrincipal("alice"), 1), true}, {stream(keyPrincipal("alice"), 0), false},
+		{reserve(2, 6), false}, {stream(keyPrincipal("bob"), 1), true}, {stream(keyPrincipal("carol"), 6), false}, {stream(keyPrincipal("carol"), 7), true}, {reserve(3, 100), false}, {stream(nil, 100), false},
 	} {
 		if c.got != c.want {
-			t.Errorf("%d: refused %v, want %v", i, c.got, c.want)
+			t.Errorf("step %d: refused %v, want %v", i, c.got, c.want)
 		}
 	}
 	step(s, time.Time{}, message.ReleaseSubscriptions{Session: refs[0], Count: 1}, nil)
-	if asks(1, 1) {
-		t.Error("one was given back, and cannot be had")
+	if reserve(1, 1) {
+		t.Error("a released subscription cannot be reserved again")
 	}
 	step(s, time.Time{}, kernel.ChildStopped{Child: refs[1]}, nil)
-	if asks(0, 3) || !asks(0, 1) {
-		t.Error("a session has ended with three, and there is not room for three more and no other")
+	if reserve(0, 3) || !reserve(0, 1) {
+		t.Error("after a session with three subscriptions has ended, not exactly three more can be reserved")
 	}
 	if out := step(s, time.Time{}, message.ReserveSubscriptions{Session: refs[1], Count: 1}, nil); len(out) != 0 {
-		t.Errorf("a session that has ended is told %+v", out)
+		t.Errorf("an ended session got %+v", out)
 	}
 	step(s, time.Time{}, message.ReleaseSubscriptions{Session: refs[1], Count: 5}, nil)
 	for _, ref := range refs[:4] {
 		step(s, time.Time{}, kernel.ChildStopped{Child: ref}, nil)
 	}
 	if o := s.sessions.owners; len(o.of)+len(o.subscribed)+len(o.sessions)+len(o.subscriptions) != 0 {
-		t.Errorf("left over: %+v", o)
+		t.Errorf("remaining: %+v", o)
 	}
 }
 
-// One key cannot hold the gateway's memory by subscriptions, in however many sessions and streams; others go on, and so does it when it has
-// let go of some.
+// One key cannot fill the gateway's memory with subscriptions, in however many sessions and streams. Other principals are
+// not affected, and the key can subscribe again after it has ended some.
 func TestAttack43OneKeyWithManySubscriptions(t *testing.T) {
 	server := &actortest.Server{Tools: []string{"t"}}
 	for i := range 20 {
 		server.Resources = append(server.Resources, fmt.Sprintf("file:///r%d", i))
 	}
 	const most = 12
-	w := serveWeb(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
+	w := startHTTP(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
 		withAuth(c)
 		c.Limits.MaxSubscriptionsPerPrincipal = most
 		c.Resources.URIStyle = "original"
@@ -99,49 +100,49 @@ func TestAttack43OneKeyWithManySubscriptions(t *testing.T) {
 		return strings.Contains(answer, "OVERLOADED") && strings.Contains(answer, "limits.maxSubscriptionsPerPrincipal")
 	}
 	call := func(name, session, method string, uri int) string {
-		return w.do("POST", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":4,"method":"resources/%s","params":{"uri":"file:///r%d"}}`, method, uri), by(name, "Mcp-Session-Id", session)...).body
+		return w.do("POST", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":4,"method":"resources/%s","params":{"uri":"file:///r%d"}}`, method, uri), asUser(name, "Mcp-Session-Id", session)...).body
 	}
 	var sessions []string
 	for i := range 2 {
-		sessions = append(sessions, w.opens("mallory", "/mcp"))
+		sessions = append(sessions, w.openAs("mallory", "/mcp"))
 		for uri := range 4 {
 			if got := call("mallory", sessions[i], "subscribe", uri); !strings.Contains(got, `"result"`) {
 				t.Fatalf("within the limit: %s", got)
 			}
 		}
 	}
-	s, _ := w.post("/mcp", modern(3, "subscriptions/listen", "{}", listens(4)), by("mallory", modernHeaders("subscriptions/listen", "")...)...)
+	s, _ := w.post("/mcp", modern(3, "subscriptions/listen", "{}", subscriptionFilter(4)), asUser("mallory", modernHeaders("subscriptions/listen", "")...)...)
 	defer s.close()
 	if e := s.next(); !strings.Contains(e.data, "file:///r3") {
 		t.Fatalf("acknowledged: %+v", e)
 	}
 	if got := call("mallory", sessions[1], "subscribe", 4); !full(got) {
-		t.Errorf("one more than may be: %s", got)
+		t.Errorf("one above the limit: %s", got)
 	}
 	if got := call("mallory", sessions[1], "subscribe", 3); !strings.Contains(got, `"result"`) {
-		t.Errorf("the same again: %s", got)
+		t.Errorf("a repeated subscribe: %s", got)
 	}
-	if got := w.modernly("mallory", "subscriptions/listen", "{}", listens(1)); !full(got.body) {
-		t.Errorf("a stream more: %s", got.body)
+	if got := w.modernAs("mallory", "subscriptions/listen", "{}", subscriptionFilter(1)); !full(got.body) {
+		t.Errorf("another stream: %s", got.body)
 	}
-	if got := call("bob", w.opens("bob", "/mcp"), "subscribe", 4); !strings.Contains(got, `"result"`) {
-		t.Errorf("somebody else: %s", got)
+	if got := call("bob", w.openAs("bob", "/mcp"), "subscribe", 4); !strings.Contains(got, `"result"`) {
+		t.Errorf("another principal: %s", got)
 	}
 	if got := call("mallory", sessions[0], "unsubscribe", 0); !strings.Contains(got, `"result"`) {
 		t.Fatal(got)
 	}
-	w.eventually("what was given back can be had", func() bool { return strings.Contains(call("mallory", sessions[1], "subscribe", 4), `"result"`) })
+	w.eventually("a released subscription is available", func() bool { return strings.Contains(call("mallory", sessions[1], "subscribe", 4), `"result"`) })
 	if got := call("mallory", sessions[1], "subscribe", 5); !full(got) {
-		t.Errorf("and no more: %s", got)
+		t.Errorf("one above the limit again: %s", got)
 	}
-	w.do("DELETE", "/mcp", "", by("mallory", "Mcp-Session-Id", sessions[0])...)
-	w.eventually("a session has ended", func() bool { return strings.Contains(call("mallory", sessions[1], "subscribe", 5), `"result"`) })
+	w.do("DELETE", "/mcp", "", asUser("mallory", "Mcp-Session-Id", sessions[0])...)
+	w.eventually("the subscriptions of an ended session are available", func() bool { return strings.Contains(call("mallory", sessions[1], "subscribe", 5), `"result"`) })
 }
 
-// Who was not asked who he is has the limits that a session has, and no other.
-func TestNobodysSubscriptionsAreNotCounted(t *testing.T) {
+// Unauthenticated clients have only the limits of their sessions.
+func TestUnauthenticatedSubscriptionsAreNotCounted(t *testing.T) {
 	server := &actortest.Server{Tools: []string{"t"}, Resources: []string{"file:///r0", "file:///r1"}}
-	w := serveWeb(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
+	w := startHTTP(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
 		c.Limits.MaxSubscriptionsPerPrincipal = 1
 		c.Resources.URIStyle = "original"
 	})
@@ -152,7 +153,7 @@ func TestNobodysSubscriptionsAreNotCounted(t *testing.T) {
 			t.Errorf("%d: %s", uri, got.body)
 		}
 	}
-	s, _ := w.post("/mcp", modern(3, "subscriptions/listen", "{}", listens(2)), modernHeaders("subscriptions/listen", "")...)
+	s, _ := w.post("/mcp", modern(3, "subscriptions/listen", "{}", subscriptionFilter(2)), modernHeaders("subscriptions/listen", "")...)
 	defer s.close()
 	if e := s.next(); !strings.Contains(e.data, "file:///r1") {
 		t.Errorf("acknowledged: %+v", e)

@@ -13,31 +13,32 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// roles is a policy that gives "reader" the tools of one that are not for wiping, and "ops" those of both, within a project.
-func roles(c *config.Config) {
+// withRoles configures a policy. Role reader has the tools of server one except those that match *wipe. Role ops has all
+// tools within project alpha.
+func withRoles(c *config.Config) {
 	c.Policy = config.Policy{Present: true, Mode: "enforce", Roles: []config.Role{
 		{Name: "ops", Projects: []string{"alpha"}}, {Name: "reader", Servers: []string{"one"}, Tools: config.Filter{Deny: []string{"*wipe"}}, ToolRate: "2/min"}}}
 	c.Projects = []config.Project{{Name: "alpha"}, {Name: "gamma"}}
 }
 
-// as gives somebody the rights.
-func (w *web) as(name, rights string) {
-	w.people.is(name, func(p *identity.Principal) { p.Rights = rights })
+// setRights sets a principal's rights.
+func (w *httpHarness) setRights(name, rights string) {
+	w.people.set(name, func(p *identity.Principal) { p.Rights = rights })
 }
 
-// What no role permits is answered with the bytes of what does not exist, in both eras, on every path.
-func TestHiddenIsAsWhatIsNot(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"read", "wipe"}}, "two": {Tools: []string{"read", "eat"}}}, func(c *config.Config) { withAuth(c); roles(c) })
-	w.as("ann", "reader")
-	session := w.opens("ann", "/mcp")
+// An item that no role permits gets the same response as one that does not exist, in both eras, on every path.
+func TestHiddenItemsLookMissing(t *testing.T) {
+	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"read", "wipe"}}, "two": {Tools: []string{"read", "eat"}}}, func(c *config.Config) { withAuth(c); withRoles(c) })
+	w.setRights("ann", "reader")
+	session := w.openAs("ann", "/mcp")
 	legacy := func(method, params string) reply {
-		return w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"`+method+`","params":{`+params+`}}`, by("ann", "Mcp-Session-Id", session)...)
+		return w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"`+method+`","params":{`+params+`}}`, asUser("ann", "Mcp-Session-Id", session)...)
 	}
 	if got := legacy("tools/list", "").body; !strings.Contains(got, "one_read") || strings.Contains(got, "wipe") || strings.Contains(got, "two") {
-		t.Fatalf("listed: %s", got)
+		t.Fatalf("list: %s", got)
 	}
 	if got := legacy("tools/call", `"name":"one_read","arguments":{}`); !strings.Contains(got.body, `"result"`) {
-		t.Errorf("what is permitted: %+v", got)
+		t.Errorf("a permitted tool: %+v", got)
 	}
 	same := func(what, hidden, missing string, ask func(name string) reply) {
 		t.Helper()
@@ -51,80 +52,81 @@ func TestHiddenIsAsWhatIsNot(t *testing.T) {
 	for hidden, missing := range map[string]string{"one_wipe": "one_none", "one:wipe": "one:none", "one/wipe": "one/none", "two_eat": "six_eat", "two:eat": "six:eat", "two:eat@0": "six:eat@0", "eat": "nix"} {
 		same("call", hidden, missing, func(name string) reply { return legacy("tools/call", `"name":"`+name+`","arguments":{}`) })
 		same("modern call", hidden, missing, func(name string) reply {
-			return w.modernly("ann", "tools/call", "{}", `,"name":"`+name+`","arguments":{}`)
+			return w.modernAs("ann", "tools/call", "{}", `,"name":"`+name+`","arguments":{}`)
 		})
 	}
-	same("server", "two", "six", func(name string) reply { return w.do("POST", "/s/"+name+"/mcp", initializeFrame, by("ann")...) })
-	w.as("bob", "ops")
-	if got := w.do("POST", "/p/alpha/mcp", initializeFrame, by("bob")...); got.status != 200 {
+	same("server", "two", "six", func(name string) reply { return w.do("POST", "/s/"+name+"/mcp", initializeFrame, asUser("ann")...) })
+	w.setRights("bob", "ops")
+	if got := w.do("POST", "/p/alpha/mcp", initializeFrame, asUser("bob")...); got.status != 200 {
 		t.Errorf("bob in alpha: %+v", got)
 	}
-	same("project", "gamma", "omega", func(name string) reply { return w.do("POST", "/p/"+name+"/mcp", initializeFrame, by("bob")...) })
+	same("project", "gamma", "omega", func(name string) reply { return w.do("POST", "/p/"+name+"/mcp", initializeFrame, asUser("bob")...) })
 	if got := legacy("frobnicate/it", ""); !strings.Contains(got.body, "-32601") {
-		t.Errorf("a method that nobody knows, with one server in view: %s", got.body)
+		t.Errorf("an unknown method, with one visible server: %s", got.body)
 	}
 	var b strings.Builder
 	if err := w.gateway.Metrics().Write(&b); err != nil || !strings.Contains(b.String(), `goblin_policy_denied_total{server="two",kind="tools",mode="enforce"}`) {
-		t.Errorf("not counted: %v", err)
+		t.Errorf("the denial was not counted: %v", err)
 	}
 }
 
-// S5.2.2: Calls of a tool are limited for each principal over all of its connections, in both eras; HTTP says so to modern clients.
+// S5.2.2: calls of a tool are limited for each principal over all its connections, in both eras. Modern clients get HTTP
+// 429.
 func TestToolRateOverHTTP(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": {Tools: []string{"read"}}}, func(c *config.Config) { withAuth(c); roles(c) })
-	w.as("ann", "reader")
-	w.as("bob", "reader")
+	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"read"}}}, func(c *config.Config) { withAuth(c); withRoles(c) })
+	w.setRights("ann", "reader")
+	w.setRights("bob", "reader")
 	for i := range 4 {
-		session := w.opens("ann", "/mcp")
-		got := w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one_read","arguments":{}}}`, by("ann", "Mcp-Session-Id", session)...)
+		session := w.openAs("ann", "/mcp")
+		got := w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one_read","arguments":{}}}`, asUser("ann", "Mcp-Session-Id", session)...)
 		if strings.Contains(got.body, "RATE_LIMITED") != (i > 1) || i > 1 && !strings.Contains(got.body, `"retryAfterMs"`) {
 			t.Errorf("call %d: %+v", i, got)
 		}
 	}
-	if got := w.modernly("ann", "tools/call", "{}", `,"name":"one_read","arguments":{}`); got.status != 429 || got.retryAfter == "" || !strings.Contains(got.body, "-31014") {
+	if got := w.modernAs("ann", "tools/call", "{}", `,"name":"one_read","arguments":{}`); got.status != 429 || got.retryAfter == "" || !strings.Contains(got.body, "-31014") {
 		t.Errorf("modern: %+v", got)
 	}
-	if got := w.modernly("bob", "tools/call", "{}", `,"name":"one_read","arguments":{}`); got.status != 200 {
-		t.Errorf("somebody else: %+v", got)
+	if got := w.modernAs("bob", "tools/call", "{}", `,"name":"one_read","arguments":{}`); got.status != 200 {
+		t.Errorf("another principal: %+v", got)
 	}
 }
 
-// Who comes back with the answers goes on with a call that was counted; the same state again and again is as many calls.
-func TestAttack56RateOfStates(t *testing.T) {
-	w := serveWeb(t, oneTool(), func(c *config.Config) { withAuth(c); roles(c) }, relaying().Open)
-	w.as("ann", "reader")
+// A retry with answers continues a call that was counted. Using the same state repeatedly counts as further calls.
+func TestAttack56RateOfRequestStates(t *testing.T) {
+	w := startHTTP(t, oneTool(), func(c *config.Config) { withAuth(c); withRoles(c) }, relayingServer().Open)
+	w.setRights("ann", "reader")
 	const call, accept = `,"name":"one_ask","arguments":{"a":1}`, `,"inputResponses":{"a":{"action":"accept","content":{}}}`
-	first := parseModern(t, w.modernly("ann", "tools/call", allCapabilities, call).body)
+	first := parseModern(t, w.modernAs("ann", "tools/call", allCapabilities, call).body)
 	if first.Result.RequestState == "" {
 		t.Fatalf("%+v", first)
 	}
 	done := 0
 	for range 40 {
-		got := w.modernly("ann", "tools/call", allCapabilities, fmt.Sprintf(`%s%s,"requestState":%q`, call, accept, first.Result.RequestState))
+		got := w.modernAs("ann", "tools/call", allCapabilities, fmt.Sprintf(`%s%s,"requestState":%q`, call, accept, first.Result.RequestState))
 		if strings.Contains(got.body, "done") {
 			done++
 		} else if !strings.Contains(got.body, "-31014") {
 			t.Fatalf("%+v", got)
 		}
 	}
-	if most := 1 + runtime.GOMAXPROCS(0); done < 1 || done > most { // one that the rate permits still, and one at each desk
-		t.Errorf("%d calls of at most %d", done, most)
+	if most := 1 + runtime.GOMAXPROCS(0); done < 1 || done > most { // the rate permits one more, and each stateless session accepts the state once
+		t.Errorf("%d calls succeeded, want 1 to %d", done, most)
 	}
 }
 
-// S5.2.4: A policy that comes, changes and goes is seen by who is connected at once: the lists change, each client is told once, and who
-// may not see what has changed is told nothing.
+// S5.2.4: when a policy is added, changed or removed, connected clients see the new lists at once and are notified once.
+// They are not notified of changes they may not see.
 func TestPolicyReload(t *testing.T) {
-	within(func(t *testing.T) {
-		one, two := answering("a"), answering("b")
+	inBubble(func(t *testing.T) {
+		one, two := answeringServer("a"), answeringServer("b")
 		openers := map[string]func(upstream.Sink) upstream.Link{"one": one.Open, "two": two.Open}
 		var first config.Config
-		h := openIn(t, "", openers, "stdio", Options{}, func(c *config.Config) { first = *c })
+		h := startStdioInProject(t, "", openers, "stdio", Options{}, func(c *config.Config) { first = *c })
 		defer h.close()
 		h.initialize()
 		list, modernList := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, modern(2, "tools/list", "{}", "")
 		h.send(modern(9, "subscriptions/listen", "{}", `,"notifications":{"toolsListChanged":true}`))
-		h.got()
+		h.received()
 		reload := func(p config.Policy) string {
 			next := first
 			next.Policy = p
@@ -132,29 +134,29 @@ func TestPolicyReload(t *testing.T) {
 				h.gateway.Reload(&next)
 				time.Sleep(time.Second)
 			}
-			return strings.Join(h.got(), "\n")
+			return strings.Join(h.received(), "\n")
 		}
 		role := config.Role{Name: "some", Servers: []string{"one"}}
 		bound := []config.Binding{{Role: "some", Local: true}}
 		for _, c := range []struct {
 			what   string
 			policy config.Policy
-			told   int
+			count  int
 			sees   string
 		}{
-			{"a policy that gives nobody anything", config.Policy{Present: true, Mode: "enforce", Roles: []config.Role{role}}, 2, ""},
+			{"a policy without bindings", config.Policy{Present: true, Mode: "enforce", Roles: []config.Role{role}}, 2, ""},
 			{"a role", config.Policy{Present: true, Mode: "enforce", Roles: []config.Role{role}, Bind: bound}, 2, "one"},
-			{"the same by other words", config.Policy{Present: true, Mode: "enforce", Roles: []config.Role{{Name: "some", Servers: []string{"on*"}}}, Bind: bound}, 0, "one"},
-			{"only reported", config.Policy{Present: true, Mode: "report", Roles: []config.Role{role}, Bind: bound}, 2, "one two"},
+			{"the same rights by a pattern", config.Policy{Present: true, Mode: "enforce", Roles: []config.Role{{Name: "some", Servers: []string{"on*"}}}, Bind: bound}, 0, "one"},
+			{"report mode", config.Policy{Present: true, Mode: "report", Roles: []config.Role{role}, Bind: bound}, 2, "one two"},
 			{"enforced again", config.Policy{Present: true, Mode: "enforce", Roles: []config.Role{role}, Bind: bound}, 2, "one"},
-			{"none", config.Policy{}, 2, "one two"},
-			{"a role where there was no policy", config.Policy{Present: true, Mode: "enforce", Roles: []config.Role{role}, Bind: bound}, 2, "one"},
+			{"no policy", config.Policy{}, 2, "one two"},
+			{"a role after no policy", config.Policy{Present: true, Mode: "enforce", Roles: []config.Role{role}, Bind: bound}, 2, "one"},
 		} {
-			if got := reload(c.policy); strings.Count(got, "tools/list_changed") != c.told {
-				t.Errorf("%s: told %s", c.what, got)
+			if got := reload(c.policy); strings.Count(got, "tools/list_changed") != c.count {
+				t.Errorf("%s: notifications %s", c.what, got)
 			}
 			for _, frame := range []string{list, modernList} {
-				got := h.one(frame)
+				got := h.roundTrip(frame)
 				for _, server := range []string{"one", "two"} {
 					if strings.Contains(got, `"goblin-actor/server":"`+server+`"`) != strings.Contains(c.sees, server) {
 						t.Errorf("%s: %s of server %s in %s", c.what, frame, server, got)
@@ -164,8 +166,8 @@ func TestPolicyReload(t *testing.T) {
 			if c.sees == "one" {
 				two.SetTools(true, "b", c.what)
 				time.Sleep(time.Second)
-				if got := h.got(); len(got) > 0 {
-					t.Errorf("%s: told of what is hidden: %v", c.what, got)
+				if got := h.received(); len(got) > 0 {
+					t.Errorf("%s: notified of a hidden change: %v", c.what, got)
 				}
 			}
 		}

@@ -19,87 +19,89 @@ import (
 
 var inAlpha = catalog.Key{Project: "alpha"}
 
-// visitor is a client's initialize.
-func visitor(t *testing.T) *downstream.Exchange {
+// initializeExchange returns an exchange with an initialize request.
+func initializeExchange(t *testing.T) *downstream.Exchange {
 	t.Helper()
 	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp", Remote: "127.0.0.1:5"}}
 	x.Frame, x.Params = actortest.Request(t, initializeFrame)
 	return x
 }
 
-func key(name string, names ...string) *identity.Principal {
+// keyPrincipal returns the principal of a key that is limited to these projects.
+func keyPrincipal(name string, names ...string) *identity.Principal {
 	return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Projects: names}
 }
 
-// What was found out before a principal has changed counts no more when its request has come: its body may have come slowly.
-func TestARequestThatCameSlowly(t *testing.T) {
+// A request whose body arrives slowly is admitted with the principal's current rights, not with those at its start.
+func TestSlowRequestUsesCurrentPrincipal(t *testing.T) {
 	e := admission.Entrance{Projects: map[string]bool{"alpha": true, "beta": true}, Epoch: 3,
-		Newest: map[string]*identity.Principal{"key:alice": key("alice", "beta")}}
-	x := visitor(t)
-	x.Origin.Who = key("alice", "alpha")
+		Newest: map[string]*identity.Principal{"key:alice": keyPrincipal("alice", "beta")}}
+	x := initializeExchange(t)
+	x.Origin.Who = keyPrincipal("alice", "alpha")
 	if a, refusal := e.Admit(&x.Origin, x); refusal != nil || a.View.Projects != "beta" || a.Epoch != 3 {
-		t.Errorf("whose projects are others now: %+v %+v", a, refusal)
+		t.Errorf("a principal with changed projects: %+v %+v", a, refusal)
 	}
-	x.Origin.Who = key("bob")
+	x.Origin.Who = keyPrincipal("bob")
 	if _, refusal := e.Admit(&x.Origin, x); refusal == nil || refusal.Status != 401 || refusal.Fault.Name != protocol.Unauthenticated {
-		t.Errorf("who is nobody any more: %+v", refusal)
+		t.Errorf("a removed principal: %+v", refusal)
 	}
-	successor := key("alice", "beta")
+	successor := keyPrincipal("alice", "beta")
 	successor.Holder = identity.Held(successor.ID, 1)
 	e.Newest, _ = updatePrincipals(e.Newest, map[string]*identity.Principal{"key:alice": successor})
-	x.Origin.Who = key("alice", "alpha")
+	x.Origin.Who = keyPrincipal("alice", "alpha")
 	if a, refusal := e.Admit(&x.Origin, x); refusal == nil || refusal.Status != 401 {
-		t.Errorf("whose name another key has now: %+v", a)
+		t.Errorf("a principal whose name belongs to another key now: %+v", a)
 	}
 }
 
-// Nothing is kept of who is nobody any more, however many there were, and none of them is taken for somebody who is there: nor who comes late with
-// what was found out before, nor what holds something of theirs.
-func TestNothingIsKeptOfWhoHasGone(t *testing.T) {
-	e := admission.Entrance{Projects: map[string]bool{}, Newest: map[string]*identity.Principal{"key:alice": key("alice")}}
-	made := func(n uint64) *identity.Principal {
-		who := key("ci")
+// Removed principals leave no state behind, however many there were, and are not confused with existing ones: neither in
+// late requests nor in state held for them.
+func TestRemovedPrincipalsLeaveNoState(t *testing.T) {
+	e := admission.Entrance{Projects: map[string]bool{}, Newest: map[string]*identity.Principal{"key:alice": keyPrincipal("alice")}}
+	holder := func(n uint64) *identity.Principal {
+		who := keyPrincipal("ci")
 		who.Holder = identity.Held(who.ID, n)
 		return who
 	}
 	for n := range uint64(1000) {
 		var gone map[string]bool
 		before := e.Newest
-		e.Newest, gone = updatePrincipals(before, map[string]*identity.Principal{"key:ci": made(n), fmt.Sprint("key:", n): key(fmt.Sprint(n))})
+		e.Newest, gone = updatePrincipals(before, map[string]*identity.Principal{"key:ci": holder(n), fmt.Sprint("key:", n): keyPrincipal(fmt.Sprint(n))})
 		e.Newest, _ = updatePrincipals(e.Newest, map[string]*identity.Principal{fmt.Sprint("key:", n): nil, "key:unknown": nil})
-		if len(e.Newest) != 2 || e.Newest["key:alice"] != before["key:alice"] || n > 0 && (len(gone) != 1 || !gone[made(n-1).Holder]) {
+		if len(e.Newest) != 2 || e.Newest["key:alice"] != before["key:alice"] || n > 0 && (len(gone) != 1 || !gone[holder(n-1).Holder]) {
 			t.Fatalf("after %d keys: %v, gone %v", n, e.Newest, gone)
 		}
 	}
 	e.Epoch = 5
-	for _, late := range []*identity.Principal{made(998), made(3), key("3"), key("ci")} {
-		x := visitor(t)
+	for _, late := range []*identity.Principal{holder(998), holder(3), keyPrincipal("3"), keyPrincipal("ci")} {
+		x := initializeExchange(t)
 		x.Origin.Who = late
 		if a, refusal := e.Admit(&x.Origin, x); refusal == nil || refusal.Status != 401 {
-			t.Errorf("late: %+v", a)
+			t.Errorf("a late request was admitted: %+v", a)
 		}
 		changes := message.Principals{Newest: e.Newest, Epoch: e.Epoch}
-		if name := message.PrincipalOf(late); !changes.Revoked(name, 4) || changes.Revoked(name, 5) || changes.Revoked("", 4) || changes.Revoked(made(999).Holder, 4) {
-			t.Errorf("%s: what is held for it goes if it is from before, and only that", name)
+		if name := message.PrincipalOf(late); !changes.Revoked(name, 4) || changes.Revoked(name, 5) || changes.Revoked("", 4) || changes.Revoked(holder(999).Holder, 4) {
+			t.Errorf("%s: Revoked must report true for state from earlier epochs only", name)
 		}
 	}
 }
 
-// Who is revoked between the door and the gateway's actor gets no session, and who has lost a project none in it.
-func TestWhatWasAdmittedBeforeTheChange(t *testing.T) {
-	changes := message.Principals{Epoch: 5, Newest: map[string]*identity.Principal{"key:alice": key("alice", "beta")}}
+// A request that was admitted before its principal changed is checked again by the gateway actor: a revoked principal gets
+// no session, and none in a project it has lost.
+func TestReadmitAfterChange(t *testing.T) {
+	changes := message.Principals{Epoch: 5, Newest: map[string]*identity.Principal{"key:alice": keyPrincipal("alice", "beta")}}
 	for _, test := range []struct {
 		name     string
 		admitted message.Admitted
 		fault    protocol.FaultName
 		projects string
 	}{
-		{"revoked", message.Admitted{Who: key("bob"), Epoch: 4}, protocol.Unauthenticated, ""},
-		{"revoked, and made anew since", message.Admitted{Who: key("bob"), Epoch: 5}, "", ""},
-		{"with other projects", message.Admitted{Who: key("alice", "alpha"), Epoch: 4}, "", "beta"},
-		{"of a project that is lost", message.Admitted{Who: key("alice", "alpha"), Epoch: 4, View: message.Narrowed(inAlpha, key("alice", "alpha"))}, protocol.UnknownProject, ""},
-		{"of whom nothing was said: nobody comes who is not known", message.Admitted{Who: key("carol"), Epoch: 4}, protocol.Unauthenticated, ""},
-		{"of nobody in particular", message.Admitted{Epoch: 4}, "", ""},
+		{"revoked", message.Admitted{Who: keyPrincipal("bob"), Epoch: 4}, protocol.Unauthenticated, ""},
+		{"revoked, admitted after its replacement", message.Admitted{Who: keyPrincipal("bob"), Epoch: 5}, "", ""},
+		{"other projects", message.Admitted{Who: keyPrincipal("alice", "alpha"), Epoch: 4}, "", "beta"},
+		{"lost project", message.Admitted{Who: keyPrincipal("alice", "alpha"), Epoch: 4, View: message.Narrowed(inAlpha, keyPrincipal("alice", "alpha"))}, protocol.UnknownProject, ""},
+		{"unknown principal", message.Admitted{Who: keyPrincipal("carol"), Epoch: 4}, protocol.Unauthenticated, ""},
+		{"no principal", message.Admitted{Epoch: 4}, "", ""},
 	} {
 		name := protocol.FaultName("")
 		if fault := changes.Readmit(&test.admitted); fault != nil {
@@ -110,18 +112,18 @@ func TestWhatWasAdmittedBeforeTheChange(t *testing.T) {
 		}
 	}
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
-	s.registry = children(t, 1)[0]
+	s.registry = childReferences(t, 1)[0]
 	s.setPrincipals(changes, nil)
-	for _, e := range s.open(requestSession(message.OpenSession{Exchange: visitor(t), Admitted: message.Admitted{Who: key("bob"), Epoch: 4}}), nil) {
+	for _, e := range s.open(requestSession(message.OpenSession{Exchange: initializeExchange(t), Admitted: message.Admitted{Who: keyPrincipal("bob"), Epoch: 4}}), nil) {
 		if _, starts := e.Act.(startSession); starts {
-			t.Error("a session was opened for who is nobody any more")
+			t.Error("a session was opened for a removed principal")
 		}
 	}
 }
 
-// A session or a desk that is told nothing of changes before it began is told when it has.
-func TestAChangeWhileASessionBegins(t *testing.T) {
-	child := children(t, 1)[0]
+// A session or stateless session that is spawned while principals change gets the change once it has started.
+func TestChangeWhileSessionStarts(t *testing.T) {
+	child := childReferences(t, 1)[0]
 	for _, started := range []any{sessionStarted{ref: child}, statelessStarted{child}} {
 		s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
 		s.setPrincipals(message.Principals{Epoch: 1, Newest: map[string]*identity.Principal{}}, nil)
@@ -135,28 +137,28 @@ func TestAChangeWhileASessionBegins(t *testing.T) {
 	}
 }
 
-// toldOf keeps the changes of principals in the order in which it is told of them.
-type toldOf struct{ epochs chan uint64 }
+// epochRecorder records the epochs of the principals it receives, in order.
+type epochRecorder struct{ epochs chan uint64 }
 
-func (o toldOf) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
+func (o epochRecorder) Step(_ time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	if m, is := msg.(message.Principals); is {
 		o.epochs <- m.Epoch
 	}
 	return out
 }
 
-func (toldOf) Act(kernel.Self, any) {}
+func (epochRecorder) Act(kernel.Self, any) {}
 
-// Changes that come from several goroutines at once, of keys and of the configuration, are told in the order in which they count: the last one
-// that is told holds all of them.
-func TestChangesAreToldInOrder(t *testing.T) {
+// Concurrent changes by several goroutines are sent in the order of their epochs, so that the last message holds all of
+// them.
+func TestChangesAreSentInOrder(t *testing.T) {
 	const goroutines, each = 4, 50
 	system := kernel.New(kernel.Options{})
 	defer actortest.Stop(t, system)
 	epochs := make(chan uint64, goroutines*each)
-	g := &Gateway{self: kernel.Spawn(system, kernel.SpawnOptions{Name: "gateway"}, func(kernel.Self) kernel.Logic { return toldOf{epochs} })}
+	g := &Gateway{self: kernel.Spawn(system, kernel.SpawnOptions{Name: "gateway"}, func(kernel.Self) kernel.Logic { return epochRecorder{epochs} })}
 	g.entrance.Store(&admission.Entrance{})
-	changed := map[string]*identity.Principal{} // so many that goroutines meet
+	changed := map[string]*identity.Principal{} // so many that goroutines overlap
 	for n := range 2000 {
 		changed[fmt.Sprintf("key:%d", n)] = nil
 	}
@@ -170,9 +172,9 @@ func TestChangesAreToldInOrder(t *testing.T) {
 	}
 	all.Wait()
 	for last := uint64(0); last < goroutines*each; {
-		next := <-epochs // one that waits is replaced by a newer one
+		next := <-epochs // a waiting message is replaced by a newer one
 		if next <= last {
-			t.Fatalf("change %d is told after %d", next, last)
+			t.Fatalf("epoch %d was sent after %d", next, last)
 		}
 		last = next
 	}

@@ -23,8 +23,8 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// BenchmarkProject is what a project adds to a call: rounds of calls to /mcp and to /p/alpha/mcp take turns, in one process over
-// loopback, and the median of the rounds' ratios is what counts. "itself" is /mcp against /mcp: what the machine adds.
+// BenchmarkProject measures the cost of a project. Rounds of calls to /mcp and to /p/alpha/mcp alternate in one process over
+// loopback, and the result is the median ratio of the rounds. "itself" compares /mcp with itself and shows the noise.
 func BenchmarkProject(b *testing.B) {
 	const round = 200 // calls
 	at := serveForBench(b)
@@ -42,7 +42,7 @@ func BenchmarkProject(b *testing.B) {
 			}
 			b.ReportAllocs()
 			n := 0
-			for b.Loop() { // one round of each, in changing order
+			for b.Loop() { // one round of each, in alternating order
 				var took [2]float64
 				for i := range 2 {
 					which := (i + n) % 2
@@ -57,7 +57,7 @@ func BenchmarkProject(b *testing.B) {
 	}
 }
 
-// serveForBench is a gateway on loopback with one server, 1000 tools, and ten projects.
+// serveForBench starts a gateway on loopback with ten projects and one server, which has 1000 tools. It returns the address.
 func serveForBench(b *testing.B) string {
 	b.Helper()
 	tools := make([]string, 1000)
@@ -65,7 +65,7 @@ func serveForBench(b *testing.B) string {
 		tools[i] = fmt.Sprintf("tool%d", i)
 	}
 	fake := &actortest.Server{Tools: tools, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
-		_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[{"type":"text","text":"some text that makes it about two hundred bytes long, as results are, too"}]}`)))
+		_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[{"type":"text","text":"some text that makes it about two hundred bytes long, which is typical of results"}]}`)))
 	}}
 	projects := []config.Project{{Name: "alpha", Tools: config.Filter{Deny: []string{"*9", "*_hidden"}}}}
 	for i := range 9 {
@@ -74,7 +74,7 @@ func serveForBench(b *testing.B) string {
 	return serveOnLoopback(b, fake.Open, func(c *config.Config) { c.Projects = projects })
 }
 
-// serveOnLoopback is a gateway over one server, called one, and returns where it listens.
+// serveOnLoopback starts a gateway on loopback with one server, called one, and returns the address.
 func serveOnLoopback(tb testing.TB, open func(upstream.Sink) upstream.Link, change func(*config.Config)) string {
 	tb.Helper()
 	cfg := config.Default()
@@ -100,13 +100,13 @@ func serveOnLoopback(tb testing.TB, open func(upstream.Sink) upstream.Link, chan
 			return l.Addr().String()
 		}
 	}
-	tb.Fatal("the gateway is not ready")
+	tb.Fatal("the gateway did not become ready")
 	return ""
 }
 
-const benchCall = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one_tool500","arguments":{"a":1,"b":"some text that makes it about two hundred bytes long, as calls are"}}}`
+const benchCall = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one_tool500","arguments":{"a":1,"b":"some text that makes it about two hundred bytes long, typical of calls"}}}`
 
-// benchConn is a keep-alive connection, with a session after begin. Its calls allocate nothing.
+// benchConn is a keep-alive connection. After begin it has a session. Its calls do not allocate.
 type benchConn struct {
 	tb       testing.TB
 	conn     net.Conn
@@ -142,7 +142,7 @@ func (c *benchConn) begin() {
 	c.call()
 }
 
-// post is a request in the session; more are further lines of its header.
+// post returns a request of the session. more holds additional header lines.
 func (c *benchConn) post(more, body string) []byte {
 	if c.session != "" {
 		more += "Mcp-Session-Id: " + c.session + "\r\n"
@@ -151,7 +151,7 @@ func (c *benchConn) post(more, body string) []byte {
 		c.path, c.at, more, len(body), body)
 }
 
-// call sends the request and returns the body of the answer, which is good until the next.
+// call sends the request and returns the body of the response, which is valid until the next call.
 func (c *benchConn) call() []byte {
 	if _, err := c.conn.Write(c.request); err != nil {
 		c.tb.Fatal(err)
@@ -166,7 +166,7 @@ func (c *benchConn) call() []byte {
 	return c.body[:n]
 }
 
-// head reads the head of an answer that went well and returns the length of the body.
+// head reads the header of a successful response and returns the length of the body.
 func (c *benchConn) head() (length int) {
 	for first := true; ; first = false {
 		line, err := c.r.ReadSlice('\n')
@@ -191,7 +191,8 @@ func (c *benchConn) head() (length int) {
 	}
 }
 
-// BenchmarkProjectDecision is the part of a call that knows of projects, alone: what the request may see, that view, and the tool in it.
+// BenchmarkProjectDecision measures the parts of a call that depend on projects: admission, the choice of the view, and the
+// lookup of the tool.
 func BenchmarkProjectDecision(b *testing.B) {
 	source := catalog.Source{Server: &catalog.Server{Name: "one"}}
 	for i := range 1000 {
@@ -218,7 +219,8 @@ func BenchmarkProjectDecision(b *testing.B) {
 	}
 }
 
-// BenchmarkProjectViews is what ten projects add to a snapshot of 10 000 tools, when one of 100 servers has changed.
+// BenchmarkProjectViews measures what ten projects add to building a snapshot of 10 000 tools after one of 100 servers has
+// changed.
 func BenchmarkProjectViews(b *testing.B) {
 	var sources []catalog.Source
 	for s := range 100 {

@@ -10,10 +10,10 @@ import (
 	"goblin-actor/internal/actortest"
 )
 
-// A foreign client in a project: over streamable HTTP by path and by header, in both eras as its version goes, and over HTTP+SSE.
-func TestProjectOfAForeignClient(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": answering("a", "hidden"), "two": answering("b")}, inProjects)
-	inHeader := &http.Client{Transport: adding{"Goblin-Project", "alpha"}}
+// The official Go SDK's client uses a project over streamable HTTP by path and header, and over HTTP+SSE.
+func TestProjectOfSDKClient(t *testing.T) {
+	w := startHTTP(t, map[string]*actortest.Server{"one": answeringServer("a", "hidden"), "two": answeringServer("b")}, twoProjects)
+	inHeader := &http.Client{Transport: headerTransport{"Goblin-Project", "alpha"}}
 	for name, transport := range map[string]gosdk.Transport{
 		"path":   &gosdk.StreamableClientTransport{Endpoint: w.url + "/p/alpha/mcp"},
 		"header": &gosdk.StreamableClientTransport{Endpoint: w.url + "/mcp", HTTPClient: inHeader},
@@ -40,14 +40,14 @@ func TestProjectOfAForeignClient(t *testing.T) {
 		}
 	}
 	if _, err := gosdk.NewClient(&gosdk.Implementation{Name: "t"}, nil).Connect(t.Context(), &gosdk.StreamableClientTransport{Endpoint: w.url + "/p/nope/mcp"}, nil); err == nil {
-		t.Error("connected to a project that is none")
+		t.Error("connected to an unknown project")
 	}
 }
 
-// adding is a transport that adds a header to every request.
-type adding [2]string
+// headerTransport is an HTTP transport that adds a header to every request.
+type headerTransport [2]string
 
-func (a adding) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set(a[0], a[1])
 	return http.DefaultTransport.RoundTrip(r)

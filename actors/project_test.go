@@ -16,30 +16,30 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// inProjects has server one in alpha and server two in beta.
-func inProjects(c *config.Config) {
+// twoProjects configures the projects alpha (server one) and beta (server two).
+func twoProjects(c *config.Config) {
 	c.Projects = []config.Project{
 		{Name: "alpha", Servers: []string{"one"}, Tools: config.Filter{Deny: []string{"*_hidden"}}},
 		{Name: "beta", Servers: []string{"two"}},
 	}
 }
 
-func answering(tools ...string) *actortest.Server {
+func answeringServer(tools ...string) *actortest.Server {
 	return &actortest.Server{Tools: tools, Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 		_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
 	}}
 }
 
-// carrier is a way to name a project: what it adds to the path, the headers and the params of a request.
+// carrier is a way to name a project: a path prefix, headers, or members of _meta.
 type carrier struct {
 	path    string
 	headers []string
-	meta    string // a member of _meta, with a comma behind it
+	meta    string // members of _meta, with a trailing comma
 }
 
 func (c carrier) at(suffix string) string { return c.path + suffix }
 
-// request is a request of either era in this manner.
+// request returns a request of either era that names the project this way.
 func (c carrier) request(modernEra bool, id int, method, rest string) string {
 	if modernEra {
 		return strings.Replace(modern(id, method, "{}", rest), `"_meta":{`, `"_meta":{`+c.meta, 1)
@@ -47,8 +47,8 @@ func (c carrier) request(modernEra bool, id int, method, rest string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"_meta":{%s}%s}}`, id, method, strings.TrimSuffix(c.meta, ","), rest)
 }
 
-// send sends one request, with what the headers of a modern one repeat.
-func (w *web) send(c carrier, session string, id int, method, name string) reply {
+// send sends one request. A modern request, which has no session, also gets the headers that repeat its method and name.
+func (w *httpHarness) send(c carrier, session string, id int, method, name string) reply {
 	w.t.Helper()
 	rest, headers := "", append([]string(nil), c.headers...)
 	if name != "" {
@@ -65,29 +65,30 @@ func (w *web) send(c carrier, session string, id int, method, name string) reply
 	return w.do("POST", c.at("/mcp"), c.request(session == "", id, method, rest), headers...)
 }
 
-// initialize opens a session that names its project in this manner.
-func (w *web) initialize(c carrier) reply {
+// initialize opens a session that names its project this way.
+func (w *httpHarness) initialize(c carrier) reply {
 	w.t.Helper()
 	frame := strings.Replace(initializeFrame, `"params":{`, `"params":{"_meta":{`+strings.TrimSuffix(c.meta, ",")+`},`, 1)
 	return w.do("POST", c.at("/mcp"), frame, c.headers...)
 }
 
-func in(project string) map[string]carrier {
+// projectCarriers returns every way to name a project.
+func projectCarriers(project string) map[string]carrier {
 	return map[string]carrier{
 		"path":      {path: "/p/" + project},
 		"header":    {headers: []string{"Goblin-Project", project}},
 		"_meta":     {meta: `"goblin-actor/project":"` + project + `",`},
 		"projectId": {meta: `"projectId":"` + project + `",`},
-		"all of them": {path: "/p/" + project, headers: []string{"Goblin-Project", project},
+		"all at once": {path: "/p/" + project, headers: []string{"Goblin-Project", project},
 			meta: `"goblin-actor/project":"` + project + `","projectId":"` + project + `",`},
 	}
 }
 
-// S3.4.1, S3.4.2: whichever way a project is named, in both eras: lists and calls alike show its servers alone; without a name
-// all is there.
+// S3.4.1, S3.4.2: however a project is named, lists and calls of both eras see only its servers. Without a project they see
+// all servers.
 func TestProjectOfARequest(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": answering("a", "hidden"), "two": answering("b")}, inProjects)
-	for name, c := range in("alpha") {
+	w := startHTTP(t, map[string]*actortest.Server{"one": answeringServer("a", "hidden"), "two": answeringServer("b")}, twoProjects)
+	for name, c := range projectCarriers("alpha") {
 		t.Run(name, func(t *testing.T) {
 			opened := w.initialize(c)
 			if opened.status != 200 || opened.session == "" {
@@ -105,16 +106,16 @@ func TestProjectOfARequest(t *testing.T) {
 					}
 				}
 			}
-			// What the session was opened in it stays in, whether its requests say so or not.
+			// The session stays in the project in which it was opened, even if its requests do not name it.
 			if got := w.send(carrier{path: c.path}, opened.session, 4, "tools/list", ""); !strings.Contains(got.body, "one_a") || strings.Contains(got.body, "two") {
-				t.Errorf("a request that names nothing: %s", got.body)
+				t.Errorf("a request without a project: %s", got.body)
 			}
-			for other, d := range in("beta") {
+			for other, d := range projectCarriers("beta") {
 				if d.path != "" || c.path != "" {
-					continue // another path is another endpoint
+					continue // a session belongs to its endpoint's path
 				}
 				if got := w.send(d, opened.session, 5, "tools/list", ""); got.status != 200 || !strings.Contains(got.body, "UNKNOWN_PROJECT") || !strings.Contains(got.body, "opened in project alpha") {
-					t.Errorf("by %s into beta: %d %s", other, got.status, got.body)
+					t.Errorf("project beta by %s: %d %s", other, got.status, got.body)
 				}
 			}
 		})
@@ -125,14 +126,14 @@ func TestProjectOfARequest(t *testing.T) {
 			t.Errorf("%s: without a project: %s", era, got.body)
 		}
 	}
-	if got := w.send(in("alpha")["header"], whole, 5, "tools/list", ""); !strings.Contains(got.body, "UNKNOWN_PROJECT") || !strings.Contains(got.body, "opened without a project") {
-		t.Errorf("a session without a project, later in one: %s", got.body)
+	if got := w.send(projectCarriers("alpha")["header"], whole, 5, "tools/list", ""); !strings.Contains(got.body, "UNKNOWN_PROJECT") || !strings.Contains(got.body, "opened without a project") {
+		t.Errorf("a project in a session without one: %s", got.body)
 	}
 }
 
-// S3.4.1: names that nobody has, that contradict each other or say nothing are refused, never taken for all.
-func TestProjectsThatAreNone(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": answering("a"), "two": answering("b")}, inProjects)
+// S3.4.1: unknown, contradictory and malformed project names are refused. They never select all servers.
+func TestInvalidProjects(t *testing.T) {
+	w := startHTTP(t, map[string]*actortest.Server{"one": answeringServer("a"), "two": answeringServer("b")}, twoProjects)
 	path := carrier{path: "/p/alpha"}
 	for name, test := range map[string]struct {
 		c      carrier
@@ -140,7 +141,7 @@ func TestProjectsThatAreNone(t *testing.T) {
 		want   string
 	}{
 		"path":                  {carrier{path: "/p/x"}, 404, "Unknown project: x"},
-		"path of nothing":       {carrier{path: "/p/"}, 404, "no such endpoint"},
+		"empty path":            {carrier{path: "/p/"}, 404, "no such endpoint"},
 		"deep path":             {carrier{path: "/p/alpha/x"}, 404, "no such endpoint"},
 		"upper case":            {carrier{path: "/p/Alpha"}, 404, "UNKNOWN_PROJECT"},
 		"encoded":               {carrier{path: "/p/%61lpha"}, 404, "UNKNOWN_PROJECT"},
@@ -166,7 +167,7 @@ func TestProjectsThatAreNone(t *testing.T) {
 					status = 400 // MCP 2026-07-28: malformed _meta
 				}
 				if name == "server outside" && method == "subscriptions/listen" {
-					continue // it lacks params
+					continue // its error is about the missing params
 				}
 				if got := w.send(test.c, "", 2, method, ""); got.status != status || !strings.Contains(got.body, test.want) || !strings.Contains(got.body, `"id":2`) {
 					t.Errorf("%s: %d %s", method, got.status, got.body)
@@ -180,31 +181,32 @@ func TestProjectsThatAreNone(t *testing.T) {
 			}
 		})
 	}
-	// A server of the project's alone shows what the project shows of it.
+	// A server's own endpoint shows what the project shows of it.
 	if got := w.send(carrier{"/s/one", []string{"Goblin-Project", "alpha"}, ""}, "", 2, "tools/list", ""); !strings.Contains(got.body, `"name":"a"`) {
 		t.Errorf("/s/one in alpha: %s", got.body)
 	}
 }
 
-// The streams and the end of a session belong to its project as its requests do; so does each message of a batch.
+// A stream or the end of a session that names another project than the session is refused, and so is each such message of a
+// batch.
 func TestProjectOfASession(t *testing.T) {
-	w := serveWeb(t, map[string]*actortest.Server{"one": answering("a"), "two": answering("b")}, inProjects)
-	id := w.initialize(in("alpha")["header"]).session
+	w := startHTTP(t, map[string]*actortest.Server{"one": answeringServer("a"), "two": answeringServer("b")}, twoProjects)
+	id := w.initialize(projectCarriers("alpha")["header"]).session
 	beta := []string{"Mcp-Session-Id", id, "Goblin-Project", "beta"}
 	if _, resp := w.listen("/mcp", beta...); resp.StatusCode != 404 {
-		t.Errorf("a stream of the session, named in beta: %d", resp.StatusCode)
+		t.Errorf("a stream that names beta: %d", resp.StatusCode)
 	}
 	if got := w.do("DELETE", "/mcp", "", beta...); got.status != 404 || !strings.Contains(got.body, "UNKNOWN_PROJECT") {
-		t.Errorf("its end, named in beta: %d %s", got.status, got.body)
+		t.Errorf("DELETE that names beta: %d %s", got.status, got.body)
 	}
 	if got := w.do("POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, beta...); got.status != 404 {
-		t.Errorf("a notification, named in beta: %d %s", got.status, got.body)
+		t.Errorf("a notification that names beta: %d %s", got.status, got.body)
 	}
 	if got := w.do("DELETE", "/mcp", "", "Mcp-Session-Id", id); got.status != 204 {
-		t.Errorf("its end: %d %s", got.status, got.body)
+		t.Errorf("DELETE: %d %s", got.status, got.body)
 	}
 
-	// HTTP+SSE: the session is bound by its stream, or by its initialize.
+	// HTTP+SSE: the session's project is set by its stream or by its initialize request.
 	for _, by := range []string{"stream", "initialize"} {
 		headers := []string{"Goblin-Project", "alpha"}
 		if by == "initialize" {
@@ -215,7 +217,7 @@ func TestProjectOfASession(t *testing.T) {
 		frame := strings.Replace(initializeFrame, `"params":{`, `"params":{"_meta":{"projectId":"alpha"},`, 1)
 		post := func(line string) string {
 			if got := w.do("POST", at, line); got.status != 202 {
-				t.Fatalf("bound by its %s: %s: %d %s", by, line, got.status, got.body)
+				t.Fatalf("project set by %s: %s: %d %s", by, line, got.status, got.body)
 			}
 			return s.data()
 		}
@@ -223,18 +225,18 @@ func TestProjectOfASession(t *testing.T) {
 			t.Errorf("initialize: %s", got)
 		}
 		if got := post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); !strings.Contains(got, "one_a") || strings.Contains(got, "two") {
-			t.Errorf("bound by its %s: %s", by, got)
+			t.Errorf("project set by %s: %s", by, got)
 		}
 		if got := post(`{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"projectId":"beta"}}}`); !strings.Contains(got, "UNKNOWN_PROJECT") {
-			t.Errorf("bound by its %s, later in beta: %s", by, got)
+			t.Errorf("project set by %s, request in beta: %s", by, got)
 		}
 		if got := w.do("POST", at, `{"jsonrpc":"2.0","id":4,"method":"ping"}`, "Goblin-Project", "x"); got.status != 400 || !strings.Contains(got.body, "UNKNOWN_PROJECT") {
-			t.Errorf("a project that is none: %d %s", got.status, got.body)
+			t.Errorf("an unknown project: %d %s", got.status, got.body)
 		}
 		s.close()
 	}
 
-	// A batch: the messages answer for themselves.
+	// A batch: each message gets its own response.
 	frame := strings.Replace(initializeFrame, "2025-11-25", "2025-03-26", 1)
 	id = w.do("POST", "/p/alpha/mcp", frame).session
 	batch := `[{"jsonrpc":"2.0","id":2,"method":"tools/list"},{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"projectId":"beta"}}}]`
@@ -244,12 +246,12 @@ func TestProjectOfASession(t *testing.T) {
 	}
 }
 
-// On stdin and stdout a client is in its project, or says so itself; both eras.
+// A client on stdio is bound to a project by the command line, or names one in its requests, in both eras.
 func TestProjectOnStdio(t *testing.T) {
-	within(func(t *testing.T) {
-		openers := map[string]func(upstream.Sink) upstream.Link{"one": answering("a").Open, "two": answering("b").Open}
+	inBubble(func(t *testing.T) {
+		openers := map[string]func(upstream.Sink) upstream.Link{"one": answeringServer("a").Open, "two": answeringServer("b").Open}
 		for bound, by := range map[string]string{"alpha": "", "": "alpha"} {
-			h := openIn(t, bound, openers, "stdio", Options{}, inProjects)
+			h := startStdioInProject(t, bound, openers, "stdio", Options{}, twoProjects)
 			c := carrier{meta: `"goblin-actor/project":"` + by + `",`}
 			if by == "" {
 				c.meta = ""
@@ -258,15 +260,15 @@ func TestProjectOnStdio(t *testing.T) {
 			time.Sleep(time.Second)
 			h.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 			for _, line := range []string{`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, c.request(true, 2, "tools/list", "")} {
-				if got := h.one(line); !strings.Contains(got, "one_a") || strings.Contains(got, "two") {
+				if got := h.roundTrip(line); !strings.Contains(got, "one_a") || strings.Contains(got, "two") {
 					t.Errorf("bound to %q: %s", bound, got)
 				}
 			}
 			other := carrier{meta: `"goblin-actor/project":"beta",`}
-			if got := h.one(other.request(false, 3, "tools/list", "")); !strings.Contains(got, "UNKNOWN_PROJECT") {
+			if got := h.roundTrip(other.request(false, 3, "tools/list", "")); !strings.Contains(got, "UNKNOWN_PROJECT") {
 				t.Errorf("bound to %q, legacy in beta: %s", bound, got)
 			}
-			if got := h.one(other.request(true, 4, "tools/list", "")); bound != "" && !strings.Contains(got, "names two") || bound == "" && !strings.Contains(got, "two_b") {
+			if got := h.roundTrip(other.request(true, 4, "tools/list", "")); bound != "" && !strings.Contains(got, "names two") || bound == "" && !strings.Contains(got, "two_b") {
 				t.Errorf("bound to %q, modern in beta: %s", bound, got)
 			}
 			h.close()
@@ -274,8 +276,8 @@ func TestProjectOnStdio(t *testing.T) {
 	})(t)
 }
 
-// A project costs no allocation: neither to find out which one a request is in nor to find what it names.
-func TestProjectAllocatesNothing(t *testing.T) {
+// Projects cause no allocations, neither when a request's project is determined nor when a tool is looked up in it.
+func TestProjectsDoNotAllocate(t *testing.T) {
 	e := admission.Entrance{Projects: map[string]bool{"alpha": true}}
 	x := &downstream.Exchange{}
 	if err := x.Frame.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_a"}}`)); err != nil {

@@ -2,5 +2,5 @@
 
 package actors
 
-// parkedCalls is fewer under the race detector, which is an order of magnitude slower; what is asserted is the same.
+// parkedCalls is lower under the race detector, which is an order of magnitude slower.
 const parkedCalls = 1_000

@@ -1,0 +1,219 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"goblin-actor/actors/kernel"
+	"goblin-actor/actors/message"
+	"goblin-actor/internal/actortest"
+	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/upstream/pipe"
+)
+
+// S3.5.1, S3.5.2: a disabled server disappears at once, and an enabled one reappears. S3.4.2: no project is named.
+func TestReload(t *testing.T) {
+	inBubble(func(t *testing.T) {
+		servers := map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Tools: []string{"b"}}}
+		var first config.Config
+		h := startStdio(t, servers, func(c *config.Config) { first = *c })
+		defer h.close()
+		h.initialize()
+		off := first
+		off.Servers = append([]config.Server(nil), first.Servers...)
+		off.Servers[1].Disabled = true
+		h.gateway.Reload(&off)
+		time.Sleep(time.Second)
+		h.received()
+		if got := toolNames(t, h.roundTrip(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)); len(got) != 1 {
+			t.Errorf("disabled: %v", got)
+		}
+		h.gateway.Reload(&first)
+		time.Sleep(time.Second)
+		h.received()
+		if got := toolNames(t, h.roundTrip(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)); len(got) != 2 {
+			t.Errorf("enabled again: %v", got)
+		}
+		if n := servers["one"].Opened(); n != 1 {
+			t.Errorf("the other server has been connected %d times, want 1", n)
+		}
+	})(t)
+}
+
+// After Apply has returned, the next request sees the new configuration: disabled tools are gone and enabled ones are there.
+// This also holds for a second reload right after the first, although the registry then delays its publication.
+func TestReloadIsInForce(t *testing.T) {
+	inBubble(func(t *testing.T) {
+		var first config.Config
+		h := startStdio(t, map[string]*actortest.Server{"one": {Tools: []string{"a", "b"}}}, func(c *config.Config) { first = *c })
+		defer h.close()
+		h.initialize()
+		time.Sleep(time.Second)
+		for i, off := range [][]string{{"a"}, {"b"}, {"a", "b"}, nil} {
+			next := first
+			next.Servers = slices.Clone(first.Servers)
+			next.Servers[0].Tools.Disabled = off
+			if err := h.gateway.Apply(t.Context(), &next); err != nil {
+				t.Fatal(err)
+			}
+			h.received()
+			if got := toolNames(t, h.roundTrip(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, i))); len(got) != 2-len(off) || len(off) == 1 && strings.HasSuffix(got[0], "_"+off[0]) {
+				t.Errorf("without %v: %v", off, got)
+			}
+		}
+	})(t)
+}
+
+// A caller that waits for a reload is released once: when the registry has confirmed all changes and the audit settings are
+// applied, or when the gateway stops.
+func TestReloadWaitersAreReleased(t *testing.T) {
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	none := kernel.Spawn(system, kernel.SpawnOptions{Name: "none"}, func(kernel.Self) kernel.Logic { return nothing{} })
+	cfg, next := config.Default(), config.Default()
+	cfg.Servers = []config.Server{config.DefaultServer()}
+	cfg.Servers[0].Name, cfg.Servers[0].Command = "one", "c"
+	next.Servers = slices.Clone(cfg.Servers)
+	next.Servers[0].Timeout++
+	next.Audit.File = "a"
+	for name, end := range map[string][]any{
+		"confirmations, then the audit log": {message.ConfirmResult{Key: 1}, message.ConfirmResult{Key: 1}, auditApplied{}},
+		"the audit log, then confirmations": {auditApplied{}, message.ConfirmResult{Key: 7}, message.ConfirmResult{Key: 1}, message.ConfirmResult{Key: 1}},
+		"the gateway stops":                 {message.ConfirmResult{Key: 1}, kernel.Stopping{}},
+		"the registry has failed":           {message.ConfirmResult{Key: 1}, kernel.ChildStopped{Child: none}},
+		"the audit log fails":               {message.ConfirmResult{Key: 1}, message.ConfirmResult{Key: 1}, auditApplied{errors.New("no room")}},
+		"the gateway stops afterwards":      {message.ConfirmResult{Key: 1}, message.ConfirmResult{Key: 1}, auditApplied{}, kernel.Stopping{}},
+	} {
+		s := newState(&cfg, none)
+		s.registry, s.servers.pools["one"] = none, none
+		closed, when := 0, 0
+		for i, msg := range append([]any{message.Reload{Config: &next, Done: make(chan struct{})}}, end...) {
+			for _, e := range step(s, time.Unix(1, 0), msg, nil) {
+				if _, is := e.Act.(closeDone); is {
+					closed, when = closed+1, i
+				}
+			}
+		}
+		want := len(end)
+		if name == "the gateway stops afterwards" {
+			want--
+		}
+		if closed != 1 || when != want || len(s.reloads.waiters) != 0 {
+			t.Errorf("%s: released %d times, after message %d, %d still wait", name, closed, when, len(s.reloads.waiters))
+		}
+	}
+}
+
+// AwaitPublished is answered when the registry confirms, or at once without a registry.
+func TestAwaitPublished(t *testing.T) {
+	system := kernel.New(kernel.Options{})
+	defer actortest.Stop(t, system)
+	none := kernel.Spawn(system, kernel.SpawnOptions{Name: "none"}, func(kernel.Self) kernel.Logic { return nothing{} })
+	cfg := config.Default()
+	s := newState(&cfg, none)
+	closes := func(msg any) bool {
+		return slices.ContainsFunc(step(s, time.Unix(1, 0), msg, nil), func(e kernel.Effect) bool { _, is := e.Act.(closeDone); return is })
+	}
+	if !closes(message.AwaitPublished{Done: make(chan struct{})}) {
+		t.Error("without a registry the caller waits")
+	}
+	s.registry = none
+	if closes(message.AwaitPublished{Done: make(chan struct{})}) || !closes(message.ConfirmResult{Key: 1}) || len(s.reloads.waiters) != 0 {
+		t.Error("the caller was not released by the confirmation")
+	}
+}
+
+// nothing is an actor that ignores all messages.
+type nothing struct{}
+
+func (nothing) Step(_ time.Time, _ any, out []kernel.Effect) []kernel.Effect { return out }
+func (nothing) Act(kernel.Self, any)                                         {}
+
+// Changed limits apply to connected clients of both eras.
+func TestReloadLimits(t *testing.T) {
+	inBubble(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"ask"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}} // never answers
+		var first config.Config
+		h := startStdio(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) { first = *c })
+		defer h.close()
+		h.initialize()
+		reload := func(calls int) {
+			next := first
+			next.Limits.MaxInFlightPerClient = calls
+			h.gateway.Reload(&next)
+			synctest.Wait()
+			h.received()
+		}
+		legacy := func(id int) []string {
+			return h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"one_ask"}}`, id))
+		}
+		legacy(1)
+		h.send(modernCall(2, "{}", ""))
+		reload(1)
+		for id, got := range map[int][]string{3: legacy(3), 4: h.send(modernCall(4, "{}", ""))} {
+			if len(got) != 1 || !strings.Contains(got[0], "OVERLOADED") {
+				t.Errorf("call %d above the new limit: %v", id, got)
+			}
+		}
+		reload(100)
+		if got := append(legacy(5), h.send(modernCall(6, "{}", ""))...); len(got) != 0 {
+			t.Errorf("within the newest limit: %v", got)
+		}
+	})(t)
+}
+
+// A changed listen address causes a warning, since it takes effect at the next start. Restoring the address in use causes
+// none.
+func TestReloadListen(t *testing.T) {
+	bound, other := config.Default(), config.Default()
+	other.Listen = []string{"127.0.0.1:1"}
+	s := newState(&bound, kernel.Reference{})
+	for i, next := range []*config.Config{&other, &bound, &other} {
+		warned := slices.ContainsFunc(s.reload(message.Reload{Config: next}, nil), func(e kernel.Effect) bool {
+			l, ok := e.Act.(kernel.Logged)
+			return ok && strings.HasPrefix(l.Text, "listen has changed")
+		})
+		if want := next == &other; warned != want {
+			t.Errorf("reload %d: warned %v, want %v", i, warned, want)
+		}
+	}
+}
+
+// A rejected file is reported with the time of the first rejection until a file is accepted. Reloading an unchanged file is
+// logged at debug level.
+func TestReloadFault(t *testing.T) {
+	cfg, same := config.Default(), config.Default()
+	s := newState(&cfg, kernel.Reference{})
+	first, second := time.Unix(1, 0), time.Unix(2, 0)
+	for i, reason := range []string{"a", "b"} {
+		step(s, []time.Time{first, second}[i], message.ReloadFailed{Reason: reason}, nil)
+		if f := s.report().Fault; f == nil || f.Reason != reason || !f.Since.Equal(first) {
+			t.Errorf("fault %+v, want %q since %v", f, reason, first)
+		}
+	}
+	done := make(chan struct{})
+	for i, want := range []slog.Level{slog.LevelInfo, slog.LevelDebug} {
+		m := message.Reload{Config: &same}
+		if i == 0 {
+			m.Done = done
+		}
+		out := step(s, second, m, nil)
+		logged := slices.ContainsFunc(out, func(e kernel.Effect) bool {
+			l, ok := e.Act.(kernel.Logged)
+			return ok && l.Level == want
+		})
+		if !logged || s.report().Fault != nil {
+			t.Errorf("reload %d: %+v, want a message of level %v and no fault", i, out, want)
+		}
+		if _, ok := out[len(out)-1].Act.(closeDone); ok != (i == 0) {
+			t.Errorf("reload %d: done was closed: %v", i, ok)
+		}
+	}
+}
