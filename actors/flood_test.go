@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
+	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream/pipe"
 )
@@ -155,55 +155,31 @@ func TestFloodOfUpdates(t *testing.T) {
 func TestGreedyClientDoesNotStarveOthers(t *testing.T) {
 	const greedy = 100
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one stateless session
-	var order []string                              // of the calls at the server; owned by the server's goroutine until all calls are answered
-	server := &actortest.Server{Tools: []string{"ask"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
-		order = append(order, string(rawjson.Member(f.Raw, f.Params, "arguments").Of(f.Raw)))
-		_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
-	}}
+	server := &actortest.Server{Tools: []string{"ask"}}
 	w := startHTTP(t, map[string]*actortest.Server{"one": server}, func(c *config.Config) {
 		c.Servers[0].MaxConcurrent, c.Servers[0].Queue.Size = 2*greedy, 2*greedy
 	})
 	release := make(chan struct{})
 	session, _ := w.gateway.statelessSession(0)
-	session.Tell(message.Inspect{Reply: func(any) { <-release }}) // it is busy until all requests have been sent
-	var all sync.WaitGroup
-	ask := func(name string) {
+	session.Tell(message.Inspect{Reply: func(any) { <-release }}) // it is busy until all requests are queued
+	client := &downstream.PipeClient{Handler: w.gateway.Front(), Budget: w.gateway.Budget()}
+	origin := downstream.Origin{Path: "/mcp", Remote: "127.0.0.1:40000", Version: "2026-07-28", Header: http.Header{
+		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"one_ask"}}}
+	ask := func(name string) { // returns once the request is queued
 		body := modern(7, "tools/call", "{}", fmt.Sprintf(`,"name":"one_ask","arguments":{"who":%q}`, name))
 		body = strings.Replace(body, `"_meta":{`, fmt.Sprintf(`"_meta":{"io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"},`, name), 1)
-		all.Go(func() {
-			r := w.do("POST", "/mcp", body, "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "one_ask")
-			if r.status != 200 {
-				t.Errorf("%s: %d %s", name, r.status, r.body)
-			}
-		})
-	}
-	waiting := func(n int) {
-		t.Helper()
-		for late := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
-			depth := 0
-			for _, a := range w.gateway.system.Actors() {
-				if a.Kind == "desk" {
-					depth += a.Depth
-				}
-			}
-			if depth >= n {
-				return
-			}
-			if time.Now().After(late) {
-				close(release)
-				t.Fatalf("%d of %d requests wait at the stateless sessions", depth, n)
-			}
+		if _, refused := client.Post([]byte(body), origin); refused != nil {
+			t.Errorf("%s: %d %s", name, refused.Status, refused.Frame)
 		}
 	}
 	for range greedy {
 		ask("greedy")
 	}
-	waiting(greedy)
 	ask("modest")
-	waiting(greedy + 1)
 	close(release)
-	all.Wait()
-	if at := slices.Index(order, `{"who":"modest"}`); at < 0 || at > greedy/4 {
-		t.Errorf("the single request was served as number %d of %d", at+1, len(order))
+	w.eventually("all calls reach the server", func() bool { return len(server.Received("tools/call")) == greedy+1 })
+	at := slices.IndexFunc(server.Received("tools/call"), func(f protocol.Frame) bool { return strings.Contains(string(f.Raw), `"who":"modest"`) })
+	if at < 0 || at > greedy/4 {
+		t.Errorf("the single request was served as number %d of %d", at+1, greedy+1)
 	}
 }
