@@ -250,10 +250,8 @@ func (s *state) reasonShown(now time.Time) string {
 	case s.starting():
 		reason, _ := message.Starting(s.life.phase, now.Sub(s.life.since), s.life.fault)
 		return reason
-	case s.life.wants && s.life.fault == "":
-		return message.AwaitsTurn
 	case s.life.wants:
-		return message.AwaitsTurn + "; before: " + s.life.fault
+		return message.WithFailure(message.AwaitsTurn, s.life.fault)
 	}
 	return message.Explain(s.life.reason, s.conn.process.lastLine)
 }

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"strings"
 	"time"
 
 	"goblin-actor/actors/kernel"
@@ -117,13 +118,27 @@ func Starting(phase Phase, d time.Duration, before string) (text string, long bo
 	if long {
 		text += ", for " + Seconds(d) + " now"
 	}
-	switch {
-	case before != "":
-		text += "; before: " + before
-	case !long:
+	if before == "" && !long {
 		return "", false
 	}
-	return text, long
+	return WithFailure(text, before), long
+}
+
+// beforeFailure separates what a start waits for from the failure of the attempt before.
+const beforeFailure = "; before: "
+
+// WithFailure returns what a start waits for and the failure of the attempt before. Either may be empty.
+func WithFailure(waits, failure string) string {
+	if waits == "" || failure == "" {
+		return waits + failure
+	}
+	return waits + beforeFailure + failure
+}
+
+// CutFailure returns the failure in a reason made by WithFailure, and whether there is one besides what the start waits for.
+func CutFailure(reason string) (failure string, found bool) {
+	_, failure, found = strings.Cut(reason, beforeFailure)
+	return failure, found
 }
 
 // Seconds formats a duration in whole seconds.

@@ -63,7 +63,7 @@ func (conn *connection) explain(now time.Time) string {
 	switch {
 	case conn.attempts.failure == "":
 	case conn.waitsFor() != "":
-		text += "; before: " + conn.attempts.failure
+		text = message.WithFailure(text, conn.attempts.failure)
 	default:
 		text += " (" + conn.attempts.failure + ")"
 	}

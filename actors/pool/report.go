@@ -29,10 +29,7 @@ func (conn *connection) visibleReason(now time.Time) (reason string, fault bool)
 		if conn.start.requested {
 			reason = conn.waitsFor()
 		}
-		if conn.attempts.detail != "" && reason != "" {
-			reason += "; before: "
-		}
-		return reason + conn.attempts.detail, conn.attempts.detail != ""
+		return message.WithFailure(reason, conn.attempts.detail), conn.attempts.detail != ""
 	}
 	reason, long := message.Starting(conn.visiblePhase(), now.Sub(conn.since), conn.attempts.detail)
 	return reason, long || conn.attempts.detail != ""

@@ -22,11 +22,19 @@ type rule struct {
 	cause   string // what is wrong
 	fix     string // what the user can do about it
 	example string // a message that this rule explains; a test checks that no earlier rule does
+	foreign bool   // the message is written by the program, not by the gateway or Go's library
 }
 
 // on returns a rule. The pattern ignores case.
 func on(k kind, when, example, cause, fix string) rule {
-	return rule{k, pattern.Lazy("(?i)" + when), cause, fix, example}
+	return rule{kind: k, pattern: pattern.Lazy("(?i)" + when), cause: cause, fix: fix, example: example}
+}
+
+// written returns a rule for a line that a program writes on stderr.
+func written(when, example, cause, fix string) rule {
+	r := on(process, when, example, cause, fix)
+	r.foreign = true
+	return r
 }
 
 // knowledge is what doctor knows about failures. The first rule that matches explains the failure.
@@ -37,8 +45,9 @@ func on(k kind, when, example, cause, fix string) rule {
 //		"what is wrong",
 //		"what to do"),
 //
-// A rule for a process is matched against the reason of the failure and the lines the program wrote on stderr, one per line. A rule
-// for a remote server is matched against the reason alone. cause and fix may contain these placeholders:
+// A rule for a process is matched against the reason of the failure and the lines the program wrote on stderr, one per line; written
+// makes a rule for such lines. A rule for a remote server is matched against the reason alone. The other rules match texts of this
+// program: a test provokes each alternative of their patterns. cause and fix may contain these placeholders:
 //
 //	%1          the first group of the pattern that is not empty
 //	{name}      the name of the server
@@ -72,55 +81,55 @@ var knowledge = []rule{
 	on(process, `not found on path`, `program not found on PATH (/usr/bin)`,
 		"the program {program} was not found",
 		"{install}; or set `command` to the full path: a gateway started by a desktop program has a shorter PATH than your shell"),
-	on(process, `npm (?:error|err!) 404 .*\bget https?://\S+?/((?:@[^/\s]+/)?[^/\s]+)(?:\s|$)`, `npm error 404 Not Found - GET https://npm.example/@x%2fy`,
+	written(`npm (?:error|err!) 404 .*\bget https?://\S+?/((?:@[^/\s]+/)?[^/\s]+)(?:\s|$)`, `npm error 404 Not Found - GET https://npm.example/@x%2fy`,
 		"npm knows no package of that name: %1",
 		"correct the name in `args`; npm view NAME shows whether a package exists, and a private one needs npm login"),
-	on(process, `npm (?:error|err!) .*\be404\b|npm (?:error|err!) 404`, `npm error code E404`,
+	written(`npm (?:error|err!) .*\be404\b|npm (?:error|err!) 404`, `npm error code E404`,
 		"npm knows no package of that name",
 		"correct the name in `args`; npm view NAME shows whether a package exists, and a private one needs npm login"),
-	on(process, `npm (?:error|err!) .*(?:etarget|notarget)`, `npm error code ETARGET`,
+	written(`npm (?:error|err!) .*(?:etarget|notarget)`, `npm error code ETARGET`,
 		"npm knows the package, but not this version of it",
 		"correct the version after the @ in `args`; npm view NAME versions lists them"),
-	on(process, `npm (?:error|err!) .*could not determine executable`, `npm error could not determine executable to run`,
+	written(`npm (?:error|err!) .*could not determine executable`, `npm error could not determine executable to run`,
 		"the npm package contains no program",
 		"check the package name: the package of an MCP server contains a program"),
-	on(process, `npm (?:error|err!).*(?:eai_again|enotfound|econnrefused|econnreset|etimedout|err_socket_timeout|self.signed|network)`, `npm error code ENOTFOUND`,
+	written(`npm (?:error|err!).*(?:eai_again|enotfound|econnrefused|econnreset|etimedout|err_socket_timeout|self.signed|network)`, `npm error code ENOTFOUND`,
 		"npm cannot reach its registry",
 		"check the network; behind a proxy, pass HTTPS_PROXY in the server's `env` or set `inheritEnv: true`"),
-	on(process, `npm (?:error|err!) .*(?:eacces|eperm)`, `npm error code EACCES`,
+	written(`npm (?:error|err!) .*(?:eacces|eperm)`, `npm error code EACCES`,
 		"npm lacks permission to write its files",
 		"check who owns ~/.npm and the directory that npm config get prefix prints"),
-	on(process, `npm (?:error|err!) .*enoent`, `npm error code ENOENT`,
+	written(`npm (?:error|err!) .*enoent`, `npm error code ENOENT`,
 		"npm did not find a file",
 		"run it by hand: {run}"),
-	on(process, `cannot connect to the docker daemon|docker daemon is not running|docker api at`, `Cannot connect to the Docker daemon`,
+	written(`cannot connect to the docker daemon|docker daemon is not running|docker api at`, `Cannot connect to the Docker daemon`,
 		"Docker is not running, or the gateway's user may not use it",
 		"start Docker (docker info shows whether it runs), or add the user to the group docker"),
-	on(process, `pull access denied|manifest unknown|repository does not exist`, `pull access denied for x`,
+	written(`pull access denied|manifest unknown|repository does not exist`, `pull access denied for x`,
 		"Docker found no image of that name",
 		"correct the image name in `args`; run docker pull IMAGE for details"),
-	on(process, `no solution found|not found in the package registry|because (\S+) was not found`, `Because x was not found in the package registry`,
+	written(`no solution found|not found in the package registry|because (\S+) was not found`, `Because x was not found in the package registry`,
 		"uv found no package of that name",
 		"correct the name in `args`; if the program has another name than its package, use --from"),
-	on(process, `can't open file '(.*?)'`, `python3: can't open file '/srv/x.py'`,
+	written(`can't open file '(.*?)'`, `python3: can't open file '/srv/x.py'`,
 		"Python did not find its script: %1",
 		"{path}"),
-	on(process, `no module named '?([\w.]+)'?`, `ModuleNotFoundError: No module named 'mcp'`,
+	written(`no module named '?([\w.]+)'?`, `ModuleNotFoundError: No module named 'mcp'`,
 		"the Python package %1 is not installed in this environment",
 		"set `command` to the python of the right environment (.venv/bin/python), or install the package there; uvx installs what it needs"),
-	on(process, `cannot find module '(/.*?|[a-z]:\\.*?)'`, `Error: Cannot find module '/srv/x.js'`,
+	written(`cannot find module '(/.*?|[a-z]:\\.*?)'`, `Error: Cannot find module '/srv/x.js'`,
 		"Node did not find its script: %1",
 		"{path}"),
-	on(process, `cannot find (?:module|package) '(.*?)'`, `Error: Cannot find module 'zod'`,
+	written(`cannot find (?:module|package) '(.*?)'`, `Error: Cannot find module 'zod'`,
 		"the npm package %1 is not installed",
 		"run npm install in the directory of the script, or start the server with npx"),
-	on(process, `eaddrinuse|address already in use`, `Error: listen EADDRINUSE`,
+	written(`eaddrinuse|address already in use`, `Error: listen EADDRINUSE`,
 		"the server's port is in use; another copy of the server may be running",
 		"stop the other copy, or configure another port"),
-	on(process, `env: .?([^\s':‘’]+).?: no such file|: ([^\s:]+): (?:command )?not found`, `sh: 1: node: not found`,
+	written(`env: .?([^\s':‘’]+).?: no such file|: ([^\s:]+): (?:command )?not found`, `sh: 1: node: not found`,
 		"the interpreter %1 was not found",
 		"install it, or set `command` to its full path; a gateway started by a desktop program has a shorter PATH than your shell"),
-	on(process, `([A-Z][A-Z0-9]*_[A-Z0-9_]+).{0,40}(?:not set|required|missing|must be|undefined|not found|not provided)|(?:missing|required|set|provide).{0,40}\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)`,
+	written(`([A-Z][A-Z0-9]*_[A-Z0-9_]+).{0,40}(?:not set|required|missing|must be|undefined|not found|not provided)|(?:missing|required|set|provide).{0,40}\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)`,
 		`API_TOKEN is not set`,
 		"the server needs the variable %1",
 		"add env: {%1: \"${%1}\"} to the server: it gets PATH, HOME and a few more variables, not all of your shell's"),
@@ -143,19 +152,19 @@ var knowledge = []rule{
 	on(remote, `asks for (\S+) authentication`, `the server asks for Basic authentication`,
 		"the server asks for %1 authentication, for which the gateway has no login",
 		`set headers: {Authorization: "%1 ${CREDENTIALS}"} for the server`),
-	on(remote, `html page|http (?:404|405) |(?:is no|not an) event stream|offers no http`, `HTTP 404 (Not Found): an HTML page`,
+	on(remote, `html page|http 404 |http 405 |is no event stream|offers no http`, `HTTP 404 (Not Found): an HTML page`,
 		"there is no MCP endpoint at this URL",
 		"{endpoint}"),
 	on(remote, `http 403 `, `HTTP 403 (Forbidden)`,
 		"the server refuses this client, or the Host or Origin header",
 		"check the token in `headers`, and the server's list of allowed hosts"),
-	on(remote, `nobody is logged in|not logged in`, `not logged in at the server`,
+	on(remote, `not logged in`, `not logged in at the server`,
 		"the server needs a login, and doctor does not use the gateway's logins",
 		`run goblin-actor login {name}; afterwards, "goblin-actor status" shows whether the server is ready`),
 	on(remote, `by client credentials: .*invalid_client`, `token request by client credentials: invalid_client`,
 		"the authorization server rejects the gateway's clientId or clientSecret",
 		"correct them in the configuration, under `auth`"),
-	on(remote, `http 401 |(?:wants|needs|requires) a login`, `HTTP 401 (Unauthorized)`,
+	on(remote, `http 401 |requires a login`, `HTTP 401 (Unauthorized)`,
 		"the server requires authentication",
 		`run goblin-actor login {name}, or set a token in headers: {Authorization: "Bearer ${TOKEN}"}`),
 	on(remote, `http 3\d\d `, `HTTP 302 (Found)`,
@@ -173,7 +182,7 @@ var knowledge = []rule{
 	on(remote, `certificate|x509`, `x509: certificate signed by unknown authority`,
 		"the server's certificate is not trusted, or was issued for another name",
 		"use the certificate's name in `url`, renew the certificate, or add its authority to the system's trusted ones"),
-	on(remote, `malformed http (?:answer|response)|tls: |unexpected eof|connection was reset`, `the connection was reset before the answer was complete`,
+	on(remote, `malformed http|tls: |connection was reset|connection was closed`, `the connection was reset before the answer was complete`,
 		"the peer on this port does not speak HTTP, or expects HTTPS",
 		"try https:// in `url`, and check the port"),
 	on(remote, `no such host`, `lookup mcp.example: no such host`,
@@ -182,7 +191,7 @@ var knowledge = []rule{
 	on(remote, `connection refused`, `connect: connection refused`,
 		"no server listens on this port",
 		"start the server, or correct the port in `url`"),
-	on(remote, `^waits for the connection|dial |i/o timeout|network is unreachable|no answer within|no route to host`, `dial tcp 192.0.2.1:80: i/o timeout`,
+	on(remote, `^waits for the connection|connect to |dial |i/o timeout|network is unreachable|no answer within|no route to host`, `dial tcp 192.0.2.1:80: i/o timeout`,
 		"the server does not answer at its URL",
 		"check that the server is running and that no proxy or firewall blocks the connection"),
 	on(remote, `refused initialize|not a json-rpc|jsonrpc is not|without an answer`, `the server refused initialize: unknown method`,

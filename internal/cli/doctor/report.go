@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"goblin-actor/actors/message"
 	"goblin-actor/internal/cli/output"
 	"goblin-actor/internal/cli/program"
 	"goblin-actor/internal/cli/terminal"
@@ -131,8 +132,8 @@ func (d *diagnosis) add(server status.Server, backend status.Backend) {
 	if !doc.OK {
 		d.unhealthy++
 		s := symptom{server: d.configOf(server.Name), state: server.State, reason: cmp.Or(server.Reason, backend.Reason), noise: backend.Noise, file: d.doc.Config}
-		if _, before, again := strings.Cut(s.reason, "before: "); again { // the next attempt has started
-			s.reason, s.state = before, "waiting"
+		if failure, again := message.CutFailure(s.reason); again { // the next attempt has started
+			s.reason, s.state = failure, "waiting"
 		}
 		doc.State = s.state
 		s.command = d.report.CommandLine(s.server)
