@@ -130,7 +130,7 @@ func (r *reloads) accepted(changes config.Changes, described []string, out []ker
 			args = append(args, part.key, strings.Join(part.words, "; "))
 		}
 	}
-	return append(out, kernel.Log(slog.LevelInfo, "configuration reloaded", args...))
+	return append(out, kernel.Log(slog.LevelInfo, status.LogReloaded, args...))
 }
 
 func names(servers []config.Server) []string {

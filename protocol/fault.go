@@ -90,7 +90,7 @@ func (f *Fault) Error() string {
 	}
 	switch f.Name {
 	case ToolNotFound:
-		return "Tool not found: " + f.Tool
+		return NoToolPrefix + f.Tool
 	case ResourceNotFound:
 		return "Resource not found: " + f.URI
 	}
@@ -159,15 +159,21 @@ func standardMessage(f *Fault) string {
 	return "Internal error"
 }
 
+// Prefixes of the messages of NoTool and NoPrompt; the name follows. The command line suggests similar names.
+const (
+	NoToolPrefix   = "Tool not found: "
+	NoPromptPrefix = "Prompt not found: "
+)
+
 // NoTool returns the fault for an unknown public tool name.
 func NoTool(name string) *Fault {
 	name = clipTo(name, maxNamed)
-	return &Fault{Name: ToolNotFound, Message: "Tool not found: " + name, Tool: name}
+	return &Fault{Name: ToolNotFound, Message: NoToolPrefix + name, Tool: name}
 }
 
 // NoPrompt returns the fault for an unknown public prompt name.
 func NoPrompt(name string) *Fault {
-	return &Fault{Name: PromptNotFound, Message: "Prompt not found: " + clipTo(name, maxNamed)}
+	return &Fault{Name: PromptNotFound, Message: NoPromptPrefix + clipTo(name, maxNamed)}
 }
 
 // NoResource returns the fault for a URI that no server has.

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/catalog"
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 )
 
@@ -117,7 +118,7 @@ func (s *state) catalogConfirmed(m message.ConfirmResult, out []kernel.Effect) [
 		}
 		conn.catalog.visible = true
 		out = s.loginDecided(s.followLeader(s.drainReplaced(conn, out)))
-		return append(out, kernel.Log(slog.LevelInfo, "server is ready", s.logAttrs(conn, "protocol", conn.catalog.info.Version, "incarnation", conn.incarnation)...))
+		return append(out, kernel.Log(slog.LevelInfo, status.LogServerReady, s.logAttrs(conn, "protocol", conn.catalog.info.Version, "incarnation", conn.incarnation)...))
 	}
 	return out
 }

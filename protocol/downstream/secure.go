@@ -20,8 +20,11 @@ type pacedConn struct {
 
 func (c *pacedConn) Write(p []byte) (int, error) { return c.server.writePaced(c.Conn, p, &c.deadline) }
 
-// plainAnswer is what a client hears that speaks plain HTTP to us.
-const plainAnswer = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nThis port speaks HTTPS: begin the URL with https://\n"
+// SpeaksHTTPS is in the response to a request in plain HTTP on a port with TLS. The command line recognizes it.
+const SpeaksHTTPS = "This port speaks HTTPS"
+
+// plainAnswer is the response to a request in plain HTTP on a port with TLS.
+const plainAnswer = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" + SpeaksHTTPS + ": begin the URL with https://\n"
 
 // correct tells a client so whose first words are plain HTTP.
 func correct(err error) {

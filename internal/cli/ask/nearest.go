@@ -29,10 +29,10 @@ func meant(ctx context.Context, c *client.Client, err error) string {
 	kind, name, found := protocol.Tools, "", false
 	switch rpc.Name() {
 	case "TOOL_NOT_FOUND":
-		name, found = strings.CutPrefix(rpc.Message, "Tool not found: ")
+		name, found = strings.CutPrefix(rpc.Message, protocol.NoToolPrefix)
 	case "PROMPT_NOT_FOUND":
 		kind = protocol.Prompts
-		name, found = strings.CutPrefix(rpc.Message, "Prompt not found: ")
+		name, found = strings.CutPrefix(rpc.Message, protocol.NoPromptPrefix)
 	}
 	if !found || name == "" || len(name) > meantBytes {
 		return ""

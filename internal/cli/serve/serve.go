@@ -285,14 +285,20 @@ func endSignals() (signals <-chan os.Signal, handBack func()) {
 	}
 }
 
+// Messages of the log when the gateway ends.
+const (
+	logDraining = "draining"
+	logStopped  = "stopped"
+)
+
 // waitForEnd blocks until a signal, the context or a listener ends the gateway.
 func waitForEnd(ctx context.Context, signals <-chan os.Signal, failed <-chan error, left <-chan struct{}, log *slog.Logger) error {
 	select {
 	case s := <-signals:
-		log.Info("draining", "signal", s.String())
+		log.Info(logDraining, "signal", s.String())
 		go secondSignal(signals)
 	case <-ctx.Done():
-		log.Info("draining", "cause", context.Cause(ctx))
+		log.Info(logDraining, "cause", context.Cause(ctx))
 		go func() {
 			<-signals // the first one asks for what is under way already
 			secondSignal(signals)
@@ -325,7 +331,7 @@ func end(drain time.Duration, g *actors.Gateway, server *downstream.Server, sock
 	if socket != nil {
 		err = errors.Join(err, socket.Close())
 	}
-	log.Info("stopped", "after", time.Since(started).Round(time.Millisecond).String())
+	log.Info(logStopped, "after", time.Since(started).Round(time.Millisecond).String())
 	return err
 }
 

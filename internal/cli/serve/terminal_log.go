@@ -97,13 +97,13 @@ func (t *terminalLog) Handle(ctx context.Context, record slog.Record) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case record.Message == "server is ready":
+	case record.Message == status.LogServerReady:
 		t.look()
-	case record.Message == "server is not available":
+	case record.Message == status.LogServerUnavailable:
 		t.since[server] = record.Time
 		delete(t.shown, server)
 		t.fault(record.Time, t.p.Bad("✗"), server, reason)
-	case record.Message == "configuration reloaded":
+	case record.Message == status.LogReloaded:
 		t.since[""] = record.Time
 		t.forget("", strings.Join(rest, " "))
 		t.look() // some may be off now
@@ -118,7 +118,7 @@ func (t *terminalLog) Handle(ctx context.Context, record slog.Record) error {
 			words = append(words, reason)
 		}
 		t.fault(record.Time, mark, server, strings.Join(words, ": ")+strings.TrimRight("  "+strings.Join(rest, "  "), " "))
-	case record.Message == "draining", record.Message == "stopped":
+	case record.Message == logDraining, record.Message == logStopped:
 		t.line(record.Time, " ", "", strings.Join(append([]string{record.Message}, rest...), ", "))
 	}
 	return nil

@@ -20,14 +20,14 @@ func TestTerminalLog(t *testing.T) {
 	log := slog.New(handler)
 	bad := log.With("server", "bad")
 	for i := range 12 {
-		bad.Warn("server is not available", "replica", 0, "reason", fmt.Sprintf("exit 1 after %d.5s; stderr: \x1b[31mno token", i), "nextAttempt", "now")
+		bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", fmt.Sprintf("exit 1 after %d.5s; stderr: \x1b[31mno token", i), "nextAttempt", "now")
 	}
-	bad.Warn("server is not available", "replica", 0, "reason", "exit 2")
+	bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", "exit 2")
 	log.Info("session opened", "client", "x")
-	log.Info("configuration reloaded", "added", "clock", "changed", "files: args")
-	bad.Warn("server is not available", "replica", 0, "reason", "exit 2") // as before: counted
-	log.Info("configuration reloaded", "changed", "bad: args")            // who mends it wants to hear of it again
-	bad.Warn("server is not available", "replica", 0, "reason", "exit 2")
+	log.Info(status.LogReloaded, "added", "clock", "changed", "files: args")
+	bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", "exit 2") // as before: counted
+	log.Info(status.LogReloaded, "changed", "bad: args")            // who mends it wants to hear of it again
+	bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", "exit 2")
 	log.Warn("configuration", "warning", "goblin.yaml:1:1: hm")
 	log.Error("the configuration is not reloaded", "err", errors.New("goblin.yaml:1:1: no\ngoblin.yaml:2:1: neither"))
 	log.Warn("listen has changed")
@@ -60,8 +60,8 @@ func TestTerminalLog(t *testing.T) {
 	// At level debug it is the log as it is in a pipe.
 	b.Reset()
 	level.Set(slog.LevelDebug)
-	bad.Info("server is ready", "replica", 0)
-	if b.Len() > 0 || !strings.Contains(text.String(), `msg="server is ready" server=bad replica=0`) {
+	bad.Info(status.LogServerReady, "replica", 0)
+	if b.Len() > 0 || !strings.Contains(text.String(), `msg="`+status.LogServerReady+`" server=bad replica=0`) {
 		t.Errorf("at level debug: %q and %q", b.String(), text.String())
 	}
 }
