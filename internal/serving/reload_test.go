@@ -1,9 +1,14 @@
 package serving
 
 import (
+	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"goblin-actor/actors"
 	"goblin-actor/internal/config"
 )
 
@@ -56,5 +61,66 @@ func TestReloadDoesNotDisarm(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q after %q: %v, want %q", c.next, c.was, err, c.want)
 		}
+	}
+}
+
+// Settings outside mcpServers are in force once a reload has succeeded. A file that is rejected changes none of them.
+func TestReloadChangesSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "goblin.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("shutdown: {drain: 1h}\nlog: {level: warn}\nmcpServers: {}\n")
+	cfg, report := config.Load(file)
+	if cfg == nil {
+		t.Fatal(report.Err())
+	}
+	log := slog.New(slog.DiscardHandler)
+	g, err := actors.Start(cfg, actors.Options{Version: "test", Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := Stop(g, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	security, err := NewSecurity(cfg, false, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer security.Close()
+	level := new(slog.LevelVar)
+	level.Set(levelOf(cfg.Log))
+	r := NewReloader(cfg, nil, g, nil, security, level, Redactor(cfg), log)
+	check := func(when string, drain time.Duration, lowest slog.Level) {
+		t.Helper()
+		if got := r.DrainTime(); got != drain {
+			t.Errorf("%s: drain time %s, want %s", when, got, drain)
+		}
+		if got := level.Level(); got != lowest {
+			t.Errorf("%s: log level %s, want %s", when, got, lowest)
+		}
+	}
+	check("at the start", time.Hour, slog.LevelWarn)
+	for _, c := range []struct {
+		text     string
+		accepted bool
+		drain    time.Duration
+		level    slog.Level
+	}{
+		{"shutdown: {drain: 2s}\nlog: {level: debug}\nmcpServers: {}\n", true, 2 * time.Second, slog.LevelDebug},
+		{"shutdown: {drain: 3s}\nlog: {level: error}\nmcpServers: {}\nunknown: 1\n", false, 2 * time.Second, slog.LevelDebug},
+		{"shutdown: {drain: 0s}\nmcpServers: {}\n", true, 0, slog.LevelInfo},
+		{"mcpServers: {}\n", true, config.Default().Drain, slog.LevelInfo},
+	} {
+		write(c.text)
+		if err := r.reload(t.Context()); (err == nil) != c.accepted {
+			t.Fatalf("reload of %q: %v", c.text, err)
+		}
+		check(c.text, c.drain, c.level)
 	}
 }

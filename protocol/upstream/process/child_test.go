@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,7 +31,7 @@ func init() {
 	roles := map[string]func(string){
 		"echo": childEcho, "print": childPrint, "deaf": childDeaf, "exit": childExit,
 		"stubborn": childStubborn, "family": childFamily, "sleep": childSleep, "big": childBig,
-		"count": childCount, "stderr": childStderr, "mute": childMute, "parent": childParent,
+		"witness": childWitness, "count": childCount, "stderr": childStderr, "mute": childMute, "parent": childParent,
 	}
 	roles[name](argument)
 	os.Exit(0)
@@ -103,6 +104,45 @@ func childFamily(what string) {
 	fmt.Printf(`{"jsonrpc":"2.0","method":"pid","params":{"pid":%d}}`+"\n", cmd.Process.Pid)
 	if what == "stay" {
 		io.Copy(io.Discard, os.Stdin)
+	}
+}
+
+// childWitness records in the directory it is given when it gets SIGTERM, and has a grandchild that does the same. how says what
+// happens before: "stay" ignores the end of input, "break" closes stdout, "exit" exits while the grandchild runs. After SIGTERM, the
+// child waits for the grandchild's record and exits.
+func childWitness(argument string) {
+	how, dir, _ := strings.Cut(argument, ",")
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	record := func(name string) { os.WriteFile(filepath.Join(dir, name), nil, 0o600) }
+	recorded := func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
+	if how == "grandchild" {
+		record("ready")
+		<-terminated
+		record("grandchild")
+		return
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childRole+"=witness:grandchild,"+dir)
+	if how == "exit" {
+		cmd.Stdout = os.Stdout // the link reads it for a while before it kills the group
+	}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	for !recorded("ready") {
+		time.Sleep(time.Millisecond)
+	}
+	switch fmt.Println(`{"jsonrpc":"2.0","method":"ready"}`); how {
+	case "exit":
+		return
+	case "break":
+		os.Stdout.Close()
+	}
+	<-terminated
+	record("child")
+	for !recorded("grandchild") {
+		time.Sleep(time.Millisecond)
 	}
 }
 

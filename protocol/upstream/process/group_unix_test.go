@@ -89,6 +89,41 @@ func TestKillProcesses(t *testing.T) {
 	}
 }
 
+// However a program ends, its whole process group gets SIGTERM before SIGKILL.
+func TestProcessGroupIsTerminatedBeforeItIsKilled(t *testing.T) {
+	for _, c := range []struct {
+		how  string
+		want []string
+	}{
+		{"stay", []string{"child", "grandchild"}},  // Close: the program ignores the end of its input
+		{"break", []string{"child", "grandchild"}}, // the connection breaks, and the program goes on
+		{"exit", []string{"grandchild"}},           // the program exits and leaves a grandchild behind
+	} {
+		t.Run(c.how, func(t *testing.T) {
+			t.Parallel()
+			var missing []string
+			for range 5 { // a busy machine may not run the handlers before SIGKILL
+				dir := t.TempDir()
+				r := linktest.New(t)
+				l := Open(childOptions(t, "witness:"+c.how+","+dir), r.Sink)
+				linktest.Wait[upstream.Received](r, 1)
+				if c.how == "stay" {
+					l.Close(time.Second)
+				}
+				linktest.Wait[upstream.Closed](r, 1)
+				missing = slices.DeleteFunc(slices.Clone(c.want), func(name string) bool {
+					_, err := os.Stat(filepath.Join(dir, name))
+					return err == nil
+				})
+				if len(missing) == 0 {
+					return
+				}
+			}
+			t.Errorf("got no SIGTERM: %v", missing)
+		})
+	}
+}
+
 // Close goes from the end of input over TERM to KILL.
 func TestProcessStubborn(t *testing.T) {
 	r := linktest.New(t)
