@@ -26,7 +26,7 @@ func TestTerminalLog(t *testing.T) {
 	log.Info("session opened", "client", "x")
 	log.Info(status.LogReloaded, "added", "clock", "changed", "files: args")
 	bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", "exit 2") // as before: counted
-	log.Info(status.LogReloaded, "changed", "bad: args")            // who mends it wants to hear of it again
+	log.Info(status.LogReloaded, "changed", "bad: args")                    // who mends it wants to hear of it again
 	bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", "exit 2")
 	log.Warn("configuration", "warning", "goblin.yaml:1:1: hm")
 	log.Error("the configuration is not reloaded", "err", errors.New("goblin.yaml:1:1: no\ngoblin.yaml:2:1: neither"))
