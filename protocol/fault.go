@@ -159,6 +159,9 @@ func standardMessage(f *Fault) string {
 	return "Internal error"
 }
 
+// SpeaksHTTPS is part of the response to a request in plain HTTP on a port with TLS. The command line recognizes it.
+const SpeaksHTTPS = "This port speaks HTTPS"
+
 // Prefixes of the messages of NoTool and NoPrompt; the name follows. The command line suggests similar names.
 const (
 	NoToolPrefix   = "Tool not found: "

@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"internal/cli/benchmark":  append([]string{"bench", "internal/cli/serve", "internal/client", "internal/decode"}, commandMayImport...),
 	"internal/cli/configure":  append([]string{"actors", "internal/admin", "internal/desktop", "internal/lint", "internal/rollout", "internal/serving"}, commandMayImport...),
 	"internal/rollout":        {"actors/message", "internal/config", "internal/status"},
-	"internal/cli/doctor":     append([]string{"actors", "actors/catalog", "internal/lint", "internal/pattern", "internal/serving"}, commandMayImport...),
+	"internal/cli/doctor":     append([]string{"actors", "actors/catalog", "actors/message", "internal/lint", "internal/pattern", "internal/serving"}, commandMayImport...),
 	"internal/cli/operate":    append([]string{"internal/admin", "tui"}, commandMayImport...),
 	"internal/cli/serve":      append([]string{"actors", "internal/admin", "internal/client", "internal/demo", "internal/login", "internal/pattern", "internal/serving", "protocol/downstream", "protocol/upstream/process", "tui"}, commandMayImport...),
 	"internal/cli/command":    {"internal/cli/program", "internal/cli/terminal", "internal/config", "internal/secret", "protocol/upstream/process"},

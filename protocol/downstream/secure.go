@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"syscall"
 	"time"
+
+	"goblin-actor/protocol"
 )
 
 // pacedConn is the socket below a TLS connection. Who is slow is judged here: above, a write that was cut off in the middle of a
@@ -20,11 +22,8 @@ type pacedConn struct {
 
 func (c *pacedConn) Write(p []byte) (int, error) { return c.server.writePaced(c.Conn, p, &c.deadline) }
 
-// SpeaksHTTPS is in the response to a request in plain HTTP on a port with TLS. The command line recognizes it.
-const SpeaksHTTPS = "This port speaks HTTPS"
-
 // plainAnswer is the response to a request in plain HTTP on a port with TLS.
-const plainAnswer = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" + SpeaksHTTPS + ": begin the URL with https://\n"
+const plainAnswer = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" + protocol.SpeaksHTTPS + ": begin the URL with https://\n"
 
 // correct tells a client so whose first words are plain HTTP.
 func correct(err error) {

@@ -2,32 +2,32 @@ package upstream
 
 import "errors"
 
-// Credentials are what a link sends with its requests to say who asks. Safe from any goroutine.
+// Credentials supplies the Authorization header of a link's requests. Safe from any goroutine.
 type Credentials interface {
-	// Authorization is the header's value for a request made now; "" = none is to be sent. It does not block.
+	// Authorization returns the current value of the header, or "" to send none. It does not block.
 	Authorization() string
-	// Refused tells that a request with that value was answered 401 or 403 with these WWW-Authenticate headers, and was not executed.
-	// The channel gets one value, sooner or later: whether to send the request again, and the error for the caller otherwise.
+	// Refused reports that a request with that value got status 401 or 403 with these WWW-Authenticate headers, and was not executed.
+	// The channel receives one value: whether to send the request again, and otherwise the error for the caller.
 	Refused(sent string, status int, challenges []string) <-chan Verdict
 }
 
-// Verdict is what becomes of a request that was refused for its credentials.
+// Verdict says how to proceed with a request that was refused for its credentials.
 type Verdict struct {
-	Again bool  // send it once more, with the credentials of now
-	Err   error // why not; nil = the server's refusal says it all
+	Again bool  // send it once more, with the current credentials
+	Err   error // why not; nil = the status is the only reason
 }
 
-// LoginError is told in Ended of a request that was refused for its credentials, and not executed. What the server said of that is in none
-// of its words: a challenge is for us, never for a client.
+// LoginError is the error in Ended for a request that was refused for its credentials and not executed. It quotes nothing of the
+// server's response: a challenge is for the gateway, never for a client.
 type LoginError struct {
-	Status int   // 401: there is no login, or no longer; 403: the login does not reach as far
-	Err    error // why the login could not be had or renewed; nil = nothing more is known
+	Status int   // 401: there is no valid login; 403: the login's scope does not suffice
+	Err    error // why the login could not be obtained or renewed; nil = unknown
 }
 
-// ErrNoLogin is in the chain of a LoginError when no login can help: the server takes credentials of another kind, which have to be configured.
-var ErrNoLogin = errors.New("the server has no login")
+// ErrNoLogin is in the chain of a LoginError if no login can help: the server needs other credentials, which must be configured.
+var ErrNoLogin = errors.New("the server does not support logins")
 
-var errLogin = errors.New("the server wants a login")
+var errLogin = errors.New("the server requires a login")
 
 func (e *LoginError) Error() string { return e.Unwrap().Error() }
 

@@ -1,13 +1,13 @@
-// Package upstream is the port towards servers: a connection is a [Link], which moves frames, decides nothing about MCP and
-// tells a [Sink] what happened. The links stand in rooms of their own:
+// Package upstream defines connections to servers. A connection is a [Link]. It moves frames, decides nothing about MCP, and
+// reports events to a [Sink]. The kinds of links are packages:
 //
-//	process   a program on stdin and stdout
-//	remote    a URL: streamable HTTP, HTTP+SSE of 2024-11-05, or whichever of the two it speaks
-//	pipe      a peer in the same program
-//	linktest  what tests of links share
+//	process   a program, on its stdin and stdout
+//	remote    a URL: Streamable HTTP, HTTP+SSE of 2024-11-05, or the one of the two that the server supports
+//	pipe      a peer in the same process
+//	linktest  helpers for tests of links
 //
 // Invariants:
-//   - Exactly one of Written and NotSent is told of an Outgoing, and after Closed nothing is told.
-//   - A frame's bytes belong to whoever was given them last and are never written to again.
-//   - Connections, processes and their goroutines belong to the link and end with Close, or with their peer.
+//   - A link reports exactly one of Written and NotSent for each Outgoing, and nothing after Closed.
+//   - The last receiver of a frame owns its bytes. They are never modified again.
+//   - Connections, processes and their goroutines belong to the link. They end with Close, or when the peer ends.
 package upstream

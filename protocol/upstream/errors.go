@@ -6,23 +6,23 @@ import (
 )
 
 var (
-	// ErrClosed is told in NotSent and Ended when the link was closed before the frame was written or answered.
+	// ErrClosed is the error in NotSent and Ended if the link was closed before the frame was written or answered.
 	ErrClosed = errors.New("connection closed")
-	// ErrQueueFull is told in NotSent when the frames waiting for a process to read exceed Options.QueueBytes.
+	// ErrQueueFull is the error in NotSent if the frames queued for a process exceed Options.QueueBytes.
 	ErrQueueFull = errors.New("write queue full")
-	// ErrProgramNotFound is told in Closed when the program of a process does not exist.
+	// ErrProgramNotFound is the error in Closed if the program of a process does not exist or is not executable.
 	ErrProgramNotFound = errors.New("program not found")
-	// ErrNotReading is told in Closed when the process took nothing from its stdin for Options.WriteTimeout.
+	// ErrNotReading is the error in Closed if the process read nothing from its stdin for Options.WriteTimeout.
 	ErrNotReading = errors.New("process does not read its stdin")
-	// ErrNoAnswer is told in Ended when the HTTP response to a request ended without a JSON-RPC response in it.
-	ErrNoAnswer = errors.New("response ended without an answer")
-	// ErrSessionLost is told in Ended right after SessionLost for the same ticket.
+	// ErrNoAnswer is the error in Ended if the HTTP response to a request contained no JSON-RPC response.
+	ErrNoAnswer = errors.New("the response ended without an answer")
+	// ErrSessionLost is the error in Ended right after SessionLost for the same ticket.
 	ErrSessionLost = errors.New("session lost")
 )
 
-// ExitError says how a process ended that nobody had asked to end.
+// ExitError describes how a process ended, unless the link ended it.
 type ExitError struct {
-	Code   int    // exit code; -1 when a signal ended it
+	Code   int    // exit code; -1 if a signal ended it
 	Signal string // "killed", "segmentation fault"; "" = none
 }
 

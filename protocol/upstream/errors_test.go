@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A body that is too long to be shown is cut at a character, and says so: who looks for secrets knows by that where one may be cut in two.
+// A long body is cut at a character boundary and ends with "…". The ellipsis tells the redactor that a secret may be cut there.
 func TestStatusErrorShowsTheBeginningOfItsBody(t *testing.T) {
 	long := strings.Repeat("x", bodyShown-1)
 	for _, c := range []struct{ body, want string }{

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	noiseBytes      = 512      // how much of a line that is no message is told
-	messageBytes    = 64 << 20 // when MaxMessageBytes is 0
-	messageBytesMax = 1 << 30  // offsets in a frame are 32 bit
+	noiseBytes      = 512      // maximum length of Noise.Line
+	messageBytes    = 64 << 20 // default of MaxMessageBytes
+	messageBytesMax = 1 << 30  // offsets in a frame have 32 bits
 )
 
-// MaxMessage returns the longest message for an option MaxMessageBytes.
+// MaxMessage returns the maximum message size for the option MaxMessageBytes.
 func MaxMessage(n int) int {
 	if n <= 0 {
 		return messageBytes
@@ -21,11 +21,11 @@ func MaxMessage(n int) int {
 	return min(n, messageBytesMax)
 }
 
-// ErrNotJSON is returned for a text that does not even begin like a JSON-RPC message.
-var ErrNotJSON = errors.New("not a json-rpc message")
+// ErrNotJSON is returned for text that does not start with an object or array.
+var ErrNotJSON = errors.New("not a JSON-RPC message")
 
-// Parse parses raw, one message or a batch of them (2025-03-26), and calls each for every message, in order. It skips a byte order mark.
-// A batch with a fault in it is refused whole. raw is given away.
+// Parse parses raw, which is a message or a batch (2025-03-26), and calls each for every message in order. It skips a byte order
+// mark. If a message of a batch is invalid, Parse returns an error without calling each. The caller must not use raw afterwards.
 func Parse(raw []byte, each func(f *protocol.Frame) error) error {
 	raw = protocol.Trim(raw)
 	if !LooksJSON(raw) {
@@ -54,18 +54,18 @@ func Parse(raw []byte, each func(f *protocol.Frame) error) error {
 	return nil
 }
 
-// LooksJSON reports whether raw begins as an object or array does, maybe behind a byte order mark.
+// LooksJSON reports whether raw starts like an object or array, optionally after a byte order mark.
 func LooksJSON(raw []byte) bool {
 	raw = protocol.Trim(raw)
 	return len(raw) > 0 && (raw[0] == '{' || raw[0] == '[')
 }
 
-// NoiseOf makes the event for a line that is no message. What is kept of it is copied.
+// NoiseOf returns the event for a line that is not a message. It copies what it keeps.
 func NoiseOf(line []byte, err error) Noise {
 	return NoiseOfEnds(line, line, err)
 }
 
-// NoiseOfEnds is NoiseOf for a line of which only the begin and the end are left.
+// NoiseOfEnds is like NoiseOf for a line of which only the start and the end were kept.
 func NoiseOfEnds(head, tail []byte, err error) Noise {
 	head = protocol.Trim(head)
 	id := bytes.Clone(protocol.BrokenAnswerID(head, tail))

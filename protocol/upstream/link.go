@@ -7,96 +7,97 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Link is one connection to a server: a process on stdio, a URL, or an in-memory pipe. It moves frames and decides nothing.
+// Link is a connection to a server: a process, a URL, or an in-memory pipe. It moves frames and decides nothing about them.
 //
-// No method blocks. Calls come from one goroutine at a time (the backend actor); what happens is told to the Sink.
-// A Link is used once: after Closed was told, nothing else is; a Send that comes later is dropped, and Closed stands for its NotSent.
+// No method blocks. One goroutine at a time calls the methods (the backend actor). Results are reported to the Sink.
+// A Link is used once: it reports nothing after Closed. A later Send is dropped without NotSent.
 type Link interface {
-	// Send writes a frame. Exactly one of Written and NotSent is told for its ticket,
-	// and for a request over streamable HTTP later exactly one of Received{Last: true} and Ended. Over HTTP+SSE the answer
-	// comes with ticket 0, and a request is told Ended, or Received{Last: true}, only when its POST was refused or failed.
+	// Send writes a frame. The link reports exactly one of Written and NotSent for its ticket. For a request over Streamable HTTP,
+	// exactly one of Received{Last: true} and Ended follows. Over HTTP+SSE, the response has ticket 0, and Ended or
+	// Received{Last: true} follows only if the POST was refused or failed.
 	Send(Outgoing)
-	// Cancel gives up the HTTP exchange of a ticket by closing its response; a no-op elsewhere.
+	// Cancel aborts the HTTP exchange of a ticket by closing its response. It has no effect on other links.
 	Cancel(ticket uint64)
-	// Listen opens the stream for messages that belong to no request (streamable HTTP: GET) and tells Listening or ListenFailed;
-	// the link itself opens it again. HTTP+SSE tells Listening, its stream is open; a no-op elsewhere.
+	// Listen opens the stream for messages that belong to no request (Streamable HTTP: GET) and reports Listening or ListenFailed.
+	// The link reopens the stream itself. HTTP+SSE, whose stream is open already, reports Listening. Other links do nothing.
 	Listen()
-	// SetVersion sets the protocol version that HTTP requests name from now on.
+	// SetVersion sets the protocol version in the header of later HTTP requests.
 	SetVersion(version string)
-	// Close ends the connection: process: stdin closed, TERM after grace, KILL after grace again, whole group; HTTP: DELETE of the session. Closed is told when done.
+	// Close ends the connection and reports Closed when done. For a process, it closes stdin, sends SIGTERM to the process group
+	// after grace, and SIGKILL after grace again. Over HTTP, it sends DELETE for the session.
 	Close(grace time.Duration)
 }
 
 // Outgoing is a frame for a server.
 type Outgoing struct {
-	Ticket  uint64                 // the caller's number for it, > 0
-	Frame   []byte                 // one JSON-RPC message; the link only reads it
-	Newline bool                   // raw newlines stand between tokens
-	Request bool                   // an answer is expected (HTTP: the response body)
+	Ticket  uint64                 // chosen by the caller, > 0
+	Frame   []byte                 // one JSON-RPC message; the link does not modify it
+	Newline bool                   // it contains raw newlines between tokens
+	Request bool                   // a response is expected (over HTTP, in the response body)
 	Method  string                 // for HTTP headers (modern era)
 	Name    string                 // likewise: Mcp-Name, the server's own name or URI; "" = none
-	Headers []protocol.HeaderField // likewise: Mcp-Param-*, ready to be sent; the link only reads them
-	Lend    func(job Job) bool     // has job done on a goroutine that waits for the answer anyway; false, or nil: there is none
+	Headers []protocol.HeaderField // likewise: Mcp-Param-*, encoded; the link does not modify them
+	Lend    func(job Job) bool     // runs job on a goroutine that waits for the response anyway; nil or false = there is none
 }
 
-// Job is what a link does on a goroutine that was lent to it: something that takes a moment, not longer.
+// Job is short work that a link runs on a lent goroutine.
 type Job = interface{ Do() }
 
-// Sink is where a Link tells what happened. It blocks while the receiver has no room, which stalls the peer (back-pressure).
-// It returns an error when nobody listens any more.
+// Sink receives the events of a Link. It blocks while the receiver has no room, which stalls the peer (back-pressure).
+// It returns an error once the receiver is gone.
 type Sink func(ctx context.Context, e Event) error
 
-// Event is what a Link tells.
+// Event is an event of a Link.
 type Event interface{ linkEvent() }
 
 type (
-	// Opened says that the process runs, or that the URL is ready to be tried. Always first, unless the link never opened:
-	// then there are only the NotSent of what was sent meanwhile, and Closed.
+	// Opened means that the process runs, or that the URL can be used. It is the first event, unless opening failed:
+	// then the only events are NotSent for each frame sent so far, and Closed.
 	Opened struct{ PID int }
-	// Received is a frame that came. Ticket is the request on whose HTTP response it came; 0 for stdio and GET streams.
-	// Last: the response of Ticket ends with this frame.
+	// Received is a received frame. Ticket is the request whose HTTP response contained it, or 0 for stdio and GET streams.
+	// Last means that the response ends with this frame.
 	Received struct {
 		Ticket uint64
 		Frame  protocol.Frame
 		Last   bool
 		Status int // of that HTTP response; 0 for stdio and the GET stream
 
-		Session bool // that HTTP response has named a session
+		Session bool // that HTTP response contained a session id
 	}
-	// Written says that the frame of Ticket has left us: write(2) took it, or the HTTP connection its first byte.
-	// A process may answer before it is told: the two come from different goroutines.
+	// Written means that write(2) accepted the frame of Ticket, or that the HTTP connection accepted its first byte.
+	// The response of a process may be reported before Written, because different goroutines report them.
 	Written struct{ Ticket uint64 }
-	// NotSent says that certainly nothing of the frame of Ticket reached the server.
+	// NotSent means that no byte of the frame of Ticket reached the server.
 	NotSent struct {
 		Ticket uint64
 		Err    error
 	}
-	// Ended says that the HTTP response of Ticket is over without an answer in it. Err says why (StatusError, io.ErrUnexpectedEOF …);
-	// nil for a notification or response that was accepted (202).
+	// Ended means that the HTTP response to Ticket ended without a JSON-RPC response. Err says why (StatusError,
+	// io.ErrUnexpectedEOF …). It is nil for a notification or response that was accepted (202).
 	Ended struct {
 		Ticket uint64
 		Err    error
 	}
-	// SessionLost says that the server no longer knows our session (404, or 400 that says so). The request of Ticket was not executed;
-	// its Ended{ErrSessionLost} follows. The link has forgotten the session: the next initialize begins another. Ticket 0: the GET stream.
+	// SessionLost means that the server no longer knows the session (404, or a 400 that says so). The request of Ticket was not
+	// executed; Ended{ErrSessionLost} follows. The link drops the session, and the next initialize starts another. Ticket 0 is the GET stream.
 	SessionLost struct{ Ticket uint64 }
-	// Listening says that the server has opened the GET stream; it is told each time.
+	// Listening means that the server has opened the GET stream. It is reported each time.
 	Listening struct{}
-	// ListenFailed says that the GET stream is refused for good (405) or broke; the link goes on trying unless Final.
+	// ListenFailed means that the GET stream was refused (405) or broke. The link keeps trying unless Final is set.
 	ListenFailed struct {
 		Err   error
 		Final bool
 	}
-	// Noise is a line on stdout that is no JSON-RPC message (cut at 512 bytes), or a frame that was refused.
-	// ID is set when it was meant as the response to that id, raw: no other answer will come.
+	// Noise is a line on stdout that is not a JSON-RPC message (truncated to 512 bytes), or an invalid frame.
+	// ID is the raw id if the line looks like the response to it; no other response will follow.
 	Noise struct {
 		Line []byte
 		ID   []byte
 		Err  error
 	}
-	// Stderr is a line that the process wrote there (cut at 4 KiB).
+	// Stderr is a line that the process wrote to stderr (truncated to 4 KiB).
 	Stderr struct{ Line string }
-	// Closed says that the connection is over and all its resources are freed. Err nil: we asked for it.
+	// Closed means that the connection has ended and all its resources are released. Err is nil after Close.
 	Closed struct {
 		Err    error
 		Stderr []string // last lines of a process

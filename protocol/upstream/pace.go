@@ -8,19 +8,19 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Bounds of what a server may say unasked before it has to wait.
+// Limits for unsolicited messages of a server. Beyond them its readers pause.
 const (
-	paceMessages = 64                     // told, and then the reader looks at the clock
-	paceBytes    = 256 << 10              // likewise
-	paceFast     = 64 * time.Millisecond  // a server that took longer for as much is not held back
-	paceLeast    = 200 * time.Microsecond // pause of one that was faster
-	paceMost     = 10 * time.Millisecond
-	paceLate     = 300 * time.Microsecond // a pause that ends so much later says that others wait for a processor, too
+	paceMessages = 64                     // messages between two checks of the clock
+	paceBytes    = 256 << 10              // bytes between two checks of the clock
+	paceFast     = 64 * time.Millisecond  // a server that took longer for that much is not slowed down
+	paceLeast    = 200 * time.Microsecond // shortest pause
+	paceMost     = 10 * time.Millisecond  // longest pause
+	paceLate     = 300 * time.Microsecond // a pause that ends this late shows that the processors are busy
 )
 
-// pace holds back a server that says more than anybody can use: progress, log lines, changes, or what is no message. Its
-// readers pause, and with them its pipe or connection; so all the processors are not busy for it all the time, and who
-// has work for them or bytes on a connection is not found late. Pauses grow while they end late.
+// pace slows down a server that floods the gateway with unsolicited messages: progress, log lines, changes, or lines that are not
+// messages. Its readers pause, which stalls its pipe or connection, so that it cannot occupy all processors and delay other work.
+// Pauses grow while they end late.
 type pace struct {
 	mu       sync.Mutex
 	began    time.Time
@@ -29,20 +29,20 @@ type pace struct {
 	pause    time.Duration
 }
 
-// Paced returns a sink that makes the readers of one link wait.
+// Paced returns a sink that makes the readers of one link pause.
 func Paced(sink Sink) Sink {
 	var p pace
 	return func(ctx context.Context, e Event) error {
 		err := sink(ctx, e)
-		if size := unasked(e); size > 0 && err == nil {
+		if size := unsolicited(e); size > 0 && err == nil {
 			p.Wait(size)
 		}
 		return err
 	}
 }
 
-// unasked returns the size of what a server says of its own accord, 0 = it is something else.
-func unasked(e Event) int {
+// unsolicited returns the size of a message that the server sent on its own, or 0 for other events.
+func unsolicited(e Event) int {
 	switch e := e.(type) {
 	case Received:
 		if e.Frame.Kind == protocol.KindNotification {
@@ -66,7 +66,7 @@ func (p *pace) Wait(size int) {
 	p.woke(time.Since(began) - pause)
 }
 
-// due counts a message and returns how long its reader has to pause.
+// due counts a message and returns how long its reader must pause.
 func (p *pace) due(now time.Time, size int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +87,7 @@ func (p *pace) due(now time.Time, size int) time.Duration {
 	return p.pause
 }
 
-// woke notes how late a pause ended.
+// woke adapts the pause to how late the last one ended.
 func (p *pace) woke(late time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

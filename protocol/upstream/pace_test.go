@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// What a server says unasked holds its reader back when it comes fast, the more the later pauses end; answers never do.
+// A flood of unsolicited messages makes the reader pause, longer while pauses end late. Responses never do.
 func TestPace(t *testing.T) {
 	var p pace
 	now := time.Unix(1000, 0)
@@ -22,37 +22,37 @@ func TestPace(t *testing.T) {
 		return paused, longest
 	}
 	if n, _ := say(16*paceMessages, 100, 2*time.Millisecond); n != 0 {
-		t.Errorf("a server that says something every 2 ms pauses %d times", n)
+		t.Errorf("with a message every 2 ms, the reader pauses %d times", n)
 	}
 	if n, d := say(10*paceMessages, 100, time.Microsecond); n != 10 || d != paceLeast {
-		t.Errorf("a flood of small messages pauses %d times, %v at most", n, d)
+		t.Errorf("a flood of small messages: %d pauses of up to %v", n, d)
 	}
 	if n, _ := say(10, paceBytes, time.Microsecond); n != 10 {
-		t.Errorf("10 large messages pause %d times", n)
+		t.Errorf("10 large messages: %d pauses", n)
 	}
 	for range 20 {
 		p.woke(time.Millisecond)
 		if _, d := say(paceMessages, 100, time.Microsecond); d > paceMost {
-			t.Fatalf("a pause of %v", d)
+			t.Fatalf("pause of %v, want at most %v", d, paceMost)
 		}
 	}
 	if _, d := say(paceMessages, 100, time.Microsecond); d != paceMost {
-		t.Errorf("when pauses end late they last %v", d)
+		t.Errorf("after pauses that ended late: pause of %v", d)
 	}
 	for range 20 {
 		p.woke(0)
 	}
 	if _, d := say(paceMessages, 100, time.Microsecond); d != paceLeast {
-		t.Errorf("when they end in time again they last %v", d)
+		t.Errorf("after pauses that ended on time: pause of %v", d)
 	}
 	if n, _ := say(paceMessages, 100, 2*time.Millisecond); n != 0 || p.pause != 0 {
-		t.Errorf("a server that has calmed down: %d pauses, the next of %v", n, p.pause)
+		t.Errorf("after the flood: %d pauses, the next of %v", n, p.pause)
 	}
 	var result, said protocol.Frame
 	if result.Parse([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)) != nil || said.Parse([]byte(`{"jsonrpc":"2.0","method":"x"}`)) != nil {
-		t.Fatal("test frames")
+		t.Fatal("invalid test frames")
 	}
-	if unasked(Received{Frame: result}) > 0 || unasked(Ended{}) > 0 || unasked(Received{Frame: said}) == 0 || unasked(Noise{}) == 0 || unasked(Stderr{}) == 0 {
-		t.Error("what is unasked is not what is counted")
+	if unsolicited(Received{Frame: result}) > 0 || unsolicited(Ended{}) > 0 || unsolicited(Received{Frame: said}) == 0 || unsolicited(Noise{}) == 0 || unsolicited(Stderr{}) == 0 {
+		t.Error("unsolicited counts the wrong events")
 	}
 }

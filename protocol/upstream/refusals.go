@@ -2,27 +2,27 @@ package upstream
 
 import "sync"
 
-// Refusals tells what became of frames that were refused in Send, which may not wait for the sink itself.
-// A goroutine runs only while there is something to tell.
+// Refusals reports frames that Send refused, since Send must not wait for the sink.
+// A goroutine runs only while there are events to report.
 type Refusals struct {
 	tell func(Event) error
 
 	mu      sync.Mutex
-	quiet   *sync.Cond // running became false
+	quiet   *sync.Cond // signals that running became false
 	waiting []Event
 	running bool
 }
 
-// Init makes the zero value ready; tell is where events go, and may block.
+// Init prepares the zero value. tell receives the events and may block.
 func (r *Refusals) Init(tell func(Event) error) {
 	r.tell = tell
 	r.quiet = sync.NewCond(&r.mu)
 }
 
-// Add has NotSent told soon. It never blocks.
+// Add reports NotSent asynchronously. It never blocks.
 func (r *Refusals) Add(ticket uint64, err error) { r.Soon(NotSent{Ticket: ticket, Err: err}) }
 
-// Soon has events told, in this order. It never blocks.
+// Soon reports events asynchronously, in this order. It never blocks.
 func (r *Refusals) Soon(events ...Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +49,7 @@ func (r *Refusals) run() {
 	r.quiet.Broadcast()
 }
 
-// Settle waits until everything added so far is told.
+// Settle waits until all events so far are reported.
 func (r *Refusals) Settle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,7 @@ func TestServersThatCannotStart(t *testing.T) {
 		reason []string
 	}{
 		"missing":        {map[string]any{"command": "no-such-program-here"}, []string{`"no-such-program-here"`, "not found on PATH"}},
-		"noexec":         {map[string]any{"command": "/etc/passwd"}, []string{"/etc/passwd", "may not be run", "permission denied"}},
+		"noexec":         {map[string]any{"command": "/etc/passwd"}, []string{"/etc/passwd", "is not executable", "permission denied"}},
 		"nodir":          {with(bad("none"), map[string]any{"cwd": "/no/such/dir"}), []string{"working directory", "/no/such/dir"}},
 		"exit":           {bad("exit"), []string{"exited with code 3", "GREETER_TOKEN is not set"}},
 		"exit-handshake": {bad("exit-handshake"), []string{"exited with code 4", "cannot open the database"}},
@@ -41,7 +41,7 @@ func TestServersThatCannotStart(t *testing.T) {
 		"oops":           {map[string]any{"url": web + "/500"}, []string{"HTTP 500 (Internal Server Error)", "oops"}},
 		"busy":           {map[string]any{"url": web + "/503"}, []string{"HTTP 503 (Service Unavailable)", "busy"}},
 		"login":          {map[string]any{"url": web + "/401"}, []string{"not logged in"}},
-		"page":           {map[string]any{"url": web + "/html"}, []string{"not a json-rpc message"}},
+		"page":           {map[string]any{"url": web + "/html"}, []string{"not a JSON-RPC message"}},
 		"silent":         {soon(map[string]any{"url": web + "/hang"}), []string{"startTimeout"}},
 		"nothing":        {map[string]any{"url": web + "/empty"}, []string{"without an answer"}},
 		"elsewhere":      {map[string]any{"url": web + "/redirect"}, []string{"HTTP 302 (Found)", "moved to "}},

@@ -13,7 +13,7 @@ var pending = []string{
 	"internal/cli", "internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure",
 	"internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/cli/terminal", "internal/client", "internal/config",
 	"internal/desktop", "internal/secret", "internal/serving", "internal/status",
-	"protocol", "protocol/downstream", "protocol/upstream", "protocol/upstream/pipe", "protocol/upstream/process", "protocol/upstream/remote",
+	"protocol", "protocol/downstream", "protocol/upstream/remote",
 	"tests/sim/mutants",
 }
 

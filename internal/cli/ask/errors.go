@@ -15,7 +15,7 @@ import (
 	"goblin-actor/internal/cli/terminal"
 	"goblin-actor/internal/client"
 	"goblin-actor/internal/pattern"
-	"goblin-actor/protocol/downstream"
+	"goblin-actor/protocol"
 )
 
 // failed adds an exit code and a hint to an error of the client.
@@ -46,7 +46,7 @@ func unreachableHint(err error) string {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return "add the certificate or its authority to the system's trusted ones; on Linux, set SSL_CERT_FILE=FILE"
 	}
-	if strings.Contains(err.Error(), downstream.SpeaksHTTPS) {
+	if strings.Contains(err.Error(), protocol.SpeaksHTTPS) {
 		return "use the name in its certificate: --connect https://NAME:PORT, or set GOBLIN_CONNECT"
 	}
 	return target.StartHint(os.Getenv) + "\nuse --connect ADDR for another gateway, or --config FILE to start one for this command"

@@ -69,7 +69,7 @@ var knowledge = []rule{
 	on(process, `working directory "(.*?)" does not exist`, `working directory "/srv/x" does not exist`,
 		"the working directory does not exist: %1",
 		"create the directory, or correct `cwd`; a relative path is resolved against the configuration's directory"),
-	on(process, `may not be run|fork/exec .*permission denied`, `fork/exec ./server: permission denied`,
+	on(process, `is not executable|fork/exec .*permission denied`, `fork/exec ./server: permission denied`,
 		"the program is not executable",
 		"run chmod +x on it, or set `command` to the interpreter and pass the script in `args`"),
 	on(process, `exec format error`, `fork/exec ./server: exec format error`,

@@ -47,7 +47,7 @@ func (d *diagnosis) suspects(server config.Server) []suspect {
 }
 
 // notReached matches failures of a server that was never reached. Wrong arguments or values cannot be their cause.
-var notReached = pattern.Lazy(`(?i)program not found|no executable file|may not be run|exec format error|working directory|no such host|connection refused|no route to host|network is unreachable`)
+var notReached = pattern.Lazy(`(?i)program not found|no executable file|is not executable|exec format error|working directory|no such host|connection refused|no route to host|network is unreachable`)
 
 // searchPath matches the list of directories at the end of an error about a missing program.
 var searchPath = pattern.Lazy(` on PATH \([^)]*\)`)

@@ -1,2 +1,2 @@
-// Package linktest is what the tests of links share: a sink that keeps what it was told.
+// Package linktest contains helpers for tests of links, mainly a sink that records events.
 package linktest

@@ -10,32 +10,31 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Sink makes a sink that always has room.
+// Sink returns a sink that calls f and never blocks.
 func Sink(f func(upstream.Event)) upstream.Sink {
 	return func(_ context.Context, e upstream.Event) error { f(e); return nil }
 }
 
-// Recorder is a sink that keeps everything and lets tests wait for it.
+// Recorder is a sink that records events and lets tests wait for them.
 type Recorder struct {
-	T  testing.TB
-	mu sync.Mutex
-	// events told so far; more is closed and replaced with each
+	T      testing.TB
+	mu     sync.Mutex
 	events []upstream.Event
-	more   chan struct{}
+	more   chan struct{} // closed and replaced at each event
 }
 
-// New returns a recorder to which nothing was told.
+// New returns an empty recorder.
 func New(t testing.TB) *Recorder {
 	return &Recorder{T: t, more: make(chan struct{})}
 }
 
-// Sink records an event; it is what a link is opened with. Nothing may be told after Closed.
+// Sink records an event. It is the sink to open a link with. An event after Closed fails the test.
 func (r *Recorder) Sink(_ context.Context, e upstream.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := len(r.events); n > 0 {
 		if _, closed := r.events[n-1].(upstream.Closed); closed {
-			r.T.Errorf("told after Closed: %#v", e)
+			r.T.Errorf("event after Closed: %#v", e)
 		}
 	}
 	r.events = append(r.events, e)
@@ -44,14 +43,14 @@ func (r *Recorder) Sink(_ context.Context, e upstream.Event) error {
 	return nil
 }
 
-// Events are those told so far.
+// Events returns the events so far.
 func (r *Recorder) Events() []upstream.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]upstream.Event(nil), r.events...)
 }
 
-// Until returns the first event that is wanted; the test fails when it does not come within two minutes.
+// Until returns the first event for which wanted returns true. The test fails if there is none within two minutes.
 func (r *Recorder) Until(what string, wanted func(upstream.Event) bool) upstream.Event {
 	r.T.Helper()
 	late := time.After(2 * time.Minute)
@@ -67,7 +66,7 @@ func (r *Recorder) Until(what string, wanted func(upstream.Event) bool) upstream
 		select {
 		case <-more:
 		case <-late:
-			r.T.Fatalf("no %s within two minutes; told was:\n%s", what, Dump(events))
+			r.T.Fatalf("no %s within two minutes; events so far:\n%s", what, Dump(events))
 		}
 	}
 }
@@ -85,7 +84,7 @@ func Wait[E upstream.Event](r *Recorder, n int) E {
 	return found.(E)
 }
 
-// All returns all events of a type told so far.
+// All returns the events of a type so far.
 func All[E upstream.Event](r *Recorder) (found []E) {
 	for _, e := range r.Events() {
 		if e, is := e.(E); is {
@@ -95,7 +94,7 @@ func All[E upstream.Event](r *Recorder) (found []E) {
 	return found
 }
 
-// Dump writes events for people, one a line.
+// Dump formats events, one per line.
 func Dump(events []upstream.Event) (s string) {
 	for _, e := range events {
 		switch e := e.(type) {
@@ -110,7 +109,7 @@ func Dump(events []upstream.Event) (s string) {
 	return s
 }
 
-// Tickets counts what was told of each ticket: sent (Written or NotSent) and ended (Received{Last} or Ended).
+// Tickets counts the events of each ticket: sent (Written or NotSent) and ended (Received{Last} or Ended).
 func Tickets(events []upstream.Event) (sent, ended map[uint64]int) {
 	sent, ended = map[uint64]int{}, map[uint64]int{}
 	for _, e := range events {
@@ -130,7 +129,7 @@ func Tickets(events []upstream.Event) (sent, ended map[uint64]int) {
 	return sent, ended
 }
 
-// Request is a request.
+// Request returns a ping request.
 func Request(id int) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id)
 }

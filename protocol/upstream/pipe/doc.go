@@ -1,2 +1,2 @@
-// Package pipe is a link to a peer in the same program, for tests and simulations: no bytes move, nothing else is missing.
+// Package pipe is a link to a peer in the same process, for tests and simulations. It passes frames without encoding them.
 package pipe

@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// New returns a link whose server is the Peer, in the same program. Nothing but channels and short locks is
-// underneath, so it works inside a testing/synctest bubble. Opened{} is told first.
+// New returns a link and its server end in the same process. It uses only channels and short locks,
+// so it works in a testing/synctest bubble. Opened{} is reported first.
 func New(sink upstream.Sink) (upstream.Link, *Peer) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Peer{
@@ -27,30 +27,30 @@ func New(sink upstream.Sink) (upstream.Link, *Peer) {
 // Peer is the server end of a pipe, for tests. Its methods may be called from any goroutine but the sink's.
 type Peer struct {
 	sink   upstream.Sink
-	ctx    context.Context // ends with the pipe: a sink that waits for room returns
+	ctx    context.Context // ends with the pipe, so that a blocked sink returns
 	cancel context.CancelFunc
-	more   chan struct{} // the pump has something to do
-	inbox  chan struct{} // a frame came, or the pipe closed
-	opened chan struct{} // closed once Opened was told
-	over   chan struct{} // closed once Closed was told
+	more   chan struct{} // wakes the pump
+	inbox  chan struct{} // a frame was received, or the pipe closed
+	opened chan struct{} // closed after Opened was reported
+	over   chan struct{} // closed after Closed was reported
 
 	mu       sync.Mutex
-	queue    []upstream.Outgoing // sent, Written not told
-	received []upstream.Outgoing // written, not yet taken by Receive
+	queue    []upstream.Outgoing // sent, but Written is not reported yet
+	received []upstream.Outgoing // written, not yet returned by Receive
 	canceled []uint64
 	version  string
 	listens  int
 	closed   bool // Close was called
-	done     bool // nothing is told any more but Closed
+	done     bool // only Closed is still to be reported
 	cause    error
 
-	telling sync.RWMutex // read-locked around each Tell, so that Closed comes after them
+	telling sync.RWMutex // read-locked during each Tell, so that Closed comes last
 }
 
-// link is the client end; the state is the Peer's.
+// link is the client end. It shares the Peer's state.
 type link Peer
 
-// Send never fails while the pipe is open: there is no limit.
+// Send never fails while the pipe is open; the queue is unbounded.
 func (l *link) Send(o upstream.Outgoing) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,10 +79,10 @@ func (l *link) SetVersion(version string) {
 	l.version = version
 }
 
-// Close ends the pipe at once, whatever the grace; Closed{nil} is told.
+// Close ends the pipe at once and ignores grace. Closed{nil} is reported.
 func (l *link) Close(time.Duration) { (*Peer)(l).end(nil) }
 
-// Receive returns the next frame the link sent; it blocks until there is one. io.EOF after the pipe closed.
+// Receive blocks until the link has sent a frame, and returns it. It returns io.EOF after the pipe was closed.
 func (p *Peer) Receive() (upstream.Outgoing, error) {
 	for {
 		p.mu.Lock()
@@ -92,7 +92,7 @@ func (p *Peer) Receive() (upstream.Outgoing, error) {
 			more := len(p.received) > 0
 			p.mu.Unlock()
 			if more {
-				signal(p.inbox) // for another Receive that waits
+				signal(p.inbox) // wakes another Receive
 			}
 			return o, nil
 		}
@@ -106,10 +106,10 @@ func (p *Peer) Receive() (upstream.Outgoing, error) {
 	}
 }
 
-// Send parses raw and tells it as Received{Ticket: 0}, as a process on stdio would. It blocks while the sink has no room.
+// Send parses raw and reports it as Received{Ticket: 0}, like a process on stdio. It blocks while the sink has no room.
 func (p *Peer) Send(raw []byte) error { return p.send(0, raw, false) }
 
-// Answer tells raw as the last frame on the HTTP response of ticket.
+// Answer reports raw as the last frame of the HTTP response to ticket.
 func (p *Peer) Answer(ticket uint64, raw []byte) error { return p.send(ticket, raw, true) }
 
 func (p *Peer) send(ticket uint64, raw []byte, last bool) error {
@@ -120,8 +120,8 @@ func (p *Peer) send(ticket uint64, raw []byte, last bool) error {
 	return p.Tell(upstream.Received{Ticket: ticket, Frame: f, Last: last})
 }
 
-// Tell tells any event at all: SessionLost, Ended, Noise, Stderr … It blocks while the sink has no room;
-// ErrClosed after the pipe closed.
+// Tell reports an event, such as SessionLost, Ended, Noise or Stderr. It blocks while the sink has no room, and
+// returns ErrClosed after the pipe was closed.
 func (p *Peer) Tell(e upstream.Event) error {
 	<-p.opened
 	p.telling.RLock()
@@ -135,10 +135,10 @@ func (p *Peer) Tell(e upstream.Event) error {
 	return p.sink(p.ctx, e)
 }
 
-// Close ends the pipe as a server that goes away would: Closed{err} is told.
+// Close ends the pipe like a server that disconnects. Closed{err} is reported.
 func (p *Peer) Close(err error) { p.end(err) }
 
-// Version returns what SetVersion set.
+// Version returns the version set by SetVersion.
 func (p *Peer) Version() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,14 +152,14 @@ func (p *Peer) Listens() int {
 	return p.listens
 }
 
-// Canceled returns the tickets that Cancel was called for, in order.
+// Canceled returns the tickets passed to Cancel, in order.
 func (p *Peer) Canceled() []uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]uint64(nil), p.canceled...)
 }
 
-// Done is closed once Closed was told.
+// Done returns a channel that is closed after Closed was reported.
 func (p *Peer) Done() <-chan struct{} { return p.over }
 
 func (p *Peer) end(cause error) {
@@ -174,11 +174,11 @@ func (p *Peer) end(cause error) {
 	signal(p.inbox)
 }
 
-// pump tells what happened, one goroutine a pipe: Opened, a Written for every frame, Closed.
+// pump reports Opened, Written for every frame, and Closed. Each pipe has one such goroutine.
 func (p *Peer) pump() {
 	defer close(p.over)
 	if p.sink(p.ctx, upstream.Opened{}) != nil {
-		p.end(nil) // nobody listens
+		p.end(nil) // the receiver is gone
 	}
 	close(p.opened)
 	for {
@@ -203,7 +203,7 @@ func (p *Peer) pump() {
 	}
 }
 
-// deliver tells Written before the peer sees the frame, so that an answer cannot come first.
+// deliver reports Written before the peer gets the frame, so that a response cannot come first.
 func (p *Peer) deliver(o upstream.Outgoing, closed bool) {
 	if closed {
 		_ = p.sink(context.Background(), upstream.NotSent{Ticket: o.Ticket, Err: upstream.ErrClosed})
@@ -219,7 +219,7 @@ func (p *Peer) deliver(o upstream.Outgoing, closed bool) {
 	signal(p.inbox)
 }
 
-// signal wakes the reader of a channel of capacity 1, now or at its next look.
+// signal wakes the reader of a channel of capacity 1, now or at its next receive.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

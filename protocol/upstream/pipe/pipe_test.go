@@ -34,7 +34,7 @@ func TestPipe(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := peer.Send([]byte("garbage")); err == nil {
-			t.Error("garbage was sent")
+			t.Error("garbage was accepted")
 		}
 		if err := peer.Tell(upstream.SessionLost{Ticket: 7}); err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func TestPipe(t *testing.T) {
 	})
 }
 
-// A sink without room stalls the peer; Close ends that.
+// A sink without room blocks the peer until Close.
 func TestPipeBackPressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last upstream.Event
@@ -88,7 +88,7 @@ func TestPipeBackPressure(t *testing.T) {
 		go func() { sent <- peer.Send([]byte(`{"jsonrpc":"2.0","method":"x"}`)) }()
 		time.Sleep(time.Hour)
 		if len(sent) != 0 {
-			t.Error("Send did not wait")
+			t.Error("Send did not block")
 		}
 		l.Close(time.Minute)
 		if err := <-sent; err == nil {
@@ -101,7 +101,7 @@ func TestPipeBackPressure(t *testing.T) {
 	})
 }
 
-func TestPipeNobodyListens(t *testing.T) {
+func TestPipeWithoutReceiver(t *testing.T) {
 	synctest.Test(t, func(_ *testing.T) {
 		l, peer := New(func(context.Context, upstream.Event) error { return errors.New("gone") })
 		<-peer.Done()

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// BenchmarkProcessLink is a round trip of 200 bytes to a process that echoes, 64 at a time.
+// BenchmarkProcessLink measures round trips of 200 bytes to an echoing process, 64 at a time.
 func BenchmarkProcessLink(b *testing.B) {
 	const parallel = 64
 	free := make(chan struct{}, parallel)

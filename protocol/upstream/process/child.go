@@ -13,17 +13,17 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// shownPath is how much of PATH the error of a missing program tells.
+// shownPath is the maximum number of bytes of PATH in the error for a missing program.
 const shownPath = 120
 
-// processes are the programs that run. All links share it, for KillAll alone, and beside it only the count of wide pipes.
+// processes holds the running programs of all links, for KillAll. The only other global state is the number of wide pipes.
 var processes = struct {
 	sync.Mutex
 	running map[*child]struct{}
 }{running: map[*child]struct{}{}}
 
-// KillAll ends every program started here and not yet reaped, with all its descendants, at once. It is for a process
-// that is about to exit without having closed its links; it does not wait.
+// KillAll kills every running program of all links, with its descendants, and does not wait. Call it before the process exits
+// without closing its links.
 func KillAll() {
 	processes.Lock()
 	defer processes.Unlock()
@@ -32,22 +32,22 @@ func KillAll() {
 	}
 }
 
-// child is a running program. Its goroutine keeps the OS thread it was forked from until it ends:
-// the parent-death signal of Linux comes when that thread dies, not when we do.
+// child is a running program. Its goroutine keeps the OS thread that forked the program until the program ends,
+// because Linux sends the parent-death signal when that thread ends.
 type child struct {
 	pid    int
 	stdin  *os.File
 	stdout *os.File
 	stderr *os.File
-	group  group // the platform's way to end it with all its descendants
+	group  group // ends the program with all its descendants
 
 	exited  chan struct{}    // closed when the program has ended
 	release chan struct{}    // closed when its pid is no longer needed
-	reaped  chan struct{}    // closed when the kernel has forgotten it
+	reaped  chan struct{}    // closed when it is reaped
 	state   *os.ProcessState // set before reaped
 }
 
-// startChild runs the program of o and returns once it runs. Its errors say what a person can act on.
+// startChild starts the program of o. Its errors are written for users.
 func startChild(o Options) (*child, error) {
 	if o.Dir != "" {
 		if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
@@ -60,11 +60,11 @@ func startChild(o Options) (*child, error) {
 	}
 	called := o.Command
 	if filepath.Base(called) != called {
-		called = path // Python finds its environment by this name, relative to where it runs
+		called = path // Python finds its virtual environment by this name
 	}
 	cmd := &exec.Cmd{Path: path, Args: append([]string{called}, o.Args...), Dir: o.Dir, Env: o.Env}
 	if cmd.Env == nil {
-		cmd.Env = []string{} // nil would mean our own
+		cmd.Env = []string{} // nil would pass the gateway's own
 	}
 	c := &child{exited: make(chan struct{}), release: make(chan struct{}), reaped: make(chan struct{})}
 	theirs, err := c.pipes(cmd)
@@ -87,7 +87,7 @@ func startChild(o Options) (*child, error) {
 	return c, nil
 }
 
-// pipes makes the three pipes and returns the child's ends.
+// pipes creates the three pipes and returns the child's ends.
 func (c *child) pipes(cmd *exec.Cmd) (theirs []*os.File, err error) {
 	var all []*os.File
 	for range 3 {
@@ -96,7 +96,7 @@ func (c *child) pipes(cmd *exec.Cmd) (theirs []*os.File, err error) {
 			for _, f := range all {
 				_ = f.Close()
 			}
-			return nil, fmt.Errorf("make pipe: %w", err)
+			return nil, fmt.Errorf("create pipe: %w", err)
 		}
 		all = append(all, r, w)
 	}
@@ -105,7 +105,7 @@ func (c *child) pipes(cmd *exec.Cmd) (theirs []*os.File, err error) {
 	return []*os.File{all[0], all[3], all[5]}, nil
 }
 
-// hold starts the program and lives as long as it does.
+// hold starts the program and returns after it is reaped.
 func (c *child) hold(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -117,7 +117,7 @@ func (c *child) hold(cmd *exec.Cmd, started chan<- error) {
 	if err := c.group.adopt(cmd.Process); err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		started <- fmt.Errorf("take charge of the process: %w", err)
+		started <- fmt.Errorf("adopt the process: %w", err)
 		return
 	}
 	processes.Lock()
@@ -128,22 +128,22 @@ func (c *child) hold(cmd *exec.Cmd, started chan<- error) {
 	close(c.exited)
 	<-c.release
 	processes.Lock()
-	delete(processes.running, c) // before its pid can be another's
+	delete(processes.running, c) // before its pid can be reused
 	processes.Unlock()
-	_ = cmd.Wait() // the exit code is in the state
+	_ = cmd.Wait() // the exit code is in ProcessState
 	c.state = cmd.ProcessState
 	c.group.forget()
 	close(c.reaped)
 }
 
-// terminate asks the whole group to end; on Linux as long as reap was not called no stranger can have its number.
+// terminate sends SIGTERM to the whole group. Linux does not reuse the group's number before reap is called.
 func (c *child) terminate() { c.group.terminate() }
 
-// kill ends the whole group.
+// kill kills the whole group.
 func (c *child) kill() { c.group.kill() }
 
-// reap frees the program's pid and returns how it ended; nil if it has not, in spite of all signals:
-// then it is reaped when it does.
+// reap releases the program's pid and returns how it ended. It returns nil if the program has not ended despite the signals;
+// then it is reaped later.
 func (c *child) reap() *os.ProcessState {
 	close(c.release)
 	select {
@@ -155,8 +155,8 @@ func (c *child) reap() *os.ProcessState {
 	}
 }
 
-// lookup finds the file of command: a bare name on the PATH of env, the child's; a relative path in base, then as a shell
-// in directory dir would.
+// lookup finds the file of command. A bare name is looked up on the PATH of env, which is the child's. A relative path is resolved
+// against base, then against dir.
 func lookup(command, base, dir string, env []string) (string, error) {
 	if command == "" {
 		return "", fmt.Errorf("%w: no command given", upstream.ErrProgramNotFound)
@@ -167,7 +167,7 @@ func lookup(command, base, dir string, env []string) (string, error) {
 	list := envValue(env, "PATH")
 	for _, folder := range filepath.SplitList(list) {
 		if !filepath.IsAbs(folder) {
-			continue // "" and "." are the working directory: whoever can write there would choose the program
+			continue // "" and "." mean the working directory, where other users may be able to place programs
 		}
 		if file, found := executable(filepath.Join(folder, command), env); found {
 			return file, nil
@@ -205,7 +205,7 @@ func lookupPath(command, base, dir string, env []string) (string, error) {
 	why := "no executable file "
 	for i, path := range tried {
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
-			return "", fmt.Errorf("%w: %s may not be run: permission denied", upstream.ErrProgramNotFound, secret.Text(path))
+			return "", fmt.Errorf("%w: %s is not executable: permission denied", upstream.ErrProgramNotFound, secret.Text(path))
 		}
 		if i > 0 {
 			why += ", nor "

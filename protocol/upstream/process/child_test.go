@@ -19,9 +19,9 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-const childRole = "TRANSPORT_TEST_CHILD" // set: this binary plays a server
+const childRole = "TRANSPORT_TEST_CHILD" // if set, the test binary acts as a server
 
-// The test binary is every program the tests start. An init and no TestMain: it must not run a single test.
+// The test binary also acts as the programs that the tests start. This is done in init, so that it runs no tests then.
 func init() {
 	role := os.Getenv(childRole)
 	if role == "" {
@@ -37,7 +37,7 @@ func init() {
 	os.Exit(0)
 }
 
-// childOptions runs the test binary in a role.
+// childOptions returns options that run the test binary in a role.
 func childOptions(t testing.TB, role string) Options {
 	t.Helper()
 	program, err := os.Executable()
@@ -47,7 +47,7 @@ func childOptions(t testing.TB, role string) Options {
 	return Options{Command: program, Env: append(os.Environ(), childRole+"="+role, "GORACE=atexit_sleep_ms=0")}
 }
 
-// childEcho answers every line with itself and ends with its input.
+// childEcho echoes every line until the end of its input.
 func childEcho(string) {
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
@@ -59,7 +59,7 @@ func childEcho(string) {
 	}
 }
 
-// childPrint prints the Go string literal it was given and waits for the end of its input.
+// childPrint prints a Go string literal and waits for the end of its input.
 func childPrint(literal string) {
 	text, err := strconv.Unquote(literal)
 	if err != nil {
@@ -69,10 +69,10 @@ func childPrint(literal string) {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-// childDeaf never reads.
+// childDeaf never reads its input.
 func childDeaf(string) { time.Sleep(time.Hour) }
 
-// childExit says something on both pipes and exits with the code it was given, once a line has come in if there is a "+".
+// childExit writes to stdout and stderr and exits with a code. With a "+" after the code, it first reads a line.
 func childExit(code string) {
 	if rest, wait := strings.CutSuffix(code, "+"); wait {
 		code = rest
@@ -84,7 +84,7 @@ func childExit(code string) {
 	os.Exit(n)
 }
 
-// childStubborn takes note of nothing: not of the end of its input, not of SIGTERM.
+// childStubborn ignores the end of its input and SIGTERM.
 func childStubborn(string) {
 	signal.Ignore(syscall.SIGTERM)
 	fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message"}`)
@@ -93,7 +93,7 @@ func childStubborn(string) {
 
 func childSleep(string) { time.Sleep(time.Hour) }
 
-// childFamily starts a grandchild that holds stdout, prints its pid and does what it was told: "exit" or "stay".
+// childFamily starts a grandchild that holds stdout, and prints its pid. Then it exits ("exit") or waits for the end of its input ("stay").
 func childFamily(what string) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childRole+"=sleep")
@@ -146,7 +146,7 @@ func childWitness(argument string) {
 	}
 }
 
-// childBig prints a line of so many bytes, then a short one.
+// childBig prints a line of the given size, then a short one.
 func childBig(size string) {
 	n, _ := strconv.Atoi(size)
 	head, tail := `{"jsonrpc":"2.0","id":1,"result":{"text":"`, `"}}`
@@ -161,13 +161,13 @@ func childBig(size string) {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-// childCount reads all its input slowly at first and says how many bytes there were.
+// childCount reads its input to the end and prints the number of bytes.
 func childCount(string) {
 	n, _ := io.Copy(io.Discard, os.Stdin)
 	fmt.Printf(`{"jsonrpc":"2.0","method":"count","params":{"n":%d}}`+"\n", n)
 }
 
-// childStderr writes so many lines there, the last one long.
+// childStderr writes the given number of lines to stderr, then a long one.
 func childStderr(lines string) {
 	n, _ := strconv.Atoi(lines)
 	for i := range n {
@@ -176,13 +176,13 @@ func childStderr(lines string) {
 	fmt.Fprintln(os.Stderr, strings.Repeat("z", 10000))
 }
 
-// childMute closes its stdout and lives on.
+// childMute closes its stdout and keeps running.
 func childMute(string) {
 	os.Stdout.Close()
 	time.Sleep(time.Hour)
 }
 
-// childParent opens a link to a child of its own, prints that one's pid and waits to be killed.
+// childParent opens a link to a child, prints the child's pid, and waits to be killed.
 func childParent(string) {
 	program, _ := os.Executable()
 	opened := make(chan int, 1)

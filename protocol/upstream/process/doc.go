@@ -1,3 +1,3 @@
-// Package process is the link to a server that is a program: frames are lines on its stdin and stdout, its stderr is told
-// line by line, and when the link ends the whole process group does. MCP 2025-11-25, basic/transports#stdio.
+// Package process is the link to a server that is a program. Frames are lines on its stdin and stdout, lines on its stderr are
+// reported as events, and the whole process group ends with the link. MCP 2025-11-25, basic/transports#stdio.
 package process

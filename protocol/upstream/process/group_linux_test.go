@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// The child dies with us even when we have no time to say so.
+// The child ends even if the gateway is killed.
 func TestProcessParentDeath(t *testing.T) {
 	o := childOptions(t, "parent")
 	parent := exec.Command(o.Command)
@@ -34,7 +34,7 @@ func TestProcessParentDeath(t *testing.T) {
 	testGone(t, "child of a killed parent", child)
 }
 
-// The thread that forked is kept: if it ended, the kernel would take that for our death.
+// The thread that forked the child is kept, because the kernel would kill the child when it ends.
 func TestProcessOutlivesThreads(t *testing.T) {
 	l, r := testOpen(t, childOptions(t, "echo"))
 	linktest.Wait[upstream.Opened](r, 1)

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// attributes: a process group of its own.
+// attributes puts the child into its own process group.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// await blocks until the child has ended. Its pid is free afterwards; that the kernel deals the same number again
-// within the quarter of a second in which we still signal the group is the risk taken here.
+// await blocks until the child has ended. Its pid is free afterwards. The group is still signaled for up to 250 ms; the risk that the
+// kernel reuses the number within that time is accepted.
 func (g *group) await(cmd *exec.Cmd) { g.awaitReaping(cmd) }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// group is the process group whose leader the child is; its number is the child's pid.
+// group is the process group that the child leads. Its number is the child's pid.
 type group struct {
 	pid int
 }
@@ -23,7 +23,7 @@ func (g *group) terminate() { _ = syscall.Kill(-g.pid, syscall.SIGTERM) }
 func (g *group) kill()      { _ = syscall.Kill(-g.pid, syscall.SIGKILL) }
 func (*group) forget()      {}
 
-// executable reports whether path can be run.
+// executable returns path, and whether it is an executable file.
 func executable(path string, _ []string) (string, bool) {
 	info, err := os.Stat(path)
 	return path, err == nil && !info.IsDir() && info.Mode()&0o111 != 0
@@ -33,7 +33,7 @@ func cutEnv(entry string) (key, value string, found bool) { return strings.Cut(e
 
 func sameEnv(a, b string) bool { return a == b }
 
-// signalName names the signal that ended a process, "" when none did.
+// signalName returns the name of the signal that ended a process, or "" if none did.
 func signalName(state *os.ProcessState) string {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return status.Signal().String()
@@ -41,5 +41,5 @@ func signalName(state *os.ProcessState) string {
 	return ""
 }
 
-// awaitReaping waits for the end of the child in a way that also frees its pid.
+// awaitReaping waits until the child has ended, and reaps it.
 func (*group) awaitReaping(cmd *exec.Cmd) { _ = cmd.Wait() }

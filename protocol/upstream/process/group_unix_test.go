@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// testGone waits until pid is no process any more, not even a zombie of ours.
+// testGone waits until process pid has ended and, if it is a child, was reaped.
 func testGone(t *testing.T, what string, pid int) {
 	t.Helper()
 	for range 500 {
@@ -27,12 +27,12 @@ func testGone(t *testing.T, what string, pid int) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Errorf("%s (%d) is still there", what, pid)
+	t.Errorf("%s (%d) still exists", what, pid)
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// testState returns the state letter of a process on Linux, "" elsewhere. An orphan that is a zombie is dead:
-// whether it is reaped is up to the init of the machine.
+// testState returns the state letter of a process on Linux, and "" elsewhere. An orphaned zombie counts as ended;
+// reaping it is the task of the machine's init.
 func testState(pid int) string {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -46,7 +46,7 @@ func testPID(t *testing.T, e upstream.Received) int {
 	t.Helper()
 	var message struct{ Params struct{ PID int } }
 	if err := json.Unmarshal(e.Frame.Raw, &message); err != nil || message.Params.PID <= 0 {
-		t.Fatalf("no pid in %s", e.Frame.Raw)
+		t.Fatalf("%s contains no pid", e.Frame.Raw)
 	}
 	return message.Params.PID
 }
@@ -71,21 +71,21 @@ func TestProcessGrandchildren(t *testing.T) {
 	}
 }
 
-// A process that must exit at once takes along whatever its children started.
+// KillAll kills the programs and their children.
 func TestKillProcesses(t *testing.T) {
 	r := linktest.New(t)
 	Open(childOptions(t, "family:stay"), r.Sink)
 	grandchild := testPID(t, linktest.Wait[upstream.Received](r, 1))
 	KillAll()
 	if c := linktest.Wait[upstream.Closed](r, 1); c.Err == nil {
-		t.Error("Closed without the reason")
+		t.Error("Closed has no error")
 	}
 	testGone(t, "child", linktest.Wait[upstream.Opened](r, 1).PID)
 	testGone(t, "grandchild", grandchild)
 	processes.Lock()
 	defer processes.Unlock()
 	if n := len(processes.running); n != 0 {
-		t.Errorf("%d processes are still known", n)
+		t.Errorf("%d processes are still registered", n)
 	}
 }
 
@@ -124,18 +124,18 @@ func TestProcessGroupIsTerminatedBeforeItIsKilled(t *testing.T) {
 	}
 }
 
-// Close goes from the end of input over TERM to KILL.
+// Close ends the input, sends SIGTERM, and then SIGKILL.
 func TestProcessStubborn(t *testing.T) {
 	r := linktest.New(t)
 	l := Open(childOptions(t, "stubborn"), r.Sink)
-	linktest.Wait[upstream.Received](r, 1) // now it ignores TERM
+	linktest.Wait[upstream.Received](r, 1) // now it ignores SIGTERM
 	began := time.Now()
 	l.Close(100 * time.Millisecond)
 	if c := linktest.Wait[upstream.Closed](r, 1); c.Err != nil {
 		t.Errorf("Closed{%v}, want nil", c.Err)
 	}
 	if d := time.Since(began); d < 200*time.Millisecond {
-		t.Errorf("killed after %v, before both graces were over", d)
+		t.Errorf("killed after %v, before grace had passed twice", d)
 	}
 	testGone(t, "child", linktest.Wait[upstream.Opened](r, 1).PID)
 }
@@ -164,7 +164,7 @@ func TestProcessKilled(t *testing.T) {
 	}
 }
 
-// Many restarts leave nothing behind: no process, no descriptor, no goroutine.
+// Many restarts leak no process, descriptor or goroutine.
 func TestProcessRestarts(t *testing.T) {
 	restarts := 200
 	if testing.Short() || raceEnabled {
@@ -195,10 +195,10 @@ func TestProcessRestarts(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if n := runtime.NumGoroutine(); n > goroutines {
-		t.Errorf("%d goroutines more than before", n-goroutines)
+		t.Errorf("%d goroutines leaked", n-goroutines)
 	}
 	if n := testFiles(); n > files {
-		t.Errorf("%d descriptors more than before", n-files)
+		t.Errorf("%d descriptors leaked", n-files)
 	}
 	for pid := range pids {
 		if syscall.Kill(-pid, 0) == nil && !testAllZombies(pid) {
@@ -210,7 +210,7 @@ func TestProcessRestarts(t *testing.T) {
 	}
 }
 
-// testAllZombies reports whether what is left of a group only waits for the machine's init to reap it.
+// testAllZombies reports whether all processes of a group are zombies.
 func testAllZombies(group int) bool {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range stats {
@@ -227,13 +227,13 @@ func testAllZombies(group int) bool {
 	return true
 }
 
-// testFiles counts our open descriptors; 0 where /proc is missing.
+// testFiles returns the number of open descriptors, or 0 without /proc.
 func testFiles() int {
 	files, _ := os.ReadDir("/proc/self/fd")
 	return len(files)
 }
 
-// A program that is found beside the configuration is called by its whole path: Python finds its virtual environment by that.
+// A program with a relative path is started by its absolute path, from which Python finds its virtual environment.
 func TestProcessIsCalledByItsPath(t *testing.T) {
 	base, elsewhere := t.TempDir(), t.TempDir()
 	if err := os.Symlink("/bin/sh", filepath.Join(base, "shell")); err != nil {

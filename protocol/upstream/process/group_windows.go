@@ -14,13 +14,13 @@ import (
 
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
-// group is a job object: whoever the child starts belongs to it, and it dies with the last handle to it, ours.
+// group is a job object. The child's descendants belong to it, and all are killed when the gateway's handle, the only one, is closed.
 type group struct {
 	pid int
 	job windows.Handle
 }
 
-// attributes starts the child suspended, so that it can start nobody before it is in the job.
+// attributes starts the child suspended, so that it cannot start other processes before it is in the job.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		HideWindow:    true,
@@ -49,7 +49,7 @@ func (g *group) adopt(child *os.Process) error {
 	return nil
 }
 
-// intoJob puts a suspended process into a job and lets it run.
+// intoJob assigns a suspended process to a job and resumes it.
 func intoJob(job windows.Handle, pid uint32) error {
 	const access = windows.PROCESS_SET_QUOTA | windows.PROCESS_TERMINATE | windows.PROCESS_SUSPEND_RESUME
 	process, err := windows.OpenProcess(access, false, pid)
@@ -66,7 +66,7 @@ func intoJob(job windows.Handle, pid uint32) error {
 	return nil
 }
 
-// terminate is the nearest there is to SIGTERM; programs without a console do not hear it and wait for kill.
+// terminate sends CTRL_BREAK, the closest equivalent of SIGTERM. Programs without a console do not receive it.
 func (g *group) terminate() {
 	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(g.pid))
 }
@@ -77,7 +77,7 @@ func (g *group) forget() { windows.CloseHandle(g.job) }
 
 func (g *group) await(cmd *exec.Cmd) { _ = cmd.Wait() }
 
-// executable finds path itself or with one of the extensions of PATHEXT: npx is npx.cmd here.
+// executable finds path as it is or with an extension of PATHEXT. For example, npx is npx.cmd.
 func executable(path string, env []string) (string, bool) {
 	extensions := envValue(env, "PATHEXT")
 	if extensions == "" {
@@ -101,7 +101,7 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// cutEnv skips the first byte: hidden variables like =C: begin with the sign.
+// cutEnv skips the first byte, because hidden variables such as =C: start with an equals sign.
 func cutEnv(entry string) (key, value string, found bool) {
 	if entry == "" {
 		return "", "", false
@@ -112,5 +112,5 @@ func cutEnv(entry string) (key, value string, found bool) {
 
 func sameEnv(a, b string) bool { return strings.EqualFold(a, b) }
 
-// signalName: there are none here.
+// signalName returns "": Windows has no signals.
 func signalName(*os.ProcessState) string { return "" }

@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// widePipe is the size of the pipe of a program that prints large messages. With the 64 KiB of a new one the program stops for
-	// each of them until we have read. 1 MiB is no faster than 256 KiB, as measured: it no longer fits the processor's caches.
+	// widePipe is the pipe size for a program that prints large messages. With the default 64 KiB, the program blocks during each
+	// message until the gateway has read. 1 MiB was measured to be no faster than 256 KiB, as it exceeds the processor's caches.
 	widePipe = 256 << 10
-	// widePipes is how many pipes may be so: together half of what a user may have (fs.pipe-user-pages-soft is 64 MiB). Whoever
-	// exceeds that gets pipes of one page for everything else.
+	// widePipes is the maximum number of wide pipes. Together they use half of a user's limit (fs.pipe-user-pages-soft is 64 MiB).
+	// Beyond that limit, all new pipes of the user have only one page.
 	widePipes = 128
 )
 
-// wide is how many pipes are wide now. The limit is of the whole process, and so is this.
+// wide is the current number of wide pipes in the process.
 var wide atomic.Int32
 
-// widen makes the pipe wider and reports whether it did: then narrowed is to be called when the pipe is no more.
+// widen enlarges the pipe and reports whether it did. In that case, call narrowed after the pipe is closed.
 func widen(pipe *os.File) bool {
 	if wide.Add(1) > widePipes {
 		wide.Add(-1)
@@ -32,7 +32,7 @@ func widen(pipe *os.File) bool {
 			done = err == nil
 		})
 	}
-	if !done { // the system has less, or says that we have enough: then it stays as it was
+	if !done { // the system's limit is lower, or reached
 		wide.Add(-1)
 	}
 	return done

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// A wide pipe is given back, no more than so many are wide, and what cannot be made wider stays as it is.
+// The number of wide pipes is limited and counted, and a file that is not a pipe is not widened.
 func TestWidePipes(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -35,11 +35,11 @@ func TestWidePipes(t *testing.T) {
 	}
 	defer file.Close()
 	if widen(file) {
-		t.Error("widened what is no pipe")
+		t.Error("widened a file that is not a pipe")
 	}
 	wide.Add(widePipes)
 	if widen(r) {
-		t.Errorf("one more than %d are wide", widePipes)
+		t.Errorf("more than %d pipes are wide", widePipes)
 	}
 	wide.Add(-widePipes)
 	if n := wide.Load(); n != before {
@@ -47,7 +47,7 @@ func TestWidePipes(t *testing.T) {
 	}
 }
 
-// Who prints a large line gets a wide pipe, for as long as the process is there.
+// A process that prints a large line gets a wide pipe until it ends.
 func TestLargeLinesWidenThePipe(t *testing.T) {
 	before := wide.Load()
 	l, r := testOpen(t, childOptions(t, "echo"))
@@ -55,15 +55,15 @@ func TestLargeLinesWidenThePipe(t *testing.T) {
 		frame := []byte(`{"jsonrpc":"2.0","method":"m","params":{"x":"` + strings.Repeat("y", size) + `"}}`)
 		l.Send(upstream.Outgoing{Ticket: uint64(i + 1), Frame: frame})
 		if got := linktest.Wait[upstream.Received](r, i+1); !bytes.Equal(got.Frame.Raw, frame) {
-			t.Errorf("%d bytes came back as %d", size, len(got.Frame.Raw))
+			t.Errorf("frame of %d bytes came back with %d", size, len(got.Frame.Raw))
 		}
 		if n := wide.Load() - before; n != int32(min(i, 1)) {
-			t.Errorf("after %d bytes %d pipes are wide", size, n)
+			t.Errorf("after %d bytes: %d wide pipes", size, n)
 		}
 	}
 	l.Close(5 * time.Second)
 	linktest.Wait[upstream.Closed](r, 1)
 	if n := wide.Load(); n != before {
-		t.Errorf("%d pipes stay wide", n-before)
+		t.Errorf("%d pipes still count as wide", n-before)
 	}
 }

@@ -16,32 +16,32 @@ import (
 )
 
 const (
-	drainFor    = 250 * time.Millisecond // after the exit: how long what is left in the pipes is read
-	exitSoon    = time.Second            // a process whose stdout has ended is mostly about to exit: so long that is waited for
-	failGrace   = 2 * time.Second        // a process whose connection broke gets this between TERM and KILL
-	killGrace   = 5 * time.Second        // a killed process that is not gone then is left to the kernel
-	stderrLines = 20                     // last lines told in Closed
+	drainFor    = 250 * time.Millisecond // how long the pipes are read after the exit
+	exitSoon    = time.Second            // wait for the exit of a process whose stdout has ended; it usually follows
+	failGrace   = 2 * time.Second        // between SIGTERM and SIGKILL for a process whose connection broke
+	killGrace   = 5 * time.Second        // wait for the end of a killed process
+	stderrLines = 20                     // last lines reported in Closed
 )
 
-// errStdoutClosed: the process lives but its messages have come to an end.
+// errStdoutClosed means that the process still runs but has closed its stdout.
 var errStdoutClosed = errors.New("process closed its stdout")
 
-// Options says which program to run as a server on stdio.
+// Options describes the program to run as a server on stdio.
 type Options struct {
 	Command         string
 	Args            []string
 	Env             []string // the child's whole environment, KEY=value
 	Dir             string
-	Base            string         // where a relative Command is looked for before Dir; "" = only there
-	MaxMessageBytes int            // longest line taken
-	WriteTimeout    time.Duration  // a child that does not read for so long loses the connection; 0 = 30 s
-	QueueBytes      int            // frames waiting to be written; beyond it Send tells NotSent. 0 = 8 MiB
+	Base            string         // a relative Command is looked up here before Dir; "" = only in Dir
+	MaxMessageBytes int            // maximum line length
+	WriteTimeout    time.Duration  // the connection ends if the child does not read for this long; 0 = 30 s
+	QueueBytes      int            // maximum size of queued frames; Send reports NotSent beyond it; 0 = 8 MiB
 	Budget          *stream.Budget // counts buffered bytes; nil = uncounted
 }
 
-// Open starts the program in a goroutine and returns at once; Opened or Closed tells how that went.
-// The process is the leader of a group of its own, and the whole group ends with it: also grandchildren, also when it
-// exits by itself, also (Linux, Windows) when we are killed. MCP 2025-11-25, basic/transports#stdio.
+// Open starts the program in a goroutine and returns at once. Opened or Closed reports the result.
+// The process leads its own process group. The whole group, including grandchildren, ends with it, even if the process exits
+// by itself, and on Linux and Windows even if the gateway is killed. MCP 2025-11-25, basic/transports#stdio.
 func Open(o Options, sink upstream.Sink) upstream.Link {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &link{
@@ -57,19 +57,19 @@ func Open(o Options, sink upstream.Sink) upstream.Link {
 	return p
 }
 
-// link is a program we speak stdio with. Goroutines: run (start, supervise, end), one that holds the thread the
-// program was forked from, one each for stdin, stdout and stderr. All are gone when Closed is told.
+// link is a connection to a program over stdio. Its goroutines are run (start, supervise, end), one that holds the thread that forked
+// the program, and one each for stdin, stdout and stderr. All have ended when Closed is reported.
 type link struct {
 	o      Options
 	sink   upstream.Sink
-	ctx    context.Context // ends when nobody needs what is still being told
+	ctx    context.Context // ends when the remaining events are no longer needed
 	cancel context.CancelFunc
 	outbox outbox
 
-	opened  chan struct{}      // closed once Opened was told
-	closing chan time.Duration // the first Close
-	hurry   chan struct{}      // closed when a later Close has no time
-	failed  chan error         // the first thing that broke the connection
+	opened  chan struct{}      // closed after Opened was reported
+	closing chan time.Duration // the grace of the first Close
+	hurry   chan struct{}      // closed by a Close without grace
+	failed  chan error         // the first error that broke the connection
 	once    sync.Once          // of closing
 	again   sync.Once          // of hurry
 
@@ -79,13 +79,13 @@ type link struct {
 
 func (p *link) Send(o upstream.Outgoing) { p.outbox.push(o) }
 
-// Cancel does nothing: stdio has one channel for all, a cancelled request is told so by a notification.
+// Cancel does nothing. Over stdio, a request is canceled by a notification.
 func (*link) Cancel(uint64)     {}
 func (*link) Listen()           {}
 func (*link) SetVersion(string) {}
 
-// Close writes what waits, closes stdin, and after grace ends the group with TERM, after grace again with KILL.
-// A second Close with grace 0 kills at once.
+// Close writes the queued frames and closes stdin. It sends SIGTERM to the group after grace, and SIGKILL after grace again.
+// A second Close with grace 0 kills the group at once.
 func (p *link) Close(grace time.Duration) {
 	p.once.Do(func() { p.closing <- grace })
 	if grace <= 0 {
@@ -93,7 +93,7 @@ func (p *link) Close(grace time.Duration) {
 	}
 }
 
-// run is the life of the link.
+// run runs the link from start to end.
 func (p *link) run() {
 	defer p.cancel()
 	child, err := startChild(p.o)
@@ -107,27 +107,27 @@ func (p *link) run() {
 	p.outbox.start(child.stdin, p.opened, p.fail)
 
 	asked, cause := p.supervise(child)
-	state := p.bury(child, asked)
+	state := p.release(child, asked)
 	if !asked && cause == nil {
 		cause = exitError(state)
 	}
 	p.finish(cause)
 }
 
-// supervise returns when the process has ended, or cannot be made to.
-// asked: by Close. cause: why we had to end it; nil when it ended by itself.
+// supervise returns when the process has ended or was killed. asked reports whether Close ended it.
+// cause is the reason why the link ended it, or nil if it ended by itself.
 func (p *link) supervise(child *child) (asked bool, cause error) {
 	select {
 	case <-child.exited:
 		return false, nil
 	case grace := <-p.closing:
 		p.outbox.close(upstream.ErrClosed, false)
-		p.wind(child, grace)
+		p.end(child, grace)
 		return true, nil
 	case cause = <-p.failed:
 	}
 	p.outbox.close(cause, true)
-	if !ended(child, exitSoon, p.hurry) { // how it exits says more than EPIPE
+	if !ended(child, exitSoon, p.hurry) { // its exit code explains more than EPIPE
 		child.terminate()
 		if !ended(child, failGrace, p.hurry) {
 			child.kill()
@@ -139,8 +139,8 @@ func (p *link) supervise(child *child) (asked bool, cause error) {
 	return false, nil
 }
 
-// wind ends the process the gentle way first.
-func (p *link) wind(child *child, grace time.Duration) {
+// end ends the process, gently at first.
+func (p *link) end(child *child, grace time.Duration) {
 	if ended(child, grace, p.hurry) {
 		return
 	}
@@ -152,7 +152,7 @@ func (p *link) wind(child *child, grace time.Duration) {
 	ended(child, killGrace, nil)
 }
 
-// ended waits for the end of the process, at most d, and not at all once hurry is closed.
+// ended waits up to d for the end of the process, and reports whether it has ended. It does not wait once hurry is closed.
 func ended(child *child, d time.Duration, hurry <-chan struct{}) bool {
 	timer := time.NewTimer(max(d, 0))
 	defer timer.Stop()
@@ -170,16 +170,16 @@ func ended(child *child, d time.Duration, hurry <-chan struct{}) bool {
 	}
 }
 
-// bury frees all that belonged to the process. What it had written is read for drainFor at most, because a
-// grandchild may hold the pipes open for ever; then the rest of the group is killed.
-func (p *link) bury(child *child, asked bool) *os.ProcessState {
-	child.terminate() // grandchildren; on Linux the group's number is still ours, the child is not reaped yet
+// release releases the resources of the process. It reads the remaining output for up to drainFor, since a
+// grandchild may keep the pipes open, and then kills the rest of the group.
+func (p *link) release(child *child, asked bool) *os.ProcessState {
+	child.terminate() // grandchildren; on Linux, the group's number is not reused before the child is reaped
 	p.outbox.close(upstream.ErrClosed, true)
 	_ = child.stdin.Close()
 	until := time.Now().Add(drainFor)
 	timed := child.stdout.SetReadDeadline(until) == nil && child.stderr.SetReadDeadline(until) == nil
 	if !timed {
-		child.kill() // no deadlines on these pipes: they end when the last process that holds them does
+		child.kill() // these pipes have no deadlines; they end with the last process that holds them
 	}
 	read := make(chan struct{})
 	go func() { p.streams.Wait(); close(read) }()
@@ -197,8 +197,8 @@ func (p *link) bury(child *child, asked bool) *os.ProcessState {
 	return state
 }
 
-// Settle waits until everything that was read is told. Unless we were asked to close it waits as long as the receiver
-// has no room: nothing that came is lost. Who asked gets drainFor more.
+// Settle waits until all received frames are reported, so that none is lost, however long the receiver has no room. Once Close was
+// called, it waits for drainFor only.
 func (p *link) Settle(read <-chan struct{}, asked bool) {
 	if !asked {
 		select {
@@ -218,14 +218,14 @@ func (p *link) Settle(read <-chan struct{}, asked bool) {
 	<-read
 }
 
-// finish tells NotSent for what was never written, then Closed.
+// finish reports NotSent for the frames that were not written, then Closed.
 func (p *link) finish(cause error) {
 	p.outbox.close(cmp.Or(cause, upstream.ErrClosed), true)
 	p.outbox.drain(func(e upstream.Event) { _ = p.sink(context.Background(), e) })
 	_ = p.sink(context.Background(), upstream.Closed{Err: cause, Stderr: p.last.lines()})
 }
 
-// fail notes what broke the connection; the first one counts. Safe from any goroutine.
+// fail records the error that broke the connection. Only the first counts. Safe from any goroutine.
 func (p *link) fail(err error) {
 	select {
 	case p.failed <- err:
@@ -233,16 +233,16 @@ func (p *link) fail(err error) {
 	}
 }
 
-// tell blocks while the receiver has no room. When nobody listens any more the link ends itself.
+// tell reports an event. It blocks while the receiver has no room. If the receiver is gone, the link ends.
 func (p *link) tell(e upstream.Event) error {
 	err := p.sink(p.ctx, e)
 	if err != nil {
-		p.fail(fmt.Errorf("nobody listens: %w", err))
+		p.fail(fmt.Errorf("the receiver is gone: %w", err))
 	}
 	return err
 }
 
-// exitError turns how the process ended into an error; nil when unknown.
+// exitError returns the error for how the process ended, or nil if that is unknown.
 func exitError(state *os.ProcessState) error {
 	if state == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// testOpen starts the test binary in a role and closes it when the test is over.
+// testOpen opens a link to the test binary in a role, and closes it after the test.
 func testOpen(t *testing.T, o Options) (upstream.Link, *linktest.Recorder) {
 	t.Helper()
 	r := linktest.New(t)
@@ -28,7 +28,7 @@ func testOpen(t *testing.T, o Options) (upstream.Link, *linktest.Recorder) {
 	return l, r
 }
 
-// lendAny lends every job a goroutine of its own.
+// lendAny runs every job in a new goroutine.
 func lendAny(job upstream.Job) bool {
 	go job.Do()
 	return true
@@ -46,7 +46,7 @@ func TestProcessTalks(t *testing.T) {
 			t.Fatalf("answer %d = %+v %s, want %s", i, got, got.Frame.Raw, want)
 		}
 		if cap(got.Frame.Raw) != len(got.Frame.Raw) && cap(got.Frame.Raw) > len(got.Frame.Raw)+16 {
-			t.Fatalf("a frame of %d bytes keeps %d", len(got.Frame.Raw), cap(got.Frame.Raw))
+			t.Fatalf("a frame of %d bytes occupies %d", len(got.Frame.Raw), cap(got.Frame.Raw))
 		}
 	}
 	linktest.Wait[upstream.Written](r, n)
@@ -60,12 +60,12 @@ func TestProcessTalks(t *testing.T) {
 	sent, _ := linktest.Tickets(r.Events())
 	for i := uint64(1); i <= n; i++ {
 		if sent[i] != 1 {
-			t.Errorf("ticket %d told %d times", i, sent[i])
+			t.Errorf("ticket %d reported %d times", i, sent[i])
 		}
 	}
 }
 
-// What was sent right before Close still arrives: a cancel, say.
+// A frame sent right before Close, such as a cancellation, still arrives.
 func TestProcessCloseFlushes(t *testing.T) {
 	l, r := testOpen(t, childOptions(t, "count"))
 	const n, size = 50, 100_000
@@ -89,9 +89,9 @@ func TestProcessStdout(t *testing.T) {
 	for _, test := range []struct {
 		name, printed string
 		frames        []string
-		noise         []error // one each; nil = any
+		noise         []error // one error each; nil = any
 		max           int
-		ids           string // of all noise together
+		ids           string // of all noise, joined
 	}{
 		{name: "lines", printed: a + "\n" + b + "\n", frames: []string{a, b}},
 		{name: "crlf", printed: a + "\r\n" + b + "\r\n", frames: []string{a, b}},
@@ -150,7 +150,7 @@ func TestProcessStdout(t *testing.T) {
 	}
 }
 
-// A server that prints an over-long line says something afterwards and is heard.
+// Messages after an overlong line are received.
 func TestProcessGarbageOverPipe(t *testing.T) {
 	o := childOptions(t, "big:300000")
 	o.MaxMessageBytes = 100_000
@@ -163,7 +163,7 @@ func TestProcessGarbageOverPipe(t *testing.T) {
 	}
 }
 
-// A line of 64 MiB costs no more than 2.5 times its size.
+// Reading a line of 64 MiB allocates at most 2.5 times its size.
 func TestProcessLongLineMemory(t *testing.T) {
 	const size = 64 << 20
 	budget := stream.NewBudget(1 << 30)
@@ -181,7 +181,7 @@ func TestProcessLongLineMemory(t *testing.T) {
 	}
 	linktest.Wait[upstream.Received](r, 2)
 	if budget.Used() != 0 {
-		t.Errorf("budget: %d bytes not given back", budget.Used())
+		t.Errorf("budget: %d bytes not released", budget.Used())
 	}
 }
 
@@ -204,12 +204,12 @@ func TestProcessExit(t *testing.T) {
 			t.Errorf("%s: last words %q", test.role, c.Stderr)
 		}
 		if len(linktest.All[upstream.Received](r)) != 1 {
-			t.Errorf("%s: what it said before it went was lost", test.role)
+			t.Errorf("%s: its last message was lost", test.role)
 		}
 	}
 }
 
-// What is sent to a process that is about to die is told exactly once each.
+// Every frame sent to a process that is about to exit is reported exactly once.
 func TestProcessDiesUnderLoad(t *testing.T) {
 	l, r := testOpen(t, childOptions(t, "exit:7+"))
 	const n = 3000
@@ -226,15 +226,15 @@ func TestProcessDiesUnderLoad(t *testing.T) {
 	sent, _ := linktest.Tickets(r.Events())
 	for i := uint64(1); i <= n; i++ {
 		if sent[i] > 1 {
-			t.Errorf("ticket %d told %d times", i, sent[i])
+			t.Errorf("ticket %d reported %d times", i, sent[i])
 		}
 	}
 	if sent[1] != 1 {
-		t.Error("ticket 1 was never told")
+		t.Error("ticket 1 was not reported")
 	}
 }
 
-// A child that does not read loses the connection, soon, and everyone learns what became of his frame.
+// The connection to a child that does not read ends soon, and every frame is reported.
 func TestProcessDeaf(t *testing.T) {
 	o := childOptions(t, "deaf")
 	o.WriteTimeout, o.QueueBytes = 2*time.Second, 1<<20
@@ -259,15 +259,15 @@ func TestProcessDeaf(t *testing.T) {
 	sent, _ := linktest.Tickets(r.Events())
 	for i := uint64(1); i <= n; i++ {
 		if sent[i] != 1 {
-			t.Errorf("ticket %d told %d times", i, sent[i])
+			t.Errorf("ticket %d reported %d times", i, sent[i])
 		}
 	}
 	if o.Budget.Used() != 0 {
-		t.Errorf("budget: %d bytes not given back", o.Budget.Used())
+		t.Errorf("budget: %d bytes not released", o.Budget.Used())
 	}
 }
 
-// A child that closes its stdout has nothing more to say to us.
+// The connection to a child that closes its stdout ends.
 func TestProcessMute(t *testing.T) {
 	r := linktest.New(t)
 	Open(childOptions(t, "mute"), r.Sink)
@@ -284,11 +284,11 @@ func TestProcessStderr(t *testing.T) {
 		t.Errorf("%d last lines, first %q", len(c.Stderr), c.Stderr[0])
 	}
 	if told := linktest.All[upstream.Stderr](r); len(told) != 51 || told[0].Line != "line 0" {
-		t.Errorf("%d lines told", len(told))
+		t.Errorf("%d lines reported", len(told))
 	}
 }
 
-// A frame larger than the queue is taken when nothing else waits; newlines between tokens become blanks.
+// A frame larger than the limit is accepted if the queue is empty. Newlines between tokens become spaces.
 func TestProcessFrames(t *testing.T) {
 	o := childOptions(t, "echo")
 	o.QueueBytes = 1000
@@ -304,7 +304,7 @@ func TestProcessFrames(t *testing.T) {
 	}
 }
 
-// While the receiver has no room the process is stalled, nothing is lost, and Close still works.
+// While the receiver has no room, the process is blocked, no frame is lost, and Close works.
 func TestProcessBackPressure(t *testing.T) {
 	room := make(chan struct{})
 	r := linktest.New(t)
@@ -325,19 +325,19 @@ func TestProcessBackPressure(t *testing.T) {
 	}
 	linktest.Wait[upstream.Written](r, 5)
 	if got := len(linktest.All[upstream.Received](r)); got != 0 {
-		t.Fatalf("%d frames told without room", got)
+		t.Fatalf("%d frames reported without room", got)
 	}
 	for range n - 1 {
 		room <- struct{}{}
 	}
 	linktest.Wait[upstream.Written](r, n)
 	linktest.Wait[upstream.Received](r, n-1)
-	l.Close(50 * time.Millisecond) // the last one is never taken
+	l.Close(50 * time.Millisecond) // the last frame is never received
 	linktest.Wait[upstream.Closed](r, 1)
 }
 
-// A sink that refuses ends the process: nobody would ever close it.
-func TestProcessNobodyListens(t *testing.T) {
+// If the receiver is gone, the link ends the process.
+func TestProcessWithoutReceiver(t *testing.T) {
 	r := linktest.New(t)
 	gone := errors.New("gone")
 	Open(childOptions(t, "print:"+fmt.Sprintf("%q", `{"jsonrpc":"2.0","method":"x"}`+"\n")), func(ctx context.Context, e upstream.Event) error {
@@ -348,6 +348,6 @@ func TestProcessNobodyListens(t *testing.T) {
 		return nil
 	})
 	if c := linktest.Wait[upstream.Closed](r, 1); c.Err == nil {
-		t.Error("Closed without a reason")
+		t.Error("Closed has no error")
 	}
 }

@@ -21,7 +21,7 @@ func TestProcessNotFound(t *testing.T) {
 		{"no path", Options{Command: "sh"}, []string{`"sh"`, "not found on PATH"}},
 		{"relative path entries", Options{Command: "process_test.go", Env: []string{"PATH=.:"}}, []string{"not found on PATH"}},
 		{"file", Options{Command: "./no-such-server", Dir: "/"}, []string{`"./no-such-server"`, "no executable file"}},
-		{"not executable", Options{Command: "./process_test.go"}, []string{"may not be run"}},
+		{"not executable", Options{Command: "./process_test.go"}, []string{"is not executable"}},
 		{"nowhere", Options{Command: "./no-such-server", Base: "/etc", Dir: "/"}, []string{filepath.Join("/etc", "no-such-server") + ", nor "}},
 		{"empty", Options{}, []string{"no command given"}},
 	} {
@@ -34,7 +34,7 @@ func TestProcessNotFound(t *testing.T) {
 			}
 			for _, want := range test.want {
 				if !strings.Contains(c.Err.Error(), want) {
-					t.Errorf("%q does not say %q", c.Err, want)
+					t.Errorf("error %q does not contain %q", c.Err, want)
 				}
 			}
 			l.Close(0)
@@ -63,14 +63,14 @@ func TestProcessNotFound(t *testing.T) {
 	})
 }
 
-// The child has the environment it was given and nothing of ours.
+// The child gets only the configured environment, not the gateway's.
 func TestProcessEnvironment(t *testing.T) {
 	t.Setenv("SECRET_OF_THE_GATEWAY", "x")
 	r := linktest.New(t)
 	Open(Options{Command: "sh", Args: []string{"-c", `printf '{"jsonrpc":"2.0","method":"env","params":{"a":"%s","b":"%s","dir":"%s"}}\n' "$A" "$SECRET_OF_THE_GATEWAY" "$PWD"`},
 		Env: []string{"A=1", "PATH=/usr/bin:/bin"}, Dir: "/"}, r.Sink)
 	if got := string(linktest.Wait[upstream.Received](r, 1).Frame.Raw); !strings.Contains(got, `{"a":"1","b":"","dir":"/"}`) {
-		t.Errorf("child saw %s", got)
+		t.Errorf("the child's environment is %s", got)
 	}
 	linktest.Wait[upstream.Closed](r, 1)
 }

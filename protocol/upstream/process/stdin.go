@@ -15,30 +15,30 @@ import (
 const (
 	queueBytes   = 8 << 20          // default of Options.QueueBytes
 	writeTimeout = 30 * time.Second // default of Options.WriteTimeout
-	batchBytes   = 64 << 10         // frames that are ready together share a write up to this, what a Linux pipe holds
+	batchBytes   = 64 << 10         // maximum size of a combined write, the default capacity of a Linux pipe
 )
 
-// outbox is the bounded queue in front of stdin. push never blocks; one goroutine writes.
-// Every frame pushed gets exactly one Written or NotSent, unless it comes after Closed.
+// outbox is the bounded queue of frames for stdin. push never blocks. One goroutine at a time writes.
+// Exactly one of Written and NotSent is reported for every frame pushed before Closed.
 type outbox struct {
 	limit   int
 	budget  *stream.Budget
 	timeout time.Duration
 	tell    func(upstream.Event) error
 
-	wake     chan struct{}  // capacity 1: the writer has something to do
-	done     sync.WaitGroup // who writes
+	wake     chan struct{}  // capacity 1; wakes the writer
+	done     sync.WaitGroup // the writers
 	refusals upstream.Refusals
 
 	mu    sync.Mutex
 	queue []upstream.Outgoing
-	try   func(p []byte) bool // writes all of p without waiting, or nothing; nil = there is no such way, or no process yet
-	busy  bool                // somebody writes: what comes after that is written after it
-	line  []byte              // for Do, while it is busy
-	bytes int                 // of queue and of what is being written
-	err   error               // closed: what later frames are refused with
-	abort bool                // write nothing more
-	over  bool                // Closed is about to be told: drop what comes
+	try   func(p []byte) bool // writes all of p or nothing, without blocking; nil = not supported, or no process yet
+	busy  bool                // a write is in progress; later frames wait for it
+	line  []byte              // buffer of Do, while busy
+	bytes int                 // of the queue and of the write in progress
+	err   error               // set by close; later frames are refused with it
+	abort bool                // the rest of the queue is not written
+	over  bool                // Closed is about to be reported; later frames are dropped
 }
 
 func (q *outbox) Init(o Options, tell func(upstream.Event) error) {
@@ -53,12 +53,12 @@ func (q *outbox) Init(o Options, tell func(upstream.Event) error) {
 	q.refusals.Init(tell)
 }
 
-// start begins to write to stdin, which it closes in the end. fail is called once if a write fails.
+// start starts the writer of stdin, which closes stdin at the end. fail is called once if a write fails.
 func (q *outbox) start(stdin stdinPipe, opened <-chan struct{}, fail func(error)) {
 	q.done.Go(func() { q.run(stdin, opened, fail) })
 }
 
-// push queues a frame. A frame alone may be larger than the limit.
+// push queues a frame. A frame larger than the limit is accepted if the queue is empty.
 func (q *outbox) push(o upstream.Outgoing) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -86,8 +86,7 @@ func (q *outbox) signal() {
 	}
 }
 
-// close lets no more frames in: they are refused with err. The writer writes what waits and closes stdin,
-// or with abort refuses that too.
+// close refuses later frames with err. The writer writes the queue and closes stdin. With abort, the queue is refused, too.
 func (q *outbox) close(err error, abort bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -98,7 +97,7 @@ func (q *outbox) close(err error, abort bool) {
 	q.signal()
 }
 
-// drain waits for the writer's end and tells NotSent for all that is left. What is pushed afterwards is dropped.
+// drain waits for the writer to end and reports NotSent for the remaining frames. Frames pushed later are dropped.
 func (q *outbox) drain(tell func(upstream.Event)) {
 	q.done.Wait()
 	q.mu.Lock()
@@ -114,7 +113,7 @@ func (q *outbox) drain(tell func(upstream.Event)) {
 	}
 }
 
-// give counts a frame as gone. Called with mu held.
+// give subtracts a frame from the counters. The caller must hold mu.
 func (q *outbox) give(o upstream.Outgoing) {
 	q.bytes -= len(o.Frame)
 	q.budget.Give(len(o.Frame))
@@ -122,7 +121,7 @@ func (q *outbox) give(o upstream.Outgoing) {
 
 // run writes until the outbox is closed or a write fails.
 func (q *outbox) run(stdin stdinPipe, opened <-chan struct{}, fail func(error)) {
-	defer func() { _ = stdin.Close() }() // what was not written before is told as not sent
+	defer func() { _ = stdin.Close() }() // the frames that were not written are reported as not sent
 	<-opened
 	q.mu.Lock()
 	q.try = tryWrite(stdin)
@@ -137,7 +136,7 @@ func (q *outbox) run(stdin stdinPipe, opened <-chan struct{}, fail func(error)) 
 				fail(fmt.Errorf("write stdin: %w", err))
 				return
 			}
-			clear(batch) // the frames belong to others: let them go
+			clear(batch) // release the frames
 			q.free()
 			continue
 		}
@@ -152,7 +151,7 @@ func (q *outbox) notReading() error {
 	return fmt.Errorf("%w for %v", upstream.ErrNotReading, q.timeout)
 }
 
-// Take moves all that waits into batch, to be written by the caller, unless somebody else writes.
+// Take moves the queue into batch, for the caller to write, unless another write is in progress.
 func (q *outbox) Take(batch []upstream.Outgoing) (_ []upstream.Outgoing, open bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -168,31 +167,31 @@ func (q *outbox) Take(batch []upstream.Outgoing) (_ []upstream.Outgoing, open bo
 	return batch, q.err == nil
 }
 
-// stdinPipe is what a writer needs of stdin.
+// stdinPipe is the part of stdin that a writer uses.
 type stdinPipe interface {
 	Write([]byte) (int, error)
 	SetWriteDeadline(time.Time) error
 	Close() error
 }
 
-// stdinWriter writes batches of frames as lines. Used by one goroutine.
+// stdinWriter writes batches of frames as lines. One goroutine uses it.
 type stdinWriter struct {
 	out      stdinPipe
 	outbox   *outbox
-	expired  func() // has the process ended when out knows no deadlines
+	expired  func() // ends the process if out does not support deadlines
 	buf      []byte
-	inBuf    []mark    // frames that stand in buf
+	inBuf    []mark    // frames in buf
 	deadline time.Time // of out
 	err      error     // the first failure; nothing is written after it
 }
 
-// mark says where in the buffer a frame begins.
+// mark is the offset of a frame in the buffer.
 type mark struct {
 	o   upstream.Outgoing
 	off int
 }
 
-// write writes all frames and tells of each what became of it. Small ones share a write.
+// write writes frames and reports the result of each. Small frames share a write.
 func (w *stdinWriter) write(batch []upstream.Outgoing) error {
 	for _, o := range batch {
 		if len(o.Frame) >= batchBytes && !o.Newline {
@@ -218,7 +217,7 @@ func (w *stdinWriter) write(batch []upstream.Outgoing) error {
 	return w.err
 }
 
-// flush writes the buffer. A frame of which not one byte was taken was not sent.
+// flush writes the buffer. A frame counts as not sent if none of its bytes was written.
 func (w *stdinWriter) flush() {
 	n := 0
 	if w.err == nil && len(w.buf) > 0 {
@@ -242,7 +241,7 @@ func (w *stdinWriter) told(o upstream.Outgoing, written bool) {
 	_ = w.outbox.tell(upstream.NotSent{Ticket: o.Ticket, Err: w.err})
 }
 
-// put writes p in portions, each with its own deadline: a slow reader is fine, one that reads nothing is not.
+// put writes p in chunks, each with its own deadline, so that it fails only if the process reads nothing.
 func (w *stdinWriter) put(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int
@@ -259,8 +258,8 @@ func (w *stdinWriter) put(p []byte) (n int, err error) {
 	return n, err
 }
 
-// arm sees to it that a write ends within the timeout and a quarter of it: setting a deadline each time would cost
-// as much as a small write. Where pipes have no deadlines (Windows) a timer ends the process; stop must be called then.
+// arm limits a write to between 1 and 1.25 times the timeout. It reuses a deadline while it can, since setting one costs
+// as much as a small write. If pipes have no deadlines (Windows), a timer ends the process, and the caller must call stop.
 func (w *stdinWriter) arm() (stop func() bool) {
 	now := time.Now()
 	if w.deadline.Sub(now) >= w.outbox.timeout {

@@ -7,21 +7,21 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// atomicBytes is what a pipe takes at once or not at all (PIPE_BUF of Linux).
+// atomicBytes is the largest write that a pipe performs atomically (PIPE_BUF on Linux).
 const atomicBytes = 4096
 
-// lent has a goroutine that waits for an answer anyway write what is queued, if one can be had: it spares waking the writer. Called with
-// mu held.
+// lent lends the write of the queued frame to a goroutine that waits for the response anyway, if possible. This saves waking the
+// writer. The caller must hold mu.
 func (q *outbox) lent(o upstream.Outgoing) bool {
 	if q.busy || q.try == nil || o.Lend == nil || len(q.queue) > 1 || len(o.Frame) >= atomicBytes || o.Newline || !o.Lend(q) {
 		return false
 	}
 	q.busy = true
-	q.done.Add(1) // while the outbox is open: before drain waits
+	q.done.Add(1) // the outbox is open, so drain does not wait yet
 	return true
 }
 
-// Do writes what is queued, on a goroutine that was lent: the pipe takes it at once, or the writer does it.
+// Do writes the queued frame on a lent goroutine. If the pipe does not accept it at once, the writer writes it.
 func (q *outbox) Do() {
 	defer q.done.Done()
 	o, ok := q.first()
@@ -35,7 +35,7 @@ func (q *outbox) Do() {
 	q.free()
 }
 
-// first is the frame that was queued when the goroutine was lent; none if nothing is to be written any more.
+// first returns the frame for which the goroutine was lent, and false if it must not be written any more.
 func (q *outbox) first() (upstream.Outgoing, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -45,7 +45,7 @@ func (q *outbox) first() (upstream.Outgoing, bool) {
 	return q.queue[0], true
 }
 
-// free lets the next one write.
+// free ends a write and lets the next one start.
 func (q *outbox) free() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// A frame is written on the goroutine that was lent; where the pipe is full, that goroutine is free all the same, and order stays.
+// A frame is written on the lent goroutine. A full pipe does not block that goroutine, and frames stay in order.
 func TestStdinLent(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -35,13 +35,13 @@ func TestStdinLent(t *testing.T) {
 		return job
 	}
 	first := push(1, 10)
-	push(2, 10) // while the first is not written yet
+	push(2, 10) // the first is not written yet
 	first.Do()
 	linktest.Wait[upstream.Written](recorder, 2)
 	push(3, 256<<10) // fills the pipe
 	time.Sleep(10 * time.Millisecond)
 	if job := push(4, 10); job != nil {
-		t.Error("lent while the writer writes")
+		t.Error("lent during a write")
 	}
 	read := make(chan string)
 	go func() { all, _ := io.ReadAll(r); read <- string(all) }()
@@ -55,7 +55,7 @@ func TestStdinLent(t *testing.T) {
 	lines := strings.Split(<-read, "\n")
 	for i, line := range lines[:len(lines)-1] {
 		if !strings.HasPrefix(line, fmt.Sprint(i+1, ".")) {
-			t.Errorf("line %d begins %.10q", i+1, line)
+			t.Errorf("line %d starts with %.10q", i+1, line)
 		}
 	}
 	if len(lines) != 6 {
@@ -69,7 +69,7 @@ func (q *outbox) isBusy() bool {
 	return q.busy
 }
 
-// What does not fit is left to the writer.
+// Data that does not fit is left to the writer.
 func TestStdinLentFull(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -83,9 +83,9 @@ func TestStdinLentFull(t *testing.T) {
 		taken += len(line)
 	}
 	if taken == 0 || taken > 1<<20 {
-		t.Errorf("took %d bytes", taken)
+		t.Errorf("wrote %d bytes", taken)
 	}
 	if try([]byte(strings.Repeat(".", atomicBytes))) {
-		t.Error("more was taken than fits")
+		t.Error("wrote more than fits")
 	}
 }

@@ -2,5 +2,5 @@
 
 package process
 
-// tryWrite: elsewhere a pipe takes so little at once, or has no way to write without waiting, that it is not worth it.
+// tryWrite returns nil: on other systems, atomic writes are too small, or pipes have no non-blocking writes.
 func tryWrite(stdinPipe) func(p []byte) bool { return nil }

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	stderrBytes = 4 << 10   // longest line of stderr told; the rest of it is dropped
-	largeLine   = 128 << 10 // who prints such a line prints others, and gets a wider pipe for them
+	stderrBytes = 4 << 10   // maximum length of a reported line of stderr; the rest is dropped
+	largeLine   = 128 << 10 // a process that prints a line of this size gets a wider pipe for further ones
 )
 
-// readStdout tells what the process says, until the pipe ends or its deadline after the exit. It tells Opened first.
-// While the sink has no room nothing is read, and the pipe stalls the process.
+// readStdout reports Opened and then the messages of the process, until the pipe ends or its deadline after the exit.
+// While the sink has no room, it does not read, so the full pipe blocks the process.
 func (p *link) readStdout(child *child) {
 	defer p.streams.Done()
 	err := p.tell(upstream.Opened{PID: child.pid})
@@ -38,18 +38,18 @@ func (p *link) readStdout(child *child) {
 // stdoutReader turns stdout into events.
 type stdoutReader struct {
 	link  *link
-	pipe  *os.File // what lines reads, until it was looked whether it can be wider
-	wide  bool     // it is
+	pipe  *os.File // the pipe that lines reads; nil once widen was tried
+	wide  bool     // the pipe was widened
 	lines stream.Lines
-	rope  stream.Rope // the pieces of a line that did not come at once
-	begun bool        // a message was read, or looked for behind a banner
+	rope  stream.Rope // the pieces of a line that was read in parts
+	begun bool        // a message was read, or a banner was skipped
 }
 
 func (r *stdoutReader) run() error {
 	for {
 		ended, err := r.next()
 		if err != nil {
-			if r.rope.N > 0 { // the last line may lack its end
+			if r.rope.N > 0 { // the last line may lack a newline
 				_ = r.gathered()
 			}
 			return err
@@ -69,7 +69,7 @@ func (r *stdoutReader) end() {
 	}
 }
 
-// next reads a piece of a line into the rope; ended says that the line ends with it. A line that came at once is told from where it lies.
+// next reads a piece of a line into the rope. ended means that the line is complete. A line that was read in one piece is reported directly.
 func (r *stdoutReader) next() (ended bool, err error) {
 	if r.rope.N > 0 {
 		if r.rope.N >= largeLine && r.pipe != nil {
@@ -88,7 +88,7 @@ func (r *stdoutReader) next() (ended bool, err error) {
 	return ended, nil
 }
 
-// whole tells a line that stands in the read buffer.
+// whole reports a line that is in the read buffer.
 func (r *stdoutReader) whole(piece []byte) error {
 	piece = protocol.Trim(piece)
 	if len(piece) == 0 {
@@ -103,10 +103,10 @@ func (r *stdoutReader) whole(piece []byte) error {
 	return r.message(append(make([]byte, 0, len(piece)), piece...), nil)
 }
 
-// messageStart is how nearly every JSON-RPC message begins.
+// messageStart is the start of nearly every JSON-RPC message.
 var messageStart = []byte(`{"jsonrpc"`)
 
-// afterBanner returns where a message begins in a line that starts with other text; -1 if there is none. Some servers print a banner
+// afterBanner returns the offset of a message in a line that starts with other text, or -1 if there is none. Some servers print a banner
 // without a newline before their first message. Later lines of a connection are not searched.
 func (r *stdoutReader) afterBanner(line []byte) int {
 	if r.begun {
@@ -115,8 +115,8 @@ func (r *stdoutReader) afterBanner(line []byte) int {
 	return bytes.Index(line, messageStart)
 }
 
-// behindBanner reports the banner as stray output and reads the message that begins at the offset. The line is ours; memory is what it
-// lies in, or nil.
+// behindBanner reports the banner as noise, and then the message that starts at the offset. It owns line. memory is the memory that
+// contains it, or nil.
 func (r *stdoutReader) behindBanner(line []byte, at int, memory *protocol.Memory) error {
 	r.begun = true
 	if err := r.link.tell(upstream.NoiseOf(line[:at], upstream.ErrNotJSON)); err != nil {
@@ -125,7 +125,7 @@ func (r *stdoutReader) behindBanner(line []byte, at int, memory *protocol.Memory
 	return r.message(line[at:], memory)
 }
 
-// gathered tells a line that came in pieces.
+// gathered reports a line that was read in pieces.
 func (r *stdoutReader) gathered() error {
 	defer r.rope.Reset()
 	if r.rope.Err != nil {
@@ -147,7 +147,7 @@ func (r *stdoutReader) gathered() error {
 	return r.message(line, memory)
 }
 
-// message parses a line we own and tells what is in it. memory is what it lies in, or nil.
+// message parses a line, which it owns, and reports its messages. memory is the memory that contains it, or nil.
 func (r *stdoutReader) message(line []byte, memory *protocol.Memory) error {
 	var told error
 	alone := !protocol.IsBatch(line)
@@ -168,7 +168,7 @@ func (r *stdoutReader) message(line []byte, memory *protocol.Memory) error {
 	return nil
 }
 
-// readStderr tells what the process writes there, line by line.
+// readStderr reports the lines that the process writes to stderr.
 func (p *link) readStderr(stderr *os.File) {
 	defer p.streams.Done()
 	<-p.opened
