@@ -11,8 +11,8 @@ import (
 	"goblin-actor/internal/cli/command"
 )
 
-// add on a terminal shows what it waits for; Ctrl-C ends that without a word, and the file stays edited.
-func TestAddOnATerminal(t *testing.T) {
+// On a terminal, add shows what it waits for. Ctrl-C ends the wait silently, and the edited file stays.
+func TestAddInterrupted(t *testing.T) {
 	consoleHome(t)
 	config := consoleConfig(t)
 	gateway := newPTY(t)
@@ -22,17 +22,17 @@ func TestAddOnATerminal(t *testing.T) {
 	p := newPTY(t)
 	var out bytes.Buffer
 	cmd := p.start(&out, "add", "hang", "--config", config, "--", "sleep", "1000")
-	p.await("\r\x1b[Khang: handshaking, ") // 1 s, or on a busy machine more
+	p.await("\r\x1b[Khang: handshaking, ") // 1 s, or more on a busy machine
 	p.enter("\x03")
 	err := cmd.Wait()
 	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != command.ExitInterrupted {
-		t.Errorf("interrupted, it ends with %v", err)
+		t.Errorf("after the interruption: %v", err)
 	}
 	p.mu.Lock()
 	shown := p.shown.String()
 	p.mu.Unlock()
 	if strings.Contains(shown, "error") || !strings.HasPrefix(out.String(), "added hang to ") || strings.Count(out.String(), "\n") != 1 {
-		t.Errorf("it says %q, and on stdout %q", shown, out.String())
+		t.Errorf("terminal shows %q, stdout is %q", shown, out.String())
 	}
 	if text, err := os.ReadFile(config); err != nil || !strings.Contains(string(text), "hang:") {
 		t.Errorf("%s: %v, %s", filepath.Base(config), err, text)

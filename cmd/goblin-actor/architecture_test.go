@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// fileNamed is a Go file on a page; one without a folder stands in that of the file named before it.
+// fileNamed matches a Go file on a page. A name without a directory belongs to the directory of the name before it.
 var fileNamed = regexp.MustCompile(`([a-z][a-zA-Z0-9_/-]*/)?([a-z0-9_]+\.go)\b`)
 
-// The pages that say where things are name files that exist, and the list of rooms is the table's.
-func TestPagesNameWhatExists(t *testing.T) {
+// TestDocsNameExistingFiles checks the Go files that the pages name, and the list of packages in docs/architecture.md.
+func TestDocsNameExistingFiles(t *testing.T) {
 	for _, page := range []string{"architecture.md", "actors.md"} {
 		raw, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 		if err != nil {
@@ -23,7 +23,7 @@ func TestPagesNameWhatExists(t *testing.T) {
 			if m[1] != "" {
 				folder = m[1]
 			}
-			if m[0] == "doc.go" || m[0] == "step.go" { // of every actor
+			if m[0] == "doc.go" || m[0] == "step.go" { // every actor has them
 				continue
 			}
 			if _, err := os.Stat(filepath.Join("..", "..", folder, m[2])); err != nil {
@@ -33,23 +33,23 @@ func TestPagesNameWhatExists(t *testing.T) {
 	}
 }
 
-func TestThePageListsEveryRoom(t *testing.T) {
+func TestArchitectureListsEveryPackage(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, _ := strings.Cut(string(raw), "\n## Rooms\n")
+	_, list, _ := strings.Cut(string(raw), "\n## Packages\n")
 	list, _, _ = strings.Cut(list, "\n## ")
 	listed := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^    ([a-z][a-z/-]*) `).FindAllStringSubmatch(list, -1) {
 		listed[m[1]] = true
 		if _, known := mayImport[m[1]]; !known {
-			t.Errorf("docs/architecture.md lists the room %s, which is not in mayImport", m[1])
+			t.Errorf("docs/architecture.md lists the package %s, which is not in mayImport", m[1])
 		}
 	}
-	for room := range mayImport {
-		if !listed[room] {
-			t.Errorf("docs/architecture.md does not list the room %s", room)
+	for pkg := range mayImport {
+		if !listed[pkg] {
+			t.Errorf("docs/architecture.md does not list the package %s", pkg)
 		}
 	}
 }

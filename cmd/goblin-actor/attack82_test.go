@@ -23,7 +23,7 @@ import (
 	"goblin-actor/internal/keyring"
 )
 
-// leaking is a server that tells its secrets wherever it can: on stderr in several writings, on stdout, and when it ends.
+// leaking is a server that prints its secrets in several encodings: to stderr, to stdout, and when it ends.
 const leaking = `
 for s in "$A" "$B" "$C" "$D"; do
   echo "token=$s and more" >&2
@@ -36,7 +36,7 @@ echo "goodbye $A $B $C $D" >&2
 exit 3
 `
 
-// refusing is one that tells them in the errors with which it refuses everything.
+// refusing is a server that answers every request with an error that contains its secrets.
 const refusing = `
 while read line; do
   id=$(printf '%s' "$line" | sed 's/.*"id":\([^,}]*\).*/\1/')
@@ -44,21 +44,22 @@ while read line; do
 done
 `
 
-// plantedSecrets stand in a variable, a file, the keyring, what a command says, a header and a client's secret.
+// plantedSecrets are the value of a variable, a file, a keyring entry, the output of a command, a header and a client
+// secret.
 var plantedSecrets = []string{"plantEd-variable-1+/=", "plantEd-file-2+/=", "plantEd-keyring-3+/=", "plantEd-command-4+/=", "plantEd-header-5", "plantEd-literal-6"}
 
-// writings are the ways in which a secret is looked for.
+// writings returns the forms of a secret that are searched for.
 func writings(s string) []string {
 	raw, _ := json.Marshal(s)
 	return []string{s, base64.StdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)),
 		base64.StdEncoding.EncodeToString([]byte("user:" + s)), url.QueryEscape(s), strings.Trim(string(raw), `"`), s[:len(s)-3]}
 }
 
-// S5.3.1: Attack 82: secrets are planted wherever a configuration may have them, and servers tell them in every way: no log, page, command
-// or error shows one. What a server says to its client passes as it is.
+// S5.3.1: Attack 82: a configuration has secrets in every allowed place, and its servers print them in every encoding.
+// No log, page, command or error may show one. Messages between client and server pass unchanged.
 func TestAttack82PlantedSecrets(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the leaking server is a script of Unix")
+		t.Skip("needs sh")
 	}
 	for _, format := range []string{"text", "json"} {
 		t.Run(format, func(t *testing.T) { plantAndSearch(t, format) })
@@ -117,7 +118,7 @@ mcpServers:
 		for _, secret := range plantedSecrets {
 			for _, written := range writings(secret) {
 				if at := strings.Index(said, written); at >= 0 {
-					t.Errorf("%s tells %q: …%.200s…", what, secret, said[max(0, at-80):])
+					t.Errorf("%s contains %q: …%.200s…", what, secret, said[max(0, at-80):])
 					break
 				}
 			}
@@ -130,14 +131,14 @@ mcpServers:
 		cli.Run(ctx, strings.Fields(strings.ReplaceAll(line, "FILE", path)), strings.NewReader(""), &out, &errOut)
 		return out.String() + errOut.String()
 	}
-	// Between client and server nothing is cut.
+	// Messages between client and server are not redacted.
 	note := plantedSecrets[1]
 	if said := command("call steady_add_note title=t text=" + note + " --connect " + gateway.url); !strings.Contains(command("read note:///t --connect "+gateway.url), note) {
-		t.Errorf("a secret is cut out of an answer; the note: %s", said)
+		t.Errorf("a secret was redacted in a response; the note: %s", said)
 	}
-	search("an error of ours", command("call leaky_x --connect "+gateway.url)+command("call refusing_x --connect "+gateway.url))
-	for _, secret := range plantedSecrets[:4] { // the log of who did what has the names of what clients ask for
-		search("an error of ours", strings.ReplaceAll(command("read x://t/?key="+secret+" --connect "+gateway.url), "x://t/?key="+secret, ""))
+	search("a gateway error", command("call leaky_x --connect "+gateway.url)+command("call refusing_x --connect "+gateway.url))
+	for _, secret := range plantedSecrets[:4] { // the audit log records the names that clients request
+		search("a gateway error", strings.ReplaceAll(command("read x://t/?key="+secret+" --connect "+gateway.url), "x://t/?key="+secret, ""))
 	}
 	for _, line := range []string{"audit tail --config FILE", "audit tail --config FILE -o json", "audit verify --config FILE", "status", "status -o json", "logs", "logs leaky", "logs leaky -o json", "logs argued", "calls", "calls -o json", "list servers --connect " + gateway.url,
 		"list servers -o json --connect " + gateway.url, "config show FILE", "config check FILE", "doctor --config FILE --timeout 20s", "doctor --config FILE --timeout 20s -o json", "list tools --config FILE"} {
@@ -157,14 +158,14 @@ mcpServers:
 	log := gateway.stop(t)
 	search("the log", log)
 	if !strings.Contains(log, "[redacted]") || strings.Count(log, "and more") < 4 {
-		t.Errorf("the servers' words are not in the log, so nothing was searched:\n%s", log)
+		t.Errorf("the log lacks the servers' output, so the search proved nothing:\n%s", log)
 	}
 	if searched < 20 {
 		t.Errorf("only %d outputs were searched", searched)
 	}
 	recorded, err := os.ReadFile(filepath.Join(dir, "audit.jsonl"))
 	if err != nil || bytes.Count(recorded, []byte(`x://t/?key=[redacted]`)) < 4 {
-		t.Errorf("what was asked for is not in the audit log, so nothing was searched: %v\n%s", err, recorded)
+		t.Errorf("the audit log lacks the requested names, so the search proved nothing: %v\n%s", err, recorded)
 	}
 	search("the audit log", string(recorded))
 	entries, err := filepath.Glob(filepath.Join(dir, "goblin-actor", "*"))
@@ -180,7 +181,7 @@ mcpServers:
 	}
 }
 
-// events is what the stream of the log has said so far.
+// events returns the log stream's events so far.
 func events(t *testing.T, g *plantedGateway) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)

@@ -20,7 +20,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// gatewayProcess is a gateway that can be killed and started again at the same address.
+// gatewayProcess is a gateway that can be killed and restarted at the same address.
 type gatewayProcess struct {
 	t       *testing.T
 	config  string
@@ -40,7 +40,7 @@ func startGateway(t *testing.T, servers string) *gatewayProcess {
 	return g
 }
 
-// start runs it and waits until it listens; where it listened once it listens again.
+// start starts the gateway and waits until it is ready. A restarted gateway listens at the same address.
 func (g *gatewayProcess) start() {
 	g.t.Helper()
 	path, err := exec.LookPath("goblin-actor")
@@ -73,13 +73,13 @@ func (g *gatewayProcess) start() {
 	})
 }
 
-// kill ends it like a power cut.
+// kill ends the gateway with SIGKILL.
 func (g *gatewayProcess) kill() {
 	g.cmd.Process.Kill()
 	g.cmd.Wait()
 }
 
-// drain ends it as an operator does.
+// drain stops the gateway with SIGTERM.
 func (g *gatewayProcess) drain() {
 	g.cmd.Process.Signal(os.Interrupt)
 	if err := g.cmd.Wait(); err != nil {
@@ -96,7 +96,7 @@ func poll(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// demos are servers of a configuration.
+// demos returns the configuration of the named demo servers.
 func demos(t *testing.T, names ...string) string {
 	t.Helper()
 	path, err := exec.LookPath("goblin-actor")
@@ -110,9 +110,9 @@ func demos(t *testing.T, names ...string) string {
 	return text
 }
 
-// A client on stdio --connect never notices that the gateway is killed and started again, beyond the one call that
-// was under way: subscriptions, log level and capabilities are there as before.
-func TestBridgeOutlivesTheGateway(t *testing.T) {
+// A client of stdio --connect does not notice that the gateway was killed and restarted, except for the call in progress.
+// Subscriptions, log level and capabilities are kept.
+func TestBridgeSurvivesGatewayRestart(t *testing.T) {
 	for _, end := range []string{"killed", "drained"} {
 		t.Run(end, func(t *testing.T) {
 			g := startGateway(t, demos(t, "clock", "oracle"))
@@ -164,7 +164,7 @@ func TestBridgeOutlivesTheGateway(t *testing.T) {
 				} else if round == 0 {
 					draining := g.cmd.Process
 					draining.Signal(os.Interrupt)
-					impatient := time.AfterFunc(time.Second, func() { draining.Kill() }) // the call would take all of the drain
+					impatient := time.AfterFunc(time.Second, func() { draining.Kill() }) // otherwise the call would last for the whole drain time
 					g.cmd.Wait()
 					impatient.Stop()
 				} else {
@@ -173,7 +173,7 @@ func TestBridgeOutlivesTheGateway(t *testing.T) {
 				updates.Store(0)
 				changes.Store(0)
 				waiting := make(chan error, 1)
-				go func() { // while nobody is there
+				go func() { // while the gateway is down
 					got, err := call("clock_now", nil)
 					if err == nil && strings.Contains(got, "isError\":true") {
 						err = fmt.Errorf("%s", got)
@@ -183,23 +183,23 @@ func TestBridgeOutlivesTheGateway(t *testing.T) {
 				g.start()
 				if round == 0 {
 					if err := <-running; err == nil || !strings.Contains(err.Error(), "lost") {
-						t.Errorf("the call under way: %v", err)
+						t.Errorf("the call in progress: %v", err)
 					}
 				}
 				if err := <-waiting; err != nil {
-					t.Errorf("the call while the gateway was away: %v", err)
+					t.Errorf("the call while the gateway was down: %v", err)
 				}
-				poll(t, "an update after it", func() bool { return updates.Load() > 1 && changes.Load() > 0 })
+				poll(t, "an update after the restart", func() bool { return updates.Load() > 1 && changes.Load() > 0 })
 				if got, err := call("oracle_riddle", nil); err != nil || !strings.Contains(got, "Solved") {
-					t.Errorf("riddle after it: %s, %v", got, err)
+					t.Errorf("riddle after the restart: %s, %v", got, err)
 				}
 			}
 		})
 	}
 }
 
-// watch goes on when its gateway was away, and tells so.
-func TestWatchOutlivesTheGateway(t *testing.T) {
+// watch reports that the gateway went away, and continues when it is back.
+func TestWatchSurvivesGatewayRestart(t *testing.T) {
 	g := startGateway(t, demos(t, "clock"))
 	path, err := exec.LookPath("goblin-actor")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What will change is shown and asked about; a file that changes while we ask is not overwritten.
-func TestInstallAsks(t *testing.T) {
+// install shows the changes and asks for confirmation. It does not overwrite a file that changes meanwhile.
+func TestInstallConfirmation(t *testing.T) {
 	config := oracleConfig(t)
 	for _, c := range []struct {
 		name, answer, meanwhile string
@@ -19,7 +19,7 @@ func TestInstallAsks(t *testing.T) {
 	}{
 		{"yes", "y\n", "", true, ""},
 		{"no", "n\n", "", false, "error: nothing was written"},
-		{"enter is no", "\n", "", false, "error: nothing was written"},
+		{"enter means no", "\n", "", false, "error: nothing was written"},
 		{"end of input", "\x04", "", false, "error: nothing was written"},
 		{"nonsense first", "maybe\nyes\n", "", true, ""},
 		{"changed meanwhile", "y\n", `{"mcpServers": {"new": {"command": "x"}}}`, false, "error: .*the file has changed in the meantime"},
@@ -61,8 +61,8 @@ func TestInstallAsks(t *testing.T) {
 	}
 }
 
-// What import takes is shown and asked about before anything is written.
-func TestImportAsks(t *testing.T) {
+// import shows the changes and asks for confirmation before it writes.
+func TestImportConfirmation(t *testing.T) {
 	for answer, written := range map[string]bool{"y\n": true, "n\n": false} {
 		dir := t.TempDir()
 		theirs, ours := filepath.Join(dir, "mcp.json"), filepath.Join(dir, "goblin.yaml")
@@ -74,7 +74,7 @@ func TestImportAsks(t *testing.T) {
 		cmd := p.start(&out, "config", "import", "cursor", "--file", theirs, "--into", ours)
 		p.await("Write these changes? [N]o, [y]es: ")
 		if _, err := os.Stat(ours); err == nil {
-			t.Error("written before the answer")
+			t.Error("file written before the answer")
 		}
 		p.enter(answer)
 		if err := cmd.Wait(); (err == nil) != written {

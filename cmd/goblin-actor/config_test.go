@@ -74,7 +74,7 @@ hint: set GOBLIN_TEST_UNSET, or write ${GOBLIN_TEST_UNSET:-default}
 			}
 		}
 		if strings.Contains(out.String()+errOut.String(), "hunter2") || strings.Contains(errOut.String(), "\x1b") {
-			t.Errorf("%s tells a secret or colours a file", c.args)
+			t.Errorf("%s prints a secret or colors", c.args)
 		}
 	}
 	var out, errOut bytes.Buffer

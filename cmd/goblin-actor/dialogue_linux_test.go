@@ -34,7 +34,7 @@ func oracleConfig(t *testing.T) string {
 	return path
 }
 
-// A person at a terminal is asked, corrected, shown what is sent; the answer comes on stdout.
+// On a terminal, call asks for each field, rejects invalid input and shows what it sends. Only the result goes to stdout.
 func TestTerminalForm(t *testing.T) {
 	p := newPTY(t)
 	var out bytes.Buffer
@@ -67,12 +67,12 @@ func TestTerminalForm(t *testing.T) {
 	}
 }
 
-// Several questions at once are asked one after the other.
+// Several questions at once are asked one by one.
 func TestTerminalCouncil(t *testing.T) {
 	p := newPTY(t)
 	var out bytes.Buffer
 	cmd := p.start(&out, "call", "oracle_council", "--config", oracleConfig(t), "--root", "file:///cave")
-	for range 2 { // whichever comes first
+	for range 2 { // in any order
 		p.await("oracle_council asks")
 		text := p.line()
 		if strings.Contains(text, "your model") {
@@ -95,8 +95,8 @@ func TestTerminalCouncil(t *testing.T) {
 	}
 }
 
-// Ctrl-D is no answer, Ctrl-C ends the call.
-func TestTerminalLeft(t *testing.T) {
+// Ctrl-D cancels the question, Ctrl-C cancels the call.
+func TestTerminalCtrlDAndCtrlC(t *testing.T) {
 	p := newPTY(t)
 	var out bytes.Buffer
 	config := oracleConfig(t)

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/internal/desktop"
 )
 
-// The snippets of docs/desktop.md are what install would write.
-func TestSnippetsInTheDocs(t *testing.T) {
+// The snippets in docs/desktop.md are what config install writes.
+func TestDesktopDocSnippets(t *testing.T) {
 	page, err := os.ReadFile("../../docs/desktop.md")
 	if err != nil {
 		t.Fatal(err)
@@ -34,13 +34,13 @@ func TestSnippetsInTheDocs(t *testing.T) {
 			t.Errorf("%s: the page has\n%s\nwant\n%s", client.Title, snippet, want)
 		}
 		if !strings.Contains(string(page), "`"+client.ID+"`") {
-			t.Errorf("%s is not in the table", client.ID)
+			t.Errorf("%s is missing in the table", client.ID)
 		}
 	}
 }
 
-// Pages and pictures show one version: that of the changelog's first heading.
-func TestOneVersionInTheDocs(t *testing.T) {
+// Pages and pictures show the version of the changelog's first heading.
+func TestDocsShowOneVersion(t *testing.T) {
 	changes, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil {
 		t.Fatal(err)

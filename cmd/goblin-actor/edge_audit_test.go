@@ -16,9 +16,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// S5.5.1: What happens at the door is in the audit log: who was turned away, of a flood no more than a few lines, and which keys have come and gone, by
-// their names.
-func TestTheAuditLogKnowsTheDoor(t *testing.T) {
+// S5.5.1: The audit log records refused requests, with few lines for a flood, and created and revoked keys by name.
+func TestAuditLogRecordsRefusals(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for name, value := range map[string]string{"XDG_RUNTIME_DIR": gatetest.ShortDir(t), "XDG_STATE_HOME": dir, "GOBLIN_CONFIG": "", "GOBLIN_KEY": ""} {
@@ -83,17 +82,17 @@ func TestTheAuditLogKnowsTheDoor(t *testing.T) {
 			refusals += max(1, line.Count)
 		}
 	}
-	if lines > 2*2*2 || refusals != 2000 { // the first and the sum of two sorts; a minute may end in between
-		t.Errorf("2000 refusals are %d lines, which tell of %d", lines, refusals)
+	if lines > 2*2*2 || refusals != 2000 { // the first refusal and the sum, for two kinds; a minute may end in between
+		t.Errorf("2000 refusals have %d lines with a total of %d", lines, refusals)
 	}
 	for _, secret := range []string{first, late, "gbl_stolen"} {
 		if bytes.Contains(raw, []byte(secret)) {
-			t.Error("the log tells a key")
+			t.Error("the log contains a key")
 		}
 	}
 }
 
-// doorLines are the lines about the door: event, who, outcome.
+// doorLines returns event, principal and outcome of the log's lines about refusals and keys.
 func doorLines(t *testing.T, path string) (lines []string) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -102,7 +101,7 @@ func doorLines(t *testing.T, path string) (lines []string) {
 	}
 	for text := range bytes.Lines(raw) {
 		line, err := audit.ParseLine(bytes.TrimSuffix(text, []byte("\n")))
-		if err != nil { // it is being written
+		if err != nil { // the line is being written
 			continue
 		}
 		if line.Event == audit.EventDenied || line.Event == audit.EventKey {

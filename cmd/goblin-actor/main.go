@@ -1,5 +1,5 @@
-// Command goblin-actor is a gateway for the Model Context Protocol: it puts many MCP servers behind one endpoint.
-// The command line is in internal/cli. This package also holds the tests that run the whole program, and those that check the
+// Command goblin-actor is a gateway for the Model Context Protocol. It puts many MCP servers behind one endpoint. The
+// command line is in internal/cli. This package also has the tests that run the whole program, and those that check the
 // repository: which package may import which, and that the docs name what exists.
 package main
 

@@ -57,7 +57,7 @@ func (g *gatewayProcess) run(args ...string) string {
 	return string(out)
 }
 
-// Whatever a server's results and definitions look like, no command answers with the words of a decoder.
+// Whatever the results and definitions of servers look like, no command prints errors of a JSON decoder.
 func TestOddResultsAreExplained(t *testing.T) {
 	g := oddGateway(t, "items")
 	for _, c := range []struct{ command, item, want string }{
@@ -102,7 +102,7 @@ func TestOddResultsAreExplained(t *testing.T) {
 	}
 }
 
-// Servers that answer lists or initialize with anything else than an object are explained by status, list, logs and calls.
+// status, list, logs and calls explain servers whose lists or initialize results are not objects.
 func TestOddListsAreExplained(t *testing.T) {
 	var modes []string
 	for _, name := range []string{"string", "number", "array", "null", "empty"} {
@@ -115,9 +115,9 @@ func TestOddListsAreExplained(t *testing.T) {
 	status := strings.Join(strings.Fields(g.run("status")), " ")
 	for name, got := range map[string]string{"string": "a string", "number": "a number", "array": "an array", "null": "null"} {
 		for server, failed := range map[string]string{"list-": "could not be listed", "init-": "initialize failed"} {
-			_, reason, _ := strings.Cut(status, server+name+": again in ")
+			_, reason, _ := strings.Cut(status, server+name+": ") // "again in …" follows, except during an attempt
 			if reason, _, _ = strings.Cut(reason, "expected"); !strings.Contains(reason, failed+": the result is "+got+"; an object was ") {
-				t.Errorf("status explains %s%s with %q", server, name, reason)
+				t.Errorf("status explains %s%s with %q:\n%s", server, name, reason, status)
 			}
 		}
 	}
@@ -126,7 +126,8 @@ func TestOddListsAreExplained(t *testing.T) {
 // keptError matches a line that keeps the error of a JSON decoder. Such errors name Go types.
 var keptError = regexp.MustCompile(`(err :?= |return )(json\.(Unmarshal|NewDecoder)|(d|in|dec|decoder)\.Decode)\(`)
 
-// Only the package decode words such errors. Everywhere else the error is discarded, compared with nil, or returned by an UnmarshalJSON, which decode calls.
+// Only package decode words such errors. Other code discards them, compares them with nil, or returns them from
+// UnmarshalJSON, which decode calls.
 func TestDecoderErrorsReachNoText(t *testing.T) {
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

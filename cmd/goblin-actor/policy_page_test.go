@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// S5.2.3: What docs/policy.md shows is what the program does: its files have no fault, and its commands print what stands below them.
+// S5.2.3: docs/policy.md is true: its files are valid, and its commands print what the page shows.
 func TestPolicyPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/policy.md")
 	if err != nil {
@@ -49,7 +49,7 @@ func TestPolicyPage(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{Dir: dir, RequireExplicitExec: true, Cmds: map[string]func(*testscript.TestScript, bool, []string){
 		"run": func(ts *testscript.TestScript, _ bool, args []string) {
-			_ = ts.Exec("goblin-actor", args...) // what is denied is no success
+			_ = ts.Exec("goblin-actor", args...) // a denied item gives an exit code
 		},
 	}})
 }

@@ -17,10 +17,10 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// The roles of a key change places with what they mean, again and again, so that it may always see the notes and never the clock. It never sees
-// anything else, whatever it is asked between, and after, the files are read. The audit log tells of it when it has another role, and not each time a role
-// has another meaning.
-func TestRolesOfAKeyChangePlaces(t *testing.T) {
+// Two roles of a key repeatedly swap names and contents, so that the key may always see notes and never clock. During
+// and after each reload it sees nothing else. The audit log records when the key gets another role, but not when a role
+// changes.
+func TestSwappedRoles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for name, value := range map[string]string{"XDG_RUNTIME_DIR": gatetest.ShortDir(t), "XDG_STATE_HOME": dir, "GOBLIN_CONFIG": "", "GOBLIN_KEY": ""} {
@@ -95,10 +95,10 @@ func TestRolesOfAKeyChangePlaces(t *testing.T) {
 	if err := gateway.reload(ctx); err != nil {
 		t.Fatal(err)
 	}
-	sees("the same by other words")
+	sees("equal rights, written differently")
 	gateway.stop(t)
 	lines := doorLines(t, filepath.Join(dir, "audit.jsonl"))
 	if n := len(slices.DeleteFunc(lines, func(line string) bool { return line != "key key:ci changed" })); n != 6 {
-		t.Errorf("that it has another role is told of %d times, want 6", n)
+		t.Errorf("%d role changes recorded, want 6", n)
 	}
 }

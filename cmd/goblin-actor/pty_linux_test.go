@@ -18,15 +18,15 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// pty is a pseudo-terminal: what is written to it is typed, what is shown on it is collected.
+// pty is a pseudo-terminal. Written text is typed; output is collected.
 type pty struct {
 	t    *testing.T
 	main *os.File
-	term *os.File // the end that programs get
+	term *os.File // the programs' end
 
 	mu    sync.Mutex
 	shown bytes.Buffer
-	from  int           // what was shown before has been awaited already
+	from  int           // output before it was awaited already
 	more  chan struct{} // capacity 1
 }
 
@@ -52,7 +52,7 @@ func newPTY(t *testing.T) *pty {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		io.Copy(p, main) // ends with an error once nobody holds the other end
+		io.Copy(p, main) // returns an error once the other end is closed everywhere
 	}()
 	t.Cleanup(func() {
 		term.Close()
@@ -62,7 +62,7 @@ func newPTY(t *testing.T) *pty {
 	return p
 }
 
-// Write collects what is shown.
+// Write collects output.
 func (p *pty) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *pty) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// await waits until text is shown, behind what was awaited before.
+// await waits until text is shown after the text awaited before.
 func (p *pty) await(text string) {
 	p.t.Helper()
 	limit := time.After(gatetest.Patience)
@@ -91,19 +91,19 @@ func (p *pty) await(text string) {
 		select {
 		case <-p.more:
 		case <-limit:
-			p.t.Fatalf("%q is not shown; the terminal shows:\n%s", text, p.shown.String())
+			p.t.Fatalf("%q was not shown; the terminal shows:\n%s", text, p.shown.String())
 		}
 	}
 }
 
-// rewind has await begin anew at the first thing that was shown.
+// rewind makes await search from the first output again.
 func (p *pty) rewind() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.from = 0
 }
 
-// line waits until the line is over of which a part was awaited, and returns its rest.
+// line waits for the end of the line in which a text was awaited, and returns its rest.
 func (p *pty) line() string {
 	p.t.Helper()
 	p.mu.Lock()
@@ -122,7 +122,7 @@ func (p *pty) enter(text string) {
 	}
 }
 
-// start runs the program with p as its terminal; only stdout goes elsewhere.
+// start starts the program on the terminal, except for its stdout.
 func (p *pty) start(out io.Writer, args ...string) *exec.Cmd {
 	p.t.Helper()
 	cmd := exec.Command(programPath(p.t), args...)
@@ -136,7 +136,7 @@ func (p *pty) start(out io.Writer, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Colours are for terminals.
+// Colors are only used on terminals.
 func TestPalette(t *testing.T) {
 	p := newPTY(t)
 	for _, c := range []struct {
@@ -146,7 +146,7 @@ func TestPalette(t *testing.T) {
 		t.Setenv("NO_COLOR", c.noColor)
 		t.Setenv("TERM", c.term)
 		if got := terminal.PaletteFor(p.term).Bad("x") != "x"; got != c.want {
-			t.Errorf("NO_COLOR=%q TERM=%q: colours %v, want %v", c.noColor, c.term, got, c.want)
+			t.Errorf("NO_COLOR=%q TERM=%q: colors %v, want %v", c.noColor, c.term, got, c.want)
 		}
 	}
 	t.Setenv("NO_COLOR", "")
@@ -157,6 +157,6 @@ func TestPalette(t *testing.T) {
 	}
 	defer null.Close()
 	if terminal.PaletteFor(new(bytes.Buffer)).Bad("x") != "x" || terminal.PaletteFor(null).Bad("x") != "x" {
-		t.Error("colours where nobody sees them")
+		t.Error("colors without a terminal")
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Every test that docs/testing.md names as the keeper of a regression exists.
-func TestRegressionsHaveTheirTests(t *testing.T) {
+// Every regression test named in docs/testing.md exists.
+func TestRegressionTestsExist(t *testing.T) {
 	text, err := os.ReadFile("../../docs/testing.md")
 	if err != nil {
 		t.Fatal(err)

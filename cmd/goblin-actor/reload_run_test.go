@@ -17,8 +17,8 @@ import (
 // settled is how long a file must stay unchanged before the gateway reads it.
 const settled = 200 * time.Millisecond
 
-// A gateway on stdin and stdout, too, watches the files that its newest configuration reads, not those of the first one.
-func TestStdioWatchesWhatTheNewestConfigurationReads(t *testing.T) {
+// A gateway on stdin and stdout watches the files that its current configuration reads, not those of the first one.
+func TestStdioWatchesFilesOfNewConfig(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	path := filepath.Join(first, "goblin.yaml")
 	write := func(path, text string) {
@@ -45,10 +45,10 @@ func TestStdioWatchesWhatTheNewestConfigurationReads(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatalf("want %d reloads\n%s", wanted, log.String())
 			}
-			if log.String() == "" { // it has not read the file yet
+			if log.String() == "" { // the gateway has not read the file yet
 				continue
 			}
-			change() // again, as it may not have been watched yet
+			change() // again, because the file may not have been watched yet
 		}
 	}
 	reloads(1, func() { write(path, reads(second)) })
@@ -59,8 +59,8 @@ func TestStdioWatchesWhatTheNewestConfigurationReads(t *testing.T) {
 	}
 }
 
-// A reload may wait for a program that the configuration names; whoever ends the gateway meanwhile does not wait for it.
-func TestTheEndDoesNotWaitForAReload(t *testing.T) {
+// A reload may wait for a program that the configuration names. Shutdown does not wait for it.
+func TestShutdownDoesNotWaitForReload(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: needs sh")
 	}
@@ -89,6 +89,6 @@ func TestTheEndDoesNotWaitForAReload(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, g.log.String())
 	}
 	if took := time.Since(started); took > 6*time.Second {
-		t.Errorf("the end took %v\n%s", took, g.log.String())
+		t.Errorf("shutdown took %v\n%s", took, g.log.String())
 	}
 }

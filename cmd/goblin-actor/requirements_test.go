@@ -24,8 +24,8 @@ var (
 	rowLine = regexp.MustCompile(`^\| (S[0-5]\.\d+(?:\.\d+)?) \| ([^|]*) \|[^|]*\|[^|]*\|$`)
 )
 
-// docs/requirements.md says of every row which tests prove it, no test claims a row that is not there,
-// and the page says what the comments say.
+// docs/requirements.md lists the tests of each row as claimed in their comments. No test claims a row that does not
+// exist.
 func TestRequirementsTable(t *testing.T) {
 	root := filepath.Join("..", "..")
 	claims := claimedRows(t, root)
@@ -51,7 +51,7 @@ func TestRequirementsTable(t *testing.T) {
 		page.WriteString(line + "\n")
 	}
 	for id, tests := range claims {
-		t.Errorf("%v claim row %s, which %s does not have", tests, id, requirementsPage)
+		t.Errorf("%v claim row %s, which is not in %s", tests, id, requirementsPage)
 	}
 	if page.String() == string(old) {
 		return
@@ -62,7 +62,7 @@ func TestRequirementsTable(t *testing.T) {
 		}
 		return
 	}
-	t.Errorf("%s is not what the comments of the tests say; make docs rewrites it", requirementsPage)
+	t.Errorf("%s differs from the comments of the tests; run make docs", requirementsPage)
 }
 
 // wholeRows returns the requirements whose scenarios are all claimed.
@@ -80,7 +80,7 @@ func wholeRows(page string, claims map[string][]string) map[string]bool {
 	return whole
 }
 
-// claimedRows returns, by row, the tests whose comments name it, as `room.TestName`.
+// claimedRows returns, by row, the tests whose comments name it, as `pkg.TestName`.
 func claimedRows(t *testing.T, root string) map[string][]string {
 	t.Helper()
 	claims := map[string][]string{}
@@ -99,11 +99,11 @@ func claimedRows(t *testing.T, root string) map[string][]string {
 		if err != nil {
 			return err
 		}
-		room, err := filepath.Rel(root, filepath.Dir(path))
+		pkg, err := filepath.Rel(root, filepath.Dir(path))
 		if err != nil {
 			return err
 		}
-		claimsIn(file, filepath.ToSlash(room), claims)
+		claimsIn(file, filepath.ToSlash(pkg), claims)
 		return nil
 	})
 	if err != nil {
@@ -116,7 +116,7 @@ func claimedRows(t *testing.T, root string) map[string][]string {
 }
 
 // claimsIn adds the claims of one file: ids in comments above or inside a test.
-func claimsIn(file *ast.File, room string, claims map[string][]string) {
+func claimsIn(file *ast.File, pkg string, claims map[string][]string) {
 	for _, decl := range file.Decls {
 		f, ok := decl.(*ast.FuncDecl)
 		if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "Test") && !strings.HasPrefix(f.Name.Name, "Fuzz") {
@@ -132,7 +132,7 @@ func claimsIn(file *ast.File, room string, claims map[string][]string) {
 			}
 			for _, comment := range group.List {
 				for _, id := range rowID.FindAllString(comment.Text, -1) {
-					if name := room + "." + f.Name.Name; !slices.Contains(claims[id], name) {
+					if name := pkg + "." + f.Name.Name; !slices.Contains(claims[id], name) {
 						claims[id] = append(claims[id], name)
 					}
 				}

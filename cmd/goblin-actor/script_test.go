@@ -32,29 +32,29 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if strings.HasSuffix(os.Args[0], ".test") { // not the program itself, which scripts start
+	if strings.HasSuffix(os.Args[0], ".test") { // the tests, not the program started by scripts
 		program.SetName("goblin-actor")
 	}
 	testscript.Main(m, map[string]func(){"goblin-actor": main, "odd-server": oddServer})
 }
 
-// TestScripts runs testdata/*.txtar against the real program. Besides testscript's own commands there are
+// TestScripts runs testdata/*.txtar with the real program. Besides testscript's own commands there are
 //
-//	daemon VAR args…   starts goblin-actor with args in the background; its first line of stdout, a URL, becomes $VAR,
-//	                   the port $VAR_PORT; a gateway is waited for. At the end it gets SIGTERM and must exit with 0.
-//	forge VAR          serves the fixture server of forge over HTTP; its URL becomes $VAR
-//	interrupt args…    runs goblin-actor, interrupts it once it wrote a line, and wants exit code 130; ! interrupt wants
-//	                   that it says nothing about it
+//	daemon VAR args…   starts goblin-actor with args in the background. $VAR is the URL in its first line of stdout, and
+//	                   $VAR_PORT the port. Waits for gateways. At the end the program gets SIGTERM and must exit with 0.
+//	forge VAR          serves the test server forge over HTTP; its URL is $VAR
+//	interrupt args…    runs goblin-actor and interrupts it after its first line; requires exit code 130. With ! it must not
+//	                   print anything about the interruption.
 //	envsubst FILE      replaces $VAR in the file by the script's variables
-//	retry TEXT args…   runs a command until TEXT is in its output, or with !TEXT no longer is
-//	certify NAME       writes NAME.crt and NAME.key, a certificate for localhost that is its own authority
-//	code N args…       runs goblin-actor and wants exit code N; stdout and stderr can be matched afterwards
+//	retry TEXT args…   repeats a command until its output contains TEXT, or with !TEXT does not
+//	certify NAME       writes NAME.crt and NAME.key, a self-signed certificate for localhost
+//	code N args…       runs goblin-actor and requires exit code N; stdout and stderr can be matched afterwards
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
-			dir, err := os.MkdirTemp("", "goblin") // short: the paths of sockets are
+			dir, err := os.MkdirTemp("", "goblin") // short, because socket paths are limited
 			if err != nil {
 				return err
 			}
@@ -64,7 +64,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOBLIN_CONFIG", "")
 			e.Setenv("GOBLIN_CONNECT", "")
 			e.Setenv("GOBLIN_KEY", "")
-			e.Setenv("GORACE", "atexit_sleep_ms=20") // else every command takes a second under the race detector
+			e.Setenv("GORACE", "atexit_sleep_ms=20") // otherwise every command takes a second with the race detector
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -73,7 +73,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// goblinActor prepares goblin-actor in the script's directory and environment.
+// goblinActor returns a command for goblin-actor in the script's directory and environment.
 func goblinActor(ts *testscript.TestScript, args []string) *exec.Cmd {
 	program := "goblin-actor"
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
@@ -126,7 +126,7 @@ func daemon(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// daemons are the running ones by working directory and name; ended waits for one that was told to go.
+// daemons has the running daemons by directory and name; ended waits for one to end.
 var daemons sync.Map
 
 func ended(ts *testscript.TestScript, _ bool, args []string) {
@@ -179,7 +179,7 @@ func interrupt(ts *testscript.TestScript, quietly bool, args []string) {
 	for err == nil {
 		var line string
 		if line, err = r.ReadString('\n'); quietly && strings.HasPrefix(line, "error:") {
-			ts.Fatalf("interrupted, it says %s", line)
+			ts.Fatalf("after the interruption it prints %s", line)
 		}
 	}
 	cmd.Wait()
@@ -204,7 +204,7 @@ func code(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// retry is for what a gateway does by itself a moment after a file was written.
+// retry waits for what a gateway does shortly after a file was written.
 func retry(ts *testscript.TestScript, _ bool, args []string) {
 	text, absent := strings.CutPrefix(args[0], "!")
 	for deadline := time.Now().Add(gatetest.Patience); ; time.Sleep(50 * time.Millisecond) {
@@ -224,7 +224,7 @@ func envsubst(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(path, []byte(os.Expand(ts.ReadFile(path), ts.Getenv)), 0o600))
 }
 
-// forge is a server with everything that is hard to print.
+// forge starts a server with items that are hard to print.
 func forge(ts *testscript.TestScript, _ bool, args []string) {
 	s := demo.New("forge", "1")
 	tool := func(name string, handle demo.Handler) {

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// A file behind ${file:…} is read again when it changes, and the new value is as secret as the one before.
+// A file named by ${file:…} is read again when it changes. The old and the new value are redacted.
 func TestSecretFileChanges(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -22,8 +22,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// planted is a configuration with a secret, each a "sworDfish", wherever people put one: behind a telling name, or
-// where only its look tells.
+// planted is a configuration with a secret, sworDfish, wherever users put one: in fields with a telling name, and in
+// places where only its form tells.
 const planted = `listen: 127.0.0.1:0
 mcpServers:
   leaky:
@@ -44,7 +44,8 @@ mcpServers:
   ready: {command: PROGRAM, args: [demo, notes], env: {KEY: sworDfish}, labels: {token: sworDfish}}
 `
 
-// exercised are command lines for every command: FILE is that configuration, BAD one with faults, GATE the running gateway.
+// exercised has command lines for every command. FILE is that configuration, BAD an invalid one, GATE the running
+// gateway.
 var exercised = map[string][]string{
 	"serve":           {"serve --config BAD", "serve --config FILE --listen http://u:sworDfish@h", "serve extra?token=sworDfish"},
 	"stdio":           {"stdio --config FILE", "stdio --connect http://127.0.0.1:9/?token=sworDfish", "stdio --connect ftp://h/?token=sworDfish"},
@@ -58,7 +59,7 @@ var exercised = map[string][]string{
 	"prompt":          {"prompt a --connect http://127.0.0.1:9/mcp?token=sworDfish"},
 	"watch":           {"watch a:b --connect http://127.0.0.1:9/mcp?token=sworDfish", "watch a:b --connect ftp://127.0.0.1:9/mcp?token=sworDfish"},
 	"watch catalog":   {"watch catalog --connect ftp://h?token=sworDfish", "watch catalog http://h?token=sworDfish"},
-	"logs":            {"logs --connect GATE?token=sworDfish", "logs leaky -o json", "logs nobody --connect ftp://h?token=sworDfish"},
+	"logs":            {"logs --connect GATE?token=sworDfish", "logs leaky -o json", "logs missing --connect ftp://h?token=sworDfish"},
 	"calls":           {"calls", "calls -o json", "calls --server leaky --connect ftp://h?token=sworDfish"},
 	"audit tail":      {"audit tail --file http://h?token=sworDfish", "audit tail --config FILE", "audit tail --since token=sworDfish"},
 	"audit verify":    {"audit verify http://h?token=sworDfish", "audit verify --config FILE", "audit verify --public-key http://h?token=sworDfish http://h?token=sworDfish"},
@@ -70,8 +71,8 @@ var exercised = map[string][]string{
 	"add":             {"add b1 --config FILE -- x --api-key sworDfish", "add b2 ftp://h?token=sworDfish --config FILE", "add leaky http://u:sworDfish@h --config FILE", "add b3 --config BAD --header X:sworDfish http://h?token=sworDfish", "add b4 --env sworDfish http://h", "add b5 --token sworDfish x", "add b6 x --cwd sworDfish --url=sworDfish"},
 	"key new":         {"key new token=sworDfish --file KEYS", "key new gba_sworDfish --file KEYS", "key new a --role token=sworDfish --file KEYS", "key new a --project http://h?token=sworDfish --file KEYS", "key new a --expires token=sworDfish --file KEYS", "key new a b?token=sworDfish", "key new ci --config FILE", "key new ci2 --config BAD"},
 	"key list":        {"key list --file KEYS", "key list token=sworDfish", "key list --config FILE", "key list --config BAD"},
-	"key revoke":      {"key revoke gba_sworDfish --file KEYS", "key revoke token=sworDfish --config FILE", "key revoke nobody --config BAD"},
-	"remove":          {"remove user --config FILE", "remove nobody --config FILE"},
+	"key revoke":      {"key revoke gba_sworDfish --file KEYS", "key revoke token=sworDfish --config FILE", "key revoke missing --config BAD"},
+	"remove":          {"remove user --config FILE", "remove missing --config FILE"},
 	"enable":          {"enable path --config FILE", "enable path/x --config FILE"},
 	"disable":         {"disable path --config FILE", "disable dsn/x --config FILE"},
 	"restart":         {"restart leaky", "restart leaky --connect ftp://h?token=sworDfish"},
@@ -85,7 +86,7 @@ var exercised = map[string][]string{
 	"config import":   {"config import cursor --file DESKTOP --into FILE --dry-run", "config import cursor --file DESKTOP --into FILE --yes"},
 	"config install":  {"config install cursor --file DESKTOP --url http://h/mcp?token=sworDfish --yes", "config install cursor --file DESKTOP --url ftp://h/mcp?token=sworDfish"},
 	"migrate":         {"migrate cursor --file DESKTOP --into FILE --dry-run", "migrate cursor --file DESKTOP --into FILE --url ftp://h?token=sworDfish", "migrate cursor --file DESKTOP --into FILE --yes"},
-	"login":           {"login path --connect ftp://h?token=sworDfish", "login nobody --connect http://127.0.0.1:9/mcp?token=sworDfish", "login path --config FILE"},
+	"login":           {"login path --connect ftp://h?token=sworDfish", "login missing --connect http://127.0.0.1:9/mcp?token=sworDfish", "login path --config FILE"},
 	"logout":          {"logout path --connect ftp://h?token=sworDfish", "logout path --config FILE"},
 	"policy check":    {"policy check FILE", "policy check BAD"},
 	"policy explain":  {"policy explain --config FILE --as local ready_search_notes token=sworDfish", "policy explain --config BAD --as local x"},
@@ -94,23 +95,23 @@ var exercised = map[string][]string{
 	"completion bash": {"completion bash"},
 }
 
-// withFaults is a configuration whose faults are where secrets stand.
+// withFaults is a configuration whose errors are next to secrets.
 const withFaults = `listen: "http://u:sworDfish@h/?token=sworDfish"
 mcpServers:
   a: {command: x, timeout: sk-live-sworDfish6, args: ["${sk-live-sworDfish7}", {key: sworDfish}], env: [sworDfish], replicas: sk-live-sworDfish8}
   b: {url: "ftp://u:sworDfish@h", type: "token=sworDfish", "//": sworDfish}
 `
 
-// desktopFile is a client's file, with an entry of ours that is replaced.
+// desktopFile is a client's file. install replaces its entry goblin.
 const desktopFile = `{"mcpServers": {"goblin": {"command": "x", "args": ["--token", "sworDfish"], "env": {"A": "sworDfish"}, "url": "http://u:sworDfish@h/"},
   "other": {"command": "y", "args": ["sworDfish"], "env": {"A": "sworDfish"}}, "third": {"url": "ftp://h?token=sworDfish"}}}`
 
-// What stands in a configuration, in a variable or on a command line and may be secret is printed by no command, logged by
-// no gateway and told at no page of the admin socket.
-func TestNothingTellsSecrets(t *testing.T) {
+// No command prints a secret from the configuration, a variable or the command line. No gateway logs one, and no page
+// of the admin socket shows one.
+func TestNoCommandLeaksSecrets(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	runtime, err := os.MkdirTemp("", "goblin") // short: the paths of sockets are
+	runtime, err := os.MkdirTemp("", "goblin") // short, because socket paths are limited
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestNothingTellsSecrets(t *testing.T) {
 		t.Helper()
 		for line := range strings.Lines(said) {
 			if strings.Contains(strings.ToLower(line), "swordfish") {
-				t.Errorf("%s tells: %s", what, strings.TrimSpace(line))
+				t.Errorf("%s leaks: %s", what, strings.TrimSpace(line))
 			}
 		}
 	}
@@ -160,7 +161,7 @@ func TestNothingTellsSecrets(t *testing.T) {
 	tells("the gateway's log", gateway.stop(t))
 }
 
-// forEachCommand visits every command that does something.
+// forEachCommand visits every command that can run.
 func forEachCommand(cmd *cobra.Command, visit func(*cobra.Command)) {
 	if cmd.Hidden {
 		return
@@ -174,7 +175,7 @@ func forEachCommand(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// plantedGateway is a serve in this process.
+// plantedGateway is a serve command in this process.
 type plantedGateway struct {
 	url    string
 	log    *lockedBuffer
@@ -219,12 +220,12 @@ func (g *plantedGateway) awaitReady(t *testing.T) {
 	}
 }
 
-// admin asks the gateway's admin socket for a page.
+// admin fetches a page of the gateway's admin socket.
 func (g *plantedGateway) admin(ctx context.Context, page string) (*http.Response, error) {
 	return g.operates(ctx, http.MethodGet, page, "")
 }
 
-// reload has it read its file.
+// reload reloads the gateway's file.
 func (g *plantedGateway) reload(ctx context.Context) error {
 	resp, err := g.operates(ctx, http.MethodPost, "actions/reload", "{}")
 	if err != nil {
@@ -267,18 +268,18 @@ func (g *plantedGateway) page(t *testing.T, page string) string {
 	return string(text)
 }
 
-// stop ends it and returns what it logged.
+// stop stops the gateway and returns its log.
 func (g *plantedGateway) stop(t *testing.T) string {
 	g.cancel()
 	select {
 	case <-g.done:
 	case <-time.After(gatetest.Patience):
-		t.Error("the gateway does not end")
+		t.Error("the gateway does not stop")
 	}
 	return g.log.String()
 }
 
-// lockedBuffer is written by a gateway and read by a test.
+// lockedBuffer is a buffer for concurrent use.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -296,8 +297,8 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// Who reads a log runs no program that the configuration names for a server.
-func TestReadingTheAuditLogRunsNothing(t *testing.T) {
+// The audit commands run no program that the configuration names for a server.
+func TestAuditCommandsRunNoPrograms(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: needs touch")
 	}
@@ -315,6 +316,6 @@ func TestReadingTheAuditLogRunsNothing(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(ran); err == nil {
-		t.Error("the program has run")
+		t.Error("the program ran")
 	}
 }

@@ -8,14 +8,15 @@ import (
 	"testing"
 )
 
-// maxBinary is what the program may weigh, stripped.
+// maxBinary is the maximum size of the stripped program.
 const maxBinary = 24 << 20
 
-// One call of a method by a name that the compiler does not know has the linker keep every exported method of every type, a quarter of the
-// binary; text/template makes such calls, and so did a library of a library. `-ldflags=-dumpdep` shows them as <ReflectMethod>.
+// If code calls a method by a name unknown at compile time, the linker keeps every exported method of every type, a
+// quarter of the binary. text/template does so, and so did an indirect dependency. `-ldflags=-dumpdep` shows such calls
+// as <ReflectMethod>.
 func TestBinaryIsSmall(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("builds the program; the bound is that of linux/amd64")
+		t.Skip("builds the program; the limit is for linux/amd64")
 	}
 	file := filepath.Join(t.TempDir(), "goblin-actor")
 	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, ".").CombinedOutput(); err != nil {
@@ -26,6 +27,6 @@ func TestBinaryIsSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info.Size() > maxBinary {
-		t.Errorf("the program takes %d bytes, at most %d", info.Size(), maxBinary)
+		t.Errorf("the program has %d bytes; the limit is %d", info.Size(), maxBinary)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"goblin-actor/internal/cli/program"
 )
 
-// A hint can be typed as it stands: it names the program as the user started it.
-func TestHintsNameTheProgramAsItWasStarted(t *testing.T) {
+// Hints can be typed as they are: they name the program as the user started it.
+func TestHintsNameProgramAsStarted(t *testing.T) {
 	defer program.SetName("bin/goblin-actor")()
 	var out bytes.Buffer
 	cli.Run(t.Context(), []string{"status", "--connect", filepath.Join(t.TempDir(), "nothing.sock")}, strings.NewReader(""), &out, &out)
@@ -21,8 +21,8 @@ func TestHintsNameTheProgramAsItWasStarted(t *testing.T) {
 	}
 }
 
-// Every command can be named in a hint, and no other.
-func TestHintsKnowEveryCommand(t *testing.T) {
+// Hints can name every command, and only existing ones.
+func TestHintsNameEveryCommand(t *testing.T) {
 	var names []string
 	for _, cmd := range cli.NewRoot().Commands() {
 		names = append(names, cmd.Name())

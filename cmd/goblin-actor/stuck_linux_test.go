@@ -14,8 +14,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// A call whose stderr takes nothing any more, because nobody reads the pipe, still ends when it is interrupted.
-func TestInterruptWithAFullStderr(t *testing.T) {
+// A call can be interrupted even if its stderr is a full pipe that is not read.
+func TestInterruptWithFullStderr(t *testing.T) {
 	g := startGateway(t, "  clock: {command: goblin-actor, args: [demo, clock]}\n")
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -23,7 +23,7 @@ func TestInterruptWithAFullStderr(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	if _, err := w.Write(make([]byte, 64<<10)); err != nil { // all that a pipe takes
+	if _, err := w.Write(make([]byte, 64<<10)); err != nil { // the capacity of a pipe
 		t.Fatal(err)
 	}
 	path, err := exec.LookPath("goblin-actor")
@@ -38,8 +38,8 @@ func TestInterruptWithAFullStderr(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	said := ""
-	rounds := 0 // since the call runs; each brings progress to the client
-	poll(t, "progress to be told", func() bool {
+	rounds := 0 // since the call runs; each sends progress to the client
+	poll(t, "progress", func() bool {
 		resp, err := http.Get("http://" + g.address + "/metrics")
 		if err != nil {
 			return false
@@ -66,6 +66,6 @@ func TestInterruptWithAFullStderr(t *testing.T) {
 		}
 	case <-time.After(gatetest.Patience):
 		_ = cmd.Process.Kill()
-		t.Error("it does not end")
+		t.Error("the command does not end")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// consoleConfig has a server that works, one that fails and says why in colours, and one with a hostile description.
+// consoleConfig has a server that works, one that fails with colored output, and one with a hostile description.
 func consoleConfig(t *testing.T) string {
 	t.Helper()
 	self := programPath(t)
@@ -27,7 +27,7 @@ func consoleConfig(t *testing.T) string {
 	return path
 }
 
-// consoleHome gives the programs of a test a place of their own for sockets and state.
+// consoleHome sets directories for sockets and state.
 func consoleHome(t *testing.T) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ga")
@@ -40,7 +40,7 @@ func consoleHome(t *testing.T) {
 	t.Setenv("TERM", "xterm-256color")
 }
 
-// serve without its console: short lines on a terminal, the whole log in a pipe.
+// Without the console, serve prints short lines on a terminal and the whole log to a pipe.
 func TestServeOnATerminal(t *testing.T) {
 	consoleHome(t)
 	p := newPTY(t)
@@ -49,12 +49,12 @@ func TestServeOnATerminal(t *testing.T) {
 	p.await("/mcp")
 	p.await("✗ broken")
 	if got := p.line(); !strings.Contains(got, `\x1b[31mno [red]token`) || strings.Contains(got, "level=") {
-		t.Errorf("of the broken server it says %q", got)
+		t.Errorf("for the broken server it prints %q", got)
 	}
-	p.rewind() // either may come first
+	p.rewind() // the lines may come in any order
 	p.await("✓ notes")
 	if got := p.line(); !strings.Contains(got, "ready  4 tools, 1 prompt") || !strings.Contains(got, "1 of 2 ready") {
-		t.Errorf("of the server that works it says %q", got)
+		t.Errorf("for the working server it prints %q", got)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -65,9 +65,8 @@ func TestServeOnATerminal(t *testing.T) {
 	}
 }
 
-// The gateway with its console on a real terminal: which server fails and why, a restart that is asked for, sizes
-// that change wildly, and the way out.
-// S1.49
+// The console on a real terminal shows which server fails and why, restarts a server, follows changes of the terminal's
+// size, and quits. S1.49
 func TestServeWithConsole(t *testing.T) {
 	consoleHome(t)
 	p := newPTY(t)
@@ -94,10 +93,10 @@ func TestServeWithConsole(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("serve --tui ended with %v", err)
 	}
-	p.await("\x1b[?1049l") // the terminal has its screen back
+	p.await("\x1b[?1049l") // the terminal's screen is restored
 }
 
-// The console explains odd servers in plain words, and shows the definitions of odd items.
+// The console explains servers with invalid results in plain words, and shows invalid definitions.
 func TestConsoleExplainsOddServers(t *testing.T) {
 	g := oddGateway(t, "items", "list-string", "init-number")
 	t.Setenv("XDG_RUNTIME_DIR", filepath.Dir(g.config))
@@ -123,12 +122,12 @@ func TestConsoleExplainsOddServers(t *testing.T) {
 	}
 }
 
-// A console that is attached says that its gateway has died, and goes on when another one answers.
-func TestConsoleOutlivesItsGateway(t *testing.T) {
+// An attached console reports that its gateway is gone, and continues when a gateway answers again.
+func TestConsoleSurvivesGatewayRestart(t *testing.T) {
 	consoleHome(t)
 	config := consoleConfig(t)
 	gate := newPTY(t)
-	listen := "127.0.0.1:0" // and then where that was
+	listen := "127.0.0.1:0" // the first address is kept
 	start := func() (stop func()) {
 		address := make(chan string, 1)
 		cmd := gate.start(&firstLine{ch: address}, "serve", "--listen", listen, "--config", config)
@@ -136,7 +135,7 @@ func TestConsoleOutlivesItsGateway(t *testing.T) {
 		case url := <-address:
 			listen = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(url), "http://"), "/mcp")
 		case <-time.After(5 * time.Minute):
-			t.Fatal("the gateway does not say where it listens")
+			t.Fatal("the gateway printed no URL")
 		}
 		return func() { cmd.Process.Kill(); cmd.Wait() }
 	}
@@ -156,7 +155,7 @@ func TestConsoleOutlivesItsGateway(t *testing.T) {
 	}
 }
 
-// firstLine tells when a line has been written to it.
+// firstLine reports its first line.
 type firstLine struct {
 	ch   chan string
 	text string
@@ -172,7 +171,7 @@ func (f *firstLine) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Without a terminal there is nothing to draw on.
+// The console needs a terminal.
 func TestConsoleNeedsATerminal(t *testing.T) {
 	p := newPTY(t)
 	out := new(strings.Builder)

@@ -13,8 +13,7 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// vt is what a terminal shows of the bytes it was sent: the subset of ECMA-48 that the console uses.
-// What it does not know it counts as a fault.
+// vt emulates a terminal: the subset of ECMA-48 that the console uses. It records unknown sequences as faults.
 type vt struct {
 	w, h   int
 	x, y   int
@@ -30,7 +29,7 @@ func newVT(w, h int) *vt {
 	return v
 }
 
-// feed shows output; a sequence that is not complete at its end is left out.
+// feed processes output. It ignores an incomplete sequence at its end.
 func (v *vt) feed(out string) {
 	for out != "" {
 		switch {
@@ -41,7 +40,7 @@ func (v *vt) feed(out string) {
 			}
 			v.csi(out[2:2+end], out[2+end])
 			out = out[3+end:]
-		case strings.HasPrefix(out, "\x1b]"): // a title and its like, up to BEL or ST
+		case strings.HasPrefix(out, "\x1b]"): // a title or similar, up to BEL or ST
 			bell, st := strings.IndexByte(out, '\a'), strings.Index(out, "\x1b\\")
 			switch {
 			case bell >= 0 && (st < 0 || bell < st):
@@ -116,7 +115,7 @@ func (v *vt) String() string {
 	return b.String()
 }
 
-// size tells the terminal's programs how large it is.
+// size sets the size of the terminal.
 func (p *pty) size(w, h int) {
 	p.t.Helper()
 	if err := unix.IoctlSetWinsize(int(p.main.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(w), Row: uint16(h)}); err != nil {
@@ -124,7 +123,7 @@ func (p *pty) size(w, h int) {
 	}
 }
 
-// screen waits until a terminal of that size shows every text, given all it was sent.
+// screen waits until a terminal of that size, given all output, shows every text.
 func (p *pty) screen(w, h int, want ...string) string {
 	p.t.Helper()
 	limit := time.After(gatetest.Patience)
@@ -141,7 +140,7 @@ func (p *pty) screen(w, h int, want ...string) string {
 		}
 		if missing == "" {
 			if len(v.faults) > 0 {
-				p.t.Errorf("the terminal was sent what it does not know: %q", v.faults)
+				p.t.Errorf("the terminal received unknown sequences: %q", v.faults)
 			}
 			return shown
 		}

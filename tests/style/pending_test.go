@@ -9,7 +9,7 @@ import (
 var pending = []string{
 	"actors/backend", "actors/catalog", "actors/kernel", "actors/message", "actors/monitor", "actors/pool",
 	"actors/registry", "actors/store", "actors/token",
-	"bench", "cmd/goblin-actor",
+	"bench",
 	"internal/cli", "internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure",
 	"internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/cli/terminal", "internal/client", "internal/config",
 	"internal/desktop", "internal/secret", "internal/serving", "internal/status",

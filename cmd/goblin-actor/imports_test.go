@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// module is the path of this module; rooms are named without it.
+// module is the path of this module. Packages are named without it.
 const module = "goblin-actor"
 
-// mayImport says which rooms of ours a room may import, tests aside. A room that is missing here may not exist.
-// "*" = every room. docs/architecture.md explains the table.
+// mayImport lists the packages of the module that each package may import, except in tests. Every package must be
+// listed. "*" stands for every package. docs/architecture.md explains the table.
 var mayImport = map[string][]string{
 	"cmd/goblin-actor": {"internal/cli"},
 	"gateway":          {"protocol/rawjson", "actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status"},
@@ -28,19 +28,19 @@ var mayImport = map[string][]string{
 	"actors/message":      {"protocol/rawjson", "actors/kernel", "actors/catalog", "protocol", "protocol/seal", "protocol/downstream", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"},
 	"actors/call":         {"actors/message", "protocol"},
 	"actors/registry":     actorMayImport,
-	"actors/pool":         append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "internal/secret"}, actorMayImport...), // it spawns backends
+	"actors/pool":         append([]string{"actors/backend", "protocol/stream", "protocol/upstream", "protocol/upstream/process", "protocol/upstream/remote", "internal/secret"}, actorMayImport...), // it starts backends
 	"actors/backend":      append([]string{"protocol/stream", "protocol/upstream"}, actorMayImport...),                                                                                               // it never sees a client's exchange
 	"actors/admission":    append([]string{"protocol/toolschema", "protocol/downstream"}, actorMayImport...),
 	"actors/reply":        {"protocol/rawjson", "actors/kernel", "protocol", "protocol/downstream", "internal/status"},
 	"actors/clientcalls":  append([]string{"actors/admission", "actors/reply", "protocol/downstream"}, actorMayImport...),
 	"actors/clientsubs":   append([]string{"actors/admission", "protocol/downstream"}, actorMayImport...),
-	"actors/session":      append([]string{"protocol/stream"}, clientMayImport...), // like the two below, it never sees a server's link
+	"actors/session":      append([]string{"protocol/stream"}, clientMayImport...), // like the next two, it never sees a server's link
 	"actors/stateless":    clientMayImport,
 	"actors/subscription": clientMayImport,
 	"actors/meta":         actorMayImport,
 	"actors/monitor":      actorMayImport,
 	"actors/store":        append([]string{"internal/masterkey"}, actorMayImport...),
-	"actors/token":        append([]string{"internal/oauth", "protocol/upstream"}, actorMayImport...), // it never sees a frame
+	"actors/token":        append([]string{"internal/oauth", "protocol/upstream"}, actorMayImport...), // it never sees a message
 
 	"protocol":                   {"protocol/rawjson"},
 	"protocol/rawjson":           {},
@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"protocol/upstream/process":  {"protocol", "protocol/stream", "protocol/upstream", "internal/secret"},
 	"protocol/upstream/remote":   {"protocol/rawjson", "protocol", "protocol/coding", "protocol/stream", "protocol/upstream", "internal/pattern"},
 	"protocol/upstream/pipe":     {"protocol", "protocol/upstream"},
-	"protocol/upstream/linktest": {"protocol/upstream"}, // imported by tests only
+	"protocol/upstream/linktest": {"protocol/upstream"}, // for tests only
 
 	"internal/audit":     {"internal/decode"},
 	"internal/pattern":   {},
@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	"internal/identity":  {},
 	"internal/ssrf":      {"internal/status"},
 	"internal/oauth":     {"internal/decode", "internal/ssrf"},
-	"internal/authtest":  {}, // imported by tests only
+	"internal/authtest":  {}, // for tests only
 	"internal/secret":    {"internal/pattern"},
 	"internal/filter":    {"internal/config"},
 	"internal/policy":    {"protocol/namespace", "protocol", "internal/config", "internal/filter", "internal/identity"},
@@ -79,12 +79,12 @@ var mayImport = map[string][]string{
 	"internal/inprocess": {"actors", "protocol/downstream", "internal/client", "internal/config"},
 	"internal/desktop":   {"internal/config", "internal/decode", "internal/secret", "internal/pattern"},
 	"internal/demo":      {"protocol/rawjson", "internal/decode", "protocol", "protocol/namespace", "protocol/seal", "protocol/downstream"},
-	"internal/actortest": {"*"},                                 // imported by tests only
-	"internal/gatetest":  {"internal/admin", "internal/status"}, // likewise
+	"internal/actortest": {"*"},                                 // for tests only
+	"internal/gatetest":  {"internal/admin", "internal/status"}, // for tests only
 
-	"internal/config/docgen": {"internal/config"}, // go generate runs it
+	"internal/config/docgen": {"internal/config"}, // for go generate
 
-	// The command line. Command rooms do not import each other, but for bench, which has a hidden kind of serve.
+	// The command line. Packages of commands do not import each other, except bench, which has a hidden form of serve.
 	"internal/cli":            append([]string{"internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure", "internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/secret"}, cliMayImport...),
 	"internal/cli/access":     append([]string{"actors", "actors/catalog", "actors/store", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/filter", "internal/identity", "internal/login", "internal/policy", "internal/serving"}, commandMayImport...),
 	"internal/cli/ask":        append([]string{"protocol/rawjson", "actors/message", "internal/admin", "internal/client", "internal/decode", "internal/pattern"}, commandMayImport...),
@@ -116,27 +116,27 @@ var mayImport = map[string][]string{
 	"tests/style":        {},
 }
 
-// actorMayImport is what the room of any actor may import.
+// actorMayImport lists what every actor may import.
 var actorMayImport = []string{"actors/kernel", "actors/message", "actors/call", "actors/catalog",
 	"protocol", "protocol/namespace", "protocol/rawjson", "protocol/seal", "internal/audit", "internal/config", "internal/identity", "internal/policy", "internal/status"}
 
-// clientMayImport is what the actors that serve clients may import.
+// clientMayImport lists what the actors that serve clients may import.
 var clientMayImport = append([]string{"actors/admission", "actors/reply", "actors/clientcalls", "actors/clientsubs", "protocol/downstream"}, actorMayImport...)
 
-// cliMayImport is what the packages of the command line share.
+// cliMayImport lists what the packages of the command line may import.
 var cliMayImport = []string{"internal/cli/command", "internal/cli/configfile", "internal/cli/console", "internal/cli/local", "internal/cli/output",
 	"internal/cli/program", "internal/cli/target", "internal/cli/terminal"}
 
-// commandMayImport is what a room of commands may import.
+// commandMayImport lists what packages of commands may import.
 var commandMayImport = append([]string{"internal/config", "internal/secret", "internal/status", "internal/visible", "protocol", "protocol/namespace"}, cliMayImport...)
 
-// cobraRooms are the rooms that declare commands or flags.
-var cobraRooms = []string{"internal/cli", "internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/command", "internal/cli/configfile",
+// cobraPackages lists the packages that declare commands or flags.
+var cobraPackages = []string{"internal/cli", "internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/command", "internal/cli/configfile",
 	"internal/cli/configure", "internal/cli/console", "internal/cli/doctor", "internal/cli/local", "internal/cli/operate", "internal/cli/output", "internal/cli/serve",
 	"internal/cli/target", "internal/cli/terminal"}
 
-// foreign says which rooms may import a package from outside, tests aside. What is not named here is free,
-// except in protocol, which imports the standard library alone.
+// foreign lists the packages that may import an external package, except in tests. Packages that are not listed may be
+// imported anywhere except in protocol, which imports only the standard library.
 var foreign = map[string][]string{
 	"github.com/asynkron/protoactor-go":       {"actors/kernel"},
 	"github.com/orcaman/concurrent-map":       {"actors/kernel"},
@@ -144,7 +144,7 @@ var foreign = map[string][]string{
 	"github.com/valyala/fasthttp":             {"protocol/downstream", "protocol/upstream/remote"},
 	"github.com/rivo/tview":                   {"tui"},
 	"github.com/gdamore/tcell":                {"tui"},
-	"github.com/spf13/cobra":                  cobraRooms,
+	"github.com/spf13/cobra":                  cobraPackages,
 	"github.com/goccy/go-yaml":                {"internal/config"},
 	"github.com/tailscale/hujson":             {"internal/desktop"},
 	"github.com/fsnotify/fsnotify":            {"internal/config", "internal/serving"},
@@ -169,19 +169,19 @@ var foreign = map[string][]string{
 	module + "/tests":                         {},
 }
 
-func TestEveryRoomImportsOnlyWhatItMay(t *testing.T) {
-	for room, imports := range rooms(t) {
+func TestAllowedImports(t *testing.T) {
+	for pkg, imports := range packages(t) {
 		for _, path := range imports {
-			if fault := faultOf(room, path); fault != "" {
-				t.Errorf("%s imports %s: %s", room, path, fault)
+			if fault := faultOf(pkg, path); fault != "" {
+				t.Errorf("%s imports %s: %s", pkg, path, fault)
 			}
 		}
 	}
 }
 
-// The table is worth something only if it refuses.
-func TestTheTableRefuses(t *testing.T) {
-	for _, c := range []struct{ room, path string }{
+// The table must reject forbidden imports.
+func TestForbiddenImports(t *testing.T) {
+	for _, c := range []struct{ pkg, path string }{
 		{"actors/session", "github.com/asynkron/protoactor-go/actor"},
 		{"actors/session", module + "/actors/pool"},
 		{"protocol", module + "/protocol/stream"},
@@ -197,21 +197,21 @@ func TestTheTableRefuses(t *testing.T) {
 		{"internal/cli/ask", module + "/internal/cli/access"},
 		{"internal/serving", module + "/internal/cli/command"},
 		{"internal/serving", "github.com/spf13/cobra"},
-		{"no/such/room", "fmt"},
+		{"no/such/pkg", "fmt"},
 	} {
-		if faultOf(c.room, c.path) == "" {
-			t.Errorf("faultOf(%s, %s) finds nothing wrong", c.room, c.path)
+		if faultOf(c.pkg, c.path) == "" {
+			t.Errorf("faultOf(%s, %s) finds no fault", c.pkg, c.path)
 		}
 	}
 }
 
-// faultOf says what is wrong with room importing path; "" when nothing is.
-func faultOf(room, path string) string {
-	allowed, known := mayImport[room]
+// faultOf explains why pkg must not import path. It returns "" if it may.
+func faultOf(pkg, path string) string {
+	allowed, known := mayImport[pkg]
 	if !known {
-		return "the room is not in the table mayImport"
+		return "the package is not in the table mayImport"
 	}
-	if owners, guarded := ownersOf(path); guarded && !slices.Contains(owners, room) {
+	if owners, guarded := ownersOf(path); guarded && !slices.Contains(owners, pkg) {
 		return fmt.Sprintf("only %v may", owners)
 	}
 	if own, ours := strings.CutPrefix(path, module+"/"); ours {
@@ -220,13 +220,13 @@ func faultOf(room, path string) string {
 		}
 		return ""
 	}
-	if room == "protocol" && strings.Contains(strings.SplitN(path, "/", 2)[0], ".") {
+	if pkg == "protocol" && strings.Contains(strings.SplitN(path, "/", 2)[0], ".") {
 		return "it may import only the standard library"
 	}
 	return ""
 }
 
-// ownersOf returns who may import path, and whether anybody has claimed it.
+// ownersOf returns the packages that may import path, and whether the table restricts path.
 func ownersOf(path string) ([]string, bool) {
 	for prefix, owners := range foreign {
 		if path == prefix || strings.HasPrefix(path, prefix+"/") {
@@ -236,8 +236,8 @@ func ownersOf(path string) ([]string, bool) {
 	return nil, false
 }
 
-// rooms returns every package of the module with what its non-test files import on any of our systems.
-func rooms(t *testing.T) map[string][]string {
+// packages returns every package of the module with its imports, without tests, on all supported systems.
+func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
@@ -249,16 +249,16 @@ func rooms(t *testing.T) map[string][]string {
 		}
 		for line := range strings.Lines(string(out)) {
 			fields := strings.Fields(line)
-			room := strings.TrimPrefix(fields[0], module+"/")
-			found[room] = append(found[room], fields[1:]...)
+			pkg := strings.TrimPrefix(fields[0], module+"/")
+			found[pkg] = append(found[pkg], fields[1:]...)
 		}
 	}
-	for room, imports := range found {
+	for pkg, imports := range found {
 		slices.Sort(imports)
-		found[room] = slices.Compact(imports)
+		found[pkg] = slices.Compact(imports)
 	}
 	if len(found) < 2 {
-		t.Fatalf("go list found %d rooms", len(found))
+		t.Fatalf("go list found %d packages", len(found))
 	}
 	return found
 }
