@@ -127,7 +127,7 @@ func TestLiveListReplacesCachedList(t *testing.T) {
 func TestItemsOfStartingServersAreNotUnknown(t *testing.T) {
 	tool := func(name string) string { return `"tools/call","params":{"name":"` + name + `"` }
 	read := func(uri string) string { return `"resources/read","params":{"uri":"` + uri + `"` }
-	asked := []string{
+	requests := []string{
 		tool("one_new"), tool("one:new"), tool("one/new"), tool("one__new"), tool("one.new"), tool("one:new@0"), tool("new"),
 		`"prompts/get","params":{"name":"one_new"`, `"prompts/get","params":{"name":"new"`,
 		read("resource://one/file:///new"), read("one_file___new"), read("file:///new"),
@@ -141,7 +141,7 @@ func TestItemsOfStartingServersAreNotUnknown(t *testing.T) {
 			defer h.close()
 			time.Sleep(10 * time.Second)
 			h.initialize()
-			for _, ask := range asked {
+			for _, ask := range requests {
 				for era, line := range map[string]string{
 					"legacy": `{"jsonrpc":"2.0","id":7,"method":` + ask + `}}`,
 					"modern": `{"jsonrpc":"2.0","id":7,"method":` + strings.Replace(ask, `"params":{`, `"params":{`+fmt.Sprintf(modernMeta, "{}")+`,`, 1) + `}}`,
@@ -219,7 +219,7 @@ func TestCachedServerFailsToStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !s.Ready || s.Servers[0].State != "waiting" || s.Servers[0].CachedSince.IsZero() || !strings.Contains(s.Servers[0].Reason, "catalog cached, of ") || s.Servers[0].Tools != 1 {
+		if !s.Ready || s.Servers[0].State != "waiting" || s.Servers[0].CachedSince.IsZero() || !strings.Contains(s.Servers[0].Reason, "catalog cached at ") || s.Servers[0].Tools != 1 {
 			t.Errorf("status: ready %v, %+v", s.Ready, s.Servers[0])
 		}
 	})
@@ -271,9 +271,9 @@ func TestCacheWithinOneRun(t *testing.T) {
 		one := config.DefaultServer()
 		one.Name, one.Written, one.Command = "one", "one", "fake"
 		off, on := cfg, cfg
-		gone := one
-		gone.Disabled = true
-		off.Servers, on.Servers = []config.Server{gone}, []config.Server{one}
+		disabled := one
+		disabled.Disabled = true
+		off.Servers, on.Servers = []config.Server{disabled}, []config.Server{one}
 		h.gateway.Reload(&off)
 		time.Sleep(time.Second)
 		h.received()

@@ -37,11 +37,11 @@ func TestLogLevels(t *testing.T) {
 		}
 	}
 	if len(l.wanted) != 0 {
-		t.Errorf("left over: %v", l.wanted)
+		t.Errorf("remaining: %v", l.wanted)
 	}
 }
 
-// A pool is found by its reference, and a stopped one is told apart from one that failed.
+// A pool is found by its reference. A stopped pool is distinguished from one that has failed.
 func TestServersEnd(t *testing.T) {
 	refs := childReferences(t, 3)
 	v := newServers()

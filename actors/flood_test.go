@@ -52,8 +52,8 @@ func (f *flood) server(line func(token string, n int) string) *actortest.Server 
 // maxDepth polls the mailboxes until n notifications have been sent, and returns the longest queue seen.
 func (f *flood) maxDepth(t *testing.T, g *Gateway, n int64) (name string, depth int) {
 	t.Helper()
-	for late := time.Now().Add(2 * time.Minute); f.sent.Load() < n; time.Sleep(time.Millisecond) {
-		if time.Now().After(late) {
+	for deadline := time.Now().Add(2 * time.Minute); f.sent.Load() < n; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
 			t.Fatalf("only %d of %d messages were accepted", f.sent.Load(), n)
 		}
 		for _, a := range g.system.Actors() {

@@ -12,7 +12,7 @@ import (
 // When a client cancels its call over streamable HTTP, the call's response ends with an error, whether or not it is a
 // stream: the Python client waits forever if the response ends without one. On the shared stream of HTTP+SSE, as on stdio,
 // nothing is sent.
-func TestCancelledCallOverHTTPEnds(t *testing.T) {
+func TestCanceledCallOverHTTPEnds(t *testing.T) {
 	called := make(chan struct{}, 10)
 	server := &actortest.Server{Tools: []string{"wait"}, Handle: func(p *pipe.Peer, f protocol.Frame, _ []byte) {
 		var params protocol.Params
@@ -62,6 +62,6 @@ func TestCancelledCallOverHTTPEnds(t *testing.T) {
 	w.do("POST", to, cancelled)
 	w.do("POST", to, `{"jsonrpc":"2.0","id":"p","method":"ping"}`)
 	if next := shared.data(); next != `{"jsonrpc":"2.0","id":"p","result":{}}` {
-		t.Errorf("over HTTP+SSE the cancelled call was answered: %s", next)
+		t.Errorf("over HTTP+SSE the canceled call was answered: %s", next)
 	}
 }

@@ -38,8 +38,8 @@ func slowServer(t *testing.T) (s *actortest.Server, say chan string) {
 
 const slowCall = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one_slow","_meta":{"progressToken":"t"}}}`
 
-// MCP 2025-03-26 to 2025-11-25, resumability; protocol.md L6, L7: by version, what a stream begins with, and whether
-// a call survives the loss of its connection.
+// MCP 2025-03-26 to 2025-11-25, resumability; protocol.md L6, L7: the version determines whether a stream begins with an
+// event that has an ID but no data, and whether a call survives the loss of its connection.
 func TestResumeByVersion(t *testing.T) {
 	for version, want := range map[string]struct{ primed, resumes bool }{
 		"2025-11-25": {true, true}, "2025-06-18": {false, true}, "2025-03-26": {false, true}, "2024-11-05": {false, false},

@@ -158,7 +158,7 @@ func TestProgressCancelAndTimeout(t *testing.T) {
 			t.Fatal("a cancellation of an unknown ID reached the server")
 		}
 		if got := h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`); len(got) != 0 {
-			t.Errorf("a cancelled call was answered: %v", got)
+			t.Errorf("a canceled call was answered: %v", got)
 		}
 		if n := len(server.Received("notifications/cancelled")); n != 2 {
 			t.Errorf("the server got %d cancellations, want 2", n)

@@ -74,9 +74,9 @@ func TestGroupIsOneNamespace(t *testing.T) {
 		if got := h.callGroup("forge_add", `"goblin-actor/prefer":{"labels":[]}`); !strings.Contains(got, "-32602") {
 			t.Errorf("malformed preference: %s", got)
 		}
-		picture, err := h.gateway.Status(t.Context())
-		if err != nil || len(picture.Servers) != 1 || picture.Servers[0].Replicas != 2 || picture.Backends[0].Member != "one" || picture.Backends[1].Member != "two" {
-			t.Errorf("status %+v (%v)", picture.Servers, err)
+		snapshot, err := h.gateway.Status(t.Context())
+		if err != nil || len(snapshot.Servers) != 1 || snapshot.Servers[0].Replicas != 2 || snapshot.Backends[0].Member != "one" || snapshot.Backends[1].Member != "two" {
+			t.Errorf("status %+v (%v)", snapshot.Servers, err)
 		}
 	})(t)
 }
@@ -108,14 +108,14 @@ func TestGroupMembersDefineToolDifferently(t *testing.T) {
 		if got := h.callGroup("forge_add", prefer("us", true)); !strings.Contains(got, "NO_BACKENDS_AVAILABLE") {
 			t.Errorf("a required member with another definition: %s", got)
 		}
-		picture, _ := h.gateway.Status(t.Context())
-		if w := picture.Servers[0].Warnings; len(w) != 1 || !strings.Contains(w[0], "two") || !strings.Contains(w[0], "add, only") {
+		snapshot, _ := h.gateway.Status(t.Context())
+		if w := snapshot.Servers[0].Warnings; len(w) != 1 || !strings.Contains(w[0], "two") || !strings.Contains(w[0], "add, only") {
 			t.Errorf("warnings %q", w)
 		}
 		two.SetTools(true, `{"name":"add","inputSchema":{"properties":{"a":{"type":"number"}},"required":["a"],"type":"object"}}`, "same", "only")
 		time.Sleep(time.Second)
-		if picture, _ := h.gateway.Status(t.Context()); len(picture.Servers[0].Warnings) != 0 {
-			t.Errorf("warnings %q after the definitions became equal", picture.Servers[0].Warnings)
+		if snapshot, _ := h.gateway.Status(t.Context()); len(snapshot.Servers[0].Warnings) != 0 {
+			t.Errorf("warnings %q after the definitions became equal", snapshot.Servers[0].Warnings)
 		}
 	})(t)
 }
@@ -167,9 +167,9 @@ func TestGroupMembersDisabledAndRestarted(t *testing.T) {
 		if one.Opened() != 1 || two.Opened() != 1 {
 			t.Errorf("opened %d and %d times", one.Opened(), two.Opened())
 		}
-		picture, _ := h.gateway.Status(t.Context())
-		if len(picture.Servers) != 2 || picture.Servers[1].Name != "one" || picture.Servers[1].State != "disabled" || !picture.Ready {
-			t.Errorf("status %+v", picture.Servers)
+		snapshot, _ := h.gateway.Status(t.Context())
+		if len(snapshot.Servers) != 2 || snapshot.Servers[1].Name != "one" || snapshot.Servers[1].State != "disabled" || !snapshot.Ready {
+			t.Errorf("status %+v", snapshot.Servers)
 		}
 		change(true, true)
 		if got := h.roundTrip(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); strings.Contains(got, "forge_add") {

@@ -129,8 +129,8 @@ func TestForwardedHeaders(t *testing.T) {
 			if len(server.sharedSessions) > 0 {
 				t.Errorf("shared connections: %v", server.sharedSessions)
 			}
-			picture, err := w.gateway.Status(t.Context())
-			if text, _ := json.Marshal(picture); err != nil || strings.Contains(string(text), "alice") {
+			snapshot, err := w.gateway.Status(t.Context())
+			if text, _ := json.Marshal(snapshot); err != nil || strings.Contains(string(text), "alice") {
 				t.Errorf("the status contains a header's value (%v)", err)
 			}
 		})

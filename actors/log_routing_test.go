@@ -39,11 +39,11 @@ func TestStatusHasPrincipals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whose := map[string]bool{}
+	principals := map[string]bool{}
 	for _, c := range status.Calls {
-		whose[c.Who] = true
+		principals[c.Who] = true
 	}
-	if len(status.Sessions) != 1 || status.Sessions[0].Who != "alice" || !whose["alice"] || !whose["bob"] {
+	if len(status.Sessions) != 1 || status.Sessions[0].Who != "alice" || !principals["alice"] || !principals["bob"] {
 		t.Errorf("sessions %+v, calls %+v", status.Sessions, status.Calls)
 	}
 	close(say)

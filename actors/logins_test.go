@@ -288,7 +288,7 @@ func TestCallWaitsForLogin(t *testing.T) {
 		return w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one_who",`+extra+`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"url":{}}}}}}`,
 			"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "one_who").body
 	}
-	asked := modern("")
+	first := modern("")
 	var answer struct {
 		Result struct {
 			ResultType, RequestState string
@@ -298,8 +298,8 @@ func TestCallWaitsForLogin(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(asked), &answer); err != nil || answer.Result.ResultType != "input_required" || len(answer.Result.InputRequests) != 1 {
-		t.Fatalf("got %s", asked)
+	if err := json.Unmarshal([]byte(first), &answer); err != nil || answer.Result.ResultType != "input_required" || len(answer.Result.InputRequests) != 1 {
+		t.Fatalf("got %s", first)
 	}
 	for key, request := range answer.Result.InputRequests {
 		if request.Method != "elicitation/create" || request.Params.Mode != "url" || request.Params.URL != "http://127.0.0.1:1/login/one" {

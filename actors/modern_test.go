@@ -321,10 +321,10 @@ func TestCancelOverStdio(t *testing.T) {
 				return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d%s}}`, id, meta)
 			}
 			if got := h.send(cancel(1)); len(got) != 0 || len(server.Received("notifications/cancelled")) != 1 {
-				t.Errorf("cancelled call: got %v, and the server got %d cancellations, want 1", got, len(server.Received("notifications/cancelled")))
+				t.Errorf("canceled call: got %v, and the server got %d cancellations, want 1", got, len(server.Received("notifications/cancelled")))
 			}
 			if got := h.send(cancel(2)); len(got) != 0 {
-				t.Errorf("cancelled stream: %v, want no more messages", got)
+				t.Errorf("canceled stream: %v, want no more messages", got)
 			}
 			server.SetTools(true, "ask", "more")
 			time.Sleep(time.Second)
@@ -354,12 +354,12 @@ func TestCancelRightAfterRequest(t *testing.T) {
 		}
 		h.send(lines...)
 		if calls, cancelled := len(server.Received("tools/call")), len(server.Received("notifications/cancelled")); calls != cancelled {
-			t.Errorf("%d of %d calls were cancelled", cancelled, calls)
+			t.Errorf("%d of %d calls were canceled", cancelled, calls)
 		}
 		server.SetTools(true, "ask", "more")
 		time.Sleep(time.Second)
 		if got := h.received(); len(got) != 0 {
-			t.Errorf("%d messages after the streams were cancelled: %.300q", len(got), got)
+			t.Errorf("%d messages after the streams were canceled: %.300q", len(got), got)
 		}
 	})(t)
 }

@@ -89,7 +89,7 @@ func TestAbandonedParkedCallIsEvicted(t *testing.T) {
 			t.Errorf("%d calls in the status (%v), want 2", len(s.Calls), err)
 		}
 		if n := len(server.Received("notifications/cancelled")); n != 8 {
-			t.Errorf("%d calls were cancelled at the server, want 8", n)
+			t.Errorf("%d calls were canceled at the server, want 8", n)
 		}
 		answer := fmt.Sprintf(`,"requestState":%q,"inputResponses":{"q1":{"action":"accept","content":{}}}`, first)
 		if r := parseModern(t, h.roundTrip(modernCall(99, allCapabilities, answer))); r.Error == nil || !strings.Contains(r.Error.Message, "parkedPerClient") {

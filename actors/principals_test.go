@@ -256,7 +256,7 @@ func TestAttack34CancelOfAnothersCall(t *testing.T) {
 	w.eventually("the calls reach the server", func() bool { return len(server.Received("tools/call")) == 2 })
 	for _, request := range []string{"7", "3"} {
 		cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + request + `}}`
-		w.checkHidden("cancelled", "POST", "/mcp", cancel, id)
+		w.checkHidden("a cancellation", "POST", "/mcp", cancel, id)
 		w.do("POST", "/mcp", cancel, asUser("mallory", "Mcp-Session-Id", other)...)
 		w.do("POST", "/mcp", cancel, asUser("mallory", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "notifications/cancelled")...)
 	}

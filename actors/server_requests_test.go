@@ -384,7 +384,7 @@ func TestUpdatesReachSubscribersOnly(t *testing.T) {
 			modern(13, "subscriptions/listen", "{}", `,"notifications":{"resourcesListChanged":true}`))
 		time.Sleep(time.Second)
 		h.received()
-		told := func(when string, want ...string) {
+		expectUpdates := func(when string, want ...string) {
 			t.Helper()
 			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}`))
 			time.Sleep(time.Second)
@@ -398,9 +398,9 @@ func TestUpdatesReachSubscribersOnly(t *testing.T) {
 		tagged := func(id int) string {
 			return fmt.Sprintf(head+`"_meta":{"io.modelcontextprotocol/subscriptionId":%d},"uri":"resource://one/file:///a"}}`, id)
 		}
-		told("two streams", tagged(11), tagged(12))
+		expectUpdates("two streams", tagged(11), tagged(12))
 		h.roundTrip(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`)
-		told("two streams and the session", tagged(11), tagged(12), head+`"uri":"resource://one/file:///a"}}`)
+		expectUpdates("two streams and the session", tagged(11), tagged(12), head+`"uri":"resource://one/file:///a"}}`)
 		if n := len(server.Received("resources/subscribe")); n != 1 {
 			t.Errorf("the server got %d subscribes, want 1", n)
 		}

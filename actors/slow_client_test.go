@@ -42,7 +42,7 @@ func TestClientDoesNotReadResponses(t *testing.T) {
 	statuses := map[int]int{}
 	accepted := map[string]bool{}
 	posted := 0
-	for late := time.Now().Add(2 * time.Minute); posted < requests || statuses[http.StatusServiceUnavailable] == 0 && time.Now().Before(late); posted++ {
+	for deadline := time.Now().Add(2 * time.Minute); posted < requests || statuses[http.StatusServiceUnavailable] == 0 && time.Now().Before(deadline); posted++ {
 		id := posted // requests are refused only once the first responses wait
 		r := w.do("POST", endpoint, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"one_ask","arguments":{}}}`, id))
 		if statuses[r.status]++; r.status == http.StatusAccepted {
@@ -54,7 +54,7 @@ func TestClientDoesNotReadResponses(t *testing.T) {
 		t.Errorf("another client: %d %s", r.status, r.body)
 	}
 	grown := int64(budget + 1)
-	for late := time.Now().Add(2 * time.Minute); grown > budget && time.Now().Before(late); { // calls are still being answered
+	for deadline := time.Now().Add(2 * time.Minute); grown > budget && time.Now().Before(deadline); { // calls are still being answered
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		grown = int64(after.HeapAlloc) - int64(before.HeapAlloc)

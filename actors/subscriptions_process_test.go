@@ -75,8 +75,8 @@ func (w *httpHarness) waitConnections(want int) {
 	w.t.Helper()
 	got := 0
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		picture, err := w.gateway.Status(w.t.Context())
-		if got = len(picture.Backends); err == nil && got == want {
+		snapshot, err := w.gateway.Status(w.t.Context())
+		if got = len(snapshot.Backends); err == nil && got == want {
 			return
 		}
 	}

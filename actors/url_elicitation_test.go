@@ -69,12 +69,12 @@ func TestURLElicitationIsNotRepeated(t *testing.T) {
 			h := startStdio(t, map[string]*actortest.Server{"one": server}, nil)
 			defer h.close()
 			h.waitReady()
-			asked, r := 0, parseModern(t, h.roundTrip(modernCall(0, allCapabilities, "")))
-			for ; r.Result.ResultType == "input_required" && asked < 20; asked++ {
-				r = parseModern(t, h.roundTrip(modernCall(1+asked, allCapabilities, fmt.Sprintf(`,"requestState":%q,"inputResponses":{"q1":{"action":"accept"}}`, r.Result.RequestState))))
+			elicited, r := 0, parseModern(t, h.roundTrip(modernCall(0, allCapabilities, "")))
+			for ; r.Result.ResultType == "input_required" && elicited < 20; elicited++ {
+				r = parseModern(t, h.roundTrip(modernCall(1+elicited, allCapabilities, fmt.Sprintf(`,"requestState":%q,"inputResponses":{"q1":{"action":"accept"}}`, r.Result.RequestState))))
 			}
-			if asked != c.want || r.Error == nil || r.Error.Code != -32603 || string(r.Error.Data["originalCode"]) != "-32042" || r.Error.Data["elicitations"] == nil {
-				t.Errorf("%d elicitations, want %d; at the end %+v", asked, c.want, r)
+			if elicited != c.want || r.Error == nil || r.Error.Code != -32603 || string(r.Error.Data["originalCode"]) != "-32042" || r.Error.Data["elicitations"] == nil {
+				t.Errorf("%d elicitations, want %d; at the end %+v", elicited, c.want, r)
 			}
 		}))
 	}
