@@ -56,6 +56,8 @@ func (h *holdingScheduler) Schedule(actor string, run func()) {
 
 func (*holdingScheduler) After(time.Duration, func()) {}
 
+func (*holdingScheduler) Go(run func()) { go run() }
+
 // release runs the actors that were held back, and holds none back from now on.
 func (h *holdingScheduler) release() {
 	h.over.Store(true)

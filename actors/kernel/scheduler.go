@@ -14,6 +14,8 @@ type Scheduler interface {
 	Schedule(actor string, run func())
 	// After has ring called after d.
 	After(d time.Duration, ring func())
+	// Go has run called on a new goroutine, after the function that called Go has returned.
+	Go(run func())
 }
 
 // simulated is the dispatcher of a simulated system, or of one actor in it. It implements actor.Dispatcher.
@@ -40,4 +42,13 @@ func (s *System) after(d time.Duration, ring func()) {
 		return
 	}
 	time.AfterFunc(d, ring)
+}
+
+// start calls run on a new goroutine.
+func (s *System) start(run func()) {
+	if s.scheduler != nil {
+		s.scheduler.Go(run)
+		return
+	}
+	go run()
 }

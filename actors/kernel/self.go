@@ -58,12 +58,12 @@ func (s Self) Go(f func(ctx context.Context) any) {
 	ctx := s.incarnation.begin()
 	c := s.incarnation.cell
 	c.system.goroutines.add()
-	go func() {
+	c.system.start(func() {
 		defer c.system.goroutines.done()
 		if result := s.incarnation.guarded(ctx, f); result != nil {
 			c.box.tellOwn(s.incarnation.number, result)
 		}
-	}()
+	})
 }
 
 func (l *incarnation) guarded(ctx context.Context, f func(ctx context.Context) any) (result any) {

@@ -222,11 +222,15 @@ const maxRequestTime = 5 * time.Minute
 
 func (w *world) checkOverdue() {
 	for _, c := range w.clients {
-		for _, id := range sortedKeys(c.pending) {
-			a := c.pending[id]
-			if !a.abandoned && !a.isStream && !strings.HasPrefix(a.method, "tools/call") && time.Since(a.sent) > maxRequestTime && !w.failed() {
-				w.violated("%s has no response after %v", a, time.Since(a.sent))
+		first := 0 // sorting the ids each time would take a seventh of the simulator's time
+		for id, a := range c.pending {
+			if !a.abandoned && !a.isStream && time.Since(a.sent) > maxRequestTime && !strings.HasPrefix(a.method, "tools/call") &&
+				(first == 0 || id < first) {
+				first = id
 			}
+		}
+		if first != 0 && !w.failed() {
+			w.violated("%s has no response after %v", c.pending[first], time.Since(c.pending[first].sent))
 		}
 	}
 }

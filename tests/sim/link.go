@@ -99,7 +99,7 @@ func (l *link) deliver(number uint64, n *lane) {
 	if number == closeLane {
 		ctx = context.Background()
 	}
-	go func() {
+	l.w.scheduler.Go(func() {
 		err := l.sink(ctx, e)
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -109,7 +109,7 @@ func (l *link) deliver(number uint64, n *lane) {
 		}
 		l.pump(number, n)
 		l.closeWhenDrained()
-	}()
+	})
 }
 
 // closeWhenDrained emits Closed after all other events. The caller must hold mu.

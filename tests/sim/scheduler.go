@@ -24,6 +24,7 @@ type scheduler struct {
 
 	mu        sync.Mutex // other goroutines call Schedule and After, too
 	ready     []func()
+	starting  []func()             // goroutines to start after the step
 	occupied  map[string]time.Time // actors without turns, and until when
 	turns     int                  // actors' turns since the last charge
 	timers    timers
@@ -97,10 +98,35 @@ func (f *scheduler) After(d time.Duration, ring func()) {
 	f.setTimer(time.Now().Add(max(d, 0)), ring)
 }
 
+// Go implements kernel.Scheduler. A goroutine that ran beside the rest of the step that starts it could schedule an actor before or
+// after the step does, and which of the two would depend on the machine.
+func (f *scheduler) Go(run func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.starting = append(f.starting, run)
+	f.wake()
+}
+
+// start starts the goroutines of the last step, each once the one before it has ended or is blocked.
+func (f *scheduler) start() {
+	for {
+		synctest.Wait()
+		f.mu.Lock()
+		if len(f.starting) == 0 {
+			f.mu.Unlock()
+			return
+		}
+		run := f.starting[0]
+		f.starting = f.starting[1:]
+		f.mu.Unlock()
+		go run()
+	}
+}
+
 // run runs work until the end is reached and nothing is left to do at that time, or until stop returns true.
 func (f *scheduler) run(end time.Time, stop func() bool) {
 	for {
-		synctest.Wait() // another goroutine may write what stop reads
+		f.start() // and wait, because another goroutine may write what stop reads
 		if stop() {
 			return
 		}
