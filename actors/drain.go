@@ -32,7 +32,7 @@ func (s *state) beginDrain(m message.DrainAll, out []kernel.Effect) []kernel.Eff
 		s.drain.serving[ref] = true
 	}
 	out = s.stateless.tell(message.DrainSession{}, s.sessions.tell(message.DrainSession{}, out))
-	return s.checkDrained(s.eviction.refuseAll(message.NoRoom(kernel.Gone), out))
+	return s.checkDrained(s.eviction.refuseAll(message.NoRoom(kernel.NotRunning), out))
 }
 
 // drainEnded records that the drain no longer waits for a stateless session.

@@ -62,19 +62,19 @@ func (g *Gateway) statelessRequest(x *downstream.Exchange, admitted message.Admi
 	if x.Params.RequestState.Present() {
 		sealer := g.sealer.Load()
 		if sealer == nil { // no stateless session has started yet
-			request.Abandon(kernel.Gone)
+			request.Abandon(kernel.NotRunning)
 			return
 		}
 		if request.State = g.openState(sealer, x, admitted); request.State == nil {
 			return
 		}
 		if request.State.Kind == seal.Parked {
-			number = int(request.State.Desk)
+			number = int(request.State.Actor)
 		}
 	}
 	ref, ok := g.statelessSession(number)
 	if !ok {
-		request.Abandon(kernel.Gone)
+		request.Abandon(kernel.NotRunning)
 		return
 	}
 	if x.Origin.Stdio { // its goroutine has to read the next message

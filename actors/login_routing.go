@@ -123,7 +123,7 @@ func (a abandonLogin) do() {
 		request.Refuse(message.ErrNoLogins)
 		return
 	}
-	a.msg.Abandon(kernel.Gone)
+	a.msg.Abandon(kernel.NotRunning)
 }
 
 // rememberToken stores a login's token for the next token actor of the login.

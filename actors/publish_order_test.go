@@ -104,7 +104,7 @@ func TestStatelessSessionsReceiveCatalogFirst(t *testing.T) {
 		}
 	}
 	registry, _ := g.system.Lookup("gateway/registry")
-	registry.Tell(message.Subscribe{Who: late.Reference}) // like a stream that is opened now
+	registry.Tell(message.Subscribe{From: late.Reference}) // like a stream that is opened now
 	depth := <-waiting
 	for _, name := range []string{"gateway/meta", "gateway/desk/0", "gateway/desk/1"} {
 		if depth[name] == 0 {

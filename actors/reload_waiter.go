@@ -30,7 +30,7 @@ func (s *state) newWaiter(done chan<- struct{}) *reloadWaiter {
 		return nil
 	}
 	s.reloads.lastWaiter++
-	return &reloadWaiter{done: done, request: message.Confirm{Who: s.self, Key: s.reloads.lastWaiter}}
+	return &reloadWaiter{done: done, request: message.Confirm{From: s.self, Key: s.reloads.lastWaiter}}
 }
 
 // await makes w wait for the registry. If w is nil, it closes done at once.

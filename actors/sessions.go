@@ -141,7 +141,7 @@ func (s *state) open(r openRequest, out []kernel.Effect) []kernel.Effect {
 	}
 	switch {
 	case s.drain.started, r.stream != nil && s.registry.IsZero():
-		return append(out, r.refuse(message.NoRoom(kernel.Gone)))
+		return append(out, r.refuse(message.NoRoom(kernel.NotRunning)))
 	case s.registry.IsZero() && len(s.startup.early) < maxWaitingClients:
 		s.startup.early = append(s.startup.early, *r.session)
 		return out
@@ -202,7 +202,7 @@ func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kerne
 // sessionEnded removes the state kept for a session. The client that has waited longest takes its place.
 func (s *state) sessionEnded(ref kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	s.sessions.owners.remove(ref)
-	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: ref}))
+	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{From: ref}))
 	next, waits := s.eviction.sessionEnded(ref, s.drain.started)
 	if waits {
 		return s.open(next, out)

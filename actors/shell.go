@@ -178,7 +178,7 @@ func (g *gateway) startStateless(self kernel.Self, a startStateless) {
 // subscribe subscribes a child to the catalog. A child subscribed here receives each catalog before the actors that are spawned
 // later. This matters because a client may learn of a change from one actor and send its next request to another.
 func (g *gateway) subscribe(ref kernel.Reference) {
-	g.state.registry.Tell(message.Subscribe{Who: ref})
+	g.state.registry.Tell(message.Subscribe{From: ref})
 }
 
 // startSession spawns a session and passes it the client's first message.

@@ -71,7 +71,7 @@ func (s *state) registerMeta(out []kernel.Effect) []kernel.Effect {
 // so they receive each new catalog first.
 func (s *state) startServers(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Act(startStateless{s.config.Limits, s.servers.expected(s.config), s.startup.loaded.Key}),
-		kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
+		kernel.Tell(s.registry, message.Subscribe{From: s.self}))
 	for _, server := range s.config.Servers {
 		out = s.startServer(server, out)
 	}

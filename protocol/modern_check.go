@@ -40,10 +40,10 @@ func CheckModern(header func(name string) string, f *Frame, p *Params) *Fault {
 	return checkShape(f, p)
 }
 
-// CheckMisfit returns the fault for a request whose params Scan refused with err, and the era of its client. For a modern
+// ParamsFault returns the fault for a request whose params Scan refused with err, and the era of its client. For a modern
 // client, errors in headers and _meta come first: they must be reported with HTTP 400, so that intermediaries are not misled
 // by headers. MCP 2026-07-28, basic, _meta; basic/transports/streamable-http, server validation
-func CheckMisfit(header func(name string) string, f *Frame, p *Params, err *ParseError) (fault *Fault, era Era) {
+func ParamsFault(header func(name string) string, f *Frame, p *Params, err *ParseError) (fault *Fault, era Era) {
 	fault = BadParams(err.Error())
 	if EraOf(header, f, p) == EraLegacy {
 		return fault, EraLegacy

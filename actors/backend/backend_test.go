@@ -256,8 +256,8 @@ func TestListChangedDuringASync(t *testing.T) {
 						last = l
 					}
 				}
-				if len(last.Items) != 4 || !strings.Contains(string(last.Items[0]), `"d"`) || !last.Asked {
-					t.Errorf("last list: %s (asked %v), want d, b, c and e, asked", last.Items, last.Asked)
+				if len(last.Items) != 4 || !strings.Contains(string(last.Items[0]), `"d"`) || !last.Announced {
+					t.Errorf("last list: %s (asked %v), want d, b, c and e, asked", last.Items, last.Announced)
 				}
 				if n := len(server.Received("resources/list")); n != resources {
 					t.Errorf("resources were listed %d times more, want none", n-resources)
@@ -285,8 +285,8 @@ func TestListChangedInThePause(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		listed := actortest.Of[message.Listed](b.pool)
-		if last := listed[len(listed)-1]; len(last.Items) != 3 || !last.Asked {
-			t.Errorf("last list: %s (asked %v), want three tools, asked", last.Items, last.Asked)
+		if last := listed[len(listed)-1]; len(last.Items) != 3 || !last.Announced {
+			t.Errorf("last list: %s (asked %v), want three tools, asked", last.Items, last.Announced)
 		}
 		if n := len(server.Received("tools/list")); n != 3 {
 			t.Errorf("%d lists were fetched, want 3: one for both changes", n)

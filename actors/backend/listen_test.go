@@ -40,7 +40,7 @@ func (b *bench) heardOf() (list []string) {
 			list = append(list, "updated "+m.URI)
 		case message.Listed:
 			if m.Kind == protocol.Tools {
-				list = append(list, fmt.Sprintf("%d tools asked %v", len(m.Items), m.Asked))
+				list = append(list, fmt.Sprintf("%d tools asked %v", len(m.Items), m.Announced))
 			}
 		}
 	}

@@ -272,7 +272,7 @@ func (s *state) listed(kind protocol.ItemKind, items [][]byte, asked bool, out [
 		return out
 	}
 	return append(out, kernel.Tell(s.pool, message.Listed{
-		Backend: s.self, Incarnation: uint64(s.conn.incarnation), Kind: kind, Items: items, Asked: asked, Silent: s.changesSilently(kind),
+		Backend: s.self, Incarnation: uint64(s.conn.incarnation), Kind: kind, Items: items, Announced: asked, Silent: s.changesSilently(kind),
 	}))
 }
 

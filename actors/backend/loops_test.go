@@ -33,11 +33,11 @@ func TestCircledLists(t *testing.T) {
 		t.Fatalf("got %q", first.Items)
 	}
 	o.want(o.frame(changed), "tools/list")
-	if again := list("4", `{"name":"a"}`); len(again.Items) != 1 || !again.Asked {
-		t.Errorf("a gateway's change: got %q, asked %v, want one item and that it was asked", again.Items, again.Asked)
+	if again := list("4", `{"name":"a"}`); len(again.Items) != 1 || !again.Announced {
+		t.Errorf("a gateway's change: got %q, asked %v, want one item and that it was asked", again.Items, again.Announced)
 	}
 	o.want(o.frame(changed), "tools/list")
-	if again := list("5", `{"name":"a"},{"name":"d","_meta":{"goblin-actor/nodes":["x","me"]}}`); len(again.Items) != 1 || again.Asked {
-		t.Errorf("in a circle: got %q, asked %v, want one item and that it was not", again.Items, again.Asked)
+	if again := list("5", `{"name":"a"},{"name":"d","_meta":{"goblin-actor/nodes":["x","me"]}}`); len(again.Items) != 1 || again.Announced {
+		t.Errorf("in a circle: got %q, asked %v, want one item and that it was not", again.Items, again.Announced)
 	}
 }

@@ -109,11 +109,11 @@ func (s *state) inputRequests(q *round, f *protocol.Frame, r *protocol.ResultInf
 			return true
 		}
 		response := protocol.InputResponse{Key: slices.Clone(key)}
-		kind := protocol.QuestionOf(f.Raw, m, params)
+		kind := protocol.InputKindOf(f.Raw, m, params)
 		switch {
 		case q.request.Caller.Can.Answers(kind):
 			questions = append(questions, inputRequest{len(q.responses), m, params})
-		case kind == protocol.QuestionRoots:
+		case kind == protocol.InputRoots:
 			response.Result = rootsResult(s.server.Roots)
 		default:
 			why = "the server asks for something that the client has not declared: " + m.String()
@@ -131,13 +131,13 @@ func (s *state) inputRequests(q *round, f *protocol.Frame, r *protocol.ResultInf
 // poseOne asks the call's holder one question, as a legacy server would.
 func (s *state) poseOne(q *round, f *protocol.Frame, asked inputRequest, out []kernel.Effect) []kernel.Effect {
 	elicitation := ""
-	if protocol.QuestionOf(f.Raw, asked.method, asked.params) == protocol.QuestionURL {
+	if protocol.InputKindOf(f.Raw, asked.method, asked.params) == protocol.InputURL {
 		elicitation = fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64())
 		q.urls = append(q.urls, rawjson.Quote(elicitation))
 	}
 	s.questions.last++
 	var frame protocol.Frame
-	if err := frame.Parse(protocol.AppendQuestion(nil, s.questions.last, f.Raw, asked.method, asked.params, elicitation)); err != nil {
+	if err := frame.Parse(protocol.AppendLegacyRequest(nil, s.questions.last, f.Raw, asked.method, asked.params, elicitation)); err != nil {
 		panic("own question: " + err.Error()) // made of parts of a parsed frame
 	}
 	s.questions.open[s.questions.last] = &question{method: asked.method, round: q, index: asked.index}

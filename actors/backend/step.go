@@ -86,7 +86,7 @@ func (s *state) stepLife(now time.Time, msg any, out []kernel.Effect) []kernel.E
 	switch m := msg.(type) {
 	case kernel.Started:
 		s.life.since = now
-		out = append(out, kernel.Tell(s.pool, message.BackendChanged{Backend: s.self, Replica: s.replica, Phase: s.life.phase, Anew: true}))
+		out = append(out, kernel.Tell(s.pool, message.BackendChanged{Backend: s.self, Replica: s.replica, Phase: s.life.phase, Restarted: true}))
 		return s.wantStart(out)
 	case message.Connect:
 		return s.mayStart(now, out)

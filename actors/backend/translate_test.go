@@ -288,7 +288,7 @@ func TestStaleLists(t *testing.T) {
 				t.Errorf("server tells of changes %v: listed %d times more", tells, again)
 			}
 			for _, l := range actortest.Of[message.Listed](b.pool) {
-				if l.Asked {
+				if l.Announced {
 					t.Error("a list fetched for its age counts as changed")
 				}
 			}

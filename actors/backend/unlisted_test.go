@@ -109,7 +109,7 @@ func TestChangeNotFetched(t *testing.T) {
 	}
 	o.want(later[0], "tools/list")
 	for _, e := range step(o.s, time.Unix(0, 0), o.frame(`{"jsonrpc":"2.0","id":6,"result":{"tools":[]}}`), nil) {
-		if m, ok := e.Msg.(message.Listed); ok && m.Asked {
+		if m, ok := e.Msg.(message.Listed); ok && m.Announced {
 			return
 		}
 	}

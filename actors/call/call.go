@@ -5,7 +5,6 @@
 //	c := call.Call{Seq: seq, ID: rawID, Token: token, State: call.Queued, Began: now, Limits: limits}
 //	out = c.Step(now, call.Heard{Frame: progress}, out)
 //
-// Every call ends exactly once, whatever the order of events. Later events are ignored.
 //
 //	c := call.New(seq, rawID, token, limits)
 //	out = c.Step(now, call.Heard{Frame: progress}, out)

@@ -23,7 +23,7 @@ func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
 	case Logged:
 		out = append(out, Effect{Kind: Forward, Frame: e.Frame})
 	case Asked:
-		c.begin(now) // a server request may arrive before RequestWritten
+		c.begin(now) // a server request may arrive before Sent
 		if c.asking++; c.asking == 1 {
 			c.State, c.asked = Parked, now
 		}
@@ -64,11 +64,11 @@ func (c *Call) tick(now time.Time, out []Effect) []Effect {
 	if c.State == Queued {
 		why = fmt.Sprintf("the server did not take the request within %s", c.Limits.Queue+c.Limits.Idle)
 	} else if c.State == Parked {
-		why = fmt.Sprintf("the server's question was not answered within %s", c.Limits.Parked)
+		why = fmt.Sprintf("the server's request to the client was not answered within %s", c.Limits.Parked)
 	} else if c.Limits.Absolute > 0 && !now.Before(c.written.Add(c.Limits.Absolute)) {
 		why = fmt.Sprintf("no answer within %s", c.Limits.Absolute)
 	}
-	timedOut := c.State != Parked // else a person kept the server waiting
+	timedOut := c.State != Parked // a parked call waits for the client, not for the server
 	c.State = Ended
 	fault := &protocol.Fault{
 		Name: protocol.Timeout, Server: c.Server, Message: "Timeout: " + why + "; the server was told to cancel",

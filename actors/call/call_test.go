@@ -35,28 +35,28 @@ func TestStep(t *testing.T) {
 		{"answer overtakes written", "", []at{{0, Answered{}, []EffectKind{Deliver}}, {1, Sent{}, nil}}},
 		{"broken while queued", "", []at{{0, Broken{}, []EffectKind{Fail}}, {1, Answered{}, nil}}},
 		// S2.6.1: the request is cancelled at the server and the client gets a timeout error.
-		{"idle clock, to the nanosecond", "", []at{
+		{"idle timeout, to the nanosecond", "", []at{
 			{0, Sent{}, nil}, {30*time.Second - 1, Tick{}, nil},
 			{30 * time.Second, Tick{}, []EffectKind{Cancel, Fail}}, {time.Hour, Tick{}, nil}, {time.Hour, Answered{}, nil}}},
-		{"no clock while queued", "", []at{{time.Hour, Tick{}, nil}}},
-		{"progress without token resets the clock and goes nowhere", "", []at{
+		{"no timeout while queued", "", []at{{time.Hour, Tick{}, nil}}},
+		{"progress without token only resets the idle timeout", "", []at{
 			{0, Sent{}, nil}, {29 * time.Second, Heard{}, nil}, {45 * time.Second, Tick{}, nil}}},
 		{"progress with token is forwarded", "7", []at{{0, Sent{}, nil}, {1, Heard{}, []EffectKind{Forward}}}},
-		{"progress the client knows is a sign of life only", "7", []at{
+		{"progress that the client knows only resets the idle timeout", "7", []at{
 			{0, Sent{}, nil}, {29 * time.Second, Heard{Behind: true}, nil}, {45 * time.Second, Tick{}, nil}}},
-		{"absolute clock whatever the progress", "7", []at{
+		{"absolute timeout despite progress", "7", []at{
 			{0, Sent{}, nil}, {25 * time.Second, Heard{}, []EffectKind{Forward}},
 			{49 * time.Second, Heard{}, []EffectKind{Forward}}, {50*time.Second - 1, Tick{}, nil},
 			{50 * time.Second, Tick{}, []EffectKind{Cancel, Fail}}}},
 		{"cancelled by the client", "", []at{{0, Sent{}, nil}, {1, Withdrawn{}, []EffectKind{Cancel, Forget}}, {2, Answered{}, nil}}},
-		{"the clocks stand while a question is open", "", []at{
+		{"the timeouts stop while a server request is open", "", []at{
 			{0, Sent{}, nil}, {20 * time.Second, Asked{}, nil}, {21 * time.Second, Asked{}, nil}, {50 * time.Second, Tick{}, nil},
 			{60 * time.Second, Replied{}, nil}, {61 * time.Second, Tick{}, nil}, {70 * time.Second, Replied{}, nil},
 			{100*time.Second - 1, Tick{}, nil}, {100 * time.Second, Tick{}, []EffectKind{Cancel, Fail}}}},
 		{"a server request without an answer", "", []at{
 			{0, Sent{}, nil}, {time.Second, Asked{}, nil}, {time.Second + 10*time.Minute - 1, Tick{}, nil},
 			{time.Second + 10*time.Minute, Tick{}, []EffectKind{Cancel, Fail}}}},
-		{"a question overtakes written", "", []at{
+		{"a server request overtakes written", "", []at{
 			{0, Asked{}, nil}, {time.Second, Sent{}, nil}, {2 * time.Second, Replied{}, nil}, {32*time.Second - 1, Tick{}, nil},
 			{32 * time.Second, Tick{}, []EffectKind{Cancel, Fail}}}},
 		{"log line", "", []at{{0, Logged{}, []EffectKind{Forward}}}},
@@ -90,15 +90,15 @@ func TestNoLimitsNoDeadline(t *testing.T) {
 	}
 }
 
-// A request that its process never reads ends after the time it could have waited and run.
+// A request that the server's process never reads ends after its queue and idle timeouts.
 func TestNobodyTakesIt(t *testing.T) {
 	c := &Call{Seq: 1, State: Queued, Began: start, Limits: Limits{Queue: 10 * time.Second, Idle: 30 * time.Second}, Method: protocol.MethodToolsCall}
 	if got := c.Step(start.Add(40*time.Second-1), Tick{}, nil); len(got) != 0 {
-		t.Errorf("a nanosecond early: %v", kinds(got))
+		t.Errorf("a nanosecond before the deadline: %v", kinds(got))
 	}
 	out := c.Step(start.Add(40*time.Second), Tick{}, nil)
 	if len(out) != 2 || out[0].Kind != Cancel || out[1].Kind != Fail || out[1].Fault.Name != protocol.Timeout {
-		t.Fatalf("at the end: %+v", out)
+		t.Fatalf("at the deadline: %+v", out)
 	}
 	if want := "did not take the request within 40s"; !strings.Contains(out[1].Fault.Message, want) {
 		t.Errorf("message %q, want it to say that it %s", out[1].Fault.Message, want)
@@ -110,7 +110,7 @@ func TestNobodyTakesIt(t *testing.T) {
 	}
 }
 
-// People are shown when a call that waits for its server ends: with the queue's time, not with what comes on top of it.
+// Ends of a queued call is the end of its queue timeout, without the idle timeout.
 func TestEnds(t *testing.T) {
 	c := &Call{State: Queued, Began: start, Limits: Limits{Queue: 10 * time.Second, Idle: 30 * time.Second}}
 	if got := c.Ends().Sub(start); got != 10*time.Second {

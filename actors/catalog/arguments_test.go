@@ -22,7 +22,8 @@ func argumentsOf(t *testing.T, s *Snapshot, tool string) *toolschema.InputSchema
 	return e.Arguments()
 }
 
-// Schemas are compiled where the rule is refuse, and an unchanged definition keeps its compiled schema when the list or the rules change.
+// With validateArguments: refuse, schemas are compiled. An unchanged definition keeps its compiled schema if the list
+// or the rules change.
 func TestSchemasAreCompiledOnce(t *testing.T) {
 	list := server(t, "one", 0).rules(rulesFor("hide")).tools("a", "b")
 	off := snapshot(standard(stylePrefix), list)
@@ -39,11 +40,12 @@ func TestSchemasAreCompiledOnce(t *testing.T) {
 		t.Error("an unchanged definition was compiled again, or a new one was not")
 	}
 	if again := Build(longer, []Source{list.rules(func(s *config.Server) { s.ValidateArguments = "off" }).Source}, standard(stylePrefix)); argumentsOf(t, again, "one_a") != nil {
-		t.Error("calls are checked after the rule became off")
+		t.Error("arguments are validated after the rule became off")
 	}
 }
 
-// All compiled schemas of a server share one budget, also when its list grows step by step, and a warning says which calls are not checked.
+// All compiled schemas of a server share one budget, also if its list grows step by step. A warning names the tools
+// whose arguments are not validated.
 func TestCompiledSchemasShareABudget(t *testing.T) {
 	large := func(name string) string {
 		var properties []string
@@ -65,7 +67,7 @@ func TestCompiledSchemasShareABudget(t *testing.T) {
 		}
 	}
 	if want := maxCompiled/1501 + 1; checked != want {
-		t.Errorf("the calls of %d tools are checked, want %d", checked, want)
+		t.Errorf("the arguments of %d tools are validated, want %d", checked, want)
 	}
 	want := `one: validateArguments: arguments of "t67" and 12 other tools are not checked: the inputSchema is invalid, follows an unknown $schema, or the server's schemas are too large together`
 	if !slices.Contains(s.Warnings(), want) {
@@ -73,7 +75,7 @@ func TestCompiledSchemasShareABudget(t *testing.T) {
 	}
 }
 
-// A tool whose schema cannot be used is named, and its calls pass.
+// A tool whose schema cannot be used is named in a warning, and its calls pass.
 func TestUncheckedToolsAreNamed(t *testing.T) {
 	for name, definition := range map[string]string{
 		"dialect": `{"name":"odd","inputSchema":{"$schema":"https://example.org/other","type":"object"}}`,

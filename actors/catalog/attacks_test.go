@@ -8,8 +8,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// veiled is a catalog of which a role permits a little. What it does not is called in many ways like what it does.
-func veiled(t *testing.T) (v, alone *View) {
+// restricted returns a catalog of which a role permits a small part. The names of hidden items resemble those of
+// permitted ones.
+func restricted(t *testing.T) (v, alone *View) {
 	t.Helper()
 	s := snapshot(under(standard(stylePrefix), config.Role{Name: "some", Servers: []string{"files", "other"}, Tools: denies("*delete*"), Prompts: denies("*purge"),
 		Resources: config.Filter{Allow: []string{"resource://files/file:///ok/*"}}}),
@@ -22,9 +23,9 @@ func veiled(t *testing.T) (v, alone *View) {
 	return of(t, s, "some"), alone
 }
 
-// S5.2.1: A hidden tool is called by every alias.
+// S5.2.1: A hidden tool cannot be called by any alias.
 func TestAttack44HiddenToolByAlias(t *testing.T) {
-	v, alone := veiled(t)
+	v, alone := restricted(t)
 	for _, name := range []string{"files_delete", "files:delete", "files/delete", "files__delete", "files.delete", "secret_wipe", "secret:wipe", "secret/wipe", "secret.read"} {
 		want := protocol.NoTool(name).Error()
 		if e, fault := v.Tool(name); e != nil || fault.Error() != want || len(fault.Candidates) > 0 {
@@ -32,34 +33,34 @@ func TestAttack44HiddenToolByAlias(t *testing.T) {
 		}
 	}
 	if e, _ := alone.Tool("delete"); e != nil {
-		t.Error("delete of files alone is found")
+		t.Error("delete is found in the view of files alone")
 	}
 	if got := tool(v, "files:read"); got != "files read" {
-		t.Errorf("what is permitted is not found: %s", got)
+		t.Errorf("a permitted item is not found: %s", got)
 	}
 }
 
-// A hidden tool is called as that of one replica.
+// A hidden tool cannot be called through a replica's name.
 func TestAttack45HiddenToolOfReplica(t *testing.T) {
-	v, _ := veiled(t)
+	v, _ := restricted(t)
 	for _, name := range []string{"files:delete@0", "files:delete@1", "secret:wipe@0"} {
 		if e, fault := v.Tool(name); e != nil || fault.Name != protocol.ToolNotFound {
 			t.Errorf("Tool(%q): %v, %v", name, e, fault)
 		}
 	}
 	if got := tool(v, "files:read@0"); got != "files read" {
-		t.Errorf("what is permitted is not found: %s", got)
+		t.Errorf("a permitted item is not found: %s", got)
 	}
 }
 
-// S5.2.1: The endpoint of one server shows what the whole hides.
+// S5.2.1: The endpoint of one server shows nothing that the whole catalog hides.
 func TestAttack47ServerEndpoint(t *testing.T) {
-	v, alone := veiled(t)
+	v, alone := restricted(t)
 	if _, ok := v.Snapshot().View(Key{Rights: "some", Server: "secret"}); ok {
-		t.Error("a server of which nothing is permitted has an endpoint")
+		t.Error("a server without permitted items has an endpoint")
 	}
 	if _, ok := v.Snapshot().View(Key{Server: "files"}); ok {
-		t.Error("a server has an endpoint for who says no rights")
+		t.Error("a server has an endpoint for a key without rights")
 	}
 	if got := strings.Join(listed(t, alone, protocol.Tools), " "); got != "read" {
 		t.Errorf("tools of files alone: %s", got)
@@ -70,13 +71,13 @@ func TestAttack47ServerEndpoint(t *testing.T) {
 		}
 	}
 	if got := found(alone, "file:///ok/b"); got != "files file:///ok/b" {
-		t.Errorf("what is permitted is not found: %s", got)
+		t.Errorf("a permitted item is not found: %s", got)
 	}
 }
 
-// S5.2.1: A completion asks for arguments of a hidden prompt.
+// S5.2.1: The arguments of a hidden prompt cannot be completed.
 func TestAttack48CompletionOfHiddenPrompt(t *testing.T) {
-	v, alone := veiled(t)
+	v, alone := restricted(t)
 	for _, name := range []string{"files_purge", "files:purge", "files/purge", "purge"} {
 		for _, view := range []*View{v, alone} {
 			if e, fault := view.Prompt(name); e != nil || fault.Name != protocol.PromptNotFound {
@@ -85,13 +86,13 @@ func TestAttack48CompletionOfHiddenPrompt(t *testing.T) {
 		}
 	}
 	if e, _ := v.Prompt("files:ask"); e == nil {
-		t.Error("what is permitted is not found")
+		t.Error("a permitted prompt is not found")
 	}
 }
 
-// An ambiguous name is used to learn who else has it.
+// The candidates of an ambiguous name do not include hidden items.
 func TestAttack49CandidatesNameHidden(t *testing.T) {
-	v, _ := veiled(t)
+	v, _ := restricted(t)
 	_, fault := v.Tool("read")
 	if got := strings.Join(fault.Candidates, " "); got != "files_read other_read" {
 		t.Errorf("candidates of read: %s", got)
@@ -101,9 +102,9 @@ func TestAttack49CandidatesNameHidden(t *testing.T) {
 	}
 }
 
-// A URI that is allowed is written so that its server takes it for another.
+// An allowed URI cannot be spelled so that its server reads another one.
 func TestAttack50DotSegments(t *testing.T) {
-	v, alone := veiled(t)
+	v, alone := restricted(t)
 	for _, path := range []string{"ok/../etc/passwd", "ok/%2e%2e/etc/passwd", "ok/%2E%2E%2Fetc/passwd", "ok/..%2fetc", "ok/..;/..;/etc/passwd", "ok/x/..%5c..%5cetc", "ok/%252e%252e/etc", `ok/..\etc`, "ok/./a", "ok/a%2fb"} {
 		for _, uri := range []string{"file:///" + path, "resource://files/file:///" + path} {
 			for _, view := range []*View{v, alone} {
@@ -114,11 +115,11 @@ func TestAttack50DotSegments(t *testing.T) {
 		}
 	}
 	if got := found(v, "resource://files/file:///ok/b"); got != "files file:///ok/b" {
-		t.Errorf("what is permitted is not found: %s", got)
+		t.Errorf("a permitted item is not found: %s", got)
 	}
 }
 
-// A name that is denied is written in another case, or with its accents apart, for a server that does not tell these from each other.
+// A denied name is denied in other case and with decomposed accents too, since servers may not distinguish these.
 func TestAttack50AnotherSpelling(t *testing.T) {
 	rules := func(s *config.Server) {
 		s.ResourceFilter.Deny, s.Tools.Deny = []string{"*private*", "*caf\u00e9*"}, []string{"caf\u00e9"}
@@ -139,12 +140,12 @@ func TestAttack50AnotherSpelling(t *testing.T) {
 			}
 		}
 		if got := found(v, "resource://files/file:///public"); got != "files file:///public" {
-			t.Errorf("%s: what is permitted is not found: %s", name, got)
+			t.Errorf("%s: a permitted URI is not found: %s", name, got)
 		}
 	}
 }
 
-// A host that is denied is written in capitals, with its port or with a user, in the server's own URI behind the gateway's name for it.
+// A denied host is denied in capitals, with a port and with a user, also in a public URI.
 func TestAttack50HostInPublicURI(t *testing.T) {
 	s := snapshot(under(standard(stylePrefix), config.Role{Name: "some", Resources: denies("resource://web/http://intra/*", "resource://web/file:///secret/*")}),
 		server(t, "web", 0).templates("http://{host}/{+path}", "file://{+path}"))
@@ -163,11 +164,11 @@ func TestAttack50HostInPublicURI(t *testing.T) {
 		}
 	}
 	if got := found(v, "resource://web/http://other/x"); got != "web http://other/x" {
-		t.Errorf("what is permitted is not found: %s", got)
+		t.Errorf("a permitted item is not found: %s", got)
 	}
 }
 
-// A hidden item changes, and whoever may not see it hears of that.
+// A change of a hidden item is not announced to clients that may not see it.
 func TestAttack55ListChangedOfHidden(t *testing.T) {
 	naming := under(standard(stylePrefix), config.Role{Name: "some", Servers: []string{"files"}, Tools: denies("*_delete")})
 	files, secret := server(t, "files", 0).tools("read", "delete"), server(t, "secret", 1).tools("wipe")
@@ -175,14 +176,14 @@ func TestAttack55ListChangedOfHidden(t *testing.T) {
 	hidden := following(first, naming, server(t, "files", 0).tools("read").add(protocol.Tools, `{"name":"delete","description":"new"}`), secret.tools("more"))
 	seen := following(hidden, naming, files.tools("write"), secret)
 	if of(t, first, "some").Generation != of(t, hidden, "some").Generation {
-		t.Error("a change of what is hidden is told")
+		t.Error("a change of a hidden item changes the generation")
 	}
 	if of(t, hidden, "some").Generation[protocol.Tools] == of(t, seen, "some").Generation[protocol.Tools] {
-		t.Error("a change of what is shown is not told")
+		t.Error("a change of a shown item does not change the generation")
 	}
 }
 
-// A method that only the server knows is sent to do what the project's rules keep back.
+// A project with rules does not forward methods that only the server knows, because they could bypass the rules.
 func TestNarrowProjectTrustsNoServer(t *testing.T) {
 	files := server(t, "files", 0).tools("read", "delete")
 	for _, c := range []struct {
@@ -197,11 +198,11 @@ func TestNarrowProjectTrustsNoServer(t *testing.T) {
 		for _, k := range []Key{{Project: "alpha"}, {Projects: "alpha"}, {Project: "alpha", Server: "files"}} {
 			v, ok := s.View(k)
 			if !ok || v.Trusts(v.Servers()[0]) != c.trusts {
-				t.Errorf("%+v in %+v: there %v, want trust %v", k, c.project, ok, c.trusts)
+				t.Errorf("%+v in %+v: exists %v, want trust %v", k, c.project, ok, c.trusts)
 			}
 		}
 	}
 	if v, _ := Build(nil, []Source{files.Source}, standard(stylePrefix)).View(Key{}); !v.Trusts(v.Servers()[0]) {
-		t.Error("the whole is not trusted")
+		t.Error("the view of everything does not trust the server")
 	}
 }

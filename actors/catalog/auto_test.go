@@ -30,7 +30,7 @@ func listedNames(t *testing.T, v *View) string {
 	return string(page)
 }
 
-// The gateway's own tools are listed in views with more than 40 other tools, and found by name in all.
+// The gateway's own tools are listed in views with more than 40 other tools. They are found by name in all views.
 func TestMetaToolsAreListedWhereThereAreManyOthers(t *testing.T) {
 	names := func(n int) (list []string) {
 		for i := range n {
@@ -41,15 +41,15 @@ func TestMetaToolsAreListedWhereThereAreManyOthers(t *testing.T) {
 	for n, want := range map[int]bool{0: false, 1: false, 40: false, 41: true} {
 		s := Build(nil, []Source{server(t, "files", 0).tools(names(n)...).Source, ours(t)}, auto())
 		if got := strings.Contains(listedNames(t, s.Whole()), "goblin_describe"); got != want {
-			t.Errorf("with %d tools of servers: listed %v, want %v", n, got, want)
+			t.Errorf("with %d other tools: listed %v, want %v", n, got, want)
 		}
 		if _, fault := s.Whole().Tool("goblin_describe"); fault != nil {
-			t.Errorf("with %d tools of servers: %s", n, fault.Message)
+			t.Errorf("with %d other tools: %s", n, fault.Message)
 		}
 	}
 }
 
-// What counts is the client's view: a role that permits one tool sees one, and a project of few tools only these.
+// The number of tools in the client's view counts, which a role or a project may limit.
 func TestMetaToolsAreListedByView(t *testing.T) {
 	var names []string
 	for i := range 50 {

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// big makes servers with tools of a usual size (about 600 bytes).
+// big returns servers with tools of usual size (about 600 bytes).
 func big(t testing.TB, servers, tools int) []*offered {
 	schema := `{"type":"object","properties":{"path":{"type":"string","description":"` + strings.Repeat("where it is ", 20) + `"}},"required":["path"]}`
 	var out []*offered
@@ -24,7 +24,7 @@ func big(t testing.TB, servers, tools int) []*offered {
 	return out
 }
 
-// BenchmarkToolsList: 1000 tools of 20 servers, against writing the same bytes.
+// BenchmarkToolsList lists 1000 tools of 20 servers, compared with writing the same bytes.
 func BenchmarkToolsList(b *testing.B) {
 	v := whole(standard(stylePrefix), big(b, 20, 50)...)
 	static, _ := v.Page(protocol.Tools, protocol.EraLegacy, "")
@@ -44,7 +44,8 @@ func BenchmarkToolsList(b *testing.B) {
 	})
 }
 
-// BenchmarkBuild: 10 000 tools of 20 servers; anew, and when one server's list has changed.
+// BenchmarkBuild builds a snapshot of 10 000 tools of 20 servers from scratch, and after one server's list has
+// changed.
 func BenchmarkBuild(b *testing.B) {
 	servers := big(b, 20, 500)
 	b.Run("anew", func(b *testing.B) {
@@ -75,7 +76,7 @@ func BenchmarkTool(b *testing.B) {
 	}
 }
 
-// BenchmarkRewriteResult: a text of 1 MiB without and with a resource link behind it.
+// BenchmarkRewriteResult rewrites a text of 1 MiB without and with a resource link after it.
 func BenchmarkRewriteResult(b *testing.B) {
 	v := whole(standard(stylePrefix), server(b, "files", 0).resources("file:///a"))
 	text := `{"type":"text","text":"` + strings.Repeat(`some text, \"quoted\" and \u00e9scaped; `, 1<<20/40) + `"}`
@@ -91,7 +92,7 @@ func BenchmarkRewriteResult(b *testing.B) {
 	}
 }
 
-// BenchmarkResource: listed, an expansion of the last of 200 templates, and nobody's.
+// BenchmarkResource resolves a listed URI, an expansion of the last of 200 templates, and an unknown URI.
 func BenchmarkResource(b *testing.B) {
 	var servers []*offered
 	for s := range 20 {
@@ -103,7 +104,7 @@ func BenchmarkResource(b *testing.B) {
 	}
 	v := whole(standard(stylePrefix), servers...)
 	for name, uri := range map[string]string{
-		"listed": "resource://server9/file:///a", "template": "resource://server9/db9://9/users/1", "raw template": "db9://9/users/1", "nobody's": "nope://9/users/1",
+		"listed": "resource://server9/file:///a", "template": "resource://server9/db9://9/users/1", "raw template": "db9://9/users/1", "unknown": "nope://9/users/1",
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -33,8 +33,8 @@ type Login struct {
 	Done    bool          // the login is complete and the server's items are being listed
 }
 
-// RobotLogsIn is reported to clients if people cannot log in.
-const RobotLogsIn = "nobody logs in there but the gateway, by client credentials: whoever runs it has to mend them"
+// OnlyGatewayLogsIn is reported to clients if people cannot log in.
+const OnlyGatewayLogsIn = "only the gateway logs in to this server, with client credentials; ask its operator to fix them"
 
 // Cached is the State of a server whose lists are remembered from an earlier start.
 const Cached = "cached"
@@ -50,12 +50,12 @@ type Entry struct {
 	Server   *Server
 	Source   []byte // the server's JSON of the item
 
-	item     *item
-	pass     bool   // the item is passed on unchanged
-	since    uint64 // Version in which it last changed for clients; maintained only if there is a policy
-	judged   atomic.Pointer[judged]
-	remarked bool // its only difference from the previous snapshot is its server's State
-	texts    atomic.Pointer[texts]
+	item             *item
+	pass             bool   // the item is passed on unchanged
+	since            uint64 // Version in which it last changed for clients; maintained only if there is a policy
+	judged           atomic.Pointer[judged]
+	onlyStateDiffers bool // only its server's State differs from the previous snapshot
+	texts            atomic.Pointer[texts]
 }
 
 // texts holds what clients receive of an entry. It is created on first use, since a client reads at most a few pages of
@@ -111,7 +111,7 @@ type Naming struct {
 // Key identifies a view: the part of the catalog that a client sees.
 type Key struct {
 	Project  string // "" = everything
-	Projects string // if Project is "": the union of these projects, as encoded by Together; "" = everything
+	Projects string // if Project is "": the union of these projects, as encoded by EncodeProjects; "" = everything
 	Server   string // only this server under its own names, as at /s/<server>/mcp; "" = all; combined with the project
 	Rights   string // identity.Principal.Rights: what the roles permit; with a policy, "" permits nothing
 

@@ -117,7 +117,7 @@ func (c *comparison) members(old, next []byte) []string {
 }
 
 func (c *comparison) added(e *Entry) {
-	if e.Server.Internal { // they change with a setting, and no client waits for them
+	if e.Server.Internal { // these items change only with the configuration, and no client waits for them
 		return
 	}
 	of := c.of(e)

@@ -18,7 +18,7 @@ func changesText(old, next *Snapshot) string {
 	return strings.Join(lines, "; ")
 }
 
-// S2.4.1: a difference names what is new, what is gone and which members of the rest differ.
+// S2.4.1: a change names new and removed items, and the members that differ in the others.
 func TestChanges(t *testing.T) {
 	tool := func(name, rest string) string { return fmt.Sprintf(`{"name":%q,"inputSchema":{}%s}`, name, rest) }
 	base := func() []*offered {
@@ -42,14 +42,14 @@ func TestChanges(t *testing.T) {
 			a.Items[protocol.Tools] = nil
 			return []*offered{a.add(protocol.Tools, tool("w", ""), tool("x", `,"annotations":{"readOnlyHint":true}`), tool("y", `,"description":"e","title":"t"`)), b}
 		}, "a tool-changed +1 tool (a_w), -1 tool (a_z), ~2 tools (a_x: annotations, a_y: description, title)"},
-		{"arranged otherwise", func(a, b *offered) []*offered {
+		{"members in another order", func(a, b *offered) []*offered {
 			b.Items[protocol.Tools] = nil
 			return []*offered{a, b.add(protocol.Tools, `{"inputSchema":{"type":"object"},"name":"x"}`)}
 		}, "b tool-changed ~1 tool (b_x)"},
 		{"hidden", func(a, b *offered) []*offered {
 			return []*offered{a.rules(func(s *config.Server) { s.Tools.Deny = []string{"y"} }), b}
 		}, "a tool-changed -1 tool (a_y)"},
-		{"a mark of ours", func(a, b *offered) []*offered {
+		{"another state", func(a, b *offered) []*offered {
 			return []*offered{a.rules(func(*config.Server) {}), b.marked("cached")}
 		}, ""},
 	} {
@@ -71,7 +71,7 @@ func (o *offered) marked(state string) *offered {
 	return o
 }
 
-// However much changes, and whatever it is called, a change is small.
+// A change is small, however many items have changed and however long their names are.
 func TestChangesAreBounded(t *testing.T) {
 	long := strings.Repeat("€", 200)
 	fill := func(o *offered, rest string) *offered {
@@ -93,7 +93,7 @@ func TestChangesAreBounded(t *testing.T) {
 		}
 		c := list[0]
 		if n := len(c.Added) + len(c.Removed) + len(c.Changed); n != maxNamed {
-			t.Errorf("%s: %d named", what, n)
+			t.Errorf("%s: %d items named", what, n)
 		}
 		if text := c.Text(maxNamed); len(text) > maxNamed*(1+maxMembers)*(maxNamedBytes+10) {
 			t.Errorf("%s: a text of %d bytes", what, len(text))
@@ -101,7 +101,7 @@ func TestChangesAreBounded(t *testing.T) {
 	}
 }
 
-// Items of a MiB are not looked into: the registry has others to serve.
+// Large items are not compared in detail, because the registry has other messages to handle.
 func TestLargeItemsAreNotCompared(t *testing.T) {
 	large := func(text string) string {
 		return fmt.Sprintf(`{"name":"large","description":%q,"inputSchema":{}}`, strings.Repeat(text, 900<<10))
@@ -113,7 +113,8 @@ func TestLargeItemsAreNotCompared(t *testing.T) {
 	}
 }
 
-// BenchmarkChange: 10 000 tools of 100 servers, one of which lists a tool more or less: the next snapshot and what it has changed.
+// BenchmarkChange builds the next snapshot of 10 000 tools of 100 servers, one of which lists a tool more or less,
+// and compares the two.
 func BenchmarkChange(b *testing.B) {
 	servers := big(b, 100, 100)
 	previous := snapshot(standard(stylePrefix), servers...)
@@ -130,7 +131,7 @@ func BenchmarkChange(b *testing.B) {
 	}
 }
 
-// BenchmarkChanges: the same, what has changed alone.
+// BenchmarkChanges only compares the snapshots.
 func BenchmarkChanges(b *testing.B) {
 	servers := big(b, 100, 100)
 	old := snapshot(standard(stylePrefix), servers...)

@@ -1,9 +1,9 @@
 // Package catalog builds the merged catalog of all servers under public names: an immutable Snapshot, and the Views of it that
 // clients see. The package is pure; the registry actor owns the newest Snapshot.
 //
-// Sources (the servers' lists) are parsed into items (parse.go), which get public names (names.go, uris.go) and rewritten JSON
-// (rewrite.go), and are collected in a View (view.go) with its lists (page.go) and tables (lookup.go, resolve.go). Parts that have
-// not changed since the previous Snapshot are reused.
+// Sources (the servers' lists) are parsed into items (parse.go), which get public names (names.go, uris.go) and
+// rewritten JSON (rewrite.go). They are collected in a View (view.go) with its lists (page.go) and tables (lookup.go,
+// resolve.go). Parts that have not changed since the previous Snapshot are reused.
 //
 // Invariants:
 //   - A public name or URI belongs to one item. Names are looked up in tables, never split.

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// styles are the spellings of URIs the scenario tests run under.
+// styles are the URI styles under which the scenario tests run.
 var styles = []string{stylePrefix, styleUnderscore}
 
 func standard(style string) Naming {
@@ -24,13 +24,13 @@ func mode(m string) Naming {
 	return n
 }
 
-// offered is a Source in the making.
+// offered builds a Source.
 type offered struct {
 	Source
 	t testing.TB
 }
 
-// server makes a source; its place in the configuration is order.
+// server returns a source with that position in the configuration.
 func server(t testing.TB, name string, order int) *offered {
 	return &offered{Source{Server: &Server{Name: name, Order: order}}, t}
 }
@@ -79,7 +79,7 @@ func (o *offered) templates(texts ...string) *offered {
 	return o
 }
 
-// snapshot builds the first snapshot of these servers.
+// snapshot returns the first snapshot of these servers.
 func snapshot(naming Naming, servers ...*offered) *Snapshot {
 	return following(nil, naming, servers...)
 }
@@ -98,7 +98,7 @@ func whole(naming Naming, servers ...*offered) *View {
 	return v
 }
 
-// listed returns the public names of a kind, in list order, after checking that the items say the same.
+// listed returns the public names of a kind in list order. It checks that the items contain them.
 func listed(t testing.TB, v *View, kind protocol.ItemKind) []string {
 	t.Helper()
 	out := []string{}
@@ -109,7 +109,7 @@ func listed(t testing.TB, v *View, kind protocol.ItemKind) []string {
 		}
 		key := [protocol.ItemKinds]string{"name", "name", "uri", "uriTemplate"}[kind]
 		if decoded[key] != e.Public {
-			t.Errorf("%s says it is %v", e.Public, decoded[key])
+			t.Errorf("%s contains the name %v", e.Public, decoded[key])
 		}
 		out = append(out, e.Public)
 	}
@@ -156,7 +156,7 @@ func page1(t testing.TB, v *View, kind protocol.ItemKind, cursor string) (items 
 	return items, next
 }
 
-// found describes where a URI leads: server and original, or the fault.
+// found describes what a URI resolves to: server and original URI, or the fault.
 func found(v *View, uri string) string {
 	f, fault := v.Resource(uri)
 	if fault != nil {
@@ -165,7 +165,7 @@ func found(v *View, uri string) string {
 	return f.Server.Name + " " + f.Original
 }
 
-// tool describes what a name means: server and original, or the fault.
+// tool describes what a name resolves to: server and original name, or the fault.
 func tool(v *View, name string) string {
 	e, fault := v.Tool(name)
 	if fault != nil {
@@ -174,7 +174,7 @@ func tool(v *View, name string) string {
 	return e.Server.Name + " " + e.Original
 }
 
-// result makes a frame of a result's JSON.
+// result returns a frame with a result's JSON.
 func result(t testing.TB, text string) *protocol.Frame {
 	t.Helper()
 	f := new(protocol.Frame)

@@ -9,11 +9,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Servers come up in any order and lists grow: what clients know by a name stays what it is.
+// Clients keep the names they know, in whatever order servers start and however lists grow.
 func TestNamesStay(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		servers, naming := drawServers(rt), drawNaming(rt)
-		if naming.Namespace.Mode == "on-conflict" { // where a second server with a name takes it from both
+		if naming.Namespace.Mode == "on-conflict" { // in this mode a second server with the same name takes it from both
 			naming.Namespace.Mode = "never"
 		}
 		var first []*offered
@@ -35,7 +35,7 @@ func TestNamesStay(t *testing.T) {
 	})
 }
 
-// A name is free again when its item has gone or its naming has changed.
+// A name becomes free when its item is removed or the naming changes.
 func TestNamesAreGivenUp(t *testing.T) {
 	naming := mode("never")
 	a, b := server(t, "a", 0).tools("search"), server(t, "b", 1).tools("search")

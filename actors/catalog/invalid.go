@@ -22,11 +22,11 @@ type InvalidTool struct {
 }
 
 // hides reports whether invalid tools are hidden.
-func (l *lot) hides() bool { return l.rules.invalid == "hide" }
+func (l *parsedList) hides() bool { return l.rules.invalid == "hide" }
 
 // toolChecks checks the tool definitions of one list.
 type toolChecks struct {
-	lot    *lot
+	lot    *parsedList
 	server *Server
 	known  map[string]*parsed // valid definitions of the previous list
 	budget int                // for compiling schemas
@@ -35,7 +35,7 @@ type toolChecks struct {
 }
 
 // known returns a list's valid definitions by name.
-func known(kind protocol.ItemKind, old *lot) map[string]*parsed {
+func known(kind protocol.ItemKind, old *parsedList) map[string]*parsed {
 	if kind != protocol.Tools || old == nil {
 		return nil
 	}
@@ -164,10 +164,10 @@ func (c *toolChecks) found(p *parsed, t InvalidTool) {
 // Invalid returns the server's tools with invalid definitions, except those its rules hide: at most 100, in list order.
 func (s *Snapshot) Invalid(server string) (list []InvalidTool) {
 	o := s.byName[server]
-	if o == nil || o.lots[protocol.Tools] == nil {
+	if o == nil || o.lists[protocol.Tools] == nil {
 		return nil
 	}
-	for _, t := range o.lots[protocol.Tools].invalid {
+	for _, t := range o.lists[protocol.Tools].invalid {
 		if !o.hides(protocol.Tools, t.Own) {
 			list = append(list, t)
 		}

@@ -19,7 +19,8 @@ func rulesFor(invalid string) func(*config.Server) {
 	return func(s *config.Server) { s.Tools.Invalid = invalid }
 }
 
-// An invalid tool is neither listed nor found, and an invalid outputSchema alone is left out of its tool. The others stay as they are.
+// An invalid tool is neither listed nor found. An outputSchema that alone is invalid is removed from its tool. Other
+// tools stay unchanged.
 func TestInvalidToolsAreHidden(t *testing.T) {
 	s := snapshot(standard(stylePrefix), server(t, "odd", 0).rules(rulesFor("hide")).tools("good").add(protocol.Tools, brokenInput, brokenOutput))
 	v := s.Whole()
@@ -34,7 +35,7 @@ func TestInvalidToolsAreHidden(t *testing.T) {
 	}
 	half, fault := v.Tool("odd_half")
 	if fault != nil || strings.Contains(string(half.Raw()), `"outputSchema"`) ||
-		!strings.Contains(string(half.Raw()), `"goblin-actor/fault":"the server's outputSchema is left out because it is invalid: /outputSchema/items: `) {
+		!strings.Contains(string(half.Raw()), `"goblin-actor/fault":"the server's outputSchema was removed because it is invalid: /outputSchema/items: `) {
 		t.Errorf("odd_half: %s %v", half.Raw(), fault)
 	}
 	want := []string{
@@ -49,9 +50,9 @@ func TestInvalidToolsAreHidden(t *testing.T) {
 	}
 }
 
-// With show an invalid tool is listed as the server gave it, and named all the same.
+// With show, an invalid tool is listed unchanged, and is reported too.
 func TestInvalidToolsAreShown(t *testing.T) {
-	for _, rule := range []string{"show", "hide", "show"} { // one snapshot after the other: the rule counts for a list that stays the same
+	for _, rule := range []string{"show", "hide", "show"} { // consecutive snapshots: the rule applies although the list stays the same
 		list := server(t, "odd", 0).add(protocol.Tools, brokenInput, brokenOutput)
 		before := snapshot(standard(stylePrefix), list.rules(rulesFor("hide")))
 		s := Build(before, []Source{list.rules(rulesFor(rule)).Source}, standard(stylePrefix))
@@ -66,17 +67,17 @@ func TestInvalidToolsAreShown(t *testing.T) {
 			t.Errorf("show: %v, %v", names, s.Invalid("odd"))
 		}
 		if half, _ := s.Whole().Tool("half"); !strings.Contains(string(half.Raw()), `"outputSchema":{"type":"array","items":7}`) {
-			t.Errorf("show changes %s", half.Raw())
+			t.Errorf("show modifies the definition: %s", half.Raw())
 		}
 	}
 }
 
-// A definition that stays the same is not checked again when its list changes.
+// An unchanged definition is not checked again when its list changes.
 func TestUnchangedDefinitionsAreNotCheckedAgain(t *testing.T) {
 	list := server(t, "odd", 0).rules(rulesFor("hide")).tools("a", "b").add(protocol.Tools, brokenInput)
 	before := snapshot(standard(stylePrefix), list)
-	valid := before.byName["odd"].lots[protocol.Tools].items[0]
-	valid.checked = []byte(brokenInput) // as if this had been found valid before
+	valid := before.byName["odd"].lists[protocol.Tools].items[0]
+	valid.checked = []byte(brokenInput) // as if it had been valid before
 	valid.own = "bad"
 	s := Build(before, []Source{list.tools("c").Source}, standard(stylePrefix))
 	if names := listedTools(s.Whole()); !slices.Contains(names, "odd_bad") || !slices.Contains(names, "odd_c") {
@@ -84,7 +85,8 @@ func TestUnchangedDefinitionsAreNotCheckedAgain(t *testing.T) {
 	}
 }
 
-// A tool that the server's rules keep from clients is not warned of; neither does a view that is limited explain hidden tools.
+// There is no warning about an invalid tool that the server's rules hide. A limited view does not explain hidden
+// tools.
 func TestHiddenToolsBeyondTheRules(t *testing.T) {
 	s := snapshot(standard(stylePrefix), server(t, "odd", 0).rules(func(r *config.Server) {
 		r.Tools.Invalid, r.Tools.Deny = "hide", []string{"bad"}
@@ -95,7 +97,7 @@ func TestHiddenToolsBeyondTheRules(t *testing.T) {
 	s = projects(nil, standard(stylePrefix), []*offered{server(t, "odd", 0).rules(rulesFor("hide")).add(protocol.Tools, brokenInput).tools("good")},
 		config.Project{Name: "alpha", Tools: config.Filter{Deny: []string{"odd_bad"}}})
 	if _, fault := s.Project("alpha").Tool("odd_bad"); strings.Contains(fault.Message, "invalid") {
-		t.Errorf("a project explains %s", fault.Message)
+		t.Errorf("a view of a project explains a hidden tool: %s", fault.Message)
 	}
 }
 

@@ -21,13 +21,13 @@ type item struct {
 	judge    *filter.Judge // filters the expansions of a template
 	links    []string      // links of parsed as clients see them
 	entry    *Entry        // nil = hidden: it keeps its names, but cannot be found
-	place    int           // index in the whole catalog's list, if it has an entry
+	place    int           // index in the list of the whole catalog, if it has an entry
 }
 
 // itemsOf returns a server's items of one kind in the server's order, renamed but without public names. Templates keep
 // their text, since their expansions could not be mapped back.
 func itemsOf(o *offer, kind protocol.ItemKind) []*item {
-	s, l := o.server, o.lots[kind]
+	s, l := o.server, o.lists[kind]
 	rename := filterOf(s, kind).Rename
 	block := make([]item, len(l.items))
 	list := make([]*item, len(l.items))
@@ -44,15 +44,15 @@ func itemsOf(o *offer, kind protocol.ItemKind) []*item {
 // items returns the items of all servers, and for each the same item in previous, or nil.
 func (s *Snapshot) items(kind protocol.ItemKind, previous *Snapshot) (items, before []*item) {
 	n := 0
-	for _, server := range s.everybody() {
-		n += len(s.byName[server.Name].lots[kind].items)
+	for _, server := range s.allServers() {
+		n += len(s.byName[server.Name].lists[kind].items)
 	}
 	items, before = make([]*item, 0, n), make([]*item, 0, n)
-	for _, server := range s.everybody() {
+	for _, server := range s.allServers() {
 		o := s.byName[server.Name]
 		o.items[kind] = itemsOf(o, kind)
 		items, before = append(items, o.items[kind]...), append(before, previous.itemsLike(o, kind)...)
-		s.warnings = append(s.warnings, o.lots[kind].warnings...)
+		s.warnings = append(s.warnings, o.lists[kind].warnings...)
 	}
 	return items, before
 }
@@ -60,10 +60,10 @@ func (s *Snapshot) items(kind protocol.ItemKind, previous *Snapshot) (items, bef
 // itemsLike returns the snapshot's items of another offer of the server, in the same order, with nil for missing ones.
 // It works only for the same list; items of other lists are found by name.
 func (s *Snapshot) itemsLike(o *offer, kind protocol.ItemKind) []*item {
-	if old := s.offer(o.server.Name); old != nil && old.lots[kind] == o.lots[kind] {
+	if old := s.offer(o.server.Name); old != nil && old.lists[kind] == o.lists[kind] {
 		return old.items[kind]
 	}
-	return make([]*item, len(o.lots[kind].items))
+	return make([]*item, len(o.lists[kind].items))
 }
 
 // claim is an item that is about to get its public name.
@@ -73,9 +73,10 @@ type claim struct {
 	bent bool  // the name it requests had to be adapted
 }
 
-// inNamingOrder returns the items in the order in which they choose public names: those first that have one, then by server
-// as they come, within a server those that get the name they ask for to the letter first (plain says so), then by own
-// name. The order in which a server happens to list its items decides nothing. before are those of itemsLike.
+// inNamingOrder returns the items in the order in which they get public names: first those that keep a name, then by
+// server in the order of the configuration. Within a server, those that get exactly the name they request come first
+// (plain reports which), then all are ordered by own name. The order in which a server lists its items does not
+// matter. before is the result of itemsLike.
 func inNamingOrder(items, before []*item, had holdings, plain func(*item) bool) []claim {
 	claims := make([]claim, len(items))
 	for i, it := range items {

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// What is denied or disabled is not had by another spelling of it through an open template.
+// A denied or disabled resource cannot be reached by another spelling through an open template.
 func TestDeniedResourcesBySpelling(t *testing.T) {
 	v := whole(standard(stylePrefix), server(t, "files", 0).resources("file:///srv/secret/key.pem", "file:///off", "file:///srv/%73ecret/listed").
 		templates("file:///{+path}", "docs://{+path}", "q://read{?path}").rules(func(s *config.Server) {
@@ -41,7 +41,7 @@ func TestDeniedResourcesBySpelling(t *testing.T) {
 	}
 }
 
-// What is allowed bounds what a template leads to, unless a pattern names the template itself.
+// An allow list limits the expansions of a template, unless a pattern names the template itself.
 func TestAllowedResourcesByTemplate(t *testing.T) {
 	v := whole(standard(stylePrefix), server(t, "files", 0).resources("file:///pub/a", "file:///srv/secret").
 		templates("file:///pub/{+path}", "file:///{+path}", "db://{table}/{id}").rules(func(s *config.Server) {
@@ -58,7 +58,7 @@ func TestAllowedResourcesByTemplate(t *testing.T) {
 	}
 }
 
-// Where no rules stand nothing is judged: the server knows what its URIs mean.
+// Without rules every URI is passed on, since only the server knows its meaning.
 func TestNoRulesNoJudgement(t *testing.T) {
 	v := whole(standard(stylePrefix), server(t, "files", 0).templates("file:///{+path}"))
 	for _, uri := range []string{"file:///a/../b", "file:///a%2Fb", "file:////"} {

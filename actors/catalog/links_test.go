@@ -10,7 +10,7 @@ import (
 
 const linkingTool = `{"name":"show","inputSchema":{},"_meta":{"ui":{"resourceUri":"ui:\/\/app\/main","visibility":["model"]},"ui\/resourceUri":"ui://app/main","openai/outputTemplate":"ui://app/main","x":1}}`
 
-// linkedTo returns the links of a server's tool as clients are told them.
+// linkedTo returns the links of a server's tool as clients see them.
 func linkedTo(t *testing.T, v *View, server string) (links []string) {
 	t.Helper()
 	for _, e := range v.Entries(protocol.Tools) {
@@ -35,7 +35,8 @@ func linkedTo(t *testing.T, v *View, server string) (links []string) {
 	return links
 }
 
-// What a tool links to is found, at its own server, whether the page is listed or not; hosts want the scheme ui.
+// A tool's link leads to its own server, whether the page is listed or not, and keeps the scheme ui, which hosts
+// require.
 func TestLinksOfTools(t *testing.T) {
 	for _, style := range append([]string{styleOriginal}, styles...) {
 		for _, list := range []bool{true, false} {
@@ -64,18 +65,18 @@ func TestLinksOfTools(t *testing.T) {
 			}
 			alone, _ := v.Snapshot().View(Key{Server: "two"})
 			if got := found(alone, "ui://app/main"); linkedTo(t, alone, "two")[0] != "ui://app/main" || got != "two ui://app/main" {
-				t.Errorf("%s, listed %v: alone it leads to %s", style, list, got)
+				t.Errorf("%s, listed %v: in the server's own view it leads to %s", style, list, got)
 			}
 		}
 	}
 }
 
-// A link changes with the page's name although its tool does not, and a hidden page is nobody else's.
+// A link changes with its page's name although the tool does not. A link to a hidden page leads to no other server.
 func TestLinksChangeWithTheirPages(t *testing.T) {
 	one, two := server(t, "one", 0), server(t, "two", 1).resources("ui://app/main").add(protocol.Tools, linkingTool)
 	first := snapshot(standard(styleOriginal), one, two)
 	if got := linkedTo(t, first.main, "two")[0]; got != "ui://app/main" {
-		t.Errorf("at first %s", got)
+		t.Errorf("first snapshot: %s", got)
 	}
 	next := following(first, standard(stylePrefix), one, two)
 	if got := linkedTo(t, next.main, "two")[0]; got != "ui://two/app/main" {

@@ -17,14 +17,14 @@ type ListedTool struct {
 // it is meant for reports, not for requests.
 func (s *Snapshot) ListedTools(server string) []ListedTool {
 	o := s.byName[server]
-	if o == nil || o.lots[protocol.Tools] == nil {
+	if o == nil || o.lists[protocol.Tools] == nil {
 		return nil
 	}
 	items := make(map[string]*item, len(o.items[protocol.Tools]))
 	for _, it := range o.items[protocol.Tools] {
 		items[it.own] = it
 	}
-	source := o.lots[protocol.Tools].source
+	source := o.lists[protocol.Tools].source
 	seen := make(map[string]bool, len(source))
 	list := make([]ListedTool, 0, min(len(source), maxList))
 	for _, raw := range source[:min(len(source), maxList)] {

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A report on a list has each of its tools, offered or not, under the name that was asked for and the one it got.
+// ListedTools returns every tool of a list, offered or not, with the name it requested and the one it got.
 func TestListedTools(t *testing.T) {
 	odd := server(t, "odd", 0).rules(func(s *config.Server) {
 		s.Tools.Invalid, s.Tools.Deny, s.Tools.Rename = "hide", []string{"denied"}, map[string]string{"old": "new"}

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxCandidates bounds the names that a fault suggests.
+// maxCandidates limits the names that a fault suggests.
 const maxCandidates = 16
 
 // names finds tools or prompts by every spelling of their names. It includes hidden items, so a spelling of a hidden

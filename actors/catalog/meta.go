@@ -10,14 +10,14 @@ import (
 // listed.
 func (v *View) introduction() string {
 	greeting := v.greeting()
-	if !v.snapshot.naming.OnlyMeta || v.snapshot.ours == nil {
+	if !v.snapshot.naming.OnlyMeta || v.snapshot.internal == nil {
 		return greeting
 	}
 	if greeting != "" {
 		greeting += "\n\n"
 	}
 	name := func(own string) string {
-		if it := v.names[0].owned[ownName{v.snapshot.ours.Name, own}]; it != nil {
+		if it := v.names[0].owned[ownName{v.snapshot.internal.Name, own}]; it != nil {
 			return it.public
 		}
 		return own
@@ -26,12 +26,12 @@ func (v *View) introduction() string {
 		"and use what you found with %s and %s.", name("search_catalog"), name("describe_tool"), name("call_tool"), name("read_resource"))
 }
 
-// everybody returns the servers with items in the whole view, including the gateway's own for its meta tools.
-func (s *Snapshot) everybody() []*Server {
-	if s.ours == nil {
+// allServers returns the servers with items in the whole view, including the gateway's own for its meta tools.
+func (s *Snapshot) allServers() []*Server {
+	if s.internal == nil {
 		return s.servers
 	}
-	return append(s.servers[:len(s.servers):len(s.servers)], s.ours)
+	return append(s.servers[:len(s.servers):len(s.servers)], s.internal)
 }
 
 // autoMeta is the number of tools that a model chooses from without searching.
@@ -40,7 +40,7 @@ const autoMeta = 40
 // listMeta returns the list of a kind for clients if it differs from the view's items: only the meta tools, or, for few
 // tools, all items but these.
 func (v *View) listMeta(kind protocol.ItemKind) {
-	if v.pass || v.snapshot.ours == nil {
+	if v.pass || v.snapshot.internal == nil {
 		return
 	}
 	var own, others []*Entry

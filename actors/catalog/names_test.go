@@ -69,7 +69,7 @@ func TestToolNames(t *testing.T) {
 	}
 }
 
-// S4.1.2: the order of the sources and of each list decides nothing; the place in the configuration does.
+// S4.1.2: names depend on the order of the configuration, and not on the order of the sources or of a list.
 func TestOrderDecidesNothing(t *testing.T) {
 	a := server(t, "a", 0).tools("x.y", "x_y", "x y")
 	b := server(t, "b", 1).rules(func(s *config.Server) { s.Prefix = "a" }).tools("x_y")
@@ -105,7 +105,7 @@ func TestToolAliases(t *testing.T) {
 		"files:at@2":    "files at@2",
 		"files:at@2@0":  "files at@2",
 		"files:db:read": "files db:read",
-		"db:read":       "db read", // qualified wins over a bare name of the same spelling
+		"db:read":       "db read", // a qualified name wins over an equal bare name
 		"query":         "db query",
 		"files_fresh":   "files old",
 		"files:fresh":   "files old",
@@ -113,14 +113,14 @@ func TestToolAliases(t *testing.T) {
 		"fresh":         "files old",
 		"old":           "files old",
 
-		"read":           "TOOL_NOT_FOUND", // two servers have it
-		"files_write":    "TOOL_NOT_FOUND", // disabled, by every spelling
+		"read":           "TOOL_NOT_FOUND", // ambiguous: two servers have it
+		"files_write":    "TOOL_NOT_FOUND", // disabled
 		"files:write":    "TOOL_NOT_FOUND",
 		"files/write":    "TOOL_NOT_FOUND",
 		"files__write":   "TOOL_NOT_FOUND",
 		"files.write":    "TOOL_NOT_FOUND",
 		"files:write@0":  "TOOL_NOT_FOUND",
-		"write":          "TOOL_NOT_FOUND", // never the other server's
+		"write":          "TOOL_NOT_FOUND", // does not fall through to the other server
 		"files_old":      "TOOL_NOT_FOUND",
 		"files-read":     "TOOL_NOT_FOUND",
 		"nobody:read":    "TOOL_NOT_FOUND",
@@ -141,13 +141,13 @@ func TestToolAliases(t *testing.T) {
 		t.Errorf("candidates of read: %q", fault.Candidates)
 	}
 	if _, fault := v.Tool("write"); !slices.Equal(fault.Candidates, []string{"db_write"}) {
-		t.Errorf("candidates of write: %q (a disabled tool must not show)", fault.Candidates)
+		t.Errorf("candidates of write: %q (must not include a disabled tool)", fault.Candidates)
 	}
 	if _, fault := v.Tool("nope"); fault.Error() != "Tool not found: nope" || fault.Code(protocol.EraLegacy) != -32602 {
 		t.Errorf("got %q, %d", fault.Error(), fault.Code(protocol.EraLegacy))
 	}
 	if _, fault := v.Tool(strings.Repeat("ü", 1<<20)); len(fault.Error()) > 2*maxShown {
-		t.Errorf("a huge name makes a message of %d bytes", len(fault.Error()))
+		t.Errorf("a huge name yields a message of %d bytes", len(fault.Error()))
 	}
 	for name, want := range map[string]int{"files:read@1": 1, "files:read@65535": 65535, "files:read": -1, "files_read": -1, "files:at@2": -1, "files:at@2@0": 0, "x@1": -1} {
 		if got := v.Replica(name); got != want {
@@ -171,7 +171,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// S3.5.3: filters and renames work on the server's own names, and move nobody else's name.
+// S3.5.3: filters and renames apply to the server's own names, and do not change the names of other items.
 func TestFilters(t *testing.T) {
 	plain := []*offered{server(t, "a", 0).tools("x.y", "x_y", "del_1", "del_2", "keep"), server(t, "b", 1).rules(func(s *config.Server) { s.Prefix = "a" }).tools("keep")}
 	public := map[string]string{}

@@ -12,12 +12,12 @@ import (
 
 // list holds the items of one kind in list order, divided into pages.
 type list struct {
-	kind    protocol.ItemKind
-	entries []*Entry
-	sorted  bool      // by public name; else in the server's order
-	size    int       // items per page
-	asked   int       // configured size; 0 = one page
-	pages   [2][]page // for legacy and for modern clients
+	kind       protocol.ItemKind
+	entries    []*Entry
+	sorted     bool      // by public name; else in the server's order
+	size       int       // items per page
+	configured int       // configured size; 0 = one page
+	pages      [2][]page // for legacy and for modern clients
 }
 
 // page is a rendered result, created on first use.
@@ -27,7 +27,7 @@ type page struct {
 }
 
 func newList(kind protocol.ItemKind, entries []*Entry, sorted bool, size int) *list {
-	l := &list{kind: kind, entries: entries, sorted: sorted, size: size, asked: size}
+	l := &list{kind: kind, entries: entries, sorted: sorted, size: size, configured: size}
 	if size <= 0 {
 		size = max(1, len(entries))
 		l.size = size
@@ -39,7 +39,7 @@ func newList(kind protocol.ItemKind, entries []*Entry, sorted bool, size int) *l
 
 // following returns l itself, with its rendered pages, if it has these entries and settings; else a new list.
 func (l *list) following(kind protocol.ItemKind, entries []*Entry, sorted bool, size int) *list {
-	if l != nil && l.sorted == sorted && l.asked == size && slices.Equal(l.entries, entries) {
+	if l != nil && l.sorted == sorted && l.configured == size && slices.Equal(l.entries, entries) {
 		return l
 	}
 	return newList(kind, entries, sorted, size)

@@ -10,7 +10,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// S0.4.2, S3.1.1: pages cover the list once, in order; nextCursor only if more remain; the bytes are made once.
+// S0.4.2, S3.1.1: pages cover the list once, in order. nextCursor is set only if items remain. The bytes are rendered
+// once.
 func TestPages(t *testing.T) {
 	var names []string
 	for i := range 10 {
@@ -27,7 +28,7 @@ func TestPages(t *testing.T) {
 		one, _ := v.Page(protocol.Tools, protocol.EraLegacy, "")
 		two, _ := v.Page(protocol.Tools, protocol.EraLegacy, "")
 		if &one[0] != &two[0] {
-			t.Errorf("size %d: the page was made twice", size)
+			t.Errorf("size %d: the page was rendered twice", size)
 		}
 	}
 	v := whole(standard(stylePrefix))
@@ -40,7 +41,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Clients of each era get a tool as they can read it, the same bytes as of old where nothing differs.
+// Clients of each era get a tool in their era's form. The bytes are shared if nothing differs.
 func TestPagesOfBothEras(t *testing.T) {
 	const legacy, modern = `{"name":"a","execution":{"taskSupport":"required"}}`, `{"name":"a","outputSchema":{"type":"array"}}`
 	plain := `{"name":"a"}`
@@ -62,7 +63,7 @@ func TestPagesOfBothEras(t *testing.T) {
 		if same := &old[0] == &again[0]; same != (c.legacy == c.modern) {
 			t.Errorf("%s %s: one page for both: %v", c.protocol, c.tool, same)
 		}
-		o.Server = &Server{Name: "s", Protocol: protocol.Version20250326} // it comes back speaking another era
+		o.Server = &Server{Name: "s", Protocol: protocol.Version20250326} // the server comes back with another era
 		changed := following(s, standard(stylePrefix), o).Generation[protocol.Tools] != s.Generation[protocol.Tools]
 		if want := c.protocol != protocol.Version20251125; changed != want {
 			t.Errorf("%s %s: the list counts as changed: %v", c.protocol, c.tool, changed)
@@ -79,7 +80,7 @@ func TestBadCursor(t *testing.T) {
 	for _, cursor := range []string{"x", "!", "AAAA", good + "A", good[1:], good + "=", encode([]byte("g\x00")), encode([]byte("g\x00\x00")),
 		encode([]byte("g\x01\x00key")), encode([]byte("h\x00\x00key")), encode([]byte("g\x00" + strings.Repeat("\xff", 12))), strings.Repeat("A", 1<<16)} {
 		if cursor == good+"A" {
-			continue // another key is still a key
+			continue // a cursor with another key is valid
 		}
 		result, fault := v.Page(protocol.Tools, protocol.EraLegacy, cursor)
 		if fault == nil || fault.Name != protocol.InvalidParams || fault.Code(protocol.EraModern) != -32602 || result != nil {
@@ -87,14 +88,14 @@ func TestBadCursor(t *testing.T) {
 		}
 	}
 	if _, fault := v.Page(protocol.Prompts, protocol.EraLegacy, good); fault == nil {
-		t.Error("a cursor of another list was taken")
+		t.Error("a cursor of another list was accepted")
 	}
 	if result, fault := v.Page(protocol.Tools, protocol.EraLegacy, encode([]byte("g\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01zzz"))); fault != nil || string(result) != `{"tools":[]}` {
 		t.Errorf("after the end: %s, %v", result, fault)
 	}
 }
 
-// A cursor goes on after its key whatever has come or gone meanwhile.
+// A cursor continues after its key, whatever was added or removed.
 func TestCursorOutlivesItsSnapshot(t *testing.T) {
 	naming := standard(stylePrefix)
 	naming.PageSize = 2
@@ -103,7 +104,7 @@ func TestCursorOutlivesItsSnapshot(t *testing.T) {
 	for _, tt := range []struct{ now, want []string }{
 		{[]string{"b", "d", "f", "h"}, []string{"s_f", "s_h"}},
 		{[]string{"a", "b", "c", "d", "e", "f"}, []string{"s_e", "s_f"}},
-		{[]string{"b", "f"}, []string{"s_f"}}, // the key itself is gone
+		{[]string{"b", "f"}, []string{"s_f"}}, // the item of the key was removed
 		{[]string{"a"}, nil},
 		{nil, nil},
 	} {

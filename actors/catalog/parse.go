@@ -12,7 +12,7 @@ import (
 
 const (
 	maxList = 100_000  // items of one kind of a server
-	maxMade = 1000     // templates of a server that URIs are matched with
+	maxMade = 1000     // templates of a server that URIs are matched against
 	maxItem = 1 << 20  // bytes of an item's JSON
 	maxName = 16 << 10 // bytes of a name, URI or template text
 	shown   = 64       // bytes of a server's text quoted in a warning
@@ -34,8 +34,8 @@ type parsed struct {
 	compileCost int                     // units of toolschema.Compile used for arguments
 }
 
-// lot is a server's parsed list of one kind.
-type lot struct {
+// parsedList is a server's parsed list of one kind.
+type parsedList struct {
 	source   [][]byte // the list it was parsed from
 	rules    toolRules
 	items    []*parsed
@@ -53,15 +53,15 @@ func toolRulesOf(server *Server) toolRules {
 	return toolRules{server.Rules.Tools.Invalid, server.Rules.ValidateArguments == "refuse"}
 }
 
-// same reports whether the lot was parsed from that slice with the same rules.
-func (l *lot) same(source [][]byte, rules toolRules) bool {
+// same reports whether the list was parsed from that slice with the same rules.
+func (l *parsedList) same(source [][]byte, rules toolRules) bool {
 	return l != nil && l.rules == rules && len(l.source) == len(source) && unsafe.SliceData(l.source) == unsafe.SliceData(source)
 }
 
-// parseLot parses a server's list. Items that cannot be listed are dropped with a warning; of two items with the same
+// parseList parses a server's list. Items that cannot be listed are dropped with a warning; of two items with the same
 // name the first stays. old is the server's previous list, whose definitions are not checked again; it may be nil.
-func parseLot(server *Server, kind protocol.ItemKind, source [][]byte, old *lot) *lot {
-	l := &lot{source: source, rules: toolRulesOf(server), items: make([]*parsed, 0, min(len(source), maxList))}
+func parseList(server *Server, kind protocol.ItemKind, source [][]byte, old *parsedList) *parsedList {
+	l := &parsedList{source: source, rules: toolRulesOf(server), items: make([]*parsed, 0, min(len(source), maxList))}
 	checks := toolChecks{lot: l, server: server, known: known(kind, old), budget: maxCompiled}
 	seen := make(map[string]struct{}, cap(l.items))
 	made := 0

@@ -9,8 +9,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Rights mean in every snapshot what they meant in the policy that they were given under, whichever the snapshot has, or none, and side by side with the
-// same names of another one; those that bring none mean what they mean in the snapshot's. So it is of projects, together too, and of one server.
+// Rights are evaluated with the policy in their key, whatever policy the snapshot has. A key without a policy uses
+// the snapshot's. The same holds for projects, unions of projects and single servers.
 func TestRightsBringTheirPolicyAlong(t *testing.T) {
 	enforced := func(roles ...config.Role) *policy.Policy {
 		return policy.Compile(config.Policy{Present: true, Mode: "enforce", Roles: roles})

@@ -12,9 +12,10 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// A project is a view of the whole catalog with some of its items veiled. It has no names and tables of its own: every
-// spelling is resolved in the whole catalog first, and what it means is found or not. So nothing is called differently in a
-// project, no spelling falls through to another item, and a project costs a bit for each item.
+// A project is a view of the whole catalog that hides some items. It has no names or tables of its own: every
+// spelling is resolved in the whole catalog first, and the project then shows the result or not. So items have the
+// same names in every project, no spelling of a hidden item refers to another one, and a project costs one bit per
+// item.
 
 // scope is what a project includes, and what roles permit of that. It is immutable, and reused while the project's rules
 // are the same.
@@ -107,10 +108,10 @@ func (s *Snapshot) buildProject(previous *Snapshot, sources []Source, rules *con
 		}
 	}
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
-		v.veil(kind, old)
+		v.selectItems(kind, old)
 		v.listMeta(kind)
 		switch {
-		case old == nil, !sameEntries(old.listed(kind).entries, v.listed(kind).entries), v.asked(kind, previous, sources):
+		case old == nil, !sameEntries(old.listed(kind).entries, v.listed(kind).entries), v.announces(kind, previous, sources):
 			v.Generation[kind] = s.Version
 		default:
 			v.Generation[kind] = old.Generation[kind]
@@ -121,15 +122,15 @@ func (s *Snapshot) buildProject(previous *Snapshot, sources []Source, rules *con
 	return v
 }
 
-// veil decides which items of a kind the project shows, and lists them.
-func (v *View) veil(kind protocol.ItemKind, old *View) {
+// selectItems decides which items of a kind the project shows, and lists them.
+func (v *View) selectItems(kind protocol.ItemKind, old *View) {
 	whole := v.snapshot.main
 	if old != nil && old.scope == v.scope && slices.Equal(old.servers, v.servers) && old.snapshot.main.lists[kind] == whole.lists[kind] {
-		v.shown[kind], v.lists[kind] = old.shown[kind], old.lists[kind] // no project has changed
+		v.shown[kind], v.lists[kind] = old.shown[kind], old.lists[kind] // nothing has changed
 		return
 	}
 	held := make(map[*Server]bool, len(v.servers)+1)
-	held[v.snapshot.ours] = true
+	held[v.snapshot.internal] = true
 	for _, server := range v.servers {
 		held[server] = true
 	}
@@ -180,12 +181,12 @@ func (d *decisions) of(e *Entry) (shown, known bool) {
 	return d.shown.has(d.at - 1), true
 }
 
-// asked reports whether a server of the project has announced a change although its list is equal; clients are notified
-// then. If the list has changed, but not what the project shows, they are not.
-func (v *View) asked(kind protocol.ItemKind, previous *Snapshot, sources []Source) bool {
+// announces reports whether a server of the project has announced a change although its list is equal. Clients are
+// notified then. They are not if the list has changed, but not the part that the project shows.
+func (v *View) announces(kind protocol.ItemKind, previous *Snapshot, sources []Source) bool {
 	for _, source := range sources {
 		now, was := v.snapshot.offer(source.Server.Name), previous.offer(source.Server.Name)
-		if source.Asked[kind] && !v.snapshot.naming.OnlyMeta && now != nil && was != nil && now.lots[kind] == was.lots[kind] && slices.Contains(v.servers, now.server) &&
+		if source.Announced[kind] && !v.snapshot.naming.OnlyMeta && now != nil && was != nil && now.lists[kind] == was.lists[kind] && slices.Contains(v.servers, now.server) &&
 			slices.ContainsFunc(v.lists[kind].entries, func(e *Entry) bool { return e.Server == now.server }) {
 			return true
 		}

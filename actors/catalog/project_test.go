@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// projects builds the snapshot that follows previous, with these projects.
+// projects builds the snapshot with these projects that follows previous.
 func projects(previous *Snapshot, naming Naming, servers []*offered, list ...config.Project) *Snapshot {
 	var sources []Source
 	for _, o := range servers {
@@ -40,7 +40,8 @@ func labelled(o *offered, labels ...string) *offered {
 	})
 }
 
-// S3.4.1: a project shows its servers' items, as its filters leave them, under the names they have in the whole catalog.
+// S3.4.1: a project shows the items of its servers that its filters allow, under the names they have in the whole
+// catalog.
 func TestProjectShows(t *testing.T) {
 	files := labelled(server(t, "files", 0).tools("read", "write_all", "search"), "region", "eu", "tier", "1")
 	forge := server(t, "github", 1).tools("search", "delete")
@@ -52,12 +53,12 @@ func TestProjectShows(t *testing.T) {
 		p    config.Project
 		want string
 	}{
-		{"nothing said: everything", config.Project{}, "docs_search files_read files_search files_write_all github_delete github_search goblin_call goblin_describe"},
+		{"no rules: everything", config.Project{}, "docs_search files_read files_search files_write_all github_delete github_search goblin_call goblin_describe"},
 		{"by name", config.Project{Servers: []string{"files"}}, "files_read files_search files_write_all goblin_call goblin_describe"},
 		{"by label", config.Project{Labels: map[string]string{"region": "eu"}}, "docs_search files_read files_search files_write_all goblin_call goblin_describe"},
 		{"by all labels", config.Project{Labels: map[string]string{"region": "eu", "tier": "1"}}, "files_read files_search files_write_all goblin_call goblin_describe"},
 		{"by name or label", config.Project{Servers: []string{"github"}, Labels: map[string]string{"tier": "1"}}, "files_read files_search files_write_all github_delete github_search goblin_call goblin_describe"},
-		{"a label nobody has", config.Project{Labels: map[string]string{"region": ""}}, "goblin_call goblin_describe"},
+		{"a label that no server has", config.Project{Labels: map[string]string{"region": ""}}, "goblin_call goblin_describe"},
 		{"allow", config.Project{Tools: config.Filter{Allow: []string{"*_search"}}}, "docs_search files_search github_search goblin_call goblin_describe"},
 		{"deny wins, of our own too", config.Project{Tools: config.Filter{Allow: []string{"files_*"}, Deny: []string{"*_all", "goblin_call"}, Disabled: []string{"files_read"}}}, "files_search goblin_describe"},
 	} {
@@ -71,8 +72,8 @@ func TestProjectShows(t *testing.T) {
 	}
 }
 
-// S3.4.1, S3.4.2: what a project hides is found by no spelling, and no spelling of it means anything else; without a project
-// all is there.
+// S3.4.1, S3.4.2: an item hidden by a project is not found by any spelling, and none of its spellings leads to
+// another item. Without a project all items are found.
 func TestProjectHides(t *testing.T) {
 	files := server(t, "files", 0).tools("read", "search").resources("file:///a", "file:///secret/b").templates("file:///{+path}", "db://{id}")
 	other := server(t, "other", 1).tools("files_read", "search", "only").resources("file:///a", "file:///o", "resource://files/file:///secret/b", "resource://files/file:///nowhere").templates("db://{id}")
@@ -90,7 +91,7 @@ func TestProjectHides(t *testing.T) {
 				t.Errorf("%s: without a project %s is %s", style, name, got)
 			}
 		}
-		if got := tool(beta, "files_read"); got != "TOOL_NOT_FOUND" { // other's own name for something else
+		if got := tool(beta, "files_read"); got != "TOOL_NOT_FOUND" { // own name of another item of server other
 			t.Errorf("%s: beta: files_read fell through to %s", style, got)
 		}
 		if _, fault := alpha.Tool("search"); !slices.Equal(fault.Candidates, []string{"files_search"}) {
@@ -104,7 +105,7 @@ func TestProjectHides(t *testing.T) {
 				t.Errorf("%s: alpha: %s is %s", style, uri, got)
 			}
 		}
-		for _, uri := range []string{"resource://files/file:///secret/b", "resource://files/file:///nowhere"} { // listed by other, too; with style original under that URI
+		for _, uri := range []string{"resource://files/file:///secret/b", "resource://files/file:///nowhere"} { // also listed by other; with style original under that URI
 			if got := found(beta, uri); style != styleOriginal && got != "RESOURCE_NOT_FOUND" {
 				t.Errorf("%s: beta: %s of files fell through to %s", style, uri, got)
 			}
@@ -115,7 +116,7 @@ func TestProjectHides(t *testing.T) {
 			}
 		}
 		if _, fault := alpha.Template("resource://other/db://{id}"); fault == nil {
-			t.Errorf("%s: alpha: the template of another project is found", style)
+			t.Errorf("%s: alpha: a template outside the project is found", style)
 		}
 		if e, fault := alpha.Template("db://{id}"); fault != nil || e.Server.Name != "files" {
 			t.Errorf("%s: alpha: db://{id} is %v, %v", style, e, fault)
@@ -123,7 +124,7 @@ func TestProjectHides(t *testing.T) {
 	}
 }
 
-// Where a server alone is in view and is asked for what it does not list, it is not asked for what means another's.
+// A project with a single server forwards unlisted URIs to it, but not URIs that refer to another server.
 func TestProjectForwardsItsOwn(t *testing.T) {
 	naming := standard(stylePrefix)
 	naming.Unlisted = unlistedForward
@@ -138,14 +139,14 @@ func TestProjectForwardsItsOwn(t *testing.T) {
 	}
 }
 
-// Rules on resources hold for what templates promise, in whatever spelling.
+// A project's resource rules apply to expansions of templates in any spelling.
 func TestProjectAllowsResources(t *testing.T) {
 	files := server(t, "files", 0).resources("file:///pub/a", "file:///b").templates("file:///{+path}")
 	s := projects(nil, standard(stylePrefix), []*offered{files}, config.Project{Name: "alpha", Resources: config.Filter{Allow: []string{"resource://files/file:///pub/*"}}})
 	v := in(t, s, "alpha")
 	for uri, want := range map[string]string{
 		"file:///pub/a": "files file:///pub/a", "resource://files/file:///pub/x": "RESOURCE_NOT_FOUND", "resource://files/file:///b": "RESOURCE_NOT_FOUND", "file:///pub/../b": "RESOURCE_NOT_FOUND",
-	} { // the template is not allowed, so nothing promises pub/x
+	} { // the template is not allowed, so pub/x is not found
 		if got := found(v, uri); got != want {
 			t.Errorf("%s is %s, want %s", uri, got, want)
 		}
@@ -162,8 +163,8 @@ func TestProjectAllowsResources(t *testing.T) {
 	}
 }
 
-// S3.4.1: two projects never hear of each other's changes. A generation goes up when what the project shows has changed, and
-// when one of its servers insists that it has.
+// S3.4.1: clients of a project are not notified of changes outside it. A generation increases if the items shown
+// change, or if a server of the project announces a change.
 func TestProjectGenerations(t *testing.T) {
 	naming := standard(stylePrefix)
 	alpha := config.Project{Name: "alpha", Servers: []string{"files"}, Tools: config.Filter{Deny: []string{"*_hidden*"}}}
@@ -172,23 +173,23 @@ func TestProjectGenerations(t *testing.T) {
 	first := projects(nil, naming, []*offered{files, other}, alpha, beta)
 	asked := func(o *offered) *offered {
 		changed := *o
-		changed.Asked[protocol.Tools] = true
+		changed.Announced[protocol.Tools] = true
 		return &changed
 	}
 	for _, tt := range []struct {
 		name    string
 		servers []*offered
 		list    []config.Project
-		up      string // the kinds of alpha that changed
+		up      string // the kinds that changed in alpha
 	}{
 		{"nothing", []*offered{files, other}, []config.Project{alpha, beta}, ""},
 		{"the other project's server", []*offered{files, server(t, "other", 1).tools("b")}, []config.Project{alpha, beta}, ""},
-		{"a server of nobody's", []*offered{files, other, server(t, "third", 2).tools("b")}, []config.Project{alpha, beta}, ""},
-		{"what it hides", []*offered{server(t, "files", 0).tools("a", "hidden2").resources("file:///a"), other}, []config.Project{alpha, beta}, ""},
-		{"what it hides, announced", []*offered{asked(server(t, "files", 0).tools("a", "hidden2").resources("file:///a")), other}, []config.Project{alpha, beta}, ""},
+		{"a server of no project's", []*offered{files, other, server(t, "third", 2).tools("b")}, []config.Project{alpha, beta}, ""},
+		{"a hidden tool", []*offered{server(t, "files", 0).tools("a", "hidden2").resources("file:///a"), other}, []config.Project{alpha, beta}, ""},
+		{"a hidden tool, announced", []*offered{asked(server(t, "files", 0).tools("a", "hidden2").resources("file:///a")), other}, []config.Project{alpha, beta}, ""},
 		{"announced and equal", []*offered{asked(files), other}, []config.Project{alpha, beta}, "tools"},
 		{"the other's, announced and equal", []*offered{files, asked(other)}, []config.Project{alpha, beta}, ""},
-		{"what it shows", []*offered{server(t, "files", 0).tools("a", "b").resources("file:///a"), other}, []config.Project{alpha, beta}, "tools"},
+		{"a shown tool", []*offered{server(t, "files", 0).tools("a", "b").resources("file:///a"), other}, []config.Project{alpha, beta}, "tools"},
 		{"the other project's rules", []*offered{files, other}, []config.Project{alpha, {Name: "beta"}}, ""},
 		{"the other project goes", []*offered{files, other}, []config.Project{alpha}, ""},
 		{"a project more", []*offered{files, other}, []config.Project{{Name: "gamma"}, alpha, beta}, ""},
@@ -198,18 +199,18 @@ func TestProjectGenerations(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			second := projects(first, naming, tt.servers, tt.list...)
-			for round := range 2 { // nothing more happens when the same comes twice
+			for round := range 2 { // the same sources again change nothing
 				before, after := in(t, first, "alpha"), in(t, second, "alpha")
 				var up []string
 				for kind := range protocol.ItemKind(protocol.ItemKinds) {
 					if after.Generation[kind] != before.Generation[kind] {
 						up = append(up, kind.String())
 					} else if after.lists[kind] != before.lists[kind] && slices.Equal(after.lists[kind].entries, before.lists[kind].entries) {
-						t.Errorf("%s: an unchanged list was made again", kind)
+						t.Errorf("%s: an unchanged list was rebuilt", kind)
 					}
 				}
 				if want := []string{tt.up, ""}[round]; strings.Join(up, " ") != want {
-					t.Errorf("round %d: generations of %v went up, want %s", round, up, want)
+					t.Errorf("round %d: generations of %v increased, want %s", round, up, want)
 				}
 				first, second = second, projects(second, naming, files2(tt.servers), tt.list...)
 			}
@@ -218,35 +219,35 @@ func TestProjectGenerations(t *testing.T) {
 	}
 }
 
-// files2 returns the sources without what was announced.
+// files2 returns the sources without the announcements.
 func files2(servers []*offered) (list []*offered) {
 	for _, o := range servers {
 		quiet := *o
-		quiet.Asked = [protocol.ItemKinds]bool{}
+		quiet.Announced = [protocol.ItemKinds]bool{}
 		list = append(list, &quiet)
 	}
 	return list
 }
 
-// A project that went and came back differs from what it was, even if it holds the same.
+// A project that was removed and added again differs from the former one, even if it shows the same.
 func TestProjectComesBack(t *testing.T) {
 	files := []*offered{server(t, "files", 0).tools("a")}
 	first := projects(nil, standard(stylePrefix), files, config.Project{Name: "alpha"})
 	second := projects(first, standard(stylePrefix), files)
 	if _, ok := second.View(Key{Project: "alpha"}); ok {
-		t.Fatal("a project that is no more has a view")
+		t.Fatal("a removed project has a view")
 	}
 	third := projects(second, standard(stylePrefix), files, config.Project{Name: "alpha"})
 	gone, back := second.Nothing(), in(t, third, "alpha")
 	if was := in(t, first, "alpha"); gone.Generation == was.Generation || back.Generation == gone.Generation || back.Generation == was.Generation {
-		t.Error("a session would not hear of it")
+		t.Error("the generations are equal, so sessions would not be notified")
 	}
 	if got := tool(gone, "files_a"); got != "TOOL_NOT_FOUND" {
-		t.Errorf("a project that is no more has %s", got)
+		t.Errorf("a removed project shows %s", got)
 	}
 }
 
-// One server alone within a project: what the project hides of it is hidden there, and a server of another project is not there.
+// The view of one server within a project hides what the project hides. A server outside the project has no view.
 func TestServerWithinProject(t *testing.T) {
 	s := projects(nil, standard(stylePrefix), []*offered{server(t, "files", 0).tools("a", "b").resources("file:///a", "file:///b"), server(t, "other", 1).tools("c")},
 		config.Project{Name: "alpha", Servers: []string{"files"}, Tools: config.Filter{Deny: []string{"files_b"}}, Resources: config.Filter{Deny: []string{"resource://files/file:///b"}}})
@@ -261,8 +262,8 @@ func TestServerWithinProject(t *testing.T) {
 	}
 }
 
-// Whatever a spelling means in the whole catalog, in a project it means the same or nothing; what the project hides is never
-// found; and a snapshot that takes over from another is the same as a fresh one.
+// In a project, a spelling refers to the same item as in the whole catalog or to none. Hidden items are never found.
+// A snapshot that reuses parts of another equals a new one.
 func TestProjectsOfAnything(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		servers, naming := drawServers(rt), drawNaming(rt)
@@ -284,10 +285,10 @@ func TestProjectsOfAnything(t *testing.T) {
 			all, _ := everything.Tool(name)
 			mine, _ := v.Tool(name)
 			if mine != nil && (mine != all || !slices.Contains(v.Entries(protocol.Tools), mine)) {
-				rt.Fatalf("%q means %v in the project and %v without", name, mine, all)
+				rt.Fatalf("%q refers to %v in the project and to %v without", name, mine, all)
 			}
 			if mine == nil && all != nil && slices.Contains(v.Entries(protocol.Tools), all) {
-				rt.Fatalf("%q is shown and not found", name)
+				rt.Fatalf("%q is shown but not found", name)
 			}
 		}
 		for _, it := range everything.ordered[protocol.Resources] {
@@ -298,9 +299,9 @@ func TestProjectsOfAnything(t *testing.T) {
 				}
 			}
 			if f, fault := v.Resource(it.public); v.entry(it) == nil && fault == nil {
-				rt.Fatalf("%q is hidden and leads to %s of %s", it.public, f.Original, f.Server.Name)
+				rt.Fatalf("%q is hidden but leads to %s of %s", it.public, f.Original, f.Server.Name)
 			} else if v.entry(it) != nil && f.Entry != it.entry {
-				rt.Fatalf("%q is shown and not found: %v", it.public, fault)
+				rt.Fatalf("%q is shown but not found: %v", it.public, fault)
 			}
 		}
 		changed := drawServers(rt)
@@ -314,13 +315,13 @@ func TestProjectsOfAnything(t *testing.T) {
 		after, fresh := projects(s, naming, changed, p), projects(namesOf(s), naming, changed, p)
 		for kind := range protocol.ItemKind(protocol.ItemKinds) {
 			if !sameEntries(after.projects["p"].Entries(kind), fresh.projects["p"].Entries(kind)) {
-				rt.Fatalf("%s: what was taken over differs from what is decided anew", kind)
+				rt.Fatalf("%s: the reused list differs from a new one", kind)
 			}
 		}
 		next := projects(s, naming, servers, p)
 		for kind := range protocol.ItemKind(protocol.ItemKinds) {
 			if next.projects["p"].Generation[kind] != v.Generation[kind] || next.projects["p"].lists[kind] != v.lists[kind] {
-				rt.Fatalf("%s: nothing changed, and the project did", kind)
+				rt.Fatalf("%s: the project changed although its sources did not", kind)
 			}
 		}
 	})

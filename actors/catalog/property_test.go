@@ -22,7 +22,7 @@ var (
 	someFilters = rapid.SampledFrom([][]string{nil, nil, {"a*"}, {"f:///a*"}, {"?"}})
 )
 
-// drawServer draws a server with anything in it.
+// drawServer draws a server with arbitrary items.
 func drawServer(t *rapid.T, n int) *offered {
 	o := server(nil, fmt.Sprintf("s%d", n), n).
 		tools(rapid.SliceOfN(toolNames, 0, 8).Draw(t, "tools")...).
@@ -51,8 +51,8 @@ func drawNaming(t *rapid.T) Naming {
 	}
 }
 
-// Every listed name is unique and leads to its own item; so does every qualified spelling; every page is valid.
-// S3.1.2, S4.1.1
+// Every listed name is unique and leads to its item, as does every qualified spelling. Every page is valid. S3.1.2,
+// S4.1.1
 func TestEveryNameLeadsHome(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		servers := drawServers(rt)
@@ -61,7 +61,7 @@ func TestEveryNameLeadsHome(t *testing.T) {
 			seen := map[string]bool{}
 			for _, public := range listed(t, v, kind) {
 				if seen[public] {
-					rt.Fatalf("%s: %q twice", kind, public)
+					rt.Fatalf("%s: %q is listed twice", kind, public)
 				}
 				seen[public] = true
 			}
@@ -101,7 +101,7 @@ func TestEveryNameLeadsHome(t *testing.T) {
 	})
 }
 
-// In mode always, a server appended to the configuration moves no name, of whatever kind; nor does a filter.
+// In mode always, appending a server to the configuration changes no name of any kind, and neither does a filter.
 // S4.1.2
 func TestAppendedServerMovesNoName(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -126,7 +126,7 @@ func TestAppendedServerMovesNoName(t *testing.T) {
 	})
 }
 
-// publicNames returns the public name of everything listed, by kind, server and own name.
+// publicNames returns the public names of all listed items by kind, server and own name.
 func publicNames(v *View) map[string]string {
 	out := map[string]string{}
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
@@ -137,13 +137,13 @@ func publicNames(v *View) map[string]string {
 	return out
 }
 
-// namesOf returns a snapshot that knows what its items are called, and nothing else that could be taken over.
+// namesOf returns a snapshot that contains only the names of the items, so nothing else can be reused from it.
 func namesOf(s *Snapshot) *Snapshot {
 	return &Snapshot{Version: s.Version, Generation: s.Generation, naming: s.naming, main: &View{
 		lists: s.main.lists, names: s.main.names, resources: s.main.resources, templates: s.main.templates}}
 }
 
-// A snapshot that takes over from another is the same as one that takes over the names alone.
+// A snapshot that reuses parts of another equals one that only keeps the names.
 func TestTakingOverChangesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		previous := snapshot(drawNaming(rt), drawServers(rt)...)
@@ -152,7 +152,7 @@ func TestTakingOverChangesNothing(t *testing.T) {
 			for i, s := range servers {
 				if old := previous.Server(s.Server.Name); old != nil && rapid.Bool().Draw(rt, "keep") {
 					for kind := range s.Items {
-						servers[i].Items[kind] = previous.byName[old.Name].lots[kind].source
+						servers[i].Items[kind] = previous.byName[old.Name].lists[kind].source
 					}
 					if rapid.Bool().Draw(rt, "keep server") {
 						servers[i].Server = old
@@ -163,7 +163,7 @@ func TestTakingOverChangesNothing(t *testing.T) {
 			for kind := range protocol.ItemKind(protocol.ItemKinds) {
 				a, b := next.main.Entries(kind), fresh.main.Entries(kind)
 				if !sameEntries(a, b) {
-					rt.Fatalf("%s: taken over %d, fresh %d entries that differ", kind, len(a), len(b))
+					rt.Fatalf("%s: the %d reused entries differ from the %d new ones", kind, len(a), len(b))
 				}
 				for i := range a {
 					if a[i].Server != b[i].Server || a[i].Original != b[i].Original {
@@ -179,8 +179,7 @@ func TestTakingOverChangesNothing(t *testing.T) {
 	})
 }
 
-// What is listed all the time is seen exactly once, whatever comes and goes between two pages.
-// S0.4.2
+// An item that is always listed is seen exactly once, whatever is added or removed between two pages. S0.4.2
 func TestPagingWhileTheCatalogChanges(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		naming := standard(stylePrefix)
@@ -199,7 +198,7 @@ func TestPagingWhileTheCatalogChanges(t *testing.T) {
 				break
 			}
 			if round > 200 {
-				rt.Fatal("no end")
+				rt.Fatal("the pages do not end")
 			}
 		}
 		for _, name := range steady {

@@ -9,21 +9,21 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// Found is where a URI leads.
+// Found is the result of resolving a URI.
 type Found struct {
 	Server   *Server
-	Original string // the URI to send to the server
-	Entry    *Entry // the resource listed under it, or the template it matches; nil = neither
-	Unlisted bool   // only if its server has mentioned it, which its pool knows
+	Original string // the URI that the server knows
+	Entry    *Entry // the listed resource or the matching template; nil if there is neither
+	Unlisted bool   // valid only if its server has mentioned the URI, which its pool knows
 }
 
-// Resource finds where a URI leads, in this order: a listed resource's public URI or its
-// other spelling; an expansion of a template in either spelling; the server's own URI, if exactly one server owns
-// it; a URI that names its server and that nothing promises, as far as that is allowed (unlisted.go).
+// Resource resolves a URI, in this order: the public URI or alternative spelling of a listed resource; an expansion
+// of a template in either spelling; a server's own URI, if exactly one server owns it; and a URI that names its
+// server but is not listed, if the configuration allows that (unlisted.go).
 func (v *View) Resource(uri string) (Found, *protocol.Fault) {
 	q := v.search()
 	found, fault := q.resource(uri)
-	if fault != nil && fault.Name == protocol.ResourceNotFound && !q.veiled {
+	if fault != nil && fault.Name == protocol.ResourceNotFound && !q.hidesItem {
 		if f, ok := q.unlisted(uri); ok {
 			return f, nil
 		}
@@ -31,14 +31,14 @@ func (v *View) Resource(uri string) (Found, *protocol.Fault) {
 	return found, fault
 }
 
-// promised finds what a list, a template or a tool's link promises.
-func (v *View) promised(uri string) (Found, *protocol.Fault) { return v.search().resource(uri) }
+// listedOnly resolves a URI that a list, a template or a tool's link contains.
+func (v *View) listedOnly(uri string) (Found, *protocol.Fault) { return v.search().resource(uri) }
 
 func (q *search) resource(uri string) (Found, *protocol.Fault) {
 	v := q.view
 	if it := v.resources.spelled(uri); it != nil {
 		if v.entry(it) == nil {
-			return Found{}, q.veil(uri)
+			return Found{}, q.hide(uri)
 		}
 		return Found{Server: it.server, Original: it.own, Entry: it.entry}, nil
 	}
@@ -47,7 +47,7 @@ func (q *search) resource(uri string) (Found, *protocol.Fault) {
 			return f, nil
 		}
 		if v.outside(server) || v.scope != nil && v.resources.owned[ownName{server, original}] != nil {
-			return Found{}, q.veil(uri)
+			return Found{}, q.hide(uri)
 		}
 	}
 	if f, ok := q.underscored(uri); ok {
@@ -56,7 +56,7 @@ func (q *search) resource(uri string) (Found, *protocol.Fault) {
 	return q.raw(uri)
 }
 
-// owns finds a URI of the server's own: listed there, or matched by one of its templates.
+// owns resolves a server's own URI that it lists or that one of its templates matches.
 func (q *search) owns(server, original string) (Found, bool) {
 	v := q.view
 	if it := v.resources.owned[ownName{server, original}]; it != nil {
@@ -78,14 +78,14 @@ func (q *search) owns(server, original string) (Found, bool) {
 	return Found{}, false
 }
 
-// underscored finds an expansion of a template in style underscore; only if what it stands for is certain.
+// underscored resolves an expansion of a template in style underscore, if it has only one meaning.
 func (q *search) underscored(id string) (Found, bool) {
 	server, _, ok := strings.Cut(id, "_")
 	if !ok || !namespace.IsSlug(server) {
 		return Found{}, false
 	}
 	for _, it := range q.view.templates.ranked {
-		if it.server.Name != server || q.view.entry(it) == nil || !q.affords(it.server, it.template.EffortOfID(id)) {
+		if it.server.Name != server || q.view.entry(it) == nil || !q.spend(it.server, it.template.EffortOfID(id)) {
 			continue
 		}
 		if original, ok := it.template.ExpandUnderscore(server, id); ok {
@@ -95,8 +95,8 @@ func (q *search) underscored(id string) (Found, bool) {
 	return Found{}, false
 }
 
-// raw finds a server's own URI. A template listed under its own text (style original) takes its expansions before
-// anybody else; otherwise there must be one owner.
+// raw resolves a server's own URI. A template listed under its own text (style original) takes precedence over other
+// templates. Otherwise there must be one owner.
 func (q *search) raw(uri string) (Found, *protocol.Fault) {
 	v := q.view
 	var owners []Found
@@ -106,7 +106,7 @@ func (q *search) raw(uri string) (Found, *protocol.Fault) {
 		}
 	}
 	if len(owners) == 0 {
-		if it := q.taker(uri); it != nil {
+		if it := q.templateFor(uri); it != nil {
 			return Found{Server: it.server, Original: uri, Entry: it.entry}, nil
 		}
 	}
@@ -124,15 +124,15 @@ func (q *search) raw(uri string) (Found, *protocol.Fault) {
 				return f, nil
 			}
 		}
-		return Found{}, q.none(uri)
+		return Found{}, q.notFound(uri)
 	case 1:
 		return owners[0], nil
 	}
 	return Found{}, ambiguous(uri, owners)
 }
 
-// taker returns the template listed under its own text that takes the URI.
-func (q *search) taker(uri string) *item {
+// templateFor returns the template that is listed under its own text and matches the URI.
+func (q *search) templateFor(uri string) *item {
 	v := q.view
 	for it := range v.templates.candidates(uri) {
 		if it.public == it.own && v.resources.owned[ownName{it.server.Name, uri}] == nil && q.matches(it, uri) {
@@ -156,8 +156,8 @@ func ambiguous(uri string, owners []Found) *protocol.Fault {
 	return f
 }
 
-// Template finds what a completion reference means: a template by its public text, the other spelling or, if one
-// server alone has it, its own text; or a resource, listed or matched.
+// Template resolves a completion reference: a template by its public text, by the alternative spelling or, if only
+// one server has it, by its own text; or a resource that is listed or matches a template.
 func (v *View) Template(ref string) (*Entry, *protocol.Fault) {
 	if it := v.templates.spelled(ref); it != nil {
 		if v.entry(it) == nil {
@@ -183,21 +183,22 @@ func (v *View) Template(ref string) (*Entry, *protocol.Fault) {
 		f.Message = "Several servers have " + f.URI + "; use one of: " + strings.Join(f.Candidates, " ")
 		return nil, f
 	}
-	found, fault := v.promised(ref)
-	if fault == nil && found.Entry == nil { // there is nothing to complete
+	found, fault := v.listedOnly(ref)
+	if fault == nil && found.Entry == nil { // the URI has no template to complete
 		return nil, protocol.NoResource(ref)
 	}
 	return found.Entry, fault
 }
 
-// PublicURI returns how a URI of the server's is written to clients: as it is listed; a template's expansion in the
-// style of this catalog if Resource finds the way back; else in style prefix, which always names the server.
+// PublicURI returns the URI that clients use for a server's URI: the listed one; an expansion of a template in the
+// catalog's style, if Resource resolves it; or else one in style prefix, which always names the server.
 func (v *View) PublicURI(server *Server, original string) string {
 	public, _ := v.publicURI(server, original, v.search())
 	return public
 }
 
-// publicURI is PublicURI; without q, or when that is used up, what is not listed gets style prefix. It reports whether it searched.
+// publicURI is PublicURI. Without q, or if its budget is used up, an unlisted URI gets style prefix. It reports
+// whether it searched.
 func (v *View) publicURI(server *Server, original string, q *search) (public string, searched bool) {
 	if v.pass {
 		return original, false

@@ -7,19 +7,19 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// maxStyled bounds how many URIs of one result are searched for among the templates; the rest is written in style
-// prefix, which takes no search.
+// maxStyled is the number of URIs in one result that are searched for among the templates. The others get style
+// prefix, which needs no search.
 const maxStyled = 256
 
 // RewriteResult returns the edits that make the URIs in a server's result public: resource links and embedded
-// resources of tools/call and prompts/get, contents of resources/read. Text and blobs are never touched. A result
-// that holds no resource is not looked at.
+// resources in results of tools/call and prompts/get, and contents of resources/read. Text and blobs are never
+// modified. A result without a resource is not scanned.
 func RewriteResult(v *View, server *Server, m protocol.Method, f *protocol.Frame) []rawjson.Edit {
 	return RewriteResultFor(v, server, "", m, f)
 }
 
-// RewriteResultFor does the same, and turns content that a client of that protocol version does not know into text:
-// audio before 2025-03-26, resource links before 2025-06-18. A version of "" knows everything.
+// RewriteResultFor is RewriteResult for a client of a protocol version. It replaces content that the version does not
+// define with text: audio before 2025-03-26 and resource links before 2025-06-18. The version "" defines all.
 func RewriteResultFor(v *View, server *Server, version string, m protocol.Method, f *protocol.Frame) []rawjson.Edit {
 	old := shimsOf(version)
 	if v.pass && !old.any() || !f.Result.Present() {
@@ -34,29 +34,29 @@ func RewriteResultFor(v *View, server *Server, version string, m protocol.Method
 		}
 		r.blocks(info.Content)
 		r.each(info.Messages, func(base uint32, item protocol.Item) {
-			r.blocks(moved(base, member(item.Raw, "content")))
+			r.blocks(shift(base, member(item.Raw, "content")))
 		})
 	case protocol.MethodResourcesRead:
 		if v.pass || info.Scan(f) != nil {
 			return nil
 		}
-		r.each(info.Contents, func(base uint32, item protocol.Item) { r.rename(moved(base, item.URI)) })
+		r.each(info.Contents, func(base uint32, item protocol.Item) { r.rename(shift(base, item.URI)) })
 	}
 	return r.edits
 }
 
-// rewriter gathers the edits of one result.
+// rewriter collects the edits of one result.
 type rewriter struct {
 	view   *View
 	server *Server
 	raw    []byte
 	edits  []rawjson.Edit
-	styled int    // how many URIs may still be searched for
-	search search // what that may cost together
+	styled int    // URIs that may still be searched for
+	search search // the shared budget of these searches
 	old    shims
 }
 
-// blocks handles a content block or an array of them.
+// blocks edits a content block or an array of them.
 func (r *rewriter) blocks(content rawjson.Span) {
 	switch text := content.Of(r.raw); {
 	case len(text) == 0:
@@ -78,25 +78,25 @@ func (r *rewriter) block(base uint32, block []byte) {
 		if r.old.links && r.link(base, block) {
 			return
 		}
-		r.rename(moved(base, member(block, "uri")))
+		r.rename(shift(base, member(block, "uri")))
 	case "resource":
 		embedded := member(block, "resource")
-		r.rename(moved(base, rawjson.Member(block, embedded, "uri")))
+		r.rename(shift(base, rawjson.Member(block, embedded, "uri")))
 	}
 }
 
-// each calls do with every object of an array and the offset it begins at.
+// each calls do with every object of an array and its offset in the frame.
 func (r *rewriter) each(array rawjson.Span, do func(base uint32, item protocol.Item)) {
 	if !array.Present() || r.raw[array.Off] != '[' {
 		return
 	}
-	_ = protocol.Items(r.raw, array, func(item protocol.Item) bool { // a result that is no list of objects stays as it came
+	_ = protocol.Items(r.raw, array, func(item protocol.Item) bool { // a result of another form is not modified
 		do(offset(r.raw, item.Raw), item)
 		return true
 	})
 }
 
-// rename makes the URI at the span public.
+// rename replaces the URI at the span with the public one.
 func (r *rewriter) rename(uri rawjson.Span) {
 	original, ok := rawjson.Unquote(uri.Of(r.raw))
 	if !ok || original == "" {
@@ -107,7 +107,7 @@ func (r *rewriter) rename(uri rawjson.Span) {
 	}
 }
 
-// public is the URI under which clients know the server's.
+// public returns the public URI of the server's URI.
 func (r *rewriter) public(original string) string {
 	if r.view.pass {
 		return original
@@ -123,7 +123,7 @@ func (r *rewriter) public(original string) string {
 	return public
 }
 
-// member finds a member of the object that raw as a whole is.
+// member returns the span of a member of the object raw.
 func member(raw []byte, key string) rawjson.Span {
 	if len(raw) == 0 || raw[0] != '{' {
 		return rawjson.Span{}
@@ -131,15 +131,15 @@ func member(raw []byte, key string) rawjson.Span {
 	return rawjson.Member(raw, rawjson.Span{Off: 0, End: uint32(len(raw))}, key)
 }
 
-// moved shifts a span of a part to where the part stands in the whole.
-func moved(base uint32, s rawjson.Span) rawjson.Span {
+// shift shifts a span inside a part by the part's offset.
+func shift(base uint32, s rawjson.Span) rawjson.Span {
 	if !s.Present() {
 		return s
 	}
 	return rawjson.Span{Off: base + s.Off, End: base + s.End}
 }
 
-// offset returns where part, a slice of whole, begins.
+// offset returns the offset of part, a slice of whole, in whole.
 func offset(whole, part []byte) uint32 {
 	return uint32(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(whole))))
 }

@@ -8,9 +8,9 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// shims say which kinds of content a client's version does not know. Clients of that time refuse a whole result for
-// one block of a type they do not know, so it becomes text that says what was there. Types no version knows stay:
-// their server and client have agreed on them.
+// shims are the kinds of content that a client's version does not define. Clients of old versions reject a whole
+// result because of one unknown block, so the block is replaced with text that describes it. Types that no version
+// defines are kept, because server and client have agreed on them.
 type shims struct {
 	audio bool // since 2025-03-26
 	links bool // resource_link, since 2025-06-18
@@ -25,7 +25,7 @@ func shimsOf(version string) shims {
 
 func (s shims) any() bool { return s.audio || s.links }
 
-// audio replaces a block of sound by a text: [audio: audio/wav, 4711 bytes]
+// audio replaces an audio block with text such as [audio: audio/wav, 4711 bytes].
 func (r *rewriter) audio(base uint32, block []byte) {
 	text := "[audio"
 	if kind, ok := rawjson.Unquote(member(block, "mimeType").Of(block)); ok {
@@ -37,7 +37,7 @@ func (r *rewriter) audio(base uint32, block []byte) {
 	r.text(base, block, text+"]")
 }
 
-// decodedSize is how many bytes base64 text stands for.
+// decodedSize returns the decoded size of base64 text in bytes.
 func decodedSize(text []byte) int {
 	n := len(text) - bytes.Count(text, []byte(`\`)) // a slash may be written \/
 	for len(text) > 0 && text[len(text)-1] == '=' {
@@ -47,8 +47,8 @@ func decodedSize(text []byte) int {
 	return n * 3 / 4
 }
 
-// link replaces a resource link by a text with its public URI: report.pdf (application/pdf): resource://files/…
-// It is false when the block has no URI to tell.
+// link replaces a resource link with text that contains its public URI, such as report.pdf (application/pdf):
+// resource://files/…. It returns false if the block has no URI.
 func (r *rewriter) link(base uint32, block []byte) bool {
 	original, ok := rawjson.Unquote(member(block, "uri").Of(block))
 	if !ok || original == "" {
@@ -66,7 +66,7 @@ func (r *rewriter) link(base uint32, block []byte) bool {
 	return true
 }
 
-// text puts a text block in the place of a block; annotations mean the same in both.
+// text replaces a block with a text block. Annotations are kept, since they have the same meaning.
 func (r *rewriter) text(base uint32, block []byte, text string) {
 	with := rawjson.AppendQuoted([]byte(`{"type":"text","text":`), text)
 	if annotations := member(block, "annotations"); annotations.Present() {

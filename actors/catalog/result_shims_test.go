@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Content that a newer version brought becomes text for a client that does not know it.
+// Content that the client's version does not define becomes text.
 func TestRewriteResultForOlderClients(t *testing.T) {
 	const (
 		sound    = `{"type":"audio","mimeType":"audio/wav","data":"QUJDRA==","annotations":{"audience":["user"]}}`
@@ -19,7 +19,7 @@ func TestRewriteResultForOlderClients(t *testing.T) {
 	)
 	newest := protocol.LatestLegacy
 	tests := []struct {
-		name, version, in, want string // want "": nothing changes
+		name, version, in, want string // want "": unchanged
 		method                  protocol.Method
 	}{
 		{"audio", "2024-11-05", `{"content":[{"type":"text","text":"audio"},` + sound + `],"structuredContent":{"type":"audio"}}`,
@@ -32,9 +32,9 @@ func TestRewriteResultForOlderClients(t *testing.T) {
 		{"both", "2024-11-05", `{"content":[` + link + `,` + sound + `]}`, `{"content":[` + linkText + `,` + asText + `]}`, protocol.MethodToolsCall},
 		{"link is known", "2025-06-18", `{"content":[` + link + `]}`, `{"content":[` + renamed + `]}`, protocol.MethodToolsCall},
 		{"link, newest", newest, `{"content":[` + link + `]}`, `{"content":[` + renamed + `]}`, protocol.MethodToolsCall},
-		{"link without anything", "2024-11-05", `{"content":[{"type":"resource_link","uri":"file:///a"},{"type":"resource_link"},{"type":"resource_link","uri":7}]}`,
+		{"link without name and type", "2024-11-05", `{"content":[{"type":"resource_link","uri":"file:///a"},{"type":"resource_link"},{"type":"resource_link","uri":7}]}`,
 			`{"content":[{"type":"text","text":"PUBLIC"},{"type":"resource_link"},{"type":"resource_link","uri":7}]}`, protocol.MethodToolsCall},
-		{"embedded resources are old", "2024-11-05", `{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"t"}}]}`,
+		{"embedded resources are in all versions", "2024-11-05", `{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"t"}}]}`,
 			`{"content":[{"type":"resource","resource":{"uri":"PUBLIC","text":"t"}}]}`, protocol.MethodToolsCall},
 		{"unknown types stay", "2024-11-05", `{"content":[{"type":"audio_video","data":"QUJD"},{"type":"hologram"}],"structuredContent":{"a":1}}`, "", protocol.MethodToolsCall},
 		{"prompt", "2024-11-05", `{"messages":[{"role":"user","content":` + sound + `},{"role":"user","content":` + link + `}]}`,

@@ -10,14 +10,15 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// S3.3.1, S4.4.2: URIs of resource links, embedded resources and contents become public; text, blobs and the rest stay.
+// S3.3.1, S4.4.2: URIs in resource links, embedded resources and contents become public. Text, blobs and everything
+// else stay unchanged.
 func TestRewriteResult(t *testing.T) {
 	// S0.5.4, S1.66
 	const big = `{"type":"text","text":"resource://x \"uri\":\"file:///a\""}`
 	for _, style := range styles {
 		v := whole(standard(style), server(t, "files", 0).resources("file:///a").templates("file:///t/{x}"))
 		listedURI, expansion := both("files", "file:///a")[style], both("files", "file:///t/1")[style]
-		prefixed := "resource://files/file:///other" // nobody lists it: the spelling that always names the server
+		prefixed := "resource://files/file:///other" // not listed: the style that always names the server
 		for _, tt := range []struct {
 			name, in, want string
 			method         protocol.Method
@@ -55,14 +56,14 @@ func TestRewriteResult(t *testing.T) {
 					t.Errorf("got  %s\nwant %s", got, want)
 				}
 				if string(f.Raw) != before {
-					t.Error("the frame was written to")
+					t.Error("the frame was modified")
 				}
 			})
 		}
 	}
 	pass, _ := snapshot(standard(stylePrefix), server(t, "files", 0).resources("file:///a")).View(Key{Server: "files"})
 	if edits := RewriteResult(pass, pass.Servers()[0], protocol.MethodResourcesRead, result(t, `{"contents":[{"uri":"file:///a"}]}`)); edits != nil {
-		t.Errorf("passed through with %d edits", len(edits))
+		t.Errorf("%d edits in a view that passes through", len(edits))
 	}
 	failed := &protocol.Frame{}
 	if err := failed.Parse([]byte(`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"\"resource"}}`)); err != nil {
@@ -73,7 +74,7 @@ func TestRewriteResult(t *testing.T) {
 	}
 }
 
-// Whatever a rewritten URI says, it leads back; a result full of URIs is not searched for ever.
+// Every rewritten URI resolves to its original. The work for a result full of URIs is bounded.
 func TestRewrittenURIsLeadBack(t *testing.T) {
 	for _, style := range append([]string{styleOriginal}, styles...) {
 		v := whole(standard(style), server(t, "a", 0).templates("f:///{x}", "g:///{+x}"), server(t, "b", 1).templates("f:///{x}").resources("h:///1"))
@@ -98,7 +99,7 @@ func TestRewrittenURIsLeadBack(t *testing.T) {
 	}
 }
 
-// Any result: the edits apply, what comes out is valid, and only URIs differ.
+// For any result, the edits apply, the output is valid, and only URIs differ.
 func FuzzRewriteResult(f *testing.F) {
 	f.Add(`{"content":[{"type":"resource_link","uri":"file:///a"}]}`)
 	f.Add(`{"contents":[{"uri":"file:///a","uri":"file:///b"}]}`)

@@ -5,13 +5,13 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// The members we add to an item's _meta.
+// The members that the gateway adds to an item's _meta.
 const (
-	metaName   = "goblin-actor/name" // what the server calls it
+	metaName   = "goblin-actor/name" // the server's own name of the item
 	metaServer = protocol.MetaServer
-	metaID     = "goblin-actor/id"    // resources and templates: the other spelling of the URI
-	metaState  = "goblin-actor/state" // "cached": as it was before the server was asked this time
-	metaFault  = "goblin-actor/fault" // tools: why the server's outputSchema is left out
+	metaID     = "goblin-actor/id"    // resources and templates: the alternative spelling of the URI
+	metaState  = "goblin-actor/state" // "cached": from an earlier start, not listed again yet
+	metaFault  = "goblin-actor/fault" // tools: why the server's outputSchema is removed
 )
 
 var (
@@ -19,7 +19,7 @@ var (
 	ourKeys = []string{metaName, metaServer, metaID, metaState, metaFault}
 )
 
-// addition is a member of ours in _meta.
+// addition is a member that the gateway adds to _meta.
 type addition struct {
 	key   string
 	value []byte // raw JSON
@@ -34,12 +34,12 @@ func metaOf(it *item) []addition {
 		m = append(m, addition{metaState, rawjson.Quote(it.server.State)})
 	}
 	if it.leftOut != nil {
-		m = append(m, addition{metaFault, rawjson.Quote("the server's outputSchema is left out because it is invalid: " + it.leftOut.Error())})
+		m = append(m, addition{metaFault, rawjson.Quote("the server's outputSchema was removed because it is invalid: " + it.leftOut.Error())})
 	}
 	return m
 }
 
-// rewrite returns the item's JSON under its public name, with our members in _meta and every other byte as it came.
+// rewrite returns the item's JSON with its public name and the added _meta members. All other bytes stay as they are.
 func rewrite(it *item) []byte {
 	raw := it.item.Raw
 	edits := make([]rawjson.Edit, 0, 6)
@@ -57,9 +57,9 @@ func rewrite(it *item) []byte {
 	case meta == nil: // absent or null
 		whole := rawjson.Span{Off: 0, End: uint32(len(raw))}
 		edits = rawjson.EditObject(edits, raw, whole, metaKey, append([]byte(`"_meta":`), object(ours)...))
-	case meta[0] != '{': // against the schema; a client would stumble over it
+	case meta[0] != '{': // invalid; clients would fail on it
 		edits = append(edits, rawjson.Edit{Span: it.item.Meta, With: object(ours)})
-	default: // a server that uses our keys is a gateway like this one, or pretends to be another server
+	default: // a server that uses these keys is another goblin-actor gateway, or imitates one
 		edits = rawjson.EditObject(edits, raw, it.item.Meta, ourKeys, members(ours))
 	}
 	return rawjson.AppendEdited(nil, raw, edits...)

@@ -10,7 +10,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// S0.4.1, S2.2.1, S2.3.2, S4.1.1, C16: only names and our _meta members change; every other byte stays, in its order.
+// S0.4.1, S2.2.1, S2.3.2, S4.1.1, C16: only names and the gateway's _meta members change. All other bytes keep their
+// values and order.
 func TestRewrite(t *testing.T) {
 	// S1.57
 	const meta = `"goblin-actor/name":"t","goblin-actor/server":"s"`
@@ -50,7 +51,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// A catalog from the state file says so in every item.
+// The items of a catalog from the state file are marked as cached.
 func TestCachedState(t *testing.T) {
 	s := server(t, "s", 0).tools("t").resources("f:///x")
 	s.Server.State = "cached"
@@ -62,7 +63,7 @@ func TestCachedState(t *testing.T) {
 	}
 }
 
-// One server with namespace never, style original and no meta tools passes through untouched; so does /s/<server>.
+// A single server with namespace never, style original and no meta tools passes through unchanged, as at /s/<server>.
 func TestPassThrough(t *testing.T) {
 	naming := Naming{Namespace: config.Namespace{Mode: "never", Separator: "_", MaxLength: 8}, URIStyle: styleOriginal, PageSize: 2}
 	give := func() *offered {
@@ -73,7 +74,7 @@ func TestPassThrough(t *testing.T) {
 	check := func(t *testing.T, v *View) {
 		t.Helper()
 		if !v.PassThrough() {
-			t.Fatal("it is no pass-through")
+			t.Fatal("the view does not pass through")
 		}
 		items, count := pages(t, v, protocol.Tools)
 		if want := []string{`{"name":"zzz with spaces and more"}`, `{ "name":"a" , "_meta":{"goblin-actor/server":"x"}}`, `{"name":"m"}`}; count != 2 || !slices.Equal(items, want) {
@@ -103,7 +104,7 @@ func TestPassThrough(t *testing.T) {
 	}
 	check(t, v)
 	if again, _ := alone.View(Key{Server: "s"}); again != v {
-		t.Error("the view was derived twice")
+		t.Error("the view was built twice")
 	}
 
 	withMeta := naming
@@ -119,10 +120,10 @@ func TestPassThrough(t *testing.T) {
 	}
 	disabled := server(t, "off", 1).tools("x").rules(func(s *config.Server) { s.Disabled = true })
 	if !whole(naming, give(), disabled).PassThrough() {
-		t.Error("a disabled server stands in the way")
+		t.Error("a disabled server prevents passing through")
 	}
 	hidden, _ := snapshot(standard(stylePrefix), give().rules(func(s *config.Server) { s.Tools.Deny = []string{"a"} })).View(Key{Server: "s"})
 	if got := tool(hidden, "a"); got != "TOOL_NOT_FOUND" || len(hidden.Entries(protocol.Tools)) != 2 {
-		t.Errorf("filters do not hold for the server alone: %s", got)
+		t.Errorf("filters do not apply to the server's own view: %s", got)
 	}
 }

@@ -11,22 +11,24 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// The view of some rights is, like that of a project, the whole catalog with some of its items veiled: those that the project does not
-// show or no role permits. So nothing has another name for whoever may see less, and a call that is permitted costs what any call does.
+// The view of rights is, like that of a project, the whole catalog with some items hidden: those that the project
+// hides or no role permits. So items have the same names for every principal, and a permitted call costs no more than
+// without a policy.
 
-// rights are the roles that decide what a view shows.
+// rights are the roles that determine what a view shows.
 type rights struct {
 	policy *policy.Policy
 	set    policy.Set
 }
 
-// judged are the roles of a policy that permit an entry. It is kept with the entry, and judged anew only for another policy.
+// judged is the set of roles of a policy that permit an entry. It is cached in the entry until the policy changes.
 type judged struct {
 	policy  *policy.Policy
 	permits policy.Set
 }
 
-// permits returns the roles that permit an item of the whole catalog. Two who ask at once both judge, and come to the same.
+// permits returns the roles that permit an item of the whole catalog. Concurrent callers may both compute the set;
+// the results are equal.
 func (r *rights) permits(it *item) policy.Set {
 	if j := it.entry.judged.Load(); j != nil && j.policy == r.policy {
 		return j.permits
@@ -39,13 +41,14 @@ func (r *rights) permits(it *item) policy.Set {
 	return j.permits
 }
 
-// Spelling is, of a resource or template, another URI that clients may use; "" = there is none.
+// Spelling returns the alternative URI of a resource or template that clients may use, or "".
 func (e *Entry) Spelling() string { return e.item.other }
 
-// ReadOnly reports whether a tool's server says that it only reads.
+// ReadOnly reports whether the tool's definition declares it read-only.
 func (e *Entry) ReadOnly() bool { return e.Kind == protocol.Tools && readOnly(e.item.item) }
 
-// readOnly reports whether a tool says that it only reads. MCP 2025-11-25, server/tools, annotations. Who says it twice says nothing.
+// readOnly reports whether a tool's annotations declare it read-only. A duplicate readOnlyHint counts as none. MCP
+// 2025-11-25, server/tools, annotations
 func readOnly(item protocol.Item) bool {
 	annotations := item.Annotations.Of(item.Raw)
 	if len(annotations) == 0 || annotations[0] != '{' || bytes.Count(annotations, []byte("readOnlyHint")) != 1 {
@@ -54,12 +57,13 @@ func readOnly(item protocol.Item) bool {
 	return string(rawjson.Member(item.Raw, item.Annotations, "readOnlyHint").Of(item.Raw)) == "true"
 }
 
-// admits reports whether the roles permit a URI that is not listed.
+// admits reports whether the roles permit an unlisted URI.
 func (r *rights) admits(server *Server, template string, uris []string) bool {
 	return r == nil || r.policy.Admits(r.set, server.Name, server.Internal, template, uris)
 }
 
-// buildRights makes the view of what of another, that of everything or of a project, the rights of the key permit in the policy.
+// buildRights builds the part of all, the view of everything or of a project, that the key's rights permit under the
+// policy.
 func (s *Snapshot) buildRights(all *View, k Key, p *policy.Policy) *View {
 	r := &rights{p, p.InForce(k.Rights, k.Project)}
 	v := s.Nothing()
@@ -83,7 +87,7 @@ func (s *Snapshot) buildPermitted(all *View, r *rights, k Key) *View {
 	if all.scope != nil {
 		v.scope.rules, v.scope.judge = all.scope.rules, all.scope.judge
 	}
-	k.Policy = nil // pages depend on nothing but their entries: those of an older policy are gone on with
+	k.Policy = nil // pages depend only on their entries, so those rendered under an older policy are reused
 	seen := map[*Server]bool{}
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		v.shown[kind] = make(marks, (len(all.ordered[kind])+63)/64)
@@ -107,9 +111,10 @@ func (s *Snapshot) buildPermitted(all *View, r *rights, k Key) *View {
 
 var digestSeed = maphash.MakeSeed()
 
-// digest is the generation of a view of rights: it differs exactly when the list differs in which items there are or in what one of them
-// is to clients, or a server in it has insisted on a change. So it depends on the snapshot alone and not on who asked for the view when:
-// a session that is the first to ask for it in one snapshot hears in the next one of no change that there was none of.
+// digest returns the generation of a view of rights. It differs exactly if the list has other items, an item has
+// changed for clients, or a server in it has announced a change of an equal list. It depends only on the snapshot and
+// not on earlier requests for the view. So a session that is the first to request the view in one snapshot is not
+// notified in the next one unless something has changed.
 func (v *View) digest(kind protocol.ItemKind) (sum uint64) {
 	var insists []*Server
 	for _, e := range v.listed(kind).entries {
@@ -123,17 +128,17 @@ func (v *View) digest(kind protocol.ItemKind) (sum uint64) {
 	}
 	for _, server := range v.snapshot.servers {
 		if slices.Contains(insists, server) {
-			sum = mix(sum, v.snapshot.byName[server.Name].asked[kind])
+			sum = mix(sum, v.snapshot.byName[server.Name].announced[kind])
 		}
 	}
 	return sum
 }
 
-// mix makes one number of two; which of them is which matters.
+// mix combines two numbers. The order matters.
 func mix(a, b uint64) uint64 { return (a^(b+0x9e3779b97f4a7c15+a<<6+a>>2))*0xff51afd7ed558ccd + 1 }
 
-// changedIn returns the Version in which an item last changed to clients: the snapshot's own, unless previous has the same. What sameEntries
-// says of lists it says of one item.
+// changedIn returns the Version in which an item last changed for clients: that of previous if the item is equal
+// there (see sameEntries), or else the snapshot's own.
 func (v *View) changedIn(it *item, previous *Snapshot) uint64 {
 	if v.snapshot.naming.Policy == nil {
 		return 0
@@ -141,15 +146,15 @@ func (v *View) changedIn(it *item, previous *Snapshot) uint64 {
 	if previous == nil {
 		return v.snapshot.Version
 	}
-	old := previous.main.called(it.kind, it.public)
+	old := previous.main.byPublicName(it.kind, it.public)
 	if old == nil || old.entry == nil || !sameEntries([]*Entry{old.entry}, []*Entry{it.entry}) {
 		return v.snapshot.Version
 	}
 	return old.entry.since
 }
 
-// called returns the item with that public name.
-func (v *View) called(kind protocol.ItemKind, public string) *item {
+// byPublicName returns the item with that public name, or nil.
+func (v *View) byPublicName(kind protocol.ItemKind, public string) *item {
 	switch kind {
 	case protocol.Tools, protocol.Prompts:
 		return v.names[kind-protocol.Tools].public[public]
@@ -159,13 +164,15 @@ func (v *View) called(kind protocol.ItemKind, public string) *item {
 	return v.templates.public[public]
 }
 
-// limited reports whether the view shows less than everything by rule: it is that of a project or of rights. nil is everything.
+// limited reports whether the view belongs to a project or to rights and so may hide items. A nil view is unlimited.
 func (v *View) limited() bool { return v != nil && v.scope != nil }
 
-// Beyond returns what there would be without rights, nil when the view has none: what is found there and not here is denied.
+// Beyond returns the view without the limits of rights, or nil if the view has no rights. An item found there but not
+// in v is denied.
 func (v *View) Beyond() *View { return v.beyond }
 
-// Reported returns what there would be if the policy, which only reports, were enforced; nil when there is nothing to report.
+// Reported returns the view as it would be if the reporting policy were enforced, or nil if there is nothing to
+// report.
 func (v *View) Reported() *View { return v.report }
 
 // Trusts reports whether clients of the view may send its server a method that the gateway does not know.
@@ -176,16 +183,16 @@ func (v *View) Trusts(server *Server) bool {
 	case v.scope.parts != nil:
 		return slices.ContainsFunc(v.scope.parts, func(part *View) bool { return part.Has(server.Name) && part.Trusts(server) })
 	}
-	if v.scope.narrows() { // nobody knows which of its items the method is about
+	if v.scope.narrows() { // the gateway cannot know which item the method is about
 		return false
 	}
 	return v.scope.rights == nil || v.scope.rights.policy.Trusts(v.scope.rights.set, server.Name)
 }
 
-// ToolRate returns how often one principal with the view's rights may call a tool; zero = as often as it likes.
+// ToolRate returns the rate limit of a tool for one principal with the view's rights; zero = unlimited.
 func (v *View) ToolRate(e *Entry) (rate config.Rate) {
 	switch {
-	case v.report != nil: // whoever asks knows that it is only reported
+	case v.report != nil: // the caller knows that the limit is only reported
 		return v.report.ToolRate(e)
 	case v.scope == nil || e.Kind != protocol.Tools:
 		return rate

@@ -21,7 +21,7 @@ func under(naming Naming, roles ...config.Role) Naming {
 	return naming
 }
 
-// of returns the view of whoever has the rights.
+// of returns the view of the rights.
 func of(t testing.TB, s *Snapshot, rights string) *View {
 	t.Helper()
 	v, ok := s.View(Key{Rights: rights})
@@ -34,7 +34,7 @@ func of(t testing.TB, s *Snapshot, rights string) *View {
 func allows(globs ...string) config.Filter { return config.Filter{Allow: globs} }
 func denies(globs ...string) config.Filter { return config.Filter{Deny: globs} }
 
-// What a role permits is what is listed.
+// A view of rights lists exactly what the roles permit.
 func TestRightsShow(t *testing.T) {
 	files := server(t, "files", 0).tools("write", "delete").add(protocol.Tools,
 		`{"name":"read","inputSchema":{},"annotations":{"readOnlyHint":true}}`, `{"name":"peek","inputSchema":{},"annotations":{"readOnlyHint":"true"}}`,
@@ -47,9 +47,9 @@ func TestRightsShow(t *testing.T) {
 		roles        []config.Role
 		want         string
 	}{
-		{"a role without words permits all", "all", []config.Role{{Name: "all"}}, "files_both files_delete files_peek files_read files_write github_delete github_find goblin_call goblin_describe"},
+		{"a role without rules permits everything", "all", []config.Role{{Name: "all"}}, "files_both files_delete files_peek files_read files_write github_delete github_find goblin_call goblin_describe"},
 		{"no role", "-", []config.Role{{Name: "all"}}, ""},
-		{"nobody said which", "", []config.Role{{Name: "all"}}, ""},
+		{"no rights", "", []config.Role{{Name: "all"}}, ""},
 		{"a role that is gone", "gone", []config.Role{{Name: "all"}}, ""},
 		{"servers", "r", []config.Role{{Name: "r", Servers: []string{"git*"}}}, "github_delete github_find goblin_call goblin_describe"},
 		{"allow by public name", "r", []config.Role{{Name: "r", Tools: allows("*_delete")}}, "files_delete github_delete goblin_call goblin_describe"},
@@ -57,7 +57,7 @@ func TestRightsShow(t *testing.T) {
 		{"deny by either name", "r", []config.Role{{Name: "r", Servers: []string{"github"}, Tools: denies("github_delete", "*/search")}}, "goblin_call goblin_describe"},
 		{"deny beats allow in a role", "r", []config.Role{{Name: "r", Tools: config.Filter{Allow: []string{"*"}, Deny: []string{"*_delete", "goblin_call"}}, Servers: []string{"github"}}}, "github_find goblin_describe"},
 		{"and not in another", "a,b", []config.Role{{Name: "a", Tools: denies("*")}, {Name: "b", Tools: allows("*_delete")}}, "files_delete github_delete goblin_call goblin_describe"},
-		{"no role is made of two", "a,b", []config.Role{{Name: "a", Servers: []string{"files"}, Tools: allows("*_write")}, {Name: "b", Servers: []string{"github"}, Tools: allows("*_delete")}}, "files_write github_delete goblin_call goblin_describe"},
+		{"roles are not combined", "a,b", []config.Role{{Name: "a", Servers: []string{"files"}, Tools: allows("*_write")}, {Name: "b", Servers: []string{"github"}, Tools: allows("*_delete")}}, "files_write github_delete goblin_call goblin_describe"},
 		{"read-only", "r", []config.Role{{Name: "r", ReadOnly: true}}, "files_read goblin_call goblin_describe"},
 		{"read-only by word of the operator", "r", []config.Role{{Name: "r", ReadOnly: true, ReadOnlyTools: []string{"github/search"}}}, "files_read github_find goblin_call goblin_describe"},
 		{"elsewhere", "r", []config.Role{{Name: "r", Projects: []string{"alpha"}}}, ""},
@@ -71,7 +71,7 @@ func TestRightsShow(t *testing.T) {
 	}
 }
 
-// A server of which nothing may be used is not there: neither in instructions, nor among the servers.
+// A server without permitted items appears neither in the instructions nor among the servers.
 func TestServersOfRights(t *testing.T) {
 	files, forge := server(t, "files", 0).tools("a"), server(t, "github", 1).tools("b")
 	files.Server.Instructions, forge.Server.Instructions = "read me", "secret words"
@@ -95,7 +95,7 @@ func TestServersOfRights(t *testing.T) {
 	}
 }
 
-// What the rights of a key permit is judged in its project, and that project is not there for whoever has no role in it.
+// The rights of a key are evaluated in its project. The project does not exist for principals without a role in it.
 func TestRightsInProjects(t *testing.T) {
 	naming := under(standard(stylePrefix), config.Role{Name: "everywhere", Tools: allows("files_a")}, config.Role{Name: "inside", Projects: []string{"alpha"}})
 	s := projects(nil, naming, []*offered{server(t, "files", 0).tools("a", "b"), server(t, "other", 1).tools("c")},
@@ -132,7 +132,7 @@ func TestReportedRights(t *testing.T) {
 		plain.Rights = ""
 		all, _ := projects(nil, standard(stylePrefix), []*offered{server(t, "files", 0).tools("a", "b"), server(t, "other", 1).tools("c")}, config.Project{Name: "alpha", Servers: []string{"files"}}).View(plain)
 		if !ok || !slices.Equal(listed(t, v, protocol.Tools), listed(t, all, protocol.Tools)) {
-			t.Errorf("%+v: a policy that reports hides something", key)
+			t.Errorf("%+v: a reporting policy hides items", key)
 		}
 		if v.Reported() == nil || len(v.Reported().Entries(protocol.Tools)) > 1 {
 			t.Errorf("%+v: nothing to report", key)
@@ -140,7 +140,7 @@ func TestReportedRights(t *testing.T) {
 	}
 }
 
-// spellingsOf are the names by which a client may try to reach a tool or prompt.
+// spellingsOf returns the names by which a client may refer to a tool or prompt.
 func spellingsOf(it *item) []string {
 	list := []string{it.public, it.own, it.name}
 	for _, sep := range separators {
@@ -166,8 +166,8 @@ func drawRoles(t *rapid.T) []config.Role {
 	return roles
 }
 
-// For whatever catalog, roles and projects, what is shown by rights is what is in the project and what some role in force permits, judged item
-// by item; and every spelling of every item finds just that, or nothing.
+// For any catalog, roles and projects, a view of rights shows the items of the project that some role in force
+// permits, item by item. Every spelling of an item leads to that item or to none.
 func TestRightsAreItemByItem(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		roles := drawRoles(rt)
@@ -217,7 +217,7 @@ func TestRightsAreItemByItem(t *testing.T) {
 					meant, _ := s.main.names[kind].find(name)
 					e, _ := find(name)
 					if (e != nil) != (meant != nil && permitted(meant)) || e != nil && e != meant.entry {
-						rt.Fatalf("%q finds %v, and means %v, permitted: %v", name, e, meant, meant != nil && permitted(meant))
+						rt.Fatalf("%q finds %v but refers to %v, permitted: %v", name, e, meant, meant != nil && permitted(meant))
 					}
 				}
 			}
@@ -232,7 +232,7 @@ func TestRightsAreItemByItem(t *testing.T) {
 	})
 }
 
-// naivelyPermits says the same as package policy, in as few words as possible.
+// naivelyPermits is a minimal implementation of package policy.
 func naivelyPermits(r config.Role, it *item) bool {
 	glob := func(patterns []string, names ...string) bool {
 		return slices.ContainsFunc(patterns, func(p string) bool {
@@ -283,7 +283,8 @@ func simpleGlob(pattern, s string) bool {
 	return pattern[0] == s[0] && simpleGlob(pattern[1:], s[1:])
 }
 
-// Whoever asks for a view late hears of the same changes as who has had it all the time: of every change of what the list says, and of no other.
+// A client that requests a view late is notified of the same changes as one that has always had it: every change of
+// the list, and no others.
 func TestGenerationsOfRights(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		naming := under(standard(stylePrefix), drawRoles(rt)...)
@@ -308,26 +309,26 @@ func TestGenerationsOfRights(t *testing.T) {
 			case 4:
 				asks = true
 			}
-			servers[n].Asked[protocol.Tools] = asks
+			servers[n].Announced[protocol.Tools] = asks
 			next := following(previous, naming, servers...)
-			servers[n].Asked[protocol.Tools] = false
+			servers[n].Announced[protocol.Tools] = false
 			v := of(t, next, key.Rights)
 			if had != nil {
 				insists := asks && slices.ContainsFunc(v.Entries(protocol.Tools), func(e *Entry) bool { return e.Server.Name == servers[n].Server.Name })
 				changed := !sameEntries(had.listed(protocol.Tools).entries, v.listed(protocol.Tools).entries) || insists
 				if (had.Generation[protocol.Tools] != v.Generation[protocol.Tools]) != changed {
-					rt.Fatalf("told of a change: %v, want %v", !changed, changed)
+					rt.Fatalf("generation changed: %v, want %v", !changed, changed)
 				}
 			}
 			previous, had = next, v
-			if rapid.Bool().Draw(rt, "skips") { // nobody asks in between: another snapshot like this one
+			if rapid.Bool().Draw(rt, "skips") { // the view is not requested in between: another equal snapshot
 				previous = following(next, naming, servers...)
 			}
 		}
 	})
 }
 
-// Views are kept up to a bound, and whoever asks at once gets one view.
+// The number of cached views is bounded. Concurrent requests get one view.
 func TestDerivedViews(t *testing.T) {
 	s := snapshot(under(standard(stylePrefix), config.Role{Name: "r"}, config.Role{Name: "q", Tools: denies("*")}), big(t, 2, 50)...)
 	var wg sync.WaitGroup
@@ -345,11 +346,12 @@ func TestDerivedViews(t *testing.T) {
 		of(t, s, "q"+strings.Repeat(",q", i))
 	}
 	if n := len(*s.derived.views.Load()); n > maxDerived {
-		t.Errorf("%d views are kept", n)
+		t.Errorf("%d views are cached", n)
 	}
 }
 
-// Of many servers each one's own view is made once, as whoever uses all of them asks for all, again and again.
+// The view of each of many servers is built once, because a client that uses all of them requests all, again and
+// again.
 func TestViewsOfManyServersAreKept(t *testing.T) {
 	const servers = 2 * maxDerived
 	s := snapshot(standard(stylePrefix), big(t, servers, 1)...)
@@ -358,13 +360,13 @@ func TestViewsOfManyServersAreKept(t *testing.T) {
 		name := s.servers[i%servers].Name
 		v, ok := s.View(Key{Server: name})
 		if !ok || i >= servers && v != first[i%servers] {
-			t.Fatalf("the view of %s alone: %v, made anew", name, ok)
+			t.Fatalf("the view of %s alone: exists %v, or was built again", name, ok)
 		}
 		first[i%servers] = v
 	}
 }
 
-// A snapshot after the one whose list a client has read has the pages ready that are the same.
+// A new snapshot reuses the rendered pages that have not changed.
 func TestPagesOfRightsAreKept(t *testing.T) {
 	naming := under(standard(stylePrefix), config.Role{Name: "r", Servers: []string{"server0"}})
 	servers := big(t, 2, 50)
@@ -373,12 +375,12 @@ func TestPagesOfRightsAreKept(t *testing.T) {
 	servers[1] = server(t, "server1", 1).tools("other")
 	again, _ := of(t, following(first, naming, servers...), "r").Page(protocol.Tools, protocol.EraLegacy, "")
 	if &page[0] != &again[0] {
-		t.Error("the page was made again")
+		t.Error("the page was rendered again")
 	}
 }
 
-// BenchmarkRights: the first view of some rights, of 10 000 tools of 20 servers under five roles, in a snapshot whose predecessor had it, and
-// where one server's list has changed.
+// BenchmarkRights builds the first view of rights, of 10 000 tools of 20 servers under five roles, in a snapshot
+// whose predecessor had it, and after one server's list has changed.
 func BenchmarkRights(b *testing.B) {
 	roles := []config.Role{{Name: "a", Tools: allows("server1_*", "server2/*", "*_7")}, {Name: "b", Tools: denies("*_9", "*/tool_1?")}, {Name: "c", ReadOnly: true}, {Name: "d", Servers: []string{"server3"}}, {Name: "e"}}
 	naming, servers := under(standard(stylePrefix), roles...), big(b, 20, 500)

@@ -6,28 +6,28 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Bounds of what is tried for one request, in steps of namespace.Template.Effort: a look-up is done in the step of an actor
-// that others wait for, and what has to be tried is for servers to say.
+// Limits of the work for one request, in units of namespace.Template.Effort. Lookups run in an actor's step, which
+// delays other messages, and servers determine how much there is to try.
 const (
-	serverEffort = 512 << 10 // for the templates of one server
-	searchEffort = 2 << 20   // for those of all
+	serverEffort = 512 << 10 // the templates of one server
+	searchEffort = 2 << 20   // the templates of all servers
 )
 
-// search is what finding a URI, or those of one result, may cost.
+// search is the budget for resolving one URI, or those of one result.
 type search struct {
-	view   *View
-	spent  map[*Server]int
-	total  int
-	gaveUp bool // a template was not tried
-	veiled bool // what the URI means is there, and not for clients of the view
+	view       *View
+	spent      map[*Server]int
+	total      int
+	incomplete bool // some templates were not tried
+	hidesItem  bool // the URI refers to an item that the view hides
 }
 
 func (v *View) search() *search { return &search{view: v} }
 
-// affords takes the effort from the server's part; false when that is used up.
-func (q *search) affords(server *Server, effort int) bool {
+// spend subtracts the effort from the server's budget. It returns false if the budget is used up.
+func (q *search) spend(server *Server, effort int) bool {
 	if q.spent[server]+effort > serverEffort || q.total+effort > searchEffort {
-		q.gaveUp = true
+		q.incomplete = true
 		return false
 	}
 	if q.spent == nil {
@@ -38,37 +38,37 @@ func (q *search) affords(server *Server, effort int) bool {
 	return true
 }
 
-// matches reports whether the URI is an expansion of the template, and one its server's rules and the view let through.
+// matches reports whether the URI is an expansion of the template that the server's rules and the view allow.
 func (q *search) matches(it *item, original string) bool {
 	if q.view.entry(it) == nil {
 		return false
 	}
 	effort := it.template.Effort(original)
-	return effort > 0 && q.affords(it.server, effort) && it.template.Match(original) && it.judge.Admits(it.own, original) && q.view.admits(it.server, it.own, original)
+	return effort > 0 && q.spend(it.server, effort) && it.template.Match(original) && it.judge.Admits(it.own, original) && q.view.admits(it.server, it.own, original)
 }
 
-// veil is the fault when what the URI means is not for clients of the view: it means nothing else then.
-func (q *search) veil(uri string) *protocol.Fault {
-	q.veiled = true
+// hide returns the fault for a URI of an item that the view hides. The URI must not refer to another item then.
+func (q *search) hide(uri string) *protocol.Fault {
+	q.hidesItem = true
 	return protocol.NoResource(uri)
 }
 
-// none is the fault when nobody was found.
-func (q *search) none(uri string) *protocol.Fault {
+// notFound returns the fault for a URI without an owner.
+func (q *search) notFound(uri string) *protocol.Fault {
 	fault := protocol.NoResource(uri)
-	if q.gaveUp {
-		fault.Message += " (its servers have too many templates that it may match; not all of them were tried)"
+	if q.incomplete {
+		fault.Message += " (too many templates might match it; not all of them were tried)"
 	}
 	return fault
 }
 
-// prefixes finds templates by the literal text they begin with.
+// prefixes finds templates by their literal prefix.
 type prefixes struct {
-	lengths []int // of the texts, each once, ascending
+	lengths []int // the distinct lengths of the prefixes, ascending
 	ranks   map[string][]int
 }
 
-// newPrefixes numbers the templates by their place in ranked.
+// newPrefixes indexes the templates by their rank, the index in ranked.
 func newPrefixes(ranked []*item) prefixes {
 	p := prefixes{ranks: map[string][]int{}}
 	for rank, it := range ranked {
@@ -81,7 +81,7 @@ func newPrefixes(ranked []*item) prefixes {
 	return p
 }
 
-// of returns the numbers of the templates whose text uri begins with, ascending.
+// of returns the ranks of the templates whose prefix uri starts with, ascending.
 func (p *prefixes) of(uri string) []int {
 	var found []int
 	for _, n := range p.lengths {

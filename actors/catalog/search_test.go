@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// hostile are templates that take long to be tried: with op "" a glance cannot tell their URIs from what matches.
+// hostile are templates that are expensive to match: with op "" the prefix cannot rule them out.
 func hostile(n int, op string) (texts []string) {
 	for i := range n {
 		var b strings.Builder
@@ -22,14 +22,14 @@ func hostile(n int, op string) (texts []string) {
 	return texts
 }
 
-// A server's templates take a bounded time to be tried, whatever the URI, and do not keep others from being found.
+// Matching a server's templates takes bounded time for any URI, and does not prevent other items from being found.
 func TestManyTemplates(t *testing.T) {
 	for _, style := range []string{stylePrefix, styleUnderscore, styleOriginal} {
 		v := whole(standard(style), server(t, "bad", 0).templates(append(hostile(500, ""), hostile(500, "+")...)...), server(t, "good", 1).templates("good:{+path}9999999"), server(t, "none", 2).tools("t"))
 		for _, size := range []int{60, 1000, 7000} {
 			tail := strings.Repeat("x0x1x2x3x4x5x6x7x8x9/", size/20) + "9999999"
 			for _, uri := range []string{tail, tail + "!", namespace.PrefixURI("bad", tail), "bad_" + tail} {
-				const bound = time.Second // some milliseconds on a quiet machine, 10 s when nothing bounded it
+				const bound = time.Second // some milliseconds on an idle machine, 10 s without limits
 				took := bound
 				for range 3 {
 					began := time.Now()
@@ -43,13 +43,13 @@ func TestManyTemplates(t *testing.T) {
 				}
 			}
 			if got := found(v, "good:"+tail); got != "good good:"+tail {
-				t.Errorf("%s, %d bytes: another server's is %s", style, size, clip(got, 100))
+				t.Errorf("%s, %d bytes: another server's URI is %s", style, size, clip(got, 100))
 			}
 		}
 	}
 }
 
-// Who was not found because a look-up was given up is told so.
+// The fault says that the search was incomplete.
 func TestASearchGivenUp(t *testing.T) {
 	v := whole(standard(stylePrefix), server(t, "bad", 0).templates(hostile(1000, "")...), server(t, "none", 2).tools("t"))
 	_, fault := v.Resource(strings.Repeat("x0x1x2x3x4x5x6x7x8x9/", 300) + "9999999")
@@ -58,7 +58,7 @@ func TestASearchGivenUp(t *testing.T) {
 	}
 }
 
-// Of a server's templates a bounded number is matched, the first; all are listed.
+// A bounded number of a server's templates is matched, the first ones. All are listed.
 func TestTooManyTemplates(t *testing.T) {
 	var texts []string
 	for i := range maxMade + 1 {
@@ -70,7 +70,7 @@ func TestTooManyTemplates(t *testing.T) {
 		t.Errorf("%d listed", n)
 	}
 	if got := found(v, "x://999/b"); got != "one x://999/b" {
-		t.Errorf("the last that is matched: %s", got)
+		t.Errorf("the last matched template: %s", got)
 	}
 	if got := found(v, "x://1000/b"); got != string(protocol.ResourceNotFound) || len(s.Warnings()) == 0 {
 		t.Errorf("one beyond: %s; warnings %v", got, s.Warnings())

@@ -5,8 +5,8 @@ import (
 	"goblin-actor/internal/policy"
 )
 
-// Shows reports whether a project shows an item of a server: for those who have no snapshot to look into, and want to say why somebody
-// sees what.
+// Shows reports whether a project shows an item of a server. It serves explanations of a policy, which have no
+// snapshot.
 func Shows(project config.Project, server config.Server, it *policy.Item) bool {
 	of := &Server{Name: it.Server, Rules: server, Internal: it.Internal}
 	shown := &item{parsed: &parsed{own: it.Own}, kind: it.Kind, public: it.Public, other: it.Other, server: of}
@@ -14,13 +14,13 @@ func Shows(project config.Project, server config.Server, it *policy.Item) bool {
 	return s.holds(of) && !s.hides(shown)
 }
 
-// ShowsURI is Shows for all spellings of a URI that its server does not list.
+// ShowsURI is Shows for all spellings of an unlisted URI.
 func ShowsURI(project config.Project, server config.Server, template string, uris []string) bool {
 	s := scopeOf(&project, nil)
 	return s.holds(&Server{Name: server.Name, Rules: server}) && s.judge.AdmitsAll(template, uris, false)
 }
 
-// Holds reports whether a server is part of a project.
+// Holds reports whether a project includes a server.
 func Holds(project config.Project, server config.Server) bool {
 	return scopeOf(&project, nil).holds(&Server{Name: server.Name, Rules: server})
 }

@@ -9,7 +9,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// S0.4.4, S0.6.2, S3.5.1, S3.5.2, S3.5.3: what a change does to the generation of each kind, in the whole and for one server alone.
+// S0.4.4, S0.6.2, S3.5.1, S3.5.2, S3.5.3: the effect of a change on the generation of each kind, in the whole catalog
+// and in a server's own view.
 func TestGenerations(t *testing.T) {
 	// S1.53
 	a := func() *offered {
@@ -21,7 +22,7 @@ func TestGenerations(t *testing.T) {
 		name                string
 		next                func(first *offered) []Source
 		naming              Naming
-		whole, aloneA, onlB string // kinds whose generation goes up
+		whole, aloneA, onlB string // kinds whose generation increases
 	}{
 		{name: "nothing", next: func(first *offered) []Source { return []Source{first.Source, b.Source} }},
 		{name: "equal lists in new slices", next: func(*offered) []Source { return []Source{a().Source, b.Source} }},
@@ -37,7 +38,7 @@ func TestGenerations(t *testing.T) {
 			aloneA: "tools"}, // the whole is sorted, the server's own view is not
 		{name: "asked for, though equal", next: func(first *offered) []Source {
 			s := first.Source
-			s.Asked[protocol.Resources] = true
+			s.Announced[protocol.Resources] = true
 			return []Source{s, b.Source}
 		}, whole: "resources", aloneA: "resources"},
 		{name: "a server goes", next: func(*offered) []Source { return []Source{b.Source} }, whole: all, aloneA: "gone"},
@@ -59,7 +60,7 @@ func TestGenerations(t *testing.T) {
 			s := first.Source
 			s.Server = &copied
 			return []Source{s, b.Source}
-		}}, // only the mark is new
+		}}, // only the state differs
 		{name: "cached, another version", next: func(first *offered) []Source {
 			copied := *first.Server
 			copied.State, copied.Protocol = Cached, "2026-07-28"
@@ -85,7 +86,7 @@ func TestGenerations(t *testing.T) {
 				after, ok := second.View(k)
 				if !ok {
 					if want != "gone" {
-						t.Errorf("%s is gone", what)
+						t.Errorf("%s is missing", what)
 					}
 					return
 				}
@@ -99,7 +100,7 @@ func TestGenerations(t *testing.T) {
 			check("a alone", Key{Server: "a"}, tt.aloneA)
 			check("b alone", Key{Server: "b"}, tt.onlB)
 			if v, _ := second.View(Key{}); v.Generation != second.Generation || v.Snapshot() != second {
-				t.Error("the view is not the snapshot's")
+				t.Error("the view belongs to another snapshot")
 			}
 		})
 	}
@@ -116,14 +117,14 @@ func TestViews(t *testing.T) {
 		t.Errorf("Servers() = %v", got)
 	}
 	if s.Server("a") == nil || s.Server("off") != nil || s.Server("nobody") != nil {
-		t.Error("Server finds the wrong ones")
+		t.Error("Server returns a wrong result")
 	}
 	if empty := snapshot(standard(stylePrefix)); empty.Version != 1 || len(empty.Servers()) != 0 {
-		t.Error("an empty catalog is none")
+		t.Error("an empty catalog has no view")
 	}
 }
 
-// What cannot be listed costs itself only, and a person is told.
+// An item that cannot be listed is omitted with a warning and does not affect the others.
 func TestWarnings(t *testing.T) {
 	deep := strings.Repeat("[", 40) + strings.Repeat("]", 40)
 	s := server(t, "s", 0).tools("a", "a").
@@ -136,13 +137,13 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("tools %q", got)
 	}
 	if got := len(v.Entries(protocol.Templates)); got != 2 {
-		t.Errorf("%d templates; a text nobody understands is still listed", got)
+		t.Errorf("%d templates; a template with an invalid text is still listed", got)
 	}
 	all := strings.Join(snap.Warnings(), "\n")
 	for _, want := range []string{`lists "a" twice`, "item 2 left out: no name", "item 4 left out", "item 5 left out", "item 7 left out: name of 16385 bytes",
 		"item 8 left out: 1048", `template "f:///{"`, `lists "f:///1" twice`, `"a" of s2 is called "s_a_`} {
 		if !strings.Contains(all, want) {
-			t.Errorf("no warning says %s:\n%s", want, all)
+			t.Errorf("no warning contains %s:\n%s", want, all)
 		}
 	}
 	long := server(t, "l", 0)
@@ -162,7 +163,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A snapshot takes over what has not changed.
+// A snapshot reuses unchanged entries.
 func TestTakesOver(t *testing.T) {
 	a, b := server(t, "a", 0).tools("x"), server(t, "b", 1).tools("y")
 	first := snapshot(standard(stylePrefix), a, b)
@@ -177,12 +178,12 @@ func TestTakesOver(t *testing.T) {
 	if e1, f1 := v1.Tool("a_x"); f1 != nil {
 		t.Fatal(f1)
 	} else if e2, _ := v2.Tool("a_x"); e1 != e2 {
-		t.Error("an unchanged entry was made again")
+		t.Error("an unchanged entry was rebuilt")
 	}
 	e1, _ := v1.Tool("b_y")
 	e2, _ := v2.Tool("b_y")
 	if &raw[0] != &e2.Raw()[0] || e2.Server != b.Server || e1.Server == b.Server {
-		t.Error("an entry of a server with new facts must be new, its bytes the same")
+		t.Error("the entry of a server with other instructions must be new, with the same bytes")
 	}
 	third := following(second, mode("never"), a, b)
 	v3, _ := third.View(Key{})

@@ -10,9 +10,9 @@ import (
 // spreadFrom is the number of items from which several processors are used. An item takes a few microseconds.
 const spreadFrom = 256
 
-// spread calls do for parts of 0…n that cover it, on several processors when so many items are worth it, and returns when all is
-// done: a whole catalog is read once, at the start, when a client waits for it. do touches nothing that another part
-// does. A panic comes out here, where somebody answers for it.
+// spread calls do for consecutive ranges that cover 0…n, on several processors if the number of items is worth it,
+// and waits for all of them. The whole catalog is read at the start, while a client waits. Calls of do must not share
+// data. A panic in do continues on the calling goroutine, where it is handled.
 func spread(n, items int, do func(from, to int)) {
 	workers := min(runtime.GOMAXPROCS(0), items/spreadFrom+1, max(n, 1))
 	if workers == 1 {

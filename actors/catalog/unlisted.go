@@ -47,7 +47,7 @@ func (q *search) hidden(server *Server, original string) bool {
 		if it.server.Name != server.Name || q.view.entry(it) != nil {
 			continue
 		}
-		if effort := it.template.Effort(original); effort > 0 && (!q.affords(server, effort) || it.template.Match(original)) {
+		if effort := it.template.Effort(original); effort > 0 && (!q.spend(server, effort) || it.template.Match(original)) {
 			return true
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A URI that nothing promises goes to the server that it names, or to the only one, as far as configuration and filters allow.
+// An unlisted URI leads to the server that it names, or to the only server, if the configuration and filters allow
+// it.
 func TestUnlistedURIs(t *testing.T) {
 	for _, style := range []string{stylePrefix, styleUnderscore, styleOriginal} {
 		for policy, want := range map[string]bool{unlistedMentioned: true, unlistedForward: true, "refuse": false, "": false} {
@@ -39,18 +40,18 @@ func TestUnlistedURIs(t *testing.T) {
 				t.Errorf("%s, %q: its public URI is %s", style, policy, got)
 			}
 			if _, fault := v.Template("resource://one/file:///b"); fault == nil {
-				t.Errorf("%s, %q: there is something to complete", style, policy)
+				t.Errorf("%s, %q: an unlisted URI can be completed", style, policy)
 			}
 			alone, _ := v.Snapshot().View(Key{Server: "one"})
 			if got := found(alone, "file:///b"); (got == "one file:///b") != want {
-				t.Errorf("%s, %q: alone: %s", style, policy, got)
+				t.Errorf("%s, %q: in the server's own view: %s", style, policy, got)
 			}
 		}
 	}
 }
 
-// Any URI against a catalog in all styles, with filters and without: nothing panics, what is found leads back, and what is
-// denied is not found.
+// For any URI in all styles, with and without filters, nothing panics, a resolved URI leads back, and a denied URI is
+// not found.
 func FuzzResource(f *testing.F) {
 	for _, s := range []string{"resource://a/x://y", "a_x___y", "ui://a/q", "x://y", "a_x___y~aaaaaa", "resource://b/a_x___y", "Z2d0AA", "resource://b/x://%79/../y", "resource://a/ui://q"} {
 		f.Add(s)

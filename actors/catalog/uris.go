@@ -53,7 +53,7 @@ func nameURIs(items, before []*item, naming Naming, had holdings) (warnings []st
 	return warnings
 }
 
-// free assigns the item its former URI, else want, or want with a suffix derived from the item if want is taken.
+// free assigns the item its former URI, or else want. If that is taken, it adds a suffix derived from the item.
 func free(taken map[string]*item, want, had string, it *item) string {
 	got := cmp.Or(had, want)
 	for n := 0; taken[got] != nil; n++ {

@@ -23,8 +23,8 @@ func otherStyle(style string) string {
 	return stylePrefix
 }
 
-// S0.1.1, S0.2.1, S0.2.2, S0.2.3, S0.4.1, S3.3.1, S3.3.2, S4.4.1: resources of all servers under URIs that name the
-// server, in both styles, each style accepted under the other.
+// S0.1.1, S0.2.1, S0.2.2, S0.2.3, S0.4.1, S3.3.1, S3.3.2, S4.4.1: the resources of all servers are listed under URIs
+// that name the server, in both styles. Each style is accepted under the other.
 func TestResourceURIs(t *testing.T) {
 	// S1.51, S1.62, S1.63
 	for _, style := range styles {
@@ -88,8 +88,8 @@ func TestTemplates(t *testing.T) {
 			} else if got[0].Original != "mcp://database/{table}/{id}" || got[0].Server.Name != "db" || !strings.Contains(string(got[0].Source), `"name"`) { // S1.52
 				t.Errorf("the entry of db: %+v", got[0])
 			}
-			if f, fault := v.Resource("resource://web/https://web/listed"); fault != nil || f.Entry.Kind != protocol.Resources { // S1.54: the exact id before the template
-				t.Errorf("what is listed and fits a template: %+v, %v", f, fault)
+			if f, fault := v.Resource("resource://web/https://web/listed"); fault != nil || f.Entry.Kind != protocol.Resources { // S1.54: an exact URI takes precedence over a template
+				t.Errorf("a listed URI that matches a template: %+v, %v", f, fault)
 			}
 			for uri, want := range map[string]string{
 				"resource://db/mcp://database/users/42":  "db mcp://database/users/42",
@@ -100,7 +100,7 @@ func TestTemplates(t *testing.T) {
 				"resource://web/mcp://database/users/42": "RESOURCE_NOT_FOUND", // another server's
 				"resource://db/mcp://database/users":     "RESOURCE_NOT_FOUND",
 				"mcp://database/users":                   "RESOURCE_NOT_FOUND",
-				"resource://nobody/mcp://database/u/1":   "RESOURCE_NOT_FOUND",
+				"resource://unknown/mcp://database/u/1":  "RESOURCE_NOT_FOUND",
 			} {
 				if got := found(v, uri); got != want {
 					t.Errorf("Resource(%q) = %s, want %s", uri, got, want)
@@ -124,7 +124,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// S0.3.3, S0.5.2: what no list and no template promises is not found, and the fault says what.
+// S0.3.3, S0.5.2: a URI that no list or template contains is not found, and the fault names it.
 func TestUnknownURI(t *testing.T) {
 	for _, style := range append(slices.Clone(styles), styleOriginal) {
 		v := whole(standard(style), server(t, "files", 0).resources("file:///a").templates("x://{y}/z"))
@@ -142,7 +142,7 @@ func TestUnknownURI(t *testing.T) {
 	}
 }
 
-// S4.4.2: a server's own URI leads to its only owner; of several the fault names the public URIs.
+// S4.4.2: a server's own URI leads to its only owner. If there are several, the fault names the public URIs.
 func TestRawURI(t *testing.T) {
 	for _, style := range styles {
 		t.Run(style, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestRawURI(t *testing.T) {
 				"only://x":       "c only://x",
 				"file:///two":    "AMBIGUOUS_URI" + both("a", "file:///two")[style] + "," + both("b", "file:///two")[style],
 				"db://x":         "AMBIGUOUS_URIresource://b/db://x,resource://c/db://x",
-				"file:///a.txt":  "AMBIGUOUS_URIresource://b/file:///a.txt," + both("c", "file:///a.txt")[style], // matched by one, listed by the other
+				"file:///a.txt":  "AMBIGUOUS_URIresource://b/file:///a.txt," + both("c", "file:///a.txt")[style], // matched by one server, listed by the other
 			} {
 				if got := found(v, uri); got != want {
 					t.Errorf("Resource(%q) = %s, want %s", uri, got, want)
@@ -179,7 +179,7 @@ func TestRawURI(t *testing.T) {
 	}
 }
 
-// A filter hides a resource by every spelling, and from the templates of its server too.
+// A filter hides a resource by every spelling, also from the templates of its server.
 func TestResourceFilters(t *testing.T) {
 	for _, style := range append(slices.Clone(styles), styleOriginal) {
 		v := whole(standard(style), server(t, "files", 0).resources("file:///open", "file:///secret", "file:///off").
@@ -203,7 +203,7 @@ func TestResourceFilters(t *testing.T) {
 	}
 }
 
-// An allow list holds for lists and templates alike.
+// An allow list applies to listed resources and templates.
 func TestResourceAllow(t *testing.T) {
 	v := whole(standard(stylePrefix), server(t, "files", 0).resources("file:///pub/a", "file:///priv/a").templates("file:///pub/{x}", "file:///priv/{x}").
 		rules(func(s *config.Server) { s.ResourceFilter.Allow = []string{"file:///pub/*"} }))
@@ -216,7 +216,7 @@ func TestResourceAllow(t *testing.T) {
 	}
 }
 
-// S0.2.2, S0.2.3, S1.63: two URIs with one id stay apart: the later by original URI gets a suffix.
+// S0.2.2, S0.2.3, S1.63: two URIs with the same ID stay distinct: the later one by original URI gets a suffix.
 func TestUnderscoreCollision(t *testing.T) {
 	v := whole(standard(styleUnderscore), server(t, "x", 0).resources("file:///a/b", "file:///a_b", "file:///a//b"))
 	want := []string{"x_file___a_b", "x_file___a_b", "x_file___a_b"} // a//b, a/b, a_b by original URI
@@ -234,8 +234,8 @@ func TestUnderscoreCollision(t *testing.T) {
 	}
 }
 
-// Style original: the server's own URIs; the second owner's in style prefix; templates with most literals, then the
-// server's place, decide.
+// Style original uses the servers' own URIs. If two servers own a URI, the second gets style prefix. Among templates,
+// the one with the most literal characters decides, then the order of the configuration.
 func TestStyleOriginal(t *testing.T) {
 	v := whole(standard(styleOriginal),
 		server(t, "a", 0).resources("file:///x", "resource://b/file:///x").templates("file:///{+p}", "db://{x}"),
@@ -255,7 +255,7 @@ func TestStyleOriginal(t *testing.T) {
 		"b_file___x":              "b file:///x",
 		"file:///logs/z":          "b file:///logs/z", // more literal characters
 		"file:///other":           "a file:///other",
-		"db://1":                  "a db://1", // the same template: the server's place decides
+		"db://1":                  "a db://1", // equal templates: the order of the configuration decides
 		"resource://b/db://1":     "b db://1",
 		"resource://a/file:///zz": "a file:///zz",
 	} {
@@ -271,7 +271,7 @@ func TestStyleOriginal(t *testing.T) {
 	}
 }
 
-// S0.3.2: of several templates of a server that match, the one with most literal characters is the entry.
+// S0.3.2: if several templates of a server match, the entry is the one with the most literal characters.
 func TestMostLiteralTemplate(t *testing.T) {
 	v := whole(standard(stylePrefix), server(t, "s", 0).templates("f:///{+p}", "f:///logs/{n}", "f:///{a}/{b}"))
 	f, fault := v.Resource("resource://s/f:///logs/x")
@@ -280,7 +280,7 @@ func TestMostLiteralTemplate(t *testing.T) {
 	}
 }
 
-// A renamed resource is listed under the new URI, and asked for by its own.
+// A renamed resource is listed under the new URI and requested by its own.
 func TestRenamedResource(t *testing.T) {
 	for _, style := range styles {
 		v := whole(standard(style), server(t, "s", 0).resources("file:///old").rules(func(s *config.Server) {

@@ -108,7 +108,7 @@ func (v *View) makeEntry(it, old *item, previous *Snapshot) {
 	case old.server.State == it.server.State:
 		it.entry.texts.Store(old.entry.texts.Load())
 	default:
-		it.entry.remarked = true
+		it.entry.onlyStateDiffers = true
 	}
 }
 

@@ -54,7 +54,7 @@ type Holder[H Entry, R any] interface {
 	// LogLine passes the server's log line on to the client.
 	LogLine(now time.Time, h H, m message.Log, out []kernel.Effect) []kernel.Effect
 	// Question passes the server's request on to the client.
-	Question(now time.Time, h H, m message.ServerRequest, out []kernel.Effect) []kernel.Effect
+	ServerRequest(now time.Time, h H, m message.ServerRequest, out []kernel.Effect) []kernel.Effect
 	// QuestionCanceled drops a request that the server has cancelled.
 	QuestionCanceled(now time.Time, h H, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect
 	// Repeat handles a request again whose lookup has ended.

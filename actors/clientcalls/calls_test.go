@@ -72,7 +72,7 @@ func (h *testHolder) LogLine(_ time.Time, _ *Held, _ message.Log, out []kernel.E
 	return h.say(out, "log line")
 }
 
-func (h *testHolder) Question(_ time.Time, _ *Held, _ message.ServerRequest, out []kernel.Effect) []kernel.Effect {
+func (h *testHolder) ServerRequest(_ time.Time, _ *Held, _ message.ServerRequest, out []kernel.Effect) []kernel.Effect {
 	return h.say(out, "question")
 }
 

@@ -136,7 +136,7 @@ func loginFault(server *catalog.Server, fault *protocol.Fault) *protocol.Fault {
 	f := &protocol.Fault{Name: protocol.NeedsLogin, Server: server.Name, Tool: fault.Tool, URI: fault.URI, Retryable: true,
 		Message: "server " + server.Name + " needs a login before it lists its items"}
 	if login.Command == "" {
-		f.Name, f.Message = protocol.ServerUnavailable, f.Message+"; "+catalog.RobotLogsIn
+		f.Name, f.Message = protocol.ServerUnavailable, f.Message+"; "+catalog.OnlyGatewayLogsIn
 		return f
 	}
 	f.Late = func(f *protocol.Fault) {
@@ -160,7 +160,7 @@ func (s *lookups[R]) begin(request R, servers []*catalog.Server, kinds []protoco
 		for _, kind := range kinds {
 			*seq++
 			r.seqs = append(r.seqs, *seq)
-			out = append(out, kernel.Tell(server.Pool, message.Refresh{Who: self, Seq: *seq, Kind: kind}))
+			out = append(out, kernel.Tell(server.Pool, message.Refresh{From: self, Seq: *seq, Kind: kind}))
 		}
 	}
 	s.waiting = append(s.waiting, r)

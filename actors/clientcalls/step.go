@@ -32,7 +32,7 @@ func (c *Calls[H, K, R]) Step(now time.Time, msg any, out []kernel.Effect) (_ []
 		if !ok {
 			return append(out, RefuseQuestion(m, -32600, "the call has ended")), true
 		}
-		out = c.holder.Question(now, h, m, out)
+		out = c.holder.ServerRequest(now, h, m, out)
 	case message.ServerRequestCanceled:
 		if h, ok := c.held[m.Seq]; ok {
 			out = c.holder.QuestionCanceled(now, h, m, out)

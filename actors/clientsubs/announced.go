@@ -30,7 +30,7 @@ func (a *Announced) Due(view *catalog.View) (kinds []protocol.ItemKind) {
 // snapshot. A kind that was not announced, or that the two views show differently, gets 0, which differs from every generation.
 func (a *Announced) Carry(was, now *catalog.View) {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
-		if a[kind] == was.Generation[kind] && now.Lists(kind, was) {
+		if a[kind] == was.Generation[kind] && now.SameList(kind, was) {
 			a[kind] = now.Generation[kind]
 			continue
 		}

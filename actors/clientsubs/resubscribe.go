@@ -58,14 +58,14 @@ func Mismatched(at map[string]PoolLife, snapshot *catalog.Snapshot, subs map[Res
 
 // resubscribe sends a pool the subscriptions of a client, by the owner of the connections: first those on shared ones.
 func resubscribe(server *catalog.Server, who kernel.Reference, subs map[Resource]*Subscription, pending map[Resource]bool, out []kernel.Effect) []kernel.Effect {
-	by := map[string]*message.Resubscribe{"": {Who: who}}
+	by := map[string]*message.Resubscribe{"": {From: who}}
 	for r, sub := range subs {
 		if r.Server != server.Name || pending[r] {
 			continue
 		}
 		key := sub.Own.KeyOf()
 		if by[key] == nil {
-			by[key] = &message.Resubscribe{Who: who, Own: sub.Own}
+			by[key] = &message.Resubscribe{From: who, Own: sub.Own}
 		}
 		by[key].URIs = append(by[key].URIs, r.URI)
 	}
@@ -79,7 +79,7 @@ func resubscribe(server *catalog.Server, who kernel.Reference, subs map[Resource
 // UnsubscribeAll tells the pools that know of a client's subscriptions that the client has gone.
 func UnsubscribeAll(at map[string]PoolLife, who kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	for _, name := range slices.Sorted(maps.Keys(at)) {
-		out = append(out, kernel.Tell(at[name].Pool, message.UnsubscribeAll{Who: who}))
+		out = append(out, kernel.Tell(at[name].Pool, message.UnsubscribeAll{From: who}))
 	}
 	return out
 }

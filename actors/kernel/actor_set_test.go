@@ -19,12 +19,12 @@ func TestActorSet(t *testing.T) {
 	for range 5000 {
 		r := all[rng.IntN(len(all))]
 		if was := in[r]; crowd.Has(r) != was {
-			t.Fatalf("%v: in it: %v, want %v", r.age(), !was, was)
+			t.Fatalf("%v: Has %v, want %v", r.age(), !was, was)
 		} else if rng.IntN(2) == 0 {
 			crowd.Add(r)
 			in[r] = true
 		} else if crowd.Remove(r) != was {
-			t.Fatalf("%v was removed: %v, want %v", r.age(), !was, was)
+			t.Fatalf("%v: Remove %v, want %v", r.age(), !was, was)
 		} else {
 			delete(in, r)
 		}

@@ -39,10 +39,10 @@ func TestDispatcherRunsEach(t *testing.T) {
 		scheduling.Wait()
 		synctest.Wait()
 		if ran.Load() != goroutines*each || most.Load() > maxBusy {
-			t.Errorf("%d have run, %d at once, want %d and at most %d", ran.Load(), most.Load(), goroutines*each, maxBusy)
+			t.Errorf("%d ran, %d at once, want %d and at most %d", ran.Load(), most.Load(), goroutines*each, maxBusy)
 		}
 		if d.busy.Load() != 0 || d.waiting.Load() != 0 {
-			t.Errorf("%d are busy and %d wait in the end", d.busy.Load(), d.waiting.Load())
+			t.Errorf("%d busy and %d waiting at the end", d.busy.Load(), d.waiting.Load())
 		}
 		d.close()
 		if left := d.workers.wait(context.Background()); left != 0 {

@@ -10,7 +10,7 @@ type Info struct {
 	Name, Kind string
 	Depth      int    // messages queued now
 	Waiting    int    // goroutines in TellWait now
-	Handled    uint64 // messages passed to the Logic, without the kernel's own (Started, …) and Glances
+	Handled    uint64 // messages passed to the Logic, without the kernel's own (Started, …) and Observations
 	Refused    uint64 // Work messages abandoned because the mailbox was full
 	Dropped    uint64 // LogLines dropped
 	Panics     uint64

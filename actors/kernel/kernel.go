@@ -29,7 +29,7 @@ type Reason string
 const (
 	Overloaded      Reason = "overloaded"     // the mailbox is full
 	ReceiverStopped Reason = "stopped"        // the actor stopped while the message was queued, or is stopping
-	Gone            Reason = "gone"           // the actor has stopped or never existed
+	NotRunning      Reason = "gone"           // the actor has stopped or never existed
 	Panicked        Reason = "internal error" // the actor panicked while it handled the message
 	Superseded      Reason = "superseded"     // a newer State message with the same key replaced it
 )
@@ -37,9 +37,9 @@ const (
 // Classed is implemented by messages of a class other than Work.
 type Classed interface{ Class() Class }
 
-// Glance is implemented by messages that only inspect an actor. Info does not count them, or it would mostly show its
-// own inspections.
-type Glance interface{ Glance() }
+// Observation is implemented by messages that only observe an actor. Info does not count them, or it would mostly
+// show its own.
+type Observation interface{ Glance() }
 
 // Abandoner is implemented by messages whose sender waits for an answer. Abandon is called at most once, on any
 // goroutine, if the message will not be handled or its handler panicked. It must not block.

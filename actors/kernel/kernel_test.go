@@ -116,7 +116,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("Lookup() after its end = %v, want none", found)
 		}
 		if _, ok := s.Lookup("deadletter"); ok {
-			t.Error("Lookup finds protoactor's own")
+			t.Error("Lookup finds protoactor's own actor")
 		}
 		if r2 := Spawn(s, SpawnOptions{Name: "session/a"}, on(func(Self, any) {})); r2.IsZero() || r2 == r {
 			t.Errorf("Spawn of a free name again = %v, want a new reference", r2)
@@ -128,8 +128,8 @@ func TestZeroReference(t *testing.T) {
 	var r Reference
 	a := newAsk(0)
 	r.Tell(a)
-	r.Tell("nobody waits for this one")
-	if a.answer() != string(Gone) || !r.IsZero() || r.Name() != "" {
+	r.Tell("a message without Abandon")
+	if a.answer() != string(NotRunning) || !r.IsZero() || r.Name() != "" {
 		t.Errorf("zero reference: %v said %s", r, a.answer())
 	}
 	if err := r.TellWait(t.Context(), a); err != ErrGone {

@@ -5,10 +5,10 @@ const (
 	lanesKept = 64 // empty lanes kept with their buffers; most receive their next message soon
 )
 
-// Laned is implemented by messages to an actor with a fair mailbox that belong to a client. Lane identifies the client;
-// 0 means none. Messages of one lane keep their order, and lanes take turns. Messages without a lane come first: there
-// are few, and clients may already have been notified of what they announce, such as a new catalog.
-type Laned interface{ Lane() uint32 }
+// LaneMessage is implemented by messages to an actor with a fair mailbox that belong to a client. Lane identifies the
+// client; 0 means none. Messages of one lane keep their order, and lanes take turns. Messages without a lane come
+// first: there are few, and clients may already have been notified of what they announce, such as a new catalog.
+type LaneMessage interface{ Lane() uint32 }
 
 // lane is a queue within a mailbox: the only one, or in a fair mailbox the queue of one Lane.
 type lane struct {
@@ -109,7 +109,7 @@ func (m *mailbox) laneOf(msg any) uint32 {
 	if m.fair == nil {
 		return 0
 	}
-	if l, ok := msg.(Laned); ok {
+	if l, ok := msg.(LaneMessage); ok {
 		return l.Lane()
 	}
 	return 0

@@ -63,10 +63,10 @@ func TestFairMailbox(t *testing.T) {
 		}
 	}
 	if want := []int{3000, 2000, 2001, 2002, 2003}; !slices.Equal(others, want) || slices.Index(ids, 2003) > 9 {
-		t.Errorf("others in the order %v, the last at %d", others, slices.Index(ids, 2003))
+		t.Errorf("other clients' messages in the order %v, the last at %d", others, slices.Index(ids, 2003))
 	}
 	if greedy := slices.DeleteFunc(ids, func(id int) bool { return id >= 1000 }); len(greedy) != 1000 || !slices.IsSorted(greedy) {
-		t.Errorf("%d of the greedy one's, sorted %v", len(greedy), slices.IsSorted(greedy))
+		t.Errorf("%d messages of lane 7, sorted %v", len(greedy), slices.IsSorted(greedy))
 	}
 }
 
@@ -79,7 +79,7 @@ func TestFairLaneIsBounded(t *testing.T) {
 	told = append(told, owned{newClassed(200, Work, ""), 8})
 	handled := fairly(t, 8*laneShare, told...)
 	if len(handled) != 9 || told[8].answer() != string(Overloaded) || told[100].answer() != "handled" {
-		t.Errorf("%d handled; the ninth of the greedy one: %s; another's: %s", len(handled), told[8].answer(), told[100].answer())
+		t.Errorf("%d handled; the ninth of lane 7: %s; that of lane 8: %s", len(handled), told[8].answer(), told[100].answer())
 	}
 }
 

@@ -65,7 +65,7 @@ func (d *diary) expect(t *testing.T, want ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !slices.Equal(d.lines, want) {
-		t.Errorf("happened:\n%s\nwant:\n%s", strings.Join(d.lines, "\n"), strings.Join(want, "\n"))
+		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(d.lines, "\n"), strings.Join(want, "\n"))
 	}
 	d.lines = nil
 }
@@ -143,7 +143,7 @@ func TestRestartLimit(t *testing.T) {
 		r.Tell(errBug)
 		r.Tell(a)
 		d.expect(t, "a#3 failed")
-		if a.answer() != string(ReceiverStopped) && a.answer() != string(Gone) {
+		if a.answer() != string(ReceiverStopped) && a.answer() != string(NotRunning) {
 			t.Errorf("the queued message: %s", a.answer())
 		}
 		r = Spawn(s, SpawnOptions{Name: "b", Restarts: -1}, d.build(nil))

@@ -18,7 +18,7 @@ type phase uint8
 const (
 	open    phase = iota // accepts messages
 	closing              // the actor has received Stopping and waits for its children; messages are abandoned with ReceiverStopped
-	gone                 // the actor has stopped; messages are abandoned with Gone
+	gone                 // the actor has stopped; messages are abandoned with NotRunning
 )
 
 // mailbox is an actor's queue. Its order is: system messages, urgent ones, then all others in one lane, or in a fair
@@ -165,7 +165,7 @@ func (m *mailbox) put(number uint32, e entry, key any) (lost any, why Reason) {
 	case closing:
 		return e.msg, ReceiverStopped
 	case gone:
-		return e.msg, Gone
+		return e.msg, NotRunning
 	}
 	m.order++
 	e.order = m.order

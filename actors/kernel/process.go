@@ -75,7 +75,7 @@ func (m *mailbox) next() (entry, delivery) {
 		if e.incarnation != 0 && e.incarnation != m.incarnation {
 			return e, outdated
 		}
-		if _, looks := e.msg.(Glance); !looks {
+		if _, looks := e.msg.(Observation); !looks {
 			m.counts.handled++
 			m.counts.last = reflect.TypeOf(e.msg)
 		}

@@ -10,7 +10,7 @@ type Reference struct{ cell *cell }
 // abandoned, now or later. The sender must not use slices and maps in msg afterwards.
 func (r Reference) Tell(msg any) {
 	if r.cell == nil {
-		abandon(msg, Gone)
+		abandon(msg, NotRunning)
 		return
 	}
 	r.cell.box.tell(msg)
@@ -19,7 +19,7 @@ func (r Reference) Tell(msg any) {
 // tellFrom is Tell by the actor whose mailbox is from, while that runs.
 func (r Reference) tellFrom(from *mailbox, msg any) {
 	if r.cell == nil {
-		abandon(msg, Gone)
+		abandon(msg, NotRunning)
 		return
 	}
 	r.cell.box.tellFrom(from, msg)
@@ -31,7 +31,7 @@ func (r Reference) tellFrom(from *mailbox, msg any) {
 // Actors must not call it.
 func (r Reference) TellInline(msg any) {
 	if r.cell == nil {
-		abandon(msg, Gone)
+		abandon(msg, NotRunning)
 		return
 	}
 	r.cell.box.tellInline(msg)

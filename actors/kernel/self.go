@@ -47,7 +47,7 @@ func (s Self) After(d time.Duration, msg any) {
 			c.box.tellOwn(number, msg)
 			return
 		}
-		abandon(msg, Gone)
+		abandon(msg, NotRunning)
 	})
 }
 

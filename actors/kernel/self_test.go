@@ -92,7 +92,7 @@ func TestAfter(t *testing.T) {
 		time.Sleep(time.Second - time.Nanosecond)
 		synctest.Wait()
 		if got.String() != "[]" {
-			t.Error("too early")
+			t.Error("the timer fired too early")
 		}
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
@@ -116,7 +116,7 @@ func TestAfter(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if got.String() != "[tick tick]" || late.answer() != string(Gone) {
+		if got.String() != "[tick tick]" || late.answer() != string(NotRunning) {
 			t.Errorf("an hour later: %v; the timer of the stopped actor: %s", &got, late.answer())
 		}
 	})
@@ -209,7 +209,7 @@ func TestGo(t *testing.T) {
 		if err := s.Stop(t.Context()); err != nil { // waits for the function
 			t.Error(err)
 		}
-		if ended.Load() != 2 || late.answer() != string(ReceiverStopped) && late.answer() != string(Gone) {
+		if ended.Load() != 2 || late.answer() != string(ReceiverStopped) && late.answer() != string(NotRunning) {
 			t.Errorf("after Stop: ended %d, late result %s", ended.Load(), late.answer())
 		}
 	})

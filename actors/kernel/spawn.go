@@ -12,7 +12,7 @@ type SpawnOptions struct {
 	Name     string        // may contain slashes; a child's full name is the parent's name, a slash and Name
 	Kind     string        // for Info and metrics, like "session"
 	Mailbox  int           // limit of queued messages, without keyed messages and log lines; further Work is refused; 0 = 1024
-	Fair     bool          // Laned messages take turns, and each lane may use an eighth of the mailbox for Work
+	Fair     bool          // LaneMessages take turns, and each lane may use an eighth of the mailbox for Work
 	Restarts int           // panics allowed within Within before the actor stops; 0 = 10, negative = none
 	Within   time.Duration // 0 = 10 s
 	Log      *slog.Logger  // receives the Log effects; nil = the system's logger with the attribute "actor"

@@ -59,7 +59,7 @@ func New(o Options) *System {
 			s.mu.Lock()
 			s.deadLetters++
 			s.mu.Unlock()
-			abandon(letter.Message, Gone)
+			abandon(letter.Message, NotRunning)
 		}
 	})
 	s.strategy = &supervision{s}

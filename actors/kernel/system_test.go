@@ -108,8 +108,8 @@ func TestDeadLetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
 		a := newAsk(0)
-		s.root.Send(s.proto.NewLocalPID("nobody"), a)
-		if a.answer() != string(Gone) || s.DeadLetters() != 1 {
+		s.root.Send(s.proto.NewLocalPID("unknown"), a)
+		if a.answer() != string(NotRunning) || s.DeadLetters() != 1 {
 			t.Errorf("dead letter: %s, counted %d", a.answer(), s.DeadLetters())
 		}
 	})
@@ -132,7 +132,7 @@ func TestAbandonPanics(t *testing.T) {
 		close(g)
 		synctest.Wait()
 		if a.answer() != string(ReceiverStopped) {
-			t.Errorf("the message queued after it: %s", a.answer())
+			t.Errorf("the message queued after the panicking one: %s", a.answer())
 		}
 	})
 }

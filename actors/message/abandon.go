@@ -5,7 +5,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// abandon gives the holder of a call the answer that the actor who should have handled it did not.
+// abandon fails a call that its receiver did not handle.
 func abandon(call CallRef, request *Request, why kernel.Reason) {
 	name := protocol.ServerUnavailable
 	if why == kernel.Overloaded {

@@ -43,7 +43,7 @@ func Narrowed(key catalog.Key, who *identity.Principal) catalog.Key {
 		return key
 	}
 	if key.Project == "" {
-		key.Projects = catalog.Together(who.Projects)
+		key.Projects = catalog.EncodeProjects(who.Projects)
 	}
 	key.Rights, key.Policy = who.Rights, policy.Of(who, nil)
 	return key
@@ -51,7 +51,7 @@ func Narrowed(key catalog.Key, who *identity.Principal) catalog.Key {
 
 // Refusal says why a request may see nothing.
 type Refusal struct {
-	Status int // of the HTTP answer
+	Status int // of the HTTP response
 	Fault  *protocol.Fault
 }
 

@@ -94,10 +94,10 @@ func (c CapabilitySet) declare(roots string) []byte {
 }
 
 // Answers reports whether the client has declared that it answers q.
-func (c CapabilitySet) Answers(q protocol.Question) bool {
-	needs := map[protocol.Question]CapabilitySet{
-		protocol.QuestionForm: CanForm, protocol.QuestionURL: CanURL, protocol.QuestionSample: CanSample,
-		protocol.QuestionSampleTools: CanSampleTools, protocol.QuestionRoots: CanRoots,
+func (c CapabilitySet) Answers(q protocol.InputKind) bool {
+	needs := map[protocol.InputKind]CapabilitySet{
+		protocol.InputForm: CanForm, protocol.InputURL: CanURL, protocol.InputSample: CanSample,
+		protocol.InputSampleTools: CanSampleTools, protocol.InputRoots: CanRoots,
 	}[q]
 	return needs != 0 && c&needs != 0
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Every message and whatever else is exported here has its sentence, which begins with its name; values that belong together
-// may share one. Methods have none: Class, Lane, Key, Sum and Abandon are what the kernel's interfaces say.
+// Every exported identifier has a doc comment that begins with its name. Values declared together may share one.
+// Methods need none: Class, Lane, Key, Sum and Abandon implement interfaces of the kernel.
 func TestMessagesAreDocumented(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	if err != nil {
@@ -34,24 +34,24 @@ func TestMessagesAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(p.Types) < 50 {
-		t.Fatalf("%d types were found: this does not look at the messages", len(p.Types))
+		t.Fatalf("%d types found; the test does not see the messages", len(p.Types))
 	}
 	values, functions := p.Consts, p.Funcs
 	for _, kind := range p.Types {
 		if words := strings.Fields(kind.Doc); !slices.Contains(words[:min(len(words), 2)], kind.Name) {
-			t.Errorf("%s: want a sentence that begins with its name, not %q", kind.Name, kind.Doc)
+			t.Errorf("%s: doc comment %[2]q, want one that begins with the name", kind.Name, kind.Doc)
 		}
 		values = append(values, kind.Consts...)
 		functions = append(functions, kind.Funcs...)
 	}
 	for _, v := range values {
 		if v.Doc == "" && slices.ContainsFunc(v.Names, ast.IsExported) {
-			t.Errorf("%s: want a sentence, at least for all of them", strings.Join(v.Names, ", "))
+			t.Errorf("%s: no doc comment", strings.Join(v.Names, ", "))
 		}
 	}
 	for _, f := range functions {
 		if !strings.HasPrefix(f.Doc, f.Name+" ") {
-			t.Errorf("%s: want a sentence that begins with its name, not %q", f.Name, f.Doc)
+			t.Errorf("%s: doc comment %[2]q, want one that begins with the name", f.Name, f.Doc)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a client says of itself beside questions is told as it was said; what makes no sense, or too much of it, is not.
+// Capabilities that have no meaning to the gateway pass through unchanged. Invalid and too large ones do not.
 func TestExtras(t *testing.T) {
 	const tasks = `{"io.modelcontextprotocol/tasks":{}}`
 	large := strings.Repeat("x", maxExtras)
@@ -28,7 +28,7 @@ func TestExtras(t *testing.T) {
 			t.Errorf("%.80s, tasks: got %s, want %s", test.said, got, test.withTasks)
 		}
 		if string(base) != test.base {
-			t.Errorf("%s was written to: %s", test.base, base)
+			t.Errorf("%s was modified: %s", test.base, base)
 		}
 	}
 }

@@ -12,8 +12,8 @@ type Inspect struct{ Reply func(part any) }
 
 func (Inspect) Class() kernel.Class { return kernel.Urgent }
 
-// Glance implements kernel.Glance.
-func (Inspect) Glance() {}
+// Observation implements kernel.Observation.
+func (Inspect) Observation() {}
 
 // Abandon answers for an actor that has stopped.
 func (i Inspect) Abandon(kernel.Reason) { i.Reply(nil) }
@@ -39,8 +39,8 @@ type GetCatalog struct {
 
 func (GetCatalog) Class() kernel.Class { return kernel.Urgent }
 
-// Glance implements kernel.Glance.
-func (GetCatalog) Glance() {}
+// Observation implements kernel.Observation.
+func (GetCatalog) Observation() {}
 
 // Abandon answers nil, as the gateway is stopping.
 func (g GetCatalog) Abandon(kernel.Reason) { g.Reply <- nil }
@@ -65,8 +65,8 @@ type GetStatus struct {
 	Reply chan<- *status.Snapshot // capacity 1
 }
 
-// Glance implements kernel.Glance.
-func (GetStatus) Glance() {}
+// Observation implements kernel.Observation.
+func (GetStatus) Observation() {}
 
 // Abandon answers nil, as the gateway is stopping.
 func (g GetStatus) Abandon(kernel.Reason) {

@@ -8,21 +8,23 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Those who differ in one character have lanes of their own, wherever it stands: else they would wait for each other.
+// Client keys that differ in one character, anywhere, get different lanes. Otherwise these clients would wait for
+// each other.
 func TestLanesOfNamesThatAreAlike(t *testing.T) {
 	lanes := map[uint32]string{}
 	for i := range 100 {
 		for _, key := range []string{fmt.Sprintf("key:p%d", i), fmt.Sprintf("key:%d-ci", i)} {
 			lane := LaneOf(key)
 			if other, taken := lanes[lane]; taken {
-				t.Errorf("%s and %s have the lane %d", key, other, lane)
+				t.Errorf("%s and %s share lane %d", key, other, lane)
 			}
 			lanes[lane] = key
 		}
 	}
 }
 
-// At a desk a principal waits for himself, from wherever he comes; others at his address do not.
+// In a stateless session, a principal has one lane whatever its address. Other principals at the same address have
+// others.
 func TestAPrincipalHasOneLane(t *testing.T) {
 	visit := func(id, remote string) StatelessRequest {
 		x := &downstream.Exchange{Origin: downstream.Origin{Remote: remote}}
@@ -30,12 +32,12 @@ func TestAPrincipalHasOneLane(t *testing.T) {
 	}
 	a := visit("key:a", "192.0.2.1:1").Lane()
 	if other := visit("key:a", "192.0.2.2:2").Lane(); other != a {
-		t.Errorf("from two addresses: lanes %d and %d", a, other)
+		t.Errorf("one principal at two addresses: lanes %d and %d", a, other)
 	}
 	if other := visit("key:b", "192.0.2.1:1").Lane(); other == a {
-		t.Errorf("two principals at one address: lane %d", a)
+		t.Errorf("two principals at one address share lane %d", a)
 	}
 	if w := (CancelStateless{Principal: "key:a", Remote: "192.0.2.3:3"}); w.Lane() != a {
-		t.Errorf("what is taken back: lane %d, not %d", w.Lane(), a)
+		t.Errorf("CancelStateless has lane %d, its request %d", w.Lane(), a)
 	}
 }

@@ -45,7 +45,7 @@ func (Reconfigure) Class() kernel.Class { return kernel.Outcome }
 // Abandon answers if the pool is gone.
 func (m Reconfigure) Abandon(kernel.Reason) {
 	if m.Confirm != (Confirm{}) {
-		m.Confirm.Who.Tell(ConfirmResult{m.Confirm.Key})
+		m.Confirm.From.Tell(ConfirmResult{m.Confirm.Key})
 	}
 }
 
@@ -82,7 +82,7 @@ type BackendChanged struct {
 	Known       KnownEra    // when ready: the era that was found; unknown = configured
 	NoLogin     bool        // with phase NeedsLogin: logging in does not help; credentials have to be configured
 	Refused     bool        // the server does not speak the only era that may be used
-	Anew        bool        // the actor has just (re)started: its calls are lost
+	Restarted   bool        // the actor has just (re)started: its calls are lost
 }
 
 func (BackendChanged) Class() kernel.Class { return kernel.Outcome }
@@ -158,7 +158,7 @@ type Listed struct {
 	Incarnation uint64
 	Kind        protocol.ItemKind
 	Items       [][]byte // raw JSON objects in the server's order
-	Asked       bool     // the server said list_changed: counts as a change even if the list is equal
+	Announced   bool     // the server said list_changed: counts as a change even if the list is equal
 	Silent      bool     // the server does not announce changes
 }
 
@@ -205,9 +205,9 @@ func (UnattributedRequest) Class() kernel.Class { return kernel.State }
 
 // SubscribeURI subscribes to updates of a resource. The answer is one SubscribeURIResult. URI is the server's own.
 type SubscribeURI struct {
-	Who kernel.Reference
-	Seq uint64 // of the subscriber's request
-	URI string
+	From kernel.Reference
+	Seq  uint64 // of the subscriber's request
+	URI  string
 
 	Own *ConnectionOwner // nil = on shared connections
 
@@ -217,7 +217,7 @@ type SubscribeURI struct {
 
 // Abandon answers a subscriber whose request the pool never handled.
 func (s SubscribeURI) Abandon(kernel.Reason) {
-	s.Who.Tell(SubscribeURIResult{Seq: s.Seq, Fault: ServerHasGone("")})
+	s.From.Tell(SubscribeURIResult{Seq: s.Seq, Fault: ServerHasGone("")})
 }
 
 // ServerHasGone is the answer to a subscriber whose pool is gone or never handled the request.
@@ -228,7 +228,7 @@ func ServerHasGone(server string) *protocol.Fault {
 // Resubscribe tells a pool what a client was subscribed to at the previous pool, or before its restart. There is
 // no answer. When the server has accepted the subscription, the client is told that the resource may have changed.
 type Resubscribe struct {
-	Who  kernel.Reference
+	From kernel.Reference
 	Own  *ConnectionOwner // nil = on shared connections
 	URIs []string
 }
@@ -238,7 +238,7 @@ func (Resubscribe) Class() kernel.Class { return kernel.Outcome }
 
 // UnsubscribeURI ends a subscription. There is no answer.
 type UnsubscribeURI struct {
-	Who    kernel.Reference
+	From   kernel.Reference
 	Tenant string // key of the tenant that subscribed; "" = on shared connections
 	URI    string
 }
@@ -246,7 +246,7 @@ type UnsubscribeURI struct {
 func (UnsubscribeURI) Class() kernel.Class { return kernel.Outcome }
 
 // UnsubscribeAll says that the subscriber is gone.
-type UnsubscribeAll struct{ Who kernel.Reference }
+type UnsubscribeAll struct{ From kernel.Reference }
 
 func (UnsubscribeAll) Class() kernel.Class { return kernel.Outcome }
 

@@ -16,13 +16,13 @@ func (g ListServed) Key() any { return g }
 // Refresh asks a pool to fetch a list again, because a client wants an item that is not in it. The answer is one RefreshResult,
 // after clients see the new list.
 type Refresh struct {
-	Who  kernel.Reference
+	From kernel.Reference
 	Seq  uint64
 	Kind protocol.ItemKind
 }
 
 // Abandon answers at once, so the client's request is decided by the known list.
-func (r Refresh) Abandon(kernel.Reason) { r.Who.Tell(RefreshResult{r.Seq}) }
+func (r Refresh) Abandon(kernel.Reason) { r.From.Tell(RefreshResult{r.Seq}) }
 
 // RefreshResult answers Refresh: the list is as new as possible.
 type RefreshResult struct{ Seq uint64 }

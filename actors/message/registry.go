@@ -9,11 +9,11 @@ import (
 
 // ServerCatalog replaces a server's list of one kind.
 type ServerCatalog struct {
-	Server string
-	Kind   protocol.ItemKind
-	Items  [][]byte // raw JSON objects with the server's own names
-	Asked  bool     // the list was requested after an announced change; it counts as a change even if it is equal
-	Silent bool     // the server does not announce changes of this list
+	Server    string
+	Kind      protocol.ItemKind
+	Items     [][]byte // raw JSON objects with the server's own names
+	Announced bool     // the list was requested after an announced change; it counts as a change even if it is equal
+	Silent    bool     // the server does not announce changes of this list
 }
 
 func (ServerCatalog) Class() kernel.Class { return kernel.Outcome }
@@ -33,8 +33,8 @@ func (RemoveServer) Class() kernel.Class { return kernel.Outcome }
 
 // Confirm asks for one ConfirmResult when clients see everything its sender has reported so far.
 type Confirm struct {
-	Who kernel.Reference
-	Key uint64 // returned in the ConfirmResult
+	From kernel.Reference
+	Key  uint64 // returned in the ConfirmResult
 }
 
 func (Confirm) Class() kernel.Class { return kernel.Outcome }
@@ -43,7 +43,7 @@ func (Confirm) Class() kernel.Class { return kernel.Outcome }
 // nothing is confirmed.
 func (c Confirm) Abandon(why kernel.Reason) {
 	if why == kernel.Panicked {
-		c.Who.Tell(ConfirmResult{c.Key})
+		c.From.Tell(ConfirmResult{c.Key})
 	}
 }
 
@@ -61,10 +61,10 @@ type CatalogNaming struct {
 func (CatalogNaming) Class() kernel.Class { return kernel.Outcome }
 
 // Subscribe asks for the current Snapshot and every later one.
-type Subscribe struct{ Who kernel.Reference }
+type Subscribe struct{ From kernel.Reference }
 
 // Unsubscribe ends a Subscribe.
-type Unsubscribe struct{ Who kernel.Reference }
+type Unsubscribe struct{ From kernel.Reference }
 
 func (Subscribe) Class() kernel.Class   { return kernel.Outcome }
 func (Unsubscribe) Class() kernel.Class { return kernel.Outcome }

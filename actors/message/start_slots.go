@@ -36,7 +36,7 @@ type ReleaseStartSlot struct {
 
 func (ReleaseStartSlot) Class() kernel.Class { return kernel.Outcome }
 
-// StartSlotsReset says that the pool has started anew and holds no slots or requests.
+// StartSlotsReset says that the pool has restarted and holds no slots or requests.
 type StartSlotsReset struct{ Pool kernel.Reference }
 
 func (StartSlotsReset) Class() kernel.Class { return kernel.Outcome }

@@ -50,7 +50,7 @@ func newState(registry, self kernel.Reference) *state {
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started:
-		return append(out, kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
+		return append(out, kernel.Tell(s.registry, message.Subscribe{From: s.self}))
 	case message.Published:
 		s.snapshot = m.Snapshot
 		return s.pump(now, out)
@@ -169,7 +169,7 @@ func (s *state) stopping(out []kernel.Effect) []kernel.Effect {
 		out = append(out, failed(d, fault))
 	}
 	s.running, s.numbers = nil, nil
-	return append(out, kernel.Act(dropIndex{}), kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
+	return append(out, kernel.Act(dropIndex{}), kernel.Tell(s.registry, message.Unsubscribe{From: s.self}))
 }
 
 func failed(d message.Dispatch, fault *protocol.Fault) kernel.Effect {

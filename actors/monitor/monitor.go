@@ -1,5 +1,5 @@
-// Package monitor is the actor that pictures all the others: asked for the status, it asks every actor what it would
-// tell people and puts the answers together. It owns nothing but the questions that wait for the same picture.
+// Package monitor implements the actor that assembles the status. It asks every actor for its part and combines the
+// answers. Its only state is the requests that wait for a status.
 package monitor
 
 import (
@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// surveyTime is how long actors have to answer; who has not by then is missing from the picture.
+// surveyTime is how long actors have to answer. Later answers are missing from the status.
 const surveyTime = 500 * time.Millisecond
 
 // Spawn starts the monitor of a system.
@@ -30,45 +30,45 @@ type monitor struct {
 	state   *state
 }
 
-// state: those who wait for a picture.
+// state is the monitor's entire state. Only step modifies it.
 type state struct {
-	running bool                // a survey does
-	asked   []message.GetStatus // before it began: they get its picture
-	waiting []message.GetStatus // since: they may know of something for which it was too early, and get that of the next
+	running   bool                // a survey is running
+	answering []message.GetStatus // requests from before its start, answered by it
+	waiting   []message.GetStatus // later requests, answered by the next survey, because they may be about an event that the current one missed
 }
 
-// What the shell carries out.
+// The actions that step requests from the shell.
 type (
 	survey struct{}
-	show   struct { // to those who wait
+	show   struct { // answers the waiting requests
 		picture *status.Snapshot
 		waiting []message.GetStatus
 	}
 )
 
-// surveyed: the survey has its answers.
+// surveyed is the result of a survey.
 type surveyed struct{ picture *status.Snapshot }
 
-// step: one survey runs at a time; all who ask meanwhile get the picture of the next.
+// step applies msg to s and appends the resulting effects to out. Only one survey runs at a time.
 func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.GetStatus:
 		s.waiting = append(s.waiting, m)
 	case surveyed:
-		out = append(out, kernel.Act(show{m.picture, s.asked}))
-		s.asked, s.running = nil, false
+		out = append(out, kernel.Act(show{m.picture, s.answering}))
+		s.answering, s.running = nil, false
 	case kernel.GoPanicked:
-		abandon(s.asked, kernel.Panicked)
-		s.asked, s.running = nil, false
+		abandon(s.answering, kernel.Panicked)
+		s.answering, s.running = nil, false
 	case kernel.Stopping:
-		abandon(s.asked, kernel.ReceiverStopped)
+		abandon(s.answering, kernel.ReceiverStopped)
 		abandon(s.waiting, kernel.ReceiverStopped)
-		s.asked, s.waiting = nil, nil
+		s.answering, s.waiting = nil, nil
 	}
 	if s.running || len(s.waiting) == 0 {
 		return out
 	}
-	s.running, s.asked, s.waiting = true, s.waiting, nil
+	s.running, s.answering, s.waiting = true, s.waiting, nil
 	return append(out, kernel.Act(survey{}))
 }
 

@@ -12,10 +12,10 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// survey asks every actor that has something to tell and puts the answers together. It runs outside the actor.
+// survey asks every actor that has a part of the status, and combines the answers. It runs outside the actor.
 func (m *monitor) survey(ctx context.Context) *status.Snapshot {
 	picture := &status.Snapshot{Version: m.version, Started: m.started,
-		Servers: []status.Server{}, Backends: []status.Backend{}, Sessions: []status.Session{}, Calls: []status.Call{}, // in JSON nobody is [], not null
+		Servers: []status.Server{}, Backends: []status.Backend{}, Sessions: []status.Session{}, Calls: []status.Call{}, // empty lists are [] in JSON, not null
 		Subscriptions: []status.Subscription{}}
 	infos := m.system.Actors()
 	parts := make(chan any, len(infos))
@@ -55,7 +55,7 @@ func actorOf(i kernel.Info) status.Actor {
 	}
 }
 
-// publicName is an actor's name without the secret in it: of a session's id the first 8 characters.
+// publicName returns an actor's name without secrets: only the first 8 characters of a session's ID.
 func publicName(i kernel.Info) string {
 	if at := strings.LastIndexByte(i.Name, '/') + 1; i.Kind == "session" && len(i.Name) > at+8 {
 		return i.Name[:at+8]
@@ -70,7 +70,7 @@ func collect(picture *status.Snapshot, report *message.CatalogReport, part any) 
 	case status.Backend:
 		picture.Backends = append(picture.Backends, p)
 	case message.SessionReport:
-		if p.Session.ID != "" { // a desk has calls only
+		if p.Session.ID != "" { // the report of a stateless session contains only calls
 			picture.Sessions = append(picture.Sessions, p.Session)
 		}
 		picture.Calls = append(picture.Calls, p.Calls...)
@@ -80,12 +80,12 @@ func collect(picture *status.Snapshot, report *message.CatalogReport, part any) 
 	}
 }
 
-// finish sorts what came and works out whether the gateway is ready.
+// finish sorts the lists and determines whether the gateway is ready.
 func finish(picture *status.Snapshot, report message.CatalogReport) *status.Snapshot {
 	picture.Now = time.Now()
 	picture.Listen, picture.Config, picture.Draining, picture.Catalog = report.Listen, report.Config, report.Draining, report.Catalog
 	picture.ConfigFault, picture.Projects = report.Fault, report.Projects
-	missing := slices.Clone(report.Enabled) // pools that do not stand yet, or did not answer
+	missing := slices.Clone(report.Enabled) // pools that have not started or did not answer
 	for i := range picture.Servers {
 		s := &picture.Servers[i]
 		missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Name })
@@ -94,16 +94,16 @@ func finish(picture *status.Snapshot, report message.CatalogReport) *status.Snap
 			s.Invalid = report.Invalid[s.Name]
 			s.Warnings = append(s.Warnings, status.InvalidWarnings(s.Invalid)...)
 		}
-		if !s.Settled || !s.FailedFirst && !report.Settled[s.Name] { // synced is not yet published: up to the registry's pause
+		if !s.Settled || !s.FailedFirst && !report.Settled[s.Name] { // a synced list is published up to 250 ms later
 			picture.Waiting = append(picture.Waiting, s.Name)
 		}
-		if s.FailedFirst && s.ReadyCount == 0 && s.State != string(message.Idle) { // it may have recovered since
+		if s.FailedFirst && s.ReadyCount == 0 && s.State != string(message.Idle) { // the server may have recovered
 			picture.Failed = append(picture.Failed, s.Name)
 		}
 	}
 	picture.Servers = append(picture.Servers, report.Disabled...)
 	picture.Waiting = append(picture.Waiting, missing...)
-	picture.Ready = len(picture.Waiting) == 0 && !picture.Draining && report.Counts != nil // nil: the gateway did not answer
+	picture.Ready = len(picture.Waiting) == 0 && !picture.Draining && report.Counts != nil // nil if the gateway did not answer
 	slices.SortFunc(picture.Servers, func(a, b status.Server) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(picture.Backends, func(a, b status.Backend) int {
 		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Replica, b.Replica))

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Ready means: whoever asks now is shown all that will be there.
+// Ready means that clients see all items of all servers that start.
 func TestReady(t *testing.T) {
 	settled := func(names ...string) map[string]bool {
 		all := map[string]bool{}
@@ -29,7 +29,7 @@ func TestReady(t *testing.T) {
 	}{
 		{"the gateway does not answer", nil, message.CatalogReport{}, false, nil, nil},
 		{"no servers", nil, message.CatalogReport{Counts: empty}, true, nil, nil},
-		{"no pool stands yet", nil, message.CatalogReport{Counts: empty, Enabled: []string{"a"}}, false, []string{"a"}, nil},
+		{"no pool has started", nil, message.CatalogReport{Counts: empty, Enabled: []string{"a"}}, false, []string{"a"}, nil},
 		{"not settled", []status.Server{{Name: "a"}},
 			message.CatalogReport{Counts: empty, Enabled: []string{"a"}}, false, []string{"a"}, nil},
 		{"synced, not yet published", []status.Server{{Name: "a", Settled: true}},
@@ -38,7 +38,7 @@ func TestReady(t *testing.T) {
 			message.CatalogReport{Counts: empty, Enabled: []string{"a"}, Settled: settled("a")}, true, nil, nil},
 		{"one failed", []status.Server{{Name: "a", Settled: true}, {Name: "b", Settled: true, FailedFirst: true}},
 			message.CatalogReport{Counts: empty, Enabled: []string{"a", "b"}, Settled: settled("a")}, true, nil, []string{"b"}},
-		{"failed first, there now", []status.Server{{Name: "a", Settled: true, FailedFirst: true, ReadyCount: 1}, {Name: "b", Settled: true, FailedFirst: true, State: string(message.Idle)}},
+		{"failed at first, ready now", []status.Server{{Name: "a", Settled: true, FailedFirst: true, ReadyCount: 1}, {Name: "b", Settled: true, FailedFirst: true, State: string(message.Idle)}},
 			message.CatalogReport{Counts: empty, Enabled: []string{"a", "b"}, Settled: settled("a", "b")}, true, nil, nil},
 		{"one disabled", nil,
 			message.CatalogReport{Counts: empty, Disabled: []status.Server{{Name: "d", Settled: true}}}, true, nil, nil},
@@ -54,7 +54,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// Who asks while a picture is being made may know of something for which it is too early, and gets the next one.
+// A request made during a survey is answered by the next one, because it may be about an event that the current one
+// missed.
 func TestNoPictureOfBeforeTheQuestion(t *testing.T) {
 	s := &state{}
 	ask := func() (message.GetStatus, bool) {
@@ -64,23 +65,23 @@ func TestNoPictureOfBeforeTheQuestion(t *testing.T) {
 	}
 	first, begins := ask()
 	if !begins {
-		t.Fatal("nobody looks")
+		t.Fatal("the first request starts no survey")
 	}
 	second, begins := ask()
 	third, again := ask()
 	if begins || again {
-		t.Fatal("two look at the same time")
+		t.Fatal("two surveys run at once")
 	}
 	out := step(s, surveyed{new(status.Snapshot)}, nil)
 	shown, is := out[0].Act.(show)
 	if len(out) != 2 || !is || out[1].Act != any(survey{}) || len(shown.waiting) != 1 || shown.waiting[0].Reply != first.Reply {
-		t.Fatalf("after the first picture: %+v", out)
+		t.Fatalf("after the first survey: %+v", out)
 	}
 	out = step(s, surveyed{new(status.Snapshot)}, nil)
 	if shown, is = out[0].Act.(show); len(out) != 1 || !is || len(shown.waiting) != 2 || shown.waiting[0].Reply != second.Reply || shown.waiting[1].Reply != third.Reply {
-		t.Fatalf("after the second: %+v", out)
+		t.Fatalf("after the second survey: %+v", out)
 	}
-	if step(s, kernel.Stopping{}, nil); s.asked != nil || s.waiting != nil {
-		t.Error("somebody waits still")
+	if step(s, kernel.Stopping{}, nil); s.answering != nil || s.waiting != nil {
+		t.Error("requests are left after the stop")
 	}
 }

@@ -45,7 +45,7 @@ func (s *state) publishList(kind protocol.ItemKind, l *itemList, asked bool, out
 	if s.catalog.counts[kind] = len(l.items); kind == protocol.Tools {
 		out = s.compareAllTools(l.items, out)
 	}
-	return append(out, kernel.Tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: kind, Items: l.items, Asked: asked, Silent: l.silent}))
+	return append(out, kernel.Tell(s.registry, message.ServerCatalog{Server: s.server.Name, Kind: kind, Items: l.items, Announced: asked, Silent: l.silent}))
 }
 
 // hasAllLists reports whether the replica has sent every list.
@@ -71,7 +71,7 @@ func (s *state) listed(now time.Time, m message.Listed, out []kernel.Effect) []k
 		}
 		return out
 	}
-	out = s.publishList(m.Kind, &conn.catalog.lists[m.Kind], m.Asked, out)
+	out = s.publishList(m.Kind, &conn.catalog.lists[m.Kind], m.Announced, out)
 	if s.catalog.fromMemory { // perhaps the last one that was missing
 		out = s.followLeader(out)
 	}

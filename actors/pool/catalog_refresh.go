@@ -34,7 +34,7 @@ func (s *state) refresh(m message.Refresh, out []kernel.Effect) []kernel.Effect 
 	}
 	l := s.replicas.leader()
 	if l == nil || l.phase != message.Ready || len(s.catalog.refreshes.fetching[m.Kind]) >= maxRefreshes {
-		return append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
+		return append(out, kernel.Tell(m.From, message.RefreshResult{Seq: m.Seq}))
 	}
 	s.catalog.refreshes.fetching[m.Kind] = append(s.catalog.refreshes.fetching[m.Kind], m)
 	return s.fetch(message.Fetch{Kind: m.Kind, Wanted: true}, out)
@@ -52,13 +52,13 @@ func (s *state) listFetched(m message.FetchResult, out []kernel.Effect) []kernel
 	}
 	key := s.catalog.nextConfirm()
 	s.catalog.refreshes.confirming[key] = waiting
-	return append(out, kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: key}))
+	return append(out, kernel.Tell(s.registry, message.Confirm{From: s.self, Key: key}))
 }
 
 // answerRefreshes answers the clients that waited for a confirmation by the registry.
 func (s *state) answerRefreshes(key uint64, out []kernel.Effect) []kernel.Effect {
 	for _, m := range s.catalog.refreshes.confirming[key] {
-		out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
+		out = append(out, kernel.Tell(m.From, message.RefreshResult{Seq: m.Seq}))
 	}
 	delete(s.catalog.refreshes.confirming, key)
 	return out
@@ -68,7 +68,7 @@ func (s *state) answerRefreshes(key uint64, out []kernel.Effect) []kernel.Effect
 // the login did not help.
 func (s *state) loginDecided(out []kernel.Effect) []kernel.Effect {
 	for _, m := range s.catalog.refreshes.unlocking {
-		out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
+		out = append(out, kernel.Tell(m.From, message.RefreshResult{Seq: m.Seq}))
 	}
 	s.catalog.refreshes.unlocking = nil
 	return out
@@ -78,7 +78,7 @@ func (s *state) loginDecided(out []kernel.Effect) []kernel.Effect {
 func (s *state) failFetches(out []kernel.Effect) []kernel.Effect {
 	for kind, waiting := range s.catalog.refreshes.fetching {
 		for _, m := range waiting {
-			out = append(out, kernel.Tell(m.Who, message.RefreshResult{Seq: m.Seq}))
+			out = append(out, kernel.Tell(m.From, message.RefreshResult{Seq: m.Seq}))
 		}
 		s.catalog.refreshes.fetching[kind] = nil
 	}

@@ -18,7 +18,7 @@ func (s *state) backendChanged(now time.Time, m message.BackendChanged, out []ke
 	if conn == nil {
 		return out
 	}
-	if m.Anew {
+	if m.Restarted {
 		out = s.failQueriesOf(conn, s.failCallsOf(conn, out))
 	}
 	was := conn.phase
@@ -70,7 +70,7 @@ func (s *state) becameReady(now time.Time, conn *connection, m message.BackendCh
 	out = s.followLeader(s.rememberEra(conn, m.Known, out))
 	conn.catalog.confirm = s.catalog.nextConfirm()
 	out = s.resumeLoginWaiters(now, conn, s.sendQueued(now, out))
-	return append(out, kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: conn.catalog.confirm}))
+	return append(out, kernel.Tell(s.registry, message.Confirm{From: s.self, Key: conn.catalog.confirm}))
 }
 
 // becameUnavailable handles a connection that was lost or could not be opened. Calls that wait for a legacy

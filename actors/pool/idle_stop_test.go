@@ -110,7 +110,7 @@ func TestALazyServerIsWanted(t *testing.T) {
 	w.after(time.Hour)
 	w.due()
 	w.did()
-	w.do(message.UnsubscribeURI{Who: w.who[0], URI: "a"})
+	w.do(message.UnsubscribeURI{From: w.who[0], URI: "a"})
 	w.do(graceOver{subKey{uri: "a"}})
 	w.answer("a", true)
 	w.after(time.Hour)
@@ -134,7 +134,7 @@ func TestASubscriptionStartsALazyServer(t *testing.T) {
 	w.does(message.BackendIdle{Backend: w.backends[0]})
 	w.does(kernel.ChildStopped{Child: w.backends[0]})
 	w.said = nil
-	w.does(message.SubscribeURI{Who: w.who[0], Seq: 1, URI: "a"})
+	w.does(message.SubscribeURI{From: w.who[0], Seq: 1, URI: "a"})
 	w.did("spawn")
 	system := kernel.New(kernel.Options{})
 	t.Cleanup(func() { actortest.Stop(t, system) })

@@ -85,7 +85,7 @@ func (s *state) requestLogin(m message.RequestLogin, out []kernel.Effect) []kern
 func (p *pool) toLogin(self kernel.Self, a toLogin) {
 	if p.Logins == nil {
 		if m, ok := a.msg.(kernel.Abandoner); ok {
-			m.Abandon(kernel.Gone)
+			m.Abandon(kernel.NotRunning)
 		}
 		return
 	}

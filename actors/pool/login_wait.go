@@ -61,7 +61,7 @@ func (s *state) refuseOrAskLogin(now time.Time, q *queued, w target, out []kerne
 func (s *state) requireLogin(q *queued, key message.LoginKey, reason string, out []kernel.Effect) []kernel.Effect {
 	fault := s.loginFault(reason)
 	if s.usesClientCredentials(key) {
-		fault.Name, fault.Message = protocol.ServerUnavailable, fault.Message+"; "+catalog.RobotLogsIn
+		fault.Name, fault.Message = protocol.ServerUnavailable, fault.Message+"; "+catalog.OnlyGatewayLogsIn
 		return append(out, s.refuse(q, fault))
 	}
 	if q.broken != nil { // it was sent before

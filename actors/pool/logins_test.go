@@ -315,7 +315,7 @@ func TestNobodyIsAskedForTheGatewaysOwnLogin(t *testing.T) {
 		t.Errorf("the hint is %q", hint)
 	}
 	w.step(ask(1))
-	if f := w.failed[1]; f == nil || f.Name != protocol.ServerUnavailable || f.LoginURL != "" || !strings.Contains(f.Message, "invalid_client") || !strings.Contains(f.Message, catalog.RobotLogsIn) {
+	if f := w.failed[1]; f == nil || f.Name != protocol.ServerUnavailable || f.LoginURL != "" || !strings.Contains(f.Message, "invalid_client") || !strings.Contains(f.Message, catalog.OnlyGatewayLogsIn) {
 		t.Errorf("the call is answered with %v", f)
 	}
 }

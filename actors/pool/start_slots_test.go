@@ -79,7 +79,7 @@ func TestTurnsEndWithTheBackend(t *testing.T) {
 		end  func(w *starting)
 	}{
 		{"anew", func(w *starting) {
-			w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Idle, Anew: true})
+			w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Idle, Restarted: true})
 		}},
 		{"drains", func(w *starting) { w.is(0, message.Draining) }},
 		{"stopped", func(w *starting) { w.do(kernel.ChildStopped{Child: w.backends[0]}) }},

@@ -79,7 +79,7 @@ func (s *state) started(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Tell(s.gateway, message.StartSlotsReset{Pool: s.self}))
 	out = s.announce(s.publishRemembered(out))
 	if s.catalog.waitsForClients = s.catalog.fromMemory; s.catalog.waitsForClients {
-		return append(out, kernel.Tell(s.registry, message.Confirm{Who: s.self, Key: rememberedPublished}), kernel.WakeAfter(clientsWait, clientsServed{}))
+		return append(out, kernel.Tell(s.registry, message.Confirm{From: s.self, Key: rememberedPublished}), kernel.WakeAfter(clientsWait, clientsServed{}))
 	}
 	if s.fault != "" {
 		return append(out, kernel.Log(slog.LevelError, "server is misconfigured and is not started", "reason", s.fault))

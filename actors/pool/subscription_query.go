@@ -126,7 +126,7 @@ func (s *state) subscriptionAnswered(q query, sub *subscription, m message.Query
 	}
 	sub.refused, s.subscriptions.refusals = false, 0
 	for _, w := range sub.waiting {
-		out = append(out, kernel.Tell(w.Who, message.SubscribeURIResult{Seq: w.Seq}))
+		out = append(out, kernel.Tell(w.From, message.SubscribeURIResult{Seq: w.Seq}))
 	}
 	sub.waiting = nil
 	if lost {

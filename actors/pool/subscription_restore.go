@@ -13,14 +13,14 @@ func (s *state) resubscribe(m message.Resubscribe, out []kernel.Effect) []kernel
 	for _, uri := range m.URIs {
 		key := subKey{m.Own.KeyOf(), uri}
 		sub := s.subscriptions.add(key, m.Own)
-		sub.subscribers.Add(m.Who)
+		sub.subscribers.Add(m.From)
 		switch {
 		case sub.conn == nil || sub.ending:
 			sub.missed = true
 			out = s.queueTurn(key, sub, out)
 		default:
 			if u, ok := message.UpdatedURI(uri); ok {
-				out = append(out, kernel.Tell(m.Who, s.resourceUpdated(u)))
+				out = append(out, kernel.Tell(m.From, s.resourceUpdated(u)))
 			}
 		}
 	}

@@ -74,7 +74,7 @@ func (s *state) addForSubscribers(out []kernel.Effect) []kernel.Effect {
 // anySubscriber returns one of the subscribers.
 func (sub *subscription) anySubscriber() kernel.Reference {
 	if len(sub.waiting) > 0 {
-		return sub.waiting[0].Who
+		return sub.waiting[0].From
 	}
 	return sub.subscribers.All()[0]
 }
@@ -86,9 +86,9 @@ func (s *state) settingsChanged(out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.subscriptions.sortedKeys(func(_ subKey, sub *subscription) bool { return !sub.own.Of().Fits(&s.server) }) {
 		sub := s.subscriptions.byKey[key]
 		for _, w := range sub.waiting {
-			out = append(out, kernel.Tell(w.Who, message.SubscribeURIResult{Seq: w.Seq, Fault: s.isolationChangedFault()}))
+			out = append(out, kernel.Tell(w.From, message.SubscribeURIResult{Seq: w.Seq, Fault: s.isolationChangedFault()}))
 			if !w.known {
-				sub.subscribers.Remove(w.Who)
+				sub.subscribers.Remove(w.From)
 			}
 		}
 		sub.missed = true

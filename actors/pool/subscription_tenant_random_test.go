@@ -76,12 +76,12 @@ func TestRandomTenants(t *testing.T) {
 			switch rng.IntN(12) {
 			case 0, 1, 2:
 				open[seq] = true
-				do(message.SubscribeURI{Who: w.who[client], Seq: seq, URI: uri, Own: ownOf(client)})
+				do(message.SubscribeURI{From: w.who[client], Seq: seq, URI: uri, Own: ownOf(client)})
 			case 3:
-				do(message.UnsubscribeURI{Who: w.who[client], Tenant: ownOf(client).Key, URI: uri})
+				do(message.UnsubscribeURI{From: w.who[client], Tenant: ownOf(client).Key, URI: uri})
 			case 4:
 				if len(open) == 0 {
-					do(message.UnsubscribeAll{Who: w.who[client]})
+					do(message.UnsubscribeAll{From: w.who[client]})
 					do(message.ClientGone{Client: ownOf(client).Client})
 				}
 			case 5, 6:
@@ -129,7 +129,7 @@ func TestRandomTenants(t *testing.T) {
 			t.Fatalf("seed %d: without answer %v", seed, open)
 		}
 		for client := range w.who {
-			do(message.UnsubscribeAll{Who: w.who[client]})
+			do(message.UnsubscribeAll{From: w.who[client]})
 			do(message.ClientGone{Client: ownOf(client).Client})
 		}
 		for len(due)+len(w.s.subscriptions.queries) > 0 {

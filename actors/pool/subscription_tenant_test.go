@@ -31,7 +31,7 @@ func ownOf(client int) *message.ConnectionOwner {
 
 // ask has a client subscribe on its own connection, and starts what it needs for that.
 func (w *subscribers) ask(client int, seq uint64, uri string) {
-	w.do(message.SubscribeURI{Who: w.who[client], Seq: seq, URI: uri, Own: ownOf(client)})
+	w.do(message.SubscribeURI{From: w.who[client], Seq: seq, URI: uri, Own: ownOf(client)})
 	w.started()
 }
 
@@ -46,7 +46,7 @@ func (w *subscribers) started() {
 
 // leaves is what a session says of itself when it ends.
 func (w *subscribers) leaves(client int) {
-	w.do(message.UnsubscribeAll{Who: w.who[client]})
+	w.do(message.UnsubscribeAll{From: w.who[client]})
 	w.do(message.ClientGone{Client: ownOf(client).Client})
 }
 
@@ -96,7 +96,7 @@ func TestEachTenantSubscribesForItself(t *testing.T) {
 	if w.s.tenants.sharedMentions.has("late") || w.s.tenants.sharedMentions.has("later") {
 		t.Error("what a connection says last that has gone is known to everybody")
 	}
-	w.do(message.UnsubscribeURI{Who: w.who[1], Tenant: ownOf(1).Key, URI: "x"})
+	w.do(message.UnsubscribeURI{From: w.who[1], Tenant: ownOf(1).Key, URI: "x"})
 	w.do(graceOver{subKey{ownOf(1).Key, "x"}})
 	w.answer("x", true)
 	w.want("resources/unsubscribe x at 2")
@@ -133,7 +133,7 @@ func TestTenantsSubscribeInTheirEra(t *testing.T) {
 		modern := &message.ServerInfo{Version: protocol.Version20260728}
 		w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Syncing, Info: modern})
 		w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: modern})
-		w.do(message.SubscribeURI{Who: w.who[0], Seq: 1, URI: "x", Own: ownOf(0)})
+		w.do(message.SubscribeURI{From: w.who[0], Seq: 1, URI: "x", Own: ownOf(0)})
 		w.spawned()
 		if own := w.slotsOf("a"); len(own) != 1 || !own[0].legacy {
 			t.Fatalf("%s: it has %d connections", name, len(own))
@@ -156,7 +156,7 @@ func TestSubscriptionsKeepTheirConnection(t *testing.T) {
 	w.ask(0, 1, "x")
 	w.answer("x", true)
 	w.told = nil
-	refused, _ := told[message.SubscribeURIResult, spawn](w.world, message.SubscribeURI{Who: w.who[1], Seq: 2, URI: "x", Own: ownOf(1)})
+	refused, _ := told[message.SubscribeURIResult, spawn](w.world, message.SubscribeURI{From: w.who[1], Seq: 2, URI: "x", Own: ownOf(1)})
 	if len(refused) != 1 || refused[0].Fault == nil || refused[0].Fault.Name != protocol.ServerUnavailable || !refused[0].Fault.Retryable || !strings.Contains(refused[0].Fault.Message, "maxBackends: 1") {
 		t.Errorf("refused with %v", refused)
 	}
@@ -175,13 +175,13 @@ func TestSubscriptionsKeepTheirConnection(t *testing.T) {
 		}
 		return pauses
 	}
-	if got := again(message.Resubscribe{Who: w.who[1], Own: ownOf(1), URIs: []string{"x"}}); !slices.Equal(got, []time.Duration{time.Second}) {
+	if got := again(message.Resubscribe{From: w.who[1], Own: ownOf(1), URIs: []string{"x"}}); !slices.Equal(got, []time.Duration{time.Second}) {
 		t.Errorf("it is tried again after %v", got)
 	}
 	if got := again(retryDue{}); !slices.Equal(got, []time.Duration{2 * time.Second}) {
 		t.Errorf("it is tried a second time after %v", got)
 	}
-	w.do(message.UnsubscribeURI{Who: w.who[0], Tenant: ownOf(0).Key, URI: "x"})
+	w.do(message.UnsubscribeURI{From: w.who[0], Tenant: ownOf(0).Key, URI: "x"})
 	w.do(graceOver{subKey{ownOf(0).Key, "x"}})
 	w.answer("x", true)
 	w.want("resources/unsubscribe x at 1")
@@ -252,8 +252,8 @@ func TestReloadOfIsolation(t *testing.T) {
 			t.Errorf("%s: its connection stays", name)
 		}
 		w.do(message.QueryResult{Key: w.keys["waits"], Fault: &protocol.Fault{Name: protocol.BackendDisconnected}})
-		w.do(message.Resubscribe{Who: w.who[0], Own: ownOf(0), URIs: []string{"x"}})
-		refused, spawns := told[message.SubscribeURIResult, spawn](w.world, message.SubscribeURI{Who: w.who[0], Seq: 3, URI: "x", Own: ownOf(0)})
+		w.do(message.Resubscribe{From: w.who[0], Own: ownOf(0), URIs: []string{"x"}})
+		refused, spawns := told[message.SubscribeURIResult, spawn](w.world, message.SubscribeURI{From: w.who[0], Seq: 3, URI: "x", Own: ownOf(0)})
 		if len(spawns) > 0 || len(refused) != 1 || refused[0].Fault == nil || refused[0].Fault.Name != protocol.ServerUnavailable || !refused[0].Fault.Retryable {
 			t.Errorf("%s: by the old settings: %d connections, %v", name, len(spawns), refused)
 		}

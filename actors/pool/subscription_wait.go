@@ -41,9 +41,9 @@ func (s *state) subscribesDue(now time.Time, out []kernel.Effect) []kernel.Effec
 			w := sub.waiting[0]
 			sub.waiting = sub.waiting[1:]
 			if !w.known {
-				sub.subscribers.Remove(w.Who)
+				sub.subscribers.Remove(w.From)
 			}
-			out = append(out, kernel.Tell(w.Who, message.SubscribeURIResult{Seq: w.Seq, Fault: s.queueTimeoutFault(now)}))
+			out = append(out, kernel.Tell(w.From, message.SubscribeURIResult{Seq: w.Seq, Fault: s.queueTimeoutFault(now)}))
 		}
 		switch {
 		case !sub.wanted():

@@ -179,9 +179,9 @@ func (s *state) stepSubscriptions(now time.Time, msg any, out []kernel.Effect) [
 	case message.Resubscribe:
 		return s.resubscribe(m, s.wake(now, out))
 	case message.UnsubscribeURI:
-		return s.unsubscribe(m.Who, subKey{m.Tenant, m.URI}, out)
+		return s.unsubscribe(m.From, subKey{m.Tenant, m.URI}, out)
 	case message.UnsubscribeAll:
-		return s.unsubscribeAll(m.Who, out)
+		return s.unsubscribeAll(m.From, out)
 	case retryDue:
 		return s.retrySubscriptions(out)
 	case subscribesDue:
@@ -197,20 +197,20 @@ func (s *state) stepSubscriptions(now time.Time, msg any, out []kernel.Effect) [
 func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Effect) []kernel.Effect {
 	key := subKey{m.Own.KeyOf(), m.URI}
 	if !m.Own.Of().Fits(&s.server) {
-		return append(out, kernel.Tell(m.Who, message.SubscribeURIResult{Seq: m.Seq, Fault: s.isolationChangedFault()}))
+		return append(out, kernel.Tell(m.From, message.SubscribeURIResult{Seq: m.Seq, Fault: s.isolationChangedFault()}))
 	}
 	if m.Unlisted && !s.tenants.mentionsFor(key.tenant).has(m.URI) {
-		return append(out, kernel.Tell(m.Who, message.SubscribeURIResult{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
+		return append(out, kernel.Tell(m.From, message.SubscribeURIResult{Seq: m.Seq, Fault: protocol.NoResource(m.URI)}))
 	}
 	out = s.wake(now, out)
 	sub := s.subscriptions.add(key, m.Own)
-	w := waiter{m, sub.subscribers.Has(m.Who), now.Add(s.server.Queue.Timeout)}
-	sub.subscribers.Add(m.Who)
+	w := waiter{m, sub.subscribers.Has(m.From), now.Add(s.server.Queue.Timeout)}
+	sub.subscribers.Add(m.From)
 	if sub.conn != nil && !sub.ending {
-		return append(out, kernel.Tell(m.Who, message.SubscribeURIResult{Seq: m.Seq}))
+		return append(out, kernel.Tell(m.From, message.SubscribeURIResult{Seq: m.Seq}))
 	}
 	if m.Hint {
-		out = append(out, kernel.Tell(m.Who, message.ResourceKnown{Seq: m.Seq}))
+		out = append(out, kernel.Tell(m.From, message.ResourceKnown{Seq: m.Seq}))
 	}
 	sub.waiting = append(sub.waiting, w)
 	return s.queueTurn(key, sub, out)
@@ -221,9 +221,9 @@ func (s *state) subscribe(now time.Time, m message.SubscribeURI, out []kernel.Ef
 func (s *state) subscribeFailed(key subKey, sub *subscription, answer message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
 	for _, w := range sub.waiting {
 		answer.Seq = w.Seq
-		out = append(out, kernel.Tell(w.Who, answer))
+		out = append(out, kernel.Tell(w.From, answer))
 		if !w.known {
-			sub.subscribers.Remove(w.Who)
+			sub.subscribers.Remove(w.From)
 		}
 	}
 	sub.waiting = nil
@@ -241,7 +241,7 @@ func (s *state) unsubscribe(who kernel.Reference, key subKey, out []kernel.Effec
 		return out
 	}
 	for i := range sub.waiting {
-		sub.waiting[i].known = sub.waiting[i].known && sub.waiting[i].Who != who
+		sub.waiting[i].known = sub.waiting[i].known && sub.waiting[i].From != who
 	}
 	if sub.wanted() || sub.unused {
 		return out
@@ -268,7 +268,7 @@ func (s *state) unsubscribeAll(who kernel.Reference, out []kernel.Effect) []kern
 		if sub == nil {
 			continue
 		}
-		sub.waiting = slices.DeleteFunc(sub.waiting, func(w waiter) bool { return w.Who == who })
+		sub.waiting = slices.DeleteFunc(sub.waiting, func(w waiter) bool { return w.From == who })
 		out = s.unsubscribe(who, key, out)
 	}
 	return out
@@ -295,7 +295,7 @@ func (s *state) graceOver(m graceOver, out []kernel.Effect) []kernel.Effect {
 func (s *state) failSubscribes(out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.subscriptions.sortedKeys(func(_ subKey, sub *subscription) bool { return len(sub.waiting) > 0 }) {
 		for _, w := range s.subscriptions.byKey[key].waiting {
-			out = append(out, kernel.Tell(w.Who, message.SubscribeURIResult{Seq: w.Seq, Fault: message.ServerHasGone(s.server.Name)}))
+			out = append(out, kernel.Tell(w.From, message.SubscribeURIResult{Seq: w.Seq, Fault: message.ServerHasGone(s.server.Name)}))
 		}
 		s.subscriptions.byKey[key].waiting = nil
 	}

@@ -52,7 +52,7 @@ func (w *subscribers) do(msg any) {
 }
 
 func (w *subscribers) subscribe(who int, seq uint64, uri string) {
-	w.do(message.SubscribeURI{Who: w.who[who], Seq: seq, URI: uri})
+	w.do(message.SubscribeURI{From: w.who[who], Seq: seq, URI: uri})
 }
 
 // answer is the server's to the newest question about the URI.
@@ -117,7 +117,7 @@ func TestWhatIsRefusedIsAskedAgain(t *testing.T) {
 	}
 	w.answer("a", true)
 	w.want("updated a to 0")
-	w.do(message.UnsubscribeAll{Who: w.who[0]})
+	w.do(message.UnsubscribeAll{From: w.who[0]})
 	w.do(retryDue{}) // it comes late
 	w.want()
 }
@@ -127,7 +127,7 @@ func TestSubscriberLeaves(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.subscribe(0, 1, "a")
 	w.answer("a", true)
-	w.do(message.UnsubscribeAll{Who: w.who[0]})
+	w.do(message.UnsubscribeAll{From: w.who[0]})
 	w.do(graceOver{subKey{uri: "a"}})
 	w.answer("a", true)
 	w.want("resources/subscribe a at 0", "answer 1: true", "resources/unsubscribe a at 0")
@@ -140,7 +140,7 @@ func TestSubscriberLeaves(t *testing.T) {
 func TestUnsubscribedBeforeTheYes(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.subscribe(0, 1, "a")
-	w.do(message.UnsubscribeURI{Who: w.who[0], URI: "a"})
+	w.do(message.UnsubscribeURI{From: w.who[0], URI: "a"})
 	w.answer("a", true)
 	w.want("resources/subscribe a at 0", "answer 1: true")
 	w.do(graceOver{subKey{uri: "a"}})
@@ -150,7 +150,7 @@ func TestUnsubscribedBeforeTheYes(t *testing.T) {
 	w.answer("a", true)
 	w.want("resources/subscribe a at 0", "answer 2: true", "updated a to 0")
 	w.subscribe(0, 3, "b")
-	w.do(message.UnsubscribeURI{Who: w.who[0], URI: "b"})
+	w.do(message.UnsubscribeURI{From: w.who[0], URI: "b"})
 	w.answer("b", false)
 	w.want("resources/subscribe b at 0", "answer 3: false")
 	w.subscribe(0, 4, "c")
@@ -176,10 +176,10 @@ func TestAClientThatComesAndGoes(t *testing.T) {
 		}
 	}
 	for seq := range uint64(1000) {
-		do(message.UnsubscribeURI{Who: w.who[0], URI: "a"})
-		do(message.SubscribeURI{Who: w.who[0], Seq: seq, URI: "a"})
+		do(message.UnsubscribeURI{From: w.who[0], URI: "a"})
+		do(message.SubscribeURI{From: w.who[0], Seq: seq, URI: "a"})
 	}
-	do(message.UnsubscribeURI{Who: w.who[0], URI: "a"})
+	do(message.UnsubscribeURI{From: w.who[0], URI: "a"})
 	do(graceOver{subKey{uri: "a"}})
 	w.want()
 	do(graceOver{subKey{uri: "a"}})
@@ -251,14 +251,14 @@ func TestHealingIsPaced(t *testing.T) {
 func TestResubscribe(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.lose(0)
-	w.do(message.Resubscribe{Who: w.who[0], URIs: []string{"a", "b"}})
+	w.do(message.Resubscribe{From: w.who[0], URIs: []string{"a", "b"}})
 	w.want()
 	w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: &message.ServerInfo{}})
 	w.want("resources/subscribe a at 0", "resources/subscribe b at 0")
 	w.answer("a", true)
 	w.answer("b", false)
 	w.want("updated a to 0", "updated b to 0")
-	w.do(message.Resubscribe{Who: w.who[1], URIs: []string{"a"}})
+	w.do(message.Resubscribe{From: w.who[1], URIs: []string{"a"}})
 	w.want("updated a to 1")
 }
 
@@ -325,9 +325,9 @@ func TestRandomSubscriptions(t *testing.T) {
 			switch rng.IntN(8) {
 			case 0, 1:
 				open[seq] = 1
-				do(message.SubscribeURI{Who: who, Seq: seq, URI: uri})
+				do(message.SubscribeURI{From: who, Seq: seq, URI: uri})
 			case 2:
-				do(message.UnsubscribeURI{Who: who, URI: uri})
+				do(message.UnsubscribeURI{From: who, URI: uri})
 			case 3:
 				phase(rng.IntN(2), rng.IntN(3) > 0)
 			case 4:
@@ -337,7 +337,7 @@ func TestRandomSubscriptions(t *testing.T) {
 					do(d)
 				}
 			case 5:
-				do(message.Resubscribe{Who: who, URIs: []string{uri}})
+				do(message.Resubscribe{From: who, URIs: []string{uri}})
 			default:
 				answer(rng.IntN(6))
 			}

@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// BenchmarkChange: 10 000 tools of usual size (about 600 bytes) of 100 servers, one of which lists a tool more or less: from its list to what
-// subscribers and those who watch are told, which is all there is to a publication.
+// BenchmarkChange measures a whole publication: from the changed list of one of 100 servers, with 10 000 tools of
+// usual size (about 600 bytes) in total, to the effects for subscribers and watchers.
 func BenchmarkChange(b *testing.B) {
 	s := newState(Options{Naming: naming})
 	now := time.Unix(1e9, 0)
@@ -31,7 +31,7 @@ func BenchmarkChange(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		now = now.Add(time.Hour)
 		s.pace.restarted()
-		s.spoken.waiting = false
+		s.changeLog.waiting = false
 		effects := s.step(now, message.ServerCatalog{Server: "server99", Kind: protocol.Tools, Items: append([][]byte(nil), lists[i%2]...)}, nil)
 		told := 0
 		for _, e := range effects {
@@ -40,7 +40,7 @@ func BenchmarkChange(b *testing.B) {
 			}
 		}
 		if i > 1 && told != 1 {
-			b.Fatalf("%d changes told in %d effects", told, len(effects))
+			b.Fatalf("%d changes recorded in %d effects", told, len(effects))
 		}
 	}
 }

@@ -20,17 +20,17 @@ const (
 // remember is performed by the shell: it records changes for those that watch the catalog.
 type remember struct{ changes []status.CatalogChange }
 
-// spoken tracks which snapshot has been logged. If the catalog changes often, only the difference between two logged
+// changeLog tracks which snapshot has been logged. If the catalog changes often, only the difference between two logged
 // snapshots is logged.
-type spoken struct {
+type changeLog struct {
 	of         *catalog.Snapshot // logged last
 	at         time.Time         // when it was logged; zero = never
-	waiting    bool              // a speak timer is running
+	waiting    bool              // a logDue timer is running
 	generation uint64            // of the newest timer; older ones are ignored
 }
 
-// speak reports that it is time to log changes.
-type speak struct{ generation uint64 }
+// logDue reports that it is time to log changes.
+type logDue struct{ generation uint64 }
 
 // changed reports the difference between the current snapshot and old to those that watch the catalog.
 func (s *state) changed(now time.Time, old *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
@@ -44,20 +44,20 @@ func (s *state) changed(now time.Time, old *catalog.Snapshot, out []kernel.Effec
 	return append(out, kernel.Act(remember{changes}))
 }
 
-// wantLog schedules a log message if the catalog differs from the logged one.
-func (s *state) wantLog(now time.Time, out []kernel.Effect) []kernel.Effect {
-	t := &s.spoken
+// scheduleLog schedules a log message if the catalog differs from the logged one.
+func (s *state) scheduleLog(now time.Time, out []kernel.Effect) []kernel.Effect {
+	t := &s.changeLog
 	if t.of == s.snapshot || t.waiting {
 		return out
 	}
 	t.waiting = true
 	t.generation++
-	return append(out, kernel.WakeAfter(max(spokenAfter, t.at.Add(spokenPause).Sub(now)), speak{t.generation}))
+	return append(out, kernel.WakeAfter(max(spokenAfter, t.at.Add(spokenPause).Sub(now)), logDue{t.generation}))
 }
 
-// tellLog logs the changes.
-func (s *state) tellLog(now time.Time, out []kernel.Effect) []kernel.Effect {
-	t := &s.spoken
+// logChanges logs the changes.
+func (s *state) logChanges(now time.Time, out []kernel.Effect) []kernel.Effect {
+	t := &s.changeLog
 	t.waiting = false
 	changes := catalog.Changes(t.of, s.snapshot)
 	t.of = s.snapshot

@@ -14,8 +14,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// told returns what those who watch the catalog have been shown after the change of that number.
-func (h *house) told(after uint64) string {
+// recorded returns the changes recorded after the change with that number.
+func (h *fixture) recorded(after uint64) string {
 	synctest.Wait()
 	var texts []string
 	list, _ := h.changes.After(after)
@@ -25,8 +25,8 @@ func (h *house) told(after uint64) string {
 	return strings.Join(texts, "; ")
 }
 
-// logged returns what the log has been told of changes.
-func (h *house) logged() (lines []string) {
+// logged returns the log lines about changes.
+func (h *fixture) logged() (lines []string) {
 	for line := range strings.Lines(h.log.String()) {
 		if _, change, ok := strings.Cut(line, "msg=catalog actor=registry "); ok && !strings.Contains(change, "warning=") {
 			lines = append(lines, strings.TrimSpace(change))
@@ -35,22 +35,23 @@ func (h *house) logged() (lines []string) {
 	return lines
 }
 
-// S2.4.1: whoever watches is told what each new catalog has made of the last one, and the log in short, at most every five seconds.
+// S2.4.1: watchers receive the difference between each two snapshots. The log has a summary at most every five
+// seconds.
 func TestChangesAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.rules("s", 0)
 		h.tools("s", "a", "b")
-		if got, want := h.told(0), "s tool-changed +2 tools (s_a, s_b)"; got != want {
+		if got, want := h.recorded(0), "s tool-changed +2 tools (s_a, s_b)"; got != want {
 			t.Errorf("the first list: %q, want %q", got, want)
 		}
 		time.Sleep(2 * time.Second)
 		changed := append(items("b"), []byte(`{"name":"c","uri":"f:///c","description":"new"}`))
 		h.registry.Tell(message.ServerCatalog{Server: "s", Kind: protocol.Tools, Items: changed})
-		if got, want := h.told(1), "s tool-changed +1 tool (s_c), -1 tool (s_a)"; got != want {
+		if got, want := h.recorded(1), "s tool-changed +1 tool (s_c), -1 tool (s_a)"; got != want {
 			t.Errorf("the second list: %q, want %q", got, want)
 		}
-		for i := range 100 { // a server that cannot make up its mind
+		for i := range 100 { // a server that keeps changing its list
 			time.Sleep(pause)
 			h.tools("s", "b", fmt.Sprint("x", i))
 		}
@@ -62,43 +63,43 @@ func TestChangesAreTold(t *testing.T) {
 		actortest.Stop(t, h.system)
 		lines := h.logged()
 		if len(lines) < 5 || len(lines) > 8 {
-			t.Errorf("26 s of changes make %d lines:\n%s", len(lines), strings.Join(lines, "\n"))
+			t.Errorf("26 s of changes yield %d lines:\n%s", len(lines), strings.Join(lines, "\n"))
 		}
 		if want := `server=s change="+2 tools (s_a, s_b)"`; lines[0] != want {
-			t.Errorf("the log begins with %q, want %q", lines[0], want)
+			t.Errorf("the first log line is %q, want %q", lines[0], want)
 		}
 		if last := lines[len(lines)-1]; !strings.Contains(last, "+1 tool (s_x99)") {
-			t.Errorf("the log ends with %q, not with the last list", last)
+			t.Errorf("the last log line is %q, want the last list", last)
 		}
 	})
 }
 
-// That a list comes from the cache, or no longer, is told in each item's _meta and is no change of the items.
+// Whether a list comes from the cache is part of each item's _meta, but is no change of the items.
 func TestAMarkIsNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		cached := catalog.Server{Name: "s", State: "cached"}
 		h.registry.Tell(message.SetServerRules{Server: cached})
 		h.tools("s", "a")
-		h.told(0)
+		h.recorded(0)
 		time.Sleep(time.Minute)
 		last := h.changes.Last()
 		h.rules("s", 0)
 		time.Sleep(time.Minute)
-		if got := h.told(last); got != "" {
-			t.Errorf("told of %q", got)
+		if got := h.recorded(last); got != "" {
+			t.Errorf("recorded %q, want nothing", got)
 		}
 		h.registry.Tell(message.SetServerRules{Server: catalog.Server{Name: "s", Rules: config.Server{Disabled: true}}})
-		if got, want := h.told(last), "s tool-changed -1 tool (s_a)"; got != want {
+		if got, want := h.recorded(last), "s tool-changed -1 tool (s_a)"; got != want {
 			t.Errorf("disabled: %q, want %q", got, want)
 		}
 	})
 }
 
-// A thousand servers at once are twenty lines and a word.
+// A thousand servers that change at once yield at most spokenLines lines and one that says that there are more.
 func TestTheLogIsNotFlooded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.rules("first", 0)
 		h.tools("first", "a")
 		time.Sleep(2 * time.Second)
@@ -115,7 +116,7 @@ func TestTheLogIsNotFlooded(t *testing.T) {
 		}
 		for _, line := range lines {
 			if len(line) > spokenBytes+100 {
-				t.Errorf("a line of %d bytes", len(line))
+				t.Errorf("a log line has %d bytes", len(line))
 			}
 		}
 		if list, _ := h.changes.After(0); len(list) != 1001 {

@@ -20,11 +20,11 @@ const (
 
 // pace decides when the next snapshot may be published.
 type pace struct {
-	told   time.Time     // when clients were notified last; zero = never, or the next snapshot need not wait
-	built  time.Time     // when the last snapshot was published
-	gap    time.Duration // from there to the next snapshot that may be published early
-	hurry  bool          // the change is of a new server
-	behind bool          // the last snapshot was published early; clients still have to be notified
+	notified time.Time     // when clients were notified last; zero = never, or the next snapshot need not wait
+	built    time.Time     // when the last snapshot was published
+	gap      time.Duration // from there to the next snapshot that may be published early
+	hurry    bool          // the change is of a new server
+	behind   bool          // the last snapshot was published early; clients still have to be notified
 
 	late, soon alarm // timers for the end of the pause and of the gap
 }
@@ -36,17 +36,17 @@ type alarm struct {
 	generation uint64 // of the newest timer; older ones, from before a restart, are ignored
 }
 
-// due reports that an alarm has fired.
-type due struct {
+// alarmFired reports that an alarm has fired.
+type alarmFired struct {
 	early      bool
 	generation uint64
 }
 
-// hasten publishes the next snapshot without waiting: it contains an operator's change.
-func (p *pace) hasten() { p.told = time.Time{} }
+// hasten lets the next snapshot be published without waiting, because it contains an operator's change.
+func (p *pace) hasten() { p.notified = time.Time{} }
 
 // changedFor records a change of a server.
-func (s *state) changedFor(of *served) {
+func (s *state) changedFor(of *serverState) {
 	s.dirty = true
 	if of.hurried < hurriedChanges {
 		of.hurried++
@@ -56,10 +56,10 @@ func (s *state) changedFor(of *served) {
 
 // next returns when the next snapshot may be published, and whether it is early: clients are not notified of it.
 func (p *pace) next(now time.Time, dirty bool) (at time.Time, early bool) {
-	if p.told.IsZero() {
+	if p.notified.IsZero() {
 		return now, false
 	}
-	at = p.told.Add(pause)
+	at = p.notified.Add(pause)
 	if soon := p.built.Add(p.gap); at.After(now) && dirty && p.hurry && soon.Before(at) {
 		return soon, true
 	}
@@ -74,7 +74,7 @@ func (p *pace) wait(now, at time.Time, early bool, out []kernel.Effect) []kernel
 	}
 	a.waiting, a.until = true, at
 	a.generation++
-	return append(out, kernel.WakeAfter(at.Sub(now), due{early, a.generation}))
+	return append(out, kernel.WakeAfter(at.Sub(now), alarmFired{early, a.generation}))
 }
 
 func (p *pace) alarm(early bool) *alarm {
@@ -84,8 +84,8 @@ func (p *pace) alarm(early bool) *alarm {
 	return &p.late
 }
 
-// came records that an alarm has fired.
-func (p *pace) came(m due) {
+// fired records that an alarm has fired.
+func (p *pace) fired(m alarmFired) {
 	if a := p.alarm(m.early); a.generation == m.generation {
 		a.waiting = false
 	}
@@ -99,7 +99,7 @@ func (p *pace) published(now time.Time, early, noticed bool, items int) {
 	p.hurry = false
 	p.built, p.gap = now, max(earlyLeast, time.Duration(items)*earlyAnItem)
 	if !early && (noticed || p.behind) {
-		p.told = now
+		p.notified = now
 	}
 	p.behind = early
 }

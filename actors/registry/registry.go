@@ -63,7 +63,7 @@ func (r *registry) Act(self kernel.Self, act any) {
 		}
 	case remember:
 		r.changes.Add(e.changes)
-	case goOn:
+	case notifyMore:
 		self.Reference().Tell(e)
 	}
 }

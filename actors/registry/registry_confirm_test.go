@@ -10,10 +10,10 @@ import (
 	"goblin-actor/internal/actortest"
 )
 
-// Who asks learns that its lists are in the catalog when every subscriber has been told, not before, and once.
+// A Confirm is answered once, when every subscriber has received the snapshot with the lists, and not before.
 func TestConfirm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		pool := actortest.NewProbe(h.system, "pool")
 		subscribers := make([]actortest.Probe, 2*slice+1)
 		for i := range subscribers {
@@ -30,7 +30,7 @@ func TestConfirm(t *testing.T) {
 				t.Errorf("%s: confirmed %v, want %v", when, got, want)
 			}
 		}
-		ask := func(key uint64) { h.registry.Tell(message.Confirm{Who: pool.Reference, Key: key}) }
+		ask := func(key uint64) { h.registry.Tell(message.Confirm{From: pool.Reference, Key: key}) }
 		h.rules("one", 0)
 		h.rules("two", 1)
 		h.tools("one", "a")
@@ -44,9 +44,9 @@ func TestConfirm(t *testing.T) {
 		ask(3)
 		confirmed("within the pause")
 		time.Sleep(earlyLeast)
-		confirmed("what has just come is seen before its end", 2, 3)
+		confirmed("a new server's list is published early", 2, 3)
 		time.Sleep(pause - earlyLeast)
-		for range hurriedChanges { // neither is a newcomer then
+		for range hurriedChanges { // after that, neither counts as new
 			h.tools("two", "c")
 			h.tools("two", "b")
 		}
@@ -61,21 +61,21 @@ func TestConfirm(t *testing.T) {
 		ask(4)
 		confirmed("within the pause")
 		time.Sleep(pause - 1)
-		confirmed("a nanosecond before its end")
+		confirmed("a nanosecond before the end of the pause")
 		time.Sleep(time.Nanosecond)
-		confirmed("at its end", 4)
+		confirmed("at the end of the pause", 4)
 		for _, s := range subscribers {
-			h.expect(s, "by then", "one_a two_b", "one_a two_d")
+			h.expect(s, "at the end of the pause", "one_a two_b", "one_a two_d")
 		}
 		ask(5)
 		confirmed("nothing is outstanding", 5)
 	})
 }
 
-// What an operator has changed waits for no pause.
+// An operator's change is published without waiting for the pause.
 func TestAReloadWaitsForNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		p := h.subscriber("p")
 		h.rules("one", 0)
 		h.tools("one", "a")
@@ -86,11 +86,11 @@ func TestAReloadWaitsForNoPause(t *testing.T) {
 		other := naming
 		other.Namespace.Separator = "-"
 		h.registry.Tell(message.CatalogNaming{Naming: other})
-		h.expect(p, "named anew within the pause", "one-b")
+		h.expect(p, "another naming within the pause", "one-b")
 		h.tools("one", "c")
 		h.tools("one", "d")
 		h.registry.Tell(message.CatalogNaming{Naming: other})
-		h.expect(p, "what has not changed hurries nothing")
+		h.expect(p, "an equal naming is not published early")
 		time.Sleep(pause)
 		h.expect(p, "after the pause", "one-d")
 	})

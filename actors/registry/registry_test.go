@@ -20,8 +20,8 @@ import (
 
 var naming = catalog.Naming{Namespace: config.Namespace{Mode: "always", Separator: "_", MaxLength: 64}, URIStyle: "prefix", PageSize: 1000, MetaTools: true}
 
-// house is a registry in a bubble.
-type house struct {
+// fixture is a registry in a bubble.
+type fixture struct {
 	t        *testing.T
 	system   *kernel.System
 	registry kernel.Reference
@@ -29,23 +29,23 @@ type house struct {
 	log      *bytes.Buffer
 }
 
-func newHouse(t *testing.T) *house {
+func newFixture(t *testing.T) *fixture {
 	log := new(bytes.Buffer)
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	system := kernel.New(kernel.Options{Logger: logger})
 	t.Cleanup(func() { actortest.Stop(t, system) })
 	changes := status.NewCatalogChanges()
 	ref := kernel.Spawn(system, kernel.SpawnOptions{Name: "registry", Kind: "registry"}, build(Options{Naming: naming, Changes: changes}))
-	return &house{t, system, ref, changes, log}
+	return &fixture{t, system, ref, changes, log}
 }
 
-func (h *house) subscriber(name string) actortest.Probe {
+func (h *fixture) subscriber(name string) actortest.Probe {
 	p := actortest.NewProbe(h.system, name)
-	h.registry.Tell(message.Subscribe{Who: p.Reference})
+	h.registry.Tell(message.Subscribe{From: p.Reference})
 	return p
 }
 
-func (h *house) rules(name string, order int) {
+func (h *fixture) rules(name string, order int) {
 	h.registry.Tell(message.SetServerRules{Server: catalog.Server{Name: name, Order: order}})
 }
 
@@ -56,14 +56,15 @@ func items(names ...string) (list [][]byte) {
 	return list
 }
 
-func (h *house) tools(server string, names ...string) {
+func (h *fixture) tools(server string, names ...string) {
 	h.registry.Tell(message.ServerCatalog{Server: server, Kind: protocol.Tools, Items: items(names...)})
 }
 
-// seen returns the tools of each snapshot that the probe was sent to tell of since it was last asked, oldest first.
-func (h *house) seen(p actortest.Probe) []string { return h.sent(p, false) }
+// seen returns the tools of each snapshot that was published to the probe for clients since the last call, oldest
+// first.
+func (h *fixture) seen(p actortest.Probe) []string { return h.sent(p, false) }
 
-func (*house) sent(p actortest.Probe, early bool) (list []string) {
+func (*fixture) sent(p actortest.Probe, early bool) (list []string) {
 	synctest.Wait()
 	for _, m := range actortest.Of[message.Published](p) {
 		if m.Early == early {
@@ -82,21 +83,22 @@ func tools(s *catalog.Snapshot) string {
 	return strings.Join(names, " ")
 }
 
-func (h *house) expect(p actortest.Probe, when string, want ...string) {
+func (h *fixture) expect(p actortest.Probe, when string, want ...string) {
 	h.t.Helper()
 	if got := h.seen(p); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 		h.t.Errorf("%s: %s was sent %q, want %q", when, p.Name(), got, want)
 	}
 }
 
-// S0.4.4, S2.1.1, S3.5.1, S4.1.3: at once, then when the pause is over, to the nanosecond; the last change always.
+// S0.4.4, S2.1.1, S3.5.1, S4.1.3: a change is published at once, and the next one when the pause ends, to the
+// nanosecond. The last change is always published.
 func TestCoalescing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		p := h.subscriber("p")
 		h.expect(p, "at first", "")
 		h.rules("s", 0)
-		h.expect(p, "a server without items", "") // no client sees it: no pause begins
+		h.expect(p, "a server without items", "") // clients see no change, so no pause begins
 		h.tools("s", "a")
 		h.expect(p, "the first change", "s_a")
 		for i := range 100 {
@@ -118,17 +120,17 @@ func TestCoalescing(t *testing.T) {
 	})
 }
 
-// What a server offers that has just come is seen before the pause is over, so that who looks soon after the start misses nothing;
-// clients are told when it is over, once.
+// The lists of a new server are published before the pause ends, so that a client that lists soon after the start
+// misses nothing. Clients are notified once, at the end of the pause.
 func TestNewcomersAreSeenEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		p := h.subscriber("p")
 		h.rules("a", 0)
 		h.rules("b", 1)
 		h.tools("a", "x")
 		if got := h.seen(p); len(got) == 0 || got[len(got)-1] != "a_x" {
-			t.Errorf("the first is told at once: %q", got)
+			t.Errorf("the first list was not published at once: %q", got)
 		}
 		h.tools("b", "y")
 		time.Sleep(earlyLeast)
@@ -137,23 +139,23 @@ func TestNewcomersAreSeenEarly(t *testing.T) {
 		}
 		late := h.subscriber("late")
 		if got := h.sent(late, true); fmt.Sprint(got) != "[a_x b_y]" {
-			t.Errorf("who comes meanwhile: %q", got)
+			t.Errorf("a later subscriber received %q", got)
 		}
 		time.Sleep(pause - earlyLeast - 1)
 		h.expect(p, "a nanosecond before the end of the pause")
 		time.Sleep(time.Nanosecond)
-		h.expect(p, "at its end", "a_x b_y")
-		h.expect(late, "at its end", "a_x b_y")
+		h.expect(p, "at the end of the pause", "a_x b_y")
+		h.expect(late, "at the end of the pause", "a_x b_y")
 		time.Sleep(time.Hour)
 		h.expect(p, "an hour later")
 	})
 }
 
-// S2.1.2, S3.5.2: a disabled server and one that is gone are unlisted, and come back.
+// S2.1.2, S3.5.2: the items of a disabled or removed server are removed, and return with it.
 func TestServersComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
-		h.tools("a", "x") // before its rules: kept for them
+		h := newFixture(t)
+		h.tools("a", "x") // before its rules, which it waits for
 		h.rules("a", 1)
 		h.rules("b", 0)
 		h.tools("b", "y")
@@ -165,12 +167,12 @@ func TestServersComeAndGo(t *testing.T) {
 		h.expect(p, "a disabled", "b_y")
 		time.Sleep(time.Minute)
 		h.registry.Tell(disabled)
-		h.expect(p, "told the same again")
+		h.expect(p, "the same rules again")
 		h.rules("a", 1)
 		h.expect(p, "a enabled", "a_x b_y")
 		time.Sleep(time.Minute)
 		h.registry.Tell(message.RemoveServer{Server: "b"})
-		h.registry.Tell(message.RemoveServer{Server: "nobody"})
+		h.registry.Tell(message.RemoveServer{Server: "unknown"})
 		h.expect(p, "b gone", "a_x")
 		time.Sleep(time.Minute)
 		h.tools("b", "y")
@@ -179,46 +181,47 @@ func TestServersComeAndGo(t *testing.T) {
 		other := naming
 		other.Namespace.Mode = "never"
 		h.registry.Tell(message.CatalogNaming{Naming: other})
-		h.expect(p, "named anew", "x")
+		h.expect(p, "another naming", "x")
 	})
 }
 
-// C7, C9: what a server announced counts as a change even if equal, of that kind only; what nobody announced by content.
+// C7, C9: an announced list counts as a change of its kind even if it is equal. A list that was not announced counts
+// only if it differs.
 func TestAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.rules("s", 0)
 		h.tools("s", "a")
 		time.Sleep(time.Minute)
 		p := h.subscriber("p")
-		before := actortestSnapshot(t, p)
-		h.tools("s", "a") // a re-sync after a reconnect
+		before := lastSnapshot(t, p)
+		h.tools("s", "a") // listed again after a reconnect
 		h.registry.Tell(message.ServerCatalog{Server: "s", Kind: protocol.Prompts, Items: nil})
 		h.expect(p, "an equal list")
 		for range 3 {
-			h.registry.Tell(message.ServerCatalog{Server: "s", Kind: protocol.Tools, Items: items("a"), Asked: true})
+			h.registry.Tell(message.ServerCatalog{Server: "s", Kind: protocol.Tools, Items: items("a"), Announced: true})
 		}
-		first := actortestSnapshot(t, p)
+		first := lastSnapshot(t, p)
 		time.Sleep(pause)
-		second := actortestSnapshot(t, p)
+		second := lastSnapshot(t, p)
 		for kind := range protocol.ItemKind(protocol.ItemKinds) {
 			up1, up2 := first.Generation[kind] > before.Generation[kind], second.Generation[kind] > first.Generation[kind]
 			if want := kind == protocol.Tools; up1 != want || up2 != want {
-				t.Errorf("%s: up %v, then %v", kind, up1, up2)
+				t.Errorf("%s: generation increased %v, then %v", kind, up1, up2)
 			}
 		}
 		h.tools("s", "b")
-		if third := actortestSnapshot(t, p); third == nil {
+		if third := lastSnapshot(t, p); third == nil {
 			time.Sleep(pause)
-			if third = actortestSnapshot(t, p); third.Generation[protocol.Tools] <= second.Generation[protocol.Tools] {
-				t.Error("another list is no change")
+			if third = lastSnapshot(t, p); third.Generation[protocol.Tools] <= second.Generation[protocol.Tools] {
+				t.Error("another list did not increase the generation")
 			}
 		}
 	})
 }
 
-// actortestSnapshot returns the last snapshot the probe was sent.
-func actortestSnapshot(t *testing.T, p actortest.Probe) *catalog.Snapshot {
+// lastSnapshot returns the last snapshot published to the probe.
+func lastSnapshot(t *testing.T, p actortest.Probe) *catalog.Snapshot {
 	t.Helper()
 	synctest.Wait()
 	list := actortest.Of[message.Published](p)
@@ -228,15 +231,15 @@ func actortestSnapshot(t *testing.T, p actortest.Probe) *catalog.Snapshot {
 	return list[len(list)-1].Snapshot
 }
 
-// S4.5.1: every subscriber is told, in slices; who left is not; nobody is told twice.
+// S4.5.1: every subscriber receives each snapshot once, in slices. One that has unsubscribed receives none.
 func TestManySubscribers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		var probes []actortest.Probe
 		for i := range 2*slice + 3 {
 			probes = append(probes, h.subscriber(fmt.Sprintf("p%d", i)))
 		}
-		h.registry.Tell(message.Subscribe{Who: probes[7].Reference}) // again: once is enough
+		h.registry.Tell(message.Subscribe{From: probes[7].Reference}) // a repeated subscription has no effect
 		h.registry.Tell(message.Subscribe{})
 		for _, p := range probes {
 			h.expect(p, "at first", "")
@@ -247,7 +250,7 @@ func TestManySubscribers(t *testing.T) {
 		}
 		h.tools("s", "a")
 		for i := 0; i < len(probes); i += 2 {
-			h.registry.Tell(message.Unsubscribe{Who: probes[i].Reference})
+			h.registry.Tell(message.Unsubscribe{From: probes[i].Reference})
 		}
 		h.registry.Tell(message.Unsubscribe{})
 		for i, p := range probes {
@@ -266,10 +269,10 @@ func TestManySubscribers(t *testing.T) {
 	})
 }
 
-// A person is told once what is wrong with a catalog.
+// A warning about the catalog is logged once.
 func TestWarningsAreLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.rules("s", 0)
 		h.tools("s", "a", "a")
 		time.Sleep(time.Minute)
@@ -296,7 +299,7 @@ func (k *keeper) Act(self kernel.Self, _ any) {
 	k.child <- Spawn(self, Options{Naming: naming, Changes: status.NewCatalogChanges(), Log: self.Logger()})
 }
 
-// The registry is a child of the gateway; what it knows outlives a panic.
+// The registry is a child of the gateway. Its state survives a panic.
 func TestChildAndRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		system := kernel.New(kernel.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -305,15 +308,15 @@ func TestChildAndRestart(t *testing.T) {
 		kernel.Spawn(system, kernel.SpawnOptions{Name: "gateway"}, func(kernel.Self) kernel.Logic { return k })
 		ref := <-k.child
 		if ref.Name() != "gateway/registry" {
-			t.Errorf("it is called %q", ref.Name())
+			t.Errorf("the registry is named %q", ref.Name())
 		}
-		h := &house{t: t, system: system, registry: ref}
+		h := &fixture{t: t, system: system, registry: ref}
 		p := h.subscriber("p")
 		h.rules("s", 0)
 		h.tools("s", "a")
 		time.Sleep(time.Minute)
 		h.seen(p)
-		ref.Tell(message.ServerCatalog{Server: "s", Kind: protocol.ItemKind(200)}) // no such kind: a broken invariant
+		ref.Tell(message.ServerCatalog{Server: "s", Kind: protocol.ItemKind(200)}) // an invalid kind makes the registry panic
 		h.tools("s", "b")
 		synctest.Wait()
 		time.Sleep(time.Minute)

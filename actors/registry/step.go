@@ -19,39 +19,39 @@ import (
 type state struct {
 	naming   catalog.Naming
 	projects []config.Project
-	servers  map[string]*served
+	servers  map[string]*serverState
 	snapshot *catalog.Snapshot
 
 	expect      int                // servers that must be known before anything is published; 0 = no longer waiting
 	subscribers []kernel.Reference // in order of subscription: stateless sessions, which are spawned first, are notified first
-	told        int                // number of subscribers that have the snapshot
+	notified    int                // number of subscribers that have the snapshot
 
-	unbuilt []message.Confirm // for changes that may not be in the snapshot
-	untold  []message.Confirm // for changes in the snapshot, which not all subscribers have
+	unbuilt    []message.Confirm // for changes that may not be in the snapshot
+	unnotified []message.Confirm // for changes in the snapshot, which not all subscribers have
 
 	dirty bool // there are changes that are not in the snapshot
 	pace  pace
 
-	spoken spoken
+	changeLog changeLog
 }
 
-// served holds what is known of one server. Lists that arrive before its rules wait here.
-type served struct {
-	server  *catalog.Server // nil if its rules are unknown
-	items   [protocol.ItemKinds][][]byte
-	asked   [protocol.ItemKinds]bool
-	silent  [protocol.ItemKinds]bool
-	hurried int // changes published early
+// serverState holds what is known of one server. Lists that arrive before its rules wait here.
+type serverState struct {
+	server    *catalog.Server // nil if its rules are unknown
+	items     [protocol.ItemKinds][][]byte
+	announced [protocol.ItemKinds]bool
+	silent    [protocol.ItemKinds]bool
+	hurried   int // changes published early
 }
 
 // Messages of the registry to itself.
 type (
-	goOn struct{ version uint64 } // notifies the next slice of subscribers
+	notifyMore struct{ version uint64 } // notifies the next slice of subscribers
 
 	firstOver struct{} // firstWait has passed
 )
 
-func (goOn) Class() kernel.Class { return kernel.Outcome }
+func (notifyMore) Class() kernel.Class { return kernel.Outcome }
 
 // Effects.
 type (
@@ -64,7 +64,7 @@ type (
 
 func newState(o Options) *state {
 	empty := catalog.Build(nil, nil, o.Naming, o.Projects...)
-	return &state{naming: o.Naming, projects: o.Projects, expect: o.Expect, servers: map[string]*served{}, snapshot: empty, spoken: spoken{of: empty}}
+	return &state{naming: o.Naming, projects: o.Projects, expect: o.Expect, servers: map[string]*serverState{}, snapshot: empty, changeLog: changeLog{of: empty}}
 }
 
 // step applies msg to s at the time now and appends the resulting effects to out.
@@ -72,12 +72,12 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 	switch m := msg.(type) {
 	case kernel.Started: // the timers are lost by a restart
 		s.pace.restarted()
-		s.spoken.waiting = false
-		s.told = 0
+		s.changeLog.waiting = false
+		s.notified = 0
 		if s.expect > 0 {
 			return append(out, kernel.WakeAfter(firstWait, firstOver{}))
 		}
-		out = s.tellOn(out)
+		out = s.notifyNext(out)
 	case firstOver:
 		s.expect, s.dirty = 0, s.dirty || s.expect > 0
 	case message.SetServerRules:
@@ -99,42 +99,42 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 	case message.Confirm:
 		s.unbuilt = append(s.unbuilt, m)
 	case message.Subscribe:
-		out = s.subscribe(m.Who, out)
+		out = s.subscribe(m.From, out)
 	case message.Unsubscribe:
-		s.unsubscribe(m.Who)
-	case due:
-		s.pace.came(m)
-	case speak:
-		if m.generation == s.spoken.generation {
-			out = s.tellLog(now, out)
+		s.unsubscribe(m.From)
+	case alarmFired:
+		s.pace.fired(m)
+	case logDue:
+		if m.generation == s.changeLog.generation {
+			out = s.logChanges(now, out)
 		}
-	case goOn:
+	case notifyMore:
 		if m.version == s.snapshot.Version {
-			out = s.tellOn(out)
+			out = s.notifyNext(out)
 		}
 	}
-	return s.wantLog(now, s.confirmTold(s.settle(now, out)))
+	return s.scheduleLog(now, s.confirmTold(s.settle(now, out)))
 }
 
 // confirmTold answers the requests for changes that every subscriber has received.
 func (s *state) confirmTold(out []kernel.Effect) []kernel.Effect {
 	if !s.dirty {
-		s.untold, s.unbuilt = append(s.untold, s.unbuilt...), nil
+		s.unnotified, s.unbuilt = append(s.unnotified, s.unbuilt...), nil
 	}
-	if len(s.untold) == 0 || s.told < len(s.subscribers) {
+	if len(s.unnotified) == 0 || s.notified < len(s.subscribers) {
 		return out
 	}
-	for _, c := range s.untold {
-		out = append(out, kernel.Tell(c.Who, message.ConfirmResult{Key: c.Key}))
+	for _, c := range s.unnotified {
+		out = append(out, kernel.Tell(c.From, message.ConfirmResult{Key: c.Key}))
 	}
-	s.untold = nil
+	s.unnotified = nil
 	return out
 }
 
-func (s *state) of(server string) *served {
+func (s *state) of(server string) *serverState {
 	known := s.servers[server]
 	if known == nil {
-		known = &served{}
+		known = &serverState{}
 		s.servers[server] = known
 	}
 	return known
@@ -143,8 +143,8 @@ func (s *state) of(server string) *served {
 // list replaces one list of one server. An equal list counts as a change only if the server announced it.
 func (s *state) list(m message.ServerCatalog) {
 	of := s.of(m.Server)
-	changed := m.Asked || of.silent[m.Kind] != m.Silent
-	of.asked[m.Kind], of.silent[m.Kind] = of.asked[m.Kind] || m.Asked, m.Silent
+	changed := m.Announced || of.silent[m.Kind] != m.Silent
+	of.announced[m.Kind], of.silent[m.Kind] = of.announced[m.Kind] || m.Announced, m.Silent
 	if !slices.EqualFunc(of.items[m.Kind], m.Items, bytes.Equal) {
 		of.items[m.Kind] = m.Items
 		changed = true
@@ -162,8 +162,8 @@ func (s *state) subscribe(who kernel.Reference, out []kernel.Effect) []kernel.Ef
 	if s.expect > 0 {
 		return out
 	}
-	if s.told == len(s.subscribers)-1 {
-		s.told++
+	if s.notified == len(s.subscribers)-1 {
+		s.notified++
 	}
 	return append(out, kernel.Act(publish{s.subscribers[len(s.subscribers)-1:], s.snapshot, s.pace.behind}))
 }
@@ -174,8 +174,8 @@ func (s *state) unsubscribe(who kernel.Reference) {
 		return
 	}
 	s.subscribers = slices.Delete(s.subscribers, i, i+1)
-	if i < s.told {
-		s.told--
+	if i < s.notified {
+		s.notified--
 	}
 }
 
@@ -214,9 +214,9 @@ func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 		}
 	}
 	s.pace.published(now, early, s.noticed(old), s.items())
-	s.told = 0
-	out = s.changed(now, old, s.tellOn(out)) // clients that are notified find the changes
-	return s.settle(now, out)                // clients are notified of an early snapshot later
+	s.notified = 0
+	out = s.changed(now, old, s.notifyNext(out)) // clients that are notified find the changes
+	return s.settle(now, out)                    // clients are notified of an early snapshot later
 }
 
 // noticed reports whether the new snapshot delays the next one: clients see the change, or would see it without
@@ -236,22 +236,22 @@ func (s *state) sources() []catalog.Source {
 		if of.server == nil {
 			continue
 		}
-		sources = append(sources, catalog.Source{Server: of.server, Items: of.items, Silent: of.silent, Asked: of.asked})
-		of.asked = [protocol.ItemKinds]bool{}
+		sources = append(sources, catalog.Source{Server: of.server, Items: of.items, Silent: of.silent, Announced: of.announced})
+		of.announced = [protocol.ItemKinds]bool{}
 	}
 	return sources
 }
 
-// tellOn sends the snapshot to the next slice of subscribers.
-func (s *state) tellOn(out []kernel.Effect) []kernel.Effect {
-	next := s.subscribers[s.told:min(s.told+slice, len(s.subscribers))]
+// notifyNext sends the snapshot to the next slice of subscribers.
+func (s *state) notifyNext(out []kernel.Effect) []kernel.Effect {
+	next := s.subscribers[s.notified:min(s.notified+slice, len(s.subscribers))]
 	if len(next) == 0 {
 		return out
 	}
-	s.told += len(next)
+	s.notified += len(next)
 	out = append(out, kernel.Act(publish{next, s.snapshot, s.pace.behind}))
-	if s.told < len(s.subscribers) {
-		out = append(out, kernel.Act(goOn{s.snapshot.Version}))
+	if s.notified < len(s.subscribers) {
+		out = append(out, kernel.Act(notifyMore{s.snapshot.Version}))
 	}
 	return out
 }

@@ -19,17 +19,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world plays the shell for a state: it keeps the clock, the timers and the messages the registry sends itself.
+// world simulates the shell of a state: the clock, the timers and the messages the registry sends itself.
 type world struct {
 	t      *rapid.T
 	s      *state
 	now    time.Time
 	timers []timer
 	mail   []any
-	last   map[kernel.Reference]*catalog.Snapshot // what each was sent last
-	early  map[kernel.Reference]bool              // whether that was early
-	told   []time.Time                            // when clients were told of a change
-	known  *catalog.Snapshot                      // what they were told of last
+	last   map[kernel.Reference]*catalog.Snapshot // the last snapshot published to each subscriber
+	early  map[kernel.Reference]bool              // whether it was early
+	told   []time.Time                            // when clients were notified of a change
+	known  *catalog.Snapshot                      // the snapshot they were notified of last
 }
 
 type timer struct {
@@ -54,20 +54,20 @@ func (w *world) step(msg any) {
 			}
 		case kernel.Wake:
 			w.wake(e)
-		case goOn:
+		case notifyMore:
 			w.mail = append(w.mail, e)
 		}
 	}
 }
 
-// wake sets a timer; of each sort one may run at a time.
+// wake sets a timer. Only one of each sort may run.
 func (w *world) wake(e kernel.Wake) {
 	limit := pause
-	if _, ok := e.Msg.(speak); ok {
+	if _, ok := e.Msg.(logDue); ok {
 		limit = spokenPause
 	}
 	sort := func(msg any) any {
-		if d, ok := msg.(due); ok {
+		if d, ok := msg.(alarmFired); ok {
 			return d.early
 		}
 		return reflect.TypeOf(msg)
@@ -84,7 +84,7 @@ func (w *world) wake(e kernel.Wake) {
 	slices.SortStableFunc(w.timers, func(a, b timer) int { return a.at.Compare(b.at) })
 }
 
-// pass lets time pass, and timers fire.
+// pass advances the clock and fires timers.
 func (w *world) pass(d time.Duration) {
 	until := w.now.Add(d)
 	for len(w.timers) > 0 && !w.timers[0].at.After(until) {
@@ -96,7 +96,7 @@ func (w *world) pass(d time.Duration) {
 	w.now = until
 }
 
-// deliver handles the oldest message of the registry to itself.
+// deliver handles the oldest message the registry sent itself.
 func (w *world) deliver() bool {
 	if len(w.mail) == 0 {
 		return false
@@ -107,12 +107,13 @@ func (w *world) deliver() bool {
 	return true
 }
 
-// Whatever comes in whatever order: publications that clients are told of are a pause apart, nobody gets an older
-// snapshot after a newer one, and in the end every subscriber has the newest, which is what the servers offer.
+// For any order of messages, notifications of clients are a pause apart, no subscriber gets an older snapshot after a
+// newer one, and in the end every subscriber has the newest one with everything the servers offer. No announced
+// change is lost.
 func TestScripts(t *testing.T) {
 	system := kernel.New(kernel.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	defer actortest.Stop(t, system)
-	refs := make([]kernel.Reference, 2*slice+10) // only their identity counts
+	refs := make([]kernel.Reference, 2*slice+10) // only their identity matters
 	for i := range refs {
 		refs[i] = actortest.NewProbe(system, fmt.Sprintf("p%d", i)).Reference
 	}
@@ -123,7 +124,7 @@ func TestScripts(t *testing.T) {
 		lists, known := map[string][][]byte{}, map[string]*catalog.Server{}
 		if rapid.Bool().Draw(rt, "many") {
 			for _, ref := range refs {
-				w.step(message.Subscribe{Who: ref})
+				w.step(message.Subscribe{From: ref})
 				subscribed[ref] = true
 			}
 		}
@@ -137,22 +138,22 @@ func TestScripts(t *testing.T) {
 				w.step(message.SetServerRules{Server: server})
 			case 1, 2:
 				lists[name] = items(rapid.SliceOfN(rapid.SampledFrom([]string{"x", "y", "z"}), 0, 3).Draw(rt, "tools")...)
-				w.step(message.ServerCatalog{Server: name, Kind: protocol.Tools, Items: lists[name], Asked: rapid.Bool().Draw(rt, "asked")})
+				w.step(message.ServerCatalog{Server: name, Kind: protocol.Tools, Items: lists[name], Announced: rapid.Bool().Draw(rt, "asked")})
 			case 3:
 				delete(lists, name)
 				delete(known, name)
 				w.step(message.RemoveServer{Server: name})
 			case 4:
 				subscribed[who] = true
-				w.step(message.Subscribe{Who: who})
+				w.step(message.Subscribe{From: who})
 			case 5:
 				delete(subscribed, who)
-				w.step(message.Unsubscribe{Who: who})
+				w.step(message.Unsubscribe{From: who})
 			case 6:
 				w.pass(time.Duration(rapid.IntRange(0, 300).Draw(rt, "ms")) * time.Millisecond)
 			case 7:
 				w.deliver()
-			case 8: // a restart: timers are gone, mail stays
+			case 8: // a restart: timers are lost, queued messages stay
 				w.timers = nil
 				w.step(kernel.Started{})
 			}
@@ -161,7 +162,7 @@ func TestScripts(t *testing.T) {
 		for w.deliver() {
 		}
 		if len(w.timers) > 0 || w.s.dirty {
-			rt.Fatal("something is left to do")
+			rt.Fatal("timers or changes are left")
 		}
 		var sources []catalog.Source
 		for name, server := range known {
@@ -175,21 +176,21 @@ func TestScripts(t *testing.T) {
 		}
 		for ref := range subscribed {
 			if w.last[ref] != w.s.snapshot {
-				rt.Fatalf("%s does not have the newest", ref.Name())
+				rt.Fatalf("%s does not have the newest snapshot", ref.Name())
 			}
 			if w.early[ref] {
-				rt.Fatalf("%s has the newest, and may not tell its client", ref.Name())
+				rt.Fatalf("%s has the newest snapshot only early", ref.Name())
 			}
 		}
 		for i := 1; i < len(w.told); i++ {
 			if gap := w.told[i].Sub(w.told[i-1]); gap < pause {
-				rt.Fatalf("%v between two publications", gap)
+				rt.Fatalf("%v between two notifications", gap)
 			}
 		}
 	})
 }
 
-// What one message does: the effects of a step.
+// TestStep checks the effects of single messages.
 func TestStep(t *testing.T) {
 	s := newState(Options{Naming: naming})
 	now := time.Unix(1e9, 0)
@@ -197,7 +198,7 @@ func TestStep(t *testing.T) {
 		for _, e := range effects {
 			switch e := e.Act.(type) {
 			case kernel.Wake:
-				if d, ok := e.Msg.(due); ok {
+				if d, ok := e.Msg.(alarmFired); ok {
 					out += fmt.Sprintf("wake %v #%d %t;", e.After, d.generation, d.early)
 				} else {
 					out += fmt.Sprintf("%T %v;", e.Msg, e.After)
@@ -218,29 +219,29 @@ func TestStep(t *testing.T) {
 		want  string
 	}{
 		{0, kernel.Started{}, ""},
-		{0, message.SetServerRules{Server: catalog.Server{Name: "s"}}, "registry.speak 1s;"}, // nobody to tell
+		{0, message.SetServerRules{Server: catalog.Server{Name: "s"}}, "registry.logDue 1s;"}, // no subscribers
 		{0, message.ServerCatalog{Server: "s", Items: items("a", "a")}, "log;remember 1;"},
 		{earlyLeast / 2, message.ServerCatalog{Server: "s", Items: items("a")}, "wake 500µs #1 true;"},
 		{earlyLeast / 4, message.ServerCatalog{Server: "s", Items: items("b")}, ""},
-		{0, due{true, 0}, ""}, // of a former life
-		{earlyLeast / 4, due{true, 1}, "remember 1;wake 249ms #1 false;"}, // clients find it, and are told later
-		{0, due{true, 1}, ""},
+		{0, alarmFired{true, 0}, ""}, // from before a restart
+		{earlyLeast / 4, alarmFired{true, 1}, "remember 1;wake 249ms #1 false;"}, // published early; clients are notified later
+		{0, alarmFired{true, 1}, ""},
 		{0, message.ServerCatalog{Server: "s", Items: items("b")}, ""}, // equal
-		{pause - earlyLeast, due{false, 1}, ""},
+		{pause - earlyLeast, alarmFired{false, 1}, ""},
 		{0, message.ServerCatalog{Server: "s", Items: items("c")}, "wake 1ms #2 true;"},
-		{earlyLeast, due{true, 2}, "remember 1;wake 249ms #2 false;"},
-		{pause - earlyLeast, due{false, 2}, ""},
-		{0, message.ServerCatalog{Server: "s", Items: items("d"), Asked: true}, "wake 1ms #3 true;"},
-		{earlyLeast, due{true, 3}, "remember 1;wake 249ms #3 false;"},
-		{pause - earlyLeast, due{false, 3}, ""},
+		{earlyLeast, alarmFired{true, 2}, "remember 1;wake 249ms #2 false;"},
+		{pause - earlyLeast, alarmFired{false, 2}, ""},
+		{0, message.ServerCatalog{Server: "s", Items: items("d"), Announced: true}, "wake 1ms #3 true;"},
+		{earlyLeast, alarmFired{true, 3}, "remember 1;wake 249ms #3 false;"},
+		{pause - earlyLeast, alarmFired{false, 3}, ""},
 		{0, message.ServerCatalog{Server: "s", Items: items("e")}, "wake 1ms #4 true;"},
-		{earlyLeast, due{true, 4}, "remember 1;wake 249ms #4 false;"},
-		{pause - earlyLeast, due{false, 4}, ""},
+		{earlyLeast, alarmFired{true, 4}, "remember 1;wake 249ms #4 false;"},
+		{pause - earlyLeast, alarmFired{false, 4}, ""},
 		{0, message.ServerCatalog{Server: "s", Items: items("f")}, "wake 1ms #5 true;"},
-		{earlyLeast, due{true, 5}, "remember 1;wake 249ms #5 false;"},
-		{0, message.ServerCatalog{Server: "s", Items: items("g")}, ""}, // it is no newcomer any more
-		{pause - earlyLeast, due{false, 5}, "remember 1;"},
-		{0, goOn{99}, ""},
+		{earlyLeast, alarmFired{true, 5}, "remember 1;wake 249ms #5 false;"},
+		{0, message.ServerCatalog{Server: "s", Items: items("g")}, ""}, // the server no longer counts as new
+		{pause - earlyLeast, alarmFired{false, 5}, "remember 1;"},
+		{0, notifyMore{99}, ""},
 		{0, message.Subscribe{}, ""},
 		{0, kernel.Stopping{}, ""},
 	} {

@@ -14,7 +14,7 @@ import (
 // start subscribes to the catalog and sets the timers.
 func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.life.since, s.life.lastSeen = now, now
-	out = append(out, kernel.Tell(s.registry, message.Subscribe{Who: s.self}))
+	out = append(out, kernel.Tell(s.registry, message.Subscribe{From: s.self}))
 	if s.transport != "stdio" {
 		out = append(out, kernel.WakeAfter(s.limits.SessionIdle, idleCheck{}))
 	}
@@ -85,7 +85,7 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	for _, stream := range s.streams {
 		out = append(out, kernel.Act(closeStream{stream}))
 	}
-	out = append(out, kernel.Act(endReplay{}), kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
+	out = append(out, kernel.Act(endReplay{}), kernel.Tell(s.registry, message.Unsubscribe{From: s.self}))
 	if s.life.deleted == nil {
 		return out
 	}

@@ -23,9 +23,9 @@ func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
 			continue
 		}
 		pool := s.subs.pools[w.Server].Pool
-		out = append(out, kernel.Tell(pool, message.SubscribeURI{Who: s.self, Seq: seq, URI: w.URI, Own: w.own}))
+		out = append(out, kernel.Tell(pool, message.SubscribeURI{From: s.self, Seq: seq, URI: w.URI, Own: w.own}))
 		if sub := s.subs.active[w.Resource]; sub == nil || sub.Own.KeyOf() != w.own.KeyOf() {
-			out = append(out, kernel.Tell(pool, message.UnsubscribeURI{Who: s.self, Tenant: w.own.KeyOf(), URI: w.URI}))
+			out = append(out, kernel.Tell(pool, message.UnsubscribeURI{From: s.self, Tenant: w.own.KeyOf(), URI: w.URI}))
 		}
 	}
 	for _, name := range servers {

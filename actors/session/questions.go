@@ -46,8 +46,8 @@ type question struct {
 
 // Question sends a server's request to the client, on the stream of its call and under a new id. A request that the client has
 // not declared to support is refused. MCP 2025-11-25, basic/transports, sending messages.
-func (s *state) Question(now time.Time, h *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
-	if q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !s.client.can.Answers(q) {
+func (s *state) ServerRequest(now time.Time, h *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
+	if q := protocol.InputKindOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !s.client.can.Answers(q) {
 		return append(out, clientcalls.RefuseQuestion(m, -32602, undeclared[q]))
 	}
 	if h.x.Origin.JSONOnly {
@@ -80,13 +80,13 @@ func (s *state) countParked() int {
 }
 
 // undeclared says why a client cannot be asked. Modes are refused, not degraded.
-var undeclared = map[protocol.Question]string{
-	protocol.QuestionForm:        "the client has not declared elicitation",
-	protocol.QuestionURL:         "the client has not declared elicitation.url",
-	protocol.QuestionSample:      "the client has not declared sampling",
-	protocol.QuestionSampleTools: "the client has not declared sampling.tools",
-	protocol.QuestionRoots:       "the client has not declared roots",
-	protocol.QuestionUnknown:     "the client cannot be asked this",
+var undeclared = map[protocol.InputKind]string{
+	protocol.InputForm:        "the client has not declared elicitation",
+	protocol.InputURL:         "the client has not declared elicitation.url",
+	protocol.InputSample:      "the client has not declared sampling",
+	protocol.InputSampleTools: "the client has not declared sampling.tools",
+	protocol.InputRoots:       "the client has not declared roots",
+	protocol.InputUnknown:     "the client cannot be asked this",
 }
 
 // response passes the client's answer on to the server. An answer to an unknown or already answered request is dropped.

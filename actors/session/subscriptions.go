@@ -77,7 +77,7 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 	put(&s.subs.pools, r.Server, clientsubs.LifeOf(found.Server))
 	seq := s.calls.Next()
 	put(&s.subs.pending, seq, subscribing{x, r, own, known})
-	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{Who: s.self, Seq: seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
+	return append(out, kernel.Tell(found.Server.Pool, message.SubscribeURI{From: s.self, Seq: seq, URI: r.URI, Own: own, Unlisted: found.Unlisted}))
 }
 
 // unsubscribe ends a subscription. The pool tells the server when it has no other subscriber.
@@ -98,7 +98,7 @@ func (s *state) unsubscribe(x *downstream.Exchange, out []kernel.Effect) []kerne
 
 // unsubscribeEffect tells the pool that the session wants no more updates of a resource.
 func (s *state) unsubscribeEffect(r clientsubs.Resource, sub *clientsubs.Subscription) kernel.Effect {
-	return kernel.Tell(s.subs.pools[r.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: sub.Own.KeyOf(), URI: r.URI})
+	return kernel.Tell(s.subs.pools[r.Server].Pool, message.UnsubscribeURI{From: s.self, Tenant: sub.Own.KeyOf(), URI: r.URI})
 }
 
 // subscribed answers the client with the server's answer.

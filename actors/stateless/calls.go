@@ -225,7 +225,7 @@ func (s *state) seal(now time.Time, v *heldCall, kind seal.Kind, inner []byte) (
 		v.digest = digestOf(&v.exchanges[0].Frame, &v.exchanges[0].Params)
 	}
 	return s.sealer.Seal(&seal.State{
-		Kind: kind, Call: v.Seq, Desk: s.number, Node: s.node, Server: v.Server, Principal: v.caller.Principal, Project: v.caller.View.Project, Method: v.Method.String(),
+		Kind: kind, Call: v.Seq, Actor: s.number, Node: s.node, Server: v.Server, Principal: v.caller.Principal, Project: v.caller.View.Project, Method: v.Method.String(),
 		Digest: v.digest, Round: v.round, Expiry: now.Add(s.limits.ParkedCall), Inner: inner,
 	})
 }

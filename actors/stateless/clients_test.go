@@ -99,7 +99,7 @@ func TestACallStaysInItsClientsLane(t *testing.T) {
 	d := newDeskScript(t, 1)
 	d.step(d.request(""))
 	visit := message.StatelessRequest{Exchange: d.waiting[0]}
-	for _, m := range []kernel.Laned{message.Done{Seq: d.first()}, message.Progress{Seq: d.first()}, message.Failed{Seq: d.first()}} {
+	for _, m := range []kernel.LaneMessage{message.Done{Seq: d.first()}, message.Progress{Seq: d.first()}, message.Failed{Seq: d.first()}} {
 		if m.Lane() != visit.Lane() || m.Lane() == 0 {
 			t.Errorf("%T: lane %d, of its request %d", m, m.Lane(), visit.Lane())
 		}

@@ -52,7 +52,7 @@ func isKey(key string) bool {
 
 // earlyAnswer returns the client's answer to a server request that it has not got yet: it came with the request, under the
 // server's key. nil = there is no valid one.
-func (v *heldCall) earlyAnswer(key string, q protocol.Question) []byte {
+func (v *heldCall) earlyAnswer(key string, q protocol.InputKind) []byte {
 	if v.round > 0 || len(v.exchanges) == 0 {
 		return nil
 	}

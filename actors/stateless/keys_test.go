@@ -57,11 +57,11 @@ func TestEarlyAnswers(t *testing.T) {
 		x := &downstream.Exchange{}
 		x.Frame, x.Params = actortest.Request(t, string(questionFrame(t, params).Raw))
 		v := &heldCall{exchanges: []*downstream.Exchange{x}}
-		if got := string(v.earlyAnswer("k", protocol.QuestionForm)); got != want {
+		if got := string(v.earlyAnswer("k", protocol.InputForm)); got != want {
 			t.Errorf("%s: %q, want %q", params, got, want)
 		}
 		v.round = 1
-		if got := v.earlyAnswer("k", protocol.QuestionForm); got != nil {
+		if got := v.earlyAnswer("k", protocol.InputForm); got != nil {
 			t.Errorf("%s: %q in a later round", params, got)
 		}
 	}

@@ -16,11 +16,11 @@ import (
 
 // Question takes a legacy server's request to the client of a call. The client gets input_required and returns with the answer.
 // Meanwhile the call is parked.
-func (s *state) Question(now time.Time, v *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
+func (s *state) ServerRequest(now time.Time, v *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
 	if !v.Method.MayAsk() { // its answer cannot be input_required; the server may do without
 		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client cannot be asked during "+v.Method.String()))
 	}
-	q := protocol.QuestionOf(m.Frame.Raw, m.Frame.M, m.Frame.Params)
+	q := protocol.InputKindOf(m.Frame.Raw, m.Frame.M, m.Frame.Params)
 	if !v.caller.Can.Answers(q) { // the server request ends with the call
 		return s.cannotAnswer(now, v, q, out)
 	}
@@ -45,7 +45,7 @@ func (s *state) Question(now time.Time, v *heldCall, m message.ServerRequest, ou
 }
 
 // cannotAnswer ends a call whose server sends a request that the client has not declared to support.
-func (s *state) cannotAnswer(now time.Time, v *heldCall, q protocol.Question, out []kernel.Effect) []kernel.Effect {
+func (s *state) cannotAnswer(now time.Time, v *heldCall, q protocol.InputKind, out []kernel.Effect) []kernel.Effect {
 	return s.calls.End(now, v, "the client cannot answer the server's question", &protocol.Fault{
 		Name: protocol.ClientCannotAnswer, Server: v.Server, Required: q.Capability(),
 		Message: "the server sent a request that the client has not declared to support",
@@ -117,7 +117,7 @@ func (s *state) resume(now time.Time, m message.StatelessRequest, gone *protocol
 func (s *state) askAgain(now time.Time, v *heldCall, out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.questionKeys(v) {
 		f := v.questions[key].Frame
-		if q := protocol.QuestionOf(f.Raw, f.M, f.Params); !v.caller.Can.Answers(q) {
+		if q := protocol.InputKindOf(f.Raw, f.M, f.Params); !v.caller.Can.Answers(q) {
 			return s.cannotAnswer(now, v, q, out)
 		}
 	}
@@ -132,7 +132,7 @@ func (s *state) answers(now time.Time, v *heldCall, x *downstream.Exchange, out 
 		span := rawjson.Member(raw, x.Params.InputResponses, key)
 		ask := v.questions[key]
 		if !x.Params.InputResponses.Present() || !span.Present() ||
-			!protocol.QuestionOf(ask.Frame.Raw, ask.Frame.M, ask.Frame.Params).ValidAnswer(span.Of(raw)) {
+			!protocol.InputKindOf(ask.Frame.Raw, ask.Frame.M, ask.Frame.Params).ValidAnswer(span.Of(raw)) {
 			continue
 		}
 		delete(v.questions, key)
@@ -157,17 +157,17 @@ func (s *state) QuestionCanceled(now time.Time, v *heldCall, m message.ServerReq
 // meanwhile.
 func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *protocol.ResultInfo, out []kernel.Effect) []kernel.Effect {
 	raw := f.Raw
-	refused, q := false, protocol.QuestionUnknown
+	refused, q := false, protocol.InputUnknown
 	var err error
 	if info.InputRequests.Present() { // a state alone is allowed
 		err = protocol.InputRequests(raw, info.InputRequests, func(_ []byte, m protocol.Method, params rawjson.Span) bool {
-			q = protocol.QuestionOf(raw, m, params)
+			q = protocol.InputKindOf(raw, m, params)
 			refused = !v.caller.Can.Answers(q)
 			return !refused
 		})
 	}
 	switch {
-	case err != nil, refused && q == protocol.QuestionUnknown:
+	case err != nil, refused && q == protocol.InputUnknown:
 		return s.calls.Apply(now, v.Seq, call.Broken{Fault: invalidQuestionFault(v)}, out)
 	case refused:
 		return s.cannotAnswer(now, v, q, out)

@@ -140,7 +140,7 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 		m.Reply(s.report())
 	case kernel.Started:
 		// After a restart no client waits for this actor any more, and a gateway that drains would not hear of it otherwise.
-		out = append(out, kernel.Tell(s.gateway, message.Drained{From: s.self}), kernel.Tell(s.registry, message.Subscribe{Who: s.self}), kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
+		out = append(out, kernel.Tell(s.gateway, message.Drained{From: s.self}), kernel.Tell(s.registry, message.Subscribe{From: s.self}), kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
 	case kernel.Stopping:
 		return s.stop(now, out), true
 	default:
@@ -172,7 +172,7 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.Act(reply.Refuse{X: m.Exchange, Fault: fault}))
 	}
 	out = s.calls.EndAll(now, func(*heldCall) bool { return true }, fault.Message, fault, out)
-	return append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
+	return append(out, kernel.Tell(s.registry, message.Unsubscribe{From: s.self}))
 }
 
 // report returns the calls for people.

@@ -25,8 +25,8 @@ const askedURLsMark = 'v'
 // is asked for once: a server that names it again waits for something that does not happen, or takes a person longer than the
 // retry, and asking again would open one window after the other. Its error is then passed on.
 func (s *state) relayURLs(now time.Time, v *heldCall, f *protocol.Frame, requests []protocol.InputRequest, out []kernel.Effect) []kernel.Effect {
-	if !v.caller.Can.Answers(protocol.QuestionURL) {
-		return s.cannotAnswer(now, v, protocol.QuestionURL, out)
+	if !v.caller.Can.Answers(protocol.InputURL) {
+		return s.cannotAnswer(now, v, protocol.InputURL, out)
 	}
 	places := urlDigest(f)
 	if n := len(v.askedURLs); n > 1 && (v.askedURLs[1] >= maxURLRounds || bytes.Equal(v.askedURLs[2:], places)) {

@@ -10,24 +10,24 @@ import (
 type batch struct {
 	eras     map[string]message.KnownEra
 	catalogs map[string]*message.KnownCatalog
-	tokens   map[string]keptToken
+	tokens   map[string]pendingToken
 	audit    audit.Mark // zero = unchanged
 }
 
-// keptToken is a login that is being written.
-type keptToken struct {
+// pendingToken is a login to be written.
+type pendingToken struct {
 	value message.Token
-	by    waiting
+	by    requestID
 }
 
-// waiting identifies the request for which a login is written; zero = none.
-type waiting struct {
+// requestID identifies the request that waits until a login is written; zero = none.
+type requestID struct {
 	from   kernel.Reference
 	number uint64 // of the request
 }
 
 func newBatch() batch {
-	return batch{eras: map[string]message.KnownEra{}, catalogs: map[string]*message.KnownCatalog{}, tokens: map[string]keptToken{}}
+	return batch{eras: map[string]message.KnownEra{}, catalogs: map[string]*message.KnownCatalog{}, tokens: map[string]pendingToken{}}
 }
 
 func (b batch) empty() bool { return len(b.eras)+len(b.catalogs)+len(b.tokens) == 0 && b.audit.N == 0 }
@@ -50,10 +50,10 @@ func lay[V any](over, under map[string]V) {
 	}
 }
 
-// unheard returns the batch without the waiting requests, which have been answered.
-func (b batch) unheard() batch {
+// withoutRequests returns the batch without the waiting requests, which have been answered.
+func (b batch) withoutRequests() batch {
 	for key, token := range b.tokens {
-		b.tokens[key] = keptToken{value: token.value}
+		b.tokens[key] = pendingToken{value: token.value}
 	}
 	return b
 }

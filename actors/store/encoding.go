@@ -9,8 +9,9 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// A catalog in the file: a checksum of the rest, the time, what the server said of itself, then the lists. Lengths stand before
-// what they are of, so that reading it is a walk over headers: nothing is parsed, and a megabyte costs less than a millisecond.
+// A catalog in the file consists of a checksum of the rest, the time, the server's description of itself, and the
+// lists. Each text is preceded by its length, so decoding only walks over lengths and parses nothing. A megabyte
+// takes less than a millisecond.
 //
 //	crc32c(4) at(8) version capabilities info instructions {silent(1) count item…}×4
 //

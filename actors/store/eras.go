@@ -85,7 +85,7 @@ func pruneEras(bucket *bbolt.Bucket, now time.Time) error {
 func deleteAll(bucket *bbolt.Bucket, keys [][]byte) error {
 	for _, k := range keys {
 		if err := bucket.Delete(k); err != nil {
-			return fmt.Errorf("forget what is old: %w", err)
+			return fmt.Errorf("delete old entries: %w", err)
 		}
 	}
 	return nil

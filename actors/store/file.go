@@ -21,72 +21,72 @@ import (
 )
 
 const (
-	format   = 2                    // 1 had the sealing key as it is, and no tokens
-	maxAside = 100                  // names tried for a file that is set aside
-	lockPoll = 2 * time.Millisecond // between two attempts at the lock: another gateway keeps it for a few milliseconds
+	format   = 2                    // 1 had an unsealed sealing key and no tokens
+	maxAside = 100                  // names tried for a file that is renamed
+	lockPoll = 2 * time.Millisecond // between two attempts to lock the file, which another gateway locks for a few milliseconds
 )
 
 // Names inside the file.
 var (
-	bucketMeta     = []byte("goblin-actor") // format → "2", master → the id of the key that seals, seal → the sealing key, sealed
-	bucketEras     = []byte("eras")         // a replica's identity → {"era":"modern","at":"2026-…"}
-	bucketCatalogs = []byte("catalogs")     // a server's identity → what it offers (catalog.go)
-	bucketTokens   = []byte("tokens")       // a key of message.RememberToken → its value, sealed
+	bucketMeta     = []byte("goblin-actor") // format → "2", master → ID of the master key, seal → the sealing key, sealed
+	bucketEras     = []byte("eras")         // replica identity → {"era":"modern","at":"2026-…"}
+	bucketCatalogs = []byte("catalogs")     // server identity → its catalog (encoding.go)
+	bucketTokens   = []byte("tokens")       // key of message.RememberToken → its value, sealed
 	keyFormat      = []byte("format")
 	keyMaster      = []byte("master")
 	keySeal        = []byte("seal")
 )
 
 var (
-	// errHeld is returned when another process does not let go of the file.
-	errHeld = errors.New("another process holds it")
-	// errDamaged is returned when the file cannot be read.
+	// errHeld is returned if another process keeps the file locked.
+	errHeld = errors.New("another process has locked it")
+	// errDamaged is returned if the file cannot be read.
 	errDamaged = errors.New("damaged")
-	// errForeign is returned when the file is another program's.
+	// errForeign is returned if the file belongs to another program.
 	errForeign = errors.New("not a state file of goblin-actor")
-	// errNewer is returned when the file is of a later version of the program, which goes on using it.
+	// errNewer is returned if a later version of the program wrote the file. That version still uses it.
 	errNewer = errors.New("written by a later version")
-	// errLost is returned when the file was sealed with another master key than ours.
-	errLost = errors.New("sealed with a master key that is not there any more; logins at servers are needed again")
-	// errTheirs is returned when the file belongs to another user: what it says is not to be believed.
+	// errLost is returned if the file was sealed with another master key.
+	errLost = errors.New("sealed with a master key that no longer exists; log in to the servers again")
+	// errTheirs is returned if the file belongs to another user, and so cannot be trusted.
 	errTheirs = errors.New("it belongs to another user")
 )
 
-// unusable reports whether a file like that stays useless, so that it is set aside.
+// unusable reports whether the error is permanent, so that the file must be replaced.
 func unusable(err error) bool { return errors.Is(err, errDamaged) || errors.Is(err, errForeign) }
 
-// contents is what a file holds.
+// contents is the decoded content of a file.
 type contents struct {
 	key      message.SealingKey
 	eras     map[string]message.KnownEra
 	catalogs map[string]*message.KnownCatalog
 	tokens   map[string]message.Token
 	audit    audit.Mark
-	spoiled  int // catalogs that are damaged, each for itself
-	unopened int // tokens, likewise
+	damaged  int // damaged catalogs, which were skipped
+	unopened int // tokens that could not be unsealed, which were skipped
 }
 
-// read reads the file, and makes one when there is none. It waits no longer than wait for a gateway that writes at this moment:
-// nobody keeps the file longer than that. The errors above say what is wrong with it; others are the system's.
+// read reads the file, or creates it if it does not exist. It waits up to wait for another gateway's lock; gateways
+// hold it only while they read or write. It returns one of the errors above or a system error.
 func read(path string, v *vault, wait time.Duration) (contents, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return contents{}, fmt.Errorf("make directory of state file: %w", err)
+		return contents{}, fmt.Errorf("create directory of state file: %w", err)
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return create(path, v, wait)
 	case err != nil:
-		return contents{}, fmt.Errorf("look at state file: %w", err)
+		return contents{}, fmt.Errorf("stat state file: %w", err)
 	case !info.Mode().IsRegular():
-		return contents{}, errors.New("the state file is no file: " + info.Mode().String())
+		return contents{}, errors.New("state file is not a regular file: " + info.Mode().String())
 	case !ours(info):
 		return contents{}, errTheirs
 	case info.Size() == 0:
 		return create(path, v, wait)
-	case info.Mode().Perm()&0o077 != 0: // it holds a key
+	case info.Mode().Perm()&0o077 != 0: // the file contains a key
 		if err := os.Chmod(path, 0o600); err != nil {
-			return contents{}, fmt.Errorf("protect state file: %w", err)
+			return contents{}, fmt.Errorf("restrict permissions of state file: %w", err)
 		}
 	}
 	var c contents
@@ -105,8 +105,8 @@ func read(path string, v *vault, wait time.Duration) (contents, error) {
 	return c, nil
 }
 
-// create makes the file, unless another gateway has just done so: then it reads that one's. The disk is not waited for, as the whole start
-// waits for this: what a power cut takes from the file is a key that is seconds old, and the first write of what is learned waits for all of it.
+// create creates the file, or reads it if another gateway has just created it. It does not sync to disk, because the
+// start of the gateway waits for it. After a power failure only a new key is lost. The first write syncs everything.
 func create(path string, v *vault, wait time.Duration) (contents, error) {
 	var c contents
 	_, _ = rand.Read(c.key[:]) // never fails
@@ -125,8 +125,8 @@ func create(path string, v *vault, wait time.Duration) (contents, error) {
 	return c, nil
 }
 
-// write writes the batch, and leaves out of the file what is too much or too old. A file that has gone is made anew with this key.
-// refused are the tokens for which there is no room, by key.
+// write writes the batch and removes surplus and expired entries. If the file no longer exists, it is created with
+// this key. refused are the keys of the tokens beyond the limit.
 func write(path string, v *vault, key message.SealingKey, b batch, wait time.Duration) (refused map[string]bool, err error) {
 	if b.empty() {
 		return nil, nil
@@ -161,7 +161,7 @@ func write(path string, v *vault, key message.SealingKey, b batch, wait time.Dur
 	return refused, err
 }
 
-// withFile opens the file, calls f, and closes it again: it is locked for no longer than that.
+// withFile opens the file, calls f and closes the file. The file is locked only in between.
 func withFile(path string, readOnly bool, wait time.Duration, f func(*bbolt.DB) error) error {
 	until := time.Now().Add(wait)
 	for {
@@ -173,7 +173,7 @@ func withFile(path string, readOnly bool, wait time.Duration, f func(*bbolt.DB) 
 	}
 }
 
-// once is withFile without waiting. Whatever the file holds, it is closed in the end: bbolt may panic before it could.
+// once is withFile without waiting. It closes the file even if bbolt panics.
 func once(path string, readOnly bool, f func(*bbolt.DB) error) error {
 	var held *os.File
 	var db *bbolt.DB
@@ -183,7 +183,7 @@ func once(path string, readOnly bool, f func(*bbolt.DB) error) error {
 		return held, err
 	}
 	err := guarded(func() (err error) {
-		// bbolt tries the lock once when it may wait for less than its own pause of 50 ms.
+		// With a timeout shorter than its pause of 50 ms, bbolt tries the lock once.
 		if db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: 1, ReadOnly: readOnly, OpenFile: open}); err != nil {
 			return openError(err)
 		}
@@ -200,7 +200,8 @@ func once(path string, readOnly bool, f func(*bbolt.DB) error) error {
 	return err
 }
 
-// openError sorts the errors of opening: what the system did not complain about, bbolt did.
+// openError classifies the errors of opening. An error that is not a system error comes from bbolt, so the file is
+// damaged.
 func openError(err error) error {
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		return errHeld
@@ -213,15 +214,15 @@ func openError(err error) error {
 	return fmt.Errorf("%w: %w", errDamaged, err)
 }
 
-// guarded runs f, which reads memory that is a file: one that was cut short faults, and bbolt panics over pages that
-// make no sense. Both become errDamaged.
+// guarded runs f, which reads memory-mapped pages. A truncated file causes a fault, and bbolt panics on invalid
+// pages. Both become errDamaged.
 func guarded(f func() error) (err error) {
 	was := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(was)
 	defer func() {
 		if cause := recover(); cause != nil {
-			if _, ours := cause.(runtime.Error); ours { // what Go says of it means nothing to whoever reads the log
-				cause = "it is cut short, or its pages make no sense"
+			if _, ours := cause.(runtime.Error); ours { // Go's error text would not help the reader of the log
+				cause = "it is truncated or has invalid pages"
 			}
 			err = fmt.Errorf("%w: %v", errDamaged, cause)
 		}
@@ -229,7 +230,7 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// fill begins a file that is new.
+// fill initializes a new file.
 func fill(tx *bbolt.Tx, v *vault, key message.SealingKey) error {
 	if first, _ := tx.Cursor().First(); first != nil {
 		return nil
@@ -247,7 +248,7 @@ func fill(tx *bbolt.Tx, v *vault, key message.SealingKey) error {
 	return nil
 }
 
-// checkFormat finds whether the file is one that we read, and sealed with our key.
+// checkFormat returns an error unless the file has the current format and is sealed with our master key.
 func checkFormat(tx *bbolt.Tx, v *vault) error {
 	meta := tx.Bucket(bucketMeta)
 	if meta == nil {
@@ -267,7 +268,7 @@ func checkFormat(tx *bbolt.Tx, v *vault) error {
 	return nil
 }
 
-// read takes everything out of the file.
+// read reads everything in the file.
 func (c *contents) read(tx *bbolt.Tx, v *vault) error {
 	if err := checkFormat(tx, v); err != nil {
 		return err
@@ -278,12 +279,12 @@ func (c *contents) read(tx *bbolt.Tx, v *vault) error {
 	}
 	c.eras, c.audit = readEras(tx, time.Now()), readAudit(tx)
 	c.tokens, c.unopened = readTokens(tx, v)
-	c.catalogs, c.spoiled, err = readCatalogs(tx, time.Now())
+	c.catalogs, c.damaged, err = readCatalogs(tx, time.Now())
 	return err
 }
 
-// setAside renames a file nobody can use and returns its new name. No earlier one is overwritten. was is the file that was
-// found to be useless: another gateway may have set it aside already and begun a new one, which stays.
+// setAside renames an unusable file and returns its new name. It overwrites no existing file. was is the file found
+// to be unusable. If path is another file by now, another gateway has already replaced it, and setAside does nothing.
 func setAside(path string, was fs.FileInfo) (string, error) {
 	for n := 1; n <= maxAside; n++ {
 		aside := fmt.Sprintf("%s.unusable-%d", path, n)
@@ -295,9 +296,9 @@ func setAside(path string, was fs.FileInfo) (string, error) {
 			return "", nil
 		}
 		if err := os.Rename(path, aside); err != nil {
-			return "", fmt.Errorf("set state file aside: %w", err)
+			return "", fmt.Errorf("rename unusable state file: %w", err)
 		}
 		return aside, nil
 	}
-	return "", fmt.Errorf("set state file aside: %d of them are there already", maxAside)
+	return "", fmt.Errorf("rename unusable state file: %d renamed files exist already; delete some", maxAside)
 }

@@ -25,12 +25,12 @@ func TestADamagedEntry(t *testing.T) {
 		v[len(v)-3] ^= 1
 		return b.Put([]byte("s"), v)
 	})(t, path)
-	if c := mustRead(t, path); c.spoiled != 1 || len(c.catalogs) != 1 || c.catalogs["t"] == nil || len(c.eras) != 2 {
-		t.Errorf("%d spoiled, catalogs %v, eras %v: want t alone", c.spoiled, c.catalogs, c.eras)
+	if c := mustRead(t, path); c.damaged != 1 || len(c.catalogs) != 1 || c.catalogs["t"] == nil || len(c.eras) != 2 {
+		t.Errorf("%d damaged, catalogs %v, eras %v; want catalog t only", c.damaged, c.catalogs, c.eras)
 	}
 }
 
-// What a later version of the program has written is not touched: the two may run side by side.
+// A file of a later version is not modified: the two versions may run side by side.
 func TestALaterFormatIsLeftAlone(t *testing.T) {
 	path, key := begin(t)
 	bolt(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keyFormat, []byte("99")) })(t, path)
@@ -42,22 +42,22 @@ func TestALaterFormatIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A gateway that comes to set a useless file aside finds another one's new file: that stays.
+// A gateway that wants to rename an unusable file does not rename another gateway's new file.
 func TestSetAsideTwice(t *testing.T) {
 	path, key := begin(t)
-	was, err := os.Stat(filepath.Dir(path)) // some other file
+	was, err := os.Stat(filepath.Dir(path)) // another file
 	if err != nil {
 		t.Fatal(err)
 	}
 	if aside, err := setAside(path, was); aside != "" || err != nil {
-		t.Errorf("set aside as %q, %v", aside, err)
+		t.Errorf("renamed to %q, %v", aside, err)
 	}
 	if c := mustRead(t, path); c.key != key {
-		t.Error("it is another file")
+		t.Error("the file was replaced")
 	}
 }
 
-// bolt changes the file behind our back.
+// bolt modifies the file directly.
 func bolt(do func(*bbolt.Tx) error) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		t.Helper()
@@ -71,7 +71,7 @@ func bolt(do func(*bbolt.Tx) error) func(*testing.T, string) {
 	}
 }
 
-// Whatever is in the file: it is used or set aside, and nothing dies of it.
+// A damaged or foreign file is replaced and causes no panic.
 func TestDamagedAndForeignFiles(t *testing.T) {
 	edit := func(at int, with string) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
@@ -104,8 +104,8 @@ func TestDamagedAndForeignFiles(t *testing.T) {
 			}
 			bolt(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("theirs")); return err })(t, path)
 		}},
-		{"a senseless format", bolt(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keyFormat, []byte("-7")) })},
-		{"a key of the format before that is too short", bolt(func(tx *bbolt.Tx) error {
+		{"an invalid format", bolt(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keyFormat, []byte("-7")) })},
+		{"a short key in the former format", bolt(func(tx *bbolt.Tx) error {
 			meta := tx.Bucket(bucketMeta)
 			return errors.Join(meta.Put(keyFormat, []byte("1")), meta.Put(keySeal, []byte("short")))
 		})},
@@ -121,24 +121,24 @@ func TestDamagedAndForeignFiles(t *testing.T) {
 			}
 			w := save(writeFile{path: path, vault: testVault, key: o.held.key, batch: batch{eras: map[string]message.KnownEra{"a": modern}}})
 			if w.err != nil {
-				t.Errorf("write to the new one: %v", w.err)
+				t.Errorf("write to the new file: %v", w.err)
 			}
 			if aside := o.aside + w.aside; aside == "" || o.why == nil && w.why == nil || o.aside != "" && o.held.key == key {
-				t.Errorf("aside %q and %q, why %v, %v: want it set aside, at once with a new key", o.aside, w.aside, o.why, w.why)
+				t.Errorf("aside %q and %q, why %v, %v; want the file renamed, and a new key if load renamed it", o.aside, w.aside, o.why, w.why)
 			} else if _, err := os.Stat(aside); err != nil {
-				t.Errorf("what was there is gone: %v", err)
+				t.Errorf("the renamed file is missing: %v", err)
 			}
 			if why := fmt.Sprint(o.why, w.why); strings.Contains(why, "runtime error") {
-				t.Errorf("nobody understands %q", why)
+				t.Errorf("the reason contains a Go runtime error: %q", why)
 			}
 			if c := mustRead(t, path); c.eras["a"] != modern {
-				t.Errorf("what was written is not there: %v", c.eras)
+				t.Errorf("the written era is missing: %v", c.eras)
 			}
 		})
 	}
 }
 
-// Any byte of the file may be wrong: nothing may die of it.
+// A wrong byte anywhere in the file causes no panic.
 func TestRandomDamage(t *testing.T) {
 	path, _ := begin(t)
 	whole, err := os.ReadFile(path)

@@ -26,7 +26,7 @@ var (
 	legacy = message.KnownEra{Era: protocol.EraLegacy, At: now.Add(-time.Hour)}
 )
 
-// catalogOf is what a server offers that has tools of these names.
+// catalogOf returns the catalog of a server with tools of these names.
 func catalogOf(at time.Time, names ...string) *message.KnownCatalog {
 	k := &message.KnownCatalog{At: at, Info: &message.ServerInfo{Version: "2025-11-25", Capabilities: []byte(`{"tools":{}}`), Info: []byte(`{"name":"x"}`), Instructions: "read"}}
 	for _, name := range names {
@@ -36,8 +36,8 @@ func catalogOf(at time.Time, names ...string) *message.KnownCatalog {
 	return k
 }
 
-// told says what stands in a catalog.
-func told(k *message.KnownCatalog) string {
+// describe formats a catalog for comparison.
+func describe(k *message.KnownCatalog) string {
 	if k == nil {
 		return "nothing"
 	}
@@ -53,7 +53,7 @@ func mustRead(t *testing.T, path string) contents {
 	return c
 }
 
-// begin makes a state file with two eras and a catalog and returns its path and key.
+// begin creates a state file with two eras and a catalog, and returns its path and key.
 func begin(t *testing.T) (string, message.SealingKey) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "new", "state.db")
@@ -69,28 +69,28 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 	path, key := begin(t)
 	c := mustRead(t, path)
 	if c.key != key || c.key == (message.SealingKey{}) {
-		t.Error("the sealing key is another one")
+		t.Error("the sealing key has changed")
 	}
 	if len(c.eras) != 2 || c.eras["a"] != modern || c.eras["b"] != legacy {
 		t.Errorf("eras %v", c.eras)
 	}
-	if want := catalogOf(now, "x", "y"); len(c.catalogs) != 1 || told(c.catalogs["s"]) != told(want) {
-		t.Errorf("catalogs %s, want %s", told(c.catalogs["s"]), told(want))
+	if want := catalogOf(now, "x", "y"); len(c.catalogs) != 1 || describe(c.catalogs["s"]) != describe(want) {
+		t.Errorf("catalogs %s, want %s", describe(c.catalogs["s"]), describe(want))
 	}
 	gone := batch{eras: map[string]message.KnownEra{"a": {}}, catalogs: map[string]*message.KnownCatalog{"s": nil, "t": catalogOf(now)}}
 	if _, err := write(path, testVault, key, gone, writeWait); err != nil {
 		t.Fatal(err)
 	}
 	c = mustRead(t, path)
-	if len(c.eras) != 1 || c.eras["b"] != legacy || len(c.catalogs) != 1 || told(c.catalogs["t"]) != told(catalogOf(now)) {
-		t.Errorf("eras %v, catalogs %v: want b and t", c.eras, c.catalogs)
+	if len(c.eras) != 1 || c.eras["b"] != legacy || len(c.catalogs) != 1 || describe(c.catalogs["t"]) != describe(catalogOf(now)) {
+		t.Errorf("eras %v, catalogs %v; want b and t", c.eras, c.catalogs)
 	}
 	if info, err := os.Stat(path); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
 		t.Errorf("mode %v, %v: the file holds a key", info.Mode(), err)
 	}
 }
 
-// A file that has gone is made anew with the key that is in force.
+// A deleted file is created again with the key in use.
 func TestAFileThatHasGone(t *testing.T) {
 	path, key := begin(t)
 	if err := os.Remove(path); err != nil {
@@ -121,7 +121,7 @@ func TestOldAndSenselessEntriesAreForgotten(t *testing.T) {
 		return errors.Join(tx.Bucket(bucketEras).Put([]byte("bad"), []byte("{")), tx.Bucket(bucketCatalogs).Put([]byte("bad"), []byte("{")))
 	})(t, path)
 	if c := mustRead(t, path); len(c.eras) != 2 || len(c.catalogs) != 1 {
-		t.Errorf("eras %v, catalogs %v: want a and b, and s", c.eras, c.catalogs)
+		t.Errorf("eras %v, catalogs %v; want a, b and s", c.eras, c.catalogs)
 	}
 	if _, err := write(path, testVault, key, batch{eras: map[string]message.KnownEra{"a": {}}}, writeWait); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestOldAndSenselessEntriesAreForgotten(t *testing.T) {
 	}
 }
 
-// Of too many servers the oldest go, and of too many bytes.
+// Beyond the limits of servers and bytes, the oldest catalogs are removed.
 func TestBounds(t *testing.T) {
 	path, key := begin(t)
 	b := newBatch()
@@ -148,7 +148,7 @@ func TestBounds(t *testing.T) {
 	}
 	c := mustRead(t, path)
 	if len(c.catalogs) != maxCatalogs || c.catalogs["0"] == nil || c.catalogs[fmt.Sprint(maxCatalogs)] != nil {
-		t.Errorf("%d catalogs", len(c.catalogs))
+		t.Errorf("%d catalogs, want the %d newest", len(c.catalogs), maxCatalogs)
 	}
 	b = newBatch()
 	for i := range 10 {
@@ -165,7 +165,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Two gateways that begin, read and write at once lose nothing, and share one key.
+// Gateways that start, read and write concurrently lose no data and share one key.
 func TestManyWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	const writers, rounds = 8, 10
@@ -194,12 +194,12 @@ func TestManyWriters(t *testing.T) {
 	}
 	for _, key := range keys {
 		if key != keys[0] {
-			t.Fatal("they have different keys")
+			t.Fatal("the writers have different keys")
 		}
 	}
 }
 
-// An older version of the program keeps the file for its whole life: nobody waits for it for long.
+// Waiting for a file that another process keeps locked, as an older version of the program does, is bounded.
 func TestHeldByAnother(t *testing.T) {
 	path, key := begin(t)
 	db, err := bbolt.Open(path, 0o600, nil)
@@ -214,7 +214,7 @@ func TestHeldByAnother(t *testing.T) {
 		t.Errorf("write: error %v, want errHeld", err)
 	}
 	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("it took %v", took)
+		t.Errorf("both attempts took %v", took)
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func TestHeldByAnother(t *testing.T) {
 	mustRead(t, path)
 }
 
-// What another user has written is not believed.
+// A file of another user is not trusted.
 func TestAnotherUsersFile(t *testing.T) {
 	path, _ := begin(t)
 	if os.Geteuid() != 0 {
@@ -246,13 +246,13 @@ func TestPlacesThatCannotBe(t *testing.T) {
 	}
 }
 
-// Whatever bytes stand there: no catalog, or the one that was written.
+// decodeCatalog returns an error, or a catalog that encodes to the same value, for any bytes.
 func FuzzDecodeCatalog(f *testing.F) {
 	f.Add(encodeCatalog(catalogOf(now, "x", "y")))
 	f.Add(encodeCatalog(&message.KnownCatalog{Info: &message.ServerInfo{}}))
 	f.Add([]byte("no catalog at all"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if len(raw) > headSize { // the checksum stops all but what was written: look behind it
+		if len(raw) > headSize { // make the checksum right, to test the code after it
 			raw = bytes.Clone(raw)
 			binary.LittleEndian.PutUint32(raw, crc32.Checksum(raw[4:], castagnoli))
 		}
@@ -261,8 +261,8 @@ func FuzzDecodeCatalog(f *testing.F) {
 			return
 		}
 		again, err := decodeCatalog(encodeCatalog(k))
-		if err != nil || told(again) != told(k) {
-			t.Errorf("%s became %s, %v", told(k), told(again), err)
+		if err != nil || describe(again) != describe(k) {
+			t.Errorf("%s became %s, %v", describe(k), describe(again), err)
 		}
 	})
 }

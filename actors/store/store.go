@@ -65,7 +65,7 @@ type (
 		batch batch
 		last  bool // no actor receives the result
 	}
-	readTokensAnew struct {
+	readRequestedTokens struct {
 		path  string
 		vault *vault
 		asked []message.ReadToken
@@ -98,8 +98,8 @@ func (s *store) Act(self kernel.Self, act any) {
 	case readFile:
 		master := s.Master
 		self.Go(func(context.Context) any { return load(a.path, master) })
-	case readTokensAnew:
-		self.Go(func(context.Context) any { return tokensRead{readAnew(a)} })
+	case readRequestedTokens:
+		self.Go(func(context.Context) any { return tokensRead{readRequested(a)} })
 	case writeFile:
 		log := s.Log
 		self.Go(func(context.Context) any {
@@ -163,16 +163,16 @@ func save(a writeFile) written {
 
 // state is the store's entire state. Only step modifies it.
 type state struct {
-	gateway kernel.Reference
-	path    string
-	vault   *vault             // nil until the file has been read
-	key     message.SealingKey // used if the file has none
-	phase   phase
-	told    bool
-	writing bool
-	due     bool  // a writeDue timer is running
-	held    bool  // a locked file has been logged
-	dirty   batch // not yet written
+	gateway    kernel.Reference
+	path       string
+	vault      *vault             // nil until the file has been read
+	key        message.SealingKey // used if the file has none
+	phase      phase
+	loadedSent bool
+	writing    bool
+	due        bool  // a writeDue timer is running
+	held       bool  // a locked file has been logged
+	dirty      batch // not yet written
 
 	inFlight batch               // being written
 	reading  []message.ReadToken // being read
@@ -198,11 +198,11 @@ func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 		return s.loaded(m, out)
 	case openExpired:
 		if s.phase == opening {
-			out = append(out, warn("the state file takes too long to read; what is learned is kept in memory", "path", s.path))
+			out = append(out, warn("reading the state file takes too long; state is kept in memory only", "path", s.path))
 			return s.inMemory(out)
 		}
 	case kernel.GoPanicked:
-		out = append(out, warn("the state file cannot be used; what is learned is kept in memory", "path", s.path, "err", m.Err))
+		out = append(out, warn("the state file cannot be used; state is kept in memory only", "path", s.path, "err", m.Err))
 		return s.inMemory(out)
 	case message.RememberEra:
 		if s.phase != memory {
@@ -247,8 +247,8 @@ func (s *state) start(out []kernel.Effect) []kernel.Effect {
 	s.inFlight = newBatch()
 	s.unread, s.reading = append(s.reading, s.unread...), nil
 	switch {
-	case s.told:
-		return s.readNext(s.goOn(out))
+	case s.loadedSent:
+		return s.readNext(s.writePending(out))
 	case s.path == "":
 		return s.inMemory(out)
 	}
@@ -262,17 +262,17 @@ func (s *state) loaded(m loaded, out []kernel.Effect) []kernel.Effect {
 	case s.phase != opening:
 		return out
 	case m.err != nil:
-		out = append(out, warn("what is learned is kept in memory, as the state file cannot be used", "path", s.path, "err", m.err))
+		out = append(out, warn("the state file cannot be used; state is kept in memory only", "path", s.path, "err", m.err))
 		return s.inMemory(out)
 	case m.aside != "":
 		out = s.warnAside(m.aside, m.why, out)
 	case m.held.unopened > 0:
-		out = append(out, warn("some logins are damaged in the state file, or in the wrong place; they are needed again", "path", s.path, "logins", m.held.unopened))
-	case m.held.spoiled > 0:
-		out = append(out, warn("some of what was known of servers is damaged in the state file; they are asked anew", "path", s.path, "servers", m.held.spoiled))
+		out = append(out, warn("some logins in the state file are damaged or were moved; log in to these servers again", "path", s.path, "logins", m.held.unopened))
+	case m.held.damaged > 0:
+		out = append(out, warn("some server catalogs in the state file are damaged; these servers are listed again", "path", s.path, "servers", m.held.damaged))
 	}
 	s.phase, s.key, s.vault = kept, m.held.key, m.vault
-	return s.readNext(s.goOn(s.tell(m.held, out)))
+	return s.readNext(s.writePending(s.tell(m.held, out)))
 }
 
 // inMemory continues without a file.
@@ -286,10 +286,10 @@ func (s *state) inMemory(out []kernel.Effect) []kernel.Effect {
 
 // tell sends the content to the gateway, once.
 func (s *state) tell(c contents, out []kernel.Effect) []kernel.Effect {
-	if s.told {
+	if s.loadedSent {
 		return out
 	}
-	s.told = true
+	s.loadedSent = true
 	return append(out, kernel.Tell(s.gateway, message.StateLoaded{Key: s.key, Eras: c.eras, Catalogs: c.catalogs, Tokens: c.tokens, Audit: c.audit}))
 }
 
@@ -323,22 +323,22 @@ func (s *state) written(m written, out []kernel.Effect) []kernel.Effect {
 	case s.phase != kept:
 		return out
 	case errors.Is(m.err, errHeld):
-		s.dirty.under(m.batch.unheard())
+		s.dirty.under(m.batch.withoutRequests())
 		if !s.held {
 			s.held = true
-			out = append(out, warn("another process holds the state file; what is learned is written when it lets go", "path", s.path))
+			out = append(out, warn("another process has locked the state file; state is written once it unlocks the file", "path", s.path))
 		}
 		return s.writeSoon(heldPause, out)
 	case m.err != nil:
-		out = append(out, warn("the state file can no longer be written; what is learned is kept in memory", "path", s.path, "err", m.err))
+		out = append(out, warn("the state file can no longer be written; state is kept in memory only", "path", s.path, "err", m.err))
 		return s.inMemory(out)
 	}
 	s.held = false
-	return s.goOn(out)
+	return s.writePending(out)
 }
 
-// goOn writes pending changes: at once if a login is among them and its sender waits.
-func (s *state) goOn(out []kernel.Effect) []kernel.Effect {
+// writePending writes pending changes: at once if a login is among them, because its sender waits.
+func (s *state) writePending(out []kernel.Effect) []kernel.Effect {
 	if len(s.dirty.tokens) > 0 {
 		return s.write(out)
 	}
@@ -346,7 +346,7 @@ func (s *state) goOn(out []kernel.Effect) []kernel.Effect {
 }
 
 func (s *state) warnAside(aside string, why error, out []kernel.Effect) []kernel.Effect {
-	return append(out, warn("the state file was damaged or another program's; it is set aside and a new one begun", "path", s.path, "aside", aside, "err", why))
+	return append(out, warn("the state file was damaged or belongs to another program; it was renamed and a new one created", "path", s.path, "aside", aside, "err", why))
 }
 
 func warn(text string, args ...any) kernel.Effect {

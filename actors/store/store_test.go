@@ -31,7 +31,7 @@ func run(t *testing.T, path string, do func(kernel.Reference)) message.StateLoad
 		<-time.After(5 * time.Millisecond)
 	}
 	do(ref)
-	for range 20_000 { // what still waits in the mailbox at the stop is not handled
+	for range 20_000 { // messages still queued at the stop are not handled
 		depth := 0
 		for _, actor := range system.Actors() {
 			depth += actor.Depth
@@ -43,7 +43,7 @@ func run(t *testing.T, path string, do func(kernel.Reference)) message.StateLoad
 	}
 	actortest.Stop(t, system)
 	if len(loaded) != 1 {
-		t.Fatalf("StateLoaded was told %d times", len(loaded))
+		t.Fatalf("StateLoaded was sent %d times", len(loaded))
 	}
 	return loaded[0]
 }
@@ -67,7 +67,7 @@ func TestStateOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-// Several gateways of one user run at once: all read and refresh the same file, and share its key.
+// Concurrent gateways of one user read and update the same file and share its key.
 func TestTwoGateways(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	var first, second message.StateLoaded
@@ -81,11 +81,11 @@ func TestTwoGateways(t *testing.T) {
 		ref.Tell(message.RememberCatalog{Server: "s", Known: catalogOf(now, "x", "z")})
 	})
 	if first.Key != second.Key {
-		t.Error("they have different keys")
+		t.Error("the gateways have different keys")
 	}
 	third := run(t, path, nothing)
-	if len(third.Eras) != 2 || len(third.Catalogs) != 2 || told(third.Catalogs["s"]) != told(catalogOf(now, "x", "z")) {
-		t.Errorf("eras %v, catalogs %v: want those of both, the newest", third.Eras, third.Catalogs)
+	if len(third.Eras) != 2 || len(third.Catalogs) != 2 || describe(third.Catalogs["s"]) != describe(catalogOf(now, "x", "z")) {
+		t.Errorf("eras %v, catalogs %v; want those of both gateways, the newest of each", third.Eras, third.Catalogs)
 	}
 }
 
@@ -96,8 +96,8 @@ func TestWithoutAFile(t *testing.T) {
 	}
 }
 
-// In any order of events: StateLoaded once, one write at a time, nothing lost while another process holds the file, nothing
-// written after the stop.
+// For any order of events, StateLoaded is sent once, only one write runs at a time, no change is lost while another
+// process has locked the file, and nothing is written after the stop.
 func TestRandomScripts(t *testing.T) {
 	for seed := range uint64(500) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -116,7 +116,7 @@ func TestRandomScripts(t *testing.T) {
 					}
 				case writeFile:
 					if len(writing) > 0 && !a.last || stopped {
-						t.Fatalf("seed %d: a write beside another, or after the stop", seed)
+						t.Fatalf("seed %d: two concurrent writes, or a write after the stop", seed)
 					}
 					if a.last {
 						maps.Copy(inFile, a.batch.eras)
@@ -182,7 +182,7 @@ func TestRandomScripts(t *testing.T) {
 		stopped = true
 		do(message.RememberEra{Server: "late", Known: modern})
 		if told != 1 {
-			t.Fatalf("seed %d: told %d times", seed, told)
+			t.Fatalf("seed %d: StateLoaded sent %d times", seed, told)
 		}
 		if !broken && !maps.Equal(inFile, remembered) {
 			t.Fatalf("seed %d: the file has %v, want %v", seed, inFile, remembered)

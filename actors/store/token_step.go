@@ -13,23 +13,23 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// maxUnread bounds the requests to read a login.
+// maxUnread limits the waiting requests to read a login.
 const maxUnread = message.MaxTokens
 
 // Error texts for logins that are not on disk or cannot be read.
 const (
-	notKept   = "it is kept in memory only: the state file is not in use"
-	notGone   = "the state file cannot be used: if it holds the login, it still does"
-	overtaken = "a newer one took its place"
-	noRoom    = "the state file holds as many logins as it may"
+	notKept   = "it is kept in memory only, because the state file is not in use"
+	notGone   = "the state file cannot be used; if it contains the login, it still does"
+	overtaken = "a newer value replaced it before it was written"
+	noRoom    = "the state file is full; it holds the maximum number of logins"
 	tooLarge  = "its key or its value is too large"
-	tooMany   = "too many ask at once"
+	tooMany   = "too many reads are waiting"
 )
 
 // rememberToken stores a login. It is written at once, since its sender may wait.
 func (s *state) rememberToken(m message.RememberToken, out []kernel.Effect) []kernel.Effect {
 	was, waits := s.dirty.tokens[m.Key]
-	asks := waiting{m.From, m.Number}
+	asks := requestID{m.From, m.Number}
 	switch {
 	case s.phase == memory:
 		return asks.tell(m.Key, s.withoutFile(m.Value), out)
@@ -40,7 +40,7 @@ func (s *state) rememberToken(m message.RememberToken, out []kernel.Effect) []ke
 	case waits:
 		out = was.by.tell(m.Key, overtaken, out)
 	}
-	s.dirty.tokens[m.Key] = keptToken{m.Value, asks}
+	s.dirty.tokens[m.Key] = pendingToken{m.Value, asks}
 	return s.write(out)
 }
 
@@ -61,7 +61,7 @@ func (*state) tokensWritten(m written, out []kernel.Effect) []kernel.Effect {
 }
 
 // tell answers the request, if there is one.
-func (w waiting) tell(key, failed string, out []kernel.Effect) []kernel.Effect {
+func (w requestID) tell(key, failed string, out []kernel.Effect) []kernel.Effect {
 	if w.from == (kernel.Reference{}) {
 		return out
 	}
@@ -102,7 +102,7 @@ func (s *state) readNext(out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	s.reading, s.unread = s.unread, nil
-	return append(out, kernel.Act(readTokensAnew{s.path, s.vault, s.reading}))
+	return append(out, kernel.Act(readRequestedTokens{s.path, s.vault, s.reading}))
 }
 
 // tokensRead answers the requests.
@@ -130,8 +130,8 @@ func (s *state) answerAll(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// readAnew reads the requested logins in one transaction.
-func readAnew(a readTokensAnew) []message.TokenRead {
+// readRequested reads the requested logins in one transaction.
+func readRequested(a readRequestedTokens) []message.TokenRead {
 	answers := make([]message.TokenRead, len(a.asked))
 	err := withFile(a.path, true, readWait, func(db *bbolt.DB) error {
 		return db.View(func(tx *bbolt.Tx) error {

@@ -30,10 +30,10 @@ func vaultOf(secret string) *vault {
 
 func testMaster() (*masterkey.Master, error) { return testVault.master, nil }
 
-func tokensOf(pairs ...string) map[string]keptToken {
-	tokens := map[string]keptToken{}
+func tokensOf(pairs ...string) map[string]pendingToken {
+	tokens := map[string]pendingToken{}
 	for i := 0; i < len(pairs); i += 2 {
-		tokens[pairs[i]] = keptToken{value: message.Token(pairs[i+1])}
+		tokens[pairs[i]] = pendingToken{value: message.Token(pairs[i+1])}
 	}
 	return tokens
 }
@@ -45,7 +45,8 @@ func mustWrite(t *testing.T, path string, key message.SealingKey, b batch) {
 	}
 }
 
-// S5.3.2: Attack 83: a login that is copied to another key of the file, or to another bucket, does not open there, and costs no other.
+// S5.3.2: Attack 83: a login copied to another key or bucket of the file cannot be opened there, and does not affect
+// other logins.
 func TestAttack83StateRecordMoved(t *testing.T) {
 	path, key := begin(t)
 	mustWrite(t, path, key, batch{tokens: tokensOf("shared/github", "their token", "shared/linear", "my token")})
@@ -55,21 +56,21 @@ func TestAttack83StateRecordMoved(t *testing.T) {
 	})(t, path)
 	c := mustRead(t, path)
 	if got := c.tokens["shared/linear"]; got != nil || c.unopened != 1 || string(c.tokens["shared/github"]) != "their token" {
-		t.Errorf("the moved login is %q, %d do not open, that of github is %q", []byte(got), c.unopened, []byte(c.tokens["shared/github"]))
+		t.Errorf("the moved login is %q, %d cannot be opened, that of github is %q", []byte(got), c.unopened, []byte(c.tokens["shared/github"]))
 	}
-	if read := readAnew(readTokensAnew{path, testVault, []message.ReadToken{{Key: "shared/linear"}}})[0]; read.Value != nil || read.Err == "" {
-		t.Errorf("read anew: %q, %q", []byte(read.Value), read.Err)
+	if read := readRequested(readRequestedTokens{path, testVault, []message.ReadToken{{Key: "shared/linear"}}})[0]; read.Value != nil || read.Err == "" {
+		t.Errorf("read again: %q, %q", []byte(read.Value), read.Err)
 	}
 	sealed := testVault.seal([]byte("a"), []byte("bc"), []byte("x"))
 	if _, err := testVault.open([]byte("ab"), []byte("c"), sealed); err == nil {
-		t.Error("it opens in a bucket whose name ends elsewhere")
+		t.Error("a value opens under another split of bucket and key")
 	}
 	if _, err := testVault.open([]byte("a"), []byte("bc"), sealed); err != nil {
 		t.Error(err)
 	}
 }
 
-// Nothing that is secret stands in the file as it is.
+// The file contains no secret in plain text.
 func TestSealed(t *testing.T) {
 	path, key := begin(t)
 	mustWrite(t, path, key, batch{tokens: tokensOf("k", "a very secret token")})
@@ -78,18 +79,18 @@ func TestSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if bytes.Contains(raw, []byte("a very secret token")) || bytes.Contains(raw, key[:]) {
-		t.Error("the file shows a secret")
+		t.Error("the file contains a secret in plain text")
 	}
 	if c := mustRead(t, path); string(c.tokens["k"]) != "a very secret token" || c.key != key {
 		t.Errorf("tokens %v", c.tokens)
 	}
-	mustWrite(t, path, key, batch{tokens: map[string]keptToken{"k": {}}})
+	mustWrite(t, path, key, batch{tokens: map[string]pendingToken{"k": {}}})
 	if c := mustRead(t, path); len(c.tokens) != 0 {
-		t.Errorf("it was to be forgotten: %d", len(c.tokens))
+		t.Errorf("%d tokens are left after removal", len(c.tokens))
 	}
 }
 
-// old makes a file as the versions before wrote it.
+// old creates a file in the format of earlier versions.
 func old(t *testing.T, key message.SealingKey) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -102,12 +103,12 @@ func old(t *testing.T, key message.SealingKey) string {
 	return path
 }
 
-// A file of the format before keeps its key and all it knows, and shows the key no more.
+// A file in the former format is sealed: it keeps its key and content, but no longer contains the key in plain text.
 func TestOldFileIsSealed(t *testing.T) {
 	key := message.SealingKey([]byte("kkkkkkkkkkkkkkkkKKKKKKKKKKKKKKKK"))
 	path := old(t, key)
 	if raw, err := os.ReadFile(path); err != nil || !bytes.Contains(raw, key[:]) {
-		t.Fatalf("the old file does not show the key: %v", err)
+		t.Fatalf("the old file does not contain the plain key: %v", err)
 	}
 	for range 2 {
 		o := load(path, testMaster)
@@ -115,16 +116,17 @@ func TestOldFileIsSealed(t *testing.T) {
 			t.Fatalf("%v, aside %q, eras %v", o.err, o.aside, o.held.eras)
 		}
 		if raw, err := os.ReadFile(path); err != nil || bytes.Contains(raw, key[:]) {
-			t.Errorf("the file still shows the key: %v", err)
+			t.Errorf("the file still contains the plain key: %v", err)
 		}
 	}
 	mustWrite(t, path, key, batch{tokens: tokensOf("k", "v")})
 	if c := mustRead(t, path); c.key != key || string(c.tokens["k"]) != "v" {
-		t.Error("it is no file like others")
+		t.Error("the migrated file is not usable")
 	}
 }
 
-// Without its master key a file is set aside with a word that says what is lost; one that is written to meanwhile stays.
+// A file whose master key is lost is renamed at the start, with a reason that says what is lost. It is left alone by
+// a write.
 func TestMasterKeyLost(t *testing.T) {
 	path, key := begin(t)
 	mustWrite(t, path, key, batch{tokens: tokensOf("k", "v")})
@@ -137,16 +139,16 @@ func TestMasterKeyLost(t *testing.T) {
 		t.Errorf("load: %v, aside %q, why %v", o.err, o.aside, o.why)
 	}
 	if o := load(path, func() (*masterkey.Master, error) { return nil, masterkey.ErrUnreachable }); !errors.Is(o.err, masterkey.ErrUnreachable) || o.aside != "" {
-		t.Errorf("a key out of reach: %v, aside %q", o.err, o.aside)
+		t.Errorf("master key unreachable: %v, aside %q", o.err, o.aside)
 	}
 }
 
-// Of too many logins those that are there stay.
+// At the limit, stored logins stay and new ones are refused.
 func TestTokensAreBounded(t *testing.T) {
 	path, key := begin(t)
-	all := map[string]keptToken{}
+	all := map[string]pendingToken{}
 	for i := range message.MaxTokens {
-		all[strings.Repeat("k", 1+i%7)+string(rune('a'+i%26))+time.Duration(i).String()] = keptToken{value: message.Token("v")}
+		all[strings.Repeat("k", 1+i%7)+string(rune('a'+i%26))+time.Duration(i).String()] = pendingToken{value: message.Token("v")}
 	}
 	mustWrite(t, path, key, batch{tokens: all})
 	some := "ka0s"
@@ -159,7 +161,7 @@ func TestTokensAreBounded(t *testing.T) {
 	}
 }
 
-// until waits until the probe has been told n messages.
+// until waits until the probe has received n messages.
 func until(t *testing.T, p actortest.Probe, n int) (got []any) {
 	t.Helper()
 	for range 4000 {
@@ -168,11 +170,11 @@ func until(t *testing.T, p actortest.Probe, n int) (got []any) {
 		}
 		<-time.After(5 * time.Millisecond)
 	}
-	t.Fatalf("told %v, want %d", got, n)
+	t.Fatalf("received %v, want %d messages", got, n)
 	return nil
 }
 
-// A login is acknowledged when another process would find it, and read anew as that one left it.
+// A login is acknowledged once another process can read it. Reading it again returns what that process wrote.
 func TestTokensOfTwoGateways(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	system := kernel.New(kernel.Options{})
@@ -181,7 +183,7 @@ func TestTokensOfTwoGateways(t *testing.T) {
 	kept := func() {
 		t.Helper()
 		if got := until(t, asker, 1)[0]; got != (message.TokenStored{Key: "k", Number: 7}) {
-			t.Fatalf("told %+v", got)
+			t.Fatalf("received %+v", got)
 		}
 	}
 	first := run(t, path, func(ref kernel.Reference) {
@@ -192,7 +194,7 @@ func TestTokensOfTwoGateways(t *testing.T) {
 			kept()
 		})
 		if string(second.Tokens["k"]) != "one" {
-			t.Errorf("the second gateway began with %q", []byte(second.Tokens["k"]))
+			t.Errorf("the second gateway started with %q", []byte(second.Tokens["k"]))
 		}
 		ref.Tell(message.ReadToken{Key: "k", From: asker.Reference})
 		ref.Tell(message.ReadToken{Key: "none", From: asker.Reference})
@@ -203,11 +205,11 @@ func TestTokensOfTwoGateways(t *testing.T) {
 		}
 	})
 	if len(first.Tokens) != 0 {
-		t.Error("the first gateway began with logins")
+		t.Error("the first gateway started with logins")
 	}
 }
 
-// Where there is no file everybody gets an answer all the same.
+// Without a file, every request is still answered.
 func TestTokensWithoutAFile(t *testing.T) {
 	system := kernel.New(kernel.Options{})
 	defer actortest.Stop(t, system)
@@ -219,6 +221,6 @@ func TestTokensWithoutAFile(t *testing.T) {
 	})
 	got := until(t, asker, 3)
 	if got[0].(message.TokenStored).Err == "" || got[1].(message.TokenRead).Err == "" || got[2].(message.TokenStored).Err != "" {
-		t.Errorf("told %v", got)
+		t.Errorf("received %v", got)
 	}
 }

@@ -48,7 +48,7 @@ func readToken(tx *bbolt.Tx, v *vault, key string) (message.Token, error) {
 }
 
 // putTokens writes logins. refused holds those beyond the limit; stored logins are never removed for new ones.
-func putTokens(tx *bbolt.Tx, v *vault, tokens map[string]keptToken) (refused map[string]bool, err error) {
+func putTokens(tx *bbolt.Tx, v *vault, tokens map[string]pendingToken) (refused map[string]bool, err error) {
 	if len(tokens) == 0 {
 		return nil, nil
 	}

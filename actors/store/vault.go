@@ -18,7 +18,7 @@ import (
 const sealedV1 = 1
 
 // errUnsealed is returned for a value that is damaged or was sealed for another place or with another key.
-var errUnsealed = errors.New("a sealed value is damaged, or in the wrong place")
+var errUnsealed = errors.New("a sealed value is damaged or was moved")
 
 // vault seals secrets in the file, each value separately. It is immutable.
 type vault struct {

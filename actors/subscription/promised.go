@@ -34,13 +34,13 @@ func (s *state) retryPromised(out []kernel.Effect) []kernel.Effect {
 			continue
 		}
 		if s.subs.active[was] != nil {
-			out = append(out, kernel.Tell(s.subs.pools[was.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: s.subs.active[was].Own.KeyOf(), URI: was.URI}))
+			out = append(out, kernel.Tell(s.subs.pools[was.Server].Pool, message.UnsubscribeURI{From: s.self, Tenant: s.subs.active[was].Own.KeyOf(), URI: was.URI}))
 			delete(s.subs.active, was)
 		}
 		sub := s.subscription(found.Server, public)
 		s.subs.promised[public], s.subs.active[now] = now, sub
 		s.subs.pools[now.Server] = clientsubs.LifeOf(found.Server)
-		out = append(out, kernel.Tell(found.Server.Pool, message.Resubscribe{Who: s.self, Own: sub.Own, URIs: []string{now.URI}}))
+		out = append(out, kernel.Tell(found.Server.Pool, message.Resubscribe{From: s.self, Own: sub.Own, URIs: []string{now.URI}}))
 	}
 	return out
 }
@@ -53,7 +53,7 @@ func (s *state) dropUnconfirmed(out []kernel.Effect) []kernel.Effect {
 		if !s.subs.unconfirmed[r] {
 			continue
 		}
-		out = append(out, kernel.Tell(s.subs.pools[r.Server].Pool, message.UnsubscribeURI{Who: s.self, Tenant: s.subs.active[r].Own.KeyOf(), URI: r.URI}))
+		out = append(out, kernel.Tell(s.subs.pools[r.Server].Pool, message.UnsubscribeURI{From: s.self, Tenant: s.subs.active[r].Own.KeyOf(), URI: r.URI}))
 		delete(s.subs.pending, seq)
 		delete(s.subs.active, r)
 		delete(s.subs.unconfirmed, r)

@@ -101,7 +101,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		if s.awaitedServers > 0 {
 			out = append(out, kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
 		}
-		return s.setExpiryTimer(now, append(out, kernel.Act(reply.Watch{X: s.x, Seq: 0}), kernel.Tell(s.registry, message.Subscribe{Who: s.self})))
+		return s.setExpiryTimer(now, append(out, kernel.Act(reply.Watch{X: s.x, Seq: 0}), kernel.Tell(s.registry, message.Subscribe{From: s.self})))
 	case message.Principals:
 		return s.principals(now, m, out)
 	case expiryDue:
@@ -240,7 +240,7 @@ func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Eff
 	if found.Unlisted {
 		s.subs.unconfirmed[r] = true
 	}
-	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{Who: s.self, Seq: s.subs.last, URI: r.URI, Own: sub.Own, Unlisted: found.Unlisted, Hint: found.Unlisted}))
+	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{From: s.self, Seq: s.subs.last, URI: r.URI, Own: sub.Own, Unlisted: found.Unlisted, Hint: found.Unlisted}))
 }
 
 // subscription returns a subscription to what the client calls public, on the connections that the client's calls use.
@@ -390,7 +390,7 @@ func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel
 // the acknowledgment.
 func (s *state) stop(out []kernel.Effect) []kernel.Effect {
 	out = clientsubs.UnsubscribeAll(s.subs.pools, s.self, out)
-	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{Who: s.self}))
+	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{From: s.self}))
 	switch {
 	case s.over:
 		return out

@@ -115,7 +115,7 @@ func (q question) fits(answer json.RawMessage) bool {
 	if err != nil {
 		return false
 	}
-	return protocol.QuestionOf(params, q.method, rawjson.Span{End: uint32(len(params))}).ValidAnswer(bytes.TrimSpace(answer))
+	return protocol.InputKindOf(params, q.method, rawjson.Span{End: uint32(len(params))}).ValidAnswer(bytes.TrimSpace(answer))
 }
 
 // ask returns the result with the open questions. It omits requestState if there is nothing to keep, unless the tool

@@ -103,7 +103,7 @@ func (x *Exchange) scanParams() (answer []byte, status int) {
 		era := x.Origin.era()
 		return parseFault(err).AppendTo(nil, orNull(nil, era), era), http.StatusBadRequest
 	}
-	fault, era := protocol.CheckMisfit(x.Origin.Repeated(), &x.Frame, &x.Params, parse)
+	fault, era := protocol.ParamsFault(x.Origin.Repeated(), &x.Frame, &x.Params, parse)
 	return fault.AppendTo(nil, x.Frame.IDBytes(), era), fault.Status(era)
 }
 

@@ -17,7 +17,7 @@ var (
 
 func testState() State {
 	return State{
-		Kind: Relayed, Call: 1 << 40, Desk: 3, Node: "node-a", Server: "files", Replica: 2, Principal: "anna", Project: "alpha", Method: "tools/call",
+		Kind: Relayed, Call: 1 << 40, Actor: 3, Node: "node-a", Server: "files", Replica: 2, Principal: "anna", Project: "alpha", Method: "tools/call",
 		Digest: Digest("tools/call", []byte(`"read"`), []byte(`{"a":1}`)), Round: 2, Expiry: testNow.Add(5 * time.Minute), Inner: []byte(`"their own"`),
 	}
 }

@@ -18,7 +18,7 @@ const (
 type State struct {
 	Kind      Kind
 	Call      uint64 // Parked: number of the call in its actor
-	Desk      uint32 // Parked: number of the stateless-session actor
+	Actor     uint32 // Parked: number of the stateless-session actor
 	Node      string // node name of the gateway process that holds the call; "" means any
 	Server    string // name of the server
 	Replica   uint32 // Relayed: the replica that sent input_required
@@ -56,7 +56,7 @@ func (v *State) size() int {
 func (v *State) appendTo(b []byte) []byte {
 	b = append(b, byte(v.Kind))
 	b = binary.AppendUvarint(b, v.Call)
-	b = binary.AppendUvarint(b, uint64(v.Desk))
+	b = binary.AppendUvarint(b, uint64(v.Actor))
 	b = appendText(b, v.Node)
 	b = appendText(b, v.Server)
 	b = binary.AppendUvarint(b, uint64(v.Replica))
@@ -78,7 +78,7 @@ func (v *State) read(b []byte) bool {
 	r := reader{b: b}
 	v.Kind = Kind(r.bytes(1)[0])
 	v.Call = r.number()
-	v.Desk = uint32(r.number())
+	v.Actor = uint32(r.number())
 	v.Node = r.text()
 	v.Server = r.text()
 	v.Replica = uint32(r.number())

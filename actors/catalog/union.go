@@ -7,16 +7,16 @@ import (
 	"goblin-actor/protocol"
 )
 
-// none is the Key.Projects of a principal without any project. No project has an empty name.
-const none = ","
+// noProjects is the Key.Projects of a principal without any project. No project has an empty name.
+const noProjects = ","
 
-// Together encodes Key.Projects: the projects a principal may use, sorted and without duplicates. nil = everything.
-func Together(projects []string) string {
+// EncodeProjects encodes Key.Projects: the projects a principal may use, sorted and without duplicates. nil = everything.
+func EncodeProjects(projects []string) string {
 	switch {
 	case projects == nil:
 		return ""
 	case len(projects) == 0:
-		return none
+		return noProjects
 	case len(projects) == 1:
 		return projects[0]
 	}
@@ -24,9 +24,9 @@ func Together(projects []string) string {
 	return strings.Join(slices.Compact(sorted), ",")
 }
 
-// together is what several projects show of what the rights permit in each, each item once. Of one it is that project's own view. Those
-// that are not there show nothing.
-func (s *Snapshot) together(k Key) *View {
+// union returns the union of what several projects show with the rights in each. The union of one project is that
+// project's view. Missing projects show nothing.
+func (s *Snapshot) union(k Key) *View {
 	if one, ok := s.part(Key{Project: k.Projects, Rights: k.Rights, Policy: k.Policy}); ok {
 		return one
 	}
@@ -43,14 +43,14 @@ func (s *Snapshot) together(k Key) *View {
 		}
 	}
 	return s.derived.view(k, func() *View {
-		v := s.buildTogether(parts)
-		v.beyond, v.report = s.besides(parts, (*View).Beyond), s.besides(parts, (*View).Reported)
+		v := s.buildUnion(parts)
+		v.beyond, v.report = s.unionOf(parts, (*View).Beyond), s.unionOf(parts, (*View).Reported)
 		return v
 	})
 }
 
-// buildTogether builds the view. A list changes when it changes in one of the parts.
-func (s *Snapshot) buildTogether(parts []*View) *View {
+// buildUnion builds the union of views. A list changes if it changes in one of them.
+func (s *Snapshot) buildUnion(parts []*View) *View {
 	if len(parts) == 0 {
 		return s.Nothing()
 	}
@@ -86,8 +86,8 @@ func (s *Snapshot) buildTogether(parts []*View) *View {
 	return v
 }
 
-// besides makes the view of what the parts have beside them; nil when they have nothing.
-func (s *Snapshot) besides(parts []*View, of func(*View) *View) *View {
+// unionOf returns the union of a related view of each part, or nil if no part has one.
+func (s *Snapshot) unionOf(parts []*View, of func(*View) *View) *View {
 	var besides []*View
 	for _, part := range parts {
 		if v := of(part); v != nil {
@@ -97,10 +97,10 @@ func (s *Snapshot) besides(parts []*View, of func(*View) *View) *View {
 	if len(besides) == 0 {
 		return nil
 	}
-	return s.buildTogether(besides)
+	return s.buildUnion(besides)
 }
 
-// Lists reports whether clients of both views see the same list of a kind.
-func (v *View) Lists(kind protocol.ItemKind, other *View) bool {
+// SameList reports whether clients of two views of one snapshot see the same list of a kind.
+func (v *View) SameList(kind protocol.ItemKind, other *View) bool {
 	return v == other || sameEntries(v.listed(kind).entries, other.listed(kind).entries)
 }

@@ -10,47 +10,47 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-func TestQuestionOf(t *testing.T) {
+func TestInputKindOf(t *testing.T) {
 	cases := []struct {
 		method, params string
-		want           Question
+		want           InputKind
 		capability     string
 	}{
-		{"elicitation/create", `{"message":"x"}`, QuestionForm, `{"elicitation":{"form":{}}}`},
-		{"elicitation/create", `{"mode":"form"}`, QuestionForm, `{"elicitation":{"form":{}}}`},
-		{"elicitation/create", `{"mode":"\u0075rl"}`, QuestionURL, `{"elicitation":{"url":{}}}`},
-		{"elicitation/create", `{"mode":"voice"}`, QuestionUnknown, `{}`},
-		{"elicitation/create", `[]`, QuestionUnknown, `{}`},
-		{"sampling/createMessage", `{}`, QuestionSample, `{"sampling":{}}`},
-		{"sampling/createMessage", `{"tools":[]}`, QuestionSampleTools, `{"sampling":{"tools":{}}}`},
-		{"sampling/createMessage", `{"toolChoice":{}}`, QuestionSampleTools, `{"sampling":{"tools":{}}}`},
-		{"roots/list", `{}`, QuestionRoots, `{"roots":{}}`},
-		{"ping", `{}`, QuestionUnknown, `{}`},
+		{"elicitation/create", `{"message":"x"}`, InputForm, `{"elicitation":{"form":{}}}`},
+		{"elicitation/create", `{"mode":"form"}`, InputForm, `{"elicitation":{"form":{}}}`},
+		{"elicitation/create", `{"mode":"\u0075rl"}`, InputURL, `{"elicitation":{"url":{}}}`},
+		{"elicitation/create", `{"mode":"voice"}`, InputUnknown, `{}`},
+		{"elicitation/create", `[]`, InputUnknown, `{}`},
+		{"sampling/createMessage", `{}`, InputSample, `{"sampling":{}}`},
+		{"sampling/createMessage", `{"tools":[]}`, InputSampleTools, `{"sampling":{"tools":{}}}`},
+		{"sampling/createMessage", `{"toolChoice":{}}`, InputSampleTools, `{"sampling":{"tools":{}}}`},
+		{"roots/list", `{}`, InputRoots, `{"roots":{}}`},
+		{"ping", `{}`, InputUnknown, `{}`},
 	}
 	for _, c := range cases {
 		f := mustParse(t, call(c.method, c.params))
-		q := QuestionOf(f.Raw, f.M, f.Params)
+		q := InputKindOf(f.Raw, f.M, f.Params)
 		if q != c.want || string(q.Capability()) != c.capability {
 			t.Errorf("%s %s: %d %s", c.method, c.params, q, q.Capability())
 		}
 	}
-	if QuestionOf(nil, MethodRootsList, rawjson.Span{}) != QuestionRoots {
+	if InputKindOf(nil, MethodRootsList, rawjson.Span{}) != InputRoots {
 		t.Error("roots/list without params")
 	}
 }
 
 func TestValidAnswer(t *testing.T) {
 	cases := []struct {
-		q      Question
+		q      InputKind
 		answer string
 		want   bool
 	}{
-		{QuestionForm, `{"action":"accept","content":{}}`, true}, {QuestionURL, `{"action":"decline"}`, true}, {QuestionForm, `{"action":"cancel"}`, true},
-		{QuestionForm, `{"action":"yes"}`, false}, {QuestionForm, `{}`, false}, {QuestionForm, `"accept"`, false}, {QuestionForm, `null`, false},
-		{QuestionSample, `{"role":"assistant","content":{"type":"text","text":"x"},"model":"m"}`, true},
-		{QuestionSampleTools, `{"role":"assistant","content":[],"model":"m"}`, true},
-		{QuestionSample, `{"role":"assistant","content":"x","model":"m"}`, false}, {QuestionSample, `{"role":"assistant","content":{}}`, false},
-		{QuestionRoots, `{"roots":[]}`, true}, {QuestionRoots, `{"roots":{}}`, false}, {QuestionUnknown, `{"roots":[]}`, false},
+		{InputForm, `{"action":"accept","content":{}}`, true}, {InputURL, `{"action":"decline"}`, true}, {InputForm, `{"action":"cancel"}`, true},
+		{InputForm, `{"action":"yes"}`, false}, {InputForm, `{}`, false}, {InputForm, `"accept"`, false}, {InputForm, `null`, false},
+		{InputSample, `{"role":"assistant","content":{"type":"text","text":"x"},"model":"m"}`, true},
+		{InputSampleTools, `{"role":"assistant","content":[],"model":"m"}`, true},
+		{InputSample, `{"role":"assistant","content":"x","model":"m"}`, false}, {InputSample, `{"role":"assistant","content":{}}`, false},
+		{InputRoots, `{"roots":[]}`, true}, {InputRoots, `{"roots":{}}`, false}, {InputUnknown, `{"roots":[]}`, false},
 	}
 	for _, c := range cases {
 		if got := c.q.ValidAnswer([]byte(c.answer)); got != c.want {
@@ -79,10 +79,10 @@ func TestInputRequests(t *testing.T) {
 	var got []string
 	err := InputRequests(raw, rawjson.Whole(raw), func(key []byte, m Method, params rawjson.Span) bool {
 		got = append(got, fmt.Sprintf("%s %v %s", key, m, params.Of(raw)))
-		if q := QuestionOf(raw, m, params); q == QuestionURL {
+		if q := InputKindOf(raw, m, params); q == InputURL {
 			want := `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"elicitationId":"e-1","mode":"url","url":"u"}}`
-			if asked := string(AppendQuestion(nil, 7, raw, m, params, "e-1")); asked != want {
-				t.Errorf("AppendQuestion: %s, want %s", asked, want)
+			if asked := string(AppendLegacyRequest(nil, 7, raw, m, params, "e-1")); asked != want {
+				t.Errorf("AppendLegacyRequest: %s, want %s", asked, want)
 			}
 		}
 		return true
@@ -91,8 +91,8 @@ func TestInputRequests(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	if got := string(AppendQuestion(nil, 7, raw, MethodRootsList, rawjson.Span{}, "e-1")); got != `{"jsonrpc":"2.0","id":7,"method":"roots/list"}` {
-		t.Errorf("AppendQuestion: %s", got)
+	if got := string(AppendLegacyRequest(nil, 7, raw, MethodRootsList, rawjson.Span{}, "e-1")); got != `{"jsonrpc":"2.0","id":7,"method":"roots/list"}` {
+		t.Errorf("AppendLegacyRequest: %s", got)
 	}
 	for text, want := range map[string]error{`[]`: ErrShape, `{"a":1}`: ErrShape, `{"a":{"method":1}}`: ErrShape, `{"a":{"method":"x","params":[]}}`: ErrShape,
 		`{"a":{"method":"x"},"\u0061":{"method":"x"}}`: ErrDuplicate} {
@@ -136,7 +136,7 @@ func FuzzQuestion(f *testing.F) {
 		}
 		requests := []byte(`{"k":` + string(value) + `}`)
 		err := InputRequests(requests, rawjson.Whole(requests), func(_ []byte, m Method, params rawjson.Span) bool {
-			raw := AppendQuestion(nil, 1, requests, m, params, "new")
+			raw := AppendLegacyRequest(nil, 1, requests, m, params, "new")
 			if err := again.Parse(raw); err != nil {
 				t.Fatalf("%s became %s: %v", value, raw, err)
 			}

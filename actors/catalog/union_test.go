@@ -14,16 +14,17 @@ func TestTogether(t *testing.T) {
 		projects []string
 		want     string
 	}{
-		{nil, ""}, {[]string{}, none}, {[]string{"b"}, "b"}, {[]string{"b", "a"}, "a,b"}, {[]string{"a", "b", "a"}, "a,b"},
+		{nil, ""}, {[]string{}, noProjects}, {[]string{"b"}, "b"}, {[]string{"b", "a"}, "a,b"}, {[]string{"a", "b", "a"}, "a,b"},
 	} {
 		was := fmt.Sprint(c.projects)
-		if got := Together(c.projects); got != c.want || fmt.Sprint(c.projects) != was {
+		if got := EncodeProjects(c.projects); got != c.want || fmt.Sprint(c.projects) != was {
 			t.Errorf("Together(%v): %q, want %q; it is %v afterwards", was, got, c.want, c.projects)
 		}
 	}
 }
 
-// Several projects together show what any of them does, find it by every spelling, and nothing else; they tell of a change when one does.
+// A union of projects shows what any of them shows, under every spelling, and nothing else. It changes when one of
+// them does.
 func TestSeveralProjectsTogether(t *testing.T) {
 	files := server(t, "files", 0).tools("read", "write").resources("file:///a", "file:///secret/b").templates("file:///{+path}")
 	forge := server(t, "github", 1).tools("search", "delete")
@@ -34,7 +35,7 @@ func TestSeveralProjectsTogether(t *testing.T) {
 	}
 	s := projects(nil, standard(stylePrefix), []*offered{files, forge, docs}, list...)
 	for names, want := range map[string]string{
-		"alpha,beta": "files_read github_search", "beta": "github_search", "alpha,omega": "files_read", "omega": "", none: "", "omega,psi": "",
+		"alpha,beta": "files_read github_search", "beta": "github_search", "alpha,omega": "files_read", "omega": "", noProjects: "", "omega,psi": "",
 	} {
 		v, ok := s.View(Key{Projects: names})
 		if !ok {
@@ -61,25 +62,25 @@ func TestSeveralProjectsTogether(t *testing.T) {
 		}
 	}
 	if _, ok := s.View(Key{Projects: "alpha,beta", Server: "docs"}); ok {
-		t.Error("a server of neither is there")
+		t.Error("a server of neither project is in view")
 	}
 	if v, ok := s.View(Key{Projects: "alpha,beta", Server: "github"}); !ok || strings.Join(listed(t, v, protocol.Tools), " ") != "search" {
-		t.Error("a server of one of them is not there, or shows more than they do")
+		t.Error("a server of one project is missing, or shows more than the projects do")
 	}
 	if again, _ := s.View(Key{Projects: "alpha,beta"}); again != both {
-		t.Error("the view is made again for the same snapshot")
+		t.Error("the view was built again for the same snapshot")
 	}
 	elsewhere := projects(s, standard(stylePrefix), []*offered{files, forge, server(t, "docs", 2).tools("search", "more")}, list...)
-	if v, _ := elsewhere.View(Key{Projects: "alpha,beta"}); v.Generation[protocol.Tools] != both.Generation[protocol.Tools] || !v.Lists(protocol.Tools, both) {
-		t.Error("what changes in neither is told")
+	if v, _ := elsewhere.View(Key{Projects: "alpha,beta"}); v.Generation[protocol.Tools] != both.Generation[protocol.Tools] || !v.SameList(protocol.Tools, both) {
+		t.Error("a change outside both projects changes the generation")
 	}
 	here := projects(elsewhere, standard(stylePrefix), []*offered{files, server(t, "github", 1).tools("search", "delete", "push"), docs}, list...)
-	if v, _ := here.View(Key{Projects: "alpha,beta"}); v.Generation[protocol.Tools] == both.Generation[protocol.Tools] || v.Lists(protocol.Tools, both) {
-		t.Error("what changes in one of them is not told")
+	if v, _ := here.View(Key{Projects: "alpha,beta"}); v.Generation[protocol.Tools] == both.Generation[protocol.Tools] || v.SameList(protocol.Tools, both) {
+		t.Error("a change in one project does not change the generation")
 	}
 }
 
-// However many principals have other projects, what is kept for them is bounded.
+// The number of cached views is bounded, however many unions of projects principals have.
 func TestManyUnions(t *testing.T) {
 	var list []config.Project
 	for i := range 40 {

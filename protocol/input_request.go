@@ -2,77 +2,77 @@ package protocol
 
 import "goblin-actor/protocol/rawjson"
 
-// Question is a kind of server request, by the capability that a client must have declared to receive it.
-type Question uint8
+// InputKind is a kind of server request, by the capability that a client must have declared to receive it.
+type InputKind uint8
 
 // The kinds of server requests.
 const (
-	QuestionUnknown     Question = iota // not a request that a client can answer
-	QuestionForm                        // elicitation/create, mode form
-	QuestionURL                         // elicitation/create, mode url
-	QuestionSample                      // sampling/createMessage
-	QuestionSampleTools                 // sampling/createMessage with tools or toolChoice
-	QuestionRoots                       // roots/list
+	InputUnknown     InputKind = iota // not a request that a client can answer
+	InputForm                         // elicitation/create, mode form
+	InputURL                          // elicitation/create, mode url
+	InputSample                       // sampling/createMessage
+	InputSampleTools                  // sampling/createMessage with tools or toolChoice
+	InputRoots                        // roots/list
 )
 
-// QuestionOf returns the kind of a server's request or of an input request. params may be absent.
-func QuestionOf(raw []byte, m Method, params rawjson.Span) Question {
+// InputKindOf returns the kind of a server's request or of an input request. params may be absent.
+func InputKindOf(raw []byte, m Method, params rawjson.Span) InputKind {
 	if params.Present() && raw[params.Off] != '{' {
-		return QuestionUnknown
+		return InputUnknown
 	}
 	switch m {
 	case MethodElicitationCreate:
 		mode := rawjson.Member(raw, params, "mode").Of(raw)
 		switch {
 		case mode == nil, rawjson.StringIs(mode, "form"):
-			return QuestionForm
+			return InputForm
 		case rawjson.StringIs(mode, "url"):
-			return QuestionURL
+			return InputURL
 		}
 	case MethodSamplingCreateMessage:
 		if rawjson.Member(raw, params, "tools").Present() || rawjson.Member(raw, params, "toolChoice").Present() {
-			return QuestionSampleTools
+			return InputSampleTools
 		}
-		return QuestionSample
+		return InputSample
 	case MethodRootsList:
-		return QuestionRoots
+		return InputRoots
 	}
-	return QuestionUnknown
+	return InputUnknown
 }
 
-// Capability returns the capability that the question requires, as a raw JSON object for Fault.Required. MCP 2026-07-28,
+// Capability returns the capability that the request requires, as a raw JSON object for Fault.Required. MCP 2026-07-28,
 // schema, ClientCapabilities
-func (q Question) Capability() []byte {
+func (q InputKind) Capability() []byte {
 	switch q {
-	case QuestionForm:
+	case InputForm:
 		return []byte(`{"elicitation":{"form":{}}}`)
-	case QuestionURL:
+	case InputURL:
 		return []byte(`{"elicitation":{"url":{}}}`)
-	case QuestionSample:
+	case InputSample:
 		return []byte(`{"sampling":{}}`)
-	case QuestionSampleTools:
+	case InputSampleTools:
 		return []byte(`{"sampling":{"tools":{}}}`)
-	case QuestionRoots:
+	case InputRoots:
 		return []byte(`{"roots":{}}`)
 	}
 	return emptyObject
 }
 
-// ValidAnswer reports whether raw, a value of a parsed frame, has the form of a response to the question: an action, a
+// ValidAnswer reports whether raw, a value of a parsed frame, has the form of a response to the request: an action, a
 // message with its model, or roots. MCP 2026-07-28, schema, InputResponse
-func (q Question) ValidAnswer(raw []byte) bool {
+func (q InputKind) ValidAnswer(raw []byte) bool {
 	object := rawjson.Whole(raw)
 	has := func(key string, first string) bool {
 		v := rawjson.Member(raw, object, key).Of(raw)
 		return v != nil && (v[0] == first[0] || len(first) > 1 && v[0] == first[1])
 	}
 	switch q {
-	case QuestionForm, QuestionURL:
+	case InputForm, InputURL:
 		action := rawjson.Member(raw, object, "action").Of(raw)
 		return rawjson.StringIs(action, "accept") || rawjson.StringIs(action, "decline") || rawjson.StringIs(action, "cancel")
-	case QuestionSample, QuestionSampleTools:
+	case InputSample, InputSampleTools:
 		return has("role", `"`) && has("content", `{[`) && has("model", `"`)
-	case QuestionRoots:
+	case InputRoots:
 		return has("roots", `[`)
 	}
 	return false
@@ -86,16 +86,16 @@ func AppendInputRequest(dst []byte, f *Frame) []byte {
 	if !f.Params.Present() { // roots/list may have none; the go-sdk 1.8 client rejects input requests without params
 		return append(dst, `,"params":{}}`...)
 	}
-	return append(appendQuestionParams(dst, f.Raw, f.Params), '}')
+	return append(appendInputParams(dst, f.Raw, f.Params), '}')
 }
 
 // AppendURLRequest appends one of the requests of URLElicitations as the value of an input request.
 func AppendURLRequest(dst []byte, f *Frame, params rawjson.Span) []byte {
 	dst = append(dst, `{"method":"elicitation/create"`...)
-	return append(appendQuestionParams(dst, f.Raw, params), '}')
+	return append(appendInputParams(dst, f.Raw, params), '}')
 }
 
-func appendQuestionParams(dst, raw []byte, params rawjson.Span) []byte {
+func appendInputParams(dst, raw []byte, params rawjson.Span) []byte {
 	if !params.Present() {
 		return dst
 	}
@@ -121,11 +121,11 @@ func appendEditedPart(dst, raw []byte, part rawjson.Span, edits []rawjson.Edit) 
 	return rawjson.AppendEdited(dst, part.Of(raw), edits...)
 }
 
-// AppendQuestion appends an input request as a request to a legacy client. A non-empty elicitationID is added to requests of
+// AppendLegacyRequest appends an input request as a request to a legacy client. A non-empty elicitationID is added to requests of
 // mode url, as legacy clients require it. MCP 2025-11-25, client/elicitation
-func AppendQuestion(dst []byte, id uint64, raw []byte, m Method, params rawjson.Span, elicitationID string) []byte {
+func AppendLegacyRequest(dst []byte, id uint64, raw []byte, m Method, params rawjson.Span, elicitationID string) []byte {
 	text := params.Of(raw)
-	if elicitationID != "" && QuestionOf(raw, m, params) == QuestionURL {
+	if elicitationID != "" && InputKindOf(raw, m, params) == InputURL {
 		quoted := rawjson.Quote(elicitationID)
 		have := rawjson.Member(raw, params, "elicitationId")
 		edits, _ := rawjson.PatchObject(nil, raw, params, [2]rawjson.Span{}, false, []rawjson.Patch{{Name: "elicitationId", Key: []byte(`"elicitationId":`), Have: have, Want: quoted}})
