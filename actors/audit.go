@@ -28,7 +28,7 @@ func (g *Gateway) startAudit(cfg *config.Config, o Options) error {
 	return nil
 }
 
-// auditKeys returns the signing keys, derived from the master key. Without a master key and a state file they are random and last
+// auditKeys returns the signing keys, derived from the master key. If there is neither a master key nor a state file, they are random and last
 // as long as the process.
 func auditKeys(o Options) (*audit.Keys, error) {
 	find := o.Master

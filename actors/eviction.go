@@ -30,19 +30,19 @@ type surveyDue struct{ generation uint64 }
 func newEviction() eviction { return eviction{closing: map[kernel.Reference]bool{}} }
 
 func (s *state) stepEviction(msg any, out []kernel.Effect) []kernel.Effect {
-	r := &s.eviction
+	e := &s.eviction
 	switch m := msg.(type) {
 	case message.SessionBusy: // it does not end; the waiting client needs another
-		if delete(r.closing, m.Session); len(r.waiting) > len(r.closing) {
-			return r.survey(s.self, &s.sessions, out)
+		if delete(e.closing, m.Session); len(e.waiting) > len(e.closing) {
+			return e.survey(s.self, &s.sessions, out)
 		}
 	case message.IdleSince:
-		if r.answers = append(r.answers, m); len(r.answers) >= s.sessions.members.Len() {
-			return r.choose(&s.sessions, s.config.Limits.MaxSessions, out)
+		if e.answers = append(e.answers, m); len(e.answers) >= s.sessions.members.Len() {
+			return e.choose(&s.sessions, s.config.Limits.MaxSessions, out)
 		}
 	case surveyDue:
-		if m.generation == r.generation {
-			return r.choose(&s.sessions, s.config.Limits.MaxSessions, out)
+		if m.generation == e.generation {
+			return e.choose(&s.sessions, s.config.Limits.MaxSessions, out)
 		}
 	}
 	return out
@@ -50,25 +50,25 @@ func (s *state) stepEviction(msg any, out []kernel.Effect) []kernel.Effect {
 
 // enqueue adds a client to those waiting for a session. If too many wait, it refuses one of them or the new one. It reports
 // whether the new one waits.
-func (r *eviction) enqueue(next openRequest, out []kernel.Effect) ([]kernel.Effect, bool) {
-	if len(r.waiting) >= maxWaitingClients {
-		i := r.displaced(next.owner)
+func (e *eviction) enqueue(next openRequest, out []kernel.Effect) ([]kernel.Effect, bool) {
+	if len(e.waiting) >= maxWaitingClients {
+		i := e.displaced(next.owner)
 		if i < 0 {
 			return append(out, next.refuse(message.NoRoom(kernel.Overloaded))), false
 		}
-		out = append(out, r.waiting[i].refuse(message.NoRoom(kernel.Overloaded)))
-		r.waiting = slices.Delete(r.waiting, i, i+1)
+		out = append(out, e.waiting[i].refuse(message.NoRoom(kernel.Overloaded)))
+		e.waiting = slices.Delete(e.waiting, i, i+1)
 	}
-	r.waiting = append(r.waiting, next)
+	e.waiting = append(e.waiting, next)
 	return out, true
 }
 
 // displaced returns the index of the waiting request to refuse in favor of a request of who: the newest request of the owner
 // with the most waiting requests, if that owner has at least two more than who. It returns -1 if there is none.
-func (r *eviction) displaced(who owner) int {
+func (e *eviction) displaced(who owner) int {
 	count, most := map[owner]int{}, who
-	for i := range r.waiting {
-		of := r.waiting[i].owner
+	for i := range e.waiting {
+		of := e.waiting[i].owner
 		if count[of]++; count[of] > count[most] {
 			most = of
 		}
@@ -76,8 +76,8 @@ func (r *eviction) displaced(who owner) int {
 	if count[most] < count[who]+2 {
 		return -1
 	}
-	for i := len(r.waiting) - 1; i >= 0; i-- {
-		if r.waiting[i].owner == most {
+	for i := len(e.waiting) - 1; i >= 0; i-- {
+		if e.waiting[i].owner == most {
 			return i
 		}
 	}
@@ -85,56 +85,56 @@ func (r *eviction) displaced(who owner) int {
 }
 
 // survey asks all sessions how long they have been idle, unless a survey is running.
-func (r *eviction) survey(self kernel.Reference, all *sessions, out []kernel.Effect) []kernel.Effect {
-	if r.surveying {
+func (e *eviction) survey(self kernel.Reference, all *sessions, out []kernel.Effect) []kernel.Effect {
+	if e.surveying {
 		return out
 	}
-	r.surveying, r.answers = true, nil
-	r.generation++
+	e.surveying, e.answers = true, nil
+	e.generation++
 	out = all.tell(message.QueryIdleSince{To: self}, out)
-	return append(out, kernel.WakeAfter(surveyTime, surveyDue{r.generation}))
+	return append(out, kernel.WakeAfter(surveyTime, surveyDue{e.generation}))
 }
 
 // choose ends the survey. For each waiting client it requests one session to end, and it refuses the clients for which it finds
 // none.
-func (r *eviction) choose(all *sessions, limit int, out []kernel.Effect) []kernel.Effect {
-	if !r.surveying {
+func (e *eviction) choose(all *sessions, limit int, out []kernel.Effect) []kernel.Effect {
+	if !e.surveying {
 		return out
 	}
-	r.surveying = false
-	r.generation++
-	idle := r.candidates(all)
-	stay := r.waiting[:min(len(r.closing), len(r.waiting))] // sessions are closing for these already
-	for _, next := range r.waiting[len(stay):] {
+	e.surveying = false
+	e.generation++
+	idle := e.candidates(all)
+	stay := e.waiting[:min(len(e.closing), len(e.waiting))] // sessions are closing for these already
+	for _, next := range e.waiting[len(stay):] {
 		leaves, streams := idle.pick(next.owner, limit)
 		if leaves.IsZero() {
 			out = append(out, next.refuse(message.NoRoom(kernel.Overloaded)))
 			continue
 		}
-		r.closing[leaves] = true
+		e.closing[leaves] = true
 		out = append(out, kernel.Tell(leaves, message.CloseIfIdle{Streams: streams}))
 		stay = append(stay, next)
 	}
-	r.waiting, r.answers = stay, nil
+	e.waiting, e.answers = stay, nil
 	return out
 }
 
 // sessionEnded records the end of a session. It returns the client that takes its place, unless no client waits or the gateway
 // is draining.
-func (r *eviction) sessionEnded(ref kernel.Reference, draining bool) (next openRequest, waits bool) {
-	delete(r.closing, ref)
-	if len(r.waiting) == 0 || draining {
+func (e *eviction) sessionEnded(ref kernel.Reference, draining bool) (next openRequest, waits bool) {
+	delete(e.closing, ref)
+	if len(e.waiting) == 0 || draining {
 		return openRequest{}, false
 	}
-	next, r.waiting = r.waiting[0], r.waiting[1:]
+	next, e.waiting = e.waiting[0], e.waiting[1:]
 	return next, true
 }
 
 // refuseAll refuses all waiting clients.
-func (r *eviction) refuseAll(why *protocol.Fault, out []kernel.Effect) []kernel.Effect {
-	for i := range r.waiting {
-		out = append(out, r.waiting[i].refuse(why))
+func (e *eviction) refuseAll(why *protocol.Fault, out []kernel.Effect) []kernel.Effect {
+	for i := range e.waiting {
+		out = append(out, e.waiting[i].refuse(why))
 	}
-	r.waiting = nil
+	e.waiting = nil
 	return out
 }

@@ -23,12 +23,12 @@ type ownCandidates struct {
 }
 
 // candidates returns the sessions that may be closed, according to the survey's answers.
-func (r *eviction) candidates(all *sessions) *candidates {
+func (e *eviction) candidates(all *sessions) *candidates {
 	c := &candidates{sessions: maps.Clone(all.owners.sessions), by: map[owner]*ownCandidates{}}
-	slices.SortFunc(r.answers, func(a, b message.IdleSince) int { return a.At.Compare(b.At) })
-	for _, a := range r.answers {
+	slices.SortFunc(e.answers, func(a, b message.IdleSince) int { return a.At.Compare(b.At) })
+	for _, a := range e.answers {
 		who, known := all.owners.of[a.Session]
-		if !known || a.Calls || r.closing[a.Session] || !all.members.Has(a.Session) {
+		if !known || a.Calls || e.closing[a.Session] || !all.members.Has(a.Session) {
 			continue
 		}
 		of := c.by[who]
