@@ -7,22 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-)
 
-// CompleteRow measures how long a client waits for a complete list, with one running HTTP server and one stdio server that the gateway
-// starts. Times are medians in milliseconds since the process started.
-type CompleteRow struct {
-	What   string  `json:"what"`
-	Starts int     `json:"starts"`
-	First  float64 `json:"firstListMillis"`  // response to the first tools/list
-	Held   int     `json:"firstListTools"`   // fewest tools in it over all starts
-	Tools  int     `json:"tools"`            // tools in a complete list
-	All    float64 `json:"completeMillis"`   // first response to repeated requests that has every tool, none of them from the state file
-	Best   float64 `json:"bestMillis"`       // minimum of All
-	Worst  float64 `json:"worstMillis"`      // maximum of All
-	Told   float64 `json:"toldMillis"`       // time of the list_changed notification, over the starts that had one
-	Untold int     `json:"startsWithoutOne"` // starts without a notification within toldWait
-}
+	"goblin-actor/bench/process"
+	"goblin-actor/bench/report"
+	"goblin-actor/bench/stats"
+)
 
 const (
 	completeTools = 20                     // per server
@@ -30,40 +19,31 @@ const (
 	toldWait      = 700 * time.Millisecond // for a list_changed notification
 )
 
-func completeTable(rows []CompleteRow) [][]string {
-	table := [][]string{{"one HTTP, one stdio", "first list ms", "tools in it", "all ms", "best", "worst", "told ms"}}
-	for _, r := range rows {
-		table = append(table, []string{r.What, shortMillis(r.First), fmt.Sprintf("%d of %d", r.Held, r.Tools), shortMillis(r.All),
-			shortMillis(r.Best), shortMillis(r.Worst), shortMillis(r.Told)})
-	}
-	return table
-}
-
 // complete measures, in turns, starts without a state file, starts with one, and starts with the stdio server alone.
-func (s *setup) complete() ([]CompleteRow, error) {
+func (s *setup) complete() ([]report.CompleteRow, error) {
 	fmt.Fprintf(s.progress, "bench cold: time to the complete list of one HTTP and one stdio server, %d starts\n", s.o.Starts)
 	server := []string{"server", "--tools", fmt.Sprint(completeTools), "--tool-bytes", fmt.Sprint(coldToolBytes)}
-	web, err := s.helper(server...)
+	web, err := s.Helper(server...)
 	if err != nil {
 		return nil, err
 	}
 	stdio := append([]string{"bench"}, append(server, "--stdio")...)
 	text, err := json.Marshal(map[string]any{"metaTools": "false", "log": map[string]string{"level": "error"}, "mcpServers": map[string]any{
-		"web": map[string]any{"url": web.url.String(), "type": "http"}, "process": map[string]any{"command": s.o.Program, "args": stdio},
+		"web": map[string]any{"url": web.URL.String(), "type": "http"}, "process": map[string]any{"command": s.o.Program, "args": stdio},
 	}})
 	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(s.dir, "complete.json")
+	file := filepath.Join(s.Dir, "complete.json")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
-	kept := filepath.Join(s.dir, "kept")
+	kept := filepath.Join(s.Dir, "kept")
 	gateway := []string{s.o.gateway(), "stdio", "--config", file, "--state-dir"}
-	rows := []CompleteRow{{What: "no state file", Tools: 2 * completeTools}, {What: "state file", Tools: 2 * completeTools}, {What: "stdio server alone", Tools: completeTools}}
+	rows := []report.CompleteRow{{What: "no state file", Tools: 2 * completeTools}, {What: "state file", Tools: 2 * completeTools}, {What: "stdio server alone", Tools: completeTools}}
 	seen := make([][]startTimes, len(rows))
 	for n := range s.o.Starts + 1 {
-		fresh := filepath.Join(s.dir, fmt.Sprint("fresh", n))
+		fresh := filepath.Join(s.Dir, fmt.Sprint("fresh", n))
 		for i, command := range [][]string{append(gateway[:len(gateway):len(gateway)], fresh), append(gateway[:len(gateway):len(gateway)], kept),
 			append([]string{s.o.Program}, stdio...)} {
 			at, err := s.completeStart(command, rows[i].Tools, i < 2)
@@ -76,7 +56,7 @@ func (s *setup) complete() ([]CompleteRow, error) {
 		}
 	}
 	for i := range rows {
-		rows[i].fill(seen[i])
+		fillRow(&rows[i], seen[i])
 	}
 	return rows, nil
 }
@@ -87,18 +67,18 @@ type startTimes struct {
 	held             int
 }
 
-func (r *CompleteRow) fill(starts []startTimes) {
+func fillRow(r *report.CompleteRow, starts []startTimes) {
 	var first, all, told []float64
 	r.Starts, r.Held = len(starts), r.Tools
 	for _, at := range starts {
-		first, all, r.Held = append(first, millis(at.first)), append(all, millis(at.all)), min(r.Held, at.held)
+		first, all, r.Held = append(first, stats.Millis(at.first)), append(all, stats.Millis(at.all)), min(r.Held, at.held)
 		if at.told > 0 {
-			told = append(told, millis(at.told))
+			told = append(told, stats.Millis(at.told))
 		} else {
 			r.Untold++
 		}
 	}
-	r.First, r.All, r.Told = median(first), median(all), median(told)
+	r.First, r.All, r.Told = stats.Median(first), stats.Median(all), stats.Median(told)
 	if len(all) > 0 {
 		r.Best, r.Worst = slices.Min(all), slices.Max(all)
 	}
@@ -107,12 +87,12 @@ func (r *CompleteRow) fill(starts []startTimes) {
 // completeStart starts a program and requests the list until it is complete. If tells is set and the list changed, it waits for a
 // notification. Then it stops the program.
 func (s *setup) completeStart(command []string, tools int, tells bool) (at startTimes, err error) {
-	err = s.begin(command, func(p *starting) error {
-		if _, err := p.initialize(); err != nil {
+	err = s.begin(command, func(p *process.StdioProgram) error {
+		if _, err := p.Initialize(); err != nil {
 			return err
 		}
 		for id := 2; ; id++ {
-			answer, when, err := p.ask(id, "tools/list", "{}")
+			answer, when, err := p.Request(id, "tools/list", "{}")
 			if err != nil {
 				return err
 			}
@@ -133,9 +113,9 @@ func (s *setup) completeStart(command []string, tools int, tells bool) (at start
 			time.Sleep(completePoll)
 		}
 		if tells && at.all > at.first {
-			p.waitTold(toldWait)
+			p.WaitChanged(toldWait)
 		}
-		at.told = p.told
+		at.told = p.Changed
 		return nil
 	})
 	return at, err

@@ -6,13 +6,18 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"goblin-actor/bench/load"
+	"goblin-actor/bench/process"
+	"goblin-actor/bench/stats"
+	"goblin-actor/bench/wire"
 )
 
 // readyFor is slightly longer than the time after which the gateway reconnects to a lost server immediately.
 const readyFor = 5500 * time.Millisecond
 
 // do injects the fault and waits for recovery.
-func (f *faultRun) do(hurt *witnesses) error {
+func (f *faultRun) do(hurt *load.Probes) error {
 	switch f.row.Fault {
 	case "kill":
 		return f.kill(hurt)
@@ -30,9 +35,9 @@ func (f *faultRun) do(hurt *witnesses) error {
 //
 // A gateway reconnects immediately to a server that had been ready for 5 s (at a URL a few times in the first half second), and
 // otherwise after half a second. The fault is injected after the server has been ready for that long.
-func (f *faultRun) kill(hurt *witnesses) error {
-	f.pause(f.o.ready - time.Since(f.ready))
-	pid, err := f.server.tell("pid")
+func (f *faultRun) kill(hurt *load.Probes) error {
+	f.Sleep(f.o.ready - time.Since(f.ready))
+	pid, err := f.server.Command("pid")
 	if err != nil {
 		return err
 	}
@@ -43,11 +48,10 @@ func (f *faultRun) kill(hurt *witnesses) error {
 	if err := process.Kill(); err != nil {
 		return err
 	}
-	f.began = time.Since(epoch)
-	f.server.close()
-	if at := f.server.at; at != nil {
-		<-at.done
-		if f.server.at, err = f.helper(append(f.server.args, "--listen", at.url.Host)...); err != nil {
+	f.began = load.Now()
+	f.server.Close()
+	if f.server.At != nil {
+		if err := f.server.Restart(f.Group); err != nil {
 			return err
 		}
 	}
@@ -56,11 +60,11 @@ func (f *faultRun) kill(hurt *witnesses) error {
 }
 
 // hang makes the server answer nothing for a while.
-func (f *faultRun) hang(hurt *witnesses) error {
-	if _, err := f.server.tell("hang %d", f.o.Lasts.Milliseconds()); err != nil {
+func (f *faultRun) hang(hurt *load.Probes) error {
+	if _, err := f.server.Command("hang %d", f.o.Lasts.Milliseconds()); err != nil {
 		return err
 	}
-	f.began = time.Since(epoch)
+	f.began = load.Now()
 	f.recovers(hurt, f.began+f.o.Lasts)
 	return nil
 }
@@ -69,54 +73,54 @@ func (f *faultRun) hang(hurt *witnesses) error {
 const smallWindow = 4096
 
 // slow has clients request large results without reading them until the fault is over, when they disconnect.
-func (f *faultRun) slow(hurt *witnesses) error {
-	large := &witnesses{at: f.g.process, era: f.o.Clients, tool: f.name + "_big"}
-	var readers []*client
+func (f *faultRun) slow(hurt *load.Probes) error {
+	large := &load.Probes{At: f.g.Process, Era: f.o.Clients, Tool: f.name + "_big"}
+	var readers []*load.Client
 	defer func() {
 		for _, c := range readers {
-			c.close()
+			c.Close()
 		}
 	}()
 	for range f.o.Readers {
-		c, err := large.dial()
+		c, err := large.Dial()
 		if err != nil {
 			return err
 		}
 		readers = append(readers, c)
-		if tcp, ok := c.conn.(*net.TCPConn); ok {
+		if tcp, ok := c.Net.(*net.TCPConn); ok {
 			_ = tcp.SetReadBuffer(smallWindow)
 		}
-		if _, err := c.conn.Write(c.request.next()); err != nil {
+		if _, err := c.Net.Write(c.Request.Next()); err != nil {
 			return err
 		}
 	}
 	end := f.began + f.o.Lasts
 	f.until(func() bool {
 		f.sample()
-		return time.Since(epoch) > end
+		return load.Now() > end
 	})
 	f.recovers(hurt, end)
 	return nil
 }
 
 // leave has clients cut their connections in the middle of calls, one after the other, while the server hangs.
-func (f *faultRun) leave(hurt *witnesses) error {
-	if _, err := f.server.tell("hang %d", min(f.o.Lasts, faultTimeout/2).Milliseconds()); err != nil {
+func (f *faultRun) leave(hurt *load.Probes) error {
+	if _, err := f.server.Command("hang %d", min(f.o.Lasts, faultTimeout/2).Milliseconds()); err != nil {
 		return err
 	}
-	gone := &witnesses{at: f.g.process, era: f.o.Clients, tool: f.name + "_echo"}
+	gone := &load.Probes{At: f.g.Process, Era: f.o.Clients, Tool: f.name + "_echo"}
 	end := f.began + f.o.Lasts
 	n := 0
-	for ; time.Since(epoch) < end && n < 5000 && f.ctx.Err() == nil; n++ {
-		c, err := gone.dial()
+	for ; load.Now() < end && n < 5000 && f.ctx.Err() == nil; n++ {
+		c, err := gone.Dial()
 		if err != nil {
 			return err
 		}
-		if tcp, ok := c.conn.(*net.TCPConn); ok {
+		if tcp, ok := c.Net.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0) // send a reset, as for a killed client
 		}
-		_, err = c.conn.Write(c.request.next())
-		c.close()
+		_, err = c.Net.Write(c.Request.Next())
+		c.Close()
 		if err != nil {
 			return err
 		}
@@ -124,28 +128,28 @@ func (f *faultRun) leave(hurt *witnesses) error {
 			f.sample()
 		}
 	}
-	f.recovers(hurt, time.Since(epoch))
-	f.row.Note = fmt.Sprintf("%d clients disconnected in the middle of a call; their sessions (%.0f with the other clients') remain until the idle timeout", n, sessionsIn(scrape(f.g.url.Host)))
+	f.recovers(hurt, load.Now())
+	f.row.Note = fmt.Sprintf("%d clients disconnected in the middle of a call; their sessions (%.0f with the other clients') remain until the idle timeout", n, f.g.Sessions())
 	return nil
 }
 
 // flood has the server change its list and announce it as fast as it can. Recovery is when clients get the last list.
 func (f *faultRun) flood() error {
-	before, err := f.server.tell("lists")
+	before, err := f.server.Command("lists")
 	if err != nil {
 		return err
 	}
-	a := &audience{all: make(chan struct{}, 1)}
-	defer a.close()
-	if err := a.open(f.ctx, f.g.process, f.o.Clients, 1); err != nil {
+	a := load.NewAudience("")
+	defer a.Close()
+	if err := a.Open(f.ctx, f.g.Process, f.o.Clients, 1); err != nil {
 		return err
 	}
-	f.began = time.Since(epoch)
+	f.began = load.Now()
 	flooded := make(chan struct{})
 	var changes int
 	go func() {
 		defer close(flooded)
-		changes, err = f.server.tell("flood %d", f.o.Lasts.Milliseconds())
+		changes, err = f.server.Command("flood %d", f.o.Lasts.Milliseconds())
 	}()
 	f.until(func() bool {
 		f.sample()
@@ -160,16 +164,16 @@ func (f *faultRun) flood() error {
 	if err != nil {
 		return err
 	}
-	end := time.Since(epoch)
+	end := load.Now()
 	list, err := f.lister()
 	if err != nil {
 		return err
 	}
-	defer list.leave(f.g.process)
+	defer list.Leave(f.g.Process)
 	last := fmt.Appendf(nil, `"%s_change_%d"`, f.name, changes)
 	f.until(func() bool {
 		var body []byte
-		if body, err = list.exchange(list.request.next()); err != nil || bytes.Contains(body, last) {
+		if body, err = list.Exchange(list.Request.Next()); err != nil || bytes.Contains(body, last) {
 			return true
 		}
 		f.sample()
@@ -178,19 +182,19 @@ func (f *faultRun) flood() error {
 	if err != nil {
 		return err
 	}
-	f.row.Back = millis(time.Since(epoch) - end)
-	f.pause(fanoutQuiet)
-	after, err := f.server.tell("lists")
-	f.row.Note = fmt.Sprintf("%d changes, %d lists fetched, %d notifications to a client", changes, after-before, a.events.Load())
+	f.row.Back = stats.Millis(load.Now() - end)
+	f.Sleep(load.SettleTime)
+	after, err := f.server.Command("lists")
+	f.row.Note = fmt.Sprintf("%d changes, %d lists fetched, %d notifications to a client", changes, after-before, a.Events.Load())
 	return err
 }
 
 // lister returns a client that can request the list of tools.
-func (f *faultRun) lister() (*client, error) {
-	w := &witnesses{at: f.g.process, era: Eras[0]}
-	c, err := w.dial()
+func (f *faultRun) lister() (*load.Client, error) {
+	w := &load.Probes{At: f.g.Process, Era: process.Eras[0]}
+	c, err := w.Dial()
 	if err == nil {
-		c.request = newRequest(f.g.url.Host, f.g.url.Path, c.session, protocolVersion, "tools/list", "{}")
+		c.Request = wire.NewRequest(f.g.URL.Host, f.g.URL.Path, c.Session, wire.LegacyVersion, "tools/list", "{}")
 	}
 	return c, err
 }

@@ -6,6 +6,12 @@ import (
 	"maps"
 	"os"
 	"time"
+
+	"goblin-actor/bench/load"
+	"goblin-actor/bench/process"
+	"goblin-actor/bench/report"
+	"goblin-actor/bench/stats"
+	"goblin-actor/bench/wire"
 )
 
 const (
@@ -24,13 +30,13 @@ func (g *growthRun) checks() error {
 	for _, n := range g.sizes("checks") {
 		g.say("tools, with and without checks", n)
 		checked, unchecked := &published{}, &published{}
-		err := g.own(func() error {
-			server, err := g.newBehind(g.o.Behind, fmt.Sprintf("g%d", g.next), "--tools", fmt.Sprint(n))
+		err := g.Scope(func() error {
+			server, err := g.NewRawServer(g.o.Behind, fmt.Sprintf("g%d", g.next), "--tools", fmt.Sprint(n))
 			if err != nil {
 				return err
 			}
 			g.next++
-			defer server.close()
+			defer server.Close()
 			for range g.o.gateways {
 				for _, turn := range []struct {
 					command []string
@@ -46,56 +52,55 @@ func (g *growthRun) checks() error {
 		if err != nil {
 			return err
 		}
-		first, changed := median(checked.first), median(checked.changed)
-		g.growth.Rows = append(g.growth.Rows, GrowthRow{Of: "checks", N: n, First: first, Checked: first / median(unchecked.first),
-			Changed: changed, CheckedAgain: changed / median(unchecked.changed)})
+		first, changed := stats.Median(checked.first), stats.Median(checked.changed)
+		g.growth.Rows = append(g.growth.Rows, report.GrowthRow{Of: "checks", N: n, First: first, Checked: first / stats.Median(unchecked.first),
+			Changed: changed, CheckedAgain: changed / stats.Median(unchecked.changed)})
 	}
 	return nil
 }
 
 // publish starts a gateway with the command in front of the server. It stops the gateway after clients have seen the first list and some changes.
-func (g *growthRun) publish(server *behind, command []string, to *published) error {
-	return g.own(func() error {
-		dir, err := os.MkdirTemp(g.dir, "")
+func (g *growthRun) publish(server *process.RawServer, command []string, to *published) error {
+	return g.Scope(func() error {
+		dir, err := os.MkdirTemp(g.Dir, "")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		settings := maps.Clone(g.settings)
+		settings := maps.Clone(g.Settings)
 		settings["pageSize"] = 1 // keeps the time to write a page out of the measurement
-		gate, err := runGateway(g.ctx, g.o.Program, command, dir, map[string]any{server.name: server.entry}, settings)
+		gate, err := g.RunGateway(command, dir, map[string]any{server.Name: server.Entry}, settings)
 		if err != nil {
 			return err
 		}
-		g.running = append(g.running, gate.process)
-		seen, err := gate.firstTool(server.name)
+		seen, err := firstTool(gate, server.Name)
 		if err != nil {
 			return err
 		}
-		if err := server.since(seen, &to.first); err != nil {
+		if err := sinceListed(server, seen, &to.first); err != nil {
 			return err
 		}
-		if err := gate.waitReady(g.ctx); err != nil {
+		if err := gate.WaitReady(g.ctx); err != nil {
 			return err
 		}
-		a := &audience{all: make(chan struct{}, 1)}
-		defer a.close()
-		if err := a.open(g.ctx, gate.process, g.o.Clients, 1); err != nil {
+		a := load.NewAudience("")
+		defer a.Close()
+		if err := a.Open(g.ctx, gate.Process, g.o.Clients, 1); err != nil {
 			return err
 		}
 		for change := range checkChanges {
-			g.pause(checkQuiet)
-			told, err := a.publish(g.ctx, int64(change+1), exchangeTimeout, func() error {
-				_, err := server.tell("change")
+			g.Sleep(checkQuiet)
+			told, err := a.Publish(g.ctx, int64(change+1), wire.ExchangeTimeout, func() error {
+				_, err := server.Command("change")
 				return err
 			})
-			if err == nil && told.lost > 0 {
-				err = fmt.Errorf("clients received no list change notification within %s", exchangeTimeout)
+			if err == nil && told.Lost > 0 {
+				err = fmt.Errorf("clients received no list change notification within %s", wire.ExchangeTimeout)
 			}
 			if err != nil {
 				return err
 			}
-			if err := server.since(epoch.Add(time.Duration(a.subscribers[0].at.Load())), &to.changed); err != nil {
+			if err := sinceListed(server, a.FirstReceived(), &to.changed); err != nil {
 				return err
 			}
 		}
@@ -103,34 +108,34 @@ func (g *growthRun) publish(server *behind, command []string, to *published) err
 	})
 }
 
-// since appends the time from the server's last response to a request for its list until seen.
-func (b *behind) since(seen time.Time, to *[]float64) error {
-	listed, err := b.tell("listed")
+// sinceListed appends the time from the server's last response to a request for its list until seen.
+func sinceListed(b *process.RawServer, seen time.Time, to *[]float64) error {
+	listed, err := b.Command("listed")
 	if err == nil {
-		*to = append(*to, millis(seen.Sub(time.Unix(0, int64(listed)))))
+		*to = append(*to, stats.Millis(seen.Sub(time.Unix(0, int64(listed)))))
 	}
 	return err
 }
 
 // firstTool requests the first page of tools until it contains one of the server, and returns when it did.
-func (g *gateway) firstTool(server string) (seen time.Time, err error) {
-	w, err := dial("tcp", g.url.Host)
+func firstTool(g *process.Gateway, server string) (seen time.Time, err error) {
+	w, err := wire.Dial("tcp", g.URL.Host)
 	if err != nil {
 		return seen, err
 	}
-	defer w.close()
-	if err := w.handshake(g.url.Host, g.url.Path); err != nil {
+	defer w.Close()
+	if err := w.Handshake(g.URL.Host, g.URL.Path); err != nil {
 		return seen, err
 	}
-	r := newRequest(g.url.Host, g.url.Path, w.session, protocolVersion, "tools/list", "{}")
-	for began := time.Now(); time.Since(began) < exchangeTimeout; time.Sleep(100 * time.Microsecond) {
-		body, err := w.exchange(r.next())
-		if err := w.expect("tools/list", 200, body, err); err != nil {
+	r := wire.NewRequest(g.URL.Host, g.URL.Path, w.Session, wire.LegacyVersion, "tools/list", "{}")
+	for began := time.Now(); time.Since(began) < wire.ExchangeTimeout; time.Sleep(100 * time.Microsecond) {
+		body, err := w.Exchange(r.Next())
+		if err := w.Expect("tools/list", 200, body, err); err != nil {
 			return seen, err
 		}
 		if bytes.Contains(body, []byte(`"`+server+`_`)) {
 			return time.Now(), nil
 		}
 	}
-	return seen, fmt.Errorf("no tool of %s was listed within %s", server, exchangeTimeout)
+	return seen, fmt.Errorf("no tool of %s was listed within %s", server, wire.ExchangeTimeout)
 }

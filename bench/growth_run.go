@@ -7,13 +7,19 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"goblin-actor/bench/load"
+	"goblin-actor/bench/process"
+	"goblin-actor/bench/report"
+	"goblin-actor/bench/stats"
+	"goblin-actor/bench/wire"
 )
 
 // growthRun measures one quantity after the other.
 type growthRun struct {
 	*setup
 	o      GrowthOptions
-	growth *Growth
+	growth *report.Growth
 	next   int // number of the next server, used in the name of its socket
 }
 
@@ -49,7 +55,7 @@ func (g *growthRun) grow(what string) error {
 }
 
 // add completes a row. If the previous row is of the same kind, it computes the memory per added unit.
-func (g *growthRun) add(row GrowthRow, m IdlePhase) {
+func (g *growthRun) add(row report.GrowthRow, m process.Memory) {
 	row.Use, row.RSS = m.Heap+m.Stack, m.RSS
 	if n := len(g.growth.Rows); n > 0 && row.KiB == 0 {
 		if before := g.growth.Rows[n-1]; before.Of == row.Of {
@@ -67,7 +73,7 @@ func (g *growthRun) say(what string, n int) {
 }
 
 // servers starts n servers: over HTTP one process that serves all of them, else processes that the gateway starts.
-func (g *growthRun) servers(n, tools int) (first *behind, entries map[string]any, err error) {
+func (g *growthRun) servers(n, tools int) (first *process.RawServer, entries map[string]any, err error) {
 	var more []string
 	if tools > 0 {
 		more = []string{"--tools", fmt.Sprint(tools)}
@@ -76,59 +82,47 @@ func (g *growthRun) servers(n, tools int) (first *behind, entries map[string]any
 	for i := range n {
 		name := fmt.Sprintf("g%d", g.next)
 		g.next++
-		if first != nil && first.at != nil {
-			entry := maps.Clone(first.entry)
-			entry["url"] = fmt.Sprintf("%s/%d", first.at.url, i)
+		if first != nil && first.At != nil {
+			entry := maps.Clone(first.Entry)
+			entry["url"] = fmt.Sprintf("%s/%d", first.At.URL, i)
 			entries[name] = entry
 			continue
 		}
-		b, err := g.newBehind(g.o.Behind, name, more...)
+		b, err := g.NewRawServer(g.o.Behind, name, more...)
 		if err != nil {
 			return nil, nil, err
 		}
 		if first == nil {
 			first = b
 		}
-		entries[name] = b.entry
+		entries[name] = b.Entry
 	}
 	return first, entries, nil
 }
 
-// own runs measure and stops all processes that it started.
-func (g *growthRun) own(measure func() error) error {
-	processes := len(g.running)
-	defer func() {
-		for n := len(g.running) - 1; n >= processes; n-- {
-			g.running[n].stop()
-		}
-		g.running = g.running[:processes]
-	}()
-	return measure()
-}
-
 // catalog measures a gateway with the given numbers of servers and of tools per server; 0 tools = the built-in ones.
 func (g *growthRun) catalog(what string, n, servers, tools int) error {
-	return g.own(func() error {
+	return g.Scope(func() error {
 		g.say(what, n)
 		first, entries, err := g.servers(servers, tools)
 		if err != nil {
 			return err
 		}
-		defer first.close()
+		defer first.Close()
 		began := time.Now()
-		gate, err := g.gateway(entries)
+		gate, err := g.Gateway(entries)
 		if err != nil {
 			return err
 		}
-		row := GrowthRow{Of: what, N: n, Ready: millis(time.Since(began))}
-		tool := first.name + "_echo"
+		row := report.GrowthRow{Of: what, N: n, Ready: stats.Millis(time.Since(began))}
+		tool := first.Name + "_echo"
 		if tools > 0 {
-			tool = first.name + "_tool_000"
+			tool = first.Name + "_tool_000"
 		}
 		if err := g.calls(gate, tool, growthClients, &row); err != nil {
 			return err
 		}
-		m, err := gate.memory(what)
+		m, err := gate.Memory()
 		if err != nil {
 			return err
 		}
@@ -143,44 +137,44 @@ func (g *growthRun) catalog(what string, n, servers, tools int) error {
 }
 
 // calls has clients call one tool and records the cost of a call.
-func (g *growthRun) calls(gate *gateway, tool string, clients int, row *GrowthRow) error {
-	t := &target{name: "gateway", at: gate.process, method: "tools/call", params: []string{callParams(tool)}}
+func (g *growthRun) calls(gate *process.Gateway, tool string, clients int, row *report.GrowthRow) error {
+	t := &load.Target{Name: "gateway", At: gate.Process, Method: "tools/call", Params: []string{wire.CallParams(tool)}}
 	if g.o.Clients == "modern" {
-		t.modern = tool
+		t.ModernTool = tool
 	}
-	t.refusals = &atomic.Int64{}
-	if err := t.learn(); err != nil {
+	t.Refusals = &atomic.Int64{}
+	if err := t.Learn(); err != nil {
 		return err
 	}
-	defer t.disconnect()
-	if err := t.connect(clients); err != nil {
+	defer t.Disconnect()
+	if err := t.Connect(clients); err != nil {
 		return err
 	}
-	if _, err := t.run(g.ctx, min(g.o.Duration, 300*time.Millisecond)); err != nil { // warm-up
+	if _, err := t.Run(g.ctx, min(g.o.Duration, 300*time.Millisecond)); err != nil { // warm-up
 		return err
 	}
-	r, err := t.run(g.ctx, g.o.Duration)
+	r, err := t.Run(g.ctx, g.o.Duration)
 	if err != nil {
 		return err
 	}
-	slices.Sort(r.tenths)
-	row.Refused = int(t.refusals.Load())
-	row.P50 = quantile(r.tenths, .5)
-	if r.calls > 0 {
-		row.CPU = float64(r.cpu.Microseconds()) / float64(r.calls)
+	slices.Sort(r.Latencies)
+	row.Refused = int(t.Refusals.Load())
+	row.P50 = stats.QuantileMicros(r.Latencies, .5)
+	if r.Calls > 0 {
+		row.CPU = float64(r.CPU.Microseconds()) / float64(r.Calls)
 	}
 	return nil
 }
 
 // overOne runs measure with a gateway over one server, and stops both.
-func (g *growthRun) overOne(measure func(*behind, *gateway) error) error {
-	return g.own(func() error {
+func (g *growthRun) overOne(measure func(*process.RawServer, *process.Gateway) error) error {
+	return g.Scope(func() error {
 		first, entries, err := g.servers(1, 0)
 		if err != nil {
 			return err
 		}
-		defer first.close()
-		gate, err := g.gateway(entries)
+		defer first.Close()
+		gate, err := g.Gateway(entries)
 		if err != nil {
 			return err
 		}
@@ -190,19 +184,19 @@ func (g *growthRun) overOne(measure func(*behind, *gateway) error) error {
 
 // sessions opens an increasing number of idle streams, and measures the calls of a few other clients.
 func (g *growthRun) sessions() error {
-	return g.overOne(func(first *behind, gate *gateway) error {
-		a := &audience{all: make(chan struct{}, 1)}
-		defer a.close()
+	return g.overOne(func(first *process.RawServer, gate *process.Gateway) error {
+		a := load.NewAudience("")
+		defer a.Close()
 		for _, n := range g.sizes("sessions") {
 			g.say("sessions", n)
-			if err := a.open(g.ctx, gate.process, g.o.Clients, n-len(a.subscribers)); err != nil {
+			if err := a.Open(g.ctx, gate.Process, g.o.Clients, n-a.Len()); err != nil {
 				return err
 			}
-			row := GrowthRow{Of: "sessions", N: n}
-			if err := g.calls(gate, first.name+"_echo", growthClients, &row); err != nil {
+			row := report.GrowthRow{Of: "sessions", N: n}
+			if err := g.calls(gate, first.Name+"_echo", growthClients, &row); err != nil {
 				return err
 			}
-			m, err := gate.memory("sessions")
+			m, err := gate.Memory()
 			if err != nil {
 				return err
 			}
@@ -215,11 +209,11 @@ func (g *growthRun) sessions() error {
 // flight has an increasing number of clients call at once and wait for a hanging server. What the gateway holds per call is its memory
 // above that with the same clients idle.
 func (g *growthRun) flight() error {
-	return g.overOne(func(first *behind, gate *gateway) error {
+	return g.overOne(func(first *process.RawServer, gate *process.Gateway) error {
 		for _, n := range g.sizes("flight") {
 			g.say("flight", n)
-			row := GrowthRow{Of: "flight", N: n}
-			if err := g.calls(gate, first.name+"_echo", n, &row); err != nil {
+			row := report.GrowthRow{Of: "flight", N: n}
+			if err := g.calls(gate, first.Name+"_echo", n, &row); err != nil {
 				return err
 			}
 			m, err := g.held(gate, first, n, &row)
@@ -236,86 +230,86 @@ func (g *growthRun) flight() error {
 const hangs = 3 * time.Second
 
 // held measures the memory held by n calls that wait for their server.
-func (g *growthRun) held(gate *gateway, server *behind, n int, row *GrowthRow) (IdlePhase, error) {
-	w := &witnesses{at: gate.process, era: g.o.Clients, tool: server.name + "_echo"}
-	var clients []*client
+func (g *growthRun) held(gate *process.Gateway, server *process.RawServer, n int, row *report.GrowthRow) (process.Memory, error) {
+	w := &load.Probes{At: gate.Process, Era: g.o.Clients, Tool: server.Name + "_echo"}
+	var clients []*load.Client
 	defer func() {
 		for _, c := range clients {
-			c.leave(gate.process)
+			c.Leave(gate.Process)
 		}
 	}()
 	for range n {
-		c, err := w.dial()
+		c, err := w.Dial()
 		if err != nil {
-			return IdlePhase{}, err
+			return process.Memory{}, err
 		}
 		clients = append(clients, c)
 	}
-	if err := w.learn(clients[0]); err != nil {
-		return IdlePhase{}, err
+	if err := w.Learn(clients[0]); err != nil {
+		return process.Memory{}, err
 	}
-	idle, err := gate.memory("idle")
+	idle, err := gate.Memory()
 	if err != nil {
 		return idle, err
 	}
-	if _, err := server.tell("hang %d", hangs.Milliseconds()); err != nil {
+	if _, err := server.Command("hang %d", hangs.Milliseconds()); err != nil {
 		return idle, err
 	}
 	for _, c := range clients {
-		if _, err := c.conn.Write(c.request.next()); err != nil {
+		if _, err := c.Net.Write(c.Request.Next()); err != nil {
 			return idle, err
 		}
 	}
-	g.pause(hangs / 3)
-	busy, err := gate.memory("in flight")
+	g.Sleep(hangs / 3)
+	busy, err := gate.Memory()
 	if err != nil {
 		return idle, err
 	}
 	row.KiB = max(busy.Heap+busy.Stack-idle.Heap-idle.Stack, 0) * 1024 / float64(n)
 	for _, c := range clients {
-		body, err := c.exchange(nil)
-		w.note(sight{}, c, body, err)
+		body, err := c.Exchange(nil)
+		w.Record(c, body, err)
 	}
-	row.Refused += w.errorsSince(0)
-	if w.lost+w.wrong > 0 {
-		return idle, fmt.Errorf("%d calls in flight: %d lost, %d wrong: %s", n, w.lost, w.wrong, w.first)
+	row.Refused += w.ErrorsSince(0)
+	if w.Lost+w.Wrong > 0 {
+		return idle, fmt.Errorf("%d calls in flight: %d lost, %d wrong: %s", n, w.Lost, w.Wrong, w.FirstWrong)
 	}
 	return busy, nil
 }
 
 // list fetches all pages repeatedly for the duration and returns the gateway's CPU time per item in microseconds. The first pass does not
 // count, because the gateway renders items on first use.
-func (g *growthRun) list(gate *gateway, items int) (float64, error) {
-	w, err := dial("tcp", gate.url.Host)
+func (g *growthRun) list(gate *process.Gateway, items int) (float64, error) {
+	w, err := wire.Dial("tcp", gate.URL.Host)
 	if err != nil {
 		return 0, err
 	}
-	defer w.close()
-	if err := w.handshake(gate.url.Host, gate.url.Path); err != nil {
+	defer w.Close()
+	if err := w.Handshake(gate.URL.Host, gate.URL.Path); err != nil {
 		return 0, err
 	}
-	session := w.session
-	if _, err := w.walk(gate, session, items); err != nil {
+	session := w.Session
+	if _, err := walk(w, gate, session, items); err != nil {
 		return 0, err
 	}
-	listed, before := 0, gate.usage().cpu
+	listed, before := 0, gate.Usage().CPU
 	for end := time.Now().Add(g.o.Duration); listed == 0 || time.Now().Before(end) && g.ctx.Err() == nil; {
-		n, err := w.walk(gate, session, items)
+		n, err := walk(w, gate, session, items)
 		if err != nil {
 			return 0, err
 		}
 		listed += n
 	}
-	used := gate.usage().cpu - before
-	_, _ = w.exchange(deleteRequest(gate.url.Host, gate.url.Path, session))
+	used := gate.Usage().CPU - before
+	_, _ = w.Exchange(wire.DeleteRequest(gate.URL.Host, gate.URL.Path, session))
 	return float64(used.Microseconds()) / float64(listed), nil
 }
 
 // walk lists all tools page by page and returns their number.
-func (w *wire) walk(gate *gateway, session string, items int) (listed int, err error) {
+func walk(w *wire.Conn, gate *process.Gateway, session string, items int) (listed int, err error) {
 	for params := "{}"; ; {
-		body, err := w.exchange(newRequest(gate.url.Host, gate.url.Path, session, protocolVersion, "tools/list", params).text)
-		if err := w.expect("tools/list", 200, body, err); err != nil {
+		body, err := w.Exchange(wire.NewRequest(gate.URL.Host, gate.URL.Path, session, wire.LegacyVersion, "tools/list", params).Text)
+		if err := w.Expect("tools/list", 200, body, err); err != nil {
 			return 0, err
 		}
 		n, next, err := coldPage(body)

@@ -10,6 +10,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"goblin-actor/bench/load"
+	"goblin-actor/bench/process"
+	"goblin-actor/bench/report"
+	"goblin-actor/bench/wire"
 )
 
 // The gateways of bench identity, by what they check. The others are divided by the first one.
@@ -22,9 +27,9 @@ const (
 
 // identity measures the cost of authentication, roles and the audit log: the same calls through separate gateways to one server, each with
 // different sections in its configuration.
-func (s *setup) identity(report *Report) error {
-	raw := newRawServer(ServerOptions{})
-	web, err := s.helper("server")
+func (s *setup) identity(result *report.Report) error {
+	tail := wire.SmallTail()
+	web, err := s.Helper("server")
 	if err != nil {
 		return err
 	}
@@ -40,7 +45,7 @@ func (s *setup) identity(report *Report) error {
 		},
 		"bind": []any{map[string]any{"role": "caller", "keys": []string{"ben*"}}, map[string]any{"role": "reader", "keys": []string{"*"}}},
 	}
-	var targets []*target
+	var targets []*load.Target
 	for i, variant := range []struct {
 		name     string
 		settings map[string]any
@@ -48,46 +53,39 @@ func (s *setup) identity(report *Report) error {
 		{openGateway, nil},
 		{keyedGateway, map[string]any{"auth": auth}},
 		{ruledGateway, map[string]any{"auth": auth, "policy": rules}},
-		{auditedGateway, map[string]any{"audit": map[string]any{"file": filepath.Join(s.dir, "audit.jsonl")}}},
+		{auditedGateway, map[string]any{"audit": map[string]any{"file": filepath.Join(s.Dir, "audit.jsonl")}}},
 	} {
 		at, err := s.gatewayOver(web, strconv.Itoa(i), variant.settings)
 		if err != nil {
 			return fmt.Errorf("%s: %w", variant.name, err)
 		}
-		t := &target{name: variant.name, at: at.process, method: "tools/call", params: []string{callParams("h0_echo")}, tail: raw.small}
+		t := &load.Target{Name: variant.name, At: at.Process, Method: "tools/call", Params: []string{wire.CallParams("h0_echo")}, Tail: tail}
 		if variant.settings["auth"] != nil {
-			t.headers = "Authorization: Bearer " + key + "\r\n"
+			t.Headers = "Authorization: Bearer " + key + "\r\n"
 		}
-		t.scrape = t.headers == ""
+		t.Scrape = t.Headers == ""
 		targets = append(targets, t)
 	}
-	report.Bytes, report.Base = len(answerHead)+idDigits+len(raw.small), openGateway
-	s.plan(len(s.o.Concurrency) * turns(s.o, targets))
-	return s.rows(report, targets)
+	result.Bytes, result.Base = len(wire.ResponseHead)+wire.IDDigits+len(tail), openGateway
+	s.plan(len(s.o.Concurrency) * load.Turns(s.o.Rounds, targets))
+	return s.rows(result, targets)
 }
 
 // gatewayOver starts a separate gateway for the server, with its own directory.
-func (s *setup) gatewayOver(web *process, directory string, settings map[string]any) (*gateway, error) {
-	dir := filepath.Join(s.dir, directory)
+func (s *setup) gatewayOver(web *process.Process, directory string, settings map[string]any) (*process.Gateway, error) {
+	dir := filepath.Join(s.Dir, directory)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	servers := map[string]any{"h0": map[string]any{"url": web.url.String(), "type": "http", "maxConcurrent": 0}}
-	all := maps.Clone(s.settings)
-	if all == nil {
-		all = map[string]any{}
-	}
+	servers := map[string]any{"h0": map[string]any{"url": web.URL.String(), "type": "http", "maxConcurrent": 0}}
+	all := maps.Clone(s.Settings)
 	maps.Copy(all, settings)
-	g, err := startGateway(s.ctx, s.o, dir, servers, all)
-	if err == nil {
-		s.running = append(s.running, g.process)
-	}
-	return g, err
+	return s.GatewayIn(dir, servers, all)
 }
 
 // newKey creates a key file with one key through the command line.
 func (s *setup) newKey(name string) (key, file string, err error) {
-	file = filepath.Join(s.dir, "keys.yaml")
+	file = filepath.Join(s.Dir, "keys.yaml")
 	ctx, cancel := context.WithTimeout(s.ctx, 10*time.Second)
 	defer cancel()
 	text, err := exec.CommandContext(ctx, s.o.gateway(), "key", "new", name, "--file", file).Output()

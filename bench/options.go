@@ -8,24 +8,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"goblin-actor/bench/report"
 )
 
 // Kinds are what Run can measure.
 var Kinds = []string{"calls", "big", "list", "idle", "cells", "cold", "identity"}
-
-// Targets to compare the gateway with.
-const (
-	Direct = "direct" // the HTTP server itself
-	// ReverseProxy is a pooled httputil.ReverseProxy in front of it. It cuts about one large answer in a hundred short: net/http
-	// closes the request's body when the answer begins while the transport may still read it. These are counted, not measured.
-	ReverseProxy = "reverse-proxy"
-	// Forwarder only moves bytes; no proxy does better. WholeForwarder does so when it has all of an answer.
-	Forwarder      = "forwarder"
-	WholeForwarder = "whole-forwarder"
-)
-
-// Comparable are the names of all of them.
-var Comparable = []string{Direct, ReverseProxy, Forwarder, WholeForwarder}
 
 // Options say what to measure. Default completes them.
 type Options struct {
@@ -95,8 +83,8 @@ func (o Options) Validate() error {
 		faults = append(faults, fmt.Errorf("servers and tools: got %d and %d, want 1 to 1000 of each", o.Servers, o.Tools))
 	}
 	for _, c := range o.Compare {
-		if !slices.Contains(Comparable, c) {
-			faults = append(faults, fmt.Errorf("compare: got %q, want one of %s", c, strings.Join(Comparable, ", ")))
+		if !slices.Contains(report.Comparable, c) {
+			faults = append(faults, fmt.Errorf("compare: got %q, want one of %s", c, strings.Join(report.Comparable, ", ")))
 		}
 	}
 	return errors.Join(faults...)
@@ -125,4 +113,14 @@ func ParseBackends(text string) (http, stdio int, err error) {
 		return 0, 0, errors.New("backends: want at least one server")
 	}
 	return http, stdio, nil
+}
+
+// allOf returns an error if any of words is not in known.
+func allOf(what string, words, known []string) error {
+	for _, word := range words {
+		if !slices.Contains(known, word) {
+			return fmt.Errorf("%s: unknown %q; expected some of %s", what, word, strings.Join(known, ", "))
+		}
+	}
+	return nil
 }

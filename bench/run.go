@@ -9,61 +9,64 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"goblin-actor/bench/load"
+	"goblin-actor/bench/process"
+	"goblin-actor/bench/report"
+	"goblin-actor/bench/wire"
 )
 
 // Run measures what o says and returns the report. Blocks until done or ctx ends; all processes it started have ended then.
 // What it is doing is told on progress, a line at a time; a Stepper is told more often.
-func Run(ctx context.Context, o Options, progress io.Writer) (*Report, error) {
+func Run(ctx context.Context, o Options, progress io.Writer) (*report.Report, error) {
 	o = o.Default()
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return runIn(ctx, o, progress, func(s *setup, report *Report) (err error) {
+	return runIn(ctx, o, progress, func(s *setup, result *report.Report) (err error) {
 		switch o.Kind {
 		case "idle":
-			report.Idle, err = s.idle()
+			result.Idle, err = s.idle()
 		case "cold":
-			report.Cold, err = s.cold()
+			result.Cold, err = s.cold()
 		case "list":
-			err = s.list(report)
+			err = s.list(result)
 		case "cells":
-			err = s.cells(report)
+			err = s.cells(result)
 		case "identity":
-			err = s.identity(report)
+			err = s.identity(result)
 		default:
-			err = s.calls(report)
+			err = s.calls(result)
 		}
 		return err
 	})
 }
 
 // runIn has measure fill in a report, with a directory of its own, which is removed, and processes, which are ended.
-func runIn(ctx context.Context, o Options, progress io.Writer, measure func(*setup, *Report) error) (*Report, error) {
-	dir, err := os.MkdirTemp("", "ga") // a short name: a socket goes into it
+func runIn(ctx context.Context, o Options, progress io.Writer, measure func(*setup, *report.Report) error) (*report.Report, error) {
+	group, err := process.NewGroup(ctx, o.Program, o.gateway())
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	s := &setup{o: o, ctx: ctx, dir: dir, progress: progress}
-	defer s.stop()
-	report := newReport(o)
+	defer group.Close()
+	s := &setup{Group: group, o: o, ctx: ctx, progress: progress}
+	s.Settings = map[string]any{"pageSize": max(1000, o.Servers*o.Tools)}
+	result := report.New(o.Kind, o.Command, o.Commit)
 	if o.Gateway != "" {
-		if report.Gateway, err = versionOf(ctx, o.Gateway); err != nil {
+		if result.Gateway, err = process.VersionOf(ctx, o.Gateway); err != nil {
 			return nil, err
 		}
 	}
-	err = measure(s, report)
-	return report, err
+	err = measure(s, result)
+	return result, err
 }
 
 // setup is what runs during one Run.
 type setup struct {
+	*process.Group
 	o        Options
 	ctx      context.Context
-	dir      string
 	progress io.Writer
-	settings map[string]any // of the gateway's configuration, besides its servers
-	running  []*process     // in the order of their start
 
 	done, planned int // steps of the whole run
 }
@@ -85,176 +88,146 @@ func (s *setup) step() {
 	}
 }
 
-// stop ends all processes, the last one first.
-func (s *setup) stop() {
-	for _, p := range slices.Backward(s.running) {
-		p.stop()
-	}
-}
-
-// helper starts one of this binary's hidden bench commands.
-func (s *setup) helper(args ...string) (*process, error) {
-	p, err := start(s.ctx, nil, s.o.Program, append([]string{"bench"}, args...)...)
-	if err == nil {
-		s.running = append(s.running, p)
-	}
-	return p, err
-}
-
-func (s *setup) gateway(servers map[string]any) (*gateway, error) {
-	g, err := startGateway(s.ctx, s.o, s.dir, servers, s.settings)
-	if err == nil {
-		s.running = append(s.running, g.process)
-	}
-	return g, err
-}
-
 // calls measures tools/call, small or big, over every target.
-func (s *setup) calls(report *Report) error {
-	tool, raw := "echo", newRawServer(ServerOptions{})
-	tail := raw.small
+func (s *setup) calls(result *report.Report) error {
+	tool, tail := "echo", wire.SmallTail()
 	if s.o.Kind == "big" {
-		tool, tail = "big", raw.big
+		tool, tail = "big", wire.BigTail()
 	}
-	report.Bytes, report.Base = len(answerHead)+idDigits+len(tail), Direct
+	result.Bytes, result.Base = len(wire.ResponseHead)+wire.IDDigits+len(tail), report.Direct
 	targets, err := s.callTargets(tool, tail)
 	if err != nil {
 		return err
 	}
-	s.plan(len(s.o.Concurrency) * turns(s.o, targets))
-	return s.rows(report, targets)
+	s.plan(len(s.o.Concurrency) * load.Turns(s.o.Rounds, targets))
+	return s.rows(result, targets)
 }
 
 // callTargets starts servers, gateway and proxy. Direct comes first.
-func (s *setup) callTargets(tool string, tail []byte) ([]*target, error) {
+func (s *setup) callTargets(tool string, tail []byte) ([]*load.Target, error) {
 	servers := map[string]any{}
 	var overHTTP, overStdio []string
-	web, err := s.helper("server")
+	web, err := s.Helper("server")
 	if err != nil {
 		return nil, err
 	}
 	for i := range s.o.HTTP {
 		at := web
 		if i > 0 {
-			if at, err = s.helper("server"); err != nil {
+			if at, err = s.Helper("server"); err != nil {
 				return nil, err
 			}
 		}
 		name := "h" + strconv.Itoa(i)
-		servers[name] = map[string]any{"url": at.url.String(), "type": "http", "maxConcurrent": 0}
-		overHTTP = append(overHTTP, callParams(name+"_"+tool))
+		servers[name] = map[string]any{"url": at.URL.String(), "type": "http", "maxConcurrent": 0}
+		overHTTP = append(overHTTP, wire.CallParams(name+"_"+tool))
 	}
 	for i := range s.o.Stdio {
 		name := "s" + strconv.Itoa(i)
 		servers[name] = map[string]any{"command": s.o.Program, "args": []string{"bench", "server", "--stdio"}, "maxConcurrent": 0}
-		overStdio = append(overStdio, callParams(name+"_"+tool))
+		overStdio = append(overStdio, wire.CallParams(name+"_"+tool))
 	}
-	g, err := s.gateway(servers)
+	g, err := s.Gateway(servers)
 	if err != nil {
 		return nil, err
 	}
-	call := func(name string, at *process, params ...string) *target {
-		return &target{name: name, at: at, method: "tools/call", params: params, tail: tail}
+	call := func(name string, at *process.Process, params ...string) *load.Target {
+		return &load.Target{Name: name, At: at, Method: "tools/call", Params: params, Tail: tail}
 	}
-	targets := []*target{call(Direct, web, callParams(tool))}
+	targets := []*load.Target{call(report.Direct, web, wire.CallParams(tool))}
 	if len(overHTTP) > 0 {
-		targets = append(targets, call("gateway, http", g.process, overHTTP...))
+		targets = append(targets, call("gateway, http", g.Process, overHTTP...))
 	}
 	if len(overStdio) > 0 {
-		targets = append(targets, call("gateway, stdio", g.process, overStdio...))
+		targets = append(targets, call("gateway, stdio", g.Process, overStdio...))
 	}
 	for _, t := range targets[1:] {
-		t.scrape = true
+		t.Scrape = true
 	}
-	helpers := map[string][]string{ReverseProxy: {"proxy"}, Forwarder: {"forwarder"}, WholeForwarder: {"forwarder", "--whole"}}
-	for _, name := range Comparable {
-		if !slices.Contains(s.o.Compare, name) || name == Direct {
+	helpers := map[string][]string{report.ReverseProxy: {"proxy"}, report.Forwarder: {"forwarder"}, report.WholeForwarder: {"forwarder", "--whole"}}
+	for _, name := range report.Comparable {
+		if !slices.Contains(s.o.Compare, name) || name == report.Direct {
 			continue
 		}
-		proxy, err := s.helper(append(helpers[name], web.url.String())...)
+		proxy, err := s.Helper(append(helpers[name], web.URL.String())...)
 		if err != nil {
 			return nil, err
 		}
-		t := call(name, proxy, callParams(tool))
-		t.breaks = name == ReverseProxy
+		t := call(name, proxy, wire.CallParams(tool))
+		t.MayBreak = name == report.ReverseProxy
 		targets = append(targets, t)
 	}
 	return targets, nil
 }
 
-// callParams returns params of a tools/call that makes a request of about smallBytes.
-func callParams(tool string) string {
-	return fmt.Sprintf(`{"name":%q,"arguments":{"text":"%0*d"}}`, tool, smallBytes-115, 0)
-}
-
 // rows measures the targets at every concurrency.
-func (s *setup) rows(report *Report, targets []*target) error {
-	report.Rounds, report.Seconds = s.o.Rounds, s.o.Duration.Seconds()
+func (s *setup) rows(result *report.Report, targets []*load.Target) error {
+	result.Rounds, result.Seconds = s.o.Rounds, s.o.Duration.Seconds()
 	for _, clients := range s.o.Concurrency {
 		fmt.Fprintf(s.progress, "bench %s: %d clients, %d targets, %s each\n", s.o.Kind, clients, len(targets), s.o.Duration)
-		if err := measure(s.ctx, s.o, targets, clients, s.step); err != nil {
+		if err := load.Measure(s.ctx, targets, clients, s.o.Duration, s.o.Rounds, s.step); err != nil {
 			return err
 		}
-		report.Rows = append(report.Rows, rowsOf(targets, clients)...)
+		result.Rows = append(result.Rows, rowsOf(targets, clients)...)
 	}
 	return nil
 }
 
 // list measures tools/list of the gateway against a static handler that writes the same bytes. The first target, what the
 // gateway is divided by, is the static handler.
-func (s *setup) list(report *Report) error {
-	web, err := s.helper("server", "--tools", strconv.Itoa(s.o.Tools))
+func (s *setup) list(result *report.Report) error {
+	web, err := s.Helper("server", "--tools", strconv.Itoa(s.o.Tools))
 	if err != nil {
 		return err
 	}
 	servers := map[string]any{}
 	for i := range s.o.Servers {
-		servers["server-"+strconv.Itoa(i)] = map[string]any{"url": fmt.Sprintf("%s/%d", web.url, i), "type": "http"}
+		servers["server-"+strconv.Itoa(i)] = map[string]any{"url": fmt.Sprintf("%s/%d", web.URL, i), "type": "http"}
 	}
-	g, err := s.gateway(servers)
+	g, err := s.Gateway(servers)
 	if err != nil {
 		return err
 	}
-	answer, err := firstList(g.process, s.o.Servers*s.o.Tools)
+	answer, err := firstList(g.Process, s.o.Servers*s.o.Tools)
 	if err != nil {
 		return err
 	}
-	report.Bytes, report.Base = len(answer), "static"
-	file := filepath.Join(s.dir, "list.json")
+	result.Bytes, result.Base = len(answer), "static"
+	file := filepath.Join(s.Dir, "list.json")
 	if err := os.WriteFile(file, answer, 0o600); err != nil {
 		return err
 	}
-	static, err := s.helper("static", file)
+	static, err := s.Helper("static", file)
 	if err != nil {
 		return err
 	}
-	tail := answer[len(answerHead)+idDigits:]
-	list := func(name string, at *process) *target {
-		return &target{name: name, at: at, method: "tools/list", params: []string{"{}"}, tail: tail}
+	tail := answer[len(wire.ResponseHead)+wire.IDDigits:]
+	list := func(name string, at *process.Process) *load.Target {
+		return &load.Target{Name: name, At: at, Method: "tools/list", Params: []string{"{}"}, Tail: tail}
 	}
-	targets := []*target{list("static handler", static), list("gateway", g.process)}
-	targets[0].static, targets[1].scrape = true, true
-	s.plan(len(s.o.Concurrency) * turns(s.o, targets))
-	return s.rows(report, targets)
+	targets := []*load.Target{list("static handler", static), list("gateway", g.Process)}
+	targets[0].Static, targets[1].Scrape = true, true
+	s.plan(len(s.o.Concurrency) * load.Turns(s.o.Rounds, targets))
+	return s.rows(result, targets)
 }
 
 // firstList returns the gateway's answer to tools/list, checked to be complete: so many tools on one page.
-func firstList(p *process, tools int) ([]byte, error) {
-	w, err := dial("tcp", p.url.Host)
+func firstList(p *process.Process, tools int) ([]byte, error) {
+	w, err := wire.Dial("tcp", p.URL.Host)
 	if err != nil {
 		return nil, err
 	}
-	defer w.close()
-	if err := w.handshake(p.url.Host, p.url.Path); err != nil {
+	defer w.Close()
+	if err := w.Handshake(p.URL.Host, p.URL.Path); err != nil {
 		return nil, err
 	}
-	session := w.session
-	body, err := w.exchange(newRequest(p.url.Host, p.url.Path, session, protocolVersion, "tools/list", "{}").text)
+	session := w.Session
+	body, err := w.Exchange(wire.NewRequest(p.URL.Host, p.URL.Path, session, wire.LegacyVersion, "tools/list", "{}").Text)
 	if err != nil {
 		return nil, err
 	}
 	answer := slices.Clone(body)
-	_, _ = w.exchange(deleteRequest(p.url.Host, p.url.Path, session))
+	_, _ = w.Exchange(wire.DeleteRequest(p.URL.Host, p.URL.Path, session))
 	var parsed struct {
 		Result struct {
 			Tools      []json.RawMessage

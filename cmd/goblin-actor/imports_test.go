@@ -17,8 +17,15 @@ const module = "goblin-actor"
 var mayImport = map[string][]string{
 	"cmd/goblin-actor": {"internal/cli"},
 	"gateway":          {"protocol/rawjson", "actors", "protocol", "internal/client", "internal/config", "internal/decode", "internal/inprocess", "internal/secret", "internal/status"},
-	"bench":            {"protocol", "internal/demo", "bench/plot"},
+	"bench":            {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
+	"bench/limits":     {"bench/load", "bench/process", "bench/report", "bench/server", "bench/stats", "bench/wire"},
+	"bench/load":       {"bench/process", "bench/stats", "bench/wire", "protocol"},
+	"bench/process":    {"bench/wire"},
+	"bench/server":     {"bench/wire", "protocol"},
+	"bench/wire":       {},
+	"bench/report":     {"bench/plot", "bench/stats"},
 	"bench/plot":       {},
+	"bench/stats":      {},
 	"tui":              {"internal/status", "internal/visible"},
 
 	"actors": append([]string{"protocol/rawjson", "actors/admission", "actors/clientsubs", "actors/registry", "actors/pool", "actors/backend", "actors/session", "actors/stateless", "actors/subscription", "actors/monitor", "actors/store", "actors/meta",
@@ -88,7 +95,7 @@ var mayImport = map[string][]string{
 	"internal/cli":            append([]string{"internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure", "internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/secret"}, cliMayImport...),
 	"internal/cli/access":     append([]string{"actors", "actors/catalog", "actors/store", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/filter", "internal/identity", "internal/login", "internal/policy", "internal/serving"}, commandMayImport...),
 	"internal/cli/ask":        append([]string{"protocol/rawjson", "actors/message", "internal/admin", "internal/client", "internal/decode", "internal/pattern"}, commandMayImport...),
-	"internal/cli/benchmark":  append([]string{"bench", "internal/cli/serve", "internal/client", "internal/decode"}, commandMayImport...),
+	"internal/cli/benchmark":  append([]string{"bench", "bench/limits", "bench/process", "bench/report", "bench/server", "internal/cli/serve", "internal/client", "internal/decode"}, commandMayImport...),
 	"internal/cli/configure":  append([]string{"actors", "internal/admin", "internal/desktop", "internal/lint", "internal/rollout", "internal/serving"}, commandMayImport...),
 	"internal/rollout":        {"actors/message", "internal/config", "internal/status"},
 	"internal/cli/doctor":     append([]string{"actors", "actors/catalog", "actors/message", "internal/lint", "internal/pattern", "internal/serving"}, commandMayImport...),
@@ -152,10 +159,10 @@ var foreign = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":      {"internal/status", "internal/admin"},
 	"github.com/yosida95/uritemplate":         {"protocol/namespace"},
 	"github.com/blevesearch/go-porterstemmer": {"actors/meta"},
-	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                                                                                      // likewise, and a list of methods to compare with
-	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth"},                                                                                                                                                                                                                                      // a foreign peer in tests
-	"net/http":                                {"protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench", "internal/demo", "internal/gatetest", "internal/auth", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode"}, // demo, protocol/upstream: names of statuses
-	"golang.org/x/perf":                       {"bench"},
+	"github.com/mark3labs/mcp-go":             {},                                                                                                                                                                                                                                                                           // likewise, and a list of methods to compare with
+	"github.com/modelcontextprotocol/go-sdk":  {"internal/oauth"},                                                                                                                                                                                                                                                           // a foreign peer in tests
+	"net/http":                                {"protocol/downstream", "protocol/upstream", "protocol/upstream/remote", "internal/admin", "bench/server", "bench/wire", "internal/demo", "internal/gatetest", "internal/auth", "internal/ssrf", "internal/oauth", "internal/authtest", "internal/login", "internal/decode"}, // demo, protocol/upstream: names of statuses
+	"golang.org/x/perf":                       {"bench/report"},
 	"golang.org/x/time":                       {"internal/policy"},
 	"github.com/google/go-cmp":                {},
 	"pgregory.net/rapid":                      {},
@@ -165,7 +172,7 @@ var foreign = map[string][]string{
 	module + "/internal/authtest":             {},
 	module + "/protocol/upstream/linktest":    {},
 	module + "/cmd":                           {},
-	module + "/bench":                         {"internal/cli/benchmark", "bench"},
+	module + "/bench":                         {"internal/cli/benchmark", "bench", "bench/limits", "bench/load", "bench/process", "bench/report", "bench/server"},
 	module + "/tests":                         {},
 }
 

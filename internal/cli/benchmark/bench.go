@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/bench"
+	"goblin-actor/bench/report"
+	"goblin-actor/bench/server"
 	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/cli/program"
 	"goblin-actor/internal/cli/serve"
@@ -46,7 +48,7 @@ rounds, and report medians and ratios.
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&self, "self", false, "measure a gateway started for this run")
-	flags.StringSliceVar(&o.Compare, "compare", []string{bench.Direct, bench.ReverseProxy}, "what to compare with: "+strings.Join(bench.Comparable, ", "))
+	flags.StringSliceVar(&o.Compare, "compare", []string{report.Direct, report.ReverseProxy}, "what to compare with: "+strings.Join(report.Comparable, ", "))
 	flags.IntSliceVar(&o.Concurrency, "concurrency", nil, "clients at once, one measurement each (default 1,8,64; big, list and cells: 8, identity: 64)")
 	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "measured time of each target at each concurrency")
 	flags.IntVar(&o.Rounds, "rounds", 5, "interleaved rounds the duration is cut into")
@@ -70,7 +72,7 @@ func runBench(cmd *cobra.Command, o bench.Options, backends string, output bench
 	if err := o.Default().Validate(); err != nil {
 		return command.UsageError(command.HelpHint(cmd), "%w", err)
 	}
-	assertions, err := output.assertions(cmd, o.Default())
+	assertions, err := output.assertions(cmd, o.Kind, o.Default().Concurrency)
 	if err != nil {
 		return err
 	}
@@ -82,18 +84,18 @@ func runBench(cmd *cobra.Command, o bench.Options, backends string, output bench
 	ctx, stop := command.Interruptible(cmd)
 	defer stop()
 	progress := newBenchProgress(cmd.ErrOrStderr())
-	report, err := bench.Run(ctx, o, progress)
+	result, err := bench.Run(ctx, o, progress)
 	progress.bar.Clear()
 	if err != nil {
 		return err
 	}
-	return output.finish(cmd, report, assertions)
+	return output.finish(cmd, result, assertions)
 }
 
 // The hidden commands below are the processes a bench consists of. They end when their stdin does.
 
 func newBenchServer() *cobra.Command {
-	var o bench.ServerOptions
+	var o server.Options
 	var stdio bool
 	cmd := &cobra.Command{
 		Use:    "server",
@@ -102,9 +104,9 @@ func newBenchServer() *cobra.Command {
 		Args:   command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if stdio {
-				return bench.ServeStdio(cmd.InOrStdin(), cmd.OutOrStdout(), o)
+				return server.ServeStdio(cmd.InOrStdin(), cmd.OutOrStdout(), o)
 			}
-			return bench.ServeHTTP(cmd.InOrStdin(), cmd.OutOrStdout(), o)
+			return server.ServeHTTP(cmd.InOrStdin(), cmd.OutOrStdout(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "speak stdio instead of HTTP")
@@ -126,7 +128,7 @@ func newBenchProxy() *cobra.Command {
 		Hidden: true,
 		Args:   command.Args(1, 1, "the URL to forward to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return bench.ServeProxy(cmd.InOrStdin(), cmd.OutOrStdout(), args[0])
+			return server.ServeProxy(cmd.InOrStdin(), cmd.OutOrStdout(), args[0])
 		},
 	}
 }
@@ -139,7 +141,7 @@ func newBenchForwarder() *cobra.Command {
 		Hidden: true,
 		Args:   command.Args(1, 1, "the URL to forward to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return bench.ServeForwarder(cmd.InOrStdin(), cmd.OutOrStdout(), args[0], whole)
+			return server.ServeForwarder(cmd.InOrStdin(), cmd.OutOrStdout(), args[0], whole)
 		},
 	}
 	cmd.Flags().BoolVar(&whole, "whole", false, "pass answers on when all of them has come")
@@ -153,7 +155,7 @@ func newBenchStatic() *cobra.Command {
 		Hidden: true,
 		Args:   command.Args(1, 1, "the file to serve"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return bench.ServeStatic(cmd.InOrStdin(), cmd.OutOrStdout(), args[0])
+			return server.ServeStatic(cmd.InOrStdin(), cmd.OutOrStdout(), args[0])
 		},
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/bench"
+	"goblin-actor/bench/process"
+	"goblin-actor/bench/report"
 )
 
 func newBenchFanout() *cobra.Command {
@@ -22,11 +24,11 @@ changes one at a time, and measures how long it takes until the last stream has 
 	flags := cmd.Flags()
 	flags.IntSliceVar(&o.Subscribers, "subscribers", nil, "streams at once, one measurement each (default 100,1000)")
 	flags.IntVar(&o.Changes, "changes", 100, "changes of each measurement")
-	flags.StringSliceVar(&o.Clients, "clients", nil, "eras of the clients: "+strings.Join(bench.Eras, ", ")+" (default both)")
-	flags.StringSliceVar(&o.Behind, "behind", nil, "servers behind the gateway: "+strings.Join(bench.ServerKinds, ", ")+" (default http,stdio)")
+	flags.StringSliceVar(&o.Clients, "clients", nil, "eras of the clients: "+strings.Join(process.Eras, ", ")+" (default both)")
+	flags.StringSliceVar(&o.Behind, "behind", nil, "servers behind the gateway: "+strings.Join(process.ServerKinds, ", ")+" (default http,stdio)")
 	flags.StringSliceVar(&o.What, "change", nil, "what changes: "+strings.Join(bench.FanoutChanges, ", ")+" (default updated)")
 	return newMeasure(cmd, func() error { return o.Default().Validate() },
-		func(ctx context.Context, program, commit, command string, progress io.Writer) (*bench.Report, error) {
+		func(ctx context.Context, program, commit, command string, progress io.Writer) (*report.Report, error) {
 			o.Program, o.Commit, o.Command = program, commit, command
 			return bench.RunFanout(ctx, o, progress)
 		})

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/bench"
+	"goblin-actor/bench/process"
+	"goblin-actor/bench/report"
 )
 
 func newBenchFaults() *cobra.Command {
@@ -30,13 +32,13 @@ listed), the p99 of calls to the other server meanwhile, and the memory the gate
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.What, "faults", nil, "what to break: "+strings.Join(bench.FaultKinds, ", ")+" (default all)")
-	flags.StringSliceVar(&o.Behind, "behind", nil, "servers to break: "+strings.Join(bench.ServerKinds, ", ")+" (default http,stdio)")
-	flags.StringVar(&o.Clients, "clients", "legacy", "era of the clients: "+strings.Join(bench.Eras, ", "))
+	flags.StringSliceVar(&o.Behind, "behind", nil, "servers to break: "+strings.Join(process.ServerKinds, ", ")+" (default http,stdio)")
+	flags.StringVar(&o.Clients, "clients", "legacy", "era of the clients: "+strings.Join(process.Eras, ", "))
 	flags.DurationVar(&o.Calm, "calm", 2*time.Second, "time before each fault, for comparison")
 	flags.DurationVar(&o.Lasts, "lasts", 2*time.Second, "how long a server hangs or floods")
 	flags.IntVar(&o.Readers, "readers", 64, "slow: clients that do not read")
 	return newMeasure(cmd, func() error { return o.Default().Validate() },
-		func(ctx context.Context, program, commit, command string, progress io.Writer) (*bench.Report, error) {
+		func(ctx context.Context, program, commit, command string, progress io.Writer) (*report.Report, error) {
 			o.Program, o.Commit, o.Command = program, commit, command
 			return bench.RunFaults(ctx, o, progress)
 		})

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/bench"
+	"goblin-actor/bench/process"
+	"goblin-actor/bench/report"
 )
 
 func newBenchGrowth() *cobra.Command {
@@ -24,12 +26,12 @@ the next is named as a fault: at ten times as many, each costs twice as much.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.What, "of", nil, "what there is more of: "+strings.Join(bench.GrowthKinds, ", ")+" (default all)")
-	flags.StringVar(&o.Behind, "behind", bench.ServerKinds[0], "servers behind the gateway: "+strings.Join(bench.ServerKinds, ", "))
-	flags.StringVar(&o.Clients, "clients", bench.Eras[0], "era of the clients: "+strings.Join(bench.Eras, ", "))
+	flags.StringVar(&o.Behind, "behind", process.ServerKinds[0], "servers behind the gateway: "+strings.Join(process.ServerKinds, ", "))
+	flags.StringVar(&o.Clients, "clients", process.Eras[0], "era of the clients: "+strings.Join(process.Eras, ", "))
 	flags.IntVar(&o.Most, "most", 0, "leave out sizes above this one (default none)")
 	flags.DurationVar(&o.Duration, "duration", 2*time.Second, "time of calls at each size")
 	return newMeasure(cmd, func() error { return o.Default().Validate() },
-		func(ctx context.Context, program, commit, command string, progress io.Writer) (*bench.Report, error) {
+		func(ctx context.Context, program, commit, command string, progress io.Writer) (*report.Report, error) {
 			o.Program, o.Commit, o.Command = program, commit, command
 			return bench.RunGrowth(ctx, o, progress)
 		})

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"goblin-actor/bench"
+	"goblin-actor/bench/limits"
 	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/cli/configfile"
 	"goblin-actor/internal/cli/output"
@@ -28,7 +28,7 @@ import (
 
 // limitFlags are those of `bench limits` that need more than a place to stand in.
 type limitFlags struct {
-	bench.LimitOptions
+	limits.Options
 	target string
 	key    target.KeyFlag
 	self   bool
@@ -70,7 +70,7 @@ it: --tool NAME --args JSON. It is then called some ten thousand times.`,
 	flags.StringSliceVar(&f.Eras, "era", nil, "of the clients: legacy, modern; raw servers also in legacy-modern and modern-legacy (default legacy,modern)")
 	flags.StringSliceVar(&f.Transports, "transport", nil, "of raw servers: http, stdio (default http,stdio)")
 	flags.IntSliceVar(&f.Concurrent, "max-concurrent", nil, "of raw servers: their maxConcurrent, one measurement each (default 64)")
-	flags.StringVar(&f.Raise, "raise", "clients", "what to raise: "+strings.Join(bench.Raises, ", ")+"; all but clients and rate around raw servers")
+	flags.StringVar(&f.Raise, "raise", "clients", "what to raise: "+strings.Join(limits.Raises, ", ")+"; all but clients and rate around raw servers")
 	flags.Float64SliceVar(&f.Rates, "rate", nil, "calls a second to offer, one step each, whether or not answers come (an open loop)")
 	flags.IntVar(&f.Max, "max", 0, "of what is raised at most (default 1024 clients)")
 	flags.DurationVar(&f.P99, "p99", 0, "latency that 99 of 100 calls must keep; 0 = none")
@@ -82,7 +82,7 @@ it: --tool NAME --args JSON. It is then called some ten thousand times.`,
 }
 
 func runLimits(cmd *cobra.Command, f limitFlags) error {
-	o := f.LimitOptions
+	o := f.Options
 	if len(o.Rates) > 0 && !cmd.Flags().Changed("raise") {
 		o.Raise = "rate"
 	}
@@ -99,7 +99,7 @@ func runLimits(cmd *cobra.Command, f limitFlags) error {
 	if err := o.Default().Validate(); err != nil {
 		return command.UsageError(command.HelpHint(cmd), "%w", err)
 	}
-	assertions, err := f.output.assertions(cmd, bench.Options{Kind: cmd.Name()})
+	assertions, err := f.output.assertions(cmd, cmd.Name(), nil)
 	if err != nil {
 		return err
 	}
@@ -116,27 +116,27 @@ func runLimits(cmd *cobra.Command, f limitFlags) error {
 			bar.Show(client.Progress{Done: float64(int(100 * done)), Total: 100 * total, Message: what})
 		}
 	}
-	report, err := bench.RunLimits(ctx, o, besideBar{bar, cmd.ErrOrStderr()})
+	result, err := limits.Run(ctx, o, besideBar{bar, cmd.ErrOrStderr()})
 	bar.Clear()
 	switch {
-	case errors.Is(err, bench.ErrNothing):
+	case errors.Is(err, limits.ErrNothing):
 		return command.Fail(command.ExitFailed, err, "--tool NAME --args JSON names a tool that may be called some ten thousand times; --self measures the gateway alone")
-	case errors.Is(err, bench.ErrNoTarget):
+	case errors.Is(err, limits.ErrNoTarget):
 		return command.Fail(command.ExitUnreachable, err, "the URL is that of the endpoint, path included; --header \"Name: value\" sends a key")
-	case errors.Is(err, bench.ErrNoTool):
+	case errors.Is(err, limits.ErrNoTool):
 		return command.Fail(command.ExitFailed, err, `"goblin-actor list tools" names them`)
 	}
 	if err != nil {
 		return err
 	}
 	if f.format == output.Table {
-		return f.output.finish(cmd, report, assertions)
+		return f.output.finish(cmd, result, assertions)
 	}
-	verdicts, err := f.output.save(report, assertions)
+	verdicts, err := f.output.save(result, assertions)
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(report)
+	text, err := json.Marshal(result)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (b besideBar) Write(p []byte) (n int, err error) {
 }
 
 // find says what is to be measured: the target, or the configuration that serve would take.
-func (f *limitFlags) find(cmd *cobra.Command, o *bench.LimitOptions) error {
+func (f *limitFlags) find(cmd *cobra.Command, o *limits.Options) error {
 	if n := len(o.Headers); n > 0 && f.target == "" {
 		return command.UsageError("add --target URL", "--header is for --target")
 	}
@@ -206,8 +206,8 @@ func (f *limitFlags) find(cmd *cobra.Command, o *bench.LimitOptions) error {
 }
 
 // limitServer is what a measurement has to know of a server.
-func limitServer(s config.Server) bench.LimitServer {
-	l := bench.LimitServer{Name: s.Name, Stdio: s.Command != "", Local: s.Command != "", MaxConcurrent: s.MaxConcurrent, Replicas: s.ReplicaCount()}
+func limitServer(s config.Server) limits.Server {
+	l := limits.Server{Name: s.Name, Stdio: s.Command != "", Local: s.Command != "", MaxConcurrent: s.MaxConcurrent, Replicas: s.ReplicaCount()}
 	if s.Isolation == "leased" {
 		l.Leased = s.MaxBackends
 	}

@@ -8,21 +8,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"goblin-actor/bench"
+	"goblin-actor/bench/report"
 	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/cli/program"
 )
 
 // newMeasure completes a command of bench that has flags and options of its own. run validates its options first; what is wrong
 // with them is wrong usage.
-func newMeasure(cmd *cobra.Command, validate func() error, run func(ctx context.Context, program, commit, command string, progress io.Writer) (*bench.Report, error)) *cobra.Command {
+func newMeasure(cmd *cobra.Command, validate func() error, run func(ctx context.Context, program, commit, command string, progress io.Writer) (*report.Report, error)) *cobra.Command {
 	var output benchOutput
 	cmd.Args = command.Args(0, 0, "")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := validate(); err != nil {
 			return command.UsageError(command.HelpHint(cmd), "%w", err)
 		}
-		assertions, err := output.assertions(cmd, bench.Options{Kind: cmd.Name()})
+		assertions, err := output.assertions(cmd, cmd.Name(), nil)
 		if err != nil {
 			return err
 		}
@@ -33,12 +33,12 @@ func newMeasure(cmd *cobra.Command, validate func() error, run func(ctx context.
 		ctx, stop := command.Interruptible(cmd)
 		defer stop()
 		progress := newBenchProgress(cmd.ErrOrStderr())
-		report, err := run(ctx, self, cmp.Or(program.Commit(), program.Version()), benchCommand(os.Args[1:]), progress)
+		result, err := run(ctx, self, cmp.Or(program.Commit(), program.Version()), benchCommand(os.Args[1:]), progress)
 		progress.bar.Clear()
 		if err != nil {
 			return err
 		}
-		return output.finish(cmd, report, assertions)
+		return output.finish(cmd, result, assertions)
 	}
 	output.flags(cmd)
 	cmd.Flags().Bool("self", true, "measure a gateway started for this run; there is no other way")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"goblin-actor/bench"
+	"goblin-actor/bench/report"
 	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/cli/program"
 	"goblin-actor/internal/cli/terminal"
@@ -30,12 +30,12 @@ func (o *benchOutput) flags(cmd *cobra.Command) {
 }
 
 // assertions parses what must hold of a report that a run with these options makes. All faults are named at once.
-func (o *benchOutput) assertions(cmd *cobra.Command, options bench.Options) ([]bench.Assertion, error) {
-	var all []bench.Assertion
+func (o *benchOutput) assertions(cmd *cobra.Command, kind string, concurrency []int) ([]report.Assertion, error) {
+	var all []report.Assertion
 	for _, text := range o.asserted {
-		a, err := bench.ParseAssertion(text)
+		a, err := report.ParseAssertion(text)
 		if err == nil {
-			err = a.Fits(options)
+			err = a.Fits(kind, concurrency)
 		}
 		if err != nil {
 			return nil, command.UsageError(command.HelpHint(cmd), "%w", err)
@@ -46,13 +46,13 @@ func (o *benchOutput) assertions(cmd *cobra.Command, options bench.Options) ([]b
 }
 
 // finish saves and prints a report and what became of the assertions, of which each must hold.
-func (o *benchOutput) finish(cmd *cobra.Command, report *bench.Report, assertions []bench.Assertion) error {
-	verdicts, err := o.save(report, assertions)
+func (o *benchOutput) finish(cmd *cobra.Command, result *report.Report, assertions []report.Assertion) error {
+	verdicts, err := o.save(result, assertions)
 	if err != nil {
 		return err
 	}
 	var text bytes.Buffer
-	if err := report.WriteTable(&text); err != nil {
+	if err := result.WriteTable(&text); err != nil {
 		return err
 	}
 	for _, v := range verdicts {
@@ -65,16 +65,16 @@ func (o *benchOutput) finish(cmd *cobra.Command, report *bench.Report, assertion
 }
 
 // save checks the assertions, and writes the report with them.
-func (o *benchOutput) save(report *bench.Report, assertions []bench.Assertion) ([]bench.Verdict, error) {
-	verdicts := report.Check(assertions)
+func (o *benchOutput) save(result *report.Report, assertions []report.Assertion) ([]report.Verdict, error) {
+	verdicts := result.Check(assertions)
 	if o.dir == "" {
 		return verdicts, nil
 	}
-	return verdicts, report.Save(o.dir)
+	return verdicts, result.Save(o.dir)
 }
 
 // held is the exit code of what became of assertions.
-func held(verdicts []bench.Verdict) error {
+func held(verdicts []report.Verdict) error {
 	for _, v := range verdicts {
 		if !v.Holds {
 			return &command.Error{Code: command.ExitFailed}
@@ -126,15 +126,15 @@ first, or have both measured in turn (make bench-compare).`,
   goblin-actor bench compare before after`,
 		Args: command.Args(2, 2, "two reports"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var sides [2][]*bench.Report
+			var sides [2][]*report.Report
 			for i, path := range args {
-				reports, err := bench.Load(path)
+				reports, err := report.Load(path)
 				if err != nil {
 					return err
 				}
 				sides[i] = reports
 			}
-			c, err := bench.Compare(sides[0], sides[1])
+			c, err := report.Compare(sides[0], sides[1])
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,238 @@
+package limits
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"goblin-actor/bench/load"
+	"goblin-actor/bench/process"
+	"goblin-actor/bench/report"
+	"goblin-actor/bench/server"
+)
+
+// Raises are what can be raised. Everything but clients and rate is raised around raw servers while a few clients call: how much of
+// it there may be until their calls become slower.
+var Raises = []string{"clients", "rate", "servers", "items", "sessions", "subscribers"}
+
+// ladders are the numbers that are tried, as far as --max lets them.
+var ladders = map[string][]int{
+	"servers":     {1, 4, 16, 64, 256},
+	"items":       {10, 100, 1000, 10_000},
+	"sessions":    {1, 100, 1000, 4000},
+	"subscribers": {1, 100, 1000, 4000},
+}
+
+const (
+	raiseClients = 8    // that call while something else is raised
+	raiseTries   = 5    // of the first step, and of others at most: the best counts, as what else a machine does only makes slower
+	holds        = 0.8  // of the first step's throughput: less means that what was raised costs something
+	kept         = 0.95 // of an offered rate: less means that it is too much
+)
+
+// findHeld returns the last step up to which all are within the limits and hold. What is offered is held if it is kept up with,
+// everything else if throughput is still about that of the first step.
+func findHeld(steps []report.LimitStep, limit time.Duration) knee {
+	for i, s := range steps {
+		least := kept * s.Offered
+		if s.Offered == 0 {
+			least = holds * steps[0].PerSecond
+		}
+		switch {
+		case good(s, limit) && s.PerSecond >= least:
+		case good(s, limit):
+			return knee{i - 1, "falls"}
+		case slow(s, limit):
+			return knee{i - 1, "p99"}
+		default:
+			return knee{i - 1, "errors"}
+		}
+	}
+	return knee{len(steps) - 1, "max"}
+}
+
+// climbRates offers one rate after the other: an open loop. A call counts from when it was due, so that whoever keeps it waiting
+// does not also keep it from being counted.
+func (s *limits) climbRates(c *climb, step time.Duration) error {
+	crowd := c.crowd(c.at)
+	defer crowd.Leave()
+	for i, rate := range s.o.Rates {
+		s.o.Progress(float64(i)/float64(len(s.o.Rates)), 1, fmt.Sprintf("%s: %g calls a second", c.title(), rate))
+		crowd.Rate = rate
+		measured, err := s.step(c, crowd, min(s.o.Max, 128), step)
+		if err != nil {
+			return err
+		}
+		measured.Offered = rate
+		c.series.Steps = append(c.series.Steps, measured)
+	}
+	return nil
+}
+
+// raise measures calls while there is more and more of something else.
+func (s *limits) raise() error {
+	what := s.o.Raise
+	series := report.LimitSeries{Server: "h0", Transport: "http", Era: s.o.Eras[0], Raise: what}
+	for _, n := range ladders[what] {
+		if n > s.o.Max && len(series.Steps) > 0 {
+			break
+		}
+		s.o.Progress(float64(len(series.Steps))/float64(len(ladders[what])), 1, fmt.Sprintf("%d %s", n, what))
+		fmt.Fprintf(s.notes, "%s: %d\n", what, n)
+		step, err := s.raised(&series, what, n)
+		if err != nil {
+			return err
+		}
+		series.Steps = append(series.Steps, step)
+		if k := findHeld(series.Steps, s.o.P99); k.ended != "max" {
+			break
+		}
+	}
+	k := findHeld(series.Steps, s.o.P99)
+	if series.Ended = k.ended; k.at >= 0 {
+		series.Knee = &series.Steps[k.at]
+	}
+	explain(&series, Server{Name: series.Server, Local: true}, s.o.P99)
+	s.found.Series = append(s.found.Series, series)
+	return nil
+}
+
+// raised starts servers and a gateway with n of something, measures calls, and stops them.
+func (s *limits) raised(series *report.LimitSeries, what string, n int) (step report.LimitStep, err error) {
+	err = s.Scope(func() error {
+		r := &raisedRun{limits: s, what: what, n: n}
+		defer r.close()
+		if err := r.start(); err != nil {
+			return err
+		}
+		if err := r.openStreams(); err != nil {
+			return err
+		}
+		series.Tool = r.climb.tool.Name
+		step, err = r.measure(series)
+		return err
+	})
+	return step, err
+}
+
+// raisedRun is the measurement of one step of raise.
+type raisedRun struct {
+	*limits
+	what string
+	n    int
+
+	server  *process.RawServer
+	gate    *process.Gateway
+	streams *load.Audience // of sessions or subscribers; else without any
+	climb   *climb
+}
+
+func (r *raisedRun) close() {
+	if r.streams != nil {
+		r.streams.Close()
+	}
+	if r.server != nil {
+		r.server.Close()
+	}
+}
+
+// start starts the raw server and the gateway.
+func (r *raisedRun) start() (err error) {
+	kind := map[string]string{"legacy": "http", "modern": "http-modern"}[r.o.Eras[0]]
+	name, more := "echo", []string(nil)
+	if r.what == "items" {
+		name, more = "tool_000", []string{"--tools", strconv.Itoa(r.n)}
+	}
+	if r.server, err = r.NewRawServer(kind, fmt.Sprintf("r%d", r.n), more...); err != nil {
+		return err
+	}
+	servers := map[string]any{"h0": r.server.Entry}
+	if r.what == "servers" {
+		for i := 1; i < r.n; i++ {
+			servers["h"+strconv.Itoa(i)] = map[string]any{"url": fmt.Sprintf("%s/%d", r.server.At.URL, i), "type": "http", "maxConcurrent": 0}
+		}
+	}
+	r.Settings = map[string]any{"limits": map[string]any{"maxSessions": 20_000}}
+	if r.gate, err = r.Gateway(servers); err != nil {
+		return err
+	}
+	r.climb = &climb{modern: r.o.Eras[0] == "modern", at: load.NewEndpoint(r.gate.URL, nil), tool: tool{Name: "h0_" + name},
+		measured: &watched{gateway: r.gate.PID(), servers: []int{r.server.At.PID()}, metrics: r.gate.URL.Host, server: "h0"}}
+	return nil
+}
+
+// openStreams opens the sessions or subscriptions that are raised.
+func (r *raisedRun) openStreams() error {
+	uri := ""
+	if r.what == "subscribers" {
+		uri = "resource://h0/" + server.ItemURI
+	}
+	r.streams = load.NewAudience(uri)
+	if r.what != "subscribers" && r.what != "sessions" {
+		return nil
+	}
+	if err := r.streams.Open(r.ctx, r.gate.Process, r.o.Eras[0], r.n); err != nil {
+		return err
+	}
+	r.Sleep(load.SettleTime)
+	r.streams.Reset()
+	return nil
+}
+
+// measure takes the step up to raiseTries times and returns the best try.
+func (r *raisedRun) measure(series *report.LimitSeries) (step report.LimitStep, err error) {
+	crowd := r.climb.crowd(r.climb.at)
+	defer crowd.Leave()
+	stop := func() int { return 0 }
+	if r.what == "subscribers" {
+		stop = publishing(r.ctx, r.streams, r.server)
+	}
+	for try := range raiseTries {
+		one, failed := r.step(r.climb, crowd, raiseClients, r.o.stepTime(2))
+		if err = failed; err != nil {
+			break
+		}
+		one.Raised = r.n
+		if try == 0 || one.PerSecond > step.PerSecond && one.Failures() <= step.Failures() {
+			step = one
+		}
+		step.Tries = try + 1
+		if try > 0 && len(series.Steps) > 0 && findHeld(append(slices.Clone(series.Steps), step), r.o.P99).ended == "max" {
+			break
+		}
+	}
+	step.Lost += stop()
+	step.Crossed, step.Doubled = step.Crossed+int(r.streams.Wrong.Load()), int(r.streams.Duplicated.Load())
+	return step, err
+}
+
+// publishing publishes about ten changes a second until it is stopped, which returns how many somebody did not hear.
+func publishing(ctx context.Context, a *load.Audience, b *process.RawServer) (stop func() (lost int)) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan int)
+	go func() {
+		lost := 0
+		for n := int64(1); ; n++ {
+			t, err := a.Publish(context.WithoutCancel(ctx), n, load.DeliveryTimeout, func() error {
+				_, err := b.Command("updated %d", n)
+				return err
+			})
+			if lost += t.Lost; err != nil {
+				lost++
+			}
+			select {
+			case <-ctx.Done():
+				done <- lost
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}()
+	return func() int {
+		cancel()
+		defer time.Sleep(load.SettleTime) // for what is told twice
+		return <-done
+	}
+}

@@ -1,0 +1,165 @@
+package limits
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"goblin-actor/bench/load"
+	"goblin-actor/bench/wire"
+)
+
+// tool is what a list says of a tool.
+type tool struct {
+	Name        string
+	InputSchema struct {
+		Properties map[string]json.RawMessage
+		Required   []string
+	}
+	Annotations struct{ ReadOnlyHint, OpenWorldHint bool }
+	Meta        struct {
+		Server string `json:"goblin-actor/server"`
+		Name   string `json:"goblin-actor/name"`
+	} `json:"_meta"`
+
+	original string // the server's own name for it
+	args     string // what it is called with, a JSON object; "" = nothing
+}
+
+// safe tells whether the tool may be called again and again without asking anybody: the server says that it only reads, it does not
+// say that it reaches out into the world, and arguments it needs are made from its schema.
+func (t tool) safe() (args string, ok bool) {
+	if !t.Annotations.ReadOnlyHint || t.Annotations.OpenWorldHint {
+		return "", false
+	}
+	given := map[string]any{}
+	for _, name := range t.InputSchema.Required {
+		if given[name], ok = example(t.InputSchema.Properties[name]); !ok {
+			return "", false
+		}
+	}
+	text, err := json.Marshal(given)
+	return string(text), err == nil
+}
+
+// example returns a value of a simple schema.
+func example(schema json.RawMessage) (value any, ok bool) {
+	var s struct {
+		Type           any
+		Default, Const any
+		Enum, Examples []any
+		Minimum        *float64
+	}
+	if json.Unmarshal(schema, &s) != nil {
+		return nil, false
+	}
+	for _, value := range slices.Concat([]any{s.Const, s.Default}, s.Enum, s.Examples) {
+		if value != nil {
+			return value, true
+		}
+	}
+	switch s.Type {
+	case "string":
+		return "a", true
+	case "integer", "number":
+		if s.Minimum != nil {
+			return *s.Minimum, true
+		}
+		return 1, true
+	case "boolean":
+		return false, true
+	}
+	return nil, false
+}
+
+// maxTools bounds a foreign list.
+const maxTools = 100_000
+
+// tools lists all of them.
+func listTools_(p *load.Endpoint, modern bool) ([]tool, error) {
+	c, err := p.Connect(modern)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Leave()
+	var all []tool
+	for cursor := ""; len(all) < maxTools; {
+		params := "{}"
+		if cursor != "" {
+			text, _ := json.Marshal(cursor)
+			params = `{"cursor":` + string(text) + `}`
+		}
+		result, err := c.Request(c.NewRequest("tools/list", "", params))
+		var page struct {
+			Tools      []json.RawMessage
+			NextCursor string
+		}
+		if err == nil {
+			err = json.Unmarshal(result, &page)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tools/list: %w", err)
+		}
+		for _, raw := range page.Tools {
+			var t tool
+			if json.Unmarshal(raw, &t) == nil && t.Name != "" { // what is no tool is nobody's to call
+				t.original = t.Name
+				if t.Meta.Name != "" {
+					t.original = t.Meta.Name
+				}
+				all = append(all, t)
+			}
+		}
+		if page.NextCursor == "" || page.NextCursor == cursor {
+			break
+		}
+		cursor = page.NextCursor
+	}
+	return all, nil
+}
+
+// choose returns the tool of server to call: of the safe ones that which needs least. ok is false when there is none.
+func choose(tools []tool, server string) (best tool, ok bool) {
+	needs := func(t tool) int { return 1000*len(t.InputSchema.Required) + len(t.InputSchema.Properties) }
+	for _, t := range tools {
+		args, safe := t.safe()
+		if t.Meta.Server != server || !safe || ok && needs(t) >= needs(best) {
+			continue
+		}
+		best, ok = t, true
+		best.args = args
+	}
+	return best, ok
+}
+
+// named returns the tool a person named.
+func named(tools []tool, name string) (tool, error) {
+	for _, t := range tools {
+		if t.Name == name {
+			return t, nil
+		}
+	}
+	var near []string
+	for _, t := range tools {
+		if strings.HasSuffix(t.Name, name) || t.original == name {
+			near = append(near, t.Name)
+		}
+	}
+	if len(near) > 0 {
+		slices.Sort(near)
+		return tool{}, fmt.Errorf("%w: %q, but %s", ErrNoTool, name, strings.Join(near[:min(len(near), 5)], ", "))
+	}
+	return tool{}, fmt.Errorf("%w: %q", ErrNoTool, name)
+}
+
+// probe makes one call, which must bring a result.
+func probe_(p *load.Endpoint, t tool, modern bool) error {
+	c, err := p.Connect(modern)
+	if err != nil {
+		return err
+	}
+	defer c.Leave()
+	_, err = c.Request(c.NewRequest("tools/call", t.Name, wire.CallParamsOf(t.Name, t.args)))
+	return err
+}

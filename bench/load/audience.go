@@ -1,0 +1,142 @@
+package load
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"goblin-actor/bench/process"
+	"goblin-actor/bench/wire"
+)
+
+// audience is subscribers that are told the same changes. The one who publishes them prepares a change, has the server
+// publish it, and waits for all to have heard.
+type Audience struct {
+	subscribers []*subscriber
+	URI         string // public; "" = the list of tools
+
+	change  atomic.Int64 // that everybody is to hear now
+	missing atomic.Int64 // subscribers that have not
+	all     chan struct{}
+
+	Duplicated, Wrong atomic.Int64
+	Events            atomic.Int64           // heard in all
+	FirstWrong        atomic.Pointer[string] // the first event that was not what it should be
+}
+
+// epoch is what times of arrival count from: monotonic, and small enough for an integer.
+var epoch = time.Now()
+
+// DeliveryTimeout is the time after which a change counts as lost.
+const DeliveryTimeout = 10 * time.Second
+
+// SettleTime is the time for streams to settle after they have been opened, and for duplicates to arrive after a change.
+const SettleTime = 600 * time.Millisecond
+
+// NewAudience returns an audience without subscribers. Its subscribers subscribe to uri, or listen to changes of the list of tools if uri is "".
+func NewAudience(uri string) *Audience {
+	return &Audience{URI: uri, all: make(chan struct{}, 1)}
+}
+
+// Len returns the number of open streams.
+func (a *Audience) Len() int { return len(a.subscribers) }
+
+// FirstReceived returns the time when the first subscriber received the last change.
+func (a *Audience) FirstReceived() time.Time {
+	return epoch.Add(time.Duration(a.subscribers[0].receivedAt.Load()))
+}
+
+// Now returns the time since the epoch of the run.
+func Now() time.Duration { return time.Since(epoch) }
+
+// Open opens n streams of clients of that era to a server or gateway.
+func (a *Audience) Open(ctx context.Context, at *process.Process, era string, n int) error {
+	host, path := at.URL.Host, at.URL.Path
+	post, err := wire.Dial("tcp", host)
+	if err != nil {
+		return err
+	}
+	defer post.Close()
+	for range n {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		w, err := wire.DialStream(host)
+		if err != nil {
+			return err
+		}
+		sub := &subscriber{Conn: w, ended: make(chan struct{})}
+		if era == "modern" {
+			err = sub.listenModern(host, path, a.URI)
+		} else {
+			err = sub.listenLegacy(post, host, path, a.URI)
+		}
+		if err != nil {
+			w.Close()
+			return err
+		}
+		a.subscribers = append(a.subscribers, sub)
+		go sub.listen(a)
+	}
+	return nil
+}
+
+// close ends all streams and waits for their goroutines.
+func (a *Audience) Close() {
+	for _, sub := range a.subscribers {
+		if sub.stream != nil {
+			sub.stream.Close()
+		} else {
+			sub.Conn.Close()
+		}
+		<-sub.ended
+	}
+	a.subscribers = nil
+}
+
+// reset forgets what was heard while streams were being opened.
+func (a *Audience) Reset() {
+	a.Duplicated.Store(0)
+	a.Wrong.Store(0)
+	a.FirstWrong.Store(nil)
+}
+
+// told is how one change reached an audience.
+type Delivery struct {
+	Latencies []time.Duration // until each had heard
+	Last      time.Duration   // until the last had; of those who did
+	Lost      int             // had not after wait
+}
+
+// publish prepares the nth change, has it published and waits until all have heard of it, for wait at most.
+func (a *Audience) Publish(ctx context.Context, n int64, wait time.Duration, publish func() error) (Delivery, error) {
+	select {
+	case <-a.all:
+	default:
+	}
+	a.missing.Store(int64(len(a.subscribers)))
+	a.change.Store(n)
+	began := time.Since(epoch)
+	if err := publish(); err != nil {
+		return Delivery{}, err
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-a.all:
+	case <-timer.C:
+	case <-ctx.Done():
+		return Delivery{}, context.Cause(ctx)
+	}
+	var t Delivery
+	for _, sub := range a.subscribers {
+		if sub.received.Load() != n {
+			t.Lost++
+			continue
+		}
+		took := time.Duration(sub.receivedAt.Load()) - began
+		t.Latencies = append(t.Latencies, took)
+		t.Last = max(t.Last, took)
+	}
+	return t, nil
+}

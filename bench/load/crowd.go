@@ -1,0 +1,120 @@
+package load
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// crowd is all clients of one climb.
+type Crowd struct {
+	At      *Endpoint
+	Tool    string // its public name
+	Args    string // a JSON object; "" = none
+	Modern  bool
+	Rate    float64 // calls a second of all together, due whether or not others are answered; 0 = each client calls when it has its answer
+	callers []*Caller
+}
+
+// atOnce is how many clients come or leave at a time.
+const atOnce = 16
+
+// grow adds clients until there are n.
+func (w *Crowd) Grow(ctx context.Context, n int) error {
+	type come struct {
+		c   *Caller
+		err error
+	}
+	for len(w.callers) < n && ctx.Err() == nil {
+		several := min(atOnce, n-len(w.callers))
+		came := make(chan come, several)
+		for range several {
+			go func() {
+				c, err := w.At.Connect(w.Modern)
+				came <- come{c, err}
+			}()
+		}
+		var failed error
+		for range several {
+			one := <-came
+			if one.err == nil {
+				w.callers = append(w.callers, one.c)
+			} else {
+				failed = one.err
+			}
+		}
+		if failed != nil {
+			return failed
+		}
+	}
+	return ctx.Err()
+}
+
+// leave ends all clients.
+func (w *Crowd) Leave() {
+	for group := range slices.Chunk(w.callers, atOnce) {
+		var all sync.WaitGroup
+		for _, c := range group {
+			all.Go(c.Leave)
+		}
+		all.Wait()
+	}
+	w.callers = nil
+}
+
+// calls is what happened in one step.
+type Calls struct {
+	Elapsed   time.Duration
+	Latencies []uint32       // latency of each result, in tenths of a microsecond
+	Failed    map[string]int // what came instead of a result
+}
+
+func (r *Calls) fail(what string) {
+	if r.Failed == nil {
+		r.Failed = map[string]int{}
+	}
+	r.Failed[what]++
+}
+
+// run has the first n clients call for d: a closed loop, or one at a constant rate.
+func (w *Crowd) Run(ctx context.Context, n int, d time.Duration) (Calls, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	interrupted := context.AfterFunc(ctx, func() {
+		for _, c := range w.callers[:n] {
+			c.interrupt()
+		}
+	})
+	defer interrupted()
+	results := make(chan Calls, n)
+	began := time.Now()
+	var due atomic.Int64
+	for i, c := range w.callers[:n] {
+		go func() {
+			if w.Rate > 0 {
+				results <- c.dueLoop(ctx, w, i, &due, began, d)
+			} else {
+				results <- c.loop(ctx, w, i, began.Add(d))
+			}
+		}()
+	}
+	var r Calls
+	for range n {
+		one := <-results
+		r.Latencies = append(r.Latencies, one.Latencies...)
+		for what, n := range one.Failed {
+			for range n {
+				r.fail(what)
+			}
+		}
+	}
+	if r.Elapsed = time.Since(began); w.Rate > 0 {
+		r.Elapsed = max(r.Elapsed, d) // the last call is due a little before the end
+	}
+	if ctx.Err() != nil {
+		return r, context.Cause(ctx)
+	}
+	return r, nil
+}

@@ -1,0 +1,55 @@
+package load
+
+import (
+	"crypto/tls"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"goblin-actor/bench/wire"
+)
+
+// peer is an MCP endpoint of anybody's.
+type Endpoint struct {
+	url     *url.URL
+	headers string // lines of a request's head, each with its end
+}
+
+func NewEndpoint(u *url.URL, headers []string) *Endpoint {
+	p := &Endpoint{url: u}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ":")
+		p.headers += strings.TrimSpace(name) + ": " + strings.TrimSpace(value) + "\r\n"
+	}
+	return p
+}
+
+func (p *Endpoint) dial() (*wire.Conn, error) {
+	port := p.url.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[p.url.Scheme]
+	}
+	at := net.JoinHostPort(p.url.Hostname(), port)
+	if p.url.Scheme != "https" {
+		return wire.Dial("tcp", at)
+	}
+	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: 10 * time.Second}, "tcp", at, nil)
+	if err != nil {
+		return nil, err
+	}
+	return wire.NewConn(conn), nil
+}
+
+// text puts the headers of p into a request's text, behind its first line.
+func (p *Endpoint) text(request string) string {
+	line, rest, _ := strings.Cut(request, "\r\n")
+	return line + "\r\n" + p.headers + rest
+}
+
+func (p *Endpoint) request(r *wire.Request) *wire.Request {
+	head, body, _ := strings.Cut(string(r.Text), "\r\n\r\n")
+	return wire.RequestOf(p.text(head)+"\r\n\r\n", body)
+}
+
+func (p *Endpoint) path() string { return p.url.RequestURI() }

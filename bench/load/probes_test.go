@@ -1,0 +1,28 @@
+package load
+
+import (
+	"io"
+	"testing"
+
+	"goblin-actor/bench/wire"
+)
+
+// What is no answer to the request, or not the server's, is wrong; an error of the gateway is an answer.
+func TestWitnessJudgesAnswers(t *testing.T) {
+	r := wire.NewRequest("h", "/mcp", "s", wire.LegacyVersion, "tools/call", "{}")
+	r.Next()
+	w, c := &Probes{tail: []byte(`,"result":{}}`)}, &Client{Request: r}
+	for _, body := range []string{`100000001,"result":{}}`, `100000001,"error":{"code":-31001}}`, `100000002,"result":{}}`, `100000001,"result":[]}`, ``} {
+		w.note(record{}, c, []byte(wire.ResponseHead+body), nil)
+	}
+	w.note(record{}, c, nil, io.EOF)
+	good := 0
+	for _, one := range w.seen {
+		if one.ok {
+			good++
+		}
+	}
+	if good != 1 || w.Wrong != 3 || w.Lost != 1 || len(w.seen) != 6 {
+		t.Errorf("%d good, %d wrong, %d lost of %d", good, w.Wrong, w.Lost, len(w.seen))
+	}
+}

@@ -1,0 +1,119 @@
+package process
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Group is the processes of one run. They share a directory and end with the group.
+type Group struct {
+	Dir      string         // for the files of the run; its path is short, because it holds sockets
+	Settings map[string]any // the configuration of the gateways that Gateway starts, besides their servers
+
+	ctx     context.Context
+	program string // raw servers and proxies are hidden commands of this program
+	gateway string // the program that is started as the gateway
+	running []*Process
+}
+
+// NewGroup returns a group without processes. program is this binary; gateway is the binary to start as the gateway, or "" for program.
+// The caller must call Close. The end of ctx kills the processes.
+func NewGroup(ctx context.Context, program, gateway string) (*Group, error) {
+	dir, err := os.MkdirTemp("", "ga")
+	if err != nil {
+		return nil, err
+	}
+	if gateway == "" {
+		gateway = program
+	}
+	return &Group{Dir: dir, ctx: ctx, program: program, gateway: gateway}, nil
+}
+
+// Close stops all processes, the last one started first, and removes the directory.
+func (g *Group) Close() {
+	g.stopFrom(0)
+	_ = os.RemoveAll(g.Dir)
+}
+
+// Scope calls run and stops the processes that it started.
+func (g *Group) Scope(run func() error) error {
+	defer g.stopFrom(len(g.running))
+	return run()
+}
+
+// stopFrom stops all processes from the nth on, the last one started first.
+func (g *Group) stopFrom(n int) {
+	for _, p := range slices.Backward(g.running[n:]) {
+		p.Stop()
+	}
+	g.running = g.running[:n]
+}
+
+// Len returns the number of running processes.
+func (g *Group) Len() int { return len(g.running) }
+
+// Start starts a program that prints its URL.
+func (g *Group) Start(program string, args ...string) (*Process, error) {
+	return g.add(start(g.ctx, nil, program, args...))
+}
+
+// Helper starts one of the hidden bench commands of this binary.
+func (g *Group) Helper(args ...string) (*Process, error) {
+	return g.Start(g.program, append([]string{"bench"}, args...)...)
+}
+
+func (g *Group) add(p *Process, err error) (*Process, error) {
+	if err == nil {
+		g.running = append(g.running, p)
+	}
+	return p, err
+}
+
+// Gateway starts a gateway with the group's settings over the servers and waits until it is ready.
+func (g *Group) Gateway(servers map[string]any) (*Gateway, error) {
+	return g.GatewayIn(g.Dir, servers, g.Settings)
+}
+
+// GatewayIn is Gateway with another directory and other settings.
+func (g *Group) GatewayIn(dir string, servers, settings map[string]any) (*Gateway, error) {
+	gate, err := startGateway(g.ctx, g.gateway, dir, servers, settings)
+	if err == nil {
+		g.running = append(g.running, gate.Process)
+	}
+	return gate, err
+}
+
+// RunGateway starts this binary as a gateway, by a command that takes a configuration, and returns once it listens.
+func (g *Group) RunGateway(command []string, dir string, servers, settings map[string]any) (*Gateway, error) {
+	gate, err := runGateway(g.ctx, g.program, command, dir, servers, settings)
+	if err == nil {
+		g.running = append(g.running, gate.Process)
+	}
+	return gate, err
+}
+
+// Sleep waits for d, or until the run ends.
+func (g *Group) Sleep(d time.Duration) {
+	select {
+	case <-g.ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// NewRawServer starts a server of the given kind, or prepares it to be started by the gateway. more is added to its command line.
+func (g *Group) NewRawServer(kind, name string, more ...string) (*RawServer, error) {
+	s := newRawServerOf(kind, name, filepath.Join(g.Dir, name+".sock"), more)
+	if s.onStdio() {
+		s.Entry = map[string]any{"command": g.program, "args": append([]string{"bench"}, s.args...), "maxConcurrent": 0}
+		return s, nil
+	}
+	var err error
+	if s.At, err = g.Helper(s.args...); err != nil {
+		return nil, err
+	}
+	s.Entry = map[string]any{"url": s.At.URL.String(), "type": s.configType(), "maxConcurrent": 0}
+	return s, nil
+}

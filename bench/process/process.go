@@ -1,0 +1,148 @@
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// process is a child of ours that has printed its URL.
+type Process struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	URL    *url.URL
+	Stderr *stderrTail
+	Done   chan struct{} // closed when it has ended
+}
+
+var urlPattern = regexp.MustCompile(`https?://[^\s"]+`)
+
+// start runs program and waits until it has printed a URL on stdout. env is added to ours.
+func start(ctx context.Context, env []string, program string, args ...string) (*Process, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.WaitDelay = time.Second
+	p := &Process{cmd: cmd, Stderr: &stderrTail{}, Done: make(chan struct{})}
+	cmd.Stderr = p.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.stdin = stdin
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	found := make(chan string, 1)
+	go func() {
+		defer close(p.Done)
+		lines := bufio.NewScanner(stdout)
+		for lines.Scan() {
+			if text := urlPattern.FindString(lines.Text()); text != "" {
+				select {
+				case found <- text:
+				default:
+				}
+			}
+		}
+		_, _ = io.Copy(io.Discard, stdout)
+		_ = cmd.Wait()
+	}()
+	select {
+	case text := <-found:
+		p.URL, err = url.Parse(text)
+	case <-p.Done:
+		err = errors.New("it ended")
+	case <-time.After(30 * time.Second):
+		err = errors.New("it printed no URL for 30 s")
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		p.Stop()
+		return nil, fmt.Errorf("start %s %v: %w\n%s", filepath.Base(program), args, err, p.Stderr)
+	}
+	return p, nil
+}
+
+// Stop ends the process: by closing its stdin and SIGTERM, after 15 s by force. Blocks until it has ended.
+func (p *Process) Stop() {
+	_ = p.stdin.Close()
+	if runtime.GOOS == "windows" || p.cmd.Process.Signal(syscall.SIGTERM) != nil {
+		_ = p.cmd.Process.Kill()
+	}
+	select {
+	case <-p.Done:
+	case <-time.After(15 * time.Second):
+		_ = p.cmd.Process.Kill()
+		<-p.Done
+	}
+}
+
+// PID returns the process ID.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Usage is what a process has used so far. Zero where the system does not tell (Linux does).
+type Usage struct {
+	CPU time.Duration // user and system
+	RSS int64         // resident bytes now
+}
+
+func (p *Process) Usage() Usage {
+	var u Usage
+	pid := strconv.Itoa(p.cmd.Process.Pid)
+	if text, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil {
+		// The name in parentheses may hold anything; fields count from behind it. Ticks are 10 ms on every Linux we run on.
+		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+		if len(fields) > 12 {
+			user, _ := strconv.ParseInt(string(fields[11]), 10, 64)
+			system, _ := strconv.ParseInt(string(fields[12]), 10, 64)
+			u.CPU = time.Duration(user+system) * 10 * time.Millisecond
+		}
+	}
+	if text, err := os.ReadFile("/proc/" + pid + "/statm"); err == nil {
+		if fields := bytes.Fields(text); len(fields) > 1 {
+			pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
+			u.RSS = pages * int64(os.Getpagesize())
+		}
+	}
+	return u
+}
+
+// lastWords keeps the end of what a process writes to stderr. Safe for concurrent use.
+type stderrTail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (l *stderrTail) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, p...)
+	if over := len(l.text) - 4096; over > 0 {
+		l.text = append(l.text[:0], l.text[over:]...)
+	}
+	return len(p), nil
+}
+
+func (l *stderrTail) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text)
+}

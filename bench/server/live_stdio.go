@@ -1,0 +1,80 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"goblin-actor/bench/wire"
+)
+
+// serveLiveStdio is ServeStdio for a server that also speaks of its own accord.
+func (s *rawServer) serveLiveStdio(o Options, r *bufio.Reader, w *bufio.Writer) error {
+	if err := s.live.control(o.Control); err != nil {
+		return err
+	}
+	say := func(message []byte) error { // with the lock of peer held
+		_, _ = w.Write(message)
+		_ = w.WriteByte('\n')
+		return w.Flush()
+	}
+	peer := &ear{say: say}
+	if s.discover == nil {
+		s.live.open(peer)
+	}
+	speak := func(message []byte) error {
+		peer.mu.Lock()
+		defer peer.mu.Unlock()
+		return say(message)
+	}
+	for {
+		line, err := r.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read request: %w", err)
+		}
+		line = bytes.TrimSpace(line)
+		if s.discover != nil && s.tookStream(line, speak) {
+			continue
+		}
+		id, tail, err := s.answer(line, nil)
+		if err != nil {
+			return err
+		}
+		if tail == nil {
+			continue
+		}
+		if err := speak(append(append([]byte(wire.ResponseHead), id...), tail...)); err != nil {
+			return err
+		}
+	}
+}
+
+// tookStream opens or closes a stream of the modern era if that is what a message wants.
+func (s *rawServer) tookStream(line []byte, speak func([]byte) error) bool {
+	switch {
+	case isListen(line):
+		s.live.wait()
+		e := &ear{say: speak}
+		ack, err := listenAnswer(line, e)
+		if err == nil {
+			_ = speak(ack)
+			s.live.open(e)
+		}
+		return true
+	case bytes.Contains(line, []byte(`"notifications/cancelled"`)):
+		var note struct {
+			Params struct{ RequestID json.RawMessage }
+		}
+		if json.Unmarshal(line, &note) == nil {
+			s.live.closeID(note.Params.RequestID)
+		}
+		return true
+	}
+	return false
+}

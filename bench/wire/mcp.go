@@ -1,0 +1,55 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+)
+
+const LegacyVersion = "2025-11-25"
+
+const ModernVersion = "2026-07-28"
+
+const InitializeParams = `{"protocolVersion":"` + LegacyVersion + `","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`
+
+// handshake initializes a session; its id is in w.session.
+func (w *Conn) Handshake(host, path string) error {
+	body, err := w.Exchange(NewRequest(host, path, "", "", "initialize", InitializeParams).With(w.Headers).Text)
+	if err := w.Expect("initialize", 200, body, err); err != nil {
+		return err
+	}
+	note := `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	body, err = w.Exchange(InsertHeaders([]byte(PostHeader(host, path, w.Session, LegacyVersion, len(note))+note), w.Headers))
+	return w.Expect("notifications/initialized", 202, body, err)
+}
+
+// expect returns an error unless the last exchange went well and had that status.
+func (w *Conn) Expect(what string, status int, body []byte, err error) error {
+	if err == nil && w.Status != status {
+		err = fmt.Errorf("status %d, want %d: %.200q", w.Status, status, body)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// newModernRequest returns a POST of one 2026-07-28 request. params lacks its closing brace. name is the item the request is about, or "".
+func NewModernRequest(host, path, method, name, params string) *Request {
+	if params != "{" {
+		params += ","
+	}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
+		`"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		FirstID, method, params, ModernVersion)
+	own := "Mcp-Method: " + method + "\r\n"
+	if name != "" {
+		own += "Mcp-Name: " + name + "\r\n"
+	}
+	head := PostHeader(host, path, "", ModernVersion, len(body))
+	return RequestOf(strings.Replace(head, "Content-Length:", own+"Content-Length:", 1), body)
+}
+
+// newModernCall returns a POST of one tools/call. Without a session, it carries everything the server needs.
+func NewModernCall(host, path, tool string) *Request {
+	return NewModernRequest(host, path, "tools/call", tool, strings.TrimSuffix(CallParams(tool), "}"))
+}
