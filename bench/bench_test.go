@@ -18,8 +18,8 @@ import (
 	"goblin-actor/bench/server"
 )
 
-// TestMain lets the test binary be the program a bench starts: server, proxy, static handler, and for `serve` a proxy in front
-// of the first HTTP server of the configuration, which answers /readyz and ends at SIGTERM as a gateway does.
+// TestMain makes the test binary also the program that a run starts: as server, proxy or static handler, and for `serve` as a proxy for the
+// first HTTP server of the configuration. The proxy answers /readyz and ends at SIGTERM, like a gateway.
 func TestMain(m *testing.M) {
 	args := os.Args[1:]
 	if len(args) == 0 || args[0] != "bench" && args[0] != "serve" {
@@ -62,7 +62,7 @@ func child(args []string) error {
 	case args[1] == "proxy":
 		return server.ServeProxy(os.Stdin, os.Stdout, args[2])
 	}
-	return fmt.Errorf("no such child: %q", args)
+	return fmt.Errorf("unknown command: %q", args)
 }
 
 // fakeGateway prints its URL and forwards connections byte by byte, but answers /readyz and /metrics itself.
@@ -133,17 +133,17 @@ func TestCallsOfEveryTarget(t *testing.T) {
 				t.Errorf("targets: %s", got)
 			}
 			if result.Rows[0].ToBase != 1 {
-				t.Errorf("direct is %g times direct", result.Rows[0].ToBase)
+				t.Errorf("direct has the ratio %g to itself", result.Rows[0].ToBase)
 			}
 			if result.Bytes < size-20 || result.Bytes > size+100 {
-				t.Errorf("an answer has %d bytes, want about %d", result.Bytes, size)
+				t.Errorf("a response has %d bytes, want about %d", result.Bytes, size)
 			}
 			saved(t, result)
 		})
 	}
 }
 
-// saved checks that the written report holds what the run found.
+// saved checks the files of a saved report.
 func saved(t *testing.T, result *report.Report) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
@@ -192,7 +192,7 @@ func TestParseBackends(t *testing.T) {
 	}
 }
 
-func TestOptionsNameEveryFault(t *testing.T) {
+func TestOptionsReportEveryError(t *testing.T) {
 	err := Options{Kind: "speed", Concurrency: []int{0}, Duration: -1, Compare: []string{"nginx"}}.Validate()
 	for _, want := range []string{"speed", "concurrency", "duration", "nginx"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -201,7 +201,7 @@ func TestOptionsNameEveryFault(t *testing.T) {
 	}
 }
 
-// Rounds in which nothing came to its end say nothing, and the report of the others is written all the same.
+// Rounds without completed calls are omitted from the ratios, and the report is still written.
 func TestRoundsWithoutCalls(t *testing.T) {
 	none, some := load.Round{Elapsed: time.Second}, load.Round{Calls: 10, Elapsed: time.Second, Latencies: []uint32{5}}
 	for _, c := range []struct {

@@ -1,14 +1,21 @@
-// Package bench measures the gateway against what would stand in its place: nothing (direct) and a pooled
-// httputil.ReverseProxy, all behind the same load and in front of the same servers.
+// Package bench measures the gateway and compares it with its alternatives, a direct connection and a pooled httputil.ReverseProxy, under
+// the same load and with the same servers.
 //
-// What runs are processes of their own, on loopback, all from this one binary: raw-frame MCP servers that answer from
-// ready bytes, the reverse proxy, and the gateway as a user starts it. The load generator is a closed loop: each client has
-// one keep-alive connection and sends its next request when the answer to the last has been read and compared byte for byte.
-// A claim is a ratio: rounds of all targets are interleaved, each round is divided by the direct one next to it, and the
-// median of these ratios is reported, so that a noisy machine disturbs all alike.
+// Servers, proxies and the gateway are separate processes on loopback, started from the same binary. The raw MCP servers send
+// prepared responses; the gateway runs as a user starts it. The load generator is a closed loop: each client has one keep-alive
+// connection, and sends its next request when it has read the previous response and compared it byte for byte. Results are ratios:
+// the rounds of all targets are interleaved, each round is divided by the adjacent direct round, and the median of these
+// ratios is reported, so that background load affects all targets alike.
+//
+//	bench/wire     the HTTP connections and MCP requests of the load generator
+//	bench/server   the raw servers and proxies
+//	bench/process  starting and stopping processes: servers, proxies, gateways
+//	bench/load     clients: closed loops, constant rates, subscribers, clients of any MCP endpoint
+//	bench/report   results: tables, files, plots, assertions, comparisons
+//	bench/limits   the search for the highest load that a machine can sustain
 //
 //	report, err := bench.Run(ctx, bench.Options{Kind: "calls", Concurrency: []int{1, 8, 64}}, os.Stderr)
 //	report.WriteTable(os.Stdout)
 //
-// A Run ends all it started, also when ctx ends.
+// Run stops all processes that it started, also when ctx ends.
 package bench

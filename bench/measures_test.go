@@ -15,8 +15,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// realGateway builds the program, once: what only a real gateway does cannot be tested with the forwarder that stands in for it
-// elsewhere. The file goes with the process that tests run in.
+// realGateway builds the program once, for tests that need a real gateway instead of the forwarder that replaces it in other
+// tests. TestMain removes the file.
 var realGateway = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "ga")
 	if err != nil {
@@ -26,7 +26,7 @@ var realGateway = sync.OnceValues(func() (string, error) {
 	return gatetest.Build(dir)
 })
 
-var builtIn string // "" = nothing was built
+var builtIn string // directory of the built program; "" = not built
 
 func program(t *testing.T) string {
 	t.Helper()
@@ -85,7 +85,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		if broke := r.Fault == "kill"; broke && (r.Error < 0 || r.Errors == 0) {
-			t.Errorf("nobody noticed: %+v", r)
+			t.Errorf("no call failed: %+v", r)
 		}
 	}
 	if table := narrow(t, result); !strings.Contains(table, "flood, stdio") {
@@ -123,7 +123,7 @@ func TestGrowthOfChecks(t *testing.T) {
 	narrow(t, result)
 }
 
-// A gateway of another binary is the one that is started: two rows of three starts each, and no more.
+// The gateway of the options is started: three times for each of two rows.
 func TestColdComplete(t *testing.T) {
 	dir := t.TempDir()
 	gateway, starts := filepath.Join(dir, "gateway"), filepath.Join(dir, "starts")
@@ -151,7 +151,7 @@ func TestColdComplete(t *testing.T) {
 	}
 }
 
-func TestMeasuresNameEveryFault(t *testing.T) {
+func TestMeasurementOptionsReportEveryError(t *testing.T) {
 	err := FanoutOptions{Subscribers: []int{0}, Clients: []string{"old"}, Behind: []string{"ftp"}, What: []string{"mind"}}.Default().Validate()
 	for _, want := range []string{"subscribers", "old", "ftp", "mind"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/bench/stats"
 )
 
-// rowsOf makes the rows of the targets' rounds; the first target is what the others are divided by.
+// rowsOf returns a row for the rounds of each target. The first target is the base of the ratios.
 func rowsOf(targets []*load.Target, clients int) []report.Row {
 	var rows []report.Row
 	base := targets[0].Rounds
@@ -46,8 +46,8 @@ func rowsOf(targets []*load.Target, clients int) []report.Row {
 	return rows
 }
 
-// ratio is the median of the ratios of rounds that ran next to each other; 0 when there is nothing to divide by: a round
-// of the base in which no call came to its end tells nothing.
+// ratio returns the median of the ratios of adjacent rounds, or 0 if there are none. Rounds in which the base completed no
+// call are omitted.
 func ratio(rounds, base []load.Round) float64 {
 	var ratios []float64
 	for i := range min(len(rounds), len(base)) {
@@ -58,8 +58,8 @@ func ratio(rounds, base []load.Round) float64 {
 	return stats.Median(ratios)
 }
 
-// roundRows are the rounds of a target beside those of the base and of the reverse proxy, of which there may be none.
-// A round without a call says nothing and is left out.
+// roundRows returns the rounds of a target with their ratios to the base and to the reverse proxy, which may have no rounds.
+// It omits rounds without calls.
 func roundRows(rounds, base, proxy []load.Round) []report.RoundRow {
 	var rows []report.RoundRow
 	for i, r := range rounds {

@@ -16,8 +16,8 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// Run measures what o says and returns the report. Blocks until done or ctx ends; all processes it started have ended then.
-// What it is doing is told on progress, a line at a time; a Stepper is told more often.
+// Run runs the measurement that o describes and returns the report. It blocks until it is done or ctx ends, and stops all processes that
+// it started. It writes lines about its progress to progress, and calls its Step method if it is a Stepper.
 func Run(ctx context.Context, o Options, progress io.Writer) (*report.Report, error) {
 	o = o.Default()
 	if err := o.Validate(); err != nil {
@@ -42,7 +42,7 @@ func Run(ctx context.Context, o Options, progress io.Writer) (*report.Report, er
 	})
 }
 
-// runIn has measure fill in a report, with a directory of its own, which is removed, and processes, which are ended.
+// runIn calls measure to fill in a report. Afterwards it stops all processes and removes the files of the run.
 func runIn(ctx context.Context, o Options, progress io.Writer, measure func(*setup, *report.Report) error) (*report.Report, error) {
 	group, err := process.NewGroup(ctx, o.Program, o.gateway())
 	if err != nil {
@@ -61,7 +61,7 @@ func runIn(ctx context.Context, o Options, progress io.Writer, measure func(*set
 	return result, err
 }
 
-// setup is what runs during one Run.
+// setup is the state of one run.
 type setup struct {
 	*process.Group
 	o        Options
@@ -71,16 +71,16 @@ type setup struct {
 	done, planned int // steps of the whole run
 }
 
-// Stepper is told how far a run is, by a progress writer that has a use for it.
+// Stepper is a progress writer that also receives the number of completed steps.
 type Stepper interface {
-	// Step says that so many of the steps of the run are done. All of them are not, when the run ends at an error.
+	// Step reports that done of all steps are complete. A run that fails does not complete all steps.
 	Step(done, all int)
 }
 
-// plan adds steps to those that step will count.
+// plan adds to the number of planned steps.
 func (s *setup) plan(n int) { s.planned += n }
 
-// step tells the progress that one more is done.
+// step reports one more completed step.
 func (s *setup) step() {
 	s.done++
 	if p, ok := s.progress.(Stepper); ok {
@@ -88,7 +88,7 @@ func (s *setup) step() {
 	}
 }
 
-// calls measures tools/call, small or big, over every target.
+// calls measures tools/call with small or big results on every target.
 func (s *setup) calls(result *report.Report) error {
 	tool, tail := "echo", wire.SmallTail()
 	if s.o.Kind == "big" {
@@ -103,7 +103,7 @@ func (s *setup) calls(result *report.Report) error {
 	return s.rows(result, targets)
 }
 
-// callTargets starts servers, gateway and proxy. Direct comes first.
+// callTargets starts servers, gateway and proxies. The first target is Direct.
 func (s *setup) callTargets(tool string, tail []byte) ([]*load.Target, error) {
 	servers := map[string]any{}
 	var overHTTP, overStdio []string
@@ -160,7 +160,7 @@ func (s *setup) callTargets(tool string, tail []byte) ([]*load.Target, error) {
 	return targets, nil
 }
 
-// rows measures the targets at every concurrency.
+// rows measures the targets at every concurrency and adds the rows to the report.
 func (s *setup) rows(result *report.Report, targets []*load.Target) error {
 	result.Rounds, result.Seconds = s.o.Rounds, s.o.Duration.Seconds()
 	for _, clients := range s.o.Concurrency {
@@ -173,8 +173,8 @@ func (s *setup) rows(result *report.Report, targets []*load.Target) error {
 	return nil
 }
 
-// list measures tools/list of the gateway against a static handler that writes the same bytes. The first target, what the
-// gateway is divided by, is the static handler.
+// list measures tools/list of the gateway and of a static handler that writes the same bytes. The static handler is the base of the
+// ratios.
 func (s *setup) list(result *report.Report) error {
 	web, err := s.Helper("server", "--tools", strconv.Itoa(s.o.Tools))
 	if err != nil {
@@ -211,7 +211,7 @@ func (s *setup) list(result *report.Report) error {
 	return s.rows(result, targets)
 }
 
-// firstList returns the gateway's answer to tools/list, checked to be complete: so many tools on one page.
+// firstList returns the gateway's response to tools/list, or an error unless it has all tools on one page.
 func firstList(p *process.Process, tools int) ([]byte, error) {
 	w, err := wire.Dial("tcp", p.URL.Host)
 	if err != nil {
@@ -238,7 +238,7 @@ func firstList(p *process.Process, tools int) ([]byte, error) {
 		return nil, fmt.Errorf("tools/list: %w", err)
 	}
 	if n := len(parsed.Result.Tools); n != tools || parsed.Result.NextCursor != "" {
-		return nil, fmt.Errorf("tools/list: got %d tools and cursor %q, want %d on one page", n, parsed.Result.NextCursor, tools)
+		return nil, fmt.Errorf("tools/list: got %d tools and cursor %q, expected %d on one page", n, parsed.Result.NextCursor, tools)
 	}
 	return answer, nil
 }

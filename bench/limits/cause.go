@@ -10,30 +10,30 @@ import (
 	"goblin-actor/bench/report"
 )
 
-// full is the share of the processors from which on they are what everybody waits for.
+// full is the share of the processors from which on they count as the bottleneck.
 const full = 0.88
 
-// explain says in words what holds the series at its knee, and which key to change.
+// explain sets the bottleneck of the series at its knee, the reason, and the key to change.
 func explain(s *report.LimitSeries, server Server, limit time.Duration) {
 	c := causeOf(s, server)
 	s.Bottleneck, s.Why, s.Change = c.what, c.why, c.change
 	switch {
 	case s.Ended == "max" && s.Raise != "clients" && s.Bottleneck != "not reached":
-		s.Why = "It held to the end. What was nearest to its limit: " + s.Why
+		s.Why = "It held up to the end of the run. The closest limit: " + s.Why
 	case s.Ended == "max" && s.Raise == "clients", s.Ended == "time":
-		s.Why = "It still grew when the run ended. So far: " + s.Why
+		s.Why = "Throughput still grew when the run ended. So far: " + s.Why
 	case s.Ended == "falls" && s.Raise != "rate":
-		s.Why = "With more " + s.Raise + " calls become slower. " + s.Why
+		s.Why = "With more " + s.Raise + ", calls become slower. " + s.Why
 	}
 	if s.Ended == "p99" {
-		s.Why = fmt.Sprintf("More %s pass --p99 %s. %s", map[bool]string{true: "calls a second", false: s.Raise}[s.Raise == "rate"], limit, s.Why)
+		s.Why = fmt.Sprintf("More %s exceed --p99 %s. %s", map[bool]string{true: "calls per second", false: s.Raise}[s.Raise == "rate"], limit, s.Why)
 	}
 }
 
-// cause is what holds a climb.
+// cause is the bottleneck of a series.
 type cause struct{ what, why, change string }
 
-// causeOf looks at the step behind the knee, where whatever is scarce is used up; without one at the knee.
+// causeOf determines the bottleneck from the step after the knee, where the scarce resource is exhausted, or from the knee if it is the last step.
 func causeOf(s *report.LimitSeries, server Server) cause {
 	if s.Knee == nil {
 		if len(s.Steps) == 0 {
@@ -54,10 +54,10 @@ func causeOf(s *report.LimitSeries, server Server) cause {
 	if server.Leased > 0 {
 		slots, key = server.Leased, "maxBackends"
 	}
-	// The places hold the climb if it did not end before all of them were taken, and those who came later spent their time in the queue.
+	// The number of slots is the bottleneck if all were used, and further calls spent their time in the queue.
 	last := at
 	for _, step := range s.Steps {
-		if good(step, 0) && step.Clients >= at.Clients { // what is refused does not wait
+		if good(step, 0) && step.Clients >= at.Clients { // refused calls do not wait
 			last = step
 		}
 	}
@@ -68,27 +68,27 @@ func causeOf(s *report.LimitSeries, server Server) cause {
 		return c
 	}
 	if slots == 0 && at.Queued > 0 {
-		return cause{"queue", fmt.Sprintf("%d calls waited in the gateway while %d were with the server.", at.Queued, at.InFlight),
-			"mcpServers.<server>.maxConcurrent of that gateway, if the server can do more at once"}
+		return cause{"queue", fmt.Sprintf("%d calls waited in the gateway while %d were at the server.", at.Queued, at.InFlight),
+			"raise mcpServers.<server>.maxConcurrent of that gateway, if the server supports more concurrent calls"}
 	}
 	return waiting(s, at, server)
 }
 
-// queued is the cause of a climb that ended where calls began to wait for a place.
+// queued is the cause if calls wait for a slot.
 func queued(at report.LimitStep, server Server, slots int, key string) cause {
-	c := cause{key, fmt.Sprintf("%s lets %s have %d at once; with %d clients a call took %s, of which it waited %s in the queue.",
+	c := cause{key, fmt.Sprintf("%s allows %s %d concurrent calls; with %d clients a call took %s, %s of it in the queue.",
 		key, server.Name, slots, at.Clients, report.FormatMicros(at.P50), report.FormatMicros(min(at.Waited, at.P50))),
-		fmt.Sprintf("raise mcpServers.%s.%s, if the server can do more at once", server.Name, key)}
+		fmt.Sprintf("raise mcpServers.%s.%s, if the server supports more concurrent calls", server.Name, key)}
 	if share(at.CPU) >= full && ours(at.CPU) > .4*at.CPU.Cores {
-		c.why += " The processors are nearly used up as well (" + words(at.CPU, server.gateway()) + "), so more of it may bring little on this machine."
+		c.why += " The processors are nearly exhausted as well (" + words(at.CPU, server.gateway()) + "), so a higher limit may help little on this machine."
 	}
 	return c
 }
 
-// refusal is the cause of calls that were not answered with a result.
+// refusal is the cause if calls fail.
 func refusal(at report.LimitStep, server Server) cause {
 	if at.Crossed+at.Lost > 0 {
-		return cause{"answers", fmt.Sprintf("With %s %d answers were lost and %d came to the wrong request.", report.FormatClients(at.Clients), at.Lost, at.Crossed), ""}
+		return cause{"answers", fmt.Sprintf("With %s, %d responses were lost and %d went to the wrong request.", report.FormatClients(at.Clients), at.Lost, at.Crossed), ""}
 	}
 	name, most := "none", 0
 	for _, n := range slices.Sorted(maps.Keys(at.Refused)) {
@@ -96,25 +96,25 @@ func refusal(at report.LimitStep, server Server) cause {
 			name, most = n, at.Refused[n]
 		}
 	}
-	c := cause{"errors", fmt.Sprintf("With %s %d of %d calls failed, most with %s.", report.FormatClients(at.Clients), at.Failures(), at.Calls+at.Failures(), name), ""}
+	c := cause{"errors", fmt.Sprintf("With %s, %d of %d calls failed, most with %s.", report.FormatClients(at.Clients), at.Failures(), at.Calls+at.Failures(), name), ""}
 	if at.Refused == nil {
-		c.why = fmt.Sprintf("With %s no call passed.", report.FormatClients(at.Clients))
+		c.why = fmt.Sprintf("With %s, no call succeeded.", report.FormatClients(at.Clients))
 	}
 	c.change = remedy(name, server)
 	return c
 }
 
-// remedy is what to change about calls that end with an error of that name.
+// remedy returns what to change if calls fail with the error of that name.
 func remedy(name string, server Server) string {
 	of := "mcpServers." + server.Name + "."
-	for _, r := range []struct{ begins, change string }{ // the first that fits
-		{"QUEUE_FULL (maxConcurrent)", "a number for " + of + "maxConcurrent, some hundreds at most, has more calls wait in the queue instead of being refused; more at once take replicas"},
-		{"QUEUE_FULL", "raise " + of + "queue.size, or " + of + "maxConcurrent if the server can do more at once"},
-		{"QUEUE_TIMEOUT", "raise " + of + "maxConcurrent if the server can do more at once, else " + of + "queue.timeout"},
-		{"TIMEOUT", "raise " + of + "timeout, or lower " + of + "maxConcurrent so that fewer are with the server at once"},
-		{"OVERLOADED (limits.maxInFlightPerClient)", "raise limits.maxInFlightPerClient, if so many will come from one address: modern clients of one address count as one, as all of this run do"},
+	for _, r := range []struct{ begins, change string }{ // the first match
+		{"QUEUE_FULL (maxConcurrent)", "set " + of + "maxConcurrent to at most a few hundred, so that calls wait in the queue instead of being refused; more concurrent calls need replicas"},
+		{"QUEUE_FULL", "raise " + of + "queue.size, or " + of + "maxConcurrent if the server supports more concurrent calls"},
+		{"QUEUE_TIMEOUT", "raise " + of + "maxConcurrent if the server supports more concurrent calls, else " + of + "queue.timeout"},
+		{"TIMEOUT", "raise " + of + "timeout, or lower " + of + "maxConcurrent so that fewer calls are at the server"},
+		{"OVERLOADED (limits.maxInFlightPerClient)", "raise limits.maxInFlightPerClient, if that many calls will come from one address: all modern clients of one address count as one client, as in this run"},
 		{"OVERLOADED (", "raise " + strings.TrimSuffix(strings.TrimPrefix(name, "OVERLOADED ("), ")")},
-		{"OVERLOADED", "no key: of one address a gateway takes in only so much at once, and all of this run came from one"},
+		{"OVERLOADED", "no key: a gateway limits the calls from one address, and all calls of this run came from one"},
 		{"HTTP 503", "raise limits.maxSessions"},
 		{"RATE_LIMITED", "raise the rate limit of these clients"},
 	} {
@@ -125,16 +125,16 @@ func remedy(name string, server Server) string {
 	return ""
 }
 
-// busy is the cause where a processor is what everybody waits for.
+// busy is the cause if processor time is exhausted.
 func busy(at report.LimitStep, server Server, transport string) (cause, bool) {
 	cpu := at.CPU
-	if share(cpu) < full || ours(cpu) < .25*cpu.Cores { // who is full of others' work does not tell that ours waits for them
+	if share(cpu) < full || ours(cpu) < .25*cpu.Cores { // a machine busy with other programs does not show that the load waits for them
 		if cpu.Busiest < full {
 			return cause{}, false
 		}
-		c := cause{"server CPU", fmt.Sprintf("A process of %s keeps a core busy (%.0f %%) while others are free: it does one thing at a time.", server.Name, 100*cpu.Busiest), ""}
+		c := cause{"server CPU", fmt.Sprintf("A process of %s keeps one core busy (%.0f %%) while others are free: it is single-threaded.", server.Name, 100*cpu.Busiest), ""}
 		if transport == "stdio" {
-			c.change = fmt.Sprintf("mcpServers.%s.replicas: %d, if several of it may run side by side", server.Name, server.Replicas+1)
+			c.change = fmt.Sprintf("set mcpServers.%s.replicas: %d, if several instances may run at once", server.Name, server.Replicas+1)
 		}
 		return c, true
 	}
@@ -147,34 +147,34 @@ func busy(at report.LimitStep, server Server, transport string) (cause, bool) {
 			what, most = part.name, part.cpu
 		}
 	}
-	c := cause{what, "The processors are used up: " + words(cpu, server.gateway()) + ".", "no key: it takes more cores"}
+	c := cause{what, "The processors are exhausted: " + words(cpu, server.gateway()) + ".", "no key: add cores"}
 	switch what {
 	case "load generator CPU":
-		c.change = "no key: run the load from another machine (--target), or give it more cores"
+		c.change = "no key: run the load from another machine (--target), or add cores"
 	case "other programs":
 		c.change = "no key: measure again when the machine is less busy"
 	}
 	return c, true
 }
 
-// waiting is the cause where neither processor nor queue is used up: whoever answers slower the more are asking.
+// waiting is the cause if neither processors nor slots are exhausted: the server gets slower with more clients.
 func waiting(s *report.LimitSeries, at report.LimitStep, server Server) cause {
 	name := server.Name
 	if n := len(s.Direct); n > 0 && s.Direct[n-1].Clients >= s.Knee.Clients && s.Direct[n-1].PerSecond < 1.15*s.Knee.PerSecond {
 		d := s.Direct[n-1]
-		return cause{"server", fmt.Sprintf("Asked directly by %s, %s carries no more: %.0f calls/s, p50 %s.", report.FormatClients(d.Clients), name, d.PerSecond, report.FormatMicros(d.P50)), replicas(s, server)}
+		return cause{"server", fmt.Sprintf("Called directly by %s, %s is not faster: %.0f calls/s, p50 %s.", report.FormatClients(d.Clients), name, d.PerSecond, report.FormatMicros(d.P50)), replicas(s, server)}
 	}
 	first := s.Steps[0]
-	if now, alone := took(at), took(first); alone > 0 && now > 1.5*alone && at.Clients > first.Clients { // so not where something else than clients is raised
-		c := cause{"server", fmt.Sprintf("A call to %s takes %s with %d clients and %s with one, and no processor is used up: it does only so much at once, or waits for something.",
+	if now, alone := took(at), took(first); alone > 0 && now > 1.5*alone && at.Clients > first.Clients { // not if something other than clients is raised
+		c := cause{"server", fmt.Sprintf("A call to %s takes %s with %d clients and %s with one, and the processors are not exhausted: the server limits its concurrency or waits for something.",
 			name, report.FormatMicros(now), at.Clients, report.FormatMicros(alone)), replicas(s, server)}
 		if share(at.CPU) >= full {
-			c.why = fmt.Sprintf("A call to %s takes %s with %d clients and %s with one. It does only so much at once, or other programs, which have %.1f of %.3g cores, keep it waiting: measure again when they do not.",
+			c.why = fmt.Sprintf("A call to %s takes %s with %d clients and %s with one. The server limits its concurrency, or other programs, which use %.1f of %.3g cores, slow it down: measure again when the machine is less busy.",
 				name, report.FormatMicros(now), at.Clients, report.FormatMicros(alone), at.CPU.Other, at.CPU.Cores)
 		}
 		return c
 	}
-	c := cause{"not reached", fmt.Sprintf("Nothing that was looked at is used up: %s, and no call waits in a queue.", words(at.CPU, server.gateway())), ""}
+	c := cause{"not reached", fmt.Sprintf("Nothing measured is exhausted: %s, and no call waits in a queue.", words(at.CPU, server.gateway())), ""}
 	if at.CPU.Other > at.CPU.Cores/2 {
 		c.change = "no key: measure again when the machine is less busy"
 	}
@@ -183,12 +183,12 @@ func waiting(s *report.LimitSeries, at report.LimitStep, server Server) cause {
 
 func replicas(s *report.LimitSeries, server Server) string {
 	if s.Transport == "stdio" && server.Name != "" {
-		return fmt.Sprintf("mcpServers.%s.replicas: %d, if several of it may run side by side", server.Name, server.Replicas+1)
+		return fmt.Sprintf("set mcpServers.%s.replicas: %d, if several instances may run at once", server.Name, server.Replicas+1)
 	}
-	return "no key of the gateway: the server has to become faster, or get a second URL"
+	return "no key: make the server faster or add a second URL"
 }
 
-// took is how long a call took where it was not queued, as far as it is known.
+// took returns the time of a call without the queue, if it is known, else with it.
 func took(s report.LimitStep) float64 {
 	if s.Served > 0 {
 		return s.Served
@@ -196,7 +196,7 @@ func took(s report.LimitStep) float64 {
 	return s.P50
 }
 
-// share is how much of the processors is used.
+// share returns the used share of the processors.
 func share(c report.CPU) float64 {
 	if c.Cores == 0 {
 		return 0
@@ -204,13 +204,13 @@ func share(c report.CPU) float64 {
 	return (ours(c) + c.Other) / c.Cores
 }
 
-// ours is what is busy for the load.
+// ours returns the processor time that the load caused.
 func ours(c report.CPU) float64 { return c.Load + c.Gateway + c.Servers }
 
-// words divides the cores; gateway is what stands between the load and the servers.
+// words describes the use of the cores. gateway is the word for what is between the load and the servers.
 func words(c report.CPU, gateway string) string {
 	if c.Cores == 0 {
-		return "processor time is not known here"
+		return "processor time is unknown on this system"
 	}
-	return fmt.Sprintf("of %.3g cores the load generator has %.1f, the %s %.1f, servers %.1f, other programs %.1f", c.Cores, c.Load, gateway, c.Gateway, c.Servers, c.Other)
+	return fmt.Sprintf("of %.3g cores, the load generator uses %.1f, the %s %.1f, servers %.1f, other programs %.1f", c.Cores, c.Load, gateway, c.Gateway, c.Servers, c.Other)
 }

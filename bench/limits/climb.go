@@ -12,18 +12,18 @@ import (
 	"goblin-actor/bench/stats"
 )
 
-// climb is one series on its way.
+// climb is a series that is being measured.
 type climb struct {
 	series   report.LimitSeries
 	server   Server
 	tool     tool
-	modern   bool           // the clients are of 2026-07-28
-	at       *load.Endpoint // where calls go
-	direct   *load.Endpoint // the server itself; nil = not to be reached
+	modern   bool           // the clients speak 2026-07-28
+	at       *load.Endpoint // what is called
+	direct   *load.Endpoint // the server itself; nil = not reachable
 	measured *watched
 }
 
-// crowd returns the clients of the climb, which are not connected yet.
+// crowd returns the unconnected clients of the climb.
 func (c *climb) crowd(at *load.Endpoint) *load.Crowd {
 	return &load.Crowd{At: at, Tool: c.tool.Name, Args: c.tool.args, Modern: c.modern}
 }
@@ -36,7 +36,7 @@ func (c *climb) title() string {
 	return strings.Join(append(parts, c.series.Era+" clients"), ", ")
 }
 
-// stepTime is how long a step of one of n series takes. A climb has about eleven.
+// stepTime returns the duration of a step. A climb has about eleven steps.
 func (o Options) stepTime(series int) time.Duration {
 	if o.Step > 0 {
 		return o.Step
@@ -44,7 +44,7 @@ func (o Options) stepTime(series int) time.Duration {
 	return min(max(o.Time/time.Duration(11*max(series, 1)), 250*time.Millisecond), 3*time.Second)
 }
 
-// climb runs the steps of one series, and says what they mean.
+// climb measures the steps of one series and explains them.
 func (s *limits) climb(c *climb, index, series int) error {
 	step := s.o.stepTime(series)
 	c.series.Raise = "clients"
@@ -72,7 +72,7 @@ func (s *limits) climb(c *climb, index, series int) error {
 	return nil
 }
 
-// climbClients takes steps of more and more clients: a closed loop.
+// climbClients measures increasing numbers of clients in a closed loop.
 func (s *limits) climbClients(c *climb, step time.Duration, index, series int) error {
 	share := s.o.Time / time.Duration(series)
 	crowd := c.crowd(c.at)
@@ -100,7 +100,7 @@ func (s *limits) climbClients(c *climb, step time.Duration, index, series int) e
 	}
 }
 
-// step measures one number of clients. That some cannot connect is part of what is measured.
+// step measures one number of clients. A failed connection is a result of the step, not an error.
 func (s *limits) step(c *climb, crowd *load.Crowd, clients int, d time.Duration) (report.LimitStep, error) {
 	result := report.LimitStep{Clients: clients, Tries: 1}
 	if err := crowd.Grow(s.ctx, clients); err != nil {
@@ -123,7 +123,7 @@ func (s *limits) step(c *climb, crowd *load.Crowd, clients int, d time.Duration)
 	return result, nil
 }
 
-// directly asks the server itself, at one client and at those of the knee, but never more calls at once than its configuration lets it have.
+// directly measures the server without the gateway, with one client and with the clients of the knee, but at most maxConcurrent.
 func (s *limits) directly(c *climb, d time.Duration) error {
 	if c.direct == nil {
 		return nil
@@ -142,14 +142,14 @@ func (s *limits) directly(c *climb, d time.Duration) error {
 			return err
 		}
 		if step.Failures() > 0 {
-			return nil // it does not talk to us as it does to the gateway, so it tells nothing
+			return nil // the server treats direct clients differently, so the step cannot be compared
 		}
 		c.series.Direct = append(c.series.Direct, step)
 	}
 	return nil
 }
 
-// addCalls puts what happened into the step.
+// addCalls adds the results of calls to the step.
 func addCalls(s *report.LimitStep, r load.Calls) {
 	slices.Sort(r.Latencies)
 	s.Calls, s.P50, s.P99 = len(r.Latencies), stats.QuantileMicros(r.Latencies, .5), stats.QuantileMicros(r.Latencies, .99)

@@ -2,11 +2,11 @@ package limits
 
 import "errors"
 
-// ErrNoTarget is returned by Run when the target does not list its tools.
-var ErrNoTarget = errors.New("the target does not answer as an MCP endpoint")
+// ErrNoTarget means that the target does not list its tools.
+var ErrNoTarget = errors.New("the target did not respond as an MCP endpoint")
 
-// ErrNoTool is returned by Run when no tool has the name that a person gave.
-var ErrNoTool = errors.New("there is no such tool")
+// ErrNoTool means that no tool has the name in the options.
+var ErrNoTool = errors.New("no such tool")
 
-// ErrNothing is returned by Run when no server has a tool it may call.
-var ErrNothing = errors.New("there is no server to measure")
+// ErrNothing means that no server has a tool that may be called.
+var ErrNothing = errors.New("no server to measure")

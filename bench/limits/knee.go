@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	growth   = 1.05 // a step that brings less more than those before it has brought nothing
-	nearBest = 0.9  // what is this near to the best throughput is as good; noise between steps is about that
-	wrong    = 0.01 // share of calls that may fail; one of a few is no limit yet
+	growth   = 1.05 // minimum increase of throughput that counts as growth
+	nearBest = 0.9  // share of the best throughput that counts as equally good, because of noise between steps
+	wrong    = 0.01 // tolerated share of failed calls
 )
 
-// knee is what a climb comes to: the fewest clients that bring about the best throughput there is within the limits.
+// knee is the result of a climb: the fewest clients that reach about the best throughput within the limits.
 type knee struct {
-	at    int    // index among the steps; -1 = not even one client got through well
-	ended string // plateau: more clients bring nothing; p99, errors: the limit is passed; max: it still grows
+	at    int    // index of the step; -1 = not even the first step was good
+	ended string // plateau: throughput stopped growing; p99, errors: a limit was exceeded; max: throughput still grows
 }
 
-// good tells whether a step is within the limits; limit 0 = none.
+// good reports whether a step is within the limits. limit 0 = none.
 func good(s report.LimitStep, limit time.Duration) bool {
 	return s.Calls > 0 && !slow(s, limit) && float64(s.Failures()) <= wrong*float64(s.Calls)
 }
@@ -28,7 +28,7 @@ func slow(s report.LimitStep, limit time.Duration) bool {
 	return limit > 0 && s.P99 > float64(limit.Microseconds())
 }
 
-// climbed are the steps up to the last good one, and how the first behind it failed; "" = there is none. A bad step between good ones is noise.
+// climbed returns the steps up to the last good one, and how the step after it failed, or "" if there is none. A bad step between good ones is noise.
 func climbed(steps []report.LimitStep, limit time.Duration) (up []report.LimitStep, failed string) {
 	last := len(steps) - 1
 	for last >= 0 && !good(steps[last], limit) {
@@ -37,14 +37,14 @@ func climbed(steps []report.LimitStep, limit time.Duration) (up []report.LimitSt
 	if last+1 == len(steps) {
 		return steps, ""
 	}
-	// A step whose calls fail is often slow as well; then the failures say more.
+	// A step with failed calls is often slow as well. The failures are more informative.
 	if bad := steps[last+1]; bad.Calls == 0 || float64(bad.Failures()) > wrong*float64(bad.Calls) {
 		return steps[:last+1], "errors"
 	}
 	return steps[:last+1], "p99"
 }
 
-// findKnee returns the knee of steps, which are in the order of their clients.
+// findKnee returns the knee of steps, which are sorted by clients.
 func findKnee(steps []report.LimitStep, limit time.Duration) knee {
 	up, failed := climbed(steps, limit)
 	best := 0.0
@@ -61,7 +61,7 @@ func findKnee(steps []report.LimitStep, limit time.Duration) knee {
 		}
 	}
 	switch {
-	case failed != "" && at == len(up)-1: // throughput grew until then
+	case failed != "" && at == len(up)-1: // throughput grew up to this step
 		return knee{at, failed}
 	case failed == "" && (at == len(up)-1 || !flat(up)):
 		return knee{at, "max"}
@@ -69,7 +69,7 @@ func findKnee(steps []report.LimitStep, limit time.Duration) knee {
 	return knee{at, "plateau"}
 }
 
-// flat tells whether the last two steps brought no more than those before them.
+// flat reports whether the last two steps were not faster than those before.
 func flat(steps []report.LimitStep) bool {
 	if len(steps) < 3 {
 		return false
@@ -85,8 +85,8 @@ func flat(steps []report.LimitStep) bool {
 	return after < growth*before
 }
 
-// nextClients returns how many clients to try next: twice as many until a limit is passed or throughput no longer grows, then
-// between the last good step and the first bad one.
+// nextClients returns the next number of clients: twice as many, until a limit is exceeded or throughput stops growing, then values between
+// the last good step and the first bad one.
 func nextClients(steps []report.LimitStep, limit time.Duration, most int) (clients int, more bool) {
 	if len(steps) == 0 {
 		return 1, true
@@ -101,11 +101,11 @@ func nextClients(steps []report.LimitStep, limit time.Duration, most int) (clien
 	}
 	low, high := up[len(up)-1].Clients, steps[len(up)].Clients
 	middle := (low + high) / 2
-	return middle, 4*(high-low) > low && middle > low // to a quarter: noise is no less
+	return middle, 4*(high-low) > low && middle > low // to within a quarter, which is the level of noise
 }
 
-// again returns the clients of a step that ended the climb and was measured once only: what else a machine does looks like an end,
-// and only what comes out twice is one.
+// again returns the clients of a step at the end of the climb that was measured only once. Background load can look like the end, so
+// these steps are measured twice.
 func again(steps []report.LimitStep, limit time.Duration) (clients int, more bool) {
 	k := findKnee(steps, limit)
 	for _, s := range steps[max(k.at, 0):] {
@@ -116,7 +116,7 @@ func again(steps []report.LimitStep, limit time.Duration) (clients int, more boo
 	return 0, false
 }
 
-// with returns the steps with one more, in the order of their clients. Of two with as many clients the better one stays.
+// with returns the steps with s added, sorted by clients. Of two steps with the same number of clients, it keeps the better one.
 func with(steps []report.LimitStep, s report.LimitStep) []report.LimitStep {
 	at, found := slices.BinarySearchFunc(steps, s.Clients, func(s report.LimitStep, n int) int { return s.Clients - n })
 	if !found {

@@ -7,7 +7,7 @@ import (
 	"goblin-actor/bench/report"
 )
 
-// ladder makes steps of 1, 2, 4, … clients with these rates.
+// ladder returns steps of 1, 2, 4, … clients with these rates.
 func ladder(rates ...float64) []report.LimitStep {
 	var steps []report.LimitStep
 	for i, rate := range rates {
@@ -34,7 +34,7 @@ func TestFindKnee(t *testing.T) {
 	}{
 		{"nothing measured", nil, 0, 0, "max"},
 		{"one step", ladder(100), 0, 1, "max"},
-		{"it grows to the end", ladder(100, 200, 400, 800), 0, 8, "max"},
+		{"it grows up to the end", ladder(100, 200, 400, 800), 0, 8, "max"},
 		{"plateau", ladder(100, 200, 390, 400, 395), 0, 4, "plateau"},
 		{"noise on the plateau", ladder(100, 200, 380, 400, 350, 410, 405), 0, 4, "plateau"},
 		{"a dip on the way up", ladder(100, 200, 150, 600, 1000, 1010, 1000), 0, 16, "plateau"},
@@ -44,7 +44,7 @@ func TestFindKnee(t *testing.T) {
 		{"p99 passed at one client", ladder(100), time.Millisecond, 0, "p99"},
 		{"p99 passed behind the plateau", ladder(100, 200, 202, 201, 200), 70 * time.Millisecond, 2, "plateau"},
 		{"errors while it grows", failing(ladder(100, 200, 400, 800), 3, 5), 0, 4, "errors"},
-		{"one error in two hundred is none", failing(ladder(100, 200, 400, 400, 400), 3, 0), 0, 4, "plateau"},
+		{"one error in two hundred", failing(ladder(100, 200, 400, 400, 400), 3, 0), 0, 4, "plateau"},
 		{"errors at one client", failing(ladder(100), 0, 50), 0, 0, "errors"},
 		{"no call at all", []report.LimitStep{{Clients: 1}}, 0, 0, "errors"},
 	} {
@@ -70,12 +70,12 @@ func TestNextClients(t *testing.T) {
 		{"the first", nil, 0, 8, 1},
 		{"twice as many", ladder(100, 200), 0, 8, 4},
 		{"no more than allowed", ladder(100, 200, 400), 0, 5, 5},
-		{"that was the most", ladder(100, 200, 400, 800), 0, 8, 0},
+		{"the maximum", ladder(100, 200, 400, 800), 0, 8, 0},
 		{"flat", ladder(100, 200, 202, 201), 0, 64, 0},
-		{"one step less than before", ladder(100, 200, 190), 0, 64, 8},
+		{"one slower step", ladder(100, 200, 190), 0, 64, 8},
 		{"between good and bad", ladder(100, 200, 310), 22 * time.Millisecond, 64, 3},
 		{"near enough", []report.LimitStep{{Clients: 16, Calls: 9, PerSecond: 100}, {Clients: 20, Calls: 9, PerSecond: 110, P99: 9e9}}, time.Second, 64, 0},
-		{"not even one is good", ladder(100), time.Millisecond, 64, 0},
+		{"no good step", ladder(100), time.Millisecond, 64, 0},
 	} {
 		clients, more := nextClients(c.steps, c.limit, c.most)
 		if clients != c.want && more || more != (c.want > 0) {
@@ -84,7 +84,7 @@ func TestNextClients(t *testing.T) {
 	}
 }
 
-// Whatever is measured, a climb ends, and each of its ends has been measured twice.
+// Every climb ends, and its last steps have been measured twice.
 func TestClimbEnds(t *testing.T) {
 	for name, rate := range map[string]func(clients, try int) float64{
 		"grows":    func(n, _ int) float64 { return float64(n) },
@@ -103,7 +103,7 @@ func TestClimbEnds(t *testing.T) {
 					break
 				}
 				if try > 60 {
-					t.Fatalf("%s, limit %s: still at it after %d steps", name, limit, try)
+					t.Fatalf("%s, limit %s: not ended after %d steps", name, limit, try)
 				}
 				r := rate(n, try)
 				steps = with(steps, report.LimitStep{Clients: n, Tries: 1, Calls: 100, PerSecond: r, P99: 1e6 * float64(n) / r})
@@ -117,7 +117,7 @@ func TestClimbEnds(t *testing.T) {
 	}
 }
 
-func TestOfTwoMeasurementsTheBetterStays(t *testing.T) {
+func TestWithKeepsTheBetterStep(t *testing.T) {
 	steps := with(with(with(nil, report.LimitStep{Clients: 4, Tries: 1, PerSecond: 10}), report.LimitStep{Clients: 1, Tries: 1}), report.LimitStep{Clients: 4, Tries: 1, PerSecond: 20})
 	if len(steps) != 2 || steps[0].Clients != 1 || steps[1].PerSecond != 20 || steps[1].Tries != 2 {
 		t.Errorf("%+v", steps)
@@ -142,8 +142,8 @@ func TestFindHeld(t *testing.T) {
 		limit time.Duration
 		want  knee
 	}{
-		{"all rates are kept", offered(10, 10, 20, 19.8), 0, knee{1, "max"}},
-		{"the second is not", offered(10, 10, 20, 12, 40, 12), 0, knee{0, "falls"}},
+		{"all rates sustained", offered(10, 10, 20, 19.8), 0, knee{1, "max"}},
+		{"the second is not sustained", offered(10, 10, 20, 12, 40, 12), 0, knee{0, "falls"}},
 		{"p99", offered(10, 10, 20, 20), 15 * time.Millisecond, knee{0, "p99"}},
 		{"not even the first", offered(10, 3), 0, knee{-1, "falls"}},
 		{"as fast with more of something", ladder(100, 95, 85), 0, knee{2, "max"}},

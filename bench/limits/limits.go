@@ -9,8 +9,8 @@ import (
 	"goblin-actor/bench/report"
 )
 
-// Run raises clients until more of them bring nothing, for each server and era, and returns what it found. Blocks until
-// done or ctx ends; all processes it started have ended then. What it is going to call is told on notes, one line each.
+// Run increases the load of each server and era until throughput stops growing, and returns the report. It blocks until it is done or
+// ctx ends, and stops all processes that it started. It writes which tool it calls to notes, a line per series.
 func Run(ctx context.Context, o Options, notes io.Writer) (*report.Report, error) {
 	o = o.Default()
 	if err := o.Validate(); err != nil {
@@ -41,7 +41,7 @@ func Run(ctx context.Context, o Options, notes io.Writer) (*report.Report, error
 	return report, nil
 }
 
-// limits is one run.
+// limits is the state of one Run.
 type limits struct {
 	*process.Group
 	ctx   context.Context

@@ -20,7 +20,7 @@ import (
 	"goblin-actor/bench/report"
 )
 
-// Raw servers behind a gateway, as processes: every answer is right, the processes' time is seen, and the report says what was found.
+// Every response of raw servers is right, the processor time of all processes is measured, and the report is complete.
 func TestLimitsOfRawServers(t *testing.T) {
 	var notes bytes.Buffer
 	result, err := Run(t.Context(), Options{Transports: []string{"http"}, Eras: []string{"legacy"}, Max: 4, Step: 60 * time.Millisecond,
@@ -49,7 +49,7 @@ func TestLimitsOfRawServers(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{"Knee: ", "Bottleneck: ", "0 were lost, 0 crossed", "Asked directly"} {
+	for _, want := range []string{"Knee: ", "Bottleneck: ", "0 were lost, 0 crossed", "Called directly"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
@@ -69,12 +69,12 @@ func TestLimitsOfRawServers(t *testing.T) {
 	}
 }
 
-// foreign is an MCP server of somebody else's: it answers in events, with a notification before, has a tool that writes besides the
-// one that reads, and does to the answer what a test wants.
+// foreign is a third-party MCP server. It responds with event streams that start with a notification, has read-only and other tools,
+// and a test determines its responses to calls.
 type foreign struct {
 	tools   string
 	answer  func(w http.ResponseWriter, id string)
-	written atomic.Int64 // calls of anything but the tool that may be called
+	written atomic.Int64 // calls of any other tool than the safe one
 	headers atomic.Int64 // requests without the key
 }
 
@@ -137,7 +137,7 @@ func climbForeign(t *testing.T, f *foreign, o Options) (*report.Report, error) {
 	return Run(t.Context(), o, &bytes.Buffer{})
 }
 
-// Of a foreign endpoint only the tool is called that reads, stays on the machine and needs nothing; its key is always sent.
+// At an endpoint, only the read-only, local tool without arguments is called. The key is sent with every request.
 func TestLimitsOfATarget(t *testing.T) {
 	f := &foreign{tools: readingTools, answer: rightly}
 	result, err := climbForeign(t, f, Options{})
@@ -150,7 +150,7 @@ func TestLimitsOfATarget(t *testing.T) {
 	}
 }
 
-func TestLimitsCallNothingThatIsNotSafe(t *testing.T) {
+func TestLimitsCallSafeToolsOnly(t *testing.T) {
 	f := &foreign{tools: strings.Replace(readingTools, "count", "other\",\"title\":\"x", 1), answer: rightly}
 	f.tools = f.tools[:strings.LastIndex(f.tools, "},{")+1]
 	_, err := climbForeign(t, f, Options{})
@@ -158,15 +158,15 @@ func TestLimitsCallNothingThatIsNotSafe(t *testing.T) {
 		t.Errorf("%v; %d calls", err, f.written.Load())
 	}
 	if _, err := climbForeign(t, f, Options{Tool: "erase"}); err != nil || f.written.Load() == 0 {
-		t.Errorf("a tool that a person names: %v; %d calls", err, f.written.Load())
+		t.Errorf("named tool: %v; %d calls", err, f.written.Load())
 	}
 	if _, err := climbForeign(t, f, Options{Tool: "eras"}); err == nil {
-		t.Error("a tool that is not there")
+		t.Error("a missing tool: no error")
 	}
 }
 
-// Whatever comes in place of a result is counted under its name.
-func TestLimitsCountWhatIsNoResult(t *testing.T) {
+// Calls without a result are counted by outcome.
+func TestLimitsCountFailures(t *testing.T) {
 	for want, answer := range map[string]func(w http.ResponseWriter, id string){
 		"crossed": func(w http.ResponseWriter, id string) {
 			n, _ := strconv.Atoi(id)
@@ -210,8 +210,8 @@ func TestLimitsCountWhatIsNoResult(t *testing.T) {
 	}
 }
 
-// A server that stands still once keeps those waiting who are due meanwhile, and that is seen: in a closed loop it would be one slow call.
-func TestLimitsAtARateCountWhatWasDue(t *testing.T) {
+// In an open loop, a pause of the server delays all calls that are due meanwhile. In a closed loop it would be one slow call.
+func TestLimitsOpenLoop(t *testing.T) {
 	calls := 0
 	f := &foreign{tools: readingTools, answer: func(w http.ResponseWriter, id string) {
 		if calls++; calls == 30 {
@@ -234,11 +234,11 @@ func TestLimitsAtARateCountWhatWasDue(t *testing.T) {
 		}
 	}
 	if late < 10 {
-		t.Errorf("%d of 50 calls were late, want those of 150 ms", late)
+		t.Errorf("%d of 50 calls were late, want those due within 150 ms", late)
 	}
 }
 
-// late lets one client call at a rate while the server stands still for 200 ms once, and returns how long calls took.
+// late makes one client call at a rate, while the server pauses once for 200 ms, and returns the latencies.
 func (f *foreign) late(t *testing.T, rate float64, d time.Duration) []uint32 {
 	t.Helper()
 	calls := 0
@@ -263,7 +263,7 @@ func (f *foreign) late(t *testing.T, rate float64, d time.Duration) []uint32 {
 	return r.Latencies
 }
 
-// Subscribers that hear of changes, and many items, around a real gateway: the calls beside them are answered, and everybody hears everything once.
+// With subscribers or many items at a real gateway, calls succeed and every subscriber gets every notification once.
 func TestLimitsRaise(t *testing.T) {
 	for _, what := range []string{"subscribers", "items"} {
 		result, err := Run(t.Context(), Options{Raise: what, Eras: []string{"legacy"}, Max: 100, Step: 50 * time.Millisecond, Program: gateway(t)}, &bytes.Buffer{})
@@ -275,15 +275,15 @@ func TestLimitsRaise(t *testing.T) {
 			t.Errorf("%s: %+v", what, s)
 		}
 		var out bytes.Buffer
-		if err := result.WriteTable(&out); err != nil || !strings.Contains(out.String(), "while "+what+" are raised") {
+		if err := result.WriteTable(&out); err != nil || !strings.Contains(out.String(), "with increasing "+what) {
 			t.Errorf("%v\n%s", err, &out)
 		}
 		checkColumns(t, result)
 	}
 }
 
-// A server that never answers does not keep who interrupts the run.
-func TestLimitsEndAtOnce(t *testing.T) {
+// An interrupted run ends immediately, even if the server does not respond.
+func TestLimitsEndImmediately(t *testing.T) {
 	hung := make(chan struct{})
 	defer close(hung)
 	calls := 0
@@ -308,7 +308,7 @@ func TestLimitsEndAtOnce(t *testing.T) {
 	}
 }
 
-func TestLimitsDoNotSteerTheTerminal(t *testing.T) {
+func TestLimitsWriteNoControlCharacters(t *testing.T) {
 	var out bytes.Buffer
 	(&report.Limits{Series: []report.LimitSeries{{Tool: "a\x1b[31mb\u009b", Raise: "clients", Why: "\x07"}}, Notes: []string{"c\x1bd"}}).Write(&out)
 	if strings.ContainsAny(out.String(), "\x1b\x07\u009b") {
@@ -316,10 +316,10 @@ func TestLimitsDoNotSteerTheTerminal(t *testing.T) {
 	}
 }
 
-func TestLimitOptionsNameEveryFault(t *testing.T) {
+func TestOptionsReportEveryError(t *testing.T) {
 	for _, o := range []Options{{Raise: "servers", Target: &url.URL{}}, {Raise: "rate"}, {Rates: []float64{1}}, {Raise: "rate", Rates: []float64{2, 1}}, {Raise: "prices"}} {
 		if o.Validate() == nil {
-			t.Errorf("%+v: no fault", o)
+			t.Errorf("%+v: no error", o)
 		}
 	}
 	err := Options{Eras: []string{"old"}, Transports: []string{"sse"}, Concurrent: []int{-1}, Max: -1, P99: -1, Args: "{}", Headers: []string{"secret"}}.Validate()
@@ -329,7 +329,7 @@ func TestLimitOptionsNameEveryFault(t *testing.T) {
 		}
 	}
 	if err != nil && strings.Contains(err.Error(), "secret") {
-		t.Errorf("%v shows a header", err)
+		t.Errorf("%v contains a header", err)
 	}
 }
 

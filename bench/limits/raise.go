@@ -13,11 +13,11 @@ import (
 	"goblin-actor/bench/server"
 )
 
-// Raises are what can be raised. Everything but clients and rate is raised around raw servers while a few clients call: how much of
-// it there may be until their calls become slower.
+// Raises are the quantities that can be raised. All except clients and rate are raised with raw servers, while a few clients call, to find
+// the amount from which on their calls become slower.
 var Raises = []string{"clients", "rate", "servers", "items", "sessions", "subscribers"}
 
-// ladders are the numbers that are tried, as far as --max lets them.
+// ladders are the measured numbers, up to --max.
 var ladders = map[string][]int{
 	"servers":     {1, 4, 16, 64, 256},
 	"items":       {10, 100, 1000, 10_000},
@@ -26,14 +26,14 @@ var ladders = map[string][]int{
 }
 
 const (
-	raiseClients = 8    // that call while something else is raised
-	raiseTries   = 5    // of the first step, and of others at most: the best counts, as what else a machine does only makes slower
-	holds        = 0.8  // of the first step's throughput: less means that what was raised costs something
-	kept         = 0.95 // of an offered rate: less means that it is too much
+	raiseClients = 8    // clients that call while something else is raised
+	raiseTries   = 5    // measurements of the first step, and at most of others; the best counts, because background load only slows calls down
+	holds        = 0.8  // share of the first step's throughput; below it, what was raised slows calls down
+	kept         = 0.95 // share of an offered rate; below it, the rate is too high
 )
 
-// findHeld returns the last step up to which all are within the limits and hold. What is offered is held if it is kept up with,
-// everything else if throughput is still about that of the first step.
+// findHeld returns the last step before the first that is not within the limits or too slow. A step is too slow if it does not reach
+// the offered rate, or without one if its throughput is well below that of the first step.
 func findHeld(steps []report.LimitStep, limit time.Duration) knee {
 	for i, s := range steps {
 		least := kept * s.Offered
@@ -53,13 +53,13 @@ func findHeld(steps []report.LimitStep, limit time.Duration) knee {
 	return knee{len(steps) - 1, "max"}
 }
 
-// climbRates offers one rate after the other: an open loop. A call counts from when it was due, so that whoever keeps it waiting
-// does not also keep it from being counted.
+// climbRates measures one rate after the other in an open loop. The latency of a call starts when it is due, so that a delay before
+// sending is measured as well.
 func (s *limits) climbRates(c *climb, step time.Duration) error {
 	crowd := c.crowd(c.at)
 	defer crowd.Leave()
 	for i, rate := range s.o.Rates {
-		s.o.Progress(float64(i)/float64(len(s.o.Rates)), 1, fmt.Sprintf("%s: %g calls a second", c.title(), rate))
+		s.o.Progress(float64(i)/float64(len(s.o.Rates)), 1, fmt.Sprintf("%s: %g calls per second", c.title(), rate))
 		crowd.Rate = rate
 		measured, err := s.step(c, crowd, min(s.o.Max, 128), step)
 		if err != nil {
@@ -71,7 +71,7 @@ func (s *limits) climbRates(c *climb, step time.Duration) error {
 	return nil
 }
 
-// raise measures calls while there is more and more of something else.
+// raise measures calls at increasing numbers of something else.
 func (s *limits) raise() error {
 	what := s.o.Raise
 	series := report.LimitSeries{Server: "h0", Transport: "http", Era: s.o.Eras[0], Raise: what}
@@ -208,7 +208,7 @@ func (r *raisedRun) measure(series *report.LimitSeries) (step report.LimitStep, 
 	return step, err
 }
 
-// publishing publishes about ten changes a second until it is stopped, which returns how many somebody did not hear.
+// publishing publishes about ten changes per second until stop is called, which returns the number of lost notifications.
 func publishing(ctx context.Context, a *load.Audience, b *process.RawServer) (stop func() (lost int)) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan int)
@@ -232,7 +232,7 @@ func publishing(ctx context.Context, a *load.Audience, b *process.RawServer) (st
 	}()
 	return func() int {
 		cancel()
-		defer time.Sleep(load.SettleTime) // for what is told twice
+		defer time.Sleep(load.SettleTime) // for duplicates to arrive
 		return <-done
 	}
 }

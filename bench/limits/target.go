@@ -13,7 +13,7 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// climbs starts what is to be measured and returns a climb for each server and era.
+// climbs starts the processes to measure and returns a climb for each server and era.
 func (s *limits) climbs() ([]*climb, error) {
 	switch {
 	case s.o.Config != "":
@@ -24,7 +24,7 @@ func (s *limits) climbs() ([]*climb, error) {
 	return s.ofOwn()
 }
 
-// ofOwn starts raw servers, and a gateway in front of them.
+// ofOwn starts raw servers and a gateway.
 func (s *limits) ofOwn() ([]*climb, error) {
 	servers := map[string]any{}
 	var climbs []*climb
@@ -61,7 +61,7 @@ func (s *limits) ofOwn() ([]*climb, error) {
 			}
 		}
 	}
-	// Clients of the modern era that come from one address are one client, and here all do.
+	// All modern clients at one address count as one client.
 	s.Settings = map[string]any{"limits": map[string]any{"maxInFlightPerClient": 25_000}}
 	g, err := s.Gateway(servers)
 	if err != nil {
@@ -74,18 +74,18 @@ func (s *limits) ofOwn() ([]*climb, error) {
 	return climbs, nil
 }
 
-// ofConfig starts a gateway with the configuration, but for its listeners and its state file, and finds a safe tool of each server.
+// ofConfig starts a gateway with the configuration, except for its listeners and its state file, and finds a safe tool of each server.
 func (s *limits) ofConfig() ([]*climb, error) {
-	s.o.Progress(0, 1, "the servers start")
+	s.o.Progress(0, 1, "starting the servers")
 	g, err := s.Start(s.o.Program, "serve", "--config", s.o.Config, "--listen", "127.0.0.1:0", "--state-dir", s.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := g.AwaitReady(s.ctx, settleTime); err != nil { // of servers that are not there in time the others can be measured
+	if _, _, err := g.AwaitReady(s.ctx, settleTime); err != nil { // if some servers are not ready in time, the others are measured
 		return nil, fmt.Errorf("%w\n%s", err, g.Stderr)
 	}
 	at := load.NewEndpoint(g.URL, nil)
-	tools, err := listTools_(at, false)
+	tools, err := listTools(at, false)
 	if err != nil {
 		return nil, err
 	}
@@ -116,10 +116,10 @@ func (s *limits) ofConfig() ([]*climb, error) {
 	return climbs, s.nothing(climbs)
 }
 
-// settleTime is how long the servers of a configuration may take to be there or to have failed once; npx may download in it.
+// settleTime limits the wait for the servers of a configuration. It includes time for downloads by npx.
 const settleTime = 90 * time.Second
 
-// ownTool returns the tool a person named; its zero value when none was.
+// ownTool returns the tool in the options, or the zero value if there is none.
 func (s *limits) ownTool(tools []tool) (tool, error) {
 	if s.o.Tool == "" {
 		return tool{}, nil
@@ -127,7 +127,7 @@ func (s *limits) ownTool(tools []tool) (tool, error) {
 	return named(tools, s.o.Tool)
 }
 
-// toolOf returns what to call of a server, or notes why there is nothing.
+// toolOf returns the tool of a server to call, or notes why there is none.
 func (s *limits) toolOf(tools []tool, server Server) (tool, bool) {
 	if len(s.o.Only) > 0 && !slices.Contains(s.o.Only, server.Name) {
 		return tool{}, false
@@ -143,24 +143,24 @@ func (s *limits) toolOf(tools []tool, server Server) (tool, bool) {
 	}
 	switch t, ok := choose(tools, server.Name); {
 	case !server.Local:
-		s.note("%s is left out: it is not on this machine, and what it is asked here is asked in earnest there; name a tool to put the load on it all the same: %s", server.Name, example)
+		s.note("%s was not measured: it does not run on this machine, so the load would affect others; to measure it anyway, name a tool: %s", server.Name, example)
 	case first < 0:
-		s.note("%s is left out: it did not start, or has no tools (goblin-actor doctor says more)", server.Name)
+		s.note("%s was not measured: it did not start or has no tools; run goblin-actor doctor for details", server.Name)
 	case !ok:
-		s.note("%s is left out: it says of none of its tools that it only reads (readOnlyHint), stays on the machine and needs no arguments of its own; name one that may be called often: %s --args '{…}'", server.Name, example)
+		s.note("%s was not measured: none of its tools is declared read-only (readOnlyHint) and local, with arguments that can be made up; name one that may be called often: %s --args '{…}'", server.Name, example)
 	default:
 		return t, true
 	}
 	return tool{}, false
 }
 
-// ofTarget finds a safe tool of the endpoint; of a gateway of ours one of each server.
+// ofTarget finds a safe tool of the endpoint, or if it is a goblin-actor gateway, one of each server.
 func (s *limits) ofTarget() ([]*climb, error) {
 	at := load.NewEndpoint(s.o.Target, s.o.Headers)
-	tools, err := listTools_(at, false)
+	tools, err := listTools(at, false)
 	if err != nil {
 		var modern error
-		if tools, modern = listTools_(at, true); modern != nil {
+		if tools, modern = listTools(at, true); modern != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNoTarget, err)
 		}
 	}
@@ -187,7 +187,7 @@ func (s *limits) ofTarget() ([]*climb, error) {
 	var climbs []*climb
 	for _, name := range names {
 		if name == "" && len(s.o.Only) > 0 {
-			return nil, errors.New("--server: this endpoint does not tell whose its tools are")
+			return nil, errors.New("--server: this endpoint does not say which server its tools belong to")
 		}
 		server := Server{Name: name, Local: true, Replicas: 1, Target: true}
 		t, ok := s.toolOf(tools, server)
@@ -201,7 +201,7 @@ func (s *limits) ofTarget() ([]*climb, error) {
 	return climbs, s.nothing(climbs)
 }
 
-// shown is the name of a server that nobody has named.
+// shown returns the name of a server, or a description if the endpoint did not name it.
 func shown(name string) string {
 	if name == "" {
 		return "the target"
@@ -209,15 +209,15 @@ func shown(name string) string {
 	return name
 }
 
-// eras returns a climb for each era of clients that gets a result.
+// eras returns a climb for each era of clients whose first call succeeds.
 func (s *limits) eras(at *load.Endpoint, t tool, series report.LimitSeries, complete func(*climb)) []*climb {
 	if s.o.Args != "" {
 		t.args = s.o.Args
 	}
 	var climbs []*climb
 	for _, era := range s.o.Eras {
-		if err := probe_(at, t, era == "modern"); err != nil {
-			s.note("%s, %s clients: left out, as the first call of %s brought no result: %v", series.Server, era, t.Name, err)
+		if err := probe(at, t, era == "modern"); err != nil {
+			s.note("%s, %s clients: not measured, because the first call of %s failed: %v", series.Server, era, t.Name, err)
 			continue
 		}
 		series.Tool, series.Era = t.Name, era
@@ -232,7 +232,7 @@ func (s *limits) note(format string, args ...any) {
 	s.found.Notes = append(s.found.Notes, fmt.Sprintf(format, args...))
 }
 
-// nothing is the error of a run in which nobody can be measured.
+// nothing returns an error if there are no climbs.
 func (s *limits) nothing(climbs []*climb) error {
 	if len(climbs) > 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// tool is what a list says of a tool.
+// tool is an item of a list of tools.
 type tool struct {
 	Name        string
 	InputSchema struct {
@@ -23,12 +23,12 @@ type tool struct {
 		Name   string `json:"goblin-actor/name"`
 	} `json:"_meta"`
 
-	original string // the server's own name for it
-	args     string // what it is called with, a JSON object; "" = nothing
+	original string // its name at the server
+	args     string // arguments of the call as a JSON object; "" = none
 }
 
-// safe tells whether the tool may be called again and again without asking anybody: the server says that it only reads, it does not
-// say that it reaches out into the world, and arguments it needs are made from its schema.
+// safe reports whether the tool may be called repeatedly without the user's consent: the server declares it read-only and not open-world, and
+// its required arguments can be made from its schema. args is those arguments.
 func (t tool) safe() (args string, ok bool) {
 	if !t.Annotations.ReadOnlyHint || t.Annotations.OpenWorldHint {
 		return "", false
@@ -73,11 +73,11 @@ func example(schema json.RawMessage) (value any, ok bool) {
 	return nil, false
 }
 
-// maxTools bounds a foreign list.
+// maxTools limits the number of listed tools.
 const maxTools = 100_000
 
-// tools lists all of them.
-func listTools_(p *load.Endpoint, modern bool) ([]tool, error) {
+// listTools returns all tools of an endpoint.
+func listTools(p *load.Endpoint, modern bool) ([]tool, error) {
 	c, err := p.Connect(modern)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func listTools_(p *load.Endpoint, modern bool) ([]tool, error) {
 		}
 		for _, raw := range page.Tools {
 			var t tool
-			if json.Unmarshal(raw, &t) == nil && t.Name != "" { // what is no tool is nobody's to call
+			if json.Unmarshal(raw, &t) == nil && t.Name != "" { // skip invalid items
 				t.original = t.Name
 				if t.Meta.Name != "" {
 					t.original = t.Meta.Name
@@ -119,7 +119,7 @@ func listTools_(p *load.Endpoint, modern bool) ([]tool, error) {
 	return all, nil
 }
 
-// choose returns the tool of server to call: of the safe ones that which needs least. ok is false when there is none.
+// choose returns the safe tool of the server with the fewest arguments. ok is false if there is none.
 func choose(tools []tool, server string) (best tool, ok bool) {
 	needs := func(t tool) int { return 1000*len(t.InputSchema.Required) + len(t.InputSchema.Properties) }
 	for _, t := range tools {
@@ -133,7 +133,7 @@ func choose(tools []tool, server string) (best tool, ok bool) {
 	return best, ok
 }
 
-// named returns the tool a person named.
+// named returns the tool with that name. Its error lists similar names.
 func named(tools []tool, name string) (tool, error) {
 	for _, t := range tools {
 		if t.Name == name {
@@ -153,8 +153,8 @@ func named(tools []tool, name string) (tool, error) {
 	return tool{}, fmt.Errorf("%w: %q", ErrNoTool, name)
 }
 
-// probe makes one call, which must bring a result.
-func probe_(p *load.Endpoint, t tool, modern bool) error {
+// probe makes one call and returns an error unless it has a result.
+func probe(p *load.Endpoint, t tool, modern bool) error {
 	c, err := p.Connect(modern)
 	if err != nil {
 		return err

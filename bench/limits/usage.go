@@ -15,12 +15,12 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// watched is what is looked at while the load runs: processes and, of our own gateway, its metrics. Its zero value sees nothing.
+// watched observes processes, and the metrics of a goblin-actor gateway, during a step. The zero value observes nothing.
 type watched struct {
-	gateway int    // process id of the gateway or the target; 0 = not on this machine
-	servers []int  // of servers that are no children of it
+	gateway int    // process ID of the gateway or target; 0 = not on this machine
+	servers []int  // process IDs of servers that are not its children
 	metrics string // host:port of /metrics; "" = none
-	server  string // whose queue is meant
+	server  string // the server whose queue is observed
 
 	before moment
 	stop   chan struct{}
@@ -29,17 +29,17 @@ type watched struct {
 	flight int
 }
 
-// moment is what processes have used until now.
+// moment is a snapshot of resource usage.
 type moment struct {
 	at      time.Time
 	spent   map[int]time.Duration // by process
 	parents map[int]int
-	busy    time.Duration // of all processors
+	busy    time.Duration // of all processes
 	cores   int
 	metrics map[string]float64
 }
 
-// tick is the unit of /proc/stat on every Linux we run on.
+// tick is the unit of /proc/stat on all supported Linux systems.
 const tick = 10 * time.Millisecond
 
 func (w *watched) look() moment {
@@ -48,7 +48,7 @@ func (w *watched) look() moment {
 	for _, entry := range entries {
 		text, err := os.ReadFile(entry)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(entry)))
 		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
@@ -80,7 +80,7 @@ func (w *watched) look() moment {
 	return m
 }
 
-// begin starts looking.
+// begin starts the observation.
 func (w *watched) begin() {
 	if w.gateway == 0 && len(w.servers) == 0 && w.metrics == "" {
 		return
@@ -108,7 +108,7 @@ func (w *watched) begin() {
 
 func (w *watched) of(family string) string { return fmt.Sprintf("%s{server=%q}", family, w.server) }
 
-// end stops looking and puts what was seen into the step.
+// end stops the observation and adds its results to the step.
 func (w *watched) end(step *report.LimitStep) {
 	if w.stop == nil {
 		return
@@ -131,7 +131,7 @@ func (w *watched) end(step *report.LimitStep) {
 	}
 }
 
-// cpu divides what was spent between two moments among those it concerns.
+// cpu returns the processor time between two moments by purpose.
 func (w *watched) cpu(before, after moment) report.CPU {
 	elapsed := after.at.Sub(before.at).Seconds()
 	if elapsed <= 0 || after.cores == 0 {
@@ -139,7 +139,7 @@ func (w *watched) cpu(before, after moment) report.CPU {
 	}
 	cores := func(d time.Duration) float64 { return max(0, d.Seconds()/elapsed) }
 	spent := func(pid int) time.Duration { return after.spent[pid] - before.spent[pid] }
-	// A container may have less than the machine.
+	// A container may have fewer processors than the machine.
 	c := report.CPU{Cores: float64(min(after.cores, runtime.GOMAXPROCS(0))), Load: cores(spent(os.Getpid()))}
 	ours := spent(os.Getpid())
 	for pid := range after.spent {
@@ -156,12 +156,12 @@ func (w *watched) cpu(before, after moment) report.CPU {
 	}
 	c.Other = cores(after.busy - before.busy - ours)
 	if room := c.Cores - c.Load - c.Gateway - c.Servers; after.cores > int(c.Cores) || c.Other > room {
-		c.Other = max(0, min(c.Other, room)) // what runs on processors that are not for us takes nothing from us
+		c.Other = max(0, min(c.Other, room)) // programs on processors that this container cannot use do not slow it down
 	}
 	return c
 }
 
-// below tells whether pid is a descendant of ancestor.
+// below reports whether pid is a descendant of ancestor.
 func (m moment) below(pid, ancestor int) bool {
 	for range 32 {
 		pid = m.parents[pid]
@@ -193,7 +193,7 @@ func residentMiB(pid int) float64 {
 	return 0
 }
 
-// listener returns the process that listens on a port of this machine; 0 when that cannot be seen.
+// listener returns the ID of the process that listens on a port of this machine, or 0 if it cannot be determined.
 func listener(port string) int {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {

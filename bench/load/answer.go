@@ -9,13 +9,13 @@ import (
 	"goblin-actor/protocol"
 )
 
-// What may come instead of a result, besides the names of errors.
+// Outcomes of a call without a result, besides the names of errors.
 const (
 	Crossed = "crossed"
 	Lost    = "lost"
 )
 
-// judge returns "" for a result of the request with that id, else what came in its place. The frame is nil unless it is a result or an error.
+// judge returns "" if body is a result of the request with that id, else the name of the outcome. The frame is nil unless it is a result or an error.
 func (c *Caller) judge(body []byte, id uint64) (string, *protocol.Frame) {
 	var f protocol.Frame
 	found := false
@@ -45,13 +45,13 @@ func (c *Caller) judge(body []byte, id uint64) (string, *protocol.Frame) {
 	return "", &f
 }
 
-// failed tells whether a result says isError itself, and not something inside of it.
+// failed reports whether isError is set in the result itself, rather than in a value inside it.
 func failed(result []byte) bool {
 	var r struct{ IsError bool }
 	return json.Unmarshal(result, &r) == nil && r.IsError
 }
 
-// events calls each with the data of every event of a stream.
+// events calls each with the data of every event of the stream.
 func events(stream []byte, each func(data []byte)) {
 	var data []byte
 	for line := range strings.SplitSeq(string(stream)+"\n", "\n") {
@@ -72,10 +72,10 @@ func events(stream []byte, each func(data []byte)) {
 	}
 }
 
-// keyPattern finds the key of the configuration that our gateway's errors name: the bound that said no.
+// keyPattern matches the configuration key in an error message of the gateway, which names the exceeded limit.
 var keyPattern = regexp.MustCompile(`\(((?:limits\.|queue\.)?[a-z]+[A-Za-z]*)[:)]`)
 
-// errorName is what an error is called: by our gateway's name for it and the key it names, else by its number.
+// errorName returns the name of an error: the gateway's code and the configuration key in the message, or else the JSON-RPC code.
 func errorName(f *protocol.Frame) string {
 	var e struct {
 		Code    json.Number

@@ -9,22 +9,22 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// audience is subscribers that are told the same changes. The one who publishes them prepares a change, has the server
-// publish it, and waits for all to have heard.
+// Audience is a group of subscribers that receive the same changes. Publish publishes a change and waits until all subscribers have
+// received it.
 type Audience struct {
 	subscribers []*subscriber
-	URI         string // public; "" = the list of tools
+	URI         string // public URI of the resource; "" = the list of tools
 
-	change  atomic.Int64 // that everybody is to hear now
-	missing atomic.Int64 // subscribers that have not
+	change  atomic.Int64 // number of the current change
+	missing atomic.Int64 // subscribers that have not received it
 	all     chan struct{}
 
 	Duplicated, Wrong atomic.Int64
-	Events            atomic.Int64           // heard in all
-	FirstWrong        atomic.Pointer[string] // the first event that was not what it should be
+	Events            atomic.Int64           // received notifications
+	FirstWrong        atomic.Pointer[string] // the first wrong notification
 }
 
-// epoch is what times of arrival count from: monotonic, and small enough for an integer.
+// epoch is the origin of Now. Times since then are monotonic and fit an integer.
 var epoch = time.Now()
 
 // DeliveryTimeout is the time after which a change counts as lost.
@@ -49,7 +49,7 @@ func (a *Audience) FirstReceived() time.Time {
 // Now returns the time since the epoch of the run.
 func Now() time.Duration { return time.Since(epoch) }
 
-// Open opens n streams of clients of that era to a server or gateway.
+// Open opens n streams of clients of an era to a server or gateway.
 func (a *Audience) Open(ctx context.Context, at *process.Process, era string, n int) error {
 	host, path := at.URL.Host, at.URL.Path
 	post, err := wire.Dial("tcp", host)
@@ -81,7 +81,7 @@ func (a *Audience) Open(ctx context.Context, at *process.Process, era string, n 
 	return nil
 }
 
-// close ends all streams and waits for their goroutines.
+// Close closes all streams and waits for their goroutines.
 func (a *Audience) Close() {
 	for _, sub := range a.subscribers {
 		if sub.stream != nil {
@@ -94,21 +94,21 @@ func (a *Audience) Close() {
 	a.subscribers = nil
 }
 
-// reset forgets what was heard while streams were being opened.
+// Reset clears the counters of failures, after all streams have been opened.
 func (a *Audience) Reset() {
 	a.Duplicated.Store(0)
 	a.Wrong.Store(0)
 	a.FirstWrong.Store(nil)
 }
 
-// told is how one change reached an audience.
+// Delivery is the delivery of one change to an audience.
 type Delivery struct {
-	Latencies []time.Duration // until each had heard
-	Last      time.Duration   // until the last had; of those who did
-	Lost      int             // had not after wait
+	Latencies []time.Duration // per subscriber that received the change
+	Last      time.Duration   // maximum of Latencies
+	Lost      int             // subscribers that did not receive it in time
 }
 
-// publish prepares the nth change, has it published and waits until all have heard of it, for wait at most.
+// Publish calls publish for the nth change and waits until all subscribers have received it, for at most wait.
 func (a *Audience) Publish(ctx context.Context, n int64, wait time.Duration, publish func() error) (Delivery, error) {
 	select {
 	case <-a.all:

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is lost, comes twice or tells of another resource is counted: an audience that nobody talks to properly.
+// Lost, duplicate and wrong notifications are counted.
 func TestAudienceCountsFailures(t *testing.T) {
 	a := NewAudience("u")
 	a.change.Store(2)

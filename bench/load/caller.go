@@ -15,28 +15,28 @@ import (
 	"goblin-actor/protocol"
 )
 
-// caller is one client of a peer, used by one goroutine at a time. Unlike those of the other measurements it does not know what
-// the answer must be: it looks at ids and at the shape of the answer.
+// Caller is one client of an endpoint, used by one goroutine at a time. Unlike a Client, it does not know the expected response: it checks
+// the id and the form of the response.
 type Caller struct {
 	*wire.Conn
 	at      *Endpoint
-	version string // agreed on; "" = there is no session
+	version string // the negotiated version; "" = no session
 	last    time.Time
 
-	swap sync.Mutex // held while wire is replaced or, by another goroutine, closed
+	swap sync.Mutex // held while the connection is replaced, or closed by another goroutine
 }
 
-// interrupt makes who waits for an answer wait no longer. From any goroutine.
+// interrupt closes the connection, so that a pending exchange fails. It is safe for concurrent use.
 func (c *Caller) interrupt() {
 	c.swap.Lock()
 	defer c.swap.Unlock()
 	c.Close()
 }
 
-// idleAtMost is how long a connection may rest before it is made anew: servers close those that nobody uses, some after 5 s.
-const idleAtMost = 2 * time.Second
+// maxIdle is the idle time after which a connection is replaced: servers close idle connections, some after 5 s.
+const maxIdle = 2 * time.Second
 
-// connect opens a connection and, unless the client is modern, a session on it.
+// Connect opens a connection and, unless modern is set, a session.
 func (p *Endpoint) Connect(modern bool) (*Caller, error) {
 	w, err := p.dial()
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Caller) initialize() error {
 		return fmt.Errorf("initialize: %w", err)
 	}
 	if result.ProtocolVersion == "" || strings.ContainsAny(result.ProtocolVersion, "\r\n") {
-		return errors.New("initialize: the answer names no protocol version")
+		return errors.New("initialize: the response has no valid protocol version")
 	}
 	c.version = result.ProtocolVersion
 	note := `{"jsonrpc":"2.0","method":"notifications/initialized"}`
@@ -77,7 +77,7 @@ func (c *Caller) initialize() error {
 	return nil
 }
 
-// call returns a request that calls a method of c's peer again and again.
+// NewRequest returns a request that can be sent repeatedly.
 func (c *Caller) NewRequest(method, name, params string) *wire.Request {
 	if c.version == "" {
 		return wire.NewModernRequest(c.at.url.Host, c.at.path(), method, name, strings.TrimSuffix(params, "}"))
@@ -85,7 +85,7 @@ func (c *Caller) NewRequest(method, name, params string) *wire.Request {
 	return wire.NewRequest(c.at.url.Host, c.at.path(), c.Session, c.version, method, params)
 }
 
-// ask sends r once and returns the result; an error as an answer is an error.
+// Request sends r once and returns the result. An error response is returned as an error.
 func (c *Caller) Request(r *wire.Request) ([]byte, error) {
 	r = c.at.request(r)
 	body, err := c.send(r.Next())
@@ -96,7 +96,7 @@ func (c *Caller) Request(r *wire.Request) ([]byte, error) {
 	switch {
 	case f != nil && f.Kind == protocol.KindError:
 		var said struct{ Message string }
-		_ = json.Unmarshal(f.ErrorBytes(), &said) // then the name has to do
+		_ = json.Unmarshal(f.ErrorBytes(), &said) // without a message, the name suffices
 		return nil, fmt.Errorf("%s: %.200s", what, said.Message)
 	case what != "":
 		return nil, fmt.Errorf("%s: %.300q", what, body)
@@ -104,9 +104,9 @@ func (c *Caller) Request(r *wire.Request) ([]byte, error) {
 	return slices.Clone(f.ResultBytes()), nil
 }
 
-// send exchanges on a connection that lives.
+// send exchanges a request, on a new connection if the old one has ended or was idle.
 func (c *Caller) send(request []byte) ([]byte, error) {
-	if c.Ended || time.Since(c.last) > idleAtMost {
+	if c.Ended || time.Since(c.last) > maxIdle {
 		w, err := c.at.dial()
 		if err != nil {
 			return nil, err
@@ -120,12 +120,12 @@ func (c *Caller) send(request []byte) ([]byte, error) {
 	body, err := c.Exchange(request)
 	c.last = time.Now()
 	if err != nil {
-		c.Ended = true // what is left of it would be taken for the next answer
+		c.Ended = true // the rest of the response would be read as the next one
 	}
 	return body, err
 }
 
-// leave ends the session and the connection.
+// Leave ends the session and closes the connection.
 func (c *Caller) Leave() {
 	if c.Session != "" {
 		_, _ = c.send([]byte(c.at.text(string(wire.DeleteRequest(c.at.url.Host, c.at.path(), c.Session)))))
@@ -133,15 +133,15 @@ func (c *Caller) Leave() {
 	c.Close()
 }
 
-// repeated is the request that a client sends again and again. Each client has ids of its own, so that an answer that went to
-// another one shows.
+// repeated returns the request that a client sends repeatedly. Each client has its own range of ids, so that a response to another client's
+// request is detected.
 func (c *Caller) repeated(w *Crowd, index int) *wire.Request {
 	request := c.at.request(c.NewRequest("tools/call", w.Tool, wire.CallParamsOf(w.Tool, w.Args)))
 	request.ID = wire.FirstID + uint64(index%1700)*500_000 + uint64(time.Now().UnixMilli()%400_000)
 	return request
 }
 
-// once sends it and notes what came; the time of a result counts from since.
+// once sends a request and records the outcome. The latency of a result starts at since. It returns the end of the call.
 func (c *Caller) once(ctx context.Context, request *wire.Request, since time.Time, r *Calls) time.Time {
 	body, err := c.send(request.Next())
 	what := Lost
@@ -154,13 +154,13 @@ func (c *Caller) once(ctx context.Context, request *wire.Request, since time.Tim
 		r.Latencies = append(r.Latencies, uint32(done.Sub(since)/100))
 	case ctx.Err() == nil:
 		r.fail(what)
-		time.Sleep(time.Millisecond) // who refuses at once must not be asked without pause
+		time.Sleep(time.Millisecond) // avoid a busy loop if the server refuses immediately
 		done = time.Now()
 	}
 	return done
 }
 
-// loop calls once, and until end each time when the last answer has come.
+// loop calls once, and repeatedly until end, each time after the previous response.
 func (c *Caller) loop(ctx context.Context, w *Crowd, index int, end time.Time) Calls {
 	r := Calls{Latencies: make([]uint32, 0, 1<<10)}
 	request := c.repeated(w, index)
@@ -171,11 +171,11 @@ func (c *Caller) loop(ctx context.Context, w *Crowd, index int, end time.Time) C
 	return r
 }
 
-// notSent is what becomes of calls that nobody was free to send in twice the time.
+// NotSent is the outcome of calls that no client was free to send within twice the duration.
 const NotSent = "not sent in time"
 
-// dueLoop takes the next call that is due, waits until it is and sends it, until all that are due within d are sent. A call that
-// had to wait for a free client is timed from when it was due.
+// dueLoop repeatedly takes the next call, waits until it is due, and sends it, until all calls due within d have been sent. The latency of
+// a call starts when it is due, also if it had to wait for a free client.
 func (c *Caller) dueLoop(ctx context.Context, w *Crowd, index int, next *atomic.Int64, began time.Time, d time.Duration) Calls {
 	r := Calls{Latencies: make([]uint32, 0, 1<<10)}
 	request := c.repeated(w, index)

@@ -9,14 +9,14 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// client is one closed loop.
+// Client sends one request after the other.
 type Client struct {
 	*wire.Conn
 	Request *wire.Request
-	broken  int // answers cut short so far
+	broken  int // truncated responses so far
 }
 
-// loop calls until end.
+// loop calls until end and returns the latencies.
 func (c *Client) loop(ctx context.Context, t *Target, end time.Time) ([]uint32, error) {
 	tenths := make([]uint32, 0, 1<<14)
 	for now := time.Now(); now.Before(end); {
@@ -53,12 +53,12 @@ func (c *Client) loop(ctx context.Context, t *Target, end time.Time) ([]uint32, 
 	return tenths, nil
 }
 
-// isRefusal reports whether an answer is the gateway's word that it has too much to do, and has sent nothing.
+// isRefusal reports whether the gateway refused a call because of overload, without sending anything to the server.
 func isRefusal(body []byte) bool {
 	return bytes.Contains(body, []byte(`"code":"QUEUE_FULL"`)) || bytes.Contains(body, []byte(`"code":"OVERLOADED"`))
 }
 
-// redial replaces a connection whose answer was cut short.
+// redial replaces a connection after a truncated response.
 func (c *Client) redial(t *Target) error {
 	c.broken++
 	c.Close()
@@ -69,7 +69,7 @@ func (c *Client) redial(t *Target) error {
 	return err
 }
 
-// leave ends the client's session.
+// Leave ends the client's session and closes the connection.
 func (c *Client) Leave(at *process.Process) {
 	if c == nil {
 		return

@@ -4,6 +4,6 @@ import "testing"
 
 func TestRefusals(t *testing.T) {
 	if !isRefusal([]byte(`{"error":{"data":{"code":"QUEUE_FULL"}}}`)) || isRefusal([]byte(`{"result":{}}`)) {
-		t.Error("a refusal is not told from an answer")
+		t.Error("isRefusal is wrong")
 	}
 }

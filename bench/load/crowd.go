@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// crowd is all clients of one climb.
+// Crowd is a group of clients of an endpoint.
 type Crowd struct {
 	At      *Endpoint
 	Tool    string // its public name
 	Args    string // a JSON object; "" = none
 	Modern  bool
-	Rate    float64 // calls a second of all together, due whether or not others are answered; 0 = each client calls when it has its answer
+	Rate    float64 // open loop: calls per second of all clients together; 0 = closed loop
 	callers []*Caller
 }
 
-// atOnce is how many clients come or leave at a time.
-const atOnce = 16
+// batch is the number of clients that connect or leave concurrently.
+const batch = 16
 
-// grow adds clients until there are n.
+// Grow connects clients until there are n.
 func (w *Crowd) Grow(ctx context.Context, n int) error {
 	type come struct {
 		c   *Caller
 		err error
 	}
 	for len(w.callers) < n && ctx.Err() == nil {
-		several := min(atOnce, n-len(w.callers))
+		several := min(batch, n-len(w.callers))
 		came := make(chan come, several)
 		for range several {
 			go func() {
@@ -52,9 +52,9 @@ func (w *Crowd) Grow(ctx context.Context, n int) error {
 	return ctx.Err()
 }
 
-// leave ends all clients.
+// Leave disconnects all clients.
 func (w *Crowd) Leave() {
-	for group := range slices.Chunk(w.callers, atOnce) {
+	for group := range slices.Chunk(w.callers, batch) {
 		var all sync.WaitGroup
 		for _, c := range group {
 			all.Go(c.Leave)
@@ -64,11 +64,11 @@ func (w *Crowd) Leave() {
 	w.callers = nil
 }
 
-// calls is what happened in one step.
+// Calls is the result of one run of a crowd.
 type Calls struct {
 	Elapsed   time.Duration
-	Latencies []uint32       // latency of each result, in tenths of a microsecond
-	Failed    map[string]int // what came instead of a result
+	Latencies []uint32       // of each result, in tenths of a microsecond
+	Failed    map[string]int // calls without a result, by outcome
 }
 
 func (r *Calls) fail(what string) {
@@ -78,7 +78,7 @@ func (r *Calls) fail(what string) {
 	r.Failed[what]++
 }
 
-// run has the first n clients call for d: a closed loop, or one at a constant rate.
+// Run makes the first n clients call for d, in a closed loop or at the constant rate.
 func (w *Crowd) Run(ctx context.Context, n int, d time.Duration) (Calls, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -111,7 +111,7 @@ func (w *Crowd) Run(ctx context.Context, n int, d time.Duration) (Calls, error) 
 		}
 	}
 	if r.Elapsed = time.Since(began); w.Rate > 0 {
-		r.Elapsed = max(r.Elapsed, d) // the last call is due a little before the end
+		r.Elapsed = max(r.Elapsed, d) // the last call is due shortly before the end
 	}
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)

@@ -10,12 +10,13 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// peer is an MCP endpoint of anybody's.
+// Endpoint is any MCP endpoint.
 type Endpoint struct {
 	url     *url.URL
-	headers string // lines of a request's head, each with its end
+	headers string // additional request headers, each with its line end
 }
 
+// NewEndpoint returns an endpoint whose requests have additional headers, each in the form "Name: value".
 func NewEndpoint(u *url.URL, headers []string) *Endpoint {
 	p := &Endpoint{url: u}
 	for _, header := range headers {
@@ -41,7 +42,7 @@ func (p *Endpoint) dial() (*wire.Conn, error) {
 	return wire.NewConn(conn), nil
 }
 
-// text puts the headers of p into a request's text, behind its first line.
+// text inserts the headers of p after the first line of a request.
 func (p *Endpoint) text(request string) string {
 	line, rest, _ := strings.Cut(request, "\r\n")
 	return line + "\r\n" + p.headers + rest

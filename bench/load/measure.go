@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// measure puts the load on all targets at one concurrency, their rounds interleaved and in changing order. It calls ran after each
-// target's turn, the warm-up's too: turns(o, targets) times in all.
+// Measure applies the load to all targets at one concurrency, in interleaved rounds with rotating order. It calls ran after each
+// target's turn, including the warm-up: Turns(rounds, targets) times.
 func Measure(ctx context.Context, targets []*Target, clients int, d time.Duration, rounds int, ran func()) error {
 	defer func() {
 		for _, t := range targets {
@@ -39,5 +39,5 @@ func Measure(ctx context.Context, targets []*Target, clients int, d time.Duratio
 	return nil
 }
 
-// turns are how often a target's turn comes at one concurrency.
+// Turns returns the number of turns of all targets at one concurrency.
 func Turns(rounds int, targets []*Target) int { return (rounds + 1) * len(targets) }

@@ -14,11 +14,11 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// witnesses are clients that call one tool at a constant rate each, whatever happens, and keep what they saw.
+// Probes are clients that call one tool, each at a constant rate, and record every call.
 type Probes struct {
 	At    *process.Process
 	Era   string
-	Tool  string // public
+	Tool  string // its public name
 	every time.Duration
 
 	stop context.CancelFunc
@@ -26,22 +26,22 @@ type Probes struct {
 
 	mu         sync.Mutex
 	seen       []record
-	tail       []byte // of every right answer, from the first on
-	Lost       int    // requests whose connection ended without an answer
-	Wrong      int    // answers to another request, or with other bytes
-	FirstWrong string // the first answer that was wrong
-	Err        error  // a client could not go on
+	tail       []byte // the part of the expected response after the id
+	Lost       int    // requests without a response
+	Wrong      int    // responses to another request, or with other bytes
+	FirstWrong string // the first wrong response
+	Err        error  // why a client could not continue
 }
 
-// sight is one call. Times are of the run's epoch.
+// record is one call. Times are those of Now.
 type record struct {
-	due      time.Duration // when it was to be sent: a client that still waited for the call before counts that too
+	due      time.Duration // when it should have been sent; the latency includes the wait for the previous call
 	answered time.Duration
 	sent     time.Duration
 	ok       bool
 }
 
-// Watch starts n clients that run until close.
+// Watch starts n clients that run until Close.
 func Watch(ctx context.Context, at *process.Process, era, tool string, n int, every time.Duration) (*Probes, error) {
 	ctx, stop := context.WithCancel(ctx)
 	w := &Probes{At: at, Era: era, Tool: tool, every: every, stop: stop}
@@ -59,13 +59,13 @@ func Watch(ctx context.Context, at *process.Process, era, tool string, n int, ev
 	return w, nil
 }
 
-// close ends the clients and waits for them.
+// Close stops the clients and waits for them.
 func (w *Probes) Close() {
 	w.stop()
 	w.done.Wait()
 }
 
-// dial returns a client that is ready to call.
+// Dial returns a client that is ready to call the tool.
 func (w *Probes) Dial() (*Client, error) {
 	conn, err := wire.Dial("tcp", w.At.URL.Host)
 	if err != nil {
@@ -84,7 +84,7 @@ func (w *Probes) Dial() (*Client, error) {
 	return c, nil
 }
 
-// learn makes one call, which must go well, and keeps what follows the id.
+// Learn makes one call, which must succeed, and keeps the part of its response after the id as the expected one.
 func (w *Probes) Learn(c *Client) error {
 	body, err := c.Exchange(c.Request.Next())
 	if err := c.Expect(w.Tool, 200, body, err); err != nil {
@@ -98,7 +98,7 @@ func (w *Probes) Learn(c *Client) error {
 	return nil
 }
 
-// run calls once every interval, and as soon as it can when it is late.
+// run calls once per interval, or immediately if the client is late.
 func (w *Probes) run(ctx context.Context, c *Client, i, n int) {
 	defer func() { c.Leave(w.At) }()
 	due := Now() + w.every*time.Duration(i)/time.Duration(n)
@@ -124,13 +124,13 @@ func (w *Probes) run(ctx context.Context, c *Client, i, n int) {
 			continue
 		}
 		w.note(one, c, body, nil)
-		if due+w.every < one.answered && !one.ok { // nothing is measured by sending at once all that could not be sent while the server was away
+		if due+w.every < one.answered && !one.ok { // do not send all calls that were due while the server was unavailable
 			due = one.answered
 		}
 	}
 }
 
-// note keeps what became of a call.
+// note records the outcome of a call.
 func (w *Probes) note(one record, c *Client, body []byte, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,7 +165,7 @@ func (w *Probes) fail(err error) {
 	w.Err = errors.Join(w.Err, err)
 }
 
-// between returns the calls that were due in that time and have ended.
+// between returns the completed calls that were due from from to to.
 func (w *Probes) between(from, to time.Duration) []record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -178,7 +178,7 @@ func (w *Probes) between(from, to time.Duration) []record {
 	return found
 }
 
-// p99 is of the calls due in that time, in milliseconds, from when they were due.
+// P99 returns the p99 latency, in milliseconds since they were due, of the calls due from from to to.
 func (w *Probes) P99(from, to time.Duration) float64 {
 	var took []float64
 	for _, one := range w.between(from, to) {
@@ -188,7 +188,7 @@ func (w *Probes) P99(from, to time.Duration) float64 {
 	return stats.Quantile(took, .99)
 }
 
-// firstError returns when the first call that failed after from had its answer; false: none did.
+// FirstError returns the time of the first failure of a call after from, and whether there is one.
 func (w *Probes) FirstError(from time.Duration) (at time.Duration, found bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -200,7 +200,7 @@ func (w *Probes) FirstError(from time.Duration) (at time.Duration, found bool) {
 	return at, found
 }
 
-// firstSuccess returns when the first call sent after from went well; false: none did yet.
+// FirstSuccess returns the time of the first success of a call that was sent after from, and whether there is one.
 func (w *Probes) FirstSuccess(from time.Duration) (at time.Duration, found bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -212,7 +212,7 @@ func (w *Probes) FirstSuccess(from time.Duration) (at time.Duration, found bool)
 	return at, found
 }
 
-// errorsSince counts the errors that calls got after from.
+// ErrorsSince returns the number of calls that failed after from.
 func (w *Probes) ErrorsSince(from time.Duration) (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

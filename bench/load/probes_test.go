@@ -7,8 +7,8 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// What is no answer to the request, or not the server's, is wrong; an error of the gateway is an answer.
-func TestWitnessJudgesAnswers(t *testing.T) {
+// A response to another request, or with other bytes, is wrong. An error of the gateway is a response.
+func TestProbesJudgeResponses(t *testing.T) {
 	r := wire.NewRequest("h", "/mcp", "s", wire.LegacyVersion, "tools/call", "{}")
 	r.Next()
 	w, c := &Probes{tail: []byte(`,"result":{}}`)}, &Client{Request: r}

@@ -15,15 +15,15 @@ import (
 // subscriber is one open stream.
 type subscriber struct {
 	*wire.Conn
-	stream *wire.Stream // its session, of the legacy era
+	stream *wire.Stream // its session; nil for a modern client
 	events *bufio.Reader
 	ended  chan struct{}
 
-	received   atomic.Int64 // the last change
-	receivedAt atomic.Int64 // nanoseconds since the epoch of the run, when it was heard
+	received   atomic.Int64 // number of the last change
+	receivedAt atomic.Int64 // when it was received, in nanoseconds since epoch
 }
 
-// listenLegacy makes a session on post, subscribes, and opens its stream.
+// listenLegacy initializes a session on post, subscribes, and opens the stream of the session.
 func (sub *subscriber) listenLegacy(post *wire.Conn, host, path, uri string) error {
 	post.Session = ""
 	if err := post.Handshake(host, path); err != nil {
@@ -70,13 +70,13 @@ func (sub *subscriber) listenModern(host, path, uri string) error {
 	return err
 }
 
-// begin makes the reader of events, when the header has been read.
+// begin prepares reading events after the response header has been read.
 func (sub *subscriber) begin(chunked bool) error {
 	sub.events = sub.EventReader(chunked)
 	return sub.Net.SetDeadline(time.Time{})
 }
 
-// next returns the message of the next event that has one; valid until the next call.
+// next returns the message of the next event. It is valid until the next call.
 func (sub *subscriber) next() ([]byte, error) {
 	for {
 		line, err := sub.events.ReadSlice('\n')
@@ -89,7 +89,7 @@ func (sub *subscriber) next() ([]byte, error) {
 	}
 }
 
-// listen notes what is heard until the stream ends.
+// listen records notifications until the stream ends.
 func (sub *subscriber) listen(a *Audience) {
 	defer close(sub.ended)
 	for {
@@ -114,7 +114,7 @@ func (sub *subscriber) listen(a *Audience) {
 		case n == 0:
 			n = now
 		case n != now:
-			continue // late: that it was lost has been counted
+			continue // late; it has been counted as lost
 		}
 		sub.receivedAt.Store(at)
 		sub.received.Store(n)
@@ -124,8 +124,8 @@ func (sub *subscriber) listen(a *Audience) {
 	}
 }
 
-// which returns the number of the change that a message tells of, 0 if it does not say (lists), and whether it is none that
-// this audience may hear.
+// which returns the number of the change in a notification, or 0 for a list, which has no number. fault reports a notification that the
+// audience must not get.
 func (a *Audience) which(message []byte) (n int64, fault bool) {
 	if a.URI == "" {
 		return 0, !bytes.Contains(message, []byte(`"notifications/tools/list_changed"`))

@@ -13,25 +13,25 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// target is something the same load is put on.
+// Target is a process under load. All targets of a measurement get the same load.
 type Target struct {
 	Name       string
-	At         *process.Process // what is measured; its URL is where requests go
-	Scrape     bool             // it has /metrics with Go's families
+	At         *process.Process // requests go to its URL
+	Scrape     bool             // it has /metrics with the metrics of the Go runtime
 	Method     string
 	Params     []string      // client i sends params[i % len]
-	Tail       []byte        // of every right answer
-	Headers    string        // that its clients send besides, each with its line end
-	ModernTool string        // the tool that its clients, which are of 2026-07-28, call; "" = they have sessions
-	Static     bool          // no handshake, and every answer has the first request's id
-	Refusals   *atomic.Int64 // calls that were refused and may be tried again: they are counted and not fatal; nil = they are
-	MayBreak   bool          // an answer it cuts short is counted and not fatal: see ReverseProxy
+	Tail       []byte        // the part of the expected response after the id
+	Headers    string        // additional request headers, each with its line end
+	ModernTool string        // the tool that clients of 2026-07-28 call; "" = the clients have sessions
+	Static     bool          // no handshake, and every response has the id of the first request
+	Refusals   *atomic.Int64 // counts refused calls, which are retried; nil = a refusal ends the run
+	MayBreak   bool          // a truncated response is counted and does not end the run: see report.ReverseProxy
 
 	clients []*Client
 	Rounds  []Round
 }
 
-// connect opens n clients, each with a session of its own.
+// Connect connects n clients, each with its own session.
 func (t *Target) Connect(n int) error {
 	for i := range n {
 		w, err := wire.Dial("tcp", t.At.URL.Host)
@@ -57,7 +57,7 @@ func (t *Target) Connect(n int) error {
 	return nil
 }
 
-// disconnect closes all clients, their sessions first.
+// Disconnect ends all sessions and closes all connections.
 func (t *Target) Disconnect() {
 	for _, c := range t.clients {
 		if c.Session != "" {
@@ -68,7 +68,7 @@ func (t *Target) Disconnect() {
 	t.clients = nil
 }
 
-// round is what one target did in one round.
+// Round is the result of one round of a target.
 type Round struct {
 	Calls     int
 	Broken    int
@@ -79,7 +79,7 @@ type Round struct {
 	RSS       int64
 }
 
-// rate is calls per second; 0 for a round that did not run.
+// Rate returns the calls per second, or 0 if the round did not run.
 func (r Round) Rate() float64 {
 	if r.Elapsed <= 0 {
 		return 0
@@ -87,7 +87,7 @@ func (r Round) Rate() float64 {
 	return float64(r.Calls) / r.Elapsed.Seconds()
 }
 
-// run has all clients call for d and returns what happened; the first wrong answer ends it.
+// Run makes all clients call for d and returns the result. It returns an error if a response was wrong.
 func (t *Target) Run(ctx context.Context, d time.Duration) (Round, error) {
 	type result struct {
 		tenths []uint32
@@ -124,7 +124,7 @@ func (t *Target) Run(ctx context.Context, d time.Duration) (Round, error) {
 	return r, failed
 }
 
-// mallocs returns how many objects the target's process has allocated so far; 0 when it does not tell.
+// mallocs returns the number of objects that the target's process has allocated so far, or 0 if it has no metrics.
 func (t *Target) mallocs() float64 {
 	if !t.Scrape {
 		return 0
@@ -132,7 +132,7 @@ func (t *Target) mallocs() float64 {
 	return wire.Scrape(t.At.URL.Host)["go_memstats_mallocs_total"]
 }
 
-// learn makes one call and keeps the part of the response after the id as the expected answer, because the gateway adds fields for
+// Learn makes one call and keeps the part of the response after the id as the expected answer, because the gateway adds fields for
 // the client's era. The answer must contain the server's content.
 func (t *Target) Learn() error {
 	if err := t.Connect(1); err != nil {

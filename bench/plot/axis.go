@@ -4,9 +4,9 @@ import "math"
 
 // axis maps values to pixels.
 type axis struct {
-	low, high float64 // the values at its ends; high is more than low
-	from, to  float64 // the pixels there
-	powers    bool    // it grows by factors; low is more than 0
+	low, high float64 // the values at its ends, low < high
+	from, to  float64 // the pixels at its ends
+	powers    bool    // logarithmic, with low > 0
 	ticks     []float64
 }
 
@@ -18,7 +18,7 @@ func (a axis) at(v float64) float64 {
 	return a.from + (v-low)/(high-low)*(a.to-a.from)
 }
 
-// even is an axis from zero to a round number at or above high.
+// even returns a linear axis from zero to a round number of at least high.
 func even(high, from, to float64) axis {
 	a := axis{high: 1, from: from, to: to}
 	if high > 0 && finite(high*2) {
@@ -35,7 +35,7 @@ func even(high, from, to float64) axis {
 	return a
 }
 
-// roundUp returns the next of 1, 2, 2.5 and 5 times a power of ten.
+// roundUp returns the smallest of 1, 2, 2.5 and 5 times a power of ten that is at least v.
 func roundUp(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{1, 2, 2.5, 5} {
@@ -46,7 +46,7 @@ func roundUp(v float64) float64 {
 	return 10 * power
 }
 
-// decades is an axis of powers with ticks at 1, 2 and 5 times powers of ten, from the one below low to the one above high.
+// decades returns a logarithmic axis with ticks at 1, 2 and 5 times powers of ten, from the tick below low to the tick above high.
 func decades(low, high, from, to float64) axis {
 	a := axis{from: from, to: to, powers: true}
 	first, last := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
@@ -67,7 +67,7 @@ func decades(low, high, from, to float64) axis {
 		a.ticks = []float64{low / 2, low * 2}
 	}
 	a.low, a.high = a.ticks[0], a.ticks[len(a.ticks)-1]
-	if len(a.ticks) > 10 { // many powers: their ones only
+	if len(a.ticks) > 10 { // only powers of ten
 		var ones []float64
 		for _, v := range a.ticks {
 			if e := math.Log10(v); math.Abs(e-math.Round(e)) < 1e-9 {

@@ -6,18 +6,18 @@ import "fmt"
 type Bar struct {
 	Name  string
 	Value float64
-	Text  string // what stands behind it; "" = the value
-	Hue   int    // bars of one hue belong together
-	Pale  bool   // a second value of the bar before it
+	Text  string // label after the bar; "" = the value
+	Hue   int    // bars of the same hue belong together
+	Pale  bool   // a second value of the previous bar
 }
 
-// Bars is a chart of lying bars, the first one on top.
+// Bars is a chart of horizontal bars, the first at the top.
 type Bars struct {
 	Title, Unit string
 	Bars        []Bar
 }
 
-// nameWidth is the room for the names of bars; 6.5 pixels are a character.
+// nameWidth is the width of the names of bars. A character takes 6.5 pixels.
 const nameWidth = 276
 
 // SVG draws the chart.
@@ -48,7 +48,7 @@ func (b Bars) SVG() []byte {
 		if bar.Pale {
 			pale = ` fill-opacity="0.55"`
 		}
-		fmt.Fprintf(c, `<rect x="%d" y="%s" width="%s" height="18" fill="%s"%s/>`+"\n", nameWidth, px(y), px(max(x.at(bar.Value)-nameWidth, 0.5)), colour(bar.Hue), pale)
+		fmt.Fprintf(c, `<rect x="%d" y="%s" width="%s" height="18" fill="%s"%s/>`+"\n", nameWidth, px(y), px(max(x.at(bar.Value)-nameWidth, 0.5)), color(bar.Hue), pale)
 		text := bar.Text
 		if text == "" {
 			text = short(bar.Value)
@@ -59,7 +59,7 @@ func (b Bars) SVG() []byte {
 	return c.end()
 }
 
-// cut shortens a text to n characters.
+// cut shortens text to n characters.
 func cut(text string, n int) string {
 	if runes := []rune(text); len(runes) > n {
 		return string(runes[:n-1]) + "…"

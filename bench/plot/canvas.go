@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// All charts have this width and this frame around what is drawn, in pixels.
+// The width of all charts and their margins, in pixels.
 const (
 	width  = 760
 	left   = 74
@@ -17,10 +17,10 @@ const (
 	lineup = 18 // height of a line of the legend
 )
 
-// colours are told apart by people who see few of them (Okabe and Ito), on a white ground.
-var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#000000", "#7f7f7f"}
+// colors is a palette for color-blind readers (Okabe and Ito) on white.
+var colors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#000000", "#7f7f7f"}
 
-func colour(i int) string { return colours[i%len(colours)] }
+func color(i int) string { return colors[i%len(colors)] }
 
 // canvas collects the elements of one picture.
 type canvas struct {
@@ -42,7 +42,7 @@ func (c *canvas) end() []byte {
 	return c.Bytes()
 }
 
-// text writes at a point that is the start, middle or end of the line. more is further attributes.
+// text draws text at a point, which is its start, middle or end (anchor). more holds further attributes.
 func (c *canvas) text(x, y float64, anchor, more, text string) {
 	fmt.Fprintf(c, `<text x="%s" y="%s" text-anchor="%s"%s>%s</text>`+"\n", px(x), px(y), anchor, more, html.EscapeString(clean(text)))
 }
@@ -51,24 +51,24 @@ func (c *canvas) line(x1, y1, x2, y2 float64, more string) {
 	fmt.Fprintf(c, `<line x1="%s" y1="%s" x2="%s" y2="%s"%s/>`+"\n", px(x1), px(y1), px(x2), px(y2), more)
 }
 
-// mark draws the point of a series; series differ in shape too, for those who print without colours.
-func (c *canvas) mark(shape int, x, y float64, colour string) {
+// mark draws a point of a series. Series also differ in shape, for print without colors.
+func (c *canvas) mark(shape int, x, y float64, color string) {
 	switch shape % 4 {
 	case 0:
-		fmt.Fprintf(c, `<circle cx="%s" cy="%s" r="4" fill="%s"/>`+"\n", px(x), px(y), colour)
+		fmt.Fprintf(c, `<circle cx="%s" cy="%s" r="4" fill="%s"/>`+"\n", px(x), px(y), color)
 	case 1:
-		fmt.Fprintf(c, `<rect x="%s" y="%s" width="8" height="8" fill="%s"/>`+"\n", px(x-4), px(y-4), colour)
+		fmt.Fprintf(c, `<rect x="%s" y="%s" width="8" height="8" fill="%s"/>`+"\n", px(x-4), px(y-4), color)
 	case 2:
-		fmt.Fprintf(c, `<path d="M%s %sl5 9h-10z" fill="%s"/>`+"\n", px(x), px(y-5), colour)
+		fmt.Fprintf(c, `<path d="M%s %sl5 9h-10z" fill="%s"/>`+"\n", px(x), px(y-5), color)
 	default:
-		fmt.Fprintf(c, `<path d="M%s %sl5 5l-5 5l-5 -5z" fill="%s"/>`+"\n", px(x), px(y-5), colour)
+		fmt.Fprintf(c, `<path d="M%s %sl5 5l-5 5l-5 -5z" fill="%s"/>`+"\n", px(x), px(y-5), color)
 	}
 }
 
-// px is a coordinate with at most one decimal.
+// px formats a coordinate with at most one decimal.
 func px(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
-// clean takes out what XML does not allow: control characters and what is not UTF-8.
+// clean removes characters that XML does not allow.
 func clean(text string) string {
 	out := []rune(text)
 	n := 0
@@ -81,7 +81,7 @@ func clean(text string) string {
 	return string(out[:n])
 }
 
-// short writes a number as an axis has it: 12000 is 12k.
+// short formats a number for an axis, such as 12k for 12000.
 func short(v float64) string {
 	a := math.Abs(v)
 	switch {

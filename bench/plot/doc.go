@@ -1,8 +1,8 @@
-// Package plot draws the few charts that reports need, as SVG: lines over a doubling number of clients, and bars.
+// Package plot draws the charts of reports as SVG: line charts with a logarithmic X axis, and bar charts.
 //
-// A chart is data; SVG returns the same bytes for the same chart, so that a committed picture changes only with its numbers.
-// Text is escaped and left to the viewer's own fonts. What cannot be drawn (no number, infinite, nothing above zero on an axis of powers)
-// is left out, and a chart of nothing says so.
+// SVG returns the same bytes for the same chart, so that a committed picture changes only with its numbers. Text is escaped and uses
+// the viewer's fonts. Values that cannot be drawn (NaN, infinities, zero on a logarithmic axis) are omitted. An empty chart
+// says so.
 //
 //	os.WriteFile("rate.svg", plot.Lines{Title: "calls/s", X: "clients", Lines: lines}.SVG(), 0o644)
 package plot

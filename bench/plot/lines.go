@@ -15,19 +15,19 @@ type Point struct{ X, Y float64 }
 type Line struct {
 	Name   string
 	Points []Point
-	Dashed bool    // a second value of the line before it, in that line's colour
-	Ring   float64 // X of the point that has a ring around it, such as the knee; 0 = none
+	Dashed bool    // a second value of the previous line, in the same color
+	Ring   float64 // X of a point with a ring, such as the knee; 0 = none
 }
 
-// Lines is a chart of series over a number that grows by factors, such as clients.
+// Lines is a line chart with a logarithmic X axis.
 type Lines struct {
 	Title, X, Y string
-	Powers      bool // Y grows by factors too; else it begins at zero
+	Powers      bool // the Y axis is logarithmic too; else it starts at zero
 	Lines       []Line
 	Marks       []Mark
 }
 
-// Mark is a value of X that has a name, such as the knee.
+// Mark is a label for a value of X, such as the knee.
 type Mark struct {
 	X    float64
 	Name string
@@ -66,14 +66,14 @@ func (l Lines) SVG() []byte {
 		if line.Dashed {
 			style = ` stroke-dasharray="6 4"`
 		}
-		c.line(lx, ly, lx+26, ly, fmt.Sprintf(` stroke="%s" stroke-width="2"%s`, colour(hue), style))
-		c.mark(hue, lx+13, ly, colour(hue))
+		c.line(lx, ly, lx+26, ly, fmt.Sprintf(` stroke="%s" stroke-width="2"%s`, color(hue), style))
+		c.mark(hue, lx+13, ly, color(hue))
 		c.text(lx+33, ly+4, "start", "", line.Name)
 	}
 	return c.end()
 }
 
-// drawable returns the lines without the points that no axis has, and without those that then are empty.
+// drawable returns the lines without points that cannot be drawn, and without empty lines.
 func (l Lines) drawable() []Line {
 	var lines []Line
 	for _, line := range l.Lines {
@@ -88,7 +88,7 @@ func (l Lines) drawable() []Line {
 	return lines
 }
 
-// inPowers reports whether v has a place on an axis that grows by factors; NaN and infinities have none.
+// inPowers reports whether v can be drawn on a logarithmic axis.
 func inPowers(v float64) bool { return v >= 1e-9 && v <= 1e15 }
 
 func (l Lines) axes(lines []Line) (x, y axis) {
@@ -102,7 +102,7 @@ func (l Lines) axes(lines []Line) (x, y axis) {
 	}
 	x = axis{low: lowX / 1.15, high: highX * 1.15, from: left, to: width - right, powers: true}
 	slices.Sort(at)
-	for _, v := range slices.Compact(at) { // what was measured, as far as the numbers have room
+	for _, v := range slices.Compact(at) { // the measured values, unless their labels would overlap
 		if n := len(x.ticks); n == 0 || x.at(v)-x.at(x.ticks[n-1]) > 34 {
 			x.ticks = append(x.ticks, v)
 		}
@@ -136,11 +136,11 @@ func series(c *canvas, line Line, x, y axis, hue int) {
 	if line.Dashed {
 		style = ` stroke-dasharray="6 4"`
 	}
-	fmt.Fprintf(c, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"%s/>`+"\n", strings.Join(at, " "), colour(hue), style)
+	fmt.Fprintf(c, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"%s/>`+"\n", strings.Join(at, " "), color(hue), style)
 	for _, p := range line.Points {
-		c.mark(hue, x.at(p.X), y.at(p.Y), colour(hue))
+		c.mark(hue, x.at(p.X), y.at(p.Y), color(hue))
 		if p.X == line.Ring {
-			fmt.Fprintf(c, `<circle cx="%s" cy="%s" r="9" fill="none" stroke="%s" stroke-width="2"/>`+"\n", px(x.at(p.X)), px(y.at(p.Y)), colour(hue))
+			fmt.Fprintf(c, `<circle cx="%s" cy="%s" r="9" fill="none" stroke="%s" stroke-width="2"/>`+"\n", px(x.at(p.X)), px(y.at(p.Y)), color(hue))
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// valid reads all of an SVG as XML and returns its texts.
+// valid parses an SVG as XML and returns its texts.
 func valid(t *testing.T, svg []byte) string {
 	t.Helper()
 	var texts strings.Builder
@@ -72,7 +72,7 @@ func TestBars(t *testing.T) {
 	}
 }
 
-func TestAxesHoldTheirValues(t *testing.T) {
+func TestAxesIncludeTheirValues(t *testing.T) {
 	for _, v := range []float64{1e-6, 0.3, 1, 7, 10, 99.9, 100, 12345, 9.99e8} {
 		a := even(v, 0, 100)
 		if a.high < v*(1-1e-6) || a.high > 2.01*v || len(a.ticks) < 3 || len(a.ticks) > 7 {
@@ -87,7 +87,7 @@ func TestAxesHoldTheirValues(t *testing.T) {
 	}
 }
 
-// Names come from reports, and reports from elsewhere.
+// Names come from reports, which may come from an untrusted source.
 func FuzzSVG(f *testing.F) {
 	f.Add("direct", 1.0, 2.0, 3.0, true)
 	f.Add("</text><script>\x00\xff", -1.0, math.Inf(1), 1e300, false)

@@ -12,14 +12,14 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// remote is the other end of a control socket, used by one goroutine.
+// remote is the client of a control socket, used by one goroutine.
 type remote struct {
 	conn  net.Conn
 	lines *bufio.Reader
 }
 
-// command dials the server's socket when it must and returns what the server answers. It waits up to 10 s for the socket: a
-// server that a gateway starts makes it when it begins.
+// command sends a command and returns its result. It connects if necessary, and waits up to 10 s for the socket, which a server creates
+// when it starts.
 func (r *remote) command(path, text string) (int, error) {
 	for began := time.Now(); r.conn == nil; time.Sleep(time.Millisecond) {
 		conn, err := net.Dial("unix", path)
@@ -41,11 +41,12 @@ func (r *remote) command(path, text string) (int, error) {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(line))
 	if err == nil && n < 0 {
-		err = errors.New("a raw server does not know the command " + text)
+		err = errors.New("the raw server does not support the command " + text)
 	}
 	return n, err
 }
 
+// Close closes the connection to the control socket.
 func (r *remote) Close() {
 	if r.conn != nil {
 		_ = r.conn.Close()

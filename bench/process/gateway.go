@@ -16,7 +16,7 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// gateway is a gateway process with directories of its own.
+// Gateway is a gateway process with its own directories.
 type Gateway struct {
 	*Process
 	socket string // its admin socket
@@ -60,7 +60,7 @@ func runGateway(ctx context.Context, program string, command []string, dir strin
 	return &Gateway{p, filepath.Join(dir, "goblin-actor", p.URL.Port()+".sock")}, nil
 }
 
-// versionOf returns the first line of what a gateway's binary says of itself.
+// VersionOf returns the first line of the output of `version` of a gateway's binary.
 func VersionOf(ctx context.Context, program string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -72,7 +72,7 @@ func VersionOf(ctx context.Context, program string) (string, error) {
 	return string(bytes.TrimSpace(line[:min(len(line), 200)])), nil
 }
 
-// waitReady waits until the gateway is ready and names no failed server.
+// WaitReady waits until the gateway is ready. It returns an error if a server failed.
 func (g *Gateway) WaitReady(ctx context.Context) error {
 	body, ready, err := g.AwaitReady(ctx, time.Minute)
 	if err == nil && (!ready || bytes.Contains(body, []byte(`"failed"`))) {
@@ -81,7 +81,7 @@ func (g *Gateway) WaitReady(ctx context.Context) error {
 	return err
 }
 
-// readyz asks /readyz until it is 200, for so long at most, and returns its last answer and whether that was it.
+// AwaitReady requests /readyz until it answers 200, for at most wait. It returns the last response and whether it was 200.
 func (p *Process) AwaitReady(ctx context.Context, wait time.Duration) (body []byte, ready bool, err error) {
 	for began := time.Now(); time.Since(began) < wait; {
 		if w, err := wire.Dial("tcp", p.URL.Host); err == nil {
@@ -127,7 +127,7 @@ func (g *Gateway) Memory() (Memory, error) {
 		Stack: m["go_memstats_stack_inuse_bytes"] / (1 << 20), Goroutines: m["go_goroutines"], Sessions: sessionsIn(m)}, nil
 }
 
-// waitEmpty waits up to 15 s until the gateway has no sessions.
+// WaitEmpty waits up to 15 s until the gateway has no sessions.
 func (g *Gateway) WaitEmpty(ctx context.Context) error {
 	for range 150 {
 		if g.Sessions() == 0 {

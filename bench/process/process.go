@@ -19,18 +19,18 @@ import (
 	"time"
 )
 
-// process is a child of ours that has printed its URL.
+// Process is a child process that has printed its URL.
 type Process struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	URL    *url.URL
 	Stderr *stderrTail
-	Done   chan struct{} // closed when it has ended
+	Done   chan struct{} // closed when the process has ended
 }
 
 var urlPattern = regexp.MustCompile(`https?://[^\s"]+`)
 
-// start runs program and waits until it has printed a URL on stdout. env is added to ours.
+// start starts a program and waits until it has printed a URL on stdout. env is added to the environment of this process.
 func start(ctx context.Context, env []string, program string, args ...string) (*Process, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = append(os.Environ(), env...)
@@ -68,9 +68,9 @@ func start(ctx context.Context, env []string, program string, args ...string) (*
 	case text := <-found:
 		p.URL, err = url.Parse(text)
 	case <-p.Done:
-		err = errors.New("it ended")
+		err = errors.New("the process ended")
 	case <-time.After(30 * time.Second):
-		err = errors.New("it printed no URL for 30 s")
+		err = errors.New("the process printed no URL within 30 s")
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -81,7 +81,7 @@ func start(ctx context.Context, env []string, program string, args ...string) (*
 	return p, nil
 }
 
-// Stop ends the process: by closing its stdin and SIGTERM, after 15 s by force. Blocks until it has ended.
+// Stop closes the stdin of the process and sends SIGTERM, and kills it after 15 s. It blocks until the process has ended.
 func (p *Process) Stop() {
 	_ = p.stdin.Close()
 	if runtime.GOOS == "windows" || p.cmd.Process.Signal(syscall.SIGTERM) != nil {
@@ -98,17 +98,18 @@ func (p *Process) Stop() {
 // PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Usage is what a process has used so far. Zero where the system does not tell (Linux does).
+// Usage is the resource usage of a process. It is zero on systems without /proc.
 type Usage struct {
 	CPU time.Duration // user and system
-	RSS int64         // resident bytes now
+	RSS int64         // resident bytes
 }
 
+// Usage returns the resource usage of the process so far.
 func (p *Process) Usage() Usage {
 	var u Usage
 	pid := strconv.Itoa(p.cmd.Process.Pid)
 	if text, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil {
-		// The name in parentheses may hold anything; fields count from behind it. Ticks are 10 ms on every Linux we run on.
+		// The name in parentheses may contain anything, so parsing starts after it. A tick is 10 ms on all supported Linux systems.
 		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 		if len(fields) > 12 {
 			user, _ := strconv.ParseInt(string(fields[11]), 10, 64)
@@ -125,7 +126,7 @@ func (p *Process) Usage() Usage {
 	return u
 }
 
-// lastWords keeps the end of what a process writes to stderr. Safe for concurrent use.
+// stderrTail keeps the last 4 KiB that a process writes to stderr. It is safe for concurrent use.
 type stderrTail struct {
 	mu   sync.Mutex
 	text []byte

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A program that ends without printing a URL is an error that shows what it said.
-func TestStartTellsWhatTheProgramSaid(t *testing.T) {
+// The error for a program that ends without printing a URL contains its stderr.
+func TestStartErrorContainsStderr(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -17,6 +17,6 @@ func TestStartTellsWhatTheProgramSaid(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := start(t.Context(), nil, filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("a program that does not exist was started")
+		t.Error("started a program that does not exist")
 	}
 }

@@ -12,7 +12,7 @@ var ServerKinds = []string{"http", "events", "sse", "stdio", "http-modern", "eve
 // Eras are the eras of clients.
 var Eras = []string{"legacy", "modern"}
 
-// behind is a raw server behind the gateway whose behavior can be changed by commands.
+// RawServer is a raw server behind the gateway whose behavior can be changed by commands.
 type RawServer struct {
 	remote
 	Kind, Name string
@@ -23,7 +23,7 @@ type RawServer struct {
 	Entry      map[string]any // in the gateway's configuration
 }
 
-// tell sends a command to the server and returns its answer.
+// Command sends a command to the server and returns its result.
 func (b *RawServer) Command(format string, args ...any) (int, error) {
 	n, err := b.command(b.socket, fmt.Sprintf(format, args...))
 	if err != nil {

@@ -27,14 +27,14 @@ func RunStdio(ctx context.Context, command []string, use func(*StdioProgram) err
 	if err != nil {
 		return err
 	}
-	p := &StdioProgram{Started: time.Now(), in: in, lines: make(chan line, 64)}
+	p := &StdioProgram{Started: time.Now(), in: in, lines: make(chan stdioLine, 64)}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	go p.read(out)
 	err = use(p)
 	_ = in.Close()
-	for range p.lines { // until the program's end
+	for range p.lines { // until the program closes stdout
 	}
 	if waitErr := cmd.Wait(); err == nil {
 		err = waitErr
@@ -45,16 +45,16 @@ func RunStdio(ctx context.Context, command []string, use func(*StdioProgram) err
 	return nil
 }
 
-// starting is a program that has just been started and speaks on stdio.
+// StdioProgram is a program that was started for a measurement and speaks MCP on stdio.
 type StdioProgram struct {
 	Started time.Time
 	in      io.Writer
-	lines   chan line     // closed when the program has ended
-	Changed time.Duration // of the last word that the list has changed; 0 = none yet
+	lines   chan stdioLine // closed when the program has closed stdout
+	Changed time.Duration  // time of the last list_changed notification; 0 = none
 }
 
-// line is what came, and when.
-type line struct {
+// stdioLine is a line and the time when it was received, since the start.
+type stdioLine struct {
 	text []byte
 	at   time.Duration
 }
@@ -67,18 +67,18 @@ func (p *StdioProgram) read(out io.Reader) {
 		if err != nil {
 			return
 		}
-		p.lines <- line{text, time.Since(p.Started)}
+		p.lines <- stdioLine{text, time.Since(p.Started)}
 	}
 }
 
-// note notes word of a change.
-func (p *StdioProgram) note(l line) {
+// note records the time of a list_changed notification.
+func (p *StdioProgram) note(l stdioLine) {
 	if bytes.Contains(l.text, []byte(`"notifications/tools/list_changed"`)) {
 		p.Changed = l.at
 	}
 }
 
-// initialize returns when its answer had come, and says that we are there.
+// Initialize initializes the session and returns the time of the response to initialize.
 func (p *StdioProgram) Initialize() (time.Duration, error) {
 	_, at, err := p.Request(1, "initialize", wire.InitializeParams)
 	if err == nil {
@@ -87,10 +87,10 @@ func (p *StdioProgram) Initialize() (time.Duration, error) {
 	return at, err
 }
 
-// ask sends a request and returns the line of its answer, and when it came.
+// Request sends a request and returns the line of its response and the time when it was received.
 func (p *StdioProgram) Request(id int, method, params string) ([]byte, time.Duration, error) {
 	if _, err := fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params); err != nil {
-		return nil, 0, fmt.Errorf("ask for %s: %w", method, err)
+		return nil, 0, fmt.Errorf("request %s: %w", method, err)
 	}
 	head := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,`, id)
 	for l := range p.lines {
@@ -99,10 +99,10 @@ func (p *StdioProgram) Request(id int, method, params string) ([]byte, time.Dura
 		}
 		p.note(l)
 	}
-	return nil, 0, fmt.Errorf("it ended without an answer to %s", method)
+	return nil, 0, fmt.Errorf("the program ended without a response to %s", method)
 }
 
-// waitTold waits until some word of a change has come.
+// WaitChanged waits for a list_changed notification, for at most wait.
 func (p *StdioProgram) WaitChanged(wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -50,7 +50,7 @@ func TestAssertions(t *testing.T) {
 		{sampleReport(), "cpu(calls, stdio) < 33", true, "32.00 CPU"},
 		{sampleReport(), "rss(calls) < 0.1 GiB", true, "40.00 RSS MiB"},
 		{sampleReport(), "rss(proxy) < 31 MiB", true, "30.00 RSS"},
-		{sampleReport(), "rss(prox) < 31 MiB", false, "not measured"}, // a part of a word
+		{sampleReport(), "rss(prox) < 31 MiB", false, "not measured"}, // part of a word
 		{sampleReport(), "rss(reverse-proxy) < 31 MiB", true, "30.00 RSS"},
 		{sampleReport(), "rate(c=8) > 1", false, `"gateway, http"`},
 		{sampleReport(), "rate(idle) > 1", false, "not measured"},
@@ -87,7 +87,7 @@ func TestAssertions(t *testing.T) {
 	}
 }
 
-func TestWrongAssertionsSayWhatIsWanted(t *testing.T) {
+func TestInvalidAssertions(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                "expected a metric with parentheses",
 		"speed(calls) > 1":                "expected one of rate, ratio, p50",
@@ -113,7 +113,7 @@ func TestWrongAssertionsSayWhatIsWanted(t *testing.T) {
 	}
 }
 
-// A run of minutes is not begun for an assertion that nothing can decide.
+// An assertion that the run cannot decide is rejected before the run.
 func TestAssertionsFitTheRun(t *testing.T) {
 	for text, fits := range map[string]bool{"p99(calls,c=64) < 1": true, "p99() < 1": true, "p99(big) < 1": false, "p99(limits) < 1": false, "p99(c=8) < 1": false} {
 		a, err := ParseAssertion(text)

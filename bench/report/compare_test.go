@@ -12,7 +12,7 @@ import (
 	"goblin-actor/bench/stats"
 )
 
-// measuredReport has rounds of one target, at these rates.
+// measuredReport returns a report with rounds of one target at these rates.
 func measuredReport(commit string, rates ...float64) *Report {
 	row := Row{Target: "gateway, http", Concurrency: 64, PerSecond: stats.Median(rates), P50: 300, Mallocs: 36}
 	for _, rate := range rates {
@@ -39,7 +39,7 @@ func compared(t *testing.T, a, b []*Report) string {
 	return out.String()
 }
 
-// lineOf is the first line with what.
+// lineOf returns the first line that contains what.
 func lineOf(text, what string) string {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, what) {
@@ -49,14 +49,14 @@ func lineOf(text, what string) string {
 	return ""
 }
 
-func TestCompareTellsDifferencesFromChance(t *testing.T) {
+func TestCompareFindsSignificantDifferences(t *testing.T) {
 	old := measuredReport("old", 100, 102, 98, 101, 99, 100.5)
 	faster := compared(t, []*Report{old}, []*Report{measuredReport("new", 110, 112, 108, 111, 109, 110.5)})
 	if line := lineOf(faster, "calls/s"); !strings.Contains(line, "+10.0%") || !strings.Contains(line, "better") || !strings.Contains(line, "p=0.002 n=6") {
 		t.Errorf("faster:\n%s", faster)
 	}
 	if line := lineOf(faster, "p50"); !strings.Contains(line, "~") {
-		t.Errorf("what is the same differs:\n%s", faster)
+		t.Errorf("equal values differ:\n%s", faster)
 	}
 	slower := compared(t, []*Report{old}, []*Report{measuredReport("new", 90, 92, 88, 91, 89, 90.5)})
 	if line := lineOf(slower, "calls/s"); !strings.Contains(line, "-10.0%") || !strings.Contains(line, "worse") {
@@ -67,7 +67,7 @@ func TestCompareTellsDifferencesFromChance(t *testing.T) {
 		t.Errorf("noise:\n%s", noisy)
 	}
 	if strings.Contains(faster, "note:") {
-		t.Errorf("notes on what is alike:\n%s", faster)
+		t.Errorf("notes about equal reports:\n%s", faster)
 	}
 	few := compared(t, []*Report{measuredReport("old", 100)}, []*Report{measuredReport("new", 200)})
 	if !strings.Contains(few, "fewer than 4 rounds") || !strings.Contains(lineOf(few, "calls/s"), "~") {
@@ -88,7 +88,7 @@ func TestCompareTellsDifferencesFromChance(t *testing.T) {
 	}
 }
 
-func TestCompareNamesWhatElseDiffers(t *testing.T) {
+func TestCompareReportsOtherDifferences(t *testing.T) {
 	a, b := measuredReport("old", 1, 2, 3, 4, 5, 6), measuredReport("new", 1, 2, 3, 4, 5, 6)
 	b.Machine.Cores, b.Command = 64, "goblin-actor bench calls --self --backends http:9 --assert 'p99(x) < 5 s' --out=y --gateway z\x1b[2J"
 	b.Rows = append(b.Rows, Row{Target: "reverse-proxy", Concurrency: 64, PerSecond: 5})
@@ -99,14 +99,14 @@ func TestCompareNamesWhatElseDiffers(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "\x1b") {
-		t.Errorf("a report moves the cursor: %q", text)
+		t.Errorf("control characters in a table: %q", text)
 	}
 	b.Kind = "idle"
 	if _, err := Compare([]*Report{a}, []*Report{b}); err == nil || !strings.Contains(err.Error(), "bench calls with bench idle") {
 		t.Errorf("reports of other kinds: %v", err)
 	}
 	if _, err := Compare([]*Report{a}, []*Report{{Kind: "calls"}}); err == nil {
-		t.Error("nothing in common, and no error")
+		t.Error("nothing in common: no error")
 	}
 }
 
@@ -134,7 +134,7 @@ func TestLoadReports(t *testing.T) {
 	}
 }
 
-// Reports may come from anybody; comparing them must not end the program.
+// Reports may come from an untrusted source. Comparing them must not panic.
 func FuzzCompare(f *testing.F) {
 	for _, r := range []*Report{sampleReport(), measuredReport("x", 1, 2, 3), {Kind: "idle", Idle: &Idle{PerSession: 1}}, {Kind: "cold", Cold: &Cold{Rows: []ColdRow{{Median: 1, Lists: []float64{1, -2}}}}}} {
 		text, err := json.Marshal(r)

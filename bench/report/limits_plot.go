@@ -8,7 +8,7 @@ import (
 	"goblin-actor/bench/plot"
 )
 
-// pictures are throughput and latency of all series over clients, with rings around the knees. With one series its knee has a name too.
+// pictures draws throughput and latency of all series by clients, with rings around the knees. The knee of a single series also has a label.
 func (l *Limits) pictures() []picture {
 	rates := plot.Lines{Title: "bench limits: throughput (ring: the knee)", X: "clients", Y: "calls/s"}
 	latencies := plot.Lines{Title: "bench limits: time of a call (ring: the knee)", X: "clients", Y: "µs", Powers: true}
@@ -18,7 +18,7 @@ func (l *Limits) pictures() []picture {
 		var rate, p50, p99 []plot.Point
 		for _, step := range s.Steps {
 			if step.Calls == 0 {
-				continue // it has no latency
+				continue // no latency
 			}
 			x := step.value()
 			rate, p50, p99 = append(rate, plot.Point{X: x, Y: step.PerSecond}), append(p50, plot.Point{X: x, Y: step.P50}), append(p99, plot.Point{X: x, Y: step.P99})
@@ -38,7 +38,7 @@ func (l *Limits) pictures() []picture {
 	return []picture{{"throughput.svg", rates.Title, rates.SVG()}, {"latency.svg", latencies.Title, latencies.SVG()}}
 }
 
-// markdown is what report.md says below the table.
+// markdown writes the part of report.md below the table.
 func (l *Limits) markdown(w io.Writer) {
 	for _, s := range l.Series {
 		fmt.Fprintf(w, "\n**%s**\n\n", s.heading())

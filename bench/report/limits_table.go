@@ -12,10 +12,10 @@ import (
 	"unicode"
 )
 
-// textWidth is that of the terminals nobody has made larger.
+// textWidth is the default width of a terminal.
 const textWidth = 80
 
-// table is that of all series, for report.md.
+// table returns the table of all series for report.md.
 func (l *Limits) table() [][]string {
 	rows := [][]string{append([]string{"server", "era", "raised"}, limitColumns...)}
 	rows[0][3] = "to"
@@ -49,7 +49,7 @@ func (s LimitStep) cells() []string {
 		cores(s.CPU.Servers), cores(s.CPU.Other), number("%.0f", float64(s.Queued)), number("%.0f", float64(s.Failures()))}
 }
 
-// value is how much there was of what is raised.
+// value returns the raised quantity: the rate, the number of something else, or the number of clients.
 func (s LimitStep) value() float64 {
 	switch {
 	case s.Offered > 0:
@@ -60,7 +60,7 @@ func (s LimitStep) value() float64 {
 	return float64(s.Clients)
 }
 
-// write writes the steps of each series and what is to be learned from them.
+// Write writes the steps of each series and their explanation for a terminal.
 func (l *Limits) Write(w io.Writer) {
 	if len(l.Series) > 0 {
 		fold(w, limitLegend)
@@ -96,7 +96,7 @@ func (l *Limits) Write(w io.Writer) {
 
 func (s LimitSeries) heading() string {
 	if s.Raise != "clients" && s.Raise != "rate" {
-		return fmt.Sprintf("%s, while %s are raised, %s clients", s.Tool, s.Raise, s.Era)
+		return fmt.Sprintf("%s with increasing %s, %s clients", s.Tool, s.Raise, s.Era)
 	}
 	text := s.Tool
 	if s.Transport != "" {
@@ -109,13 +109,13 @@ func (s LimitSeries) heading() string {
 	return text
 }
 
-// words are the sentences below a series' table.
+// words returns the sentences below the table of a series.
 func (s LimitSeries) words() []string {
 	var all []string
 	if k := s.Knee; k != nil && s.Raise == "rate" {
-		all = append(all, fmt.Sprintf("Kept up with: %g calls/s, p50 %s, p99 %s, from when a call was due.", k.Offered, FormatMicros(k.P50), FormatMicros(k.P99)))
+		all = append(all, fmt.Sprintf("Sustained: %g calls/s, p50 %s, p99 %s since calls were due.", k.Offered, FormatMicros(k.P50), FormatMicros(k.P99)))
 	} else if k != nil && s.Raise != "clients" {
-		all = append(all, fmt.Sprintf("Holds with: %d %s, %.0f calls/s by %s, p50 %s, p99 %s, the gateway resident in %.0f MiB.", k.Raised, s.Raise, k.PerSecond, FormatClients(k.Clients), FormatMicros(k.P50), FormatMicros(k.P99), k.RSS))
+		all = append(all, fmt.Sprintf("Sustained: %d %s, %.0f calls/s by %s, p50 %s, p99 %s, gateway RSS %.0f MiB.", k.Raised, s.Raise, k.PerSecond, FormatClients(k.Clients), FormatMicros(k.P50), FormatMicros(k.P99), k.RSS))
 	} else if k != nil {
 		all = append(all, fmt.Sprintf("Knee: %s, %.0f calls/s, p50 %s, p99 %s.", FormatClients(k.Clients), k.PerSecond, FormatMicros(k.P50), FormatMicros(k.P99)))
 	} else {
@@ -130,7 +130,7 @@ func (s LimitSeries) words() []string {
 		direct = append(direct, fmt.Sprintf("%s %.0f calls/s, p50 %s, p99 %s", FormatClients(d.Clients), d.PerSecond, FormatMicros(d.P50), FormatMicros(d.P99)))
 	}
 	if len(direct) > 0 {
-		all = append(all, "Asked directly, without the gateway: "+strings.Join(direct, "; ")+".")
+		all = append(all, "Called directly, without the gateway: "+strings.Join(direct, "; ")+".")
 	}
 	answers, crossed, lost, doubled, refused := 0, 0, 0, 0, map[string]int{}
 	for _, step := range slices.Concat(s.Steps, s.Direct) {
@@ -139,12 +139,12 @@ func (s LimitSeries) words() []string {
 			refused[name] += n
 		}
 	}
-	text := fmt.Sprintf("Of %d answers %d were lost, %d crossed", answers, lost, crossed)
+	text := fmt.Sprintf("Of %d responses, %d were lost, %d crossed", answers, lost, crossed)
 	for _, name := range slices.Sorted(maps.Keys(refused)) {
 		text += fmt.Sprintf(", %d %s", refused[name], name)
 	}
 	if s.Raise == "subscribers" {
-		text += fmt.Sprintf("; %d changes were told twice", doubled)
+		text += fmt.Sprintf("; %d notifications were duplicated", doubled)
 	}
 	return append(all, text+".")
 }
@@ -157,7 +157,7 @@ func FormatClients(n int) string {
 	return fmt.Sprintf("%d clients", n)
 }
 
-// fold writes a paragraph in lines that fit. Names in it are those that servers gave, so nothing in it may steer a terminal.
+// fold writes a paragraph in lines of at most textWidth columns. It replaces control characters, because names come from servers.
 func fold(w io.Writer, text string) {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {
@@ -180,7 +180,7 @@ func fold(w io.Writer, text string) {
 	fmt.Fprintln(w, line)
 }
 
-// FormatMicros writes microseconds for people.
+// FormatMicros formats microseconds with a suitable unit.
 func FormatMicros(micros float64) string {
 	switch {
 	case micros < 1000:

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// markdown is report.md, which shows the pictures beside it.
+// markdown returns report.md, which includes the pictures.
 func (r *Report) markdown(pictures []picture) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# bench %s\n\n", r.Kind)
 	fmt.Fprintf(&b, "- command: `%s`\n- commit: %s\n- when: %s\n- machine: %s/%s, %d cores, %s, %s\n", r.Command, r.Commit,
 		r.When.Format(time.RFC3339), r.Machine.OS, r.Machine.Arch, r.Machine.Cores, r.Machine.CPU, r.Machine.Go)
 	if r.Rounds > 0 {
-		fmt.Fprintf(&b, "- each target at each concurrency: %g s in %d interleaved rounds; answers of %d bytes, each compared byte for byte\n",
+		fmt.Fprintf(&b, "- each target at each concurrency: %g s in %d interleaved rounds; responses of %d bytes, each compared byte for byte\n",
 			r.Seconds, r.Rounds, r.Bytes)
 	}
 	if r.Limits != nil {
 		b.WriteString("\n" + limitLegend + "\n\n")
 	} else {
-		b.WriteString("\nRates and ratios are medians of rounds. CPU, allocations and RSS are those of the target's own process.\n\n")
+		b.WriteString("\nRates and ratios are medians of rounds. CPU, allocations and RSS are those of the target's process.\n\n")
 	}
 	for n, table := range r.tables() {
 		if n > 0 {
@@ -51,7 +51,7 @@ func (r *Report) markdown(pictures []picture) []byte {
 	return b.Bytes()
 }
 
-// Save writes report.json, report.md and its plots into dir, which is made.
+// Save writes report.json, report.md and its plots to dir and creates dir if needed.
 func (r *Report) Save(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

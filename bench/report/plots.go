@@ -8,13 +8,13 @@ import (
 	"goblin-actor/bench/plot"
 )
 
-// picture is one plot of a report: a file beside report.md.
+// picture is a plot of a report. Its file is in the directory of report.md.
 type picture struct {
 	file, title string
 	svg         []byte
 }
 
-// pictures draws what the report has: rows over clients as lines, or as bars where all have the same number of them.
+// pictures draws the plots of the report: rows by clients as lines, or as bars if all rows have the same number of clients.
 func (r *Report) pictures() []picture {
 	switch {
 	case r.Idle != nil:
@@ -87,34 +87,34 @@ func (i *Idle) picture() picture {
 }
 
 func (c *Cold) picture() picture {
-	bars := plot.Bars{Title: "bench cold: from the start of the process to the first list", Unit: "ms"}
+	bars := plot.Bars{Title: "bench cold: time from process start to the first list", Unit: "ms"}
 	for _, row := range c.Rows {
 		name := row.name()
-		bars.Bars = append(bars.Bars, plot.Bar{Name: name + ", median", Value: row.Median}, plot.Bar{Name: "best", Value: row.Best, Pale: true}, plot.Bar{Name: "the process alone", Value: row.Bare, Hue: 7})
+		bars.Bars = append(bars.Bars, plot.Bar{Name: name + ", median", Value: row.Median}, plot.Bar{Name: "best", Value: row.Best, Pale: true}, plot.Bar{Name: "bare process", Value: row.Bare, Hue: 7})
 	}
 	return picture{"cold.svg", bars.Title, bars.SVG()}
 }
 
 func (f *Fanout) picture() picture {
-	bars := plot.Bars{Title: "bench fanout: until the last stream had the change, p99", Unit: "ms; pale: the server that writes to all itself"}
+	bars := plot.Bars{Title: "bench fanout: p99 time until the last stream has the change", Unit: "ms; pale: direct streams to a server"}
 	for i, row := range f.Rows {
 		bars.Bars = append(bars.Bars, plot.Bar{Name: fmt.Sprintf("%s, %d", row.name(), row.Subscribers), Value: row.P99, Hue: i}, plot.Bar{Name: "direct", Value: row.DirectP99, Hue: i, Pale: true})
 	}
 	return picture{"fanout.svg", bars.Title, bars.SVG()}
 }
 
-// picture leaves out faults after which nothing had to come back.
+// picture draws the recovery times. Faults without recovery have no bar.
 func (f *Faults) picture() picture {
-	bars := plot.Bars{Title: "bench faults: until calls went well again", Unit: "ms"}
+	bars := plot.Bars{Title: "bench faults: time until calls succeed again", Unit: "ms"}
 	for i, row := range f.Rows {
 		bars.Bars = append(bars.Bars, plot.Bar{Name: row.Fault + ", " + row.Behind + ", " + row.Clients + " clients", Value: row.Back, Hue: i})
 	}
 	return picture{"faults.svg", bars.Title, bars.SVG()}
 }
 
-// picture has a line for each thing that grows: level is what a call should cost.
+// picture draws the cost of a call for each growing quantity. Ideally it is constant.
 func (g *Growth) picture() picture {
-	lines := plot.Lines{Title: "bench growth: CPU time of a call", X: "how many", Y: "µs of the gateway"}
+	lines := plot.Lines{Title: "bench growth: CPU time of a call", X: "number", Y: "µs of the gateway"}
 	for _, row := range g.Rows {
 		n := len(lines.Lines)
 		if n == 0 || lines.Lines[n-1].Name != row.Of {

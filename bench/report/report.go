@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Report is what a Run found. The JSON of report.json.
+// Report is the result of a run. Its JSON form is report.json.
 type Report struct {
 	Kind    string    `json:"kind"`
 	Command string    `json:"command"`
 	Commit  string    `json:"commit"`
-	Gateway string    `json:"gateway,omitempty"` // what the measured gateway says its version is, if another build is
+	Gateway string    `json:"gateway,omitempty"` // version of the measured gateway, if it is another build
 	When    time.Time `json:"when"`
 	Machine Machine   `json:"machine"`
 	Rounds  int       `json:"rounds,omitempty"`
-	Seconds float64   `json:"seconds,omitempty"` // measured time of each target at each concurrency
-	Bytes   int       `json:"bytes,omitempty"`   // of one answer
-	Base    string    `json:"base,omitempty"`    // what the targets are divided by
+	Seconds float64   `json:"seconds,omitempty"` // measured time per target and concurrency
+	Bytes   int       `json:"bytes,omitempty"`   // size of one response
+	Base    string    `json:"base,omitempty"`    // the target that the others are divided by
 	Rows    []Row     `json:"rows,omitempty"`
-	Claims  []Verdict `json:"assertions,omitempty"` // what became of them
+	Claims  []Verdict `json:"assertions,omitempty"` // their results
 	Idle    *Idle     `json:"idle,omitempty"`
 	Cold    *Cold     `json:"cold,omitempty"`
 	Fanout  *Fanout   `json:"fanout,omitempty"`
@@ -29,7 +29,7 @@ type Report struct {
 	Growth  *Growth   `json:"growth,omitempty"`
 }
 
-// Machine is where it ran.
+// Machine describes the machine of the run.
 type Machine struct {
 	OS    string `json:"os"`
 	Arch  string `json:"arch"`
@@ -38,17 +38,17 @@ type Machine struct {
 	Go    string `json:"go"`
 }
 
-// Row is one target at one concurrency. Zero where it does not apply.
+// Row is one target at one concurrency. A zero field was not measured.
 type Row struct {
 	Target      string  `json:"target"`
 	Concurrency int     `json:"concurrency"`
 	Calls       int     `json:"calls"`
-	Broken      int     `json:"broken,omitempty"` // answers cut short (reverse-proxy only: elsewhere one ends the run)
+	Broken      int     `json:"broken,omitempty"` // truncated responses (reverse-proxy only: with other targets, one fails the run)
 	PerSecond   float64 `json:"callsPerSecond"`   // median of the rounds
 	P50         float64 `json:"p50Micros"`
 	P99         float64 `json:"p99Micros"`
-	ToBase      float64 `json:"toBase"`                   // median of the rounds' ratios to the base of the report
-	ToProxy     float64 `json:"toReverseProxy,omitempty"` // likewise
+	ToBase      float64 `json:"toBase"`                   // median of the rounds' ratios to the base
+	ToProxy     float64 `json:"toReverseProxy,omitempty"` // median of the rounds' ratios to the reverse proxy
 	CPU         float64 `json:"cpuMicrosPerCall,omitempty"`
 	Mallocs     float64 `json:"allocsPerCall,omitempty"`
 	RSS         float64 `json:"rssMiB,omitempty"`
@@ -62,7 +62,7 @@ func New(kind, command, commit string) *Report {
 		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.NumCPU(), Go: runtime.Version()}}
 }
 
-// cpuModel is what Linux calls the processor; "" elsewhere.
+// cpuModel returns the processor's name on Linux, else "".
 func cpuModel() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range bytes.Lines(text) {

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// metric is something measured that reports and assertions name.
+// metric is a measured quantity in reports and assertions.
 type metric struct {
 	name  string // in assertions
-	title string // in tables; two metrics may share a name, never a title
-	more  bool   // more is better
+	title string // in tables; unique, unlike the name
+	more  bool   // higher values are better
 }
 
-// metrics stand in the order of tables. ratio is what the rounds are times those of the report's base, proxy those of the reverse proxy.
+// metrics lists all metrics in the order of tables.
 var metrics = []metric{
 	{"rate", "calls/s", true},
 	{"ratio", "× base", true},
 	{"ratio", "× proxy", true},
-	{"ratio", "× time", false}, // of direct
+	{"ratio", "× time", false}, // relative to direct
 	{"p50", "p50 µs", false},
 	{"p99", "p99 µs", false},
 	{"cpu", "CPU µs/call", false},
@@ -36,13 +36,13 @@ var metrics = []metric{
 type series struct {
 	metric  metric
 	target  string
-	clients int       // 0 = it has none
-	own     bool      // it is of the gateway, not of what it is compared with
-	value   float64   // what the report says
-	values  []float64 // of its rounds; the one value where there are none, or where they depend on each other
+	clients int       // 0 = no number of clients
+	own     bool      // the target is the gateway, not something that it is compared with
+	value   float64   // the value in the report
+	values  []float64 // of the rounds; the single value if there are no independent rounds
 }
 
-// name is target and clients as people read it.
+// name returns the target and the number of clients.
 func (s series) name() string {
 	switch s.clients {
 	case 0:
@@ -53,7 +53,7 @@ func (s series) name() string {
 	return fmt.Sprintf("%s, %d clients", s.target, s.clients)
 }
 
-// series lists all that the report has measured; zeros are what was not, but for failures.
+// series returns all measured values of the report. A zero means not measured, except for failures.
 func (r *Report) series() []series {
 	var all []series
 	add := func(title string, s series) {
@@ -106,7 +106,7 @@ func (r Row) series(add func(string, series)) {
 	each("p99 µs", r.P99, func(r RoundRow) float64 { return r.P99 })
 	each("CPU µs/call", r.CPU, func(r RoundRow) float64 { return r.CPU })
 	each("allocs/call", r.Mallocs, func(r RoundRow) float64 { return r.Mallocs })
-	// The rounds of one process hold about the same memory: as so many values they would make any difference look certain.
+	// The memory of one process changes little between rounds. As independent values, the rounds would make any difference look significant.
 	add("RSS MiB", series{target: r.Target, clients: r.Concurrency, own: own, value: r.RSS})
 }
 
@@ -117,7 +117,7 @@ func (i *Idle) series(add func(string, series)) {
 	add("KiB/session", series{target: "first wave", own: true, value: i.PerSession})
 }
 
-// The first list is the only call of a cold start.
+// series adds the time to the first list, as the latency of a call, and to the complete list.
 func (c *Cold) series(add func(string, series)) {
 	for _, row := range c.Rows {
 		s := series{target: row.name(), own: true, value: row.Median * 1000}
@@ -145,7 +145,7 @@ func (f *Fanout) series(add func(string, series)) {
 	}
 }
 
-// What did not happen (no call had an error) has no series.
+// series omits times of events that did not occur.
 func (f *Faults) series(add func(string, series)) {
 	for _, row := range f.Rows {
 		each := func(title string, value float64) {
@@ -158,7 +158,7 @@ func (f *Faults) series(add func(string, series)) {
 	}
 }
 
-// Each step is a number of clients; what was measured at the knee has a target of its own.
+// series adds a series for each step. The values at the knee have a separate target.
 func (l *Limits) series(add func(string, series)) {
 	for _, s := range l.Series {
 		name := s.Server + ", " + s.Era + " clients"

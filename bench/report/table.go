@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// columns are the titles; base is what the targets are divided by.
+// columns returns the titles of a table whose ratios are relative to base.
 func columns(base string) []string {
 	return []string{"target", "clients", "calls/s", "p50 µs", "p99 µs", "× " + cmp.Or(base, Direct), "× proxy", "CPU µs/call", "allocs/call", "RSS MiB", "broken"}
 }
@@ -19,7 +19,7 @@ func (r Row) cells() []string {
 		number("%.2f", r.ToBase), number("%.2f", r.ToProxy), number("%.1f", r.CPU), number("%.1f", r.Mallocs), number("%.1f", r.RSS), number("%.0f", float64(r.Broken))}
 }
 
-// number formats v; "–" where nothing was measured.
+// number formats v, or returns "–" if v is 0.
 func number(format string, v float64) string {
 	if v == 0 {
 		return "–"
@@ -27,7 +27,7 @@ func number(format string, v float64) string {
 	return fmt.Sprintf(format, v)
 }
 
-// table returns title line and rows of what was measured.
+// table returns the title line and the rows of a report with one table.
 func (r *Report) table() [][]string {
 	if r.Idle != nil {
 		return r.Idle.table()
@@ -48,7 +48,7 @@ func (r *Report) table() [][]string {
 	return rows
 }
 
-// tables are all that was measured.
+// tables returns all tables of the report.
 func (r *Report) tables() [][][]string {
 	if r.Cold != nil {
 		return r.Cold.tables()
@@ -59,7 +59,7 @@ func (r *Report) tables() [][][]string {
 	return [][][]string{r.table()}
 }
 
-// WriteTable writes the rows for a terminal.
+// WriteTable writes the tables for a terminal.
 func (r *Report) WriteTable(w io.Writer) error {
 	if r.Limits != nil {
 		var text bytes.Buffer

@@ -1,15 +1,15 @@
 package report
 
-// Targets to compare the gateway with.
+// Targets that the gateway can be compared with.
 const (
 	Direct = "direct" // the HTTP server itself
-	// ReverseProxy is a pooled httputil.ReverseProxy in front of it. It cuts about one large answer in a hundred short: net/http
-	// closes the request's body when the answer begins while the transport may still read it. These are counted, not measured.
+	// ReverseProxy is a pooled httputil.ReverseProxy. It truncates about one large response in a hundred, because net/http closes the
+	// request's body when the response starts, while the transport may still be reading it. Truncated responses are counted, not measured.
 	ReverseProxy = "reverse-proxy"
-	// Forwarder only moves bytes; no proxy does better. WholeForwarder does so when it has all of an answer.
+	// Forwarder only copies bytes, so it is faster than any proxy. WholeForwarder copies a response after it has received all of it.
 	Forwarder      = "forwarder"
 	WholeForwarder = "whole-forwarder"
 )
 
-// Comparable are the names of all of them.
+// Comparable lists all targets.
 var Comparable = []string{Direct, ReverseProxy, Forwarder, WholeForwarder}

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// serve answers one HTTP/1.1 connection. It understands what well-behaved clients send and closes on anything else.
+// serve serves one HTTP/1.1 connection. It supports what the gateway and the load generator send, and closes the connection on anything else.
 func (s *rawServer) serve(conn net.Conn) {
 	defer conn.Close()
 	r := bufio.NewReaderSize(conn, 16<<10)
@@ -53,7 +53,7 @@ func (s *rawServer) serve(conn net.Conn) {
 	}
 }
 
-// respond appends the whole HTTP answer.
+// respond appends the HTTP response.
 func (s *rawServer) respond(out []byte, h *head, body []byte) []byte {
 	switch {
 	case string(h.method) == "DELETE" && s.live != nil:
@@ -70,7 +70,7 @@ func (s *rawServer) respond(out []byte, h *head, body []byte) []byte {
 	if tail == nil {
 		return append(out, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"...)
 	}
-	begins := s.live != nil && isInitialize(body) // that is never an event: its header names the session
+	begins := s.live != nil && isInitialize(body) // never an event, because its header contains the session
 	if s.events && !begins {
 		return appendEventAnswer(out, id, tail)
 	}
@@ -85,7 +85,7 @@ func (s *rawServer) respond(out []byte, h *head, body []byte) []byte {
 	return append(out, tail...)
 }
 
-// appendEventAnswer appends an answer that is a stream of one event.
+// appendEventAnswer appends a response that is a stream of one event.
 func appendEventAnswer(out, id, tail []byte) []byte {
 	const begin, end = "event: message\ndata: ", "\n\n"
 	out = append(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: "...)
@@ -95,7 +95,7 @@ func appendEventAnswer(out, id, tail []byte) []byte {
 	return append(out, end...)
 }
 
-// respondOn takes a message posted to path, whose answer goes to the stream that belongs to it, and appends the HTTP answer.
+// respondOn handles a message posted to path. It sends the response on the stream of that path and appends the HTTP response.
 func (s *rawServer) respondOn(out, path, body []byte) []byte {
 	id, tail, err := s.answer(body, path)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *rawServer) respondOn(out, path, body []byte) []byte {
 	return append(out, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"...)
 }
 
-// head is a request's line and what of its headers is understood. The bytes are kept until the next is read.
+// head is the request line and the supported headers of a request. Its bytes are valid until the next read.
 type head struct {
 	method, path, session []byte
 	length                int // of the body
@@ -141,18 +141,18 @@ func (h *head) read(r *bufio.Reader) error {
 		case bytes.EqualFold(name, []byte("mcp-session-id")):
 			h.session = append(h.session, bytes.TrimSpace(value)...)
 		case bytes.EqualFold(name, []byte("transfer-encoding")):
-			return errors.New("chunked requests are not understood here")
+			return errors.New("chunked requests are not supported")
 		}
 	}
 }
 
-// accept listens on a free loopback port, prints its URL on out and has every connection served by a goroutine of its own,
-// until in ends.
+// accept listens on a free loopback port, prints its URL on out and calls serve in a new goroutine for every connection, until in
+// ends.
 func accept(in io.Reader, out io.Writer, serve func(net.Conn)) error {
 	return acceptAt("", in, out, serve)
 }
 
-// acceptAt does so on an address; "" = a free port.
+// acceptAt is accept on an address; "" = a free loopback port.
 func acceptAt(address string, in io.Reader, out io.Writer, serve func(net.Conn)) error {
 	l, err := net.Listen("tcp", cmp.Or(address, "127.0.0.1:0"))
 	if err != nil {

@@ -14,46 +14,46 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// liveURI is the one resource of a raw server that can be told to change.
+// ItemURI is the URI of the resource that commands can change.
 const ItemURI = "bench://item"
 
-// earTimeout is how long one stream may hold up all others of a raw server before it is given up.
-const earTimeout = 10 * time.Second
+// streamTimeout limits a write to one stream. A stream that blocks for longer is closed, because it delays the others.
+const streamTimeout = 10 * time.Second
 
-// live is what can happen to a raw server while it runs. A bench commands it through a socket of its own (control), not
-// through what it measures.
+// live is the changeable state of a raw server. A run changes it with commands on a separate socket (control), so that commands do not
+// disturb the measured connections.
 type live struct {
-	tools  []string // of which the list is made anew
+	tools  []string // listed tools, besides the one that changes
 	modern bool
 
 	mu      sync.Mutex
-	ears    map[*ear]bool
-	asked   map[string]bool // sessions of the legacy era that have subscribed
-	changes int             // of the list so far
+	streams map[*outStream]bool
+	asked   map[string]bool // legacy sessions that are subscribed to the resource
+	changes int             // of the list
 
-	list  atomic.Pointer[[]byte] // tail of the answer to tools/list
-	until atomic.Int64           // unix nanoseconds; it answers nothing before
-	lists atomic.Int64           // times that its list was asked for
+	list  atomic.Pointer[[]byte] // tail of the response to tools/list
+	until atomic.Int64           // unix nanoseconds; the server sends no responses before then
+	lists atomic.Int64           // number of requests for the list
 
-	listed atomic.Int64 // unix nanoseconds of the last of these
+	listed atomic.Int64 // unix nanoseconds of the last request for the list
 }
 
-// ear is one stream that a peer hears changes on.
-type ear struct {
-	id             []byte // raw id of the subscriptions/listen it answers; nil = of the legacy era
-	session        string // of the legacy era: "" on stdio, the path that is posted to over HTTP+SSE
-	lists, updates bool   // what it asked for
+// outStream is a stream on which a client receives notifications.
+type outStream struct {
+	id             []byte // raw id of the subscriptions/listen request; nil = legacy
+	session        string // legacy: the session; "" on stdio; the path for POST requests over HTTP+SSE
+	lists, updates bool   // requested notifications
 	mu             sync.Mutex
-	say            func(message []byte) error // frames and writes one message; with mu held
+	say            func(message []byte) error // frames and writes one message; the caller holds mu
 }
 
 func newLive(tools []string, modern bool) *live {
-	l := &live{tools: tools, modern: modern, ears: map[*ear]bool{}, asked: map[string]bool{}}
+	l := &live{tools: tools, modern: modern, streams: map[*outStream]bool{}, asked: map[string]bool{}}
 	l.remake()
 	return l
 }
 
-// remake writes the list of the tools there are now: the last one's name says how often it has changed.
+// remake rebuilds the list of tools. The name of the last tool contains the number of changes.
 func (l *live) remake() {
 	result := `{"tools":[` + strings.Join(append(l.tools[:len(l.tools):len(l.tools)],
 		fmt.Sprintf(`{"name":"change_%d","inputSchema":{"type":"object"}}`, l.changes)), ",") + `]}`
@@ -64,52 +64,52 @@ func (l *live) remake() {
 	l.list.Store(&text)
 }
 
-func (l *live) open(e *ear) {
+func (l *live) open(e *outStream) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.id == nil {
 		e.lists, e.updates = true, l.asked[e.session]
 	}
-	l.ears[e] = true
+	l.streams[e] = true
 }
 
-// subscribe notes that a session wants to hear of updates, or no longer. One that has not asked is told none: a gateway has several.
+// subscribe subscribes a session to updates, or unsubscribes it. Other sessions get no updates: a gateway has several.
 func (l *live) subscribe(session []byte, wants bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked[string(session)] = wants
-	for e := range l.ears {
+	for e := range l.streams {
 		if e.id == nil && e.session == string(session) {
 			e.updates = wants
 		}
 	}
 }
 
-// forget ends a session.
+// forget removes a session.
 func (l *live) forget(session []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.asked, string(session))
 }
 
-func (l *live) close(e *ear) {
+func (l *live) close(e *outStream) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.ears, e)
+	delete(l.streams, e)
 }
 
 // closeID closes the stream that answers the request with that raw id.
 func (l *live) closeID(id []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for e := range l.ears {
+	for e := range l.streams {
 		if string(e.id) == string(id) {
-			delete(l.ears, e)
+			delete(l.streams, e)
 		}
 	}
 }
 
-// wait returns when a server that hangs goes on.
+// wait blocks while the server hangs.
 func (l *live) wait() {
 	for until := l.until.Load(); until != 0; until = l.until.Load() {
 		pause := time.Until(time.Unix(0, until))
@@ -121,8 +121,8 @@ func (l *live) wait() {
 	}
 }
 
-// tell writes one notification to every stream that asked for it, one after the other. params lack their closing brace.
-func (l *live) tell(method, params string) {
+// notify writes a notification to every stream that requested it, sequentially. params lack the closing brace.
+func (l *live) notify(method, params string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	message := []byte(`{"jsonrpc":"2.0","method":"` + method + `"`)
@@ -130,7 +130,7 @@ func (l *live) tell(method, params string) {
 		message = append(message, `,"params":`+params+`}`...)
 	}
 	message = append(message, '}')
-	for e := range l.ears {
+	for e := range l.streams {
 		said := message
 		if !(e.updates && params != "" || e.lists && params == "") {
 			continue
@@ -146,30 +146,30 @@ func (l *live) tell(method, params string) {
 		err := e.say(said)
 		e.mu.Unlock()
 		if err != nil {
-			delete(l.ears, e)
+			delete(l.streams, e)
 		}
 	}
 }
 
-// updated says that the resource has changed for the nth time.
+// updated notifies of the nth change of the resource.
 func (l *live) updated(n string) {
-	l.tell("notifications/resources/updated", `{"uri":"`+ItemURI+`","n":`+n)
+	l.notify("notifications/resources/updated", `{"uri":"`+ItemURI+`","n":`+n)
 }
 
-// change makes another list and says so; it returns how often the list has changed.
+// change changes the list, notifies of it, and returns the number of changes.
 func (l *live) change() int {
 	l.mu.Lock()
 	l.changes++
 	n := l.changes
 	l.remake()
 	l.mu.Unlock()
-	l.tell("notifications/tools/list_changed", "")
+	l.notify("notifications/tools/list_changed", "")
 	return n
 }
 
-// control takes commands on the unix socket at path, one a line, and answers each with a line, until the process ends.
+// control serves commands on the unix socket at path until the process ends: a line per command, a line per response.
 func (l *live) control(path string) error {
-	_ = os.Remove(path) // of a process that was killed
+	_ = os.Remove(path) // left by a killed process
 	listener, err := net.Listen("unix", path)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (l *live) control(path string) error {
 	return nil
 }
 
-// command carries out one command and returns a number.
+// command executes a command and returns its result, or -1 if the command is unknown.
 func (l *live) command(words []string) int {
 	if len(words) == 0 {
 		return -1
@@ -210,10 +210,10 @@ func (l *live) command(words []string) int {
 		return int(l.lists.Load())
 	case "listed":
 		return int(l.listed.Load())
-	case "ears":
+	case "streams":
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return len(l.ears)
+		return len(l.streams)
 	case "updated":
 		l.updated(words[len(words)-1])
 		return 0

@@ -21,21 +21,21 @@ func appendEvent(out []byte, kind string, message []byte) []byte {
 	return append(append(out, message...), "\n\n\r\n"...)
 }
 
-// newEar is a stream on conn, whose header has been written.
-func newEar(conn net.Conn) *ear {
+// newOutStream returns a stream on conn, whose response header has been written.
+func newOutStream(conn net.Conn) *outStream {
 	var buffer []byte
-	return &ear{say: func(message []byte) error {
+	return &outStream{say: func(message []byte) error {
 		buffer = appendEvent(buffer[:0], "message", message)
-		_ = conn.SetWriteDeadline(time.Now().Add(earTimeout))
+		_ = conn.SetWriteDeadline(time.Now().Add(streamTimeout))
 		_, err := conn.Write(buffer)
 		return err
 	}}
 }
 
-// stream answers a GET with a stream of events until the peer closes it. With posts it is one of HTTP+SSE: the first event
-// says where to post, and answers come on it.
+// stream answers a GET with a stream of events, until the peer closes it. If posts is not nil, it is an HTTP+SSE stream: its first event
+// contains the path for POST requests, and responses are sent on it.
 func (l *live) stream(conn net.Conn, r *bufio.Reader, posts *sseStreams, session string) {
-	e := newEar(conn)
+	e := newOutStream(conn)
 	e.session = session
 	begin := []byte(eventStreamHead)
 	if posts != nil {
@@ -46,8 +46,8 @@ func (l *live) stream(conn net.Conn, r *bufio.Reader, posts *sseStreams, session
 	l.hold(conn, r, e, begin)
 }
 
-// hold writes the beginning of a stream and keeps it until the peer closes it.
-func (l *live) hold(conn net.Conn, r *bufio.Reader, e *ear, head []byte) {
+// hold writes the start of a stream and keeps the stream open until the peer closes it.
+func (l *live) hold(conn net.Conn, r *bufio.Reader, e *outStream, head []byte) {
 	e.mu.Lock()
 	l.open(e)
 	_, err := conn.Write(head)
@@ -61,12 +61,12 @@ func (l *live) hold(conn net.Conn, r *bufio.Reader, e *ear, head []byte) {
 // isInitialize reports whether a request opens a session.
 func isInitialize(body []byte) bool { return bytes.Contains(body, []byte(`"method":"initialize"`)) }
 
-// isListen reports whether a request opens a stream of the modern era.
+// isListen reports whether a request is subscriptions/listen.
 func isListen(body []byte) bool { return bytes.Contains(body, []byte(`"subscriptions/listen"`)) }
 
-// listenAnswer returns the stream's first message, which promises all that was asked for, and gives e the raw id of the request
-// and what it asked for.
-func listenAnswer(body []byte, e *ear) (ack []byte, err error) {
+// listenAnswer returns the first message of a subscription stream, which acknowledges all requested notifications. It stores the raw id of
+// the request and the notifications in e.
+func listenAnswer(body []byte, e *outStream) (ack []byte, err error) {
 	var request struct {
 		ID     json.RawMessage
 		Params struct{ Notifications json.RawMessage }
@@ -86,23 +86,23 @@ func listenAnswer(body []byte, e *ear) (ack []byte, err error) {
 		request.ID, request.Params.Notifications), nil
 }
 
-// listen answers subscriptions/listen over HTTP until the peer closes the stream.
+// listen serves subscriptions/listen over HTTP, until the peer closes the stream.
 func (l *live) listen(conn net.Conn, r *bufio.Reader, body []byte) {
-	e := newEar(conn)
+	e := newOutStream(conn)
 	ack, err := listenAnswer(body, e)
 	if err == nil {
 		l.hold(conn, r, e, appendEvent([]byte(eventStreamHead), "message", ack))
 	}
 }
 
-// sseStreams are the open streams of HTTP+SSE by the path that is posted to.
+// sseStreams holds the open HTTP+SSE streams by the path for POST requests.
 type sseStreams struct {
 	live *live
 	next int
-	open map[string]*ear
+	open map[string]*outStream
 }
 
-func (s *sseStreams) add(e *ear) string {
+func (s *sseStreams) add(e *outStream) string {
 	s.live.mu.Lock()
 	defer s.live.mu.Unlock()
 	s.next++
@@ -118,7 +118,7 @@ func (s *sseStreams) remove(path string) {
 	delete(s.live.asked, path)
 }
 
-// say writes a message on the stream of path, if it is still there.
+// say writes a message on the stream of path, if it is still open.
 func (s *sseStreams) say(path []byte, message []byte) {
 	s.live.mu.Lock()
 	e := s.open[string(path)]

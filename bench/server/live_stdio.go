@@ -11,17 +11,17 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// serveLiveStdio is ServeStdio for a server that also speaks of its own accord.
+// serveLiveStdio is ServeStdio for a server that also sends notifications.
 func (s *rawServer) serveLiveStdio(o Options, r *bufio.Reader, w *bufio.Writer) error {
 	if err := s.live.control(o.Control); err != nil {
 		return err
 	}
-	say := func(message []byte) error { // with the lock of peer held
+	say := func(message []byte) error { // the caller holds peer.mu
 		_, _ = w.Write(message)
 		_ = w.WriteByte('\n')
 		return w.Flush()
 	}
-	peer := &ear{say: say}
+	peer := &outStream{say: say}
 	if s.discover == nil {
 		s.live.open(peer)
 	}
@@ -55,12 +55,12 @@ func (s *rawServer) serveLiveStdio(o Options, r *bufio.Reader, w *bufio.Writer) 
 	}
 }
 
-// tookStream opens or closes a stream of the modern era if that is what a message wants.
+// tookStream opens or closes a subscription stream if the message requests it, and reports whether it did.
 func (s *rawServer) tookStream(line []byte, speak func([]byte) error) bool {
 	switch {
 	case isListen(line):
 		s.live.wait()
-		e := &ear{say: speak}
+		e := &outStream{say: speak}
 		ack, err := listenAnswer(line, e)
 		if err == nil {
 			_ = speak(ack)

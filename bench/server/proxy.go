@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// ServeProxy is the yardstick: a httputil.ReverseProxy in front of target with a connection pool large enough and pooled
-// copy buffers. It prints its URL on out and ends when in does.
+// ServeProxy serves a httputil.ReverseProxy for target, with a large connection pool and pooled copy buffers. It prints its URL on out and
+// ends at the end of in.
 func ServeProxy(in io.Reader, out io.Writer, target string) error {
 	to, err := url.Parse(target)
 	if err != nil {
 		return err
 	}
-	to.Path = "" // the client's path is kept
+	to.Path = "" // keep the client's path
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.BufferPool = &buffers{pool: sync.Pool{New: func() any { return new([32 << 10]byte) }}}
 	proxy.Transport = &http.Transport{
@@ -34,7 +34,7 @@ func ServeProxy(in io.Reader, out io.Writer, target string) error {
 	return serveNetHTTP(in, out, proxy)
 }
 
-// ServeStatic writes the same result to every request, from bytes in a file: what a list costs that nobody computes.
+// ServeStatic answers every request with the content of a file. It is the baseline for a list that needs no computation.
 func ServeStatic(in io.Reader, out io.Writer, file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -68,7 +68,7 @@ func serveNetHTTP(in io.Reader, out io.Writer, h http.Handler) error {
 	return nil
 }
 
-// buffers is a httputil.BufferPool that keeps arrays, so that putting one back allocates nothing.
+// buffers is a httputil.BufferPool. It stores array pointers, so that Put does not allocate.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) Get() []byte  { return b.pool.Get().(*[32 << 10]byte)[:] }

@@ -13,39 +13,39 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Options says what a raw server offers.
+// Options configures a raw server.
 type Options struct {
-	Tools     int           // tools listed besides echo and big; 0 = none
-	ToolBytes int           // of each of these, at least
-	Modern    bool          // it speaks 2026-07-28 only
-	Delay     time.Duration // of every call; over stdio one after the other
+	Tools     int           // number of listed tools; 0 = echo and big
+	ToolBytes int           // minimum size of each of these
+	Modern    bool          // the server supports 2026-07-28 only
+	Delay     time.Duration // of every call; calls over stdio run sequentially
 
-	Listen  string // address; "" = a free port of loopback
-	Control string // path of a unix socket that takes commands, see live; "" = nothing ever changes
-	Events  bool   // it answers calls with a stream of one event
-	SSE     bool   // it speaks HTTP+SSE of 2024-11-05
+	Listen  string // address; "" = a free loopback port
+	Control string // path of a unix socket for commands (see live); "" = the server never changes
+	Events  bool   // calls are answered with a stream of one event
+	SSE     bool   // the server speaks HTTP+SSE of 2024-11-05
 }
 
-// rawServer answers MCP requests from ready bytes: tails follow the id, up to the closing brace.
+// rawServer answers MCP requests with prepared bytes. A tail is the part of a response after the id, including the closing brace.
 type rawServer struct {
-	initialize, discover, list, small, big, empty []byte // discover, initialize: nil = in the other era
+	initialize, discover, list, small, big, empty []byte // initialize and discover are nil in the other era
 
-	resources []byte      // tail of resources/list; nil = it has none
-	live      *live       // nil = nothing ever changes
-	events    bool        // answers are events
-	sse       *sseStreams // nil = it does not speak HTTP+SSE
+	resources []byte      // tail of resources/list; nil = no resources
+	live      *live       // nil = the server never changes
+	events    bool        // calls are answered with an event
+	sse       *sseStreams // nil = no HTTP+SSE
 	delay     time.Duration
 }
 
-// comesAlive adds what a server has that can be told to change.
-func (s *rawServer) comesAlive(o Options, tools []string) *rawServer {
+// addLive adds the list and the resource that commands can change, if o has them.
+func (s *rawServer) addLive(o Options, tools []string) *rawServer {
 	s.events, s.delay = o.Events, o.Delay
 	if o.Control == "" && !o.SSE {
 		return s
 	}
 	s.live = newLive(tools, o.Modern)
 	if o.SSE {
-		s.sse = &sseStreams{live: s.live, open: map[string]*ear{}}
+		s.sse = &sseStreams{live: s.live, open: map[string]*outStream{}}
 	}
 	resources := `{"resources":[{"uri":"` + ItemURI + `","name":"item"}]`
 	s.resources = wire.ResultTail(resources + `}`)
@@ -76,7 +76,7 @@ func newRawServer(o Options) *rawServer {
 		tools = append(tools, tool+"}")
 	}
 	if o.Modern {
-		return newModernServer(tools).comesAlive(o, tools)
+		return newModernServer(tools).addLive(o, tools)
 	}
 	s := &rawServer{
 		initialize: wire.ResultTail(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}`),
@@ -85,10 +85,10 @@ func newRawServer(o Options) *rawServer {
 		big:        wire.BigTail(),
 		empty:      wire.ResultTail(`{}`),
 	}
-	return s.comesAlive(o, tools)
+	return s.addLive(o, tools)
 }
 
-// answer returns the raw id and the tail of the answer to a message of a session; nil, nil when it needs none.
+// answer returns the raw id and the tail of the response to a message of a session, or nil, nil if the message needs no response.
 func (s *rawServer) answer(raw, session []byte) (id, tail []byte, err error) {
 	var f protocol.Frame
 	if err := f.Parse(raw); err != nil {
@@ -137,7 +137,7 @@ func (s *rawServer) answer(raw, session []byte) (id, tail []byte, err error) {
 	return id, []byte(`,"error":{"code":-32601,"message":"Method not found"}}`), nil
 }
 
-// ServeStdio answers what comes on in, one message a line, until it ends. Answers ready together are written together.
+// ServeStdio answers messages on in, one per line, until in ends. It flushes out when no more input is buffered.
 func ServeStdio(in io.Reader, out io.Writer, o Options) error {
 	s := newRawServer(o)
 	r, w := bufio.NewReaderSize(in, 64<<10), bufio.NewWriterSize(out, 64<<10)
@@ -170,7 +170,7 @@ func ServeStdio(in io.Reader, out io.Writer, o Options) error {
 	}
 }
 
-// ServeHTTP answers streamable HTTP on a free loopback port, any path, and prints its URL on out. It ends when in does.
+// ServeHTTP serves streamable HTTP at every path of o.Listen and prints its URL on out. It ends at the end of in.
 func ServeHTTP(in io.Reader, out io.Writer, o Options) error {
 	s := newRawServer(o)
 	if s.live != nil && o.Control != "" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The stdio server answers by line, in order, and leaves notifications alone.
+// The stdio server answers requests in order, one per line, and ignores notifications.
 func TestServeStdio(t *testing.T) {
 	in := strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"ping"}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
@@ -30,7 +30,7 @@ func TestServeStdio(t *testing.T) {
 	}
 }
 
-// A modern server of the bench knows no sessions, and its results say what they are.
+// A modern raw server has no sessions, and its results have a resultType.
 func TestModernServer(t *testing.T) {
 	s := newRawServer(Options{Modern: true})
 	for method, want := range map[string]string{

@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+// Median returns the median of values, or 0 if there are none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -17,7 +18,7 @@ func Median(values []float64) float64 {
 	return values[middle]
 }
 
-// quantile returns the q-quantile of sorted tenths of microseconds, in microseconds.
+// QuantileMicros returns the q-quantile, in microseconds, of sorted tenths of microseconds.
 func QuantileMicros(sorted []uint32, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0
@@ -25,7 +26,7 @@ func QuantileMicros(sorted []uint32, q float64) float64 {
 	return float64(sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]) / 10
 }
 
-// quantileOf returns the q-quantile of sorted values, or 0 if there are none.
+// Quantile returns the q-quantile of sorted values, or 0 if there are none.
 func Quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0
@@ -33,4 +34,5 @@ func Quantile(sorted []float64, q float64) float64 {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
+// Millis returns d in milliseconds.
 func Millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -13,6 +13,6 @@ func TestMedianAndQuantile(t *testing.T) {
 		t.Errorf("quantile: %g", got)
 	}
 	if Median(nil) != 0 || QuantileMicros(nil, .5) != 0 {
-		t.Error("nothing has a middle")
+		t.Error("no values: want 0")
 	}
 }

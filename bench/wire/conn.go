@@ -11,28 +11,28 @@ import (
 	"time"
 )
 
-// exchangeTimeout bounds one request and its answer; a target that hangs ends the run with an error.
+// ExchangeTimeout limits the time of one request and its response. A target that hangs fails the run.
 const ExchangeTimeout = 60 * time.Second
 
-// maxAnswer bounds what one answer may hold in memory.
+// maxAnswer limits the size of a response in bytes.
 const maxAnswer = 256 << 20
 
-// wire is one keep-alive HTTP/1.1 connection, used by one goroutine. It does what the load generator needs and nothing
-// else, so that little of the measured time is its own: about 4 µs of CPU a request (net/http's client takes about 20).
+// Conn is one keep-alive HTTP/1.1 connection, used by one goroutine. It supports only what the load generator needs, so that it uses
+// little of the measured time: about 4 µs of CPU per request (net/http's client uses about 20).
 type Conn struct {
 	Net  net.Conn
 	in   *bufio.Reader
-	body []byte // reused by the next answer
+	body []byte // reused for the next response
 
-	Headers string // that every request has besides, each with its line end
+	Headers string // additional headers of every request, each with its line end
 
 	Status      int
-	Session     string // Mcp-Session-Id of the last answer that had one
-	EventStream bool   // the last answer was text/event-stream
-	Ended       bool   // the last answer was the last: the peer closes the connection
+	Session     string // Mcp-Session-Id of the last response that had one
+	EventStream bool   // the last response was text/event-stream
+	Ended       bool   // the peer closes the connection after the last response
 }
 
-// dial connects to network ("tcp" or "unix") and addr.
+// Dial connects to an address of the network "tcp" or "unix".
 func Dial(network, addr string) (*Conn, error) {
 	conn, err := net.DialTimeout(network, addr, 10*time.Second)
 	if err != nil {
@@ -41,13 +41,15 @@ func Dial(network, addr string) (*Conn, error) {
 	return NewConn(conn), nil
 }
 
+// NewConn returns a connection on conn.
 func NewConn(conn net.Conn) *Conn {
 	return &Conn{Net: conn, in: bufio.NewReaderSize(conn, 64<<10)}
 }
 
+// Close closes the connection.
 func (w *Conn) Close() { _ = w.Net.Close() }
 
-// exchange writes a whole request and reads the whole answer. The body is valid until the next exchange.
+// Exchange writes a request and reads the response. The body is valid until the next exchange.
 func (w *Conn) Exchange(request []byte) ([]byte, error) {
 	if err := w.Net.SetDeadline(time.Now().Add(ExchangeTimeout)); err != nil {
 		return nil, err
@@ -72,7 +74,7 @@ func (w *Conn) Exchange(request []byte) ([]byte, error) {
 	return w.body, err
 }
 
-// head reads status line and headers. length is negative where the answer ends with the connection: a 200 without Content-Length.
+// head reads the status line and the headers. length is negative if the response ends with the connection (a 200 without Content-Length).
 func (w *Conn) head() (length int, chunked bool, err error) {
 	line, err := w.line()
 	if err != nil {
@@ -117,7 +119,7 @@ func (w *Conn) head() (length int, chunked bool, err error) {
 	}
 }
 
-// line returns the next line without its end; valid until the next read.
+// line returns the next line without its line end. It is valid until the next read.
 func (w *Conn) line() ([]byte, error) {
 	line, err := w.in.ReadSlice('\n')
 	if err != nil {
@@ -133,7 +135,7 @@ func (w *Conn) line() ([]byte, error) {
 func (w *Conn) fill(n int) error {
 	from := len(w.body)
 	if n > maxAnswer-from {
-		return fmt.Errorf("answer of more than %d bytes", maxAnswer)
+		return fmt.Errorf("response larger than %d bytes", maxAnswer)
 	}
 	if cap(w.body) < from+n {
 		w.body = append(make([]byte, 0, from+n), w.body...)
@@ -165,7 +167,7 @@ func (w *Conn) chunks() error {
 	}
 }
 
-// get fetches path; the body is valid until the next exchange.
+// Get requests path. The body is valid until the next exchange.
 func (w *Conn) Get(host, path string) ([]byte, error) {
 	return w.Exchange([]byte("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n"))
 }

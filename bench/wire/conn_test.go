@@ -35,6 +35,6 @@ func TestWireReadsLengthsAndChunks(t *testing.T) {
 		}
 	}
 	if _, err := w.Exchange([]byte("x")); err == nil {
-		t.Error("an answer cut short was accepted")
+		t.Error("a truncated response was accepted")
 	}
 }

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// callParams returns params of a tools/call that makes a request of about smallBytes.
+// CallParams returns the params of a tools/call whose request has about SmallBytes bytes.
 func CallParams(tool string) string {
 	return fmt.Sprintf(`{"name":%q,"arguments":{"text":"%0*d"}}`, tool, SmallBytes-115, 0)
 }
 
-// Answers of the raw servers. A call costs them a scan of the request and one write.
+// Sizes of requests and results.
 const (
-	SmallBytes = 200     // size of the small request; its answer is about as large
-	BigBytes   = 1 << 20 // size of the big result's text
+	SmallBytes = 200     // of the small request, and approximately of its response
+	BigBytes   = 1 << 20 // of the text of the big result
 )
 
 // CallParamsOf returns the params of a tools/call with arguments, a JSON object or "".
@@ -24,9 +24,10 @@ func CallParamsOf(tool, args string) string {
 	return `{"name":` + string(name) + `,"arguments":` + cmp.Or(args, "{}") + `}`
 }
 
-// tail returns what follows the id in the answer with that result.
+// ResultTail returns the part of a response after the id.
 func ResultTail(result string) []byte { return []byte(`,"result":` + result + `}`) }
 
+// TextResult returns a result of tools/call with a text of n bytes.
 func TextResult(n int) string {
 	return `{"content":[{"type":"text","text":"` + strings.Repeat("x", n) + `"}]}`
 }

@@ -5,13 +5,16 @@ import (
 	"strings"
 )
 
+// LegacyVersion is the protocol version of legacy clients and servers.
 const LegacyVersion = "2025-11-25"
 
+// ModernVersion is the protocol version of modern clients and servers.
 const ModernVersion = "2026-07-28"
 
+// InitializeParams is the params of initialize.
 const InitializeParams = `{"protocolVersion":"` + LegacyVersion + `","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`
 
-// handshake initializes a session; its id is in w.session.
+// Handshake initializes a session. Its id is in w.Session.
 func (w *Conn) Handshake(host, path string) error {
 	body, err := w.Exchange(NewRequest(host, path, "", "", "initialize", InitializeParams).With(w.Headers).Text)
 	if err := w.Expect("initialize", 200, body, err); err != nil {
@@ -22,10 +25,10 @@ func (w *Conn) Handshake(host, path string) error {
 	return w.Expect("notifications/initialized", 202, body, err)
 }
 
-// expect returns an error unless the last exchange went well and had that status.
+// Expect returns an error if the last exchange failed, or if its response does not have the given status.
 func (w *Conn) Expect(what string, status int, body []byte, err error) error {
 	if err == nil && w.Status != status {
-		err = fmt.Errorf("status %d, want %d: %.200q", w.Status, status, body)
+		err = fmt.Errorf("status %d, expected %d: %.200q", w.Status, status, body)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -33,7 +36,7 @@ func (w *Conn) Expect(what string, status int, body []byte, err error) error {
 	return nil
 }
 
-// newModernRequest returns a POST of one 2026-07-28 request. params lacks its closing brace. name is the item the request is about, or "".
+// NewModernRequest returns a POST of one 2026-07-28 request. params lacks its closing brace. name is the item the request is about, or "".
 func NewModernRequest(host, path, method, name, params string) *Request {
 	if params != "{" {
 		params += ","
@@ -49,7 +52,7 @@ func NewModernRequest(host, path, method, name, params string) *Request {
 	return RequestOf(strings.Replace(head, "Content-Length:", own+"Content-Length:", 1), body)
 }
 
-// newModernCall returns a POST of one tools/call. Without a session, it carries everything the server needs.
+// NewModernCall returns a POST of a 2026-07-28 tools/call.
 func NewModernCall(host, path, tool string) *Request {
 	return NewModernRequest(host, path, "tools/call", tool, strings.TrimSuffix(CallParams(tool), "}"))
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// scrape reads /metrics; series that do not parse are left out, an unreachable page is empty.
+// Scrape returns the series of the host's /metrics. It omits series that it cannot parse, and returns none if the page is unreachable.
 func Scrape(host string) map[string]float64 {
 	values := map[string]float64{}
 	w, err := Dial("tcp", host)

@@ -6,30 +6,32 @@ import (
 	"slices"
 )
 
-// idDigits is how many digits every id has, so that a request can be patched in place and has always the same length.
+// IDDigits is the number of digits of every id. It is constant, so that an id can be replaced in place.
 const IDDigits = 9
 
+// FirstID is the id before the first one that Request.Next assigns.
 const FirstID = 100_000_000
 
-// request is a POST whose id can be changed in place.
+// Request is a POST whose id can be replaced in place.
 type Request struct {
 	Text []byte
-	at   int // where the id's digits begin
+	at   int // offset of the id's digits
 	ID   uint64
 }
 
-// newRequest returns a POST of one JSON-RPC request to host and path. Session and version may be empty.
+// NewRequest returns a POST of a JSON-RPC request to host and path. session and version may be empty.
 func NewRequest(host, path, session, version, method, params string) *Request {
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, FirstID, method, params)
 	return RequestOf(PostHeader(host, path, session, version, len(body)), body)
 }
 
+// RequestOf returns a request with the given header and a JSON-RPC body whose id is FirstID.
 func RequestOf(head, body string) *Request {
 	text := head + body
 	return &Request{Text: []byte(text), at: len(text) - len(body) + len(`{"jsonrpc":"2.0","id":`), ID: FirstID}
 }
 
-// postHead returns the header of a POST, the blank line included.
+// PostHeader returns the header of a POST, including the empty line.
 func PostHeader(host, path, session, version string, length int) string {
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n", path, host)
 	if session != "" {
@@ -41,17 +43,18 @@ func PostHeader(host, path, session, version string, length int) string {
 	return head + fmt.Sprintf("Content-Length: %d\r\n\r\n", length)
 }
 
+// DeleteRequest returns the request that ends a session.
 func DeleteRequest(host, path, session string) []byte {
 	return []byte("DELETE " + path + " HTTP/1.1\r\nHost: " + host + "\r\nMcp-Session-Id: " + session + "\r\n\r\n")
 }
 
-// with puts more headers into the request.
+// With adds headers to the request.
 func (r *Request) With(headers string) *Request {
 	r.Text, r.at = InsertHeaders(r.Text, headers), r.at+len(headers)
 	return r
 }
 
-// withHeaders puts more headers behind the first line of a request.
+// InsertHeaders inserts headers after the first line of a request.
 func InsertHeaders(text []byte, headers string) []byte {
 	if headers == "" {
 		return text
@@ -60,7 +63,7 @@ func InsertHeaders(text []byte, headers string) []byte {
 	return slices.Insert(text, at, []byte(headers)...)
 }
 
-// next gives the request its next id and returns its bytes; valid until the next call.
+// Next gives the request its next id and returns its bytes, which are valid until the next call.
 func (r *Request) Next() []byte {
 	r.ID++
 	for i, n := r.at+IDDigits-1, r.ID; i >= r.at; i, n = i-1, n/10 {
@@ -72,23 +75,23 @@ func (r *Request) Next() []byte {
 // IDText returns the digits of the id in the request.
 func (r *Request) IDText() []byte { return r.Text[r.at : r.at+IDDigits] }
 
-// ResponseHead is how every answer must begin: servers here put the id first, and nobody on the way may change that.
+// ResponseHead is the beginning of every response: the raw servers put the id first, and the gateway and proxies must not change that.
 const ResponseHead = `{"jsonrpc":"2.0","id":`
 
-// check reports an error unless body is the answer to r with tail, the same for every answer, behind the id.
+// Check returns an error unless body is the response to r, with tail after the id.
 func (r *Request) Check(w *Conn, body, tail []byte) error {
 	if w.Status != 200 || w.EventStream {
 		return fmt.Errorf("status %d, event stream %v: %.200q", w.Status, w.EventStream, body)
 	}
 	from := len(ResponseHead) + IDDigits
 	if len(body) != from+len(tail) {
-		return fmt.Errorf("answer of %d bytes, want %d: %.200q", len(body), from+len(tail), body)
+		return fmt.Errorf("response of %d bytes, expected %d: %.200q", len(body), from+len(tail), body)
 	}
 	if string(body[:len(ResponseHead)]) != ResponseHead || !bytes.Equal(body[len(ResponseHead):from], r.Text[r.at:r.at+IDDigits]) {
-		return fmt.Errorf("answer to another request: %.100q, want id %d", body, r.ID)
+		return fmt.Errorf("response to another request: %.100q, expected id %d", body, r.ID)
 	}
 	if !bytes.Equal(body[from:], tail) {
-		return fmt.Errorf("answer changed on its way: %.200q", body)
+		return fmt.Errorf("response was changed: %.200q", body)
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A wrong answer must never count: each of these ends a run.
-func TestCheckRefusesWrongAnswers(t *testing.T) {
+// Each of these wrong responses ends a run.
+func TestCheckRejectsWrongResponses(t *testing.T) {
 	r := NewRequest("h", "/mcp", "s", LegacyVersion, "tools/call", "{}")
 	r.Next()
 	tail := []byte(`,"result":{}}`)
@@ -37,7 +37,7 @@ func TestCheckRefusesWrongAnswers(t *testing.T) {
 	}
 }
 
-// What a modern client of the bench sends is right in headers and body, so that no error is measured as a call.
+// The requests of modern clients are valid, so that no error responses are measured.
 func TestModernCall(t *testing.T) {
 	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(NewModernCall("h:1", "/mcp", "slegacy_echo").Next())))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // streamBuffer is the size of the read buffers of a stream.
 const streamBuffer = 1024
 
-// stream is an open GET stream and its session.
+// Stream is an open GET stream and its session.
 type Stream struct {
 	*Conn
 	host, path, session string
@@ -30,7 +30,7 @@ func DialStream(host string) (*Conn, error) {
 	return w, err
 }
 
-// close ends the session and thereby the stream.
+// Close ends the session, which closes the stream.
 func (x *Stream) Close() {
 	if x.session == "" {
 		x.Conn.Close()
@@ -43,7 +43,7 @@ func (x *Stream) Close() {
 	x.Conn.Close()
 }
 
-// listen opens the GET stream on w and reads the response header. It reports whether the response is chunked.
+// OpenStream opens the GET stream on w and reads the response header. It reports whether the response is chunked.
 func (w *Conn) OpenStream(host, path, session string) (chunked bool, err error) {
 	if err := w.Net.SetDeadline(time.Now().Add(ExchangeTimeout)); err != nil {
 		return false, err
@@ -59,7 +59,7 @@ func (w *Conn) OpenStream(host, path, session string) (chunked bool, err error) 
 	return chunked, w.Net.SetDeadline(time.Time{})
 }
 
-// streamHead reads the header of a response that must be an event stream.
+// ReadStreamHeader reads the header of a response that must be an event stream.
 func (w *Conn) ReadStreamHeader() (chunked bool, err error) {
 	if err := w.Net.SetReadDeadline(time.Now().Add(ExchangeTimeout)); err != nil {
 		return false, err

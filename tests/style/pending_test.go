@@ -9,8 +9,8 @@ import (
 var pending = []string{
 	"actors/backend", "actors/pool",
 	"actors/token",
-	"bench",
-	"internal/cli", "internal/cli/access", "internal/cli/ask", "internal/cli/benchmark", "internal/cli/configure",
+
+	"internal/cli", "internal/cli/access", "internal/cli/ask", "internal/cli/configure",
 	"internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/cli/terminal", "internal/client", "internal/config",
 	"internal/desktop", "internal/secret", "internal/serving", "internal/status",
 	"protocol", "protocol/downstream", "protocol/upstream/remote",

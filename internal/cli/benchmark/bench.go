@@ -30,17 +30,17 @@ rounds, and report medians and ratios.
 
   calls   tools/call of 200 bytes
   big     tools/call with a result of 1 MiB
-  list    tools/list of 1000 tools from 20 servers (--servers, --tools); "× static" is × a static handler that writes the same bytes
-  idle    memory of sessions that hold a stream open
-  cold    the first tools/list of a gateway that was just started, from its state file
-  cells   calls of clients of each era to servers of each era; "× legacy" is × legacy clients at legacy servers
-  identity  what keys, roles and the audit log cost a call; "× gateway" is × a gateway that asks nobody`,
+  list    tools/list of 1000 tools from 20 servers (--servers, --tools); "× static" is relative to a static handler that writes the same bytes
+  idle    memory of sessions with an open stream
+  cold    the first tools/list of a newly started gateway, from its state file
+  cells   calls of clients of each era to servers of each era; "× legacy" is relative to legacy clients of legacy servers
+  identity  the cost per call of keys, roles and the audit log; "× gateway" is relative to a gateway without authentication`,
 		Example:   "  goblin-actor bench calls --self --compare direct,reverse-proxy --concurrency 1,8,64 --assert 'ratio(calls,c=64) >= 1.2'",
 		Args:      command.Args(1, 1, "what to measure: "+strings.Join(bench.Kinds, ", ")),
 		ValidArgs: bench.Kinds,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !self {
-				return command.UsageError("add --self", "bench needs to know what to measure")
+				return command.UsageError("add --self", "bench does not know what to measure")
 			}
 			o.Kind = args[0]
 			return runBench(cmd, o, backends, output)
@@ -49,15 +49,15 @@ rounds, and report medians and ratios.
 	flags := cmd.Flags()
 	flags.BoolVar(&self, "self", false, "measure a gateway started for this run")
 	flags.StringSliceVar(&o.Compare, "compare", []string{report.Direct, report.ReverseProxy}, "what to compare with: "+strings.Join(report.Comparable, ", "))
-	flags.IntSliceVar(&o.Concurrency, "concurrency", nil, "clients at once, one measurement each (default 1,8,64; big, list and cells: 8, identity: 64)")
-	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "measured time of each target at each concurrency")
-	flags.IntVar(&o.Rounds, "rounds", 5, "interleaved rounds the duration is cut into")
-	flags.IntVar(&o.Sessions, "sessions", 2000, "idle: sessions at once")
+	flags.IntSliceVar(&o.Concurrency, "concurrency", nil, "concurrent clients, one measurement each (default 1,8,64; big, list and cells: 8, identity: 64)")
+	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "measured time per target and concurrency")
+	flags.IntVar(&o.Rounds, "rounds", 5, "interleaved rounds that the duration is divided into")
+	flags.IntVar(&o.Sessions, "sessions", 2000, "idle: concurrent sessions")
 	flags.IntVar(&o.Servers, "servers", 20, "list: servers behind the gateway")
-	flags.IntVar(&o.Tools, "tools", 50, "list: tools of each, all of them on one page")
-	flags.IntVar(&o.Starts, "starts", 20, "cold: starts of each size")
+	flags.IntVar(&o.Tools, "tools", 50, "list: tools per server, all on one page")
+	flags.IntVar(&o.Starts, "starts", 20, "cold: starts per size")
 	flags.StringVar(&backends, "backends", "stdio:1,http:1", "servers behind the gateway")
-	flags.StringVar(&o.Gateway, "gateway", "", "another build of this program to start as the gateway; all else stays this one")
+	flags.StringVar(&o.Gateway, "gateway", "", "another build of this program to start as the gateway; everything else uses this build")
 	output.flags(cmd)
 	cmd.AddCommand(newBenchFanout(), newBenchFaults(), newBenchGrowth(), newBenchLimits())
 	cmd.AddCommand(newBenchCompare(), newBenchServer(), newBenchProxy(), newBenchForwarder(), newBenchStatic(), serve.NewUnchecked())
@@ -92,14 +92,14 @@ func runBench(cmd *cobra.Command, o bench.Options, backends string, output bench
 	return output.finish(cmd, result, assertions)
 }
 
-// The hidden commands below are the processes a bench consists of. They end when their stdin does.
+// The hidden commands below run as separate processes during a measurement. They end at the end of stdin.
 
 func newBenchServer() *cobra.Command {
 	var o server.Options
 	var stdio bool
 	cmd := &cobra.Command{
 		Use:    "server",
-		Short:  "A raw MCP server that answers from ready bytes",
+		Short:  "A raw MCP server that sends prepared responses",
 		Hidden: true,
 		Args:   command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -109,15 +109,15 @@ func newBenchServer() *cobra.Command {
 			return server.ServeHTTP(cmd.InOrStdin(), cmd.OutOrStdout(), o)
 		},
 	}
-	cmd.Flags().BoolVar(&stdio, "stdio", false, "speak stdio instead of HTTP")
-	cmd.Flags().IntVar(&o.Tools, "tools", 0, "list so many tools")
-	cmd.Flags().IntVar(&o.ToolBytes, "tool-bytes", 0, "of each of these, at least")
-	cmd.Flags().StringVar(&o.Listen, "listen", "", "serve HTTP here")
-	cmd.Flags().StringVar(&o.Control, "control", "", "take commands on this unix socket")
-	cmd.Flags().BoolVar(&o.Events, "events", false, "answer with a stream of one event")
-	cmd.Flags().BoolVar(&o.SSE, "sse", false, "speak HTTP+SSE of 2024-11-05")
-	cmd.Flags().DurationVar(&o.Delay, "delay", 0, "of every call")
-	cmd.Flags().BoolVar(&o.Modern, "modern", false, "speak 2026-07-28 only")
+	cmd.Flags().BoolVar(&stdio, "stdio", false, "serve stdio instead of HTTP")
+	cmd.Flags().IntVar(&o.Tools, "tools", 0, "number of listed tools")
+	cmd.Flags().IntVar(&o.ToolBytes, "tool-bytes", 0, "minimum size of each of these")
+	cmd.Flags().StringVar(&o.Listen, "listen", "", "address to serve HTTP on")
+	cmd.Flags().StringVar(&o.Control, "control", "", "unix socket for commands")
+	cmd.Flags().BoolVar(&o.Events, "events", false, "answer calls with a stream of one event")
+	cmd.Flags().BoolVar(&o.SSE, "sse", false, "use HTTP+SSE of 2024-11-05")
+	cmd.Flags().DurationVar(&o.Delay, "delay", 0, "delay of every call")
+	cmd.Flags().BoolVar(&o.Modern, "modern", false, "support 2026-07-28 only")
 	return cmd
 }
 
@@ -137,14 +137,14 @@ func newBenchForwarder() *cobra.Command {
 	var whole bool
 	cmd := &cobra.Command{
 		Use:    "forwarder URL",
-		Short:  "A forwarder of bytes",
+		Short:  "A forwarder that only copies bytes",
 		Hidden: true,
 		Args:   command.Args(1, 1, "the URL to forward to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return server.ServeForwarder(cmd.InOrStdin(), cmd.OutOrStdout(), args[0], whole)
 		},
 	}
-	cmd.Flags().BoolVar(&whole, "whole", false, "pass answers on when all of them has come")
+	cmd.Flags().BoolVar(&whole, "whole", false, "forward a response after all of it has been received")
 	return cmd
 }
 

@@ -16,14 +16,14 @@ func newBenchFanout() *cobra.Command {
 	var o bench.FanoutOptions
 	cmd := &cobra.Command{
 		Use:   "fanout",
-		Short: "How a server's changes reach all who subscribed",
-		Long: `fanout opens streams of clients to a gateway and as many to a server that writes to all of them itself ("direct"), has servers publish
-changes one at a time, and measures how long it takes until the last stream has each. What is lost, told twice or told wrong is counted.`,
+		Short: "Measure how a server's changes reach all subscribers",
+		Long: `fanout opens streams of clients to a gateway, and as many streams directly to a server. Servers publish changes one at a time. fanout
+measures the time until the last stream has received each change, and counts lost, duplicate and wrong notifications.`,
 		Example: "  goblin-actor bench fanout --subscribers 1000,5000 --behind http,stdio,http-modern --change updated,list",
 	}
 	flags := cmd.Flags()
-	flags.IntSliceVar(&o.Subscribers, "subscribers", nil, "streams at once, one measurement each (default 100,1000)")
-	flags.IntVar(&o.Changes, "changes", 100, "changes of each measurement")
+	flags.IntSliceVar(&o.Subscribers, "subscribers", nil, "concurrent streams, one measurement each (default 100,1000)")
+	flags.IntVar(&o.Changes, "changes", 100, "changes per measurement")
 	flags.StringSliceVar(&o.Clients, "clients", nil, "eras of the clients: "+strings.Join(process.Eras, ", ")+" (default both)")
 	flags.StringSliceVar(&o.Behind, "behind", nil, "servers behind the gateway: "+strings.Join(process.ServerKinds, ", ")+" (default http,stdio)")
 	flags.StringSliceVar(&o.What, "change", nil, "what changes: "+strings.Join(bench.FanoutChanges, ", ")+" (default updated)")

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"goblin-actor/bench/limits"
+	"goblin-actor/bench/report"
 	"goblin-actor/internal/cli/command"
 	"goblin-actor/internal/cli/configfile"
 	"goblin-actor/internal/cli/output"
@@ -26,7 +27,7 @@ import (
 	"goblin-actor/internal/decode"
 )
 
-// limitFlags are those of `bench limits` that need more than a place to stand in.
+// limitFlags are the flags of bench limits.
 type limitFlags struct {
 	limits.Options
 	target string
@@ -40,18 +41,18 @@ func newBenchLimits() *cobra.Command {
 	var f limitFlags
 	cmd := &cobra.Command{
 		Use:   "limits",
-		Short: "Find how many clients this machine carries, and what holds it there",
-		Long: `limits raises the number of clients (1, 2, 4, …) until throughput stops growing or p99 passes --p99, for each server and
-each era of clients. It names the knee (the fewest clients that bring about all the throughput there is), what was the
-bottleneck there, and which key of the configuration to change.
+		Short: "Find how many clients this machine can serve, and the bottleneck",
+		Long: `limits increases the number of clients (1, 2, 4, …) until throughput stops growing or p99 exceeds --p99, for each server and
+each era of clients. It reports the knee (the fewest clients that reach about the maximum throughput), the bottleneck there,
+and which configuration key to change.
 
-Without --target it measures your own configuration, which is found as serve finds it: a gateway is started for the run,
-and your servers with it, a second time if they run already. Without a configuration (or with --self) raw servers over
-HTTP and stdio are measured, which answer at once.
+Without --target it measures your own configuration, which it finds as serve does. It starts a gateway for the run, which
+starts your servers, even if they are already running. Without a configuration, or with --self, it measures raw servers over
+HTTP and stdio, which respond immediately.
 
-A server is called only if it says of a tool that it only reads (readOnlyHint), the tool needs no arguments and does not say
-that it reaches out of the machine (openWorldHint), and the server runs on this machine. To measure another tool, name
-it: --tool NAME --args JSON. It is then called some ten thousand times.`,
+Only tools that are declared read-only (readOnlyHint), not declared open-world (openWorldHint) and need no arguments are
+called, and only on servers on this machine. To measure another tool, name it: --tool NAME --args JSON. It is then called about ten
+thousand times.`,
 		Example: `  goblin-actor bench limits
   goblin-actor bench limits --config goblin.yaml --p99 50ms
   goblin-actor bench limits --target 8730 --tool files_list_directory --args '{"path":"/srv"}'`,
@@ -60,22 +61,22 @@ it: --tool NAME --args JSON. It is then called some ten thousand times.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.Config, "config", "", configfile.FlagHelp)
-	flags.StringVar(&f.target, "target", "", "any MCP endpoint, also another gateway's: URL, host:port or port")
-	flags.BoolVar(&f.self, "self", false, "measure raw servers, whatever configuration there is")
+	flags.StringVar(&f.target, "target", "", "any MCP endpoint, such as another gateway: URL, host:port or port")
+	flags.BoolVar(&f.self, "self", false, "measure raw servers, even if there is a configuration")
 	flags.StringArrayVar(&f.Headers, "header", nil, "\"Name: value\" sent with every request to --target (may be given several times)")
 	f.key.AddFlags(cmd)
 	flags.StringVar(&f.Tool, "tool", "", "the tool to call, by its public name")
 	flags.StringVar(&f.Args, "args", "", "its arguments, a JSON object")
 	flags.StringSliceVar(&f.Only, "server", nil, "measure these servers only")
-	flags.StringSliceVar(&f.Eras, "era", nil, "of the clients: legacy, modern; raw servers also in legacy-modern and modern-legacy (default legacy,modern)")
-	flags.StringSliceVar(&f.Transports, "transport", nil, "of raw servers: http, stdio (default http,stdio)")
-	flags.IntSliceVar(&f.Concurrent, "max-concurrent", nil, "of raw servers: their maxConcurrent, one measurement each (default 64)")
-	flags.StringVar(&f.Raise, "raise", "clients", "what to raise: "+strings.Join(limits.Raises, ", ")+"; all but clients and rate around raw servers")
-	flags.Float64SliceVar(&f.Rates, "rate", nil, "calls a second to offer, one step each, whether or not answers come (an open loop)")
-	flags.IntVar(&f.Max, "max", 0, "of what is raised at most (default 1024 clients)")
-	flags.DurationVar(&f.P99, "p99", 0, "latency that 99 of 100 calls must keep; 0 = none")
-	flags.DurationVar(&f.Time, "time", 60*time.Second, "how long to measure in all, about")
-	flags.DurationVar(&f.Step, "step", 0, "how long each number of clients is measured (default: what --time leaves, at most 3s)")
+	flags.StringSliceVar(&f.Eras, "era", nil, "eras of the clients: legacy, modern; with raw servers also legacy-modern and modern-legacy (default legacy,modern)")
+	flags.StringSliceVar(&f.Transports, "transport", nil, "transports of raw servers: http, stdio (default http,stdio)")
+	flags.IntSliceVar(&f.Concurrent, "max-concurrent", nil, "maxConcurrent of raw servers, one measurement each (default 64)")
+	flags.StringVar(&f.Raise, "raise", "clients", "what to raise: "+strings.Join(limits.Raises, ", ")+"; all except clients and rate need raw servers")
+	flags.Float64SliceVar(&f.Rates, "rate", nil, "calls per second, one step each, regardless of responses (open loop)")
+	flags.IntVar(&f.Max, "max", 0, "maximum of what is raised (default 1024 clients)")
+	flags.DurationVar(&f.P99, "p99", 0, "limit for the p99 latency; 0 = none")
+	flags.DurationVar(&f.Time, "time", 60*time.Second, "approximate time of the whole run")
+	flags.DurationVar(&f.Step, "step", 0, "time per number of clients (default depends on --time, at most 3s)")
 	f.output.flags(cmd)
 	f.format.AddFlag(cmd)
 	return cmd
@@ -89,7 +90,7 @@ func runLimits(cmd *cobra.Command, f limitFlags) error {
 	switch o.Raise {
 	case "servers", "items", "sessions", "subscribers":
 		if f.Config != "" || f.target != "" {
-			return command.UsageError("leave it out", "--raise %s is for raw servers, not for --config or --target", o.Raise)
+			return command.UsageError("remove --config or --target", "--raise %s needs raw servers and cannot be combined with --config or --target", o.Raise)
 		}
 		f.self = true
 	}
@@ -108,24 +109,7 @@ func runLimits(cmd *cobra.Command, f limitFlags) error {
 	}
 	o.Commit = cmp.Or(program.Commit(), program.Version())
 	o.Command = benchCommand(os.Args[1:])
-	ctx, stop := command.Interruptible(cmd)
-	defer stop()
-	bar := terminal.NewProgressBar(cmd.ErrOrStderr())
-	if bar.Live { // in a pipe each series has its line already
-		o.Progress = func(done, total float64, what string) {
-			bar.Show(client.Progress{Done: float64(int(100 * done)), Total: 100 * total, Message: what})
-		}
-	}
-	result, err := limits.Run(ctx, o, besideBar{bar, cmd.ErrOrStderr()})
-	bar.Clear()
-	switch {
-	case errors.Is(err, limits.ErrNothing):
-		return command.Fail(command.ExitFailed, err, "--tool NAME --args JSON names a tool that may be called some ten thousand times; --self measures the gateway alone")
-	case errors.Is(err, limits.ErrNoTarget):
-		return command.Fail(command.ExitUnreachable, err, "the URL is that of the endpoint, path included; --header \"Name: value\" sends a key")
-	case errors.Is(err, limits.ErrNoTool):
-		return command.Fail(command.ExitFailed, err, `"goblin-actor list tools" names them`)
-	}
+	result, err := measureLimits(cmd, o)
 	if err != nil {
 		return err
 	}
@@ -146,6 +130,29 @@ func runLimits(cmd *cobra.Command, f limitFlags) error {
 	return held(verdicts)
 }
 
+// measureLimits runs the measurement with a progress bar and adds hints to its errors.
+func measureLimits(cmd *cobra.Command, o limits.Options) (*report.Report, error) {
+	ctx, stop := command.Interruptible(cmd)
+	defer stop()
+	bar := terminal.NewProgressBar(cmd.ErrOrStderr())
+	if bar.Live { // without a terminal, each series has its own line
+		o.Progress = func(done, total float64, what string) {
+			bar.Show(client.Progress{Done: float64(int(100 * done)), Total: 100 * total, Message: what})
+		}
+	}
+	result, err := limits.Run(ctx, o, besideBar{bar, cmd.ErrOrStderr()})
+	bar.Clear()
+	switch {
+	case errors.Is(err, limits.ErrNothing):
+		return nil, command.Fail(command.ExitFailed, err, "name a tool that may be called about ten thousand times: --tool NAME --args JSON; or measure the gateway alone: --self")
+	case errors.Is(err, limits.ErrNoTarget):
+		return nil, command.Fail(command.ExitUnreachable, err, "check that the URL includes the path of the endpoint; to send a key, use --header \"Name: value\"")
+	case errors.Is(err, limits.ErrNoTool):
+		return nil, command.Fail(command.ExitFailed, err, `"goblin-actor list tools" lists the tools`)
+	}
+	return result, err
+}
+
 // besideBar writes lines that do not run into the bar.
 type besideBar struct {
 	bar *terminal.ProgressBar
@@ -157,13 +164,13 @@ func (b besideBar) Write(p []byte) (n int, err error) {
 	return len(p), err
 }
 
-// find says what is to be measured: the target, or the configuration that serve would take.
+// find sets what to measure: the target, or the configuration that serve would use.
 func (f *limitFlags) find(cmd *cobra.Command, o *limits.Options) error {
 	if n := len(o.Headers); n > 0 && f.target == "" {
-		return command.UsageError("add --target URL", "--header is for --target")
+		return command.UsageError("add --target URL", "--header needs --target")
 	}
 	if f.key.Given() && f.target == "" {
-		return command.UsageError("add --target URL", "--key-file and --plain-http are for --target")
+		return command.UsageError("add --target URL", "--key-file and --plain-http need --target")
 	}
 	if f.target != "" && (f.self || f.Config != "") || f.self && f.Config != "" {
 		return command.UsageError("use only one of them", "--target, --config and --self cannot be combined")
@@ -171,7 +178,7 @@ func (f *limitFlags) find(cmd *cobra.Command, o *limits.Options) error {
 	if o.Args != "" {
 		var object map[string]json.RawMessage
 		if err := decode.Own([]byte(o.Args), "--args", &object); err != nil {
-			return command.UsageError("like --args '{\"path\":\"/srv\"}'", "%w", err)
+			return command.UsageError("for example --args '{\"path\":\"/srv\"}'", "%w", err)
 		}
 	}
 	if f.target != "" {
@@ -205,7 +212,7 @@ func (f *limitFlags) find(cmd *cobra.Command, o *limits.Options) error {
 	return nil
 }
 
-// limitServer is what a measurement has to know of a server.
+// limitServer returns the settings of a server that a measurement needs.
 func limitServer(s config.Server) limits.Server {
 	l := limits.Server{Name: s.Name, Stdio: s.Command != "", Local: s.Command != "", MaxConcurrent: s.MaxConcurrent, Replicas: s.ReplicaCount()}
 	if s.Isolation == "leased" {

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/cli/program"
 )
 
-// newMeasure completes a command of bench that has flags and options of its own. run validates its options first; what is wrong
-// with them is wrong usage.
+// newMeasure completes a subcommand of bench that has its own flags. validate checks the options before the run; its errors are usage
+// errors.
 func newMeasure(cmd *cobra.Command, validate func() error, run func(ctx context.Context, program, commit, command string, progress io.Writer) (*report.Report, error)) *cobra.Command {
 	var output benchOutput
 	cmd.Args = command.Args(0, 0, "")
@@ -41,6 +41,6 @@ func newMeasure(cmd *cobra.Command, validate func() error, run func(ctx context.
 		return output.finish(cmd, result, assertions)
 	}
 	output.flags(cmd)
-	cmd.Flags().Bool("self", true, "measure a gateway started for this run; there is no other way")
+	cmd.Flags().Bool("self", true, "measure a gateway started for this run (always on)")
 	return cmd
 }

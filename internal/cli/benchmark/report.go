@@ -17,7 +17,7 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// benchOutput is what becomes of a report, for every bench command.
+// benchOutput holds the output flags of every bench command.
 type benchOutput struct {
 	dir      string
 	asserted []string
@@ -26,10 +26,10 @@ type benchOutput struct {
 // flags adds --out and --assert.
 func (o *benchOutput) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.dir, "out", "", "directory for report.json, report.md and plots")
-	cmd.Flags().StringArrayVar(&o.asserted, "assert", nil, "what must hold, else the exit code is 1, as in 'ratio(calls,c=64) >= 1.6' (may be given several times)")
+	cmd.Flags().StringArrayVar(&o.asserted, "assert", nil, "an assertion that must hold, else the exit code is 1: 'ratio(calls,c=64) >= 1.6' (may be given several times)")
 }
 
-// assertions parses what must hold of a report that a run with these options makes. All faults are named at once.
+// assertions parses the assertions and checks that a run of this kind can decide them. It returns the first error.
 func (o *benchOutput) assertions(cmd *cobra.Command, kind string, concurrency []int) ([]report.Assertion, error) {
 	var all []report.Assertion
 	for _, text := range o.asserted {
@@ -45,7 +45,7 @@ func (o *benchOutput) assertions(cmd *cobra.Command, kind string, concurrency []
 	return all, nil
 }
 
-// finish saves and prints a report and what became of the assertions, of which each must hold.
+// finish saves and prints a report and the results of the assertions. It returns an error if an assertion does not hold.
 func (o *benchOutput) finish(cmd *cobra.Command, result *report.Report, assertions []report.Assertion) error {
 	verdicts, err := o.save(result, assertions)
 	if err != nil {
@@ -58,13 +58,13 @@ func (o *benchOutput) finish(cmd *cobra.Command, result *report.Report, assertio
 	for _, v := range verdicts {
 		fmt.Fprintln(&text, v)
 	}
-	for line := range strings.Lines(text.String()) { // names are those that servers gave
+	for line := range strings.Lines(text.String()) { // names come from servers
 		fmt.Fprintln(cmd.OutOrStdout(), terminal.Clean(strings.TrimSuffix(line, "\n")))
 	}
 	return held(verdicts)
 }
 
-// save checks the assertions, and writes the report with them.
+// save checks the assertions and writes the report with the results.
 func (o *benchOutput) save(result *report.Report, assertions []report.Assertion) ([]report.Verdict, error) {
 	verdicts := result.Check(assertions)
 	if o.dir == "" {
@@ -73,7 +73,7 @@ func (o *benchOutput) save(result *report.Report, assertions []report.Assertion)
 	return verdicts, result.Save(o.dir)
 }
 
-// held is the exit code of what became of assertions.
+// held returns an error with the exit code 1 if an assertion does not hold.
 func held(verdicts []report.Verdict) error {
 	for _, v := range verdicts {
 		if !v.Holds {
@@ -83,12 +83,12 @@ func held(verdicts []report.Verdict) error {
 	return nil
 }
 
-// benchCommand is the command line as a shell takes it, for the report.
+// benchCommand returns the command line, quoted for a shell and without secrets, for the report.
 func benchCommand(args []string) string {
 	return "goblin-actor " + program.ShellWords(secret.Arguments(args), runtime.GOOS)
 }
 
-// benchProgress has a bar on a terminal, under the lines that a pipe gets alone.
+// benchProgress writes lines, and on a terminal a progress bar below them.
 type benchProgress struct {
 	bar *terminal.ProgressBar
 	w   io.Writer
@@ -114,13 +114,13 @@ func (p *benchProgress) Step(done, all int) {
 func newBenchCompare() *cobra.Command {
 	return &cobra.Command{
 		Use:   "compare A B",
-		Short: "Compare two reports of bench",
-		Long: `compare puts two reports beside each other: medians of the rounds with their 95 % confidence interval, and by how much B is
-more or less than A where a Mann-Whitney test tells the difference from chance (p < 0.05), else "~". A and B are each a report.json,
-or a directory: the reports in it, and in the directories in it, then count as one. Other machines and commands are named.
+		Short: "Compare two bench reports",
+		Long: `compare shows the medians of the rounds of two reports with their 95 % confidence intervals, and the difference between B and A if a
+Mann-Whitney test finds it significant (p < 0.05), else "~". A and B are each a report.json or a directory, whose reports,
+including those in its subdirectories, are pooled. compare warns if machines or commands differ.
 
-Numbers that were measured one after the other differ on a machine that others use as well, whatever was measured: look at "× base"
-first, or have both measured in turn (make bench-compare).`,
+Background load affects measurements that ran at different times. Look at "× base" first, or measure both builds in turns
+(make bench-compare).`,
 		Example: `  goblin-actor bench calls --self --out before
   goblin-actor bench calls --self --gateway ./changed --out after
   goblin-actor bench compare before after`,
