@@ -32,7 +32,7 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{"configuration: not in force since ", "    goblin.yaml:9:1: x", "issues: again in 3s: process exited", "hint: needs: fix the configuration", "restart NAME retries"} {
+	for _, want := range []string{"configuration: not in force since ", "    goblin.yaml:9:1: x", "issues: again in 3s: process exited", "hint: needs: fix the configuration", "restart NAME to retry now"} {
 		if !strings.Contains(strings.ReplaceAll(out, "\n    ", " "), want) && !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
