@@ -24,35 +24,35 @@ type Options struct {
 	Transport string                            // stdio | http | sse
 	Announce  message.CapabilitySet             // client capabilities declared to the server
 	Catalog   bool                              // it fetches the server's lists
-	Legacy    bool                              // only legacy versions are used, whatever is configured
+	Legacy    bool                              // only legacy versions are used, regardless of the configuration
 	Before    uint64                            // number of connections that the replaced backend has made
 	Known     message.KnownEra                  // the remembered era of the server
-	Metrics   *status.ServerMetrics             // nil = uncounted
+	Metrics   *status.ServerMetrics             // nil = no metrics
 	Links     *Links                            // counts open connections
 	Log       *slog.Logger
 	Seed      uint64 // of the backoff's jitter
 }
 
-// mailbox is the maximum number of waiting messages. The pool bounds calls; the connection's reader stalls when
-// frames do not fit (TellWait).
+// mailbox is the maximum number of waiting messages. The pool limits calls. The connection's reader blocks while the
+// mailbox is full (TellWait).
 const mailbox = 1024
 
 // Spawn starts a backend as a child of its pool. Ten panics within a minute stop it for good, and the pool treats
 // it as lost.
 func Spawn(parent kernel.Self, name string, o Options) kernel.Reference {
-	connections := &o.Before // outlives a restart, so that an old connection's frames are never taken for a new one's
+	connections := &o.Before // survives a restart, so that an old connection's frames are never taken for a new one's
 	options := kernel.SpawnOptions{Name: name, Kind: "backend", Mailbox: mailbox, Restarts: 10, Within: time.Minute, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {
 		return &backend{Options: o, state: newState(o, self.Reference(), connections), lend: self.RunInline}
 	})
 }
 
-// backend is the shell: it carries out the effects of step.
+// backend is the actor's shell. It executes the effects of step.
 type backend struct {
 	Options
 	state *state
-	link  upstream.Link               // nil when there is none
-	lend  func(job upstream.Job) bool // of the incarnation
+	link  upstream.Link               // nil if none is open
+	lend  func(job upstream.Job) bool // runs a job on the actor's own goroutine; see kernel.Self.RunInline
 }
 
 func (b *backend) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
@@ -60,12 +60,12 @@ func (b *backend) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 }
 
 type (
-	open       struct{ incarnation }
-	write      struct{ out upstream.Outgoing }
-	giveUp     struct{ ticket uint64 }
-	listen     struct{}
-	setVersion struct{ version string }
-	closeLink  struct{ grace time.Duration }
+	open         struct{ incarnation }
+	write        struct{ out upstream.Outgoing }
+	cancelTicket struct{ ticket uint64 }
+	listen       struct{}
+	setVersion   struct{ version string }
+	closeLink    struct{ grace time.Duration }
 )
 
 func (b *backend) Act(self kernel.Self, act any) {
@@ -74,7 +74,7 @@ func (b *backend) Act(self kernel.Self, act any) {
 		b.Metrics.Bytes(status.Out, len(a.out.Frame))
 		a.out.Lend = b.lend
 		b.link.Send(a.out)
-	case giveUp:
+	case cancelTicket:
 		b.link.Cancel(a.ticket)
 	case open:
 		b.open(self, a.incarnation)
@@ -90,8 +90,8 @@ func (b *backend) Act(self kernel.Self, act any) {
 	}
 }
 
-// open opens a connection whose events carry its incarnation. The connection is closed when this incarnation of
-// the actor ends, for whatever reason.
+// open opens a connection whose events carry its incarnation. The connection is closed when the actor restarts or
+// stops.
 func (b *backend) open(self kernel.Self, n incarnation) {
 	me := self.Reference()
 	done := b.Links.opened()
@@ -117,7 +117,7 @@ func (b *backend) open(self kernel.Self, n incarnation) {
 	})
 }
 
-// jitter returns a pause between half of d and d.
+// jitter returns a random pause between d/2 and d.
 func jitter(r *rand.Rand, d time.Duration) time.Duration {
 	if d <= 1 {
 		return d

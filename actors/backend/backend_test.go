@@ -146,7 +146,7 @@ func TestLossAnswersWhatWasWritten(t *testing.T) {
 		b := start(t, server, cfg())
 		defer b.stop()
 		synctest.Wait()
-		time.Sleep(steady) // ready for so long, the reconnect is immediate
+		time.Sleep(steadyTime) // ready for so long, the reconnect is immediate
 		b.pool.Got()
 		b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}, Request: request(t, callFrame)})
 		synctest.Wait()

@@ -35,26 +35,26 @@ func (s *state) nextID() uint32 {
 func (s *state) send(m message.Send, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.life.phase != message.Ready:
-		return append(out, s.returned(m.Call, m.Request, "not ready: "+string(s.life.phase)))
+		return append(out, s.notExecuted(m.Call, m.Request, "not ready: "+string(s.life.phase)))
 	case s.conn.reach.failure != "":
-		return append(out, s.returned(m.Call, m.Request, s.conn.reach.failure))
+		return append(out, s.notExecuted(m.Call, m.Request, s.conn.reach.failure))
 	}
 	var fault *protocol.Fault
 	switch {
 	case s.taskGone(m.Request):
-		fault = protocol.BadParams("Unknown task: the server that created it was restarted")
-	case s.bringsForeignState(m.Request):
+		fault = protocol.BadParams("Unknown task: the server process that created it has ended")
+	case s.hasForeignState(m.Request):
 		fault = &protocol.Fault{Name: protocol.ServerUnavailable, Server: s.server.Name, Retryable: true,
-			Message: "the connection of " + s.server.Name + " that asked, in the version 2026-07-28 of the protocol, is gone"}
+			Message: "server " + s.server.Name + " no longer speaks the protocol version in which it asked for input; call again without requestState"}
 	default:
 		return s.write(m, out)
 	}
 	return append(out, s.endedCall(m.Call), kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
 }
 
-// bringsForeignState reports whether the request carries state that a modern connection to the server issued. A
+// hasForeignState reports whether the request carries state that a modern connection to the server issued. A
 // legacy connection does not know the state and would execute the call again.
-func (s *state) bringsForeignState(r *message.Request) bool {
+func (s *state) hasForeignState(r *message.Request) bool {
 	return s.conn.era == protocol.EraLegacy && r.Modern && r.Params.RequestState.Present() && !s.life.asksByResult
 }
 
@@ -73,17 +73,17 @@ func (s *state) writeCall(p *pending, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(write{s.outgoing(id, p)}))
 }
 
-func (s *state) returned(call message.CallRef, r *message.Request, reason string) kernel.Effect {
+// notExecuted returns a call to the pool. The server has not seen it.
+func (s *state) notExecuted(call message.CallRef, r *message.Request, reason string) kernel.Effect {
 	return kernel.Tell(s.pool, message.NotExecuted{Backend: s.self, Call: call, Request: r, Reason: reason})
 }
 
-// returnedLost returns a call and says that the connection has ended. BackendChanged follows.
-func (s *state) returnedLost(p *pending, reason string) kernel.Effect {
+// notExecutedLost returns a call to the pool and reports that the connection has ended. BackendChanged follows.
+func (s *state) notExecutedLost(p *pending, reason string) kernel.Effect {
 	return kernel.Tell(s.pool, message.NotExecuted{Backend: s.self, Call: p.call, Request: p.request, Reason: reason, Lost: true})
 }
 
-// wrote notes that a request was written. From now on it may have been executed, so it is never given to another
-// backend.
+// wrote notes that a request was written. From now on it may have been executed, so it is not sent to another backend.
 func (s *state) wrote(ticket uint64, out []kernel.Effect) []kernel.Effect {
 	s.reached(ticket)
 	p := s.conn.pending[uint32(ticket)]
@@ -114,8 +114,8 @@ func (s *state) received(now time.Time, e *upstream.Received, out []kernel.Effec
 	case protocol.KindNotification:
 		return s.notified(now, e, out)
 	case protocol.KindRequest:
-		if s.conn.era == protocol.EraModern { // it must not ask like that, and we must not answer (basic/transports/stdio, sending messages)
-			return append(out, kernel.Log(slog.LevelWarn, "a modern server sent a request; it is not answered", "method", e.Frame.MethodText()))
+		if s.conn.era == protocol.EraModern { // it must not send requests, and clients must not answer them (MCP 2026-07-28, basic/transports/stdio, sending messages)
+			return append(out, kernel.Log(slog.LevelWarn, "server sent a request, which its protocol version forbids; it is not answered", "method", e.Frame.MethodText()))
 		}
 		return s.serverAsked(now, e, out)
 	}
@@ -136,7 +136,7 @@ func (s *state) answered(now time.Time, e *upstream.Received, out []kernel.Effec
 	}
 	s.dropQuestions(id)
 	if e.Frame.Kind == protocol.KindError {
-		return s.doubt(now, e, s.deliver(now, id, p, e, out))
+		return s.checkEra(now, e, s.deliver(now, id, p, e, out))
 	}
 	return s.deliver(now, id, p, e, out)
 }
@@ -153,8 +153,8 @@ func (s *state) deliver(now time.Time, id uint32, p *pending, e *upstream.Receiv
 	}
 	out = s.mention(p, f, out)
 	switch {
-	case f.Kind == protocol.KindError && !protocol.IsError(f): // many clients take it for no answer at all
-		return s.badAnswer(now, p, "the server's error is not valid: "+errorText(f), out)
+	case f.Kind == protocol.KindError && !protocol.IsError(f): // many clients would ignore it
+		return s.badAnswer(now, p, "the server answered with an invalid error: "+errorText(f), out)
 	case s.conn.era == protocol.EraModern:
 		return s.answeredModern(now, p, f, out)
 	}
@@ -183,19 +183,19 @@ func (s *state) answeredLegacy(now time.Time, id uint32, p *pending, f *protocol
 		s.life.asksByResult = s.life.asksByResult || len(edits) > 0
 		return s.doneEdited(now, p, f, edits, out)
 	case p.request.AsTask && f.Kind == protocol.KindResult:
-		return s.taskMade(now, id, p, f, out)
+		return s.taskCreated(now, id, p, f, out)
 	case f.Kind == protocol.KindError:
 		s.rememberURLs(f, p)
 	}
 	return s.done(now, p, *f, out)
 }
 
-// answeredOwn handles the response to a request of the gateway. While the connection opens, some HTTP statuses say
-// more than the response.
+// answeredOwn handles the response to a request of the gateway. While the connection opens, some HTTP statuses take
+// precedence over the response.
 func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase == message.Handshaking && e.Frame.Kind == protocol.KindError {
 		var done bool
-		if out, done = s.turnedAway(now, &upstream.StatusError{Code: e.Status}, errorText(&e.Frame), out); done {
+		if out, done = s.refusedInAnyEra(now, &upstream.StatusError{Code: e.Status}, errorText(&e.Frame), out); done {
 			return out
 		}
 	}
@@ -209,9 +209,9 @@ func (s *state) answeredOwn(now time.Time, id uint32, p *pending, e *upstream.Re
 	return p.own(s, now, &e.Frame, out)
 }
 
-// wrongID fails a call whose HTTP response carried the id of another request. An error without an id belongs to
-// the call, and so does an error with an HTTP error status, whatever its id: servers with the Python SDK use
-// "server-error". A modern server does neither.
+// wrongID fails a call whose HTTP response carried the id of another request. Two kinds of legacy responses belong to
+// the call nevertheless: an error without an id, and an error with an HTTP error status. For the latter, servers with
+// the Python SDK use the id "server-error".
 func (s *state) wrongID(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[uint32(e.Ticket)]
 	if p == nil {
@@ -227,10 +227,10 @@ func (s *state) wrongID(now time.Time, e *upstream.Received, out []kernel.Effect
 		if s.mayHaveLeftEra(e.Status) {
 			out = s.recheck(out)
 		}
-		return s.doubt(now, e, out)
+		return s.checkEra(now, e, out)
 	}
-	out = append(out, kernel.Log(slog.LevelWarn, "server answered with a wrong id", "got", string(raw), "want", e.Ticket))
-	return s.recheck(s.fail(now, uint32(e.Ticket), protocol.InternalFault, "the server answered with a wrong id", out))
+	out = append(out, kernel.Log(slog.LevelWarn, "server answered with the id of another request", "got", string(raw), "want", e.Ticket))
+	return s.recheck(s.fail(now, uint32(e.Ticket), protocol.InternalFault, "server "+s.server.Name+" answered with the id of another request", out))
 }
 
 // fail completes a pending request with a gateway error.
@@ -251,11 +251,11 @@ func (s *state) fail(now time.Time, id uint32, name protocol.FaultName, text str
 // ended handles an HTTP response that ended without a JSON-RPC response.
 func (s *state) ended(now time.Time, e upstream.Ended, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
-	switch greeted := s.conn.opening.took(id); {
+	switch greeted := s.conn.opening.accepted(id); {
 	case greeted && s.life.phase == message.Syncing:
 		return s.advanceOpening(now, out)
 	case s.conn.pending[id] == nil:
-		return s.cancellationTaken(id, out) // a notification, or a call that was withdrawn
+		return s.cancellationTaken(id, out) // a notification, or a call that was canceled
 	}
 	if refused, is := errors.AsType[*upstream.LoginError](e.Err); is {
 		s.life.noLogin = errors.Is(e.Err, upstream.ErrNoLogin)
@@ -292,7 +292,7 @@ func (s *state) endedWith(now time.Time, id uint32, status *upstream.StatusError
 		out = s.recheck(out)
 	}
 	switch {
-	case status.Refused() && p.followed == nil && p.round == nil: // else the server has begun with the call
+	case status.Refused() && p.followed == nil && p.round == nil: // otherwise the server has begun to execute the call
 		return s.refused(now, id, status, text, out)
 	case status.Code == 401:
 		return s.fail(now, id, protocol.NeedsLogin, text, out)
@@ -300,8 +300,8 @@ func (s *state) endedWith(now time.Time, id uint32, status *upstream.StatusError
 	return s.fail(now, id, protocol.BackendDisconnected, text, out)
 }
 
-// unknownMethod reports whether an HTTP status means that the server does not know the pending call's method, if
-// no version of the protocol has that method. go-sdk servers with sessions answer such calls with plain text.
+// unknownMethod reports whether an HTTP status means that the server does not know the pending call's method. It only
+// applies to methods that no version of the protocol defines. go-sdk servers with sessions answer these with plain text.
 func (s *state) unknownMethod(id uint32, status int) bool {
 	p := s.conn.pending[id]
 	return p.own == nil && p.request.Frame.M == protocol.MethodOther && (status == 400 || status == 404 || status == 405)
@@ -313,27 +313,26 @@ func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.
 	id := uint32(e.Ticket)
 	if p := s.conn.pending[id]; p != nil && p.own == nil {
 		if p.resent || p.followed != nil {
-			p.written = true // it ends here
-			return s.lose(now, "the server loses its session at the same request again and again", out)
+			p.written = true // it is not sent again
+			return s.lose(now, "the server lost its session twice on the same request", out)
 		}
 		s.carried.unexecuted = append(s.carried.unexecuted, message.Send{Call: p.call, Request: p.request})
 		s.remove(id, p)
 	}
 	if s.life.phase != message.Ready {
-		return s.lose(now, "the server refuses the session that it has just started", out)
+		return s.lose(now, "the server refused the session that it had just started", out)
 	}
 	held := s.carried.unexecuted
 	s.carried.unexecuted = nil
 	lost := s.takeRepeatable("the server lost its session")
 	out = s.abandonPending(protocol.BackendDisconnected, "the server lost its session", out)
 	s.carried.unexecuted = held
-	out = append(out, kernel.Log(slog.LevelInfo, "server lost the session; initializing again"))
+	out = append(out, kernel.Log(slog.LevelInfo, "server lost its session; initializing again"))
 	return append(s.connect(now, s.shut(out)), lost...)
 }
 
-// abandonPending answers every pending request. Whether a request was marked as written does not matter: over
-// HTTP, bytes leave before that is reported. Only the link's own report that nothing was sent (NotSent) allows
-// another attempt.
+// abandonPending fails every pending request, whether or not it was marked as written: over HTTP, bytes leave before
+// that is reported. Only the link's report that nothing was sent (NotSent) allows another attempt.
 func (s *state) abandonPending(name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
 	for _, id := range slices.Sorted(maps.Keys(s.conn.pending)) {
 		p := s.conn.pending[id]
@@ -349,19 +348,19 @@ func (s *state) abandonPending(name protocol.FaultName, reason string, out []ker
 			kernel.Tell(s.pool, message.CallEnded{Backend: s.self, Call: p.call}))
 	}
 	for _, h := range s.carried.unexecuted {
-		out = append(out, s.returned(h.Call, h.Request, reason))
+		out = append(out, s.notExecuted(h.Call, h.Request, reason))
 	}
 	s.carried.unexecuted = nil
-	for _, p := range s.conn.headerRetries { // the server has refused them unexecuted
+	for _, p := range s.conn.headerRetries { // the server refused them without executing them
 		if p.round != nil {
 			s.carried.rounds[p.call] = p.round
 			continue
 		}
-		out = append(out, s.returned(p.call, p.request, reason))
+		out = append(out, s.notExecuted(p.call, p.request, reason))
 	}
 	s.conn.headerRetries = nil
 	for _, q := range s.carried.rounds {
-		if q.poll != nil && q.poll.inFlight { // it is asked for again
+		if q.poll != nil && q.poll.inFlight { // the task is polled again on the next connection
 			q.poll.inFlight, q.due = false, true
 		}
 	}

@@ -88,8 +88,7 @@ func unmarked(f *protocol.Frame, p *protocol.Params) (protocol.Frame, protocol.P
 	return bare, params, ok
 }
 
-// listChangedOnStream handles the change of a list. While two streams overlap, changes are collected and passed on
-// once.
+// listChangedOnStream handles the change of a list. While two streams overlap, changes are collected and reported once.
 func (s *state) listChangedOnStream(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	if !s.conn.streams.overlapping() {
 		return s.listChanged(kind, out)
@@ -99,7 +98,7 @@ func (s *state) listChangedOnStream(kind protocol.ItemKind, out []kernel.Effect)
 }
 
 // resourceChangedOnStream handles the change of a resource. While two streams overlap, changes are collected and
-// passed on once.
+// reported once.
 func (s *state) resourceChangedOnStream(u message.ResourceChanged, out []kernel.Effect) []kernel.Effect {
 	if !s.conn.streams.overlapping() {
 		return append(out, kernel.Tell(s.pool, u))
@@ -124,7 +123,7 @@ func (s *state) armOverlap(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(overlapTime, overlapOver{s.conn.incarnation}))
 }
 
-// overlapOver closes the old stream and passes on the collected changes.
+// overlapOver closes the old stream and reports the collected changes.
 func (s *state) overlapOver(out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	late := l.overlap
@@ -144,8 +143,8 @@ func (s *state) overlapOver(out []kernel.Effect) []kernel.Effect {
 	return s.armOverlap(out)
 }
 
-// logLineModern passes a log line to its call: the one whose response it came on, or else the only one that asked
-// for log lines. A modern server must not send any others. MCP 2026-07-28, server/utilities/logging.
+// logLineModern forwards a log message to its call: the one whose response it came on, or else the only one that
+// requested log messages. A modern server must not send any others. MCP 2026-07-28, server/utilities/logging.
 func (s *state) logLineModern(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[uint32(e.Ticket)]
 	if e.Ticket == 0 {

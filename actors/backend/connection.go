@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// keptStderr is how many lines of stderr are kept for operators.
+// keptStderr is the number of stderr lines that are kept for operators.
 const keptStderr = 20
 
 // linkEvent is an event of one incarnation's connection.
@@ -21,7 +21,7 @@ type linkEvent struct {
 	event upstream.Event
 }
 
-// Size returns the bytes that the event holds.
+// Size returns the size of the event's frame in bytes.
 func (e linkEvent) Size() int {
 	if r, ok := e.event.(upstream.Received); ok {
 		return len(r.Frame.Raw)
@@ -29,7 +29,7 @@ func (e linkEvent) Size() int {
 	return 0
 }
 
-// linkEvent handles the events of a connection that concern frames.
+// linkEvent handles a connection's events about frames.
 func (s *state) linkEvent(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
 	switch e := event.(type) {
 	case upstream.Received:
@@ -43,13 +43,13 @@ func (s *state) linkEvent(now time.Time, event upstream.Event, out []kernel.Effe
 		return s.ended(now, e, out)
 	case upstream.Noise:
 		s.conn.seen.spoke, s.life.silentInBothEras = true, false
-		return s.garbageCame(now, e, out)
+		return s.receivedGarbage(now, e, out)
 	}
-	return s.linkItself(now, event, out)
+	return s.connectionEvent(now, event, out)
 }
 
-// linkItself handles the events that concern the connection itself.
-func (s *state) linkItself(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
+// connectionEvent handles events about the connection itself.
+func (s *state) connectionEvent(now time.Time, event upstream.Event, out []kernel.Effect) []kernel.Effect {
 	switch e := event.(type) {
 	case upstream.Opened:
 		s.conn.process.pid = e.PID
@@ -86,18 +86,18 @@ func (s *state) wroteStderr(line string, out []kernel.Effect) []kernel.Effect {
 func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []kernel.Effect {
 	s.conn.open = false
 	s.conn.process.lastLine = status.Telling(e.Stderr)
-	if s.diedOfIt() {
+	if s.endedByInitialize() {
 		return s.reopen(now, protocol.EraModern, out)
 	}
 	if _, is := errors.AsType[*upstream.LoginError](e.Err); is {
 		s.life.noLogin = errors.Is(e.Err, upstream.ErrNoLogin)
 		return s.retreat(now, message.NeedsLogin, loginReason(e.Err), s.returnUnsent(loginReason(e.Err), out))
 	}
-	s.life.silentInBothEras = s.life.silentInBothEras || s.life.phase == message.Handshaking && s.conn.probe.afterSpoilt && !s.conn.seen.spoke
+	s.life.silentInBothEras = s.life.silentInBothEras || s.life.phase == message.Handshaking && s.conn.probe.afterUnusable && !s.conn.seen.spoke
 	return s.lose(now, closedReason(e), s.returnUnsent(closedReason(e), out))
 }
 
-// closedReason says why a connection ended. It leaves out the process's stderr, which may hold secrets that
+// closedReason returns why a connection ended. It leaves out the process's stderr, which may contain secrets that
 // clients must not see.
 func closedReason(e upstream.Closed) string {
 	if e.Err != nil {

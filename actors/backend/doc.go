@@ -1,20 +1,23 @@
 // Package backend implements the actor that owns one connection to one server: a process or a URL.
 //
-// It owns the connection, the server's era, the ids sent upstream and the lists being fetched. Its pool and the holders of calls see only the
-// neutral messages of actors/message.
+// It owns the connection, the server's era, the ids sent upstream and the lists being fetched. Its pool and the holders
+// of calls see only the messages of actors/message, which do not depend on the era.
 //
 // Invariants:
-//   - It is Ready only after this connection's handshake, and after every list was fetched to its last page. If other lists have items, a list
-//     that was refused does not count; it is fetched again later.
-//   - Every Send is answered by exactly one Done, Failed, NotExecuted or ConnectionLost. After Done and Failed the pool gets one CallEnded.
-//   - A request that may have reached the server is never written again by itself. Exceptions: the server asked for it (input_required, or
-//     headers that it refused), or the pool sends it again (ConnectionLost; retry.inFlight).
-//   - A connection speaks one era. Everything known about it is one value (conn), which the next connection does not inherit.
+//   - It is Ready only after this connection's handshake, and after every list was fetched to its last page. A list that
+//     failed is fetched again later and does not delay Ready if other lists have items.
+//   - Every Send is answered by exactly one Done, Failed, NotExecuted or ConnectionLost. After Done and Failed the pool
+//     gets one CallEnded.
+//   - A request that may have reached the server is not sent again by the backend itself. Exceptions: the server asked
+//     for it (input_required, or headers that it refused), or the pool sends it again (ConnectionLost; retry.inFlight).
+//   - A connection speaks one era. Everything known about it is one value (conn), which the next connection does not
+//     inherit.
 //
-// Files that belong to no era: calls, notsent, withdraw, cancelled, notifications, lists, unlisted, loops. The file era determines the era and
-// recheck checks it later. Questions come from legacy servers in questions and from modern ones in rounds; the holder of a call sees no
-// difference. Tasks that the gateway follows for a client are in follow (legacy) and polls (modern); tasks has those that legacy clients
-// asked for. Changes reported by modern servers are in streams, listen and changes.
+// Files for both eras: calls, notsent, cancel, cancel_questions, notifications, lists, unlisted, loops. The file era
+// determines the era and recheck checks it later. Questions of legacy servers are in questions, those of modern servers
+// in rounds. The holder of a call sees no difference. Tasks that the gateway follows for a client are in follow and
+// follow_verify (legacy) and polls (modern). Tasks that legacy clients asked for are in tasks. Changes reported by modern
+// servers are in streams, listen and changes.
 //
 //	Idle → Connecting → Handshaking → Syncing → Ready → Draining → Stopped
 //	          ▲   └────────┴────────────┴────────┘ lost

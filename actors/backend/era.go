@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	probeTime = 5 * time.Second // a process that says nothing to initialize for so long is asked server/discover, too
-	legacyAge = 24 * time.Hour  // a server that was legacy so long ago is asked again: it would work for ever without a word
+	probeTime = 5 * time.Second // a process that has not answered initialize for this time also gets server/discover
+	legacyAge = 24 * time.Hour  // after this time, a legacy server is probed again, since it may have been updated
 )
 
-// probe is how far a connection has got in determining its server's era. A process speaks one era, and many
-// servers keep the first one that they hear (TypeScript v2, Python SDK 2). A process is therefore asked to
-// initialize first: of both eras, the legacy one lets more of its tools ask the client (docs/decisions/0008). If
-// the wrong request has spoilt a process, the other era gets a new one. MCP 2026-07-28, basic/transports/stdio,
-// backward compatibility. A URL is asked server/discover first, since a wrong request spoils nothing there.
+// probe is the state of determining the era of a connection's server. A process speaks one era, and many servers keep
+// the era of the first request (TypeScript v2, Python SDK 2). A process therefore gets initialize first: in the legacy
+// era, more of its tools can send requests to the client (docs/decisions/0008). If a request of the wrong era has made a
+// process unusable, a new one is started for the other era. MCP 2026-07-28, basic/transports/stdio, backward
+// compatibility. A URL gets server/discover first, since a request of the wrong era does no harm there.
 type probe struct {
-	plan        protocol.Era // what the incarnation began with; unknown = it asks
-	afterSpoilt bool         // it follows one that the question had spoilt
-	discover    uint32       // id of server/discover while it is unanswered; else 0
-	initialize  uint32       // id of initialize while it is unanswered; else 0
-	asked       bool         // server/discover was sent
-	twice       bool         // a second time
-	refused     string       // why initialize was refused; "" = it was not
-	session     bool         // over HTTP: its answer has named a session
+	plan          protocol.Era // the era that the connection began with; unknown = it has to be determined
+	afterUnusable bool         // the previous process was unusable after a request of the wrong era
+	discover      uint32       // id of server/discover while it is unanswered; else 0
+	initialize    uint32       // id of initialize while it is unanswered; else 0
+	asked         bool         // server/discover was sent
+	resent        bool         // server/discover was sent twice
+	refused       string       // why initialize was refused; "" = it was not
+	session       bool         // over HTTP: the response to initialize named a session
 }
 
 // only returns the one era that may be used with the server, or unknown if any may.
@@ -46,7 +46,7 @@ func (s *state) only() protocol.Era {
 	return protocol.EraUnknown
 }
 
-// plan returns the era that this connection begins with.
+// plan returns the era that this connection begins with, or unknown if it has to be determined.
 func (s *state) plan(now time.Time) protocol.Era {
 	if era := s.only(); era != protocol.EraUnknown {
 		return era
@@ -54,7 +54,7 @@ func (s *state) plan(now time.Time) protocol.Era {
 	if s.life.nextEra != protocol.EraUnknown {
 		return s.life.nextEra
 	}
-	if s.life.silentInBothEras { // if it lives now and is modern, it refuses, and is asked
+	if s.life.silentInBothEras { // a modern server refuses initialize, and then it gets server/discover
 		return protocol.EraLegacy
 	}
 	if s.life.known.Era == protocol.EraLegacy && now.Sub(s.life.known.At) >= legacyAge {
@@ -67,7 +67,7 @@ func (s *state) plan(now time.Time) protocol.Era {
 // and server/discover to all others.
 func (s *state) handshake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	out = s.enter(now, message.Handshaking, "", out)
-	s.conn.probe = probe{plan: s.plan(now), afterSpoilt: s.life.nextEra != protocol.EraUnknown}
+	s.conn.probe = probe{plan: s.plan(now), afterUnusable: s.life.nextEra != protocol.EraUnknown}
 	s.life.nextEra = protocol.EraUnknown
 	switch {
 	case s.conn.probe.plan == protocol.EraLegacy:
@@ -78,7 +78,7 @@ func (s *state) handshake(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.discover(append(out, kernel.Act(setVersion{protocol.Version20260728})))
 }
 
-// discover asks the server which versions it speaks. MCP 2026-07-28, server/discover.
+// discover requests the versions that the server speaks. MCP 2026-07-28, server/discover.
 func (s *state) discover(out []kernel.Effect) []kernel.Effect {
 	out = s.request(protocol.MethodServerDiscover, nil, (*state).discovered, out)
 	s.conn.probe.discover, s.conn.probe.asked = s.conn.lastID, true
@@ -101,30 +101,30 @@ func (s *state) initialize(out []kernel.Effect) []kernel.Effect {
 // discovered handles the response to server/discover, or a gateway error.
 func (s *state) discovered(now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.conn.probe.discover = 0
-	v := judge(f)
+	v := discoveryOf(f)
 	switch {
 	case v.fault != "":
 		return s.lose(now, v.fault, out)
 	case v.era == protocol.EraModern && f.Kind == protocol.KindResult:
-		return s.isModern(now, f, v.version, out)
-	case v.era == protocol.EraModern && s.conn.probe.twice:
-		return s.lose(now, "the server names a version that it then refuses: "+errorText(f), out)
+		return s.continueModern(now, f, v.version, out)
+	case v.era == protocol.EraModern && s.conn.probe.resent:
+		return s.lose(now, "the server refused the protocol version that it had named: "+errorText(f), out)
 	case v.era == protocol.EraModern:
-		s.conn.probe.twice = true
+		s.conn.probe.resent = true
 		return s.discover(out)
 	case v.era == protocol.EraLegacy:
-		return s.onlyLegacy(now, out)
+		return s.continueLegacy(now, out)
 	case f.Kind == protocol.KindError:
 		return s.inconclusive(now, "the server refused server/discover: "+errorText(f), out)
 	}
-	return s.inconclusive(now, "the response to server/discover is not valid", out)
+	return s.inconclusive(now, "the response to server/discover is invalid", out)
 }
 
-// onlyLegacy handles a server that answers server/discover but speaks only legacy versions. A process that has
-// answered it may refuse a later initialize as a second one, so it is opened again.
-func (s *state) onlyLegacy(now time.Time, out []kernel.Effect) []kernel.Effect {
+// continueLegacy handles a server that answers server/discover but speaks only legacy versions. A process that has
+// answered server/discover may refuse initialize as a second handshake, so a new one is started.
+func (s *state) continueLegacy(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.only() == protocol.EraModern {
-		return s.lose(now, "the server speaks legacy versions only, and protocol is "+s.server.Protocol, out)
+		return s.lose(now, "the server speaks only legacy protocol versions, but protocol is set to "+s.server.Protocol, out)
 	}
 	s.life.known = message.KnownEra{Era: protocol.EraLegacy, At: now}
 	if !s.link.exchanges {
@@ -133,13 +133,13 @@ func (s *state) onlyLegacy(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.initialize(out)
 }
 
-// inconclusive handles a response to server/discover that only says that the server did not understand it.
+// inconclusive handles a response to server/discover that does not tell the era: the server did not understand it.
 func (s *state) inconclusive(now time.Time, why string, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.only() == protocol.EraModern:
-		return s.lose(now, why+" (protocol is "+s.server.Protocol+")", out)
+		return s.lose(now, why+" (protocol is set to "+s.server.Protocol+")", out)
 	case s.conn.probe.initialize != 0:
-		return out // its answer decides
+		return out // the response to initialize decides
 	case s.conn.probe.refused != "":
 		return s.initializeRefused(now, s.conn.probe.refused, out)
 	}
@@ -147,8 +147,8 @@ func (s *state) inconclusive(now time.Time, why string, out []kernel.Effect) []k
 	return s.initialize(out)
 }
 
-// initializeUnanswered handles a process that did not answer initialize in time. It may be slow (a download) or
-// modern, so it is asked server/discover as well; the first usable response decides.
+// initializeUnanswered handles a process that did not answer initialize in time. It may be slow (a download) or modern,
+// so it also gets server/discover. The first usable response decides.
 func (s *state) initializeUnanswered(out []kernel.Effect) []kernel.Effect {
 	if s.conn.probe.initialize == 0 || s.conn.probe.asked {
 		return out
@@ -156,14 +156,15 @@ func (s *state) initializeUnanswered(out []kernel.Effect) []kernel.Effect {
 	return s.discover(out)
 }
 
-// initializeRefused handles a refused initialize. A process is asked server/discover next. If that does not help,
-// a new process is started that the refusal has not spoilt. An era that was only remembered is determined again.
+// initializeRefused handles a refused initialize. A process gets server/discover next. If that does not help, a new
+// process is started, since the refusal may have made the old one unusable. An era that was only remembered is
+// determined again.
 func (s *state) initializeRefused(now time.Time, why string, out []kernel.Effect) []kernel.Effect {
 	s.conn.probe.refused = why
 	switch {
 	case s.conn.probe.discover != 0:
-		return out // its answer decides
-	case s.only() != protocol.EraUnknown, s.conn.probe.afterSpoilt:
+		return out // the response to server/discover decides
+	case s.only() != protocol.EraUnknown, s.conn.probe.afterUnusable:
 		s.conn.seen.refused = s.only() != protocol.EraUnknown
 	case !s.link.exchanges && !s.conn.probe.asked:
 		s.life.known = message.KnownEra{}
@@ -180,14 +181,14 @@ func (s *state) initializeRefused(now time.Time, why string, out []kernel.Effect
 
 // reopen opens another connection at once, in the given era.
 func (s *state) reopen(now time.Time, era protocol.Era, out []kernel.Effect) []kernel.Effect {
-	out = append(out, kernel.Log(slog.LevelInfo, "reconnecting to use another era of the protocol", "era", string(era)))
+	out = append(out, kernel.Log(slog.LevelInfo, "reconnecting to use the other era of the protocol", "era", string(era)))
 	s.life.nextEra = era
-	clear(s.conn.pending) // requests of ours only: no call goes out before the handshake
+	clear(s.conn.pending) // only requests of the gateway: no call is sent before the handshake
 	return s.connect(now, s.shut(out))
 }
 
-// diedOfIt reports whether the process probably ended because of initialize.
-func (s *state) diedOfIt() bool {
+// endedByInitialize reports whether the process probably ended because of initialize.
+func (s *state) endedByInitialize() bool {
 	p := s.conn.pending[s.conn.probe.initialize]
 	return s.life.phase == message.Handshaking && !s.link.exchanges && s.conn.probe.plan == protocol.EraUnknown &&
 		s.only() == protocol.EraUnknown && p != nil && p.written
@@ -204,7 +205,7 @@ func (s *state) openingEnded(now time.Time, id uint32, err error, out []kernel.E
 	}
 	if isStatus {
 		var done bool
-		if out, done = s.turnedAway(now, status, text, out); done {
+		if out, done = s.refusedInAnyEra(now, status, text, out); done {
 			return out
 		}
 	}
@@ -220,9 +221,9 @@ func (s *state) openingEnded(now time.Time, id uint32, err error, out []kernel.E
 	return s.initializeRefused(now, "the server refused initialize: "+text, out)
 }
 
-// turnedAway handles HTTP statuses that say nothing about the era: a login is missing, or the server is overloaded
+// refusedInAnyEra handles HTTP statuses that do not depend on the era: a login is missing, or the server is overloaded
 // or broken.
-func (s *state) turnedAway(now time.Time, status *upstream.StatusError, text string, out []kernel.Effect) (_ []kernel.Effect, done bool) {
+func (s *state) refusedInAnyEra(now time.Time, status *upstream.StatusError, text string, out []kernel.Effect) (_ []kernel.Effect, done bool) {
 	s.life.retryAfter = min(status.RetryAfter, longestRetryAfter)
 	switch {
 	case status.Scheme != "":
@@ -230,15 +231,15 @@ func (s *state) turnedAway(now time.Time, status *upstream.StatusError, text str
 		return s.retreat(now, message.NeedsLogin, text+"; "+wantsScheme(status.Scheme), out), true
 	case status.Code == 401 || status.Code == 403:
 		return s.retreat(now, message.NeedsLogin, "the server requires a login: "+text, out), true
-	case saysNothing(status.Code):
+	case isEraNeutral(status.Code):
 		return s.lose(now, text, out), true
 	}
 	return out, false
 }
 
-// saysNothing reports whether a server returns this status in any era: it requires a login, is overloaded, or is
+// isEraNeutral reports whether a server may return this status in any era: it requires a login, is overloaded, or is
 // broken.
-func saysNothing(status int) bool {
+func isEraNeutral(status int) bool {
 	switch status {
 	case 401, 403, 408, 425, 429:
 		return true
@@ -246,8 +247,8 @@ func saysNothing(status int) bool {
 	return status >= 500
 }
 
-// decided notes the server's era. A late response to the other request is ignored.
-func (s *state) decided(now time.Time, era protocol.Era) {
+// setEra notes the server's era. A late response to the other opening request is ignored.
+func (s *state) setEra(now time.Time, era protocol.Era) {
 	for _, id := range []uint32{s.conn.probe.discover, s.conn.probe.initialize} {
 		delete(s.conn.pending, id)
 	}
@@ -271,17 +272,17 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 	version, _ := rawjson.Unquote(r.Version.Of(f.Raw))
 	if !protocol.IsLegacy(version) {
 		s.conn.seen.refused = s.only() != protocol.EraUnknown
-		return s.lose(now, fmt.Sprintf("the server requires protocol version %q; supported are %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
+		return s.lose(now, fmt.Sprintf("the server requires protocol version %q; the gateway supports %s to %s", version, protocol.Version20241105, protocol.LatestLegacy), out)
 	}
 	if s.legacyOnly && s.link.exchanges && !s.conn.probe.session {
 		s.conn.seen.refused = true
-		return s.lose(now, "in the legacy era, the server cannot ask questions without a session", out)
+		return s.lose(now, "the server opened no session, so it cannot send requests to legacy clients", out)
 	}
 	peer := protocol.NodeOf(f.Raw, r.Meta)
 	if peer != "" && !s.link.exchanges && s.only() == protocol.EraUnknown && s.conn.probe.plan == protocol.EraUnknown {
-		return s.reopen(now, protocol.EraModern, out) // a gateway: in that era each question says whose it is
+		return s.reopen(now, protocol.EraModern, out) // the server is a gateway: in the modern era its questions name their calls
 	}
-	s.decided(now, protocol.EraLegacy)
+	s.setEra(now, protocol.EraLegacy)
 	s.conn.peer.node = peer
 	instructions, _ := rawjson.Unquote(r.Instructions.Of(f.Raw))
 	s.conn.info = &message.ServerInfo{
@@ -291,20 +292,20 @@ func (s *state) initialized(now time.Time, f *protocol.Frame, out []kernel.Effec
 	out = s.notify(protocol.NotificationInitialized, nil, out)
 	greeting := s.conn.lastID
 	out = s.enter(now, message.Syncing, "", out)
-	if s.link.ordered { // one pipe keeps the order
+	if s.link.ordered { // messages arrive in order
 		return s.syncAll(now, out)
 	}
-	s.conn.opening.untaken, s.conn.opening.unsure = greeting, greeting
+	s.conn.opening.unaccepted, s.conn.opening.unconfirmed = greeting, greeting
 	return append(out, kernel.WakeAfter(openingTime, openingExpired{s.conn.incarnation}))
 }
 
-// isModern continues with a modern server, which has no sessions. MCP 2026-07-28, server/discover.
-func (s *state) isModern(now time.Time, f *protocol.Frame, version string, out []kernel.Effect) []kernel.Effect {
+// continueModern handles a modern server's response to server/discover. MCP 2026-07-28, server/discover.
+func (s *state) continueModern(now time.Time, f *protocol.Frame, version string, out []kernel.Effect) []kernel.Effect {
 	var r protocol.ResultInfo
 	if err := r.Scan(f); err != nil {
 		return s.lose(now, "server/discover failed: "+protocol.Reason(err), out)
 	}
-	s.decided(now, protocol.EraModern)
+	s.setEra(now, protocol.EraModern)
 	s.conn.peer.node = protocol.NodeOf(f.Raw, r.Meta)
 	instructions, _ := rawjson.Unquote(r.Instructions.Of(f.Raw))
 	s.conn.info = &message.ServerInfo{

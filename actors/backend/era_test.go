@@ -129,10 +129,10 @@ func TestErasAreFoundOut(t *testing.T) {
 		}, want: modernReady(1)},
 		{name: "-32022 with ours, again and again", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Discover: refuses(-32022, "no", `{"supported":["2026-07-28"]}`)}
-		}, want: outcome{phase: message.Waiting, opened: 1, reason: "then refuses"}},
+		}, want: outcome{phase: message.Waiting, opened: 1, reason: "that it had named"}},
 		{name: "no version in common", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Versions: []string{"2031-01-01"}}
-		}, want: outcome{phase: message.Waiting, opened: 1, reason: `"2031-01-01"; supported are 2026-07-28 and 2025-11-25`}},
+		}, want: outcome{phase: message.Waiting, opened: 1, reason: `"2031-01-01"; the gateway supports 2026-07-28 and 2025-11-25`}},
 		{name: "silent process, modern", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{HandleOther: never}
 		}, wait: probeTime, want: modernReady(1), wanted: []string{"initialize", "server/discover"}},
@@ -158,7 +158,7 @@ func TestErasAreFoundOut(t *testing.T) {
 			want: outcome{message.Ready, "", protocol.Version20260728, 1, ""}},
 		{name: "configured modern, speaks legacy only", cfg: forced("modern"), make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Versions: legacyOnly, HandleOther: initializes}
-		}, want: outcome{phase: message.Waiting, opened: 1, reason: "protocol is modern"}},
+		}, want: outcome{phase: message.Waiting, opened: 1, reason: "protocol is set to modern"}},
 		{name: "remembered legacy", known: message.KnownEra{Era: protocol.EraLegacy, At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}, make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{HandleOther: initializes}
 		}, want: legacyReady(1), wanted: []string{"initialize", "notifications/initialized"}},

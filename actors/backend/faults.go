@@ -14,8 +14,8 @@ import (
 // pauseAfter429 is the pause after HTTP 429 without Retry-After.
 const pauseAfter429 = time.Second
 
-// noAnswer describes a call whose response ended with err, or with nil and without an answer. The text is err's own: an error inside it
-// may hold secrets that err hides.
+// noAnswer describes a call whose HTTP response ended with err, or without a JSON-RPC message if err is nil. It uses
+// err's own text, not that of a wrapped error, which may contain secrets that err hides.
 func (s *state) noAnswer(err error) string {
 	if _, is := errors.AsType[*upstream.StatusError](err); is {
 		return "server " + s.server.Name + " answered " + err.Error()
@@ -27,8 +27,8 @@ func (s *state) noAnswer(err error) string {
 	return text + err.Error()
 }
 
-// fault returns a gateway error about a call that was written to the server. If it is unknown whether the server executed the call,
-// the message says whether it is safe to retry: a request that only reads is, a tool may have run.
+// fault returns a gateway error about a call that was written to the server. If it is unknown whether the server executed
+// the call, the message says whether it is safe to retry. That is so for requests that only read; a tool may have run.
 func (s *state) fault(p *pending, name protocol.FaultName, text string) *protocol.Fault {
 	f := &protocol.Fault{Name: name, Server: s.server.Name, Message: text}
 	if name != protocol.BackendDisconnected {
@@ -37,12 +37,13 @@ func (s *state) fault(p *pending, name protocol.FaultName, text string) *protoco
 	if f.Retryable = p.request.Frame.M.Repeatable() || p.request.Repeatable(); f.Retryable {
 		f.Message += "; it is safe to retry"
 	} else {
-		f.Message += "; it is unknown whether the call was executed, so it was not sent again: check the server's log before you retry"
+		f.Message += "; it is unknown whether the call was executed, so it was not sent again; check the server's log before you retry"
 	}
 	return f
 }
 
-// refusedFault returns the error for a call that the server refused with an HTTP status, without executing it. text describes the response.
+// refusedFault returns the error for a call that the server refused with an HTTP status, without executing it. text
+// describes the response.
 func (s *state) refusedFault(p *pending, status *upstream.StatusError, text string) *protocol.Fault {
 	what := "request"
 	if p.request.Frame.M == protocol.MethodToolsCall {
@@ -70,12 +71,12 @@ func (s *state) refusedFault(p *pending, status *upstream.StatusError, text stri
 	return f
 }
 
-// wantsScheme says how to authenticate by a scheme that the gateway has no login for.
+// wantsScheme returns how to authenticate with a scheme for which the gateway has no login.
 func wantsScheme(scheme string) string {
 	return fmt.Sprintf("the server asks for %s authentication: set headers: {Authorization: \"%s ${CREDENTIALS}\"}", scheme, scheme)
 }
 
-// pauseOf returns how long a server that answered HTTP 429 wants no further requests.
+// pauseOf returns how long to send no requests to a server that answered HTTP 429 (Too Many Requests).
 func pauseOf(status *upstream.StatusError) time.Duration {
 	if status.RetryAfter > 0 {
 		return status.RetryAfter
@@ -83,7 +84,8 @@ func pauseOf(status *upstream.StatusError) time.Duration {
 	return pauseAfter429
 }
 
-// refused answers a call that the server refused with an HTTP status, without executing it. The pool learns how long to pause.
+// refused fails a call that the server refused with an HTTP status, without executing it. After HTTP 429, the pool is
+// told how long to pause.
 func (s *state) refused(now time.Time, id uint32, status *upstream.StatusError, text string, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[id]
 	if p.own != nil {

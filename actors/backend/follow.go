@@ -14,13 +14,13 @@ import (
 // followed is a task that a legacy server created for a call because the gateway asked for one on behalf of the
 // client.
 type followed struct {
-	id       string // the server's own
-	token    uint32 // its progress token: our id of the call
-	reported bool   // the server tells of its progress; else our looks at it are what the client is told
-	retries  int    // responses that ended before the task did, since the server last said how far it is
+	id       string // given by the server
+	token    uint32 // its progress token, which is the gateway's id of the call
+	reported bool   // the server reports the task's progress; otherwise the gateway's polls are reported
+	retries  int    // responses that ended before the task did, since the server last reported its status
 
-	doubted *protocol.Frame // what the server answered when it was asked for the task's end, and need not be it; nil = nothing
-	paused  bool            // nothing is asked for a while, since the task goes on
+	unverified *protocol.Frame // response to tasks/result that is checked against the task's status; nil = none
+	paused     bool            // the task is still running, and its result is requested again after a pause
 }
 
 // followLegacy continues a call for which the legacy server has created a task on the gateway's request. It waits
@@ -28,7 +28,7 @@ type followed struct {
 // a task. MCP 2025-11-25, basic/utilities/tasks, result retrieval.
 func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protocol.Frame, out []kernel.Effect) (_ []kernel.Effect, done bool) {
 	task := rawjson.Member(f.Raw, f.Result, "task")
-	if !task.Present() { // FastMCP 2 makes a result without content of it
+	if !task.Present() { // FastMCP 2 sends the task in _meta of a result without content
 		task = rawjson.Member(f.Raw, rawjson.Member(f.Raw, f.Result, "_meta"), "modelcontextprotocol.io/task")
 	}
 	id, ok := rawjson.Unquote(rawjson.Member(f.Raw, task, "taskId").Of(f.Raw))
@@ -45,16 +45,16 @@ func (s *state) followLegacy(now time.Time, token uint32, p *pending, f *protoco
 // awaitTask requests the result of a call's task, and polls its status after the pause.
 func (s *state) awaitTask(p *pending, pause time.Duration, out []kernel.Effect) []kernel.Effect {
 	n := s.nextID()
-	p.followed.doubted, p.followed.paused = nil, false
+	p.followed.unverified, p.followed.paused = nil, false
 	s.conn.pending[n], s.conn.byCall[p.call] = p, n
 	frame := protocol.AppendRequest(nil, uint64(n), protocol.MethodTasksResult.String(), taskParams(p.followed.id))
 	out = append(out, kernel.Act(write{upstream.Outgoing{Ticket: uint64(n), Frame: frame, Request: true, Method: protocol.MethodTasksResult.String()}}))
-	return append(out, kernel.WakeAfter(pause, lookDue{s.conn.incarnation, n}))
+	return append(out, kernel.WakeAfter(pause, taskPollDue{s.conn.incarnation, n}))
 }
 
-// awaitTaskAgain requests a task's result again if the response ended before the task did: intermediaries close
-// connections that are quiet for long. It reports whether it did. The task goes on, and asking for its result
-// again executes nothing.
+// awaitTaskAgain requests a task's result again if the response ended before the task did, and reports whether it did.
+// Intermediaries close connections without traffic. The task is still running, and requesting its result again executes
+// nothing.
 func (s *state) awaitTaskAgain(id uint32, out []kernel.Effect) (_ []kernel.Effect, done bool) {
 	p := s.conn.pending[id]
 	if p.followed == nil || p.followed.retries >= maxFailures {
@@ -71,17 +71,17 @@ func taskParams(id string) []byte {
 	return append(rawjson.AppendQuoted([]byte(`{"taskId":`), id), '}')
 }
 
-// legacyPause returns the pause before the next poll: what the server asks for, within bounds.
+// legacyPause returns the pause before the next poll: the server's pollInterval, within bounds.
 func legacyPause(f *protocol.Frame, task rawjson.Span) time.Duration {
 	ms, err := strconv.ParseFloat(string(rawjson.Member(f.Raw, task, "pollInterval").Of(f.Raw)), 64)
 	return pollPause(ms, err, firstPoll)
 }
 
-// lookDue polls a call's task. Errors are ignored: the request for its result will report them.
-func (s *state) lookDue(m lookDue, out []kernel.Effect) []kernel.Effect {
+// taskPollDue polls a call's task. Errors are ignored: the request for its result will report them.
+func (s *state) taskPollDue(m taskPollDue, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[m.id]
 	switch {
-	case p == nil || p.followed == nil || p.followed.doubted != nil:
+	case p == nil || p.followed == nil || p.followed.unverified != nil:
 		return out
 	case p.followed.paused:
 		s.remove(m.id, p)

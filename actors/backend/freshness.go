@@ -9,19 +9,19 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Bounds of how often a list is fetched again because a modern server calls it stale.
+// Bounds for the time after which a list is fetched again because it is stale according to a modern server.
 const (
 	minTTL = 30 * time.Second
 	maxTTL = 24 * time.Hour
 )
 
-// A list that changes all the time is fetched no faster than this.
+// Limits for fetching a list that changes all the time.
 const (
-	listPause = 20 * time.Millisecond // between one and the next
-	listRate  = 16 << 20              // bytes a second
+	listPause = 20 * time.Millisecond // shortest pause between two fetches
+	listRate  = 16 << 20              // bytes per second
 )
 
-// pauseList fetches a list again that changed while it was fetched, after a pause that grows each time.
+// pauseList schedules another fetch of a list that changed while it was fetched. The pause grows with the list's size.
 func (s *state) pauseList(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	l.paused = true
@@ -29,8 +29,8 @@ func (s *state) pauseList(kind protocol.ItemKind, out []kernel.Effect) []kernel.
 	return append(out, kernel.WakeAfter(pause, listDue{s.conn.incarnation, kind, l.fetches}))
 }
 
-// noteTTL notes a page's ttlMs, raw JSON. The list is as fresh as its stalest page. A missing or invalid value
-// counts as 0, stale at once: then the list is fetched again when a client asks for it (stale.go). MCP 2026-07-28,
+// noteTTL notes a page's ttlMs, raw JSON. The smallest value of all pages counts. A missing or invalid value counts as
+// 0, which means that the list is stale at once and fetched again when a client requests it (stale.go). MCP 2026-07-28,
 // server/utilities/caching.
 func (l *listing) noteTTL(raw []byte) {
 	ms, err := strconv.ParseFloat(string(raw), 64)
@@ -50,20 +50,20 @@ func (l *listing) noteTTL(raw []byte) {
 	}
 }
 
-// scheduleRefetch fetches a list again when it is stale, unless the server announces changes. The pause is up to a
-// tenth longer, so that several gateways do not ask a server at the same moment.
+// scheduleRefetch fetches a list again when it is stale, unless the server announces changes. Up to a tenth is added
+// to the pause, so that several gateways do not send requests at the same moment.
 func (s *state) scheduleRefetch(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
-	if l.ttl == 0 || !s.catalog || s.conn.streams.tells(kind) {
+	if l.ttl == 0 || !s.catalog || s.conn.streams.reports(kind) {
 		return out
 	}
 	pause := l.ttl + time.Duration(s.rng.Int64N(int64(l.ttl/10)))
 	return append(out, kernel.WakeAfter(pause, ttlExpired{s.conn.incarnation, kind, l.fetches}))
 }
 
-// ttlExpired fetches a stale list again. The receiver compares it with the old one.
+// ttlExpired fetches a stale list again.
 func (s *state) ttlExpired(m ttlExpired, out []kernel.Effect) []kernel.Effect {
-	if s.life.phase != message.Ready || s.conn.lists[m.kind].fetches != m.fetches || s.conn.streams.tells(m.kind) {
+	if s.life.phase != message.Ready || s.conn.lists[m.kind].fetches != m.fetches || s.conn.streams.reports(m.kind) {
 		return out
 	}
 	return s.refetch(m.kind, out)

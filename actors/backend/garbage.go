@@ -12,9 +12,9 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// garbageCame counts input that is not a message. The first of a connection is logged as a warning. If it was
-// meant as the response to a pending request, the request fails at once, since no other response will come.
-func (s *state) garbageCame(now time.Time, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
+// receivedGarbage counts input that is not a message. The first of a connection is logged as a warning. If it was meant
+// as the response to a pending request, the request fails at once, since no other response will come.
+func (s *state) receivedGarbage(now time.Time, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
 	s.life.garbage++
 	if id, ok := parseID(e.ID); ok && s.conn.pending[id] != nil {
 		return s.unusableAnswer(now, id, e, out)
@@ -36,17 +36,17 @@ func (s *state) unusableAnswer(now time.Time, id uint32, e upstream.Noise, out [
 	if errors.Is(e.Err, stream.ErrFrameTooLarge) {
 		name, hint = protocol.MessageTooLarge, "raise limits.maxMessageBytes, or make the server send smaller responses"
 	}
-	out = append(out, kernel.Log(slog.LevelWarn, "the server's response cannot be used", "err", e.Err, "hint", hint))
-	return s.fail(now, id, name, "the answer of server "+s.server.Name+" cannot be used: "+e.Err.Error(), out)
+	out = append(out, kernel.Log(slog.LevelWarn, "server sent an invalid response", "err", e.Err, "hint", hint))
+	return s.fail(now, id, name, "server "+s.server.Name+" sent an invalid response: "+e.Err.Error(), out)
 }
 
-// strayAnswer logs a response that no pending request matches. It may be late, for a cancelled call, if the id was
-// issued here (given). Otherwise the first of a connection is a warning, because the request that it was meant for
-// will time out.
+// strayAnswer logs a response that no pending request matches. If the gateway issued the id (given), the response is
+// late: its call was canceled or timed out. Otherwise the first of a connection is a warning, because the request that
+// it was meant for will time out.
 func (s *state) strayAnswer(raw []byte, given bool, out []kernel.Effect) []kernel.Effect {
-	level, text := slog.LevelDebug, "server answered late"
+	level, text := slog.LevelDebug, "server answered a request that is no longer pending"
 	if !given {
-		text = "server answered with an id it was never given; the request it was meant for will time out"
+		text = "server answered with an unknown id; the request that it was meant for will time out"
 		if !s.conn.seen.strayID {
 			s.conn.seen.strayID, level = true, slog.LevelWarn
 		}

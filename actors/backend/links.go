@@ -6,7 +6,7 @@ import (
 )
 
 // Links counts the connections that are open or closing, so that the gateway can wait for its child processes. All
-// shells share it; step does not know it.
+// backends share it. It is safe for concurrent use.
 type Links struct {
 	mu   sync.Mutex
 	open int

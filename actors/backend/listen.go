@@ -13,20 +13,20 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Clocks of the stream of change notifications.
+// Times of streams of change notifications.
 const (
-	ackTime     = 30 * time.Second       // for a server to acknowledge a stream
-	overlapTime = 250 * time.Millisecond // the old stream runs on beside the new one for so long
-	listenMin   = 500 * time.Millisecond // first pause before a broken stream is opened again; then twice that each
-	listenMax   = 30 * time.Second
-	listenLong  = 10 * time.Second // a stream that lived for so long did not fail
+	ackTime     = 30 * time.Second       // limit for a server to acknowledge a stream
+	overlapTime = 250 * time.Millisecond // how long the old stream stays open when a new one replaces it
+	listenMin   = 500 * time.Millisecond // first pause before a broken stream is opened again; doubled each time
+	listenMax   = 30 * time.Second       // longest pause
+	listenLong  = 10 * time.Second       // a stream that was open this long resets the pause
 )
 
 // listenFirst opens the stream before the lists are fetched, so that no change is missed in between.
 func (s *state) listenFirst(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.conn.streams = streams{wanted: map[string]bool{}, queries: map[uint64]string{}, stdio: !s.link.exchanges}
 	if s.catalog {
-		out = s.listenAnew(out)
+		out = s.openStream(out)
 	}
 	if s.conn.streams.opening == nil {
 		return s.syncAll(now, out)
@@ -35,16 +35,16 @@ func (s *state) listenFirst(now time.Time, out []kernel.Effect) []kernel.Effect 
 	return append(out, kernel.WakeAfter(openingTime, openingExpired{s.conn.incarnation}))
 }
 
-// filter returns what the next stream should report, or nil if it is nothing. Connections that only carry calls do
-// not ask for lists.
+// filter returns the changes that the next stream should report, or nil if there are none. Connections that only carry
+// calls do not request changes of lists.
 func (s *state) filter() (filter []byte, uris []string) {
 	type changes struct{ ListChanged bool }
 	var has struct{ Tools, Prompts, Resources changes }
 	uris = slices.Sorted(maps.Keys(s.conn.streams.wanted))
-	if s.conn.streams.opensBeside() {
+	if s.conn.streams.addsStream() {
 		uris = slices.DeleteFunc(uris, s.conn.streams.has)
 	} else if s.catalog {
-		_ = json.Unmarshal(s.conn.info.Capabilities, &has) // what makes no sense is not offered
+		_ = json.Unmarshal(s.conn.info.Capabilities, &has) // invalid capabilities count as absent
 	}
 	if has == (struct{ Tools, Prompts, Resources changes }{}) && len(uris) == 0 {
 		return nil, nil
@@ -70,22 +70,22 @@ func (s *state) filter() (filter []byte, uris []string) {
 	return filter, uris
 }
 
-// listenAnew opens a stream for what is wanted now. If another stream still waits for its acknowledgment, that
-// comes first.
-func (s *state) listenAnew(out []kernel.Effect) []kernel.Effect {
+// openStream opens a stream for the changes that are wanted now. It does nothing while another stream waits for its
+// acknowledgment; that one is followed by another if needed.
+func (s *state) openStream(out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	if l.opening != nil || l.refused {
 		return out
 	}
 	filter, uris := s.filter()
 	if filter == nil {
-		if l.first != nil && !l.opensBeside() {
+		if l.first != nil && !l.addsStream() {
 			out = s.closeStream(l.first, out)
 			l.first = nil
 		}
 		return s.answerPromisedQueries(out)
 	}
-	st := &changeStream{requested: uris, standsBeside: l.opensBeside()}
+	st := &changeStream{requested: uris, additional: l.addsStream()}
 	params := append(append([]byte(`{"notifications":`), filter...), '}')
 	out = s.request(protocol.MethodSubscriptionsListen, params, func(s *state, now time.Time, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 		return s.streamEnded(now, st, f, out)
@@ -124,7 +124,7 @@ func (s *state) subscribe(m message.Query, out []kernel.Effect) []kernel.Effect 
 	if m.Method == protocol.MethodResourcesUnsubscribe {
 		if l.wanted[params.URI] {
 			delete(l.wanted, params.URI)
-			out = s.listenAnew(out)
+			out = s.openStream(out)
 		}
 		return s.answerQuery(m.Key, params.URI, true, out)
 	}
@@ -137,7 +137,7 @@ func (s *state) subscribe(m message.Query, out []kernel.Effect) []kernel.Effect 
 	}
 	l.wanted[params.URI] = true
 	l.queries[m.Key] = params.URI
-	return s.listenAnew(out)
+	return s.openStream(out)
 }
 
 // answerQuery answers a query of the pool. A server that does not acknowledge a URI gives no reason.
@@ -145,7 +145,7 @@ func (s *state) answerQuery(key uint64, uri string, yes bool, out []kernel.Effec
 	q := message.QueryResult{Backend: s.self, Key: key}
 	if !yes {
 		q.Fault = &protocol.Fault{Name: protocol.ResourceNotFound, Server: s.server.Name, URI: uri,
-			Message: "Resource not found, or its server does not report its changes: " + uri}
+			Message: "Resource not found, or the server does not report its changes: " + uri}
 	} else if err := q.Frame.Parse(protocol.AppendResult(nil, []byte("0"), []byte("{}"))); err != nil {
 		panic("own answer: " + err.Error())
 	}
@@ -193,8 +193,8 @@ func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protoc
 	st.promise(params.Notifications.Of(e.Frame.Raw))
 	first := l.first == nil
 	l.paused = false
-	if l.opening = nil; st.standsBeside {
-		l.beside = append(l.beside, st)
+	if l.opening = nil; st.additional {
+		l.additional = append(l.additional, st)
 	} else {
 		out = s.closeOld(out)
 		l.takeOver(st)
@@ -205,14 +205,14 @@ func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protoc
 		l.missed = l.missed && l.outdated()
 	}
 	if l.outdated() {
-		out = s.listenAnew(out)
+		out = s.openStream(out)
 	}
 	out = s.armOverlap(out)
 	return s.streamDecided(now, out)
 }
 
-// catchUp reports everything as changed that may have changed while no stream was open. Resources that were not
-// subscribed before (missed is false) need no report.
+// catchUp fetches the stream's lists again, since they may have changed while no stream was open. If missed, it also
+// reports the subscribed resources as changed.
 func (s *state) catchUp(st *changeStream, missed bool, out []kernel.Effect) []kernel.Effect {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		if st.kinds[kind] {
@@ -243,7 +243,7 @@ func (s *state) streamTimer(now time.Time, msg any, out []kernel.Effect) []kerne
 			return out
 		}
 		if l.paused = false; l.first == nil || l.outdated() {
-			return s.listenAnew(out)
+			return s.openStream(out)
 		}
 	case ackExpired:
 		if l.opening != nil && l.opening.id == m.id {
@@ -263,9 +263,9 @@ func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, 
 		return s.streamNotOpened(now, st, f, out)
 	case l.first:
 		l.first = nil
-		if st.acknowledgedNothing() && len(l.beside) == 0 && l.opening == nil && f.Kind == protocol.KindResult {
-			// No stream beside it says otherwise: the server tells nothing of this. A stream that was about lists alone says
-			// no resources, though: a subscription to one opens another stream.
+		if st.acknowledgedNothing() && len(l.additional) == 0 && l.opening == nil && f.Kind == protocol.KindResult {
+			// The server reports none of the requested changes. If the stream requested only lists, resources may still
+			// be supported: a subscription opens another stream.
 			if l.refused = len(st.requested) > 0; !l.refused {
 				return out
 			}
@@ -273,10 +273,10 @@ func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, 
 		l.missed = true
 	default:
 		l.replaced = slices.DeleteFunc(l.replaced, func(old *changeStream) bool { return old == st })
-		if !slices.Contains(l.beside, st) {
+		if !slices.Contains(l.additional, st) {
 			return out
 		}
-		l.beside, l.missed = slices.DeleteFunc(l.beside, func(more *changeStream) bool { return more == st }), true
+		l.additional, l.missed = slices.DeleteFunc(l.additional, func(more *changeStream) bool { return more == st }), true
 	}
 	if now.Sub(st.since) >= listenLong {
 		l.failures = 0
@@ -284,12 +284,12 @@ func (s *state) streamEnded(now time.Time, st *changeStream, f *protocol.Frame, 
 	return s.listenLater(out)
 }
 
-// streamNotOpened handles a stream that the server did not acknowledge. Earlier streams go on; what an ended one
-// was for is asked for again.
+// streamNotOpened handles a stream that the server did not acknowledge. Earlier streams stay open. Changes that an ended
+// stream reported are requested again.
 func (s *state) streamNotOpened(now time.Time, st *changeStream, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams
 	l.opening = nil
-	out = append(out, kernel.Log(slog.LevelDebug, "the stream of changes was not opened", "err", errorText(f)))
+	out = append(out, kernel.Log(slog.LevelDebug, "stream of change notifications was not opened", "err", errorText(f)))
 	if l.refused = l.first == nil && refusesMethod(f); l.refused {
 		st.requested = slices.Collect(maps.Values(l.queries))
 	}
@@ -298,7 +298,7 @@ func (s *state) streamNotOpened(now time.Time, st *changeStream, f *protocol.Fra
 	case l.first == nil:
 		return s.listenLater(out)
 	case len(l.queries) > 0: // more is wanted
-		return s.listenAnew(out)
+		return s.openStream(out)
 	case l.missed && l.outdated():
 		return s.listenLater(out)
 	}
@@ -338,7 +338,7 @@ func (s *state) streamCancelled(now time.Time, e *upstream.Received, params *pro
 		return out
 	}
 	delete(s.conn.pending, id)
-	f := ownFault("the server cancelled it")
+	f := ownFault("the server canceled the stream")
 	return p.own(s, now, &f, out)
 }
 

@@ -51,10 +51,10 @@ func TestMakeBeforeBreak(t *testing.T) {
 }
 
 // New URIs over stdio: each gets a stream beside the others and none is closed, as the server would forget who listens to
-// lists. What is wanted again is there already. Beyond maxBeside one stream takes the place of all.
+// lists. What is wanted again is there already. Beyond maxAdditional one stream takes the place of all.
 func TestStreamsBesideEachOther(t *testing.T) {
 	var known []string
-	for i := range maxBeside + 1 {
+	for i := range maxAdditional + 1 {
 		known = append(known, fmt.Sprintf("file:///%02d", i))
 	}
 	one(t, false, &actortest.Modern{ListChanged: true, LosesListChanges: true, Subscribable: known}, func(t *testing.T, server *actortest.Modern, b *bench) {

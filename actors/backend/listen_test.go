@@ -110,7 +110,7 @@ func TestAURINobodyKnows(t *testing.T) {
 // A URI that was refused may be asked for again, and again: every question has its answer.
 func TestAURINobodyKnowsAskedAgain(t *testing.T) {
 	both(t, &actortest.Modern{ListChanged: true, Subscribable: []string{"file:///a"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
-		for key := range uint64(2 * maxBeside) {
+		for key := range uint64(2 * maxAdditional) {
 			b.subscribe(key, "file:///no")
 			time.Sleep(time.Second)
 			b.wantHeard("refused", fmt.Sprintf("query %d no", key))
@@ -118,8 +118,8 @@ func TestAURINobodyKnowsAskedAgain(t *testing.T) {
 		b.subscribe(100, "file:///a")
 		time.Sleep(time.Second)
 		b.wantHeard("known", "query 100 yes")
-		if n := server.Streams(); n > maxBeside+1 {
-			t.Errorf("%d streams stand, want at most %d", n, maxBeside+1)
+		if n := server.Streams(); n > maxAdditional+1 {
+			t.Errorf("%d streams stand, want at most %d", n, maxAdditional+1)
 		}
 	})
 }

@@ -16,33 +16,33 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Bounds of a server's lists: what is beyond them is left out with a warning.
+// Limits for each of a server's lists. The rest of the list is left out with a warning.
 const (
 	maxPages     = 1000
 	maxItems     = 100_000
-	maxListBytes = 128 << 20 // of its pages, which are in memory as long as their items; the page that goes beyond it is the last
+	maxListBytes = 128 << 20 // total size of the pages, which stay in memory with their items; the page that exceeds it is the last
 )
 
 // listing is one list while it is fetched.
 type listing struct {
-	wanted           bool // the server has this kind
+	wanted           bool // the server has this list, and it is fetched
 	running          bool
 	paused           bool   // it is fetched again after a pause
-	changedMeanwhile bool   // changed while it was being fetched, or in the pause: fetch again
-	refetch          bool   // to be fetched again for another reason
-	announced        bool   // the server said that it changed
-	failure          string // why it could not be fetched the last time; "" = it could
-	tries            int    // that failed, in a row
-	count            int    // items of the last one that was fetched
+	changedMeanwhile bool   // it changed during the fetch or the pause, so it is fetched again
+	refetch          bool   // it is fetched again for another reason
+	announced        bool   // the server announced a change
+	failure          string // why the last fetch failed; "" = it did not
+	tries            int    // failed fetches in a row
+	count            int    // items in the last complete list
 	fetches          int
-	ttl              time.Duration // how long a modern server calls it fresh, the least of its pages; 0 = it does not
-	stale            bool          // one of its pages is not fresh at all
-	ended            time.Time     // when the last fetch was over; zero = none was
+	ttl              time.Duration // how long the list is fresh according to a modern server: the minimum of its pages; 0 = not at all
+	stale            bool          // one of its pages has no ttl
+	ended            time.Time     // end of the last fetch; zero = there was none
 	awaited          bool          // a client waits for the end of the next fetch
 	pages            int
-	bytes            int    // of these pages
-	fetched          bool   // it was fetched once since the connection was opened
-	cursor           string // raw JSON of the page being fetched
+	bytes            int    // size of these pages
+	fetched          bool   // it was fetched at least once on this connection
+	cursor           string // cursor of the page being fetched, raw JSON
 	items            [][]byte
 }
 
@@ -74,13 +74,13 @@ func (s *state) withMeta(m protocol.Method, params []byte) []byte {
 	return append(b, '}')
 }
 
-// advanceOpening continues the opening over HTTP, where messages can overtake each other. The server must have
-// received notifications/initialized before any request. The stream for messages without a request must be open
-// before a call is sent, since some servers send their questions there and lose them without a stream.
+// advanceOpening continues the opening over HTTP, where messages can overtake each other. The server must have received
+// notifications/initialized before any request. The stream for messages that belong to no request must be open before a
+// call is sent, since some servers send their questions on it and lose them otherwise.
 func (s *state) advanceOpening(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case s.conn.opening.untaken != 0:
-		s.conn.opening.untaken, s.conn.opening.stream = 0, true
+	case s.conn.opening.unaccepted != 0:
+		s.conn.opening.unaccepted, s.conn.opening.stream = 0, true
 		return append(out, kernel.Act(listen{}))
 	case s.conn.opening.stream:
 		s.conn.opening.stream = false
@@ -89,7 +89,7 @@ func (s *state) advanceOpening(now time.Time, out []kernel.Effect) []kernel.Effe
 	return out
 }
 
-// streamDecided handles a stream that is open, or was refused.
+// streamDecided continues the opening when the stream is open or was refused.
 func (s *state) streamDecided(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.conn.opening.stream && s.life.phase == message.Syncing {
 		return s.advanceOpening(now, out)
@@ -97,9 +97,9 @@ func (s *state) streamDecided(now time.Time, out []kernel.Effect) []kernel.Effec
 	return out
 }
 
-// openingExpired continues although the server is slow to accept what opens the connection.
+// openingExpired continues the opening without waiting any longer for the server.
 func (s *state) openingExpired(now time.Time, out []kernel.Effect) []kernel.Effect {
-	for s.conn.opening.untaken != 0 || s.conn.opening.stream {
+	for s.conn.opening.unaccepted != 0 || s.conn.opening.stream {
 		out = s.advanceOpening(now, out)
 	}
 	return out
@@ -109,7 +109,7 @@ func (s *state) openingExpired(now time.Time, out []kernel.Effect) []kernel.Effe
 func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	var has struct{ Tools, Prompts, Resources *json.RawMessage }
 	if json.Unmarshal(s.conn.info.Capabilities, &has) != nil {
-		out = append(out, kernel.Log(slog.LevelWarn, "the server's capabilities are not an object; nothing is listed"))
+		out = append(out, kernel.Log(slog.LevelWarn, "server's capabilities are not an object; none of its lists are fetched"))
 	}
 	s.conn.lists[protocol.Tools].wanted = has.Tools != nil
 	s.conn.lists[protocol.Prompts].wanted = has.Prompts != nil
@@ -117,7 +117,7 @@ func (s *state) syncAll(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.conn.lists[protocol.Templates].wanted = has.Resources != nil
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		switch {
-		case !s.catalog && !(kind == protocol.Tools && s.conn.era == protocol.EraModern && s.link.headers): // whose headers calls need
+		case !s.catalog && !(kind == protocol.Tools && s.conn.era == protocol.EraModern && s.link.headers): // calls need the tools' annotations for their headers
 			s.conn.lists[kind].wanted = false
 		case s.conn.lists[kind].wanted:
 			out = s.fetch(kind, out)
@@ -135,8 +135,8 @@ func (s *state) listChanged(kind protocol.ItemKind, out []kernel.Effect) []kerne
 	if s.life.phase == message.Ready && !s.catalog {
 		return append(out, kernel.Tell(s.pool, message.ListStale{Kind: kind}))
 	}
-	if !s.conn.open || s.conn.info == nil || !s.catalog || s.conn.opening.untaken != 0 || s.conn.opening.stream {
-		return out // before the end of the handshake, of this connection or of the next: the first fetch is still to come
+	if !s.conn.open || s.conn.info == nil || !s.catalog || s.conn.opening.unaccepted != 0 || s.conn.opening.stream {
+		return out // the opening is not complete, so the first fetch is still to come
 	}
 	l.wanted = true
 	l.announced = true
@@ -185,13 +185,13 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 	case err != nil && f.Raw[span.Off] != '[':
 		return s.pageFailed(now, kind, protocol.Reason(err), out)
 	case err != nil:
-		out = append(out, kernel.Log(slog.LevelWarn, "the server lists an invalid item; it is left out", "kind", kind.String(), "err", protocol.Reason(err)))
+		out = append(out, kernel.Log(slog.LevelWarn, "server lists an invalid item; it is left out", "kind", kind.String(), "err", protocol.Reason(err)))
 	}
 	next := string(r.NextCursor.Of(f.Raw))
 	switch {
 	case next == "" || next == "null":
 	case full || l.pages >= maxPages || l.bytes > maxListBytes || next == l.cursor:
-		out = append(out, kernel.Log(slog.LevelWarn, "the server's list does not end; the rest is left out", "kind", kind.String(), "pages", l.pages, "bytes", l.bytes, "items", len(l.items)))
+		out = append(out, kernel.Log(slog.LevelWarn, "server's list is too long or does not end; the rest is left out", "kind", kind.String(), "pages", l.pages, "bytes", l.bytes, "items", len(l.items)))
 	default:
 		l.cursor = next
 		return s.page(kind, out)
@@ -199,17 +199,17 @@ func (s *state) pageCame(now time.Time, kind protocol.ItemKind, f *protocol.Fram
 	return s.listDone(now, kind, out)
 }
 
-// pageRefused handles an error response. The server may have promised a list that it does not have; then the list
-// is empty.
+// pageRefused handles an error response. If the server does not know the method although its capabilities declare the
+// list, the list is empty.
 func (s *state) pageRefused(now time.Time, kind protocol.ItemKind, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if code, _ := protocol.ErrorNumber(f); code != codeNoMethod {
 		return s.pageFailed(now, kind, errorText(f), out)
 	}
-	out = append(out, kernel.Log(slog.LevelDebug, "the server does not have a list that its capabilities promise", "kind", kind.String()))
+	out = append(out, kernel.Log(slog.LevelDebug, "server does not offer a list that its capabilities declare", "kind", kind.String()))
 	return s.listDone(now, kind, out)
 }
 
-// scanPage parses what a page contains beside its items. A modern page says how long it is fresh.
+// scanPage parses the members of a page other than its items, such as a modern page's ttlMs.
 func (s *state) scanPage(kind protocol.ItemKind, f *protocol.Frame, r *protocol.ResultInfo) error {
 	if err := r.Scan(f); err != nil || s.conn.era != protocol.EraModern {
 		return err
@@ -221,7 +221,7 @@ func (s *state) scanPage(kind protocol.ItemKind, f *protocol.Frame, r *protocol.
 	return nil
 }
 
-// itemsOf returns where a page holds its items.
+// itemsOf returns the span of a page's items.
 func itemsOf(r *protocol.ResultInfo, kind protocol.ItemKind) rawjson.Span {
 	return [protocol.ItemKinds]rawjson.Span{
 		protocol.Tools: r.Tools, protocol.Prompts: r.Prompts, protocol.Resources: r.Resources, protocol.Templates: r.Templates,
@@ -251,14 +251,14 @@ func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []kernel.Eff
 	l.running, l.fetched, l.items, l.failure, l.tries = false, true, nil, "", 0
 	l.announced = l.changedMeanwhile
 	items, out = s.dropLoops(kind, items, out)
-	asked = asked && !s.conn.peer.listsUs // or gateways that list each other would tell each other of changes without end
+	asked = asked && !s.conn.peer.listsUs // otherwise gateways that list each other would announce changes to each other forever
 	if kind == protocol.Tools {
 		items, out = s.compile(items, out)
 	}
 	l.count = len(items)
 	out = s.fetchOver(now, kind, s.listed(kind, items, asked, out))
 	if l.changedMeanwhile || l.refetch {
-		return s.readyWhenSynced(now, s.explain(s.pauseList(kind, out))) // a server that always says so is ready all the same
+		return s.readyWhenSynced(now, s.explain(s.pauseList(kind, out))) // a server whose lists change all the time is ready nevertheless
 	}
 	out = s.explain(s.scheduleRefetch(kind, out))
 	if kind == protocol.Tools && len(s.conn.headerRetries) > 0 {
@@ -267,6 +267,7 @@ func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []kernel.Eff
 	return s.readyWhenSynced(now, out)
 }
 
+// listed sends a list to the pool.
 func (s *state) listed(kind protocol.ItemKind, items [][]byte, asked bool, out []kernel.Effect) []kernel.Effect {
 	if !s.catalog {
 		return out
@@ -283,7 +284,7 @@ func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, o
 	if l.failure == text {
 		level = slog.LevelDebug
 	}
-	out = append(out, kernel.Log(level, "the server's list could not be fetched", "kind", kind.String(), "err", text))
+	out = append(out, kernel.Log(level, "server's list could not be fetched", "kind", kind.String(), "err", text))
 	l.running, l.items, l.failure = false, nil, text
 	out = s.fetchOver(now, kind, out)
 	l.tries++
@@ -302,11 +303,11 @@ func (s *state) ownExpired(now time.Time, m ownExpired, out []kernel.Effect) []k
 	if s.conn.pending[m.ticket] == nil || s.conn.pending[m.ticket].own == nil {
 		return out
 	}
-	out = append(out, kernel.Act(giveUp{uint64(m.ticket)}))
+	out = append(out, kernel.Act(cancelTicket{uint64(m.ticket)}))
 	return s.fail(now, m.ticket, protocol.Timeout, "no answer within "+s.server.Timeout.String(), out)
 }
 
-// readyWhenSynced enters Ready when every list of the first sync has come once. Later changes do not delay it.
+// readyWhenSynced enters Ready when every list was fetched once. Later changes do not delay it.
 func (s *state) readyWhenSynced(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase != message.Syncing {
 		return out
@@ -322,7 +323,7 @@ func (s *state) readyWhenSynced(now time.Time, out []kernel.Effect) []kernel.Eff
 	}
 	s.conn.readySince, s.life.failures = now, 0
 	out = s.enter(now, message.Ready, missing, out)
-	out = s.tellLevel(out)
+	out = s.sendLevel(out)
 	held := s.carried.unexecuted
 	s.carried.unexecuted = nil
 	for _, h := range held {

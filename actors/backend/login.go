@@ -9,11 +9,11 @@ import (
 	"goblin-actor/protocol"
 )
 
-// loginReason returns the reason of a refused login for clients and operators.
+// loginReason returns why a login is needed, for clients and operators.
 func loginReason(err error) string { return strings.TrimPrefix(err.Error(), "log in: ") }
 
-// loginRefused handles a request that the server refused for its credentials, without executing it. A call returns
-// to the pool, which knows how its client can log in. Running calls were accepted and go on.
+// loginRefused handles a request that the server refused because of its credentials, without executing it. A call
+// returns to the pool, which knows how its client can log in. Running calls were accepted and continue.
 func (s *state) loginRefused(now time.Time, id uint32, scope bool, reason string, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[id]
 	switch {
@@ -21,7 +21,7 @@ func (s *state) loginRefused(now time.Time, id uint32, scope bool, reason string
 		return s.retreat(now, message.NeedsLogin, reason, out)
 	case p.own != nil:
 		return s.fail(now, id, protocol.NeedsLogin, reason, out)
-	case p.round != nil || p.followed != nil: // its client has answered, or it was executed: it cannot begin anew
+	case p.round != nil || p.followed != nil: // its client has answered, or it was executed, so it cannot be sent again
 		out = s.fail(now, id, protocol.NeedsLogin, reason, out)
 	default:
 		out = s.declineQuestions(id, out)
@@ -36,13 +36,13 @@ func (s *state) loginRefused(now time.Time, id uint32, scope bool, reason string
 	return s.stopWhenDrained(now, out)
 }
 
-// loggedIn connects if only a login was missing.
+// loggedIn requests a connection if the backend waits for a login.
 func (s *state) loggedIn(out []kernel.Effect) []kernel.Effect {
-	if s.life.phase != message.NeedsLogin || s.life.wants {
+	if s.life.phase != message.NeedsLogin || s.life.connectRequested {
 		return out
 	}
 	s.life.failures = 0
-	return s.wantStart(out)
+	return s.requestConnect(out)
 }
 
 // loggedOut closes a connection whose login has ended.

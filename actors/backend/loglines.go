@@ -9,13 +9,12 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// logged records a server's log line for operators, in addition to its other receivers. The gateway's log shows it at level
-// debug only.
+// logged records a server's log message in the gateway's log at level debug, in addition to its other receivers.
 func logged(f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Log(slog.LevelDebug, status.MessageLogged, status.LineKey, logParams{f}))
 }
 
-// logParams are the params of notifications/message. They are parsed only when the line is actually logged.
+// logParams are the params of notifications/message. They are parsed only when the message is actually logged.
 type logParams struct{ frame *protocol.Frame }
 
 // LogValue returns "warning logger: data". Data that is not a string stays JSON.

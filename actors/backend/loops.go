@@ -11,14 +11,14 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// dropLoops leaves out items that came from this gateway or through too many others. Gateways may list each other,
-// but their catalogs must not grow without end. For items of another gateway it records the path.
+// dropLoops leaves out items that came from this gateway or through too many other gateways. Gateways may be each
+// other's servers, but their catalogs must not grow forever. For items of another gateway it records the path.
 func (s *state) dropLoops(kind protocol.ItemKind, items [][]byte, out []kernel.Effect) ([][]byte, []kernel.Effect) {
 	ours, far := 0, 0
 	kept := items[:0]
 	for _, raw := range items {
 		if s.conn.peer.node == "" && !bytes.Contains(raw, []byte(s.node)) {
-			kept = append(kept, raw) // nearly all items there are
+			kept = append(kept, raw) // the usual case
 			continue
 		}
 		item, err := protocol.ParseItem(raw)
@@ -39,7 +39,7 @@ func (s *state) dropLoops(kind protocol.ItemKind, items [][]byte, out []kernel.E
 	}
 	if ours > 0 && !s.conn.peer.listsUs {
 		s.conn.peer.listsUs = true
-		out = append(out, kernel.Log(slog.LevelWarn, "the server is a gateway that has this one among its servers; what came from here is left out", "kind", kind.String(), "items", ours))
+		out = append(out, kernel.Log(slog.LevelWarn, "server is a gateway that has this gateway among its servers; items from this gateway are left out", "kind", kind.String(), "items", ours))
 	}
 	if far > 0 {
 		out = append(out, kernel.Log(slog.LevelWarn, "items came through too many gateways; they are left out", "kind", kind.String(), "items", far, "limit", protocol.MaxNodes))
@@ -50,8 +50,8 @@ func (s *state) dropLoops(kind protocol.ItemKind, items [][]byte, out []kernel.E
 	return kept, out
 }
 
-// withoutMetaTools leaves out the meta tools of another gateway, since this gateway's own find its tools. If it
-// lists nothing else (metaTools: only), they are kept as the only way to its tools.
+// withoutMetaTools leaves out the meta tools of another gateway, since this gateway's meta tools find the tools of that
+// gateway, too. If it lists nothing else (metaTools: only), they are kept as the only way to its tools.
 func withoutMetaTools(items [][]byte) [][]byte {
 	isMeta := func(raw []byte) bool {
 		if !bytes.Contains(raw, []byte(protocol.MetaServer)) {

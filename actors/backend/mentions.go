@@ -9,11 +9,11 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// maxMentioned is how many resources of one result are kept.
+// maxMentioned is the maximum number of resources that are noted from one result.
 const maxMentioned = 256
 
-// mention tells the pool which resources a result names, apart from the requested one. The client may read them
-// next although they are not listed.
+// mention reports to the pool the resources that a result mentions, apart from the requested one. The client may read
+// them next although they are not listed.
 func (s *state) mention(p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	switch m := p.request.Frame.M; {
 	case f.Kind != protocol.KindResult:
@@ -24,7 +24,7 @@ func (s *state) mention(p *pending, f *protocol.Frame, out []kernel.Effect) []ke
 		}
 	case !f.Resource:
 		return out
-	case m == protocol.MethodTasksGet: // of the extension: the result is part of the task
+	case m == protocol.MethodTasksGet: // extension io.modelcontextprotocol/tasks: the result is part of the task
 		inlined := *f
 		inlined.Result = rawjson.Member(f.Raw, f.Result, "result")
 		f = &inlined
@@ -38,18 +38,18 @@ func (s *state) mention(p *pending, f *protocol.Frame, out []kernel.Effect) []ke
 	return append(out, kernel.Tell(s.pool, message.ResourcesMentioned{Backend: s.self, Incarnation: uint64(s.conn.incarnation), URIs: uris}))
 }
 
-// namesOnly reports cheaply that a result of resources/read, which may be large, names nothing but the requested
-// resource.
+// namesOnly reports whether a result of resources/read mentions only the requested resource. It does not parse the
+// result, which may be large.
 func namesOnly(raw []byte, r *message.Request) bool {
 	asked := r.Original
 	if asked == nil {
-		asked = r.Params.URI.Of(r.Frame.Raw) // its name is the same here and there
+		asked = r.Params.URI.Of(r.Frame.Raw) // the client's URI is also the server's
 	}
 	return len(asked) > 0 && bytes.Count(raw, []byte(`uri"`)) == 1 && bytes.Contains(raw, asked)
 }
 
-// mentionedIn returns the URIs in a result: contents of resources, and links and embedded resources in content and
-// messages.
+// mentionedIn returns the URIs in a result except the requested one: contents of resources, and links and embedded
+// resources in content and messages.
 func mentionedIn(f *protocol.Frame, asked string) (uris []string) {
 	var info protocol.ResultInfo
 	if !f.Result.Present() || info.Scan(f) != nil {
@@ -72,7 +72,7 @@ func mentionedIn(f *protocol.Frame, asked string) (uris []string) {
 	}
 	each := func(list rawjson.Span, do func(protocol.Item)) {
 		if bytes.HasPrefix(list.Of(f.Raw), []byte("[")) {
-			_ = protocol.Items(f.Raw, list, func(item protocol.Item) bool { // what is no list of objects names nothing
+			_ = protocol.Items(f.Raw, list, func(item protocol.Item) bool { // an error means that the list is invalid and mentions nothing
 				do(item)
 				return len(uris) < maxMentioned
 			})

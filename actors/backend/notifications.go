@@ -25,7 +25,7 @@ func (s *state) notified(now time.Time, e *upstream.Received, out []kernel.Effec
 	case protocol.NotificationResourcesUpdated:
 		return s.resourceUpdated(e, out)
 	case protocol.NotificationCancelled:
-		return s.questionWithdrawn(e, out)
+		return s.questionCancelled(e, out)
 	case protocol.NotificationElicitationComplete:
 		return s.elicitationDone(e, out)
 	}
@@ -48,8 +48,8 @@ func changedKinds(m protocol.Method) []protocol.ItemKind {
 	return nil
 }
 
-// logLine passes a log line to its call: the one whose response it came on, or else the speaker. Other lines go to
-// the pool.
+// logLine forwards a log message to its call: the one whose response it came on, or else the speaker. Other messages go
+// to the pool.
 func (s *state) logLine(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	out = logged(&e.Frame, out)
 	if task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params); task.Present() {
@@ -60,18 +60,18 @@ func (s *state) logLine(now time.Time, e *upstream.Received, out []kernel.Effect
 		_, p = s.speaker(now)
 	}
 	if s.conn.cancelled[uint32(e.Ticket)] != nil {
-		return out // its client has given it up
+		return out // its client has canceled the call
 	}
 	if p != nil && p.own == nil {
 		if p.request.Modern && p.request.Caller.LogLevel == "" {
-			return out // a modern client that has not asked gets none
+			return out // a modern client gets log messages only on request
 		}
 		return append(out, kernel.Tell(p.call.Holder, message.Log{Seq: p.call.Seq, Frame: e.Frame}))
 	}
 	return append(out, kernel.Tell(s.pool, message.ServerLog{Backend: s.self, Server: s.server.Name, Frame: e.Frame}))
 }
 
-// resourceUpdated passes an update to the pool, which knows the subscribers.
+// resourceUpdated forwards an update to the pool, which knows the subscribers.
 func (s *state) resourceUpdated(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
@@ -84,7 +84,7 @@ func (s *state) resourceUpdated(e *upstream.Received, out []kernel.Effect) []ker
 	return append(out, kernel.Tell(s.pool, message.ResourceChanged{Backend: s.self, URI: uri, Frame: e.Frame, Span: params.URI}))
 }
 
-// progress passes progress to the call whose token (its id here) it carries.
+// progress forwards a progress notification to the call whose id it carries as its token.
 func (s *state) progress(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {

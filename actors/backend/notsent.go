@@ -14,22 +14,22 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// reachPause is the pause before an unreachable URL is tried again while calls that have reached it still run.
+// reachPause is the pause before an unreachable URL is tried again while calls that were delivered still run.
 const reachPause = time.Second
 
-// reach says whether a ready server can be reached. A frame that was not delivered fails only its own call, since
-// the responses to others may still arrive. The server is then probed. The connection is given up only when the
-// probe fails too and no call runs.
+// reach tracks whether a ready server is reachable. A frame that was not delivered fails only its own call, since the
+// responses to others may still arrive. The server is then probed. The connection is closed only when the probe is not
+// delivered either and no call runs.
 type reach struct {
 	probe   uint32 // id of the probe while it is unknown whether it was delivered; 0 = none
-	failure string // why the last one did not get there; "" = it did, or was not needed
+	failure string // why the last probe was not delivered; "" = it was, or none was sent
 }
 
 // notSent handles a frame of which nothing reached the server, so the pool may try another connection.
 func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) []kernel.Effect {
 	id := uint32(e.Ticket)
-	if id == s.conn.opening.unsure && s.conn.opening.unsure != 0 && !oursAlone(e.Err) { // without it some servers never say anything by themselves
-		s.conn.opening.unsure = 0
+	if id == s.conn.opening.unconfirmed && s.conn.opening.unconfirmed != 0 && !isLocal(e.Err) { // without it, some servers never send messages of their own
+		s.conn.opening.unconfirmed = 0
 		return s.lose(now, "notifications/initialized could not be sent: "+e.Err.Error(), out)
 	}
 	p := s.conn.pending[id]
@@ -38,10 +38,10 @@ func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) 
 	}
 	reason := e.Err.Error()
 	switch {
-	case s.isStream(id): // it is tried again by itself
+	case s.isStream(id): // it is opened again automatically
 		return s.probeReach(now, s.fail(now, id, protocol.BackendDisconnected, reason, out))
 	case p.own != nil && s.closedFollows(e.Err):
-		return out // it knows how the process ended
+		return out // the Closed event says how the process ended
 	case p.own != nil && s.starting():
 		s.remove(id, p)
 		return s.lose(now, reason, out)
@@ -57,28 +57,28 @@ func (s *state) notSent(now time.Time, e upstream.NotSent, out []kernel.Effect) 
 		s.remove(id, p)
 		out = s.callNotSent(now, p, e.Err, out)
 	}
-	if !oursAlone(e.Err) {
+	if !isLocal(e.Err) {
 		out = s.probeReach(now, out)
 	}
 	return s.stopWhenDrained(now, out)
 }
 
-// oursAlone reports whether a frame was refused for a reason that says nothing about the server.
-func oursAlone(err error) bool {
+// isLocal reports whether a frame was not sent for a reason within the gateway, which says nothing about the server.
+func isLocal(err error) bool {
 	return errors.Is(err, stream.ErrOverBudget) || errors.Is(err, upstream.ErrQueueFull) ||
 		errors.Is(err, upstream.ErrClosed) || errors.Is(err, context.Canceled)
 }
 
-// closedFollows reports whether a frame was refused because the connection is ending: a process that refuses one
-// frame accepts no other. The Closed event tells more than the broken pipe.
+// closedFollows reports whether a frame was not sent because the connection is ending: a process that does not accept
+// one frame accepts no other. The Closed event that follows has more details than the broken pipe.
 func (s *state) closedFollows(err error) bool {
-	return s.link.reportsEnd && (errors.Is(err, upstream.ErrClosed) || !oursAlone(err))
+	return s.link.reportsEnd && (errors.Is(err, upstream.ErrClosed) || !isLocal(err))
 }
 
 // callNotSent continues with a call that did not reach the server. It is not in any table.
 func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case p.round != nil && s.life.phase == message.Ready: // its client has answered: that is not asked again
+	case p.round != nil && s.life.phase == message.Ready: // its client has answered and must not be asked again
 		q := p.round
 		s.carried.rounds[p.call] = q
 		q.due = false
@@ -86,20 +86,20 @@ func (s *state) callNotSent(now time.Time, p *pending, err error, out []kernel.E
 	case p.round != nil:
 		s.carried.rounds[p.call] = p.round
 		return out
-	case p.followed != nil: // the call itself was written long ago
+	case p.followed != nil: // the call itself was written before
 		return s.failed(now, p, protocol.BackendDisconnected, err.Error(), out)
-	case errors.Is(err, stream.ErrOverBudget): // there is no more room for another replica
+	case errors.Is(err, stream.ErrOverBudget): // another replica would not have room either
 		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, Retryable: true,
-			Message: "the gateway's buffers are full (limits.maxBufferedBytes); nothing was sent"}
+			Message: "the gateway's buffers are full (limits.maxBufferedBytes); the call was not sent; retry later"}
 		return append(out, s.endedCall(p.call), kernel.Tell(p.call.Holder, message.Failed{Seq: p.call.Seq, Fault: fault}))
 	case s.closedFollows(err):
-		return append(out, s.returnedLost(p, err.Error()))
+		return append(out, s.notExecutedLost(p, err.Error()))
 	}
-	return append(out, s.returned(p.call, p.request, err.Error()))
+	return append(out, s.notExecuted(p.call, p.request, err.Error()))
 }
 
-// probeReach sends the server a request to find out whether it can be reached. The response does not matter. Links
-// that report the end of their server are not probed.
+// probeReach sends the server a request to find out whether it is reachable. The response does not matter. Links that
+// report the end of their server are not probed.
 func (s *state) probeReach(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.life.phase != message.Ready || s.link.reportsEnd:
@@ -129,7 +129,7 @@ func (s *state) probeReach(now time.Time, out []kernel.Effect) []kernel.Effect {
 func (s *state) reached(ticket uint64) {
 	s.conn.reach.failure = ""
 	if ticket == uint64(s.conn.reach.probe) {
-		s.conn.reach.probe = 0 // whether it is answered does not matter
+		s.conn.reach.probe = 0 // the response does not matter
 	}
 }
 
@@ -160,11 +160,11 @@ func (s *state) returnUnsent(reason string, out []kernel.Effect) []kernel.Effect
 			continue
 		}
 		s.remove(id, p)
-		if p.round != nil { // its client has answered: that is not asked again
+		if p.round != nil { // its client has answered and must not be asked again
 			s.carried.rounds[p.call] = p.round
 			continue
 		}
-		out = append(out, s.returnedLost(p, reason))
+		out = append(out, s.notExecutedLost(p, reason))
 	}
 	return out
 }

@@ -25,12 +25,12 @@ func TestQuickAttemptsAfterALoss(t *testing.T) {
 		back      time.Duration // connected again after so long at most
 		attempts  [2]int        // meanwhile, the first connection not counted
 	}{
-		{"a URL is tried at once and soon after", "http", steady, 30 * time.Millisecond, 0, 60 * time.Millisecond, [2]int{2, 5}},
-		{"each pause as long as it was away", "http", steady, 300 * time.Millisecond, 0, 600 * time.Millisecond, [2]int{4, 12}},
-		{"then the pauses that are configured", "sse", steady, time.Minute, 0, 150 * time.Second, [2]int{8, 22}},
-		{"which are never shorter", "http", steady, 5 * time.Millisecond, 4 * time.Millisecond, 10 * time.Millisecond, [2]int{2, 4}},
-		{"a process is tried at once only", "stdio", steady, 30 * time.Millisecond, 0, 501 * time.Millisecond, [2]int{2, 2}},
-		{"and what was not ready for long not even that", "http", steady - 2*time.Second, 30 * time.Millisecond, 0, 501 * time.Millisecond, [2]int{1, 1}},
+		{"a URL is tried at once and soon after", "http", steadyTime, 30 * time.Millisecond, 0, 60 * time.Millisecond, [2]int{2, 5}},
+		{"each pause as long as it was away", "http", steadyTime, 300 * time.Millisecond, 0, 600 * time.Millisecond, [2]int{4, 12}},
+		{"then the pauses that are configured", "sse", steadyTime, time.Minute, 0, 150 * time.Second, [2]int{8, 22}},
+		{"which are never shorter", "http", steadyTime, 5 * time.Millisecond, 4 * time.Millisecond, 10 * time.Millisecond, [2]int{2, 4}},
+		{"a process is tried at once only", "stdio", steadyTime, 30 * time.Millisecond, 0, 501 * time.Millisecond, [2]int{2, 2}},
+		{"and what was not ready for long not even that", "http", steadyTime - 2*time.Second, 30 * time.Millisecond, 0, 501 * time.Millisecond, [2]int{1, 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -15,50 +15,50 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// How a modern server's task is followed. Extension io.modelcontextprotocol/tasks.
+// Limits for following a server's task. Extension io.modelcontextprotocol/tasks.
 const (
-	firstPoll   = time.Second // when the server does not say how often it may be asked
+	firstPoll   = time.Second // pause before a poll if the server does not name one
 	shortPoll   = 100 * time.Millisecond
 	longPoll    = 30 * time.Second
-	maxFailures = 3 // requests about one task in a row that get no answer
+	maxFailures = 3 // unanswered requests about a task in a row, after which its call fails
 )
 
-// poll is the task that a modern server has created for a legacy client's call. The client does not know about it.
-// The gateway polls it until it ends, also on a new connection if the first one breaks.
+// poll is the task that a modern server has created for a legacy client's call. The client does not know about it. The
+// gateway polls it until it ends, on a new connection if the first one breaks.
 type poll struct {
 	id       []byte          // taskId, raw JSON
 	pause    time.Duration   // between two requests
-	inFlight bool            // a request about it waits for its answer
-	rounds   int             // of questions
-	posed    map[string]bool // raw keys of questions that were put to the client: they are told again until the answer is in
-	failures int
+	inFlight bool            // a request about it waits for its response
+	rounds   int             // rounds of questions so far
+	asked    map[string]bool // raw keys of the questions that the client was asked; the server repeats them until it has the answers
+	failures int             // requests without a response, in a row
 }
 
 // followModern continues a call whose response is a task.
 func (s *state) followModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	id := rawjson.Member(f.Raw, f.Result, "taskId").Of(f.Raw)
 	if text, ok := rawjson.Unquote(id); !ok || text == "" || len(text) > maxTaskID {
-		return s.badAnswer(now, p, fmt.Sprintf("the server answered with a task that has no id of 1 to %d bytes", maxTaskID), out)
+		return s.badAnswer(now, p, fmt.Sprintf("the server answered with a task whose id is missing or longer than %d bytes", maxTaskID), out)
 	}
 	q := p.round
 	if q == nil {
 		q = &round{call: p.call, request: p.request}
 	}
 	q.reached = p.reached
-	q.poll = &poll{id: slices.Clone(id), pause: firstPoll, posed: map[string]bool{}}
+	q.poll = &poll{id: slices.Clone(id), pause: firstPoll, asked: map[string]bool{}}
 	q.responses, q.open, q.due = nil, 0, false
 	s.carried.rounds[q.call] = q
 	return s.pauseRound(q, q.poll.pauseOf(f), out)
 }
 
-// pauseOf returns the pause before the next poll: what the server asks for, within bounds.
+// pauseOf returns the pause before the next poll: the server's pollIntervalMs, within bounds.
 func (t *poll) pauseOf(f *protocol.Frame) time.Duration {
 	ms, err := strconv.ParseFloat(string(rawjson.Member(f.Raw, f.Result, "pollIntervalMs").Of(f.Raw)), 64)
 	t.pause = pollPause(ms, err, t.pause)
 	return t.pause
 }
 
-// pollPause returns a pause in milliseconds, within bounds, or otherwise if there was an error.
+// pollPause returns a pause of ms milliseconds, within bounds, or otherwise if err is set.
 func pollPause(ms float64, err error, otherwise time.Duration) time.Duration {
 	if err != nil {
 		return otherwise
@@ -66,7 +66,7 @@ func pollPause(ms float64, err error, otherwise time.Duration) time.Duration {
 	return time.Duration(min(max(ms, float64(shortPoll.Milliseconds())), float64(longPoll.Milliseconds()))) * time.Millisecond
 }
 
-// pauseRound waits before the next request.
+// pauseRound starts the pause before the next request.
 func (*state) pauseRound(q *round, pause time.Duration, out []kernel.Effect) []kernel.Effect {
 	q.number++
 	return append(out, kernel.WakeAfter(pause, roundDue{q.call, q.number}))
@@ -108,13 +108,13 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.
 	t.inFlight = false
 	if f.Kind == protocol.KindError {
 		code, _ := protocol.ErrorNumber(f)
-		if t.failures++; code == -32603 && t.failures <= maxFailures { // or there was no answer
+		if t.failures++; code == -32603 && t.failures <= maxFailures { // an internal error, or no response
 			return s.pauseRound(q, t.pause, out)
 		}
-		return s.dropTask(now, q, "the server created a task for the call and refuses to report its status: "+errorText(f), out)
+		return s.dropTask(now, q, "the server created a task for the call, but does not report its status: "+errorText(f), out)
 	}
 	t.failures = 0
-	if len(q.responses) > 0 { // it has the answers
+	if len(q.responses) > 0 { // the server has received the answers
 		q.responses = nil
 		return s.pauseRound(q, min(t.pause, emptyPause), out)
 	}
@@ -131,14 +131,14 @@ func (s *state) polled(now time.Time, q *round, f *protocol.Frame, out []kernel.
 	case "failed":
 		return s.taskEnded(now, q, "error", f, out)
 	case "cancelled":
-		return s.dropTask(now, q, "the server created a task for the call and cancelled it", out)
+		return s.dropTask(now, q, "the server canceled the task that it had created for the call", out)
 	}
-	return s.dropTask(now, q, fmt.Sprintf("the server says of the call's task that it is %q", status.Cut(phase, 32)), out)
+	return s.dropTask(now, q, fmt.Sprintf("the server reported an unknown status of the call's task: %q", status.Cut(phase, 32)), out)
 }
 
-// heartbeat reports progress to the client, one step beyond reached, with the server's status message. If quiet,
-// the message only keeps the call alive, because the server reports progress itself. It returns the progress
-// reached.
+// heartbeat reports progress to the client, one step beyond reached, with the server's status message. If quiet, the
+// message only keeps the call alive and does not reach the client, because the server reports progress itself. It
+// returns the progress reached.
 func heartbeat(call message.CallRef, reached float64, quiet bool, f *protocol.Frame, out []kernel.Effect) (float64, []kernel.Effect) {
 	step := math.Floor(reached) + 1
 	behind := quiet || step <= reached // beyond 2^53
@@ -159,11 +159,11 @@ func heartbeat(call message.CallRef, reached float64, quiet bool, f *protocol.Fr
 	return step, out
 }
 
-// taskAsks puts the task's questions to the client, each once.
+// taskAsks asks the client the task's questions, each once.
 func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	var r protocol.ResultInfo
 	if r.Scan(f) != nil {
-		return s.dropTask(now, q, "the server's result is not valid", out)
+		return s.dropTask(now, q, "the server sent an invalid result", out)
 	}
 	questions, why := s.inputRequests(q, f, &r)
 	if why != "" {
@@ -173,24 +173,24 @@ func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kerne
 		return s.pauseRound(q, q.poll.pauseOf(f), out)
 	}
 	if q.poll.rounds++; q.poll.rounds > maxRounds {
-		return s.dropTask(now, q, fmt.Sprintf("the server's task asked %d times and did not end", maxRounds), out)
+		return s.dropTask(now, q, fmt.Sprintf("the server's task asked %d times without coming to an end", maxRounds), out)
 	}
 	for _, response := range q.responses {
-		q.poll.posed[string(response.Key)] = true
+		q.poll.asked[string(response.Key)] = true
 	}
 	if len(questions) == 0 {
 		return s.resend(q, out)
 	}
-	return s.pose(q, f, questions, out)
+	return s.askClient(q, f, questions, out)
 }
 
-// taskEnded answers the call with the outcome of its task: the member of the response, as if it had come at once.
+// taskEnded answers the call with the outcome of its task, which is the member of the response: result or error.
 func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	var g protocol.Frame
 	var r protocol.ResultInfo
 	raw := append([]byte(`{"jsonrpc":"2.0","id":0,"`+member+`":`), rawjson.Member(f.Raw, f.Result, member).Of(f.Raw)...)
 	if g.Parse(append(raw, '}')) != nil {
-		return s.dropTask(now, q, "the server's task ended without "+member, out)
+		return s.dropTask(now, q, "the server's task ended, but its "+member+" is missing", out)
 	}
 	s.forgetRound(q)
 	p := &pending{call: q.call, request: q.request, round: q}
@@ -198,7 +198,7 @@ func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Fr
 		return s.doneEdited(now, p, &g, protocol.TranslateError(nil, q.request.Frame.M, &g, nil, protocol.EraLegacy), out)
 	}
 	if r.Scan(&g) != nil || r.KindOf(q.request.Frame.M, &g) != protocol.ResultComplete {
-		return s.badAnswer(now, p, "the result of the server's task is not valid", out)
+		return s.badAnswer(now, p, "the result of the server's task is invalid", out)
 	}
 	return s.doneEdited(now, p, &g, protocol.ToLegacyResult(nil, q.request.Frame.M, &g, &r), out)
 }
@@ -217,7 +217,7 @@ func (s *state) cancelTask(q *round, out []kernel.Effect) []kernel.Effect {
 	return s.expireOwn(s.requestOfTask(q, protocol.MethodTasksCancel, nil, ignored, out))
 }
 
-// wantsTasks reports whether a modern server refuses the call because the client has not declared tasks.
+// wantsTasks reports whether a modern server refused the call because the client has not declared the tasks extension.
 func wantsTasks(f *protocol.Frame) bool {
 	required := rawjson.Member(f.Raw, rawjson.Member(f.Raw, f.Error, "data"), "requiredCapabilities")
 	code, _ := protocol.ErrorNumber(f)

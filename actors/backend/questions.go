@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	maxQuestionsOfCall = 256                   // questions of one call that may be open: each is held here and in its client's books
-	maxElicited        = 256                   // url elicitations remembered until the server says that they are complete
-	burst              = 30 * time.Millisecond // questions that come so close to each other are one call's
+	maxQuestionsOfCall = 256                   // open questions of one call; each takes memory here and at the call's holder
+	maxElicited        = 256                   // URL elicitations remembered until the server reports that they are complete
+	burst              = 30 * time.Millisecond // questions within this time of each other are attributed to the same call
 )
 
-// codeTooManyQuestions tells a server that too many of its questions are open.
+// codeTooManyQuestions is the error code for a server with too many open questions.
 const codeTooManyQuestions = -31010
 
 // lastAsker is the call that asked or was answered last. For a moment, the next question is attributed to it.
@@ -29,11 +29,11 @@ type lastAsker struct {
 
 // question is a server's question that waits for a client's answer.
 type question struct {
-	rawID  []byte // the server's id, as it came
+	rawID  []byte // the server's id, raw JSON
 	method protocol.Method
-	id     uint32 // the pending call it belongs to
-	round  *round // a modern server's: what it belongs to instead of a pending call
-	index  int    // likewise: of its answer
+	id     uint32 // the pending call that it belongs to
+	round  *round // for modern servers: the round that it belongs to, instead of a pending call
+	index  int    // for modern servers: index in round.responses
 }
 
 // elicitation remembers which client got a URL elicitation.
@@ -63,8 +63,8 @@ func (s *state) serverAsked(now time.Time, e *upstream.Received, out []kernel.Ef
 		if by.p == nil || by.p.request.Caller.Can&message.CanRoots == 0 {
 			return s.reply(protocol.AppendResult(nil, rawID, rootsResult(s.server.Roots)), out)
 		}
-		// A server may ask for roots because it has just met us. That says nothing of how it asks its other questions: given
-		// one call at a time for it, a call that hangs would keep all others out.
+		// Many servers request the roots after the handshake, without naming a call. That alone must not limit them to one
+		// call at a time, since then a call that hangs would block all others.
 		by.certain = by.certain || !s.conn.asks.unattributed
 	}
 	if !by.certain && e.Frame.M != protocol.MethodRootsList && len(s.conn.byCall) > 0 {
@@ -80,25 +80,26 @@ func (s *state) serverAsked(now time.Time, e *upstream.Received, out []kernel.Ef
 // asker is the call that a server's question belongs to.
 type asker struct {
 	id      uint32
-	p       *pending // nil: the call is unknown, or its client is gone
-	certain bool     // the server says so; else it is the one that is most likely meant
+	p       *pending // nil = the call is unknown, or its client is gone
+	certain bool     // the server named the call; otherwise it is a guess
 }
 
-// refusal says why the question cannot be asked, or "" if the call's client can be asked.
+// refusal returns the error for a question that no client can be asked; why is "" if the call's client can be asked.
 func (by asker) refusal() (code int, why string) {
 	switch {
 	case by.p == nil && by.certain:
-		return codeInvalidRequest, "no client waits for the result of this question's task, so none can be asked"
+		return codeInvalidRequest, "no client waits for the result of the related task"
 	case by.p == nil:
-		return codeInvalidRequest, "the gateway cannot tell which call this question belongs to, so no client can be asked"
+		return codeInvalidRequest, "the gateway cannot tell which call this request belongs to; send it on the call's response stream"
 	case len(by.p.questions) >= maxQuestionsOfCall:
-		return codeTooManyQuestions, fmt.Sprintf("more than %d questions of one call at once", maxQuestionsOfCall)
+		return codeTooManyQuestions, fmt.Sprintf("too many open requests of one call to its client (limit %d)", maxQuestionsOfCall)
 	}
 	return 0, ""
 }
 
-// passOn sends a question to the holder of its call. If the call is certain, the pool hears at once that it waits.
-// Otherwise it hears after a moment, or else the next call would get the rest of the questions.
+// passOn sends a question to the holder of its call. If the call is certain, the pool is told at once that it is parked.
+// Otherwise it is told after burst, because the pool then sends the next call, and further questions would be attributed
+// to that one.
 func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kernel.Effect) []kernel.Effect {
 	p := by.p
 	s.questions.last++
@@ -113,13 +114,13 @@ func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kern
 		return out
 	}
 	if p.certain = by.certain; p.certain {
-		return s.tellParked(p, out)
+		return s.reportParked(p, out)
 	}
 	return append(out, kernel.WakeAfter(burst, burstOver{s.conn.incarnation, by.id}))
 }
 
-// asker returns the call that a question belongs to: the one that waits for the end of the named task, or whose
-// HTTP response carried it. Both are certain. Otherwise it is the speaker.
+// asker returns the call that a question belongs to: the one that waits for the end of the named task, or whose HTTP
+// response carried the question. Both are certain. Otherwise it is the speaker.
 func (s *state) asker(now time.Time, e *upstream.Received) asker {
 	task := protocol.RelatedTask(e.Frame.Raw, e.Frame.Params)
 	if id := s.waitsFor(task.Of(e.Frame.Raw)); id != 0 {
@@ -149,8 +150,8 @@ func (s *state) hasOthers(p *pending) bool {
 	return false
 }
 
-// speaker returns the call that a server probably means when it does not say: the only running one that does not
-// wait for an answer, or the one that asked last, or the only one. It returns nil if that is not known.
+// speaker returns the call that a message without a call probably belongs to: the only running one that does not wait
+// for an answer, or the one that asked last, or the only one. It returns nil if it cannot tell.
 func (s *state) speaker(now time.Time) (id uint32, p *pending) {
 	last := s.conn.pending[s.conn.asks.last.id]
 	switch {
@@ -170,29 +171,29 @@ func (s *state) speaker(now time.Time) (id uint32, p *pending) {
 	return id, s.conn.pending[id]
 }
 
-// letAsk notes that a call may ask now.
+// letAsk notes that the server may ask questions during the call.
 func (s *state) letAsk(id uint32, p *pending) {
 	if !p.namesTask() {
 		s.conn.mayAsk[id] = struct{}{}
 	}
 }
 
-// tellParked tells the pool that a call waits for its client.
-func (s *state) tellParked(p *pending, out []kernel.Effect) []kernel.Effect {
+// reportParked reports to the pool that a call waits for its client.
+func (s *state) reportParked(p *pending, out []kernel.Effect) []kernel.Effect {
 	p.parked = true
 	return append(out, kernel.Tell(s.pool, message.CallParked{Backend: s.self, Call: p.call, Yes: true}))
 }
 
-// burstOver lets another call run after a call had time to ask all its questions.
+// burstOver reports a call as parked after it had time to ask all its questions.
 func (s *state) burstOver(m burstOver, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[m.id]
 	if p == nil || len(p.questions) == 0 || p.parked {
 		return out
 	}
-	return s.tellParked(p, out)
+	return s.reportParked(p, out)
 }
 
-// questionAnswered forgets an answered question, and tells the pool when it was the last.
+// questionAnswered forgets an answered question. After the last one, the call is no longer parked.
 func (s *state) questionAnswered(key uint64, id uint32, p *pending, out []kernel.Effect) []kernel.Effect {
 	p.questions = slices.DeleteFunc(p.questions, func(k uint64) bool { return k == key })
 	if len(p.questions) > 0 {
@@ -206,7 +207,7 @@ func (s *state) questionAnswered(key uint64, id uint32, p *pending, out []kernel
 	return append(out, kernel.Tell(s.pool, message.CallParked{Backend: s.self, Call: p.call}))
 }
 
-// answerQuestion passes a client's answer to the server, once.
+// answerQuestion forwards a client's answer to the server, once.
 func (s *state) answerQuestion(now time.Time, m message.ServerRequestResult, out []kernel.Effect) []kernel.Effect {
 	a := s.questions.open[m.Key]
 	if a == nil {
@@ -234,14 +235,14 @@ func answerFrame(id, result, err []byte) []byte {
 	return append(frame, '}')
 }
 
-// questionWithdrawn handles a question that the server has cancelled.
-func (s *state) questionWithdrawn(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
+// questionCancelled handles a question that the server has canceled.
+func (s *state) questionCancelled(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	var params protocol.Params
 	if params.Scan(&e.Frame) != nil {
 		return out
 	}
 	id := string(params.RequestID.Of(e.Frame.Raw))
-	s.withdrawFromCancelled(id)
+	s.removeCancelledQuestion(id)
 	for key, a := range s.questions.open {
 		if string(a.rawID) != id || a.round != nil {
 			continue
@@ -256,7 +257,7 @@ func (s *state) questionWithdrawn(e *upstream.Received, out []kernel.Effect) []k
 	return out
 }
 
-// declineQuestions answers the open questions of a call that ends, so that the server does not wait for ever.
+// declineQuestions answers the open questions of a call that ends, so that the server does not wait forever.
 func (s *state) declineQuestions(id uint32, out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.takeQuestions(id) {
 		out = s.decline(s.questions.open[key], out)
@@ -295,8 +296,8 @@ func (s *state) remember(f *protocol.Frame, p *pending) {
 	}
 }
 
-// rememberURLs records which client got the URLs of an error -32042. It waits for the notification that they were
-// visited.
+// rememberURLs records which client got the URLs of an error -32042, for the notification that their elicitations are
+// complete.
 func (s *state) rememberURLs(f *protocol.Frame, p *pending) {
 	protocol.URLElicitations(f, func(params rawjson.Span) bool {
 		s.rememberURL(rawjson.Member(f.Raw, params, "elicitationId").Of(f.Raw), p)
@@ -315,7 +316,7 @@ func (s *state) rememberURL(id []byte, p *pending) {
 	s.questions.elicited = append(s.questions.elicited, elicitation{string(id), p.call})
 }
 
-// elicitationDone passes the notification to the client that got the URL elicitation, and to no other.
+// elicitationDone forwards the notification only to the client that got the URL elicitation.
 func (s *state) elicitationDone(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	id := string(rawjson.Member(e.Frame.Raw, e.Frame.Params, "elicitationId").Of(e.Frame.Raw))
 	for i, known := range s.questions.elicited {

@@ -9,15 +9,14 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// doubt checks whether an error over HTTP means that the server's era has changed. A server may be replaced while
-// the gateway is connected; then calls fail again and again, so the server is asked again. A process is started
-// anew whenever it is replaced.
-func (s *state) doubt(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
+// checkEra checks whether an error over HTTP means that the server's era has changed. A server with a URL may be
+// replaced while the gateway is connected. Its calls would then fail until the era is determined again.
+func (s *state) checkEra(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	if s.link.ownsServer || s.life.phase != message.Ready {
 		return out
 	}
 	switch code, _ := protocol.ErrorNumber(&e.Frame); {
-	case s.conn.era == protocol.EraLegacy && judge(&e.Frame).era == protocol.EraModern:
+	case s.conn.era == protocol.EraLegacy && discoveryOf(&e.Frame).era == protocol.EraModern:
 		return s.eraChanged(now, out)
 	case s.mayHaveLeftEra(e.Status) && !saysModern(code):
 		return s.recheck(out)
@@ -25,8 +24,8 @@ func (s *state) doubt(now time.Time, e *upstream.Received, out []kernel.Effect) 
 	return out
 }
 
-// saysModern reports whether a modern server sends this error code with HTTP 400 or 404: its own errors, an
-// unknown method, or invalid params.
+// saysModern reports whether a modern server sends this error code with HTTP 400 (Bad Request) or 404 (Not Found): the
+// modern era's own codes, an unknown method, or invalid params.
 func saysModern(code int) bool {
 	switch code {
 	case codeHeaderMismatch, codeCapabilityRequired, codeUnsupportedVersion, codeNoMethod, codeInvalidParams:
@@ -35,7 +34,7 @@ func saysModern(code int) bool {
 	return false
 }
 
-// recheck asks a server that no longer behaves like a modern one whether it still is. Calls go on meanwhile.
+// recheck sends server/discover to a server that no longer behaves like a modern one. Calls continue meanwhile.
 func (s *state) recheck(out []kernel.Effect) []kernel.Effect {
 	if s.conn.rechecking != 0 || s.life.phase != message.Ready || s.conn.era != protocol.EraModern {
 		return out
@@ -45,21 +44,21 @@ func (s *state) recheck(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// recheckUnanswered handles a check without a response, which means nothing. The next call that fails that way
+// recheckUnanswered handles a check without a response, which tells nothing. The next call that fails the same way
 // checks again.
 func (s *state) recheckUnanswered(_ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.conn.rechecking = 0
 	return out
 }
 
-// rechecked handles the response. Only a definite one changes the era: an overloaded or broken server is asked
-// again when the need arises.
+// rechecked handles the response to the check. Only a definite one changes the era. An overloaded or broken server is
+// checked again after the next such error.
 func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []kernel.Effect) []kernel.Effect {
 	s.conn.rechecking = 0
 	switch code, _ := protocol.ErrorNumber(f); {
-	case judge(f).era == protocol.EraModern, code == codeHeaderMismatch, code == codeCapabilityRequired:
+	case discoveryOf(f).era == protocol.EraModern, code == codeHeaderMismatch, code == codeCapabilityRequired:
 		return out
-	case saysNothing(status), code == codeInternal && !s.mayHaveLeftEra(status):
+	case isEraNeutral(status), code == codeInternal && !s.mayHaveLeftEra(status):
 		return out
 	}
 	return s.eraChanged(now, out)
@@ -68,11 +67,11 @@ func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []ke
 // eraChanged opens a new connection, because the server now speaks another era.
 func (s *state) eraChanged(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.life.known = message.KnownEra{}
-	return s.lose(now, "the server no longer speaks "+s.conn.info.Version, out)
+	return s.lose(now, "the server no longer speaks protocol version "+s.conn.info.Version, out)
 }
 
 // mayHaveLeftEra reports whether an HTTP status without a modern error may mean that the server speaks a legacy
 // era now.
 func (s *state) mayHaveLeftEra(status int) bool {
-	return s.conn.era == protocol.EraModern && status/100 == 4 && !saysNothing(status) // Rust's says 422, others 400, 404, 405
+	return s.conn.era == protocol.EraModern && status/100 == 4 && !isEraNeutral(status) // the Rust SDK answers 422, others 400, 404 or 405
 }

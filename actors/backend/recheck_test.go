@@ -36,7 +36,7 @@ func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
 				server := &actortest.Modern{HTTP: true, Tools: []string{"add"}}
 				b := modern(t, server)
 				defer b.stop()
-				time.Sleep(steady)
+				time.Sleep(steadyTime)
 				before := len(server.Received("server/discover"))
 				refuse := func(g actortest.Message) bool {
 					var f protocol.Frame
@@ -78,7 +78,7 @@ func TestAServerThatMovesOn(t *testing.T) {
 		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}, Discover: httpStatus(404), HandleOther: initializes}
 		b := startOn(t, Options{Server: auto(), Open: server.Open, Transport: "http", Catalog: true})
 		defer b.stop()
-		time.Sleep(steady + 2*openingTime)
+		time.Sleep(steadyTime + 2*openingTime)
 		if p := b.phases(); len(p) == 0 || p[len(p)-1] != message.Ready {
 			t.Fatalf("phases %v, want ready", p)
 		}
@@ -142,7 +142,7 @@ func TestAnOutageIsNoOtherEra(t *testing.T) {
 				server := &actortest.Modern{HTTP: true, Tools: []string{"add"}}
 				b := modern(t, server)
 				defer b.stop()
-				time.Sleep(steady)
+				time.Sleep(steadyTime)
 				b.phases()
 				opened, asked := server.Opened(), len(server.Received("server/discover"))
 				server.Handle, server.Discover = func(g actortest.Message) { httpStatus(404)(g) }, c.says

@@ -10,15 +10,15 @@ import (
 	"goblin-actor/protocol"
 )
 
-// mayRepeat reports whether a call may be sent again when its connection breaks: the configuration allows it for
-// calls that are safe to repeat. A call whose server has asked the client is half done, and the client would be
-// asked again.
+// mayRepeat reports whether a call may be sent again when its connection breaks: retry.inFlight allows it and the call
+// is safe to repeat. A call whose server has asked the client is not repeated, because the client would be asked again.
 func (s *state) mayRepeat(p *pending) bool {
 	return s.server.Retry.InFlight == "idempotent" && p.own == nil && p.round == nil && p.followed == nil && !p.hasAsked && p.request.Repeatable()
 }
 
-// takeRepeatable removes the repeatable calls from a broken connection. They return to the pool after it knows
-// about the loss, so that none comes back before the next connection is ready.
+// takeRepeatable removes the repeatable calls from a broken connection and returns the effects that return them to the
+// pool. These must follow the message about the loss, so that the pool does not send the calls here again before the
+// next connection is ready.
 func (s *state) takeRepeatable(reason string) []kernel.Effect {
 	if s.life.phase != message.Ready || s.server.Retry.InFlight != "idempotent" {
 		return nil

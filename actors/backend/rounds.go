@@ -13,31 +13,31 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Bounds of what a modern server may ask in one call.
+// Limits for the questions of a modern server in one call.
 const (
 	maxRounds    = 10
-	maxEmpty     = 3                      // in a row, without a question
-	maxQuestions = 64                     // in one round
-	emptyPause   = 200 * time.Millisecond // before the first retry without a question; then four times that each
+	maxEmpty     = 3                      // rounds without a question, in a row
+	maxQuestions = 64                     // questions in one round
+	emptyPause   = 200 * time.Millisecond // pause after the first round without a question; four times as long each time
 )
 
-// round is what a modern server has asked during a legacy client's call, and the answers so far. While it is in
+// round holds what a modern server has asked during a legacy client's call, and the answers so far. While it is in
 // carried.rounds, the server has no pending request of the call, so a lost connection does not end the call. MCP
 // 2026-07-28, basic/patterns/mrtr.
 type round struct {
 	call      message.CallRef
 	request   *message.Request
-	number    int                      // of the server's input_required, from 1
-	empty     int                      // of them in a row without a question
+	number    int                      // counts the server's input_required results, from 1
+	empty     int                      // number of these without a question, in a row
 	state     []byte                   // requestState, raw JSON; nil = none
-	responses []protocol.InputResponse // in the order asked; Result nil while unanswered
-	open      int                      // questions without answer
-	due       bool                     // the next request could go out, but for the connection
+	responses []protocol.InputResponse // in the order of the questions; Result is nil while unanswered
+	open      int                      // unanswered questions
+	due       bool                     // the next request is ready to be sent and only waits for a connection
 	parked    bool                     // the pool was told that the call waits for its client
 	reached   float64                  // pending.reached, over all requests so far
-	urls      [][]byte                 // elicitationIds, raw JSON, that we made up for questions of mode url
-	tasks     bool                     // the request is sent as one of a client that has declared tasks
-	poll      *poll                    // what the call has become; nil = no task
+	urls      [][]byte                 // elicitationIds, raw JSON, that the gateway made up for questions of mode url
+	tasks     bool                     // the request declares the tasks extension, although the client did not
+	poll      *poll                    // the task that the server has created; nil = none
 }
 
 // inputRequest is one question of a round that is being collected.
@@ -59,7 +59,7 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 	q.responses, q.open, q.due = nil, 0, false
 	q.state = r.RequestState.Of(f.Raw)
 	if q.number > maxRounds {
-		return s.badAnswer(now, p, fmt.Sprintf("the server asked %d times and did not answer", q.number), out)
+		return s.badAnswer(now, p, fmt.Sprintf("the server asked for input %d times without answering the call", q.number), out)
 	}
 	if len(q.state) > 0 && q.state[0] != '"' {
 		return s.badAnswer(now, p, "the server's requestState is not a string", out)
@@ -72,40 +72,40 @@ func (s *state) inputRequired(now time.Time, p *pending, f *protocol.Frame, r *p
 	switch {
 	case len(questions) > 0:
 		q.empty = 0
-		return s.pose(q, f, questions, out)
+		return s.askClient(q, f, questions, out)
 	case len(q.responses) > 0:
 		return s.resend(q, out)
 	}
 	if q.empty++; q.empty > maxEmpty {
 		delete(s.carried.rounds, q.call)
-		return s.badAnswer(now, p, fmt.Sprintf("the server requested the same request %d times without asking a question", q.empty), out)
+		return s.badAnswer(now, p, fmt.Sprintf("the server asked for the same request %d times without asking for input", q.empty), out)
 	}
 	pause := emptyPause << (2 * (q.empty - 1))
 	return append(out, kernel.WakeAfter(pause, roundDue{q.call, q.number}))
 }
 
-// pose asks the client of a call. The call waits for the answers.
-func (s *state) pose(q *round, f *protocol.Frame, questions []inputRequest, out []kernel.Effect) []kernel.Effect {
+// askClient asks the client of a call all questions. The call is parked until it has the answers.
+func (s *state) askClient(q *round, f *protocol.Frame, questions []inputRequest, out []kernel.Effect) []kernel.Effect {
 	q.open, q.parked = len(questions), true
 	out = append(out, kernel.Tell(s.pool, message.CallParked{Backend: s.self, Call: q.call, Yes: true}))
 	for _, asked := range questions {
-		out = s.poseOne(q, f, asked, out)
+		out = s.askOne(q, f, asked, out)
 	}
 	return out
 }
 
-// inputRequests collects the questions, or says in why what is wrong with them. For a client without roots, the
-// configured roots are the answer.
+// inputRequests collects the questions for the client. If they are invalid, why says what is wrong. For a client without
+// roots, the configured roots are the answer.
 func (s *state) inputRequests(q *round, f *protocol.Frame, r *protocol.ResultInfo) (questions []inputRequest, why string) {
 	if !r.InputRequests.Present() {
 		return nil, ""
 	}
 	err := protocol.InputRequests(f.Raw, r.InputRequests, func(key []byte, m protocol.Method, params rawjson.Span) bool {
 		if len(q.responses) >= maxQuestions {
-			why = fmt.Sprintf("the server asks more than %d questions at once", maxQuestions)
+			why = fmt.Sprintf("the server asks for more than %d inputs at once", maxQuestions)
 			return false
 		}
-		if q.poll != nil && q.poll.posed[string(key)] {
+		if q.poll != nil && q.poll.asked[string(key)] {
 			return true
 		}
 		response := protocol.InputResponse{Key: slices.Clone(key)}
@@ -116,20 +116,20 @@ func (s *state) inputRequests(q *round, f *protocol.Frame, r *protocol.ResultInf
 		case kind == protocol.InputRoots:
 			response.Result = rootsResult(s.server.Roots)
 		default:
-			why = "the server asks for something that the client has not declared: " + m.String()
+			why = "the server asks for input that the client does not support: " + m.String()
 			return false
 		}
 		q.responses = append(q.responses, response)
 		return true
 	})
 	if err != nil && why == "" {
-		why = "the server's questions are not valid: " + err.Error()
+		why = "the server's input requests are invalid: " + err.Error()
 	}
 	return questions, why
 }
 
-// poseOne asks the call's holder one question, as a legacy server would.
-func (s *state) poseOne(q *round, f *protocol.Frame, asked inputRequest, out []kernel.Effect) []kernel.Effect {
+// askOne asks the call's holder one question, as a legacy server would.
+func (s *state) askOne(q *round, f *protocol.Frame, asked inputRequest, out []kernel.Effect) []kernel.Effect {
 	elicitation := ""
 	if protocol.InputKindOf(f.Raw, asked.method, asked.params) == protocol.InputURL {
 		elicitation = fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64())
@@ -144,8 +144,8 @@ func (s *state) poseOne(q *round, f *protocol.Frame, asked inputRequest, out []k
 	return append(out, kernel.Tell(q.call.Holder, message.ServerRequest{Seq: q.call.Seq, Key: s.questions.last, From: s.self, Frame: frame}))
 }
 
-// answerRound handles the client's answer to one question. An error to an elicitation counts as no answer from the
-// user. An error to sampling or roots ends the call, since input responses cannot carry one.
+// answerRound handles the client's answer to one question. An error in response to an elicitation counts as canceled by
+// the user. An error in response to sampling or roots fails the call, since input responses cannot contain errors.
 func (s *state) answerRound(now time.Time, a *question, m message.ServerRequestResult, out []kernel.Effect) []kernel.Effect {
 	q := a.round
 	result := m.Result
@@ -162,7 +162,7 @@ func (s *state) answerRound(now time.Time, a *question, m message.ServerRequestR
 	return s.resend(q, out)
 }
 
-// endRound ends a call with the client's own error to a question.
+// endRound ends a call with the client's own error in response to a question.
 func (s *state) endRound(now time.Time, q *round, raw []byte, out []kernel.Effect) []kernel.Effect {
 	s.forgetRound(q)
 	out = s.cancelTask(q, out)
@@ -183,7 +183,7 @@ func (s *state) resend(q *round, out []kernel.Effect) []kernel.Effect {
 	return s.sendRound(q, out)
 }
 
-// sendRound writes the request, or lets it wait for the next connection.
+// sendRound writes the request if a modern connection is ready. Otherwise the request waits for the next connection.
 func (s *state) sendRound(q *round, out []kernel.Effect) []kernel.Effect {
 	if !s.conn.open || s.conn.era != protocol.EraModern || s.life.phase != message.Ready && s.life.phase != message.Draining {
 		return out
@@ -195,10 +195,10 @@ func (s *state) sendRound(q *round, out []kernel.Effect) []kernel.Effect {
 	return s.writeCall(&pending{call: q.call, request: q.request, round: q, reached: q.reached}, out)
 }
 
-// sendRounds writes the requests that waited for the connection. A server that has become legacy cannot take them.
+// sendRounds writes the requests that waited for the connection. If the server has become legacy, they fail.
 func (s *state) sendRounds(out []kernel.Effect) []kernel.Effect {
 	if len(s.carried.rounds) > 0 && s.conn.era != protocol.EraModern {
-		return s.failRounds(protocol.BackendDisconnected, "it came back with another protocol version", out)
+		return s.failRounds(protocol.BackendDisconnected, "it now speaks another protocol version", out)
 	}
 	for _, call := range s.roundCalls() {
 		if q := s.carried.rounds[call]; q.due {
@@ -217,16 +217,16 @@ func (s *state) roundDue(m roundDue, out []kernel.Effect) []kernel.Effect {
 	return s.resend(q, out)
 }
 
-// isBehind reports whether a progress notification must not reach the client. A legacy client's call is one call
-// to the client, but the server starts to count anew with each request, and the gateway itself reports progress of
-// followed tasks. Progress must increase. MCP 2025-11-25, basic/utilities/progress.
+// isBehind reports whether a progress notification must not reach the client. Progress must increase during a call (MCP
+// 2025-11-25, basic/utilities/progress). But one call of a legacy client may take several requests, for each of which
+// the server starts to count from zero, and the gateway itself reports progress of followed tasks.
 func (s *state) isBehind(p *pending, f *protocol.Frame, params rawjson.Span) bool {
 	if !p.request.Follow && (s.conn.era != protocol.EraModern || p.request.Modern) && !s.mayRepeat(p) {
 		return false
 	}
 	value, err := strconv.ParseFloat(string(rawjson.Member(f.Raw, params, "progress").Of(f.Raw)), 64)
 	if err != nil {
-		return false // it is the client's to say what it thinks of that
+		return false // the client decides about invalid values
 	}
 	before := p.reached
 	p.reached = max(before, value)
@@ -246,7 +246,7 @@ func (s *state) forgetRound(q *round) {
 	}
 }
 
-// failRounds fails all waiting calls, because no connection will take them.
+// failRounds fails all waiting calls, because no connection will take them anymore.
 func (s *state) failRounds(name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
 	for _, call := range s.roundCalls() {
 		q := s.carried.rounds[call]
@@ -263,8 +263,8 @@ func (s *state) roundCalls() []message.CallRef {
 	return slices.SortedFunc(maps.Keys(s.carried.rounds), message.CallRef.Compare)
 }
 
-// completed tells a legacy client that the pages it opened for URL elicitations have served their purpose. MCP
-// 2025-11-25, client/elicitation, completion notifications.
+// completed notifies a legacy client that its URL elicitations are complete. MCP 2025-11-25, client/elicitation,
+// completion notifications.
 func (q *round) completed(out []kernel.Effect) []kernel.Effect {
 	for _, id := range q.urls {
 		var f protocol.Frame

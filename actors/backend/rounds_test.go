@@ -217,7 +217,7 @@ func TestNothingButAState(t *testing.T) {
 		b.call(1, legacyRequest(t, 0))
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "without asking a question") || len(server.Received("tools/call")) != 4 {
+		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "without asking for input") || len(server.Received("tools/call")) != 4 {
 			t.Errorf("holder got %v after %d requests, want a fault after 4", ends, len(server.Received("tools/call")))
 		}
 	})
@@ -233,7 +233,7 @@ func TestAServerThatAsksForever(t *testing.T) {
 		for range 20 {
 			ends, asks := b.outcomes()
 			if len(ends) > 0 {
-				if asked != maxRounds || !strings.Contains(ends[0], "did not answer") {
+				if asked != maxRounds || !strings.Contains(ends[0], "without answering the call") {
 					t.Errorf("%v after %d rounds, want a fault after %d", ends, asked, maxRounds)
 				}
 				return

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// reconfigured applies a reload. Timers that run already count by the new values.
+// reconfigured applies a reload. Running timers are adjusted to the new values.
 func (s *state) reconfigured(now time.Time, server config.Server, out []kernel.Effect) []kernel.Effect {
 	was := s.server
 	s.server = server
@@ -30,7 +30,7 @@ func (s *state) reconfigured(now time.Time, server config.Server, out []kernel.E
 	return out
 }
 
-// armStart starts the timer of a start, which counts from the attempt to connect.
+// armStart starts the timer for startTimeout, which counts from the attempt to connect.
 func (s *state) armStart(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.server.StartTimeout <= 0 {
 		return out
@@ -38,7 +38,7 @@ func (s *state) armStart(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(max(0, s.conn.began.Add(s.server.StartTimeout).Sub(now)), startExpired{s.conn.incarnation}))
 }
 
-// startExpired gives up a start that takes too long.
+// startExpired ends a start that takes longer than startTimeout.
 func (s *state) startExpired(now time.Time, out []kernel.Effect) []kernel.Effect {
 	limit := s.server.StartTimeout
 	if !s.starting() || limit <= 0 || now.Before(s.conn.began.Add(limit)) {
@@ -55,9 +55,9 @@ func (s *state) rootsChanged(out []kernel.Effect) []kernel.Effect {
 	return s.notify(protocol.NotificationRootsListChanged, nil, out)
 }
 
-// tellLevel sets the log level of a server that supports it, if a client has set one. After the last such client
-// has left, the level is the default for clients. The response does not matter.
-func (s *state) tellLevel(out []kernel.Effect) []kernel.Effect {
+// sendLevel sets the log level of a server that supports it, if a client has set one. After the last such client has
+// left, the level is defaultLevel. The response does not matter.
+func (s *state) sendLevel(out []kernel.Effect) []kernel.Effect {
 	level := s.level
 	if level == "" && s.conn.level != "" {
 		level = defaultLevel

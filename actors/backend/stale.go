@@ -8,16 +8,17 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Pauses of a list whose changes the server does not announce. It is fetched again when a client asks for it.
+// Limits for fetching a list whose changes the server does not announce. Such a list is fetched again when a client
+// requests it.
 const (
-	stalePause = 2 * time.Second // between one and the next
-	staleRate  = 1 << 20         // bytes a second
+	stalePause = 2 * time.Second // shortest pause between two fetches
+	staleRate  = 1 << 20         // bytes per second
 )
 
-// changesSilently reports whether the server changes the list without announcing it. Legacy servers are taken at
-// their word: the lists of one that does not declare listChanged do not change.
+// changesSilently reports whether the server may change the list without announcing it. The lists of a legacy server
+// that does not declare listChanged are assumed not to change.
 func (s *state) changesSilently(kind protocol.ItemKind) bool {
-	return s.conn.era == protocol.EraModern && !s.conn.streams.tells(kind)
+	return s.conn.era == protocol.EraModern && !s.conn.streams.reports(kind)
 }
 
 // refetchSilent fetches a silent list again: at once, or when the pause since the last fetch is over.
@@ -30,7 +31,7 @@ func (s *state) refetchSilent(now time.Time, m message.Fetch, out []kernel.Effec
 		}
 		return out
 	case !m.Wanted && now.Before(l.ended.Add(l.ttl)):
-		return out // as fresh as its server says
+		return out // still fresh
 	}
 	l.awaited = l.awaited || m.Wanted
 	if l.running || l.paused {
@@ -44,7 +45,7 @@ func (s *state) refetchSilent(now time.Time, m message.Fetch, out []kernel.Effec
 	return s.fetch(m.Kind, out)
 }
 
-// fetchOver tells those that wait for a list that the fetch is over, whatever its outcome.
+// fetchOver notes the end of a fetch and reports it to the pool if a client waits, whether or not the fetch succeeded.
 func (s *state) fetchOver(now time.Time, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	l.ended = now

@@ -21,18 +21,18 @@ type state struct {
 	server     config.Server
 	replica    int
 	member     string
-	transport  string // for reports; the code asks link
+	transport  string // for reports; decisions use link
 	link       traits
-	node       string // of this gateway
+	node       string // name of this gateway
 	pool       kernel.Reference
 	self       kernel.Reference
 	rng        *rand.Rand
-	legacyOnly bool                  // it is spoken to in a legacy era only
-	announce   message.CapabilitySet // the questions it tells the server it can carry
-	catalog    bool                  // it fetches lists; connections that carry calls only do not
-	level      protocol.Level        // log level the server is to be told
-	meta       []byte                // _meta of our own requests to a modern server
-	tasksMeta  []byte                // likewise, of those that need the extension of tasks
+	legacyOnly bool                  // only the legacy era is used
+	announce   message.CapabilitySet // client capabilities declared to the server
+	catalog    bool                  // it fetches the server's lists; connections that only carry calls do not
+	level      protocol.Level        // log level that clients want
+	meta       []byte                // _meta of the gateway's requests to a modern server
+	tasksMeta  []byte                // the same, for requests that need the tasks extension
 
 	life      life
 	conn      conn
@@ -42,37 +42,37 @@ type state struct {
 
 // life is the backend's phase, and what it has learned about its server over all connections.
 type life struct {
-	connections *uint64 // that there have been; counted on when the actor restarts
-	phase       message.Phase
-	since       time.Time
-	reason      string        // clients may see it
-	fault       string        // why the last attempt failed or the connection was lost, until it is ready; never shown to clients
-	wants       bool          // it has asked for permission to connect
-	failures    int           // in a row
-	lostAt      time.Time     // when a connection that had been ready for long was lost
-	noLogin     bool          // the newest refusal said that no login helps
-	retryAfter  time.Duration // pause that the server asked for (Retry-After); reset by each attempt
-	nextAttempt time.Time
-	garbage     int // number of lines that were not messages, over all connections
-	stderr      []string
+	connections      *uint64 // number of connections so far; it survives restarts of the actor
+	phase            message.Phase
+	since            time.Time
+	reason           string        // why it is in this phase; clients may see it
+	fault            string        // why the last attempt failed or the connection was lost; "" when ready; never shown to clients
+	connectRequested bool          // it has requested permission to connect
+	failures         int           // failed attempts in a row
+	lostAt           time.Time     // when a steady connection was last lost
+	noLogin          bool          // according to the last refusal, logging in does not help
+	retryAfter       time.Duration // pause that the server asked for (Retry-After); reset by each attempt
+	nextAttempt      time.Time
+	garbage          int // number of lines that were not messages, over all connections
+	stderr           []string
 
 	known            message.KnownEra // the era that the next connection begins with
-	nextEra          protocol.Era     // the era that only the next connection begins with, because this one is spoilt; unknown = known
-	silentInBothEras bool             // the server ended without output in both eras, so the next attempt uses one process only
-	asksByResult     bool             // a legacy server has asked by a result; it gets back the state that it sent
+	nextEra          protocol.Era     // era that only the next connection begins with, because this process is unusable; unknown = use known
+	silentInBothEras bool             // the server ended without output in both eras, so the next attempt starts only one process
+	asksByResult     bool             // a legacy server asks with input_required results, so it gets its requestState back
 }
 
 // conn is everything that belongs to one connection: the requests on it, and what is known of the server there. It
 // is replaced as a whole, so nothing of one connection is mistaken for another's.
 type conn struct {
 	incarnation
-	open       bool // its events are handled; false after it was shut
+	open       bool // its events are handled; false after it was closed
 	began      time.Time
 	readySince time.Time
 	process    serverProcess
 	seen       seen
 
-	era     protocol.Era // unknown until the server has shown it
+	era     protocol.Era // unknown until it is determined
 	probe   probe
 	info    *message.ServerInfo
 	peer    peer
@@ -82,11 +82,11 @@ type conn struct {
 	ledger
 	lists [protocol.ItemKinds]listing
 
-	level protocol.Level // log level the server was sent; LevelNone = none
+	level protocol.Level // log level that was sent to the server; LevelNone = none
 	asks  asks
-	tasks []task // tasks that legacy calls have become; newest last
+	tasks []task // tasks that were created for legacy clients' calls; newest last
 
-	bindings   map[string]*protocol.Bindings // by tool; those that have any, of a modern server over HTTP
+	bindings   map[string]*protocol.Bindings // header annotations by tool, of a modern server over HTTP
 	rechecking uint32                        // id of the check whether the server is still modern; 0 = none
 	streams    streams
 }
@@ -94,15 +94,15 @@ type conn struct {
 // serverProcess is the server's process, if it has one.
 type serverProcess struct {
 	pid      int
-	lastLine string // the last line on stderr of a process that has ended; never shown to clients
+	lastLine string // most telling line of a process that has ended, from its stderr; never shown to clients
 }
 
 // seen is what a connection's server has shown so far.
 type seen struct {
-	spoke   bool // it has written something
-	refused bool // it has refused the only era that it may be used with
-	garbage bool // it has written a line that is not a message: logged once
-	strayID bool // it has answered with an id that was never used: logged once
+	spoke   bool // it has sent something
+	refused bool // it has refused the only era that may be used
+	garbage bool // it has sent something that is not a message; only the first is a warning
+	strayID bool // it has answered with an unknown id; only the first is a warning
 }
 
 // peer describes a server that is a gateway like this one.
@@ -111,10 +111,10 @@ type peer struct {
 	listsUs bool   // it lists items that came from this gateway
 }
 
-// asks is what a legacy server asks of clients.
+// asks is how a legacy server has used server requests so far.
 type asks struct {
-	roots        bool      // it has asked for roots, so it wants to hear of changes
-	unattributed bool      // it has asked during calls without naming the call
+	roots        bool      // it has requested roots, so it is notified of changes
+	unattributed bool      // it has sent requests during calls without naming the call
 	last         lastAsker // the call that asked last
 }
 
@@ -123,44 +123,44 @@ type ledger struct {
 	lastID        uint32
 	pending       map[uint32]*pending
 	byCall        map[message.CallRef]uint32
-	mayAsk        map[uint32]struct{} // ids of the calls that may ask now: those that wait neither for an answer nor for a task only
+	mayAsk        map[uint32]struct{} // ids of calls during which the server may ask: those that wait for neither an answer nor a task
 	headerRetries []*pending          // calls refused for their headers; sent again once the tools have been listed again
-	orphans       []uint32            // ids of abandoned calls that may still become tasks; newest last
+	orphans       []uint32            // ids of canceled calls for which the server may still create tasks; newest last
 
-	cancelled  map[uint32][]*question // open questions of recently cancelled calls, by the call's id
-	cancelling map[uint32]uint32      // ids of cancelled calls whose cancellation the server has not accepted yet (HTTP), by its ticket
+	cancelled  map[uint32][]*question // open questions of recently canceled calls, by the call's id
+	cancelling map[uint32]uint32      // ids of canceled calls, by the ticket of a cancellation that the server has not accepted yet (HTTP)
 }
 
-// carried holds the calls that are on no connection and survive its end.
+// carried holds the calls that are not pending on the connection and survive its end.
 type carried struct {
-	unexecuted []message.Send             // calls that the server refused with its session, unexecuted; sent again when ready
+	unexecuted []message.Send             // calls that the server did not execute because it had lost the session; sent again when ready
 	rounds     map[message.CallRef]*round // calls that wait for their client's answers or for their next request
 }
 
-// questions holds what servers ask of clients, by the gateway's keys.
+// questions holds the server's open questions, by the gateway's keys.
 type questions struct {
 	last     uint64
 	open     map[uint64]*question // questions that wait for an answer
 	elicited []elicitation        // URL elicitations that may be reported complete later; newest last
 }
 
-// opening is how far the end of a handshake over HTTP has come, where messages can overtake each other.
+// opening is the state at the end of a handshake over HTTP, where messages can overtake each other.
 type opening struct {
-	untaken uint32 // ticket of notifications/initialized until the server has accepted it, then 0
-	unsure  uint32 // the same ticket, as long as it may turn out not to have been sent
-	stream  bool   // the stream for messages without a request is being opened, and nothing else is sent yet
+	unaccepted  uint32 // ticket of notifications/initialized until the server has accepted it; then 0
+	unconfirmed uint32 // the same ticket while it may turn out that it was not sent
+	stream      bool   // the stream for messages that belong to no request is being opened, and nothing else is sent yet
 }
 
-// took reports whether the ticket was the end of the handshake, which the server has now accepted. Nothing else is
-// sent before.
-func (o *opening) took(ticket uint32) bool {
+// accepted notes that a notification was accepted. It reports whether it was notifications/initialized, before which
+// nothing else is sent.
+func (o *opening) accepted(ticket uint32) bool {
 	if ticket == 0 {
 		return false
 	}
-	if o.unsure == ticket {
-		o.unsure = 0
+	if o.unconfirmed == ticket {
+		o.unconfirmed = 0
 	}
-	return o.untaken == ticket
+	return o.unaccepted == ticket
 }
 
 // incarnation is the number of a backend's connection, from 1. A message about one connection must not affect
@@ -175,16 +175,16 @@ type pending struct {
 	call           message.CallRef  // zero for the gateway's own requests
 	request        *message.Request // nil for the gateway's own requests
 	written        bool
-	resent         bool          // it was sent before and refused because the server had lost the session
+	resent         bool          // it was sent before, and refused because the server had lost the session
 	questions      []uint64      // keys of the server's questions that wait for this call's client, oldest first
-	parked         bool          // the pool knows that it waits
-	hasAsked       bool          // its server has asked a question
-	certain        bool          // its questions came on its own stream
-	round          *round        // what its modern server has asked so far; nil = nothing
-	reached        float64       // the highest progress reported to its client, where that matters; 0 = none
+	parked         bool          // the pool was told that it waits for its client
+	hasAsked       bool          // the server has asked a question during the call
+	certain        bool          // the server named the call in its questions
+	round          *round        // the questions of a modern server so far; nil = none
+	reached        float64       // highest progress reported to the client, if tracked; 0 = none
 	before         float64       // the same, on the connection where it was sent before; 0 = it was not
 	headersRetried bool          // it was sent again with other headers
-	followed       *followed     // legacy: the task that the gateway asked for; nil = none
+	followed       *followed     // legacy servers: the task that the gateway asked for; nil = none
 	query          uint64        // key of the pool's query; 0 = none
 	own            answerHandler // handles the response to a gateway request; nil for calls
 }
@@ -207,7 +207,7 @@ func newState(o Options, self kernel.Reference, connections *uint64) *state {
 	}
 }
 
-// newConn returns a connection of which nothing is known yet.
+// newConn returns the state of a new connection.
 func newConn(n incarnation) conn {
 	return conn{incarnation: n, ledger: ledger{
 		pending: map[uint32]*pending{}, byCall: map[message.CallRef]uint32{}, mayAsk: map[uint32]struct{}{},

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	closeGrace  = 500 * time.Millisecond // stdin closed, then TERM, then KILL
-	openingTime = time.Second            // for a server over HTTP to take the end of the handshake and open its stream
+	closeGrace  = 500 * time.Millisecond // between closing stdin, SIGTERM and SIGKILL
+	openingTime = time.Second            // limit for a server over HTTP to accept the end of the handshake and open its stream
 )
 
-// transitions are the legal ways from phase to phase; a test walks them and writes them into docs/actors.md.
+// transitions are the legal transitions between phases. A test checks them and writes them to docs/actors.md.
 var transitions = map[message.Phase][]message.Phase{
 	message.Idle:          {message.Connecting, message.Misconfigured, message.Draining, message.Stopped},
 	message.Connecting:    {message.Handshaking, message.Waiting, message.NeedsLogin, message.Draining, message.Stopped},
@@ -28,12 +28,12 @@ var transitions = map[message.Phase][]message.Phase{
 	message.Stopped:       {},
 }
 
-// step applies msg to s at the time now and appends the effects to out. It routes each message to the part that handles it.
+// step applies msg to s at the time now and appends the effects to out. It routes each message to its handler.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case linkEvent:
 		if m.incarnation != s.conn.incarnation || !s.conn.open {
-			return out // an earlier connection's
+			return out // from an earlier connection
 		}
 		return s.linkEvent(now, m.event, out)
 	case bound:
@@ -46,18 +46,18 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case message.Send:
 		return s.send(m, out)
 	case message.CancelSent:
-		return s.withdraw(now, m, out)
+		return s.cancelCall(now, m, out)
 	case message.ServerRequestResult:
 		return s.answerQuestion(now, m, out)
 	case message.DropTask:
-		return s.dropTaskMade(m, out)
+		return s.dropCreatedTask(m, out)
 	case message.Query, message.Fetch, message.ListStale, message.CheckConnection, message.QueryIdle, message.NewServer, message.SetLevel, message.RootsChanged:
 		return s.stepConnection(now, msg, out)
 	}
 	return s.stepLife(now, msg, out)
 }
 
-// stepConnection handles what the pool wants of the connection as a whole.
+// stepConnection handles the pool's messages about the connection as a whole.
 func (s *state) stepConnection(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.Query:
@@ -69,27 +69,27 @@ func (s *state) stepConnection(now time.Time, msg any, out []kernel.Effect) []ke
 	case message.CheckConnection:
 		return s.probeReach(now, out)
 	case message.QueryIdle:
-		return s.mayRest(out)
+		return s.reportIdle(out)
 	case message.NewServer:
 		return s.reconfigured(now, m.Server, out)
 	case message.SetLevel:
 		s.level = m.Level
-		return s.tellLevel(out)
+		return s.sendLevel(out)
 	case message.RootsChanged:
 		return s.rootsChanged(out)
 	}
 	return out
 }
 
-// stepLife handles what starts or stops the backend, and reports its status.
+// stepLife handles the messages that start or stop the backend or request its status.
 func (s *state) stepLife(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started:
 		s.life.since = now
 		out = append(out, kernel.Tell(s.pool, message.BackendChanged{Backend: s.self, Replica: s.replica, Phase: s.life.phase, Restarted: true}))
-		return s.wantStart(out)
+		return s.requestConnect(out)
 	case message.Connect:
-		return s.mayStart(now, out)
+		return s.connectGranted(now, out)
 	case message.LoggedIn:
 		return s.loggedIn(out)
 	case message.LoggedOut:
@@ -113,7 +113,7 @@ func whyStopping(why string) (protocol.FaultName, string) {
 	case kernel.WhyShutdown:
 		return protocol.ShuttingDown, "the gateway is shutting down"
 	case kernel.WhyRestarting, kernel.WhyFailed:
-		return protocol.BackendDisconnected, "an internal error of the gateway"
+		return protocol.BackendDisconnected, "the gateway had an internal error"
 	}
 	return protocol.BackendDisconnected, "it was disabled, removed or restarted"
 }
@@ -123,7 +123,7 @@ func (s *state) starting() bool {
 	return s.life.phase == message.Connecting || s.life.phase == message.Handshaking || s.life.phase == message.Syncing
 }
 
-// missing says what a start that takes too long waits for.
+// missing returns what a start that takes too long waits for.
 func (s *state) missing() string {
 	switch s.life.phase {
 	case message.Handshaking:
@@ -134,7 +134,7 @@ func (s *state) missing() string {
 	return "it could not be reached"
 }
 
-// enter changes the phase and tells the pool.
+// enter changes the phase and reports it to the pool.
 func (s *state) enter(now time.Time, p message.Phase, reason string, out []kernel.Effect) []kernel.Effect {
 	s.life.phase, s.life.since, s.life.reason = p, now, reason
 	switch p {
@@ -156,14 +156,15 @@ func (s *state) enter(now time.Time, p message.Phase, reason string, out []kerne
 	return append(out, kernel.Tell(s.pool, changed))
 }
 
-// wantStart asks the pool for permission to connect, since not all processes start at once.
-func (s *state) wantStart(out []kernel.Effect) []kernel.Effect {
-	s.life.wants = true
+// requestConnect requests the pool's permission to connect, since the number of processes that start at once is
+// limited.
+func (s *state) requestConnect(out []kernel.Effect) []kernel.Effect {
+	s.life.connectRequested = true
 	return append(out, kernel.Tell(s.pool, message.RequestConnect{Backend: s.self}))
 }
 
-// mayStart connects, unless that is no longer wanted.
-func (s *state) mayStart(now time.Time, out []kernel.Effect) []kernel.Effect {
+// connectGranted connects, unless the backend has been stopped or connected meanwhile.
+func (s *state) connectGranted(now time.Time, out []kernel.Effect) []kernel.Effect {
 	switch s.life.phase {
 	case message.Idle, message.Waiting, message.NeedsLogin:
 		return s.connect(now, out)
@@ -174,7 +175,7 @@ func (s *state) mayStart(now time.Time, out []kernel.Effect) []kernel.Effect {
 // connect opens a connection of a new incarnation.
 func (s *state) connect(now time.Time, out []kernel.Effect) []kernel.Effect {
 	*s.life.connections++
-	s.life.wants = false
+	s.life.connectRequested = false
 	s.life.nextAttempt = time.Time{}
 	s.conn = newConn(incarnation(*s.life.connections))
 	s.conn.open = true
@@ -213,7 +214,7 @@ func (s *state) shut(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(closeLink{closeGrace}))
 }
 
-// drain lets running calls finish and then stops.
+// drain stops the backend after its running calls have finished.
 func (s *state) drain(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase == message.Stopped || s.life.phase == message.Draining {
 		return out
@@ -225,6 +226,7 @@ func (s *state) drain(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.stopWhenDrained(now, out)
 }
 
+// stopWhenDrained stops a draining backend if no calls are left.
 func (s *state) stopWhenDrained(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase != message.Draining || len(s.conn.byCall)+len(s.carried.rounds)+len(s.conn.headerRetries) > 0 {
 		return out
@@ -244,13 +246,13 @@ func (s *state) stop(now time.Time, name protocol.FaultName, reason string, out 
 	return s.enter(now, message.Stopped, reason, out)
 }
 
-// reasonShown says what a start waits for and what went wrong before, or why the backend is in its phase.
+// reasonShown returns what a start waits for and the last failure, or why the backend is in its phase.
 func (s *state) reasonShown(now time.Time) string {
 	switch {
 	case s.starting():
 		reason, _ := message.Starting(s.life.phase, now.Sub(s.life.since), s.life.fault)
 		return reason
-	case s.life.wants:
+	case s.life.connectRequested:
 		return message.WithFailure(message.AwaitsTurn, s.life.fault)
 	}
 	return message.Explain(s.life.reason, s.conn.process.lastLine)

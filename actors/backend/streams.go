@@ -9,49 +9,50 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxBeside is how many streams may be open beside the first one.
-const maxBeside = 32
+// maxAdditional is the maximum number of additional streams.
+const maxAdditional = 32
 
-// streams is what a modern server tells of changes: one stream with all kinds it offers and the URIs wanted now. When
-// these change, a new one is opened, and only when it is acknowledged the old one is closed.
+// streams holds a modern server's streams of change notifications. One stream reports changes of all lists that the
+// server offers and of the URIs wanted now. When these change, a new stream is opened, and the old one is closed when the
+// new one is acknowledged.
 //
-// Over stdio no stream is closed for that: what is wanted later has a stream of its own beside the others, and what is
-// no longer wanted is ignored. The reason: at the end of any stream some servers forget what the others of the same connection
-// were opened for (go-sdk 1.8.0, mcp/server.go, subscriptionsListen). Beyond maxBeside one stream takes the place of all.
+// Over stdio, streams are not replaced: URIs that are wanted later get an additional stream, and notifications about
+// URIs that are no longer wanted are ignored. The reason is that at the end of any stream some servers drop the
+// subscriptions of the connection's other streams (go-sdk 1.8.0, mcp/server.go, subscriptionsListen). Beyond maxAdditional,
+// one stream replaces all.
 type streams struct {
-	first    *changeStream   // acknowledged; nil = none
-	beside   []*changeStream // likewise, beside it
-	opening  *changeStream   // opened, not acknowledged yet
-	replaced []*changeStream // replaced, still heard for overlapTime
-	stdio    bool            // over stdio
+	first      *changeStream   // acknowledged; nil = none
+	additional []*changeStream // additional streams, acknowledged
+	opening    *changeStream   // opened, not acknowledged yet
+	replaced   []*changeStream // replaced, but still read for overlapTime
+	stdio      bool            // the connection is over stdio
 
-	wanted   map[string]bool   // URIs the pool wants updates of
-	queries  map[uint64]string // the pool's subscribes that wait for an acknowledgment, and their URIs
-	refused  bool              // the server does not do this at all
-	missed   bool              // changes may have been missed: there was no stream for a while
-	paused   bool              // before a stream is opened again
-	attempt  int               // counts pauses, so that a timer knows its own
-	failures int               // streams in a row that lived for a short time only
+	wanted   map[string]bool   // URIs that the pool wants updates of
+	queries  map[uint64]string // the pool's subscribe requests that wait for an acknowledgment, and their URIs
+	refused  bool              // the server does not support such streams
+	missed   bool              // changes may have been missed, because there was no stream for a while
+	paused   bool              // a stream is opened again after a pause
+	attempt  int               // counts the pauses, so that older timers are ignored
+	failures int               // short-lived streams in a row
 	overlap  overlap
 }
 
 // changeStream is one subscriptions/listen request. MCP 2026-07-28, basic/patterns/subscriptions.
 type changeStream struct {
-	id           uint32
-	since        time.Time                // when it was acknowledged; zero = not yet
-	requested    []string                 // URIs, those of tasks too
-	standsBeside bool                     // it was opened to stand beside the others
-	kinds        [protocol.ItemKinds]bool // acknowledged
-	uris         map[string]bool          // acknowledged
+	id         uint32
+	since      time.Time                // when it was acknowledged; zero = not yet
+	requested  []string                 // requested URIs, including those of tasks
+	additional bool                     // it is an additional stream
+	kinds      [protocol.ItemKinds]bool // acknowledged lists
+	uris       map[string]bool          // acknowledged URIs
 }
 
-// acknowledgedNothing reports whether the server has acknowledged nothing on the stream.
+// acknowledgedNothing reports whether the server has acknowledged neither lists nor URIs on the stream.
 func (st *changeStream) acknowledgedNothing() bool {
 	return st.kinds == [protocol.ItemKinds]bool{} && len(st.uris) == 0
 }
 
-// promise records what the server has acknowledged, raw JSON. Invalid values and URIs that were not asked for are
-// ignored.
+// promise records the server's acknowledgment, raw JSON. Invalid values and URIs that were not requested are ignored.
 func (st *changeStream) promise(raw []byte) {
 	var filter struct {
 		ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
@@ -74,7 +75,7 @@ func (st *changeStream) promise(raw []byte) {
 	}
 }
 
-// overlap collects changes that two streams may both report, so that each is passed on once.
+// overlap collects changes that two streams may both report, so that each is reported to the pool once.
 type overlap struct {
 	armed bool
 	kinds [protocol.ItemKinds]bool
@@ -82,42 +83,45 @@ type overlap struct {
 	all   bool                               // there were more
 }
 
-// maxLate is how many resources that changed during an overlap are kept by name.
+// maxLate is the maximum number of changed resources that are collected during an overlap. Beyond it, all resources are
+// reported as changed.
 const maxLate = 1024
 
-// tells reports whether the server has promised to report changes of the list.
-func (l *streams) tells(kind protocol.ItemKind) bool { return l.first != nil && l.first.kinds[kind] }
+// reports reports whether the server has acknowledged that it reports changes of the list.
+func (l *streams) reports(kind protocol.ItemKind) bool { return l.first != nil && l.first.kinds[kind] }
 
 // overlapping reports whether two streams may report the same changes.
 func (l *streams) overlapping() bool {
-	return len(l.replaced) > 0 || l.first != nil && l.opening != nil && !l.opening.standsBeside
+	return len(l.replaced) > 0 || l.first != nil && l.opening != nil && !l.opening.additional
 }
 
-// all returns the open streams, the newest last.
+// all returns the open streams, newest last.
 func (l *streams) all() []*changeStream {
 	all := append(slices.Clone(l.replaced), l.first)
-	all = append(append(all, l.beside...), l.opening)
+	all = append(append(all, l.additional...), l.opening)
 	return slices.DeleteFunc(all, func(st *changeStream) bool { return st == nil })
 }
 
-// opensBeside reports whether the next stream is opened beside the others.
-func (l *streams) opensBeside() bool { return l.stdio && l.first != nil && len(l.beside) < maxBeside }
+// addsStream reports whether the next stream is opened in addition to the others.
+func (l *streams) addsStream() bool {
+	return l.stdio && l.first != nil && len(l.additional) < maxAdditional
+}
 
-// lasting returns the acknowledged streams that are not about to be closed.
+// lasting returns the acknowledged streams that have not been replaced.
 func (l *streams) lasting() []*changeStream {
 	if l.first == nil {
-		return l.beside
+		return l.additional
 	}
-	return append(slices.Clone(l.beside), l.first)
+	return append(slices.Clone(l.additional), l.first)
 }
 
 // takeOver replaces all streams with one. The old ones stay open a little longer.
 func (l *streams) takeOver(st *changeStream) {
-	l.replaced = l.beside
+	l.replaced = l.additional
 	if l.first != nil {
 		l.replaced = append(l.replaced, l.first)
 	}
-	l.first, l.beside = st, nil
+	l.first, l.additional = st, nil
 }
 
 // askedFor reports whether a stream was opened for the URI.
@@ -125,18 +129,19 @@ func (l *streams) askedFor(uri string) bool {
 	return slices.ContainsFunc(l.lasting(), func(st *changeStream) bool { return slices.Contains(st.requested, uri) })
 }
 
-// has reports whether a stream has the URI acknowledged. A URI that was refused may be asked for again.
+// has reports whether the server has acknowledged the URI on a stream. A URI that was not acknowledged may be requested
+// again.
 func (l *streams) has(uri string) bool {
 	return slices.ContainsFunc(l.lasting(), func(st *changeStream) bool { return st.uris[uri] })
 }
 
 // promised reports whether the server has acknowledged the URI and the stream is not about to be closed.
 func (l *streams) promised(uri string) bool {
-	return (l.opening == nil || l.opening.standsBeside) && l.has(uri)
+	return (l.opening == nil || l.opening.additional) && l.has(uri)
 }
 
-// outdated reports whether a new stream is needed: the wanted URIs have changed or are asked for again, or the
-// first stream ended while another was opened beside it.
+// outdated reports whether a new stream is needed: the wanted URIs have changed or are requested again, or the first
+// stream ended while an additional one was opened.
 func (l *streams) outdated() bool {
 	if l.first == nil || len(l.queries) > 0 {
 		return true

@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	maxTasks  = 4096 // of one connection that are remembered, the newest; of older ones nothing is told any more
-	maxTaskID = 1024 // bytes of a server's task id
+	maxTasks  = 4096 // newest tasks of a connection that are remembered; notifications about older ones are dropped
+	maxTaskID = 1024 // maximum length of a server's task id, in bytes
 )
 
-// task is what a legacy server has made of a call. Its later notifications go to the client that made the call.
-// MCP 2025-11-25, basic/utilities/tasks.
+// task is a task that a legacy server has created for a call on the client's request. Its notifications go to that
+// client. MCP 2025-11-25, basic/utilities/tasks.
 type task struct {
-	id     string // the server's own
-	token  uint32 // the progress token of the call, which stays valid: our id of it
+	id     string // given by the server
+	token  uint32 // the call's progress token, which stays valid; it is the gateway's id of the call
 	holder kernel.Reference
-	ended  bool // its server has said so
+	ended  bool // the server has reported its end
 }
 
-// taskMade handles the result of a call that was requested as a task, and tells its holder if it became one.
-func (s *state) taskMade(now time.Time, token uint32, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
+// taskCreated handles the result of a call that was requested as a task, and notifies its holder if there is a task.
+func (s *state) taskCreated(now time.Time, token uint32, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	id, ok := rawjson.Unquote(rawjson.Member(f.Raw, rawjson.Member(f.Raw, f.Result, "task"), "taskId").Of(f.Raw))
 	switch {
-	case !ok: // done at once, or nonsense: its client may judge
+	case !ok: // not a task, so the client gets the result as it is
 		return s.done(now, p, *f, out)
 	case id == "" || len(id) > maxTaskID:
 		return s.badAnswer(now, p, fmt.Sprintf("the server's task has an id of %d bytes, want 1 to %d", len(id), maxTaskID), out)
@@ -69,12 +69,12 @@ func (s *state) waitsFor(raw []byte) uint32 {
 	return newest
 }
 
-// taskStatus passes a task's status to the client that owns the task.
+// taskStatus forwards a task's status to the client that owns the task.
 func (s *state) taskStatus(e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	return s.taskNote(rawjson.Member(e.Frame.Raw, e.Frame.Params, "taskId"), e, out)
 }
 
-// taskNote passes on a notification about the task whose id is at the span, if a client owns it.
+// taskNote forwards a notification about the task whose id is at the span, if a client owns it.
 func (s *state) taskNote(span rawjson.Span, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	id, ok := rawjson.Unquote(span.Of(e.Frame.Raw))
 	i := slices.IndexFunc(s.conn.tasks, func(t task) bool { return t.id == id })
@@ -85,7 +85,7 @@ func (s *state) taskNote(span rawjson.Span, e *upstream.Received, out []kernel.E
 	return append(out, kernel.Tell(s.conn.tasks[i].holder, message.TaskNotification{Server: s.server.Name, ID: id, Frame: e.Frame}))
 }
 
-// taskProgress passes on the progress of a call that has become a task.
+// taskProgress forwards progress with the token of a call that has ended with a task.
 func (s *state) taskProgress(token uint32, e *upstream.Received, span rawjson.Span, out []kernel.Effect) []kernel.Effect {
 	if p := s.followedBy(token); p != nil {
 		p.followed.reported = true
@@ -98,4 +98,33 @@ func (s *state) taskProgress(token uint32, e *upstream.Received, span rawjson.Sp
 		return out
 	}
 	return append(out, kernel.Tell(s.conn.tasks[i].holder, message.TaskNotification{Server: s.server.Name, ID: s.conn.tasks[i].id, Frame: e.Frame}))
+}
+
+// noteTaskEnd notes that a task has ended, if the server's object about it has such a status.
+func (s *state) noteTaskEnd(id string, raw []byte, object rawjson.Span) {
+	status, _ := rawjson.Unquote(rawjson.Member(raw, object, "status").Of(raw))
+	switch status {
+	case "completed", "failed", "cancelled":
+		s.endTask(id)
+	}
+}
+
+// endTask notes that a task has ended.
+func (s *state) endTask(id string) {
+	if i := slices.IndexFunc(s.conn.tasks, func(t task) bool { return t.id == id }); i >= 0 {
+		s.conn.tasks[i].ended = true
+	}
+}
+
+// learnTaskEnd checks the response to a request about a task for the task's end.
+func (s *state) learnTaskEnd(p *pending, f *protocol.Frame) {
+	if len(s.conn.tasks) == 0 || p.request == nil {
+		return
+	}
+	switch p.request.Frame.M {
+	case protocol.MethodTasksResult:
+		s.endTask(p.request.Item)
+	case protocol.MethodTasksGet, protocol.MethodTasksCancel:
+		s.noteTaskEnd(p.request.Item, f.Raw, f.Result)
+	}
 }

@@ -138,7 +138,7 @@ func TestTasksAreBounded(t *testing.T) {
 	s := newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))
 	for i := range maxTasks + 10 {
 		f := actortest.Frame(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"%d"}}}`, i))
-		s.taskMade(time.Time{}, uint32(i), &pending{request: &message.Request{Caller: &message.Caller{}}}, &f, nil)
+		s.taskCreated(time.Time{}, uint32(i), &pending{request: &message.Request{Caller: &message.Caller{}}}, &f, nil)
 	}
 	if len(s.conn.tasks) != maxTasks || s.conn.tasks[0].id != "10" {
 		t.Errorf("%d tasks, the oldest %s", len(s.conn.tasks), s.conn.tasks[0].id)

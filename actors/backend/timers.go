@@ -8,13 +8,13 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Messages of the backend to itself. All but roundDue are void when the incarnation they are of is over.
+// Messages of the backend to itself. All except roundDue are ignored after their connection has ended.
 type (
-	reconnectDue   struct{ incarnation } // the pause is over
+	reconnectDue   struct{ incarnation } // the pause before the next attempt to connect is over
 	startExpired   struct{ incarnation } // startTimeout is over
 	openingExpired struct{ incarnation } // openingTime is over
 	probeExpired   struct{ incarnation } // probeTime is over
-	ownExpired     struct {              // an answer to a request of ours did not come
+	ownExpired     struct {              // the timeout of a request of the gateway is over
 		incarnation
 		ticket uint32
 	}
@@ -23,28 +23,28 @@ type (
 		kind    protocol.ItemKind
 		fetches int
 	}
-	listDue struct { // the pause before a list that could not be fetched is asked for again is over
+	listDue struct { // the pause before a list is fetched again is over
 		incarnation
 		kind    protocol.ItemKind
 		fetches int
 	}
-	lookDue struct { // it is time to ask how far a followed task is
+	taskPollDue struct { // a followed task is due to be polled
 		incarnation
-		id uint32 // of the request that waits for its end
+		id uint32 // of the request that waits for the task's result
 	}
 	roundDue struct { // the pause before a request is sent again is over
 		call   message.CallRef
 		number int
 	}
-	burstOver struct { // a call that has asked has had time to ask more
+	burstOver struct { // the server had time to ask further questions during the call
 		incarnation
 		id uint32
 	}
-	cancelOver struct { // a server has had time to end a call that was cancelled while it asked
+	cancelOver struct { // the server had time to end a call that was canceled with open questions
 		incarnation
 		id uint32
 	}
-	ackExpired struct { // a stream was not acknowledged
+	ackExpired struct { // the time to acknowledge a stream is over
 		incarnation
 		id uint32
 	}
@@ -52,8 +52,8 @@ type (
 		incarnation
 		attempt int
 	}
-	overlapOver struct{ incarnation } // two streams have run beside each other for long enough
-	reachDue    struct{ incarnation } // it is time to ask a server again that could not be reached
+	overlapOver struct{ incarnation } // overlapTime is over
+	reachDue    struct{ incarnation } // an unreachable server is due to be probed again
 )
 
 // bound is a message that concerns one incarnation only.
@@ -68,8 +68,8 @@ func (s *state) timer(now time.Time, m bound, out []kernel.Effect) []kernel.Effe
 		return s.ttlExpired(m, out)
 	case listDue:
 		return s.listDue(m, out)
-	case lookDue:
-		return s.lookDue(m, out)
+	case taskPollDue:
+		return s.taskPollDue(m, out)
 	case cancelOver:
 		return s.cancelOver(m, out)
 	case burstOver:
@@ -87,7 +87,7 @@ func (s *state) startTimer(now time.Time, m bound, out []kernel.Effect) []kernel
 	switch m.(type) {
 	case reconnectDue:
 		if s.life.phase == message.Waiting || s.life.phase == message.NeedsLogin {
-			return s.wantStart(out)
+			return s.requestConnect(out)
 		}
 	case startExpired:
 		return s.startExpired(now, out)

@@ -25,8 +25,8 @@ var canSets = func() (sets [message.CanAll + 1][]byte) {
 // modernCapabilities returns the raw JSON object that declares the set to a modern server. It is read-only.
 func modernCapabilities(can message.CapabilitySet) []byte { return canSets[can&message.CanAll] }
 
-// modernMeta returns what a request says about its caller: a modern client's own words, never combined with
-// others', or what a legacy client declared when it initialized.
+// modernMeta returns the _meta that describes a request's caller: a modern client's own values, or those that a legacy
+// client declared in initialize.
 func (s *state) modernMeta(r *message.Request, token []byte) protocol.ModernMeta {
 	c := r.Caller
 	if r.Modern {
@@ -42,7 +42,7 @@ func (s *state) modernMeta(r *message.Request, token []byte) protocol.ModernMeta
 // defaultLevel is the log level requested for legacy clients that have not set one.
 const defaultLevel = protocol.LevelInfo
 
-// levelOf returns the log level that a request asks a modern server for; "" = no log lines.
+// levelOf returns the log level that a request sends to a modern server; "" = no log messages.
 func (s *state) levelOf(r *message.Request) protocol.Level {
 	switch {
 	case r.Caller.LogLevel != "" || r.Modern:
@@ -77,7 +77,7 @@ func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
 		return protocol.AppendRetry(nil, &r.Frame, &r.Params, meta, q.responses, q.state, edits...)
 	case s.conn.era == protocol.EraModern:
 		meta := s.modernMeta(r, token)
-		if r.Modern { // what the client brings back from the server's own question
+		if r.Modern { // the client's answers to the server's input_required result
 			meta.InputResponses, meta.RequestState = r.Params.InputResponses.Of(raw), r.Params.RequestState.Of(raw)
 		}
 		edits = protocol.ToModernRequest(edits, &r.Frame, &r.Params, &meta)
@@ -89,8 +89,8 @@ func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
 	return rawjson.AppendEdited(nil, raw, edits...)
 }
 
-// toLegacy turns a modern client's request into a legacy one. State that the legacy server issued is kept: go-sdk
-// asks legacy clients that way too.
+// toLegacy translates a modern client's request into a legacy one. A requestState that the legacy server issued is
+// kept: go-sdk sends input_required results to legacy clients, too.
 func toLegacy(edits []rawjson.Edit, r *message.Request, token, number []byte) []rawjson.Edit {
 	params := r.Params
 	if params.RequestState.Present() {
@@ -100,8 +100,8 @@ func toLegacy(edits []rawjson.Edit, r *message.Request, token, number []byte) []
 	return protocol.ToLegacyRequest(edits, &r.Frame, &params, token)
 }
 
-// markInputRequired marks a result as a question if it is one without saying so. go-sdk asks legacy clients that
-// way from the second round on. Nothing else has inputRequests and no content.
+// markInputRequired returns the edit that adds the missing resultType to an input_required result. go-sdk omits it for
+// legacy clients from the second round on. Only such results have inputRequests and no content.
 func markInputRequired(m protocol.Method, f *protocol.Frame) []rawjson.Edit {
 	if !bytes.Contains(f.Raw, []byte(`"inputRequests"`)) {
 		return nil
@@ -161,7 +161,7 @@ func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out
 	}
 	var r protocol.ResultInfo
 	if r.Scan(f) != nil {
-		return s.badAnswer(now, p, "the server's result is not valid", out)
+		return s.badAnswer(now, p, "the server sent an invalid result", out)
 	}
 	m := p.request.Frame.M
 	kind := r.KindOf(m, f)
@@ -169,7 +169,7 @@ func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out
 	case kind == protocol.ResultInputRequired && !p.request.Modern:
 		return s.inputRequired(now, p, f, &r, out)
 	case kind == protocol.ResultUnknown:
-		return s.badAnswer(now, p, "the server's result has a type that is unknown, or not allowed for "+p.request.Frame.MethodText(), out)
+		return s.badAnswer(now, p, "the server's result has an unknown resultType, or one that is not allowed for "+p.request.Frame.MethodText(), out)
 	case p.request.Modern:
 		return s.done(now, p, *f, out)
 	case kind == protocol.ResultTask:
@@ -196,7 +196,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 	case r.Modern:
 		return s.refusedForModern(now, p, f, out)
 	case protocol.URLElicitations(f, func(rawjson.Span) bool { return true }):
-		return s.done(now, p, *f, out) // a server of both eras; the client's version has the number
+		return s.done(now, p, *f, out) // a server of both eras used the legacy code, which the client knows
 	case wantsTasks(f) && r.Frame.M == protocol.MethodToolsCall && (p.round == nil || !p.round.tasks) && s.life.phase == message.Ready:
 		if p.round == nil {
 			p.round = &round{call: p.call, request: r, due: true}
@@ -208,15 +208,15 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), protocol.EraLegacy), out)
 }
 
-// refusedForModern handles a server's error to a modern client's call. Codes that mean something else to that
-// client, or must not reach it, are translated, whatever the server's era (MCP 2026-07-28, basic, error codes).
+// refusedForModern handles a server's error in response to a modern client's call. Codes that mean something else to the
+// client, or must not reach it, are translated in both eras of the server (MCP 2026-07-28, basic, error codes).
 func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if p.request.Frame.M.MayAsk() && protocol.URLElicitations(f, func(rawjson.Span) bool { return true }) {
 		return s.done(now, p, *f, out) // the holder can ask the client
 	}
 	if code, _ := protocol.ErrorNumber(f); code == codeCapabilityRequired {
 		required := rawjson.Member(f.Raw, rawjson.Member(f.Raw, f.Error, "data"), "requiredCapabilities")
-		if required.Present() && f.Raw[required.Off] == '{' { // a server of both eras: the number means what it says
+		if required.Present() && f.Raw[required.Off] == '{' { // a server of both eras used the modern code
 			return s.done(now, p, *f, out)
 		}
 	}
@@ -232,7 +232,7 @@ func (s *state) doneEdited(now time.Time, p *pending, f *protocol.Frame, edits [
 	}
 	var edited protocol.Frame
 	if err := edited.Parse(rawjson.AppendEdited(nil, f.Raw, edits...)); err != nil {
-		return s.badAnswer(now, p, "the server's answer could not be translated", append(out, kernel.Log(slog.LevelError, "translated answer is malformed", "err", err)))
+		return s.badAnswer(now, p, "the server's response could not be translated", append(out, kernel.Log(slog.LevelError, "translated response is malformed", "err", err)))
 	}
 	return s.done(now, p, edited, out)
 }
@@ -249,7 +249,7 @@ func (s *state) done(now time.Time, p *pending, f protocol.Frame, out []kernel.E
 
 // badAnswer fails a call because of its server's response. The call is not in any table.
 func (s *state) badAnswer(now time.Time, p *pending, text string, out []kernel.Effect) []kernel.Effect {
-	out = append(out, kernel.Log(slog.LevelWarn, "call failed because of the server's response", "method", p.request.Frame.MethodText(), "reason", text))
+	out = append(out, kernel.Log(slog.LevelWarn, "call failed because of the server's invalid response", "method", p.request.Frame.MethodText(), "reason", text))
 	return s.failed(now, p, protocol.InternalFault, text, out)
 }
 
@@ -259,14 +259,15 @@ func (s *state) failed(now time.Time, p *pending, name protocol.FaultName, text 
 	return s.stopWhenDrained(now, out)
 }
 
-// endedCall frees a call's place. The pool hears of it before the client gets the response and may send another
-// call.
+// endedCall frees a call's slot. The pool is told before the client gets the response, because the client may then send
+// another call.
 func (s *state) endedCall(call message.CallRef) kernel.Effect {
 	return kernel.Tell(s.pool, message.CallEnded{Backend: s.self, Call: call})
 }
 
-// retryWithNewHeaders lists the tools again for a call that was refused, unexecuted, because its headers do not fit the server's
-// annotations, and sends it again. MCP 2026-07-28, basic/transports/streamable-http, client behavior.
+// retryWithNewHeaders lists the tools again and then sends the call again. The server refused it without executing it,
+// because its headers do not match the tool's annotations. MCP 2026-07-28, basic/transports/streamable-http, client
+// behavior.
 func (s *state) retryWithNewHeaders(p *pending, out []kernel.Effect) []kernel.Effect {
 	p.headersRetried = true
 	s.conn.headerRetries = append(s.conn.headerRetries, p)
@@ -291,7 +292,7 @@ func (s *state) resumeHeaderRetries(now time.Time, failure string, out []kernel.
 	return out
 }
 
-// compile parses the annotations of a list of tools. A tool with invalid annotations is left out.
+// compile parses the header annotations of a list of tools. A tool with invalid annotations is left out.
 func (s *state) compile(items [][]byte, out []kernel.Effect) ([][]byte, []kernel.Effect) {
 	if s.conn.era != protocol.EraModern || !s.link.headers {
 		return items, out

@@ -136,16 +136,16 @@ func TestAnswersForAStateOfALegacyServer(t *testing.T) {
 func TestAnswersAModernServerMustNotGive(t *testing.T) {
 	prompt := `{"jsonrpc":"2.0","id":9,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":"b"}}}`
 	tests := []struct{ name, frame, result, want string }{
-		{"unknown type", callFrame, `{"resultType":"baroque"}`, "INTERNAL_ERROR the server's result has a type that is unknown"},
+		{"unknown type", callFrame, `{"resultType":"baroque"}`, "INTERNAL_ERROR the server's result has an unknown resultType"},
 		{"input_required to completion", prompt, `{"resultType":"input_required","requestState":"s"}`, "not allowed for completion/complete"},
 		{"input_required with nothing", callFrame, `{"resultType":"input_required"}`, "INTERNAL_ERROR"},
-		{"a task without id", callFrame, `{"resultType":"task","taskId":""}`, "a task that has no id"},
+		{"a task without id", callFrame, `{"resultType":"task","taskId":""}`, "a task whose id is missing"},
 		{"a task for what can be none", prompt, `{"resultType":"task","taskId":"1"}`, "not allowed for completion/complete"},
-		{"undeclared question", callFrame, `{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{}}}}`, "has not declared"},
-		{"unknown question", callFrame, `{"resultType":"input_required","inputRequests":{"k":{"method":"tools/list"}}}`, "has not declared"},
-		{"malformed questions", callFrame, `{"resultType":"input_required","inputRequests":{"k":7}}`, "are not valid"},
+		{"undeclared question", callFrame, `{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{}}}}`, "the client does not support"},
+		{"unknown question", callFrame, `{"resultType":"input_required","inputRequests":{"k":{"method":"tools/list"}}}`, "the client does not support"},
+		{"malformed questions", callFrame, `{"resultType":"input_required","inputRequests":{"k":7}}`, "are invalid"},
 		{"a state that is no string", callFrame, `{"resultType":"input_required","inputRequests":{},"requestState":{"a":1}}`, "not a string"},
-		{"no object", callFrame, `[]`, "is not valid"},
+		{"no object", callFrame, `[]`, "sent an invalid result"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -302,7 +302,7 @@ func TestAServerThatGoesBack(t *testing.T) {
 		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}}
 		b := modern(t, server)
 		defer b.stop()
-		time.Sleep(steady)
+		time.Sleep(steadyTime)
 		server.Handle = func(g actortest.Message) { httpStatus(404)(g) }
 		b.call(1, legacyRequest(t, 0)) // a modern server may do so, too: it is asked, and stays
 		synctest.Wait()

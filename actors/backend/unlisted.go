@@ -8,19 +8,19 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A server that offers nothing because its lists cannot be fetched is not ready, whatever its handshake says: it is
-// connected to again. One that fails to give some of them serves with the others, says which are missing, and is asked
-// for these again.
+// A server that offers nothing because its lists cannot be fetched is not ready even after a successful handshake, and
+// the connection is opened again. If only some lists fail, the server is ready with the others, its status names the
+// missing ones, and these are fetched again later.
 
 // listLater schedules the next attempt to fetch a list that could not be fetched.
 func (s *state) listLater(kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
-	l.paused = l.changedMeanwhile || l.refetch // what changes in the meantime is fetched then, not at once
+	l.paused = l.changedMeanwhile || l.refetch // further changes are fetched after the pause
 	return append(out, kernel.WakeAfter(jitter(s.rng, s.backoff(l.tries)), listDue{s.conn.incarnation, kind, l.fetches}))
 }
 
-// listDue fetches the list again, unless that has happened meanwhile. It also does so while other lists are still
-// missing from the first sync; otherwise no one would do it later.
+// listDue fetches the list again, unless that has happened meanwhile. It also does so in phase Syncing, while other
+// lists are fetched for the first time, since the timer fires only once.
 func (s *state) listDue(m listDue, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[m.kind]
 	if s.life.phase != message.Ready && s.life.phase != message.Syncing || l.running || l.fetches != m.fetches {
@@ -29,7 +29,8 @@ func (s *state) listDue(m listDue, out []kernel.Effect) []kernel.Effect {
 	return s.fetch(m.kind, out)
 }
 
-// unlisted returns which promised lists could not be fetched, "" = none, and whether the others contain anything.
+// unlisted describes the declared lists that could not be fetched, "" = none. It also reports whether the others have
+// items.
 func (s *state) unlisted() (missing string, some bool) {
 	var kinds []string
 	why := ""
@@ -48,7 +49,7 @@ func (s *state) unlisted() (missing string, some bool) {
 	return "its " + strings.Join(kinds, " and ") + " could not be listed: " + why, some
 }
 
-// explain tells the pool when the set of missing lists has changed.
+// explain reports to the pool that the set of missing lists has changed.
 func (s *state) explain(out []kernel.Effect) []kernel.Effect {
 	reason, _ := s.unlisted()
 	if s.life.phase != message.Ready || reason == s.life.reason {

@@ -23,7 +23,7 @@ func TestOverloadedHintFitsItsCause(t *testing.T) {
 		"the audit log cannot be written, and no call may go without it (audit.required)": "audit log cannot be written",
 		"too many calls in flight for this client (limits.maxInFlightPerClient)":          "limits.maxInFlightPerClient",
 		"too many sessions, and all are in use (limits.maxSessions); try again later":     "limits.maxSessions",
-		"the gateway's buffers are full (limits.maxBufferedBytes); nothing was sent":      "limits.maxBufferedBytes",
+		"the gateway's buffers are full (limits.maxBufferedBytes); the call was not sent": "limits.maxBufferedBytes",
 		"too many subscriptions in this session":                                          "cancel some subscriptions",
 		"something else":                                                                  "try again later",
 	} {

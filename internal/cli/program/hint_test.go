@@ -15,7 +15,7 @@ func TestHintsCanBeTyped(t *testing.T) {
 	}
 	for _, c := range []struct{ program, hint, want string }{
 		{"bin/goblin-actor", `"goblin-actor list tools" shows what there is`, `"bin/goblin-actor list tools" shows what there is`},
-		{"bin/goblin-actor", "goblin-actor doctor says what to do, goblin-actor restart files retries now", "bin/goblin-actor doctor says what to do, bin/goblin-actor restart files retries now"},
+		{"bin/goblin-actor", "run goblin-actor doctor for the cause, or goblin-actor restart files to retry now", "run bin/goblin-actor doctor for the cause, or bin/goblin-actor restart files to retry now"},
 		{"bin/goblin-actor", "goblin-actor cannot do that; use /opt/goblin-actor itself", "goblin-actor cannot do that; use /opt/goblin-actor itself"},
 		{"goblin-actor", `"goblin-actor list tools"`, `"goblin-actor list tools"`},
 	} {

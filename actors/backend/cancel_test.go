@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-func (b *bench) withdraw(seq uint64) {
+func (b *bench) cancelCall(seq uint64) {
 	b.backend.Tell(message.CancelSent{Call: message.CallRef{Holder: b.holder.Reference, Seq: seq}})
 	synctest.Wait()
 }
@@ -44,7 +44,7 @@ func TestTasksOfCallsThatWereGivenUp(t *testing.T) {
 				b, server := tasked(t)
 				defer b.stop()
 				b.call(1, c.request(t))
-				b.withdraw(1)
+				b.cancelCall(1)
 				id := server.Received("tools/call")[0].IDBytes()
 				for range 2 {
 					_ = server.Last().Send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, id, c.late))
@@ -67,7 +67,7 @@ func TestModernTasksOfCallsThatWereGivenUp(t *testing.T) {
 		b := modern(t, server)
 		defer b.stop()
 		b.call(1, legacyRequest(t, 0))
-		b.withdraw(1)
+		b.cancelCall(1)
 		late.Result(`{"resultType":"task","taskId":"a","status":"working"}`)
 		synctest.Wait()
 		got := server.Received("tasks/cancel")

@@ -12,11 +12,11 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// maxOrphans is how many abandoned calls are remembered, the newest ones.
+// maxOrphans is the maximum number of orphans; the newest are kept.
 const maxOrphans = 64
 
-// withdraw cancels a call. Its place is free at once and a late response is ignored.
-func (s *state) withdraw(now time.Time, m message.CancelSent, out []kernel.Effect) []kernel.Effect {
+// cancelCall cancels a call. Its slot is free at once, and a late response is ignored.
+func (s *state) cancelCall(now time.Time, m message.CancelSent, out []kernel.Effect) []kernel.Effect {
 	for i, h := range s.carried.unexecuted {
 		if h.Call == m.Call {
 			s.carried.unexecuted = append(s.carried.unexecuted[:i], s.carried.unexecuted[i+1:]...)
@@ -51,31 +51,31 @@ func (s *state) withdraw(now time.Time, m message.CancelSent, out []kernel.Effec
 	return s.stopWhenDrained(now, s.cancelRequest(id, m.Reason, out))
 }
 
-// cancelRequest tells the server that a response is no longer wanted. For a modern server over HTTP, closing the
-// response says that alone. MCP 2026-07-28, basic/patterns/cancellation.
+// cancelRequest cancels a request. For a modern server over HTTP, closing the response is enough. MCP 2026-07-28,
+// basic/patterns/cancellation.
 func (s *state) cancelRequest(id uint32, reason string, out []kernel.Effect) []kernel.Effect {
 	if s.conn.era != protocol.EraModern || !s.link.exchanges {
-		out = s.sayCancelled(id, reason, out)
+		out = s.notifyCancelled(id, reason, out)
 	}
-	return append(out, kernel.Act(giveUp{uint64(id)}))
+	return append(out, kernel.Act(cancelTicket{uint64(id)}))
 }
 
-// cancelAll cancels all calls at a legacy server over HTTP, since the end of the connection does not cancel them
-// (MCP 2025-11-25, basic/transports, sending messages). It does for a process, and the end of a response does for
-// a modern server.
+// cancelAll cancels all calls at a legacy server over HTTP, since the end of the connection does not cancel them (MCP
+// 2025-11-25, basic/transports, sending messages). The calls of other servers end with the process or the HTTP response.
 func (s *state) cancelAll(reason string, out []kernel.Effect) []kernel.Effect {
 	if !s.conn.open || s.link.ownsServer || s.conn.era != protocol.EraLegacy {
 		return out
 	}
 	for _, id := range slices.Sorted(maps.Values(s.conn.byCall)) {
-		if s.conn.pending[id].followed == nil { // the task goes on without a client
-			out = s.sayCancelled(id, reason, out)
+		if s.conn.pending[id].followed == nil { // a task continues without a client
+			out = s.notifyCancelled(id, reason, out)
 		}
 	}
 	return out
 }
 
-func (s *state) sayCancelled(id uint32, reason string, out []kernel.Effect) []kernel.Effect {
+// notifyCancelled sends notifications/cancelled for a request.
+func (s *state) notifyCancelled(id uint32, reason string, out []kernel.Effect) []kernel.Effect {
 	params := append([]byte(`{"requestId":`), strconv.AppendUint(nil, uint64(id), 10)...)
 	if reason != "" {
 		params = append(append(params, `,"reason":`...), rawjson.Quote(reason)...)
@@ -83,11 +83,12 @@ func (s *state) sayCancelled(id uint32, reason string, out []kernel.Effect) []ke
 	return s.notify(protocol.NotificationCancelled, append(params, '}'), out)
 }
 
-// Servers may make a task of a call that was given up before they hear of that. Nobody will ever ask for such a task, so it
-// is cancelled; notifications/cancelled does not reach tasks (MCP 2025-11-25, basic/utilities/cancellation). Where the end of
-// the response is what tells the server (HTTP), its answer is not heard any more, and the task is left to its ttl.
+// A server may create a task for a call before it receives the call's cancellation. No client would ever request the
+// task's result, so the task is canceled; notifications/cancelled does not cancel tasks (MCP 2025-11-25,
+// basic/utilities/cancellation). If the call was canceled by closing its HTTP response, the gateway does not learn of the
+// task, which then ends with its ttl.
 
-// orphan remembers an abandoned call whose server may still create a task for it.
+// orphan remembers a canceled call for which the server may still create a task.
 func (s *state) orphan(id uint32, p *pending) {
 	r := p.request
 	if r.Frame.M != protocol.MethodToolsCall || p.followed != nil || s.conn.era != protocol.EraModern && !r.AsTask && !r.Follow {
@@ -99,8 +100,8 @@ func (s *state) orphan(id uint32, p *pending) {
 	s.conn.orphans = append(s.conn.orphans, id)
 }
 
-// orphaned handles a response that no call waits for. If it created a task for an abandoned call, the task is
-// cancelled.
+// orphaned handles a response that no call waits for. If the server created a task for a canceled call, the task is
+// canceled.
 func (s *state) orphaned(id uint32, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	i := slices.Index(s.conn.orphans, id)
 	if i < 0 || f.Kind != protocol.KindResult {
@@ -117,9 +118,9 @@ func (s *state) orphaned(id uint32, f *protocol.Frame, out []kernel.Effect) []ke
 	return out
 }
 
-// dropTaskMade cancels a task that its client will not hear of, because it cancelled the call while the response
+// dropCreatedTask cancels a task that its client does not know, because the client canceled the call while the response
 // was on its way.
-func (s *state) dropTaskMade(m message.DropTask, out []kernel.Effect) []kernel.Effect {
+func (s *state) dropCreatedTask(m message.DropTask, out []kernel.Effect) []kernel.Effect {
 	if m.Incarnation != uint64(s.conn.incarnation) || s.conn.era != protocol.EraLegacy {
 		return out
 	}

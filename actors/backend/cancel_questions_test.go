@@ -21,7 +21,7 @@ func TestAServerThatDiesBesideACancelledCall(t *testing.T) {
 		synctest.Wait()
 		b.call(1, legacyRequest(t, message.CanForm))
 		elicit("a")
-		b.withdraw(1)
+		b.cancelCall(1)
 		server.Last().Close(errors.New("exit status 1"))
 		time.Sleep(2 * cancelGrace)
 		synctest.Wait()

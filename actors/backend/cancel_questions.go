@@ -8,16 +8,17 @@ import (
 )
 
 const (
-	cancelGrace    = time.Second      // for a server to end a cancelled call with the questions it has asked in it
-	cancelPatience = 10 * time.Second // for a server over HTTP to take the cancellation
-	maxCancelled   = 1024             // such calls at once; the questions of more are answered with the cancellation
+	cancelGrace    = time.Second      // time for a server to end a canceled call and its questions
+	cancelPatience = 10 * time.Second // time for a server over HTTP to accept the cancellation
+	maxCancelled   = 1024             // such calls at once; beyond it, questions are answered together with the cancellation
 )
 
-// A call may be cancelled while its server asks. Then the server is told that, alone: to one that gets the answer to its
-// question as well, both at once, Python's SDK 1 answers the call twice, fails at that, and loses the session with
-// everybody's calls. A server that knows what a cancellation is ends its questions with the call, and says so by an answer or
-// by withdrawing them; one that does not would wait for ever, so after a moment its questions are answered after all. Over HTTP
-// the moment begins when the server has taken the cancellation: POSTs overtake each other, and a busy server reads two at once.
+// A call may be canceled while its server waits for answers to questions. The server first gets only the cancellation.
+// If it got the answers at the same time, Python SDK 1 would answer the call twice, fail, and lose the session with all
+// other calls. A server that supports cancellation ends the questions with the call: it answers the call or cancels the
+// questions. A server that does not would wait forever, so its questions are answered after cancelGrace. Over HTTP this
+// time begins when the server has accepted the cancellation, because POST requests can overtake each other and a busy
+// server reads two at once.
 
 // cancelWithQuestions cancels a call with open questions.
 func (s *state) cancelWithQuestions(id uint32, keys []uint64, reason string, out []kernel.Effect) []kernel.Effect {
@@ -27,7 +28,7 @@ func (s *state) cancelWithQuestions(id uint32, keys []uint64, reason string, out
 		delete(s.questions.open, key)
 	}
 	s.conn.cancelled[id] = questions
-	out = s.sayCancelled(id, reason, out)
+	out = s.notifyCancelled(id, reason, out)
 	if s.link.ordered {
 		return s.armCancelled(cancelGrace, id, out)
 	}
@@ -60,12 +61,12 @@ func (s *state) cancelOver(m cancelOver, out []kernel.Effect) []kernel.Effect {
 	for _, a := range questions {
 		out = s.decline(a, out)
 	}
-	return append(out, kernel.Act(giveUp{uint64(m.id)}))
+	return append(out, kernel.Act(cancelTicket{uint64(m.id)}))
 }
 
-// withdrawFromCancelled removes a question that the server has withdrawn. Its call stays in the table until its
-// time is over.
-func (s *state) withdrawFromCancelled(rawID string) {
+// removeCancelledQuestion removes a question that the server has canceled. Its call stays in the table until
+// cancelGrace is over.
+func (s *state) removeCancelledQuestion(rawID string) {
 	for id, questions := range s.conn.cancelled {
 		s.conn.cancelled[id] = slices.DeleteFunc(questions, func(a *question) bool { return string(a.rawID) == rawID })
 	}
