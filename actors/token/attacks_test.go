@@ -12,7 +12,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// 500 calls are refused with the same token. A refresh token that is sent twice ends the login (RFC 9700, 4.14.2).
+// 500 calls are refused with the same token, which must cause one renewal only: a refresh token that is used twice ends
+// the login (RFC 9700, 4.14.2).
 func TestAttack66TwoRefreshes(t *testing.T) {
 	w := newWorld(t, authtest.Faults{TokenDelay: 20 * time.Millisecond}, nil)
 	w.logIn()
@@ -26,27 +27,27 @@ func TestAttack66TwoRefreshes(t *testing.T) {
 	all.Wait()
 	for _, v := range verdicts {
 		if !v.Again {
-			t.Fatalf("a call is not sent again: %+v", v)
+			t.Fatalf("refused request: %+v, want a retry", v)
 		}
 	}
 	if n := w.issuer.Refreshes(); n != 1 {
-		t.Errorf("%d refreshes", n)
+		t.Errorf("%d refreshes, want 1", n)
 	}
 	if status, v := w.get(w.handle); status != http.StatusOK {
-		t.Errorf("the login is over: %d, %+v", status, v)
+		t.Errorf("after the renewal: status %d, %+v", status, v)
 	}
 	if v := <-w.handle.Refused(sent, http.StatusUnauthorized, nil); !v.Again || w.issuer.Refreshes() != 1 {
-		t.Errorf("one who comes late with the old token: %+v, %d refreshes", v, w.issuer.Refreshes())
+		t.Errorf("a late refusal of the old token: %+v, %d refreshes; want a retry without a renewal", v, w.issuer.Refreshes())
 	}
 }
 
-// An authorization server that is down, or says so, or cuts the connection, logs nobody out.
+// A failing authorization server does not end a login.
 func TestAttack67FaultLogsOut(t *testing.T) {
 	for name, set := range map[string]func(*authtest.Faults){
 		"500":            func(f *authtest.Faults) { f.TokenStatus = 500 },
 		"503":            func(f *authtest.Faults) { f.TokenStatus = 503 },
 		"429":            func(f *authtest.Faults) { f.TokenStatus = 429 },
-		"a page":         func(f *authtest.Faults) { f.TokenStatus = 404 },
+		"HTML page":      func(f *authtest.Faults) { f.TokenStatus = 404 },
 		"invalid_client": func(f *authtest.Faults) { f.TokenError = "invalid_client" },
 		"server_error":   func(f *authtest.Faults) { f.TokenError = "server_error" },
 		"redirect":       func(f *authtest.Faults) { f.TokenRedirect = "https://login.example/" },
@@ -59,19 +60,19 @@ func TestAttack67FaultLogsOut(t *testing.T) {
 			w.issuer.Set(set)
 			w.issuer.Revoke(false)
 			if _, v := w.get(w.handle); v.Again || v.Err == nil || errors.Is(v.Err, ErrNeedsLogin) {
-				t.Errorf("the call is told %+v", v)
+				t.Errorf("verdict %+v, want a temporary error", v)
 			}
 			if r := w.report(); w.handle.Authorization() != old || r.Phase != "stale" {
-				t.Fatalf("the login is %s", r.Phase)
+				t.Fatalf("phase %s, want stale with the old token", r.Phase)
 			}
 			if r, ok := decode(w.store.get("files"), w.server.URL, oauth.Config{}); !ok || r.Token.Refresh == "" {
-				t.Error("the login is forgotten on disk")
+				t.Error("the login was removed from the store")
 			}
 		})
 	}
 }
 
-// A server that refuses every token has us renew them for ever.
+// A server that refuses every token must not cause endless renewals.
 func TestAttack68EndlessRefusals(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	w.logIn()
@@ -81,9 +82,9 @@ func TestAttack68EndlessRefusals(t *testing.T) {
 		_, last = w.get(w.handle)
 	}
 	if n := w.issuer.Refreshes(); n > maxForced {
-		t.Errorf("%d refreshes", n)
+		t.Errorf("%d refreshes, want at most %d", n, maxForced)
 	}
 	if !errors.Is(last.Err, ErrLoop) || w.handle.Authorization() == "" {
-		t.Errorf("a call is told %+v", last)
+		t.Errorf("last verdict %+v, want ErrLoop", last)
 	}
 }

@@ -2,12 +2,12 @@ package token
 
 import "sync/atomic"
 
-// Budget bounds the pending logins of all servers together. The zero Budget is ready to use; a nil Budget has no bound.
+// Budget limits the pending logins of all servers together. The zero Budget is ready to use. A nil Budget has no limit.
 type Budget struct{ taken atomic.Int32 }
 
 const maxLoginsOverall = 1000
 
-// take counts one login and reports whether it is within the bound.
+// take counts one login and reports whether it is within the limit.
 func (b *Budget) take() bool {
 	if b == nil {
 		return true
@@ -19,7 +19,7 @@ func (b *Budget) take() bool {
 	return true
 }
 
-// give returns n logins.
+// give returns n logins to the budget.
 func (b *Budget) give(n int) {
 	if b != nil {
 		b.taken.Add(-int32(n))

@@ -17,15 +17,15 @@ func TestForcedRenewals(t *testing.T) {
 	r.succeeded(epoch)
 	for i := range maxForced + 2 {
 		if got := r.mayForce(epoch.Add(forcedWithin - 1)); got != (i < maxForced) {
-			t.Errorf("renewal %d: %v", i, got)
+			t.Errorf("mayForce, call %d: %v", i, got)
 		}
 	}
 	r.failed(epoch, errors.New("refused"), 0)
 	if !r.mayForce(epoch) || r.mayForce(epoch) {
-		t.Error("a failed renewal counts, or counts twice")
+		t.Error("a failed renewal must give back exactly one forced renewal")
 	}
 	if !r.mayForce(epoch.Add(forcedWithin)) || r.forced != 1 {
-		t.Errorf("after forcedWithin %d are counted, want 1", r.forced)
+		t.Errorf("%d forced renewals after forcedWithin, want 1", r.forced)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestRenewAfter(t *testing.T) {
 	}
 }
 
-// busy is true while any step is under way, and wakeAfter invalidates earlier timers.
+// busy is true while any step is in progress, and wakeAfter invalidates earlier timers.
 func TestRenewalSteps(t *testing.T) {
 	var n counter
 	for name, begin := range map[string]func(*renewal){
@@ -118,7 +118,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A principal with maxLoginsOfOne pending logins loses the oldest.
+// makeRoom drops the oldest pending login of a principal that has maxLoginsOfOne.
 func TestMakeRoomForALogin(t *testing.T) {
 	l := logins{pending: map[uint64]*pendingLogin{1: {who: "bob"}}}
 	for n := uint64(2); n < 2+maxLoginsOfOne; n++ {

@@ -8,11 +8,11 @@ import (
 )
 
 var (
-	// ErrNeedsLogin is wrapped by the error of a verdict if a person has to log in.
+	// ErrNeedsLogin is wrapped by a verdict's error if a person has to log in.
 	ErrNeedsLogin = errors.New("not logged in at the server")
-	// ErrScope is wrapped by it if the login lacks scopes.
+	// ErrScope is wrapped by a verdict's error if the login lacks scopes.
 	ErrScope = errors.New("the login lacks scopes")
-	// ErrLoop is wrapped by it if the server refuses newly issued tokens.
+	// ErrLoop is wrapped by a verdict's error if the server refuses newly issued tokens.
 	ErrLoop = errors.New("the server refuses newly issued tokens")
 	// ErrExpired is returned for a login that took too long.
 	ErrExpired = errors.New("the login timed out; begin it again")
@@ -21,11 +21,11 @@ var (
 	// ErrOvertaken is returned for a login that was ended or replaced by another one.
 	ErrOvertaken = errors.New("the login was canceled")
 
-	errGone    = errors.New("the gateway is stopping, or the server is no longer configured")
-	errUnheard = errors.New("the login was removed here; the authorization server may not have revoked it")
+	errGone       = errors.New("the gateway is stopping, or the server is no longer configured")
+	errUnanswered = errors.New("the login was removed from the gateway, but the authorization server may not have revoked it")
 )
 
-// Verdicts of refused requests.
+// Errors for refused requests.
 var (
 	errNoRefresh = &Error{"renew the login", ErrNeedsLogin, "no refresh token; log in again"}
 	errLoggedOut = &Error{"log in", ErrNeedsLogin, "logged out; log in again"}
@@ -47,7 +47,7 @@ func (e *Error) Unwrap() error { return e.Err }
 type noLoginError struct{ err error }
 
 func (e *noLoginError) Error() string {
-	text := "the server does not say where to log in"
+	text := "the server does not name an authorization server"
 	if refused, is := errors.AsType[*oauth.RefusedError](e.err); is && refused.Detail != "" {
 		text = refused.Detail
 	}
@@ -59,7 +59,7 @@ func (e *noLoginError) Error() string {
 
 func (e *noLoginError) Unwrap() []error { return []error{e.err, upstream.ErrNoLogin} }
 
-// Hint returns what a person can do, or "".
+// Hint returns what a person can do about the error, or "".
 func (e *Error) Hint() string {
 	if e.hint != "" {
 		return e.hint

@@ -42,10 +42,10 @@ type refused struct {
 	reply      chan<- upstream.Verdict // capacity 1
 }
 
-// Class implements kernel.Classed. The calls in flight at the server bound the refusals.
+// Class implements kernel.Classed. The number of refusals is limited by the calls in flight at the server.
 func (refused) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers if the actor has stopped.
+// Abandon answers the request if the actor has stopped.
 func (m refused) Abandon(why kernel.Reason) {
 	m.reply <- upstream.Verdict{Err: &Error{Op: "renew the login", Err: errGone, hint: string(why)}}
 }

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
+// stepLogin handles the steps of logins that people have begun.
 func (s *state) stepLogin(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.BeginLogin:
@@ -32,7 +33,7 @@ func (s *state) stepLogin(now time.Time, msg any, out []kernel.Effect) []kernel.
 // beginLogin begins a person's login.
 func (s *state) beginLogin(m message.BeginLogin, out []kernel.Effect) []kernel.Effect {
 	if s.robot {
-		return append(out, kernel.Act(started{m.Reply, message.LoginStarted{Err: errors.New("people cannot log in at this server; the gateway uses client credentials"), Hint: "change auth.type of the server if people should log in"}}))
+		return append(out, kernel.Act(started{m.Reply, message.LoginStarted{Err: errors.New("users cannot log in at this server, because the gateway uses client credentials"), Hint: "to let users log in, change auth.type of the server"}}))
 	}
 	if len(s.logins.pending) >= maxLogins {
 		return append(out, kernel.Act(started{m.Reply, message.LoginStarted{Err: ErrTooMany}}))
@@ -47,7 +48,7 @@ func (s *state) beginLogin(m message.BeginLogin, out []kernel.Effect) []kernel.E
 	return append(out, kernel.Act(b), kernel.WakeAfter(loginTimeout, loginTimedOut{number}))
 }
 
-// begun answers the person: the login can continue in the browser, or it has failed.
+// begun answers the caller of BeginLogin: the login continues in the browser, or it has failed.
 func (s *state) begun(now time.Time, m begun, out []kernel.Effect) []kernel.Effect {
 	p := s.logins.pending[m.number]
 	if p == nil {
@@ -74,8 +75,8 @@ func (s *state) begun(now time.Time, m begun, out []kernel.Effect) []kernel.Effe
 	return out
 }
 
-// finishLogin takes the parameters the browser brought to the redirect URI. A login accepts one answer, and only from the
-// principal that began it: an attacker may open the login page in a victim's browser, or bring the answer itself.
+// finishLogin handles the parameters that the browser sent to the redirect URI. A login accepts one answer, and only from
+// the principal that began it: an attacker may open the login page in a victim's browser, or send an answer themselves.
 func (s *state) finishLogin(m message.FinishLogin, out []kernel.Effect) []kernel.Effect {
 	number, p := s.logins.find(m.State)
 	switch {
@@ -97,8 +98,8 @@ func (s *state) finishLogin(m message.FinishLogin, out []kernel.Effect) []kernel
 // redeemed handles the end of a person's login.
 func (s *state) redeemed(now time.Time, number uint64, token oauth.Token, err error, out []kernel.Effect) []kernel.Effect {
 	p := s.logins.pending[number]
-	if p == nil { // it took too long, or the login was ended
-		return s.logouts.cameLate(&s.requests, number, token, err, out)
+	if p == nil { // it timed out, or the login was ended
+		return s.logouts.receivedLate(&s.requests, number, token, err, out)
 	}
 	if p.finish == nil {
 		out = append(out, kernel.Act(unawaited{p.who, err}))
@@ -120,7 +121,7 @@ func (s *state) redeemed(now time.Time, number uint64, token oauth.Token, err er
 	s.demand.scopes = nil
 	out = s.logins.drop(number, nil, out)
 	r := &s.renewal
-	r.request, r.reading, r.forced, r.adopted = 0, false, 0, 0 // a renewal of the previous login is not waited for
+	r.request, r.reading, r.forced, r.adopted = 0, false, 0, 0 // the result of a renewal of the previous login is ignored
 	return s.accept(now, next, out)
 }
 
@@ -134,10 +135,11 @@ func (s *state) poll(number uint64, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(poll{number, p.login}))
 }
 
+// polled handles the authorization server's response about a device login.
 func (s *state) polled(now time.Time, m polled, out []kernel.Effect) []kernel.Effect {
 	p := s.logins.pending[m.number]
 	if p == nil {
-		return s.logouts.cameLate(&s.requests, m.number, m.token, m.err, out)
+		return s.logouts.receivedLate(&s.requests, m.number, m.token, m.err, out)
 	}
 	p.redeeming = false
 	switch {
@@ -155,7 +157,7 @@ func (s *state) loginTimedOut(number uint64, out []kernel.Effect) []kernel.Effec
 	if p == nil || p.answered && !p.device {
 		return out
 	}
-	if p.login != nil { // a server that does not know our client shows the person an error page, and tells us nothing
+	if p.login != nil { // if the authorization server does not know the client, it shows the person an error page and does not redirect
 		s.record.forget(p.login.Client)
 	}
 	return s.logins.drop(number, ErrExpired, out)

@@ -14,7 +14,7 @@ import (
 // logins holds the logins that people have begun.
 type logins struct {
 	pending    map[uint64]*pendingLogin       // by number
-	completing []chan<- message.LoginFinished // people whose login completes when it is on disk
+	completing []chan<- message.LoginFinished // callers whose login completes when it is on disk
 }
 
 // pendingLogin is a login that a person has begun.
@@ -25,13 +25,13 @@ type pendingLogin struct {
 	login     *oauth.Login                 // nil until it has begun at the authorization server
 	device    bool
 	interval  time.Duration // between two polls of a device login
-	redeeming bool          // a request for its token is under way
+	redeeming bool          // a request for its token is in progress
 	answered  bool          // the browser's answer has arrived; a second one is refused
 	taken     bool          // counted in the budget
 	stepUp    bool          // requests more scopes than the current login has
 }
 
-// makeRoom drops the oldest pending login of a principal that has too many.
+// makeRoom drops the oldest pending login of a principal that has maxLoginsOfOne.
 func (l *logins) makeRoom(who string, out []kernel.Effect) []kernel.Effect {
 	var own []uint64
 	for _, n := range slices.Sorted(maps.Keys(l.pending)) {
@@ -45,7 +45,7 @@ func (l *logins) makeRoom(who string, out []kernel.Effect) []kernel.Effect {
 	return l.drop(own[0], ErrOvertaken, out)
 }
 
-// drop removes a pending login and answers its callers with err, nil if it succeeded.
+// drop removes a pending login and answers its callers with err, which is nil if the login succeeded.
 func (l *logins) drop(number uint64, err error, out []kernel.Effect) []kernel.Effect {
 	p := l.pending[number]
 	delete(l.pending, number)
@@ -69,7 +69,7 @@ func (l *logins) dropAll(err error, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// find returns the pending login with that state. It compares all of them, each in constant time.
+// find returns the pending login with the given state, or nil. It compares every state in constant time.
 func (l *logins) find(state string) (number uint64, p *pendingLogin) {
 	for n, candidate := range l.pending {
 		if candidate.login != nil && subtle.ConstantTimeCompare([]byte(candidate.login.State), []byte(state)) == 1 {
@@ -79,7 +79,7 @@ func (l *logins) find(state string) (number uint64, p *pendingLogin) {
 	return number, p
 }
 
-// complete answers the people whose login was waiting for the store.
+// complete answers the callers whose login waited for the store.
 func (l *logins) complete(err error, out []kernel.Effect) []kernel.Effect {
 	for _, to := range l.completing {
 		out = append(out, kernel.Act(finished{to, err}))
@@ -88,14 +88,14 @@ func (l *logins) complete(err error, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// restarted records that no request is under way anymore.
+// restarted records that no request is in progress anymore.
 func (l *logins) restarted() {
 	for _, p := range l.pending {
 		p.redeeming = false
 	}
 }
 
-// redeeming yields the pending logins that have a request for a token under way.
+// redeeming yields the pending logins for which a token request is in progress.
 func (l *logins) redeeming(yield func(number uint64, login *oauth.Login) bool) {
 	for number, p := range l.pending {
 		if p.redeeming && !yield(number, p.login) {

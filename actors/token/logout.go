@@ -10,11 +10,12 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-// logout is a login that is being ended. It is complete when the login is gone from the state file and the authorization server
-// has been asked to revoke its tokens: the current one, and those of requests that were under way, which would stay valid.
+// logout is a login that is being ended. It is complete when the login is removed from the state file and the
+// authorization server has answered the requests to revoke its tokens: the current one, and those of token requests that
+// were in progress.
 type logout struct {
 	reply  chan<- message.LoginFinished // nil if no caller waits
-	forgot chan<- struct{}              // likewise
+	forgot chan<- struct{}              // receives when the login is removed from the state file; nil if no caller waits
 	left   int                          // results not yet received
 	err    error                        // the first failure
 }
@@ -29,8 +30,8 @@ type lateToken struct {
 // logouts holds the logouts that are not complete.
 type logouts struct {
 	all     []*logout
-	late    map[uint64]lateToken // by the number of the request for a token
-	pending map[uint64]*logout   // by the number of the revocation, or of the store's request
+	late    map[uint64]lateToken // by the number of the token request
+	pending map[uint64]*logout   // by the number of the revocation or the store's write
 }
 
 // logOut ends the login, here and at the authorization server.
@@ -58,7 +59,7 @@ func (s *state) logOut(m message.EndLogin, out []kernel.Effect) []kernel.Effect 
 	return s.logouts.settle(l, out)
 }
 
-// expect records a request for a token that is under way.
+// expect records a token request in progress that l waits for.
 func (v *logouts) expect(l *logout, number uint64, site *oauth.AuthServer, client oauth.Client) {
 	v.late[number] = lateToken{l, site, client}
 	l.left++
@@ -70,8 +71,8 @@ func (v *logouts) await(l *logout, number uint64) {
 	l.left++
 }
 
-// cameLate revokes the token of a request whose login was ended.
-func (v *logouts) cameLate(requests *counter, number uint64, token oauth.Token, err error, out []kernel.Effect) []kernel.Effect {
+// receivedLate handles the result of a token request whose login was ended, and revokes the token.
+func (v *logouts) receivedLate(requests *counter, number uint64, token oauth.Token, err error, out []kernel.Effect) []kernel.Effect {
 	late, expected := v.late[number]
 	if !expected {
 		return out
@@ -84,7 +85,7 @@ func (v *logouts) cameLate(requests *counter, number uint64, token oauth.Token, 
 	return v.settle(late.logout, out)
 }
 
-// revoke asks the authorization server to revoke a token, if it supports that.
+// revoke requests the revocation of a token, if the authorization server supports it.
 func (v *logouts) revoke(requests *counter, l *logout, site *oauth.AuthServer, client oauth.Client, token oauth.Token, out []kernel.Effect) []kernel.Effect {
 	if token.Access == "" || site == nil || site.Revoke == "" {
 		return out
@@ -101,12 +102,13 @@ func (v *logouts) revoked(m revoked, out []kernel.Effect) []kernel.Effect {
 		return out
 	}
 	if m.err != nil {
-		l.err = cmp.Or(l.err, fmt.Errorf("the login was removed here, but not revoked at the authorization server: %w", m.err))
+		l.err = cmp.Or(l.err, fmt.Errorf("the login was removed from the gateway, but the authorization server did not revoke it: %w", m.err))
 	}
 	return v.settle(l, out)
 }
 
-// forgotten handles the store's answer: the login is gone from the state file, or may still be there because of failed.
+// forgotten handles the store's answer: the login was removed from the state file, or may still be there because of
+// failed.
 func (v *logouts) forgotten(number uint64, failed string, out []kernel.Effect) []kernel.Effect {
 	l := v.received(number)
 	if l == nil {
@@ -120,7 +122,7 @@ func (v *logouts) forgotten(number uint64, failed string, out []kernel.Effect) [
 	return v.settle(l, out)
 }
 
-// received removes a pending result and returns the logout that waits for it, or nil if none does.
+// received notes a result and returns the logout that waited for it, or nil if none did.
 func (v *logouts) received(number uint64) *logout {
 	l := v.pending[number]
 	if l != nil {
@@ -142,7 +144,7 @@ func (v *logouts) settle(l *logout, out []kernel.Effect) []kernel.Effect {
 // abandon answers the callers of all logouts: their results will not arrive.
 func (v *logouts) abandon(out []kernel.Effect) []kernel.Effect {
 	for _, l := range v.all {
-		out = append(out, kernel.Act(finished{l.reply, cmp.Or(l.err, errUnheard)}))
+		out = append(out, kernel.Act(finished{l.reply, cmp.Or(l.err, errUnanswered)}))
 	}
 	v.all = nil
 	clear(v.late)

@@ -11,10 +11,10 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-// size counts everything that is left of logouts.
+// size returns the number of entries in logouts.
 func (v *logouts) size() int { return len(v.all) + len(v.late) + len(v.pending) }
 
-// all takes the acts of a kind, and forgets all acts.
+// all returns the acts of type T and clears the list of acts.
 func all[T any](p *script) (found []T) {
 	for _, a := range p.acts {
 		if f, is := a.(T); is {
@@ -25,7 +25,7 @@ func all[T any](p *script) (found []T) {
 	return found
 }
 
-// end has somebody log out.
+// end sends EndLogin and returns the channel for its answer.
 func (p *script) end() <-chan message.LoginFinished {
 	reply := make(chan message.LoginFinished, 1)
 	p.tell(message.EndLogin{Reply: reply})
@@ -34,39 +34,39 @@ func (p *script) end() <-chan message.LoginFinished {
 
 func tokenOf(name string) oauth.Token { return oauth.Token{Access: "a" + name, Refresh: "r" + name} }
 
-// A refresh is under way when somebody logs out: the token that it brings is revoked like the one that there was, and only then he is told.
+// A logout during a refresh revokes the current token and the one that the refresh returns. It is answered after both.
 func TestLogoutDuringARefresh(t *testing.T) {
 	p := newScript(t, keptRecord(epoch.Add(-2*time.Hour), time.Hour), 1)
 	r, _ := take[refresh](p)
 	done := p.end()
 	given := all[revoke](p)
 	if len(given) != 1 || given[0].token.Refresh != "r0" {
-		t.Fatalf("given back at once: %d tokens", len(given))
+		t.Fatalf("%d tokens revoked at once, want the current one", len(given))
 	}
 	p.tell(revoked{number: given[0].number})
 	p.kept("")
 	if len(done) != 0 {
-		t.Fatal("he is told before the refresh has ended")
+		t.Fatal("the logout was answered before the refresh had ended")
 	}
 	p.tell(granted{number: r.number, token: tokenOf("1")})
 	given = all[revoke](p)
 	if len(given) != 1 || given[0].token.Refresh != "r1" || given[0].site.Revoke != site().Revoke {
-		t.Fatalf("given back when it came: %d tokens", len(given))
+		t.Fatalf("%d tokens revoked after the refresh, want the new one", len(given))
 	}
 	if p.s.current != nil || p.s.phase != none {
-		t.Errorf("it is %s, and used", p.s.phase)
+		t.Errorf("phase %s, want none and no current token", p.s.phase)
 	}
 	p.tell(revoked{number: given[0].number, err: errors.New("refused")})
-	if end := <-done; end.Err == nil || !strings.Contains(end.Err.Error(), "removed here, but not revoked") || p.s.logouts.size() != 0 {
-		t.Errorf("he is told %v", end.Err)
+	if end := <-done; end.Err == nil || !strings.Contains(end.Err.Error(), "did not revoke it") || p.s.logouts.size() != 0 {
+		t.Errorf("logout answered %v, %d entries left; want an error about the revocation and no entries", end.Err, p.s.logouts.size())
 	}
 	p.tell(granted{number: r.number, token: tokenOf("2")})
 	if given = all[revoke](p); len(given) != 0 {
-		t.Error("something is given back that nobody asked for")
+		t.Error("a second response to the refresh was revoked")
 	}
 }
 
-// So it is of a login that is about to be there: by browser, and by device.
+// A logout during a login revokes the token that the login returns, by browser and by device.
 func TestLogoutDuringALogin(t *testing.T) {
 	for _, device := range []bool{false, true} {
 		p := newScript(t, nil, 1)
@@ -82,7 +82,7 @@ func TestLogoutDuringALogin(t *testing.T) {
 		p.until(p.now.Add(time.Second))
 		done := p.end()
 		if len(finished) != 1 || len(done) != 0 {
-			t.Fatalf("device %t: whoever logs in has %d answers, whoever logs out %d", device, len(finished), len(done))
+			t.Fatalf("device %t: %d answers to the login and %d to the logout, want 1 and 0", device, len(finished), len(done))
 		}
 		if device {
 			p.tell(polled{number: b.number, token: tokenOf("1")})
@@ -91,7 +91,7 @@ func TestLogoutDuringALogin(t *testing.T) {
 		}
 		given := all[revoke](p)
 		if len(given) != 1 || given[0].token.Refresh != "r1" || given[0].client.ID != "c" {
-			t.Fatalf("device %t: %d tokens are given back", device, len(given))
+			t.Fatalf("device %t: %d tokens revoked, want the new one", device, len(given))
 		}
 		p.tell(revoked{number: given[0].number})
 		p.kept("")
@@ -101,54 +101,54 @@ func TestLogoutDuringALogin(t *testing.T) {
 	}
 }
 
-// Whoever logs out is told when the login has gone from the state file, or may not have.
+// A logout is answered after the login was removed from the state file, or after that has failed.
 func TestLogoutIsOnDisk(t *testing.T) {
 	for name, answer := range map[string]func(*script){
 		"":                 func(p *script) { p.kept("") },
 		"the disk is full": func(p *script) { p.kept("the disk is full") },
-		"does not respond": func(p *script) { p.until(p.now.Add(storeTimeout)) },
+		"timed out":        func(p *script) { p.until(p.now.Add(storeTimeout)) },
 	} {
 		p := newScript(t, keptRecord(epoch, time.Hour), 1)
 		p.s.record.Site.Revoke = ""
 		done := p.end()
 		if _, early := take[forgot](p); early || len(done) != 0 {
-			t.Fatal("he is told before the store has answered")
+			t.Fatal("the logout was answered before the store")
 		}
 		if answer(p); len(done) != 1 {
-			t.Fatalf("%q: he is not told", name)
+			t.Fatalf("%q: the logout was not answered", name)
 		}
 		if _, gone := take[forgot](p); gone != (name == "") {
-			t.Errorf("%q: said to be forgotten here: %t", name, gone)
+			t.Errorf("%q: reported as removed from the state file: %t", name, gone)
 		}
 		if end := <-done; (name == "") != (end.Err == nil) || end.Err != nil && !strings.Contains(end.Err.Error(), name) {
-			t.Errorf("%q: he is told %v", name, end.Err)
+			t.Errorf("%q: logout answered %v", name, end.Err)
 		}
 		if p.s.logouts.size() != 0 {
-			t.Errorf("%q: something is left", name)
+			t.Errorf("%q: logouts is not empty", name)
 		}
 	}
 }
 
-// What fails brings no token. Nothing that was under way before a restart is waited for.
+// A refresh that fails returns no token to revoke, and requests from before a restart are not waited for.
 func TestLogoutWithoutATokenToCome(t *testing.T) {
 	for name, of := range map[string]func(*script, refresh){
 		"the refresh fails": func(p *script, r refresh) {
 			p.tell(granted{number: r.number, err: &oauth.OAuthError{Code: "invalid_grant"}})
 		},
-		"the actor begins anew": func(p *script, _ refresh) { p.tell(kernel.Started{}) },
-		"the actor ends":        func(p *script, _ refresh) { p.tell(kernel.Stopping{}) },
+		"the actor restarts": func(p *script, _ refresh) { p.tell(kernel.Started{}) },
+		"the actor stops":    func(p *script, _ refresh) { p.tell(kernel.Stopping{}) },
 	} {
 		p := newScript(t, keptRecord(epoch.Add(-2*time.Hour), time.Hour), 1)
 		p.s.record.Site.Revoke = ""
 		r, _ := take[refresh](p)
 		done := p.end()
 		if len(done) != 0 {
-			t.Fatalf("%s: he is told before it is known", name)
+			t.Fatalf("%s: the logout was answered before the refresh had ended", name)
 		}
 		p.kept("")
 		of(p, r)
 		if given := all[revoke](p); len(given) != 0 || len(done) != 1 {
-			t.Errorf("%s: %d tokens given back, %d answers", name, len(given), len(done))
+			t.Errorf("%s: %d tokens revoked and %d answers, want 0 and 1", name, len(given), len(done))
 		}
 	}
 }

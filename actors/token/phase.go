@@ -6,7 +6,7 @@ import "time"
 type phase string
 
 const (
-	none        phase = "none"        // nothing has needed the login yet
+	none        phase = "none"        // the login was not needed yet
 	discovering phase = "discovering" // the authorization server is being discovered
 	needsLogin  phase = "needs-login" // a person has to act
 	fresh       phase = "fresh"       // there is a token
@@ -25,17 +25,17 @@ var transitions = map[phase][]phase{
 }
 
 const (
-	maxRefused        = 4096             // refused requests waiting for one renewal
-	loginTimeout      = 10 * time.Minute // for a person to complete a login
+	maxRefused        = 4096             // refused requests that wait for one renewal
+	loginTimeout      = 10 * time.Minute // limit for a person to complete a login
 	maxLoginsOfOne    = 4                // pending logins of one principal; a further one ends the oldest
 	maxLogins         = 64               // pending logins
-	maxForced         = 3                // forced renewals: of tokens refused within forcedWithin
+	maxForced         = 3                // renewals in a row of tokens that were refused within forcedWithin
 	forcedWithin      = time.Minute
-	maxStepUps        = 3 // times a client-credentials token is replaced by one with more scopes
+	maxStepUps        = 3 // replacements of a client-credentials token by one with more scopes
 	backoffMin        = time.Second
 	backoffMax        = 5 * time.Minute
-	storeTimeout      = 10 * time.Second // for the store to write a token
-	minRenewInterval  = 10 * time.Second // between two renewals ahead of time
+	storeTimeout      = 10 * time.Second // limit for the store to write a token
+	minRenewInterval  = 10 * time.Second // shortest time between two scheduled renewals
 	maxAdopted        = 3                // logins of other processes adopted in a row
-	discoveryInterval = 10 * time.Second // between two discoveries
+	discoveryInterval = 10 * time.Second // shortest time between two discoveries
 )

@@ -10,26 +10,27 @@ import (
 
 const maxClients = 4 // client registrations kept, of different authorization servers or redirect URIs
 
-// record is a login as the store keeps it.
+// record is a login as stored in the state file.
 type record struct {
-	Server  string            `json:"server"` // URL the login was made for
+	Server  string            `json:"server"` // URL of the server that the login is for
 	Site    *oauth.AuthServer `json:"site,omitempty"`
 	Client  oauth.Client      `json:"client,omitzero"`
 	Token   oauth.Token       `json:"token,omitzero"`    // Access is "" if there is no login
 	Asked   []string          `json:"asked,omitempty"`   // requested scopes
-	Clients []oauth.Client    `json:"clients,omitempty"` // other client registrations, the newest last
+	Clients []oauth.Client    `json:"clients,omitempty"` // client registrations, newest last
 }
 
 // encode encodes the record for the store. It returns nil if the record is too large.
 func (r *record) encode() message.Token {
 	raw, err := json.Marshal(r)
 	if err != nil || len(raw) > message.MaxTokenBytes {
-		return nil // cannot happen: each part is bounded
+		return nil // cannot happen: the size of each part is limited
 	}
 	return raw
 }
 
-// decode decodes a record if it belongs to that server with those settings: a token must not be sent anywhere else.
+// decode decodes a record. It reports false if the record belongs to another server or other settings, since a token must
+// only be sent to the server that it was issued for.
 func decode(raw message.Token, server string, c oauth.Config) (record, bool) {
 	var r record
 	if len(raw) == 0 || json.Unmarshal(raw, &r) != nil || r.Server != server {

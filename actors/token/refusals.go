@@ -11,13 +11,13 @@ import (
 // refusals holds the refused requests that wait for a renewal.
 type refusals struct {
 	waiting []chan<- upstream.Verdict
-	denied  bool // a request was denied since the owner last received the login's phase
+	denied  bool // a request was denied since the login's phase was last reported to the owner
 }
 
-// await has a refused request wait for the renewal.
+// await makes a refused request wait for the renewal.
 func (r *refusals) await(to chan<- upstream.Verdict, out []kernel.Effect) []kernel.Effect {
 	if len(r.waiting) >= maxRefused {
-		return r.deny(to, &Error{"renew the login", errors.New("too many requests wait for it"), ""}, out)
+		return r.deny(to, &Error{"renew the login", errors.New("too many requests are waiting for the renewal; retry later"), ""}, out)
 	}
 	r.waiting = append(r.waiting, to)
 	return out

@@ -13,7 +13,7 @@ import (
 // statusForbidden is the HTTP status for a token that lacks scopes. Other refusals have status 401.
 const statusForbidden = 403
 
-// refused decides what happens to a request that the server refused for its credentials.
+// refused decides whether a request that the server refused because of its credentials is sent again.
 func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
 	if s.current != nil && m.sent != s.current.authorization { // there is a newer token
 		return append(out, kernel.Act(verdict{to: m.reply, what: upstream.Verdict{Again: true}}))
@@ -22,7 +22,7 @@ func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.
 	if m.status == statusForbidden {
 		return s.insufficientScope(m, challenge, out)
 	}
-	challenge.Bearer = challenge.Scheme == "" // a 401 without a challenge asks for a bearer token too
+	challenge.Bearer = challenge.Scheme == "" // HTTP 401 (Unauthorized) without a challenge also requires a bearer token
 	s.demand.challenge, s.demand.heard = challenge, true
 	r := &s.renewal
 	switch {
@@ -38,7 +38,7 @@ func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.
 	return s.forceRenewal(now, m, out)
 }
 
-// firstRefusal discovers where to log in.
+// firstRefusal handles the first refusal: it requests a token with client credentials, or discovers where to log in.
 func (s *state) firstRefusal(m refused, out []kernel.Effect) []kernel.Effect {
 	out = s.refusals.await(m.reply, out)
 	if s.robot {
@@ -48,7 +48,7 @@ func (s *state) firstRefusal(m refused, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(discover{s.renewal.begin(&s.requests), s.demand.challenge}))
 }
 
-// forceRenewal renews a token that was refused before it expired. If the server refuses the new tokens too, no renewal helps.
+// forceRenewal renews a token that was refused before it expired. After maxForced renewals in a row, requests are denied.
 func (s *state) forceRenewal(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
 	if !s.canRenew() {
 		return s.needLogin(errNoRefresh, s.refusals.await(m.reply, out))
@@ -63,13 +63,13 @@ func (s *state) forceRenewal(now time.Time, m refused, out []kernel.Effect) []ke
 	return s.renew(s.refusals.await(m.reply, out))
 }
 
-// insufficientScope handles a token that lacks scopes. With client credentials the actor requests a token with more scopes; a
-// person has to consent to them.
+// insufficientScope handles a token that lacks scopes. With client credentials, the actor requests a token with more
+// scopes. Otherwise a person has to consent to them.
 func (s *state) insufficientScope(m refused, c oauth.Challenge, out []kernel.Effect) []kernel.Effect {
 	if c.Error != "insufficient_scope" {
 		return append(out, kernel.Act(verdict{to: m.reply}))
 	}
-	err := &Error{fmt.Sprintf("use the scopes %q", strings.Join(c.Scopes, " ")), ErrScope, ""}
+	err := &Error{fmt.Sprintf("use scopes %q", strings.Join(c.Scopes, " ")), ErrScope, ""}
 	wider := hasMore(s.record.Asked, c.Scopes) && s.demand.stepUps < maxStepUps
 	switch {
 	case s.current == nil:
@@ -78,7 +78,7 @@ func (s *state) insufficientScope(m refused, c oauth.Challenge, out []kernel.Eff
 		return s.refusals.deny(m.reply, err, out)
 	case !s.robot:
 		s.demand.scopes = oauth.Union(s.demand.scopes, c.Scopes)
-		err.hint = "goblin-actor login " + s.login.Entry + ", and agree to the further scopes"
+		err.hint = "goblin-actor login " + s.login.Entry + ", and consent to the additional scopes"
 		return s.refusals.deny(m.reply, err, out)
 	}
 	out = s.refusals.await(m.reply, out)

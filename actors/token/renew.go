@@ -11,6 +11,7 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
+// stepRenewal handles the steps of a renewal.
 func (s *state) stepRenewal(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case renewalDue:
@@ -31,7 +32,7 @@ func (s *state) stepRenewal(now time.Time, msg any, out []kernel.Effect) []kerne
 	return out
 }
 
-// renew requests a new token, unless a renewal is under way.
+// renew requests a new token, unless a renewal is in progress.
 func (s *state) renew(out []kernel.Effect) []kernel.Effect {
 	if s.renewal.busy() {
 		return out
@@ -60,7 +61,7 @@ func (s *state) discovered(now time.Time, m discovered, out []kernel.Effect) []k
 		return s.renewalFailed(now, m.err, out)
 	case m.err != nil:
 		s.renewal.retryAt = now.Add(discoveryInterval)
-		return s.needLogin(&Error{"find out where to log in", m.err, ""}, out)
+		return s.needLogin(&Error{"discover the authorization server", m.err, ""}, out)
 	}
 	s.record.Server, s.record.Site = s.server, m.site
 	if s.robot {
@@ -72,7 +73,7 @@ func (s *state) discovered(now time.Time, m discovered, out []kernel.Effect) []k
 // granted handles the authorization server's response to a renewal.
 func (s *state) granted(now time.Time, m granted, out []kernel.Effect) []kernel.Effect {
 	if m.number != s.renewal.request {
-		return s.logouts.cameLate(&s.requests, m.number, m.token, m.err, out)
+		return s.logouts.receivedLate(&s.requests, m.number, m.token, m.err, out)
 	}
 	s.renewal.request = 0
 	switch {
@@ -88,8 +89,8 @@ func (s *state) granted(now time.Time, m granted, out []kernel.Effect) []kernel.
 	return s.renewalFailed(now, m.err, out)
 }
 
-// accept adopts a new login or token. If the refresh token is new, or a person waits for the login, the token is used only after
-// it is on disk: a person who is told that the login succeeded may stop the gateway at once.
+// accept adopts a new login or token. If the refresh token is new, or a person waits for the login, the token is used only
+// after it is on disk, since the person may stop the gateway as soon as the login has succeeded.
 func (s *state) accept(now time.Time, next record, out []kernel.Effect) []kernel.Effect {
 	rotated := next.Token.Refresh != "" && next.Token.Refresh != s.record.Token.Refresh
 	s.record, s.phase = next, refreshing
@@ -100,8 +101,8 @@ func (s *state) accept(now time.Time, next record, out []kernel.Effect) []kernel
 	return out
 }
 
-// storeToken has the store write a value, or forget the login if it is nil, and report when that is on disk. It returns the
-// number of the request.
+// storeToken makes the store write value, or remove the login if value is nil, and report when that is on disk. It returns
+// the number of the request.
 func (s *state) storeToken(value message.Token, out []kernel.Effect) (uint64, []kernel.Effect) {
 	number := s.requests.next()
 	remember := message.RememberToken{Key: s.key, Value: value, From: s.self, Number: number}
@@ -116,7 +117,7 @@ func (s *state) tokenStored(now time.Time, m message.TokenStored, out []kernel.E
 	}
 	s.renewal.storing = 0
 	if m.Err != "" {
-		out = append(out, kernel.Log(slog.LevelWarn, "login not saved; after a restart a person has to log in again", "server", s.login.Entry, "err", m.Err))
+		out = append(out, kernel.Log(slog.LevelWarn, "login not saved; log in again after the next restart", "server", s.login.Entry, "err", m.Err))
 	}
 	return s.publish(now, out)
 }
@@ -124,20 +125,20 @@ func (s *state) tokenStored(now time.Time, m message.TokenStored, out []kernel.E
 // storeTimedOut continues without the store.
 func (s *state) storeTimedOut(now time.Time, m storeTimedOut, out []kernel.Effect) []kernel.Effect {
 	if m.number != s.renewal.storing {
-		return s.logouts.forgotten(m.number, "the state file does not respond", out)
+		return s.logouts.forgotten(m.number, "writing the state file timed out", out)
 	}
 	s.renewal.storing = 0
-	out = append(out, kernel.Log(slog.LevelWarn, "the state file does not respond; the login may not be saved", "server", s.login.Entry))
+	out = append(out, kernel.Log(slog.LevelWarn, "writing the state file timed out; the login may not be saved", "server", s.login.Entry))
 	return s.publish(now, out)
 }
 
-// publish has connections send the new token, and answers everything that waited for it.
+// publish makes the new token available to connections, and answers everything that waited for it.
 func (s *state) publish(now time.Time, out []kernel.Effect) []kernel.Effect {
 	t := s.record.Token
 	s.current, s.phase = &current{"Bearer " + t.Access}, fresh
 	s.renewal.succeeded(now)
 	out = append(out, kernel.Act(publish{s.current}))
-	out = s.announce(message.LoginPresent, "", out) // before the answers: a caller may send its next call at once
+	out = s.announce(message.LoginPresent, "", out) // before the answers, since a caller may send its next call at once
 	out = s.refusals.retryAll(out)
 	out = s.logins.complete(nil, out)
 	if t.Expires.IsZero() || !s.canRenew() {
@@ -161,7 +162,8 @@ func (s *state) renewalFailed(now time.Time, err error, out []kernel.Effect) []k
 	return s.renewal.wakeAfter(pause, out)
 }
 
-// tokenRead adopts the login that another process may have renewed after the authorization server ended ours.
+// tokenRead handles the stored login, which is read after the authorization server has ended the current one. If another
+// process has renewed the login, that login is adopted.
 func (s *state) tokenRead(now time.Time, m message.TokenRead, out []kernel.Effect) []kernel.Effect {
 	if !s.renewal.reading || m.Key != s.key {
 		return out
@@ -180,7 +182,7 @@ func (s *state) tokenRead(now time.Time, m message.TokenRead, out []kernel.Effec
 	return s.renew(out)
 }
 
-// needLogin forgets the login, since only a person can restore it.
+// needLogin removes the login. A person has to log in again.
 func (s *state) needLogin(why *Error, out []kernel.Effect) []kernel.Effect {
 	if s.record.Token.Access != "" {
 		s.record = s.record.without()

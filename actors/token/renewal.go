@@ -7,24 +7,24 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-// renewal tracks the renewal of the token: the step under way, when the next one is due, and how the last ones ended. At most
-// one step is under way.
+// renewal tracks the renewal of the token: the step in progress, when the next one is due, and how the last ones ended. At
+// most one step is in progress.
 type renewal struct {
 	request uint64 // number of the request to the authorization server; 0 = none
 	reading bool   // the store reads the login
-	storing uint64 // number of the write that has to end before the token is used; 0 = none
-	timer   uint64 // generation of the timer for the next renewal
+	storing uint64 // number of the write that has to complete before the token is used; 0 = none
+	timer   uint64 // counts the timers for the next renewal; older ones are ignored
 
 	published time.Time // when the current token was published
-	failures  int       // in a row
-	fault     error     // of the last failure
-	retryAt   time.Time // no attempt before; zero = any time
-	forced    int       // renewals of tokens that were refused soon after they were published
-	looped    bool      // a request was told that no renewal helps, and a later renewal is planned
+	failures  int       // failures in a row
+	fault     error     // error of the last failure
+	retryAt   time.Time // earliest time of the next attempt; zero = any time
+	forced    int       // renewals in a row of tokens that were refused within forcedWithin
+	looped    bool      // the server refuses new tokens too, and a later renewal is scheduled
 	adopted   int       // logins of other processes adopted in a row
 }
 
-// busy reports whether a step is under way.
+// busy reports whether a step is in progress.
 func (r *renewal) busy() bool { return r.request != 0 || r.reading || r.storing != 0 }
 
 // begin starts a request and returns its number.
@@ -33,10 +33,10 @@ func (r *renewal) begin(requests *counter) uint64 {
 	return r.request
 }
 
-// cancel ignores the result of the step under way.
+// cancel makes the result of the step in progress be ignored.
 func (r *renewal) cancel() { r.request, r.reading, r.storing = 0, false, 0 }
 
-// wakeAfter schedules the next renewal in place of the one scheduled before.
+// wakeAfter schedules the next renewal and replaces the scheduled one.
 func (r *renewal) wakeAfter(d time.Duration, out []kernel.Effect) []kernel.Effect {
 	r.timer++
 	return append(out, kernel.WakeAfter(d, renewalDue{r.timer}))
@@ -66,7 +66,7 @@ func (r *renewal) succeeded(now time.Time) {
 func (r *renewal) failed(now time.Time, err error, jitter float64) time.Duration {
 	r.failures++
 	r.fault = err
-	r.forced = max(0, r.forced-1) // there was no new token to refuse
+	r.forced = max(0, r.forced-1) // the renewal produced no token that could be refused
 	pause := backoffMax
 	if oauth.Temporary(err) {
 		pause = min(backoffMin<<min(r.failures-1, 16), backoffMax)

@@ -12,10 +12,10 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// requestTimeout bounds the requests of one effect together. Each request has a shorter timeout of its own.
+// requestTimeout is the timeout for all requests of one effect together. Each request has a shorter timeout of its own.
 const requestTimeout = 30 * time.Second
 
-// shell performs the effects of step.
+// shell executes the effects of step.
 type shell struct {
 	Options
 	handle *Handle
@@ -26,7 +26,7 @@ func (h *shell) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 	return step(h.state, now, msg, out)
 }
 
-// Effects. number comes back with the result.
+// Effects. number is repeated in the result.
 type (
 	publish struct{ now *current } // nil if there is no token anymore
 	verdict struct {
@@ -84,8 +84,8 @@ type (
 		who string
 		err error
 	}
-	forgot        struct{ to chan<- struct{} } // the login is gone from the state file
-	release       struct{ logins int }         // gives logins back to the budget
+	forgot        struct{ to chan<- struct{} } // the login was removed from the state file
+	release       struct{ logins int }         // returns logins to the budget
 	reportSecrets struct{ now, before []string }
 )
 
@@ -170,7 +170,7 @@ func run(self kernel.Self, f func(ctx context.Context) any, failed func(error) a
 	self.Go(func(ctx context.Context) (result any) {
 		defer func() {
 			if cause := recover(); cause != nil {
-				self.Logger().Error("a request to an authorization server panicked", "error", cause)
+				self.Logger().Error("panic in a request to an authorization server", "error", cause)
 				result = failed(fmt.Errorf("panic: %v", cause))
 			}
 		}()
@@ -180,7 +180,7 @@ func run(self kernel.Self, f func(ctx context.Context) any, failed func(error) a
 	})
 }
 
-// beginLogin begins a login by browser or device. It discovers the authorization server again, which may have moved.
+// beginLogin begins a login by browser or device. It discovers the authorization server again, in case it has changed.
 func beginLogin(ctx context.Context, agent *oauth.Agent, budget *Budget, a begin) begun {
 	b := begun{number: a.number, taken: true, budget: budget}
 	if !a.heard {

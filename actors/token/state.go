@@ -14,22 +14,22 @@ import (
 type settings struct {
 	self, store, owner kernel.Reference
 	login              message.LoginKey
-	key, server        string // of the login in the store; URL of the server
+	key, server        string // key of the login in the store; URL of the server
 	config             oauth.Config
-	robot              bool // client credentials: no person logs in
+	robot              bool // the gateway logs in with client credentials
 	rng                *rand.Rand
 }
 
 // state is the actor's entire state. Only step modifies it.
 type state struct {
 	settings
-	stored   message.Token // content of the store, until it has been decoded
+	stored   message.Token // stored login until it has been decoded
 	phase    phase
 	record   record
-	current  *current // the token connections send; nil if there is none
-	secrets  []string // of record, as last reported; never modified
+	current  *current // the token that connections send; nil if there is none
+	secrets  []string // secrets of record, as last reported; never modified
 	reported message.LoginPhase
-	requests counter // numbers the requests, so that results find them
+	requests counter // numbers the requests, so that results can be matched
 
 	renewal  renewal
 	demand   demand
@@ -46,11 +46,11 @@ func (c *counter) next() uint64 {
 	return uint64(*c)
 }
 
-// demand is what the server has asked for when it refused requests.
+// demand is what the server required when it refused requests.
 type demand struct {
 	challenge oauth.Challenge // the newest
-	heard     bool            // there is a challenge
-	scopes    []string        // requested by the server, but missing from a person's login
+	heard     bool            // challenge is set
+	scopes    []string        // required by the server, but missing from a person's login
 	stepUps   int             // tokens requested with more scopes
 }
 
@@ -94,7 +94,7 @@ type (
 	pollDue       struct{ number uint64 }
 )
 
-// Abandon releases the budget of a login that no actor waits for anymore.
+// Abandon releases the budget of a login whose actor has stopped.
 func (m begun) Abandon(kernel.Reason) {
 	if m.taken {
 		m.budget.give(1)
@@ -114,7 +114,7 @@ func newState(o Options) *state {
 	}
 }
 
-// start adopts the login in the store. After a restart no request is under way.
+// start adopts the stored login. After a restart, the results of earlier requests are ignored.
 func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if len(s.stored) > 0 {
 		known, ok := decode(s.stored, s.server, s.config)
@@ -141,7 +141,7 @@ func (s *state) canRenew() bool {
 	return s.robot || s.record.Token.Refresh != ""
 }
 
-// report returns the login's part of the status.
+// report returns the login's status for operators.
 func (s *state) report() message.LoginReport {
 	r := message.LoginReport{Login: s.login, Phase: string(s.phase), Scopes: s.record.Token.Scopes, Expires: s.record.Token.Expires, Pending: len(s.logins.pending)}
 	if s.record.Site != nil {
@@ -153,8 +153,8 @@ func (s *state) report() message.LoginReport {
 	return r
 }
 
-// announce reports the login's phase to the owner if it is new. After a request was denied, its caller waits for the report that
-// the login is present, so that one is repeated.
+// announce reports the login's phase to the owner if it has changed. After a request was denied, its caller waits until
+// the login is present, so LoginPresent is reported again.
 func (s *state) announce(p message.LoginPhase, reason string, out []kernel.Effect) []kernel.Effect {
 	if s.reported == p && !(p == message.LoginPresent && s.refusals.denied) {
 		return out

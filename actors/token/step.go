@@ -8,8 +8,8 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// step applies msg to s at the time now and appends the resulting effects to out. Values that have become secret are reported
-// before the other effects, so they are known before a server could repeat them.
+// step applies msg to s at the time now and appends the effects to out. New secrets are reported before the other effects,
+// so that they are redacted before a server could repeat them.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	from := len(out)
 	out = s.handle(now, msg, out)
@@ -22,6 +22,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	return slices.Insert(out, from, kernel.Act(reportSecrets{secrets, was}))
 }
 
+// handle routes a message to its handler.
 func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started:

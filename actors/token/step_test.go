@@ -15,14 +15,14 @@ import (
 
 var epoch = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// script plays with a state alone: nothing is carried out, time is what the test says.
+// script tests a state without executing its effects. The test controls the time.
 type script struct {
 	t     *testing.T
 	s     *state
 	now   time.Time
 	acts  []any
-	wakes []wake // that are to come
-	keeps uint64 // number of what the store was asked last to keep or forget, and to say so
+	wakes []wake // pending timers
+	keeps uint64 // number of the last write for which the store has to report the result
 }
 
 type wake struct {
@@ -48,7 +48,7 @@ func keptRecord(got time.Time, life time.Duration) *record {
 	return &record{Server: "https://mcp.example/mcp", Site: site(), Token: oauth.Token{Access: "a0", Refresh: "r0", Received: got, Expires: got.Add(life)}}
 }
 
-// tell applies a message and notes what is to be done.
+// tell applies a message and records the effects.
 func (p *script) tell(msg any) {
 	p.t.Helper()
 	was, answered := p.s.phase, false
@@ -56,7 +56,7 @@ func (p *script) tell(msg any) {
 		switch a := e.Act.(type) {
 		case nil:
 			if changed, is := e.Msg.(message.LoginChanged); is && answered {
-				p.t.Errorf("by %T, somebody's login or logout is done before the pool hears of it: %+v", msg, changed)
+				p.t.Errorf("%T: a login or logout was answered before the pool was told: %+v", msg, changed)
 			}
 			if m, is := e.Msg.(message.RememberToken); is && m.Number != 0 {
 				p.keeps = m.Number
@@ -80,18 +80,18 @@ func (p *script) tell(msg any) {
 	}
 	if p.s.phase != was && !slices.Contains(transitions[was], p.s.phase) {
 		if _, again := msg.(kernel.Started); !again {
-			p.t.Errorf("%s → %s by %T is in no table", was, p.s.phase, msg)
+			p.t.Errorf("%s → %s by %T is not a legal transition", was, p.s.phase, msg)
 		}
 	}
 }
 
-// kept has the store answer the last question.
+// kept answers the last write to the store.
 func (p *script) kept(failed string) {
 	p.t.Helper()
 	p.tell(message.TokenStored{Key: "files", Number: p.keeps, Err: failed})
 }
 
-// until lets time pass, and timers run out.
+// until advances the time and delivers the timers that fire.
 func (p *script) until(at time.Time) {
 	for {
 		next := -1
@@ -111,7 +111,7 @@ func (p *script) until(at time.Time) {
 	p.now = at
 }
 
-// take returns the last act of a kind, and forgets all acts.
+// take returns the last act of type T and clears the list of acts.
 func take[T any](p *script) (found T, ok bool) {
 	for _, a := range p.acts {
 		if f, is := a.(T); is {
@@ -122,34 +122,34 @@ func take[T any](p *script) (found T, ok bool) {
 	return found, ok
 }
 
-// At 70 to 80 % of its life a token is renewed, not the same for all; what fails is tried again, later and later.
+// A token is renewed at 70 to 80 % of its lifetime, depending on the seed. A failed renewal is retried.
 func TestRenewedAheadOfTime(t *testing.T) {
 	for seed := range uint64(20) {
 		p := newScript(t, keptRecord(epoch, time.Hour), seed)
 		p.until(epoch.Add(42*time.Minute - 1))
 		if _, early := take[refresh](p); early {
-			t.Fatal("it is renewed before 70 % of its life")
+			t.Fatal("renewed before 70 % of the lifetime")
 		}
 		p.until(epoch.Add(48 * time.Minute))
 		r, ok := take[refresh](p)
 		if !ok || r.token.Refresh != "r0" {
-			t.Fatal("it is not renewed at 80 % of its life")
+			t.Fatal("not renewed at 80 % of the lifetime")
 		}
 		p.tell(granted{number: r.number, err: &oauth.OAuthError{Status: 500}})
 		if p.s.phase != stale || p.s.current.authorization != "Bearer a0" {
-			t.Fatalf("after a fault it is %s", p.s.phase)
+			t.Fatalf("phase %s after a failure, want stale", p.s.phase)
 		}
 		p.until(p.now.Add(time.Second))
 		if r, ok = take[refresh](p); !ok {
-			t.Fatal("it is not tried again within a second")
+			t.Fatal("not retried within a second")
 		}
 		p.tell(granted{number: r.number, token: oauth.Token{Access: "a1", Refresh: "r1", Received: p.now, Expires: p.now.Add(time.Hour)}})
 		if p.s.current.authorization != "Bearer a0" {
-			t.Fatal("the new token is used before it is on disk")
+			t.Fatal("the new token was used before it was on disk")
 		}
 		p.kept("")
 		if p.s.phase != fresh || p.s.current.authorization != "Bearer a1" {
-			t.Fatalf("it is %s", p.s.phase)
+			t.Fatalf("phase %s, want fresh", p.s.phase)
 		}
 	}
 }
@@ -161,49 +161,50 @@ func TestBackoffGrowsAndEnds(t *testing.T) {
 	for range 30 {
 		r, ok := take[refresh](p)
 		if !ok {
-			t.Fatal("it is not tried again")
+			t.Fatal("not retried")
 		}
 		p.tell(granted{number: r.number, err: &oauth.NetworkError{Op: "refresh", Err: errors.New("refused")}})
 		last = p.s.renewal.retryAt.Sub(p.now)
 		if last > backoffMax {
-			t.Fatalf("a pause of %v", last)
+			t.Fatalf("pause %v", last)
 		}
 		reply := make(chan upstream.Verdict, 1)
 		p.tell(refused{sent: "Bearer a0", status: 401, reply: reply})
 		if v := <-reply; v.Again || v.Err == nil {
-			t.Fatalf("a call in the pause is told %+v", v)
+			t.Fatalf("refusal during the pause: %+v, want an error", v)
 		}
 		p.until(p.s.renewal.retryAt)
 	}
 	if last < backoffMax/2 {
-		t.Errorf("the pause is %v after 30 faults", last)
+		t.Errorf("pause %v after 30 failures", last)
 	}
 }
 
-// A token that had expired while nobody was there is renewed at once, and not sent.
+// A stored token that has expired is renewed at the start and not sent.
 func TestExpiredAtTheStart(t *testing.T) {
 	p := newScript(t, keptRecord(epoch.Add(-2*time.Hour), time.Hour), 1)
 	if _, ok := take[refresh](p); !ok || p.s.current != nil {
-		t.Error("it is not renewed at once, or it is sent")
+		t.Error("an expired token was sent, or not renewed at once")
 	}
 }
 
+// A new token is used after storeTimeout even if the store does not answer.
 func TestStoreThatDoesNotAnswer(t *testing.T) {
 	p := newScript(t, keptRecord(epoch.Add(-2*time.Hour), time.Hour), 1)
 	r, _ := take[refresh](p)
 	p.tell(granted{number: r.number, token: oauth.Token{Access: "a1", Refresh: "r1", Received: p.now, Expires: p.now.Add(time.Hour)}})
 	p.until(p.now.Add(storeTimeout - 1))
 	if p.s.current != nil {
-		t.Error("it is used too early")
+		t.Error("the token was used before storeTimeout")
 	}
 	p.until(p.now.Add(1))
 	if p.s.current == nil {
-		t.Error("it is never used")
+		t.Error("the token was not used after storeTimeout")
 	}
 }
 
-// A login that nobody finishes is over after 10 min, and whoever waits for it is told.
-func TestLoginTakesTooLong(t *testing.T) {
+// A login that is not finished times out after 10 minutes, and its callers get ErrExpired.
+func TestLoginTimesOut(t *testing.T) {
 	p := newScript(t, nil, 1)
 	reply, done := make(chan message.LoginStarted, 1), make(chan message.LoginFinished, 1)
 	p.tell(message.BeginLogin{Who: "ada", Device: true, Reply: reply})
@@ -215,7 +216,7 @@ func TestLoginTakesTooLong(t *testing.T) {
 	p.tell(message.FinishLogin{Who: "ada", State: "s", Reply: done})
 	p.until(epoch.Add(loginTimeout - 1))
 	if len(done) != 0 || len(p.s.logins.pending) != 1 {
-		t.Fatal("it is over too early")
+		t.Fatal("the login timed out too early")
 	}
 	p.until(epoch.Add(loginTimeout))
 	if l := <-done; !errors.Is(l.Err, ErrExpired) || len(p.s.logins.pending) != 0 {
@@ -223,7 +224,7 @@ func TestLoginTakesTooLong(t *testing.T) {
 	}
 }
 
-// Whoever is told that he is logged in may call at once, so the pool has heard of it by then (the script sees to it).
+// The pool is told about a login before its caller, who may send a call at once. script.tell checks the order.
 func TestLoggedInAfterThePoolKnows(t *testing.T) {
 	p := newScript(t, nil, 1)
 	reply, done := make(chan message.LoginStarted, 1), make(chan message.LoginFinished, 1)
@@ -233,20 +234,20 @@ func TestLoggedInAfterThePoolKnows(t *testing.T) {
 	<-reply
 	p.tell(message.FinishLogin{Who: "ada", State: "s", Code: "c", Reply: done})
 	r, _ := take[redeem](p)
-	p.tell(redeemed{number: r.number, token: oauth.Token{Access: "a1", Received: p.now}}) // nothing replaces a refresh token
+	p.tell(redeemed{number: r.number, token: oauth.Token{Access: "a1", Received: p.now}}) // without a refresh token
 	if len(done) != 0 || p.s.current != nil {
-		t.Fatal("the login is said to be there before it is on disk")
+		t.Fatal("the login was answered before it was on disk")
 	}
 	p.kept("")
 	if l := <-done; l.Err != nil {
 		t.Fatal(l.Err)
 	}
 	if changed, told := take[message.LoginChanged](p); !told || changed.Phase != message.LoginPresent {
-		t.Errorf("the pool was told %+v", changed)
+		t.Errorf("the pool got %+v", changed)
 	}
 }
 
-// Whatever comes in whatever order: everybody is answered once, phases follow the table, nothing grows.
+// For random messages in random order, every request is answered once, phases follow the table, and no state grows.
 func TestRandomScripts(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -264,7 +265,7 @@ func TestRandomScripts(t *testing.T) {
 	}
 }
 
-// faces are all who speak with the actor.
+// faces simulates everything that communicates with the actor.
 type faces struct {
 	t        *testing.T
 	r        *rand.Rand
@@ -284,7 +285,7 @@ func (f *faces) err() error {
 	return []error{nil, nil, &oauth.OAuthError{Status: 500}, &oauth.OAuthError{Status: 400, Code: "invalid_grant"}, &oauth.OAuthError{Status: 401, Code: "invalid_client"}, oauth.ErrPending}[f.r.IntN(6)]
 }
 
-// act has something happen: somebody asks, an answer comes, time passes.
+// act performs a random action: a request, a response, or the passing of time.
 func (f *faces) act() {
 	f.t.Helper()
 	if n := len(f.p.acts); n > 0 && f.r.IntN(2) == 0 {
@@ -321,7 +322,7 @@ func (f *faces) act() {
 		f.p.until(f.p.now.Add(time.Duration(f.r.Int64N(int64(20 * time.Minute)))))
 	}
 	if len(f.p.s.logins.pending) > maxLogins || len(f.p.s.record.Clients) > maxClients {
-		f.t.Errorf("%d logins under way, %d registrations", len(f.p.s.logins.pending), len(f.p.s.record.Clients))
+		f.t.Errorf("%d pending logins and %d registrations, more than the limits", len(f.p.s.logins.pending), len(f.p.s.record.Clients))
 	}
 }
 
@@ -353,7 +354,7 @@ func (f *faces) answer(a any) {
 	case revoke:
 		f.p.tell(revoked{a.number, f.err()})
 	case message.RememberToken:
-		if a.Number != 0 { // it has no From here: an actor that is not spawned has no reference
+		if a.Number != 0 { // From is zero, since an actor that was not spawned has no reference
 			f.p.tell(message.TokenStored{Key: "files", Number: a.Number, Err: []string{"", "", "", "the disk is full"}[f.r.IntN(4)]})
 		}
 	case message.ReadToken:
@@ -363,24 +364,24 @@ func (f *faces) answer(a any) {
 	}
 }
 
-// check sees that everybody was answered, once.
+// check checks that every request was answered once.
 func (f *faces) check() {
 	if s := f.p.s; s.logouts.size() != 0 {
-		f.t.Errorf("%d logins still end, %d tokens are awaited, %d revoked", len(s.logouts.all), len(s.logouts.late), len(s.logouts.pending))
+		f.t.Errorf("left after the end: %d logouts, %d token requests, %d other results", len(s.logouts.all), len(s.logouts.late), len(s.logouts.pending))
 	}
 	for i, c := range f.verdicts {
 		if len(c) != 1 {
-			f.t.Errorf("refusal %d has %d answers", i, len(c))
+			f.t.Errorf("refusal %d has %d answers, want 1", i, len(c))
 		}
 	}
 	for i, c := range f.starts {
 		if len(c) != 1 {
-			f.t.Errorf("begin %d has %d answers", i, len(c))
+			f.t.Errorf("BeginLogin %d has %d answers, want 1", i, len(c))
 		}
 	}
 	for i, c := range f.ends {
 		if len(c) != 1 {
-			f.t.Errorf("finish %d has %d answers", i, len(c))
+			f.t.Errorf("FinishLogin %d has %d answers, want 1", i, len(c))
 		}
 	}
 }

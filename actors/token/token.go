@@ -11,28 +11,28 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-// mailbox bounds the waiting requests of people. Refusals are bounded by the calls in flight.
+// mailbox is the maximum number of waiting requests to log in or out. Refusals are limited by the calls in flight.
 const mailbox = 256
 
 // Options configure the actor.
 type Options struct {
 	Login     message.LoginKey
-	Key       string                      // of the login in the store
-	Stored    message.Token               // content of the store at the start; nil if there is none
-	Agent     *oauth.Agent                // talks to authorization servers; its clock is that of the goroutines, not of step
-	Robot     bool                        // client credentials: no person logs in
+	Key       string                      // key of the login in the store
+	Stored    message.Token               // the stored login; nil if there is none
+	Agent     *oauth.Agent                // sends requests to authorization servers; its clock is that of the goroutines, not of step
+	Robot     bool                        // the gateway logs in with client credentials, so no person does
 	Store     kernel.Reference            // receives RememberToken and ReadToken
 	Owner     kernel.Reference            // receives LoginChanged
-	Secrets   func(now, before []string)  // receives the login's secret values, and the former ones; may be nil
-	Unawaited func(who string, err error) // receives the end of a login that completes while no caller waits for it; may be nil
-	Budget    *Budget                     // bounds the pending logins of all token actors together; nil = each has its own bound only
-	Life      uint64                      // distinguishes the name from that of an actor of the same login that is still stopping
+	Secrets   func(now, before []string)  // receives the login's secrets, and the former ones; may be nil
+	Unawaited func(who string, err error) // receives the outcome of a login that ends while no caller waits for it; may be nil
+	Budget    *Budget                     // limits the pending logins of all token actors together; nil = no common limit
+	Life      uint64                      // makes the actor's name differ from that of a stopping actor of the same login
 	Seed      uint64                      // for jitter
 	Log       *slog.Logger
 }
 
-// Spawn starts the actor as a child of parent, on whose goroutine it must be called. Its state survives a panic and the restart
-// after it.
+// Spawn starts the actor as a child of parent and must be called on parent's goroutine. The actor's state survives a panic
+// and the restart after it.
 func Spawn(parent kernel.Self, o Options) *Handle {
 	h := &Handle{}
 	s := newState(o)

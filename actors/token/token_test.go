@@ -17,6 +17,7 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
+// The first refusal discovers the authorization server. After a login, the token is used and survives a restart.
 func TestLoginFromTheFirstRefusalOn(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	status, v := w.get(w.handle)
@@ -33,25 +34,26 @@ func TestLoginFromTheFirstRefusalOn(t *testing.T) {
 		return len(got) >= 2
 	})
 	if len(got) != 2 || got[0].Phase != message.LoginNeeded || got[1].Phase != message.LoginPresent {
-		t.Errorf("the owner was told %+v", got)
+		t.Errorf("the owner got %+v", got)
 	}
-	// Another life of the same login.
+	// A new actor of the same login loads it from the store.
 	again := w.opts
 	again.Login.Lane, again.Stored = "again", w.store.get("files")
 	h := w.spawn(again)
 	if status, v = w.get(h); status != http.StatusOK {
 		t.Errorf("after a restart: %d, %+v", status, v)
 	}
-	// The same record for a server elsewhere is not used.
+	// A stored login is not used for another server.
 	elsewhere := again
 	elsewhere.Login.Lane, elsewhere.Agent = "elsewhere", agentOf(t, "https://other.example/mcp", oauth.Config{})
 	if h = w.spawn(elsewhere); settled(h) != "none" || h.Authorization() != "" {
-		t.Error("a token is sent to a server that it is not for")
+		t.Error("the token was used for another server")
 	}
 }
 
-// A lane whose connections have just gone may be wanted again at once.
-func TestALoginBeginsWhileItsLastLifeEnds(t *testing.T) {
+// A login's actor can be started while its predecessor is still stopping: a lane whose connections have just closed may
+// be needed again at once.
+func TestLoginStartsWhileItsPredecessorStops(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	lives := make(chan *Handle, 2)
 	actortest.Child(w.system, func(self kernel.Self) kernel.Reference {
@@ -63,7 +65,7 @@ func TestALoginBeginsWhileItsLastLifeEnds(t *testing.T) {
 		return kernel.Reference{}
 	})
 	if h := <-lives; h.Actor().IsZero() || settled(h) != "none" {
-		t.Error("it does not begin")
+		t.Error("the second actor does not answer")
 	}
 }
 
@@ -74,7 +76,7 @@ func settled(h *Handle) string {
 	return r.Phase
 }
 
-// S5.4.2.
+// Requirement S5.4.2.
 func TestRefusedTokenIsRenewed(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	w.logIn()
@@ -84,11 +86,11 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 		t.Fatalf("%d, %+v", status, v)
 	}
 	if w.handle.Authorization() == before || w.issuer.Refreshes() != 1 {
-		t.Errorf("%d refreshes", w.issuer.Refreshes())
+		t.Errorf("%d refreshes, want 1", w.issuer.Refreshes())
 	}
 	w.issuer.Revoke(true)
 	if status, v := w.get(w.handle); status != http.StatusUnauthorized || !errors.Is(v.Err, ErrNeedsLogin) || w.handle.Authorization() != "" {
-		t.Fatalf("the login was revoked: %d, %+v", status, v)
+		t.Fatalf("after the login was revoked: %d, %+v", status, v)
 	}
 	w.store.until(t, "the store has forgotten the token, and no more", func() bool {
 		r, ok := decode(w.store.values["files"], w.server.URL, oauth.Config{})
@@ -96,12 +98,12 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 	})
 	w.logIn()
 	if n := len(w.issuer.Seen("/register")); n != 1 {
-		t.Errorf("registered %d times", n)
+		t.Errorf("registered %d times, want once", n)
 	}
 }
 
-// Another process has renewed the login with the refresh token that we have as well.
-func TestLoginOfAnotherProcessIsTakenOver(t *testing.T) {
+// Another process has renewed the login with the same refresh token, so the stored login is adopted.
+func TestLoginOfAnotherProcessIsAdopted(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	w.logIn()
 	kept := w.store.get("files")
@@ -113,13 +115,14 @@ func TestLoginOfAnotherProcessIsTakenOver(t *testing.T) {
 	if status, v := w.get(w.handle); status != http.StatusOK {
 		t.Fatalf("%d, %+v", status, v)
 	}
-	w.issuer.Set(func(f *authtest.Faults) { f.TokenError = "invalid_grant" }) // as it is used up; that one forgives
+	w.issuer.Set(func(f *authtest.Faults) { f.TokenError = "invalid_grant" }) // this authorization server would accept the used refresh token
 	if status, v := w.get(h); status != http.StatusOK || h.Authorization() != w.handle.Authorization() {
 		t.Fatalf("%d, %+v", status, v)
 	}
 }
 
-func TestDiskBeforeUse(t *testing.T) {
+// A token that came with a new refresh token is used only after the store has answered.
+func TestTokenIsOnDiskBeforeUse(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	w.logIn()
 	w.issuer.Revoke(false)
@@ -132,11 +135,11 @@ func TestDiskBeforeUse(t *testing.T) {
 	}
 	select {
 	case v := <-verdict:
-		t.Fatalf("the store has not answered: %+v", v)
+		t.Fatalf("verdict before the store has answered: %+v", v)
 	case <-time.After(50 * time.Millisecond):
 	}
 	if w.handle.Authorization() != sent {
-		t.Error("a token is used that came with a refresh token which is not on disk")
+		t.Error("the new token was used before its refresh token was on disk")
 	}
 	var asked uint64
 	w.store.until(t, "the store was asked", func() bool {
@@ -145,11 +148,12 @@ func TestDiskBeforeUse(t *testing.T) {
 	})
 	w.handle.Actor().Tell(message.TokenStored{Key: "files", Number: asked, Err: "the disk is full"})
 	if v := <-verdict; !v.Again || w.handle.Authorization() == sent {
-		t.Errorf("what cannot be kept is not used either: %+v", v)
+		t.Errorf("a token that could not be stored was not used: %+v", v)
 	}
 }
 
-func TestRobot(t *testing.T) {
+// With client credentials the actor logs in by itself, requests more scopes as needed, and refuses logins of people.
+func TestClientCredentials(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, func(o *Options) {
 		o.Robot, o.Agent.Config = true, oauth.Config{ClientID: "robot", Secret: "secret"}
 	})
@@ -159,13 +163,14 @@ func TestRobot(t *testing.T) {
 	}
 	w.server.Set(func(p *authtest.Protection) { p.Scopes = []string{"write"} })
 	if status, v := w.get(w.handle); status != http.StatusOK {
-		t.Errorf("a wider scope: %d, %+v", status, v)
+		t.Errorf("request that needs another scope: %d, %+v", status, v)
 	}
 	if began := w.begin("local"); began.Err == nil || began.Hint == "" {
-		t.Error("a person may log in as a robot")
+		t.Error("a person could begin a login")
 	}
 }
 
+// A person consents to additional scopes by logging in again. The number of such steps is limited.
 func TestStepUp(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	w.server.Set(func(p *authtest.Protection) { p.Scopes = []string{"read"} })
@@ -184,7 +189,7 @@ func TestStepUp(t *testing.T) {
 		t.Fatalf("%d, %+v", status, v)
 	}
 	if _, scopes, _ := w.issuer.Valid(w.handle.Authorization()[len("Bearer "):]); !slices.Equal(scopes, []string{"read", "write"}) {
-		t.Errorf("the login has the scopes %q", scopes)
+		t.Errorf("scopes %q, want read and write", scopes)
 	}
 	for _, scope := range []string{"a", "b"} {
 		w.server.Set(func(p *authtest.Protection) { p.Scopes = []string{scope} })
@@ -193,7 +198,7 @@ func TestStepUp(t *testing.T) {
 	}
 	w.server.Set(func(p *authtest.Protection) { p.Scopes = []string{"d"} })
 	if _, v = w.get(w.handle); !errors.Is(v.Err, ErrScope) {
-		t.Errorf("there is no end to it: %+v", v)
+		t.Errorf("scopes are still added: %+v", v)
 	}
 }
 
@@ -223,21 +228,21 @@ func TestEndLogin(t *testing.T) {
 		t.Error(done.Err)
 	}
 	if _, _, ok := w.issuer.Valid(token); ok || w.handle.Authorization() != "" {
-		t.Error("something of the login is left")
+		t.Error("the token is still valid or in use")
 	}
-	w.store.until(t, "the store has nothing of it", func() bool { return w.store.values["files"] == nil })
+	w.store.until(t, "the store has removed the login", func() bool { return w.store.values["files"] == nil })
 }
 
-// What somebody else brings finishes nobody's login, and a login has one answer.
-func TestLoginIsBoundToWhoBeganIt(t *testing.T) {
+// An answer from another principal ends the login with an error, and a login accepts only one answer.
+func TestLoginIsBoundToItsPrincipal(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	began := w.begin("ada")
 	answer := w.issuer.Approve(t, began.URL)
 	if done := w.finish("eve", answer); !errors.Is(done.Err, oauth.ErrState) {
-		t.Errorf("eve finishes ada's login: %v", done.Err)
+		t.Errorf("eve finished ada's login: %v", done.Err)
 	}
 	if done := w.finish("ada", answer); !errors.Is(done.Err, oauth.ErrState) {
-		t.Errorf("a login that somebody else has seen goes on: %v", done.Err)
+		t.Errorf("a login that another principal tried to finish continues: %v", done.Err)
 	}
 	began = w.begin("ada")
 	answer = w.issuer.Approve(t, began.URL)
@@ -245,14 +250,15 @@ func TestLoginIsBoundToWhoBeganIt(t *testing.T) {
 		t.Fatal(done.Err)
 	}
 	if done := w.finish("ada", answer); !errors.Is(done.Err, oauth.ErrState) {
-		t.Errorf("the same answer twice: %v", done.Err)
+		t.Errorf("the same answer a second time: %v", done.Err)
 	}
 	if n := w.opts.Budget.taken.Load(); n != 0 {
-		t.Errorf("%d logins are said to be under way", n)
+		t.Errorf("%d logins counted in the budget, want 0", n)
 	}
 }
 
-func TestLoginsUnderWayAreBounded(t *testing.T) {
+// Pending logins are limited for each principal, where the oldest is dropped, and for the budget.
+func TestPendingLoginsAreLimited(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	first := w.begin("ada")
 	for range maxLoginsOfOne {
@@ -261,13 +267,13 @@ func TestLoginsUnderWayAreBounded(t *testing.T) {
 		}
 	}
 	if done := w.finish("ada", w.issuer.Approve(t, first.URL)); !errors.Is(done.Err, oauth.ErrState) {
-		t.Errorf("the oldest goes on: %v", done.Err)
+		t.Errorf("the oldest login continues: %v", done.Err)
 	}
 	if n := w.report().Pending; n != maxLoginsOfOne {
-		t.Errorf("%d are under way", n)
+		t.Errorf("%d pending logins, want %d", n, maxLoginsOfOne)
 	}
 	if n := w.opts.Budget.taken.Load(); n != maxLoginsOfOne {
-		t.Errorf("%d are counted", n)
+		t.Errorf("%d logins counted in the budget, want %d", n, maxLoginsOfOne)
 	}
 	w.opts.Budget.taken.Store(maxLoginsOverall)
 	if began := w.begin("bob"); !errors.Is(began.Err, ErrTooMany) {
@@ -275,7 +281,7 @@ func TestLoginsUnderWayAreBounded(t *testing.T) {
 	}
 }
 
-// Whoever waits when the actor goes is answered.
+// Waiting requests are answered when the actor stops.
 func TestStoppingAnswers(t *testing.T) {
 	w := newWorld(t, authtest.Faults{TokenDelay: 300 * time.Millisecond}, nil)
 	w.logIn()
@@ -289,13 +295,13 @@ func TestStoppingAnswers(t *testing.T) {
 		t.Errorf("got %+v", v)
 	}
 	if done := w.finish("ada", url.Values{}); done.Err == nil {
-		t.Error("a login is finished by nobody")
+		t.Error("FinishLogin succeeded after the actor had stopped")
 	}
 }
 
 var _ kernel.Logic = (*shell)(nil)
 
-// An authorization server that has forgotten us is registered at anew.
+// If the authorization server has forgotten the client, the next login registers again.
 func TestForgottenRegistration(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	began := w.begin("ada")
@@ -307,12 +313,13 @@ func TestForgottenRegistration(t *testing.T) {
 	w.issuer.Set(func(f *authtest.Faults) { f.TokenError = "" })
 	w.logIn()
 	if n := len(w.issuer.Seen("/register")); n != 2 {
-		t.Errorf("registered %d times", n)
+		t.Errorf("registered %d times, want 2", n)
 	}
 }
 
-// What is secret of a login is told before it is used, what it takes the place of as well, and nothing of it any more when it has ended.
-func TestSecretsOfALoginAreTold(t *testing.T) {
+// The secrets of a login are reported before they are used, together with the ones they replace. After the end of the
+// login there are none.
+func TestLoginSecretsAreReported(t *testing.T) {
 	var mu sync.Mutex
 	var now, before []string
 	w := newWorld(t, authtest.Faults{}, func(o *Options) {
@@ -334,19 +341,19 @@ func TestSecretsOfALoginAreTold(t *testing.T) {
 	first, _ := told()
 	sent := w.handle.Authorization()
 	if len(first) != 3 || "Bearer "+first[0] != sent || first[2] != "the secret of the client" || !strings.Contains(string(w.store.get("files")), first[1]) {
-		t.Fatalf("told %d values", len(first))
+		t.Fatalf("%d secrets reported, want access token, refresh token and client secret", len(first))
 	}
 	w.issuer.Revoke(false)
 	if v := <-w.handle.Refused(sent, http.StatusUnauthorized, nil); !v.Again {
 		t.Fatal(v)
 	}
 	if is, was := told(); len(is) != 3 || "Bearer "+is[0] != w.handle.Authorization() || is[0] == first[0] || !slices.Equal(was, first) {
-		t.Errorf("after the renewal %d values are told, and %d of before", len(is), len(was))
+		t.Errorf("after the renewal: %d secrets and %d former ones reported", len(is), len(was))
 	}
 	reply := make(chan message.LoginFinished, 1)
 	w.handle.Actor().Tell(message.EndLogin{Reply: reply})
 	<-reply
 	if is, was := told(); len(is) != 0 || len(was) != 3 {
-		t.Errorf("after the end %d values are told, and %d of before", len(is), len(was))
+		t.Errorf("after the end: %d secrets and %d former ones reported", len(is), len(was))
 	}
 }

@@ -11,10 +11,10 @@ import (
 
 var update = flag.Bool("update", false, "write the table of a login's phases into docs/actors.md")
 
-// order is the order of a login's life, for people.
+// order lists the phases in the order in which a login passes through them.
 var order = []phase{none, discovering, needsLogin, refreshing, fresh, stale}
 
-// docs/actors.md shows the table of transitions as it is.
+// docs/actors.md contains the current table of transitions.
 func TestPhasesInTheDocs(t *testing.T) {
 	const file, begin, end = "../../docs/actors.md", "<!-- token phases -->\n", "<!-- /token phases -->"
 	var table strings.Builder
@@ -27,12 +27,12 @@ func TestPhasesInTheDocs(t *testing.T) {
 			}
 		}
 		if len(words) != len(transitions[from]) {
-			t.Errorf("%s leads to a phase that is none", from)
+			t.Errorf("transitions[%s] names an unknown phase", from)
 		}
 		fmt.Fprintf(&table, "| %s | %s |\n", from, strings.Join(words, ", "))
 	}
 	if len(order) != len(transitions) {
-		t.Errorf("%d phases in order, %d in the table", len(order), len(transitions))
+		t.Errorf("%d phases in order, %d in transitions", len(order), len(transitions))
 	}
 	page, err := os.ReadFile(file)
 	if err != nil {
@@ -41,7 +41,7 @@ func TestPhasesInTheDocs(t *testing.T) {
 	head, rest, ok := strings.Cut(string(page), begin)
 	_, tail, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("%s has no place for the table", file)
+		t.Fatalf("%s has no marker for the table", file)
 	}
 	want := head + begin + table.String() + end + tail
 	if *update {
@@ -51,6 +51,6 @@ func TestPhasesInTheDocs(t *testing.T) {
 		return
 	}
 	if string(page) != want {
-		t.Errorf("%s is not up to date: go test ./actors/token -run Docs -update", file)
+		t.Errorf("%s is out of date; run go test ./actors/token -run Docs -update", file)
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 const redirectURI = "http://127.0.0.1:4711/callback"
 
-// world is a token actor, an authorization server and a server that it protects.
+// world is a token actor, an authorization server, and a server that requires its tokens.
 type world struct {
 	t      *testing.T
 	system *kernel.System
@@ -38,8 +38,8 @@ type shelf struct {
 	values map[string]message.Token
 	err    string
 	silent bool
-	order  []string // what was asked of it
-	last   uint64   // number of what was to be remembered last
+	order  []string // messages received
+	last   uint64   // number of the last RememberToken
 }
 
 func (s *shelf) answer(msg any) []kernel.Effect {
@@ -71,7 +71,8 @@ func (s *shelf) set(change func()) {
 	change()
 }
 
-// until waits for the store, or for the owner, where nobody else does: who is refused is told so before the store has forgotten a token.
+// until waits until ok returns true. It is needed where no answer follows the store's or the owner's message: for example,
+// a refused request is answered before the store has removed the token.
 func (s *shelf) until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline, tick := time.After(2*time.Minute), time.NewTicker(time.Millisecond)
@@ -80,7 +81,7 @@ func (s *shelf) until(t *testing.T, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
@@ -121,7 +122,7 @@ func (w *world) spawn(o Options) *Handle {
 	return <-made
 }
 
-// idle is a parent that does nothing.
+// idle is a parent actor that does nothing.
 type idle struct{}
 
 func (idle) Step(_ time.Time, _ any, out []kernel.Effect) []kernel.Effect { return out }
@@ -137,7 +138,7 @@ func agentOf(t *testing.T, serverURL string, c oauth.Config) *oauth.Agent {
 	return &oauth.Agent{Server: serverURL, Client: guard.ClientFor(serverURL), Now: time.Now, Config: c}
 }
 
-// get does what a link does with a request: once more when it is told to.
+// get sends a request as a link does: it sends it again if the verdict says so.
 func (w *world) get(h *Handle) (status int, v upstream.Verdict) {
 	for range 2 {
 		r, _ := http.NewRequest(http.MethodGet, w.server.URL, nil)
