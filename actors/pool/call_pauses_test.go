@@ -17,7 +17,7 @@ func (w *world) refuse429(seq uint64, pause time.Duration) (timers []kernel.Wake
 	return w.wakes(message.CallEnded{Backend: at, Call: message.CallRef{Seq: seq}, Pause: pause})
 }
 
-// wakes steps and returns the pause timers that start.
+// wakes applies a message and returns the pause timers that it starts.
 func (w *world) wakes(msg any) (timers []kernel.Wake) {
 	for _, e := range step(w.s, w.now, msg, nil) {
 		switch m := e.Msg.(type) {
@@ -35,7 +35,8 @@ func (w *world) wakes(msg any) (timers []kernel.Wake) {
 	return timers
 }
 
-// After HTTP 429 nothing is sent to the server until its pause is over; then the calls that waited are sent.
+// After HTTP 429 (Too Many Requests) nothing is sent to the server until the pause is over. Then the calls that waited are
+// sent.
 func TestPauseAfterTooManyRequests(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)
@@ -60,7 +61,7 @@ func TestPauseAfterTooManyRequests(t *testing.T) {
 	}
 }
 
-// A longer pause replaces a shorter one, and the timer of the shorter one changes nothing.
+// A longer pause replaces a shorter one, and the timer of the shorter one is ignored.
 func TestPauseIsExtended(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)
@@ -85,12 +86,12 @@ func TestPauseIsExtended(t *testing.T) {
 	}
 }
 
-// A call that would wait for longer than it may is refused at once, with the rest of the pause.
+// A call whose deadline comes before the end of the pause is refused at once, and told when the pause ends.
 func TestPauseLongerThanACallMayWait(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)
 	w.dispatch(0)
-	w.refuse429(0, time.Hour) // bounded
+	w.refuse429(0, time.Hour) // cut to longestPause
 	w.now = w.now.Add(time.Second)
 	w.dispatch(1)
 	f := w.fault(1, protocol.RateLimited)
@@ -100,7 +101,7 @@ func TestPauseLongerThanACallMayWait(t *testing.T) {
 	}
 }
 
-// A call whose time in the queue ends during a pause is told about the pause.
+// A call whose queue deadline passes during a pause fails with an error about the pause.
 func TestQueueEndsDuringAPause(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)
@@ -116,7 +117,7 @@ func TestQueueEndsDuringAPause(t *testing.T) {
 	}
 }
 
-// A pause of one replica leaves the others in use.
+// A pause of one replica does not affect the others.
 func TestPauseOfOneReplica(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 2)
 	w.phase(0, message.Ready)

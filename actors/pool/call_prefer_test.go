@@ -15,7 +15,7 @@ func (w *world) prefer(seq uint64, required bool, key, value string) {
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake", Prefer: p}})
 }
 
-// regions are three ready replicas, two of which are in one region.
+// regions returns a world with three ready replicas, two of which are in the same region.
 func regions(t *testing.T, server config.Server) *world {
 	server.Queue = wide
 	w := newWorld(t, server, 3)
@@ -26,7 +26,7 @@ func regions(t *testing.T, server config.Server) *world {
 	return w
 }
 
-// S4.2.2: preferred replicas carry a call out when they can, in turn; else any other does.
+// Requirement S4.2.2: preferred replicas take turns. If none is available, another replica gets the call.
 func TestPreferredReplicas(t *testing.T) {
 	w := regions(t, config.Server{})
 	used := map[int]int{}
@@ -35,18 +35,18 @@ func TestPreferredReplicas(t *testing.T) {
 		used[w.at(seq)]++
 	}
 	if used[0] != 5 || used[2] != 5 {
-		t.Errorf("used %v, want 0 and 2 in turn", used)
+		t.Errorf("replicas %v, want 0 and 2 in turn", used)
 	}
 	w.phase(0, message.Waiting)
 	w.phase(2, message.Waiting)
 	w.prefer(20, false, "region", "eu")
 	w.prefer(21, false, "region", "mars")
 	if w.at(20) != 1 || w.at(21) != 1 {
-		t.Errorf("at %d and %d, want the only one that is ready", w.at(20), w.at(21))
+		t.Errorf("calls at replicas %d and %d, want the only ready one", w.at(20), w.at(21))
 	}
 }
 
-// at is the replica that has a call; -1 = none.
+// at returns the replica that runs a call, or -1 if none does.
 func (w *world) at(seq uint64) int {
 	for i, ref := range w.backends {
 		if at, ok := w.sent[seq]; ok && at == ref {
@@ -56,16 +56,16 @@ func (w *world) at(seq uint64) int {
 	return -1
 }
 
-// What is required and cannot be had is refused at once, and says whether it makes sense to try again.
+// A call whose required replica is not available fails at once, and the error says whether it can be retried.
 func TestRequiredReplicas(t *testing.T) {
 	w := regions(t, config.Server{})
 	w.prefer(1, true, "region", "us")
 	if w.at(1) != 1 {
-		t.Errorf("at %d, want 1", w.at(1))
+		t.Errorf("call at replica %d, want 1", w.at(1))
 	}
 	w.prefer(2, true, "region", "mars")
 	if f := w.fault(2, protocol.NoBackendsAvailable); f.Retryable || !strings.Contains(f.Message, "region=mars") {
-		t.Errorf("refused with %v", f)
+		t.Errorf("fault %v", f)
 	}
 	w.phase(1, message.Waiting)
 	w.now = w.now.Add(time.Second)
@@ -73,26 +73,26 @@ func TestRequiredReplicas(t *testing.T) {
 	w.phase(1, message.Waiting)
 	w.prefer(3, true, "region", "us")
 	if f := w.fault(3, protocol.NoBackendsAvailable); !f.Retryable || !strings.Contains(f.Message, "region=us") {
-		t.Errorf("refused with %v", f)
+		t.Errorf("fault %v", f)
 	}
 }
 
-// One that waits for a required replica does not keep others from going out, and goes when its own is free.
-func TestARequiredReplicaThatIsBusy(t *testing.T) {
+// A call that waits for a required replica does not delay other calls, and is sent when its replica is free.
+func TestCallWaitsForItsRequiredReplica(t *testing.T) {
 	w := regions(t, config.Server{Isolation: isolationLeased, MaxBackends: 3})
 	w.prefer(1, true, "region", "us")
 	w.prefer(2, true, "region", "us")
 	w.dispatch(3)
 	if w.at(1) != 1 || w.at(2) != -1 || w.at(3) == -1 {
-		t.Errorf("at %d, %d, %d", w.at(1), w.at(2), w.at(3))
+		t.Errorf("calls at replicas %d, %d, %d", w.at(1), w.at(2), w.at(3))
 	}
 	w.end(1)
 	if w.at(2) != 1 {
-		t.Errorf("the second is at %d, want 1", w.at(2))
+		t.Errorf("the second call is at replica %d, want 1", w.at(2))
 	}
 }
 
-// balance: least-busy counts among what is preferred only.
+// With balance least-busy, the least busy of the preferred replicas is used.
 func TestLeastBusyOfThePreferred(t *testing.T) {
 	w := regions(t, config.Server{Balance: "least-busy"})
 	for seq := range uint64(4) {

@@ -12,12 +12,12 @@ import (
 	"goblin-actor/protocol"
 )
 
-// dispatchFor is dispatch for one of several clients.
+// dispatchFor dispatches a call of the client.
 func (w *world) dispatchFor(client string, seq uint64) {
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Caller: &message.Caller{ClientKey: client}}})
 }
 
-// next ends the only running call and returns the one that follows.
+// next ends the only running call and returns the number of the one that is sent next.
 func (w *world) next() uint64 {
 	w.t.Helper()
 	for seq := range w.sent {
@@ -26,14 +26,14 @@ func (w *world) next() uint64 {
 	for seq := range w.sent {
 		return seq
 	}
-	w.t.Fatal("no call follows")
+	w.t.Fatal("no queued call was sent")
 	return 0
 }
 
 var wide = config.Queue{Size: 1024, Timeout: 10 * time.Second}
 
-// Of a client with five hundred calls and one with a single call, the single one is next.
-func TestAGreedyClientWaitsForItself(t *testing.T) {
+// A client with five hundred queued calls does not delay another client's only call.
+func TestManyCallsDelayOnlyTheirClient(t *testing.T) {
 	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: wide}, 1)
 	w.phase(0, message.Ready)
 	for seq := range uint64(501) {
@@ -41,7 +41,7 @@ func TestAGreedyClientWaitsForItself(t *testing.T) {
 	}
 	w.dispatchFor("modest", 1000)
 	if got := w.next(); got != 1000 {
-		t.Fatalf("call %d follows, want 1000", got)
+		t.Fatalf("call %d is next, want 1000", got)
 	}
 	w.dispatchFor("modest", 1001)
 	w.dispatchFor("third", 2000)
@@ -54,8 +54,8 @@ func TestAGreedyClientWaitsForItself(t *testing.T) {
 	}
 }
 
-// A principal waits in one line, however many sessions it has.
-func TestAPrincipalHasOneLine(t *testing.T) {
+// All sessions of a principal share one queue.
+func TestPrincipalHasOneQueue(t *testing.T) {
 	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: wide}, 1)
 	w.phase(0, message.Ready)
 	from := func(principal, session string, seq uint64) {
@@ -97,8 +97,8 @@ func TestClientsTakeTurns(t *testing.T) {
 	}
 }
 
-// When the queue is full, a client that has few calls in it takes the place of the newest of whoever has most.
-func TestAFullQueueHasRoomForWhoHasLittleInIt(t *testing.T) {
+// When the queue is full, a client with few calls replaces the newest call of the client with the most.
+func TestFullQueueReplacesACallOfTheBusiestClient(t *testing.T) {
 	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: config.Queue{Size: 4, Timeout: time.Second}}, 1)
 	w.phase(0, message.Ready)
 	for seq := range uint64(5) {
@@ -110,15 +110,15 @@ func TestAFullQueueHasRoomForWhoHasLittleInIt(t *testing.T) {
 	w.fault(4, protocol.QueueFull)
 	w.dispatchFor("modest", 11)
 	w.fault(3, protocol.QueueFull)
-	w.dispatchFor("modest", 12) // it has two, as greedy has
+	w.dispatchFor("modest", 12) // both clients have two calls
 	w.fault(12, protocol.QueueFull)
 	if w.s.calls.queue.len() != 4 || len(w.failed) != 4 {
-		t.Errorf("%d wait, %d have failed, want 4 and 4", w.s.calls.queue.len(), len(w.failed))
+		t.Errorf("%d calls queued and %d failed, want 4 and 4", w.s.calls.queue.len(), len(w.failed))
 	}
 }
 
-// A queue without places has none for anybody.
-func TestAQueueWithoutPlaces(t *testing.T) {
+// With queue.size 0, no call is queued.
+func TestQueueOfSizeZero(t *testing.T) {
 	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: config.Queue{Timeout: time.Second}}, 1)
 	w.phase(0, message.Ready)
 	w.dispatchFor("a", 0)
@@ -126,7 +126,7 @@ func TestAQueueWithoutPlaces(t *testing.T) {
 	w.fault(1, protocol.QueueFull)
 }
 
-// Each call has its own deadline, whoever it belongs to.
+// Each call has its own deadline.
 func TestQueueTimeoutOfSeveralClients(t *testing.T) {
 	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: wide}, 1)
 	w.phase(0, message.Ready)
@@ -138,15 +138,15 @@ func TestQueueTimeoutOfSeveralClients(t *testing.T) {
 	w.step(w.expire[0])
 	w.fault(1, protocol.QueueTimeout)
 	if w.failed[2] != nil {
-		t.Fatal("the younger call failed as well")
+		t.Fatal("the younger call failed, too")
 	}
 	w.now = w.now.Add(time.Second)
 	w.step(w.expire[1])
 	w.fault(2, protocol.QueueTimeout)
 }
 
-// A burst on leased connections has one made after the other, until there are as many as may be.
-func TestABurstGrowsLeasedConnections(t *testing.T) {
+// A burst of calls opens leased connections one after the other, up to maxBackends.
+func TestBurstOpensLeasedConnections(t *testing.T) {
 	w := newWorld(t, config.Server{Isolation: isolationLeased, MaxBackends: 3, Queue: wide}, 1)
 	w.phase(0, message.Ready)
 	for seq := range uint64(5) {
@@ -160,12 +160,12 @@ func TestABurstGrowsLeasedConnections(t *testing.T) {
 		w.phase(n-1, message.Ready)
 	}
 	if len(w.s.replicas.connections) != 3 || len(w.sent) != 3 {
-		t.Errorf("%d connections, %d calls run, want 3 and 3", len(w.s.replicas.connections), len(w.sent))
+		t.Errorf("%d connections and %d running calls, want 3 and 3", len(w.s.replicas.connections), len(w.sent))
 	}
 }
 
-// What is in the lines, in the ages and in the look-up is the same, whatever has been done to them.
-func TestLinesAgree(t *testing.T) {
+// The queue's indexes (by client, by age and by call) agree after random operations.
+func TestQueueIndexesAgree(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var l callQueue
@@ -186,18 +186,18 @@ func TestLinesAgree(t *testing.T) {
 			for e := l.turns.Front(); e != nil; e = e.Next() {
 				its := e.Value.(*clientQueue)
 				if its.calls.Len() == 0 || l.byClient[its.client] != its {
-					t.Fatalf("seed %d: the line of %q is empty or not the one that is found", seed, its.client)
+					t.Fatalf("seed %d: the queue of client %q is empty or not the indexed one", seed, its.client)
 				}
 				total += its.calls.Len()
 			}
 			if total != l.len() || total != len(l.byCall) || l.turns.Len() != len(l.byClient) {
-				t.Fatalf("seed %d: %d calls in lines, %d by age, %d by number", seed, total, l.len(), len(l.byCall))
+				t.Fatalf("seed %d: %d calls by client, %d by age, %d by call", seed, total, l.len(), len(l.byCall))
 			}
 		}
 	}
 }
 
-// The end of a call costs the same whether ten or thousands wait.
+// BenchmarkTurn shows that the end of a call costs the same with ten and with thousands of queued calls.
 func BenchmarkTurn(b *testing.B) {
 	for name, waiting := range map[string]int{"10": 10, "1000": 1000, "100000": 100000} {
 		b.Run(name, func(b *testing.B) {

@@ -17,7 +17,8 @@ func queuedFor(client string, seq uint64, deadline time.Time) *queued {
 	}, deadline: deadline}
 }
 
-// The newest timer never fires after the earliest deadline, whatever order deadlines are added in. Only the newest one counts.
+// The newest timer never fires after the earliest deadline, in whatever order deadlines are added. Only the newest timer
+// counts.
 func TestQueueTimerFollowsTheEarliestDeadline(t *testing.T) {
 	start := time.Unix(1000, 0)
 	for seed := range uint64(50) {
@@ -54,7 +55,8 @@ func TestQueueTimerFollowsTheEarliestDeadline(t *testing.T) {
 	}
 }
 
-// A full queue takes a call from the client with the most calls, but only if that client then still has at least as many as the new one.
+// A full queue drops a call of the client with the most calls, if that client still has at least as many as the new one
+// afterwards.
 func TestVictimOfAFullQueue(t *testing.T) {
 	for _, c := range []struct {
 		waiting map[string]int

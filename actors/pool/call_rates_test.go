@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// called dispatches a call of a tool that may be called twice a minute, and reports whether it was let through.
+// called dispatches a call of a tool with a rate of two per minute, and reports whether it was sent.
 func (w *world) called(seq uint64, principal, client, item string) bool {
 	w.t.Helper()
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Server: "fake", Item: item, Rate: config.Rate{Requests: 2, Per: time.Minute},
@@ -20,12 +20,12 @@ func (w *world) called(seq uint64, principal, client, item string) bool {
 		return true
 	}
 	if f.Name != protocol.RateLimited || f.RetryAfter <= 0 || f.RetryAfter > time.Minute || !f.Retryable || f.Code(protocol.EraModern) != -31014 || f.Status(protocol.EraModern) != 429 {
-		w.t.Fatalf("refused with %+v", f)
+		w.t.Fatalf("fault %+v, want RATE_LIMITED", f)
 	}
 	return false
 }
 
-// Calls of a tool are limited for each principal and each tool, and a moment after the pause that is told there is room for one more.
+// Calls are limited for each principal and each tool. Another call is allowed after the reported pause, and not before.
 func TestToolRates(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: wide}, 1)
 	w.phase(0, message.Ready)
@@ -40,26 +40,26 @@ func TestToolRates(t *testing.T) {
 	} {
 		w.after(c.after)
 		if got := w.called(uint64(i+1), c.principal, "one", c.item); got != c.want {
-			t.Fatalf("call %d of %s by %q: %v", i, c.item, c.principal, got)
+			t.Fatalf("call %d of %s by %q: sent %v", i, c.item, c.principal, got)
 		}
 	}
 }
 
-// A policy that only reports lets calls through that are too many.
-func TestToolRatesThatAreReported(t *testing.T) {
+// A policy in report-only mode does not refuse calls over the limit.
+func TestReportOnlyToolRates(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: wide}, 1)
 	w.phase(0, message.Ready)
 	for seq := range uint64(5) {
 		r := &message.Request{Server: "fake", Item: "x", Rate: config.Rate{Requests: 2, Per: time.Minute}, RateReports: true, Caller: &message.Caller{Principal: "key:a"}}
 		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 		if _, sent := w.sent[seq]; !sent || w.failed[seq] != nil {
-			t.Fatalf("call %d is not let through: %v", seq, w.failed[seq])
+			t.Fatalf("call %d was refused: %v", seq, w.failed[seq])
 		}
 		w.end(seq)
 	}
 }
 
-// Somebody opens many connections, so that each has a rate of its own.
+// A principal opens many connections to get around its rate limit.
 func TestAttack56RateOverManyConnections(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: wide}, 1)
 	w.phase(0, message.Ready)
@@ -70,6 +70,6 @@ func TestAttack56RateOverManyConnections(t *testing.T) {
 		}
 	}
 	if through != 2 {
-		t.Errorf("%d calls over a hundred connections, want 2", through)
+		t.Errorf("%d calls sent over a hundred connections, want 2", through)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// timeOut has a call time out, and returns what is logged ("calls" of each warning) and the timers that start.
+// timeOut applies a message about a timeout. It returns the number of calls in each warning, and the timers that start.
 func (w *world) timeOut(msg any) (warned []int, timers []kernel.Wake) {
 	for _, e := range step(w.s, w.now, msg, nil) {
 		switch a := e.Act.(type) {
@@ -28,8 +28,8 @@ func (w *world) timeOut(msg any) (warned []int, timers []kernel.Wake) {
 	return warned, timers
 }
 
-// Timeouts are logged at once and then once a minute with their number, and shown for ten minutes.
-func TestTimeoutsLeaveATrace(t *testing.T) {
+// The first timeout is logged at once, further ones once a minute with their number. The status shows them for ten minutes.
+func TestTimeoutsAreLoggedAndShown(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)
 	cancel := message.Cancel{TimedOut: true}
@@ -61,12 +61,12 @@ func TestTimeoutsLeaveATrace(t *testing.T) {
 	}
 }
 
-// A call that was cancelled for another reason is no timeout, and the memory of timeouts is bounded.
-func TestTimeoutsAreBounded(t *testing.T) {
+// Only calls that timed out are counted, and at most maxTimeouts are remembered.
+func TestTimeoutsAreLimited(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.step(message.Cancel{})
 	if r := w.s.report(); r.TimedOut != 0 {
-		t.Errorf("a cancelled call counts as %d timeouts", r.TimedOut)
+		t.Errorf("a canceled call counts as %d timeouts", r.TimedOut)
 	}
 	for range 3 * maxTimeouts {
 		w.step(message.Cancel{TimedOut: true})

@@ -11,15 +11,15 @@ import (
 	"goblin-actor/protocol"
 )
 
-// lost tells of a connection that has ended, or an attempt that has failed, and of the next attempt after a pause.
+// lost reports that a connection has ended or an attempt has failed, and that the next attempt follows after the pause.
 func (w *world) lost(i int, pause time.Duration, reason string) {
 	w.step(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: message.Waiting, Reason: reason, NextAttempt: w.now.Add(pause)})
 }
 
 func (w *world) after(d time.Duration) { w.now = w.now.Add(d) }
 
-// S3.2.3: calls wait while the first attempt after a loss is under way, and fail as soon as it has failed, those that waited too; the error
-// says since when and why.
+// Requirement S3.2.3: calls wait during the first attempt after a loss and fail when it has failed, as do further calls. The
+// error says since when and why.
 func TestCallsWaitForTheFirstAttemptAfterALoss(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)
@@ -29,7 +29,7 @@ func TestCallsWaitForTheFirstAttemptAfterALoss(t *testing.T) {
 	w.dispatch(1)
 	w.after(3 * time.Second)
 	if len(w.failed) != 0 {
-		t.Fatalf("failed while the first attempt was under way: %v", w.failed[0])
+		t.Fatalf("failed during the first attempt: %v", w.failed[0])
 	}
 	w.lost(0, 500*time.Millisecond, "exit status 1")
 	for seq := range uint64(2) {
@@ -43,16 +43,16 @@ func TestCallsWaitForTheFirstAttemptAfterALoss(t *testing.T) {
 	w.after(2 * time.Second)
 	w.dispatch(2)
 	if f, want := w.fault(2, protocol.ServerUnavailable), "unavailable for 5s: handshaking for 2s: waits for the answer to initialize; before: exit status 1"; !strings.HasSuffix(f.Message, want) {
-		t.Errorf("in the second attempt: got %q, want %q", f.Message, want)
+		t.Errorf("during the second attempt: got %q, want %q", f.Message, want)
 	}
 	w.phase(0, message.Ready)
 	w.dispatch(3)
 	if _, ok := w.sent[3]; !ok {
-		t.Error("it did not recover")
+		t.Error("the call after the recovery was not sent")
 	}
 }
 
-// S3.2.3: a pause before the first attempt is no attempt: calls fail at once in it, and wait when it is over.
+// Requirement S3.2.3: during a pause before the first attempt calls fail at once; after it they wait.
 func TestCallsFailWhileTheFirstAttemptPauses(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)
@@ -68,14 +68,14 @@ func TestCallsFailWhileTheFirstAttemptPauses(t *testing.T) {
 	}
 }
 
-// S4.3.3: calls wait for the last of several replicas, and fail when its attempt has failed, too.
+// Requirement S4.3.3: calls wait while one replica may still become ready, and fail when all have failed.
 func TestAllReplicasFailed(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 2)
 	w.phase(0, message.Handshaking)
 	w.dispatch(0)
 	w.lost(0, time.Minute, "exit status 1")
 	if len(w.failed) != 0 {
-		t.Fatal("the other replica may come yet")
+		t.Fatal("the call failed although the other replica may still become ready")
 	}
 	w.lost(1, time.Minute, "exit status 2")
 	if f := w.fault(0, protocol.NoBackendsAvailable); !strings.Contains(f.Message, "waiting (exit status 1); waiting (exit status 2)") {
@@ -83,7 +83,7 @@ func TestAllReplicasFailed(t *testing.T) {
 	}
 }
 
-// A call that was not written before its connection ended waits for the next one, with the deadline that it had.
+// A call that was not written before its connection ended waits for the next one and keeps its deadline.
 func TestUnwrittenCallWaitsForTheNextConnection(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue, MaxConcurrent: 1}, 1)
 	lose := func(seq uint64) {
@@ -98,7 +98,7 @@ func TestUnwrittenCallWaitsForTheNextConnection(t *testing.T) {
 	lose(1)
 	w.dispatch(2)
 	if len(w.sent) != 0 || len(w.failed) != 0 {
-		t.Fatalf("sent %v, failed %v before the news of the loss", w.sent, w.failed)
+		t.Fatalf("sent %v, failed %v before the loss was reported", w.sent, w.failed)
 	}
 	w.lost(0, 0, "closed")
 	w.phase(0, message.Handshaking)
@@ -113,8 +113,8 @@ func TestUnwrittenCallWaitsForTheNextConnection(t *testing.T) {
 	}
 }
 
-// A call that a lost connection gave back fails with the rest when nothing comes of it.
-func TestUnwrittenCallFailsWithTheRest(t *testing.T) {
+// A call that a lost connection returned fails with the others when the next attempt fails.
+func TestUnwrittenCallFailsWithTheOthers(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)
 	w.dispatch(0)
@@ -124,7 +124,7 @@ func TestUnwrittenCallFailsWithTheRest(t *testing.T) {
 	w.fault(0, protocol.ServerUnavailable)
 }
 
-// Who subscribes waits for a server as a call does: it is asked when it is ready; when it does not come, or not in time, that is the answer.
+// Subscribers wait for a server like calls do. They get an error if the server does not become ready, or not in time.
 func TestSubscribersWaitForTheServer(t *testing.T) {
 	w := newSubscribers(t, 1)
 	attempt := func() {
@@ -148,7 +148,7 @@ func TestSubscribersWaitForTheServer(t *testing.T) {
 	w.do(subscribesDue{})
 	w.want("answer 3: false", "answer 2: false")
 	if sub := w.s.subscriptions.byKey[subKey{uri: "a"}]; sub == nil || w.s.subscriptions.byKey[subKey{uri: "b"}] != nil || sub.subscribers.Has(w.who[1]) {
-		t.Error("who was told no is kept, or who was subscribed before is not")
+		t.Error("a refused subscriber was kept, or an earlier subscriber was removed")
 	}
 	w.told = nil
 	w.subscribe(0, 4, "b")
@@ -156,8 +156,8 @@ func TestSubscribersWaitForTheServer(t *testing.T) {
 	w.want("answer 4: false")
 }
 
-// A backend that has stopped for good is not waited for.
-func TestSubscribersOfABackendThatHasStopped(t *testing.T) {
+// Subscribers do not wait for a backend that has stopped for good.
+func TestSubscribersOfAStoppedBackend(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Waiting, NextAttempt: w.now})
 	w.subscribe(0, 1, "a")
@@ -165,9 +165,9 @@ func TestSubscribersOfABackendThatHasStopped(t *testing.T) {
 	w.want("answer 1: false")
 }
 
-// A server that hangs in its start says what it waits for, when that has taken a while; one that has failed keeps its reason, with what
-// it wrote on stderr, while the next attempt runs, and until it is ready. Clients are not told what it wrote.
-func TestAFaultKeepsItsReason(t *testing.T) {
+// A starting server's status says what it waits for if that takes long. A failed server's status keeps its reason and the
+// last line on stderr until the server is ready. Clients do not see the line.
+func TestStatusKeepsTheLastFailure(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	shows := func(when, reason string, fault bool) {
 		t.Helper()
@@ -177,24 +177,24 @@ func TestAFaultKeepsItsReason(t *testing.T) {
 		}
 	}
 	w.phase(0, message.Handshaking)
-	shows("it has just begun", "", false)
+	shows("just started", "", false)
 	w.after(12 * time.Second)
-	shows("it hangs", "waits for the answer to initialize, for 12s now", true)
+	shows("hangs", "waits for the answer to initialize, for 12s now", true)
 	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Waiting, Reason: "exit status 1", LastLine: "E404", NextAttempt: w.now.Add(time.Second)})
-	shows("it has failed", "exit status 1; stderr: E404", true)
+	shows("failed", "exit status 1; stderr: E404", true)
 	w.step(message.RequestConnect{Backend: w.backends[0]})
-	shows("it wants to start again", "waits for its turn to start (limits.startsAtOnce); before: exit status 1; stderr: E404", true)
+	shows("waits for a start slot", "waits for its turn to start (limits.startsAtOnce); before: exit status 1; stderr: E404", true)
 	w.step(message.StartSlotGranted{Number: 1})
 	w.phase(0, message.Connecting)
-	shows("another attempt", "waits for the connection; before: exit status 1; stderr: E404", true)
+	shows("next attempt", "waits for the connection; before: exit status 1; stderr: E404", true)
 	w.phase(0, message.Syncing)
 	w.after(time.Minute)
-	shows("it hangs again", "waits for its lists, for 1m0s now; before: exit status 1; stderr: E404", true)
+	shows("hangs again", "waits for its lists, for 1m0s now; before: exit status 1; stderr: E404", true)
 	w.dispatch(1)
 	if f := w.fault(1, protocol.ServerUnavailable); strings.Contains(f.Message, "E404") || !strings.Contains(f.Message, "exit status 1") {
-		t.Errorf("clients are told %q", f.Message)
+		t.Errorf("fault for clients: %q", f.Message)
 	}
 	w.phase(0, message.Ready)
 	w.step(message.ConfirmResult{Key: 1})
-	shows("it is ready", "", false)
+	shows("ready", "", false)
 }

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Every field of a catalog counts in a comparison, apart from its age: a changed one has to be stored.
+// sameCatalog compares every field except the age, since a changed catalog has to be stored.
 func TestSameCatalogComparesEveryField(t *testing.T) {
 	sample := func() *message.KnownCatalog {
 		c := &message.KnownCatalog{Info: &message.ServerInfo{Version: "1", Capabilities: []byte("1"), Info: []byte("1"), Instructions: "1"}}
@@ -24,14 +24,14 @@ func TestSameCatalogComparesEveryField(t *testing.T) {
 	older := sample()
 	older.At = time.Unix(1, 0)
 	if !sameCatalog(sample(), older) {
-		t.Error("the age counts")
+		t.Error("catalogs of different age differ")
 	}
 	info := reflect.TypeFor[message.ServerInfo]()
 	for i := range info.NumField() {
 		changed := sample()
 		change(t, reflect.ValueOf(changed.Info).Elem().Field(i))
 		if sameCatalog(sample(), changed) || sameCatalog(changed, sample()) {
-			t.Errorf("ServerInfo.%s does not count", info.Field(i).Name)
+			t.Errorf("ServerInfo.%s is not compared", info.Field(i).Name)
 		}
 	}
 	list := reflect.TypeFor[message.KnownList]()
@@ -40,13 +40,13 @@ func TestSameCatalogComparesEveryField(t *testing.T) {
 			changed := sample()
 			change(t, reflect.ValueOf(&changed.Lists[kind]).Elem().Field(i))
 			if sameCatalog(sample(), changed) || sameCatalog(changed, sample()) {
-				t.Errorf("KnownList.%s of %s does not count", list.Field(i).Name, kind)
+				t.Errorf("KnownList.%s of %s is not compared", list.Field(i).Name, kind)
 			}
 		}
 	}
 }
 
-// change gives a field another value.
+// change sets a field to another value.
 func change(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {

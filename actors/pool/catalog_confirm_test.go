@@ -7,8 +7,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// A server is shown as ready when clients see its catalog: a call by one of its names would fail before.
-func TestReadyWhenListed(t *testing.T) {
+// A server is reported as ready when clients see its catalog. Before that, calls by its new names would fail.
+func TestReadyWhenCatalogIsVisible(t *testing.T) {
 	w := newWorld(t, config.Server{}, 1)
 	shows := func(when string, want message.Phase) {
 		t.Helper()
@@ -25,16 +25,16 @@ func TestReadyWhenListed(t *testing.T) {
 	shows("not in the catalog", message.Syncing)
 	w.dispatch(1)
 	if len(w.sent) != 1 {
-		t.Error("a call must not wait for that")
+		t.Error("a call waited for the confirmation")
 	}
 	w.step(message.ConfirmResult{Key: 7})
-	shows("another's confirmation", message.Syncing)
+	shows("confirmation of another connection", message.Syncing)
 	w.step(message.ConfirmResult{Key: 1})
 	shows("in the catalog", message.Ready)
 	w.phase(0, message.Waiting)
 	w.phase(0, message.Ready)
 	w.step(message.ConfirmResult{Key: 1})
-	shows("an earlier connection's confirmation", message.Syncing)
+	shows("confirmation of an earlier connection", message.Syncing)
 	w.step(message.ConfirmResult{Key: 2})
-	shows("its own", message.Ready)
+	shows("its own confirmation", message.Ready)
 }

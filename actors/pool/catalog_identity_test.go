@@ -6,7 +6,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// A relative program is another one beside another file; a bare name, found on PATH, is not.
+// A relative command depends on the directory of the configuration file. A bare name, which is looked up in PATH, does not.
 func TestIdentityOfRelativeCommands(t *testing.T) {
 	id := func(command, base string) string {
 		server := config.DefaultServer()
@@ -14,9 +14,9 @@ func TestIdentityOfRelativeCommands(t *testing.T) {
 		return eraIdentity(server, 0)
 	}
 	if id("./server", "/a") == id("./server", "/b") {
-		t.Error("programs beside different files are taken for one")
+		t.Error("relative commands of different directories have the same identity")
 	}
 	if id("server", "/a") != id("server", "/b") || id("/bin/server", "/a") != id("/bin/server", "/b") {
-		t.Error("one program is taken for two")
+		t.Error("a bare command has different identities")
 	}
 }

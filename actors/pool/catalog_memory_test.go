@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// said notes in short what a step tells the registry, the store and the backends.
+// said applies a message and returns a summary of the messages to the registry, the store and the backends.
 func (w *world) said(msg any) string {
 	var all []string
 	for _, e := range step(w.s, w.now, msg, nil) {
@@ -41,7 +41,7 @@ func (w *world) said(msg any) string {
 	return strings.Join(all, "; ")
 }
 
-// lists has a replica list tools, and of the rest nothing.
+// lists reports the lists of a replica: the tools, and nothing else.
 func (w *world) lists(i int, tools ...string) (said string) {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		m := message.Listed{Backend: w.backends[i], Kind: kind}
@@ -59,8 +59,8 @@ func (w *world) ready(i int) string {
 	return w.said(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: message.Ready, Info: &message.ServerInfo{Version: "2025-11-25"}})
 }
 
-// What clients see of a server is remembered when it is news, or a day old.
-func TestRemembers(t *testing.T) {
+// A server's published catalog is stored when it has changed, or when the stored one is a day old.
+func TestCatalogIsRemembered(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 2)
 	w.phase(0, message.Syncing)
 	w.lists(0, "a")
@@ -68,17 +68,17 @@ func TestRemembers(t *testing.T) {
 		t.Errorf("ready: %s", got)
 	}
 	if got := w.lists(0, "a"); strings.Contains(got, "remember") {
-		t.Errorf("the same again: %s", got)
+		t.Errorf("unchanged: %s", got)
 	}
 	w.phase(1, message.Syncing)
 	if got := w.lists(1, "b") + w.ready(1); strings.Contains(got, "remember") {
-		t.Errorf("of another replica, which clients do not see: %s", got)
+		t.Errorf("list of a replica that does not lead: %s", got)
 	}
 	if got := w.said(message.BackendChanged{Backend: w.backends[0], Phase: message.Waiting}); !strings.Contains(got, "tools[b]") || !strings.Contains(got, "remember [b]") {
-		t.Errorf("the other one leads: %s", got)
+		t.Errorf("the other replica leads: %s", got)
 	}
 	if got := w.lists(1, "b", "c"); !strings.Contains(got, "remember [b c]") {
-		t.Errorf("another list: %s", got)
+		t.Errorf("changed list: %s", got)
 	}
 	w.now = w.now.Add(refreshAfter)
 	if got := w.lists(1, "b", "c"); !strings.Contains(got, "remember [b c]") {
@@ -86,8 +86,8 @@ func TestRemembers(t *testing.T) {
 	}
 }
 
-// A pool that is begun anew shows what was remembered last, and starts its backends when clients have had their time, or when one calls.
-func TestShowsWhatIsRemembered(t *testing.T) {
+// A restarted pool publishes the remembered catalog. It starts its backends after headStart, or when a client calls.
+func TestRememberedCatalogIsPublished(t *testing.T) {
 	first := newWorld(t, config.Server{Queue: queue, URLs: []string{"http://x"}}, 1)
 	first.lists(0, "a")
 	first.phase(0, message.Syncing)
@@ -102,26 +102,26 @@ func TestShowsWhatIsRemembered(t *testing.T) {
 		switch ends {
 		case "told":
 			if got := w.said(message.ConfirmResult{Key: rememberedPublished}); got != "wait 50ms" {
-				t.Errorf("clients are told: %s", got)
+				t.Errorf("confirmed: %s", got)
 			}
 			fallthrough
 		case "lost":
 			if got := w.said(clientsServed{}); got != "start" {
-				t.Errorf("clients have had their time: %s", got)
+				t.Errorf("after headStart: %s", got)
 			}
 		case "call":
 			if got := w.said(message.Dispatch{Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}}); got != "start" {
-				t.Errorf("a call: %s", got)
+				t.Errorf("after a call: %s", got)
 			}
 		}
 		if got := w.said(clientsServed{}); got != "" {
-			t.Errorf("once more: %s", got)
+			t.Errorf("a second time: %s", got)
 		}
 	}
 }
 
-// A list that cannot be fetched stays as it was remembered, and the server counts as remembered until it can.
-func TestAListThatDoesNotCome(t *testing.T) {
+// A list that cannot be fetched stays as remembered, and the server's catalog counts as cached until it can.
+func TestListThatCannotBeFetched(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	known := &message.KnownCatalog{Info: &message.ServerInfo{Version: "2025-11-25"}, At: w.now}
 	known.Lists[protocol.Tools].Items = [][]byte{[]byte("a")}
@@ -136,20 +136,20 @@ func TestAListThatDoesNotCome(t *testing.T) {
 		t.Errorf("ready without its prompts: %s", got)
 	}
 	if got := w.s.catalog.remembered.catalog.Lists[protocol.Prompts].Items; len(got) != 1 {
-		t.Errorf("of its prompts %s are remembered", got)
+		t.Errorf("remembered prompts: %s", got)
 	}
 	got := w.said(message.Listed{Backend: w.backends[0], Kind: protocol.Prompts, Items: [][]byte{[]byte("q")}})
 	if !strings.Contains(got, "prompts[q]") || !strings.HasSuffix(got, "announce; remember []") {
-		t.Errorf("its prompts: %s", got)
+		t.Errorf("after the prompts were fetched: %s", got)
 	}
 	if w.now = w.now.Add(time.Hour); w.s.catalog.fromMemory {
-		t.Error("it is still a remembered one")
+		t.Error("the catalog still counts as cached")
 	}
 }
 
-// A reload that changes the command: what the old one was only remembered to have goes, what the new one is remembered to have
-// comes, and a pool that is begun anew after that goes by the new configuration.
-func TestAnotherCommandUnderTheName(t *testing.T) {
+// After a reload that changes the command, lists that were only remembered of the old server are removed, and the new
+// server's remembered lists are published. A restart of the pool uses the new configuration.
+func TestReloadWithAnotherCommand(t *testing.T) {
 	known := func(tool string) *message.KnownCatalog {
 		k := &message.KnownCatalog{Info: &message.ServerInfo{}, At: time.Unix(1000, 0)}
 		k.Lists[protocol.Tools].Items = [][]byte{[]byte(tool)}
@@ -165,21 +165,21 @@ func TestAnotherCommandUnderTheName(t *testing.T) {
 			want = "tools[b]; prompts[]; resources[]; templates[]; announce cached"
 		}
 		if got := w.said(message.Reconfigure{Server: other, Transport: true, Known: next}); !strings.HasPrefix(got, want) || strings.Contains(got, "[a]") {
-			t.Errorf("another command: %s, want %s", got, want)
+			t.Errorf("after the reload: %s, want %s", got, want)
 		}
 		if w.s.catalog.remembered.identity != CatalogIdentity(other) || w.s.catalog.remembered.server.Command != "other" {
-			t.Errorf("what outlives a panic is %+v", w.s.catalog.remembered)
+			t.Errorf("remembered across restarts: %+v", w.s.catalog.remembered)
 		}
 	}
 }
 
-// What the catalog depends on, and what not.
+// CatalogIdentity depends on everything that affects the catalog, and on nothing else.
 func TestCatalogIdentity(t *testing.T) {
 	base := config.Server{Name: "a", Command: "c", Args: []string{"x", "--token=secret"}, Env: map[string]string{"K": "v", "L": "w"}}
 	same := base
 	same.Name, same.Replicas, same.Prefix = "b", 3, "p"
 	if CatalogIdentity(base) != CatalogIdentity(same) {
-		t.Error("what the catalog does not depend on makes another identity")
+		t.Error("the identity depends on fields that do not affect the catalog")
 	}
 	for name, change := range map[string]func(*config.Server){
 		"command":   func(s *config.Server) { s.Command = "d" },
@@ -193,10 +193,10 @@ func TestCatalogIdentity(t *testing.T) {
 		change(&other)
 		id := CatalogIdentity(other)
 		if id == CatalogIdentity(base) {
-			t.Errorf("another %s, the same identity", name)
+			t.Errorf("a different %s has the same identity", name)
 		}
 		if strings.Contains(id, "secret") || len(id) > 64 {
-			t.Errorf("%s: the identity is %q", name, id)
+			t.Errorf("%s: identity %q contains a value of the configuration", name, id)
 		}
 	}
 }

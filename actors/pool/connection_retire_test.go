@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// drained lists the numbers of the backends that are to go.
+// drained returns the numbers of the connections that are being drained.
 func (w *world) drained() (numbers []int) {
 	for _, conn := range w.s.replicas.connections {
 		if conn.leaving {
@@ -36,21 +36,21 @@ func (w *world) is(what string, got, want []int) {
 	}
 }
 
-// phaseOf tells of the backend that was spawned with the number, of any replica.
+// phaseOf reports a phase of the backend with the number.
 func (w *world) phaseOf(number int, p message.Phase, next time.Duration) {
 	conn := w.s.replicas.byNumber(number)
 	w.step(message.BackendChanged{Backend: conn.ref, Replica: conn.replica, Phase: p, Info: &message.ServerInfo{}, Reason: "no", NextAttempt: w.now.Add(next)})
 }
 
-// seen tells that the backend with the number is ready, and that clients see what it has listed.
+// seen reports that the backend with the number is ready and that clients see its lists.
 func (w *world) seen(number int) {
 	w.t.Helper()
 	w.phaseOf(number, message.Ready, 0)
 	w.step(message.ConfirmResult{Key: w.s.replicas.byNumber(number).catalog.confirm})
 }
 
-// Scaling touches no replica that stays, starts the new ones, and has those go that are too many while another is ready.
-func TestScalingTouchesNoneThatStays(t *testing.T) {
+// Scaling keeps the connections of replicas that stay, starts new ones, and drains surplus ones if another is ready.
+func TestScalingKeepsOtherReplicas(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 2)
 	w.seen(1)
 	w.seen(2)
@@ -72,7 +72,7 @@ func TestScalingTouchesNoneThatStays(t *testing.T) {
 	}
 }
 
-// When the replica that stays is not ready, the last that is stays until it is.
+// If no remaining replica is ready, a surplus one stays until one is.
 func TestScalingDownToOneThatIsNotReady(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 2)
 	w.seen(2)
@@ -82,15 +82,15 @@ func TestScalingDownToOneThatIsNotReady(t *testing.T) {
 	w.step(message.Reconfigure{Server: server, Transport: true})
 	w.dispatch(1)
 	if w.sent[1] != w.backends[1] {
-		t.Error("no replica took the call")
+		t.Error("the call was not sent")
 	}
 	w.is("gone", w.drained(), nil)
 	w.seen(1)
 	w.is("gone", w.drained(), []int{2})
 }
 
-// Another URL at one place leaves the other places alone, and its connection goes when that to the new one is ready.
-func TestAnotherURL(t *testing.T) {
+// A changed URL replaces only the connection of its replica, which is drained when its successor is ready.
+func TestChangedURLReplacesOneReplica(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue, URLs: []string{"http://a", "http://b"}}, 2)
 	w.seen(1)
 	w.seen(2)
@@ -102,22 +102,22 @@ func TestAnotherURL(t *testing.T) {
 	w.fresh(3)
 	w.fresh(4)
 	w.seen(4)
-	w.is("another place is ready", w.drained(), nil)
+	w.is("another replica is ready", w.drained(), nil)
 	w.seen(3)
 	w.is("its successor is ready", w.drained(), []int{2})
 }
 
-// The old backend goes all the same when the new one fails (it may be in its way), when it is lost itself, or when its time is over.
-func TestTheOldGoesAllTheSame(t *testing.T) {
+// The old backend is also drained when the new one fails, when it is lost itself, or after startTimeout.
+func TestRetiringBackendIsDrained(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(w *world)
 		want protocol.FaultName
 	}{
 		{"the new one fails", func(w *world) { w.phaseOf(2, message.Waiting, time.Second) }, protocol.ServerUnavailable},
-		{"it is lost", func(w *world) { w.phaseOf(1, message.Waiting, 0) }, ""},
-		{"it stops", func(w *world) { w.step(kernel.ChildStopped{Child: w.backends[0]}) }, ""},
-		{"its time is over", func(w *world) { w.step(retireDue{1}) }, ""},
+		{"the old one is lost", func(w *world) { w.phaseOf(1, message.Waiting, 0) }, ""},
+		{"the old one stops", func(w *world) { w.step(kernel.ChildStopped{Child: w.backends[0]}) }, ""},
+		{"startTimeout", func(w *world) { w.step(retireDue{1}) }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, config.Server{Queue: queue}, 1)
@@ -127,14 +127,14 @@ func TestTheOldGoesAllTheSame(t *testing.T) {
 			w.phaseOf(2, message.Connecting, 0)
 			c.do(w)
 			if conn := w.s.replicas.byNumber(1); conn != nil && !conn.leaving {
-				t.Fatal("it stays")
+				t.Fatal("the old backend was not drained")
 			}
 			w.dispatch(1)
 			switch {
 			case c.want != "":
 				w.fault(1, c.want)
 			case w.failed[1] != nil || w.s.calls.queue.len() != 1:
-				t.Errorf("the call does not wait for the new one: %v", w.failed[1])
+				t.Errorf("the call did not wait for the new backend: %v", w.failed[1])
 			}
 			w.seen(2)
 			if w.s.settled != true || len(w.sent)+len(w.failed) != 1 {
@@ -144,7 +144,7 @@ func TestTheOldGoesAllTheSame(t *testing.T) {
 	}
 }
 
-// A second restart before the first is done leaves the one that is ready until the newest is.
+// A second restart during the first one keeps the ready backend until the newest is ready.
 func TestRestartedTwice(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.seen(1)
@@ -157,12 +157,12 @@ func TestRestartedTwice(t *testing.T) {
 	w.seen(3)
 	w.is("gone", w.drained(), []int{1, 2})
 	if l := w.s.replicas.leader(); l == nil || l.number != 3 {
-		t.Error("the newest does not lead")
+		t.Error("the newest connection does not lead")
 	}
 }
 
-// What the old server lists while it waits for another one is not remembered as the new one's.
-func TestTheOldServersListsAreNotTheNewOnes(t *testing.T) {
+// Lists of a retiring server are not stored as those of its successor.
+func TestListsOfARetiringServerAreNotStored(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue, Command: "a"}, 1)
 	w.seen(1)
 	server := w.s.server
@@ -172,11 +172,11 @@ func TestTheOldServersListsAreNotTheNewOnes(t *testing.T) {
 		w.step(message.Listed{Backend: w.backends[0], Kind: kind, Items: [][]byte{[]byte(fmt.Sprintf(`{"name":"%d"}`, kind))}})
 	}
 	if w.s.catalog.remembered.catalog != nil {
-		t.Error("the old server's lists are remembered as the new one's")
+		t.Error("the old server's lists were stored for the new one")
 	}
 	w.fresh(2)
 	w.seen(2)
 	if w.s.catalog.remembered.catalog == nil {
-		t.Error("nothing is remembered of the new one")
+		t.Error("the new server's lists were not stored")
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// The level that clients want of log lines is told to connections that are made after it was set, and to no other server.
-func TestANewConnectionIsToldTheLevel(t *testing.T) {
+// A new connection gets the log level that clients have set before.
+func TestNewConnectionGetsTheLogLevel(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Queue: queue}, 1)
 	if levels, _ := told[message.SetLevel, spawn](w, spawned{1, w.backends[0]}); len(levels) != 0 {
-		t.Errorf("nobody set a level, and it was told %v", levels)
+		t.Errorf("levels %v although no client has set one", levels)
 	}
 	w.step(message.SetLevel{Level: "debug"})
 	_, next := told[message.SetLevel, spawn](w, message.Restart{})
@@ -24,12 +24,12 @@ func TestANewConnectionIsToldTheLevel(t *testing.T) {
 	t.Cleanup(func() { actortest.Stop(t, system) })
 	levels, _ := told[message.SetLevel, spawn](w, spawned{next[0].number, actortest.NewProbe(system, "next").Reference})
 	if len(levels) != 1 || levels[0].Level != "debug" {
-		t.Errorf("the next connection was told %v, want debug", levels)
+		t.Errorf("the next connection got %v, want debug", levels)
 	}
 }
 
-// A connection that is lost has the others to the same server look whether they are, too: one URL's server went away for all.
-func TestOthersLookWhenOneIsLost(t *testing.T) {
+// When a connection is lost, other connections to the same replica check whether they are lost, too.
+func TestLossMakesOthersCheckTheirConnection(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, Queue: queue}, 2)
 	w.phase(0, message.Ready)
 	w.phase(1, message.Ready)
@@ -50,6 +50,6 @@ func TestOthersLookWhenOneIsLost(t *testing.T) {
 		}
 	}
 	if len(looked) != 1 || looked[0] != w.backends[made[0].replica] {
-		t.Errorf("told to look: %v, want the other connection of that replica, %v", looked, w.backends[made[0].replica])
+		t.Errorf("told to check: %v, want the other connection of that replica, %v", looked, w.backends[made[0].replica])
 	}
 }

@@ -10,29 +10,29 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// resting is a lazy server that is ready and whose catalog is known; it notes who is asked to rest, is drained, and is spawned.
-type resting struct {
+// lazyWorld is a ready lazy server whose catalog is known. It records which backends are queried, drained and spawned.
+type lazyWorld struct {
 	*subscribers
 	said []string
 }
 
-func newResting(t *testing.T) *resting {
-	w := &resting{subscribers: newSubscribers(t, 1)}
+func newLazyWorld(t *testing.T) *lazyWorld {
+	w := &lazyWorld{subscribers: newSubscribers(t, 1)}
 	w.s.server.Startup, w.s.server.IdleStop = startupLazy, time.Minute
 	w.does(message.Reconfigure{Server: w.s.server})
 	w.s.catalog.remembered = &remembered{identity: w.s.catalog.remembered.identity, catalog: &message.KnownCatalog{}}
 	w.does(message.Restart{})
-	w.s.replicas.connections = w.s.replicas.connections[:1] // the one that is ready, as if nothing had been restarted
+	w.s.replicas.connections = w.s.replicas.connections[:1] // only the ready one, as if nothing had been restarted
 	w.s.replicas.connections[0].leaving = false
 	w.said = nil
 	return w
 }
 
-func (w *resting) does(msg any) {
+func (w *lazyWorld) does(msg any) {
 	for _, e := range step(w.s, w.now, msg, nil) {
 		switch e.Msg.(type) {
 		case message.QueryIdle:
-			w.said = append(w.said, "may rest")
+			w.said = append(w.said, "query idle")
 		case message.Drain:
 			w.said = append(w.said, "drain")
 		case message.Send:
@@ -44,7 +44,7 @@ func (w *resting) does(msg any) {
 	}
 }
 
-func (w *resting) did(want ...string) {
+func (w *lazyWorld) did(want ...string) {
 	w.t.Helper()
 	if len(w.said) != len(want) {
 		w.t.Fatalf("did %v, want %v", w.said, want)
@@ -57,25 +57,25 @@ func (w *resting) did(want ...string) {
 	w.said = nil
 }
 
-func (w *resting) due() { w.does(idleDue{w.s.idle.timer}) }
+func (w *lazyWorld) due() { w.does(idleDue{w.s.idle.timer}) }
 
-func (w *resting) call(seq uint64) {
+func (w *lazyWorld) call(seq uint64) {
 	w.does(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: &message.Request{Caller: &message.Caller{}, Server: "fake"}})
 }
 
-// A call that comes while a lazy server is being stopped is not lost: before the backend has said that it has nothing to do it keeps the
-// server running, after that it starts it anew.
-func TestACallWhileALazyServerIsStopped(t *testing.T) {
-	w := newResting(t)
+// A call during the stop of a lazy server is not lost. Before the backend has reported that it is idle, the call keeps the
+// server running. After that it starts the server again.
+func TestCallDuringTheStopOfALazyServer(t *testing.T) {
+	w := newLazyWorld(t)
 	w.after(time.Minute)
 	w.due()
-	w.did("may rest")
+	w.did("query idle")
 	w.call(1)
 	w.does(message.BackendIdle{Backend: w.backends[0]})
 	w.after(time.Hour)
 	w.does(message.BackendIdle{Backend: w.backends[0]}) // late, and the call still runs
 	w.does(message.CallEnded{Backend: w.backends[0], Call: message.CallRef{Seq: 1}})
-	w.does(message.BackendIdle{Backend: w.backends[0]}) // the answer to the question of before
+	w.does(message.BackendIdle{Backend: w.backends[0]}) // answer to the earlier query
 	w.did("send")
 	w.after(time.Minute - 1)
 	w.due()
@@ -83,7 +83,7 @@ func TestACallWhileALazyServerIsStopped(t *testing.T) {
 	w.after(1)
 	w.due()
 	w.does(message.BackendIdle{Backend: w.backends[0]})
-	w.did("may rest", "drain")
+	w.did("query idle", "drain")
 	if r := w.s.report(); r.State != "idle" {
 		t.Errorf("stopped: %s", r.State)
 	}
@@ -92,13 +92,13 @@ func TestACallWhileALazyServerIsStopped(t *testing.T) {
 	w.did("spawn")
 	w.does(kernel.ChildStopped{Child: w.backends[0]})
 	if w.s.calls.queue.len() != 2 || len(w.failed) != 0 {
-		t.Errorf("%d calls wait, failed %v", w.s.calls.queue.len(), w.failed)
+		t.Errorf("%d calls queued, failed %v", w.s.calls.queue.len(), w.failed)
 	}
 }
 
-// A server that somebody calls, waits for or is subscribed to is not asked to rest; nor is one that is not lazy any more.
-func TestALazyServerIsWanted(t *testing.T) {
-	w := newResting(t)
+// A server with calls, waiting clients or subscriptions is not stopped, and neither is one that is no longer lazy.
+func TestLazyServerInUse(t *testing.T) {
+	w := newLazyWorld(t)
 	w.call(1)
 	w.did("send")
 	w.after(time.Hour)
@@ -114,10 +114,10 @@ func TestALazyServerIsWanted(t *testing.T) {
 	w.do(graceOver{subKey{uri: "a"}})
 	w.answer("a", true)
 	w.after(time.Hour)
-	w.does(idleDue{w.s.idle.timer - 1}) // an earlier clock's
+	w.does(idleDue{w.s.idle.timer - 1}) // an earlier timer
 	w.did()
 	w.due()
-	w.did("may rest")
+	w.did("query idle")
 	eager := w.s.server
 	eager.Startup = "eager"
 	w.does(message.Reconfigure{Server: eager})
@@ -127,8 +127,8 @@ func TestALazyServerIsWanted(t *testing.T) {
 }
 
 // A subscription starts a lazy server, and waits for it.
-func TestASubscriptionStartsALazyServer(t *testing.T) {
-	w := newResting(t)
+func TestSubscriptionStartsALazyServer(t *testing.T) {
+	w := newLazyWorld(t)
 	w.after(time.Minute)
 	w.due()
 	w.does(message.BackendIdle{Backend: w.backends[0]})
@@ -145,21 +145,21 @@ func TestASubscriptionStartsALazyServer(t *testing.T) {
 	w.want("resources/subscribe a at 0")
 }
 
-// It is never stopped before it is known what it offers.
-func TestALazyServerIsLearnedFirst(t *testing.T) {
+// A lazy server is not stopped before its catalog is known.
+func TestLazyServerRunsUntilItsCatalogIsKnown(t *testing.T) {
 	w := newWorld(t, config.Server{Startup: startupLazy, IdleStop: time.Minute, Queue: queue}, 1)
 	w.lost(0, time.Second, "exit status 1")
 	w.after(time.Hour)
 	w.step(idleDue{w.s.idle.timer})
 	w.step(message.BackendIdle{Backend: w.backends[0]})
 	if w.s.isStopped() {
-		t.Fatal("stopped, and nobody will ever call what he does not know")
+		t.Fatal("stopped although its catalog is unknown")
 	}
 	w.phase(0, message.Ready)
 	w.after(time.Minute)
 	w.step(idleDue{w.s.idle.timer})
 	w.step(message.BackendIdle{Backend: w.backends[0]})
 	if !w.s.isStopped() {
-		t.Error("learned, and not stopped")
+		t.Error("not stopped although its catalog is known")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A limit is exact: as many as it says are admitted, one more is not.
+// Limits are exact: the limit is admitted, and one more is not.
 func TestLimitsAreExact(t *testing.T) {
 	for _, limit := range []int{1, 2, 5} {
 		w := newWorld(t, config.Server{MaxConcurrent: limit, Queue: config.Queue{Size: limit, Timeout: time.Minute}}, 1)
@@ -47,7 +47,7 @@ func TestLimitsAreExact(t *testing.T) {
 	}
 }
 
-// An unchanged catalog is stored again at the age of refreshAfter, and not a nanosecond before.
+// An unchanged catalog is stored again at the age of refreshAfter, but not a nanosecond earlier.
 func TestCatalogIsStoredAgainWhenItIsOld(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Syncing)
@@ -59,16 +59,16 @@ func TestCatalogIsStoredAgainWhenItIsOld(t *testing.T) {
 	}
 	w.now = w.now.Add(refreshAfter - 1)
 	if n := stored(); n != 0 {
-		t.Errorf("stored %d times before it is old", n)
+		t.Errorf("stored %d times before refreshAfter", n)
 	}
 	w.now = w.now.Add(1)
 	if n := stored(); n != 1 {
-		t.Errorf("stored %d times when it is old, want 1", n)
+		t.Errorf("stored %d times at refreshAfter, want 1", n)
 	}
 }
 
-// A setting that a reload changes is in force for the next call, without new connections.
-func TestReloadedSettingsAreInForce(t *testing.T) {
+// A setting that a reload changes applies to the next call, without new connections.
+func TestReloadedSettingsApply(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*config.Server)
 		check  func(*world) string // what is wrong; "" = nothing
@@ -127,14 +127,14 @@ func TestReloadedSettingsAreInForce(t *testing.T) {
 	w.fault(1, protocol.Overloaded)
 }
 
-// What a restart after a panic begins with is the configuration in force, not the one that the pool was started with.
-func TestARestartKeepsTheReloadedConfiguration(t *testing.T) {
+// A restart after a panic uses the current configuration, not the one that the pool was started with.
+func TestRestartKeepsTheReloadedConfiguration(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	server := w.s.server
 	server.MaxConcurrent = 7
 	w.step(message.Reconfigure{Server: server})
 	w.step(message.NewLimits{Limits: config.Limits{ParkedPerServer: 9}})
 	if r := w.s.catalog.remembered; r.server.MaxConcurrent != 7 || r.limits.ParkedPerServer != 9 {
-		t.Errorf("a restart begins with maxConcurrent %d and parkedPerServer %d, want 7 and 9", r.server.MaxConcurrent, r.limits.ParkedPerServer)
+		t.Errorf("after a restart: maxConcurrent %d and parkedPerServer %d, want 7 and 9", r.server.MaxConcurrent, r.limits.ParkedPerServer)
 	}
 }

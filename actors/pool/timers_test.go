@@ -52,10 +52,10 @@ func TestReplacedTimersDoNothing(t *testing.T) {
 	w.dispatch(1)
 	w.now = w.now.Add(time.Hour)
 	for name, old := range map[string]any{
-		"queue": queueExpired{w.s.calls.queue.timer.number - 1},
-		"doubt": autoLeaseDue{w.s.calls.autoLease.timer - 1},
-		"pause": pauseDue{w.s.calls.pauses.timer - 1},
-		"idle":  idleDue{w.s.idle.timer - 1},
+		"queue":     queueExpired{w.s.calls.queue.timer.number - 1},
+		"autoLease": autoLeaseDue{w.s.calls.autoLease.timer - 1},
+		"pause":     pauseDue{w.s.calls.pauses.timer - 1},
+		"idle":      idleDue{w.s.idle.timer - 1},
 	} {
 		if effects := step(w.s, w.now, old, nil); len(effects) != 0 {
 			t.Errorf("%s: an old timer has the effects %v", name, effects)
