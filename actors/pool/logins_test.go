@@ -14,14 +14,14 @@ import (
 	"goblin-actor/protocol"
 )
 
-// ask is a call of a client that can show its user a page.
+// ask returns a call of a client that supports URL elicitation.
 func ask(seq uint64) message.Dispatch {
 	r := &message.Request{Server: "fake", Caller: &message.Caller{ClientKey: "c", Can: message.CanURL}}
 	r.Frame.M = protocol.MethodToolsCall
 	return message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r}
 }
 
-// effects are what a message leads to.
+// effects applies a message and returns the acts and the messages to other actors.
 func (w *world) effects(msg any) (acts []any, told []any) {
 	for _, e := range step(w.s, w.now, msg, nil) {
 		if e.Act != nil {
@@ -51,46 +51,48 @@ func behindLogin(t *testing.T) *world {
 
 var theLogin = message.LoginKey{Entry: "fake"}
 
-func TestLoginIsAskedForAndAwaited(t *testing.T) {
+// The user is asked to log in while the call waits. The number of such calls is limited, and the call fails if there is no
+// login within a minute.
+func TestUserIsAskedToLogIn(t *testing.T) {
 	w := behindLogin(t)
 	w.phase(0, message.NeedsLogin)
 	acts, _ := w.effects(ask(1))
 	asked, is := has[askLogin](acts)
 	if !is || asked.login != theLogin || asked.call.Seq != 1 {
-		t.Fatalf("got %v, want that the user is asked", acts)
+		t.Fatalf("acts %v, want askLogin", acts)
 	}
 	if acts, _ := w.effects(ask(2)); len(acts) == 0 {
-		t.Error("the second is not asked")
+		t.Error("the user of the second call was not asked")
 	}
-	acts, _ = w.effects(ask(3)) // as many wait as may
+	acts, _ = w.effects(ask(3)) // the limit is reached
 	if _, is := has[failLogin](acts); !is {
-		t.Errorf("got %v, want the error", acts)
+		t.Errorf("acts %v, want failLogin", acts)
 	}
 	acts, _ = w.effects(message.ServerRequestResult{Key: asked.key, Result: []byte(`{"action":"accept"}`)})
 	wake, is := has[kernel.Wake](acts)
 	if !is || wake.Msg != any(loginDue{asked.call}) {
-		t.Fatalf("got %v, want a clock", acts)
+		t.Fatalf("acts %v, want a timer", acts)
 	}
 	w.now = w.now.Add(loginPulse)
 	if _, told := w.effects(loginDue{asked.call}); len(told) != 1 {
-		t.Errorf("told %v, want a sign of life", told)
+		t.Errorf("messages %v, want progress", told)
 	}
 	w.now = w.now.Add(loginWait - loginPulse)
 	acts, _ = w.effects(loginDue{asked.call})
 	if failed, is := has[failLogin](acts); !is || failed.fault.Name != protocol.NeedsLogin {
-		t.Errorf("after a minute: %v", acts)
+		t.Errorf("acts after a minute: %v, want failLogin", acts)
 	}
 	if acts, told := w.effects(loginDue{asked.call}); len(acts)+len(told) != 0 {
-		t.Errorf("answered twice: %v, %v", acts, told)
+		t.Errorf("after the call has failed: acts %v, messages %v; want none", acts, told)
 	}
 	w.step(message.Cancel{Call: message.CallRef{Seq: 2}})
 	if len(w.s.logins.waiting) != 0 {
-		t.Errorf("%d wait still", len(w.s.logins.waiting))
+		t.Errorf("%d calls still wait", len(w.s.logins.waiting))
 	}
 }
 
-// A login that reaches further lets the call go on for which the last one did not.
-func TestLoginThatReachesFurther(t *testing.T) {
+// A call that lacked a scope continues after a login that grants it.
+func TestLoginWithMoreScopes(t *testing.T) {
 	w := behindLogin(t)
 	w.phase(0, message.Ready)
 	w.step(ask(1))
@@ -98,19 +100,19 @@ func TestLoginThatReachesFurther(t *testing.T) {
 	delete(w.sent, 1)
 	acts, _ := w.effects(message.NotExecuted{Backend: at, Call: message.CallRef{Seq: 1}, Request: ask(1).Request, Login: &message.LoginRefused{Reason: "scope", Scope: true}})
 	if _, is := has[askLogin](acts); !is {
-		t.Fatalf("got %v, want that the user is asked", acts)
+		t.Fatalf("acts %v, want askLogin", acts)
 	}
 	w.step(message.LoginChanged{Login: message.LoginKey{Entry: "other"}, Phase: message.LoginPresent})
 	if len(w.sent) != 0 {
-		t.Error("another login is taken for it")
+		t.Error("the call continued after another login")
 	}
 	w.step(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent})
 	if _, sent := w.sent[1]; !sent {
-		t.Error("the call does not go on")
+		t.Error("the call did not continue")
 	}
 }
 
-// Each time that a login is renewed a refused connection gets one chance, not more.
+// A connection whose login was refused tries once with each renewed login.
 func TestRefusedLoginIsTriedOnce(t *testing.T) {
 	w := behindLogin(t)
 	w.phase(0, message.NeedsLogin)
@@ -121,24 +123,24 @@ func TestRefusedLoginIsTriedOnce(t *testing.T) {
 	}
 	refused := message.BackendChanged{Backend: w.backends[0], Phase: message.NeedsLogin}
 	if !told(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent}) {
-		t.Fatal("the connection does not hear of the login")
+		t.Fatal("the connection was not told about the login")
 	}
 	w.phase(0, message.Connecting)
 	if told(refused) {
-		t.Error("it is told to use the login that was refused")
+		t.Error("the connection was told to use the refused login again")
 	}
 	if !told(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent}) {
-		t.Error("it does not hear of the next one")
+		t.Error("the connection was not told about the renewed login")
 	}
 	w.phase(0, message.Ready)
 	_, all := w.effects(message.LoginChanged{Login: theLogin, Phase: message.LoginNone, Reason: "logged out"})
 	if _, is := has[message.LoggedOut](all); !is {
-		t.Errorf("told %v, want that it is logged out", all)
+		t.Errorf("messages %v, want LoggedOut", all)
 	}
 }
 
-// What waits for a login when the pool goes is answered.
-func TestWaitsForLoginsEndWithThePool(t *testing.T) {
+// Calls that wait for a login are answered when the pool stops.
+func TestLoginWaitersAreAnsweredAtTheEnd(t *testing.T) {
 	w := behindLogin(t)
 	w.phase(0, message.NeedsLogin)
 	w.step(ask(1))
@@ -146,6 +148,7 @@ func TestWaitsForLoginsEndWithThePool(t *testing.T) {
 	w.fault(1, protocol.ShuttingDown)
 }
 
+// Connections of lanes and of forwarded headers are closed after ten minutes without use, others after sessionIdle.
 func TestLanesCloseAfterTenMinutes(t *testing.T) {
 	w := behindLogin(t)
 	w.s.limits.SessionIdle = time.Hour
@@ -159,14 +162,14 @@ func TestLanesCloseAfterTenMinutes(t *testing.T) {
 	}
 }
 
-// Who logs in and never calls is let go like a lane that nobody uses: not while the login is under way, nor while there is a connection for it; and
-// that it is renewed is no use of it.
-func TestLoginsWithoutCallsAreLetGo(t *testing.T) {
+// The actor of an unused login is stopped after loginIdle, but not during a login flow or while a connection uses it. A
+// renewal does not count as use.
+func TestUnusedLoginsAreStopped(t *testing.T) {
 	w := newWorld(t, config.Server{URLs: []string{"http://127.0.0.1:1/"}, Isolation: "principal", MaxBackends: 8, Auth: config.ServerAuth{Type: "auto", As: "principal"}, Queue: queue}, 1)
 	w.s.limits.SessionIdle = time.Hour
 	w.phase(0, message.Ready)
 	idle, calls := message.LoginKey{Entry: "fake", Lane: "key:idle"}, message.LoginKey{Entry: "fake", Lane: "key:calls"}
-	var due time.Time // when it looks
+	var due time.Time // time of the next sweep
 	does := func(msg any) (ended []message.LoginKey) {
 		acts, _ := w.effects(msg)
 		for _, act := range acts {
@@ -187,19 +190,19 @@ func TestLoginsWithoutCallsAreLetGo(t *testing.T) {
 	}
 	w.own("key:calls", 1, func(r *message.Request) { r.Tenant.Lane, r.Tenant.Isolation = calls.Lane, "principal" })
 	if len(w.s.logins.byKey) != 3 || due.IsZero() {
-		t.Fatalf("logins: %v, looked at: %v", w.s.logins.byKey, due)
+		t.Fatalf("logins %v, next sweep at %v", w.s.logins.byKey, due)
 	}
 	began := w.now
 	for w.now.Before(began.Add(loginIdle)) {
 		if w.s.logins.byKey[idle] == nil {
-			t.Fatalf("let go after %v", w.now.Sub(began))
+			t.Fatalf("stopped after %v", w.now.Sub(began))
 		}
 		does(message.LoginChanged{Login: idle, Phase: message.LoginPresent})
 		if w.now = due; w.now.Sub(began) > 2*loginIdle {
-			t.Fatal("it is not looked at in time")
+			t.Fatal("no sweep in time")
 		}
 		if ended := does(tenantsDue{}); w.s.logins.byKey[idle] != nil && len(ended) > 0 || w.s.logins.byKey[idle] == nil && !slices.Equal(ended, []message.LoginKey{idle}) {
-			t.Fatalf("after %v: let go of %v", w.now.Sub(began), ended)
+			t.Fatalf("stopped after %v: %v", w.now.Sub(began), ended)
 		}
 	}
 	if w.s.logins.byKey[idle] != nil || w.s.logins.byKey[calls] == nil || w.s.logins.byKey[message.LoginKey{Entry: "fake"}] == nil {
@@ -207,9 +210,9 @@ func TestLoginsWithoutCallsAreLetGo(t *testing.T) {
 	}
 }
 
-// A principal that is revoked loses its logins, those without connections too, and nobody else loses one. The actor stays until the
-// authorization server was told.
-func TestRevokedLosesItsLogins(t *testing.T) {
+// The logins of revoked principals end, including those without connections, and no others. The actor runs until the
+// authorization server has been asked to revoke the login.
+func TestLoginsOfRevokedPrincipalsEnd(t *testing.T) {
 	w := newWorld(t, config.Server{URLs: []string{"http://127.0.0.1:1/"}, Isolation: "principal", Auth: config.ServerAuth{Type: "auto", As: "principal"}, Queue: queue}, 1)
 	w.phase(0, message.Ready)
 	lane := func(who string) message.LoginKey { return message.LoginKey{Entry: "fake", Lane: who} }
@@ -225,36 +228,37 @@ func TestRevokedLosesItsLogins(t *testing.T) {
 		}
 	}
 	if !slices.Equal(ended, []message.LoginKey{lane("key:a"), lane("key:c")}) {
-		t.Fatalf("got %v", acts)
+		t.Fatalf("acts %v", acts)
 	}
 	if acts, _ := w.effects(m); len(acts) != 0 {
-		t.Errorf("told again: %v", acts)
+		t.Errorf("revoked again: %v", acts)
 	}
 	if acts, _ := w.effects(loginRevoked{login: lane("key:a")}); len(acts) != 1 || acts[0] != any(endLogin{lane("key:a")}) {
-		t.Errorf("got %v, want that the actor ends", acts)
+		t.Errorf("acts %v, want endLogin", acts)
 	}
 	if len(w.s.logins.byKey) != 2 || w.s.logins.byKey[lane("key:b")] == nil {
 		t.Errorf("left: %v", w.s.logins.byKey)
 	}
 }
 
-// An answer to a login that nobody has begun makes no actor for it.
-func TestAnswerToNoLogin(t *testing.T) {
+// An answer to a login that was not begun starts no actor.
+func TestAnswerToUnknownLogin(t *testing.T) {
 	w := behindLogin(t)
 	reply := make(chan message.LoginFinished, 1)
 	answer := message.LoginAnswer{Login: message.LoginKey{Entry: "fake", Lane: "key:anna"}, Finish: message.FinishLogin{Who: "key:anna", Reply: reply}}
 	if acts, _ := w.effects(answer); len(acts) != 0 || len(reply) != 1 || (<-reply).Err != message.ErrNotUnderWay {
-		t.Errorf("got %v, want that it is refused", acts)
+		t.Errorf("acts %v, want a refusal", acts)
 	}
 	w.step(message.RequestLogin{Entry: "fake", Begin: &message.BeginLogin{}})
 	answer.Login = theLogin
 	if acts, _ := w.effects(answer); len(acts) != 1 {
-		t.Errorf("got %v, want that the login is told", acts)
+		t.Errorf("acts %v, want toLogin", acts)
 	}
 }
 
-// A server that nobody knew says what it has soon after somebody has logged in: until then who asks for something waits, and is not sent to log in again.
-func TestLoginHasJustCome(t *testing.T) {
+// After the first login at a server with an unknown catalog, clients that request its items wait until the attempt to connect
+// has ended. They are not told to log in again.
+func TestClientsWaitForTheFirstAttemptAfterALogin(t *testing.T) {
 	w := behindLogin(t)
 	told := func(msg any) (*catalog.Login, bool, int) {
 		_, all := w.effects(msg)
@@ -271,10 +275,10 @@ func TestLoginHasJustCome(t *testing.T) {
 		return message.BackendChanged{Backend: w.backends[0], Phase: p, Info: &message.ServerInfo{}}
 	}
 	if login, _, _ := told(change(message.NeedsLogin)); login == nil || login.Done {
-		t.Fatalf("before: %v", login)
+		t.Fatalf("before the login: %v", login)
 	}
 	if _, _, answered := told(message.Refresh{Seq: 1}); answered != 1 {
-		t.Error("somebody waits although nobody logs in")
+		t.Error("a client waits although no login is in progress")
 	}
 	if login, _, _ := told(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent}); login == nil || !login.Done {
 		t.Fatalf("after the login: %v", login)
@@ -284,15 +288,15 @@ func TestLoginHasJustCome(t *testing.T) {
 			t.Errorf("%s: announced %v, answered %d", p, announced, answered)
 		}
 		if _, _, answered := told(message.Refresh{Seq: 2}); answered != 0 {
-			t.Errorf("%s: who asks is answered at once", p)
+			t.Errorf("%s: the client did not wait", p)
 		}
 	}
 	if login, announced, answered := told(change(message.NeedsLogin)); !announced || login == nil || login.Done || answered != 3 {
 		t.Errorf("refused: announced %v, %v; answered %d", announced, login, answered)
 	}
-	w.step(change(message.Handshaking)) // another attempt, in the middle of which there is a login
+	w.step(change(message.Handshaking)) // a login during another attempt
 	if login, _, _ := told(message.LoginChanged{Login: theLogin, Phase: message.LoginPresent}); login == nil || !login.Done {
-		t.Errorf("in an attempt: %v", login)
+		t.Errorf("during the attempt: %v", login)
 	}
 	w.step(change(message.Syncing))
 	w.step(message.Refresh{Seq: 3})
@@ -300,38 +304,38 @@ func TestLoginHasJustCome(t *testing.T) {
 		t.Errorf("ready: announced %v, %v; answered %d", announced, login, answered)
 	}
 	if _, _, answered := told(message.ConfirmResult{Key: w.s.catalog.lastConfirm}); answered != 1 {
-		t.Errorf("clients see it: answered %d", answered)
+		t.Errorf("visible: answered %d", answered)
 	}
 }
 
-// Where the gateway logs in by itself no client is sent to a login, and no user asked for one.
-func TestNobodyIsAskedForTheGatewaysOwnLogin(t *testing.T) {
+// With client credentials, no client is told to log in and no user is asked.
+func TestNoUserIsAskedWithClientCredentials(t *testing.T) {
 	w := newWorld(t, config.Server{URLs: []string{"http://127.0.0.1:1/"}, Isolation: "shared", Auth: config.ServerAuth{Type: "client", As: "shared"}, Queue: queue}, 1)
 	_, told := w.effects(message.BackendChanged{Backend: w.backends[0], Phase: message.NeedsLogin, Reason: "invalid_client"})
 	if rules, _ := has[message.SetServerRules](told); rules.Server.Login == nil || rules.Server.Login.Command != "" || rules.Server.Login.URL() != "" {
-		t.Errorf("clients are told %+v", rules.Server.Login)
+		t.Errorf("login for clients: %+v", rules.Server.Login)
 	}
 	if hint := w.s.loginHint(); strings.Contains(hint, "goblin-actor login") {
-		t.Errorf("the hint is %q", hint)
+		t.Errorf("hint %q names the login command", hint)
 	}
 	w.step(ask(1))
 	if f := w.failed[1]; f == nil || f.Name != protocol.ServerUnavailable || f.LoginURL != "" || !strings.Contains(f.Message, "invalid_client") || !strings.Contains(f.Message, catalog.OnlyGatewayLogsIn) {
-		t.Errorf("the call is answered with %v", f)
+		t.Errorf("fault %v", f)
 	}
 }
 
-// A login is one at a server, asked for in a way. A new configuration of either has its actor begin anew, before any connection uses it: its
-// token is for nobody else. What has nothing to do with it leaves it alone.
-func TestLoginsOfAnotherServer(t *testing.T) {
+// When the server or its auth settings change, the actor of the login is stopped before a new connection can use it, since
+// its token is for the old server only. Other changes keep it.
+func TestChangedServerEndsItsLogins(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*config.Server)
 		ends   bool
 	}{
-		"another address":      {func(s *config.Server) { s.URLs = []string{"http://127.0.0.1:2/"} }, true},
-		"another secret":       {func(s *config.Server) { s.Auth.ClientSecret = "new" }, true},
-		"none any more":        {func(s *config.Server) { s.Auth.Type = "none" }, true},
-		"other headers":        {func(s *config.Server) { s.Headers = map[string]string{"X": "1"} }, false},
-		"one more of the same": {func(s *config.Server) { s.URLs = append(slices.Clone(s.URLs), "http://127.0.0.1:3/") }, false},
+		"changed URL":     {func(s *config.Server) { s.URLs = []string{"http://127.0.0.1:2/"} }, true},
+		"changed secret":  {func(s *config.Server) { s.Auth.ClientSecret = "new" }, true},
+		"auth none":       {func(s *config.Server) { s.Auth.Type = "none" }, true},
+		"changed headers": {func(s *config.Server) { s.Headers = map[string]string{"X": "1"} }, false},
+		"added replica":   {func(s *config.Server) { s.URLs = append(slices.Clone(s.URLs), "http://127.0.0.1:3/") }, false},
 	} {
 		w := behindLogin(t)
 		w.phase(0, message.Ready)
@@ -342,7 +346,7 @@ func TestLoginsOfAnotherServer(t *testing.T) {
 		end := slices.Index(acts, any(endLogin{theLogin}))
 		begin := slices.IndexFunc(acts, func(act any) bool { _, is := act.(spawn); return is })
 		if (end >= 0) != c.ends || c.ends && begin >= 0 && begin < end || (w.s.logins.byKey[theLogin] == nil) != c.ends {
-			t.Errorf("%s: the login ends at %d, a connection begins at %d", name, end, begin)
+			t.Errorf("%s: the login ends at effect %d, a connection starts at effect %d", name, end, begin)
 		}
 	}
 }

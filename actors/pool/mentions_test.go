@@ -12,27 +12,27 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Whatever a server mentions, what is kept of it has a bound, and what is asked for stays longest.
-func TestMentionsAreBounded(t *testing.T) {
+// The number of kept mentions is limited, and resources that are requested are kept longest.
+func TestMentionsAreLimited(t *testing.T) {
 	for _, length := range []int{10, 4000} {
 		var m mentions
 		m.add("kept", mention{})
 		for i := range 10 * maxMentions {
 			m.add(fmt.Sprintf("%0*d", length, i), mention{})
 			if i%100 == 0 && !m.has("kept") {
-				t.Fatalf("after %d URIs of %d bytes what is asked for is forgotten", i, length)
+				t.Fatalf("after %d URIs of %d bytes the requested one is forgotten", i, length)
 			}
 			if len(m.now) > maxMentions || len(m.before) > maxMentions || m.bytes > maxMentionBytes {
-				t.Fatalf("%d and %d URIs of %d bytes are kept", len(m.now), len(m.before), length)
+				t.Fatalf("%d and %d URIs of %d bytes are kept, more than the limits", len(m.now), len(m.before), length)
 			}
 		}
 		if m.has(fmt.Sprintf("%0*d", length, 0)) || !m.has(fmt.Sprintf("%0*d", length, 10*maxMentions-1)) {
-			t.Error("the oldest is kept, or the newest is not")
+			t.Error("the oldest URI is kept, or the newest is not")
 		}
 	}
 	var m mentions
 	if m.add(strings.Repeat("x", maxMentionedURI+1), mention{}); len(m.now) != 0 {
-		t.Error("a URI that is too long is kept")
+		t.Error("a URI over the maximum length is kept")
 	}
 }
 
@@ -42,7 +42,7 @@ func (w *world) read(seq uint64, uri string, can message.CapabilitySet) {
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 }
 
-// What a connection of a class has mentioned is read on it, whoever asks, until it is lost.
+// A resource that a class connection has mentioned is read on that connection by all clients, until it is lost.
 func TestMentionsOfAClass(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, Queue: queue}, 1)
 	w.phase(0, message.Ready)
@@ -58,23 +58,23 @@ func TestMentionsOfAClass(t *testing.T) {
 	w.step(message.ResourcesMentioned{Backend: class, Incarnation: 1, URIs: []string{"a:made"}})
 	for seq, can := range []message.CapabilitySet{message.CanForm, message.CanAll, 0} {
 		if w.read(uint64(10+seq), "a:made", can); w.sent[uint64(10+seq)] != class {
-			t.Errorf("a client that answers %v was sent to %v, want the connection that knows it", can, w.sent[uint64(10+seq)])
+			t.Errorf("client with capabilities %v: read on %v, want the connection that mentioned the resource", can, w.sent[uint64(10+seq)])
 		}
 	}
 	asked, _ := told[message.Query, spawn](w, message.SubscribeURI{Seq: 20, URI: "a:made", Unlisted: true})
 	if len(asked) != 1 || w.s.subscriptions.queries[asked[0].Key].conn.ref != class {
-		t.Errorf("the subscription went to %v", w.s.subscriptions.queries)
+		t.Errorf("subscription on %v", w.s.subscriptions.queries)
 	}
 	ready.Incarnation = 2
 	w.step(message.BackendChanged{Backend: class, Phase: message.Connecting, Incarnation: 2})
 	w.step(ready)
 	if w.read(30, "a:made", message.CanAll); w.sent[30] != w.backends[0] {
-		t.Error("after its session is lost the resource is not asked for in the usual way")
+		t.Error("after the loss of its session the resource was not read on the usual connection")
 	}
 }
 
-// Who subscribes to what is not listed, and must promise it before the server has answered, hears at once whether there is such a thing.
-func TestWhoSubscribesHearsWhatIsKnown(t *testing.T) {
+// A subscriber to an unlisted resource is told at once whether the server has mentioned it.
+func TestSubscriberIsToldIfAResourceIsKnown(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Queue: queue}, 1)
 	w.phase(0, message.Ready)
 	w.step(message.ResourcesMentioned{Backend: w.backends[0], Incarnation: 1, URIs: []string{"a:made"}})

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// How a URL is tried follows its type, and what auto found out is remembered by the replica, not by the next one.
-func TestReal(t *testing.T) {
+// The type of a URL determines how it is opened. What auto has detected is remembered for that replica only.
+func TestOpenConfigured(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +34,7 @@ func TestReal(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	// try opens a link, sends initialize, waits until the last request has come and closes the link.
+	// try opens a link, sends initialize, waits for the last request and closes the link.
 	try := func(open func(upstream.Sink) upstream.Link, last string) []string {
 		t.Helper()
 		closed, written := make(chan struct{}), make(chan struct{}, 1)
@@ -73,7 +73,7 @@ func TestReal(t *testing.T) {
 	for _, test := range []struct {
 		kind        string
 		server      config.Server
-		first, next []string // what the first and the second connection ask
+		first, next []string // requests of the first and the second connection
 	}{
 		{"http", config.Server{Type: "http"}, []string{"POST /sse"}, []string{"POST /sse"}},
 		{"sse", config.Server{Type: "sse"}, []string{"GET /sse", "POST /message"}, []string{"GET /sse", "POST /message"}},
@@ -87,12 +87,12 @@ func TestReal(t *testing.T) {
 			}
 			for _, want := range [][]string{test.first, test.next} {
 				if got := try(open, want[len(want)-1]); !slices.Equal(got, want) {
-					t.Errorf("type %s: asked %q, want %q", test.server.Type, got, want)
+					t.Errorf("type %s: requests %q, want %q", test.server.Type, got, want)
 				}
 			}
 		}
 	}
 	if _, kind := p.openConfigured(config.Server{Command: "x", Type: "auto"}, 0, nil); kind != "stdio" {
-		t.Errorf("a command: kind %q", kind)
+		t.Errorf("command: kind %q", kind)
 	}
 }

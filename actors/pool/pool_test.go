@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// world is a pool's state with real references for its backends, so that who was told what can be read off.
+// world is a pool's state with real references for its backends, which records where messages were sent.
 type world struct {
 	t        *testing.T
 	system   *kernel.System
@@ -47,7 +47,7 @@ func (w *world) step(msg any) {
 		switch m := e.Msg.(type) {
 		case message.Send:
 			if at, twice := w.sent[m.Call.Seq]; twice {
-				w.t.Fatalf("call %d was given to %v while %v has it", m.Call.Seq, e.To, at)
+				w.t.Fatalf("call %d was sent to %v while it is at %v", m.Call.Seq, e.To, at)
 			}
 			w.sent[m.Call.Seq] = e.To
 		case message.Failed:
@@ -72,7 +72,7 @@ func (w *world) phase(i int, p message.Phase) {
 	w.step(c)
 }
 
-// spawned gives the slots references that have none yet: the i-th backend is the i-th slot then, as long as none goes.
+// spawned gives references to the connections that have none. As long as none is removed, backend i belongs to connection i.
 func (w *world) spawned() {
 	for _, conn := range w.s.replicas.connections {
 		if conn.ref.IsZero() {
@@ -109,7 +109,7 @@ func (w *world) fault(seq uint64, want protocol.FaultName) *protocol.Fault {
 
 var queue = config.Queue{Size: 2, Timeout: 10 * time.Second}
 
-// S3.6.2: the limit is respected, the excess queued, what does not fit refused.
+// Requirement S3.6.2: calls over the limit are queued, and calls over the queue's size are refused.
 func TestLimitAndQueue(t *testing.T) {
 	w := newWorld(t, config.Server{MaxConcurrent: 1, Queue: queue}, 1)
 	w.phase(0, message.Ready)
@@ -122,7 +122,7 @@ func TestLimitAndQueue(t *testing.T) {
 	w.fault(3, protocol.QueueFull)
 	w.end(0)
 	if _, ok := w.sent[1]; !ok {
-		t.Error("the oldest queued call did not follow")
+		t.Error("the oldest queued call was not sent next")
 	}
 }
 
@@ -134,7 +134,7 @@ func TestQueueTimeout(t *testing.T) {
 	w.now = w.now.Add(10*time.Second - 1)
 	w.step(w.expire[0])
 	if len(w.failed) != 0 {
-		t.Fatal("a nanosecond early")
+		t.Fatal("the call failed before queue.timeout")
 	}
 	w.now = w.now.Add(1)
 	w.step(w.expire[1])
@@ -147,11 +147,11 @@ func TestFirstStartWaitsInTheQueue(t *testing.T) {
 	w.dispatch(0)
 	w.phase(0, message.Ready)
 	if _, ok := w.sent[0]; !ok {
-		t.Fatal("the call did not go out when the server was ready")
+		t.Fatal("the call was not sent when the server was ready")
 	}
 }
 
-// S3.2.3: a call to a server that was lost fails at once, says why and when it is tried again.
+// Requirement S3.2.3: a call to a lost server fails at once. The error says why, and when to retry.
 func TestLostServer(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)
@@ -161,15 +161,15 @@ func TestLostServer(t *testing.T) {
 	if f.RetryAfter != 2*time.Second || !f.Retryable {
 		t.Errorf("RetryAfter %v, Retryable %v, want 2s and true", f.RetryAfter, f.Retryable)
 	}
-	// S4.3.2, S4.3.3: it recovers by itself and takes new calls.
+	// S4.3.2, S4.3.3: it recovers and takes new calls.
 	w.phase(0, message.Ready)
 	w.dispatch(1)
 	if _, ok := w.sent[1]; !ok {
-		t.Error("no call after the recovery")
+		t.Error("the call after the recovery was not sent")
 	}
 }
 
-// S4.2.1: round robin, roughly equal, none dropped.
+// Requirement S4.2.1: round robin spreads calls evenly and drops none.
 func TestRoundRobin(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 3)
 	for i := range 3 {
@@ -182,13 +182,13 @@ func TestRoundRobin(t *testing.T) {
 	}
 	for ref, n := range counts {
 		if n != 100 {
-			t.Errorf("%v got %d of 300", ref, n)
+			t.Errorf("%v got %d of 300 calls", ref, n)
 		}
 	}
 }
 
-// server:tool@1 is carried out by replica 1 or by nobody.
-func TestOneReplicaAlone(t *testing.T) {
+// A call of server:tool@1 is executed by replica 1 only.
+func TestCallOfOneReplica(t *testing.T) {
 	for _, isolation := range []string{"shared", "leased"} {
 		w := newWorld(t, config.Server{Queue: config.Queue{Size: 20, Timeout: time.Second}, Isolation: isolation, MaxBackends: 3}, 3)
 		for i := range 3 {
@@ -200,7 +200,7 @@ func TestOneReplicaAlone(t *testing.T) {
 		for seq := range uint64(10) {
 			ask(seq)
 			if w.sent[seq] != w.backends[1] {
-				t.Fatalf("%s: call %d is at %v", isolation, seq, w.sent[seq])
+				t.Fatalf("%s: call %d is at %v, want replica 1", isolation, seq, w.sent[seq])
 			}
 			w.end(seq)
 		}
@@ -213,13 +213,13 @@ func TestOneReplicaAlone(t *testing.T) {
 		w.phase(1, message.Ready)
 		ask(11)
 		if w.sent[11] != w.backends[1] {
-			t.Errorf("%s: after the return: %v", isolation, w.sent[11])
+			t.Errorf("%s: after replica 1 is ready again: call at %v", isolation, w.sent[11])
 		}
 	}
 }
 
-// S4.2.3: what no server has seen goes to another replica; an error only if all fail.
-func TestReturnedGoesElsewhere(t *testing.T) {
+// Requirement S4.2.3: a call that no server has seen is sent to another replica. It fails only if all fail.
+func TestUnexecutedCallIsSentToAnotherReplica(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 2)
 	w.phase(0, message.Ready)
 	w.phase(1, message.Ready)
@@ -232,14 +232,14 @@ func TestReturnedGoesElsewhere(t *testing.T) {
 	w.phase(lost, message.Waiting)
 	w.giveBack(0)
 	if w.sent[0] != w.backends[1-lost] {
-		t.Fatalf("call is at %v, want the other replica", w.sent[0])
+		t.Fatalf("the call is at %v, want the other replica", w.sent[0])
 	}
 	w.phase(1-lost, message.Waiting)
 	w.giveBack(0)
 	w.fault(0, protocol.NoBackendsAvailable) // S4.3.3
 }
 
-// limits.parkedPerServer: one more call that waits for its client is withdrawn, its holder told.
+// A call that waits for its client beyond limits.parkedPerServer is canceled, and its holder gets an error.
 func TestTooManyParked(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.step(message.NewLimits{Limits: config.Limits{ParkedPerServer: 1}}) // by a reload
@@ -271,11 +271,11 @@ func TestCancelDropsAQueuedCall(t *testing.T) {
 	w.step(message.Cancel{Call: message.CallRef{Seq: 1}})
 	w.end(0)
 	if len(w.sent) != 0 {
-		t.Error("a cancelled call was sent")
+		t.Error("a canceled call was sent")
 	}
 }
 
-// A restart leaves no moment without a backend: the old one takes calls until the new one is ready.
+// During a restart, the old backend takes calls until the new one is ready.
 func TestReplaceDrainsTheOld(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)
@@ -283,19 +283,19 @@ func TestReplaceDrainsTheOld(t *testing.T) {
 	w.step(message.Restart{})
 	w.dispatch(1)
 	if w.sent[1] != w.backends[0] {
-		t.Fatal("a call did not go to the old backend")
+		t.Fatal("the call was not sent to the old backend")
 	}
 	fresh := w.fresh(2)
 	w.seen(2)
 	w.dispatch(2)
 	if w.sent[2] != fresh {
-		t.Error("a call did not go to the new backend")
+		t.Error("the call was not sent to the new backend")
 	}
 	w.end(0)
 	w.end(1)
 }
 
-// fresh is the backend that was spawned with the number.
+// fresh returns a reference for the backend that was spawned with the number.
 func (w *world) fresh(number int) kernel.Reference {
 	w.t.Helper()
 	if w.s.replicas.byNumber(number) == nil {
@@ -309,8 +309,8 @@ func (w *world) fresh(number int) kernel.Reference {
 	return ref
 }
 
-// Whatever happens in whatever order: a call is at one backend at most, is answered at most once, and after the
-// end nothing is left.
+// After random messages in random order, a call is at one backend at most and was answered at most once. After the end
+// no call is left.
 func TestRandomScripts(t *testing.T) {
 	phases := []message.Phase{message.Connecting, message.Syncing, message.Ready, message.Ready, message.Waiting}
 	for seed := range uint64(100) {

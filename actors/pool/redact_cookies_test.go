@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// A server that echoes the gateway's cookies in an error does not bring them into logs and reasons.
+// Cookies that a server echoes in an error do not appear in logs and reasons.
 func TestEchoedCookiesAreHidden(t *testing.T) {
 	const first, value = "stickysession0123456788", "stickysession0123456789"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

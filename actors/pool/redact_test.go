@@ -9,8 +9,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// What a server writes is shown to a certain length only, and a secret lies across its end: what would be left of that is half of it.
-func TestAttack82SecretAcrossTheEnd(t *testing.T) {
+// A server's text is truncated in the middle of a secret. The first half of the secret must not remain.
+func TestAttack82TruncatedSecret(t *testing.T) {
 	const key = "ghp_hunter2hunter2hunter2hunter2hunter2"
 	var known secret.Redactor
 	known.Replace("configuration", key)

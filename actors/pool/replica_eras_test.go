@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// told are the messages of type M a step tells, and the effects it wants carried out of type A.
+// told applies a message and returns the resulting messages of type M and acts of type A.
 func told[M, A any](w *world, msg any) (messages []M, acts []A) {
 	for _, e := range step(w.s, w.now, msg, nil) {
 		if m, ok := e.Msg.(M); ok {
@@ -25,7 +25,7 @@ func told[M, A any](w *world, msg any) (messages []M, acts []A) {
 	return messages, acts
 }
 
-// An era that was found is remembered once, and the next backend of the replica begins with it.
+// A detected era is stored once, and the replica's next backend begins with it.
 func TestErasAreRemembered(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Queue: queue}, 1)
 	known := message.KnownEra{Era: protocol.EraLegacy, At: w.now}
@@ -38,7 +38,7 @@ func TestErasAreRemembered(t *testing.T) {
 		t.Errorf("remembered again: %v", again)
 	}
 	if _, spawns := told[message.RememberEra, spawn](w, message.Restart{}); len(spawns) != 1 || spawns[0].known != known {
-		t.Errorf("the next one begins with %v", spawns)
+		t.Errorf("spawns %v, want the next backend to begin with the era", spawns)
 	}
 	ready.Known = message.KnownEra{} // configured
 	if got, _ := told[message.RememberEra, spawn](w, ready); len(got) != 0 {
@@ -51,24 +51,24 @@ func TestIdentity(t *testing.T) {
 	same := base
 	same.Name, same.Timeout, same.Env = "other", time.Hour, map[string]string{"TOKEN": "another secret"}
 	if eraIdentity(base, 0) != eraIdentity(same, 1) {
-		t.Error("what the era does not depend on makes another identity")
+		t.Error("the identity depends on fields that do not affect the era")
 	}
 	for name, other := range map[string]config.Server{
 		"args": {Command: "npx", Args: []string{"b"}, Env: base.Env}, "command": {Command: "uvx", Args: base.Args, Env: base.Env},
 		"cwd": {Command: "npx", Args: base.Args, Env: base.Env, Cwd: "/"}, "env": {Command: "npx", Args: base.Args},
 	} {
 		if eraIdentity(base, 0) == eraIdentity(other, 0) {
-			t.Errorf("another %s, the same identity", name)
+			t.Errorf("a different %s has the same identity", name)
 		}
 	}
 	urls := config.Server{URLs: []string{"http://a", "http://b"}}
 	if eraIdentity(urls, 0) == eraIdentity(urls, 1) || eraIdentity(urls, 0) != eraIdentity(urls, 2) {
-		t.Error("replicas of URLs are told apart by their URL")
+		t.Error("replicas with different URLs must have different identities")
 	}
 }
 
 // A modern server takes all classes of clients on one connection, and its questions name their calls.
-func TestAModernServerNeedsNoClassesAndNoLeases(t *testing.T) {
+func TestModernServerNeedsNoClassesOrLeases(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, MaxBackends: 1, Queue: queue}, 1)
 	info := &message.ServerInfo{Version: protocol.Version20260728}
 	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Syncing, Info: info})
@@ -88,8 +88,8 @@ func TestAModernServerNeedsNoClassesAndNoLeases(t *testing.T) {
 	}
 }
 
-// Replicas may have been found to speak different eras: what a modern one has asked goes back to a modern one.
-func TestWhatAModernReplicaAskedGoesBackToOne(t *testing.T) {
+// If replicas speak different eras, a retry with the requestState of a modern one is sent to a modern one.
+func TestRetryWithStateGoesToAModernReplica(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Replicas: 2, Queue: queue}, 2)
 	for i, version := range []string{protocol.Version20251125, protocol.Version20260728} {
 		w.step(message.BackendChanged{Backend: w.backends[i], Phase: message.Ready, Info: &message.ServerInfo{Version: version}})
@@ -99,12 +99,12 @@ func TestWhatAModernReplicaAskedGoesBackToOne(t *testing.T) {
 		r.Params.RequestState = rawjson.Span{Off: 1, End: 2}
 		w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 		if w.sent[seq] != w.backends[1] {
-			t.Errorf("retry %d went to the legacy replica", seq)
+			t.Errorf("retry %d was sent to the legacy replica", seq)
 		}
 	}
 }
 
-// Connections of classes are let go when the server comes back modern.
+// Class connections are drained when the server has become modern.
 func TestClassesEndWhenAServerBecomesModern(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Isolation: isolationClass, Queue: queue}, 1)
 	w.phase(0, message.Ready)
@@ -115,17 +115,17 @@ func TestClassesEndWhenAServerBecomesModern(t *testing.T) {
 	w.step(spawned{2, class.Reference})
 	drains, _ := told[message.Drain, spawn](w, message.BackendChanged{Backend: w.backends[0], Phase: message.Syncing, Info: &message.ServerInfo{Version: protocol.Version20260728}})
 	if len(drains) != 1 {
-		t.Errorf("%d connections let go, want the one of a class", len(drains))
+		t.Errorf("%d connections drained, want the class connection", len(drains))
 	}
 	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: &message.ServerInfo{Version: protocol.Version20260728}})
 	if w.sent[1] != w.backends[0] {
-		t.Error("the queued call did not go to the main connection")
+		t.Error("the queued call was not sent to the main connection")
 	}
 }
 
-func TestAServerThatWantsALogin(t *testing.T) {
+func TestServerThatNeedsALogin(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Queue: queue}, 1)
-	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.NeedsLogin, Reason: "http status 401", NextAttempt: w.now.Add(3 * time.Second)})
+	w.step(message.BackendChanged{Backend: w.backends[0], Phase: message.NeedsLogin, Reason: "the server answered HTTP 401 (Unauthorized)", NextAttempt: w.now.Add(3 * time.Second)})
 	w.dispatch(1)
 	if f := w.fault(1, protocol.NeedsLogin); f.RetryAfter != 3*time.Second {
 		t.Errorf("retry after %s", f.RetryAfter)

@@ -7,8 +7,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// A connection that replaces another is counted on: goblin_backend_restarts_total never goes back.
-func TestRestartsAreCountedOn(t *testing.T) {
+// A connection that replaces another continues its count, so that goblin_backend_restarts_total never decreases.
+func TestRestartCountContinues(t *testing.T) {
 	w := newWorld(t, config.Server{}, 2)
 	w.step(message.BackendChanged{Backend: w.backends[1], Replica: 1, Phase: message.Ready, Incarnation: 7, Info: &message.ServerInfo{}})
 	_, spawned := told[message.Drain, spawn](w, message.Restart{})
@@ -17,7 +17,7 @@ func TestRestartsAreCountedOn(t *testing.T) {
 	}
 }
 
-// Calls that wait for a person are told apart from those that run.
+// The status counts parked calls separately.
 func TestParkedCallsInTheReport(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)

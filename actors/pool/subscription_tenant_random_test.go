@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Whatever happens in whatever order: each subscribe is answered once, a server hears and tells of its own tenant's resources only, and
-// when all have left nothing is kept.
+// After random messages in random order, each subscribe request was answered once, each connection has carried only its
+// tenant's subscriptions and notifications, and after all clients have left no state is left.
 func TestRandomTenants(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 9))
@@ -27,7 +27,7 @@ func TestRandomTenants(t *testing.T) {
 		open := map[uint64]bool{}
 		var due []graceOver
 		do := func(msg any) {
-			from := "" // on whose connection it was told
+			from := "" // tenant of the connection that reported the change
 			if u, ok := msg.(message.ResourceChanged); ok {
 				from = clientOf(u.Backend)
 			}
@@ -35,16 +35,16 @@ func TestRandomTenants(t *testing.T) {
 				switch m := e.Msg.(type) {
 				case message.SubscribeURIResult:
 					if !open[m.Seq] {
-						t.Fatalf("seed %d: subscribe %d was answered twice, or to somebody who has gone", seed, m.Seq)
+						t.Fatalf("seed %d: subscribe %d was answered twice, or after its client had left", seed, m.Seq)
 					}
 					delete(open, m.Seq)
 				case message.Query:
 					if client, of := clientOf(e.To), w.s.subscriptions.queries[m.Key].key.tenant; "session "+client != of {
-						t.Fatalf("seed %d: what %s wants is asked on a connection of %q", seed, of, client)
+						t.Fatalf("seed %d: a subscription of %s was requested on a connection of %q", seed, of, client)
 					}
 				case message.ResourceUpdated:
 					if i := slices.Index(w.who, e.To); from != "" && ownOf(i).Client != from {
-						t.Fatalf("seed %d: client %d hears what %s was told", seed, i, from)
+						t.Fatalf("seed %d: client %d got a notification for %s", seed, i, from)
 					}
 				}
 				if a, ok := e.Act.(kernel.Wake); ok {
@@ -112,7 +112,7 @@ func TestRandomTenants(t *testing.T) {
 				held += n
 			}
 			if held != len(w.s.subscriptions.byKey) {
-				t.Fatalf("seed %d: %d subscriptions, counted %d", seed, len(w.s.subscriptions.byKey), held)
+				t.Fatalf("seed %d: %d subscriptions, want %d", seed, len(w.s.subscriptions.byKey), held)
 			}
 		}
 		w.now = w.now.Add(time.Hour)
@@ -126,7 +126,7 @@ func TestRandomTenants(t *testing.T) {
 		}
 		do(subscribesDue{})
 		if len(open) > 0 {
-			t.Fatalf("seed %d: without answer %v", seed, open)
+			t.Fatalf("seed %d: unanswered %v", seed, open)
 		}
 		for client := range w.who {
 			do(message.UnsubscribeAll{From: w.who[client]})

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// newTenants are subscribers at a server where each client has its own connections, n at most.
+// newTenants returns subscribers at a server where each client has its own connections, at most n in all.
 func newTenants(t *testing.T, n int) *subscribers {
 	w := &subscribers{world: isolated(t, n), keys: map[string]uint64{}}
 	for i := range 3 {
@@ -23,19 +23,19 @@ func newTenants(t *testing.T, n int) *subscribers {
 	return w
 }
 
-// ownOf is on whose connections a client subscribes.
+// ownOf returns the owner of a client's connections.
 func ownOf(client int) *message.ConnectionOwner {
 	name := string(rune('a' + client))
 	return &message.ConnectionOwner{Tenant: &message.Tenant{Key: "session " + name, Client: name, Isolation: "session"}}
 }
 
-// ask has a client subscribe on its own connection, and starts what it needs for that.
+// ask subscribes for a client on its own connection, which is started if needed.
 func (w *subscribers) ask(client int, seq uint64, uri string) {
 	w.do(message.SubscribeURI{From: w.who[client], Seq: seq, URI: uri, Own: ownOf(client)})
 	w.started()
 }
 
-// started makes every connection ready that is new.
+// started makes every new connection ready.
 func (w *subscribers) started() {
 	before := len(w.backends)
 	w.spawned()
@@ -44,22 +44,23 @@ func (w *subscribers) started() {
 	}
 }
 
-// leaves is what a session says of itself when it ends.
+// leaves sends the messages of a session that ends.
 func (w *subscribers) leaves(client int) {
 	w.do(message.UnsubscribeAll{From: w.who[client]})
 	w.do(message.ClientGone{Client: ownOf(client).Client})
 }
 
-// empty checks that nothing is kept of subscriptions.
+// empty checks that no state of subscriptions is left.
 func (w *subscribers) empty() {
 	w.t.Helper()
 	s := w.s
 	if n := len(s.subscriptions.byKey) + len(s.subscriptions.perTenant) + len(s.subscriptions.queries) + len(s.subscriptions.queriesPerTenant) + len(s.subscriptions.turns); n > 0 {
-		w.t.Errorf("kept: %d subscriptions of %d tenants, %d questions of %d, turns of %d", len(s.subscriptions.byKey), len(s.subscriptions.perTenant), len(s.subscriptions.queries), len(s.subscriptions.queriesPerTenant), len(s.subscriptions.turns))
+		w.t.Errorf("left: %d subscriptions of %d tenants, %d queries of %d tenants, turns of %d tenants", len(s.subscriptions.byKey), len(s.subscriptions.perTenant), len(s.subscriptions.queries), len(s.subscriptions.queriesPerTenant), len(s.subscriptions.turns))
 	}
 }
 
-// A tenant subscribes on a connection of its own, hears what is told there and nothing else, and is subscribed again when that was lost.
+// A tenant subscribes on its own connection, gets only the notifications of that connection, and is subscribed again after
+// its loss.
 func TestEachTenantSubscribesForItself(t *testing.T) {
 	w := newTenants(t, 8)
 	w.ask(0, 1, "x")
@@ -85,7 +86,7 @@ func TestEachTenantSubscribesForItself(t *testing.T) {
 	w.want("resources/subscribe x at 1")
 	w.answer("x", true)
 	w.want("updated x to 0")
-	w.do(kernel.ChildStopped{Child: w.backends[1]}) // it will not come again by itself
+	w.do(kernel.ChildStopped{Child: w.backends[1]}) // stopped for good
 	w.started()
 	w.answer("x", true)
 	w.want("resources/subscribe x at 3", "updated x to 0")
@@ -94,7 +95,7 @@ func TestEachTenantSubscribesForItself(t *testing.T) {
 	w.do(late)
 	w.do(message.ResourcesMentioned{Backend: w.backends[1], URIs: []string{"later"}})
 	if w.s.tenants.sharedMentions.has("late") || w.s.tenants.sharedMentions.has("later") {
-		t.Error("what a connection says last that has gone is known to everybody")
+		t.Error("a mention by a connection that is gone is visible to other clients")
 	}
 	w.do(message.UnsubscribeURI{From: w.who[1], Tenant: ownOf(1).Key, URI: "x"})
 	w.do(graceOver{subKey{ownOf(1).Key, "x"}})
@@ -104,12 +105,12 @@ func TestEachTenantSubscribesForItself(t *testing.T) {
 	w.do(graceOver{subKey{ownOf(0).Key, "x"}})
 	w.want()
 	w.empty()
-	if n := len(w.slotsOf("a")); n != 0 {
-		t.Errorf("%d connections of a client that has left", n)
+	if n := len(w.connectionsOf("a")); n != 0 {
+		t.Errorf("%d connections of a client that has left, want none", n)
 	}
 }
 
-// Who waits for a server's yes when his connection is lost waits for the next one, also while the connection that lists is lost.
+// A subscriber whose connection is lost before the answer waits for the next one, even while the main connection is lost.
 func TestTenantsWaitForTheirNextConnection(t *testing.T) {
 	w := newTenants(t, 8)
 	w.ask(0, 1, "x")
@@ -122,7 +123,7 @@ func TestTenantsWaitForTheirNextConnection(t *testing.T) {
 	w.want("resources/subscribe x at 1", "answer 1: true")
 }
 
-// A legacy client subscribes on a legacy connection to a server that has both eras, and on a modern one when there is no other.
+// A legacy client subscribes on a legacy connection if the server has both eras, and otherwise on a modern one.
 func TestTenantsSubscribeInTheirEra(t *testing.T) {
 	for name, end := range map[string]message.BackendChanged{
 		"refused":     {Phase: message.Waiting, Reason: "no legacy era", Refused: true},
@@ -135,22 +136,22 @@ func TestTenantsSubscribeInTheirEra(t *testing.T) {
 		w.do(message.BackendChanged{Backend: w.backends[0], Phase: message.Ready, Info: modern})
 		w.do(message.SubscribeURI{From: w.who[0], Seq: 1, URI: "x", Own: ownOf(0)})
 		w.spawned()
-		if own := w.slotsOf("a"); len(own) != 1 || !own[0].legacy {
-			t.Fatalf("%s: it has %d connections", name, len(own))
+		if own := w.connectionsOf("a"); len(own) != 1 || !own[0].legacy {
+			t.Fatalf("%s: the client has %d connections", name, len(own))
 		}
 		end.Backend, end.NextAttempt = w.backends[1], w.now.Add(time.Hour)
 		w.do(end)
 		w.started()
-		if own := w.slotsOf("a"); len(own) == 0 || own[len(own)-1].legacy {
-			t.Fatalf("%s: it has %d connections", name, len(own))
+		if own := w.connectionsOf("a"); len(own) == 0 || own[len(own)-1].legacy {
+			t.Fatalf("%s: the client has %d connections", name, len(own))
 		}
 		w.answer("x", true)
 		w.want("resources/subscribe x at 2", "answer 1: true")
 	}
 }
 
-// A connection with a subscription makes no room and does not end as idle. Who finds no room is told so; who relies on a subscription gets
-// his connection when there is room again, though nothing tells of that.
+// A connection with a subscription is neither closed to make room nor as idle. Without room, a new subscriber gets an error.
+// An earlier subscriber gets a connection when there is room again, which is checked by retries.
 func TestSubscriptionsKeepTheirConnection(t *testing.T) {
 	w := newTenants(t, 1)
 	w.ask(0, 1, "x")
@@ -158,14 +159,14 @@ func TestSubscriptionsKeepTheirConnection(t *testing.T) {
 	w.told = nil
 	refused, _ := told[message.SubscribeURIResult, spawn](w.world, message.SubscribeURI{From: w.who[1], Seq: 2, URI: "x", Own: ownOf(1)})
 	if len(refused) != 1 || refused[0].Fault == nil || refused[0].Fault.Name != protocol.ServerUnavailable || !refused[0].Fault.Retryable || !strings.Contains(refused[0].Fault.Message, "maxBackends: 1") {
-		t.Errorf("refused with %v", refused)
+		t.Errorf("answers %v, want SERVER_UNAVAILABLE with maxBackends", refused)
 	}
 	w.own("c", 1)
 	w.fault(1, protocol.ServerUnavailable)
 	w.now = w.now.Add(100 * time.Hour)
 	w.do(tenantsDue{})
-	if len(w.slotsOf("a")) != 1 || !w.s.tenants.sweepArmed {
-		t.Fatal("a connection with a subscription has ended as idle")
+	if len(w.connectionsOf("a")) != 1 || !w.s.tenants.sweepArmed {
+		t.Fatal("a connection with a subscription was closed as idle")
 	}
 	again := func(msg any) (pauses []time.Duration) {
 		for _, e := range step(w.s, w.now, msg, nil) {
@@ -176,10 +177,10 @@ func TestSubscriptionsKeepTheirConnection(t *testing.T) {
 		return pauses
 	}
 	if got := again(message.Resubscribe{From: w.who[1], Own: ownOf(1), URIs: []string{"x"}}); !slices.Equal(got, []time.Duration{time.Second}) {
-		t.Errorf("it is tried again after %v", got)
+		t.Errorf("first retry after %v, want 1s", got)
 	}
 	if got := again(retryDue{}); !slices.Equal(got, []time.Duration{2 * time.Second}) {
-		t.Errorf("it is tried a second time after %v", got)
+		t.Errorf("second retry after %v", got)
 	}
 	w.do(message.UnsubscribeURI{From: w.who[0], Tenant: ownOf(0).Key, URI: "x"})
 	w.do(graceOver{subKey{ownOf(0).Key, "x"}})
@@ -189,16 +190,17 @@ func TestSubscriptionsKeepTheirConnection(t *testing.T) {
 	w.started()
 	w.answer("x", true)
 	w.want("resources/subscribe x at 2", "updated x to 1")
-	if len(w.slotsOf("a")) != 0 {
-		t.Error("a connection without subscription makes no room")
+	if len(w.connectionsOf("a")) != 0 {
+		t.Error("a connection without subscription was not closed to make room")
 	}
 	w.leaves(1)
 	w.do(graceOver{subKey{ownOf(1).Key, "x"}})
 	w.empty()
 }
 
-// Whoever waits for the server's start is asked for on his own connection then; those for whom there is none are told so at once.
-func TestTenantsSubscribeBeforeTheServerIsThere(t *testing.T) {
+// Subscribers that wait for the server's start are subscribed on their own connections. Those that cannot get one get an
+// error at once.
+func TestTenantsSubscribeBeforeTheServerIsReady(t *testing.T) {
 	w := &subscribers{world: newWorld(t, config.Server{Isolation: "session", MaxBackends: 1, Queue: wide}, 1), keys: map[string]uint64{}}
 	w.who = []kernel.Reference{actortest.NewProbe(w.system, "who0").Reference, actortest.NewProbe(w.system, "who1").Reference}
 	w.phase(0, message.Handshaking)
@@ -211,19 +213,19 @@ func TestTenantsSubscribeBeforeTheServerIsThere(t *testing.T) {
 	w.want("answer 2: false", "resources/subscribe x at 1", "answer 1: true")
 	w.leaves(0)
 	w.ask(1, 3, "x")
-	w.lose(2) // in its first attempt, or just after
+	w.lose(2) // during its first attempt, or just after
 	w.do(message.QueryResult{Key: w.keys["x"], Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
 	w.want("resources/subscribe x at 2", "answer 3: false")
 }
 
-// A tenant whose server does not answer keeps no other tenant waiting.
+// A server that does not answer one tenant does not delay another tenant.
 func TestTenantsDoNotWaitForEachOther(t *testing.T) {
 	w := newTenants(t, 8)
 	for i := range maxQueries + 10 {
 		w.ask(0, uint64(i), fmt.Sprint("r", i))
 	}
 	if w.s.subscriptions.queriesPerTenant[ownOf(0).Key] != maxQueries || len(w.s.subscriptions.turns) != 1 {
-		t.Fatalf("%d questions to one server at once", len(w.s.subscriptions.queries))
+		t.Fatalf("%d queries at once", len(w.s.subscriptions.queries))
 	}
 	w.told = nil
 	w.ask(1, 1000, "x")
@@ -231,8 +233,8 @@ func TestTenantsDoNotWaitForEachOther(t *testing.T) {
 	w.want("resources/subscribe x at 2", "answer 1000: true")
 }
 
-// A reload that changes who shares connections ends the subscriptions of before and the connections that were made by it. Nothing is asked
-// for by the old settings any more.
+// A reload that changes isolation ends the subscriptions and connections that no longer fit. Nothing is requested with the
+// old settings anymore.
 func TestReloadOfIsolation(t *testing.T) {
 	for name, change := range map[string]func(*config.Server){
 		"shared":    func(s *config.Server) { s.Isolation = "shared" },
@@ -248,21 +250,21 @@ func TestReloadOfIsolation(t *testing.T) {
 		change(&next)
 		w.do(message.Reconfigure{Server: next, Transport: true})
 		w.want("answer 2: false", "updated x to 0")
-		if len(w.slotsOf("a")) != 0 {
-			t.Errorf("%s: its connection stays", name)
+		if len(w.connectionsOf("a")) != 0 {
+			t.Errorf("%s: the tenant's connection was not closed", name)
 		}
 		w.do(message.QueryResult{Key: w.keys["waits"], Fault: &protocol.Fault{Name: protocol.BackendDisconnected}})
 		w.do(message.Resubscribe{From: w.who[0], Own: ownOf(0), URIs: []string{"x"}})
 		refused, spawns := told[message.SubscribeURIResult, spawn](w.world, message.SubscribeURI{From: w.who[0], Seq: 3, URI: "x", Own: ownOf(0)})
 		if len(spawns) > 0 || len(refused) != 1 || refused[0].Fault == nil || refused[0].Fault.Name != protocol.ServerUnavailable || !refused[0].Fault.Retryable {
-			t.Errorf("%s: by the old settings: %d connections, %v", name, len(spawns), refused)
+			t.Errorf("%s: with the old settings: %d connections, %v", name, len(spawns), refused)
 		}
 		w.do(graceOver{subKey{ownOf(0).Key, "x"}})
 		w.do(graceOver{subKey{ownOf(0).Key, "waits"}})
 		w.want()
 		w.empty()
 	}
-	w := newSubscribers(t, 1) // and the other way
+	w := newSubscribers(t, 1) // from shared connections to isolated ones
 	w.subscribe(0, 1, "x")
 	w.answer("x", true)
 	next := w.s.server

@@ -68,7 +68,7 @@ func TestSubscriptionTurns(t *testing.T) {
 	}
 	all.forget(subKey{"t", "b"})
 	if _, sub := all.next("t", 0); sub != nil {
-		t.Error("a turn beyond the limit of queries")
+		t.Error("a turn was taken beyond the limit of queries")
 	}
 	var order []string
 	for {

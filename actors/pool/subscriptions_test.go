@@ -15,11 +15,11 @@ import (
 	"goblin-actor/protocol"
 )
 
-// subscribers are two at one pool; it notes what servers are asked and what subscribers are told.
+// subscribers is a pool with two subscribers. It records the requests to servers and the messages to subscribers.
 type subscribers struct {
 	*world
 	who  []kernel.Reference
-	keys map[string]uint64 // of the newest question about each URI
+	keys map[string]uint64 // of the newest query about each URI
 	told []string
 }
 
@@ -55,7 +55,7 @@ func (w *subscribers) subscribe(who int, seq uint64, uri string) {
 	w.do(message.SubscribeURI{From: w.who[who], Seq: seq, URI: uri})
 }
 
-// answer is the server's to the newest question about the URI.
+// answer answers the newest query about the URI.
 func (w *subscribers) answer(uri string, yes bool) {
 	if !yes {
 		w.do(w.refusal(uri))
@@ -64,7 +64,7 @@ func (w *subscribers) answer(uri string, yes bool) {
 	w.do(w.queried(uri, protocol.AppendResult(nil, []byte("1"), []byte("{}"))))
 }
 
-// refusal is the server's no to the newest question about the URI.
+// refusal returns an error response to the newest query about the URI.
 func (w *subscribers) refusal(uri string) message.QueryResult {
 	return w.queried(uri, protocol.AppendError(nil, []byte("1"), -32002, "no", nil))
 }
@@ -84,14 +84,14 @@ func (w *subscribers) lose(i int) {
 func (w *subscribers) want(told ...string) {
 	w.t.Helper()
 	if !slices.Equal(w.told, told) {
-		w.t.Errorf("told\n%q, want\n%q", w.told, told)
+		w.t.Errorf("messages\n%q, want\n%q", w.told, told)
 	}
 	w.told = nil
 }
 
-// What clients rely on and a server refuses on a new connection is asked for again, at growing pauses; they hear that they may have
-// missed something when it is refused, and when it is granted.
-func TestWhatIsRefusedIsAskedAgain(t *testing.T) {
+// A subscription that the server refuses on a new connection is retried with growing pauses. Its subscribers are notified
+// that they may have missed changes when it is refused, and again when it is accepted.
+func TestRefusedSubscriptionIsRetried(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.subscribe(0, 1, "a")
 	w.answer("a", true)
@@ -107,10 +107,10 @@ func TestWhatIsRefusedIsAskedAgain(t *testing.T) {
 			}
 		}
 		if want := []time.Duration{min(time.Second<<i, 5*time.Minute)}; !slices.Equal(pauses, want) {
-			t.Errorf("refused %d times: asked again in %v, want %v", i+1, pauses, want)
+			t.Errorf("refused %d times: retried after %v, want %v", i+1, pauses, want)
 		}
 		if told := len(out) - len(pauses); told != 1 && i == 0 || told != 0 && i > 0 {
-			t.Errorf("refused %d times: %d were told", i+1, told)
+			t.Errorf("refused %d times: %d subscribers notified", i+1, told)
 		}
 		w.do(retryDue{})
 		w.want("resources/subscribe a at 0")
@@ -118,11 +118,11 @@ func TestWhatIsRefusedIsAskedAgain(t *testing.T) {
 	w.answer("a", true)
 	w.want("updated a to 0")
 	w.do(message.UnsubscribeAll{From: w.who[0]})
-	w.do(retryDue{}) // it comes late
+	w.do(retryDue{}) // late
 	w.want()
 }
 
-// S1.65: the subscriptions of a client that has left are forgotten; upstream too, after a grace.
+// Requirement S1.65: the subscriptions of a client that has left are forgotten, and end upstream after the grace period.
 func TestSubscriberLeaves(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.subscribe(0, 1, "a")
@@ -132,19 +132,19 @@ func TestSubscriberLeaves(t *testing.T) {
 	w.answer("a", true)
 	w.want("resources/subscribe a at 0", "answer 1: true", "resources/unsubscribe a at 0")
 	if len(w.s.subscriptions.byKey)+len(w.s.subscriptions.queries)+len(w.s.subscriptions.turns) != 0 {
-		t.Errorf("%d subscriptions, %d questions, %d turns are left", len(w.s.subscriptions.byKey), len(w.s.subscriptions.queries), len(w.s.subscriptions.turns))
+		t.Errorf("left: %d subscriptions, %d queries, %d turns", len(w.s.subscriptions.byKey), len(w.s.subscriptions.queries), len(w.s.subscriptions.turns))
 	}
 }
 
-// A subscribe is answered whatever its client does before: it unsubscribes, and subscribes again.
-func TestUnsubscribedBeforeTheYes(t *testing.T) {
+// A subscribe request is answered even if its client unsubscribes and subscribes again before.
+func TestUnsubscribedBeforeTheAnswer(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.subscribe(0, 1, "a")
 	w.do(message.UnsubscribeURI{From: w.who[0], URI: "a"})
 	w.answer("a", true)
 	w.want("resources/subscribe a at 0", "answer 1: true")
 	w.do(graceOver{subKey{uri: "a"}})
-	w.subscribe(0, 2, "a") // the unsubscribe is under way: what comes behind it waits
+	w.subscribe(0, 2, "a") // waits for the unsubscribe in progress
 	w.want("resources/unsubscribe a at 0")
 	w.answer("a", true)
 	w.answer("a", true)
@@ -158,8 +158,9 @@ func TestUnsubscribedBeforeTheYes(t *testing.T) {
 	w.want("resources/subscribe c at 0", "answer 4: false")
 }
 
-// A client that comes and goes all the time sets one timer at a time, and its grace counts from the last time.
-func TestAClientThatComesAndGoes(t *testing.T) {
+// A client that subscribes and unsubscribes all the time starts one timer at a time. The grace period counts from the last
+// time.
+func TestGraceCountsFromTheLastSubscriber(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.subscribe(0, 1, "a")
 	w.answer("a", true)
@@ -185,11 +186,11 @@ func TestAClientThatComesAndGoes(t *testing.T) {
 	do(graceOver{subKey{uri: "a"}})
 	w.want("asked")
 	if timers != 2 {
-		t.Errorf("%d timers were set, want 2", timers)
+		t.Errorf("%d timers started, want 2", timers)
 	}
 }
 
-// When the replica that held a subscription is lost, the other is asked, and nobody gets a yes before it has said so.
+// When the replica with a subscription is lost, the other one is used, and subscribers get its answer.
 func TestSubscriptionsMoveToTheOtherReplica(t *testing.T) {
 	w := newSubscribers(t, 2)
 	w.subscribe(0, 1, "a")
@@ -201,7 +202,7 @@ func TestSubscriptionsMoveToTheOtherReplica(t *testing.T) {
 	w.want("resources/subscribe a at 1")
 	w.answer("a", true)
 	w.want("answer 3: true", "updated a to 0", "updated a to 1")
-	w.do(message.QueryResult{Key: w.keys["b"], Fault: &protocol.Fault{Name: protocol.ServerUnavailable}}) // lost with the connection
+	w.do(message.QueryResult{Key: w.keys["b"], Fault: &protocol.Fault{Name: protocol.ServerUnavailable}}) // failed with the connection
 	w.answer("b", true)
 	w.want("resources/subscribe b at 1", "answer 2: true")
 	w.lose(1)
@@ -209,16 +210,16 @@ func TestSubscriptionsMoveToTheOtherReplica(t *testing.T) {
 	w.want("answer 4: false")
 	w.phase(0, message.Ready)
 	if len(w.s.subscriptions.queries) != 2 {
-		t.Errorf("%d questions after the return, want 2", len(w.s.subscriptions.queries))
+		t.Errorf("%d queries after the replica is ready again, want 2", len(w.s.subscriptions.queries))
 	}
 	w.do(kernel.ChildStopped{Child: w.backends[0]})
 	if len(w.s.subscriptions.queries) != 0 {
-		t.Error("questions to a backend that has gone are waited for")
+		t.Error("queries to a stopped backend are still waited for")
 	}
 }
 
-// Many subscriptions are not asked for all at once: calls find room beside them.
-func TestHealingIsPaced(t *testing.T) {
+// The number of subscription requests in progress is limited, which leaves room for calls.
+func TestRestoredSubscriptionsAreLimited(t *testing.T) {
 	const many = 1100
 	w := newSubscribers(t, 1)
 	uris := map[string]bool{}
@@ -230,7 +231,7 @@ func TestHealingIsPaced(t *testing.T) {
 	for round := range 2 {
 		for len(w.s.subscriptions.turns)+len(w.s.subscriptions.queries) > 0 {
 			if len(w.s.subscriptions.queries) > maxQueries {
-				t.Fatalf("%d questions at once", len(w.s.subscriptions.queries))
+				t.Fatalf("%d queries at once", len(w.s.subscriptions.queries))
 			}
 			for _, q := range w.s.subscriptions.queries {
 				w.answer(q.key.uri, true)
@@ -239,7 +240,7 @@ func TestHealingIsPaced(t *testing.T) {
 		}
 		for uri := range uris {
 			if w.s.subscriptions.byKey[subKey{uri: uri}] == nil || w.s.subscriptions.byKey[subKey{uri: uri}].conn == nil {
-				t.Fatalf("round %d: nobody tells of %s", round, uri)
+				t.Fatalf("round %d: no connection reports changes of %s", round, uri)
 			}
 		}
 		w.lose(0)
@@ -247,7 +248,7 @@ func TestHealingIsPaced(t *testing.T) {
 	}
 }
 
-// Who was subscribed at an earlier pool is subscribed again, and hears that something may have changed meanwhile.
+// Subscribers of an earlier pool are subscribed again and notified that their resources may have changed.
 func TestResubscribe(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.lose(0)
@@ -262,8 +263,8 @@ func TestResubscribe(t *testing.T) {
 	w.want("updated a to 1")
 }
 
-// Whatever happens in whatever order: each subscribe is answered once, a yes is a server's, and in the end what somebody wants
-// is held by the connection that leads, and nothing else is.
+// After random messages in random order, each subscribe request was answered once, and only the server's success is reported
+// as such. In the end, the leader has exactly the subscriptions with subscribers.
 func TestRandomSubscriptions(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -276,12 +277,12 @@ func TestRandomSubscriptions(t *testing.T) {
 				switch m := e.Msg.(type) {
 				case message.SubscribeURIResult:
 					if open[m.Seq]--; open[m.Seq] != 0 {
-						t.Fatalf("seed %d: subscribe %d was answered twice, or to somebody who has gone", seed, m.Seq)
+						t.Fatalf("seed %d: subscribe %d was answered twice, or after its client had left", seed, m.Seq)
 					}
 					delete(open, m.Seq)
 				case message.Query:
 					if i := slices.Index(w.backends, e.To); !ready[i] {
-						t.Fatalf("seed %d: replica %d is asked and is not ready", seed, i)
+						t.Fatalf("seed %d: query to replica %d, which is not ready", seed, i)
 					}
 				}
 				if a, ok := e.Act.(kernel.Wake); ok {
@@ -314,7 +315,7 @@ func TestRandomSubscriptions(t *testing.T) {
 				p = message.Ready
 			}
 			do(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: p, Info: &message.ServerInfo{}, Reason: "x"})
-			for key, q := range w.s.subscriptions.queries { // a backend answers what it was asked when it is lost
+			for key, q := range w.s.subscriptions.queries { // a lost backend answers its queries
 				if !yes && q.conn.ref == w.backends[i] {
 					do(message.QueryResult{Key: key, Fault: &protocol.Fault{Name: protocol.ServerUnavailable}})
 				}
@@ -342,7 +343,7 @@ func TestRandomSubscriptions(t *testing.T) {
 				answer(rng.IntN(6))
 			}
 		}
-		phase(0, false) // what was refused is asked for again by the next connection
+		phase(0, false) // refused subscriptions are retried on the next connection
 		phase(1, false)
 		phase(0, true)
 		for len(w.s.subscriptions.queries)+len(due) > 0 {
@@ -354,11 +355,11 @@ func TestRandomSubscriptions(t *testing.T) {
 			answer(0)
 		}
 		if len(open)+len(w.s.subscriptions.turns) > 0 {
-			t.Fatalf("seed %d: without answer %v, %d turns are left", seed, open, len(w.s.subscriptions.turns))
+			t.Fatalf("seed %d: unanswered %v, %d turns left", seed, open, len(w.s.subscriptions.turns))
 		}
 		for key, sub := range w.s.subscriptions.byKey {
 			if sub.conn == nil || !sub.wanted() {
-				t.Fatalf("seed %d: %v: held %v, %d subscribers", seed, key, sub.conn != nil, sub.subscribers.Len())
+				t.Fatalf("seed %d: %v: has connection %v, %d subscribers", seed, key, sub.conn != nil, sub.subscribers.Len())
 			}
 		}
 	}

@@ -15,9 +15,9 @@ func (w *world) about(seq uint64, m protocol.Method, home *message.TaskOrigin) {
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 }
 
-// Requests about a task go to the replica that made it: another would say that it does not know the task, which would be
-// forgotten for that. When the connection has been replaced, any may say so.
-func TestTasksHaveAHome(t *testing.T) {
+// Requests about a task are sent to the replica that created it: another one would answer that the task does not exist, and
+// the task would be forgotten. After the connection was replaced, any replica may answer.
+func TestTaskRequestsGoToTheirReplica(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue, Replicas: 3}, 3)
 	for i := range 3 {
 		w.phase(i, message.Ready)
@@ -26,21 +26,21 @@ func TestTasksHaveAHome(t *testing.T) {
 	for seq := range uint64(4) {
 		w.about(seq, protocol.MethodTasksGet, home)
 		if w.sent[seq] != w.backends[1] {
-			t.Fatalf("request %d went elsewhere", seq)
+			t.Fatalf("request %d was sent to another replica", seq)
 		}
 	}
 	w.phase(1, message.Waiting)
 	w.about(5, protocol.MethodTasksGet, home)
 	if w.fault(5, protocol.ServerUnavailable); w.sent[5] != (kernel.Reference{}) {
-		t.Error("another was asked")
+		t.Error("another replica got the request")
 	}
 	w.about(6, protocol.MethodTasksGet, &message.TaskOrigin{})
 	if w.sent[6] == (kernel.Reference{}) {
-		t.Error("nobody was asked about a task whose connection has been replaced")
+		t.Error("no replica got the request about a task whose connection was replaced")
 	}
 }
 
-// Who waits for the end of a task takes no slot and stops nobody, neither where calls are limited nor where they are leased.
+// A call that waits for the end of a task does not count for maxConcurrent, and does not block leased connections.
 func TestWaitingForATaskTakesNoSlot(t *testing.T) {
 	for _, server := range []config.Server{{MaxConcurrent: 1, Queue: queue}, {Isolation: isolationLeased, Queue: queue}} {
 		w := newWorld(t, server, 1)
@@ -54,18 +54,18 @@ func TestWaitingForATaskTakesNoSlot(t *testing.T) {
 		w.dispatch(4)
 		w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 3}, Yes: true})
 		if len(w.sent) != 3 {
-			t.Errorf("%+v: two calls run at once", server)
+			t.Errorf("%+v: two calls are running", server)
 		}
 		w.step(message.CallParked{Backend: w.backends[0], Call: message.CallRef{Seq: 3}})
 		w.end(2)
 		if _, runs := w.sent[4]; !runs {
-			t.Errorf("%+v: the next call waits", server)
+			t.Errorf("%+v: the next call was not sent", server)
 		}
 		for _, seq := range []uint64{1, 3, 4} {
 			w.end(seq)
 		}
 		if conn := w.s.replicas.connections[0]; conn.inFlight != 0 || w.s.calls.parked != 0 || w.s.calls.waiting != 0 || len(w.s.calls.running) != 0 {
-			t.Errorf("%+v: left %d in flight, %d parked, %d waiting", server, conn.inFlight, w.s.calls.parked, w.s.calls.waiting)
+			t.Errorf("%+v: left: %d in flight, %d parked, %d waiting", server, conn.inFlight, w.s.calls.parked, w.s.calls.waiting)
 		}
 	}
 }

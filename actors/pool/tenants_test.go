@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// own dispatches a call of a client with connections of its own.
+// own dispatches a call of a client that has its own connections.
 func (w *world) own(client string, seq uint64, change ...func(*message.Request)) {
 	r := &message.Request{Server: "fake", Caller: &message.Caller{ClientKey: client}, Tenant: &message.Tenant{Key: "session " + client, Client: client}}
 	for _, c := range change {
@@ -22,7 +22,7 @@ func (w *world) own(client string, seq uint64, change ...func(*message.Request))
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 }
 
-// isolated is a server with its main connection ready, of which each client has its own at most n times.
+// isolated returns a server with a ready main connection and at most n connections of clients.
 func isolated(t *testing.T, n int) *world {
 	w := newWorld(t, config.Server{Isolation: "session", MaxBackends: n, Queue: wide}, 1)
 	w.s.limits.SessionIdle = time.Hour
@@ -30,7 +30,7 @@ func isolated(t *testing.T, n int) *world {
 	return w
 }
 
-// allReady makes every connection that has been started ready.
+// allReady makes every started connection ready.
 func (w *world) allReady() {
 	w.spawned()
 	for i, ref := range w.backends {
@@ -40,8 +40,8 @@ func (w *world) allReady() {
 	}
 }
 
-// slotsOf are the connections of a client that take calls.
-func (w *world) slotsOf(client string) (list []*connection) {
+// connectionsOf returns the connections of a client that take calls.
+func (w *world) connectionsOf(client string) (list []*connection) {
 	for _, conn := range w.s.replicas.connections {
 		if conn.tenant != nil && conn.tenant.Client == client && !conn.leaving {
 			list = append(list, conn)
@@ -50,7 +50,7 @@ func (w *world) slotsOf(client string) (list []*connection) {
 	return list
 }
 
-// No call of a client goes out on the connection of another one, nor on the one that lists for everybody.
+// A client's calls are sent on its own connection, never on another client's or on the main connection.
 func TestEachClientHasItsOwnConnection(t *testing.T) {
 	w := isolated(t, 8)
 	w.own("a", 1)
@@ -59,22 +59,22 @@ func TestEachClientHasItsOwnConnection(t *testing.T) {
 	w.allReady()
 	w.own("b", 4)
 	if len(w.s.replicas.connections) != 3 || w.at(1) < 1 || w.at(1) != w.at(3) || w.at(2) < 1 || w.at(2) != w.at(4) || w.at(1) == w.at(2) {
-		t.Errorf("%d connections, calls at %d %d %d %d", len(w.s.replicas.connections), w.at(1), w.at(2), w.at(3), w.at(4))
+		t.Errorf("%d connections, calls at replicas %d %d %d %d", len(w.s.replicas.connections), w.at(1), w.at(2), w.at(3), w.at(4))
 	}
 	w.phase(w.at(1), message.Waiting)
 	w.own("a", 5)
 	w.fault(5, protocol.ServerUnavailable)
 }
 
-// At maxBackends an idle connection of another client makes room; when all have calls, the newcomer is refused at once.
-func TestAsManyConnectionsAsMayBe(t *testing.T) {
+// At maxBackends, an idle connection of another client is closed to make room. If all have calls, the new client is refused.
+func TestMaxBackends(t *testing.T) {
 	w := isolated(t, 2)
 	w.own("a", 1)
 	w.own("b", 2)
 	w.allReady()
 	w.own("c", 3)
 	if f := w.fault(3, protocol.ServerUnavailable); !strings.Contains(f.Message, "maxBackends: 2") || !f.Retryable || f.RetryAfter == 0 {
-		t.Errorf("refused with %v", f)
+		t.Errorf("fault %v, want maxBackends and a time to retry", f)
 	}
 	w.now = w.now.Add(time.Second)
 	w.end(2)
@@ -82,32 +82,32 @@ func TestAsManyConnectionsAsMayBe(t *testing.T) {
 	w.own("b", 4)
 	w.own("c", 5)
 	w.allReady()
-	if len(w.slotsOf("a")) != 0 || len(w.slotsOf("b")) != 1 || w.at(5) < 0 || w.at(5) == w.at(4) {
-		t.Errorf("a has %d, b %d connections; the newcomer is at %d", len(w.slotsOf("a")), len(w.slotsOf("b")), w.at(5))
+	if len(w.connectionsOf("a")) != 0 || len(w.connectionsOf("b")) != 1 || w.at(5) < 0 || w.at(5) == w.at(4) {
+		t.Errorf("client a has %d connections, b %d; the new client's call is at %d", len(w.connectionsOf("a")), len(w.connectionsOf("b")), w.at(5))
 	}
 	if len(w.s.tenants.byKey) != 2 {
-		t.Errorf("%d tenants are kept", len(w.s.tenants.byKey))
+		t.Errorf("%d tenants are left", len(w.s.tenants.byKey))
 	}
 }
 
-// One user's programs that can other things have connections each: one for which there is no room is told so, not only that there is none.
-func TestAsManyConnectionsOfOneUser(t *testing.T) {
+// A user's clients with different capabilities have separate connections. If there is no room for one, the error says so.
+func TestMaxBackendsWithinOneTenant(t *testing.T) {
 	w := isolated(t, 2)
 	w.own("a", 1)
 	w.own("b", 2)
 	w.allReady()
 	w.own("a", 3, func(r *message.Request) { r.Caller.Can = message.CanAll })
 	if f := w.fault(3, protocol.ServerUnavailable); !strings.Contains(f.Message, "maxBackends: 2") || f.RetryAfter == 0 {
-		t.Errorf("refused with %v", f)
+		t.Errorf("fault %v, want maxBackends and a time to retry", f)
 	}
 	w.own("a", 4)
 	if w.at(4) < 1 || w.at(4) != w.at(1) {
-		t.Errorf("the other program's call is at %d, want %d", w.at(4), w.at(1))
+		t.Errorf("the other client's call is at %d, want %d", w.at(4), w.at(1))
 	}
 }
 
-// Who comes for the first time while as many calls run as may waits for its turn, as others do, and gets its connection then.
-func TestTheFirstCallOfAClientWaitsForASlot(t *testing.T) {
+// A new client's call waits while maxConcurrent calls run, and gets a connection when it is its turn.
+func TestFirstCallOfAClientWaitsForItsTurn(t *testing.T) {
 	for _, isolation := range []string{"session", "class"} {
 		w := newWorld(t, config.Server{Isolation: isolation, MaxBackends: 8, MaxConcurrent: 1, Queue: wide}, 1)
 		w.s.limits.SessionIdle = time.Hour
@@ -123,17 +123,17 @@ func TestTheFirstCallOfAClientWaitsForASlot(t *testing.T) {
 		w.allReady()
 		call("b", 2)
 		if w.s.calls.queue.len() != 1 {
-			t.Fatalf("%s: %d calls wait, want 1", isolation, w.s.calls.queue.len())
+			t.Fatalf("%s: %d calls queued, want 1", isolation, w.s.calls.queue.len())
 		}
 		w.end(1)
 		w.allReady()
 		if w.at(2) < 0 || w.at(2) == w.at(1) {
-			t.Errorf("%s: the call is at %d, the other was at %d", isolation, w.at(2), w.at(1))
+			t.Errorf("%s: the call is at %d, the other one was at %d", isolation, w.at(2), w.at(1))
 		}
 	}
 }
 
-// Who has waited for the server's start and then gets no connection is told so, and waits no longer.
+// A call that waited for the server's start fails if its client gets no connection then.
 func TestMoreClientsThanConnectionsAtTheStart(t *testing.T) {
 	w := newWorld(t, config.Server{Isolation: "session", MaxBackends: 1, Queue: wide}, 1)
 	w.phase(0, message.Handshaking)
@@ -143,13 +143,13 @@ func TestMoreClientsThanConnectionsAtTheStart(t *testing.T) {
 	w.phase(0, message.Ready)
 	w.allReady()
 	if w.at(1) < 0 || w.at(2) < 0 || w.s.calls.queue.len() != 0 {
-		t.Fatalf("calls at %d and %d, %d wait", w.at(1), w.at(2), w.s.calls.queue.len())
+		t.Fatalf("calls at replicas %d and %d, %d queued", w.at(1), w.at(2), w.s.calls.queue.len())
 	}
 	w.fault(3, protocol.ServerUnavailable)
 }
 
-// The connections of a client end with it, or when it has not used them for long, and nothing of it is kept.
-func TestTheEndOfAClient(t *testing.T) {
+// A client's connections are closed when it leaves or has not used them for sessionIdle, and its tenant is forgotten.
+func TestConnectionsEndWithTheirClient(t *testing.T) {
 	w := isolated(t, 8)
 	w.own("a", 1)
 	w.own("b", 2)
@@ -157,31 +157,31 @@ func TestTheEndOfAClient(t *testing.T) {
 	w.end(1)
 	w.end(2)
 	drained, _ := told[message.Drain, spawn](w, message.ClientGone{Client: "a"})
-	if len(drained) != 1 || len(w.slotsOf("a")) != 0 || len(w.slotsOf("b")) != 1 {
-		t.Fatalf("%d connections end, a has %d, b %d", len(drained), len(w.slotsOf("a")), len(w.slotsOf("b")))
+	if len(drained) != 1 || len(w.connectionsOf("a")) != 0 || len(w.connectionsOf("b")) != 1 {
+		t.Fatalf("%d connections drained; a has %d, b %d", len(drained), len(w.connectionsOf("a")), len(w.connectionsOf("b")))
 	}
 	w.own("b", 3)
 	w.now = w.now.Add(time.Hour)
 	w.step(tenantsDue{})
-	if len(w.slotsOf("b")) != 1 {
-		t.Fatal("a connection with a call is ended")
+	if len(w.connectionsOf("b")) != 1 {
+		t.Fatal("a connection with a call was closed")
 	}
 	w.end(3)
 	w.now = w.now.Add(time.Hour)
 	w.step(tenantsDue{})
-	if len(w.slotsOf("b")) != 0 || len(w.s.tenants.byKey) != 0 || w.s.tenants.sweepArmed {
-		t.Errorf("b has %d connections, %d tenants are kept", len(w.slotsOf("b")), len(w.s.tenants.byKey))
+	if len(w.connectionsOf("b")) != 0 || len(w.s.tenants.byKey) != 0 || w.s.tenants.sweepArmed {
+		t.Errorf("b has %d connections, %d tenants are left", len(w.connectionsOf("b")), len(w.s.tenants.byKey))
 	}
 	again, _ := told[message.Drain, spawn](w, message.ClientGone{Client: "a"})
 	if len(again) != 0 {
-		t.Error("it ends twice")
+		t.Error("the connection was drained twice")
 	}
 }
 
-// What a server has mentioned to one client is unknown to the others; log lines go to their own session, and so does a level.
-func TestNothingOfATenantReachesAnother(t *testing.T) {
+// Mentions, log messages and log levels of one client do not affect other clients.
+func TestTenantsAreIsolated(t *testing.T) {
 	w := isolated(t, 8)
-	holder := w.backends[0] // any actor
+	holder := w.backends[0] // any reference
 	r := func(client string) *message.Request {
 		return &message.Request{Server: "fake", Caller: &message.Caller{ClientKey: client}, Tenant: &message.Tenant{Key: "session " + client, Client: client, Level: "debug"}}
 	}
@@ -189,7 +189,7 @@ func TestNothingOfATenantReachesAnother(t *testing.T) {
 	w.spawned()
 	levels, _ := told[message.SetLevel, spawn](w, spawned{2, w.backends[1]})
 	if len(levels) != 1 || levels[0].Level != "debug" {
-		t.Errorf("its connection is told the levels %v", levels)
+		t.Errorf("levels %v sent to the tenant's connection", levels)
 	}
 	w.own("b", 2)
 	w.allReady()
@@ -205,7 +205,7 @@ func TestNothingOfATenantReachesAnother(t *testing.T) {
 		return len(refused) == 0
 	}
 	if !read("a", "x:of-a") || !read("b", "x:of-b") || !read("a", "x:updated") || read("a", "x:of-b") || read("b", "x:of-a") || read("b", "x:updated") || read("c", "x:of-a") {
-		t.Error("mentions go astray")
+		t.Error("a mention is visible to another tenant, or not to its own")
 	}
 	toWhom := func(backend kernel.Reference) (list []kernel.Reference) {
 		for _, e := range step(w.s, w.now, message.ServerLog{Backend: backend, Server: "fake"}, nil) {
@@ -214,23 +214,23 @@ func TestNothingOfATenantReachesAnother(t *testing.T) {
 		return list
 	}
 	if got := toWhom(w.backends[w.at(1)]); !slices.Equal(got, []kernel.Reference{holder}) {
-		t.Errorf("a line of a tenant's connection goes to %v", got)
+		t.Errorf("log message of a tenant's connection sent to %v", got)
 	}
 	if got := toWhom(w.backends[0]); !slices.Equal(got, []kernel.Reference{w.s.gateway}) {
-		t.Errorf("a line of the main connection goes to %v", got)
+		t.Errorf("log message of the main connection sent to %v", got)
 	}
 	levels, _ = told[message.SetLevel, spawn](w, message.SetLevel{Level: "error"})
 	if len(levels) != 1 {
-		t.Errorf("%d connections are told the level of everybody, want the main one", len(levels))
+		t.Errorf("shared log level sent to %d connections, want the main one", len(levels))
 	}
 	roots, _ := told[message.RootsChanged, spawn](w, message.RootsChanged{Client: "b"})
 	if len(roots) != 2 {
-		t.Errorf("%d connections are told of the roots, want the main one and its own", len(roots))
+		t.Errorf("roots sent to %d connections, want the main one and the tenant's", len(roots))
 	}
 }
 
-// What a connection said that has gone since is told to nobody: it may have been one client's.
-func TestALineOfAConnectionThatHasGone(t *testing.T) {
+// The log message of a connection that is gone is dropped, since it may have belonged to one client.
+func TestLogMessageOfAClosedConnection(t *testing.T) {
 	w := isolated(t, 8)
 	w.own("a", 1)
 	w.allReady()
@@ -239,11 +239,11 @@ func TestALineOfAConnectionThatHasGone(t *testing.T) {
 	w.step(message.ClientGone{Client: "a"})
 	w.step(kernel.ChildStopped{Child: its})
 	if out := step(w.s, w.now, message.ServerLog{Backend: its, Server: "fake"}, nil); len(out) > 0 {
-		t.Errorf("its line goes to %v", out[0].To)
+		t.Errorf("log message sent to %v", out[0].To)
 	}
 }
 
-// Those who send other headers have other connections, which send just these, and in place of the configured ones.
+// Clients with different forwarded headers have different connections. Forwarded headers replace configured ones.
 func TestForwardedHeadersOfAConnection(t *testing.T) {
 	server := config.Server{URLs: []string{"http://127.0.0.1:1/mcp"}, Isolation: isolationClass, MaxBackends: 8, Queue: wide,
 		Headers: map[string]string{"authorization": "ours", "X-Ours": "1"}, ForwardHeaders: []config.ForwardHeader{{From: "X-User", To: "Authorization"}}}
@@ -256,18 +256,18 @@ func TestForwardedHeadersOfAConnection(t *testing.T) {
 	}
 	first, again, other := spawnsOf(1, "1", "alice"), spawnsOf(2, "1", "alice"), spawnsOf(3, "2", "bob")
 	if len(first) != 1 || len(again) != 0 || len(other) != 1 {
-		t.Fatalf("connections made: %d, %d, %d", len(first), len(again), len(other))
+		t.Fatalf("connections opened: %d, %d, %d", len(first), len(again), len(other))
 	}
 	if h := first[0].entry.Headers; len(h) != 2 || h["Authorization"] != "alice" || h["X-Ours"] != "1" {
-		t.Errorf("the first sends %d headers", len(h))
+		t.Errorf("the first connection sends %d headers", len(h))
 	}
 	if other[0].entry.Headers["Authorization"] != "bob" || w.s.server.Headers["authorization"] != "ours" {
-		t.Error("the second sends something else")
+		t.Error("the second connection does not send its client's header")
 	}
 }
 
-// The connections of who is revoked end, and nobody else's: neither another principal's nor those for everybody.
-func TestConnectionsOfTheRevokedEnd(t *testing.T) {
+// Only the connections of a revoked principal are closed, not those of other principals or the shared ones.
+func TestConnectionsOfRevokedPrincipalsEnd(t *testing.T) {
 	w := isolated(t, 8)
 	for seq, who := range []string{"key:a", "key:b", ""} {
 		w.own("client of "+who, uint64(seq+1), func(r *message.Request) { r.Tenant.Who = who })
@@ -275,11 +275,11 @@ func TestConnectionsOfTheRevokedEnd(t *testing.T) {
 	w.allReady()
 	w.step(message.Principals{Newest: map[string]*principals.Principal{"key:b": {ID: "key:b"}}, Epoch: 1})
 	for who, want := range map[string]int{"key:a": 0, "key:b": 1, "": 1} {
-		if n := len(w.slotsOf("client of " + who)); n != want {
+		if n := len(w.connectionsOf("client of " + who)); n != want {
 			t.Errorf("%q has %d connections, want %d", who, n, want)
 		}
 	}
 	if w.s.replicas.leader() == nil {
-		t.Error("the one that lists for everybody has ended")
+		t.Error("the main connection was closed")
 	}
 }

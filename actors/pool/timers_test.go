@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// wakeups sends msg and returns the timers that it starts.
+// wakeups applies msg and returns the timers that it starts.
 func (w *world) wakeups(msg any) (timers []kernel.Wake) {
 	for _, e := range step(w.s, w.now, msg, nil) {
 		if wake, ok := e.Act.(kernel.Wake); ok {
