@@ -137,7 +137,7 @@ func TestTasksOfALostServer(t *testing.T) {
 		if got := strings.Join(h.received(), "\n"); !strings.Contains(got, `"id":2,"error":{"code":-310`) {
 			t.Errorf("tasks/result: %s", got)
 		}
-		for _, want := range []string{"restarted", "Unknown task: one/7"} {
+		for _, want := range []string{"process that created it has ended", "Unknown task: one/7"} {
 			if got := h.roundTrip(`{"jsonrpc":"2.0","id":3,"method":"tasks/get","params":{"taskId":"one/7"}}`); !strings.Contains(got, "-32602") || !strings.Contains(got, want) {
 				t.Errorf("tasks/get: %s, want %s", got, want)
 			}

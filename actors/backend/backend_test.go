@@ -19,7 +19,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// bench is a backend with a probe for its pool, another for the holder of calls, and a fake server behind it.
+// bench is a backend with a probe in place of its pool, another one in place of the holder of calls, and a fake server.
 type bench struct {
 	t       *testing.T
 	system  *kernel.System
@@ -47,7 +47,7 @@ func startOn(t *testing.T, o Options) *bench {
 	return b
 }
 
-// letStart is what the pool of a URL answers: whoever wants to connect may.
+// letStart grants every request to connect, as the pool does for URLs.
 func letStart(msg any) []kernel.Effect {
 	if m, ok := msg.(message.RequestConnect); ok {
 		return []kernel.Effect{kernel.Tell(m.Backend, message.Connect{})}
@@ -70,7 +70,7 @@ func cfg() config.Server {
 		Reconnect: config.Reconnect{Min: 500 * time.Millisecond, Max: 60 * time.Second}}
 }
 
-// request is a tools/call as a session would dispatch it.
+// request returns a tools/call as a session would dispatch it.
 func request(t *testing.T, raw string) *message.Request {
 	t.Helper()
 	r := &message.Request{Caller: &message.Caller{}, Server: "fake"}
@@ -81,6 +81,7 @@ func request(t *testing.T, raw string) *message.Request {
 
 const callFrame = `{"jsonrpc":"2.0","id":"c-1","method":"tools/call","params":{"name":"fake_add","arguments":{"a":9007199254740993}},"future":[1.0]}`
 
+// A backend is ready after all pages of all lists were sent to the pool.
 func TestReadyOnlyWhenSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"a", "b", "c"}, PageSize: 1, Resources: []string{"file:///x"}}
@@ -109,7 +110,8 @@ func TestReadyOnlyWhenSynced(t *testing.T) {
 	})
 }
 
-func TestACallIsSplicedAndAnswered(t *testing.T) {
+// A call gets the gateway's id and progress token; all other bytes stay as they are.
+func TestCallIsEditedAndAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &actortest.Server{Tools: []string{"add"}}, cfg())
 		defer b.stop()
@@ -128,25 +130,25 @@ func TestACallIsSplicedAndAnswered(t *testing.T) {
 		}
 		got := b.holder.Got()
 		if len(got) != 2 || got[0] != (message.RequestWritten{Seq: 7}) {
-			t.Fatalf("holder got %v, want Written and Done", got)
+			t.Fatalf("holder got %v, want RequestWritten and Done", got)
 		}
 		if done, ok := got[1].(message.Done); !ok || done.Seq != 7 {
 			t.Errorf("holder got %T %v, want Done 7", got[1], got[1])
 		}
 		if ended := actortest.Of[message.CallEnded](b.pool); len(ended) != 1 {
-			t.Errorf("pool got %d Ended, want 1", len(ended))
+			t.Errorf("pool got %d CallEnded, want 1", len(ended))
 		}
 	})
 }
 
-// S4.3.1: what was written fails at once and is not sent again; S4.3.2: it is not retried after the reconnect.
-func TestLossAnswersWhatWasWritten(t *testing.T) {
+// Requirements S4.3.1 and S4.3.2: a written call fails at once, and is not sent again after the reconnect.
+func TestLossFailsWrittenCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 		b := start(t, server, cfg())
 		defer b.stop()
 		synctest.Wait()
-		time.Sleep(steadyTime) // ready for so long, the reconnect is immediate
+		time.Sleep(steadyTime) // the first reconnect is immediate after that
 		b.pool.Got()
 		b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}, Request: request(t, callFrame)})
 		synctest.Wait()
@@ -165,7 +167,8 @@ func TestLossAnswersWhatWasWritten(t *testing.T) {
 	})
 }
 
-func TestBackoffGrowsAndNeverGivesUp(t *testing.T) {
+// Attempts to connect continue forever, with growing pauses.
+func TestBackoffGrowsAndNeverStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Refuse: errors.New("fake: not found on PATH")}
 		b := start(t, server, cfg())
@@ -193,7 +196,8 @@ func TestBackoffGrowsAndNeverGivesUp(t *testing.T) {
 	})
 }
 
-func TestAServerThatNeverAnswersInitialize(t *testing.T) {
+// A server that does not answer initialize is given up after startTimeout.
+func TestServerThatNeverAnswersInitialize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &actortest.Server{IgnoreInitialize: true}, cfg())
 		defer b.stop()
@@ -210,7 +214,8 @@ func TestAServerThatNeverAnswersInitialize(t *testing.T) {
 	})
 }
 
-func TestAVersionNobodySpeaks(t *testing.T) {
+// If the server requires an unknown version, the reason names both sides' versions.
+func TestUnknownProtocolVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &actortest.Server{Version: "1999-01-01"}, cfg())
 		defer b.stop()
@@ -223,13 +228,13 @@ func TestAVersionNobodySpeaks(t *testing.T) {
 	})
 }
 
-// S0.4.4, S4.1.3: a change re-syncs its kind only; one that comes during the re-sync, when what is on its way is old already,
-// starts another, whenever it comes.
+// Requirements S0.4.4 and S4.1.3: a change fetches only its own list. A change during the fetch, when pages in flight are
+// outdated, causes another fetch.
 func TestListChangedDuringASync(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		page int // of tools/list, from 1, that is old when it is sent
-		size int // tools a page
+		page int // page of tools/list, from 1, that is outdated when it is sent
+		size int // tools per page
 	}{
 		{"the first list", 1, 0}, {"a later list", 2, 0}, {"the first of several pages", 4, 1}, {"the last of several pages", 6, 1},
 	} {
@@ -260,14 +265,14 @@ func TestListChangedDuringASync(t *testing.T) {
 					t.Errorf("last list: %s (asked %v), want d, b, c and e, asked", last.Items, last.Announced)
 				}
 				if n := len(server.Received("resources/list")); n != resources {
-					t.Errorf("resources were listed %d times more, want none", n-resources)
+					t.Errorf("resources were listed another %d times, want none", n-resources)
 				}
 			})
 		})
 	}
 }
 
-// A change that comes in the pause after a fetch is fetched when the pause is over.
+// A change during the pause after a fetch is fetched when the pause is over.
 func TestListChangedInThePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"a"}}
@@ -280,7 +285,7 @@ func TestListChangedInThePause(t *testing.T) {
 		defer b.stop()
 		synctest.Wait()
 		server.SetTools(true, "a")
-		time.Sleep(listPause / 2) // the second list has come and was old; the third waits
+		time.Sleep(listPause / 2) // the second list was outdated; the third fetch waits
 		server.SetTools(true, "a", "b", "c")
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
@@ -289,12 +294,13 @@ func TestListChangedInThePause(t *testing.T) {
 			t.Errorf("last list: %s (asked %v), want three tools, asked", last.Items, last.Announced)
 		}
 		if n := len(server.Received("tools/list")); n != 3 {
-			t.Errorf("%d lists were fetched, want 3: one for both changes", n)
+			t.Errorf("%d fetches, want 3: one for both changes", n)
 		}
 	})
 }
 
-func TestWithdrawTellsTheServerAndFreesTheSlot(t *testing.T) {
+// Canceling a call notifies the server and frees the call's slot. A late response is ignored.
+func TestCancelNotifiesTheServerAndFreesTheSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 		b := start(t, server, cfg())
@@ -312,18 +318,18 @@ func TestWithdrawTellsTheServerAndFreesTheSlot(t *testing.T) {
 			t.Fatalf("server got %d cancellations, want one of id %s", len(cancelled), id)
 		}
 		if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
-			t.Errorf("pool got %d Ended, want 1", n)
+			t.Errorf("pool got %d CallEnded, want 1", n)
 		}
 		b.holder.Got()
 		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`))
 		synctest.Wait()
 		if got := b.holder.Got(); len(got) != 0 {
-			t.Errorf("holder got %v for a late answer, want nothing", got)
+			t.Errorf("holder got %v after a late response, want nothing", got)
 		}
 	})
 }
 
-// A server that has forgotten its session did not execute the call: it is sent again after the new handshake.
+// A server that has lost its session did not execute the call, which is sent again after the new handshake.
 func TestSessionLostKeepsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}}
@@ -350,9 +356,9 @@ func TestSessionLostKeepsTheCall(t *testing.T) {
 	})
 }
 
-// A server that loses its session over the same call again fails the call and is left alone for a while: it is not asked
-// in a circle.
-func TestSessionLostAgainAndAgain(t *testing.T) {
+// If a server loses its session twice on the same call, the call fails, and the next attempt to connect follows after a
+// pause.
+func TestSessionLostTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}}
 		server.Handle = func(p *pipe.Peer, f protocol.Frame, _ []byte) {
@@ -378,8 +384,8 @@ func TestSessionLostAgainAndAgain(t *testing.T) {
 	})
 }
 
-// A connection that is over leaves nothing behind, however often the server is lost.
-func TestNothingIsLeftOfLostConnections(t *testing.T) {
+// Lost connections leave no goroutines.
+func TestLostConnectionsLeaveNoGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}}
 		b := start(t, server, cfg())

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// BenchmarkQuestion is a call that asks, is answered and ends, beside calls that wait at a question of theirs.
+// BenchmarkQuestion measures a call with one question, while other calls wait for answers to theirs.
 func BenchmarkQuestion(b *testing.B) {
 	frame := func(format string, args ...any) linkEvent {
 		e := upstream.Received{}
@@ -48,7 +48,7 @@ func BenchmarkQuestion(b *testing.B) {
 	}
 }
 
-// BenchmarkCall is a call through the step of a backend, from Send to Done, in the four cells (client, server).
+// BenchmarkCall measures a call through step, from Send to Done, for each pair of the client's and the server's era.
 func BenchmarkCall(b *testing.B) {
 	legacy := `{"jsonrpc":"2.0","id":"c-1","method":"tools/call","params":{"name":"fake_add","arguments":{"a":9007199254740993,"text":"the quick brown fox jumps over the lazy dog"}}}`
 	modern := `{"jsonrpc":"2.0","id":"c-1","method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +

@@ -9,9 +9,9 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// A server that dies just after a call was cancelled at its question is owed no answer to that any more: there is no
-// connection to say it on.
-func TestAServerThatDiesBesideACancelledCall(t *testing.T) {
+// If a server ends just after a call with an open question was canceled, the question is not answered, because there is no
+// connection.
+func TestServerEndsAfterACancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, elicit := asking()
 		slow := cfg()
@@ -26,7 +26,7 @@ func TestAServerThatDiesBesideACancelledCall(t *testing.T) {
 		time.Sleep(2 * cancelGrace)
 		synctest.Wait()
 		if n := len(server.Answers()); n != 0 {
-			t.Errorf("the server was told %d answers after its end", n)
+			t.Errorf("%d answers sent after the server's end, want none", n)
 		}
 		for _, a := range b.system.Actors() {
 			if a.Panics != 0 {

@@ -16,8 +16,8 @@ func (b *bench) cancelCall(seq uint64) {
 	synctest.Wait()
 }
 
-// A task that a legacy server makes of a call after that was given up is cancelled, once; what was no task is not.
-func TestTasksOfCallsThatWereGivenUp(t *testing.T) {
+// A task that a legacy server creates for a canceled call is canceled once. Other responses are ignored.
+func TestTasksOfCancelledCalls(t *testing.T) {
 	followed := func(t *testing.T) *message.Request {
 		r := legacyRequest(t, 0)
 		r.Followed()
@@ -32,12 +32,12 @@ func TestTasksOfCallsThatWereGivenUp(t *testing.T) {
 		want    int
 	}{
 		{"a client's task", asTask, task, 1},
-		{"a task that was asked for in its place", followed, task, 1},
+		{"a task that the gateway asked for", followed, task, 1},
 		{"a result", asTask, `"result":{"content":[]}`, 0},
 		{"an error", asTask, `"error":{"code":-1,"message":"cancelled","task":{"taskId":"a"}}`, 0},
 		{"without id", asTask, `"result":{"task":{"taskId":""}}`, 0},
 		{"with an id too long", asTask, `"result":{"task":{"taskId":"` + strings.Repeat("x", maxTaskID+1) + `"}}`, 0},
-		{"nobody asked for a task", plain, task, 0},
+		{"a task that was not requested", plain, task, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -52,15 +52,15 @@ func TestTasksOfCallsThatWereGivenUp(t *testing.T) {
 				}
 				got := server.Received("tasks/cancel")
 				if len(got) != c.want || c.want > 0 && string(got[0].ParamsBytes()) != `{"taskId":"a"}` {
-					t.Errorf("cancelled %d times, want %d: %+v", len(got), c.want, got)
+					t.Errorf("%d tasks/cancel sent, want %d: %+v", len(got), c.want, got)
 				}
 			})
 		})
 	}
 }
 
-// Likewise a modern server's on stdio.
-func TestModernTasksOfCallsThatWereGivenUp(t *testing.T) {
+// The same for a modern server on stdio.
+func TestModernTasksOfCancelledCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late actortest.Message
 		server := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Message) { late = g }}
@@ -72,7 +72,7 @@ func TestModernTasksOfCallsThatWereGivenUp(t *testing.T) {
 		synctest.Wait()
 		got := server.Received("tasks/cancel")
 		if len(got) != 1 {
-			t.Fatalf("cancelled %d times", len(got))
+			t.Fatalf("%d tasks/cancel sent, want 1", len(got))
 		}
 		if raw := string(got[0].Frame.Raw); !strings.Contains(raw, `"taskId":"a"`) || !strings.Contains(raw, `"extensions":{"io.modelcontextprotocol/tasks":{}}`) {
 			t.Errorf("sent %s", raw)
@@ -80,9 +80,9 @@ func TestModernTasksOfCallsThatWereGivenUp(t *testing.T) {
 	})
 }
 
-// A task whose client gave its call up while the task was on its way is cancelled on the connection that made it, and nothing
-// is passed on of it any more.
-func TestTasksThatAreDropped(t *testing.T) {
+// A task whose call was canceled while the response was on its way is canceled on the connection that created it, and its
+// notifications are dropped.
+func TestDroppedTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, server := tasked(t, "a")
 		defer b.stop()
@@ -95,13 +95,13 @@ func TestTasksThatAreDropped(t *testing.T) {
 		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"a","status":"cancelled"}}`))
 		synctest.Wait()
 		if n, notes := len(server.Received("tasks/cancel")), actortest.Of[message.TaskNotification](b.holder); n != 1 || len(notes) != 0 {
-			t.Errorf("cancelled %d times; told %+v", n, notes)
+			t.Errorf("%d tasks/cancel sent; notifications %+v", n, notes)
 		}
 	})
 }
 
-// Calls that were given up are remembered within bounds, and not at all where no task can come of them.
-func TestOrphansAreBounded(t *testing.T) {
+// Only canceled calls for which a task may still be created are remembered, at most maxOrphans.
+func TestOrphansAreLimited(t *testing.T) {
 	s := &state{conn: conn{era: protocol.EraLegacy}}
 	for id := range uint32(maxOrphans + 2) {
 		r := &message.Request{Caller: &message.Caller{}, AsTask: true}
@@ -111,11 +111,11 @@ func TestOrphansAreBounded(t *testing.T) {
 		s.orphan(1001, &pending{request: r, followed: &followed{}})
 	}
 	if len(s.conn.orphans) != maxOrphans || s.conn.orphans[0] != 2 {
-		t.Errorf("%d are remembered, the oldest is %d", len(s.conn.orphans), s.conn.orphans[0])
+		t.Errorf("%d orphans, the oldest is %d", len(s.conn.orphans), s.conn.orphans[0])
 	}
 }
 
-// A server that does not take tasks/cancel is not sent it.
+// tasks/cancel is sent only to servers that support it.
 func TestServersWithoutTasksCancel(t *testing.T) {
 	for capabilities, want := range map[string]int{`{"tasks":{"cancel":{}}}`: 2, `{"tasks":{"requests":{}}}`: 0, `{}`: 0, ``: 0} {
 		s := &state{life: life{phase: message.Ready}, conn: newConn(1)}

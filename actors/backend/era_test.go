@@ -16,7 +16,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// auto is a configuration that leaves the era open.
+// auto returns a configuration that does not fix the era.
 func auto() config.Server {
 	c := cfg()
 	c.Protocol = "auto"
@@ -46,17 +46,17 @@ func httpStatus(code int) func(actortest.Message) bool {
 	}
 }
 
-// outcome is how opening a server ends.
+// outcome is the result of opening a server.
 type outcome struct {
 	phase   message.Phase
-	era     protocol.Era // found
-	version string       // when ready
+	era     protocol.Era // detected era
+	version string       // version when ready
 	opened  int
-	reason  string // part of it
+	reason  string // part of the reason
 }
 
-// A server is asked as little as shows its era, and what is known of it is tried first.
-func TestErasAreFoundOut(t *testing.T) {
+// The era is detected with as few requests as possible, and a remembered era is tried first.
+func TestEraIsDetected(t *testing.T) {
 	legacyOnly := []string{"2025-11-25", "2025-06-18"}
 	legacyReady := func(opened int) outcome {
 		return outcome{message.Ready, protocol.EraLegacy, protocol.Version20251125, opened, ""}
@@ -81,7 +81,7 @@ func TestErasAreFoundOut(t *testing.T) {
 		make   func(self **actortest.Modern) *actortest.Modern
 		wait   time.Duration
 		want   outcome
-		wanted []string // beginnings of what the server got
+		wanted []string // the first methods that the server got
 	}{
 		{name: "modern", make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} }, want: modernReady(1)},
 		{name: "modern and legacy", make: func(**actortest.Modern) *actortest.Modern {
@@ -112,7 +112,7 @@ func TestErasAreFoundOut(t *testing.T) {
 		{name: "some other error", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Discover: refuses(0, "invalid during session initialization", ""), HandleOther: initializes}
 		}, want: legacyReady(1)},
-		{name: "a result without sense", make: func(**actortest.Modern) *actortest.Modern {
+		{name: "a meaningless result", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Discover: func(g actortest.Message) bool { g.Result(`{"ok":true}`); return true }, HandleOther: initializes}
 		}, want: legacyReady(1)},
 		{name: "-32022 with legacy dates only", make: func(**actortest.Modern) *actortest.Modern {
@@ -142,10 +142,10 @@ func TestErasAreFoundOut(t *testing.T) {
 		{name: "slow process, initialize is refused, discover is answered", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{HandleOther: func(actortest.Message) bool { time.Sleep(probeTime + time.Second); return false }}
 		}, wait: probeTime + 2*time.Second, want: modernReady(1), wanted: []string{"initialize", "server/discover"}},
-		{name: "spoilt by initialize", make: func(self **actortest.Modern) *actortest.Modern {
+		{name: "unusable after initialize", make: func(self **actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{Discover: firstOnly(self, refuses(-32602, "not initialized", ""))}
 		}, want: modernReady(2), wanted: []string{"initialize", "server/discover", "server/discover"}},
-		{name: "dies of initialize", make: func(**actortest.Modern) *actortest.Modern {
+		{name: "ends because of initialize", make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{HandleOther: func(g actortest.Message) bool { g.Peer.Close(errors.New("exit status 1")); return true }}
 		}, want: modernReady(2), wanted: []string{"initialize", "server/discover"}},
 		{name: "refuses everything", make: func(**actortest.Modern) *actortest.Modern {
@@ -164,25 +164,25 @@ func TestErasAreFoundOut(t *testing.T) {
 		}, want: legacyReady(1), wanted: []string{"initialize", "notifications/initialized"}},
 		{name: "remembered legacy, long ago", known: message.KnownEra{Era: protocol.EraLegacy, At: time.Date(1999, 12, 30, 0, 0, 0, 0, time.UTC)},
 			make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} }, want: modernReady(1)},
-		{name: "remembered legacy, has become modern", known: message.KnownEra{Era: protocol.EraLegacy, At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		{name: "remembered legacy, is now modern", known: message.KnownEra{Era: protocol.EraLegacy, At: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)},
 			make: func(**actortest.Modern) *actortest.Modern { return &actortest.Modern{} }, want: modernReady(1), wanted: []string{"initialize", "server/discover"}},
-		{name: "remembered modern, has become legacy", known: message.KnownEra{Era: protocol.EraModern},
+		{name: "remembered modern, is now legacy", known: message.KnownEra{Era: protocol.EraModern},
 			make: func(**actortest.Modern) *actortest.Modern {
 				return &actortest.Modern{Discover: refuses(-32601, "no", ""), HandleOther: initializes}
 			}, want: legacyReady(1)},
-		{name: "http: a page instead", http: true, make: func(**actortest.Modern) *actortest.Modern {
+		{name: "http: an HTML page", http: true, make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{HTTP: true, Discover: httpStatus(404), HandleOther: initializes}
 		}, want: legacyReady(1)},
-		{name: "http: an empty answer", http: true, make: func(**actortest.Modern) *actortest.Modern {
+		{name: "http: an empty response", http: true, make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{HTTP: true, HandleOther: initializes, Discover: func(g actortest.Message) bool {
 				_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: upstream.ErrNoAnswer})
 				return true
 			}}
 		}, want: legacyReady(1)},
-		{name: "http: wants a login", http: true, make: func(**actortest.Modern) *actortest.Modern {
+		{name: "http: requires a login", http: true, make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{HTTP: true, Discover: httpStatus(401), HandleOther: initializes}
 		}, want: outcome{phase: message.NeedsLogin, opened: 1, reason: "login"}},
-		{name: "http: wants a login, in JSON-RPC", http: true, make: func(**actortest.Modern) *actortest.Modern {
+		{name: "http: requires a login, in JSON-RPC", http: true, make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{HTTP: true, HandleOther: initializes, Discover: func(g actortest.Message) bool {
 				var f protocol.Frame
 				_ = f.Parse([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"who are you"}}`))
@@ -193,7 +193,7 @@ func TestErasAreFoundOut(t *testing.T) {
 		{name: "http: overloaded", http: true, make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{HTTP: true, Discover: httpStatus(503), HandleOther: initializes}
 		}, want: outcome{phase: message.Waiting, opened: 1, reason: "503"}, wanted: []string{"server/discover"}},
-		{name: "http: silence concludes nothing", http: true, make: func(**actortest.Modern) *actortest.Modern {
+		{name: "http: no response", http: true, make: func(**actortest.Modern) *actortest.Modern {
 			return &actortest.Modern{HTTP: true, Discover: never, HandleOther: initializes}
 		}, wait: probeTime + time.Second, want: outcome{phase: message.Handshaking, opened: 1}, wanted: []string{"server/discover"}},
 	}
@@ -217,12 +217,12 @@ func TestErasAreFoundOut(t *testing.T) {
 				}
 				synctest.Wait()
 				if test.wait == 0 && test.http {
-					time.Sleep(2 * openingTime) // nobody opens the GET stream of the pipe
+					time.Sleep(2 * openingTime) // the pipe's GET stream is never opened
 					synctest.Wait()
 				}
 				changes := actortest.Of[message.BackendChanged](b.pool)
 				last := changes[len(changes)-1]
-				for i, c := range changes { // it may have been lost and tried again in the meantime
+				for i, c := range changes { // the server may have been lost and opened again meanwhile
 					if c.Phase == message.Ready || c.Phase == message.Waiting || c.Phase == message.NeedsLogin {
 						last = changes[i]
 						break
@@ -244,7 +244,7 @@ func TestErasAreFoundOut(t *testing.T) {
 	}
 }
 
-// What a modern server says of itself reaches the pool, and its probe carries everything a modern request has to.
+// A modern server's description reaches the pool, and server/discover carries everything that a modern request needs.
 func TestModernServerInfo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{}
@@ -262,14 +262,14 @@ func TestModernServerInfo(t *testing.T) {
 			t.Errorf("probe\n%s, want\n%s", got, want)
 		}
 		if v := server.Last().Version(); v != protocol.Version20260728 {
-			t.Errorf("the connection names version %q", v)
+			t.Errorf("the connection sends version %q", v)
 		}
 	})
 }
 
-// A program that ends at once, as one without its variables does, costs two processes the first time, for it may be the
-// way it is spoken to that it dies of; from then on one an attempt. Once it lives its era is found out all the same.
-func TestEndsWithoutAWord(t *testing.T) {
+// A program that ends at once (such as one without its environment variables) is started twice the first time, since
+// initialize may be the cause. From then on, each attempt starts one process. When it runs, its era is still detected.
+func TestProcessEndsWithoutOutput(t *testing.T) {
 	for name, answer := range map[string]struct {
 		is   string
 		then []string

@@ -14,18 +14,18 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// A modern client gets no error number that its version reserves or has given up, and nobody an error that is none: its
-// client would wait for another answer (MCP 2026-07-28, basic, error codes).
-func TestErrorsThatNobodyMayGet(t *testing.T) {
+// A modern client gets no error code that its version reserves or has dropped. No client gets an invalid error, since it
+// would wait for another response (MCP 2026-07-28, basic, error codes).
+func TestErrorsThatClientsMustNotGet(t *testing.T) {
 	for _, c := range []struct {
 		name, error, modern, legacy string // part of what the clients get
 	}{
 		{"a tool's own", `{"code":-5,"message":"x"}`, `"code":-5,`, `"code":-5,`},
 		{"code 0", `{"code":0,"message":"x"}`, `"code":0,`, `"code":0,`},
-		{"given up", `{"code":-32002,"message":"x"}`, `"code":-32603`, `"code":-32002`},
+		{"dropped", `{"code":-32002,"message":"x"}`, `"code":-32603`, `"code":-32002`},
 		{"reserved", `{"code":-32050,"message":"x"}`, `"originalCode":-32050`, `"originalCode":-32050`},
 		{"a capability is missing", `{"code":-32021,"message":"x","data":{"requiredCapabilities":{"roots":{}}}}`, `"code":-32021,`, `"originalCode":-32021`},
-		{"a code that is no number", `{"code":"x","message":"m"}`, "INTERNAL_ERROR", "INTERNAL_ERROR"},
+		{"a code that is not a number", `{"code":"x","message":"m"}`, "INTERNAL_ERROR", "INTERNAL_ERROR"},
 		{"no message", `{"code":1}`, "INTERNAL_ERROR", "INTERNAL_ERROR"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestErrorsThatNobodyMayGet(t *testing.T) {
 				t.Errorf("%s: got %v, want %s and %s", c.name, ends, c.modern, c.legacy)
 			}
 		})
-		synctest.Test(t, func(t *testing.T) { // legacy, legacy: byte for byte, if it is an error
+		synctest.Test(t, func(t *testing.T) { // legacy client and server: a valid error is unchanged
 			server := &actortest.Server{Tools: []string{"add"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 				_ = p.Send([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":` + c.error + `}`))
 			}}
@@ -60,8 +60,8 @@ func TestErrorsThatNobodyMayGet(t *testing.T) {
 	}
 }
 
-// S5.3.1: the words of a server's error stand in the middle of reasons, and are cut: of a secret across the end nothing is left.
-func TestAnErrorsWordsTellNoHalfOfASecret(t *testing.T) {
+// Requirement S5.3.1: a server's error text is truncated. If that cuts through a secret, no part of it remains.
+func TestTruncatedErrorHidesSecrets(t *testing.T) {
 	const key = "ghp_hunter2hunter2hunter2hunter2hunter2"
 	var f protocol.Frame
 	if err := f.Parse(protocol.AppendError(nil, []byte("1"), -32000, strings.Repeat("x", 285)+" "+key, nil)); err != nil {
@@ -74,8 +74,8 @@ func TestAnErrorsWordsTellNoHalfOfASecret(t *testing.T) {
 	}
 }
 
-// S5.3.1: a link's error that was told without a secret is told on as it was told, not as the error within it would have it.
-func TestARefusalIsToldInTheWordsOfTheLink(t *testing.T) {
+// Requirement S5.3.1: the text of a redacted link error is used, not the text of the error that it wraps.
+func TestRedactedErrorTextIsUsed(t *testing.T) {
 	for _, within := range []error{
 		&upstream.StatusError{Code: 401, Body: []byte("bad token hunter2hunter2")},
 		&upstream.LoginError{Status: 403, Err: errors.New("bad token hunter2hunter2")},

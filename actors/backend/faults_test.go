@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// The statuses that say that the server did not execute the request, and those of them after which a retry may help.
+// The HTTP statuses that mean that the server did not execute the request, and those of them after which a retry may help.
 var (
 	notExecuted = []int{400, 401, 402, 403, 404, 405, 406, 407, 410, 411, 413, 414, 415, 417, 421, 425, 426, 428, 429, 431, 451, 501, 505, 511, 521, 522, 523, 525, 526, 530}
 	retryable   = []int{421, 425, 429, 521, 522, 523, 525, 530}
@@ -32,7 +32,7 @@ func wantFault(status int, retryAfter time.Duration) (name protocol.FaultName, a
 		name = protocol.RateLimited
 	case status == 503 && retryAfter > 0, slices.Contains(retryable, status):
 		name = protocol.ServerUnavailable
-	case slices.Contains(notExecuted, status) && retryAfter > 0: // the server asks for another try
+	case slices.Contains(notExecuted, status) && retryAfter > 0: // the server requests a retry
 		name = protocol.ServerUnavailable
 	case slices.Contains(notExecuted, status):
 		name = protocol.InternalFault
@@ -98,8 +98,8 @@ func httpStatusAfter(g actortest.Message, status int, retryAfter time.Duration) 
 	_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: &upstream.StatusError{Code: status, RetryAfter: retryAfter}})
 }
 
-// A server that answers HTTP 429 has the pool pause, for as long as it says; one that asks for Basic authentication is named with the
-// header to set.
+// After HTTP 429 (Too Many Requests) the pool pauses for the time that the server requests. For Basic authentication the
+// error names the header to set.
 func TestRefusalsSayWhatToDo(t *testing.T) {
 	for _, c := range []struct {
 		err   *upstream.StatusError

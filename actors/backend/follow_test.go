@@ -17,8 +17,8 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// followedCall is a legacy server that makes a task of what asks for one, and a call to it that does so in its client's place. ends
-// ends the task.
+// followedCall returns a legacy server that creates tasks on request, and a backend with a call for which the gateway
+// requests one. ends ends the task.
 func followedCall(t *testing.T, r *message.Request) (b *bench, server *actortest.Server, ends func(member string)) {
 	t.Helper()
 	var waiting []byte
@@ -44,9 +44,9 @@ func followedCall(t *testing.T, r *message.Request) (b *bench, server *actortest
 	}
 }
 
-// A tool that is a task only is one for a client that knows nothing of tasks, too: it hears that its call goes on, is asked
-// what the task asks, and gets what comes of it, in its own era.
-func TestTheTaskOfAClientThatKnowsNone(t *testing.T) {
+// A client without tasks can call a tool that requires them: it gets progress, is asked the task's questions, and gets the
+// result in its own era.
+func TestTaskForAClientWithoutTasks(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		request func(*testing.T) *message.Request
@@ -81,35 +81,35 @@ func TestTheTaskOfAClientThatKnowsNone(t *testing.T) {
 				}
 			}
 			if !slices.Equal(told, []string{`{"progressToken":0,"progress":1,"message":"digging"}`, `{"progressToken":` + string(call.IDBytes()) + `,"progress":9}`}) {
-				t.Errorf("%s: told %q", test.name, told)
+				t.Errorf("%s: progress %q", test.name, told)
 			}
 			if len(asked) != 1 || asked[0].Seq != 1 {
-				t.Fatalf("%s: asked %+v", test.name, asked)
+				t.Fatalf("%s: questions %+v", test.name, asked)
 			}
 			b.answer(asked[0], `{"action":"decline"}`, "")
 			ends(test.member)
 			if got, _ := b.outcomes(); !slices.Equal(got, []string{test.want}) || len(server.Answers()) != 1 {
-				t.Errorf("%s: got %q, want %s; %d answers to its question", test.name, got, test.want, len(server.Answers()))
+				t.Errorf("%s: got %q, want %s; %d answers to the task's question", test.name, got, test.want, len(server.Answers()))
 			}
 			gets := len(server.Received("tasks/get"))
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			if n := len(server.Received("tasks/get")); n != gets || len(server.Received("tasks/result")) != 1 {
-				t.Errorf("%s: it is asked after its end", test.name)
+				t.Errorf("%s: the task is polled after its end", test.name)
 			}
 		})
 	}
 }
 
-// A call that is withdrawn takes its task along; one whose server dies ends, and is not made again.
-func TestTheEndOfAFollowedTask(t *testing.T) {
+// A canceled call cancels its task. A call whose server is lost fails and is not sent again.
+func TestEndOfAFollowedTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, server, _ := followedCall(t, legacyRequest(t, message.CanForm))
 		defer b.stop()
 		b.backend.Tell(message.CancelSent{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}})
 		synctest.Wait()
 		if got := server.Received("tasks/cancel"); len(got) != 1 || !strings.Contains(string(got[0].Raw), `"taskId":"a"`) || len(server.Received("notifications/cancelled")) != 1 {
-			t.Errorf("%d tasks were cancelled", len(got))
+			t.Errorf("%d tasks/cancel sent", len(got))
 		}
 		r := legacyRequest(t, message.CanForm)
 		r.Followed()
@@ -121,14 +121,14 @@ func TestTheEndOfAFollowedTask(t *testing.T) {
 			t.Errorf("got %q after %d calls", got, len(server.Received("tools/call")))
 		}
 		if n := len(actortest.Of[message.CallEnded](b.pool)); n != 2 {
-			t.Errorf("pool got %d Ended", n)
+			t.Errorf("pool got %d CallEnded", n)
 		}
 	})
 }
 
-// The client is told of more and more, whether it hears of our looks at the task or of the server's own progress; what it has
-// heard of already keeps its call alive, and no more.
-func TestProgressOfAFollowedTaskGrows(t *testing.T) {
+// The client's progress increases, whether it comes from polls or from the server. Progress that does not increase only
+// keeps the call alive.
+func TestProgressOfAFollowedTaskIncreases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, server, ends := followedCall(t, legacyRequest(t, 0))
 		defer b.stop()
@@ -137,7 +137,7 @@ func TestProgressOfAFollowedTaskGrows(t *testing.T) {
 			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + token + `,"progress":` + n + `}}`))
 			synctest.Wait()
 		}
-		time.Sleep(3500 * time.Millisecond) // two looks
+		time.Sleep(3500 * time.Millisecond) // two polls
 		report("1")
 		report("7.5")
 		time.Sleep(time.Second)
@@ -153,17 +153,17 @@ func TestProgressOfAFollowedTaskGrows(t *testing.T) {
 			}
 		}
 		if want := []string{"1", "2", "7.5", "1e300"}; !slices.Equal(told, want) {
-			t.Errorf("told %v, want %v", told, want)
+			t.Errorf("progress %v, want %v", told, want)
 		}
 		if want := []string{"1", "8", "7.5"}; !slices.Equal(life, want) {
-			t.Errorf("signs of life %v, want %v", life, want)
+			t.Errorf("progress behind the client's: %v, want %v", life, want)
 		}
 		ends(`"result":{"content":[]}`)
 	})
 }
 
-// A look is a step, as long as numbers have room for one.
-func TestHeartbeatsGrow(t *testing.T) {
+// Each heartbeat increases the progress by a step, as far as floating-point numbers allow.
+func TestHeartbeatsIncrease(t *testing.T) {
 	f := actortest.Frame(t, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	for _, c := range []struct {
 		reached, want float64
@@ -173,26 +173,26 @@ func TestHeartbeatsGrow(t *testing.T) {
 		got, out := heartbeat(message.CallRef{}, c.reached, false, &f, nil)
 		m := out[0].Msg.(message.Progress)
 		if text := string(rawjson.Member(m.Frame.Raw, m.Frame.Params, "progress").Of(m.Frame.Raw)); got != c.want || text != c.text || m.Behind != c.behind {
-			t.Errorf("after %v: %v, said %s, behind %v; want %v, %s, %v", c.reached, got, text, m.Behind, c.want, c.text, c.behind)
+			t.Errorf("after %v: %v, params %s, behind %v; want %v, %s, %v", c.reached, got, text, m.Behind, c.want, c.text, c.behind)
 		}
 	}
 }
 
-// A response that ends before its task does is asked for again, as often as the server says meanwhile that the task goes on; when it
-// does not, or refuses, the call ends and the task with it.
-func TestTheResponseOfAFollowedTaskBreaks(t *testing.T) {
+// If the response ends before the task, the result is requested again as long as the server reports that the task is running.
+// Otherwise the call fails and the task is canceled.
+func TestResponseOfAFollowedTaskBreaks(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		looks  bool // the server says how far the task is
+		looks  bool // the server reports the task's status
 		err    error
 		breaks int
 		want   string // how the call ends; "" = with the task's result
 	}{
-		{"and the task goes on", true, upstream.ErrNoAnswer, 10, ""},
-		{"thrice at once", false, upstream.ErrNoAnswer, maxFailures, ""},
+		{"the task is running", true, upstream.ErrNoAnswer, 10, ""},
+		{"as often as allowed", false, upstream.ErrNoAnswer, maxFailures, ""},
 		{"once more", false, upstream.ErrNoAnswer, maxFailures + 1, "1 BACKEND_DISCONNECTED"},
 		{"with a status", true, &upstream.StatusError{Code: 500}, 1, "1 BACKEND_DISCONNECTED"},
-		{"as it is too large", true, stream.ErrFrameTooLarge, 1, "1 MESSAGE_TOO_LARGE"},
+		{"too large", true, stream.ErrFrameTooLarge, 1, "1 MESSAGE_TOO_LARGE"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b, server, ends := followedCall(t, legacyRequest(t, 0))
@@ -215,10 +215,10 @@ func TestTheResponseOfAFollowedTaskBreaks(t *testing.T) {
 				t.Errorf("%s: got %q, want %s", c.name, got, want)
 			}
 			if n := len(server.Received("tasks/cancel")); n != cancelled || len(server.Received("tools/call")) != 1 {
-				t.Errorf("%s: cancelled %d times, want %d", c.name, n, cancelled)
+				t.Errorf("%s: %d tasks/cancel sent, want %d", c.name, n, cancelled)
 			}
 			if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
-				t.Errorf("%s: pool got %d Ended", c.name, n)
+				t.Errorf("%s: pool got %d CallEnded", c.name, n)
 			}
 		})
 	}

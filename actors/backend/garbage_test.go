@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// noisy is a ready backend on stdio whose call has the id it returns.
+// noisy returns a ready backend on stdio with a call, and the call's id.
 func noisy(t *testing.T) (*driver, uint32) {
 	o := opened(t, "stdio", true)
 	o.want(o.frame(welcome), "notifications/initialized", "tools/list")
@@ -24,7 +24,7 @@ func noisy(t *testing.T) (*driver, uint32) {
 	return o, o.s.conn.lastID
 }
 
-// told is what a step says to the call's holder and to the log.
+// told applies a message and returns the fault for the call's holder and the logged warnings.
 func (o *driver) told(msg any) (fault *protocol.Fault, warnings []string) {
 	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
 		if m, ok := e.Msg.(message.Failed); ok {
@@ -37,8 +37,8 @@ func (o *driver) told(msg any) (fault *protocol.Fault, warnings []string) {
 	return fault, warnings
 }
 
-// An answer that is no message ends its call at once, not after the timeout, and the log says what to do.
-func TestBrokenAnswersEndTheirCall(t *testing.T) {
+// An invalid response fails its call at once, and the log says what to do.
+func TestInvalidResponseFailsItsCall(t *testing.T) {
 	tooLarge := fmt.Errorf("%w: more than 100 bytes", stream.ErrFrameTooLarge)
 	for _, c := range []struct {
 		name string
@@ -51,16 +51,16 @@ func TestBrokenAnswersEndTheirCall(t *testing.T) {
 		{"id as text", func(id uint32) string { return fmt.Sprintf("%q", fmt.Sprint(id)) }, errors.New("too deep"), protocol.InternalFault, "fix or update"},
 		{"too large", func(id uint32) string { return fmt.Sprint(id) }, tooLarge, protocol.MessageTooLarge, "limits.maxMessageBytes"},
 		{"to an unknown request", func(id uint32) string { return fmt.Sprint(id + 1) }, tooLarge, "", "must log to stderr"},
-		{"no answer", func(uint32) string { return "" }, errors.New("not JSON"), "", "must log to stderr"},
+		{"not a response", func(uint32) string { return "" }, errors.New("not JSON"), "", "must log to stderr"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o, id := noisy(t)
 			fault, warnings := o.told(linkEvent{1, upstream.Noise{Line: []byte("{"), ID: []byte(c.id(id)), Err: c.err}})
 			switch {
 			case c.want == "" && fault != nil:
-				t.Errorf("the call ends with %v", fault)
+				t.Errorf("fault %v, want none", fault)
 			case c.want != "" && (fault == nil || fault.Name != c.want || !strings.Contains(fault.Message, c.err.Error())):
-				t.Errorf("the call ends with %+v, want %s and the reason", fault, c.want)
+				t.Errorf("fault %+v, want %s and the reason", fault, c.want)
 			}
 			if len(warnings) != 1 || !strings.Contains(warnings[0], c.hint) {
 				t.Errorf("warnings %q, want one with %q", warnings, c.hint)
@@ -72,9 +72,9 @@ func TestBrokenAnswersEndTheirCall(t *testing.T) {
 	}
 }
 
-// Each incarnation's first line that is no message is a warning, the others are not: a banner of the first must not hide
-// what is wrong with the second.
-func TestNoiseIsWarnedOfOnceAnIncarnation(t *testing.T) {
+// Only a connection's first line that is not a message is a warning. Each connection has its own, so that a banner on the
+// first connection does not hide a problem of the second.
+func TestGarbageIsWarnedOfOncePerConnection(t *testing.T) {
 	o, _ := noisy(t)
 	noise := upstream.Noise{Line: []byte("Listening"), Err: errors.New("no JSON")}
 	for i, want := range []int{1, 0, 0} {
@@ -91,22 +91,22 @@ func TestNoiseIsWarnedOfOnceAnIncarnation(t *testing.T) {
 	}
 }
 
-// A server that answers ids it never got is named in the log once; a late answer is no fault.
+// The first response with an unknown id is a warning. A late response is not.
 func TestStrayAnswers(t *testing.T) {
 	o, id := noisy(t)
 	answer := func(id uint32) linkEvent { return o.frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, id)) }
 	if _, warnings := o.told(answer(id - 1)); len(warnings) != 0 {
-		t.Errorf("a late answer: %q", warnings)
+		t.Errorf("late response: warnings %q", warnings)
 	}
 	for i, want := range []int{1, 0} {
 		if fault, warnings := o.told(answer(id + 700)); len(warnings) != want || fault != nil {
-			t.Errorf("wrong id, time %d: %q, %v", i, warnings, fault)
+			t.Errorf("unknown id, response %d: warnings %q, fault %v", i, warnings, fault)
 		}
 	}
 }
 
-// One item that is none does not cost the others.
-func TestItemsThatAreNone(t *testing.T) {
+// An invalid item is left out of its list, and the others are kept.
+func TestInvalidItemsAreLeftOut(t *testing.T) {
 	o := opened(t, "stdio", true)
 	o.want(o.frame(welcome), "notifications/initialized", "tools/list")
 	out := step(o.s, time.Unix(0, 0), o.frame(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"tools":[1,{"name":"a"},null,{"name":"b"},[]]}}`, o.s.conn.lastID)), nil)
@@ -121,7 +121,7 @@ func TestItemsThatAreNone(t *testing.T) {
 	}
 }
 
-// What a start was waiting for when its time was over.
+// The reason of a start that took too long says what it was waiting for.
 func TestStartTimeoutSaysWhatIsMissing(t *testing.T) {
 	o := &driver{t: t, s: newState(Options{Server: cfg(), Catalog: true, Transport: "stdio"}, kernel.Reference{}, new(uint64))}
 	o.step(kernel.Started{})
@@ -140,8 +140,8 @@ func TestStartTimeoutSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A server that asks without end in one call is refused from some point on: what is open is held in memory.
-func TestQuestionsOfOneCallAreBounded(t *testing.T) {
+// The number of open questions of one call is limited.
+func TestQuestionsOfOneCallAreLimited(t *testing.T) {
 	o, _ := noisy(t)
 	refused := 0
 	for n := range maxQuestionsOfCall + 10 {
@@ -152,6 +152,6 @@ func TestQuestionsOfOneCallAreBounded(t *testing.T) {
 		}
 	}
 	if len(o.s.questions.open) != maxQuestionsOfCall || refused != 10 {
-		t.Errorf("%d are open and %d were refused, want %d and 10", len(o.s.questions.open), refused, maxQuestionsOfCall)
+		t.Errorf("%d questions open and %d refused, want %d and 10", len(o.s.questions.open), refused, maxQuestionsOfCall)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"goblin-actor/protocol/upstream/remote"
 )
 
-// serverVariable makes this test binary a server on stdio.
+// serverVariable is the environment variable that makes this test binary run as a server on stdio.
 const serverVariable = "GOBLIN_BACKEND_TEST_SERVER"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// goSDKServer has a tool for everything: it asks twice, in the manner of 2026-07-28, wants a header, and tells of changes.
+// goSDKServer returns a server whose tools ask twice (as in 2026-07-28), require a header, and announce changes.
 func goSDKServer() *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "go-sdk", Version: "1"}, &mcp.ServerOptions{
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
@@ -82,7 +82,7 @@ func goSDKServer() *mcp.Server {
 	return server
 }
 
-// eventually waits until done reports true; processes and sockets keep no time of ours.
+// eventually waits until done returns true. Processes and sockets do not use the bubble's fake clock.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	deadline := time.After(2 * time.Minute)
@@ -95,12 +95,12 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// facingSDK is a backend in front of a real server.
+// facingSDK is a backend with a real server.
 type facingSDK struct {
 	*bench
 	last  message.BackendChanged
 	tools int
-	other []any // what the pool heard besides
+	other []any // other messages to the pool
 }
 
 func (r *facingSDK) look() {
@@ -118,7 +118,7 @@ func (r *facingSDK) look() {
 	}
 }
 
-// call sends a tool call and answers what is asked with answer; it returns the outcome.
+// call sends a tool call, answers all questions with answer, and returns the outcome.
 func (r *facingSDK) call(t *testing.T, seq uint64, tool, arguments, answer string) string {
 	t.Helper()
 	q := request(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments))
@@ -136,9 +136,9 @@ func (r *facingSDK) call(t *testing.T, seq uint64, tool, arguments, answer strin
 	return strings.Join(ends, "\n")
 }
 
-// The official SDK's server in both of its modes, over both transports, found out and used. Its HTTP servers with
-// sessions answer server/discover and are legacy all the same; on stdio a process that has answered server/discover
-// refuses initialize.
+// The era of the official SDK's server is detected in both of its modes and over both transports. Its HTTP servers with
+// sessions answer server/discover although they are legacy. On stdio, a process that has answered server/discover refuses
+// initialize.
 func TestGoSDKServers(t *testing.T) {
 	serve := func(stateless bool) func(t *testing.T) (string, func(upstream.Sink) upstream.Link) {
 		return func(t *testing.T) (string, func(upstream.Sink) upstream.Link) {
@@ -171,7 +171,7 @@ func TestGoSDKServers(t *testing.T) {
 		{"stdio, forced to be modern", "modern", process, message.KnownEra{}, protocol.Version20260728, 1},
 		{"stdio, forced to be legacy", "2025-06-18", process, message.KnownEra{}, protocol.Version20250618, 1},
 		{"http with sessions", "auto", serve(false), message.KnownEra{}, protocol.Version20251125, 1},
-		{"http with sessions, believed modern", "auto", serve(false), message.KnownEra{Era: protocol.EraModern}, protocol.Version20251125, 1},
+		{"http with sessions, remembered modern", "auto", serve(false), message.KnownEra{Era: protocol.EraModern}, protocol.Version20251125, 1},
 		{"http without sessions", "auto", serve(true), message.KnownEra{}, protocol.Version20260728, 1},
 	}
 	for _, test := range tests {
@@ -205,7 +205,7 @@ func (r *facingSDK) questions(t *testing.T) {
 	}
 }
 
-// changes subscribes, has the server change, and waits for the word of both changes.
+// changes subscribes, makes the server change a resource and its tools, and waits for both notifications.
 func (r *facingSDK) changes(t *testing.T) {
 	t.Helper()
 	r.backend.Tell(message.Query{Key: 7, Method: protocol.MethodResourcesSubscribe, Params: []byte(`{"uri":"file:///a"}`)})
@@ -230,9 +230,9 @@ func (r *facingSDK) changes(t *testing.T) {
 	})
 }
 
-// A process that was told to initialize may be spoilt for the other era: a fresh one is opened for it. Here the first answer
-// is lost, so that both questions reach the first.
-func TestASpoiltProcess(t *testing.T) {
+// A process may be unusable for the modern era after initialize, so a new one is started. Here the first response is lost,
+// so that both requests reach the first process.
+func TestProcessUnusableAfterInitialize(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -262,9 +262,9 @@ func TestASpoiltProcess(t *testing.T) {
 	}
 }
 
-// A method that has "session" in its name comes back in go-sdk's refusal, and is no reason to believe that the session is lost:
-// another client's call goes on.
-func TestAMethodNamedAfterSessions(t *testing.T) {
+// go-sdk repeats an unknown method in its error. A method with "session" in its name must not be taken for a lost session,
+// which would end another client's call.
+func TestMethodWithSessionInItsName(t *testing.T) {
 	server, called, release := goSDKServer(), make(chan struct{}), make(chan struct{})
 	server.AddTool(&mcp.Tool{Name: "wait", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		close(called)

@@ -13,12 +13,12 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// A process in which a task runs is not to be stopped; when the server has said that it has ended, or its client has left, it is.
-func TestAProcessWithATaskDoesNotRest(t *testing.T) {
+// A process with a running task is not reported as idle. It is when the server has reported the end of the task.
+func TestProcessWithATaskIsNotIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, server := tasked(t, "a", "b")
 		defer b.stop()
-		rests := func(when string, want int) {
+		idle := func(when string, want int) {
 			t.Helper()
 			b.pool.Got()
 			b.backend.Tell(message.QueryIdle{})
@@ -27,28 +27,28 @@ func TestAProcessWithATaskDoesNotRest(t *testing.T) {
 				t.Errorf("%s: %d answers, want %d", when, got, want)
 			}
 		}
-		rests("nothing runs", 1)
+		idle("no task", 1)
 		b.call(1, asTask(t))
 		b.call(2, asTask(t))
 		made := actortest.Of[message.TaskMade](b.holder)
 		if len(made) != 2 {
-			t.Fatalf("made: %+v", made)
+			t.Fatalf("tasks created: %+v", made)
 		}
 		status := func(task, word string) {
 			_ = server.Last().Send(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":%q,"status":%q}}`, task, word))
 			synctest.Wait()
 		}
 		status("a", "working")
-		rests("two run", 0)
+		idle("two tasks", 0)
 		status("a", "completed")
-		rests("one runs", 0)
+		idle("one task left", 0)
 		b.backend.Tell(message.DropTask{ID: "b", Incarnation: made[1].Home.Incarnation})
-		rests("none runs", 1)
+		idle("no task left", 1)
 	})
 }
 
-// A connection keeps what went wrong before while it is tried again, and says what it waits for.
-func TestABackendKeepsItsReason(t *testing.T) {
+// The status of a starting backend says what it waits for, and keeps the last failure.
+func TestStatusKeepsTheLastFailure(t *testing.T) {
 	o := &driver{t: t, s: newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))}
 	shows := func(after time.Duration, want string) {
 		t.Helper()

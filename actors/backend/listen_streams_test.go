@@ -12,18 +12,19 @@ import (
 	"goblin-actor/protocol"
 )
 
-// New URIs over HTTP: a new stream is opened, acknowledged, and only then the old one is closed; what both tell is passed on once.
+// Over HTTP, a stream for new URIs is opened and acknowledged before the old one is closed. Changes that both streams report
+// are reported to the pool once.
 func TestMakeBeforeBreak(t *testing.T) {
 	one(t, true, &actortest.Modern{ListChanged: true, Subscribable: []string{"file:///a", "file:///b"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
 		b.subscribe(1, "file:///a")
 		b.wantHeard("acknowledged", "query 1 yes")
 		if n := server.Streams(); n != 2 {
-			t.Fatalf("%d streams, want the old one beside the new", n)
+			t.Fatalf("%d streams, want the old one and the new one", n)
 		}
 		server.Notify("notifications/resources/updated", `,"uri":"file:///a"`)
 		server.Notify("notifications/tools/list_changed", "")
 		synctest.Wait()
-		b.wantHeard("while both run")
+		b.wantHeard("while both are open")
 		time.Sleep(overlapTime)
 		synctest.Wait()
 		b.wantHeard("when the old one is closed", "updated file:///a", "0 tools asked true")
@@ -32,27 +33,27 @@ func TestMakeBeforeBreak(t *testing.T) {
 		}
 		server.Notify("notifications/resources/updated", `,"uri":"file:///a"`)
 		synctest.Wait()
-		b.wantHeard("at once again", "updated file:///a")
+		b.wantHeard("after the overlap", "updated file:///a")
 
 		b.subscribe(2, "file:///b")
-		b.subscribe(3, "file:///a") // there already
+		b.subscribe(3, "file:///a") // already acknowledged
 		time.Sleep(time.Second)
 		synctest.Wait()
-		b.wantHeard("two URIs", "query 2 yes", "query 3 yes")
+		b.wantHeard("two URIs subscribed", "query 2 yes", "query 3 yes")
 		b.ask(4, protocol.MethodResourcesUnsubscribe, "file:///a")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		b.wantHeard("one left", "query 4 yes")
+		b.wantHeard("one URI left", "query 4 yes")
 		streams := server.Received("subscriptions/listen")
 		if last := string(streams[len(streams)-1].Frame.Raw); !strings.Contains(last, `"resourceSubscriptions":["file:///b"]`) || server.Streams() != 1 {
-			t.Errorf("%d streams, the last one asks for %s", server.Streams(), last)
+			t.Errorf("%d streams, the last request is %s", server.Streams(), last)
 		}
 	})
 }
 
-// New URIs over stdio: each gets a stream beside the others and none is closed, as the server would forget who listens to
-// lists. What is wanted again is there already. Beyond maxAdditional one stream takes the place of all.
-func TestStreamsBesideEachOther(t *testing.T) {
+// Over stdio, each new URI gets an additional stream and none is closed, since the server would drop the subscription to
+// lists. A URI that is wanted again needs no new stream. Beyond maxAdditional, one stream replaces all.
+func TestAdditionalStreams(t *testing.T) {
 	var known []string
 	for i := range maxAdditional + 1 {
 		known = append(known, fmt.Sprintf("file:///%02d", i))
@@ -78,7 +79,7 @@ func TestStreamsBesideEachOther(t *testing.T) {
 		synctest.Wait()
 		b.heardOf()
 		if n := server.Streams(); n != 1 {
-			t.Fatalf("%d streams beyond the limit, want one", n)
+			t.Fatalf("%d streams after the limit was exceeded, want one", n)
 		}
 		for _, uri := range known {
 			server.Notify("notifications/resources/updated", fmt.Sprintf(`,"uri":%q`, uri))
@@ -88,8 +89,8 @@ func TestStreamsBesideEachOther(t *testing.T) {
 	})
 }
 
-// One of several streams ends: it is opened again after a pause, and its resources may have changed meanwhile.
-func TestOneOfSeveralStreamsHeals(t *testing.T) {
+// One of several streams ends. It is opened again after a pause, and its resources are reported as changed.
+func TestOneOfSeveralStreamsIsReopened(t *testing.T) {
 	one(t, false, &actortest.Modern{ListChanged: true, Subscribable: []string{"file:///a", "file:///b"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
 		b.subscribe(1, "file:///a")
 		b.subscribe(2, "file:///b")
@@ -100,12 +101,12 @@ func TestOneOfSeveralStreamsHeals(t *testing.T) {
 		b.wantHeard("after the pause", "updated file:///a")
 		streams := server.Received("subscriptions/listen")
 		if last := string(streams[len(streams)-1].Frame.Raw); len(streams) != 4 || !strings.Contains(last, `"notifications":{"resourceSubscriptions":["file:///a"]}`) {
-			t.Errorf("%d streams, the last one asks for %s", len(streams), last)
+			t.Errorf("%d streams, the last request is %s", len(streams), last)
 		}
 	})
 }
 
-// One of several streams ends, and the server refuses the next one for its resource, for a while: it is asked again.
+// One of several streams ends, and the server refuses a new one for a while. The request is repeated.
 func TestOneOfSeveralStreamsIsRefused(t *testing.T) {
 	server := &actortest.Modern{ListChanged: true}
 	var refuses atomic.Bool
@@ -130,12 +131,13 @@ func TestOneOfSeveralStreamsIsRefused(t *testing.T) {
 		refuses.Store(false)
 		time.Sleep(listenMax)
 		synctest.Wait()
-		b.wantHeard("when it refuses no more", "updated file:///a")
+		b.wantHeard("when the server accepts again", "updated file:///a")
 	})
 }
 
-// The first stream acknowledges nothing and ends, as servers whose lists never change do. Those beside it are opened again all the same.
-func TestAStreamForNothingEnds(t *testing.T) {
+// The first stream acknowledges nothing and ends, as with servers whose lists never change. Additional streams that end are
+// still opened again.
+func TestStreamWithoutAcknowledgedChangesEnds(t *testing.T) {
 	server := &actortest.Modern{ListChanged: true}
 	server.Listen = func(g actortest.Message) {
 		acked := ""
@@ -157,8 +159,8 @@ func TestAStreamForNothingEnds(t *testing.T) {
 	})
 }
 
-// A server that has nothing to tell of its lists ends the stream for them. Of its resources it may tell all the same.
-func TestAStreamForListsAloneEnds(t *testing.T) {
+// A server that reports no changes of lists ends the stream for them. It may still report changes of resources.
+func TestStreamForListsEnds(t *testing.T) {
 	server := &actortest.Modern{ListChanged: true}
 	server.Listen = func(g actortest.Message) {
 		if !strings.Contains(string(g.Frame.Raw), `"file:///a"`) {
@@ -172,7 +174,7 @@ func TestAStreamForListsAloneEnds(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if n := len(server.Received("subscriptions/listen")); n != 1 {
-			t.Errorf("a stream that tells nothing was opened %d times", n)
+			t.Errorf("a stream that reports nothing was opened %d times", n)
 		}
 		b.heardOf()
 		b.subscribe(1, "file:///a")
@@ -180,8 +182,8 @@ func TestAStreamForListsAloneEnds(t *testing.T) {
 	})
 }
 
-// The first stream ends while one beside it waits for its acknowledgment, and is opened again when that has come.
-func TestTheFirstStreamEndsBeforeTheSecondBegins(t *testing.T) {
+// The first stream ends while an additional one waits for its acknowledgment. It is opened again after that.
+func TestFirstStreamEndsBeforeTheSecondIsAcknowledged(t *testing.T) {
 	server := &actortest.Modern{ListChanged: true}
 	acknowledge := func(g actortest.Message) {
 		g.Notify("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":%s}`, g.ID(), g.Params.Notifications.Of(g.Frame.Raw)))

@@ -23,7 +23,7 @@ func (b *bench) subscribe(key uint64, uri string) {
 	b.ask(key, protocol.MethodResourcesSubscribe, uri)
 }
 
-// heardOf is what the pool heard, in short.
+// heardOf returns a summary of the messages to the pool.
 func (b *bench) heardOf() (list []string) {
 	for _, msg := range b.pool.Got() {
 		switch m := msg.(type) {
@@ -50,11 +50,11 @@ func (b *bench) heardOf() (list []string) {
 func (b *bench) wantHeard(when string, want ...string) {
 	b.t.Helper()
 	if got := b.heardOf(); !slices.Equal(got, want) {
-		b.t.Errorf("%s: pool heard %q, want %q", when, got, want)
+		b.t.Errorf("%s: pool got %q, want %q", when, got, want)
 	}
 }
 
-// both runs f with a server on stdio and one behind HTTP.
+// both runs f with a server on stdio and one over HTTP.
 func both(t *testing.T, like *actortest.Modern, f func(t *testing.T, server *actortest.Modern, b *bench)) {
 	t.Helper()
 	for _, http := range []bool{false, true} {
@@ -64,7 +64,7 @@ func both(t *testing.T, like *actortest.Modern, f func(t *testing.T, server *act
 	}
 }
 
-// one runs f with a server on stdio, or one behind HTTP.
+// one runs f with a server on stdio or over HTTP.
 func one(t *testing.T, http bool, like *actortest.Modern, f func(t *testing.T, server *actortest.Modern, b *bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,15 +76,15 @@ func one(t *testing.T, http bool, like *actortest.Modern, f func(t *testing.T, s
 	})
 }
 
-// The stream stands before the lists are fetched, so that no change falls between the two.
-func TestChangesAreListenedFor(t *testing.T) {
+// The stream is opened before the lists are fetched, so that no change is missed in between.
+func TestStreamIsOpenedBeforeListsAreFetched(t *testing.T) {
 	both(t, &actortest.Modern{Tools: []string{"a"}, ListChanged: true}, func(t *testing.T, server *actortest.Modern, b *bench) {
-		asked := func(m string) bool { return m == "initialize" } // a process is, first
+		asked := func(m string) bool { return m == "initialize" } // a process gets it first
 		if m := slices.DeleteFunc(server.Methods(), asked); !slices.Equal(m[:3], []string{"server/discover", "subscriptions/listen", "tools/list"}) {
 			t.Errorf("server got %v", m)
 		}
 		if sent := string(server.Received("subscriptions/listen")[0].Frame.Raw); !strings.Contains(sent, `"notifications":{"toolsListChanged":true,"resourcesListChanged":true}}`) {
-			t.Errorf("asked for %s", sent)
+			t.Errorf("request %s", sent)
 		}
 		server.SetTools("a", "b")
 		synctest.Wait()
@@ -92,23 +92,23 @@ func TestChangesAreListenedFor(t *testing.T) {
 	})
 }
 
-// A URI the server does not acknowledge is answered with an error, and not asked for again.
-func TestAURINobodyKnows(t *testing.T) {
+// A subscription to a URI that the server does not acknowledge fails, and the URI is not requested again.
+func TestUnknownURI(t *testing.T) {
 	both(t, &actortest.Modern{ListChanged: true, Subscribable: []string{"file:///a"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
 		b.subscribe(1, "file:///nowhere")
 		b.subscribe(2, "file:///a")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		b.wantHeard("two wishes", "query 1 no", "query 2 yes")
+		b.wantHeard("two subscriptions", "query 1 no", "query 2 yes")
 		streams := server.Received("subscriptions/listen")
 		if last := string(streams[len(streams)-1].Frame.Raw); !strings.Contains(last, `"resourceSubscriptions":["file:///a"]`) {
-			t.Errorf("the last stream asks for %s", last)
+			t.Errorf("the last request is %s", last)
 		}
 	})
 }
 
-// A URI that was refused may be asked for again, and again: every question has its answer.
-func TestAURINobodyKnowsAskedAgain(t *testing.T) {
+// A URI that was not acknowledged may be requested again. Each request is answered.
+func TestUnknownURIRequestedAgain(t *testing.T) {
 	both(t, &actortest.Modern{ListChanged: true, Subscribable: []string{"file:///a"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
 		for key := range uint64(2 * maxAdditional) {
 			b.subscribe(key, "file:///no")
@@ -119,13 +119,13 @@ func TestAURINobodyKnowsAskedAgain(t *testing.T) {
 		time.Sleep(time.Second)
 		b.wantHeard("known", "query 100 yes")
 		if n := server.Streams(); n > maxAdditional+1 {
-			t.Errorf("%d streams stand, want at most %d", n, maxAdditional+1)
+			t.Errorf("%d streams open, want at most %d", n, maxAdditional+1)
 		}
 	})
 }
 
-// A stream that ended is opened again after a pause; what may have been missed meanwhile is made up for.
-func TestABrokenStreamHeals(t *testing.T) {
+// A stream that ended is opened again after a pause, and changes that may have been missed are reported.
+func TestBrokenStreamIsReopened(t *testing.T) {
 	for _, gracefully := range []bool{false, true} {
 		both(t, &actortest.Modern{ListChanged: true, Tools: []string{"x"}, Subscribable: []string{"file:///a"}}, func(t *testing.T, server *actortest.Modern, b *bench) {
 			b.subscribe(1, "file:///a")
@@ -147,6 +147,7 @@ func TestABrokenStreamHeals(t *testing.T) {
 	}
 }
 
+// The pause before a broken stream is opened again grows.
 func TestPausesGrowWhileStreamsBreak(t *testing.T) {
 	both(t, &actortest.Modern{ListChanged: true}, func(t *testing.T, server *actortest.Modern, _ *bench) {
 		for range 3600 {
@@ -159,8 +160,8 @@ func TestPausesGrowWhileStreamsBreak(t *testing.T) {
 	})
 }
 
-// A server that never acknowledges is ready all the same; who wants updates is told in the end.
-func TestADeafServer(t *testing.T) {
+// A server that never acknowledges a stream becomes ready nevertheless. Subscriptions fail after ackTime.
+func TestServerThatNeverAcknowledges(t *testing.T) {
 	for _, http := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			server := &actortest.Modern{HTTP: http, ListChanged: true, IgnoreListen: true}
@@ -180,8 +181,8 @@ func TestADeafServer(t *testing.T) {
 	}
 }
 
-// A server that knows no subscriptions is not asked again.
-func TestAServerWithoutStreams(t *testing.T) {
+// A server that does not support streams gets no further requests for them.
+func TestServerWithoutStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{ListChanged: true, Listen: func(g actortest.Message) { g.Error(-32601, "Method not found", "") }}
 		b := modern(t, server)
@@ -192,12 +193,12 @@ func TestAServerWithoutStreams(t *testing.T) {
 		synctest.Wait()
 		b.wantHeard("after an hour", "query 1 no")
 		if n := len(server.Received("subscriptions/listen")); n != 1 {
-			t.Errorf("asked %d times", n)
+			t.Errorf("%d requests, want 1", n)
 		}
 	})
 }
 
-// Calls only: a connection that carries no catalog does not listen.
+// A connection that only carries calls opens no stream.
 func TestConnectionsForCallsDoNotListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{ListChanged: true, Tools: []string{"a"}}
@@ -210,8 +211,8 @@ func TestConnectionsForCallsDoNotListen(t *testing.T) {
 	})
 }
 
-// A lost connection answers what waits for an acknowledgment.
-func TestLossAnswersQueries(t *testing.T) {
+// When the connection is lost, subscriptions that wait for an acknowledgment fail.
+func TestLossFailsQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{ListChanged: true, IgnoreListen: true}
 		b := startOn(t, Options{Server: auto(), Open: server.Open, Transport: "stdio", Catalog: true})

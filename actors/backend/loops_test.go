@@ -9,9 +9,9 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Two gateways that list each other must not tell each other of a change for ever: when what came from here comes back,
-// only a list that differs counts. Nor does an item travel through gateways without end.
-func TestCircledLists(t *testing.T) {
+// Two gateways that are each other's servers must not announce changes to each other forever: if items of this gateway come
+// back, a change is not announced. Nor does an item pass through an unlimited number of gateways.
+func TestCircularLists(t *testing.T) {
 	o := &driver{t: t, s: newState(Options{Server: cfg(), Node: "me", Catalog: true, Transport: "stdio"}, kernel.Reference{}, new(uint64))}
 	o.step(kernel.Started{})
 	o.step(message.Connect{})
@@ -34,10 +34,10 @@ func TestCircledLists(t *testing.T) {
 	}
 	o.want(o.frame(changed), "tools/list")
 	if again := list("4", `{"name":"a"}`); len(again.Items) != 1 || !again.Announced {
-		t.Errorf("a gateway's change: got %q, asked %v, want one item and that it was asked", again.Items, again.Announced)
+		t.Errorf("another gateway's change: got %q, announced %v; want one item, announced", again.Items, again.Announced)
 	}
 	o.want(o.frame(changed), "tools/list")
 	if again := list("5", `{"name":"a"},{"name":"d","_meta":{"goblin-actor/nodes":["x","me"]}}`); len(again.Items) != 1 || again.Announced {
-		t.Errorf("in a circle: got %q, asked %v, want one item and that it was not", again.Items, again.Announced)
+		t.Errorf("in a circle: got %q, announced %v; want one item, not announced", again.Items, again.Announced)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// What a result names is told to the pool, whatever holds it, and no more of it than may be kept.
+// The resources that a result mentions are reported to the pool, at most maxMentioned.
 func TestMentions(t *testing.T) {
 	link := `{"type":"resource_link","uri":"a:link","name":"x"}`
 	embedded := `{"type":"resource","resource":{"uri":"a:inside","text":"x"}}`
@@ -23,7 +23,7 @@ func TestMentions(t *testing.T) {
 		want   []string
 	}{
 		{protocol.MethodToolsCall, `{"content":[` + link + `,{"type":"text","text":"a:text"},` + embedded + `]}`, []string{"a:link", "a:inside"}},
-		{protocol.MethodToolsCall, `{"content":[{"type":"text","text":"x","uri":"a:odd"}]}`, nil}, // says resource nowhere
+		{protocol.MethodToolsCall, `{"content":[{"type":"text","text":"x","uri":"a:odd"}]}`, nil}, // does not contain the word "resource"
 		{protocol.MethodToolsCall, `{"content":[{"type":"resource","resource":"a:text"},{"type":"resource_link","uri":7},null,[]],"x":"resource"}`, nil},
 		{protocol.MethodPromptsGet, `{"messages":[{"role":"user","content":` + embedded + `},{"role":"user","content":[` + link + `]}]}`, []string{"a:inside", "a:link"}},
 		{protocol.MethodTasksResult, `{"content":[` + link + `]}`, []string{"a:link"}},

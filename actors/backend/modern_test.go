@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/actortest"
 )
 
-// modern starts a backend in front of a modern server and waits until it is ready.
+// modern starts a backend with a modern server and waits until it is ready.
 func modern(t *testing.T, server *actortest.Modern) *bench {
 	t.Helper()
 	o := Options{Server: auto(), Open: server.Open, Transport: "stdio", Catalog: true}
@@ -26,13 +26,13 @@ func modern(t *testing.T, server *actortest.Modern) *bench {
 	return b
 }
 
-// call sends a request for the holder's call seq.
+// call sends a request as the holder's call seq.
 func (b *bench) call(seq uint64, r *message.Request) {
 	b.backend.Tell(message.Send{Call: message.CallRef{Holder: b.holder.Reference, Seq: seq}, Request: r})
 	synctest.Wait()
 }
 
-// outcomes are what ended calls at the holder, in short, and the rest of what it was told.
+// outcomes returns a summary of the calls that have ended at the holder, and the questions that it got.
 func (b *bench) outcomes() (ends []string, asks []message.ServerRequest) {
 	for _, msg := range b.holder.Got() {
 		switch m := msg.(type) {
@@ -47,7 +47,7 @@ func (b *bench) outcomes() (ends []string, asks []message.ServerRequest) {
 	return ends, asks
 }
 
-// modernRequest is a modern client's request, as a desk would dispatch it.
+// modernRequest returns a modern client's request, as a stateless session would dispatch it.
 func modernRequest(t *testing.T, members string) *message.Request {
 	t.Helper()
 	r := request(t, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"fake_add","arguments":{"a":1},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
@@ -58,7 +58,7 @@ func modernRequest(t *testing.T, members string) *message.Request {
 	return r
 }
 
-// legacyRequest is a legacy client's, who can answer what can says.
+// legacyRequest returns the request of a legacy client with these capabilities.
 func legacyRequest(t *testing.T, can message.CapabilitySet) *message.Request {
 	r := request(t, callFrame)
 	r.Item = "add"

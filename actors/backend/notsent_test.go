@@ -17,7 +17,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// reached is a backend of a URL at whose server two calls run; ids are those of the calls.
+// reached returns a backend of a URL with two running calls, and the calls' ids.
 func reached(t *testing.T) (b *bench, ids []uint64) {
 	t.Helper()
 	server := &actortest.Server{Tools: []string{"add"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
@@ -37,8 +37,8 @@ func reached(t *testing.T) (b *bench, ids []uint64) {
 	return b, ids
 }
 
-// A frame that is not sent costs its own call: the other one at the same URL goes on and gets its answer.
-func TestAFrameThatIsNotSent(t *testing.T) {
+// A frame that is not sent fails only its own call. The other call to the same URL continues and gets its response.
+func TestFrameThatIsNotSent(t *testing.T) {
 	for name, err := range map[string]error{"over budget": stream.ErrOverBudget, "no connection": errors.New("connection refused")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestAFrameThatIsNotSent(t *testing.T) {
 					case message.NotExecuted:
 						outcomes[m.Call.Seq] += "returned"
 					case message.BackendChanged:
-						t.Errorf("it is %s now: %s", m.Phase, m.Reason)
+						t.Errorf("phase %s: %s", m.Phase, m.Reason)
 					}
 				}
 				want := map[error]string{stream.ErrOverBudget: "OVERLOADED"}[err]
@@ -77,13 +77,13 @@ func TestAFrameThatIsNotSent(t *testing.T) {
 	}
 }
 
-// line drives the step of a backend that is ready for calls of a URL.
+// line tests the step of a ready backend of a URL.
 type line struct {
 	t       *testing.T
 	s       *state
 	now     time.Time
-	tickets map[string]uint64 // of the newest request of each method
-	told    []string          // what became of calls and of the backend
+	tickets map[string]uint64 // ticket of the newest request, by method
+	told    []string          // outcomes of calls and phases of the backend
 }
 
 func newLine(t *testing.T) *line {
@@ -111,7 +111,7 @@ func (l *line) step(msg any) {
 	}
 }
 
-// call sends one and returns its ticket.
+// call sends a call and returns its ticket.
 func (l *line) call(seq uint64) uint64 {
 	l.step(message.Send{Call: message.CallRef{Seq: seq}, Request: request(l.t, callFrame)})
 	return l.tickets["tools/call"]
@@ -120,15 +120,15 @@ func (l *line) call(seq uint64) uint64 {
 func (l *line) want(told ...string) {
 	l.t.Helper()
 	if !slices.Equal(l.told, told) {
-		l.t.Errorf("told %q, want %q", l.told, told)
+		l.t.Errorf("got %q, want %q", l.told, told)
 	}
 	l.told = nil
 }
 
 var errRefused = errors.New("connection refused")
 
-// A URL that cannot be reached takes no more calls, and is given up when those that run have ended.
-func TestAURLThatCannotBeReached(t *testing.T) {
+// An unreachable URL takes no further calls, and its connection is closed when the running ones have ended.
+func TestUnreachableURL(t *testing.T) {
 	l := newLine(t)
 	first, second := l.call(1), l.call(2)
 	l.step(upstream.Written{Ticket: first})
@@ -136,7 +136,7 @@ func TestAURLThatCannotBeReached(t *testing.T) {
 	l.step(upstream.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
 	l.call(3)
 	l.want("2 returned", "3 returned")
-	l.step(reachDue{l.s.conn.incarnation}) // asked again, and reached
+	l.step(reachDue{l.s.conn.incarnation}) // probed again, and reached
 	l.step(upstream.Written{Ticket: l.tickets["ping"]})
 	fourth := l.call(4)
 	l.want()
@@ -149,23 +149,23 @@ func TestAURLThatCannotBeReached(t *testing.T) {
 	l.want("1 BACKEND_DISCONNECTED", string(message.Waiting))
 }
 
-// A question that got there and is never answered keeps nobody from asking again.
-func TestAURLThatAnswersNothing(t *testing.T) {
+// A probe that was delivered but is never answered does not prevent further probes.
+func TestUnansweredProbe(t *testing.T) {
 	l := newLine(t)
 	l.step(upstream.NotSent{Ticket: l.call(1), Err: errRefused})
 	first := l.tickets["ping"]
 	l.step(upstream.Written{Ticket: first})
 	l.step(upstream.NotSent{Ticket: l.call(2), Err: errRefused})
 	if l.tickets["ping"] == first {
-		t.Fatal("it was not asked again")
+		t.Fatal("no second probe")
 	}
 	l.step(upstream.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
 	l.want("1 returned", "2 returned", string(message.Waiting))
 }
 
-// The word that a request was written may come late: bytes have left before. A connection that is given up for another
-// reason gives no such call back to the pool, where another replica would execute it a second time.
-func TestWrittenIsToldLate(t *testing.T) {
+// The report that a request was written may be late. When a connection is closed for another reason, such a call must not
+// return to the pool, where another replica would execute it a second time.
+func TestLateReportOfAWrittenRequest(t *testing.T) {
 	for name, end := range map[string]func(*line){
 		"session lost": func(l *line) { l.step(upstream.SessionLost{}) },
 		"stopped":      func(l *line) { l.step(kernel.Stopping{}) },
@@ -178,17 +178,17 @@ func TestWrittenIsToldLate(t *testing.T) {
 			l.call(1)
 			end(l)
 			if slices.Contains(l.told, "1 returned") {
-				t.Errorf("told %q", l.told)
+				t.Errorf("got %q", l.told)
 			}
 		})
 	}
 	l := newLine(t)
 	l.call(1)
-	l.step(upstream.Closed{Err: errRefused}) // it has told of all that it wrote
+	l.step(upstream.Closed{Err: errRefused}) // it has reported everything that it wrote
 	l.want("1 returned", string(message.Waiting))
 }
 
-// unsupported is what a modern server says to a legacy request.
+// unsupported returns a modern server's response to a legacy request.
 func unsupported(t *testing.T) protocol.Frame {
 	return actortest.Frame(t, `{"jsonrpc":"2.0","id":2,"error":{"code":-32022,"message":"version","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}`)
 }

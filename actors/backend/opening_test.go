@@ -15,14 +15,14 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// driver drives the step of a backend up to the answer to initialize and names what it does.
+// driver tests the step of a backend up to the response to initialize, and returns summaries of the effects.
 type driver struct {
 	t    *testing.T
 	s    *state
 	note uint64 // ticket of notifications/initialized
 }
 
-// step returns the methods of what is written, and listen and ready when these happen.
+// step applies a message. It returns the methods of written frames, and "listen" and "ready" when these happen.
 func (o *driver) step(msg any) (did []string) {
 	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
 		switch a := e.Act.(type) {
@@ -67,8 +67,8 @@ const (
 	changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 )
 
-// Over HTTP nothing overtakes notifications/initialized, and no call goes out before the stream is open on which some
-// servers ask their questions. MCP 2025-11-25, basic/lifecycle.
+// Over HTTP, nothing is sent before notifications/initialized was accepted, and no call before the stream is open on which
+// some servers send their questions. MCP 2025-11-25, basic/lifecycle.
 func TestOpeningOverHTTP(t *testing.T) {
 	for name, ends := range map[string]upstream.Event{
 		"open":    upstream.Listening{},
@@ -82,12 +82,12 @@ func TestOpeningOverHTTP(t *testing.T) {
 			o.want(linkEvent{1, upstream.Ended{Ticket: o.note}}, "listen")
 			o.want(o.frame(changed))
 			o.want(linkEvent{1, ends}, "tools/list")
-			o.want(linkEvent{1, upstream.Listening{}}) // opened anew later: nothing begins again
+			o.want(linkEvent{1, upstream.Listening{}}) // opened again later: nothing is sent
 			o.want(openingExpired{1})
 			o.want(o.frame(`{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}`), "ready")
 		})
 	}
-	t.Run("sse", func(t *testing.T) { // its stream is open, and its POSTs overtake each other all the same
+	t.Run("sse", func(t *testing.T) { // its stream is open, but POST requests can overtake each other
 		o := opened(t, "sse", true)
 		o.want(o.frame(welcome), "notifications/initialized")
 		o.want(linkEvent{1, upstream.Ended{Ticket: o.note}}, "listen")
@@ -113,7 +113,7 @@ func TestOpeningOverHTTP(t *testing.T) {
 		o.want(linkEvent{1, upstream.Ended{Ticket: o.note}}, "listen")
 		o.want(openingExpired{1}, "tools/list")
 	})
-	t.Run("never sent", func(t *testing.T) { // some servers say nothing by themselves to who is not initialized: another connection is made
+	t.Run("never sent", func(t *testing.T) { // some servers send no messages of their own before that, so a new connection is opened
 		for _, late := range []bool{false, true} {
 			o := opened(t, "http", true)
 			o.want(o.frame(welcome), "notifications/initialized")
@@ -128,16 +128,16 @@ func TestOpeningOverHTTP(t *testing.T) {
 		o := opened(t, "http", true)
 		o.want(o.frame(welcome), "notifications/initialized")
 		o.want(linkEvent{1, upstream.Ended{Ticket: o.note}}, "listen")
-		o.want(linkEvent{1, upstream.NotSent{Ticket: o.note, Err: errors.New("of another life")}})
+		o.want(linkEvent{1, upstream.NotSent{Ticket: o.note, Err: errors.New("too late")}})
 	})
-	t.Run("stdio keeps the order by itself", func(t *testing.T) {
+	t.Run("stdio keeps the order", func(t *testing.T) {
 		o := opened(t, "stdio", true)
 		o.want(o.frame(welcome), "notifications/initialized", "tools/list")
 	})
 }
 
-// A process that ends before it has read anything breaks the pipe first. What people are told is how it ended.
-func TestAProcessThatReadsNothing(t *testing.T) {
+// If a process ends before it has read anything, the pipe breaks first. The reason says how the process ended.
+func TestProcessThatReadsNothing(t *testing.T) {
 	o := opened(t, "stdio", true)
 	o.want(linkEvent{1, upstream.NotSent{Ticket: 1, Err: errors.New("write |1: broken pipe")}})
 	o.want(linkEvent{1, upstream.Closed{Err: &upstream.ExitError{Code: 3}}})
@@ -146,8 +146,8 @@ func TestAProcessThatReadsNothing(t *testing.T) {
 	}
 }
 
-// Another connection of the server may tell that a list has changed while this one is gone: the next one fetches it anyway.
-func TestAListChangesWithoutAConnection(t *testing.T) {
+// Another connection of the server may report a changed list while this one is down. The next connection fetches it anyway.
+func TestListChangesWithoutAConnection(t *testing.T) {
 	o := opened(t, "http", true)
 	o.want(o.frame(welcome), "notifications/initialized")
 	o.want(linkEvent{1, upstream.Ended{Ticket: o.note}}, "listen")
@@ -161,8 +161,8 @@ func TestAListChangesWithoutAConnection(t *testing.T) {
 	o.want(message.ListStale{Kind: protocol.Prompts})
 }
 
-// A connection inherits nothing of the one before.
-func TestAConnectionBeginsWithNothing(t *testing.T) {
+// A connection does not inherit state from the previous one.
+func TestConnectionStartsWithoutState(t *testing.T) {
 	o := syncing(t)
 	o.want(o.frame(`{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"a"}]}}`))
 	o.want(o.frame(`{"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"no"}}`), "ready")
@@ -175,6 +175,6 @@ func TestAConnectionBeginsWithNothing(t *testing.T) {
 	want := newConn(2)
 	want.open, want.began = true, o.s.conn.began
 	if !reflect.DeepEqual(o.s.conn, want) {
-		t.Errorf("the second connection begins as %+v", o.s.conn)
+		t.Errorf("state of the second connection: %+v", o.s.conn)
 	}
 }

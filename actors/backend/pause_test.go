@@ -12,8 +12,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// A server at a URL that had been ready for long and is away for a moment is back a moment later; a process of ours, or a
-// server that stays away, waits for the pauses that are configured.
+// A server with a URL that was ready for long and is briefly unavailable is reconnected quickly. A process, or a server that
+// stays away, is tried with the configured pauses.
 func TestQuickAttemptsAfterALoss(t *testing.T) {
 	refused := errors.New("connection refused")
 	for _, test := range []struct {
@@ -22,15 +22,15 @@ func TestQuickAttemptsAfterALoss(t *testing.T) {
 		ready     time.Duration
 		away      time.Duration
 		min       time.Duration
-		back      time.Duration // connected again after so long at most
-		attempts  [2]int        // meanwhile, the first connection not counted
+		back      time.Duration // longest time until it is connected again
+		attempts  [2]int        // minimum and maximum, without the first connection
 	}{
-		{"a URL is tried at once and soon after", "http", steadyTime, 30 * time.Millisecond, 0, 60 * time.Millisecond, [2]int{2, 5}},
-		{"each pause as long as it was away", "http", steadyTime, 300 * time.Millisecond, 0, 600 * time.Millisecond, [2]int{4, 12}},
-		{"then the pauses that are configured", "sse", steadyTime, time.Minute, 0, 150 * time.Second, [2]int{8, 22}},
-		{"which are never shorter", "http", steadyTime, 5 * time.Millisecond, 4 * time.Millisecond, 10 * time.Millisecond, [2]int{2, 4}},
-		{"a process is tried at once only", "stdio", steadyTime, 30 * time.Millisecond, 0, 501 * time.Millisecond, [2]int{2, 2}},
-		{"and what was not ready for long not even that", "http", steadyTime - 2*time.Second, 30 * time.Millisecond, 0, 501 * time.Millisecond, [2]int{1, 1}},
+		{"a URL is tried at once, then quickly", "http", steadyTime, 30 * time.Millisecond, 0, 60 * time.Millisecond, [2]int{2, 5}},
+		{"each pause is as long as the time away", "http", steadyTime, 300 * time.Millisecond, 0, 600 * time.Millisecond, [2]int{4, 12}},
+		{"then the configured pauses", "sse", steadyTime, time.Minute, 0, 150 * time.Second, [2]int{8, 22}},
+		{"quick pauses are not longer than configured ones", "http", steadyTime, 5 * time.Millisecond, 4 * time.Millisecond, 10 * time.Millisecond, [2]int{2, 4}},
+		{"a process is tried once at once", "stdio", steadyTime, 30 * time.Millisecond, 0, 501 * time.Millisecond, [2]int{2, 2}},
+		{"not if it was not ready for long", "http", steadyTime - 2*time.Second, 30 * time.Millisecond, 0, 501 * time.Millisecond, [2]int{1, 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 
 const tasksRequired = `{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 
-// jobs is a modern server that makes a task of each call; the n-th tasks/get from 0 is answered with the n-th of what is given,
-// which begins with ! for an error number, the last one from then on.
+// jobs returns a modern server that creates a task for each call. It answers the n-th tasks/get, from 0, with the n-th entry,
+// and further ones with the last entry. An entry that begins with ! is an error code.
 func jobs(gets ...string) *actortest.Modern {
 	n := 0
 	return &actortest.Modern{
@@ -45,25 +45,25 @@ func jobs(gets ...string) *actortest.Modern {
 	}
 }
 
-// A legacy client gets what has come of the task its call became, and hears meanwhile that it goes on.
+// A legacy client gets the outcome of the task that was created for its call, and progress meanwhile.
 func TestTasksAreFollowed(t *testing.T) {
 	const working = `{"resultType":"complete","status":"working","statusMessage":"digging"}`
 	tests := []struct {
 		name, want string // how the call ends
-		cancelled  bool   // the server is told that nobody waits any more
+		cancelled  bool   // tasks/cancel is sent
 		gets       []string
 	}{
 		{"completed", `1 {"content":[{"type":"text","text":"7"}]}`, false, []string{working, `{"status":"completed","result":{"resultType":"complete","content":[],"structuredContent":7}}`}},
 		{"completed without resultType", `1 {"content":[]}`, false, []string{working, `{"status":"completed","result":{"content":[]}}`}},
 		{"failed", `1 {"code":-1,"message":"no"}`, false, []string{working, `{"status":"failed","error":{"code":-1,"message":"no"}}`}},
-		{"cancelled by the server", "1 INTERNAL_ERROR the server canceled the task that it had created for the call", true, []string{working, `{"status":"cancelled"}`}},
-		{"completed with nothing", "1 INTERNAL_ERROR the server's task ended, but its result is missing", true, []string{working, `{"status":"completed"}`}},
+		{"canceled by the server", "1 INTERNAL_ERROR the server canceled the task that it had created for the call", true, []string{working, `{"status":"cancelled"}`}},
+		{"completed without a result", "1 INTERNAL_ERROR the server's task ended, but its result is missing", true, []string{working, `{"status":"completed"}`}},
 		{"completed with another task", "1 INTERNAL_ERROR the result of the server's task is invalid", false, []string{working, `{"status":"completed","result":{"resultType":"task","taskId":"2"}}`}},
-		{"in a state nobody knows", "1 INTERNAL_ERROR the server reported an unknown status of the call's task: \"baroque\"", true, []string{working, `{"status":"baroque"}`}},
+		{"unknown status", "1 INTERNAL_ERROR the server reported an unknown status of the call's task: \"baroque\"", true, []string{working, `{"status":"baroque"}`}},
 		{"lost", "1 INTERNAL_ERROR the server created a task for the call, but does not report its status", true, []string{working, "!-32602"}},
-		{"three errors are borne", `1 {"content":[]}`, false, []string{working, "!-32603", "!-32603", "!-32603", `{"status":"completed","result":{"content":[]}}`}},
+		{"three errors are tolerated", `1 {"content":[]}`, false, []string{working, "!-32603", "!-32603", "!-32603", `{"status":"completed","result":{"content":[]}}`}},
 		{"four are not", "1 INTERNAL_ERROR the server created a task for the call, but does not report its status", true, []string{working, "!-32603"}},
-		{"asks what its client cannot answer", "1 INTERNAL_ERROR the server asks for input that the client does not support", true,
+		{"asks for input that the client does not support", "1 INTERNAL_ERROR the server asks for input that the client does not support", true,
 			[]string{working, `{"status":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{}}}}`}},
 	}
 	for _, test := range tests {
@@ -77,7 +77,7 @@ func TestTasksAreFollowed(t *testing.T) {
 				time.Sleep(2*time.Second - time.Nanosecond)
 				synctest.Wait()
 				if n := len(server.Received("tasks/get")); n != 0 {
-					t.Fatalf("asked %d times before its time", n)
+					t.Fatalf("%d polls before the pause was over", n)
 				}
 				time.Sleep(time.Nanosecond)
 				synctest.Wait()
@@ -91,10 +91,10 @@ func TestTasksAreFollowed(t *testing.T) {
 					t.Errorf("got %q, want %s", ends, test.want)
 				}
 				if got := len(server.Received("tasks/cancel")) == 1; got != test.cancelled {
-					t.Errorf("cancelled: %v", got)
+					t.Errorf("tasks/cancel: %v", got)
 				}
 				if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
-					t.Errorf("pool got %d Ended", n)
+					t.Errorf("pool got %d CallEnded", n)
 				}
 				get := server.Received("tasks/get")[0]
 				if raw := string(get.Frame.Raw); get.Out.Name != "t1" || !strings.Contains(raw, `"taskId":"t\u0031"`) || !strings.Contains(raw, `"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}},"elicitation":{"form":{}}}`) {
@@ -105,8 +105,8 @@ func TestTasksAreFollowed(t *testing.T) {
 	}
 }
 
-// A task's questions are put to its client once each, and the answers go back to it.
-func TestQuestionsOfATaskThatIsFollowed(t *testing.T) {
+// The client is asked each of a task's questions once, and the answers are sent to the server.
+func TestQuestionsOfAFollowedTask(t *testing.T) {
 	ask := func(keys ...string) string {
 		var list []string
 		for _, key := range keys {
@@ -126,14 +126,14 @@ func TestQuestionsOfATaskThatIsFollowed(t *testing.T) {
 		if len(asks) != 2 {
 			t.Fatalf("%d questions", len(asks))
 		}
-		time.Sleep(10 * time.Minute) // it may take its time
+		time.Sleep(10 * time.Minute) // the client may take long
 		b.answer(asks[1], `{"action":"accept","content":{}}`, "")
 		b.answer(asks[0], "", `{"code":-1,"message":"dismissed"}`)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		_, asks = b.outcomes()
 		if len(asks) != 1 || !strings.Contains(string(asks[0].Frame.Raw), `"message":"c"`) {
-			t.Fatalf("then asked %d: %+v", len(asks), asks)
+			t.Fatalf("%d further questions: %+v", len(asks), asks)
 		}
 		b.answer(asks[0], `{"action":"decline"}`, "")
 		time.Sleep(10 * time.Second)
@@ -146,16 +146,16 @@ func TestQuestionsOfATaskThatIsFollowed(t *testing.T) {
 			sent = append(sent, string(g.Params.InputResponses.Of(g.Frame.Raw)))
 		}
 		if want := []string{`{"a":{"action":"cancel"},"b":{"action":"accept","content":{}}}`, `{"c":{"action":"decline"}}`}; !slices.Equal(sent, want) {
-			t.Errorf("answered %q, want %q", sent, want)
+			t.Errorf("answers %q, want %q", sent, want)
 		}
 		if list, _ := b.parkedOf(); !slices.Equal(list, []string{"1 true", "1 false", "1 true", "1 false"}) {
-			t.Errorf("the pool heard %v", list)
+			t.Errorf("pool got %v", list)
 		}
 	})
 }
 
-// A task outlives its connection; a call that is withdrawn takes it along.
-func TestATaskOutlivesTheConnection(t *testing.T) {
+// A task survives its connection. A canceled call cancels its task.
+func TestTaskSurvivesTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := jobs(`{"status":"working"}`)
 		b := modern(t, server)
@@ -166,13 +166,13 @@ func TestATaskOutlivesTheConnection(t *testing.T) {
 		synctest.Wait()
 		before := len(server.Received("tasks/get"))
 		if ends, _ := b.outcomes(); len(ends) != 0 || before == 0 || server.Opened() != 2 {
-			t.Fatalf("ends %q; asked %d times on %d connections", ends, before, server.Opened())
+			t.Fatalf("ends %q; %d polls on %d connections", ends, before, server.Opened())
 		}
 		b.backend.Tell(message.CancelSent{Call: message.CallRef{Holder: b.holder.Reference, Seq: 1}})
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := server.Received("tasks/cancel"); len(got) != 1 || !strings.Contains(string(got[0].Frame.Raw), `"taskId":"t\u0031"`) || len(server.Received("tasks/get")) > before {
-			t.Errorf("%d cancels, %d requests more", len(got), len(server.Received("tasks/get"))-before)
+			t.Errorf("%d tasks/cancel, %d further polls", len(got), len(server.Received("tasks/get"))-before)
 		}
 		b.pool.Got()
 		b.call(2, legacyRequest(t, message.CanForm))
@@ -184,8 +184,8 @@ func TestATaskOutlivesTheConnection(t *testing.T) {
 	})
 }
 
-// A server that wants tasks for a tool is asked once more in the name of a client that has them, which it then has.
-func TestAToolThatIsATaskOnly(t *testing.T) {
+// If a server requires tasks for a tool, the call is sent once more with the tasks extension declared.
+func TestToolThatRequiresTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := jobs(`{"status":"completed","result":{"content":[]}}`)
 		follows := server.Handle

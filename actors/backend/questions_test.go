@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// asking is a legacy server on stdio that answers no call; elicit has it ask.
+// asking returns a legacy server on stdio that does not answer calls. elicit makes it ask a question.
 func asking() (server *actortest.Server, elicit func(id string)) {
 	server = &actortest.Server{Tools: []string{"add"}, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
 	return server, func(id string) {
@@ -23,7 +23,7 @@ func asking() (server *actortest.Server, elicit func(id string)) {
 	}
 }
 
-// parkedOf is what the pool heard of calls that wait, and whether it heard that questions come without saying for which call.
+// parkedOf returns the CallParked messages to the pool, and the number of UnattributedRequest messages.
 func (b *bench) parkedOf() (list []string, unattributed int) {
 	for _, msg := range b.pool.Got() {
 		switch m := msg.(type) {
@@ -36,38 +36,38 @@ func (b *bench) parkedOf() (list []string, unattributed int) {
 	return list, unattributed
 }
 
-// Questions asked together are one call's, although none of them says so: nothing else runs until the burst is
-// over. go-sdk asks up to three at once.
-func TestQuestionsThatComeTogether(t *testing.T) {
+// Questions in a burst belong to one call, although none of them names it: no other call is sent until the burst is over.
+// go-sdk asks up to three at once.
+func TestQuestionsInABurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, elicit := asking()
 		b := start(t, server, cfg())
 		defer b.stop()
 		synctest.Wait()
 		b.pool.Got()
-		elicit("stray") // no call runs, so that the question says nothing about how the server asks during calls
+		elicit("stray") // without a call, the question does not show how the server asks during calls
 		if list, lease := b.parkedOf(); len(list) != 0 || lease != 0 || len(server.Answers()) != 1 {
-			t.Fatalf("after a question outside of calls the pool heard %v and of %d questions that name no call, want none", list, lease)
+			t.Fatalf("after a question without a call: parked %v, %d unattributed; want none", list, lease)
 		}
 		b.call(1, legacyRequest(t, message.CanForm))
 		b.pool.Got()
 		elicit("a")
 		if list, lease := b.parkedOf(); len(list) != 0 || lease != 1 {
-			t.Fatalf("after the first question the pool heard %v and of %d questions that name no call, want none and 1", list, lease)
+			t.Fatalf("after the first question: parked %v, %d unattributed; want none and 1", list, lease)
 		}
 		time.Sleep(burst)
 		synctest.Wait()
 		if list, _ := b.parkedOf(); !slices.Equal(list, []string{"1 true"}) {
-			t.Fatalf("after the burst the pool heard %v", list)
+			t.Fatalf("after the burst: parked %v", list)
 		}
 		b.call(2, legacyRequest(t, message.CanForm))
 		elicit("b")
 		elicit("c")
 		time.Sleep(burst)
 		synctest.Wait()
-		elicit("d") // two calls wait, each at a question: nobody knows
+		elicit("d") // two calls wait for answers, so the call is unknown
 		if list, lease := b.parkedOf(); !slices.Equal(list, []string{"2 true"}) || lease != 3 {
-			t.Errorf("the pool heard %v and of %d questions that name no call, want 2 true and 3", list, lease)
+			t.Errorf("parked %v, %d unattributed; want 2 true and 3", list, lease)
 		}
 		_, asks := b.outcomes()
 		var of []uint64
@@ -79,10 +79,10 @@ func TestQuestionsThatComeTogether(t *testing.T) {
 		}
 		answers := server.Answers()
 		if len(answers) != 2 || string(answers[1].IDBytes()) != `"d"` || answers[1].Kind != protocol.KindError {
-			t.Errorf("the server got %v, want d refused as well", answers)
+			t.Errorf("the server got %v, want d refused, too", answers)
 		}
 		b.answer(asks[1], `{"action":"accept"}`, "")
-		elicit("e") // the call that was just answered goes on, beside its other question
+		elicit("e") // the call that was just answered continues, with its other question open
 		_, asks = b.outcomes()
 		if len(asks) != 1 || asks[0].Seq != 2 {
 			t.Errorf("questions %v, want one of call 2", asks)
@@ -90,8 +90,8 @@ func TestQuestionsThatComeTogether(t *testing.T) {
 	})
 }
 
-// While a call of somebody waits at a question, the next one that does not say whose it is may be that call's, too: it is put to nobody else.
-func TestQuestionBesideAnotherPrincipals(t *testing.T) {
+// While another principal's call waits for an answer, a question without a call may belong to it, so no client is asked.
+func TestQuestionWithCallsOfTwoPrincipals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, elicit := asking()
 		b := start(t, server, cfg())
@@ -120,7 +120,7 @@ func TestQuestionBesideAnotherPrincipals(t *testing.T) {
 	})
 }
 
-// A question that is answered at once never takes the call out of its slot.
+// A call whose question is answered within the burst is not parked.
 func TestAnsweredWithinTheBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, elicit := asking()
@@ -139,8 +139,9 @@ func TestAnsweredWithinTheBurst(t *testing.T) {
 	})
 }
 
-// go-sdk asks its legacy clients with a result from the second round on; a modern client gets it as a question.
-func TestAQuestionThatDoesNotSayItIsOne(t *testing.T) {
+// From the second round on, go-sdk asks legacy clients with a result without resultType. A modern client gets a proper
+// input_required result.
+func TestInputRequiredWithoutResultType(t *testing.T) {
 	const leaked = `"requestState":"r2","inputRequests":{"k":{"method":"elicitation/create","params":{}}}`
 	for result, want := range map[string]string{
 		`{"content":[],` + leaked + `}`:                           `1 {"resultType":"input_required","content":[],` + leaked + `}`,

@@ -12,24 +12,25 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// A modern server that was replaced by a legacy one may say so itself, with an error that a modern server has no use for: the TypeScript server's for requests without session.
-func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
+// A modern server that was replaced by a legacy one may answer with an error that modern servers do not use, such as the
+// TypeScript server's error for requests without a session.
+func TestErrorShowsThatTheServerIsLegacy(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		status, code int
 		id           string // "" = the request's own
-		asked, goes  bool   // whether it is still modern; that it is not
+		asked, goes  bool   // server/discover is sent; the era changes
 	}{
 		{"not initialized", 400, -32000, "", true, true},
 		{"not initialized, but modern when asked", 400, -32000, "", true, false},
 		{"wrong params", 400, -32602, "", false, false},
 		{"no such method", 404, -32601, "", false, false},
-		{"an error of the tool's", 200, -32000, "", false, false},
+		{"an error of the tool", 200, -32000, "", false, false},
 		{"Missing session ID, from the Python SDK", 400, -32600, `"server-error"`, true, true},
 		{"a bad gateway that speaks JSON-RPC", 502, -32000, `"server-error"`, false, false},
 		{"no session, without id", 400, -32000, "null", true, true},
-		{"of a status nobody else uses", 422, -32600, "null", true, true},
-		{"somebody else's answer", 200, -32000, `"x"`, true, false},
+		{"a status that only this SDK uses", 422, -32600, "null", true, true},
+		{"response to another request", 200, -32000, `"x"`, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -56,24 +57,24 @@ func TestAServerThatGoesBackAndSaysSo(t *testing.T) {
 				}
 				b.call(1, legacyRequest(t, 0))
 				if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "Bad Request") && c.status != 200 {
-					t.Errorf("the call ends %v, want the server's own error", ends)
+					t.Errorf("outcome %v, want the server's error", ends)
 				}
 				time.Sleep(2 * openingTime)
 				synctest.Wait()
 				if asked := len(server.Received("server/discover")) > before; asked != c.asked {
-					t.Errorf("asked again: %v, want %v", asked, c.asked)
+					t.Errorf("server/discover sent: %v, want %v", asked, c.asked)
 				}
 				changes := actortest.Of[message.BackendChanged](b.pool)
 				if goes := len(changes) > 0 && changes[len(changes)-1].Known.Era == protocol.EraLegacy; goes != c.goes {
-					t.Errorf("changes %+v; want it to be legacy: %v", changes, c.goes)
+					t.Errorf("changes %+v; want legacy: %v", changes, c.goes)
 				}
 			})
 		})
 	}
 }
 
-// A legacy server that was replaced by a modern one refuses the version.
-func TestAServerThatMovesOn(t *testing.T) {
+// A legacy server that was replaced by a modern one refuses the version, and the era changes.
+func TestServerBecomesModern(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}, Discover: httpStatus(404), HandleOther: initializes}
 		b := startOn(t, Options{Server: auto(), Open: server.Open, Transport: "http", Catalog: true})
@@ -90,7 +91,7 @@ func TestAServerThatMovesOn(t *testing.T) {
 		time.Sleep(2 * openingTime)
 		synctest.Wait()
 		if ends, _ := b.outcomes(); len(ends) != 1 {
-			t.Errorf("the call ends %v, want once", ends)
+			t.Errorf("outcomes %v, want one", ends)
 		}
 		changes := actortest.Of[message.BackendChanged](b.pool)
 		if len(changes) == 0 || changes[len(changes)-1].Phase != message.Ready || changes[len(changes)-1].Known.Era != protocol.EraModern {
@@ -99,9 +100,9 @@ func TestAServerThatMovesOn(t *testing.T) {
 	})
 }
 
-// Whether a server still is modern is told by a definite answer only; one that is overloaded, ill or silent has an outage, and keeps its
-// connection and its era.
-func TestAnOutageIsNoOtherEra(t *testing.T) {
+// Only a definite response changes the era. A server that is overloaded, broken or does not answer keeps its connection and
+// its era.
+func TestOutageDoesNotChangeTheEra(t *testing.T) {
 	says := func(status, code int, data string) func(actortest.Message) bool {
 		return func(g actortest.Message) bool {
 			var f protocol.Frame
@@ -120,17 +121,17 @@ func TestAnOutageIsNoOtherEra(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		says  func(actortest.Message) bool // to server/discover
+		says  func(actortest.Message) bool // response to server/discover
 		stays bool
 	}{
 		{"502", httpStatus(502), true},
 		{"429", httpStatus(429), true},
 		{"401", httpStatus(401), true},
-		{"nothing in time", func(actortest.Message) bool { return true }, true},
+		{"no response in time", func(actortest.Message) bool { return true }, true},
 		{"a response without an answer", ends(upstream.ErrNoAnswer), true},
 		{"503 as JSON", says(503, -32000, `null`), true},
 		{"an internal error", says(200, codeInternal, `null`), true},
-		{"an error that modern servers alone have", says(400, codeHeaderMismatch, `null`), true},
+		{"an error that only modern servers have", says(400, codeHeaderMismatch, `null`), true},
 		{"modern versions", says(400, codeUnsupportedVersion, `{"supported":["2026-07-28"]}`), true},
 		{"legacy versions", says(400, codeUnsupportedVersion, `{"supported":["2025-11-25"]}`), false},
 		{"no such method", says(200, codeNoMethod, `null`), false},
@@ -150,7 +151,7 @@ func TestAnOutageIsNoOtherEra(t *testing.T) {
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
 				if stays := server.Opened() == opened && len(b.phases()) == 0; stays != c.stays || len(server.Received("server/discover")) == asked {
-					t.Fatalf("it is opened %d times; want it to stay: %v", server.Opened(), c.stays)
+					t.Fatalf("%d connections; want it to stay modern: %v", server.Opened(), c.stays)
 				}
 				if !c.stays {
 					return
@@ -158,7 +159,7 @@ func TestAnOutageIsNoOtherEra(t *testing.T) {
 				asked = len(server.Received("server/discover"))
 				b.call(2, legacyRequest(t, 0))
 				if n := len(server.Received("server/discover")); n != asked+1 {
-					t.Errorf("the next call asks %d times, want once", n-asked)
+					t.Errorf("the next call causes %d server/discover, want 1", n-asked)
 				}
 			})
 		})

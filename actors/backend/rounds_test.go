@@ -21,7 +21,7 @@ const allQuestions = `{"resultType":"input_required","inputRequests":{` +
 
 const finished = `{"resultType":"complete","content":[{"type":"text","text":"done"}]}`
 
-// rounds is a modern server that answers the n-th call, from 0, with the n-th result, and the last one from then on.
+// rounds returns a modern server that answers the n-th call, from 0, with the n-th result, and further calls with the last.
 func rounds(results ...string) *actortest.Modern {
 	n := 0
 	return &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Message) {
@@ -42,7 +42,7 @@ func (b *bench) answer(ask message.ServerRequest, result, err string) {
 	synctest.Wait()
 }
 
-// A legacy client is asked everything at once; the request goes out again with the answers and the server's state.
+// A legacy client is asked all questions at once. Then the request is sent again with the answers and the requestState.
 // MCP 2026-07-28, basic/patterns/mrtr.
 func TestQuestionsOfAModernServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -63,24 +63,24 @@ func TestQuestionsOfAModernServer(t *testing.T) {
 			t.Errorf("asked %v", methods)
 		}
 		if !strings.Contains(string(asks[1].Frame.Raw), `"elicitationId":"`) {
-			t.Errorf("legacy clients want an id in a question of mode url: %s", asks[1].Frame.Raw)
+			t.Errorf("no elicitationId for a legacy client: %s", asks[1].Frame.Raw)
 		}
 		b.answer(asks[3], `{"roots":[]}`, "")
 		b.answer(asks[0], "", `{"code":-1,"message":"dismissed"}`)
 		b.answer(asks[2], `{"role":"assistant"}`, "")
 		b.answer(asks[2], `{"role":"twice"}`, "")
 		if n := len(server.Received("tools/call")); n != 1 {
-			t.Fatalf("the request went out %d times before every question was answered", n)
+			t.Fatalf("%d requests before every question was answered, want 1", n)
 		}
 		b.answer(asks[1], `{"action":"accept"}`, "")
 		calls := server.Received("tools/call")
 		if len(calls) != 2 {
-			t.Fatalf("the request went out %d times, want 2", len(calls))
+			t.Fatalf("%d requests, want 2", len(calls))
 		}
 		again := string(calls[1].Frame.Raw)
 		want := `"inputResponses":{"who":{"action":"cancel"},"visit":{"action":"accept"},"think":{"role":"assistant"},"where":{"roots":[]}}`
 		if !strings.Contains(again, want) || !strings.Contains(again, `"requestState":"state-1"`) || string(calls[1].ID()) == string(calls[0].ID()) {
-			t.Errorf("the second request\n%s lacks the answers, the state or an id of its own", again)
+			t.Errorf("the second request\n%s lacks the answers, the requestState or a new id", again)
 		}
 		_, asks = b.outcomes()
 		if len(asks) != 1 {
@@ -89,7 +89,7 @@ func TestQuestionsOfAModernServer(t *testing.T) {
 		b.answer(asks[0], `{"action":"decline"}`, "")
 		calls = server.Received("tools/call")
 		if third := string(calls[2].Frame.Raw); strings.Contains(third, "requestState") || strings.Contains(third, `"who"`) {
-			t.Errorf("the third request %s has what belongs to the first round", third)
+			t.Errorf("the third request %s has answers of the first round", third)
 		}
 		msgs := b.holder.Got()
 		done, ok := msgs[len(msgs)-1].(message.Done)
@@ -97,7 +97,7 @@ func TestQuestionsOfAModernServer(t *testing.T) {
 			t.Errorf("holder got %+v last, want the result", msgs[len(msgs)-1])
 		}
 		if _, ok := msgs[len(msgs)-2].(message.ElicitationDone); !ok {
-			t.Errorf("holder got %T before the result, want the word that the URL has served", msgs[len(msgs)-2])
+			t.Errorf("holder got %T before the result, want ElicitationDone", msgs[len(msgs)-2])
 		}
 		var parked []bool
 		ended := 0
@@ -106,19 +106,19 @@ func TestQuestionsOfAModernServer(t *testing.T) {
 			case message.CallParked:
 				parked = append(parked, m.Yes)
 			case message.UnattributedRequest:
-				t.Error("whose a modern server's question is was in doubt")
+				t.Error("a modern server's question was unattributed")
 			case message.CallEnded:
 				ended++
 			}
 		}
 		if !slices.Equal(parked, []bool{true, false, true, false}) || ended != 1 {
-			t.Errorf("pool heard parked %v and %d Ended", parked, ended)
+			t.Errorf("pool got parked %v and %d CallEnded", parked, ended)
 		}
 	})
 }
 
-// The server counts its progress anew with every request, but to a legacy client it is one call, and progress must grow.
-func TestProgressGrowsOverRounds(t *testing.T) {
+// The server's progress starts again with every request, but for a legacy client it is one call and progress must increase.
+func TestProgressIncreasesOverRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
 		server := &actortest.Modern{Tools: []string{"add"}, Handle: func(g actortest.Message) {
@@ -149,8 +149,8 @@ func TestProgressGrowsOverRounds(t *testing.T) {
 	})
 }
 
-// An error cannot be put into input responses: to sampling and roots it ends the call.
-func TestAClientThatWillNotThink(t *testing.T) {
+// Input responses cannot contain errors, so an error in response to sampling or roots fails the call.
+func TestClientRefusesSampling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := rounds(allQuestions)
 		b := modern(t, server)
@@ -164,12 +164,12 @@ func TestAClientThatWillNotThink(t *testing.T) {
 		}
 		b.answer(asks[0], `{"action":"accept"}`, "") // too late
 		if n := len(server.Received("tools/call")); n != 1 {
-			t.Errorf("the request went out %d times", n)
+			t.Errorf("%d requests", n)
 		}
 	})
 }
 
-// Roots of a client that has none are those of the configuration; nobody is asked.
+// For a client without roots, the configured roots are the answer.
 func TestRootsOfTheConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := rounds(`{"resultType":"input_required","inputRequests":{"r":{"method":"roots/list","params":{}}},"requestState":"s"}`, finished)
@@ -186,8 +186,8 @@ func TestRootsOfTheConfiguration(t *testing.T) {
 	})
 }
 
-// A server that wants the request again without asking anything gets it three times, with growing pauses.
-func TestNothingButAState(t *testing.T) {
+// A server that asks for the request again without questions gets it three times, with growing pauses.
+func TestRoundsWithoutQuestions(t *testing.T) {
 	state := `{"resultType":"input_required","requestState":"s"}`
 	synctest.Test(t, func(t *testing.T) {
 		server := rounds(state, state, state, finished)
@@ -198,7 +198,7 @@ func TestNothingButAState(t *testing.T) {
 			time.Sleep(pause - 1)
 			synctest.Wait()
 			if n := len(server.Received("tools/call")); n != i+1 {
-				t.Fatalf("pause %d: %d requests a nanosecond early", i, n)
+				t.Fatalf("pause %d: %d requests before its end", i, n)
 			}
 			time.Sleep(time.Nanosecond)
 			synctest.Wait()
@@ -207,7 +207,7 @@ func TestNothingButAState(t *testing.T) {
 			t.Errorf("holder got %v", ends)
 		}
 		if again := string(server.Received("tools/call")[1].Frame.Raw); strings.Contains(again, "inputResponses") {
-			t.Errorf("there was nothing to answer: %s", again)
+			t.Errorf("input responses without a question: %s", again)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -223,7 +223,8 @@ func TestNothingButAState(t *testing.T) {
 	})
 }
 
-func TestAServerThatAsksForever(t *testing.T) {
+// The number of rounds of a call is limited.
+func TestRoundsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := rounds(`{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{}}}}`)
 		b := modern(t, server)
@@ -241,12 +242,12 @@ func TestAServerThatAsksForever(t *testing.T) {
 			asked += len(asks)
 			b.answer(asks[0], `{"action":"accept"}`, "")
 		}
-		t.Error("it goes on for ever")
+		t.Error("the rounds did not end")
 	})
 }
 
-// While a client thinks nothing is pending at the server, so a lost connection does not cost the call.
-func TestAQuestionOutlivesTheConnection(t *testing.T) {
+// While the client has a question, no request is pending at the server, so the call survives the loss of the connection.
+func TestQuestionSurvivesTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := rounds(allQuestions, finished)
 		b := modern(t, server)
@@ -259,7 +260,7 @@ func TestAQuestionOutlivesTheConnection(t *testing.T) {
 			b.answer(a, `{"action":"accept"}`, "")
 		}
 		if ends, _ := b.outcomes(); len(ends) != 0 {
-			t.Fatalf("holder got %v while the server is away", ends)
+			t.Fatalf("holder got %v while the server was unavailable", ends)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -269,7 +270,8 @@ func TestAQuestionOutlivesTheConnection(t *testing.T) {
 	})
 }
 
-func TestACancelledQuestion(t *testing.T) {
+// A call that is canceled during its questions ends, and later answers are ignored.
+func TestCancelDuringQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := rounds(allQuestions)
 		b := modern(t, server)
@@ -283,18 +285,19 @@ func TestACancelledQuestion(t *testing.T) {
 			b.answer(a, `{"action":"accept"}`, "")
 		}
 		if n := len(server.Received("tools/call")); n != 1 {
-			t.Errorf("the request went out %d times", n)
+			t.Errorf("%d requests", n)
 		}
 		if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
-			t.Errorf("pool got %d Ended, want 1", n)
+			t.Errorf("pool got %d CallEnded, want 1", n)
 		}
 		if ends, _ := b.outcomes(); len(ends) != 0 {
-			t.Errorf("holder got %v for a call it has withdrawn", ends)
+			t.Errorf("holder got %v for a canceled call", ends)
 		}
 	})
 }
 
-func TestStopEndsWhatWaits(t *testing.T) {
+// Calls that wait for answers fail when the backend stops.
+func TestStopFailsWaitingCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := modern(t, rounds(allQuestions))
 		b.call(1, legacyRequest(t, message.CanAll))
@@ -308,7 +311,7 @@ func TestStopEndsWhatWaits(t *testing.T) {
 	})
 }
 
-// A backend that is replaced lets the questions of its calls be answered first.
+// A draining backend waits for the answers to its calls' questions.
 func TestDrainWaitsForAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := modern(t, rounds(`{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{}}}}`, finished))

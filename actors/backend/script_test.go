@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// script runs random messages through step and keeps the books of what must hold.
+// script applies random messages to step and checks the invariants.
 type script struct {
 	t   *testing.T
 	s   *state
@@ -23,12 +23,12 @@ type script struct {
 	incarnation
 	rng     *rand.Rand
 	phase   message.Phase
-	open    map[uint64]string // calls without an outcome: what was done to them
-	asks    []uint64          // numbers of the server's questions that were passed on
-	tickets []uint64          // of requests written in this incarnation
-	asked   map[string]int    // the server's own questions of this incarnation without answer, by id
-	timers  []any             // messages of timers that could fire
-	log     []any             // what was told, for failures
+	open    map[uint64]string // calls without an outcome, with their state
+	asks    []uint64          // keys of the forwarded questions
+	tickets []uint64          // tickets of requests on this connection
+	asked   map[string]int    // number of unanswered questions on this connection, by the server's id
+	timers  []any             // messages of running timers
+	log     []any             // messages so far, for failure output
 }
 
 func (r *script) step(msg any) {
@@ -41,14 +41,14 @@ func (r *script) step(msg any) {
 			answered[m.Seq] = true
 		case message.CallEnded:
 			if answered[m.Call.Seq] {
-				r.t.Fatalf("call %d is answered before its place is free, after\n%+v", m.Call.Seq, r.log)
+				r.t.Fatalf("call %d was answered before its slot was free, after\n%+v", m.Call.Seq, r.log)
 			}
 		}
 	}
 	r.indexed()
 }
 
-// readable is a message as a person can read it.
+// readable returns a message in a form that can be printed.
 func readable(msg any) any {
 	if m, ok := msg.(linkEvent); ok {
 		if e, ok := m.event.(upstream.Received); ok {
@@ -75,7 +75,7 @@ func (r *script) effect(e kernel.Effect) {
 	}
 	if m, ok := e.Msg.(message.ServerRequest); ok {
 		if r.open[m.Seq] != "sent" {
-			r.t.Fatalf("call %d is asked although it is %q, after\n%+v", m.Seq, r.open[m.Seq], r.log)
+			r.t.Fatalf("question for call %d, which is %q, after\n%+v", m.Seq, r.open[m.Seq], r.log)
 		}
 		r.asks = append(r.asks, m.Key)
 	}
@@ -90,24 +90,24 @@ func (r *script) effect(e kernel.Effect) {
 	}
 }
 
-// indexed checks that the tables of who may ask, and who has asked what, say what the calls themselves do.
+// indexed checks that the indexes of questions and of calls that may ask agree with the calls.
 func (r *script) indexed() {
 	asks := 0
 	for id, p := range r.s.conn.pending {
 		_, runs := r.s.conn.mayAsk[id]
 		if want := p.own == nil && len(p.questions) == 0 && !p.namesTask(); runs != want {
-			r.t.Fatalf("request %d may ask: %v, want %v, after\n%+v", id, runs, want, r.log)
+			r.t.Fatalf("mayAsk[%d] is %v, want %v, after\n%+v", id, runs, want, r.log)
 		}
 		for _, key := range p.questions {
 			if a := r.s.questions.open[key]; a == nil || a.id != id {
-				r.t.Fatalf("question %d of request %d is %+v, after\n%+v", key, id, a, r.log)
+				r.t.Fatalf("question %d of request %d: %+v, after\n%+v", key, id, a, r.log)
 			}
 		}
 		asks += len(p.questions)
 	}
 	for id := range r.s.conn.mayAsk {
 		if r.s.conn.pending[id] == nil {
-			r.t.Fatalf("request %d has ended and may ask, after\n%+v", id, r.log)
+			r.t.Fatalf("request %d has ended, but is in mayAsk, after\n%+v", id, r.log)
 		}
 	}
 	for _, a := range r.s.questions.open {
@@ -116,11 +116,11 @@ func (r *script) indexed() {
 		}
 	}
 	if asks != len(r.s.questions.open) {
-		r.t.Fatalf("%d questions are open, their calls know %d, after\n%+v", len(r.s.questions.open), asks, r.log)
+		r.t.Fatalf("%d open questions, but calls have %d, after\n%+v", len(r.s.questions.open), asks, r.log)
 	}
 }
 
-// wrote checks what is written: every frame is one, and a question gets one answer.
+// wrote checks a written frame: it is valid, and each question gets one answer.
 func (r *script) wrote(o upstream.Outgoing) {
 	var f protocol.Frame
 	if err := f.Parse(o.Frame); err != nil {
@@ -133,7 +133,7 @@ func (r *script) wrote(o upstream.Outgoing) {
 		return
 	}
 	if id := string(f.IDBytes()); r.asked[id] == 0 {
-		r.t.Fatalf("answered question %s, which is not open, after\n%+v", id, r.log)
+		r.t.Fatalf("answer to question %s, which is not open, after\n%+v", id, r.log)
 	} else {
 		r.asked[id]--
 	}
@@ -141,12 +141,12 @@ func (r *script) wrote(o upstream.Outgoing) {
 
 func (r *script) outcome(seq uint64, what string) {
 	if was := r.open[seq]; was != "sent" {
-		r.t.Fatalf("call %d: %s although it is %q, after\n%+v", seq, what, was, r.log)
+		r.t.Fatalf("call %d: %s, but it is %q, after\n%+v", seq, what, was, r.log)
 	}
 	r.open[seq] = what
 }
 
-// event is a random thing the connection may tell.
+// event returns a random event of the connection.
 func (r *script) event() upstream.Event {
 	ticket := uint64(r.rng.IntN(20))
 	if len(r.tickets) > 0 && r.rng.IntN(4) > 0 {
@@ -201,7 +201,7 @@ func (r *script) event() upstream.Event {
 	return upstream.Closed{Err: errors.New("gone")}
 }
 
-// After any script, and a stop, every call that was sent has exactly one outcome; every transition was legal.
+// After random messages and a stop, every call has exactly one outcome, and every transition was legal.
 func TestRandomScripts(t *testing.T) {
 	for seed := range uint64(1000) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -10,16 +10,16 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A list is looked at again for who was given it when it is stale, and for who waits in any case; never while its server tells
-// of changes, and no faster than it may be. Who waits is always answered.
-func TestListsAreLookedAtAgain(t *testing.T) {
+// A list is fetched again if a client got it while it was stale, and always if a client waits for it, but not while the
+// server announces changes, and at a limited rate. A waiting client is always answered.
+func TestStaleListsAreFetchedAgain(t *testing.T) {
 	for _, tt := range []struct {
-		name             string
-		ttl              int
-		tells            bool
-		glanced, awaited int // fetches, in a second
+		name            string
+		ttl             int
+		tells           bool
+		served, awaited int // number of fetches
 	}{
-		{"stale at once", 0, false, 1, 2}, {"fresh", 3_600_000, false, 0, 1}, {"told of", 0, true, 0, 0},
+		{"stale at once", 0, false, 1, 2}, {"fresh", 3_600_000, false, 0, 1}, {"announced", 0, true, 0, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			server := &actortest.Modern{Tools: []string{"a"}, TTL: tt.ttl, ListChanged: tt.tells}
@@ -38,19 +38,19 @@ func TestListsAreLookedAtAgain(t *testing.T) {
 				synctest.Wait()
 				return len(server.Received("tools/list")) - before, len(actortest.Of[message.FetchResult](b.pool))
 			}
-			if fetched, answered := look(false); fetched < tt.glanced || fetched > tt.glanced+1 || answered != 0 {
-				t.Errorf("%s: for a client that was given it the list was fetched %d times, and %d answers came", tt.name, fetched, answered)
+			if fetched, answered := look(false); fetched < tt.served || fetched > tt.served+1 || answered != 0 {
+				t.Errorf("%s: served client: %d fetches and %d answers", tt.name, fetched, answered)
 			}
 			before = len(server.Received("tools/list"))
 			if fetched, answered := look(true); answered == 0 || fetched > 2 || (fetched > 0) != (tt.awaited > 0) {
-				t.Errorf("%s: for a client that waits the list was fetched %d times, and %d answers came", tt.name, fetched, answered)
+				t.Errorf("%s: waiting client: %d fetches and %d answers", tt.name, fetched, answered)
 			}
 		})
 	}
 }
 
-// A list is as fresh as its stalest page.
-func TestTheStalestPage(t *testing.T) {
+// The smallest ttl of its pages counts for a list.
+func TestSmallestTTLCounts(t *testing.T) {
 	for _, tt := range []struct {
 		pages []string
 		want  time.Duration

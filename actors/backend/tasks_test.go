@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// aboutTask is a legacy client's request about a task, as a session would dispatch it.
+// aboutTask returns a legacy client's request about a task, as a session would dispatch it.
 func aboutTask(t *testing.T, method, id string) *message.Request {
 	t.Helper()
 	r := &message.Request{Server: "fake", Item: id, Caller: &message.Caller{Can: message.CanForm}}
@@ -28,7 +28,7 @@ func asTask(t *testing.T) *message.Request {
 	return r
 }
 
-// tasked is a server on stdio whose calls become tasks with these ids, one after the other; it answers nothing else.
+// tasked returns a server on stdio that creates tasks with these ids for its calls, and answers nothing else.
 func tasked(t *testing.T, ids ...string) (*bench, *actortest.Server) {
 	t.Helper()
 	server := &actortest.Server{Tools: []string{"add"}, Tasks: true, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
@@ -42,15 +42,15 @@ func tasked(t *testing.T, ids ...string) (*bench, *actortest.Server) {
 	return b, server
 }
 
-// A question that names its task goes to who waits for that task, whatever else runs, and to nobody else. One that names none
-// is no task's.
+// A question that names a task is sent only to the client that waits for that task. A question without a task is not
+// attributed to one.
 func TestQuestionsOfTasks(t *testing.T) {
 	const named = `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":%q}},`
 	tests := []struct {
 		name, task string
-		want       uint64 // the call that is asked; 0 = nobody
+		want       uint64 // the call whose client is asked; 0 = none
 	}{
-		{"the task of one who waits", "a", 1}, {"the other's", "b", 2}, {"a task nobody waits for", "c", 0}, {"no task", "", 3},
+		{"an awaited task", "a", 1}, {"another awaited task", "b", 2}, {"a task without a waiting client", "c", 0}, {"no task", "", 3},
 	}
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -71,18 +71,18 @@ func TestQuestionsOfTasks(t *testing.T) {
 				got = asks[0].Seq
 			}
 			if refused := len(server.Answers()) == 1; got != test.want || refused != (test.want == 0) {
-				t.Errorf("%s: call %d was asked, want %d; refused: %v", test.name, got, test.want, refused)
+				t.Errorf("%s: question for call %d, want %d; refused: %v", test.name, got, test.want, refused)
 			}
 			if _, lease := b.parkedOf(); test.task != "" && lease != 0 {
-				t.Errorf("%s: the server counts as one that asks without saying for which call", test.name)
+				t.Errorf("%s: the question counts as unattributed", test.name)
 			}
 		})
 	}
 }
 
-// What the server says of a task on its own goes to who made the call, as long as the connection lives; ids that no
-// server needs end the call.
-func TestNotesOfTasks(t *testing.T) {
+// Notifications about a task are sent to the client that made the call, as long as the connection exists. Invalid task ids
+// fail the call.
+func TestNotificationsOfTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, server := tasked(t, "a", "", strings.Repeat("x", maxTaskID+1))
 		defer b.stop()
@@ -92,7 +92,7 @@ func TestNotesOfTasks(t *testing.T) {
 		b.call(3, asTask(t))
 		ends, _ := b.outcomes()
 		if len(made) != 1 || made[0].Seq != 1 || made[0].ID != "a" || made[0].Home.Incarnation != 1 {
-			t.Fatalf("made: %+v", made)
+			t.Fatalf("tasks created: %+v", made)
 		}
 		if len(ends) != 2 || !strings.Contains(ends[0], "an id of 0 bytes") || !strings.Contains(ends[1], "an id of 1025 bytes") {
 			t.Errorf("ends: %q", ends)
@@ -112,7 +112,7 @@ func TestNotesOfTasks(t *testing.T) {
 			got = append(got, n.Server+"/"+n.ID+" "+n.Frame.MethodText())
 		}
 		if strings.Join(got, ", ") != "fake/a notifications/tasks/status, fake/a notifications/progress, fake/a notifications/message" {
-			t.Errorf("told: %v", got)
+			t.Errorf("notifications: %v", got)
 		}
 		home := made[0].Home
 		r := aboutTask(t, "tasks/get", "a")
@@ -128,13 +128,13 @@ func TestNotesOfTasks(t *testing.T) {
 		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"a"}}`))
 		synctest.Wait()
 		if notes := actortest.Of[message.TaskNotification](b.holder); len(notes) != 0 {
-			t.Error("a new process told of an old one's task")
+			t.Error("a notification of the new process was attributed to a task of the old one")
 		}
 	})
 }
 
-// However many tasks a server makes, the newest are remembered.
-func TestTasksAreBounded(t *testing.T) {
+// The newest maxTasks tasks are remembered.
+func TestTasksAreLimited(t *testing.T) {
 	s := newState(Options{Server: cfg(), Transport: "stdio"}, kernel.Reference{}, new(uint64))
 	for i := range maxTasks + 10 {
 		f := actortest.Frame(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"%d"}}}`, i))

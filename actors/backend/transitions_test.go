@@ -12,11 +12,11 @@ import (
 
 var update = flag.Bool("update", false, "write the table of transitions into docs/actors.md")
 
-// order is the order of a backend's life, for people.
+// order lists the phases in the order in which a backend passes through them.
 var order = []message.Phase{message.Idle, message.Connecting, message.Handshaking, message.Syncing, message.Ready, message.Waiting,
 	message.Draining, message.NeedsLogin, message.Misconfigured, message.Stopped}
 
-// docs/actors.md shows the table of transitions as it is.
+// docs/actors.md contains the current table of transitions.
 func TestTransitionsInTheDocs(t *testing.T) {
 	const file, begin, end = "../../docs/actors.md", "<!-- transitions -->\n", "<!-- /transitions -->"
 	var table strings.Builder
@@ -38,7 +38,7 @@ func TestTransitionsInTheDocs(t *testing.T) {
 		fmt.Fprintf(&table, "| %s | %s |\n", from, strings.Join(words, ", "))
 	}
 	if listed != len(transitions) {
-		t.Errorf("%d phases in order, %d in the table", listed, len(transitions))
+		t.Errorf("%d phases in order, %d in transitions", listed, len(transitions))
 	}
 	page, err := os.ReadFile(file)
 	if err != nil {
@@ -47,7 +47,7 @@ func TestTransitionsInTheDocs(t *testing.T) {
 	head, rest, ok := strings.Cut(string(page), begin)
 	_, tail, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("%s has no place for the table", file)
+		t.Fatalf("%s has no marker for the table", file)
 	}
 	want := head + begin + table.String() + end + tail
 	if *update {
@@ -57,6 +57,6 @@ func TestTransitionsInTheDocs(t *testing.T) {
 		return
 	}
 	if string(page) != want {
-		t.Errorf("%s is not up to date: go test ./actors/backend -run Docs -update", file)
+		t.Errorf("%s is out of date; run go test ./actors/backend -run Docs -update", file)
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-func TestALegacyCallToAModernServer(t *testing.T) {
+// A legacy client's call and its response are translated for a modern server.
+func TestLegacyCallToAModernServer(t *testing.T) {
 	for _, http := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			server := &actortest.Modern{HTTP: http, Tools: []string{"add"}, Handle: func(g actortest.Message) {
@@ -54,7 +55,8 @@ func TestALegacyCallToAModernServer(t *testing.T) {
 	}
 }
 
-func TestAModernCallToAModernServer(t *testing.T) {
+// A modern client's call to a modern server keeps the client's _meta, and the result is unchanged.
+func TestModernCallToAModernServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		result := `{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{}}},"requestState":"s1"}`
 		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}, Handle: func(g actortest.Message) { g.Result(result) }}
@@ -70,16 +72,16 @@ func TestAModernCallToAModernServer(t *testing.T) {
 			}
 		}
 		if strings.Contains(got, "logLevel") {
-			t.Errorf("server got %s: the client asked for no log", got)
+			t.Errorf("server got %s, although the client did not request log messages", got)
 		}
 		if ends, _ := b.outcomes(); !slices.Equal(ends, []string{"1 " + result}) {
-			t.Errorf("holder got %v, want the question as it came", ends)
+			t.Errorf("holder got %v, want the unchanged input_required result", ends)
 		}
 	})
 }
 
-// A modern client's request to a legacy server loses what belongs to its era; the error numbers are translated.
-func TestAModernCallToALegacyServer(t *testing.T) {
+// Members of the modern era are removed from a modern client's request to a legacy server, and error codes are translated.
+func TestModernCallToALegacyServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
 			_ = p.Send(protocol.AppendError(nil, id, -32002, "Resource not found", []byte(`{"uri":"file:///x"}`)))
@@ -103,8 +105,8 @@ func TestAModernCallToALegacyServer(t *testing.T) {
 	})
 }
 
-// A server of both eras may say in a legacy session, too, what the client lacks.
-func TestALegacyServerThatWantsACapability(t *testing.T) {
+// A server of both eras may use the modern code for a missing capability in a legacy session, too.
+func TestLegacyServerRequiresACapability(t *testing.T) {
 	for data, want := range map[string]string{`{"requiredCapabilities":{"sampling":{}}}`: "-32021", `{"requiredCapabilities":["sampling"]}`: "-32603", `1`: "-32603"} {
 		synctest.Test(t, func(t *testing.T) {
 			server := &actortest.Server{Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
@@ -121,8 +123,8 @@ func TestALegacyServerThatWantsACapability(t *testing.T) {
 	}
 }
 
-// go-sdk asks its legacy clients with a result; what comes back is passed on to it.
-func TestAnswersForAStateOfALegacyServer(t *testing.T) {
+// go-sdk sends input_required results to legacy clients, so a modern client's answers are sent to it.
+func TestAnswersWithTheStateOfALegacyServer(t *testing.T) {
 	r := modernRequest(t, `,"requestState":"inner","inputResponses":{"k":{"action":"accept"}}`)
 	s := newState(Options{Server: cfg()}, kernel.Reference{}, new(uint64))
 	s.conn.era = protocol.EraLegacy
@@ -132,20 +134,20 @@ func TestAnswersForAStateOfALegacyServer(t *testing.T) {
 	}
 }
 
-// Whatever a modern server answers that it must not is a clear fault, and costs its own call only.
-func TestAnswersAModernServerMustNotGive(t *testing.T) {
+// An invalid response of a modern server fails only its own call, with a clear error.
+func TestInvalidResponsesOfAModernServer(t *testing.T) {
 	prompt := `{"jsonrpc":"2.0","id":9,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":"b"}}}`
 	tests := []struct{ name, frame, result, want string }{
 		{"unknown type", callFrame, `{"resultType":"baroque"}`, "INTERNAL_ERROR the server's result has an unknown resultType"},
 		{"input_required to completion", prompt, `{"resultType":"input_required","requestState":"s"}`, "not allowed for completion/complete"},
 		{"input_required with nothing", callFrame, `{"resultType":"input_required"}`, "INTERNAL_ERROR"},
 		{"a task without id", callFrame, `{"resultType":"task","taskId":""}`, "a task whose id is missing"},
-		{"a task for what can be none", prompt, `{"resultType":"task","taskId":"1"}`, "not allowed for completion/complete"},
+		{"a task for a method without tasks", prompt, `{"resultType":"task","taskId":"1"}`, "not allowed for completion/complete"},
 		{"undeclared question", callFrame, `{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage","params":{}}}}`, "the client does not support"},
 		{"unknown question", callFrame, `{"resultType":"input_required","inputRequests":{"k":{"method":"tools/list"}}}`, "the client does not support"},
 		{"malformed questions", callFrame, `{"resultType":"input_required","inputRequests":{"k":7}}`, "are invalid"},
-		{"a state that is no string", callFrame, `{"resultType":"input_required","inputRequests":{},"requestState":{"a":1}}`, "not a string"},
-		{"no object", callFrame, `[]`, "sent an invalid result"},
+		{"a requestState that is not a string", callFrame, `{"resultType":"input_required","inputRequests":{},"requestState":{"a":1}}`, "not a string"},
+		{"not an object", callFrame, `[]`, "sent an invalid result"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -166,7 +168,7 @@ func TestAnswersAModernServerMustNotGive(t *testing.T) {
 					t.Errorf("holder got %v and %d questions, want one fault: %s", ends, len(asks), test.want)
 				}
 				if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
-					t.Errorf("pool got %d Ended", n)
+					t.Errorf("pool got %d CallEnded", n)
 				}
 			})
 		})
@@ -200,17 +202,17 @@ func TestHeadersFromArguments(t *testing.T) {
 			r.Item = "add"
 			return r
 		}
-		b.call(1, r()) // there is no annotation: it fails for good, after another look
+		b.call(1, r()) // without an annotation the call fails after the tools were listed again
 		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "Header mismatch") {
 			t.Fatalf("holder got %v, want a fault", ends)
 		}
 		if n := len(server.Received("tools/call")); n != 2 {
-			t.Fatalf("the server was called %d times, want twice", n)
+			t.Fatalf("%d calls reached the server, want 2", n)
 		}
-		server.SetTools(annotated("Count")) // nobody tells us: no stream
+		server.SetTools(annotated("Count")) // not announced: there is no stream
 		b.call(2, r())
 		if ends, _ := b.outcomes(); len(ends) != 1 || ends[0] != `2 {"content":[]}` {
-			t.Fatalf("holder got %v, want the result after another look at the tools", ends)
+			t.Fatalf("holder got %v, want the result after the tools were listed again", ends)
 		}
 		calls := server.Received("tools/call")
 		last := calls[len(calls)-1].Out
@@ -220,6 +222,7 @@ func TestHeadersFromArguments(t *testing.T) {
 	})
 }
 
+// Over HTTP, a modern call is canceled by closing its response; over stdio, by a notification.
 func TestCancelInTheModernEra(t *testing.T) {
 	for _, http := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -237,14 +240,14 @@ func TestCancelInTheModernEra(t *testing.T) {
 				t.Errorf("http %v: %d notifications/cancelled", http, n)
 			}
 			if n := len(actortest.Of[message.CallEnded](b.pool)); n != 1 {
-				t.Errorf("pool got %d Ended", n)
+				t.Errorf("pool got %d CallEnded", n)
 			}
 		})
 	}
 }
 
-// MCP 2026-07-28, server/utilities/logging: only for requests that asked for it.
-func TestLogLinesOfAModernServer(t *testing.T) {
+// Log messages are forwarded only to calls that requested them. MCP 2026-07-28, server/utilities/logging.
+func TestLogMessagesOfAModernServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{HTTP: true, Handle: func(g actortest.Message) {
 			g.Notify("notifications/message", `{"level":"info","data":"x"}`)
@@ -262,12 +265,12 @@ func TestLogLinesOfAModernServer(t *testing.T) {
 			got = append(got, m.Seq)
 		}
 		if !slices.Equal(got, []uint64{2, 3}) {
-			t.Errorf("log lines for calls %v, want 2, which asked, and 3, whose client filters", got)
+			t.Errorf("log messages for calls %v, want 2, which requested them, and 3, whose client filters", got)
 		}
 	})
 }
 
-// A list is fetched again when it has gone stale, unless the server tells when it changes.
+// A list is fetched again when it is stale, unless the server announces changes.
 func TestStaleLists(t *testing.T) {
 	for _, tells := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -279,35 +282,35 @@ func TestStaleLists(t *testing.T) {
 			time.Sleep(time.Minute - 1)
 			synctest.Wait()
 			if n := len(server.Received("tools/list")); n != before {
-				t.Fatalf("listed %d times more while fresh", n-before)
+				t.Fatalf("%d further fetches while the list was fresh", n-before)
 			}
 			time.Sleep(6*time.Second + 1)
 			synctest.Wait()
 			again := len(server.Received("tools/list")) - before
 			if tells != (again == 0) {
-				t.Errorf("server tells of changes %v: listed %d times more", tells, again)
+				t.Errorf("server announces changes %v: %d further fetches", tells, again)
 			}
 			for _, l := range actortest.Of[message.Listed](b.pool) {
 				if l.Announced {
-					t.Error("a list fetched for its age counts as changed")
+					t.Error("a list that was fetched because of its age counts as announced")
 				}
 			}
 		})
 	}
 }
 
-// A modern server that was replaced by a legacy one is noticed by what it answers, without harm to other calls.
-func TestAServerThatGoesBack(t *testing.T) {
+// A modern server that was replaced by a legacy one is detected by its responses, without affecting other calls.
+func TestServerBecomesLegacy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{HTTP: true, Tools: []string{"add"}}
 		b := modern(t, server)
 		defer b.stop()
 		time.Sleep(steadyTime)
 		server.Handle = func(g actortest.Message) { httpStatus(404)(g) }
-		b.call(1, legacyRequest(t, 0)) // a modern server may do so, too: it is asked, and stays
+		b.call(1, legacyRequest(t, 0)) // a modern server may answer this, too: it gets server/discover and stays modern
 		synctest.Wait()
 		if ends, _ := b.outcomes(); len(ends) != 1 || len(b.phases()) != 0 || len(server.Received("server/discover")) != 2 {
-			t.Fatalf("ends %v, asked %d times", ends, len(server.Received("server/discover")))
+			t.Fatalf("outcomes %v, %d server/discover", ends, len(server.Received("server/discover")))
 		}
 		server.Discover, server.HandleOther = httpStatus(404), initializes
 		b.call(2, legacyRequest(t, 0))
@@ -320,8 +323,8 @@ func TestAServerThatGoesBack(t *testing.T) {
 	})
 }
 
-// What a legacy client declares beside questions reaches a modern server with each of its requests.
-func TestWhatALegacyClientDeclares(t *testing.T) {
+// All capabilities that a legacy client declares are sent to a modern server with each request.
+func TestCapabilitiesOfALegacyClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Modern{Tools: []string{"add"}}
 		b := modern(t, server)
@@ -336,9 +339,9 @@ func TestWhatALegacyClientDeclares(t *testing.T) {
 	})
 }
 
-// The state that a modern connection to a server gave is not for a legacy one: it does not know it, and would carry the call
-// out anew.
-func TestAStateOfTheOtherEra(t *testing.T) {
+// A requestState from a modern connection must not be sent on a legacy one, which does not know it and would execute the
+// call again.
+func TestStateOfTheOtherEra(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}}
 		b := start(t, server, cfg())
@@ -350,10 +353,10 @@ func TestAStateOfTheOtherEra(t *testing.T) {
 		synctest.Wait()
 		failed := actortest.Of[message.Failed](b.holder)
 		if n := len(server.Received("tools/call")); n != 0 || len(failed) != 1 || failed[0].Fault.Name != protocol.ServerUnavailable {
-			t.Errorf("%d calls reached the server; told %+v", n, failed)
+			t.Errorf("%d calls reached the server; failures %+v", n, failed)
 		}
 		if ended := actortest.Of[message.CallEnded](b.pool); len(ended) != 1 {
-			t.Errorf("the pool was told %v: a slot is lost", ended)
+			t.Errorf("pool got %v, want one CallEnded", ended)
 		}
 	})
 }

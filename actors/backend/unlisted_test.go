@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// syncing drives a backend up to its first sync, of tools (id 3) and prompts (id 4).
+// syncing returns a backend that fetches its lists for the first time: tools (id 3) and prompts (id 4).
 func syncing(t *testing.T) *driver {
 	o := &driver{t: t, s: newState(Options{Server: cfg(), Catalog: true, Transport: "stdio"}, kernel.Reference{}, new(uint64))}
 	o.step(kernel.Started{})
@@ -22,7 +22,8 @@ func syncing(t *testing.T) *driver {
 	return o
 }
 
-// outcome is what a step told the pool: the last phase with its reason, and the kinds of the lists.
+// outcome applies a message. It returns the last phase reported to the pool, the kinds of the lists, and the timers for
+// further attempts.
 func (o *driver) outcome(msg any) (changed message.BackendChanged, listed []string, later []listDue) {
 	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
 		switch m := e.Msg.(type) {
@@ -46,7 +47,7 @@ const (
 	empty4  = `{"jsonrpc":"2.0","id":4,"result":{"prompts":[]}}`
 )
 
-// A server whose lists cannot be fetched is not ready, whatever its handshake says.
+// A server whose lists cannot be fetched does not become ready.
 func TestNothingListed(t *testing.T) {
 	for second, want := range map[string]string{
 		broken4: `its tools and prompts could not be listed: "index is broken" (-32603)`,
@@ -61,12 +62,12 @@ func TestNothingListed(t *testing.T) {
 	}
 }
 
-// Of one that gives some of its lists the missing ones are named, asked for again, and keep what was known.
+// If only some lists can be fetched, the status names the missing ones. They are fetched again and keep their last items.
 func TestSomeListed(t *testing.T) {
 	o := syncing(t)
 	_, listed, later := o.outcome(o.frame(broken3))
 	if len(listed) > 0 || len(later) != 1 {
-		t.Fatalf("told the pool of %q, and set %d times to ask again", listed, len(later))
+		t.Fatalf("lists %q and %d timers", listed, len(later))
 	}
 	changed, _, _ := o.outcome(o.frame(`{"jsonrpc":"2.0","id":4,"result":{"prompts":[{"name":"p"}]}}`))
 	if changed.Phase != message.Ready || !strings.Contains(changed.Reason, "its tools could not be listed") {
@@ -78,22 +79,22 @@ func TestSomeListed(t *testing.T) {
 	o.want(later[0])
 	_, _, again := o.outcome(o.frame(`{"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"index is broken"}}`))
 	if len(again) != 1 {
-		t.Fatalf("set %d times to ask again", len(again))
+		t.Fatalf("%d timers", len(again))
 	}
 	o.want(again[0], "tools/list")
 	changed, listed, later = o.outcome(o.frame(`{"jsonrpc":"2.0","id":6,"result":{"tools":[{"name":"a"}]}}`))
 	if changed.Phase != message.Ready || changed.Reason != "" || len(listed) != 1 || len(later) > 0 {
-		t.Errorf("%s %q, lists %q, %d times to ask again", changed.Phase, changed.Reason, listed, len(later))
+		t.Errorf("%s %q, lists %q, %d timers", changed.Phase, changed.Reason, listed, len(later))
 	}
 }
 
-// A server that has promised a list it does not have has none, and is ready.
+// A server that does not offer a list that it has declared is ready, and the list is empty.
 func TestListNotThere(t *testing.T) {
 	o := syncing(t)
 	o.step(o.frame(`{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found"}}`))
 	changed, _, later := o.outcome(o.frame(empty4))
 	if changed.Phase != message.Ready || changed.Reason != "" || len(later) > 0 {
-		t.Errorf("%s %q, %d times to ask again", changed.Phase, changed.Reason, len(later))
+		t.Errorf("%s %q, %d timers", changed.Phase, changed.Reason, len(later))
 	}
 }
 
@@ -105,7 +106,7 @@ func TestChangeNotFetched(t *testing.T) {
 	o.want(o.frame(changed), "tools/list")
 	_, listed, later := o.outcome(o.frame(`{"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"index is broken"}}`))
 	if len(listed) > 0 || len(later) != 1 {
-		t.Fatalf("told the pool of %q, and set %d times to ask again", listed, len(later))
+		t.Fatalf("lists %q and %d timers", listed, len(later))
 	}
 	o.want(later[0], "tools/list")
 	for _, e := range step(o.s, time.Unix(0, 0), o.frame(`{"jsonrpc":"2.0","id":6,"result":{"tools":[]}}`), nil) {
@@ -113,10 +114,10 @@ func TestChangeNotFetched(t *testing.T) {
 			return
 		}
 	}
-	t.Error("the server's change was not told")
+	t.Error("the change was not reported")
 }
 
-// What a server lists is bounded in bytes too: its pages are in memory as long as it is connected.
+// The size of a list in bytes is limited, since its pages stay in memory.
 func TestListOfManyBytes(t *testing.T) {
 	o := syncing(t)
 	page := `{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"more"}}`
@@ -124,11 +125,11 @@ func TestListOfManyBytes(t *testing.T) {
 	o.want(o.frame(page), "tools/list")
 	_, listed, _ := o.outcome(o.frame(strings.Replace(page, `"id":3`, `"id":5`, 1)))
 	if len(listed) != 1 || o.s.conn.lists[protocol.Tools].running || o.s.conn.lists[protocol.Tools].count != 2 {
-		t.Errorf("told the pool of %q; %d items, running %v", listed, o.s.conn.lists[protocol.Tools].count, o.s.conn.lists[protocol.Tools].running)
+		t.Errorf("lists %q; %d items, running %v", listed, o.s.conn.lists[protocol.Tools].count, o.s.conn.lists[protocol.Tools].running)
 	}
 }
 
-// A server that says with each list that it has changed is ready with what it listed first, and is not asked without pause.
+// A server whose list changes during each fetch is ready with its first list, and there are pauses between the fetches.
 func TestListThatAlwaysChanges(t *testing.T) {
 	o := syncing(t)
 	o.want(o.frame(empty4))
@@ -149,12 +150,12 @@ func TestListThatAlwaysChanges(t *testing.T) {
 	o.want(o.frame(changed), "tools/list")
 }
 
-// A list that fails while others are still to come for the first time is asked for again all the same.
+// A list that fails while others are still fetched for the first time is fetched again.
 func TestListFailsEarly(t *testing.T) {
 	o := syncing(t)
 	_, _, later := o.outcome(o.frame(broken3))
 	if len(later) != 1 {
-		t.Fatalf("set %d times to ask again", len(later))
+		t.Fatalf("%d timers", len(later))
 	}
 	o.want(later[0], "tools/list")
 	o.want(o.frame(`{"jsonrpc":"2.0","id":4,"result":{"prompts":[{"name":"p"}]}}`))
