@@ -1,8 +1,6 @@
 package subscription
 
 import (
-	"encoding/json"
-	"slices"
 	"time"
 
 	"goblin-actor/actors/admission"
@@ -16,13 +14,8 @@ import (
 	"goblin-actor/internal/status"
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
-	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/seal"
 )
-
-// ackWait is how long the acknowledgment waits for servers to confirm subscriptions. Unconfirmed ones are acknowledged too, if
-// the catalog or the server's pool knows the resource.
-const ackWait = time.Second
 
 // state is the subscription stream's entire state. Only step modifies it.
 type state struct {
@@ -64,15 +57,6 @@ type subscriptions struct {
 	unconfirmed map[clientsubs.Resource]bool   // pending ones that no catalog has, until the pool says that its server has mentioned them
 	promised    map[string]clientsubs.Resource // acknowledged and then refused, by the client's URI: where it is asked for now
 }
-
-// Keys of _meta. MCP 2026-07-28, basic.
-const (
-	metaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
-	metaServerInfo     = "io.modelcontextprotocol/serverInfo"
-)
-
-// ackDue says that ackWait has passed.
-type ackDue struct{}
 
 func newState(o Options, self kernel.Reference) *state {
 	frame := &o.Exchange.Frame
@@ -185,219 +169,4 @@ func (s *state) updateView(snapshot *catalog.Snapshot, early bool, out []kernel.
 		return s.tellChanges(out)
 	}
 	return s.begin(out)
-}
-
-// mustWait reports whether servers have not listed their resources yet, which cannot be subscribed to before.
-func (s *state) mustWait(uris []string) bool {
-	return len(uris) > 0 && admission.CountSettled(s.view) < s.awaitedServers
-}
-
-// begin parses the client's filter and subscribes. MCP 2026-07-28, basic/utilities/subscriptions.
-func (s *state) begin(out []kernel.Effect) []kernel.Effect {
-	filter, ok := clientsubs.FilterOf(s.x)
-	if !ok {
-		return s.refuse(protocol.BadParams("params.notifications: want an object of booleans and lists of at most 10000 URIs"), out)
-	}
-	if len(filter.TaskIDs) > 0 && !admission.Declares(s.x.Params.MetaCapabilities.Of(s.x.Frame.Raw), message.ExtensionTasks) {
-		return s.refuse(admission.UndeclaredTasksFault(), out)
-	}
-	if s.mustWait(filter.ResourceSubscriptions) {
-		return out
-	}
-	s.begun, s.announced = true, s.view.Generation
-	s.wants[protocol.Tools] = filter.ToolsListChanged
-	s.wants[protocol.Prompts] = filter.PromptsListChanged
-	s.wants[protocol.Resources] = filter.ResourcesListChanged
-	for _, uri := range filter.ResourceSubscriptions {
-		found, fault := s.view.Resource(uri)
-		if fault != nil {
-			continue // left out of the acknowledgment
-		}
-		out = s.subscribeTo(found, uri, out)
-	}
-	for _, id := range filter.TaskIDs {
-		if server, own := admission.ModernTask(s.view, id, s.tasks()); server != nil {
-			out = s.subscribeTo(catalog.Found{Server: server, Original: message.TaskURI(own)}, id, out)
-		}
-	}
-	if len(s.subs.pending) == 0 {
-		return s.ack(out)
-	}
-	return append(out, kernel.WakeAfter(ackWait, ackDue{}))
-}
-
-// subscribeTo subscribes to what the client calls public.
-func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Effect) []kernel.Effect {
-	server, r := found.Server, clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
-	if s.subs.active[r] != nil {
-		return out
-	}
-	sub := s.subscription(server, public)
-	s.subs.active[r] = sub
-	s.subs.pools[r.Server] = clientsubs.LifeOf(server)
-	s.subs.last++
-	s.subs.pending[s.subs.last] = r
-	if found.Unlisted {
-		s.subs.unconfirmed[r] = true
-	}
-	return append(out, kernel.Tell(server.Pool, message.SubscribeURI{From: s.self, Seq: s.subs.last, URI: r.URI, Own: sub.Own, Unlisted: found.Unlisted, Hint: found.Unlisted}))
-}
-
-// subscription returns a subscription to what the client calls public, on the connections that the client's calls use.
-func (s *state) subscription(server *catalog.Server, public string) *clientsubs.Subscription {
-	return &clientsubs.Subscription{Public: public, Own: s.subs.owners.Intern(server.Name, clientsubs.OwnerOf(&server.Rules, s.x, &s.listener.caller, protocol.EraModern))}
-}
-
-// end ends the stream because it is no longer known on whose connections it should subscribe. The client opens another one,
-// with the headers that count now.
-func (s *state) end(server string, out []kernel.Effect) []kernel.Effect {
-	if s.acked {
-		return append(out, kernel.StopSelf())
-	}
-	return s.refuse(&protocol.Fault{Name: protocol.ServerUnavailable, Server: server, Retryable: true,
-		Message: "the settings for sharing connections of server " + server + " have just changed; open the stream again"}, out)
-}
-
-// refuse ends the stream before it has begun.
-func (s *state) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
-	s.begun, s.over = true, true
-	return append(out, kernel.Act(reply.Refuse{X: s.x, Fault: fault}), kernel.StopSelf())
-}
-
-// subscribed takes a server's answer. A refused resource is not acknowledged or, if it was already, stays promised.
-func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
-	r, ok := s.subs.pending[m.Seq]
-	if !ok {
-		return out
-	}
-	delete(s.subs.pending, m.Seq)
-	delete(s.subs.unconfirmed, r)
-	switch failed := m.Fault != nil || m.Error != nil; {
-	case failed && s.acked:
-		out = s.promise(r, out)
-	case failed:
-		delete(s.subs.active, r)
-	}
-	if len(s.subs.pending) == 0 {
-		return s.ack(out)
-	}
-	return out
-}
-
-// ack sends the acknowledgment, the first message of the stream: which part of the filter will be served. A stream without any
-// ends at once.
-func (s *state) ack(out []kernel.Effect) []kernel.Effect {
-	if s.acked {
-		return out
-	}
-	s.acked = true
-	agreed := map[string]any{}
-	for kind, name := range map[protocol.ItemKind]string{
-		protocol.Tools: "toolsListChanged", protocol.Prompts: "promptsListChanged", protocol.Resources: "resourcesListChanged",
-	} {
-		if s.wants[kind] {
-			agreed[name] = true
-		}
-	}
-	wished := map[string][]string{}
-	for r, sub := range s.subs.active {
-		name := "resourceSubscriptions"
-		if _, task := message.TaskOf(r.URI); task {
-			name = "taskIds"
-		}
-		wished[name] = append(wished[name], sub.Public)
-	}
-	for name, list := range wished {
-		slices.Sort(list)
-		agreed[name] = list
-	}
-	list, err := json.Marshal(agreed)
-	if err != nil {
-		panic("acknowledgment: " + err.Error()) // strings and booleans always marshal
-	}
-	params := append(append([]byte(`{`), s.tag()...), `,"notifications":`...)
-	params = append(append(params, list...), '}')
-	out = append(out, s.notify(protocol.NotificationSubscriptionsAcknowledged.String(), params, "ack"))
-	if len(agreed) == 0 {
-		return append(out, kernel.StopSelf())
-	}
-	early := s.beforeAck
-	s.beforeAck = nil
-	return append(out, early...)
-}
-
-// tag returns the member that names the stream in every message on it: the id of the request, of any type.
-func (s *state) tag() []byte {
-	return append(append([]byte(`"_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...), '}')
-}
-
-func (s *state) notify(method string, params []byte, key string) kernel.Effect {
-	weight := downstream.WeightState
-	if key == "ack" {
-		weight = downstream.WeightAnswer
-	}
-	return kernel.Act(reply.Notify{X: s.x, Message: protocol.Message{Frame: protocol.AppendNotification(nil, method, params)}, Weight: weight, Key: key})
-}
-
-// notifyChanges notifies once of every kind of list that has changed since the last notification.
-func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
-	for _, kind := range s.announced.Due(s.view) {
-		if !s.wants[kind] {
-			continue
-		}
-		method := kind.ChangedMethod().String()
-		out = s.send(s.notify(method, append(append([]byte{'{'}, s.tag()...), '}'), method), out)
-	}
-	return out
-}
-
-// send sends a message, or keeps it until the acknowledgment was sent.
-func (s *state) send(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
-	if !s.acked {
-		s.beforeAck = append(s.beforeAck, e)
-		return out
-	}
-	return append(out, e)
-}
-
-// updated passes on a change of a resource or task, with the client's URI and the stream's tag.
-func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
-	_, public, ok := clientsubs.SubscriptionFor(s.view, s.subs.active, &m)
-	if !ok {
-		return out
-	}
-	var params protocol.Params
-	if params.Scan(&m.Frame) != nil {
-		return out
-	}
-	raw := m.Frame.Raw
-	edits := []rawjson.Edit{{Span: m.Span, With: rawjson.Quote(public)}}
-	id := s.x.Frame.IDBytes()
-	switch {
-	case params.SubscriptionID.Present():
-		edits = append(edits, rawjson.Edit{Span: params.SubscriptionID, With: id})
-	case params.Meta.Present():
-		member := append([]byte(`"`+metaSubscriptionID+`":`), id...)
-		edits = append(edits, rawjson.InsertMember(raw, params.Meta, member))
-	default:
-		edits = append(edits, rawjson.InsertMember(raw, m.Frame.Params, s.tag()))
-	}
-	frame := rawjson.AppendEdited(nil, raw, edits...)
-	return s.send(kernel.Act(reply.Notify{X: s.x, Message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, Weight: downstream.WeightState, Key: public}), out)
-}
-
-// stop ends the stream gracefully with a result. A stream that never began gets an error, as its first message would have to be
-// the acknowledgment.
-func (s *state) stop(out []kernel.Effect) []kernel.Effect {
-	out = clientsubs.UnsubscribeAll(s.subs.pools, s.self, out)
-	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{From: s.self}))
-	switch {
-	case s.over:
-		return out
-	case !s.acked:
-		return append(out, kernel.Act(reply.Refuse{X: s.x, Fault: &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway accepts no new streams while it shuts down", Retryable: true}}))
-	}
-	result := append([]byte(`{"resultType":"complete","_meta":{"`+metaSubscriptionID+`":`), s.x.Frame.IDBytes()...)
-	result = append(append(result, `,"`+metaServerInfo+`":`...), s.view.ServerInfo()...)
-	return append(out, kernel.Act(reply.Answer{X: s.x, Message: protocol.Message{Frame: protocol.AppendResult(nil, s.x.Frame.IDBytes(), append(result, "}}"...))}}))
 }
