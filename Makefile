@@ -104,6 +104,7 @@ config-keys: ## updates docs/config.md and lists what a new configuration key st
 docs: ## regenerates generated pages
 	go generate ./...
 	go test ./cmd/goblin-actor -run TestRequirementsTable -update-requirements
+	go test ./cmd/goblin-actor -run TestCommandsPage -update-commands
 	go test ./actors/backend -run TestTransitionsInTheDocs -update
 	go test ./actors/token -run TestPhasesInTheDocs -update
 	go test ./tui -run TestKeysInTheDocs -update
