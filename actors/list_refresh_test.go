@@ -29,8 +29,8 @@ func eachClient(t *testing.T, f func(t *testing.T, open func(*stdioHarness), lis
 	}))
 }
 
-// A server's lists are stale at once, and it announces no changes. Its new tools are found by the request after next: a list
-// is answered from the catalog without waiting and triggers a fetch. A call of an unknown tool waits for the fetch.
+// A server's lists are stale at once, and it announces no changes. A list request is answered from the catalog without
+// waiting and triggers a fetch, so that the next one has the new tools. A call of an unknown tool waits for the fetch.
 func TestToolsAddedWithoutNotification(t *testing.T) {
 	eachClient(t, func(t *testing.T, begin func(*stdioHarness), list func(int) string, call func(int, string) string) {
 		server := &actortest.Modern{Tools: []string{"a"}}

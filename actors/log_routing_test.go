@@ -3,9 +3,12 @@ package actors
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"goblin-actor/internal/actortest"
 	"goblin-actor/internal/config"
+	"goblin-actor/protocol"
+	"goblin-actor/protocol/upstream/pipe"
 )
 
 // A log message that a shared server sends outside of a call may be about any client's data. If authentication is on, it
@@ -74,4 +77,60 @@ func TestLogsOnOwnConnection(t *testing.T) {
 	for got := streams["bob"].data(); !strings.Contains(got, "list_changed"); got = streams["bob"].data() {
 		t.Errorf("bob got %s", got)
 	}
+}
+
+// Log messages go to the caller of the only running call, or to all clients if no call runs. Messages below a session's
+// level are dropped.
+func TestLogMessages(t *testing.T) {
+	inBubble(func(t *testing.T) {
+		server := &actortest.Server{Tools: []string{"ask"}, Logging: true, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
+		h := startStdio(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		h.roundTrip(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"warning"}}`)
+		if set := server.Received("logging/setLevel"); len(set) != 1 || !strings.Contains(string(set[0].Raw), `"level":"warning"`) {
+			t.Errorf("the server got %v, want the level once", set)
+		}
+		line := func(level string) {
+			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"` + level + `","data":1}}`))
+		}
+		line("info")
+		line("error")
+		if got := h.received(); len(got) != 1 || !strings.Contains(got[0], `"error"`) {
+			t.Errorf("outside of a call: %v, want the error only", got)
+		}
+		h.send(call(2))
+		line("debug")
+		line("critical")
+		if got := h.received(); len(got) != 1 || !strings.Contains(got[0], `"critical"`) {
+			t.Errorf("during a call: %v, want the critical message only", got)
+		}
+	})(t)
+}
+
+// A process does not say which call a log message belongs to. While one call is parked, messages go to the running call. A
+// modern client gets no other messages.
+func TestLogMessagesWithParkedCall(t *testing.T) {
+	inBubble(func(t *testing.T) {
+		server := serverSending(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}`)
+		h := startStdio(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.waitReady()
+		const level = `"io.modelcontextprotocol/logLevel":"info",`
+		call := func(id int) string {
+			return strings.Replace(modernCall(id, allCapabilities, ""), `"_meta":{`, `"_meta":{`+level, 1)
+		}
+		h.send(call(1))
+		time.Sleep(time.Second)
+		if got := h.received(); len(got) != 1 || !strings.Contains(got[0], "input_required") {
+			t.Fatalf("the first call: %q", got)
+		}
+		server.Handle = func(p *pipe.Peer, _ protocol.Frame, id []byte) {
+			_ = p.Send([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"from the second call"}}`))
+			_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
+		}
+		if got := h.send(call(2)); len(got) != 2 || !strings.Contains(got[0], "from the second call") {
+			t.Errorf("the second call: %q, want its log message and its response", got)
+		}
+	})(t)
 }

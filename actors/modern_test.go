@@ -306,8 +306,8 @@ func TestListen(t *testing.T) {
 	})(t)
 }
 
-// On stdio, a cancellation applies to the request with its ID, be it a call or a subscription stream. It need not state its
-// era, as TypeScript SDK v2 does.
+// On stdio, a cancellation applies to the request with its ID, be it a call or a subscription stream. It may state its era,
+// as TypeScript SDK v2 does, or not.
 func TestCancelOverStdio(t *testing.T) {
 	for name, meta := range map[string]string{"no era": "", "modern": `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`} {
 		t.Run(name, inBubble(func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -211,142 +210,6 @@ func TestParkedCallExpires(t *testing.T) {
 	})(t)
 }
 
-// S0.7.1, S0.7.2, S0.7.3, S0.7.4, S4.5.2, S1.55, S1.56, S1.58: the server gets one subscribe request for several clients,
-// updates carry the client's URI, and unsubscribing ends the subscription. S0.10.2: the status, from which /metrics is
-// generated, has the number of subscriptions.
-func TestSubscriptions(t *testing.T) {
-	inBubble(func(t *testing.T) {
-		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
-			_ = p.Send(protocol.AppendResult(nil, id, []byte("{}")))
-		}}
-		h := startStdio(t, map[string]*actortest.Server{"one": server}, nil)
-		defer h.close()
-		h.initialize()
-		subscribe := `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`
-		for range 2 {
-			if got := h.roundTrip(subscribe); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
-				t.Fatalf("subscribe: %s", got)
-			}
-		}
-		if st, err := h.gateway.Status(t.Context()); err != nil || st.Servers[0].Subscribed != 1 || st.Servers[0].Subscribers != 1 {
-			t.Errorf("status: %+v %v, want one subscription of one subscriber", st, err)
-		}
-		sent := server.Received("resources/subscribe")
-		if len(sent) != 1 || !strings.Contains(string(sent[0].Raw), `"params":{"uri":"file:///a"}`) {
-			t.Fatalf("the server got %v, want one subscribe of the original URI", sent)
-		}
-		for _, uri := range []string{"resource://one/file:///b", "unknown://x"} { // an unknown resource of a known server, and one without a server
-			if got := h.roundTrip(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":%q}}`, uri)); !strings.Contains(got, `"RESOURCE_NOT_FOUND"`) {
-				t.Errorf("unknown resource: %s", got)
-			}
-		}
-		if n := len(server.Received("resources/subscribe")); n != 1 {
-			t.Errorf("the server got %d subscribes, want none for an unknown resource", n)
-		}
-		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a","x":1.0}}`))
-		if got := h.received(); len(got) != 1 || got[0] != `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"resource://one/file:///a","x":1.0}}` {
-			t.Errorf("update: %v", got)
-		}
-		time.Sleep(10 * time.Second)
-		server.Last().Close(nil) // after the reconnect: subscribed again, and the client gets an update, as one may have been missed
-		time.Sleep(time.Second)
-		if n := len(server.Received("resources/subscribe")); n != 2 {
-			t.Errorf("the server got %d subscribes including the reconnect, want 2", n)
-		}
-		if got := h.received(); len(got) != 1 || !strings.Contains(got[0], "resources/updated") {
-			t.Errorf("after the reconnect: %v, want one update", got)
-		}
-		h.roundTrip(`{"jsonrpc":"2.0","id":3,"method":"resources/unsubscribe","params":{"uri":"resource://one/file:///a"}}`)
-		time.Sleep(3 * time.Second)
-		if n := len(server.Received("resources/unsubscribe")); n != 1 {
-			t.Errorf("the server got %d unsubscribes, want 1", n)
-		}
-		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}`))
-		if got := h.received(); len(got) != 0 {
-			t.Errorf("after unsubscribe: %v", got)
-		}
-	})(t)
-}
-
-// S0.9.3: when the server refuses a subscription, the client gets its error unchanged and no subscription remains.
-func TestSubscribeRefused(t *testing.T) {
-	inBubble(func(t *testing.T) {
-		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
-			_ = p.Send([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32601,"message":"no","data":{"z":1.0}}}`))
-		}}
-		h := startStdio(t, map[string]*actortest.Server{"one": server}, nil)
-		defer h.close()
-		h.initialize()
-		got := h.roundTrip(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`)
-		if got != `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no","data":{"z":1.0}}}` {
-			t.Errorf("subscribe: %s", got)
-		}
-		if st, err := h.gateway.Status(t.Context()); err != nil || st.Servers[0].Subscribed+st.Servers[0].Subscribers+len(st.Subscriptions) != 0 {
-			t.Errorf("after the refusal: %+v, %v", st, err)
-		}
-		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}`))
-		if got := h.received(); len(got) != 0 {
-			t.Errorf("an update after the refusal: %v", got)
-		}
-	})(t)
-}
-
-// Log messages go to the caller of the only running call, or to all clients if no call runs. Messages below a session's
-// level are dropped.
-func TestLogMessages(t *testing.T) {
-	inBubble(func(t *testing.T) {
-		server := &actortest.Server{Tools: []string{"ask"}, Logging: true, Handle: func(*pipe.Peer, protocol.Frame, []byte) {}}
-		h := startStdio(t, map[string]*actortest.Server{"one": server}, nil)
-		defer h.close()
-		h.initialize()
-		h.roundTrip(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"warning"}}`)
-		if set := server.Received("logging/setLevel"); len(set) != 1 || !strings.Contains(string(set[0].Raw), `"level":"warning"`) {
-			t.Errorf("the server got %v, want the level once", set)
-		}
-		line := func(level string) {
-			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"` + level + `","data":1}}`))
-		}
-		line("info")
-		line("error")
-		if got := h.received(); len(got) != 1 || !strings.Contains(got[0], `"error"`) {
-			t.Errorf("outside of a call: %v, want the error only", got)
-		}
-		h.send(call(2))
-		line("debug")
-		line("critical")
-		if got := h.received(); len(got) != 1 || !strings.Contains(got[0], `"critical"`) {
-			t.Errorf("during a call: %v, want the critical message only", got)
-		}
-	})(t)
-}
-
-// A process does not say which call a log message belongs to. While one call is parked, messages go to the running call. A
-// modern client gets no other messages.
-func TestLogMessagesWithParkedCall(t *testing.T) {
-	inBubble(func(t *testing.T) {
-		server := serverSending(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}`)
-		h := startStdio(t, map[string]*actortest.Server{"one": server}, nil)
-		defer h.close()
-		h.waitReady()
-		const level = `"io.modelcontextprotocol/logLevel":"info",`
-		call := func(id int) string {
-			return strings.Replace(modernCall(id, allCapabilities, ""), `"_meta":{`, `"_meta":{`+level, 1)
-		}
-		h.send(call(1))
-		time.Sleep(time.Second)
-		if got := h.received(); len(got) != 1 || !strings.Contains(got[0], "input_required") {
-			t.Fatalf("the first call: %q", got)
-		}
-		server.Handle = func(p *pipe.Peer, _ protocol.Frame, id []byte) {
-			_ = p.Send([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"from the second call"}}`))
-			_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
-		}
-		if got := h.send(call(2)); len(got) != 2 || !strings.Contains(got[0], "from the second call") {
-			t.Errorf("the second call: %q, want its log message and its response", got)
-		}
-	})(t)
-}
-
 // S2.6.2, S0.9.2: a server's error reaches the caller byte for byte. For a read it is also logged.
 func TestServerErrorsPropagate(t *testing.T) {
 	inBubble(func(t *testing.T) {
@@ -365,44 +228,6 @@ func TestServerErrorsPropagate(t *testing.T) {
 		h.close()
 		if want := `msg="server refused to read a resource" server=one uri=file:///a code=-31999 message="no <&>"`; !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %s:\n%s", want, log.String())
-		}
-	})(t)
-}
-
-// S0.7.4, S1.58: an update reaches every client that subscribed, in both eras, and no other client. The server gets one
-// subscribe.
-func TestUpdatesReachSubscribersOnly(t *testing.T) {
-	inBubble(func(t *testing.T) {
-		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
-			_ = p.Send(protocol.AppendResult(nil, id, []byte("{}")))
-		}}
-		h := startStdio(t, map[string]*actortest.Server{"one": server}, nil)
-		defer h.close()
-		h.initialize()
-		const wanted = `,"notifications":{"resourceSubscriptions":["resource://one/file:///a"]}`
-		h.send(modern(11, "subscriptions/listen", "{}", wanted), modern(12, "subscriptions/listen", "{}", wanted),
-			modern(13, "subscriptions/listen", "{}", `,"notifications":{"resourcesListChanged":true}`))
-		time.Sleep(time.Second)
-		h.received()
-		expectUpdates := func(when string, want ...string) {
-			t.Helper()
-			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}`))
-			time.Sleep(time.Second)
-			got := h.received()
-			slices.Sort(got)
-			if !slices.Equal(got, want) {
-				t.Errorf("%s: updates %q, want %q", when, got, want)
-			}
-		}
-		const head = `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{`
-		tagged := func(id int) string {
-			return fmt.Sprintf(head+`"_meta":{"io.modelcontextprotocol/subscriptionId":%d},"uri":"resource://one/file:///a"}}`, id)
-		}
-		expectUpdates("two streams", tagged(11), tagged(12))
-		h.roundTrip(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`)
-		expectUpdates("two streams and the session", tagged(11), tagged(12), head+`"uri":"resource://one/file:///a"}}`)
-		if n := len(server.Received("resources/subscribe")); n != 1 {
-			t.Errorf("the server got %d subscribes, want 1", n)
 		}
 	})(t)
 }

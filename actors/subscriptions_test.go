@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -239,6 +240,124 @@ func TestSubscriptionMovesToReachableURL(t *testing.T) {
 		}
 		if n := strings.Count(strings.Join(got, "\n"), `"result"`); n != 4 {
 			t.Errorf("%d of 4 calls succeeded: %v", n, got)
+		}
+	})(t)
+}
+
+// S0.7.1, S0.7.2, S0.7.3, S0.7.4, S4.5.2, S1.55, S1.56, S1.58: the server gets one subscribe request for several clients,
+// updates carry the client's URI, and unsubscribing ends the subscription. S0.10.2: the status, from which /metrics is
+// generated, has the number of subscriptions.
+func TestSubscriptions(t *testing.T) {
+	inBubble(func(t *testing.T) {
+		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
+			_ = p.Send(protocol.AppendResult(nil, id, []byte("{}")))
+		}}
+		h := startStdio(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		subscribe := `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`
+		for range 2 {
+			if got := h.roundTrip(subscribe); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
+				t.Fatalf("subscribe: %s", got)
+			}
+		}
+		if st, err := h.gateway.Status(t.Context()); err != nil || st.Servers[0].Subscribed != 1 || st.Servers[0].Subscribers != 1 {
+			t.Errorf("status: %+v %v, want one subscription of one subscriber", st, err)
+		}
+		sent := server.Received("resources/subscribe")
+		if len(sent) != 1 || !strings.Contains(string(sent[0].Raw), `"params":{"uri":"file:///a"}`) {
+			t.Fatalf("the server got %v, want one subscribe of the original URI", sent)
+		}
+		for _, uri := range []string{"resource://one/file:///b", "unknown://x"} { // an unknown resource of a known server, and one without a server
+			if got := h.roundTrip(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":%q}}`, uri)); !strings.Contains(got, `"RESOURCE_NOT_FOUND"`) {
+				t.Errorf("unknown resource: %s", got)
+			}
+		}
+		if n := len(server.Received("resources/subscribe")); n != 1 {
+			t.Errorf("the server got %d subscribes, want none for an unknown resource", n)
+		}
+		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a","x":1.0}}`))
+		if got := h.received(); len(got) != 1 || got[0] != `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"resource://one/file:///a","x":1.0}}` {
+			t.Errorf("update: %v", got)
+		}
+		time.Sleep(10 * time.Second)
+		server.Last().Close(nil) // after the reconnect: subscribed again, and the client gets an update, as one may have been missed
+		time.Sleep(time.Second)
+		if n := len(server.Received("resources/subscribe")); n != 2 {
+			t.Errorf("the server got %d subscribes including the reconnect, want 2", n)
+		}
+		if got := h.received(); len(got) != 1 || !strings.Contains(got[0], "resources/updated") {
+			t.Errorf("after the reconnect: %v, want one update", got)
+		}
+		h.roundTrip(`{"jsonrpc":"2.0","id":3,"method":"resources/unsubscribe","params":{"uri":"resource://one/file:///a"}}`)
+		time.Sleep(3 * time.Second)
+		if n := len(server.Received("resources/unsubscribe")); n != 1 {
+			t.Errorf("the server got %d unsubscribes, want 1", n)
+		}
+		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}`))
+		if got := h.received(); len(got) != 0 {
+			t.Errorf("after unsubscribe: %v", got)
+		}
+	})(t)
+}
+
+// S0.9.3: when the server refuses a subscription, the client gets its error unchanged and no subscription remains.
+func TestSubscribeRefused(t *testing.T) {
+	inBubble(func(t *testing.T) {
+		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
+			_ = p.Send([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32601,"message":"no","data":{"z":1.0}}}`))
+		}}
+		h := startStdio(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		got := h.roundTrip(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`)
+		if got != `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no","data":{"z":1.0}}}` {
+			t.Errorf("subscribe: %s", got)
+		}
+		if st, err := h.gateway.Status(t.Context()); err != nil || st.Servers[0].Subscribed+st.Servers[0].Subscribers+len(st.Subscriptions) != 0 {
+			t.Errorf("after the refusal: %+v, %v", st, err)
+		}
+		_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}`))
+		if got := h.received(); len(got) != 0 {
+			t.Errorf("an update after the refusal: %v", got)
+		}
+	})(t)
+}
+
+// S0.7.4, S1.58: an update reaches every client that subscribed, in both eras, and no other client. The server gets one
+// subscribe.
+func TestUpdatesReachSubscribersOnly(t *testing.T) {
+	inBubble(func(t *testing.T) {
+		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {
+			_ = p.Send(protocol.AppendResult(nil, id, []byte("{}")))
+		}}
+		h := startStdio(t, map[string]*actortest.Server{"one": server}, nil)
+		defer h.close()
+		h.initialize()
+		const wanted = `,"notifications":{"resourceSubscriptions":["resource://one/file:///a"]}`
+		h.send(modern(11, "subscriptions/listen", "{}", wanted), modern(12, "subscriptions/listen", "{}", wanted),
+			modern(13, "subscriptions/listen", "{}", `,"notifications":{"resourcesListChanged":true}`))
+		time.Sleep(time.Second)
+		h.received()
+		expectUpdates := func(when string, want ...string) {
+			t.Helper()
+			_ = server.Last().Send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}`))
+			time.Sleep(time.Second)
+			got := h.received()
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: updates %q, want %q", when, got, want)
+			}
+		}
+		const head = `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{`
+		tagged := func(id int) string {
+			return fmt.Sprintf(head+`"_meta":{"io.modelcontextprotocol/subscriptionId":%d},"uri":"resource://one/file:///a"}}`, id)
+		}
+		expectUpdates("two streams", tagged(11), tagged(12))
+		h.roundTrip(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"resource://one/file:///a"}}`)
+		expectUpdates("two streams and the session", tagged(11), tagged(12), head+`"uri":"resource://one/file:///a"}}`)
+		if n := len(server.Received("resources/subscribe")); n != 1 {
+			t.Errorf("the server got %d subscribes, want 1", n)
 		}
 	})(t)
 }
