@@ -61,7 +61,7 @@ func (s *setup) complete() ([]report.CompleteRow, error) {
 	return rows, nil
 }
 
-// startTimes are the times of one start. told is 0 if no notification came.
+// startTimes are the times of one start. told is 0 if there was no notification.
 type startTimes struct {
 	first, all, told time.Duration
 	held             int

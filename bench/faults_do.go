@@ -59,7 +59,7 @@ func (f *faultRun) kill(hurt *load.Probes) error {
 	return nil
 }
 
-// hang makes the server answer nothing for a while.
+// hang makes the server send no responses for a while.
 func (f *faultRun) hang(hurt *load.Probes) error {
 	if _, err := f.server.Command("hang %d", f.o.Lasts.Milliseconds()); err != nil {
 		return err

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Every kind of bench once, one report each in the directory $1: docs/bench is made with it. About half an hour on two cores, each run ends by
-# itself; leave the machine alone meanwhile. What an --assert says is a goal: its report tells whether that is met, and only a run that could not
-# be made ends the script. TIME and ROUNDS shorten it for a try.
+# Runs every kind of bench and writes a report for each into the directory $1. docs/bench was made with it. It takes about half an hour on
+# two cores, during which the machine should be idle. Each --assert is a goal. A missed goal is in the report and does not end the
+# script; a failed run does. TIME and ROUNDS shorten the runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-out=${1:?want a directory for the reports}
+out=${1:?expected a directory for the reports}
 time="--duration ${TIME:-8s} --rounds ${ROUNDS:-8}"
 
 run() {

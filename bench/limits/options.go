@@ -16,7 +16,7 @@ type Options struct {
 	Target  *url.URL // any MCP endpoint
 	Headers []string // "Name: value", sent with every request to Target
 
-	Tool string   // the tool to call, by its public name; "" = one a server that says of it that it only reads
+	Tool string   // public name of the tool to call; "" = a safe one (see tool.safe)
 	Args string   // its arguments as a JSON object; "" = none
 	Only []string // servers to measure; empty = all
 
@@ -128,10 +128,10 @@ func (o Options) Validate() error {
 		faults = append(faults, errors.New("p99, time and step: expected values of at least 0"))
 	}
 	if o.Args != "" && o.Tool == "" {
-		faults = append(faults, errors.New("args: they need a tool"))
+		faults = append(faults, errors.New("args: a tool is required"))
 	}
 	if own && (o.Tool != "" || len(o.Only) > 0) {
-		faults = append(faults, errors.New("tool, server: they need a configuration or a target"))
+		faults = append(faults, errors.New("tool, server: a configuration or a target is required"))
 	}
 	for _, header := range o.Headers {
 		if name, _, ok := strings.Cut(header, ":"); !ok || strings.TrimSpace(name) == "" || strings.ContainsAny(header, "\r\n") {

@@ -113,7 +113,7 @@ func (s *limits) ofConfig() ([]*climb, error) {
 		climbs = append(climbs, s.eras(at, t, report.LimitSeries{Server: server.Name, Transport: transport, MaxConcurrent: server.MaxConcurrent},
 			func(c *climb) { c.server, c.direct, c.measured = server, direct, &watch })...)
 	}
-	return climbs, s.nothing(climbs)
+	return climbs, s.checkClimbs(climbs)
 }
 
 // settleTime limits the wait for the servers of a configuration. It includes time for downloads by npx.
@@ -198,7 +198,7 @@ func (s *limits) ofTarget() ([]*climb, error) {
 		watch := &watched{gateway: pid, metrics: metrics, server: name}
 		climbs = append(climbs, s.eras(at, t, report.LimitSeries{Server: server.Name}, func(c *climb) { c.server, c.measured = server, watch })...)
 	}
-	return climbs, s.nothing(climbs)
+	return climbs, s.checkClimbs(climbs)
 }
 
 // shown returns the name of a server, or a description if the endpoint did not name it.
@@ -232,8 +232,8 @@ func (s *limits) note(format string, args ...any) {
 	s.found.Notes = append(s.found.Notes, fmt.Sprintf(format, args...))
 }
 
-// nothing returns an error if there are no climbs.
-func (s *limits) nothing(climbs []*climb) error {
+// checkClimbs returns an error if there are no climbs.
+func (s *limits) checkClimbs(climbs []*climb) error {
 	if len(climbs) > 0 {
 		return nil
 	}

@@ -148,7 +148,7 @@ func named(tools []tool, name string) (tool, error) {
 	}
 	if len(near) > 0 {
 		slices.Sort(near)
-		return tool{}, fmt.Errorf("%w: %q, but %s", ErrNoTool, name, strings.Join(near[:min(len(near), 5)], ", "))
+		return tool{}, fmt.Errorf("%w: %q; similar names: %s", ErrNoTool, name, strings.Join(near[:min(len(near), 5)], ", "))
 	}
 	return tool{}, fmt.Errorf("%w: %q", ErrNoTool, name)
 }

@@ -175,7 +175,7 @@ func (c *Caller) loop(ctx context.Context, w *Crowd, index int, end time.Time) C
 const NotSent = "not sent in time"
 
 // dueLoop repeatedly takes the next call, waits until it is due, and sends it, until all calls due within d have been sent. The latency of
-// a call starts when it is due, also if it had to wait for a free client.
+// a call starts when it is due, even if it waits for a free client.
 func (c *Caller) dueLoop(ctx context.Context, w *Crowd, index int, next *atomic.Int64, began time.Time, d time.Duration) Calls {
 	r := Calls{Latencies: make([]uint32, 0, 1<<10)}
 	request := c.repeated(w, index)

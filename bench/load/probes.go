@@ -24,9 +24,11 @@ type Probes struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 
-	mu         sync.Mutex
-	seen       []record
-	tail       []byte // the part of the expected response after the id
+	mu   sync.Mutex
+	seen []record
+	tail []byte // the part of the expected response after the id
+
+	// Results, to be read after Close.
 	Lost       int    // requests without a response
 	Wrong      int    // responses to another request, or with other bytes
 	FirstWrong string // the first wrong response

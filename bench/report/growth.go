@@ -30,7 +30,7 @@ type GrowthRow struct {
 	Changed      float64 `json:"changedMillis,omitempty"` // from a server's list with one new tool until a client is notified
 	CheckedAgain float64 `json:"changedRatio,omitempty"`  // Changed divided by that of a gateway that does not check definitions
 
-	Refused int `json:"refused"` // calls answered with QUEUE_FULL or OVERLOADED, of which nothing was sent
+	Refused int `json:"refused"` // calls refused with QUEUE_FULL or OVERLOADED, without sending anything to the server
 }
 
 // growthNoise is the exponent from which on growth counts as faster than linear: at ten times the size, the cost per unit doubles.
