@@ -196,7 +196,7 @@ func TestBackoffGrowsAndNeverStops(t *testing.T) {
 	})
 }
 
-// A server that does not answer initialize is given up after startTimeout.
+// A start ends after startTimeout if the server does not answer initialize.
 func TestServerThatNeverAnswersInitialize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, &actortest.Server{IgnoreInitialize: true}, cfg())
@@ -262,7 +262,7 @@ func TestListChangedDuringASync(t *testing.T) {
 					}
 				}
 				if len(last.Items) != 4 || !strings.Contains(string(last.Items[0]), `"d"`) || !last.Announced {
-					t.Errorf("last list: %s (asked %v), want d, b, c and e, asked", last.Items, last.Announced)
+					t.Errorf("last list: %s (announced %v), want d, b, c and e, announced", last.Items, last.Announced)
 				}
 				if n := len(server.Received("resources/list")); n != resources {
 					t.Errorf("resources were listed another %d times, want none", n-resources)
@@ -291,7 +291,7 @@ func TestListChangedInThePause(t *testing.T) {
 		synctest.Wait()
 		listed := actortest.Of[message.Listed](b.pool)
 		if last := listed[len(listed)-1]; len(last.Items) != 3 || !last.Announced {
-			t.Errorf("last list: %s (asked %v), want three tools, asked", last.Items, last.Announced)
+			t.Errorf("last list: %s (announced %v), want three tools, announced", last.Items, last.Announced)
 		}
 		if n := len(server.Received("tools/list")); n != 3 {
 			t.Errorf("%d fetches, want 3: one for both changes", n)

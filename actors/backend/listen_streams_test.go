@@ -27,7 +27,7 @@ func TestMakeBeforeBreak(t *testing.T) {
 		b.wantHeard("while both are open")
 		time.Sleep(overlapTime)
 		synctest.Wait()
-		b.wantHeard("when the old one is closed", "updated file:///a", "0 tools asked true")
+		b.wantHeard("when the old one is closed", "updated file:///a", "0 tools announced true")
 		if n := server.Streams(); n != 1 {
 			t.Fatalf("%d streams, want one", n)
 		}
@@ -71,7 +71,7 @@ func TestAdditionalStreams(t *testing.T) {
 		server.Notify("notifications/resources/updated", `,"uri":"file:///01"`)
 		server.Notify("notifications/tools/list_changed", "")
 		synctest.Wait()
-		b.wantHeard("at once", "updated file:///00", "updated file:///01", "0 tools asked true")
+		b.wantHeard("at once", "updated file:///00", "updated file:///01", "0 tools announced true")
 		for i, uri := range known[2:] {
 			b.subscribe(uint64(i), uri)
 		}

@@ -40,7 +40,7 @@ func (b *bench) heardOf() (list []string) {
 			list = append(list, "updated "+m.URI)
 		case message.Listed:
 			if m.Kind == protocol.Tools {
-				list = append(list, fmt.Sprintf("%d tools asked %v", len(m.Items), m.Announced))
+				list = append(list, fmt.Sprintf("%d tools announced %v", len(m.Items), m.Announced))
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func TestStreamIsOpenedBeforeListsAreFetched(t *testing.T) {
 		}
 		server.SetTools("a", "b")
 		synctest.Wait()
-		b.wantHeard("after a change", "2 tools asked true")
+		b.wantHeard("after a change", "2 tools announced true")
 	})
 }
 
@@ -139,7 +139,7 @@ func TestBrokenStreamIsReopened(t *testing.T) {
 			}
 			time.Sleep(listenMin)
 			synctest.Wait()
-			b.wantHeard("after the pause", "updated file:///a", "1 tools asked false")
+			b.wantHeard("after the pause", "updated file:///a", "1 tools announced false")
 			if server.Streams() != 1 {
 				t.Error("not opened again")
 			}

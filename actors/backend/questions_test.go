@@ -134,7 +134,7 @@ func TestAnsweredWithinTheBurst(t *testing.T) {
 		time.Sleep(burst)
 		synctest.Wait()
 		if list, _ := b.parkedOf(); len(list) != 0 {
-			t.Errorf("the pool heard %v", list)
+			t.Errorf("pool got %v", list)
 		}
 	})
 }

@@ -60,7 +60,7 @@ func TestQuestionsOfAModernServer(t *testing.T) {
 			methods = append(methods, a.Frame.MethodText())
 		}
 		if want := []string{"elicitation/create", "elicitation/create", "sampling/createMessage", "roots/list"}; !slices.Equal(methods, want) {
-			t.Errorf("asked %v", methods)
+			t.Errorf("questions %v, want %v", methods, want)
 		}
 		if !strings.Contains(string(asks[1].Frame.Raw), `"elicitationId":"`) {
 			t.Errorf("no elicitationId for a legacy client: %s", asks[1].Frame.Raw)

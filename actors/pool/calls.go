@@ -29,7 +29,7 @@ type calls struct {
 type run struct {
 	conn      *connection
 	parked    bool // it waits for its client's answer
-	waitsOnly bool // it only waits for a task, which is no work for the server (message.Request.Waits)
+	waitsOnly bool // it only waits for the end of a task, so the server does no work for it (message.Request.Waits)
 
 	deadline  time.Time               // its queue deadline, should it have to wait again; zero = it has not waited
 	broken    *message.ConnectionLost // the loss of the connection that it was sent on before; nil = it was not sent before
