@@ -5,10 +5,6 @@
 //	c := call.Call{Seq: seq, ID: rawID, Token: token, State: call.Queued, Began: now, Limits: limits}
 //	out = c.Step(now, call.Heard{Frame: progress}, out)
 //
-//
-//	c := call.New(seq, rawID, token, limits)
-//	out = c.Step(now, call.Heard{Frame: progress}, out)
-//
 // Every call ends with exactly one End effect, whatever comes in which order: what arrives later is ignored.
 package call
 

@@ -121,3 +121,64 @@ func TestEnds(t *testing.T) {
 		t.Errorf("written: ends after %s, want 31s", got)
 	}
 }
+
+// Each timeout names itself, and says whether the server was late: a call that waits for its client was not delayed by the server. A limit
+// of zero is no limit, whatever the others are.
+func TestTimeoutReasons(t *testing.T) {
+	all := Limits{Queue: 5 * time.Second, Idle: 30 * time.Second, Absolute: 50 * time.Second, Parked: time.Minute}
+	without := func(drop func(*Limits)) Limits {
+		l := all
+		drop(&l)
+		return l
+	}
+	tests := []struct {
+		name     string
+		limits   Limits
+		events   []any
+		after    time.Duration // when it times out; 0 = never
+		reason   string
+		timedOut bool
+	}{
+		{"queued", all, nil, 35 * time.Second, "the server did not take the request within 35s", true},
+		{"queued without a queue limit", without(func(l *Limits) { l.Queue = 0 }), nil, 0, "", false},
+		{"idle", all, []any{Sent{}}, 30 * time.Second, "no answer and no progress for 30s", true},
+		{"idle without an absolute limit", without(func(l *Limits) { l.Absolute = 0 }), []any{Sent{}}, 30 * time.Second, "no answer and no progress for 30s", true},
+		{"absolute", without(func(l *Limits) { l.Idle = 0 }), []any{Sent{}}, 50 * time.Second, "no answer within 50s", true},
+		{"absolute for a task", without(func(l *Limits) { l.Patient = true }), []any{Sent{}}, 50 * time.Second, "no answer within 50s", true},
+		{"both at once", without(func(l *Limits) { l.Absolute = l.Idle }), []any{Sent{}}, 30 * time.Second, "no answer within 30s", true},
+		{"parked", all, []any{Sent{}, Asked{}}, time.Minute, "the server's request to the client was not answered within 1m0s", false},
+		{"parked without a limit", without(func(l *Limits) { l.Parked = 0 }), []any{Sent{}, Asked{}}, 0, "", false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := Call{Seq: 1, Began: start, State: Queued, Limits: test.limits}
+			for _, event := range test.events {
+				c.Step(start, event, nil)
+			}
+			if test.after == 0 {
+				if d := c.Deadline(); !d.IsZero() {
+					t.Errorf("Deadline() = %v, want none", d.Sub(start))
+				}
+				return
+			}
+			if out := c.Step(start.Add(test.after-1), Tick{}, nil); len(out) > 0 {
+				t.Errorf("a nanosecond before the deadline: %+v", out)
+			}
+			out := c.Step(start.Add(test.after), Tick{}, nil)
+			if len(out) != 2 || out[0].Kind != Cancel || out[0].Reason != test.reason || out[0].TimedOut != test.timedOut {
+				t.Fatalf("Step(Tick) = %+v, want a cancellation because of %q, timed out %v", out, test.reason, test.timedOut)
+			}
+			if !strings.Contains(out[1].Fault.Message, test.reason) {
+				t.Errorf("the client is told %q, want %q in it", out[1].Fault.Message, test.reason)
+			}
+		})
+	}
+}
+
+// A call without a queue limit has no end to show before it is written.
+func TestEndsWithoutQueueLimit(t *testing.T) {
+	c := Call{Began: start, State: Queued, Limits: Limits{Idle: time.Second}}
+	if at := c.Ends(); !at.IsZero() {
+		t.Errorf("Ends() = %v, want none", at)
+	}
+}
