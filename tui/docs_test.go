@@ -30,7 +30,7 @@ func TestKeysInTheDocs(t *testing.T) {
 }
 
 // Every key belongs to one action, and every sort letter to one column of a view.
-func TestKeysAreClear(t *testing.T) {
+func TestKeysAreUnique(t *testing.T) {
 	events := []*tcell.EventKey{}
 	for r := rune(' '); r <= '~'; r++ {
 		events = append(events, tcell.NewEventKey(tcell.KeyRune, r, tcell.ModNone))

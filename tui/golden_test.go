@@ -80,7 +80,7 @@ func TestBeforeTheFirstAnswer(t *testing.T) {
 }
 
 // If the gateway stops answering, the console says so and keeps showing its last state.
-func TestALostGateway(t *testing.T) {
+func TestLostGateway(t *testing.T) {
 	s := sit(t, 120, 40, Options{})
 	p := *samplePicture()
 	p.Lost, p.Since = errGone, noon.Add(-5*time.Second)
@@ -95,7 +95,7 @@ func TestALostGateway(t *testing.T) {
 }
 
 // Without colors, words and reversed, bold and underlined text carry the same information.
-func TestNoColour(t *testing.T) {
+func TestNoColors(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	s := sit(t, 80, 24, Options{})
 	s.press(":tools<enter>/issue<enter>")
@@ -105,7 +105,7 @@ func TestNoColour(t *testing.T) {
 		for x := range w {
 			_, style, _ := s.screen.Get(x, y)
 			if fg, bg, _ := style.Decompose(); fg != 0 || bg != 0 {
-				t.Fatalf("colour at %d,%d", x, y)
+				t.Fatalf("color at %d,%d", x, y)
 			}
 		}
 	}

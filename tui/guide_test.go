@@ -87,7 +87,7 @@ func TestOverviewShowsRejectedConfiguration(t *testing.T) {
 }
 
 // The side panel says how many lines did not fit.
-func TestPanelSaysThereIsMore(t *testing.T) {
+func TestPanelCountsHiddenLines(t *testing.T) {
 	s := sit(t, 80, 16, Options{})
 	s.press(":servers<enter><down><down>d")
 	s.has(" ] 5 lines more ─")
@@ -97,7 +97,7 @@ func TestPanelSaysThereIsMore(t *testing.T) {
 }
 
 // The help says how many lines did not fit.
-func TestHelpSaysThereIsMore(t *testing.T) {
+func TestHelpCountsHiddenLines(t *testing.T) {
 	s := sit(t, 80, 24, Options{})
 	s.press("?")
 	s.has(" lines more ─")

@@ -90,7 +90,7 @@ func harmless(t *testing.T, s *seat, keys string) {
 }
 
 // Color tags and escape sequences are displayed as they were written.
-func TestHostileTextIsSeen(t *testing.T) {
+func TestHostileTextIsShown(t *testing.T) {
 	p := samplePicture()
 	p.Items = &status.Items{Version: 2, Tools: []status.Item{{Server: "files", Public: "x[red]y\x1b[31m", Description: "a\u202eb"}}}
 	s := sit(t, 80, 24, Options{})
@@ -106,7 +106,7 @@ func TestHostileTextIsSeen(t *testing.T) {
 }
 
 // S0.11.3: upper-case letters may have more or fewer bytes than their lower-case forms.
-func TestMatchesKeepTheirPlaces(t *testing.T) {
+func TestMatchPositions(t *testing.T) {
 	for _, c := range []struct{ text, query, want string }{
 		{"List Issues", "ISS", "....." + "xxx..."},
 		{"İstanbul", "stan", ".xxxx..."},

@@ -100,7 +100,7 @@ func (b *baseline) unused(t *testing.T) {
 }
 
 // compare finds every difference from the baseline.
-func TestBaselineFinds(t *testing.T) {
+func TestBaselineComparison(t *testing.T) {
 	b, err := parseBaseline([]byte(`
 - {scenarios: [bad, "auth/*"], legs: ["legacy-*"], reason: not built}
 - {scenarios: [so-so], legs: ["*"], versions: [2025-11-25], result: warns, reason: slow}

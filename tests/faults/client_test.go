@@ -194,9 +194,9 @@ func callFrame(id int, server, do string, n int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s_echo","arguments":{"do":%q,"n":%d}}}`, id, server, do, n)
 }
 
-// freely limits the duration of an undisturbed call: it is less than the timeouts of the gateway,
+// healthyTime limits the duration of an undisturbed call: it is less than the timeouts of the gateway,
 // and more than a busy machine needs.
-const freely = 20 * time.Second
+const healthyTime = 20 * time.Second
 
 // works checks that a healthy call succeeds.
 func (c *client) works(t testing.TB, server string) {

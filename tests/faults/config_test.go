@@ -37,7 +37,7 @@ func TestBadConfigurations(t *testing.T) {
 		"many at once":     {"lsten: x\nmcpServers:\n  a: {comand: x}\n  b: {timeout: 5}\n", []string{"listen", "mcpServers.a", "mcpServers.b"}},
 		"deep":             {strings.Repeat("[", 50_000), []string{"goblin.yaml"}},
 		"deep in a server": {"mcpServers: {a: " + strings.Repeat("{a: ", 10_000), []string{"goblin.yaml"}},
-		"laughs":           {laughs(), []string{"goblin.yaml"}},
+		"alias bomb":       {aliasBomb(), []string{"goblin.yaml"}},
 		"too large":        {"# " + strings.Repeat("x", 5<<20), []string{"goblin.yaml"}},
 		"JSON, cut off":    {`{"mcpServers":{"a":{"command":"x"`, []string{"goblin.yaml:1:"}},
 	} {
@@ -56,8 +56,8 @@ func TestBadConfigurations(t *testing.T) {
 	refuses(t, "no flag", dir, 2, []string{"--confg"}, "--confg", "x")
 }
 
-// laughs is a file whose aliases would expand to ten billion words.
-func laughs() string {
+// aliasBomb returns a file whose aliases would expand to ten billion words.
+func aliasBomb() string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
 	for i := 1; i < 10; i++ {

@@ -108,7 +108,7 @@ func slowly(t *testing.T) (server map[string]any, file string) {
 
 // The first list after a start comes from the state file, for several gateways at once, while their server is still starting. Calls
 // meanwhile wait for the server, and items that it may have gained since are not reported as unknown.
-func TestTheCatalogOutlivesTheGateway(t *testing.T) {
+func TestCatalogSurvivesRestart(t *testing.T) {
 	server, wait := slowly(t)
 	dir := gatetest.ShortDir(t)
 	config := filepath.Join(dir, "goblin.json")
@@ -164,7 +164,7 @@ func TestTheCatalogOutlivesTheGateway(t *testing.T) {
 }
 
 // A gateway that is killed at any moment leaves a usable state file. A damaged file is moved aside.
-func TestTheStateFileAndSuddenDeath(t *testing.T) {
+func TestStateFileSurvivesKill(t *testing.T) {
 	server, _ := slowly(t)
 	dir := gatetest.ShortDir(t)
 	config := filepath.Join(dir, "goblin.json")

@@ -15,7 +15,7 @@ import (
 )
 
 // The gateway passes on params, results, error data and notifications byte for byte.
-func TestNothingIsRewritten(t *testing.T) {
+func TestMessagesPassUnchanged(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
 	g.ready(t, "good")
@@ -58,7 +58,7 @@ func TestIDs(t *testing.T) {
 }
 
 // A server request with the id of a pending call is not taken for the call's answer.
-func TestServerUsesOurIDs(t *testing.T) {
+func TestServerReusesGatewayIDs(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
 	g.ready(t, "good")
@@ -84,7 +84,7 @@ func TestLastNotification(t *testing.T) {
 }
 
 // Progress of four concurrent calls arrives on the right streams, in order, with the right tokens.
-func TestProgressKeepsApart(t *testing.T) {
+func TestConcurrentProgress(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
 	g.ready(t, "good")

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// often returns n, or the value of FAULTS_N.
-func often(n int) int {
+// repetitions returns n, or the value of FAULTS_N.
+func repetitions(n int) int {
 	if more, err := strconv.Atoi(os.Getenv("FAULTS_N")); err == nil && more > 0 {
 		return more
 	}
@@ -67,7 +67,7 @@ func TestSessionsOpenedAndDropped(t *testing.T) {
 	}
 	open(1000) // fill pools and let the heap reach its size
 	resident, descriptors, goroutines := quiet(0)
-	open(often(9000))
+	open(repetitions(9000))
 	afterResident, afterDescriptors, _ := quiet(goroutines + 20)
 	t.Logf("resident %d MiB, then %d MiB; %d and %d descriptors", resident>>20, afterResident>>20, descriptors, afterDescriptors)
 	g.fits(t, resident+30<<20)
@@ -77,7 +77,7 @@ func TestSessionsOpenedAndDropped(t *testing.T) {
 }
 
 // Clients open sessions without closing them: beyond maxSessions the least recently used ones are dropped.
-func TestSessionsForgotten(t *testing.T) {
+func TestAbandonedSessions(t *testing.T) {
 	t.Parallel()
 	s := servers(map[string]any{"good": bad("none")})
 	s["limits"] = map[string]any{"maxSessions": 200}
@@ -105,7 +105,7 @@ func TestRestarts(t *testing.T) {
 	g.ready(t, "odd", "good")
 	c := connect(t, g, "")
 	children, descriptors, goroutines := len(descendants(g.cmd.Process.Pid)), g.descriptors(), g.goroutines()
-	for n := range often(150) {
+	for n := range repetitions(150) {
 		waitFor(t, "odd to be ready", func() (bool, string) {
 			a, err := c.try(context.Background(), strings.NewReader(callFrame(1, "odd", "exit", 0)), nil)
 			_, name := a.fault()
@@ -127,7 +127,7 @@ func TestRestarts(t *testing.T) {
 }
 
 // A child process that dies in every handshake is retried with increasing delays.
-func TestHopelessServer(t *testing.T) {
+func TestServerThatNeverStarts(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"odd": bad("exit"), "good": bad("none")}))
 	waitFor(t, "a few attempts", func() (bool, string) { n := g.server(t, "odd").Incarnation; return n >= 3, fmt.Sprint(n) })

@@ -14,7 +14,7 @@ import (
 )
 
 // Invalid messages are refused with the right error code, HTTP status and, if it can be read, id.
-func TestNoMessages(t *testing.T) {
+func TestInvalidMessages(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
 	g.ready(t, "good")
@@ -105,7 +105,7 @@ func (spaces) Read(p []byte) (int, error) {
 
 // Connections that send nothing, half a request or something other than HTTP affect no other client, and end with their peer.
 
-func TestSenselessConnections(t *testing.T) {
+func TestMeaninglessConnections(t *testing.T) {
 	t.Parallel()
 	g := serve(t, servers(map[string]any{"good": bad("none")}))
 	g.ready(t, "good")
@@ -126,7 +126,7 @@ func TestSenselessConnections(t *testing.T) {
 	}
 	began := time.Now()
 	c.works(t, "good")
-	if took := time.Since(began); took > freely {
+	if took := time.Since(began); took > healthyTime {
 		t.Errorf("a healthy call took %s", took)
 	}
 	g.fits(t, 150<<20)

@@ -98,9 +98,9 @@ func TestDesktopFile(t *testing.T) {
 	}
 }
 
-// TestKilledServerComesBack kills a server under load: only calls already sent to it fail, other servers' calls do not, and it is
+// TestKilledServerRestarts kills a server under load: only calls already sent to it fail, other servers' calls do not, and it is
 // connected again within a second. S3.2.3 S4.3.1 S4.3.2
-func TestKilledServerComesBack(t *testing.T) {
+func TestKilledServerRestarts(t *testing.T) {
 	gatetest.Within(t, time.Second, "the killed server's return", func() time.Duration { return killed(t) })
 }
 

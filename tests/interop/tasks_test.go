@@ -55,7 +55,7 @@ func TestTasks(t *testing.T) {
 
 // A legacy server's tool that is only available as a task, called by clients without tasks: they get its result, after a
 // question in their own era.
-func TestToolsThatAreTasksOnly(t *testing.T) {
+func TestTaskOnlyTools(t *testing.T) {
 	g := serve(t, map[string]any{"local": npmServer(t, "server-everything", "stdio"), "web": map[string]any{"url": everythingHTTP(t)}})
 	for _, version := range []string{"2025-06-18", legacyVersion, ""} {
 		client, err := goSDKOverHTTP(t.Context(), target{url: g.url}, manner{version, answers{form: map[string]any{"interpretation": "snake"}}})

@@ -9,7 +9,7 @@ import (
 )
 
 // S5.4.2: The life of a login: absent, made on the page, renewed during a call, kept across a restart, revoked.
-func TestLifeOfALogin(t *testing.T) {
+func TestLoginLifecycle(t *testing.T) {
 	w := newWorld(t, authtest.Faults{Life: 4 * time.Second}, "type: auto")
 	w.serve()
 	w.state("needs-login")
@@ -170,7 +170,7 @@ func TestLoginWithoutGateway(t *testing.T) {
 }
 
 // Status output names a missing login and the command for it.
-func TestWhatIsMissingIsSaid(t *testing.T) {
+func TestStatusNamesMissingLogin(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, "type: auto")
 	w.serve()
 	w.state("needs-login")

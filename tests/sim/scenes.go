@@ -107,11 +107,11 @@ type scene struct {
 
 func (w *world) allScenes() []scene {
 	return []scene{
-		{"roots", w.sceneRoots, false}, {"questions", w.sceneAbandonedQuestion, false}, {"beside a question", w.sceneLogLines, false}, {"completions", w.sceneCompletions, false}, {"links", w.sceneLinks, false},
-		{"a slow reader", w.sceneSlowReader, false}, {"in turn", w.sceneFairness, false}, {"floods", w.sceneFloods, false}, {"one machine", w.sceneOneMachine, false}, {"given up", w.sceneAbandonedCalls, false},
-		{"changed mind", w.sceneUnsubscribeEarly, false}, {"switched off", w.sceneDisabledServer, false}, {"another replica", w.sceneReplicaDies, false}, {"a crowd", w.sceneCrowd, false},
-		{"came back", w.sceneAnsweredCalls, false}, {"new rules", w.sceneNewRules, false},
-		{"comes and goes", w.sceneIdleStop, true}, {"others", w.sceneOtherProjects, true}, {"turns", w.sceneQueueTurns, true},
+		{"roots", w.sceneRoots, false}, {"abandoned questions", w.sceneAbandonedQuestion, false}, {"log lines", w.sceneLogLines, false}, {"completions", w.sceneCompletions, false}, {"links", w.sceneLinks, false},
+		{"slow reader", w.sceneSlowReader, false}, {"fairness", w.sceneFairness, false}, {"floods", w.sceneFloods, false}, {"one machine", w.sceneOneMachine, false}, {"abandoned calls", w.sceneAbandonedCalls, false},
+		{"early unsubscribe", w.sceneUnsubscribeEarly, false}, {"disabled server", w.sceneDisabledServer, false}, {"replica dies", w.sceneReplicaDies, false}, {"crowd", w.sceneCrowd, false},
+		{"answered calls", w.sceneAnsweredCalls, false}, {"new rules", w.sceneNewRules, false},
+		{"idle stop", w.sceneIdleStop, true}, {"other projects", w.sceneOtherProjects, true}, {"queue turns", w.sceneQueueTurns, true},
 	}
 }
 

@@ -144,10 +144,10 @@ const (
 // servers' last known tools. Calls must wait for servers that start, and fail for servers that cannot.
 func (w *world) sceneRestart() {
 	some := w.readyClients(func(*client) bool { return true })
-	if !w.p.StateFile || len(some) == 0 || slices.Contains(w.p.SkippedScenes, "restarted") {
+	if !w.p.StateFile || len(some) == 0 || slices.Contains(w.p.SkippedScenes, "restart") {
 		return
 	}
-	w.trace("— restarted —")
+	w.trace("— restart —")
 	w.count("a scene: a restart of the gateway")
 	w.startLazyServers()
 	w.advance(5 * time.Second)

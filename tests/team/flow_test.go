@@ -17,7 +17,7 @@ import (
 
 // S5.6: Two users with keys and roles over TLS; a server with a login whose token is renewed during a call; a stolen session id; a key
 // revoked under load; and an audit log that records all this and verifies.
-func TestTheWholeFlow(t *testing.T) {
+func TestWholeFlow(t *testing.T) {
 	p := newPlace(t, authtest.Faults{Life: 4 * time.Second})
 	adaKey, benKey := p.run("key", "new", "ada"), p.run("key", "new", "ben", "--role", "reader", "--expires", "90d")
 	p.serve()
