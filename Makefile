@@ -120,7 +120,7 @@ check: fmt vet lint cross test docs ## what a change must pass; fails too when a
 
 SEED  ?= 1
 HOURS ?= 24
-sim: ## HOURS (24) simulated hours from SEED on; a story that breaks a law is shortened, printed and kept
+sim: ## HOURS (24) simulated hours from SEED on; a story that violates an invariant is shortened, printed and kept
 	go test -count=1 -timeout 24h -v ./tests/sim -run 'TestSeeds$$' -from $(SEED) -seeds 1 -hours $(HOURS) -shorten 1000
 
 sim-mutants: ## takes mended faults' mends out, one after the other, and says which seed of the simulated world notices (a quarter of an hour)
