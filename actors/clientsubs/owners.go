@@ -1,8 +1,6 @@
 package clientsubs
 
 import (
-	"slices"
-
 	"goblin-actor/actors/admission"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
@@ -27,7 +25,7 @@ func (o *Owners) Intern(server string, own *message.ConnectionOwner) *message.Co
 		return nil
 	}
 	key := ownKey{server, own.Key}
-	if known := o.known[key]; known != nil && known.Can == own.Can && known.Level == own.Level && known.Isolation == own.Isolation && slices.Equal(known.Forwarded, own.Forwarded) {
+	if known := o.known[key]; known != nil && known.Equal(own) {
 		return known
 	}
 	if len(o.known) >= maxOwners {

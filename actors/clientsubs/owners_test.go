@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"goblin-actor/actors/message"
+	"goblin-actor/internal/config"
+	"goblin-actor/internal/fieldtest"
 	"goblin-actor/protocol"
 )
 
@@ -32,5 +34,24 @@ func TestOwnsAreHeldOnce(t *testing.T) {
 	}
 	if len(owns.known) > maxOwners {
 		t.Errorf("%d are known", len(owns.known))
+	}
+}
+
+// A value that differs in any field is another one.
+func TestInternComparesEveryField(t *testing.T) {
+	base := message.ConnectionOwner{Can: message.CanForm, Tenant: &message.Tenant{
+		Key: "session a", Who: "key:anna", Epoch: 1, Client: "a", Lane: "key:anna", Headers: map[string]string{"X-Token": "1"},
+		Level: protocol.Level("info"), Isolation: "session", Forwarded: []config.ForwardHeader{{From: "X-Token", To: "X-Token"}},
+	}}
+	fieldtest.Noticed(t, base, nil, func(_ string, changed message.ConnectionOwner) bool {
+		var owners Owners
+		owners.Intern("one", &base)
+		return owners.Intern("one", &changed) == &changed
+	})
+	again, tenant := base, *base.Tenant
+	again.Tenant = &tenant
+	var owners Owners
+	if owners.Intern("one", &base); owners.Intern("one", &again) != &base {
+		t.Error("an equal value is not shared")
 	}
 }

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"maps"
 	"slices"
 
 	"goblin-actor/actors/kernel"
@@ -42,6 +43,19 @@ type ConnectionOwner struct {
 	*Tenant
 	Can    CapabilitySet // what the subscriber answers
 	Modern bool          // its era
+}
+
+// Equal reports whether two owners are equal in every field.
+func (o *ConnectionOwner) Equal(other *ConnectionOwner) bool {
+	return o.Can == other.Can && o.Modern == other.Modern && o.Tenant.equal(other.Tenant)
+}
+
+func (t *Tenant) equal(other *Tenant) bool {
+	if t == nil || other == nil {
+		return t == other
+	}
+	return t.Key == other.Key && t.Who == other.Who && t.Epoch == other.Epoch && t.Client == other.Client && t.Lane == other.Lane &&
+		maps.Equal(t.Headers, other.Headers) && t.Level == other.Level && t.Isolation == other.Isolation && slices.Equal(t.Forwarded, other.Forwarded)
 }
 
 // Of returns the tenant, or nil for shared connections.

@@ -88,6 +88,7 @@ var mayImport = map[string][]string{
 	"internal/demo":      {"protocol/rawjson", "internal/decode", "protocol", "protocol/namespace", "protocol/seal", "protocol/downstream"},
 	"internal/actortest": {"*"},                                 // for tests only
 	"internal/gatetest":  {"internal/admin", "internal/status"}, // for tests only
+	"internal/fieldtest": {},                                    // for tests only
 
 	"internal/config/docgen": {"internal/config"}, // for go generate
 
@@ -169,6 +170,7 @@ var foreign = map[string][]string{
 	"github.com/rogpeppe/go-internal":         {},
 	module + "/internal/actortest":            {}, // tests only
 	module + "/internal/gatetest":             {},
+	module + "/internal/fieldtest":            {},
 	module + "/internal/authtest":             {},
 	module + "/protocol/upstream/linktest":    {},
 	module + "/cmd":                           {},
