@@ -151,14 +151,31 @@ func (c *toolChecks) found(p *parsed, t InvalidTool) {
 	if len(l.invalid) < maxInvalid {
 		l.invalid = append(l.invalid, t)
 	}
-	if !l.hides() || filter.Hides(&c.server.Rules.Tools.Filter, p.own) { // a tool that the configuration shows or hides explicitly needs no warning
+	if !l.hides() || len(l.invalidWarnings) >= maxInvalid { // a tool that the configuration shows needs no warning
 		return
 	}
 	how := "is listed without its outputSchema, which is invalid"
 	if t.Hidden {
 		how = "is hidden because its definition is invalid"
 	}
-	l.warnings = warn(l.warnings, "%s: tool %q %s: %v", c.server.Name, t.Own, how, t.Fault)
+	l.invalidWarnings = append(l.invalidWarnings, toolWarning{p.own, fmt.Sprintf("%s: tool %q %s: %v", c.server.Name, t.Own, how, t.Fault)})
+}
+
+// toolWarning is a warning about an invalid tool.
+type toolWarning struct {
+	own, text string
+}
+
+// warningsFor returns the warnings about the list under the server's rules. A tool that the rules hide needs no warning. The
+// rules may change without the list, so the warnings are not selected when the list is parsed.
+func (l *parsedList) warningsFor(server *Server) []string {
+	warnings := slices.Clip(l.warnings)
+	for _, w := range l.invalidWarnings {
+		if !filter.Hides(&server.Rules.Tools.Filter, w.own) {
+			warnings = warn(warnings, "%s", w.text)
+		}
+	}
+	return warnings
 }
 
 // Invalid returns the server's tools with invalid definitions, except those its rules hide: at most 100, in list order.

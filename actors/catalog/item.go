@@ -52,7 +52,7 @@ func (s *Snapshot) items(kind protocol.ItemKind, previous *Snapshot) (items, bef
 		o := s.byName[server.Name]
 		o.items[kind] = itemsOf(o, kind)
 		items, before = append(items, o.items[kind]...), append(before, previous.itemsLike(o, kind)...)
-		s.warnings = append(s.warnings, o.lists[kind].warnings...)
+		s.warnings = append(s.warnings, o.lists[kind].warningsFor(server)...)
 	}
 	return items, before
 }

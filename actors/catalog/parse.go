@@ -41,6 +41,8 @@ type parsedList struct {
 	items    []*parsed
 	invalid  []InvalidTool // in list order
 	warnings []string
+
+	invalidWarnings []toolWarning // in list order; the server's rules decide which of them are shown
 }
 
 // toolRules are the server's rules that affect parsing of tools.

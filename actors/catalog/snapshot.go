@@ -167,8 +167,16 @@ func sameShown(a, b *offer, kind protocol.ItemKind) bool {
 		return slices.DeleteFunc(slices.Clone(o.lists[kind].items), func(p *parsed) bool { return o.hides(kind, p.own) })
 	}
 	return slices.EqualFunc(shownOf(a), shownOf(b), func(x, y *parsed) bool {
-		return x == y || bytes.Equal(x.item.Raw, y.item.Raw)
+		if x != y && !bytes.Equal(x.item.Raw, y.item.Raw) {
+			return false
+		}
+		return protocol.IsModern(a.server.Protocol) == protocol.IsModern(b.server.Protocol) || sameForBothEras(kind, x.item.Raw)
 	})
+}
+
+// sameForBothEras reports whether clients of both eras get an item unchanged, whichever era its server has.
+func sameForBothEras(kind protocol.ItemKind, raw []byte) bool {
+	return bytes.Equal(protocol.ModernItem(kind, raw), raw) && bytes.Equal(protocol.LegacyItem(kind, raw), raw)
 }
 
 // sameEntries reports whether two lists of consecutive snapshots are equal for clients. A list that was only remembered
