@@ -21,7 +21,9 @@ import (
 
 // world simulates the shell of a state: the clock, the timers and the messages the registry sends itself.
 type world struct {
-	t      *rapid.T
+	t interface {
+		Fatalf(format string, args ...any)
+	}
 	s      *state
 	now    time.Time
 	timers []timer
@@ -30,6 +32,8 @@ type world struct {
 	early  map[kernel.Reference]bool              // whether it was early
 	told   []time.Time                            // when clients were notified of a change
 	known  *catalog.Snapshot                      // the snapshot they were notified of last
+
+	announced map[string]bool // servers with an announced change that is in no snapshot yet
 }
 
 type timer struct {
@@ -38,7 +42,11 @@ type timer struct {
 }
 
 func (w *world) step(msg any) {
+	before := w.s.snapshot
 	effects := w.s.step(w.now, msg, nil)
+	if w.s.snapshot != before {
+		w.checkAnnounced()
+	}
 	if !w.s.pace.behind && w.s.snapshot.Generation != w.known.Generation {
 		w.told, w.known = append(w.told, w.now), w.s.snapshot
 	}
@@ -56,6 +64,21 @@ func (w *world) step(msg any) {
 			w.wake(e)
 		case notifyMore:
 			w.mail = append(w.mail, e)
+		}
+	}
+}
+
+// announce records that a server has announced a change of its tools.
+func (w *world) announce(server string) { w.announced[server] = true }
+
+// checkAnnounced checks that a new snapshot counts every announced change of its servers as one.
+func (w *world) checkAnnounced() {
+	for server := range w.announced {
+		if w.s.snapshot.Server(server) != nil && w.s.snapshot.Generation[protocol.Tools] != w.s.snapshot.Version {
+			w.t.Fatalf("the announced change of %s does not count in version %d", server, w.s.snapshot.Version)
+		}
+		if known := w.s.servers[server]; known == nil || known.server != nil {
+			delete(w.announced, server)
 		}
 	}
 }
@@ -118,7 +141,7 @@ func TestScripts(t *testing.T) {
 		refs[i] = actortest.NewProbe(system, fmt.Sprintf("p%d", i)).Reference
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		w := &world{t: rt, s: newState(Options{Naming: naming}), now: time.Unix(1e9, 0), last: map[kernel.Reference]*catalog.Snapshot{}, early: map[kernel.Reference]bool{}}
+		w := &world{t: rt, s: newState(Options{Naming: naming}), now: time.Unix(1e9, 0), last: map[kernel.Reference]*catalog.Snapshot{}, early: map[kernel.Reference]bool{}, announced: map[string]bool{}}
 		w.known = w.s.snapshot
 		subscribed := map[kernel.Reference]bool{}
 		lists, known := map[string][][]byte{}, map[string]*catalog.Server{}
@@ -138,10 +161,15 @@ func TestScripts(t *testing.T) {
 				w.step(message.SetServerRules{Server: server})
 			case 1, 2:
 				lists[name] = items(rapid.SliceOfN(rapid.SampledFrom([]string{"x", "y", "z"}), 0, 3).Draw(rt, "tools")...)
-				w.step(message.ServerCatalog{Server: name, Kind: protocol.Tools, Items: lists[name], Announced: rapid.Bool().Draw(rt, "asked")})
+				announced := rapid.Bool().Draw(rt, "announced")
+				if announced {
+					w.announce(name)
+				}
+				w.step(message.ServerCatalog{Server: name, Kind: protocol.Tools, Items: lists[name], Announced: announced})
 			case 3:
 				delete(lists, name)
 				delete(known, name)
+				delete(w.announced, name)
 				w.step(message.RemoveServer{Server: name})
 			case 4:
 				subscribed[who] = true
