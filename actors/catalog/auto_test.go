@@ -31,7 +31,7 @@ func listedNames(t *testing.T, v *View) string {
 }
 
 // The gateway's own tools are listed in views with more than 40 other tools. They are found by name in all views.
-func TestMetaToolsAreListedWhereThereAreManyOthers(t *testing.T) {
+func TestMetaToolsAreListedAmongManyTools(t *testing.T) {
 	names := func(n int) (list []string) {
 		for i := range n {
 			list = append(list, fmt.Sprint("tool", i))

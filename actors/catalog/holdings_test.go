@@ -10,7 +10,7 @@ import (
 )
 
 // Clients keep the names they know, in whatever order servers start and however lists grow.
-func TestNamesStay(t *testing.T) {
+func TestNamesAreKept(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		servers, naming := drawServers(rt), drawNaming(rt)
 		if naming.Namespace.Mode == "on-conflict" { // in this mode a second server with the same name takes it from both
@@ -36,7 +36,7 @@ func TestNamesStay(t *testing.T) {
 }
 
 // A name becomes free when its item is removed or the naming changes.
-func TestNamesAreGivenUp(t *testing.T) {
+func TestNamesBecomeFree(t *testing.T) {
 	naming := mode("never")
 	a, b := server(t, "a", 0).tools("search"), server(t, "b", 1).tools("search")
 	first := snapshot(naming, b)

@@ -87,7 +87,7 @@ func TestUnchangedDefinitionsAreNotCheckedAgain(t *testing.T) {
 
 // There is no warning about an invalid tool that the server's rules hide. A limited view does not explain hidden
 // tools.
-func TestHiddenToolsBeyondTheRules(t *testing.T) {
+func TestInvalidToolsHiddenByRules(t *testing.T) {
 	s := snapshot(standard(stylePrefix), server(t, "odd", 0).rules(func(r *config.Server) {
 		r.Tools.Invalid, r.Tools.Deny = "hide", []string{"bad"}
 	}).add(protocol.Tools, brokenInput).tools("good"))

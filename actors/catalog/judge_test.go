@@ -59,7 +59,7 @@ func TestAllowedResourcesByTemplate(t *testing.T) {
 }
 
 // Without rules every URI is passed on, since only the server knows its meaning.
-func TestNoRulesNoJudgement(t *testing.T) {
+func TestWithoutRulesURIsPass(t *testing.T) {
 	v := whole(standard(stylePrefix), server(t, "files", 0).templates("file:///{+path}"))
 	for _, uri := range []string{"file:///a/../b", "file:///a%2Fb", "file:////"} {
 		if got := found(v, namespace.PrefixURI("files", uri)); got != "files "+uri {

@@ -72,7 +72,7 @@ func TestLinksOfTools(t *testing.T) {
 }
 
 // A link changes with its page's name although the tool does not. A link to a hidden page leads to no other server.
-func TestLinksChangeWithTheirPages(t *testing.T) {
+func TestLinksFollowTheirPages(t *testing.T) {
 	one, two := server(t, "one", 0), server(t, "two", 1).resources("ui://app/main").add(protocol.Tools, linkingTool)
 	first := snapshot(standard(styleOriginal), one, two)
 	if got := linkedTo(t, first.main, "two")[0]; got != "ui://app/main" {

@@ -70,7 +70,7 @@ func TestToolNames(t *testing.T) {
 }
 
 // S4.1.2: names depend on the order of the configuration, and not on the order of the sources or of a list.
-func TestOrderDecidesNothing(t *testing.T) {
+func TestOrderDoesNotMatter(t *testing.T) {
 	a := server(t, "a", 0).tools("x.y", "x_y", "x y")
 	b := server(t, "b", 1).rules(func(s *config.Server) { s.Prefix = "a" }).tools("x_y")
 	c := server(t, "c", 2).tools("p.q", "p q") // either could be called c_p_q

@@ -11,7 +11,7 @@ import (
 
 // Rights are evaluated with the policy in their key, whatever policy the snapshot has. A key without a policy uses
 // the snapshot's. The same holds for projects, unions of projects and single servers.
-func TestRightsBringTheirPolicyAlong(t *testing.T) {
+func TestRightsUseTheirPolicy(t *testing.T) {
 	enforced := func(roles ...config.Role) *policy.Policy {
 		return policy.Compile(config.Policy{Present: true, Mode: "enforce", Roles: roles})
 	}

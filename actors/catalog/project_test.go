@@ -230,7 +230,7 @@ func files2(servers []*offered) (list []*offered) {
 }
 
 // A project that was removed and added again differs from the former one, even if it shows the same.
-func TestProjectComesBack(t *testing.T) {
+func TestProjectIsAddedAgain(t *testing.T) {
 	files := []*offered{server(t, "files", 0).tools("a")}
 	first := projects(nil, standard(stylePrefix), files, config.Project{Name: "alpha"})
 	second := projects(first, standard(stylePrefix), files)
@@ -264,7 +264,7 @@ func TestServerWithinProject(t *testing.T) {
 
 // In a project, a spelling refers to the same item as in the whole catalog or to none. Hidden items are never found.
 // A snapshot that reuses parts of another equals a new one.
-func TestProjectsOfAnything(t *testing.T) {
+func TestProjectsProperty(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		servers, naming := drawServers(rt), drawNaming(rt)
 		p := config.Project{Name: "p", Servers: rapid.SampledFrom([][]string{nil, {"s0"}, {"s1", "s2"}}).Draw(rt, "servers"),

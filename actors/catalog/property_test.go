@@ -53,7 +53,7 @@ func drawNaming(t *rapid.T) Naming {
 
 // Every listed name is unique and leads to its item, as does every qualified spelling. Every page is valid. S3.1.2,
 // S4.1.1
-func TestEveryNameLeadsHome(t *testing.T) {
+func TestEveryNameLeadsToItsItem(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		servers := drawServers(rt)
 		v := whole(drawNaming(rt), servers...)
@@ -144,7 +144,7 @@ func namesOf(s *Snapshot) *Snapshot {
 }
 
 // A snapshot that reuses parts of another equals one that only keeps the names.
-func TestTakingOverChangesNothing(t *testing.T) {
+func TestReuseChangesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		previous := snapshot(drawNaming(rt), drawServers(rt)...)
 		for range 3 {

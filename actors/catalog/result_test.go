@@ -75,7 +75,7 @@ func TestRewriteResult(t *testing.T) {
 }
 
 // Every rewritten URI resolves to its original. The work for a result full of URIs is bounded.
-func TestRewrittenURIsLeadBack(t *testing.T) {
+func TestRewrittenURIsResolve(t *testing.T) {
 	for _, style := range append([]string{styleOriginal}, styles...) {
 		v := whole(standard(style), server(t, "a", 0).templates("f:///{x}", "g:///{+x}"), server(t, "b", 1).templates("f:///{x}").resources("h:///1"))
 		var in []string

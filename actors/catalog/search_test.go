@@ -50,7 +50,7 @@ func TestManyTemplates(t *testing.T) {
 }
 
 // The fault says that the search was incomplete.
-func TestASearchGivenUp(t *testing.T) {
+func TestIncompleteSearchIsReported(t *testing.T) {
 	v := whole(standard(stylePrefix), server(t, "bad", 0).templates(hostile(1000, "")...), server(t, "none", 2).tools("t"))
 	_, fault := v.Resource(strings.Repeat("x0x1x2x3x4x5x6x7x8x9/", 300) + "9999999")
 	if fault == nil || !strings.Contains(fault.Message, "too many templates") {

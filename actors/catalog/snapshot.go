@@ -59,7 +59,7 @@ func Build(previous *Snapshot, sources []Source, naming Naming, projects ...conf
 	if previous != nil {
 		s.Version, s.Generation, s.derived = previous.Version+1, previous.Generation, newDerived(previous.derived, len(sources))
 	}
-	s.introduce(projects)
+	s.buildServerInfos(projects)
 	s.take(previous, sources)
 	s.main = s.build(previous)
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {

@@ -164,7 +164,7 @@ func TestWarnings(t *testing.T) {
 }
 
 // A snapshot reuses unchanged entries.
-func TestTakesOver(t *testing.T) {
+func TestSnapshotsReuseUnchangedEntries(t *testing.T) {
 	a, b := server(t, "a", 0).tools("x"), server(t, "b", 1).tools("y")
 	first := snapshot(standard(stylePrefix), a, b)
 	v1, _ := first.View(Key{})

@@ -22,11 +22,11 @@ func nameURIs(items, before []*item, naming Naming, had holdings) (warnings []st
 	ordered := inNamingOrder(items, before, had, func(*item) bool { return true })
 	ids := make(map[string]*item, len(items))
 	publics := make(map[string]*item, len(items))
-	nobody := &item{}
+	unnamed := &item{}
 	for _, claim := range ordered {
 		it, old := claim.item, claim.had
 		if old == nil {
-			old = nobody
+			old = unnamed
 		}
 		id := namespace.UnderscoreID(it.server.Name, it.name)
 		switch {

@@ -72,7 +72,7 @@ func TestInlineShareIsLimited(t *testing.T) {
 }
 
 // A busy actor yields to the actors it has woken.
-func TestABusyActorYieldsToThoseItWakes(t *testing.T) {
+func TestBusyActorYieldsToWokenActors(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var handled, when atomic.Int32
 		woken := spawnTelling(s, "woken", func(msg any, out []Effect) []Effect {
@@ -194,7 +194,7 @@ func TestRunInline(t *testing.T) {
 }
 
 // A message queued at a busy actor is handled on another goroutine, which is not the caller's.
-func TestNoRunInlineByABusyActor(t *testing.T) {
+func TestBusyActorCannotRunInline(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		lent := make(chan bool, 1)
 		g := make(gate)

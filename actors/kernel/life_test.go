@@ -251,7 +251,7 @@ func TestOnlyStoppingAfterAPanic(t *testing.T) {
 
 // The Restart of a child that is already stopping, and waits for children of its own, is dropped: protoactor would
 // revive it, and its parent would wait forever.
-func TestRestartOfTheStopping(t *testing.T) {
+func TestRestartOfAStoppingActor(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var d diary
 		g := make(gate)

@@ -123,7 +123,7 @@ func TestAfter(t *testing.T) {
 }
 
 // A pending timer does not keep a stopped actor in memory: a session's idle timer kept 4 KiB for half an hour.
-func TestTimersHoldNothing(t *testing.T) {
+func TestTimersKeepNoActorInMemory(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		held := spawnHeavy(s)
 		synctest.Wait()

@@ -10,7 +10,7 @@ import (
 
 // Client keys that differ in one character, anywhere, get different lanes. Otherwise these clients would wait for
 // each other.
-func TestLanesOfNamesThatAreAlike(t *testing.T) {
+func TestSimilarKeysHaveDifferentLanes(t *testing.T) {
 	lanes := map[uint32]string{}
 	for i := range 100 {
 		for _, key := range []string{fmt.Sprintf("key:p%d", i), fmt.Sprintf("key:%d-ci", i)} {
@@ -25,7 +25,7 @@ func TestLanesOfNamesThatAreAlike(t *testing.T) {
 
 // In a stateless session, a principal has one lane whatever its address. Other principals at the same address have
 // others.
-func TestAPrincipalHasOneLane(t *testing.T) {
+func TestPrincipalHasOneLane(t *testing.T) {
 	visit := func(id, remote string) StatelessRequest {
 		x := &downstream.Exchange{Origin: downstream.Origin{Remote: remote}}
 		return StatelessRequest{Exchange: x, Admitted: Admitted{Who: &identity.Principal{ID: id}}}

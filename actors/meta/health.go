@@ -29,17 +29,17 @@ type health struct {
 func serverStatus(ctx context.Context, a *access, _ arguments) (any, error) {
 	reply := make(chan *status.Snapshot, 1)
 	a.monitor.Tell(message.GetStatus{Reply: reply})
-	var picture *status.Snapshot
+	var overview *status.Snapshot
 	select {
-	case picture = <-reply:
+	case overview = <-reply:
 	case <-ctx.Done():
 	}
-	if picture == nil {
+	if overview == nil {
 		return nil, errors.New("the gateway is shutting down")
 	}
-	pools := make(map[string]*status.Server, len(picture.Servers))
-	for i := range picture.Servers {
-		pools[picture.Servers[i].Name] = &picture.Servers[i]
+	pools := make(map[string]*status.Server, len(overview.Servers))
+	for i := range overview.Servers {
+		pools[overview.Servers[i].Name] = &overview.Servers[i]
 	}
 	counts := a.counts()
 	list := make([]health, 0, len(a.view.Servers()))

@@ -41,13 +41,13 @@ type state struct {
 type (
 	survey struct{}
 	show   struct { // answers the waiting requests
-		picture *status.Snapshot
-		waiting []message.GetStatus
+		overview *status.Snapshot
+		waiting  []message.GetStatus
 	}
 )
 
 // surveyed is the result of a survey.
-type surveyed struct{ picture *status.Snapshot }
+type surveyed struct{ overview *status.Snapshot }
 
 // step applies msg to s and appends the resulting effects to out. Only one survey runs at a time.
 func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
@@ -55,7 +55,7 @@ func step(s *state, msg any, out []kernel.Effect) []kernel.Effect {
 	case message.GetStatus:
 		s.waiting = append(s.waiting, m)
 	case surveyed:
-		out = append(out, kernel.Act(show{m.picture, s.answering}))
+		out = append(out, kernel.Act(show{m.overview, s.answering}))
 		s.answering, s.running = nil, false
 	case kernel.GoPanicked:
 		abandon(s.answering, kernel.Panicked)
@@ -89,7 +89,7 @@ func (m *monitor) Act(self kernel.Self, act any) {
 	case show:
 		for _, w := range a.waiting {
 			select {
-			case w.Reply <- a.picture:
+			case w.Reply <- a.overview:
 			default:
 			}
 		}

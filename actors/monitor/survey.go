@@ -14,14 +14,14 @@ import (
 
 // survey asks every actor that has a part of the status, and combines the answers. It runs outside the actor.
 func (m *monitor) survey(ctx context.Context) *status.Snapshot {
-	picture := &status.Snapshot{Version: m.version, Started: m.started,
+	overview := &status.Snapshot{Version: m.version, Started: m.started,
 		Servers: []status.Server{}, Backends: []status.Backend{}, Sessions: []status.Session{}, Calls: []status.Call{}, // empty lists are [] in JSON, not null
 		Subscriptions: []status.Subscription{}}
 	infos := m.system.Actors()
 	parts := make(chan any, len(infos))
 	asked := 0
 	for _, info := range infos {
-		picture.Actors = append(picture.Actors, actorOf(info))
+		overview.Actors = append(overview.Actors, actorOf(info))
 		switch info.Kind {
 		case "gateway", "pool", "backend", "session", "desk", "listen":
 		default:
@@ -38,14 +38,14 @@ func (m *monitor) survey(ctx context.Context) *status.Snapshot {
 	for range asked {
 		select {
 		case part := <-parts:
-			collect(picture, &report, part)
+			collect(overview, &report, part)
 		case <-timeout.C:
-			return finish(picture, report)
+			return finish(overview, report)
 		case <-ctx.Done():
-			return finish(picture, report)
+			return finish(overview, report)
 		}
 	}
-	return finish(picture, report)
+	return finish(overview, report)
 }
 
 func actorOf(i kernel.Info) status.Actor {
@@ -63,31 +63,31 @@ func publicName(i kernel.Info) string {
 	return i.Name
 }
 
-func collect(picture *status.Snapshot, report *message.CatalogReport, part any) {
+func collect(overview *status.Snapshot, report *message.CatalogReport, part any) {
 	switch p := part.(type) {
 	case status.Server:
-		picture.Servers = append(picture.Servers, p)
+		overview.Servers = append(overview.Servers, p)
 	case status.Backend:
-		picture.Backends = append(picture.Backends, p)
+		overview.Backends = append(overview.Backends, p)
 	case message.SessionReport:
 		if p.Session.ID != "" { // the report of a stateless session contains only calls
-			picture.Sessions = append(picture.Sessions, p.Session)
+			overview.Sessions = append(overview.Sessions, p.Session)
 		}
-		picture.Calls = append(picture.Calls, p.Calls...)
-		picture.Subscriptions = append(picture.Subscriptions, p.Subscriptions...)
+		overview.Calls = append(overview.Calls, p.Calls...)
+		overview.Subscriptions = append(overview.Subscriptions, p.Subscriptions...)
 	case message.CatalogReport:
 		*report = p
 	}
 }
 
 // finish sorts the lists and determines whether the gateway is ready.
-func finish(picture *status.Snapshot, report message.CatalogReport) *status.Snapshot {
-	picture.Now = time.Now()
-	picture.Listen, picture.Config, picture.Draining, picture.Catalog = report.Listen, report.Config, report.Draining, report.Catalog
-	picture.ConfigFault, picture.Projects = report.Fault, report.Projects
+func finish(overview *status.Snapshot, report message.CatalogReport) *status.Snapshot {
+	overview.Now = time.Now()
+	overview.Listen, overview.Config, overview.Draining, overview.Catalog = report.Listen, report.Config, report.Draining, report.Catalog
+	overview.ConfigFault, overview.Projects = report.Fault, report.Projects
 	missing := slices.Clone(report.Enabled) // pools that have not started or did not answer
-	for i := range picture.Servers {
-		s := &picture.Servers[i]
+	for i := range overview.Servers {
+		s := &overview.Servers[i]
 		missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Name })
 		if c, ok := report.Counts[s.Name]; ok {
 			s.Tools, s.Prompts, s.Resources, s.Templates = c.Tools, c.Prompts, c.Resources, c.Templates
@@ -95,26 +95,26 @@ func finish(picture *status.Snapshot, report message.CatalogReport) *status.Snap
 			s.Warnings = append(s.Warnings, status.InvalidWarnings(s.Invalid)...)
 		}
 		if !s.Settled || !s.FailedFirst && !report.Settled[s.Name] { // a synced list is published up to 250 ms later
-			picture.Waiting = append(picture.Waiting, s.Name)
+			overview.Waiting = append(overview.Waiting, s.Name)
 		}
 		if s.FailedFirst && s.ReadyCount == 0 && s.State != string(message.Idle) { // the server may have recovered
-			picture.Failed = append(picture.Failed, s.Name)
+			overview.Failed = append(overview.Failed, s.Name)
 		}
 	}
-	picture.Servers = append(picture.Servers, report.Disabled...)
-	picture.Waiting = append(picture.Waiting, missing...)
-	picture.Ready = len(picture.Waiting) == 0 && !picture.Draining && report.Counts != nil // nil if the gateway did not answer
-	slices.SortFunc(picture.Servers, func(a, b status.Server) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(picture.Backends, func(a, b status.Backend) int {
+	overview.Servers = append(overview.Servers, report.Disabled...)
+	overview.Waiting = append(overview.Waiting, missing...)
+	overview.Ready = len(overview.Waiting) == 0 && !overview.Draining && report.Counts != nil // nil if the gateway did not answer
+	slices.SortFunc(overview.Servers, func(a, b status.Server) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(overview.Backends, func(a, b status.Backend) int {
 		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Replica, b.Replica))
 	})
-	slices.SortFunc(picture.Sessions, func(a, b status.Session) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
-	slices.SortFunc(picture.Calls, func(a, b status.Call) int { return a.Began.Compare(b.Began) })
-	slices.SortFunc(picture.Subscriptions, func(a, b status.Subscription) int {
+	slices.SortFunc(overview.Sessions, func(a, b status.Session) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(overview.Calls, func(a, b status.Call) int { return a.Began.Compare(b.Began) })
+	slices.SortFunc(overview.Subscriptions, func(a, b status.Subscription) int {
 		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.URI, b.URI), cmp.Compare(a.Session, b.Session))
 	})
-	slices.SortFunc(picture.Actors, func(a, b status.Actor) int { return cmp.Compare(a.Name, b.Name) })
-	slices.Sort(picture.Waiting)
-	slices.Sort(picture.Failed)
-	return picture
+	slices.SortFunc(overview.Actors, func(a, b status.Actor) int { return cmp.Compare(a.Name, b.Name) })
+	slices.Sort(overview.Waiting)
+	slices.Sort(overview.Failed)
+	return overview
 }

@@ -56,7 +56,7 @@ func TestReady(t *testing.T) {
 
 // A request made during a survey is answered by the next one, because it may be about an event that the current one
 // missed.
-func TestNoPictureOfBeforeTheQuestion(t *testing.T) {
+func TestRequestsDuringASurveyGetTheNext(t *testing.T) {
 	s := &state{}
 	ask := func() (message.GetStatus, bool) {
 		m := message.GetStatus{Reply: make(chan *status.Snapshot, 1)}

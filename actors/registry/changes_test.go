@@ -75,7 +75,7 @@ func TestChangesAreTold(t *testing.T) {
 }
 
 // Whether a list comes from the cache is part of each item's _meta, but is no change of the items.
-func TestAMarkIsNoChange(t *testing.T) {
+func TestStateIsNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
 		cached := catalog.Server{Name: "s", State: "cached"}
@@ -97,7 +97,7 @@ func TestAMarkIsNoChange(t *testing.T) {
 }
 
 // A thousand servers that change at once yield at most spokenLines lines and one that says that there are more.
-func TestTheLogIsNotFlooded(t *testing.T) {
+func TestLogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
 		h.rules("first", 0)

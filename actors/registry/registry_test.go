@@ -122,7 +122,7 @@ func TestCoalescing(t *testing.T) {
 
 // The lists of a new server are published before the pause ends, so that a client that lists soon after the start
 // misses nothing. Clients are notified once, at the end of the pause.
-func TestNewcomersAreSeenEarly(t *testing.T) {
+func TestNewServersArePublishedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
 		p := h.subscriber("p")
@@ -152,7 +152,7 @@ func TestNewcomersAreSeenEarly(t *testing.T) {
 }
 
 // S2.1.2, S3.5.2: the items of a disabled or removed server are removed, and return with it.
-func TestServersComeAndGo(t *testing.T) {
+func TestServersAreRemovedAndReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
 		h.tools("a", "x") // before its rules, which it waits for

@@ -31,7 +31,7 @@ func TestADamagedEntry(t *testing.T) {
 }
 
 // A file of a later version is not modified: the two versions may run side by side.
-func TestALaterFormatIsLeftAlone(t *testing.T) {
+func TestLaterFormatIsNotModified(t *testing.T) {
 	path, key := begin(t)
 	bolt(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keyFormat, []byte("99")) })(t, path)
 	if o := load(path, testMaster); !errors.Is(o.err, errNewer) || o.aside != "" {
@@ -43,7 +43,7 @@ func TestALaterFormatIsLeftAlone(t *testing.T) {
 }
 
 // A gateway that wants to rename an unusable file does not rename another gateway's new file.
-func TestSetAsideTwice(t *testing.T) {
+func TestNewFileIsNotRenamed(t *testing.T) {
 	path, key := begin(t)
 	was, err := os.Stat(filepath.Dir(path)) // another file
 	if err != nil {

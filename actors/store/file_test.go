@@ -65,7 +65,7 @@ func begin(t *testing.T) (string, message.SealingKey) {
 	return path, c.key
 }
 
-func TestWhatIsWrittenIsReadAgain(t *testing.T) {
+func TestWriteAndRead(t *testing.T) {
 	path, key := begin(t)
 	c := mustRead(t, path)
 	if c.key != key || c.key == (message.SealingKey{}) {
@@ -91,7 +91,7 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 }
 
 // A deleted file is created again with the key in use.
-func TestAFileThatHasGone(t *testing.T) {
+func TestDeletedFileIsCreatedAgain(t *testing.T) {
 	path, key := begin(t)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestAFileThatHasGone(t *testing.T) {
 	}
 }
 
-func TestOldAndSenselessEntriesAreForgotten(t *testing.T) {
+func TestExpiredAndInvalidEntriesAreRemoved(t *testing.T) {
 	path, key := begin(t)
 	old := now.Add(-eraKept - time.Hour)
 	b := batch{
@@ -200,7 +200,7 @@ func TestManyWriters(t *testing.T) {
 }
 
 // Waiting for a file that another process keeps locked, as an older version of the program does, is bounded.
-func TestHeldByAnother(t *testing.T) {
+func TestFileLockedByAnotherProcess(t *testing.T) {
 	path, key := begin(t)
 	db, err := bbolt.Open(path, 0o600, nil)
 	if err != nil {
@@ -223,7 +223,7 @@ func TestHeldByAnother(t *testing.T) {
 }
 
 // A file of another user is not trusted.
-func TestAnotherUsersFile(t *testing.T) {
+func TestFileOfAnotherUser(t *testing.T) {
 	path, _ := begin(t)
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a file away")
@@ -236,7 +236,7 @@ func TestAnotherUsersFile(t *testing.T) {
 	}
 }
 
-func TestPlacesThatCannotBe(t *testing.T) {
+func TestUnusablePaths(t *testing.T) {
 	dir := t.TempDir()
 	overwrite(t, filepath.Join(dir, "file"), "x")
 	for _, path := range []string{dir, filepath.Join(dir, "file", "state.db")} {

@@ -104,7 +104,7 @@ func old(t *testing.T, key message.SealingKey) string {
 }
 
 // A file in the former format is sealed: it keeps its key and content, but no longer contains the key in plain text.
-func TestOldFileIsSealed(t *testing.T) {
+func TestFormerFormatIsSealed(t *testing.T) {
 	key := message.SealingKey([]byte("kkkkkkkkkkkkkkkkKKKKKKKKKKKKKKKK"))
 	path := old(t, key)
 	if raw, err := os.ReadFile(path); err != nil || !bytes.Contains(raw, key[:]) {

@@ -19,8 +19,8 @@ func serverInfo(info config.ServerInfo, version string) []byte {
 	return append(append(append(b, `,"version":`...), rawjson.Quote(version)...), '}')
 }
 
-// introduce builds the serverInfo of the whole catalog and of each project.
-func (s *Snapshot) introduce(projects []config.Project) {
+// buildServerInfos builds the serverInfo of the whole catalog and of each project.
+func (s *Snapshot) buildServerInfos(projects []config.Project) {
 	s.infos = map[string][]byte{"": serverInfo(s.naming.ServerInfo, s.naming.Version)}
 	for i := range projects {
 		s.infos[projects[i].Name] = serverInfo(projects[i].ServerInfo, s.naming.Version)

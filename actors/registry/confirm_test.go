@@ -73,7 +73,7 @@ func TestConfirm(t *testing.T) {
 }
 
 // An operator's change is published without waiting for the pause.
-func TestAReloadWaitsForNoPause(t *testing.T) {
+func TestReloadIsPublishedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
 		p := h.subscriber("p")
