@@ -99,7 +99,7 @@ func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, rec
 		name := loginName(key)
 		h := token.Spawn(self, token.Options{
 			Login: key, Key: name, Stored: l.recall(name), Store: gateway, Owner: self.Reference(), Budget: &l.budget,
-			Robot: auth.Robot(key.Lane),
+			ClientCredentials: auth.UsesClientCredentials(key.Lane),
 			Agent: &oauth.Agent{
 				Server: entry.URLs[0], Client: l.guard.ClientFor(entry.URLs[0]), Now: time.Now,
 				Config: oauth.Config{ClientID: auth.ClientID, Secret: auth.ClientSecret, MetadataURL: auth.ClientMetadataURL, Scopes: auth.Scopes, Issuer: auth.Issuer},

@@ -67,7 +67,7 @@ func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []ke
 // eraChanged opens a new connection, because the server now speaks another era.
 func (s *state) eraChanged(now time.Time, out []kernel.Effect) []kernel.Effect {
 	s.life.known = message.KnownEra{}
-	return s.lose(now, "the server no longer speaks protocol version "+s.conn.info.Version, out)
+	return s.lose(now, "the server no longer speaks MCP "+s.conn.info.Version, out)
 }
 
 // mayHaveLeftEra reports whether an HTTP status without a modern error may mean that the server speaks a legacy

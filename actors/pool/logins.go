@@ -64,7 +64,7 @@ func (s *state) loginOf(conn *connection) (key message.LoginKey, uses bool) {
 // usesClientCredentials reports whether only the gateway can log in there, with client credentials.
 func (s *state) usesClientCredentials(key message.LoginKey) bool {
 	entry := s.entry(key.Entry)
-	return entry != nil && entry.Auth.Robot(key.Lane)
+	return entry != nil && entry.Auth.UsesClientCredentials(key.Lane)
 }
 
 // loginChanged connects or disconnects the connections that use the login.

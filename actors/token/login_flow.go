@@ -32,7 +32,7 @@ func (s *state) stepLogin(now time.Time, msg any, out []kernel.Effect) []kernel.
 
 // beginLogin begins a person's login.
 func (s *state) beginLogin(m message.BeginLogin, out []kernel.Effect) []kernel.Effect {
-	if s.robot {
+	if s.clientCredentials {
 		return append(out, kernel.Act(started{m.Reply, message.LoginStarted{Err: errors.New("users cannot log in at this server, because the gateway uses client credentials"), Hint: "to let users log in, change auth.type of the server"}}))
 	}
 	if len(s.logins.pending) >= maxLogins {
@@ -42,7 +42,7 @@ func (s *state) beginLogin(m message.BeginLogin, out []kernel.Effect) []kernel.E
 	number := s.requests.next()
 	s.logins.pending[number] = &pendingLogin{who: m.Who, reply: m.Reply, device: m.Device, stepUp: len(s.demand.scopes) > 0}
 	b := begin{
-		number: number, challenge: s.demand.challenge, heard: s.demand.heard, scopes: oauth.Union(s.record.Asked, s.demand.scopes),
+		number: number, challenge: s.demand.challenge, hasChallenge: s.demand.hasChallenge, scopes: oauth.Union(s.record.Asked, s.demand.scopes),
 		redirect: m.RedirectURI, device: m.Device, known: s.record.Clients,
 	}
 	return append(out, kernel.Act(b), kernel.WakeAfter(loginTimeout, loginTimedOut{number}))

@@ -23,7 +23,7 @@ func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.
 		return s.insufficientScope(m, challenge, out)
 	}
 	challenge.Bearer = challenge.Scheme == "" // HTTP 401 (Unauthorized) without a challenge also requires a bearer token
-	s.demand.challenge, s.demand.heard = challenge, true
+	s.demand.challenge, s.demand.hasChallenge = challenge, true
 	r := &s.renewal
 	switch {
 	case r.busy():
@@ -41,7 +41,7 @@ func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.
 // firstRefusal handles the first refusal: it requests a token with client credentials, or discovers where to log in.
 func (s *state) firstRefusal(m refused, out []kernel.Effect) []kernel.Effect {
 	out = s.refusals.await(m.reply, out)
-	if s.robot {
+	if s.clientCredentials {
 		return s.renew(out)
 	}
 	s.phase = discovering
@@ -76,7 +76,7 @@ func (s *state) insufficientScope(m refused, c oauth.Challenge, out []kernel.Eff
 		return s.refusals.deny(m.reply, errNoRefresh, out)
 	case !wider:
 		return s.refusals.deny(m.reply, err, out)
-	case !s.robot:
+	case !s.clientCredentials:
 		s.demand.scopes = oauth.Union(s.demand.scopes, c.Scopes)
 		err.hint = "goblin-actor login " + s.login.Entry + ", and consent to the additional scopes"
 		return s.refusals.deny(m.reply, err, out)

@@ -39,10 +39,10 @@ func (s *state) renew(out []kernel.Effect) []kernel.Effect {
 	}
 	number := s.renewal.begin(&s.requests)
 	switch {
-	case s.robot && s.record.Site == nil:
+	case s.clientCredentials && s.record.Site == nil:
 		s.phase = discovering
 		return append(out, kernel.Act(discover{number, s.demand.challenge}))
-	case s.robot:
+	case s.clientCredentials:
 		s.phase = refreshing
 		return append(out, kernel.Act(credentials{number, s.record.Site, oauth.Union(s.record.Asked, s.record.Site.Scopes)}))
 	}
@@ -57,14 +57,14 @@ func (s *state) discovered(now time.Time, m discovered, out []kernel.Effect) []k
 	}
 	s.renewal.request = 0
 	switch {
-	case m.err != nil && s.robot:
+	case m.err != nil && s.clientCredentials:
 		return s.renewalFailed(now, m.err, out)
 	case m.err != nil:
 		s.renewal.retryAt = now.Add(discoveryInterval)
 		return s.needLogin(&Error{"discover the authorization server", m.err, ""}, out)
 	}
 	s.record.Server, s.record.Site = s.server, m.site
-	if s.robot {
+	if s.clientCredentials {
 		return s.renew(out)
 	}
 	return s.needLogin(&Error{"log in", ErrNeedsLogin, "goblin-actor login " + s.login.Entry}, out)
@@ -82,7 +82,7 @@ func (s *state) granted(now time.Time, m granted, out []kernel.Effect) []kernel.
 		next := s.record
 		next.Server, next.Token = s.server, m.token
 		return s.accept(now, next, out)
-	case oauth.GrantEnded(m.err) && !s.robot:
+	case oauth.GrantEnded(m.err) && !s.clientCredentials:
 		s.renewal.reading, s.renewal.fault = true, m.err
 		return append(out, kernel.Tell(s.store, message.ReadToken{Key: s.key, From: s.self}))
 	}

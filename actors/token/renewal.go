@@ -62,7 +62,8 @@ func (r *renewal) succeeded(now time.Time) {
 	r.published, r.failures, r.fault, r.retryAt, r.looped = now, 0, nil, time.Time{}, false
 }
 
-// failed records a failure and returns the pause before the next attempt, shortened by up to half by jitter, a random number in [0,1).
+// failed records a failure and returns the pause before the next attempt. The pause is shortened by up to half, depending
+// on jitter, a random number in [0,1).
 func (r *renewal) failed(now time.Time, err error, jitter float64) time.Duration {
 	r.failures++
 	r.fault = err

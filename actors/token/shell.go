@@ -57,13 +57,13 @@ type (
 		scopes []string
 	}
 	begin struct {
-		number    uint64
-		challenge oauth.Challenge
-		heard     bool // the server has sent the challenge
-		scopes    []string
-		redirect  string
-		device    bool
-		known     []oauth.Client
+		number       uint64
+		challenge    oauth.Challenge
+		hasChallenge bool // the server has sent the challenge
+		scopes       []string
+		redirect     string
+		device       bool
+		known        []oauth.Client
 	}
 	redeem struct {
 		number uint64
@@ -183,7 +183,7 @@ func run(self kernel.Self, f func(ctx context.Context) any, failed func(error) a
 // beginLogin begins a login by browser or device. It discovers the authorization server again, in case it has changed.
 func beginLogin(ctx context.Context, agent *oauth.Agent, budget *Budget, a begin) begun {
 	b := begun{number: a.number, taken: true, budget: budget}
-	if !a.heard {
+	if !a.hasChallenge {
 		a.challenge = agent.Probe(ctx)
 	}
 	var site *oauth.AuthServer

@@ -16,7 +16,7 @@ type settings struct {
 	login              message.LoginKey
 	key, server        string // key of the login in the store; URL of the server
 	config             oauth.Config
-	robot              bool // the gateway logs in with client credentials
+	clientCredentials  bool // the gateway logs in with client credentials
 	rng                *rand.Rand
 }
 
@@ -48,10 +48,10 @@ func (c *counter) next() uint64 {
 
 // demand is what the server required when it refused requests.
 type demand struct {
-	challenge oauth.Challenge // the newest
-	heard     bool            // challenge is set
-	scopes    []string        // required by the server, but missing from a person's login
-	stepUps   int             // tokens requested with more scopes
+	challenge    oauth.Challenge // the newest
+	hasChallenge bool            // challenge is set
+	scopes       []string        // required by the server, but missing from a person's login
+	stepUps      int             // tokens requested with more scopes
 }
 
 // Messages of the actor to itself. number identifies the request they answer.
@@ -105,7 +105,7 @@ func (m begun) Abandon(kernel.Reason) {
 func newState(o Options) *state {
 	return &state{
 		settings: settings{
-			store: o.Store, owner: o.Owner, login: o.Login, key: o.Key, server: o.Agent.Server, config: o.Agent.Config, robot: o.Robot,
+			store: o.Store, owner: o.Owner, login: o.Login, key: o.Key, server: o.Agent.Server, config: o.Agent.Config, clientCredentials: o.ClientCredentials,
 			rng: rand.New(rand.NewPCG(o.Seed, 0)),
 		},
 		stored:  o.Stored,
@@ -138,7 +138,7 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 
 // canRenew reports whether a new token can be obtained without a person.
 func (s *state) canRenew() bool {
-	return s.robot || s.record.Token.Refresh != ""
+	return s.clientCredentials || s.record.Token.Refresh != ""
 }
 
 // report returns the login's status for operators.

@@ -252,7 +252,7 @@ func TestRandomScripts(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p := newScript(t, []*record{nil, keptRecord(epoch, time.Hour)}[r.IntN(2)], seed)
-		p.s.robot = r.IntN(4) == 0
+		p.s.clientCredentials = r.IntN(4) == 0
 		f := &faces{t: t, r: r, p: p}
 		for range 200 {
 			f.act()

@@ -16,19 +16,19 @@ const mailbox = 256
 
 // Options configure the actor.
 type Options struct {
-	Login     message.LoginKey
-	Key       string                      // key of the login in the store
-	Stored    message.Token               // the stored login; nil if there is none
-	Agent     *oauth.Agent                // sends requests to authorization servers; its clock is that of the goroutines, not of step
-	Robot     bool                        // the gateway logs in with client credentials, so no person does
-	Store     kernel.Reference            // receives RememberToken and ReadToken
-	Owner     kernel.Reference            // receives LoginChanged
-	Secrets   func(now, before []string)  // receives the login's secrets, and the former ones; may be nil
-	Unawaited func(who string, err error) // receives the outcome of a login that ends while no caller waits for it; may be nil
-	Budget    *Budget                     // limits the pending logins of all token actors together; nil = no common limit
-	Life      uint64                      // makes the actor's name differ from that of a stopping actor of the same login
-	Seed      uint64                      // for jitter
-	Log       *slog.Logger
+	Login             message.LoginKey
+	Key               string                      // key of the login in the store
+	Stored            message.Token               // the stored login; nil if there is none
+	Agent             *oauth.Agent                // sends requests to authorization servers; its clock is that of the goroutines, not of step
+	ClientCredentials bool                        // the gateway logs in with client credentials, so no person does
+	Store             kernel.Reference            // receives RememberToken and ReadToken
+	Owner             kernel.Reference            // receives LoginChanged
+	Secrets           func(now, before []string)  // receives the login's secrets, and the former ones; may be nil
+	Unawaited         func(who string, err error) // receives the outcome of a login that ends while no caller waits for it; may be nil
+	Budget            *Budget                     // limits the pending logins of all token actors together; nil = no common limit
+	Life              uint64                      // makes the actor's name differ from that of a stopping actor of the same login
+	Seed              uint64                      // for jitter
+	Log               *slog.Logger
 }
 
 // Spawn starts the actor as a child of parent and must be called on parent's goroutine. The actor's state survives a panic

@@ -155,7 +155,7 @@ func TestTokenIsOnDiskBeforeUse(t *testing.T) {
 // With client credentials the actor logs in by itself, requests more scopes as needed, and refuses logins of people.
 func TestClientCredentials(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, func(o *Options) {
-		o.Robot, o.Agent.Config = true, oauth.Config{ClientID: "robot", Secret: "secret"}
+		o.ClientCredentials, o.Agent.Config = true, oauth.Config{ClientID: "robot", Secret: "secret"}
 	})
 	w.issuer.Client("robot", "secret")
 	if status, v := w.get(w.handle); status != http.StatusOK {

@@ -28,8 +28,8 @@ func (s *Server) SameLogin(next *Server) bool {
 	return s.LogsIn() && next.LogsIn() && s.URLs[0] == next.URLs[0] && reflect.DeepEqual(s.Auth, next.Auth)
 }
 
-// Robot reports whether the gateway itself logs in for lane ("" for the shared login), using client credentials.
-func (a *ServerAuth) Robot(lane string) bool {
+// UsesClientCredentials reports whether the gateway itself logs in for lane ("" for the shared login).
+func (a *ServerAuth) UsesClientCredentials(lane string) bool {
 	return a.Type == "client" || lane == "" && a.As == "principal" && a.CatalogAs == "client"
 }
 
