@@ -112,16 +112,17 @@ var mayImport = map[string][]string{
 	"internal/cli/terminal":   {"internal/client", "internal/visible"},
 	"internal/serving":        {"actors", "actors/message", "internal/admin", "internal/audit", "internal/auth", "internal/client", "internal/config", "internal/identity", "internal/inprocess", "internal/keyring", "internal/login", "internal/masterkey", "internal/policy", "internal/secret", "internal/status", "internal/visible", "protocol/downstream"},
 
-	"tests/interop":      {"*"},
-	"tests/conformance":  {"*"},
-	"tests/faults":       {"*"},
-	"tests/proxy":        {"*"},
-	"tests/sim":          {"*"},
-	"tests/requirements": {"*"},
-	"tests/attacks":      {"*"},
-	"tests/logins":       {"*"},
-	"tests/team":         {"*"},
-	"tests/style":        {},
+	"tests/interop":             {"*"},
+	"tests/conformance":         {"*"},
+	"tests/conformance/fixture": {"internal/demo"},
+	"tests/faults":              {"*"},
+	"tests/proxy":               {"*"},
+	"tests/sim":                 {"*"},
+	"tests/requirements":        {"*"},
+	"tests/attacks":             {"*"},
+	"tests/logins":              {"*"},
+	"tests/team":                {"*"},
+	"tests/style":               {},
 }
 
 // actorMayImport lists what every actor may import.

@@ -5,7 +5,9 @@
 //	notes         tools that change a notebook, a resource per note, a template, a prompt, completion
 //	clock         a resource that changes every second, and a slow tool with progress that can be canceled
 //	oracle        tools, a prompt and a resource that send requests to the client: forms, URLs, sampling, roots
-//	conformance   every tool, resource and prompt that the official conformance suite needs
+//
+// NewConformance is the fixture of the official conformance suites and of this package's tests. The program does not offer it;
+// tests/conformance/fixture serves it.
 //
 // They speak all versions and determine the era per message. Handlers are the same in both eras. Since 2026-07-28 has no requests to
 // clients, a call with a question ends with input_required, and when the client repeats it with the answers, its handler runs

@@ -67,10 +67,9 @@ var builtin = map[string]struct {
 	make  func() *Server
 	about string
 }{
-	"notes":       {NewNotes, "a small notebook: tools that change it, a resource per note, a prompt"},
-	"clock":       {NewClock, "the time as a resource that changes every second, and a slow tool with progress"},
-	"oracle":      {NewOracle, "tools that send requests to the client: forms for the user, sampling, roots"},
-	"conformance": {NewConformance, "the fixture of the official MCP conformance suite; of no other use"},
+	"notes":  {NewNotes, "a small notebook: tools that change it, a resource per note, a prompt"},
+	"clock":  {NewClock, "the time as a resource that changes every second, and a slow tool with progress"},
+	"oracle": {NewOracle, "tools that send requests to the client: forms for the user, sampling, roots"},
 }
 
 // Names returns the names of the built-in servers, sorted.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 // Paths of the binaries that build creates.
 var (
 	gatewayBinary string
+	fixtureBinary string // the project's own server
 	gosdkBinary   string // the go-sdk's everything-server
 	driverBinary  string // this test binary
 )
@@ -35,15 +37,24 @@ func build(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	gatewayBinary, gosdkBinary = filepath.Join(dir, "goblin-actor"), filepath.Join(dir, "everything-server")
-	for binary, path := range map[string]string{
-		gatewayBinary: "goblin-actor/cmd/goblin-actor",
-		gosdkBinary:   "github.com/modelcontextprotocol/go-sdk/conformance/everything-server",
-	} {
-		if out, err := exec.Command("go", "build", "-o", binary, path).CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", path, err, out)
-		}
+	gatewayBinary = buildProgram(t, dir, gatewayPackage)
+	fixtureBinary = buildProgram(t, dir, fixturePackage)
+	gosdkBinary = buildProgram(t, dir, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server")
+}
+
+const (
+	gatewayPackage = "goblin-actor/cmd/goblin-actor"
+	fixturePackage = "goblin-actor/tests/conformance/fixture"
+)
+
+// buildProgram builds a program in dir and returns its path.
+func buildProgram(t *testing.T, dir, pkg string) string {
+	t.Helper()
+	binary := filepath.Join(dir, path.Base(pkg))
+	if out, err := exec.Command("go", "build", "-o", binary, pkg).CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", pkg, err, out)
 	}
+	return binary
 }
 
 // leg is a target of the server scenarios. target starts it for a protocol version and returns its URL.

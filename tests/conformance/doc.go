@@ -1,6 +1,6 @@
 // Package conformance tests the gateway with the official MCP conformance suites:
 //
-//	direct                        the suite against the project's fixture, `goblin-actor demo conformance`: tests the fixture
+//	direct                        the suite against the project's fixture (directory fixture): tests the fixture
 //	legacy-*, modern-*            the suite through the gateway, with the fixture in that era as its server, over stdio and HTTP
 //	gosdk-*                       the same with the everything-server of the official Go SDK
 //	client-legacy, client-modern  the suite's own servers through the gateway, with a driver of that era as client: tests the gateway as a client

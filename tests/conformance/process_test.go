@@ -31,7 +31,7 @@ func announced(t *testing.T, cmd *exec.Cmd) *gatetest.Process {
 // fixtureCommand returns a server entry for the fixture on stdio, forced to one version. A legacy fixture asks for what its client
 // declared, so each class of clients has its own process, as with URLs.
 func fixtureCommand(version string) map[string]any {
-	return map[string]any{"command": gatewayBinary, "args": []string{"demo", "conformance", "--protocol", version}, "isolation": "class"}
+	return map[string]any{"command": fixtureBinary, "args": []string{"--protocol", version}, "isolation": "class"}
 }
 
 // fixtureHTTP starts the fixture over HTTP, forced to one version, and returns its URL.
@@ -40,7 +40,7 @@ func fixtureHTTP(t *testing.T, version string) string {
 	if version == tasks {
 		version = protocol.Version20260728
 	}
-	return announced(t, exec.Command(gatewayBinary, "demo", "conformance", "--protocol", version, "--http", "127.0.0.1:0")).URL
+	return announced(t, exec.Command(fixtureBinary, "--protocol", version, "--http", "127.0.0.1:0")).URL
 }
 
 // gosdkHTTP starts the go-sdk's everything-server over HTTP and returns its URL. With sessions it is a legacy server, without

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,11 +21,8 @@ func TestTasksOfTwoServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	binary := filepath.Join(dir, "gateway")
-	if out, err := exec.Command("go", "build", "-o", binary, "goblin-actor/cmd/goblin-actor").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	server := map[string]any{"command": binary, "args": []string{"demo", "conformance", "--protocol", protocol.Version20260728}}
+	binary, fixture := buildProgram(t, dir, gatewayPackage), buildProgram(t, dir, fixturePackage)
+	server := map[string]any{"command": fixture, "args": []string{"--protocol", protocol.Version20260728}}
 	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"one": server, "two": server}})
 	if err != nil {
 		t.Fatal(err)

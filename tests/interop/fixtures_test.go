@@ -165,13 +165,14 @@ func typeScriptServer(f *fixture) *fixture {
 	return f
 }
 
-// demos are the built-in servers notes, clock, oracle and conformance, forced to one version.
+// demos are the demo servers notes, clock and oracle, and the conformance fixture, forced to one version.
 func demos(t *testing.T, version string, over way) *fixture {
 	t.Helper()
 	f := &fixture{name: "demo notes, clock, oracle, conformance, " + string(over) + ", " + version, key: strings.ToLower("d" + version[2:4] + version[5:7] + string(over)), version: version}
 	f.servers = map[string]map[string]any{}
 	for _, name := range []string{"notes", "clock", "oracle", "conformance"} {
-		f.servers[f.key+"-"+name] = map[string]any{"command": binary, "args": []string{"demo", name, "--protocol", version}}
+		command := demoCommand(name, version)
+		f.servers[f.key+"-"+name] = map[string]any{"command": command[0], "args": command[1:]}
 		if over == overHTTP {
 			f.servers[f.key+"-"+name] = map[string]any{"url": demoHTTP(t, name, version)}
 		}

@@ -42,6 +42,11 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	conformanceFixture = filepath.Join(dir, "fixture")
+	if said, err := exec.Command("go", "build", "-o", conformanceFixture, "goblin-actor/tests/conformance/fixture").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build tests/conformance/fixture: %v\n%s", err, said)
+		return 1
+	}
 	if _, err := exec.LookPath("node"); err != nil {
 		noNode = "node is not on the PATH"
 	} else if _, err := os.Stat("node_modules/@modelcontextprotocol/sdk"); err != nil {

@@ -86,8 +86,20 @@ func goSDKHTTP(t *testing.T, everything string, args ...string) string {
 	return "http://127.0.0.1:" + port + "/mcp"
 }
 
-// demoHTTP starts a demo server that is forced to one version and returns its URL.
+// conformanceFixture is the program tests/conformance/fixture.
+var conformanceFixture string
+
+// demoCommand returns the command of a demo server, or of the conformance fixture, that is forced to one version.
+func demoCommand(name, version string) []string {
+	if name == "conformance" {
+		return []string{conformanceFixture, "--protocol", version}
+	}
+	return []string{binary, "demo", name, "--protocol", version}
+}
+
+// demoHTTP starts a demo server or the conformance fixture, forced to one version, and returns its URL.
 func demoHTTP(t *testing.T, name, version string) string {
 	t.Helper()
-	return gatetest.Serve(t, exec.Command(binary, "demo", name, "--protocol", version, "--http", "0")).URL
+	command := append(demoCommand(name, version), "--http", "127.0.0.1:0")
+	return gatetest.Serve(t, exec.Command(command[0], command[1:]...)).URL
 }

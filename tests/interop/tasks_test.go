@@ -78,8 +78,9 @@ func TestTaskOnlyTools(t *testing.T) {
 // after a question. Extension io.modelcontextprotocol/tasks.
 func TestTasksOfModernServers(t *testing.T) {
 	needNode(t)
+	command := demoCommand("conformance", modernVersion)
 	g := serve(t, map[string]any{
-		"local": map[string]any{"command": binary, "args": []string{"demo", "conformance", "--protocol", modernVersion}},
+		"local": map[string]any{"command": command[0], "args": command[1:]},
 		"web":   map[string]any{"url": demoHTTP(t, "conformance", modernVersion)},
 	})
 	form := answers{form: map[string]any{"name": "Goblin"}}
