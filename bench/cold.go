@@ -98,8 +98,9 @@ type coldTimes struct {
 	bytes            int
 }
 
-// coldStart starts a gateway, requests the list and stops the gateway. If all is not zero, it repeats the request until that many tools are
-// listed, none of them from the state file, and lets the gateway save them. Otherwise the first list must come from the state file.
+// coldStart starts a gateway, requests the list and stops the gateway. If all is not zero, it repeats the request until
+// that many tools are listed, none of them from the state file, and lets the gateway save them. Otherwise the first
+// list must come from the state file.
 func (s *setup) coldStart(command []string, all int) (at coldTimes, err error) {
 	err = s.begin(command, func(p *process.StdioProgram) error {
 		var err error

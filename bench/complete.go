@@ -84,8 +84,8 @@ func fillRow(r *report.CompleteRow, starts []startTimes) {
 	}
 }
 
-// completeStart starts a program and requests the list until it is complete. If tells is set and the list changed, it waits for a
-// notification. Then it stops the program.
+// completeStart starts a program and requests the list until it is complete. If tells is set and the list changed, it
+// waits for a notification. Then it stops the program.
 func (s *setup) completeStart(command []string, tools int, tells bool) (at startTimes, err error) {
 	err = s.begin(command, func(p *process.StdioProgram) error {
 		if _, err := p.Initialize(); err != nil {

@@ -64,7 +64,8 @@ func (o FanoutOptions) Validate() error {
 	return errors.Join(faults...)
 }
 
-// RunFanout measures fan-out and returns the report. It blocks until it is done or ctx ends, and stops all processes it started.
+// RunFanout measures fan-out and returns the report. It blocks until it is done or ctx ends, and stops all processes it
+// started.
 func RunFanout(ctx context.Context, o FanoutOptions, progress io.Writer) (*report.Report, error) {
 	o = o.Default()
 	if err := o.Validate(); err != nil {
@@ -130,7 +131,8 @@ type fanoutRun struct {
 	n, changes int
 }
 
-// listPause separates two changes of a list: the gateway announces list changes at most every 250 ms, which is not a cost of fan-out.
+// listPause separates two changes of a list: the gateway announces list changes at most every 250 ms, which is not a
+// cost of fan-out.
 const listPause = 300 * time.Millisecond
 
 func (r *fanoutRun) row(direct, b *process.RawServer) (report.FanoutRow, error) {

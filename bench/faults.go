@@ -70,7 +70,8 @@ func (o FaultsOptions) Validate() error {
 	return errors.Join(faults...)
 }
 
-// RunFaults measures faults and returns the report. It blocks until it is done or ctx ends, and stops all processes it started.
+// RunFaults measures faults and returns the report. It blocks until it is done or ctx ends, and stops all processes it
+// started.
 func RunFaults(ctx context.Context, o FaultsOptions, progress io.Writer) (*report.Report, error) {
 	o = o.Default()
 	if err := o.Validate(); err != nil {
@@ -189,7 +190,8 @@ func (f *faultRun) until(happened func() bool) bool {
 	return false
 }
 
-// recovers records the first error after the fault, and the first success after that error and after end, the end of the fault.
+// recovers records the first error after the fault, and the first success after that error and after end, the end of
+// the fault.
 func (f *faultRun) recovers(hurt *load.Probes, end time.Duration) {
 	f.until(func() bool {
 		f.sample()

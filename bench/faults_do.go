@@ -31,10 +31,11 @@ func (f *faultRun) do(hurt *load.Probes) error {
 	return f.flood()
 }
 
-// kill kills the server's process. A server on HTTP is restarted immediately at its address; one on stdio is restarted by the gateway.
+// kill kills the server's process. A server on HTTP is restarted immediately at its address; one on stdio is restarted
+// by the gateway.
 //
-// A gateway reconnects immediately to a server that had been ready for 5 s (at a URL a few times in the first half second), and
-// otherwise after half a second. The fault is injected after the server has been ready for that long.
+// A gateway reconnects immediately to a server that had been ready for 5 s (at a URL a few times in the first half
+// second), and otherwise after half a second. The fault is injected after the server has been ready for that long.
 func (f *faultRun) kill(hurt *load.Probes) error {
 	f.Sleep(f.o.ready - time.Since(f.ready))
 	pid, err := f.server.Command("pid")

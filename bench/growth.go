@@ -69,7 +69,8 @@ func (o GrowthOptions) Validate() error {
 	return errors.Join(faults...)
 }
 
-// RunGrowth measures growth and returns the report. It blocks until it is done or ctx ends, and stops all processes it started.
+// RunGrowth measures growth and returns the report. It blocks until it is done or ctx ends, and stops all processes it
+// started.
 func RunGrowth(ctx context.Context, o GrowthOptions, progress io.Writer) (*report.Report, error) {
 	o = o.Default()
 	if err := o.Validate(); err != nil {

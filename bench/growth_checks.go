@@ -24,8 +24,9 @@ type published struct {
 	first, changed []float64
 }
 
-// checks measures how long a gateway takes to publish the list of a server with n tools, first and after a change of one tool, and
-// the ratios to a gateway that does not check definitions. All start without a state file and take turns with the same server.
+// checks measures how long a gateway takes to publish the list of a server with n tools, first and after a change of
+// one tool, and the ratios to a gateway that does not check definitions. All start without a state file and take turns
+// with the same server.
 func (g *growthRun) checks() error {
 	for _, n := range g.sizes("checks") {
 		g.say("tools, with and without checks", n)
@@ -59,7 +60,8 @@ func (g *growthRun) checks() error {
 	return nil
 }
 
-// publish starts a gateway with the command in front of the server. It stops the gateway after clients have seen the first list and some changes.
+// publish starts a gateway with the command in front of the server. It stops the gateway after clients have seen the
+// first list and some changes.
 func (g *growthRun) publish(server *process.RawServer, command []string, to *published) error {
 	return g.Scope(func() error {
 		dir, err := os.MkdirTemp(g.Dir, "")

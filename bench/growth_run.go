@@ -206,8 +206,8 @@ func (g *growthRun) sessions() error {
 	})
 }
 
-// flight has an increasing number of clients call at once and wait for a hanging server. What the gateway holds per call is its memory
-// above that with the same clients idle.
+// flight has an increasing number of clients call at once and wait for a hanging server. What the gateway holds per
+// call is its memory above that with the same clients idle.
 func (g *growthRun) flight() error {
 	return g.overOne(func(first *process.RawServer, gate *process.Gateway) error {
 		for _, n := range g.sizes("flight") {
@@ -277,8 +277,8 @@ func (g *growthRun) held(gate *process.Gateway, server *process.RawServer, n int
 	return busy, nil
 }
 
-// list fetches all pages repeatedly for the duration and returns the gateway's CPU time per item in microseconds. The first pass does not
-// count, because the gateway renders items on first use.
+// list fetches all pages repeatedly for the duration and returns the gateway's CPU time per item in microseconds. The
+// first pass does not count, because the gateway renders items on first use.
 func (g *growthRun) list(gate *process.Gateway, items int) (float64, error) {
 	w, err := wire.Dial("tcp", gate.URL.Host)
 	if err != nil {

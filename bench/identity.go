@@ -25,8 +25,8 @@ const (
 	auditedGateway = "gateway, audit"
 )
 
-// identity measures the cost of authentication, roles and the audit log: the same calls through separate gateways to one server, each with
-// different sections in its configuration.
+// identity measures the cost of authentication, roles and the audit log: the same calls through separate gateways to
+// one server, each with different sections in its configuration.
 func (s *setup) identity(result *report.Report) error {
 	tail := wire.SmallTail()
 	web, err := s.Helper("server")

@@ -46,8 +46,8 @@ func rowsOf(targets []*load.Target, clients int) []report.Row {
 	return rows
 }
 
-// ratio returns the median of the ratios of adjacent rounds, or 0 if there are none. Rounds in which the base completed no
-// call are omitted.
+// ratio returns the median of the ratios of adjacent rounds, or 0 if there are none. Rounds in which the base completed
+// no call are omitted.
 func ratio(rounds, base []load.Round) float64 {
 	var ratios []float64
 	for i := range min(len(rounds), len(base)) {
@@ -58,8 +58,8 @@ func ratio(rounds, base []load.Round) float64 {
 	return stats.Median(ratios)
 }
 
-// roundRows returns the rounds of a target with their ratios to the base and to the reverse proxy, which may have no rounds.
-// It omits rounds without calls.
+// roundRows returns the rounds of a target with their ratios to the base and to the reverse proxy, which may have no
+// rounds. It omits rounds without calls.
 func roundRows(rounds, base, proxy []load.Round) []report.RoundRow {
 	var rows []report.RoundRow
 	for i, r := range rounds {

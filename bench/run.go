@@ -16,8 +16,9 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// Run runs the measurement that o describes and returns the report. It blocks until it is done or ctx ends, and stops all processes that
-// it started. It writes lines about its progress to progress, and calls its Step method if it is a Stepper.
+// Run runs the measurement that o describes and returns the report. It blocks until it is done or ctx ends, and stops
+// all processes that it started. It writes lines about its progress to progress, and calls its Step method if it is a
+// Stepper.
 func Run(ctx context.Context, o Options, progress io.Writer) (*report.Report, error) {
 	o = o.Default()
 	if err := o.Validate(); err != nil {
@@ -173,8 +174,8 @@ func (s *setup) rows(result *report.Report, targets []*load.Target) error {
 	return nil
 }
 
-// list measures tools/list of the gateway and of a static handler that writes the same bytes. The static handler is the base of the
-// ratios.
+// list measures tools/list of the gateway and of a static handler that writes the same bytes. The static handler is the
+// base of the ratios.
 func (s *setup) list(result *report.Report) error {
 	web, err := s.Helper("server", "--tools", strconv.Itoa(s.o.Tools))
 	if err != nil {

@@ -33,7 +33,8 @@ func explain(s *report.LimitSeries, server Server, limit time.Duration) {
 // cause is the bottleneck of a series.
 type cause struct{ what, why, change string }
 
-// causeOf determines the bottleneck from the step after the knee, where the scarce resource is exhausted, or from the knee if it is the last step.
+// causeOf determines the bottleneck from the step after the knee, where the scarce resource is exhausted, or from the
+// knee if it is the last step.
 func causeOf(s *report.LimitSeries, server Server) cause {
 	if s.Knee == nil {
 		if len(s.Steps) == 0 {

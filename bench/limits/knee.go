@@ -28,7 +28,8 @@ func slow(s report.LimitStep, limit time.Duration) bool {
 	return limit > 0 && s.P99 > float64(limit.Microseconds())
 }
 
-// climbed returns the steps up to the last good one, and how the step after it failed, or "" if there is none. A bad step between good ones is noise.
+// climbed returns the steps up to the last good one, and how the step after it failed, or "" if there is none. A bad
+// step between good ones is noise.
 func climbed(steps []report.LimitStep, limit time.Duration) (up []report.LimitStep, failed string) {
 	last := len(steps) - 1
 	for last >= 0 && !good(steps[last], limit) {
@@ -85,8 +86,8 @@ func flat(steps []report.LimitStep) bool {
 	return after < growth*before
 }
 
-// nextClients returns the next number of clients: twice as many, until a limit is exceeded or throughput stops growing, then values between
-// the last good step and the first bad one.
+// nextClients returns the next number of clients: twice as many, until a limit is exceeded or throughput stops growing,
+// then values between the last good step and the first bad one.
 func nextClients(steps []report.LimitStep, limit time.Duration, most int) (clients int, more bool) {
 	if len(steps) == 0 {
 		return 1, true
@@ -104,8 +105,8 @@ func nextClients(steps []report.LimitStep, limit time.Duration, most int) (clien
 	return middle, 4*(high-low) > low && middle > low // to within a quarter, which is the level of noise
 }
 
-// again returns the clients of a step at the end of the climb that was measured only once. Background load can look like the end, so
-// these steps are measured twice.
+// again returns the clients of a step at the end of the climb that was measured only once. Background load can look
+// like the end, so these steps are measured twice.
 func again(steps []report.LimitStep, limit time.Duration) (clients int, more bool) {
 	k := findKnee(steps, limit)
 	for _, s := range steps[max(k.at, 0):] {
@@ -116,7 +117,8 @@ func again(steps []report.LimitStep, limit time.Duration) (clients int, more boo
 	return 0, false
 }
 
-// with returns the steps with s added, sorted by clients. Of two steps with the same number of clients, it keeps the better one.
+// with returns the steps with s added, sorted by clients. Of two steps with the same number of clients, it keeps the
+// better one.
 func with(steps []report.LimitStep, s report.LimitStep) []report.LimitStep {
 	at, found := slices.BinarySearchFunc(steps, s.Clients, func(s report.LimitStep, n int) int { return s.Clients - n })
 	if !found {

@@ -69,8 +69,8 @@ func TestLimitsOfRawServers(t *testing.T) {
 	}
 }
 
-// foreign is a third-party MCP server. It responds with event streams that start with a notification, has read-only and other tools,
-// and a test determines its responses to calls.
+// foreign is a third-party MCP server. It responds with event streams that start with a notification, has read-only and
+// other tools, and a test determines its responses to calls.
 type foreign struct {
 	tools   string
 	answer  func(w http.ResponseWriter, id string)
@@ -210,7 +210,8 @@ func TestLimitsCountFailures(t *testing.T) {
 	}
 }
 
-// In an open loop, a pause of the server delays all calls that are due meanwhile. In a closed loop it would be one slow call.
+// In an open loop, a pause of the server delays all calls that are due meanwhile. In a closed loop it would be one slow
+// call.
 func TestLimitsOpenLoop(t *testing.T) {
 	calls := 0
 	f := &foreign{tools: readingTools, answer: func(w http.ResponseWriter, id string) {

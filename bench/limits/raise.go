@@ -13,8 +13,8 @@ import (
 	"goblin-actor/bench/server"
 )
 
-// Raises are the quantities that can be raised. All except clients and rate are raised with raw servers, while a few clients call, to find
-// the amount from which on their calls become slower.
+// Raises are the quantities that can be raised. All except clients and rate are raised with raw servers, while a few
+// clients call, to find the amount from which on their calls become slower.
 var Raises = []string{"clients", "rate", "servers", "items", "sessions", "subscribers"}
 
 // ladders are the measured numbers, up to --max.
@@ -32,8 +32,8 @@ const (
 	kept         = 0.95 // share of an offered rate; below it, the rate is too high
 )
 
-// findHeld returns the last step before the first that is not within the limits or too slow. A step is too slow if it does not reach
-// the offered rate, or without one if its throughput is well below that of the first step.
+// findHeld returns the last step before the first that is not within the limits or too slow. A step is too slow if it
+// does not reach the offered rate, or without one if its throughput is well below that of the first step.
 func findHeld(steps []report.LimitStep, limit time.Duration) knee {
 	for i, s := range steps {
 		least := kept * s.Offered
@@ -53,8 +53,8 @@ func findHeld(steps []report.LimitStep, limit time.Duration) knee {
 	return knee{len(steps) - 1, "max"}
 }
 
-// climbRates measures one rate after the other in an open loop. The latency of a call starts when it is due, so that a delay before
-// sending is measured as well.
+// climbRates measures one rate after the other in an open loop. The latency of a call starts when it is due, so that a
+// delay before sending is measured as well.
 func (s *limits) climbRates(c *climb, step time.Duration) error {
 	crowd := c.crowd(c.at)
 	defer crowd.Leave()

@@ -74,7 +74,8 @@ func (s *limits) ofOwn() ([]*climb, error) {
 	return climbs, nil
 }
 
-// ofConfig starts a gateway with the configuration, except for its listeners and its state file, and finds a safe tool of each server.
+// ofConfig starts a gateway with the configuration, except for its listeners and its state file, and finds a safe tool
+// of each server.
 func (s *limits) ofConfig() ([]*climb, error) {
 	s.o.Progress(0, 1, "starting the servers")
 	g, err := s.Start(s.o.Program, "serve", "--config", s.o.Config, "--listen", "127.0.0.1:0", "--state-dir", s.Dir)

@@ -27,8 +27,8 @@ type tool struct {
 	args     string // arguments of the call as a JSON object; "" = none
 }
 
-// safe reports whether the tool may be called repeatedly without the user's consent: the server declares it read-only and not open-world, and
-// its required arguments can be made from its schema. args is those arguments.
+// safe reports whether the tool may be called repeatedly without the user's consent: the server declares it read-only
+// and not open-world, and its required arguments can be made from its schema. args is those arguments.
 func (t tool) safe() (args string, ok bool) {
 	if !t.Annotations.ReadOnlyHint || t.Annotations.OpenWorldHint {
 		return "", false

@@ -15,7 +15,8 @@ const (
 	Lost    = "lost"
 )
 
-// judge returns "" if body is a result of the request with that id, else the name of the outcome. The frame is nil unless it is a result or an error.
+// judge returns "" if body is a result of the request with that id, else the name of the outcome. The frame is nil
+// unless it is a result or an error.
 func (c *Caller) judge(body []byte, id uint64) (string, *protocol.Frame) {
 	var f protocol.Frame
 	found := false
@@ -75,7 +76,8 @@ func events(stream []byte, each func(data []byte)) {
 // keyPattern matches the configuration key in an error message of the gateway, which names the exceeded limit.
 var keyPattern = regexp.MustCompile(`\(((?:limits\.|queue\.)?[a-z]+[A-Za-z]*)[:)]`)
 
-// errorName returns the name of an error: the gateway's code and the configuration key in the message, or else the JSON-RPC code.
+// errorName returns the name of an error: the gateway's code and the configuration key in the message, or else the
+// JSON-RPC code.
 func errorName(f *protocol.Frame) string {
 	var e struct {
 		Code    json.Number

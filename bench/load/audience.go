@@ -9,8 +9,8 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// Audience is a group of subscribers that receive the same changes. Publish publishes a change and waits until all subscribers have
-// received it.
+// Audience is a group of subscribers that receive the same changes. Publish publishes a change and waits until all
+// subscribers have received it.
 type Audience struct {
 	subscribers []*subscriber
 	URI         string // public URI of the resource; "" = the list of tools
@@ -33,7 +33,8 @@ const DeliveryTimeout = 10 * time.Second
 // SettleTime is the time for streams to settle after they have been opened, and for duplicates to arrive after a change.
 const SettleTime = 600 * time.Millisecond
 
-// NewAudience returns an audience without subscribers. Its subscribers subscribe to uri, or listen to changes of the list of tools if uri is "".
+// NewAudience returns an audience without subscribers. Its subscribers subscribe to uri, or listen to changes of the
+// list of tools if uri is "".
 func NewAudience(uri string) *Audience {
 	return &Audience{URI: uri, all: make(chan struct{}, 1)}
 }

@@ -15,8 +15,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Caller is one client of an endpoint, used by one goroutine at a time. Unlike a Client, it does not know the expected response: it checks
-// the id and the form of the response.
+// Caller is one client of an endpoint, used by one goroutine at a time. Unlike a Client, it does not know the expected
+// response: it checks the id and the form of the response.
 type Caller struct {
 	*wire.Conn
 	at      *Endpoint
@@ -133,8 +133,8 @@ func (c *Caller) Leave() {
 	c.Close()
 }
 
-// repeated returns the request that a client sends repeatedly. Each client has its own range of ids, so that a response to another client's
-// request is detected.
+// repeated returns the request that a client sends repeatedly. Each client has its own range of ids, so that a response
+// to another client's request is detected.
 func (c *Caller) repeated(w *Crowd, index int) *wire.Request {
 	request := c.at.request(c.NewRequest("tools/call", w.Tool, wire.CallParamsOf(w.Tool, w.Args)))
 	request.ID = wire.FirstID + uint64(index%1700)*500_000 + uint64(time.Now().UnixMilli()%400_000)
@@ -174,8 +174,8 @@ func (c *Caller) loop(ctx context.Context, w *Crowd, index int, end time.Time) C
 // NotSent is the outcome of calls that no client was free to send within twice the duration.
 const NotSent = "not sent in time"
 
-// dueLoop repeatedly takes the next call, waits until it is due, and sends it, until all calls due within d have been sent. The latency of
-// a call starts when it is due, even if it waits for a free client.
+// dueLoop repeatedly takes the next call, waits until it is due, and sends it, until all calls due within d have been
+// sent. The latency of a call starts when it is due, even if it waits for a free client.
 func (c *Caller) dueLoop(ctx context.Context, w *Crowd, index int, next *atomic.Int64, began time.Time, d time.Duration) Calls {
 	r := Calls{Latencies: make([]uint32, 0, 1<<10)}
 	request := c.repeated(w, index)

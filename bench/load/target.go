@@ -132,8 +132,8 @@ func (t *Target) mallocs() float64 {
 	return wire.Scrape(t.At.URL.Host)["go_memstats_mallocs_total"]
 }
 
-// Learn makes one call and keeps the part of the response after the id as the expected answer, because the gateway adds fields for
-// the client's era. The answer must contain the server's content.
+// Learn makes one call and keeps the part of the response after the id as the expected answer, because the gateway adds
+// fields for the client's era. The answer must contain the server's content.
 func (t *Target) Learn() error {
 	if err := t.Connect(1); err != nil {
 		return err

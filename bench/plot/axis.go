@@ -46,7 +46,8 @@ func roundUp(v float64) float64 {
 	return 10 * power
 }
 
-// decades returns a logarithmic axis with ticks at 1, 2 and 5 times powers of ten, from the tick below low to the tick above high.
+// decades returns a logarithmic axis with ticks at 1, 2 and 5 times powers of ten, from the tick below low to the tick
+// above high.
 func decades(low, high, from, to float64) axis {
 	a := axis{from: from, to: to, powers: true}
 	first, last := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))

@@ -18,8 +18,8 @@ type remote struct {
 	lines *bufio.Reader
 }
 
-// command sends a command and returns its result. It connects if necessary, and waits up to 10 s for the socket, which a server creates
-// when it starts.
+// command sends a command and returns its result. It connects if necessary, and waits up to 10 s for the socket, which
+// a server creates when it starts.
 func (r *remote) command(path, text string) (int, error) {
 	for began := time.Now(); r.conn == nil; time.Sleep(time.Millisecond) {
 		conn, err := net.Dial("unix", path)

@@ -25,8 +25,8 @@ type Gateway struct {
 // defaultPageSize is the page size of measured gateways. It holds all tools of most measurements.
 const defaultPageSize = 1000
 
-// startGateway starts `serve` over the servers and waits until it is ready. Its files go into dir, whose path must be short, because it
-// holds a socket. settings are added to the servers in its configuration.
+// startGateway starts `serve` over the servers and waits until it is ready. Its files go into dir, whose path must be
+// short, because it holds a socket. settings are added to the servers in its configuration.
 func startGateway(ctx context.Context, program, dir string, servers, settings map[string]any) (*Gateway, error) {
 	all := map[string]any{"pageSize": defaultPageSize}
 	maps.Copy(all, settings)
@@ -81,7 +81,8 @@ func (g *Gateway) WaitReady(ctx context.Context) error {
 	return err
 }
 
-// AwaitReady requests /readyz until it answers 200, for at most wait. It returns the last response and whether it was 200.
+// AwaitReady requests /readyz until it answers 200, for at most wait. It returns the last response and whether it was
+// 200.
 func (p *Process) AwaitReady(ctx context.Context, wait time.Duration) (body []byte, ready bool, err error) {
 	for began := time.Now(); time.Since(began) < wait; {
 		if w, err := wire.Dial("tcp", p.URL.Host); err == nil {

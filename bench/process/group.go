@@ -19,8 +19,8 @@ type Group struct {
 	running []*Process
 }
 
-// NewGroup returns a group without processes. program is this binary; gateway is the binary to start as the gateway, or "" for program.
-// The caller must call Close. The end of ctx kills the processes.
+// NewGroup returns a group without processes. program is this binary; gateway is the binary to start as the gateway, or
+// "" for program. The caller must call Close. The end of ctx kills the processes.
 func NewGroup(ctx context.Context, program, gateway string) (*Group, error) {
 	dir, err := os.MkdirTemp("", "ga")
 	if err != nil {
@@ -103,7 +103,8 @@ func (g *Group) Sleep(d time.Duration) {
 	}
 }
 
-// NewRawServer starts a server of the given kind, or prepares it to be started by the gateway. more is added to its command line.
+// NewRawServer starts a server of the given kind, or prepares it to be started by the gateway. more is added to its
+// command line.
 func (g *Group) NewRawServer(kind, name string, more ...string) (*RawServer, error) {
 	s := newRawServerOf(kind, name, filepath.Join(g.Dir, name+".sock"), more)
 	if s.onStdio() {

@@ -109,7 +109,8 @@ func (p *Process) Usage() Usage {
 	var u Usage
 	pid := strconv.Itoa(p.cmd.Process.Pid)
 	if text, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil {
-		// The name in parentheses may contain anything, so parsing starts after it. A tick is 10 ms on all supported Linux systems.
+		// The name in parentheses may contain anything, so parsing starts after it. A tick is 10 ms on all supported
+		// Linux systems.
 		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 		if len(fields) > 12 {
 			user, _ := strconv.ParseInt(string(fields[11]), 10, 64)

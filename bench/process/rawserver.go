@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// ServerKinds are the raw servers that fanout, faults, cold and growth can run behind the gateway: streamable HTTP that answers with JSON,
-// streamable HTTP that answers with a stream of one event ("events"), HTTP+SSE, and a process on stdio. Without "modern" they speak 2025-11-25.
+// ServerKinds are the raw servers that fanout, faults, cold and growth can run behind the gateway: streamable HTTP that
+// answers with JSON, streamable HTTP that answers with a stream of one event ("events"), HTTP+SSE, and a process on
+// stdio. Without "modern" they speak 2025-11-25.
 var ServerKinds = []string{"http", "events", "sse", "stdio", "http-modern", "events-modern", "stdio-modern"}
 
 // Eras are the eras of clients.

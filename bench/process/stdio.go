@@ -13,7 +13,8 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// RunStdio starts a program that speaks MCP on stdio, calls use, and closes the program's stdin. It blocks until the program has ended.
+// RunStdio starts a program that speaks MCP on stdio, calls use, and closes the program's stdin. It blocks until the
+// program has ended.
 func RunStdio(ctx context.Context, command []string, use func(*StdioProgram) error) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.WaitDelay = time.Second

@@ -13,9 +13,10 @@ import (
 //
 //	metric "(" [part {"," part}] ")" ("<"|"<="|">"|">=") number [unit]
 //
-// A part is the kind of the report, words of a target's name, c=CLIENTS, or to=TARGET. The claim must hold for all rows that match.
-// Without a target, these are all rows of the gateway; without c=, all numbers of clients. With to=, the metric is divided by that
-// target's at the same number of clients, round by round if both have rounds, and the number has no unit.
+// A part is the kind of the report, words of a target's name, c=CLIENTS, or to=TARGET. The claim must hold for all rows
+// that match. Without a target, these are all rows of the gateway; without c=, all numbers of clients. With to=, the
+// metric is divided by that target's at the same number of clients, round by round if both have rounds, and the number
+// has no unit.
 type Assertion struct {
 	text    string
 	metric  string

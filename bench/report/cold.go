@@ -44,8 +44,8 @@ func (c *Cold) tables() [][][]string {
 	return [][][]string{rows, completeTable(c.Complete)}
 }
 
-// CompleteRow measures how long a client waits for a complete list, with one running HTTP server and one stdio server that the gateway
-// starts. Times are medians in milliseconds since the process started.
+// CompleteRow measures how long a client waits for a complete list, with one running HTTP server and one stdio server
+// that the gateway starts. Times are medians in milliseconds since the process started.
 type CompleteRow struct {
 	What   string  `json:"what"`
 	Starts int     `json:"starts"`

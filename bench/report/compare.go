@@ -20,7 +20,8 @@ import (
 // reportBytes is the maximum size of a report file. Real ones have up to 200 KiB.
 const reportBytes = 64 << 20
 
-// Load returns the reports at path: one report.json, or all in a directory and its immediate subdirectories, sorted by name.
+// Load returns the reports at path: one report.json, or all in a directory and its immediate subdirectories, sorted by
+// name.
 func Load(path string) ([]*Report, error) {
 	files := []string{path}
 	if info, err := os.Stat(path); err != nil {
@@ -84,8 +85,8 @@ func parseReport(text []byte) (*Report, error) {
 	return &r, nil
 }
 
-// Comparison compares two groups of reports by benchstat's method: medians with their 95 % confidence intervals, and a Mann-Whitney U
-// test of whether the rounds differ.
+// Comparison compares two groups of reports by benchstat's method: medians with their 95 % confidence intervals, and a
+// Mann-Whitney U test of whether the rounds differ.
 type Comparison struct {
 	a, b  []*Report
 	pairs []pair

@@ -10,8 +10,8 @@ type Fanout struct {
 	Rows []FanoutRow `json:"rows"`
 }
 
-// FanoutRow is one number of streams of one era at one server. Times are in milliseconds from the command to publish until the last
-// stream has received the change. Direct is the same for a server that writes to as many streams itself.
+// FanoutRow is one number of streams of one era at one server. Times are in milliseconds from the command to publish
+// until the last stream has received the change. Direct is the same for a server that writes to as many streams itself.
 type FanoutRow struct {
 	Change      string  `json:"change"`
 	Clients     string  `json:"clients"`

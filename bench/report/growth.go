@@ -33,8 +33,8 @@ type GrowthRow struct {
 	Refused int `json:"refused"` // calls refused with QUEUE_FULL or OVERLOADED, without sending anything to the server
 }
 
-// growthNoise is the exponent from which on growth counts as faster than linear: at ten times the size, the cost per unit doubles.
-// On a shared machine, smaller increases are noise.
+// growthNoise is the exponent from which on growth counts as faster than linear: at ten times the size, the cost per
+// unit doubles. On a shared machine, smaller increases are noise.
 const growthNoise = 1.3
 
 // memoryNoise is the memory in KiB that a size must use to be compared: heaps grow in spans.
@@ -71,7 +71,8 @@ func (g *Growth) Judge() {
 	}
 }
 
-// exponent returns e such that the total cost grows as n^e, given the cost per unit at both sizes, or 1 if either is unknown.
+// exponent returns e such that the total cost grows as n^e, given the cost per unit at both sizes, or 1 if either is
+// unknown.
 func exponent(few, many int, before, now float64) float64 {
 	if before <= 0 || now <= 0 {
 		return 1

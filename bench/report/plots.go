@@ -14,7 +14,8 @@ type picture struct {
 	svg         []byte
 }
 
-// pictures draws the plots of the report: rows by clients as lines, or as bars if all rows have the same number of clients.
+// pictures draws the plots of the report: rows by clients as lines, or as bars if all rows have the same number of
+// clients.
 func (r *Report) pictures() []picture {
 	switch {
 	case r.Idle != nil:

@@ -1,7 +1,7 @@
 package report
 
-// RoundRow is the result of one round of a Row. A zero field was not measured. Comparisons of reports use the variation between rounds
-// to decide which differences are significant.
+// RoundRow is the result of one round of a Row. A zero field was not measured. Comparisons of reports use the variation
+// between rounds to decide which differences are significant.
 type RoundRow struct {
 	PerSecond float64 `json:"callsPerSecond"`
 	P50       float64 `json:"p50Micros"`

@@ -115,7 +115,8 @@ func (r *Report) matching(a Assertion) []series {
 	return all
 }
 
-// dividedBy returns the series divided by the target's series of the same metric at the same number of clients. It omits series without one.
+// dividedBy returns the series divided by the target's series of the same metric at the same number of clients. It
+// omits series without one.
 func (r *Report) dividedBy(to string, all []series) []series {
 	var divided []series
 	for _, s := range all {

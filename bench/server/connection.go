@@ -16,7 +16,8 @@ import (
 	"goblin-actor/bench/wire"
 )
 
-// serve serves one HTTP/1.1 connection. It supports what the gateway and the load generator send, and closes the connection on anything else.
+// serve serves one HTTP/1.1 connection. It supports what the gateway and the load generator send, and closes the
+// connection on anything else.
 func (s *rawServer) serve(conn net.Conn) {
 	defer conn.Close()
 	r := bufio.NewReaderSize(conn, 16<<10)
@@ -95,7 +96,8 @@ func appendEventAnswer(out, id, tail []byte) []byte {
 	return append(out, end...)
 }
 
-// respondOn handles a message posted to path. It sends the response on the stream of that path and appends the HTTP response.
+// respondOn handles a message posted to path. It sends the response on the stream of that path and appends the HTTP
+// response.
 func (s *rawServer) respondOn(out, path, body []byte) []byte {
 	id, tail, err := s.answer(body, path)
 	if err != nil {
@@ -146,8 +148,8 @@ func (h *head) read(r *bufio.Reader) error {
 	}
 }
 
-// accept listens on a free loopback port, prints its URL on out and calls serve in a new goroutine for every connection, until in
-// ends.
+// accept listens on a free loopback port, prints its URL on out and calls serve in a new goroutine for every
+// connection, until in ends.
 func accept(in io.Reader, out io.Writer, serve func(net.Conn)) error {
 	return acceptAt("", in, out, serve)
 }

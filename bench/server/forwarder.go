@@ -11,8 +11,8 @@ import (
 // forwarderBuffer is the size of a read from a connection.
 const forwarderBuffer = 256 << 10
 
-// ServeForwarder is the upper bound for any proxy on this machine: it does not look at what it forwards, has its own connection to target
-// for each client with one buffer, and copies bytes. It prints its URL on out and ends with in.
+// ServeForwarder is the upper bound for any proxy on this machine: it does not look at what it forwards, has its own
+// connection to target for each client with one buffer, and copies bytes. It prints its URL on out and ends with in.
 //
 // With whole, it forwards a response after it has received all of it, as a proxy that inspects responses must.
 func ServeForwarder(in io.Reader, out io.Writer, target string, whole bool) error {
@@ -39,7 +39,8 @@ func ServeForwarder(in io.Reader, out io.Writer, target string, whole bool) erro
 	})
 }
 
-// move copies until src ends, through one buffer. With length, it collects that many bytes of a message before it writes them.
+// move copies until src ends, through one buffer. With length, it collects that many bytes of a message before it
+// writes them.
 func move(dst io.Writer, src io.Reader, length func(begin []byte) int) {
 	buffer := make([]byte, forwarderBuffer)
 	for {

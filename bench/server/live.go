@@ -20,8 +20,8 @@ const ItemURI = "bench://item"
 // streamTimeout limits a write to one stream. A stream that blocks for longer is closed, because it delays the others.
 const streamTimeout = 10 * time.Second
 
-// live is the changeable state of a raw server. A run changes it with commands on a separate socket (control), so that commands do not
-// disturb the measured connections.
+// live is the changeable state of a raw server. A run changes it with commands on a separate socket (control), so that
+// commands do not disturb the measured connections.
 type live struct {
 	tools  []string // listed tools, besides the one that changes
 	modern bool

@@ -32,8 +32,8 @@ func newOutStream(conn net.Conn) *outStream {
 	}}
 }
 
-// stream answers a GET with a stream of events, until the peer closes it. If posts is not nil, it is an HTTP+SSE stream: its first event
-// contains the path for POST requests, and responses are sent on it.
+// stream answers a GET with a stream of events, until the peer closes it. If posts is not nil, it is an HTTP+SSE
+// stream: its first event contains the path for POST requests, and responses are sent on it.
 func (l *live) stream(conn net.Conn, r *bufio.Reader, posts *sseStreams, session string) {
 	e := newOutStream(conn)
 	e.session = session
@@ -64,8 +64,8 @@ func isInitialize(body []byte) bool { return bytes.Contains(body, []byte(`"metho
 // isListen reports whether a request is subscriptions/listen.
 func isListen(body []byte) bool { return bytes.Contains(body, []byte(`"subscriptions/listen"`)) }
 
-// listenAnswer returns the first message of a subscription stream, which acknowledges all requested notifications. It stores the raw id of
-// the request and the notifications in e.
+// listenAnswer returns the first message of a subscription stream, which acknowledges all requested notifications. It
+// stores the raw id of the request and the notifications in e.
 func listenAnswer(body []byte, e *outStream) (ack []byte, err error) {
 	var request struct {
 		ID     json.RawMessage

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// ServeProxy serves a httputil.ReverseProxy for target, with a large connection pool and pooled copy buffers. It prints its URL on out and
-// ends at the end of in.
+// ServeProxy serves a httputil.ReverseProxy for target, with a large connection pool and pooled copy buffers. It prints
+// its URL on out and ends at the end of in.
 func ServeProxy(in io.Reader, out io.Writer, target string) error {
 	to, err := url.Parse(target)
 	if err != nil {

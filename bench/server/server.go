@@ -26,7 +26,8 @@ type Options struct {
 	SSE     bool   // the server speaks HTTP+SSE of 2024-11-05
 }
 
-// rawServer answers MCP requests with prepared bytes. A tail is the part of a response after the id, including the closing brace.
+// rawServer answers MCP requests with prepared bytes. A tail is the part of a response after the id, including the
+// closing brace.
 type rawServer struct {
 	initialize, discover, list, small, big, empty []byte // initialize and discover are nil in the other era
 
@@ -88,7 +89,8 @@ func newRawServer(o Options) *rawServer {
 	return s.addLive(o, tools)
 }
 
-// answer returns the raw id and the tail of the response to a message of a session, or nil, nil if the message needs no response.
+// answer returns the raw id and the tail of the response to a message of a session, or nil, nil if the message needs no
+// response.
 func (s *rawServer) answer(raw, session []byte) (id, tail []byte, err error) {
 	var f protocol.Frame
 	if err := f.Parse(raw); err != nil {

@@ -17,8 +17,8 @@ const ExchangeTimeout = 60 * time.Second
 // maxAnswer limits the size of a response in bytes.
 const maxAnswer = 256 << 20
 
-// Conn is one keep-alive HTTP/1.1 connection, used by one goroutine. It supports only what the load generator needs, so that it uses
-// little of the measured time: about 4 µs of CPU per request (net/http's client uses about 20).
+// Conn is one keep-alive HTTP/1.1 connection, used by one goroutine. It supports only what the load generator needs, so
+// that it uses little of the measured time: about 4 µs of CPU per request (net/http's client uses about 20).
 type Conn struct {
 	Net  net.Conn
 	in   *bufio.Reader
@@ -74,7 +74,8 @@ func (w *Conn) Exchange(request []byte) ([]byte, error) {
 	return w.body, err
 }
 
-// head reads the status line and the headers. length is negative if the response ends with the connection (a 200 without Content-Length).
+// head reads the status line and the headers. length is negative if the response ends with the connection (a 200
+// without Content-Length).
 func (w *Conn) head() (length int, chunked bool, err error) {
 	line, err := w.line()
 	if err != nil {

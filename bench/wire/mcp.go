@@ -36,7 +36,8 @@ func (w *Conn) Expect(what string, status int, body []byte, err error) error {
 	return nil
 }
 
-// NewModernRequest returns a POST of one 2026-07-28 request. params lacks its closing brace. name is the item the request is about, or "".
+// NewModernRequest returns a POST of one 2026-07-28 request. params lacks its closing brace. name is the item the
+// request is about, or "".
 func NewModernRequest(host, path, method, name, params string) *Request {
 	if params != "{" {
 		params += ","

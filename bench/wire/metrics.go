@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Scrape returns the series of the host's /metrics. It omits series that it cannot parse, and returns none if the page is unreachable.
+// Scrape returns the series of the host's /metrics. It omits series that it cannot parse, and returns none if the page
+// is unreachable.
 func Scrape(host string) map[string]float64 {
 	values := map[string]float64{}
 	w, err := Dial("tcp", host)

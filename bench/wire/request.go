@@ -75,7 +75,8 @@ func (r *Request) Next() []byte {
 // IDText returns the digits of the id in the request.
 func (r *Request) IDText() []byte { return r.Text[r.at : r.at+IDDigits] }
 
-// ResponseHead is the beginning of every response: the raw servers put the id first, and the gateway and proxies must not change that.
+// ResponseHead is the beginning of every response: the raw servers put the id first, and the gateway and proxies must
+// not change that.
 const ResponseHead = `{"jsonrpc":"2.0","id":`
 
 // Check returns an error unless body is the response to r, with tail after the id.

@@ -21,7 +21,8 @@ func NewStream(w *Conn, host, path, session string) *Stream {
 	return &Stream{w, host, path, session}
 }
 
-// DialStream connects to a host for one stream. The connection has a small buffer, because a measurement may have thousands of them.
+// DialStream connects to a host for one stream. The connection has a small buffer, because a measurement may have
+// thousands of them.
 func DialStream(host string) (*Conn, error) {
 	w, err := Dial("tcp", host)
 	if err == nil {

@@ -1,0 +1,2 @@
+// Package stats provides medians and quantiles.
+package stats
