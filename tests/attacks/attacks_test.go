@@ -44,7 +44,7 @@ func span(from, to int) (numbers []int) {
 
 // weakening is the content of a file in weak.
 type weakening struct {
-	name       string // name name of the file
+	name       string // of the file, without .txt
 	number     int
 	words      string // what the attacker does
 	room, test string
