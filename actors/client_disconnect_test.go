@@ -10,6 +10,7 @@ import (
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/upstream/pipe"
+	"goblin-actor/tests/sim/pipeclient"
 )
 
 // A modern client cancels a call by closing its connection. The server gets one cancellation. Two calls with the same ID are
@@ -20,8 +21,8 @@ func TestDisconnectCancelsModernCall(t *testing.T) {
 		h := startStdio(t, map[string]*actortest.Server{"one": server}, nil)
 		defer h.close()
 		h.waitReady()
-		client := &downstream.PipeClient{Handler: h.gateway.Front(), Budget: h.gateway.Budget()}
-		call := func(id int) *downstream.PipeExchange {
+		client := &pipeclient.Client{Handler: h.gateway.Front(), Budget: h.gateway.Budget()}
+		call := func(id int) *pipeclient.Exchange {
 			origin := downstream.Origin{Path: "/mcp", Remote: "127.0.0.1:40000", Version: "2026-07-28", Header: http.Header{
 				"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"one_ask"}}}
 			x, refused := client.Post([]byte(modernCall(id, "{}", "")), origin)

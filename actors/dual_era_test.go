@@ -25,10 +25,10 @@ func dualServer(http, session bool) *actortest.Modern {
 		g.SendRequest(`{"jsonrpc":"2.0","id":"q",` + elicit + `}`)
 	}
 	s.HandleOther = func(g actortest.Message) bool {
-		if g.Frame.M == protocol.MethodInitialize {
+		if g.Frame.Method == protocol.MethodInitialize {
 			g.AnswerInitialize(session, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"fake","version":"2"}}`)
 		}
-		return g.Frame.M == protocol.MethodInitialize
+		return g.Frame.Method == protocol.MethodInitialize
 	}
 	s.HandleAnswer = func(g actortest.Message) { waiting.Result(`{"content":` + string(g.Frame.ResultBytes()) + `}`) }
 	return s
@@ -122,7 +122,7 @@ func TestLegacyConnectionOfURLFails(t *testing.T) {
 		failing.Store(true)
 		other := server.HandleOther
 		server.HandleOther = func(g actortest.Message) bool {
-			if failing.Load() && g.Frame.M == protocol.MethodInitialize {
+			if failing.Load() && g.Frame.Method == protocol.MethodInitialize {
 				_ = g.Peer.Tell(upstream.Ended{Ticket: g.Out.Ticket, Err: &upstream.StatusError{Code: 503}})
 				return true
 			}

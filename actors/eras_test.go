@@ -248,7 +248,7 @@ func TestServerReplacedByOlderOne(t *testing.T) {
 			}
 		}
 		server.HandleOther = func(g actortest.Message) bool {
-			if g.Frame.M != protocol.MethodInitialize {
+			if g.Frame.Method != protocol.MethodInitialize {
 				return false
 			}
 			g.Result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1"}}`)

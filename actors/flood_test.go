@@ -18,6 +18,7 @@ import (
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/rawjson"
 	"goblin-actor/protocol/upstream/pipe"
+	"goblin-actor/tests/sim/pipeclient"
 )
 
 // flood makes servers whose tool flood never answers and sends notifications as fast as the gateway accepts them.
@@ -162,7 +163,7 @@ func TestGreedyClientDoesNotStarveOthers(t *testing.T) {
 	release := make(chan struct{})
 	session, _ := w.gateway.statelessSession(0)
 	session.Tell(message.Inspect{Reply: func(any) { <-release }}) // it is busy until all requests are queued
-	client := &downstream.PipeClient{Handler: w.gateway.Front(), Budget: w.gateway.Budget()}
+	client := &pipeclient.Client{Handler: w.gateway.Front(), Budget: w.gateway.Budget()}
 	origin := downstream.Origin{Path: "/mcp", Remote: "127.0.0.1:40000", Version: "2026-07-28", Header: http.Header{
 		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"one_ask"}}}
 	ask := func(name string) { // returns once the request is queued

@@ -50,7 +50,7 @@ func (f front) Post(x *downstream.Exchange) {
 		message.RefuseNoSession(x)
 		return
 	}
-	if x.Frame.Kind == protocol.KindRequest && x.Frame.M == protocol.MethodInitialize && x.Batch == nil && !messages { // HTTP+SSE opens a session with its stream
+	if x.Frame.Kind == protocol.KindRequest && x.Frame.Method == protocol.MethodInitialize && x.Batch == nil && !messages { // HTTP+SSE opens a session with its stream
 		f.self.Tell(message.OpenSession{Exchange: x, Admitted: admitted})
 		return
 	}
@@ -159,7 +159,7 @@ func (f stdioFront) Post(x *downstream.Exchange) {
 		f.modern(x, admitted)
 		return
 	}
-	if x.Batch == nil && x.Frame.M == protocol.NotificationCancelled {
+	if x.Batch == nil && x.Frame.Method == protocol.NotificationCancelled {
 		f.cancelStateless(x, admitted) // it may cancel a modern request: not every client states the era in a cancellation
 	}
 	f.session.Tell(message.Inbound{Exchange: x, Admitted: admitted})

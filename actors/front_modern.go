@@ -17,7 +17,7 @@ import (
 func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 	switch x.Frame.Kind {
 	case protocol.KindNotification:
-		if x.Origin.Stdio && x.Frame.M == protocol.NotificationCancelled {
+		if x.Origin.Stdio && x.Frame.Method == protocol.NotificationCancelled {
 			g.cancelStateless(x, admitted)
 		}
 		x.Accept() // the specification defines no other notification from clients; any is accepted
@@ -27,11 +27,11 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 		return
 	}
 	fault := protocol.CheckModern(x.Origin.Repeated(), &x.Frame, &x.Params)
-	if fault != nil && (fault.Name != protocol.MethodNotFound || x.Frame.M != protocol.MethodOther) { // a server may support an unknown method
+	if fault != nil && (fault.Name != protocol.MethodNotFound || x.Frame.Method != protocol.MethodOther) { // a server may support an unknown method
 		message.RefuseModern(x, fault)
 		return
 	}
-	if x.Frame.M == protocol.MethodSubscriptionsListen {
+	if x.Frame.Method == protocol.MethodSubscriptionsListen {
 		g.openSubscription(x, admitted)
 		return
 	}

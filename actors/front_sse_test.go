@@ -215,7 +215,7 @@ func TestHTTPWithSSEServerRequest(t *testing.T) {
 	w.do("POST", endpoint, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_ask"}}`, "Accept", "application/json")
 	request := s.data()
 	var f protocol.Frame
-	if err := f.Parse([]byte(request)); err != nil || f.M != protocol.MethodRootsList {
+	if err := f.Parse([]byte(request)); err != nil || f.Method != protocol.MethodRootsList {
 		t.Fatalf("got %s, want roots/list", request)
 	}
 	w.do("POST", endpoint, string(protocol.AppendResult(nil, f.IDBytes(), []byte(`{"roots":[{"uri":"file:///r"}]}`))))

@@ -28,7 +28,7 @@ func largeServer(w http.ResponseWriter, r *http.Request) {
 		return `{"result":` + result + `,"jsonrpc":"2.0","id":` + string(f.IDBytes()) + `}`
 	}
 	w.Header().Set("Content-Type", "application/json")
-	switch f.M {
+	switch f.Method {
 	case protocol.MethodInitialize:
 		_, _ = io.WriteString(w, answer(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"large","version":"1"}}`))
 	case protocol.MethodToolsList:

@@ -154,7 +154,7 @@ func TestMetaToolsForwardCalls(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}, Resources: []string{"file:///a", "file:///b"}}
 		server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
-			if f.M == protocol.MethodResourcesRead {
+			if f.Method == protocol.MethodResourcesRead {
 				_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"contents":[{"uri":"file:///a","text":"A"},{"uri":"file:///b","blob":"Qg=="}],"_meta":{"k":1}}`)))
 				return
 			}

@@ -83,7 +83,7 @@ func TestAppPageOfTool(t *testing.T) {
 func linkingServer() *actortest.Server {
 	return &actortest.Server{Tools: []string{"make"}, Resources: []string{"file:///listed"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
 		result := `{}`
-		switch f.M {
+		switch f.Method {
 		case protocol.MethodToolsCall:
 			result = `{"content":[{"type":"resource_link","uri":"file:///made","name":"m"},{"type":"resource","resource":{"uri":"mem:inside","text":"x"}},{"type":"text","text":"file:///text"}]}`
 		case protocol.MethodResourcesRead:
@@ -178,7 +178,7 @@ func TestMentionedResourceIsReadOnItsConnection(t *testing.T) {
 		server := linkingServer()
 		give := server.Handle
 		server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
-			if f.M == protocol.MethodToolsCall {
+			if f.Method == protocol.MethodToolsCall {
 				makers = append(makers, p)
 			} else {
 				readers = append(readers, p)

@@ -91,7 +91,7 @@ func TestMetricSeriesOfClasses(t *testing.T) {
 func TestConsoleStatus(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}, Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
-			if f.M == protocol.MethodResourcesSubscribe {
+			if f.Method == protocol.MethodResourcesSubscribe {
 				_ = p.Send(protocol.AppendResult(nil, id, []byte("{}")))
 			}
 		}}

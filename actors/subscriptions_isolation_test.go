@@ -27,7 +27,7 @@ func newIsolatedServer() *isolatedServer {
 	s.Server = &actortest.Server{Tools: []string{"t"}, Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		switch f.M {
+		switch f.Method {
 		case protocol.MethodResourcesSubscribe:
 			s.subs = append(s.subs, p)
 		case protocol.MethodResourcesUnsubscribe:

@@ -34,7 +34,7 @@ func newSubscriptionServer(hold bool) *subscriptionServer {
 		answer := func() { _ = p.Send(protocol.AppendResult(nil, id, []byte(`{}`))) }
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.hold && f.M == protocol.MethodResourcesSubscribe {
+		if s.hold && f.Method == protocol.MethodResourcesSubscribe {
 			s.held = append(s.held, answer)
 			return
 		}

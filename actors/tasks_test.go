@@ -27,11 +27,11 @@ func taskServer() *actortest.Server {
 	s.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
 		var params protocol.Params
 		_ = params.Scan(&f)
-		if f.M != protocol.MethodToolsCall && string(params.TaskID.Of(f.Raw)) != `"7"` {
+		if f.Method != protocol.MethodToolsCall && string(params.TaskID.Of(f.Raw)) != `"7"` {
 			_ = p.Send(protocol.AppendError(nil, id, -32602, "no such task", nil))
 			return
 		}
-		switch f.M {
+		switch f.Method {
 		case protocol.MethodToolsCall:
 			if !rawjson.Member(f.Raw, f.Params, "task").Present() {
 				_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"content":[]}`)))
@@ -225,7 +225,7 @@ func TestTaskResultDeviations(t *testing.T) {
 			server := &actortest.Server{Tools: []string{`{"name":"dig","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}`}, Tasks: true}
 			server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
 				answer := test.call
-				switch f.M {
+				switch f.Method {
 				case protocol.MethodTasksResult:
 					answer = next(&test.ends)
 				case protocol.MethodTasksGet:

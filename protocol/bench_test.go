@@ -105,8 +105,8 @@ func TestAllocations(t *testing.T) {
 	}
 	escaped := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":{"n\u0061me":"x","unknown":1}}`)
 	count("Parse escaped", 0, func() { _ = f.Parse(escaped) })
-	if f.M != MethodToolsCall {
-		t.Errorf("escaped method: got %v", f.M)
+	if f.Method != MethodToolsCall {
+		t.Errorf("escaped method: got %v", f.Method)
 	}
 	if err := f.Parse(request200); err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func IsModern(v string) bool { return v == Version20260728 }
 // initialize is legacy, whatever version its params request.
 func EraOf(header func(name string) string, f *Frame, p *Params) Era {
 	switch {
-	case p.MetaVersion.Present(), modernOnly(f.M):
+	case p.MetaVersion.Present(), modernOnly(f.Method):
 		return EraModern
 	case header == nil:
 		return EraLegacy

@@ -20,11 +20,11 @@ const (
 // Frame is a JSON-RPC 2.0 message: its bytes, and the spans of its members in them.
 // A Frame that Parse accepted is valid JSON in valid UTF-8. Raw must not be modified afterwards; it may be shared.
 type Frame struct {
-	Raw                               []byte
-	ID, Method, Params, Result, Error rawjson.Span // raw values: ID and Method with their quotes
-	Kind                              Kind
-	M                                 Method // the parsed method; for MethodOther the name is only in Method
-	Newline                           bool   // Raw has a \n or \r between tokens, which must become a space on stdio and SSE
+	Raw                                  []byte
+	ID, RawMethod, Params, Result, Error rawjson.Span // raw values: ID and RawMethod with their quotes
+	Kind                                 Kind
+	Method                               Method // the parsed method; for MethodOther the name is only in RawMethod
+	Newline                              bool   // Raw has a \n or \r between tokens, which must become a space on stdio and SSE
 
 	// Memory holds Raw if the memory can be reused after the frame is written. It is usually nil.
 	Memory *Memory

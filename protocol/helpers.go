@@ -16,9 +16,9 @@ func (f *Frame) ErrorBytes() []byte { return f.Error.Of(f.Raw) }
 
 // MethodText returns the unquoted method, or "" if the frame is a response. It allocates only for MethodOther.
 func (f *Frame) MethodText() string {
-	if f.M != MethodOther {
-		return f.M.String()
+	if f.Method != MethodOther {
+		return f.Method.String()
 	}
-	text, _ := rawjson.Unquote(f.Method.Of(f.Raw))
+	text, _ := rawjson.Unquote(f.RawMethod.Of(f.Raw))
 	return text
 }

@@ -82,7 +82,7 @@ func (q InputKind) ValidAnswer(raw []byte) bool {
 // related task, which have no meaning there. An elicitationId stays: MCP 2026-07-28 no longer defines it, but some modern
 // clients (rmcp 3.11) still report it, and report an empty one if it is missing.
 func AppendInputRequest(dst []byte, f *Frame) []byte {
-	dst = append(append(dst, `{"method":`...), f.Method.Of(f.Raw)...)
+	dst = append(append(dst, `{"method":`...), f.RawMethod.Of(f.Raw)...)
 	if !f.Params.Present() { // roots/list may have none; the go-sdk 1.8 client rejects input requests without params
 		return append(dst, `,"params":{}}`...)
 	}

@@ -29,7 +29,7 @@ func TestInputKindOf(t *testing.T) {
 	}
 	for _, c := range cases {
 		f := mustParse(t, call(c.method, c.params))
-		q := InputKindOf(f.Raw, f.M, f.Params)
+		q := InputKindOf(f.Raw, f.Method, f.Params)
 		if q != c.want || string(q.Capability()) != c.capability {
 			t.Errorf("%s %s: %d %s", c.method, c.params, q, q.Capability())
 		}

@@ -9,7 +9,7 @@ import "goblin-actor/protocol/rawjson"
 // header, version, Mcp-Method, method, Mcp-Name, params, log level. Notifications need neither headers nor _meta. Responses
 // are refused.
 //
-// MethodNotFound with f.M == MethodOther means that the message is otherwise valid, so the caller may forward it to a server
+// MethodNotFound with f.Method == MethodOther means that the message is otherwise valid, so the caller may forward it to a server
 // that has the method. Mcp-Param headers are checked separately, by Bindings.Check, when the tool is known.
 func CheckModern(header func(name string) string, f *Frame, p *Params) *Fault {
 	switch f.Kind {
@@ -23,15 +23,15 @@ func CheckModern(header func(name string) string, f *Frame, p *Params) *Fault {
 		return fault
 	}
 	if header != nil {
-		if fault := checkHeader(HeaderMethod, header(HeaderMethod), f.Raw, f.Method); fault != nil {
+		if fault := checkHeader(HeaderMethod, header(HeaderMethod), f.Raw, f.RawMethod); fault != nil {
 			return fault
 		}
 	}
-	if !modernRequest(f.M) {
+	if !modernRequest(f.Method) {
 		return NoMethod(f.MethodText())
 	}
 	if header != nil {
-		if source, given := NameHeader(f.M, p), header(HeaderName) != ""; given && mayCarryName(f.M) || source.Present() && demandsName(f.M) {
+		if source, given := NameHeader(f.Method, p), header(HeaderName) != ""; given && mayCarryName(f.Method) || source.Present() && demandsName(f.Method) {
 			if fault := checkHeader(HeaderName, header(HeaderName), f.Raw, source); fault != nil {
 				return fault
 			}
@@ -48,7 +48,7 @@ func ParamsFault(header func(name string) string, f *Frame, p *Params, err *Pars
 	if EraOf(header, f, p) == EraLegacy {
 		return fault, EraLegacy
 	}
-	if first := CheckModern(header, f, p); first != nil && first.Status(EraModern) != 200 && f.M != MethodOther {
+	if first := CheckModern(header, f, p); first != nil && first.Status(EraModern) != 200 && f.Method != MethodOther {
 		return first, EraModern
 	}
 	if uint32(err.Offset) > p.Meta.Off && uint32(err.Offset) < p.Meta.End {
@@ -137,8 +137,8 @@ func mismatch(message string) *Fault { return &Fault{Name: HeaderMismatch, Messa
 
 // checkShape checks the log level, and that params have the member that the method requires.
 func checkShape(f *Frame, p *Params) *Fault {
-	if f.M.Names() != SubjectNone && !f.M.Named(p).Present() {
-		return BadParams("Invalid params: params." + f.M.Names().member() + " is missing")
+	if f.Method.Names() != SubjectNone && !f.Method.Named(p).Present() {
+		return BadParams("Invalid params: params." + f.Method.Names().member() + " is missing")
 	}
 	if level := p.MetaLogLevel.Of(f.Raw); level != nil && !isLevel(level) {
 		return badMeta("Invalid params: _meta has no known io.modelcontextprotocol/logLevel")

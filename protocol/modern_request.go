@@ -60,7 +60,7 @@ func ToLegacyRequest(edits []rawjson.Edit, f *Frame, p *Params, token []byte) []
 		{Name: "requestState", Have: p.RequestState},
 	}
 	patches := all[:]
-	if !f.M.MayAsk() {
+	if !f.Method.MayAsk() {
 		patches = all[:1]
 	}
 	known := [2]rawjson.Span{p.Arguments, p.Meta}
@@ -95,11 +95,11 @@ func putParams(edits []rawjson.Edit, f *Frame, known [2]rawjson.Span, tidy bool,
 		return edits
 	}
 	before := len(edits)
-	edits = append(edits, rawjson.Insert(f.Method.End, openParams))
-	if edits = rawjson.InsertPatches(edits, f.Method.End, patches, false); len(edits) == before+1 {
+	edits = append(edits, rawjson.Insert(f.RawMethod.End, openParams))
+	if edits = rawjson.InsertPatches(edits, f.RawMethod.End, patches, false); len(edits) == before+1 {
 		return edits[:before]
 	}
-	return append(edits, rawjson.Insert(f.Method.End, closeObject))
+	return append(edits, rawjson.Insert(f.RawMethod.End, closeObject))
 }
 
 // hasKeyPrefix reports whether a key (a raw string without its quotes) starts with prefix after decoding escapes.
@@ -135,11 +135,11 @@ func ToModernRequest(edits []rawjson.Edit, f *Frame, p *Params, meta *ModernMeta
 	drop := drops[:0]
 	known := [2]rawjson.Span{p.Arguments, p.Meta}
 	legacy := !p.MetaVersion.Present()
-	if legacy && f.M == MethodToolsCall {
+	if legacy && f.Method == MethodToolsCall {
 		drop = append(drop, "task") // MCP 2025-11-25, basic/utilities/tasks
 	}
 	all := patches[:]
-	if !f.M.MayAsk() {
+	if !f.Method.MayAsk() {
 		all = patches[:5]
 	}
 	if !p.Meta.Present() {

@@ -151,7 +151,7 @@ func FuzzRequestTranslation(f *testing.F) {
 		var mp Params
 		checkTranslated(t, &frame, modern, &mf, &mp)
 		if array := strings.HasPrefix(params, "["); !array && (string(mp.MetaVersion.Of(modern)) != `"2026-07-28"` || string(mp.ProgressToken.Of(modern)) != string(meta.Token) ||
-			whole && string(mp.MetaClientInfo.Of(modern)) != `{"name":"c"}` || mf.M.MayAsk() && string(mp.RequestState.Of(modern)) != string(meta.RequestState)) {
+			whole && string(mp.MetaClientInfo.Of(modern)) != `{"name":"c"}` || mf.Method.MayAsk() && string(mp.RequestState.Of(modern)) != string(meta.RequestState)) {
 			t.Fatalf("%s became %s", raw, modern)
 		}
 		edits = append(edits[:0], rawjson.Edit{Span: mf.ID, With: []byte("3")})
@@ -192,7 +192,7 @@ func checkTranslated(t *testing.T, from *Frame, raw []byte, f *Frame, p *Params)
 		}
 		for i, m := range referenceMembers(object) {
 			for _, other := range referenceMembers(object)[:i] {
-				if strings.EqualFold(m.key, other.key) && (slices.Contains(bridgeKeys, m.key) || strings.HasPrefix(m.key, reservedPrefix)) && f.M == MethodToolsCall {
+				if strings.EqualFold(m.key, other.key) && (slices.Contains(bridgeKeys, m.key) || strings.HasPrefix(m.key, reservedPrefix)) && f.Method == MethodToolsCall {
 					t.Fatalf("%s became %s: %q twice", from.Raw, raw, m.key)
 				}
 			}

@@ -130,7 +130,7 @@ func findMeta(key []byte) field {
 // counts as absent instead. After an error p still holds all valid members; for a repeated key the first.
 func (p *Params) Scan(f *Frame) error {
 	*p = Params{}
-	s := paramScan{raw: f.Raw, strict: f.M != MethodOther}
+	s := paramScan{raw: f.Raw, strict: f.Method != MethodOther}
 	s.top(p, f.Params)
 	p.Odd = s.odd
 	return s.err

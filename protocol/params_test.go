@@ -240,7 +240,7 @@ func FuzzParams(f *testing.F) {
 	f.Fuzz(func(t *testing.T, params []byte) {
 		var p Params
 		for method := range 2 { // nothing is checked here: the walk has to survive
-			_ = p.Scan(&Frame{Raw: params, Params: rawjson.Whole(params), M: Method(method)})
+			_ = p.Scan(&Frame{Raw: params, Params: rawjson.Whole(params), Method: Method(method)})
 		}
 		_, _ = ParseItem(params)
 		_ = Items(append([]byte("["), params...), rawjson.Span{Off: 0, End: uint32(len(params) + 1)}, func(Item) bool { return true })

@@ -146,7 +146,7 @@ func (e *envelope) member(f *Frame, raw, key []byte, value rawjson.Span) {
 	case "id":
 		bit, f.ID = keyID, value
 	case "method":
-		bit, f.Method = keyMethod, value
+		bit, f.RawMethod = keyMethod, value
 	case "params":
 		bit, f.Params = keyParams, value
 	case "result":
@@ -175,7 +175,7 @@ func disguised(key []byte) bool {
 	return false
 }
 
-// finish checks the members found and sets f.Kind and f.M.
+// finish checks the members found and sets f.Kind and f.Method.
 func (e *envelope) finish(f *Frame) error {
 	err := e.judge(f)
 	if err != nil {
@@ -206,8 +206,8 @@ func (e *envelope) judge(f *Frame) error {
 }
 
 func (e *envelope) judgeCall(f *Frame, nullID bool) error {
-	if f.Raw[f.Method.Off] != '"' {
-		return fault(ErrShape, int(f.Method.Off), "method: want string")
+	if f.Raw[f.RawMethod.Off] != '"' {
+		return fault(ErrShape, int(f.RawMethod.Off), "method: want string")
 	}
 	if e.seen&(keyResult|keyError) != 0 {
 		return fault(ErrShape, 0, "both method and result or error")
@@ -222,9 +222,9 @@ func (e *envelope) judgeCall(f *Frame, nullID bool) error {
 	if e.seen&keyID == 0 {
 		f.Kind = KindNotification
 	}
-	name := f.Raw[f.Method.Off+1 : f.Method.End-1]
-	if f.M = ParseMethod(name); f.M == MethodOther {
-		f.M = parseEscapedMethod(name)
+	name := f.Raw[f.RawMethod.Off+1 : f.RawMethod.End-1]
+	if f.Method = ParseMethod(name); f.Method == MethodOther {
+		f.Method = parseEscapedMethod(name)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func checkFrame(t *testing.T, raw []byte, f *Frame, want map[string][]byte) {
 		t.Fatalf("Parse(%q): Newline is %v", raw, f.Newline)
 	}
 	checkNotes(t, f)
-	spans := map[string]rawjson.Span{"id": f.ID, "method": f.Method, "params": f.Params, "result": f.Result, "error": f.Error}
+	spans := map[string]rawjson.Span{"id": f.ID, "method": f.RawMethod, "params": f.Params, "result": f.Result, "error": f.Error}
 	for key, span := range spans {
 		if got := span.Of(f.Raw); !bytes.Equal(got, want[key]) {
 			t.Fatalf("Parse(%q): %s is %q, want %q", raw, key, got, want[key])
@@ -105,8 +105,8 @@ func checkFrame(t *testing.T, raw []byte, f *Frame, want map[string][]byte) {
 	if f.Kind != kind {
 		t.Fatalf("Parse(%q): kind %d, want %d", raw, f.Kind, kind)
 	}
-	if text, _ := rawjson.Unquote(want["method"]); text != f.MethodText() || ParseMethod([]byte(text)) != f.M {
-		t.Fatalf("Parse(%q): method %q as %v", raw, text, f.M)
+	if text, _ := rawjson.Unquote(want["method"]); text != f.MethodText() || ParseMethod([]byte(text)) != f.Method {
+		t.Fatalf("Parse(%q): method %q as %v", raw, text, f.Method)
 	}
 }
 
@@ -130,6 +130,6 @@ func ExampleFrame_Parse() {
 	if err := f.Parse([]byte(`{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"read"}}`)); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(f.M, string(f.IDBytes()), string(f.ParamsBytes()))
+	fmt.Println(f.Method, string(f.IDBytes()), string(f.ParamsBytes()))
 	// Output: tools/call 9007199254740993 {"name":"read"}
 }

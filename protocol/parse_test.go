@@ -60,8 +60,8 @@ func TestParseRefuses(t *testing.T) {
 func TestParseKeeps(t *testing.T) {
 	for _, id := range []string{`"a"`, `""`, `"\u0041"`, "0", "-7", "1e3", "1.0", "9007199254740993", "123456789012345678901234567890"} {
 		f := mustParse(t, `{"jsonrpc":"2.0","vendor":{"x":1},"id":`+id+`,"method":"ping"}`)
-		if string(f.IDBytes()) != id || f.Kind != KindRequest || f.M != MethodPing || !strings.Contains(string(f.Raw), "vendor") {
-			t.Errorf("id %s: %q, kind %d, %v", id, f.IDBytes(), f.Kind, f.M)
+		if string(f.IDBytes()) != id || f.Kind != KindRequest || f.Method != MethodPing || !strings.Contains(string(f.Raw), "vendor") {
+			t.Errorf("id %s: %q, kind %d, %v", id, f.IDBytes(), f.Kind, f.Method)
 		}
 	}
 	f := mustParse(t, " \r\n"+`{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"x"},"params":5}`+"\n")

@@ -11,7 +11,7 @@ import (
 // checkArguments refuses a call whose arguments certainly do not match the tool's inputSchema, if the configuration asks for
 // that (validateArguments). It skips a call that the policy denies, as the error would show the schema.
 func checkArguments(x *downstream.Exchange, t *Target) *protocol.Fault {
-	if x.Frame.M != protocol.MethodToolsCall || t.Denied != nil {
+	if x.Frame.Method != protocol.MethodToolsCall || t.Denied != nil {
 		return nil
 	}
 	schema := t.Entry.Arguments()

@@ -34,7 +34,7 @@ func deniedIn(view *catalog.View, x *downstream.Exchange, found Target, fault *p
 		if _, fault := Resolve(reported, x); fault == nil || found.Server == nil {
 			return nil
 		}
-		return &Denied{Server: found.Server.Name, Item: found.Original, Method: x.Frame.M, Report: true}
+		return &Denied{Server: found.Server.Name, Item: found.Original, Method: x.Frame.Method, Report: true}
 	}
 	beyond := view.Beyond()
 	if beyond == nil {
@@ -44,7 +44,7 @@ func deniedIn(view *catalog.View, x *downstream.Exchange, found Target, fault *p
 	if fault != nil || there.Server == nil {
 		return nil
 	}
-	return &Denied{Server: there.Server.Name, Item: there.Original, Method: x.Frame.M}
+	return &Denied{Server: there.Server.Name, Item: there.Original, Method: x.Frame.Method}
 }
 
 // DeniedIn returns what the policy has to do with a resource that was looked up in the view, and found or not (fault); nil =

@@ -39,7 +39,7 @@ func (t *Target) Request(x *downstream.Exchange, caller *message.Caller) (*messa
 	if original := rawjson.Quote(t.Original); t.Span.Present() && !bytes.Equal(original, t.Span.Of(x.Frame.Raw)) {
 		r.Target, r.Original = t.Span, original
 	}
-	if t.Entry != nil && x.Frame.M == protocol.MethodToolsCall && t.Server.Rules.Retry.InFlight == "idempotent" {
+	if t.Entry != nil && x.Frame.Method == protocol.MethodToolsCall && t.Server.Rules.Retry.InFlight == "idempotent" {
 		r.Definition = t.Entry.Source
 	}
 	return r, nil
@@ -50,7 +50,7 @@ func (t *Target) Request(x *downstream.Exchange, caller *message.Caller) (*messa
 func (t *Target) Call(seq uint64, x *downstream.Exchange, now time.Time, parked time.Duration) call.Call {
 	rules := &t.Server.Rules
 	return call.Call{
-		Seq: seq, ID: x.Frame.IDBytes(), Server: t.Server.Name, Item: t.Original, Public: t.public(x), Method: x.Frame.M, State: call.Queued, Began: now,
+		Seq: seq, ID: x.Frame.IDBytes(), Server: t.Server.Name, Item: t.Original, Public: t.public(x), Method: x.Frame.Method, State: call.Queued, Began: now,
 		Limits: call.Limits{Queue: rules.Queue.Timeout, Idle: rules.Timeout, Absolute: rules.MaxTimeout, Parked: parked},
 	}
 }
@@ -67,7 +67,7 @@ func (t *Target) public(x *downstream.Exchange) string {
 // Resolve finds the item in the view. Each actor has its own view, so a call never asks the registry.
 func Resolve(view *catalog.View, x *downstream.Exchange) (Target, *protocol.Fault) {
 	raw := x.Frame.Raw
-	switch x.Frame.M.Names() {
+	switch x.Frame.Method.Names() {
 	case protocol.SubjectTool:
 		name := ""
 		t, fault := resolveEntry(raw, x.Params.Name, "params.name", func(called string) (*catalog.Entry, *protocol.Fault) {

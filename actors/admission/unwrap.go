@@ -127,7 +127,7 @@ func argument(x *downstream.Exchange, key string) ([]byte, *protocol.Fault) {
 // ReadAsTool turns the result of a read into a result of the tool read_resource, if the exchange asked for it by that. The
 // caller may edit the contents in the same AppendEdited.
 func ReadAsTool(edits []rawjson.Edit, x *downstream.Exchange, frame *protocol.Frame) []rawjson.Edit {
-	if !x.Inner || x.Frame.M != protocol.MethodResourcesRead || frame.Kind != protocol.KindResult {
+	if !x.Inner || x.Frame.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindResult {
 		return edits
 	}
 	return protocol.ContentsAsContent(slices.Clone(edits), frame) // other exchanges of the same answer share edits

@@ -179,7 +179,7 @@ func (s *state) answeredLegacy(now time.Time, id uint32, p *pending, f *protocol
 	case p.request.Modern && f.Kind == protocol.KindError:
 		return s.refusedForModern(now, p, f, out)
 	case p.request.Modern:
-		edits := markInputRequired(p.request.Frame.M, f)
+		edits := markInputRequired(p.request.Frame.Method, f)
 		s.life.asksByResult = s.life.asksByResult || len(edits) > 0
 		return s.doneEdited(now, p, f, edits, out)
 	case p.request.AsTask && f.Kind == protocol.KindResult:
@@ -304,7 +304,7 @@ func (s *state) endedWith(now time.Time, id uint32, status *upstream.StatusError
 // applies to methods that no version of the protocol defines. go-sdk servers with sessions answer these with plain text.
 func (s *state) unknownMethod(id uint32, status int) bool {
 	p := s.conn.pending[id]
-	return p.own == nil && p.request.Frame.M == protocol.MethodOther && (status == 400 || status == 404 || status == 405)
+	return p.own == nil && p.request.Frame.Method == protocol.MethodOther && (status == 400 || status == 404 || status == 405)
 }
 
 // sessionLost handles an HTTP server that has lost the session. The request that it refused was not executed and

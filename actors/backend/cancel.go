@@ -91,7 +91,7 @@ func (s *state) notifyCancelled(id uint32, reason string, out []kernel.Effect) [
 // orphan remembers a canceled call for which the server may still create a task.
 func (s *state) orphan(id uint32, p *pending) {
 	r := p.request
-	if r.Frame.M != protocol.MethodToolsCall || p.followed != nil || s.conn.era != protocol.EraModern && !r.AsTask && !r.Follow {
+	if r.Frame.Method != protocol.MethodToolsCall || p.followed != nil || s.conn.era != protocol.EraModern && !r.AsTask && !r.Follow {
 		return
 	}
 	if len(s.conn.orphans) >= maxOrphans {

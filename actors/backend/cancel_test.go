@@ -105,7 +105,7 @@ func TestOrphansAreLimited(t *testing.T) {
 	s := &state{conn: conn{era: protocol.EraLegacy}}
 	for id := range uint32(maxOrphans + 2) {
 		r := &message.Request{Caller: &message.Caller{}, AsTask: true}
-		r.Frame.M = protocol.MethodToolsCall
+		r.Frame.Method = protocol.MethodToolsCall
 		s.orphan(id, &pending{request: r})
 		s.orphan(1000, &pending{request: &message.Request{Caller: &message.Caller{}}})
 		s.orphan(1001, &pending{request: r, followed: &followed{}})

@@ -40,7 +40,7 @@ func (s *state) notifiedModern(now time.Time, e *upstream.Received, out []kernel
 	if params.Scan(&e.Frame) != nil {
 		return out
 	}
-	switch e.Frame.M {
+	switch e.Frame.Method {
 	case protocol.NotificationProgress:
 		return s.progress(e, out)
 	case protocol.NotificationMessage:
@@ -58,7 +58,7 @@ func (s *state) notifiedModern(now time.Time, e *upstream.Received, out []kernel
 
 // notifiedOnStream handles a notification on a stream of changes.
 func (s *state) notifiedOnStream(e *upstream.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
-	switch e.Frame.M {
+	switch e.Frame.Method {
 	case protocol.NotificationResourcesUpdated:
 		f, params, ok := unmarked(&e.Frame, params)
 		if uri, named := rawjson.Unquote(params.URI.Of(f.Raw)); ok && named {
@@ -70,7 +70,7 @@ func (s *state) notifiedOnStream(e *upstream.Received, params *protocol.Params, 
 			return s.resourceChangedOnStream(message.ResourceChanged{Backend: s.self, URI: message.TaskURI(id), Frame: f, Span: params.TaskID}, out)
 		}
 	}
-	for _, kind := range changedKinds(e.Frame.M) {
+	for _, kind := range changedKinds(e.Frame.Method) {
 		out = s.listChangedOnStream(kind, out)
 	}
 	return out

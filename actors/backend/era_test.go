@@ -27,7 +27,7 @@ const legacyWelcome = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{
 
 // initializes answers initialize as a legacy server.
 func initializes(g actortest.Message) bool {
-	if g.Frame.M != protocol.MethodInitialize {
+	if g.Frame.Method != protocol.MethodInitialize {
 		return false
 	}
 	g.Result(legacyWelcome)

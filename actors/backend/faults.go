@@ -34,7 +34,7 @@ func (s *state) fault(p *pending, name protocol.FaultName, text string) *protoco
 	if name != protocol.BackendDisconnected {
 		return f
 	}
-	if f.Retryable = p.request.Frame.M.Repeatable() || p.request.Repeatable(); f.Retryable {
+	if f.Retryable = p.request.Frame.Method.Repeatable() || p.request.Repeatable(); f.Retryable {
 		f.Message += "; it is safe to retry"
 	} else {
 		f.Message += "; it is unknown whether the call was executed, so it was not sent again; check the server's log before you retry"
@@ -46,7 +46,7 @@ func (s *state) fault(p *pending, name protocol.FaultName, text string) *protoco
 // describes the response.
 func (s *state) refusedFault(p *pending, status *upstream.StatusError, text string) *protocol.Fault {
 	what := "request"
-	if p.request.Frame.M == protocol.MethodToolsCall {
+	if p.request.Frame.Method == protocol.MethodToolsCall {
 		what = "call"
 	}
 	f := &protocol.Fault{Name: protocol.InternalFault, Server: s.server.Name, Retryable: status.Temporary(), RetryAfter: status.RetryAfter,

@@ -24,7 +24,7 @@ func followedCall(t *testing.T, r *message.Request) (b *bench, server *actortest
 	var waiting []byte
 	server = &actortest.Server{Tools: []string{"add"}, Tasks: true}
 	server.Handle = func(p *pipe.Peer, f protocol.Frame, id []byte) {
-		switch f.M {
+		switch f.Method {
 		case protocol.MethodToolsCall:
 			_ = p.Send(protocol.AppendResult(nil, id, []byte(`{"task":{"taskId":"a","status":"working","pollInterval":2000}}`)))
 		case protocol.MethodTasksResult:

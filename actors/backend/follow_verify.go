@@ -43,7 +43,7 @@ func needsVerification(r *message.Request, f *protocol.Frame) bool {
 			return false
 		}
 	}
-	return r.Frame.M == protocol.MethodToolsCall
+	return r.Frame.Method == protocol.MethodToolsCall
 }
 
 // verifyTask decides by the task's status, in f. The result of a running task is requested again later, a failed task

@@ -15,7 +15,7 @@ const maxMentioned = 256
 // mention reports to the pool the resources that a result mentions, apart from the requested one. The client may read
 // them next although they are not listed.
 func (s *state) mention(p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	switch m := p.request.Frame.M; {
+	switch m := p.request.Frame.Method; {
 	case f.Kind != protocol.KindResult:
 		return out
 	case m == protocol.MethodResourcesRead:

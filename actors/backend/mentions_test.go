@@ -37,7 +37,7 @@ func TestMentions(t *testing.T) {
 	} {
 		f := actortest.Frame(t, `{"jsonrpc":"2.0","id":1,"result":`+tt.result+`}`)
 		r := &message.Request{Caller: &message.Caller{}, Item: "a:asked", Original: []byte(`"a:asked"`)}
-		r.Frame.M = tt.method
+		r.Frame.Method = tt.method
 		s := newState(Options{}, kernel.Reference{}, new(uint64))
 		var got []string
 		for _, e := range s.mention(&pending{request: r}, &f, nil) {

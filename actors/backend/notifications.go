@@ -15,7 +15,7 @@ func (s *state) notified(now time.Time, e *upstream.Received, out []kernel.Effec
 	if s.conn.era == protocol.EraModern {
 		return s.notifiedModern(now, e, out)
 	}
-	switch e.Frame.M {
+	switch e.Frame.Method {
 	case protocol.NotificationProgress:
 		return s.progress(e, out)
 	case protocol.NotificationMessage:
@@ -29,7 +29,7 @@ func (s *state) notified(now time.Time, e *upstream.Received, out []kernel.Effec
 	case protocol.NotificationElicitationComplete:
 		return s.elicitationDone(e, out)
 	}
-	for _, kind := range changedKinds(e.Frame.M) {
+	for _, kind := range changedKinds(e.Frame.Method) {
 		out = s.listChanged(kind, out)
 	}
 	return out

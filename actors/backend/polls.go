@@ -195,12 +195,12 @@ func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Fr
 	s.forgetRound(q)
 	p := &pending{call: q.call, request: q.request, round: q}
 	if g.Kind == protocol.KindError {
-		return s.doneEdited(now, p, &g, protocol.TranslateError(nil, q.request.Frame.M, &g, nil, protocol.EraLegacy), out)
+		return s.doneEdited(now, p, &g, protocol.TranslateError(nil, q.request.Frame.Method, &g, nil, protocol.EraLegacy), out)
 	}
-	if r.Scan(&g) != nil || r.KindOf(q.request.Frame.M, &g) != protocol.ResultComplete {
+	if r.Scan(&g) != nil || r.KindOf(q.request.Frame.Method, &g) != protocol.ResultComplete {
 		return s.badAnswer(now, p, "the result of the server's task is invalid", out)
 	}
-	return s.doneEdited(now, p, &g, protocol.ToLegacyResult(nil, q.request.Frame.M, &g, &r), out)
+	return s.doneEdited(now, p, &g, protocol.ToLegacyResult(nil, q.request.Frame.Method, &g, &r), out)
 }
 
 // dropTask fails a call whose task cannot be followed to its end, and cancels the task.

@@ -26,11 +26,11 @@ func jobs(gets ...string) *actortest.Modern {
 			g.Result(`{"resultType":"task","taskId":"t\u0031","status":"working","pollIntervalMs":2000}`)
 		},
 		HandleOther: func(g actortest.Message) bool {
-			if g.Frame.M == protocol.MethodInitialize {
+			if g.Frame.Method == protocol.MethodInitialize {
 				return false
 			}
 			said := `{"resultType":"complete"}`
-			if g.Frame.M == protocol.MethodTasksGet {
+			if g.Frame.Method == protocol.MethodTasksGet {
 				said = gets[min(n, len(gets)-1)]
 				n++
 			}

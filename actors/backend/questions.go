@@ -46,7 +46,7 @@ type elicitation struct {
 // client/roots.
 func (s *state) serverAsked(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	rawID := e.Frame.IDBytes()
-	switch e.Frame.M {
+	switch e.Frame.Method {
 	case protocol.MethodPing:
 		return s.reply(protocol.AppendResult(nil, rawID, []byte("{}")), out)
 	case protocol.MethodSamplingCreateMessage, protocol.MethodElicitationCreate, protocol.MethodRootsList:
@@ -54,11 +54,11 @@ func (s *state) serverAsked(now time.Time, e *upstream.Received, out []kernel.Ef
 		return s.reply(protocol.AppendError(nil, rawID, codeNoMethod, "Method not found: "+e.Frame.MethodText(), nil), out)
 	}
 	if questions := s.conn.cancelled[uint32(e.Ticket)]; questions != nil && len(questions) < maxQuestionsOfCall {
-		s.conn.cancelled[uint32(e.Ticket)] = append(questions, &question{rawID: rawID, method: e.Frame.M})
+		s.conn.cancelled[uint32(e.Ticket)] = append(questions, &question{rawID: rawID, method: e.Frame.Method})
 		return out
 	}
 	by := s.asker(now, e)
-	if e.Frame.M == protocol.MethodRootsList {
+	if e.Frame.Method == protocol.MethodRootsList {
 		s.conn.asks.roots = true
 		if by.p == nil || by.p.request.Caller.Can&message.CanRoots == 0 {
 			return s.reply(protocol.AppendResult(nil, rawID, rootsResult(s.server.Roots)), out)
@@ -67,7 +67,7 @@ func (s *state) serverAsked(now time.Time, e *upstream.Received, out []kernel.Ef
 		// call at a time, since then a call that hangs would block all others.
 		by.certain = by.certain || !s.conn.asks.unattributed
 	}
-	if !by.certain && e.Frame.M != protocol.MethodRootsList && len(s.conn.byCall) > 0 {
+	if !by.certain && e.Frame.Method != protocol.MethodRootsList && len(s.conn.byCall) > 0 {
 		s.conn.asks.unattributed = true
 		out = append(out, kernel.Tell(s.pool, message.UnattributedRequest{Backend: s.self}))
 	}
@@ -103,7 +103,7 @@ func (by asker) refusal() (code int, why string) {
 func (s *state) passOn(now time.Time, e *upstream.Received, by asker, out []kernel.Effect) []kernel.Effect {
 	p := by.p
 	s.questions.last++
-	s.questions.open[s.questions.last] = &question{rawID: e.Frame.IDBytes(), method: e.Frame.M, id: by.id}
+	s.questions.open[s.questions.last] = &question{rawID: e.Frame.IDBytes(), method: e.Frame.Method, id: by.id}
 	p.hasAsked = true
 	p.questions = append(p.questions, s.questions.last)
 	delete(s.conn.mayAsk, by.id)
@@ -291,7 +291,7 @@ func (s *state) takeQuestions(id uint32) (keys []uint64) {
 
 // remember records which client got a URL elicitation.
 func (s *state) remember(f *protocol.Frame, p *pending) {
-	if f.M == protocol.MethodElicitationCreate {
+	if f.Method == protocol.MethodElicitationCreate {
 		s.rememberURL(rawjson.Member(f.Raw, f.Params, "elicitationId").Of(f.Raw), p)
 	}
 }

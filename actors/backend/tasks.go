@@ -62,7 +62,7 @@ func (s *state) waitsFor(raw []byte) uint32 {
 		return 0
 	}
 	for n, p := range s.conn.pending {
-		if p.own == nil && (p.followed != nil && p.followed.id == id || p.request.Frame.M == protocol.MethodTasksResult && p.request.Item == id) {
+		if p.own == nil && (p.followed != nil && p.followed.id == id || p.request.Frame.Method == protocol.MethodTasksResult && p.request.Item == id) {
 			newest = max(newest, n)
 		}
 	}
@@ -121,7 +121,7 @@ func (s *state) learnTaskEnd(p *pending, f *protocol.Frame) {
 	if len(s.conn.tasks) == 0 || p.request == nil {
 		return
 	}
-	switch p.request.Frame.M {
+	switch p.request.Frame.Method {
 	case protocol.MethodTasksResult:
 		s.endTask(p.request.Item)
 	case protocol.MethodTasksGet, protocol.MethodTasksCancel:

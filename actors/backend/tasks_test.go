@@ -32,7 +32,7 @@ func asTask(t *testing.T) *message.Request {
 func tasked(t *testing.T, ids ...string) (*bench, *actortest.Server) {
 	t.Helper()
 	server := &actortest.Server{Tools: []string{"add"}, Tasks: true, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {
-		if f.M == protocol.MethodToolsCall && len(ids) > 0 {
+		if f.Method == protocol.MethodToolsCall && len(ids) > 0 {
 			_ = p.Send(protocol.AppendResult(nil, id, fmt.Appendf(nil, `{"task":{"taskId":%q}}`, ids[0])))
 			ids = ids[1:]
 		}

@@ -60,7 +60,7 @@ func (s *state) upstream(r *message.Request, id uint32, q *round) []byte {
 	raw := r.Frame.Raw
 	number := strconv.AppendUint(nil, uint64(id), 10)
 	token := number
-	if !r.Params.ProgressToken.Present() && r.Frame.M != protocol.MethodToolsCall {
+	if !r.Params.ProgressToken.Present() && r.Frame.Method != protocol.MethodToolsCall {
 		token = nil
 	}
 	var room [28]rawjson.Edit
@@ -141,14 +141,14 @@ func (s *state) outgoing(id uint32, p *pending) upstream.Outgoing {
 		Ticket: uint64(id), Frame: s.upstream(r, id, p.round), Newline: r.Frame.Newline, Request: true, Method: r.Frame.MethodText(),
 	}
 	if s.conn.era == protocol.EraModern {
-		if name := protocol.NameHeader(r.Frame.M, &r.Params); name.Present() {
+		if name := protocol.NameHeader(r.Frame.Method, &r.Params); name.Present() {
 			o.Name = r.Item
 			if o.Name == "" { // a method that names no item of the catalog (tasks)
 				o.Name, _ = rawjson.Unquote(name.Of(r.Frame.Raw))
 			}
 		}
 	}
-	if r.Frame.M == protocol.MethodToolsCall {
+	if r.Frame.Method == protocol.MethodToolsCall {
 		o.Headers = s.conn.bindings[r.Item].Headers(r.Params.Arguments.Of(r.Frame.Raw))
 	}
 	return o
@@ -163,7 +163,7 @@ func (s *state) answeredModern(now time.Time, p *pending, f *protocol.Frame, out
 	if r.Scan(f) != nil {
 		return s.badAnswer(now, p, "the server sent an invalid result", out)
 	}
-	m := p.request.Frame.M
+	m := p.request.Frame.Method
 	kind := r.KindOf(m, f)
 	switch {
 	case kind == protocol.ResultInputRequired && !p.request.Modern:
@@ -184,7 +184,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 	r := p.request
 	switch code, _ := protocol.ErrorNumber(f); code {
 	case codeHeaderMismatch:
-		if r.Frame.M == protocol.MethodToolsCall && s.link.headers && !p.headersRetried && s.life.phase == message.Ready {
+		if r.Frame.Method == protocol.MethodToolsCall && s.link.headers && !p.headersRetried && s.life.phase == message.Ready {
 			return s.retryWithNewHeaders(p, out)
 		}
 		return s.badAnswer(now, p, "the server refused the headers of the request: "+errorText(f), out)
@@ -197,7 +197,7 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 		return s.refusedForModern(now, p, f, out)
 	case protocol.URLElicitations(f, func(rawjson.Span) bool { return true }):
 		return s.done(now, p, *f, out) // a server of both eras used the legacy code, which the client knows
-	case wantsTasks(f) && r.Frame.M == protocol.MethodToolsCall && (p.round == nil || !p.round.tasks) && s.life.phase == message.Ready:
+	case wantsTasks(f) && r.Frame.Method == protocol.MethodToolsCall && (p.round == nil || !p.round.tasks) && s.life.phase == message.Ready:
 		if p.round == nil {
 			p.round = &round{call: p.call, request: r, due: true}
 		}
@@ -205,13 +205,13 @@ func (s *state) refusedModern(now time.Time, p *pending, f *protocol.Frame, out 
 		return s.writeCall(p, out)
 	}
 	var room [8]rawjson.Edit
-	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), protocol.EraLegacy), out)
+	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.Method, f, r.Params.URI.Of(r.Frame.Raw), protocol.EraLegacy), out)
 }
 
 // refusedForModern handles a server's error in response to a modern client's call. Codes that mean something else to the
 // client, or must not reach it, are translated in both eras of the server (MCP 2026-07-28, basic, error codes).
 func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
-	if p.request.Frame.M.MayAsk() && protocol.URLElicitations(f, func(rawjson.Span) bool { return true }) {
+	if p.request.Frame.Method.MayAsk() && protocol.URLElicitations(f, func(rawjson.Span) bool { return true }) {
 		return s.done(now, p, *f, out) // the holder can ask the client
 	}
 	if code, _ := protocol.ErrorNumber(f); code == codeCapabilityRequired {
@@ -222,7 +222,7 @@ func (s *state) refusedForModern(now time.Time, p *pending, f *protocol.Frame, o
 	}
 	r := p.request
 	var room [8]rawjson.Edit
-	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.M, f, r.Params.URI.Of(r.Frame.Raw), protocol.EraModern), out)
+	return s.doneEdited(now, p, f, protocol.TranslateError(room[:0], r.Frame.Method, f, r.Params.URI.Of(r.Frame.Raw), protocol.EraModern), out)
 }
 
 // doneEdited completes a call with the edited response.

@@ -153,10 +153,10 @@ func TestInvalidResponsesOfAModernServer(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := &actortest.Modern{Handle: func(g actortest.Message) { g.Result(test.result) }, HandleOther: func(g actortest.Message) bool {
-					if g.Frame.M != protocol.MethodInitialize {
+					if g.Frame.Method != protocol.MethodInitialize {
 						g.Result(test.result)
 					}
-					return g.Frame.M != protocol.MethodInitialize
+					return g.Frame.Method != protocol.MethodInitialize
 				}}
 				b := modern(t, server)
 				defer b.stop()

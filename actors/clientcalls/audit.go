@@ -137,7 +137,7 @@ func auditRefused(log audit.Flags, x *downstream.Exchange, project string, fault
 	}
 	r.Server = fault.Server
 	judge(r, fault)
-	if x.Frame.M.Owner() == protocol.OwnerTasks && fault.Name == protocol.InvalidParams { // the task does not exist, or is another principal's
+	if x.Frame.Method.Owner() == protocol.OwnerTasks && fault.Name == protocol.InvalidParams { // the task does not exist, or is another principal's
 		r.Decision = audit.Deny
 	}
 	if denied != nil && !denied.Report { // the client is told that the item does not exist

@@ -102,8 +102,8 @@ func NoResource(x *downstream.Exchange) *protocol.Fault {
 // wantedKinds returns the lists that may hold the item that a request names, and where it names it.
 func wantedKinds(x *downstream.Exchange) ([]protocol.ItemKind, rawjson.Span) {
 	resources := []protocol.ItemKind{protocol.Resources, protocol.Templates}
-	named := x.Frame.M.Named(&x.Params)
-	switch x.Frame.M.Names() {
+	named := x.Frame.Method.Named(&x.Params)
+	switch x.Frame.Method.Names() {
 	case protocol.SubjectTool:
 		return []protocol.ItemKind{protocol.Tools}, named
 	case protocol.SubjectPrompt:

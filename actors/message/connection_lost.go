@@ -30,8 +30,8 @@ func (r *Request) Repeatable() bool {
 	switch {
 	case r.AboutTask() || r.AsTask || r.Follow || r.Params.RequestState.Present():
 		return false
-	case r.Frame.M != protocol.MethodToolsCall:
-		return r.Frame.M.Repeatable()
+	case r.Frame.Method != protocol.MethodToolsCall:
+		return r.Frame.Method.Repeatable()
 	}
 	whole := rawjson.Span{End: uint32(len(r.Definition))}
 	if whole.End == 0 {

@@ -62,7 +62,7 @@ const maxClientInfo = 256
 func ClientOf(x *downstream.Exchange) (address string, info []byte) {
 	address = downstream.HostOf(x.Origin.Remote)
 	info = x.Params.MetaClientInfo.Of(x.Frame.Raw)
-	if x.Frame.M == protocol.MethodInitialize {
+	if x.Frame.Method == protocol.MethodInitialize {
 		info = x.Params.ClientInfo.Of(x.Frame.Raw)
 	}
 	if len(info) == 0 || !onLoopback(address) {

@@ -62,7 +62,7 @@ func (n TaskNotification) Size() int { return len(n.Frame.Raw) }
 // AboutTask reports whether the request is about a task. Server requests during it name the task, so it may run on a connection
 // beside other calls: a client may poll a task while it waits for its result.
 func (r *Request) AboutTask() bool {
-	return r.Frame.M.Names() == protocol.SubjectTask
+	return r.Frame.Method.Names() == protocol.SubjectTask
 }
 
 // Plain removes the member that asks for a task, so that the server answers with a plain result. The request must not have been
@@ -94,4 +94,4 @@ func (r *Request) respell(edit rawjson.Edit) bool {
 }
 
 // Waits reports whether the request only waits at the server, for the end of a task.
-func (r *Request) Waits() bool { return r.Frame.M == protocol.MethodTasksResult }
+func (r *Request) Waits() bool { return r.Frame.Method == protocol.MethodTasksResult }

@@ -30,7 +30,7 @@ func (s *state) targetOf(r *message.Request) target {
 // it. If that connection was replaced, the replica is unknown and any may be used.
 func (s *state) targetAnywhere(r *message.Request) target {
 	w := target{announces: r.Caller.Can, legacyClient: !r.Modern, tenant: r.Tenant.KeyOf(), replica: r.Replica, prefer: r.Prefer}
-	if len(s.replicas.tools.deviating) > 0 && r.Replica == 0 && r.Frame.M == protocol.MethodToolsCall { // a call that names a replica means that replica's own tool
+	if len(s.replicas.tools.deviating) > 0 && r.Replica == 0 && r.Frame.Method == protocol.MethodToolsCall { // a call that names a replica means that replica's own tool
 		w.tool = r.Item
 	}
 	if r.Home != nil && s.replicaCount() > 1 {

@@ -17,7 +17,7 @@ import (
 // ask returns a call of a client that supports URL elicitation.
 func ask(seq uint64) message.Dispatch {
 	r := &message.Request{Server: "fake", Caller: &message.Caller{ClientKey: "c", Can: message.CanURL}}
-	r.Frame.M = protocol.MethodToolsCall
+	r.Frame.Method = protocol.MethodToolsCall
 	return message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r}
 }
 

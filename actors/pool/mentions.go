@@ -83,7 +83,7 @@ func (s *state) resourcesMentioned(m message.ResourcesMentioned) {
 // mentionedOn returns the connection that mentioned the resource to be read, or nil if it is gone. Other
 // connections may lead to a process or session that does not know the resource.
 func (s *state) mentionedOn(r *message.Request) *connection {
-	if r.Frame.M != protocol.MethodResourcesRead || r.Replica != 0 {
+	if r.Frame.Method != protocol.MethodResourcesRead || r.Replica != 0 {
 		return nil
 	}
 	return s.connectionKnowing(r.Item, r.Tenant.KeyOf())

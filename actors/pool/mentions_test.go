@@ -38,7 +38,7 @@ func TestMentionsAreLimited(t *testing.T) {
 
 func (w *world) read(seq uint64, uri string, can message.CapabilitySet) {
 	r := &message.Request{Server: "fake", Item: uri, Unlisted: true, Caller: &message.Caller{Can: can}}
-	r.Frame.M = protocol.MethodResourcesRead
+	r.Frame.Method = protocol.MethodResourcesRead
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 }
 

@@ -11,7 +11,7 @@ import (
 
 func (w *world) about(seq uint64, m protocol.Method, home *message.TaskOrigin) {
 	r := &message.Request{Caller: &message.Caller{}, Server: "fake", Home: home}
-	r.Frame.M = m
+	r.Frame.Method = m
 	w.step(message.Dispatch{Call: message.CallRef{Seq: seq}, Request: r})
 }
 

@@ -199,7 +199,7 @@ func TestTenantsAreIsolated(t *testing.T) {
 	w.step(message.ResourceChanged{Backend: w.backends[w.at(1)], URI: "x:updated"})
 	read := func(client, uri string) bool {
 		q := r(client)
-		q.Unlisted, q.Item, q.Frame.M = true, uri, protocol.MethodResourcesRead
+		q.Unlisted, q.Item, q.Frame.Method = true, uri, protocol.MethodResourcesRead
 		refused, _ := told[message.Failed, spawn](w, message.Dispatch{Call: message.CallRef{Seq: 99}, Request: q})
 		delete(w.s.calls.running, message.CallRef{Seq: 99})
 		return len(refused) == 0

@@ -47,7 +47,7 @@ func (s *state) batch(now time.Time, m message.Inbound, out []kernel.Effect) []k
 
 func hasInitialize(members []*downstream.Exchange) bool {
 	for _, member := range members {
-		if member.Frame.M == protocol.MethodInitialize {
+		if member.Frame.Method == protocol.MethodInitialize {
 			return true
 		}
 	}

@@ -45,7 +45,7 @@ func (s *state) inbound(now time.Time, m message.Inbound, out []kernel.Effect) [
 }
 
 func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	switch x.Frame.M {
+	switch x.Frame.Method {
 	case protocol.NotificationInitialized:
 		s.client.ready = s.client.initialized
 		return s.notifyChanges(out)
@@ -77,10 +77,10 @@ func (s *state) endCanceled(x *downstream.Exchange, f *protocol.Fault, out []ker
 
 // request answers what the gateway itself can, and dispatches the rest.
 func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	if x.Frame.M == protocol.MethodInitialize {
+	if x.Frame.Method == protocol.MethodInitialize {
 		return s.initialize(now, x, out)
 	}
-	if x.Frame.M == protocol.MethodPing {
+	if x.Frame.Method == protocol.MethodPing {
 		return s.result(x, []byte("{}"), out)
 	}
 	if !s.client.initialized {
@@ -90,7 +90,7 @@ func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effe
 	if s.life.draining {
 		return s.fault(x, &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway is shutting down", Retryable: true}, out)
 	}
-	if !x.Frame.M.In(protocol.EraLegacy) {
+	if !x.Frame.Method.In(protocol.EraLegacy) {
 		return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
 	}
 	if s.catalog.gone {
@@ -101,16 +101,16 @@ func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effe
 
 // serve handles a request of an open session by the owner of its method.
 func (s *state) serve(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
-	switch x.Frame.M.Owner() {
+	switch x.Frame.Method.Owner() {
 	case protocol.OwnerCatalog:
-		kind, _ := x.Frame.M.Lists()
+		kind, _ := x.Frame.Method.Lists()
 		return s.list(x, kind, out)
 	case protocol.OwnerServer:
 		return s.dispatch(now, x, out)
 	case protocol.OwnerTasks:
 		return s.taskRequest(now, x, out)
 	}
-	switch x.Frame.M {
+	switch x.Frame.Method {
 	case protocol.MethodLoggingSetLevel:
 		return s.setLevel(x, out)
 	case protocol.MethodResourcesSubscribe:
@@ -118,7 +118,7 @@ func (s *state) serve(now time.Time, x *downstream.Exchange, out []kernel.Effect
 	case protocol.MethodResourcesUnsubscribe:
 		return s.unsubscribe(x, out)
 	}
-	if server := s.onlyServer(); server != nil && x.Frame.M == protocol.MethodOther && s.catalog.view.Trusts(server) {
+	if server := s.onlyServer(); server != nil && x.Frame.Method == protocol.MethodOther && s.catalog.view.Trusts(server) {
 		return s.call(now, x, admission.Target{Server: server}, out) // a method of a later revision, or of the server's own
 	}
 	return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)

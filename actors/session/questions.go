@@ -47,7 +47,7 @@ type question struct {
 // Question sends a server's request to the client, on the stream of its call and under a new id. A request that the client has
 // not declared to support is refused. MCP 2025-11-25, basic/transports, sending messages.
 func (s *state) ServerRequest(now time.Time, h *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
-	if q := protocol.InputKindOf(m.Frame.Raw, m.Frame.M, m.Frame.Params); !s.client.can.Answers(q) {
+	if q := protocol.InputKindOf(m.Frame.Raw, m.Frame.Method, m.Frame.Params); !s.client.can.Answers(q) {
 		return append(out, clientcalls.RefuseQuestion(m, -32602, undeclared[q]))
 	}
 	if h.x.Origin.JSONOnly {
@@ -56,7 +56,7 @@ func (s *state) ServerRequest(now time.Time, h *heldCall, m message.ServerReques
 	if full := s.limits.ParkedPerClient; full > 0 && h.State != call.Parked && s.countParked() >= full {
 		return append(out, clientcalls.RefuseQuestion(m, -1, "too many calls of this client wait for answers (limits.parkedPerClient)"))
 	}
-	if m.Frame.M == protocol.MethodRootsList {
+	if m.Frame.Method == protocol.MethodRootsList {
 		put(&s.questions.rootsPools, h.Upstream.Name, h.Upstream.Pool)
 	}
 	number := s.questions.add(question{m.Seq, m.Key, m.From})

@@ -134,7 +134,7 @@ func (s *state) pushStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 	case message.ServerLog:
 		return s.serverLog(m, out), true
 	case message.ElicitationDone:
-		return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, message: m.Frame.Message(), key: string(m.Frame.Raw)})), true
+		return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.Method, message: m.Frame.Message(), key: string(m.Frame.Raw)})), true
 	case undelivered:
 		return s.undelivered(m, out), true
 	}

@@ -139,5 +139,5 @@ func (s *state) serverLog(m message.ServerLog, out []kernel.Effect) []kernel.Eff
 	if len(s.streams) == 0 || !s.client.ready || s.catalog.view == nil || !s.catalog.view.Has(m.Server) || !s.wantsLog(&m.Frame) {
 		return out
 	}
-	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, message: m.Frame.Message()}))
+	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.Method, message: m.Frame.Message()}))
 }

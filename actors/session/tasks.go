@@ -81,7 +81,7 @@ func (s *state) taskRequest(now time.Time, x *downstream.Exchange, out []kernel.
 	if !s.offersTasks() {
 		return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
 	}
-	if x.Frame.M == protocol.MethodTasksList {
+	if x.Frame.Method == protocol.MethodTasksList {
 		return s.listTasks(now, x, out)
 	}
 	id, _ := rawjson.Unquote(x.Params.TaskID.Of(x.Frame.Raw))
@@ -108,7 +108,7 @@ func (s *state) prepareTask(r *message.Request, t admission.Target) {
 	switch {
 	case t.Home != nil:
 		r.Home = t.Home
-	case r.Frame.M != protocol.MethodToolsCall || !admission.HasLegacyTasks(t.Server):
+	case r.Frame.Method != protocol.MethodToolsCall || !admission.HasLegacyTasks(t.Server):
 	case s.client.version == protocol.Version20251125 && rawjson.Member(r.Frame.Raw, r.Frame.Params, "task").Present():
 		r.AsTask = true
 	default:
@@ -150,7 +150,7 @@ func (s *state) taskNotified(m message.TaskNotification, out []kernel.Effect) []
 		return out
 	}
 	edits := taskEdits(nil, m.Frame.Raw, m.Frame.Params, m.Server)
-	switch m.Frame.M {
+	switch m.Frame.Method {
 	case protocol.NotificationProgress:
 		token := rawjson.Member(m.Frame.Raw, m.Frame.Params, "progressToken")
 		if t.token == nil || !token.Present() {
@@ -166,7 +166,7 @@ func (s *state) taskNotified(m message.TaskNotification, out []kernel.Effect) []
 	if h := s.waitsForTask(m.Server, m.ID); h != nil {
 		return append(out, kernel.Act(reply.Notify{X: h.x, Message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}, Weight: downstream.WeightLog}))
 	}
-	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.M, message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}}))
+	return append(out, kernel.Act(push{streams: s.streams, method: m.Frame.Method, message: protocol.Message{Frame: frame, Newline: m.Frame.Newline}}))
 }
 
 // waitsForTask returns the oldest request that waits for the end of the task, or nil.

@@ -24,7 +24,7 @@ type visible struct {
 // bindView decides what the session sees. That is fixed when it is opened: over HTTP by its initialize, else by its stream or
 // its initialize, whichever names a project. Later messages may name that project or none.
 func (s *state) bindView(m message.Inbound) *message.Refusal {
-	opens := !s.client.initialized && s.client.earlyInitialize == nil && m.Exchange.Batch == nil && m.Exchange.Frame.M == protocol.MethodInitialize
+	opens := !s.client.initialized && s.client.earlyInitialize == nil && m.Exchange.Batch == nil && m.Exchange.Frame.Method == protocol.MethodInitialize
 	if opens && s.catalog.key.Project == "" && m.View.Project != "" {
 		s.catalog.key.Project = m.View.Project
 		s.catalog.key, s.client.asCaller = message.Narrowed(s.catalog.key, s.principal.who), nil

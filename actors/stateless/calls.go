@@ -236,5 +236,5 @@ func digestOf(f *protocol.Frame, p *protocol.Params) [32]byte {
 	if !target.Present() {
 		target = p.URI
 	}
-	return seal.Digest(f.M.String(), target.Of(f.Raw), p.Arguments.Of(f.Raw))
+	return seal.Digest(f.Method.String(), target.Of(f.Raw), p.Arguments.Of(f.Raw))
 }

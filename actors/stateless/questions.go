@@ -20,7 +20,7 @@ func (s *state) ServerRequest(now time.Time, v *heldCall, m message.ServerReques
 	if !v.Method.MayAsk() { // its answer cannot be input_required; the server may do without
 		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client cannot be asked during "+v.Method.String()))
 	}
-	q := protocol.InputKindOf(m.Frame.Raw, m.Frame.M, m.Frame.Params)
+	q := protocol.InputKindOf(m.Frame.Raw, m.Frame.Method, m.Frame.Params)
 	if !v.caller.Can.Answers(q) { // the server request ends with the call
 		return s.cannotAnswer(now, v, q, out)
 	}
@@ -85,7 +85,7 @@ func (s *state) resume(now time.Time, m message.StatelessRequest, gone *protocol
 	x, state := m.Exchange, m.State
 	caller := s.callerOf(m)
 	digest := digestOf(&x.Frame, &x.Params)
-	if state.Node != s.node || state.Check(caller.Principal, caller.View.Project, x.Frame.M.String(), digest) != nil {
+	if state.Node != s.node || state.Check(caller.Principal, caller.View.Project, x.Frame.Method.String(), digest) != nil {
 		return s.refused(m, badStateFault(), out)
 	}
 	v := s.calls.Held(state.Call)
@@ -117,7 +117,7 @@ func (s *state) resume(now time.Time, m message.StatelessRequest, gone *protocol
 func (s *state) askAgain(now time.Time, v *heldCall, out []kernel.Effect) []kernel.Effect {
 	for _, key := range s.questionKeys(v) {
 		f := v.questions[key].Frame
-		if q := protocol.InputKindOf(f.Raw, f.M, f.Params); !v.caller.Can.Answers(q) {
+		if q := protocol.InputKindOf(f.Raw, f.Method, f.Params); !v.caller.Can.Answers(q) {
 			return s.cannotAnswer(now, v, q, out)
 		}
 	}
@@ -132,7 +132,7 @@ func (s *state) answers(now time.Time, v *heldCall, x *downstream.Exchange, out 
 		span := rawjson.Member(raw, x.Params.InputResponses, key)
 		ask := v.questions[key]
 		if !x.Params.InputResponses.Present() || !span.Present() ||
-			!protocol.InputKindOf(ask.Frame.Raw, ask.Frame.M, ask.Frame.Params).ValidAnswer(span.Of(raw)) {
+			!protocol.InputKindOf(ask.Frame.Raw, ask.Frame.Method, ask.Frame.Params).ValidAnswer(span.Of(raw)) {
 			continue
 		}
 		delete(v.questions, key)

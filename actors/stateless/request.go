@@ -33,11 +33,11 @@ func (s *state) request(now time.Time, m message.StatelessRequest, out []kernel.
 	if m.State != nil && m.State.Kind == seal.Parked {
 		return s.retry(now, m, view, out)
 	}
-	switch x.Frame.M.Owner() {
+	switch x.Frame.Method.Owner() {
 	case protocol.OwnerGateway: // subscriptions/listen goes to an actor of its own
 		return s.discover(view, x, out)
 	case protocol.OwnerCatalog:
-		kind, _ := x.Frame.M.Lists()
+		kind, _ := x.Frame.Method.Lists()
 		return s.list(view, x, kind, out)
 	case protocol.OwnerServer:
 		return s.callItem(now, m, view, out)
@@ -48,7 +48,7 @@ func (s *state) request(now time.Time, m message.StatelessRequest, out []kernel.
 		}
 		return s.call(now, m, view, t, out)
 	}
-	if servers := view.Servers(); len(servers) == 1 && x.Frame.M == protocol.MethodOther && view.Trusts(servers[0]) {
+	if servers := view.Servers(); len(servers) == 1 && x.Frame.Method == protocol.MethodOther && view.Trusts(servers[0]) {
 		return s.call(now, m, view, admission.Target{Server: servers[0]}, out)
 	}
 	return append(out, kernel.Act(reply.Refuse{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))
@@ -95,7 +95,7 @@ func (s *state) Repeat(now time.Time, m message.StatelessRequest, out []kernel.E
 
 // checkHeaders checks the Mcp-Param-* headers of a tools/call against its arguments, on HTTP only.
 func (*state) checkHeaders(t admission.Target, x *downstream.Exchange) *protocol.Fault {
-	if x.Frame.M != protocol.MethodToolsCall || x.Origin.Stdio || x.Inner || t.Entry == nil {
+	if x.Frame.Method != protocol.MethodToolsCall || x.Origin.Stdio || x.Inner || t.Entry == nil {
 		return nil
 	}
 	if t.Entry.Bindings() == nil {
@@ -145,7 +145,7 @@ func result(view *catalog.View, x *downstream.Exchange, result []byte, out []ker
 	if f.Parse(raw) != nil || info.Scan(&f) != nil {
 		return append(out, kernel.Act(reply.Refuse{X: x, Fault: &protocol.Fault{Name: protocol.InternalFault, Message: "the gateway created an invalid result"}}))
 	}
-	edits := protocol.ToModernResult(nil, x.Frame.M, &f, &info, view.ServerInfo())
+	edits := protocol.ToModernResult(nil, x.Frame.Method, &f, &info, view.ServerInfo())
 	return append(out, kernel.Act(reply.Answer{X: x, Message: protocol.Message{Frame: rawjson.AppendEdited(nil, f.Raw, edits...), Newline: f.Newline}}))
 }
 
@@ -168,7 +168,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 	if m.State != nil && r.Rate.Requests > 0 && s.resumed.first(now, s.limits.ParkedCall, x.Params.RequestState.Of(x.Frame.Raw)) {
 		r.Rate = config.Rate{} // the call was counted when it began
 	}
-	if x.Frame.M == protocol.MethodToolsCall && admission.HasLegacyTasks(t.Server) {
+	if x.Frame.Method == protocol.MethodToolsCall && admission.HasLegacyTasks(t.Server) {
 		admission.WithoutTasks(r, t.Entry)
 	}
 	var places []byte
@@ -197,7 +197,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 
 // unwrap replaces the sealed requestState with the server's own.
 func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
-	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Caller.View.Project, r.Frame.M.String(), digestOf(&r.Frame, &r.Params)) != nil {
+	if state.Server != r.Server || state.Check(r.Caller.Principal, r.Caller.View.Project, r.Frame.Method.String(), digestOf(&r.Frame, &r.Params)) != nil {
 		return badStateFault()
 	}
 	var f protocol.Frame
@@ -213,7 +213,7 @@ func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
 		return badStateFault()
 	}
 	if r.Target.Present() { // its position in the new frame differs
-		switch f.M {
+		switch f.Method {
 		case protocol.MethodResourcesRead:
 			r.Target = params.URI
 		default:

@@ -65,7 +65,7 @@ func (s *state) isExpectedRetry(m message.StatelessRequest) bool {
 // waitsForServers reports whether servers in the client's view have to settle before the request is answered.
 func (s *state) waitsForServers(m message.StatelessRequest) bool {
 	x := m.Exchange
-	if s.startup.awaited == 0 || !x.Origin.Stdio || x.Frame.M == protocol.MethodServerDiscover || len(s.startup.waiting) >= maxEarly {
+	if s.startup.awaited == 0 || !x.Origin.Stdio || x.Frame.Method == protocol.MethodServerDiscover || len(s.startup.waiting) >= maxEarly {
 		return false
 	}
 	view, ok := s.startup.snapshot.View(m.View)

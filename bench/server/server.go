@@ -102,7 +102,7 @@ func (s *rawServer) answer(raw, session []byte) (id, tail []byte, err error) {
 	id = f.ID.Of(raw)
 	if s.live != nil {
 		s.live.wait()
-		switch f.M {
+		switch f.Method {
 		case protocol.MethodToolsList:
 			s.live.lists.Add(1)
 			s.live.listed.Store(time.Now().UnixNano())
@@ -110,17 +110,17 @@ func (s *rawServer) answer(raw, session []byte) (id, tail []byte, err error) {
 		case protocol.MethodResourcesList:
 			return id, s.resources, nil
 		case protocol.MethodResourcesSubscribe, protocol.MethodResourcesUnsubscribe:
-			s.live.subscribe(session, f.M == protocol.MethodResourcesSubscribe)
+			s.live.subscribe(session, f.Method == protocol.MethodResourcesSubscribe)
 			return id, s.empty, nil
 		}
 	}
 	switch {
-	case f.M == protocol.MethodInitialize && s.initialize != nil:
+	case f.Method == protocol.MethodInitialize && s.initialize != nil:
 		return id, s.initialize, nil
-	case f.M == protocol.MethodServerDiscover && s.discover != nil:
+	case f.Method == protocol.MethodServerDiscover && s.discover != nil:
 		return id, s.discover, nil
 	}
-	switch f.M {
+	switch f.Method {
 	case protocol.MethodToolsList:
 		return id, s.list, nil
 	case protocol.MethodToolsCall:

@@ -250,14 +250,14 @@ func (s *Modern) serve(peer *pipe.Peer) {
 func (s *Modern) dropCanceled(peer *pipe.Peer, g *Message) {
 	canceled, before := peer.Canceled(), len(s.streams)
 	s.streams = slices.DeleteFunc(s.streams, func(st Message) bool {
-		named := g.Frame.M == protocol.NotificationCancelled && string(g.Params.RequestID.Of(g.Frame.Raw)) == string(st.ID())
+		named := g.Frame.Method == protocol.NotificationCancelled && string(g.Params.RequestID.Of(g.Frame.Raw)) == string(st.ID())
 		return named || slices.Contains(canceled, st.Out.Ticket)
 	})
 	s.listChangesLost = s.listChangesLost || s.LosesListChanges && !s.HTTP && len(s.streams) < before
 }
 
 func (s *Modern) answer(g Message) {
-	switch g.Frame.M {
+	switch g.Frame.Method {
 	case protocol.MethodServerDiscover:
 		if s.Discover == nil || !s.Discover(g) {
 			g.Result(s.discover())

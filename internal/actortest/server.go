@@ -135,7 +135,7 @@ func (s *Server) serve(peer *pipe.Peer) {
 func (s *Server) answer(peer *pipe.Peer, f protocol.Frame) {
 	id := f.IDBytes()
 	result := ""
-	switch f.M {
+	switch f.Method {
 	case protocol.MethodInitialize:
 		if s.IgnoreInitialize {
 			return

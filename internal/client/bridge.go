@@ -183,7 +183,7 @@ func (b *bridge) choose(f *protocol.Frame) {
 			b.state = newModernState(b.gens)
 		}
 	case *modernState:
-		if !modern && f.M == protocol.MethodInitialize && s.idle() {
+		if !modern && f.Method == protocol.MethodInitialize && s.idle() {
 			b.gens = s.gen
 			s.close()
 			_, _ = b.execute()

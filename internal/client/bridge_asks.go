@@ -63,7 +63,7 @@ func (s *bridgeState) clientAnswer(f protocol.Frame) {
 // notified forwards a notification. If it cancels a request of the gateway, it gets the id that the client knows.
 func (s *bridgeState) notified(gen uint64, f protocol.Frame) {
 	var p protocol.Params
-	if f.M != protocol.NotificationCancelled || p.Scan(&f) != nil {
+	if f.Method != protocol.NotificationCancelled || p.Scan(&f) != nil {
 		s.tell(f.Raw)
 		return
 	}

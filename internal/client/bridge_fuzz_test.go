@@ -75,7 +75,7 @@ func runScript(t *testing.T, script []byte) {
 				t.Fatal(err, string(tell.frame))
 			}
 			id := 0
-			if n, _ := fmt.Sscan(string(f.IDBytes()), &id); n == 1 && !f.Method.Present() {
+			if n, _ := fmt.Sscan(string(f.IDBytes()), &id); n == 1 && !f.RawMethod.Present() {
 				answered[id]++
 			}
 		}

@@ -190,7 +190,7 @@ func (s *bridgeState) ended(gen uint64, i *bridgeItem, err error) {
 		return
 	case i.kind == bridgeRequest && !i.over:
 		s.failed(i.frame, err)
-	case i.kind == bridgeNote && err == nil && i.frame.M == protocol.NotificationInitialized && gen == s.gen:
+	case i.kind == bridgeNote && err == nil && i.frame.Method == protocol.NotificationInitialized && gen == s.gen:
 		s.do(bridgeListen{gen})
 	}
 	if err != nil && gen == s.gen && !i.over {
@@ -204,7 +204,7 @@ func (s *bridgeState) failed(f protocol.Frame, err error) {
 	if status, ok := errors.AsType[*upstream.StatusError](err); ok {
 		message = fmt.Sprintf("The gateway answered HTTP %d", status.Code)
 	}
-	s.refuse(f, protocol.BackendDisconnected, message, f.M.Repeatable())
+	s.refuse(f, protocol.BackendDisconnected, message, f.Method.Repeatable())
 }
 
 // denied returns the gateway's authentication error as the response to a request.

@@ -115,7 +115,9 @@ func (s *bridgeState) rejoined(f protocol.Frame) {
 	if s.announced.Raw == nil {
 		return
 	}
-	s.drop(func(i bridgeItem) bool { return i.kind == bridgeNote && i.frame.M == protocol.NotificationInitialized })
+	s.drop(func(i bridgeItem) bool {
+		return i.kind == bridgeNote && i.frame.Method == protocol.NotificationInitialized
+	})
 	items := []bridgeItem{{kind: bridgeNote, frame: s.announced}}
 	if s.level.Raw != nil {
 		items = append(items, bridgeItem{kind: bridgeAgain, frame: s.own(protocol.MethodLoggingSetLevel, s.level.ParamsBytes())})
@@ -135,12 +137,12 @@ func (s *bridgeState) remember(f protocol.Frame, granted bool) {
 	if !granted {
 		return
 	}
-	switch f.M {
+	switch f.Method {
 	case protocol.MethodLoggingSetLevel:
 		s.level = f
 	case protocol.MethodResourcesSubscribe, protocol.MethodResourcesUnsubscribe:
 		uri := uriOf(f)
-		if f.M == protocol.MethodResourcesSubscribe {
+		if f.Method == protocol.MethodResourcesSubscribe {
 			s.subs[uri] = f
 		} else {
 			delete(s.subs, uri)
@@ -156,7 +158,7 @@ func uriOf(f protocol.Frame) string {
 // restored handles the result of restoring a subscription. On success it notifies the client, which may have missed an update. A failed one is
 // retried for a while, because the gateway's servers may still be starting.
 func (s *bridgeState) restored(i *bridgeItem, granted bool) {
-	if i.frame.M != protocol.MethodResourcesSubscribe {
+	if i.frame.Method != protocol.MethodResourcesSubscribe {
 		return
 	}
 	uri := uriOf(i.frame)

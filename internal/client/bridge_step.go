@@ -156,16 +156,16 @@ func (s *bridgeState) clientRequest(f protocol.Frame) {
 	switch {
 	case twice:
 		s.refuse(f, protocol.InvalidRequest, "the id is already in use", false)
-	case f.M == protocol.MethodInitialize && s.phase != bridgeNew:
+	case f.Method == protocol.MethodInitialize && s.phase != bridgeNew:
 		s.refuse(f, protocol.InvalidRequest, "initialize was already sent", false)
-	case f.M == protocol.MethodInitialize:
+	case f.Method == protocol.MethodInitialize:
 		s.hello, s.patience = f, s.now.Add(bridgeHold)
 		s.connect()
 	case s.phase != bridgeNew:
 		s.enqueue(bridgeItem{kind: bridgeRequest, frame: f})
-	case f.M == protocol.MethodPing:
+	case f.Method == protocol.MethodPing:
 		s.tell(protocol.AppendResult(nil, f.IDBytes(), []byte("{}")))
-	case f.M == protocol.MethodServerDiscover || f.M == protocol.MethodOther:
+	case f.Method == protocol.MethodServerDiscover || f.Method == protocol.MethodOther:
 		s.refuse(f, protocol.MethodNotFound, "Method not found: this bridge supports versions with initialize only", false)
 	default:
 		s.refuse(f, protocol.InvalidRequest, "send initialize first", false)
@@ -181,9 +181,9 @@ func (s *bridgeState) clientNotification(f protocol.Frame) {
 	switch {
 	case s.phase == bridgeNew:
 		return
-	case f.M == protocol.NotificationInitialized:
+	case f.Method == protocol.NotificationInitialized:
 		s.announced = f
-	case f.M == protocol.NotificationCancelled && s.cancelled(f):
+	case f.Method == protocol.NotificationCancelled && s.cancelled(f):
 		return
 	}
 	s.enqueue(bridgeItem{kind: bridgeNote, frame: f})

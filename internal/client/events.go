@@ -153,9 +153,9 @@ func (c *Client) received(f *protocol.Frame) {
 		c.asked(f)
 	case protocol.KindNotification:
 		switch {
-		case f.M == protocol.NotificationProgress:
+		case f.Method == protocol.NotificationProgress:
 			c.progressed(f)
-		case f.M == protocol.NotificationCancelled:
+		case f.Method == protocol.NotificationCancelled:
 			c.withdrawn(f)
 		case c.options.OnNotification != nil:
 			c.options.OnNotification(f.MethodText(), f.ParamsBytes())

@@ -24,7 +24,7 @@ type headerLookup struct {
 
 // learn reads the result of tools/list.
 func (l *headerLookup) learn(request, answer protocol.Frame) {
-	if request.M != protocol.MethodToolsList || answer.Kind != protocol.KindResult || !bytes.Contains(answer.Raw, []byte("x-mcp-header")) {
+	if request.Method != protocol.MethodToolsList || answer.Kind != protocol.KindResult || !bytes.Contains(answer.Raw, []byte("x-mcp-header")) {
 		return
 	}
 	_ = protocol.Items(answer.Raw, rawjson.Member(answer.Raw, answer.Result, "tools"), func(item protocol.Item) bool {
@@ -49,7 +49,7 @@ func (l *headerLookup) over() []modernItem {
 // lookUp holds a call that was refused because of its headers, until the bridge has read the list of tools. It does so once for each call.
 func (s *modernState) lookUp(i *modernItem, f protocol.Frame) bool {
 	e := &RPCError{}
-	if i.frame.M != protocol.MethodToolsCall || i.refetch || json.Unmarshal(f.ErrorBytes(), e) != nil || e.Name() != string(protocol.HeaderMismatch) {
+	if i.frame.Method != protocol.MethodToolsCall || i.refetch || json.Unmarshal(f.ErrorBytes(), e) != nil || e.Name() != string(protocol.HeaderMismatch) {
 		return false
 	}
 	i.refetch = true

@@ -98,7 +98,7 @@ func (s *modernState) ended(i *modernItem, err error) {
 		if status, ok := errors.AsType[*upstream.StatusError](err); ok {
 			message = fmt.Sprintf("The gateway answered HTTP %d", status.Code)
 		}
-		s.refuse(i.frame, protocol.BackendDisconnected, message, i.frame.M.Repeatable())
+		s.refuse(i.frame, protocol.BackendDisconnected, message, i.frame.Method.Repeatable())
 	}
 }
 

@@ -79,9 +79,9 @@ func (s *modernState) client(f protocol.Frame) {
 			s.refuse(f, protocol.InvalidRequest, "the id is already in use", false)
 			return
 		}
-		s.enqueue(modernItem{frame: f, listen: f.M == protocol.MethodSubscriptionsListen})
+		s.enqueue(modernItem{frame: f, listen: f.Method == protocol.MethodSubscriptionsListen})
 	case protocol.KindNotification:
-		if f.M == protocol.NotificationCancelled {
+		if f.Method == protocol.NotificationCancelled {
 			s.cancelled(f)
 		} else {
 			s.enqueue(modernItem{frame: f})
@@ -183,8 +183,8 @@ func (s *modernState) send(i modernItem) {
 	o := upstream.Outgoing{
 		Ticket: s.last, Frame: i.frame.Raw, Newline: i.frame.Newline, Method: i.frame.MethodText(), Request: i.frame.Kind == protocol.KindRequest,
 	}
-	o.Name, _ = rawjson.Unquote(protocol.NameHeader(i.frame.M, &p).Of(i.frame.Raw))
-	if i.frame.M == protocol.MethodToolsCall {
+	o.Name, _ = rawjson.Unquote(protocol.NameHeader(i.frame.Method, &p).Of(i.frame.Raw))
+	if i.frame.Method == protocol.MethodToolsCall {
 		o.Headers = s.lookup.known[o.Name].Headers(p.Arguments.Of(i.frame.Raw))
 	}
 	s.do(bridgeSend{s.gen, o})

@@ -30,7 +30,7 @@ var errWithdrawn = errors.New("the server has withdrawn its request")
 func (c *Client) asked(f *protocol.Frame) {
 	id := f.IDBytes()
 	switch {
-	case f.M == protocol.MethodPing:
+	case f.Method == protocol.MethodPing:
 		c.reply(protocol.AppendResult(nil, id, []byte("{}")))
 		return
 	case c.options.Answer == nil:

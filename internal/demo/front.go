@@ -33,7 +33,7 @@ func (f *front) Post(x *downstream.Exchange) {
 	if downstream.RouteMessages.Ends(x.Origin.Path) && !f.redirect(x) {
 		return
 	}
-	if f.stdio && x.Batch == nil && x.Frame.M == protocol.NotificationCancelled { // a cancellation does not tell its era; over HTTP modern clients close the stream instead
+	if f.stdio && x.Batch == nil && x.Frame.Method == protocol.NotificationCancelled { // a cancellation does not tell its era; over HTTP modern clients close the stream instead
 		f.cancelModern(string(x.Params.RequestID.Of(x.Frame.Raw)))
 	}
 	if f.isModern(x) {
@@ -44,7 +44,7 @@ func (f *front) Post(x *downstream.Exchange) {
 	case x.Batch != nil:
 		x.Refuse(http.StatusBadRequest, failure(nil, codeInvalidRequest, "batches are not supported"), 0)
 		return
-	case x.Frame.Kind == protocol.KindRequest && x.Frame.M == protocol.MethodInitialize:
+	case x.Frame.Kind == protocol.KindRequest && x.Frame.Method == protocol.MethodInitialize:
 		f.initialize(x)
 		return
 	}
@@ -83,7 +83,7 @@ func (f *front) Post(x *downstream.Exchange) {
 // answerEarly answers a request before initialize on stdio or HTTP+SSE. Only ping is allowed.
 func answerEarly(x *downstream.Exchange) {
 	id := x.Frame.ID.Of(x.Frame.Raw)
-	switch x.Frame.M {
+	switch x.Frame.Method {
 	case protocol.MethodPing:
 		x.Answer(protocol.Message{Frame: protocol.AppendResult(nil, id, []byte("{}"))})
 	case protocol.MethodServerDiscover, protocol.MethodOther:
@@ -94,7 +94,7 @@ func answerEarly(x *downstream.Exchange) {
 }
 
 func (c *session) notified(x *downstream.Exchange) {
-	switch x.Frame.M {
+	switch x.Frame.Method {
 	case protocol.NotificationInitialized:
 		c.initialized()
 	case protocol.NotificationCancelled:

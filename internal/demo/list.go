@@ -29,7 +29,7 @@ func (f *front) list(c *Call) (any, error) {
 	annotated := c.session.knows(protocol.Version20250326)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch c.x.Frame.M {
+	switch c.x.Frame.Method {
 	case protocol.MethodToolsList:
 		return page("tools", f.toolsFor(c.session), after, size, func(t Tool) any {
 			if !titled {

@@ -11,7 +11,7 @@ import (
 
 // dispatch processes a request of an initialized session and returns the result to render.
 func (f *front) dispatch(c *Call) (any, error) {
-	switch c.x.Frame.M {
+	switch c.x.Frame.Method {
 	case protocol.MethodPing:
 		return struct{}{}, nil
 	case protocol.MethodToolsList, protocol.MethodPromptsList, protocol.MethodResourcesList, protocol.MethodTemplatesList:

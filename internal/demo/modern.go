@@ -48,7 +48,7 @@ func (f *front) modern(x *downstream.Exchange) {
 	case x.Frame.Kind == protocol.KindNotification:
 		x.Accept()
 		return
-	case x.Frame.M == protocol.MethodInitialize && !x.Params.MetaVersion.Present():
+	case x.Frame.Method == protocol.MethodInitialize && !x.Params.MetaVersion.Present():
 		requested, _ := rawjson.Unquote(x.Params.Version.Of(x.Frame.Raw))
 		refuseModern(x, &protocol.Fault{Name: protocol.UnsupportedVersion, Requested: requested})
 		return
@@ -68,7 +68,7 @@ func (f *front) modern(x *downstream.Exchange) {
 		return
 	}
 	c := f.modernCall(ctx, x)
-	if x.Frame.M == protocol.MethodSubscriptionsListen {
+	if x.Frame.Method == protocol.MethodSubscriptionsListen {
 		l := f.openListener(c)
 		if l == nil {
 			f.finishModern(id)
@@ -102,7 +102,7 @@ func (f *front) modernCall(ctx context.Context, x *downstream.Exchange) *Call {
 // checkBindings compares headers that repeat tool arguments with the arguments.
 func (f *front) checkBindings(x *downstream.Exchange) *protocol.Fault {
 	header := f.header(x)
-	if header == nil || x.Frame.M != protocol.MethodToolsCall {
+	if header == nil || x.Frame.Method != protocol.MethodToolsCall {
 		return nil
 	}
 	name, _ := rawjson.Unquote(x.Params.Name.Of(x.Frame.Raw))
@@ -150,7 +150,7 @@ func (f *front) cancelModern(id string) {
 
 // dispatchModern processes a request and returns the result to render.
 func (f *front) dispatchModern(c *Call) (any, error) {
-	switch c.x.Frame.M {
+	switch c.x.Frame.Method {
 	case protocol.MethodServerDiscover:
 		return f.discover(), nil
 	case protocol.MethodTasksGet, protocol.MethodTasksUpdate, protocol.MethodTasksCancel:
@@ -191,7 +191,7 @@ func (f *front) answerModern(c *Call, result any, err error) {
 		return
 	}
 	if err == nil {
-		frame = f.dress(c.x.Frame.M, frame)
+		frame = f.dress(c.x.Frame.Method, frame)
 	}
 	c.x.Answer(protocol.Message{Frame: frame})
 }

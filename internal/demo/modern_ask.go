@@ -36,7 +36,7 @@ func (c *Call) resume() error {
 	if p.RequestState.Present() {
 		text, _ := rawjson.Unquote(p.RequestState.Of(raw))
 		state, err := c.front.sealer.Open(text, time.Now())
-		if err != nil || state.Check("", "", c.x.Frame.M.String(), c.digest()) != nil || json.Unmarshal(state.Inner, &c.answers) != nil {
+		if err != nil || state.Check("", "", c.x.Frame.Method.String(), c.digest()) != nil || json.Unmarshal(state.Inner, &c.answers) != nil {
 			return &Error{Code: codeInvalidParams, Message: "requestState: invalid or expired"}
 		}
 		c.resumed = true
@@ -55,10 +55,10 @@ func (c *Call) resume() error {
 func (c *Call) digest() [32]byte {
 	p := &c.x.Params
 	target := p.Name
-	if c.x.Frame.M == protocol.MethodResourcesRead {
+	if c.x.Frame.Method == protocol.MethodResourcesRead {
 		target = p.URI
 	}
-	return seal.Digest(c.x.Frame.M.String(), target.Of(c.x.Frame.Raw), p.Arguments.Of(c.x.Frame.Raw))
+	return seal.Digest(c.x.Frame.Method.String(), target.Of(c.x.Frame.Raw), p.Arguments.Of(c.x.Frame.Raw))
 }
 
 // requireInput returns the replies, or if some are missing the error that ends the call. In a task it waits instead.
@@ -136,7 +136,7 @@ func (c *Call) ask(asks *inputRequired) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	state := seal.State{Kind: seal.Parked, Method: c.x.Frame.M.String(), Digest: c.digest(), Expiry: time.Now().Add(stateLife), Inner: inner}
+	state := seal.State{Kind: seal.Parked, Method: c.x.Frame.Method.String(), Digest: c.digest(), Expiry: time.Now().Add(stateLife), Inner: inner}
 	result["requestState"], err = c.front.sealer.Seal(&state)
 	return result, err
 }

@@ -114,7 +114,7 @@ func (f *front) taskRequest(c *Call) (any, error) {
 	if t == nil {
 		return nil, &Error{Code: codeInvalidParams, Message: "unknown task"}
 	}
-	switch c.x.Frame.M {
+	switch c.x.Frame.Method {
 	case protocol.MethodTasksGet:
 		return t.detail(), nil
 	case protocol.MethodTasksUpdate:

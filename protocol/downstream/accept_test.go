@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// fullListener has no descriptors left for a while.
+// fullListener returns EMFILE from the first calls of Accept.
 type fullListener struct {
 	net.Listener
 	left atomic.Int32
@@ -26,7 +26,7 @@ func (l *fullListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// A server without descriptors for new connections goes on with those it has, and takes new ones when it can again.
+// A server that runs out of file descriptors keeps its connections, and accepts new ones once it can again.
 func TestServerWithoutDescriptors(t *testing.T) {
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,7 +56,7 @@ func TestServerWithoutDescriptors(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Errorf("Serve: %v", err)
 	}
-	if log := said.String(); strings.Count(log, "too many open files") != 2 || !strings.Contains(log, "ulimit -n") { // the error and the hint, once
+	if log := said.String(); strings.Count(log, "too many open files") != 2 || !strings.Contains(log, "ulimit -n") { // in the error and in the hint, logged once
 		t.Errorf("log: %s", log)
 	}
 }

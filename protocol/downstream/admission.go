@@ -11,67 +11,68 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Admission says who asks: for each request, never for a connection, as proxies send those of several users over one. It sees
-// the head of a request alone, before anything is routed and before a stranger's body is read. Safe from any goroutine.
+// Admission authenticates requests. It decides for each request, never for a connection, because proxies send the
+// requests of several users over one connection. It sees only the header of a request, before the request is routed and
+// before the body is read. Its methods are safe for concurrent use.
 type Admission interface {
-	// Asks reports whether every request is asked about; otherwise only those are that a proxy or tunnel has had.
+	// Asks reports whether every request must be admitted. If false, only requests from a proxy or tunnel are checked.
 	Asks() bool
 	// Anonymous returns the principal of clients without a credential, or nil if a credential is required.
 	Anonymous() *identity.Principal
 	// Admit decides about one request. It does not block.
 	Admit(r *Request) Admitted
-	// AdmitBatch decides about what an admitted request holds besides one message: so many more. nil = they are admitted, too.
+	// AdmitBatch decides whether an admitted request may hold more messages than one. It returns nil to admit them.
 	AdmitBatch(who *identity.Principal, more int) *Refusal
 }
 
-// Request is what is known of a request before its body. Its slices are valid until Admit returns.
+// Request is the header of a request. Its slices are valid until Admit returns.
 type Request struct {
 	Method, Path, Query []byte
-	Authorization       []byte         // nil = there is none
-	Authorizations      int            // how many such lines there are
-	Peer                netip.AddrPort // who is connected; the zero value on stdin
+	Authorization       []byte         // the first Authorization header; nil if absent
+	Authorizations      int            // number of Authorization headers
+	Peer                netip.AddrPort // the other end of the connection; the zero value on stdin
 	TLS                 bool
-	Proxied             bool // it has Forwarded, X-Forwarded-*, X-Real-IP or Via
-	Stream              bool // it opens a stream that may be idle for long
+	Proxied             bool // has a Forwarded, X-Forwarded-*, X-Real-IP or Via header
+	Stream              bool // opens a stream, which may be idle for long
 
 	block []byte
 }
 
-// Values calls each with the value of every line of a header, by its lower-case name.
+// Values calls each for every value of the header with the given lower-case name.
 func (r *Request) Values(lower string, each func(value []byte)) {
 	for block := r.block; len(block) > 0; {
 		line, rest, _ := bytes.Cut(block, []byte("\r\n"))
 		if block = rest; len(line) > len(lower) && line[len(lower)] == ':' && hasFold(line, lower) {
-			each(trimBlanks(line[len(lower)+1:]))
+			each(trimSpace(line[len(lower)+1:]))
 		}
 	}
 }
 
-// Admitted is what Admit says: whose request it is, or why it is refused.
+// Admitted is the decision of Admit.
 type Admitted struct {
-	Who     *identity.Principal // nil = identity.Local
-	Client  netip.Addr          // for whom a trusted proxy asks; the zero value = the peer itself
-	Lease   Lease               // given back when the request's answer is there, or the stream it opened is over; nil = none
-	Refusal *Refusal            // nil = admitted
+	Who     *identity.Principal // the principal of the request; nil means identity.Local
+	Client  netip.Addr          // the client named by a trusted proxy; the zero value means the peer itself
+	Lease   Lease               // released when the request is answered, or when the stream it opened ends; may be nil
+	Refusal *Refusal            // nil if the request is admitted
 }
 
-// Lease is a request's share of what its principal may have under way.
+// Lease is one request's share of the concurrent requests that its principal may have.
 type Lease interface {
-	// Release gives it back; it is called once, from any goroutine.
+	// Release returns the share. It is called once, from any goroutine.
 	Release()
 }
 
-// Refusal is the answer to a request that is not admitted. Immutable.
+// Refusal is the answer to a request that is not admitted. It is immutable.
 type Refusal struct {
 	Status    int
-	Challenge string // WWW-Authenticate; "" = none
+	Challenge string // WWW-Authenticate; "" if absent
 	Fault     *protocol.Fault
 }
 
-// openPaths are for everybody, whoever they are; what ends with a slash stands for all below it.
+// openPaths are the paths that need no authentication. A trailing slash includes all paths below.
 var openPaths = []string{"/healthz", "/readyz", "/login/", "/.well-known/"}
 
-// isOpen reports whether a path is for everybody. None of them is one of MCP's, whatever it ends with.
+// isOpen reports whether a path needs no authentication. Such a path is never an MCP route, whatever its suffix.
 func isOpen(path []byte) bool {
 	for _, open := range openPaths {
 		if string(path) == open || open[len(open)-1] == '/' && len(path) > len(open) && string(path[:len(open)]) == open {
@@ -81,7 +82,8 @@ func isOpen(path []byte) bool {
 	return false
 }
 
-// admit finds out whose request it is, for originOf; false when it has been refused and answered.
+// admit authenticates a request and stores its principal in c, for originOf. It returns false if it has answered the
+// request with a refusal.
 func (s *Server) admit(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path, query []byte) bool {
 	a := s.options.Admission
 	if a == nil || !h.proxied && !a.Asks() {
@@ -89,10 +91,10 @@ func (s *Server) admit(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, 
 			s.refuse(ctx, c, refusedMalformed)
 			return false
 		}
-		c.greet()
+		c.setAdmitted()
 		return true
 	}
-	if string(ctx.Request.Header.Method()) == http.MethodOptions { // a preflight has no credentials
+	if string(ctx.Request.Header.Method()) == http.MethodOptions { // CORS preflights carry no credentials
 		return true
 	}
 	verdict := a.Admit(s.requestOf(ctx, c, h, path, query))
@@ -101,22 +103,22 @@ func (s *Server) admit(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, 
 		return false
 	}
 	c.who, c.lease, c.client = verdict.Who, verdict.Lease, verdict.Client
-	c.greet()
+	c.setAdmitted()
 	return true
 }
 
-// recognize finds out who asks on a path that is for everybody; nil = nobody who is known.
+// recognize returns the principal of a request for an open path, or nil if it is not authenticated.
 func (s *Server) recognize(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path, query []byte) *identity.Principal {
 	a := s.options.Admission
 	if a == nil {
 		return identity.Local
 	}
 	if !h.proxied {
-		if who := a.Anonymous(); who != nil { // counted against no rate: it is probes that ask here
+		if who := a.Anonymous(); who != nil { // health probes do not count against a rate
 			return who
 		}
 	}
-	if !h.showsCredential() {
+	if !h.hasCredential() {
 		return nil
 	}
 	verdict := a.Admit(s.requestOf(ctx, c, h, path, query))
@@ -127,7 +129,8 @@ func (s *Server) recognize(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 	return identity.Of(verdict.Who)
 }
 
-// admitBatch is false, and the request answered, when it holds more messages than whoever asks may send. What is no batch is for others to say.
+// admitBatch returns false if it has refused a batch because it holds more messages than its principal may send. It
+// accepts bodies that are not a valid batch; the Handler refuses them.
 func (s *Server) admitBatch(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, batch []byte) bool {
 	if c.who == nil {
 		return true
@@ -144,7 +147,7 @@ func (s *Server) admitBatch(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHea
 	return false
 }
 
-// membersOf counts the messages of a batch; 0 = it is none.
+// membersOf returns the number of messages in a batch, or 0 if it is not a valid batch.
 func membersOf(batch []byte) (members int) {
 	if batch == nil || protocol.ParseBatch(batch, func(*protocol.Frame) error { members++; return nil }) != nil {
 		return 0
@@ -152,13 +155,13 @@ func membersOf(batch []byte) (members int) {
 	return members
 }
 
-// requestOf fills in the connection's Request: one for all of its requests costs no allocation.
+// requestOf fills in the connection's Request. All requests of a connection share it to avoid allocations.
 func (*Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path, query []byte) *Request {
-	if c.asked == nil {
-		c.asked = new(Request)
+	if c.request == nil {
+		c.request = new(Request)
 	}
 	method := ctx.Request.Header.Method()
-	*c.asked = Request{
+	*c.request = Request{
 		Method: method, Path: path, Query: query,
 		Authorization: h.authorization, Authorizations: h.authorizations,
 		Peer: c.peer, TLS: c.secure, Proxied: h.proxied,
@@ -166,32 +169,34 @@ func (*Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader
 			string(h.version) >= modernVersions && string(h.method) == protocol.MethodSubscriptionsListen.String(),
 		block: ctx.Request.Header.RawHeaders(),
 	}
-	return c.asked
+	return c.request
 }
 
-// headRead hears of each head from fasthttp, which next reads the first 8 KiB of the body: as much as it can hold without a handler. For who
-// shows no credential where one is wanted it is to ask before that, as if he had: expect refuses him. That ends the connection, so it is not
-// done to proxies: others need theirs, and what comes through one mostly comes whole.
-func (s *Server) headRead(h *fasthttp.RequestHeader) (standard fasthttp.RequestConfig) {
+// headerReceived is fasthttp's HeaderReceived. fasthttp next reads the first 8 KiB of the body, before it calls the
+// handler. To refuse a request without a credential before that, headerReceived adds Expect: 100-continue, so that
+// fasthttp calls expect first. A refusal there ends the connection. Requests from proxies are therefore exempt: their
+// connections carry the requests of other clients, too, and mostly arrive with their body.
+func (s *Server) headerReceived(h *fasthttp.RequestHeader) (standard fasthttp.RequestConfig) {
 	a := s.options.Admission
 	if !h.IsHTTP11() {
-		h.Del("Expect") // an interim response is not for HTTP/1.0: RFC 9110, section 15.2
+		h.Del("Expect") // no interim responses to HTTP/1.0: RFC 9110, section 15.2
 	}
 	if a == nil || a.Anonymous() != nil || h.ContentLength() <= 0 || string(h.Method()) == http.MethodOptions {
 		return standard
 	}
 	var known knownHeader
 	path, _, _ := bytes.Cut(h.RequestURI(), []byte("?"))
-	if known.scan(h.RawHeaders()) != refusedNothing || !known.showsCredential() && !known.proxied && !isOpen(path) {
+	if known.scan(h.RawHeaders()) != refusedNothing || !known.hasCredential() && !known.proxied && !isOpen(path) {
 		h.Set("Expect", "100-continue")
 	}
 	return standard
 }
 
-// showsCredential reports whether the request brings something to be judged. An Authorization that is empty or blank is none.
-func (h *knownHeader) showsCredential() bool { return len(h.authorization) > 0 }
+// hasCredential reports whether the request has a credential. An Authorization of spaces counts as none.
+func (h *knownHeader) hasCredential() bool { return len(h.authorization) > 0 }
 
-// mayContinue is false, and the request answered, for who shows no credential where one is wanted. What he shows is for handle to judge.
+// mayContinue returns false if it has refused a request that lacks a required credential. It accepts every credential;
+// handle checks it.
 func (s *Server) mayContinue(ctx *fasthttp.RequestCtx) bool {
 	a := s.options.Admission
 	if a == nil || !a.Asks() {
@@ -202,26 +207,26 @@ func (s *Server) mayContinue(ctx *fasthttp.RequestCtx) bool {
 	path, query, _ := bytes.Cut(ctx.Request.Header.RequestURI(), []byte("?"))
 	why := h.scan(ctx.Request.Header.RawHeaders())
 	switch {
-	case why == refusedNothing && (h.showsCredential() || isOpen(path)):
+	case why == refusedNothing && (h.hasCredential() || isOpen(path)):
 		return true
 	case why == refusedNothing && h.host == nil:
 		why = refusedMalformed
 	case why == refusedNothing:
-		why = s.welcome(ctx, c, &h)
+		why = s.checkSite(ctx, c, &h)
 	}
 	if why != refusedNothing {
 		s.refuse(ctx, c, why)
 		return false
 	}
 	admitted := s.admit(ctx, c, &h, path, query)
-	c.giveLease() // handle asks again, and takes its own
+	c.giveLease() // handle admits the request again, and gets its own lease
 	return admitted
 }
 
-// refuseWho answers who is not admitted. Like refuse it reads nothing of a body that is not here.
+// refuseWho answers a request that is not admitted. Like refuse, it does not read the rest of the body.
 func (s *Server) refuseWho(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, r *Refusal) {
 	s.counters.refused[refusedAdmission].Add(1)
-	if !bodyIsHere(ctx) {
+	if !bodyIsRead(ctx) {
 		ctx.SetConnectionClose()
 		c.linger.Store(true)
 	}
@@ -238,8 +243,8 @@ func (s *Server) refuseWho(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 	s.answer(ctx, r.Status, r.Fault.AppendTo(nil, orNull(nil, era), era))
 }
 
-// admit returns what a request on stdin is refused with; nil = it is let in. Nobody is asked who he is there, so all that can be wrong is that
-// there are too many. What wants no answer is not counted: nothing could tell its sender.
+// admit returns the refusal of a message on stdin, or nil to admit it. There is no authentication on stdin, so only a
+// rate limit can refuse a message. Messages that expect no answer are not counted: a refusal could not be reported.
 func (s *stdioServer) admit(x *stdioExchange) []byte {
 	a := s.o.Admission
 	if a == nil || !a.Asks() || x.Batch == nil && x.Frame.Kind != protocol.KindRequest {
@@ -259,5 +264,5 @@ func (s *stdioServer) admit(x *stdioExchange) []byte {
 	return r.Fault.AppendTo(nil, x.Frame.IDBytes(), protocol.EraOf(nil, &x.Frame, &x.Params))
 }
 
-// NewRequest returns a request with that raw header block, each line with CR LF, for those who want to look into one.
+// NewRequest returns a request with the given raw header block, whose lines end with CR LF. Tests of an Admission use it.
 func NewRequest(block []byte) *Request { return &Request{block: block} }

@@ -363,7 +363,7 @@ func TestLeasesGoBack(t *testing.T) {
 func TestStrangersMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		few := testLimits
-		few.unknown = 3
+		few.unadmitted = 3
 		connect, s := servePipes(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, few)
 		known := connect()
 		known.send(postText(ping, "Authorization: Bearer a")).body()

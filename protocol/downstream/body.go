@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// bodyPrefetch is how much of a body with a Content-Length fasthttp has read before it calls the handler.
+	// bodyPrefetch is how many bytes of a body with a Content-Length fasthttp reads before it calls the handler.
 	bodyPrefetch = 8 << 10
-	// bodyFirst is the first allocation for a body that is longer, or of unknown length.
+	// bodyFirst is the size of the first allocation for a longer body, or one of unknown length.
 	bodyFirst = 16 << 10
 )
 
-// bodyIsHere reports whether the request's body, if it has one, was read to its end with the header, so that the
-// connection stands at the next request.
-func bodyIsHere(ctx *fasthttp.RequestCtx) bool {
+// bodyIsRead reports whether the request's body, if any, was completely read together with the header. The connection
+// is then positioned at the next request.
+func bodyIsRead(ctx *fasthttp.RequestCtx) bool {
 	if ctx.RequestBodyStream() == nil {
 		return true
 	}
@@ -28,12 +28,12 @@ func bodyIsHere(ctx *fasthttp.RequestCtx) bool {
 	return length >= 0 && length <= bodyPrefetch
 }
 
-// body is a request body in our own memory.
+// body is a request body, and what its request holds until it is answered.
 type body struct {
 	bytes   []byte
-	counted int            // bytes taken from the budget for it
-	budget  *stream.Budget // where they go back
-	lease   Lease          // the request's share of what its principal may have under way: it goes back with the body at the latest; nil = none
+	counted int // bytes taken from the budget
+	budget  *stream.Budget
+	lease   Lease // of the request; released with the body at the latest. May be nil
 }
 
 func (b *body) release() {
@@ -42,7 +42,8 @@ func (b *body) release() {
 	b.giveLease()
 }
 
-// giveLease gives the request's share back. That is done before its answer is written: whoever has the answer may ask the next.
+// giveLease releases the request's lease. Call it before the answer is written: a client with the answer may send its
+// next request.
 func (b *body) giveLease() {
 	if lease := b.lease; lease != nil {
 		b.lease = nil
@@ -50,9 +51,9 @@ func (b *body) giveLease() {
 	}
 }
 
-// readBody reads the body as it comes. Memory grows with what has arrived, never with what was promised: a
-// Content-Length of 64 MiB with one byte behind it costs 8 KiB. The budget is taken as it grows; on refusal all of it
-// is given back. The read deadline moves on with what has come, too. More than most bytes are too many.
+// readBody reads a body of at most most bytes. Memory and budget grow with the bytes received, not with the announced
+// length: a Content-Length of 64 MiB followed by one byte costs 8 KiB. The read deadline moves with the bytes received,
+// too. If the body is refused, its budget is returned.
 func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn, most int) (b body, why refused) {
 	b.budget = s.options.Budget
 	stream := ctx.RequestBodyStream()
@@ -96,8 +97,8 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn, most int) (b 
 	return b, refusedNothing
 }
 
-// nextSize is four times the size while the length is known, for then the last step fits exactly; else twice.
-// One byte over the limit shows that there was more.
+// nextSize returns the next capacity of a body. It quadruples the size if the length is known, as the last step then fits
+// exactly. Otherwise it doubles the size, up to one byte over the limit, which detects a body that is too long.
 func nextSize(size, length, most int) int {
 	if length >= 0 {
 		return min(4*size, length)
@@ -105,7 +106,7 @@ func nextSize(size, length, most int) int {
 	return min(2*size, most+1)
 }
 
-// grow makes room for size bytes altogether; false when the budget has none left.
+// grow raises the capacity to size bytes. It returns false if the budget is exhausted.
 func (b *body) grow(size int) bool {
 	if !b.budget.Take(size - b.counted) {
 		return false
@@ -115,8 +116,8 @@ func (b *body) grow(size int) bool {
 	return true
 }
 
-// endOfBody says what an error of the body stream means. whole: all of it has come; fasthttp says EOF as well when the
-// connection ended in the middle.
+// endOfBody returns the meaning of a read error. fasthttp reports io.EOF also for a connection that ended in the middle
+// of a body; whole tells whether the body is complete.
 func endOfBody(err error, whole bool) refused {
 	if whole && errors.Is(err, io.EOF) {
 		return refusedNothing

@@ -2,28 +2,27 @@ package downstream
 
 import "bytes"
 
-// maxHeaderLines is how many header lines a request may have; more is 431.
+// maxHeaderLines is the largest number of header lines in a request; more are answered with 431.
 const maxHeaderLines = 128
 
-// knownHeader is what a request's raw header block said. Its slices share the block's memory, which fasthttp reuses
-// after the handler: nothing of them may leave the connection's goroutine.
+// knownHeader holds the headers that the transport uses. Its slices point into fasthttp's header block, which is reused
+// after the request: they must not leave the connection's goroutine.
 type knownHeader struct {
 	host, origin, contentType, contentLength, contentEncoding []byte
 	session, version, project, lastEvent, authorization       []byte
 	method                                                    []byte // Mcp-Method
-	askedMethod, askedHeaders                                 []byte // Access-Control-Request-*
-	authorizations                                            int    // lines of Authorization; the first one counts
-	proxied                                                   bool   // Forwarded, X-Forwarded-*, X-Real-IP or Via
+	corsMethod, corsHeaders                                   []byte // Access-Control-Request-*
+	authorizations                                            int    // number of Authorization headers; the first is used
+	proxied                                                   bool   // has Forwarded, X-Forwarded-*, X-Real-IP or Via
 	chunked                                                   bool
 	privateNetwork                                            bool // Access-Control-Request-Private-Network
 	accept                                                    acceptSet
 }
 
-// scan reads the raw block once and refuses what two HTTP parsers could read in two ways (RFC 9112 sections 2.2, 5.1,
-// 5.2, 6.3): bare CR or LF, folded lines, blanks in names, Content-Length beside Transfer-Encoding, a header that
-// decides something given twice. fasthttp tolerates several of these. It returns what is wrong, refusedNothing if nothing is.
-//
-// An empty block is possible (HTTP/1.0).
+// scan parses a raw header block. It refuses headers that two HTTP parsers could interpret differently (RFC 9112,
+// sections 2.2, 5.1, 5.2, 6.3): bare CR or LF, folded lines, spaces in names, Content-Length together with
+// Transfer-Encoding, and repeated headers that matter. fasthttp tolerates several of these. scan returns refusedNothing
+// if the block is valid. An empty block is valid (HTTP/1.0).
 func (h *knownHeader) scan(raw []byte) refused {
 	*h = knownHeader{}
 	block, lines := raw, 0
@@ -51,7 +50,7 @@ func (h *knownHeader) scan(raw []byte) refused {
 		if hasFold(name, "mcp-") && !equalFold(name, "mcp-session-id") && namedBefore(block[:len(block)-len(raw)-len(line)-2], name) {
 			return refusedRepeated
 		}
-		if !h.Take(name, trimBlanks(line[colon+1:])) {
+		if !h.take(name, trimSpace(line[colon+1:])) {
 			return refusedMalformed
 		}
 	}
@@ -61,51 +60,33 @@ func (h *knownHeader) scan(raw []byte) refused {
 	return refusedNothing
 }
 
-// Take notes one header; false when it decides something and contradicts or repeats what was there before.
-func (h *knownHeader) Take(name, value []byte) bool {
-	var once *[]byte
+// take records one header. It returns false if a header that must not be repeated is, or contradicts an earlier one.
+func (h *knownHeader) take(name, value []byte) bool {
+	if once := h.single(name); once != nil {
+		if *once != nil {
+			return false
+		}
+		*once = value
+		return true
+	}
 	switch len(name) {
 	case 3:
 		h.proxied = h.proxied || equalFold(name, "via")
-	case 4:
-		if equalFold(name, "host") {
-			once = &h.host
-		}
 	case 6:
 		if equalFold(name, "accept") {
-			h.accept.Add(value)
-		} else if equalFold(name, "origin") {
-			once = &h.origin
+			h.accept.add(value)
 		}
 	case 9:
 		h.proxied = h.proxied || equalFold(name, "forwarded") || equalFold(name, "x-real-ip")
 	case 10:
 		if equalFold(name, "mcp-method") {
-			h.method = value // scan has seen that there is no other one
-		}
-	case 12:
-		if equalFold(name, "content-type") {
-			once = &h.contentType
+			h.method = value // scan refuses a second one
 		}
 	case 13:
-		if equalFold(name, "authorization") { // two of them are for admit to refuse, in the words of RFC 6750
+		if equalFold(name, "authorization") { // admit refuses a second one, with the challenge of RFC 6750
 			if h.authorizations++; h.authorizations == 1 {
 				h.authorization = value
 			}
-		} else if equalFold(name, "last-event-id") {
-			once = &h.lastEvent
-		}
-	case 14:
-		if equalFold(name, "content-length") {
-			once = &h.contentLength
-		} else if equalFold(name, "mcp-session-id") {
-			once = &h.session
-		} else if equalFold(name, "goblin-project") {
-			once = &h.project
-		}
-	case 16:
-		if equalFold(name, "content-encoding") {
-			once = &h.contentEncoding
 		}
 	case 17:
 		if equalFold(name, "transfer-encoding") {
@@ -114,38 +95,66 @@ func (h *knownHeader) Take(name, value []byte) bool {
 			}
 			h.chunked = true
 		}
-	case 20:
-		if equalFold(name, "mcp-protocol-version") {
-			once = &h.version
-		}
 	default:
 		if hasFold(name, "access-control-request-") {
 			h.takePreflight(name, value)
 		}
 	}
 	h.proxied = h.proxied || hasFold(name, "x-forwarded-")
-	if once == nil {
-		return true
-	}
-	if *once != nil {
-		return false
-	}
-	*once = value
 	return true
+}
+
+// single returns the field of a header that must not be repeated, or nil for other headers.
+func (h *knownHeader) single(name []byte) *[]byte {
+	switch len(name) {
+	case 4:
+		if equalFold(name, "host") {
+			return &h.host
+		}
+	case 6:
+		if equalFold(name, "origin") {
+			return &h.origin
+		}
+	case 12:
+		if equalFold(name, "content-type") {
+			return &h.contentType
+		}
+	case 13:
+		if equalFold(name, "last-event-id") {
+			return &h.lastEvent
+		}
+	case 14:
+		if equalFold(name, "content-length") {
+			return &h.contentLength
+		} else if equalFold(name, "mcp-session-id") {
+			return &h.session
+		} else if equalFold(name, "goblin-project") {
+			return &h.project
+		}
+	case 16:
+		if equalFold(name, "content-encoding") {
+			return &h.contentEncoding
+		}
+	case 20:
+		if equalFold(name, "mcp-protocol-version") {
+			return &h.version
+		}
+	}
+	return nil
 }
 
 func (h *knownHeader) takePreflight(name, value []byte) {
 	switch {
 	case equalFold(name, "access-control-request-method"):
-		h.askedMethod = value
+		h.corsMethod = value
 	case equalFold(name, "access-control-request-headers"):
-		h.askedHeaders = value
+		h.corsHeaders = value
 	case equalFold(name, "access-control-request-private-network"):
 		h.privateNetwork = equalFold(value, "true")
 	}
 }
 
-// namedBefore reports whether a line of block has that name. Quadratic over a block's lines, which are few.
+// namedBefore reports whether a line of block has the given name. It searches linearly; there are few such lines.
 func namedBefore(block, name []byte) bool {
 	for len(block) > 0 {
 		end := bytes.IndexByte(block, '\n')
@@ -160,7 +169,7 @@ func namedBefore(block, name []byte) bool {
 	return false
 }
 
-// headerNameByte is tchar of RFC 9110 section 5.6.2.
+// headerNameByte marks the bytes of a header name: tchar of RFC 9110, section 5.6.2.
 var headerNameByte = func() (t [256]bool) {
 	for c := range 256 {
 		b := byte(c)
@@ -178,10 +187,10 @@ func isHeaderName(name []byte) bool {
 	return true
 }
 
-// equalFold compares with a lower-case ASCII string, without regard to case.
+// equalFold reports whether b equals a lower-case ASCII string, ignoring case.
 func equalFold(b []byte, lower string) bool { return len(b) == len(lower) && hasFold(b, lower) }
 
-// hasFold reports whether b begins with the lower-case ASCII string, without regard to case.
+// hasFold reports whether b begins with a lower-case ASCII string, ignoring case.
 func hasFold(b []byte, lower string) bool {
 	if len(b) < len(lower) {
 		return false
@@ -198,8 +207,9 @@ func hasFold(b []byte, lower string) bool {
 	return true
 }
 
-// trimBlanks cuts optional white space (RFC 9110 section 5.6.3) and keeps the result non-nil, so that an empty value differs from none.
-func trimBlanks(b []byte) []byte {
+// trimSpace removes leading and trailing optional white space (RFC 9110, section 5.6.3). The result is not nil if b is
+// not, so that an empty value differs from an absent one.
+func trimSpace(b []byte) []byte {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]
 	}

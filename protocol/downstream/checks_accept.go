@@ -2,17 +2,17 @@ package downstream
 
 import "bytes"
 
-// acceptSet is which of the two answer types a client's Accept headers admit. The zero value means no Accept was sent,
-// which admits both (RFC 9110 section 12.5.1).
+// acceptSet holds which of the two response types a client's Accept headers allow. The zero value means that no Accept
+// header was sent, which allows both (RFC 9110, section 12.5.1).
 type acceptSet struct {
 	given  bool
 	json   bool // application/json, application/*, */*
 	events bool // text/event-stream, text/*, */*
-	named  bool // text/event-stream or text/* literally: what a GET needs
+	named  bool // text/event-stream or text/*, which a GET requires
 }
 
-// Add reads one Accept header. Ranges it does not know are skipped; q=0 takes a range out.
-func (a *acceptSet) Add(value []byte) {
+// add parses one Accept header. It skips unknown media ranges and those with q=0.
+func (a *acceptSet) add(value []byte) {
 	a.given = true
 	for len(value) > 0 {
 		item := value
@@ -22,7 +22,7 @@ func (a *acceptSet) Add(value []byte) {
 			value = nil
 		}
 		kind, parameters, _ := bytes.Cut(item, []byte(";"))
-		if kind = trimBlanks(kind); zeroQuality(parameters) {
+		if kind = trimSpace(kind); zeroQuality(parameters) {
 			continue
 		}
 		switch {
@@ -36,11 +36,12 @@ func (a *acceptSet) Add(value []byte) {
 	}
 }
 
-// admitsJSON and admitsEvents: MCP streamable HTTP wants clients to list both; we are content with either, or with silence.
+// admitsJSON and admitsEvents report whether the client accepts a response type. MCP requires clients to list both
+// types; the gateway also accepts one of them, or no Accept header.
 func (a acceptSet) admitsJSON() bool   { return a.json || !a.given }
 func (a acceptSet) admitsEvents() bool { return a.events || !a.given }
 
-// zeroQuality reports whether the parameters of a media range hold q=0, q=0.0 …
+// zeroQuality reports whether the parameters of a media range contain q=0 in any notation.
 func zeroQuality(parameters []byte) bool {
 	for len(parameters) > 0 {
 		item := parameters
@@ -49,7 +50,7 @@ func zeroQuality(parameters []byte) bool {
 		} else {
 			parameters = nil
 		}
-		if item = trimBlanks(item); hasFold(item, "q=") {
+		if item = trimSpace(item); hasFold(item, "q=") {
 			digits := bytes.Trim(item[2:], "0.")
 			return len(item) > 2 && len(digits) == 0
 		}
@@ -57,8 +58,8 @@ func zeroQuality(parameters []byte) bool {
 	return false
 }
 
-// isJSON reports whether a Content-Type names application/json, whatever its parameters.
+// isJSON reports whether a Content-Type is application/json, with any parameters.
 func isJSON(contentType []byte) bool {
 	kind, _, _ := bytes.Cut(contentType, []byte(";"))
-	return equalFold(trimBlanks(kind), "application/json")
+	return equalFold(trimSpace(kind), "application/json")
 }

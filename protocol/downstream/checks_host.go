@@ -8,17 +8,17 @@ import (
 	"sync/atomic"
 )
 
-// hostChecks decides which Host and Origin headers we answer to. It keeps browsers of strangers out: a page whose name
-// was rebound to our address still sends its own name as Host, and its own Origin
-// (MCP 2025-11-25, basic/transports, security warning).
+// hostChecks decides which Host and Origin headers the server accepts. It refuses web pages of other sites: a page whose
+// name was rebound to the server's address still sends its own name as Host, and its own Origin (MCP 2025-11-25,
+// basic/transports, security warning).
 type hostChecks struct {
 	allowed atomic.Pointer[allowed]
 
 	mu     sync.RWMutex
-	listen []net.Addr // what Serve was given
+	listen []net.Addr // addresses of the listeners given to Serve
 }
 
-// allowed is what the configuration allows besides. Immutable.
+// allowed holds the origins and hosts that the configuration allows. It is immutable.
 type allowed struct {
 	origins map[string]bool // lower case: scheme://host[:port]
 	hosts   map[string]bool // lower case: host, or host:port
@@ -47,9 +47,9 @@ func (c *hostChecks) listening(a net.Addr) {
 	c.listen = append(c.listen, a)
 }
 
-// host reports whether a Host header names us: a loopback name or address, the address the connection came in on,
-// what we listen on, or what the configuration allows. Any port will do for loopback (forwarded ports are common there);
-// an allowed host with a port must match it.
+// host reports whether a Host header names this server: a loopback name or address, the local address of the connection,
+// the address of a listener, or a host that the configuration allows. The port only matters for an allowed host that
+// names one, because ports of loopback addresses are often forwarded.
 func (c *hostChecks) host(value string, local net.Addr) bool {
 	name, _, ok := splitHost(value)
 	if !ok {
@@ -70,7 +70,7 @@ func (c *hostChecks) host(value string, local net.Addr) bool {
 	return ip.IsLoopback() || ip == addrOf(local) || c.listensOn(name)
 }
 
-// listensOn reports whether one of the listeners' addresses has that host.
+// listensOn reports whether the address of a listener has the given host.
 func (c *hostChecks) listensOn(name string) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -82,8 +82,9 @@ func (c *hostChecks) listensOn(name string) bool {
 	return false
 }
 
-// origin reports whether an Origin header is ours (same host and port as Host, or another name of ours with a port we
-// listen on) or allowed. foreign: it is another site's, so the answer needs CORS headers.
+// origin reports whether an Origin header is acceptable. It may name this server, with the host and port of the Host
+// header or with another name of this server and the local port. It may also be allowed by the configuration; foreign is
+// then true and the response needs CORS headers.
 func (c *hostChecks) origin(value, host string, local net.Addr) (ok, foreign bool) {
 	lower := strings.ToLower(value)
 	if c.allowed.Load().origins[lower] {
@@ -100,7 +101,7 @@ func (c *hostChecks) origin(value, host string, local net.Addr) (ok, foreign boo
 	return valid && port != "" && port == portOf(local) && c.host(rest, local), false
 }
 
-// splitHost cuts a Host value; the name is lower case and without brackets, the port "" when absent.
+// splitHost splits a Host header. The name is in lower case and without brackets, the port is "" if absent.
 func splitHost(value string) (name, port string, ok bool) {
 	if value == "" || strings.ContainsAny(value, " \t/@?#%\\") {
 		return "", "", false

@@ -112,7 +112,7 @@ func TestAccept(t *testing.T) {
 	for _, test := range tests {
 		var a acceptSet
 		for _, v := range test.values {
-			a.Add([]byte(v))
+			a.add([]byte(v))
 		}
 		if a.admitsJSON() != test.json || a.admitsEvents() != test.events || a.named != test.named {
 			t.Errorf("%q: got %v %v %v, want %v %v %v", test.values, a.admitsJSON(), a.admitsEvents(), a.named, test.json, test.events, test.named)

@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	// serverChunk is how much is handed to the kernel at a time.
+	// serverChunk is the largest number of bytes passed to one write of the socket.
 	serverChunk = 256 << 10
-	// serverProgress is how much of a chunk a reader must take within WriteTimeout to be given another one: a slow but
-	// living reader of a large answer keeps its connection, one that takes (next to) nothing loses it.
+	// serverProgress is how many bytes of a chunk a client must read within WriteTimeout to keep its connection. A slow
+	// but live reader of a large answer keeps it.
 	serverProgress = 8 << 10
-	// lingerTime is how long a client that was refused, 413 for one, may go on sending before the connection is closed under it.
+	// lingerTime is how long a refused client, for example with 413, may go on sending before the connection is closed.
 	lingerTime = 5 * time.Second
-	// lingerBytes is how much it may send in that time.
+	// lingerBytes is how many bytes the client may send in that time.
 	lingerBytes = 128 << 20
 )
 
-// serverListener hands fasthttp connections of our own kind. What passes, above all that there are no descriptors left,
-// does not end it: fasthttp would end the whole server. Used by one goroutine.
+// serverListener wraps accepted connections in a serverConn. It retries after temporary errors, mainly a lack of file
+// descriptors, because fasthttp would stop the server. One goroutine uses it.
 type serverListener struct {
 	net.Listener
 	server *Server
-	told   time.Time // when the log last heard of trouble
+	logged time.Time // when an error was last logged
 }
 
 const (
-	acceptPauseMin = 5 * time.Millisecond // after trouble; doubles while it lasts
+	acceptPauseMin = 5 * time.Millisecond // after an error; doubles with each further error
 	acceptPauseMax = 200 * time.Millisecond
-	acceptTell     = 10 * time.Second // how often the log hears of it
+	acceptLogEvery = 10 * time.Second // at most one log message in this time
 )
 
 func (l *serverListener) Accept() (net.Conn, error) {
@@ -49,7 +49,7 @@ func (l *serverListener) Accept() (net.Conn, error) {
 			error
 			Temporary() bool
 		}](err); ok && passes.Temporary() {
-			l.trouble(err)
+			l.logError(err)
 			time.Sleep(pause)
 			pause = min(2*pause, acceptPauseMax)
 			continue
@@ -58,28 +58,28 @@ func (l *serverListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := &serverConn{raw: raw, server: l.server, remote: raw.RemoteAddr().String(), peer: addrPortOf(raw.RemoteAddr()), wake: make(chan struct{}, 1)}
-		if config := l.server.options.TLS; config != nil { // the handshake is the business of the connection's goroutine: its first Read
+		if config := l.server.options.TLS; config != nil { // the first Read does the handshake, in the connection's goroutine
 			c.raw, c.secure = tls.Server(&pacedConn{Conn: raw, server: l.server}, config), true
 		}
 		if l.server.register(c) {
 			return c, nil
 		}
-		raw.Close() // stopping
+		raw.Close() // the server is stopping
 	}
 }
 
-// trouble tells the log, not too often.
-func (l *serverListener) trouble(err error) {
-	if now := time.Now(); now.Sub(l.told) >= acceptTell {
-		l.told = now
-		l.server.log.Warn("new clients have to wait: no connection can be taken; if it is too many open files, raise the limit (ulimit -n)", "err", err)
+// logError logs an error of Accept, at most once in acceptLogEvery.
+func (l *serverListener) logError(err error) {
+	if now := time.Now(); now.Sub(l.logged) >= acceptLogEvery {
+		l.logged = now
+		l.server.log.Warn("cannot accept client connections; retrying. For too many open files, raise the limit (ulimit -n)", "err", err)
 	}
 }
 
-// serverConn is a client's connection as fasthttp sees it. It counts bytes, gives each chunk of an answer its own
-// write deadline, knows whether a request is being handled, and can be taken away from fasthttp to become a stream.
+// serverConn is a client's connection, as fasthttp uses it. It counts bytes, sets a write deadline for each chunk of an
+// answer, and knows whether a request is being handled. A stream can take it away from fasthttp.
 //
-// Fields without a word about locking belong to the connection's goroutine.
+// Fields belong to the connection's goroutine, except for atomic ones and those below mu.
 type serverConn struct {
 	raw    net.Conn
 	server *Server
@@ -87,38 +87,38 @@ type serverConn struct {
 	peer   netip.AddrPort
 	secure bool // raw is TLS
 
-	asked      *Request            // what Admission was last shown; nil = it never was
-	who        *identity.Principal // of the request; nil = identity.Local
-	client     netip.Addr          // for whom a trusted proxy sends the request; the zero value = for itself
-	clientText internedAddr        // client, as Origin.Remote has it
-	lease      Lease               // of the request, until an exchange or a stream has it; nil = none
-	known      bool                // a request of it was admitted
+	request    *Request            // reused for each call of Admit; nil before the first
+	who        *identity.Principal // of the current request; nil means identity.Local
+	client     netip.Addr          // the client that a trusted proxy names; the zero value if there is no such proxy
+	clientText internedAddr        // client as Origin.Remote
+	lease      Lease               // of the current request, until an exchange or stream takes it; may be nil
+	admitted   bool                // a request was admitted
 
-	place *list.Element // among the server's strangers; nil = it is none. The server's lock guards it
+	place *list.Element // in Server.unadmitted; nil once a request was admitted. Server.mu guards it
 
-	wake  chan struct{} // tells the waiting handler to look again; outlives exchanges, so wakes may be spurious
-	timer *time.Timer   // the handler's, made when first needed
+	wake  chan struct{} // wakes the waiting handler. It outlives exchanges, so wakeups may be spurious
+	timer *time.Timer   // of the handler, created on first use
 
-	deadline time.Time // the write deadline in force
-	ended    bool      // Read has met the end of the client's side
+	deadline time.Time // the current write deadline
+	ended    bool      // Read has returned io.EOF
 	path     internedString
 	session  internedString
 	version  internedString
 	project  internedString
-	method   internedString // Mcp-Method, Mcp-Name
-	name     internedString
-	hostOK   internedString // the last Host that passed the checks
-	hostBy   *allowed       // under which rules it did
+	method   internedString // Mcp-Method
+	name     internedString // Mcp-Name
+	hostOK   internedString // the last Host header that was accepted
+	hostBy   *allowed       // the rules by which it was
 	watcher  *watching      // of the exchange, while it waits
 
-	busy   atomic.Bool // from a request's header to its written answer; others are closed at once on Shutdown
-	killed atomic.Bool // the connection is to end; handlers stop waiting
-	taken  atomic.Bool // a stream has it: fasthttp reads EOF and writes into nothing
-	failed atomic.Bool // a write failed: what was to be said has not arrived
-	linger atomic.Bool // Close reads what the client still sends, for a while
+	busy   atomic.Bool // a request is being handled; Shutdown closes connections that are not busy
+	killed atomic.Bool // the connection is about to end; handlers stop waiting
+	taken  atomic.Bool // a stream owns the connection: fasthttp reads EOF and its writes are discarded
+	failed atomic.Bool // a write failed, so the client has not received an answer
+	linger atomic.Bool // Close reads the rest of the request for a while
 
 	mu       sync.Mutex
-	exchange *httpExchange // whose client leaves when the connection does
+	exchange *httpExchange // ends with the connection
 	closed   bool
 }
 
@@ -128,7 +128,7 @@ func (c *serverConn) Read(p []byte) (int, error) {
 	}
 	n, err := c.raw.Read(p)
 	if err != nil && c.secure {
-		correct(err)
+		answerPlainHTTP(err)
 	}
 	c.server.counters.bytesIn.Add(uint64(n))
 	c.ended = err == io.EOF
@@ -137,7 +137,7 @@ func (c *serverConn) Read(p []byte) (int, error) {
 
 func (c *serverConn) Write(p []byte) (int, error) {
 	if c.taken.Load() {
-		return len(p), nil // what fasthttp says after the stream took over
+		return len(p), nil // fasthttp's response, after the stream took over
 	}
 	n, err := c.server.write(c.raw, p, &c.deadline)
 	if err != nil {
@@ -146,11 +146,11 @@ func (c *serverConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// write sends p; whoever takes less than serverProgress of it in WriteTimeout loses the connection. deadline is the
-// connection's last one: setting one costs as much as a small write's bookkeeping, so one that is nearly whole is kept.
+// write sends p. It fails if the client reads less than serverProgress bytes within WriteTimeout. deadline is the
+// connection's current write deadline. Setting a deadline is expensive, so one that has barely aged is kept.
 func (s *Server) write(raw net.Conn, p []byte, deadline *time.Time) (sent int, err error) {
 	if _, secure := raw.(*tls.Conn); secure {
-		sent, err = raw.Write(p) // paced below
+		sent, err = raw.Write(p) // pacedConn sets the deadlines
 		s.counters.bytesOut.Add(uint64(sent))
 		return sent, err
 	}
@@ -159,7 +159,7 @@ func (s *Server) write(raw net.Conn, p []byte, deadline *time.Time) (sent int, e
 	return sent, err
 }
 
-// writePaced is write for a socket.
+// writePaced is write for a socket without TLS.
 func (s *Server) writePaced(raw net.Conn, p []byte, deadline *time.Time) (sent int, err error) {
 	for {
 		if now := time.Now(); deadline.Sub(now) < s.writeTimeout-s.writeTimeout/16 {
@@ -179,8 +179,8 @@ func (s *Server) writePaced(raw net.Conn, p []byte, deadline *time.Time) (sent i
 	}
 }
 
-// Close is called by fasthttp when it is done with the connection. An exchange that has no answer yet, or whose answer
-// could not be written, learns that its client has left.
+// Close is called by fasthttp when it has finished with the connection. It also ends the exchange, which counts as left
+// by the client if it has no answer or the answer could not be written.
 func (c *serverConn) Close() error {
 	c.mu.Lock()
 	again, x := c.closed, c.exchange
@@ -196,32 +196,47 @@ func (c *serverConn) Close() error {
 	if !taken && c.linger.Load() && !c.killed.Load() {
 		c.drain()
 	}
-	c.server.unregister(c) // not before: who lingers counts, as a stranger if it is one, and Shutdown and HangUp know it
+	c.server.unregister(c) // not earlier: a lingering connection still counts, and Shutdown and HangUp must find it
 	if taken {
 		return nil
 	}
 	return c.raw.Close()
 }
 
-// kill ends the connection whatever is happening on it. Safe from any goroutine.
-func (c *serverConn) kill() {
+// Kill ends the connection at once. It is safe for concurrent use.
+func (c *serverConn) Kill() {
 	c.killed.Store(true)
-	c.poke()
+	c.Wake()
 	cut(c.raw)
 }
 
-// poke wakes the handler that waits on this connection, if one does.
-func (c *serverConn) poke() {
+// Wake wakes the handler that waits on this connection, if any.
+func (c *serverConn) Wake() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
 	}
 }
 
-// drain lets the client finish sending, so that it reads our 413 instead of a reset (the kernel resets a connection
-// that is closed with unread data).
+// Watch wakes the handler, which may have to watch the connection.
+func (c *serverConn) Watch() { c.Wake() }
+
+// Lost counts a response whose reader is too slow, and ends the connection.
+func (c *serverConn) Lost() {
+	c.server.counters.lostStreams.Add(1)
+	c.Kill()
+}
+
+// DroppedLogs counts dropped log messages.
+func (c *serverConn) DroppedLogs(n int) { c.server.counters.droppedLogs.Add(uint64(n)) }
+
+// Run calls f in a goroutine.
+func (*serverConn) Run(f func()) { go f() }
+
+// drain lets the client finish sending, so that it reads the response. The kernel would reset a connection that is
+// closed with unread data.
 func (c *serverConn) drain() {
-	c.busy.Store(false) // Shutdown ends it from here on
+	c.busy.Store(false) // from now on Shutdown closes it
 	if c.server.stopping.Load() {
 		return
 	}
@@ -229,20 +244,19 @@ func (c *serverConn) drain() {
 		_ = half.CloseWrite()
 	}
 	c.raw.SetReadDeadline(time.Now().Add(lingerTime))
-	n, _ := io.Copy(io.Discard, io.LimitReader(beneath(c.raw), lingerBytes))
+	n, _ := io.Copy(io.Discard, io.LimitReader(socket(c.raw), lingerBytes))
 	c.server.counters.bytesIn.Add(uint64(n))
 }
 
-// Take removes the connection from fasthttp's hands. fasthttp's own Hijack would keep its 16 KiB reader with the
-// connection; this way reader, writer and context go back to their pools and an idle stream costs what we allocate.
-// What fasthttp still writes is dropped. The caller owns the result.
-func (c *serverConn) Take() net.Conn {
+// take removes the connection from fasthttp. The caller owns the result. fasthttp's Hijack would keep its 16 KiB reader
+// for the connection; this way reader, writer and context return to their pools. Later writes of fasthttp are discarded.
+func (c *serverConn) take() net.Conn {
 	c.taken.Store(true)
 	return c.raw
 }
 
-// enter begins an exchange: until it is exited the end of the connection is its client's leaving. The request's lease is the
-// exchange's from now on, which may outlive the connection.
+// enter starts an exchange, which now owns the request's lease and may outlive the connection. If the connection ends
+// before exit, the client has left.
 func (c *serverConn) enter(x *httpExchange) {
 	x.body.lease = c.takeLease()
 	c.mu.Lock()
@@ -250,7 +264,7 @@ func (c *serverConn) enter(x *httpExchange) {
 	c.exchange = x
 }
 
-// exit says that the connection's answer has been written.
+// exit ends the current exchange, whose answer has been written.
 func (c *serverConn) exit() {
 	c.busy.Store(false)
 	c.mu.Lock()
@@ -262,7 +276,7 @@ func (c *serverConn) exit() {
 	}
 }
 
-// alarm arms the handler's timer.
+// alarm resets the handler's timer and returns its channel.
 func (c *serverConn) alarm(d time.Duration) <-chan time.Time {
 	if c.timer == nil {
 		c.timer = time.NewTimer(d)
@@ -274,7 +288,7 @@ func (c *serverConn) alarm(d time.Duration) <-chan time.Time {
 
 func (c *serverConn) LocalAddr() net.Addr            { return c.raw.LocalAddr() }
 func (c *serverConn) RemoteAddr() net.Addr           { return c.raw.RemoteAddr() }
-func (*serverConn) SetWriteDeadline(time.Time) error { return nil } // ours: see write
+func (*serverConn) SetWriteDeadline(time.Time) error { return nil } // write sets its own
 func (c *serverConn) SetDeadline(t time.Time) error  { return c.SetReadDeadline(t) }
 
 func (c *serverConn) SetReadDeadline(t time.Time) error {
@@ -284,8 +298,8 @@ func (c *serverConn) SetReadDeadline(t time.Time) error {
 	return c.raw.SetReadDeadline(t)
 }
 
-// internedString keeps the last value seen on a connection as a string: clients repeat themselves, so copying a
-// header out of fasthttp's memory usually allocates nothing.
+// internedString is the last value of a header on a connection. Clients repeat their headers, so copying one from
+// fasthttp's memory usually needs no allocation.
 type internedString string
 
 func (i *internedString) of(b []byte) string {
@@ -295,21 +309,21 @@ func (i *internedString) of(b []byte) string {
 	return string(*i)
 }
 
-// takeLease takes the request's lease away from the connection; nil when there is none.
+// takeLease transfers the request's lease to the caller. It returns nil if there is none.
 func (c *serverConn) takeLease() Lease {
 	lease := c.lease
 	c.lease = nil
 	return lease
 }
 
-// giveLease gives it back, if there is one.
+// giveLease releases the request's lease, if any.
 func (c *serverConn) giveLease() {
 	if lease := c.takeLease(); lease != nil {
 		lease.Release()
 	}
 }
 
-// remoteOf is who asks, as Origin.Remote has it: the peer, or for whom it asks if it is a trusted proxy.
+// remoteOf returns the Origin.Remote of the current request: the client that a trusted proxy names, or else the peer.
 func (c *serverConn) remoteOf() string {
 	if !c.client.IsValid() {
 		return c.remote
@@ -317,7 +331,7 @@ func (c *serverConn) remoteOf() string {
 	return c.clientText.of(c.client)
 }
 
-// internedAddr keeps the text of the last address seen on a connection.
+// internedAddr is the text of the last client address on a connection.
 type internedAddr struct {
 	addr netip.Addr
 	text string

@@ -1,20 +1,20 @@
-// Package downstream is the port towards clients: [Server] over HTTP, [ServeStdio] on stdin and stdout, and [PipeClient] in
-// the same program. A message becomes an [Exchange], given to a [Handler], which answers it from any goroutine without ever
-// blocking; a stream for messages that belong to no request is an [EventStream]. Nothing here decides about MCP.
+// Package downstream is the transport between clients and the gateway: [Server] for HTTP, [ServeStdio] for stdin and
+// stdout. It passes each message as an [Exchange] to a [Handler], which answers it from any goroutine and never blocks. A
+// stream for messages outside of requests is an [EventStream]. The rules of MCP are left to the Handler.
 //
 //	server := downstream.NewServer(handler, downstream.Options{MaxMessageBytes: 64 << 20, Budget: budget}, log)
 //	go server.Serve(listener)
 //
 //	func (h handler) Post(x *downstream.Exchange) {
-//		if x.Frame.M == protocol.MethodPing {
+//		if x.Frame.Method == protocol.MethodPing {
 //			x.Answer(protocol.Message{Frame: protocol.AppendResult(nil, x.Frame.IDBytes(), []byte("{}"))})
 //		}
 //	}
 //
 // Invariants:
-//   - Exactly one verdict takes effect in an Exchange.
-//   - A slow reader loses its own stream or connection and makes nobody else wait.
-//   - What two HTTP parsers could read in two ways is refused before anything is routed.
-//   - None of fasthttp's pooled memory crosses into a message; a frame's bytes are never written to again.
-//   - Connections and their goroutines belong to the server and end with Shutdown, or with their peer.
+//   - Exactly one of the answers to an Exchange takes effect.
+//   - A slow client can lose its own stream or connection. It never delays other clients.
+//   - A request that two HTTP parsers could interpret differently is refused before it is routed.
+//   - Messages never use memory of fasthttp's pools. The bytes of a frame do not change.
+//   - Connections and their goroutines belong to the server. They end with Shutdown or when the client disconnects.
 package downstream

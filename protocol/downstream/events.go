@@ -8,16 +8,16 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// The transport of 2024-11-05 has two endpoints beside each other (MCP 2024-11-05, basic/transports, HTTP with SSE):
-// GET …/sse opens a session and its stream, POST …/messages?sessionId=… carries the client's messages. Whose session
-// that is, and what the stream says, is the Handler's business: see EventStream.AcceptEndpoint and Exchange.Redirect.
+// The transport of 2024-11-05 has two endpoints (MCP 2024-11-05, basic/transports, HTTP with SSE). GET …/sse opens a
+// session and its stream. POST …/messages?sessionId=… carries the client's messages. The Handler manages the sessions,
+// see EventStream.AcceptEndpoint and Exchange.Redirect.
 const (
 	eventsVerbs   = "GET, OPTIONS"
 	messagesVerbs = "POST, OPTIONS"
 	sessionParam  = "sessionId"
 )
 
-// routeEvents serves …/sse. A POST is answered with 405: it tells clients that try streamable HTTP first to fall back.
+// routeEvents serves …/sse. It answers a POST with 405, so that clients that try streamable HTTP first fall back.
 func (s *Server) routeEvents(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) {
 	switch string(ctx.Request.Header.Method()) {
 	case http.MethodGet:
@@ -31,7 +31,7 @@ func (s *Server) routeEvents(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHe
 	}
 }
 
-// routeMessages serves …/messages. The session stands in the query, nowhere else.
+// routeMessages serves …/messages. Only the query names the session.
 func (s *Server) routeMessages(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path, query []byte) {
 	switch string(ctx.Request.Header.Method()) {
 	case http.MethodPost:
@@ -45,7 +45,7 @@ func (s *Server) routeMessages(ctx *fasthttp.RequestCtx, c *serverConn, h *known
 	}
 }
 
-// queryValue returns the first value of a parameter; nil = none.
+// queryValue returns the first value of a parameter, or nil if it is absent.
 func queryValue(query []byte, name string) []byte {
 	for len(query) > 0 {
 		var pair []byte

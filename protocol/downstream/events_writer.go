@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// streamBatch is how many bytes of waiting messages are put into one write.
+	// streamBatch is how many bytes of waiting messages go into one write.
 	streamBatch = 32 << 10
-	// streamKept is the largest scratch buffer that is kept for the next writer.
+	// streamKept is the largest scratch buffer that is reused.
 	streamKept = 256 << 10
 )
 
-// streamComment keeps a stream alive: a comment event, which every reader skips (WHATWG HTML, 9.2.6).
+// streamComment is a comment, which keeps a stream alive. Readers skip it (WHATWG HTML, 9.2.6).
 const streamComment = ":\n\n"
 
-// streamScratch holds buffers in which waiting messages are put together for one write.
+// streamScratch holds buffers that collect waiting messages for one write.
 var streamScratch = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 
 func freeScratch(b *[]byte) {
@@ -26,9 +26,9 @@ func freeScratch(b *[]byte) {
 	}
 }
 
-// appendEvents moves waiting messages into dst as SSE events until it is a batch or none waits. The caller has the queue's lock.
-func appendEvents(dst []byte, q *outboxQueue) []byte {
-	for len(dst) < streamBatch {
+// appendEvents appends waiting messages as SSE events, until dst has most bytes. The caller must hold the queue's lock.
+func appendEvents(dst []byte, q *outboxQueue, most int) []byte {
+	for len(dst) < most {
 		item := q.pop()
 		if item == nil {
 			break
@@ -38,7 +38,8 @@ func appendEvents(dst []byte, q *outboxQueue) []byte {
 	return dst
 }
 
-// appendLines does the same for stdio: one message a line.
+// appendLines appends waiting messages as lines for stdio, until dst has streamBatch bytes. The caller must hold the
+// queue's lock.
 func appendLines(dst []byte, q *outboxQueue) []byte {
 	for len(dst) < streamBatch {
 		item := q.pop()

@@ -10,12 +10,12 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// Split returns the messages of a batch as exchanges of their own (MCP 2025-03-26, basic, batching). What is answered
-// to them is put together: one array with the answers, in the order they came; 202 when none of them is a request; and
-// as soon as one of them has something to say before its answer, events on one stream. A request with wrong params is
-// answered at once and is not among the returned.
+// Split returns the messages of a batch as separate exchanges (MCP 2025-03-26, basic, batching). Their answers are
+// collected into one array, in the order of their arrival, or into a 202 if no message is a request. When a message has a
+// notification before its answer, the response becomes an event stream. A request with invalid params is answered at once
+// and not returned.
 //
-// The error says that the body is no batch of messages; then x is still to be refused, with 400.
+// An error means that the body is not a valid batch; the caller must then refuse x with 400.
 func (x *Exchange) Split() ([]*Exchange, error) {
 	b := &batch{whole: x}
 	var members []*Exchange
@@ -40,19 +40,19 @@ func (x *Exchange) Split() ([]*Exchange, error) {
 	return good, nil
 }
 
-// batch gathers what is answered to its members.
+// batch collects the answers to its members.
 type batch struct {
 	whole *Exchange
 
 	mu        sync.Mutex
-	open      int                // members not settled
-	answers   []protocol.Message // not given to the whole yet
-	streaming bool               // the whole is a stream: answers go out one by one
+	open      int                // number of members that have not ended
+	answers   []protocol.Message // not passed to whole yet
+	streaming bool               // whole is a stream: answers are passed one by one
 	counted   int                // bytes of answers taken from the budget
 }
 
-// Settle ends a member with its answer; a frame of nil is none.
-func (b *batch) Settle(p protocol.Message) {
+// settle ends a member with its answer, whose frame may be nil.
+func (b *batch) settle(p protocol.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if p.Frame != nil {
@@ -75,13 +75,13 @@ func (b *batch) Settle(p protocol.Message) {
 	}
 }
 
-// release gives the budget back: the whole counts the answers from here on. The caller has the lock.
+// release returns the bytes to the budget: whole counts the answers from now on. The caller must hold mu.
 func (b *batch) release() {
 	b.whole.port.budget().Give(b.counted)
 	b.counted = 0
 }
 
-// flush sends the answers there are ahead of the last. The caller has the lock.
+// flush sends the collected answers ahead of the last one. The caller must hold mu.
 func (b *batch) flush() {
 	b.release()
 	for _, p := range b.answers {
@@ -104,11 +104,11 @@ func (b *batch) notify(p protocol.Message, weight Weight, key string) {
 type batchMember struct {
 	batch   *batch
 	number  int
-	asks    bool // the client waits for an answer
+	asks    bool // the message is a request
 	settled sync.Once
 }
 
-func (m *batchMember) end(p protocol.Message) { m.settled.Do(func() { m.batch.Settle(p) }) }
+func (m *batchMember) end(p protocol.Message) { m.settled.Do(func() { m.batch.settle(p) }) }
 
 func (m *batchMember) answer(msg protocol.Message) { m.end(msg) }
 
@@ -118,7 +118,7 @@ func (m *batchMember) answers(parts []protocol.Message) {
 
 func (m *batchMember) accept() { m.end(protocol.Message{}) }
 
-// refuse answers a request with the body; a refused notification or response has no place in the answer.
+// refuse answers a request with the body. A refused notification or response is not answered.
 func (m *batchMember) refuse(_ int, body []byte, _ time.Duration) {
 	if !m.asks {
 		body = nil
@@ -126,7 +126,7 @@ func (m *batchMember) refuse(_ int, body []byte, _ time.Duration) {
 	m.end(protocol.Message{Frame: body})
 }
 
-// notify numbers the keys: states of two members never replace each other.
+// notify adds the member's number to the key, because states of two members must not replace each other.
 func (m *batchMember) notify(msg protocol.Message, weight Weight, key string) {
 	if weight == WeightState || weight == WeightProgress {
 		key += "\x00" + strconv.Itoa(m.number)

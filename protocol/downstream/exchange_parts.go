@@ -2,9 +2,7 @@ package downstream
 
 import "goblin-actor/protocol"
 
-// An answer has one part, the answer to a batch several: they are messages of their own, or one array.
-
-// sizeOf is how many bytes the parts have together.
+// sizeOf returns the number of bytes in all parts.
 func sizeOf(parts []protocol.Message) int {
 	n := 0
 	for _, p := range parts {
@@ -13,7 +11,7 @@ func sizeOf(parts []protocol.Message) int {
 	return n
 }
 
-// appendParts appends each as an event.
+// appendParts appends each part as an SSE event.
 func appendParts(dst []byte, parts []protocol.Message) []byte {
 	for _, p := range parts {
 		dst = protocol.AppendSSE(dst, "message", "", p)
@@ -21,7 +19,7 @@ func appendParts(dst []byte, parts []protocol.Message) []byte {
 	return dst
 }
 
-// joinParts makes one array of them.
+// joinParts returns a JSON array of the parts.
 func joinParts(parts []protocol.Message) protocol.Message {
 	newline := false
 	array := append(make([]byte, 0, sizeOf(parts)+len(parts)+1), '[')

@@ -8,9 +8,9 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// Redirect sends what is said in the exchange from now on to the stream, and answers the POST itself with 202
-// (MCP 2024-11-05, basic/transports, HTTP with SSE). Whoever owns the exchange calls it once, before anything else.
-// An HTTP status given to Refuse afterwards is lost; its body is the answer, if the message was a request.
+// Redirect sends all messages of the exchange to the stream, and answers the POST itself with 202 (MCP 2024-11-05,
+// basic/transports, HTTP with SSE). The owner of the exchange calls it once, before any other method. Refuse then ignores
+// the HTTP status. Its body is the answer if the message was a request.
 func (x *Exchange) Redirect(stream *EventStream) {
 	http := x.port
 	x.port = &redirected{
@@ -20,7 +20,7 @@ func (x *Exchange) Redirect(stream *EventStream) {
 	http.accept()
 }
 
-// redirectedCount numbers redirected exchanges, so that the states of two never replace each other in a stream.
+// redirectedCount numbers redirected exchanges. State messages of two exchanges must not replace each other in a stream.
 var redirectedCount atomic.Uint64
 
 // redirected is the port of an exchange whose messages go to a stream.
@@ -28,12 +28,12 @@ type redirected struct {
 	stream *EventStream
 	body   body
 	number uint64
-	asks   bool // the client waits for an answer
+	asks   bool // the message is a request
 	over   atomic.Bool
 }
 
-// Settle ends it; false when it has ended before.
-func (r *redirected) Settle() bool {
+// settle ends the exchange. It returns false if the exchange has ended before.
+func (r *redirected) settle() bool {
 	if r.over.Swap(true) {
 		return false
 	}
@@ -48,7 +48,7 @@ func (r *redirected) push(p protocol.Message, weight Weight, key string) {
 func (r *redirected) answer(msg protocol.Message) { r.answers([]protocol.Message{msg}) }
 
 func (r *redirected) answers(parts []protocol.Message) {
-	if r.Settle() {
+	if r.settle() {
 		for _, p := range parts {
 			r.push(p, WeightAnswer, "")
 		}
@@ -61,10 +61,10 @@ func (r *redirected) notify(msg protocol.Message, weight Weight, key string) {
 	}
 }
 
-func (r *redirected) accept() { r.Settle() }
+func (r *redirected) accept() { r.settle() }
 
 func (r *redirected) refuse(_ int, body []byte, _ time.Duration) {
-	if r.Settle() && r.asks && body != nil {
+	if r.settle() && r.asks && body != nil {
 		r.push(protocol.Message{Frame: body}, WeightAnswer, "")
 	}
 }

@@ -12,35 +12,35 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// Handler is who answers what clients send. Its methods are called from connection goroutines and must return quickly;
-// answers go through the Exchange or EventStream, from any goroutine.
+// Handler answers the messages of clients. Its methods are called from connection goroutines and must return quickly.
+// Answers may be given from any goroutine, through the Exchange or EventStream.
 type Handler interface {
-	// Post: a client sent a message (one HTTP POST, or one line on stdio).
+	// Post handles a message: an HTTP POST, or a line on stdio.
 	Post(x *Exchange)
-	// Open: a client opened a stream for messages that belong to no request (GET with Accept: text/event-stream).
+	// Open handles a request for a stream of messages outside of requests (GET with Accept: text/event-stream).
 	// The Handler calls stream.Accept or stream.Refuse.
 	Open(stream *EventStream)
-	// Delete: a client ends its session. Answered with x.Accept or x.Refuse.
+	// Delete handles the end of a session. The Handler calls x.Accept or x.Refuse.
 	Delete(x *Exchange)
 }
 
-// Origin is what the transport knows of where a message came from. Strings are copies; they may be kept.
+// Origin describes the source of a message. Its strings are copies and may be retained.
 type Origin struct {
-	Stdio        bool                // it came on stdin, where there are no headers: no path, no session, no version
+	Stdio        bool                // the message came on stdin, which has no headers: no path, session or version
 	Path         string              // "/mcp", "/p/alpha/mcp", "/s/files/mcp"; "" on stdio
-	SessionID    string              // Mcp-Session-Id; "" = none
-	Version      string              // MCP-Protocol-Version; "" = none
-	Project      string              // Goblin-Project; "" = none, or it is empty
-	EmptyProject bool                // Goblin-Project is there, and empty
-	Remote       string              // host:port of the peer; "stdio"
-	Who          *identity.Principal // who asks, as Options.Admission has found out; nil = identity.Local
-	LastEvent    string              // Last-Event-ID (GET); "" = none
-	JSONOnly     bool                // the client does not accept text/event-stream; never set where Redirect is meant to be called
-	Kept         http.Header         // headers that servers are to be sent (Server.Keep); nil = none
-	Header       http.Header         // Mcp-* headers of a request of 2026-07-28 and later; else nil
+	SessionID    string              // Mcp-Session-Id; "" if absent
+	Version      string              // MCP-Protocol-Version; "" if absent
+	Project      string              // Goblin-Project; "" if absent or empty
+	EmptyProject bool                // Goblin-Project is present and empty
+	Remote       string              // host:port of the peer; "stdio" on stdio
+	Who          *identity.Principal // the principal, as Options.Admission has decided; nil means identity.Local
+	LastEvent    string              // Last-Event-ID (GET); "" if absent
+	JSONOnly     bool                // the client does not accept text/event-stream; never set for RouteMessages
+	Kept         http.Header         // headers to forward to servers (Server.Keep); nil if there are none
+	Header       http.Header         // Mcp-* headers of a request of 2026-07-28 and later, else nil
 }
 
-// HostOf is a peer's address, Origin.Remote, without its port.
+// HostOf returns the address of a peer, given its Origin.Remote, without the port.
 func HostOf(remote string) string {
 	if i := strings.LastIndexByte(remote, ':'); i >= 0 {
 		return remote[:i]
@@ -48,8 +48,8 @@ func HostOf(remote string) string {
 	return remote
 }
 
-// Repeated returns what reads the headers that repeat what a modern message says, for protocol.EraOf and its checks; nil
-// on stdio.
+// Repeated returns a function that reads the headers which repeat members of a modern message. protocol.EraOf and
+// protocol.CheckModern compare them. Repeated returns nil on stdio.
 func (o *Origin) Repeated() func(name string) string {
 	if o.Stdio {
 		return nil
@@ -62,37 +62,37 @@ func (o *Origin) Repeated() func(name string) string {
 	}
 }
 
-// Exchange is one message of a client and the way back to it. Methods may be called from any goroutine and never block.
+// Exchange is one message of a client and the response to it. Methods may be called from any goroutine and never block.
 //
-//	x.Answer(frame)       the one final answer: ends the exchange; AnswerPieces likewise
-//	x.Notify(…)           a message before the answer: turns the HTTP answer into SSE
-//	x.Accept()            202 without body: notifications and responses
+//	x.Answer(frame)       the final answer, which ends the exchange; likewise AnswerPieces
+//	x.Notify(…)           a message before the answer, which turns the HTTP response into an event stream
+//	x.Accept()            202 without a body, for notifications and responses
 //	x.Refuse(status, …)   an HTTP error
 //
-// Exactly one of Answer, Accept, Refuse takes effect; later ones are ignored. When the client has left, writes are dropped.
+// Only the first call of Answer, Accept or Refuse takes effect. After the client has left, all calls are ignored.
 type Exchange struct {
 	Frame  protocol.Frame
-	Params protocol.Params // scanned already
-	Batch  []byte          // raw array instead of Frame when the body is a batch (2025-03-26)
+	Params protocol.Params // already scanned
+	Batch  []byte          // the JSON array if the body is a batch (2025-03-26); Frame is then unset
 	Origin Origin
 	Began  time.Time
-	Inner  bool // it is what a call of one of the gateway's own tools asks for: the client has sent no headers about it
+	Inner  bool // created by a call of one of the gateway's own tools: the client has sent no headers for it
 
-	port port // unexported: HTTP or stdio
+	port port
 }
 
-// Weight says what may happen to a message while its reader is slow.
+// Weight says whether a message may be dropped while its reader is slow.
 type Weight uint8
 
-// What a slow reader may miss, and what not.
+// The weights of messages.
 const (
 	WeightAnswer   Weight = iota // never dropped
-	WeightState                  // a waiting one with the same key is replaced by the newer
-	WeightLog                    // the oldest of them is dropped when too many wait; counted
-	WeightProgress               // like WeightState, but of 32 that wait only the newest is replaced: who reads in time sees every step
+	WeightState                  // replaces a waiting message with the same key
+	WeightLog                    // the oldest waiting one is dropped if too many wait
+	WeightProgress               // like WeightState, but only once 32 messages of the key wait, so that a prompt reader gets all
 )
 
-// port is where an exchange's messages go.
+// port is the destination of an exchange's messages.
 type port interface {
 	answer(msg protocol.Message)
 	answers(parts []protocol.Message) // of a batch
@@ -109,12 +109,11 @@ type port interface {
 // Answer sends the final answer.
 func (x *Exchange) Answer(msg protocol.Message) { x.port.answer(msg) }
 
-// AnswerPieces is Answer for a frame in pieces that belong together: they are written one after the other where they
-// are, unless somebody needs them as one. memory, if not nil, is what they lie in: the caller gives it away, and it is
-// used again when they are written.
+// AnswerPieces is Answer for a frame in pieces. HTTP writes them without joining them. memory holds the pieces and may
+// be nil. The caller transfers its ownership; it is freed once the pieces are written.
 func (x *Exchange) AnswerPieces(pieces [][]byte, newline bool, memory *protocol.Memory) {
-	if h, ok := x.port.(*httpExchange); ok {
-		h.answerPieces(pieces, newline, memory)
+	if r, ok := x.port.(*Response); ok {
+		r.answerPieces(pieces, newline, memory)
 		return
 	}
 	frame := slices.Concat(pieces...)
@@ -122,42 +121,42 @@ func (x *Exchange) AnswerPieces(pieces [][]byte, newline bool, memory *protocol.
 	x.port.answer(protocol.Message{Frame: frame, Newline: newline})
 }
 
-// Notify sends a message ahead of the answer. key matters for WeightState and WeightProgress only.
-// A client that accepts JSON only never sees it.
+// Notify sends a message ahead of the answer. key is used by WeightState and WeightProgress only. A client that accepts
+// only JSON does not receive the message.
 func (x *Exchange) Notify(msg protocol.Message, weight Weight, key string) {
 	x.port.notify(msg, weight, key)
 }
 
-// Accept says 202 without a body; to a Delete, 204.
+// Accept answers with 202 without a body, or with 204 to a Delete.
 func (x *Exchange) Accept() { x.port.accept() }
 
-// Refuse answers with an HTTP status and a JSON body (may be nil). retryAfter > 0 sets Retry-After.
-// On stdio the body, when there is one, is written as a line.
+// Refuse answers with an HTTP status and a JSON body, which may be nil. retryAfter > 0 sets Retry-After. On stdio, a
+// body is written as a line.
 func (x *Exchange) Refuse(status int, body []byte, retryAfter time.Duration) {
 	x.port.refuse(status, body, retryAfter)
 }
 
-// SetSession names the session in the answer's Mcp-Session-Id header, unless it is refused; call it before Answer. A
-// no-op on stdio.
+// SetSession sets the Mcp-Session-Id header of the response, unless it is a refusal. Call it before Answer. It does
+// nothing on stdio.
 func (x *Exchange) SetSession(id string) { x.port.setSession(id) }
 
-// OnGone has f called once, from a transport goroutine, if the client leaves before the answer was written.
-// An exchange that is Resumable outlives its connection; f is called only if that was lost before a stream was opened.
+// OnGone makes the transport call f once, from one of its goroutines, if the client leaves before the answer is written.
+// For a Resumable exchange it calls f only if the connection is lost before the event stream is opened.
 func (x *Exchange) OnGone(f func()) { x.port.onGone(f) }
 
-// Resumable has the exchange outlive its connection once its answer has turned into a stream: what is said later is
-// kept in r for a client that comes back. Call it when the exchange arrives; a no-op on stdio.
+// Resumable makes the exchange outlive its connection once the response is an event stream. r then keeps later messages
+// until the client reconnects. Call Resumable when the exchange arrives. It does nothing on stdio.
 func (x *Exchange) Resumable(r *Replay) { x.port.resumable(r) }
 
-// EventStream is a client's open stream for messages that belong to no request (GET; stdout on stdio; later: SSE, listen).
-// It is a bounded queue with the weights' rules in front of the connection; Push never blocks.
+// EventStream is a client's open stream for messages outside of requests: a GET, or stdout on stdio. A bounded queue
+// holds messages for a slow reader, by the rules of Weight. Push never blocks.
 type EventStream struct {
 	Origin Origin
 
-	out outbox // unexported
+	out outbox
 }
 
-// outbox is the bounded queue between an actor and a slow reader.
+// outbox is the queue of an EventStream and its connection.
 type outbox interface {
 	accept()
 	refuse(status int, body []byte, retryAfter time.Duration)
@@ -167,55 +166,56 @@ type outbox interface {
 	endpoint(uri string)
 	resumable(*Replay)
 	resume(r *Replay, lastEvent string) Resumed
-	Crowded() bool
+	crowded() bool
 }
 
-// Accept opens the stream: status 200, headers, a first comment.
+// Accept opens the stream with status 200.
 func (s *EventStream) Accept() { s.out.accept() }
 
-// AcceptEndpoint opens the stream of a session of 2024-11-05: its first event tells where the client's messages go, a
-// path on this server (MCP 2024-11-05, basic/transports, HTTP with SSE). On stdio it is Accept.
+// AcceptEndpoint opens the stream of a session of 2024-11-05. Its first event names the path to which the client posts its
+// messages (MCP 2024-11-05, basic/transports, HTTP with SSE). On stdio it is the same as Accept.
 func (s *EventStream) AcceptEndpoint(path string) { s.out.endpoint(path) }
 
-// Resumable has r keep what is sent on the stream, so that another one can go on with it. Call it before Accept; a
-// no-op on stdio.
+// Resumable makes r keep the messages of the stream, so that another stream can continue it. Call it before Accept. It
+// does nothing on stdio.
 func (s *EventStream) Resumable(r *Replay) { s.out.resumable(r) }
 
-// Resume goes on with the stream of r that lastEventID belongs to: when it returns ResumedStream or ResumedCall the
-// stream is accepted, and writes first what the client has missed. A connection that still had that stream is closed.
+// Resume continues the stream of r to which lastEventID belongs. If it returns ResumedStream or ResumedCall, the stream
+// is accepted and first writes the messages that the client has missed. An older connection of that stream is closed.
 func (s *EventStream) Resume(r *Replay, lastEventID string) Resumed {
 	return s.out.resume(r, lastEventID)
 }
 
-// Refuse answers with an HTTP status instead.
+// Refuse refuses the stream with an HTTP status.
 func (s *EventStream) Refuse(status int, body []byte, retryAfter time.Duration) {
 	s.out.refuse(status, body, retryAfter)
 }
 
-// Push queues a frame; false when the stream is over and the frame was not taken.
+// Push queues a message. It returns false if the stream has ended and the message was not queued.
 func (s *EventStream) Push(msg protocol.Message, weight Weight, key string) bool {
 	return s.out.push(msg, weight, outboxKey{key: key})
 }
 
-// Crowded reports whether so much waits in the stream that its client should read before it asks more.
-func (s *EventStream) Crowded() bool { return s.out.Crowded() }
+// Crowded reports whether so many bytes wait in the stream that its client should read before it sends more requests.
+func (s *EventStream) Crowded() bool { return s.out.crowded() }
 
-// Close ends the stream after what is queued has been written (bounded by the write deadline). A no-op on stdio.
+// Close ends the stream once the queued messages are written, at the latest at the write deadline. It does nothing on
+// stdio.
 func (s *EventStream) Close() { s.out.close() }
 
-// OnGone has f called once, from a transport goroutine, when the stream is over for whatever reason.
+// OnGone makes the transport call f once, from one of its goroutines, when the stream has ended for any reason.
 func (s *EventStream) OnGone(f func()) { s.out.onGone(f) }
 
-// Options says how to listen for clients.
+// Options configures a Server.
 type Options struct {
-	AllowedOrigins  []string      // besides none and our own; scheme://host[:port]
-	AllowedHosts    []string      // besides loopback names and what we listen on; host or host:port
-	MaxMessageBytes int           // largest body taken; more is 413
-	SSEAfter        time.Duration // an answer slower than this turns into SSE; 0 = 5 s
-	KeepAlive       time.Duration // comment on open streams; 0 = 15 s
-	WriteTimeout    time.Duration // a reader that takes nothing for so long loses its stream; 0 = 30 s
-	Budget          *stream.Budget
-	Other           func(path string) http.Handler // /healthz, /metrics …: small handlers for other paths; nil result = 404
-	Admission       Admission                      // who asks; nil = everybody is identity.Local
-	TLS             *tls.Config                    // HTTPS on every listener; nil = plain HTTP
+	AllowedOrigins  []string                       // accepted besides the server's own; scheme://host[:port]
+	AllowedHosts    []string                       // accepted besides loopback names and listener addresses; host or host:port
+	MaxMessageBytes int                            // largest body; larger ones are refused with 413
+	SSEAfter        time.Duration                  // a slower answer becomes an event stream; 0 means 5 s
+	KeepAlive       time.Duration                  // interval of comments on idle streams; 0 means 15 s
+	WriteTimeout    time.Duration                  // a client that reads nothing for this long loses its stream; 0 means 30 s
+	Budget          *stream.Budget                 // limits the buffered bytes
+	Other           func(path string) http.Handler // handlers of paths outside MCP, such as /healthz; nil answers 404
+	Admission       Admission                      // authenticates requests; if nil, every client is identity.Local
+	TLS             *tls.Config                    // serves HTTPS on all listeners; if nil, plain HTTP
 }

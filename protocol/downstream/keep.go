@@ -10,8 +10,8 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// Keep says which headers of requests are kept (Origin.Kept), from the next request on; none by default. They may be credentials:
-// whoever has an Origin never shows them. Safe from any goroutine.
+// Keep sets the names of the request headers that Origin.Kept holds, from the next request on. Initially there are none.
+// The headers may hold credentials, so an Origin must not be logged. Keep is safe for concurrent use.
 func (s *Server) Keep(names []string) {
 	if len(names) == 0 {
 		s.keeps.Store(nil)
@@ -24,8 +24,8 @@ func (s *Server) Keep(names []string) {
 	s.keeps.Store(&canonical)
 }
 
-// keptTwice reports whether a header that is kept stands there twice, where nobody can tell which one counts, or cannot be sent on.
-func (s *Server) keptTwice(h *fasthttp.RequestHeader) bool {
+// keptInvalid reports whether a header to keep is repeated, so that its value is ambiguous, or cannot be forwarded.
+func (s *Server) keptInvalid(h *fasthttp.RequestHeader) bool {
 	names := s.keeps.Load()
 	if names == nil {
 		return false
@@ -39,7 +39,7 @@ func (s *Server) keptTwice(h *fasthttp.RequestHeader) bool {
 	return false
 }
 
-// kept copies the headers that are kept. A request has no more of them than fit into serverHeaderBytes.
+// kept copies the headers to keep. serverHeaderBytes limits their size.
 func (s *Server) kept(h *fasthttp.RequestHeader) http.Header {
 	names := s.keeps.Load()
 	if names == nil {

@@ -12,11 +12,11 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// otherBytes is how large a body of a path is that is not MCP's: strangers may send one.
+// otherBytes is the largest body of a request outside MCP. Unauthenticated clients may send one.
 const otherBytes = 64 << 10
 
-// other serves the small net/http handlers of paths that are not MCP's: whole request in, whole answer out, no
-// streaming. They find who asks in the request's context (identity.From); nil = nobody who is known.
+// other serves the net/http handlers of paths outside MCP. Requests and responses are buffered as a whole. who is the
+// principal in the request's context (identity.From), or nil if the request is not authenticated.
 func (s *Server) other(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path string, who *identity.Principal) {
 	var handler http.Handler
 	if s.options.Other != nil {
@@ -50,9 +50,9 @@ func (s *Server) other(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, 
 	w.copyTo(ctx)
 }
 
-// wholeAnswer is an http.ResponseWriter that keeps everything until the handler returns.
+// wholeAnswer is an http.ResponseWriter that buffers the response until the handler returns.
 type wholeAnswer struct {
-	header, sent http.Header // sent: as it was when the status was
+	header, sent http.Header // sent is a copy of header at the time of WriteHeader
 	status       int
 	body         bytes.Buffer
 }

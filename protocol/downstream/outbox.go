@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	outboxLogs  = 256 // log messages that may wait in one outbox
-	outboxSteps = 32  // progress messages of one key, likewise
+	outboxLogs  = 256 // log messages that may wait in one queue
+	outboxSteps = 32  // progress messages of one key that may wait in one queue
 )
 
-// outboxKey names a waiting state message: the same key of another owner is another message.
+// outboxKey identifies a state message that a newer one may replace.
 type outboxKey struct {
-	owner uint64 // the exchange on a shared pipe; 0 on a stream of one's own
+	owner uint64 // the exchange if several share the queue, else 0
 	key   string
 }
 
@@ -25,23 +25,24 @@ type outboxItem struct {
 	prev, next *outboxItem
 }
 
-// outboxQueue holds what waits for a slow reader, oldest first, by the rules of Weight: answers stay, or when there is no
-// room in the budget an error stays instead of each; progress and log messages are dropped then. A state message
-// replaces the waiting one with its key in its place (at the end it could be overtaken for ever), the oldest log
-// message goes when too many wait. It is not safe for concurrent use: its owner has the lock. The zero value is empty.
+// outboxQueue holds the messages that wait for a slow reader, oldest first, by the rules of Weight. If the budget has no
+// room, errors replace answers, and progress and log messages are dropped. A state message takes the place of the waiting
+// one with its key; moving it to the end could delay it forever. If too many log messages wait, the oldest is dropped.
+//
+// The owner of a queue locks it. The zero value is an empty queue.
 type outboxQueue struct {
 	first, last *outboxItem
 	oldestLog   *outboxItem               // the first log message of the list
-	states      map[outboxKey]*outboxItem // the newest of each key
-	steps       map[outboxKey]int         // progress messages of each key
-	logs        int
-	bytes       int            // of all waiting frames
-	limit       int            // more bytes than this mean that the reader is lost; 0 = none
-	budget      *stream.Budget // counts the bytes as far as it has room
+	states      map[outboxKey]*outboxItem // the newest message of each key
+	steps       map[outboxKey]int         // number of progress messages of each key
+	logs        int                       // number of log messages
+	bytes       int                       // size of all waiting frames
+	limit       int                       // of bytes, beyond which the reader counts as lost; 0 means no limit
+	budget      *stream.Budget            // counts the bytes, as far as it has room
 }
 
-// push queues a message and returns how many log messages it dropped for it. The queue keeps the frame.
-// lost: more is waiting than its reader will ever take; the caller ends the stream.
+// push queues a message and retains its frame. It returns how many log messages it has dropped. lost means that more
+// messages wait than the reader will ever read: the caller must end the stream.
 func (q *outboxQueue) push(msg protocol.Message, weight Weight, key outboxKey) (dropped int, lost bool) {
 	switch weight {
 	case WeightAnswer:
@@ -100,7 +101,7 @@ func (q *outboxQueue) overfull(weight Weight) bool {
 	return q.limit > 0 && q.bytes > q.limit
 }
 
-// pop takes the oldest message; nil when none waits.
+// pop removes and returns the oldest message, or nil if none waits.
 func (q *outboxQueue) pop() *outboxItem {
 	item := q.first
 	if item != nil {
@@ -111,7 +112,7 @@ func (q *outboxQueue) pop() *outboxItem {
 
 func (q *outboxQueue) empty() bool { return q.first == nil }
 
-// clear forgets everything and gives its bytes back.
+// clear removes all messages and returns their bytes to the budget.
 func (q *outboxQueue) clear() {
 	for q.first != nil {
 		q.remove(q.first)

@@ -2,7 +2,8 @@ package downstream
 
 import "goblin-actor/protocol"
 
-// noRoom is the answer to a request whose answer found no room; false when the frame answers nothing.
+// noRoom returns the error that replaces an answer for which the budget has no room. If the frame is not an answer, it
+// returns the frame and false.
 func noRoom(frame []byte) ([]byte, bool) {
 	var f protocol.Frame
 	if f.Parse(frame) != nil || f.Kind != protocol.KindResult && f.Kind != protocol.KindError {
@@ -12,7 +13,7 @@ func noRoom(frame []byte) ([]byte, bool) {
 }
 
 func noRoomFor(id []byte) []byte {
-	fault := protocol.Fault{Name: protocol.Overloaded, Message: "the request was carried out, but there is no room for its answer: " +
-		"too much waits that the client has not read (limits.maxBufferedBytes)"}
+	fault := protocol.Fault{Name: protocol.Overloaded, Message: "the request was executed, but its result was dropped: " +
+		"too many unread bytes are buffered for clients (limits.maxBufferedBytes)"}
 	return fault.AppendTo(nil, id, protocol.EraLegacy)
 }

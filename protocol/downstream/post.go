@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// post takes one message: media types, body, frame, then the Handler, then its answer.
+// post handles a POST: it checks the media types, reads and parses the body, calls the Handler and writes its answer.
 func (s *Server) post(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) {
 	why := refusedNothing
 	switch {
@@ -24,13 +24,13 @@ func (s *Server) post(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, p
 		s.refuse(ctx, c, why)
 		return
 	}
-	x := s.newExchange(ctx, c, h, path) // before the body: what stands in trailers behind it is no header that anybody has checked
+	x := s.newExchange(ctx, c, h, path) // before the body is read: trailers add headers that were not checked
 	b, why := s.readBody(ctx, c, s.maxMessage)
 	if why != refusedNothing {
 		s.refuseBody(ctx, c, why)
 		return
 	}
-	x.body, x.Began = b, time.Now() // a long body may have taken its time
+	x.body, x.Began = b, time.Now() // a long body may have taken a while
 	if answer, status := x.parse(b.bytes); answer != nil {
 		b.release()
 		s.counters.refused[refusedMessage].Add(1)
@@ -41,8 +41,8 @@ func (s *Server) post(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, p
 		b.release()
 		return
 	}
-	x.noEarlyStream = x.Frame.M == protocol.MethodInitialize
-	if bytes.HasSuffix(path, []byte(RouteMessages)) { // answered on another stream, whatever this one accepts
+	x.noEarlyStream = x.Frame.Method == protocol.MethodInitialize
+	if bytes.HasSuffix(path, []byte(RouteMessages)) { // the answer goes to another stream, so Accept does not matter
 		x.noEarlyStream, x.Origin.JSONOnly = true, false
 	}
 	c.enter(x)
@@ -50,15 +50,15 @@ func (s *Server) post(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, p
 	s.await(ctx, c, x)
 }
 
-// refuseBody refuses in the middle of a body: nothing more can be read of this connection.
+// refuseBody refuses a request whose body was read in part. The connection cannot be reused.
 func (s *Server) refuseBody(ctx *fasthttp.RequestCtx, c *serverConn, why refused) {
 	ctx.SetConnectionClose()
 	c.linger.Store(why == refusedSize || why == refusedBudget)
 	s.refuse(ctx, c, why)
 }
 
-// parse fills in the message. When it is none, parse returns what to answer at once instead: HTTP 400 for what is no
-// JSON-RPC, with the id if it can be read and is a request's (on stdio nothing else would end the client's waiting).
+// parse parses the message. If it is not valid JSON-RPC, parse returns an error to answer at once, and its HTTP status.
+// The error has the id of a request if it is readable: on stdio the client would otherwise wait forever.
 func (x *Exchange) parse(raw []byte) (answer []byte, status int) {
 	raw = protocol.Trim(raw)
 	if protocol.IsBatch(raw) {
@@ -67,7 +67,7 @@ func (x *Exchange) parse(raw []byte) (answer []byte, status int) {
 	}
 	if err := x.Frame.Parse(raw); err != nil {
 		var id []byte
-		if x.Frame.Method.Present() && x.Frame.ID.Present() {
+		if x.Frame.RawMethod.Present() && x.Frame.ID.Present() {
 			id = x.Frame.IDBytes()
 		}
 		if errors.Is(err, protocol.ErrDepth) {
@@ -79,8 +79,8 @@ func (x *Exchange) parse(raw []byte) (answer []byte, status int) {
 	return x.scanParams()
 }
 
-// orNull is the id of an error whose message had none that could be read: null, or nothing at all in an answer to a
-// modern client (MCP 2026-07-28, basic, error responses).
+// orNull returns the id of an error. If the id is nil, because it could not be read, it returns null, or nil for a modern
+// client (MCP 2026-07-28, basic, error responses).
 func orNull(id []byte, era protocol.Era) []byte {
 	if id == nil && era == protocol.EraLegacy {
 		return rawNull
@@ -88,8 +88,8 @@ func orNull(id []byte, era protocol.Era) []byte {
 	return id
 }
 
-// scanParams fills in Params; when they have the wrong shape it returns what to answer, and with which HTTP status: a
-// request's errors have 200 as all of them, but for what the modern era wants otherwise.
+// scanParams scans the params. If they are invalid, it returns the error to answer and its HTTP status. Errors of requests
+// have status 200, with the exceptions of the modern era.
 func (x *Exchange) scanParams() (answer []byte, status int) {
 	if !x.Frame.Params.Present() {
 		return nil, 0
@@ -120,5 +120,5 @@ func parseFault(err error) *protocol.Fault {
 	return fault
 }
 
-// codeInvalidParams is JSON-RPC's number for params of the wrong shape.
+// codeInvalidParams is the JSON-RPC error code for invalid params.
 const codeInvalidParams = -32602

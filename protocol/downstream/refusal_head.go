@@ -8,11 +8,11 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// InvalidToken is the WWW-Authenticate of an answer to whoever shows a key that does not count, or no longer. // RFC 6750, section 3
+// InvalidToken is the WWW-Authenticate header for an API key that is invalid or revoked (RFC 6750, section 3).
 const InvalidToken = `Bearer realm="goblin-actor", error="invalid_token"`
 
-// head sets the headers that a refusal's status comes with. One with 401 is of somebody who was let in and whose key counts no more: whoever
-// is not let in is answered by the Admission.
+// head sets the headers of a refusal. A 401 means here that a key was revoked after its request was admitted, because
+// requests without a valid key are answered by refuseWho.
 func (v *verdict) head(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
 	switch v.status {
@@ -26,7 +26,7 @@ func (v *verdict) head(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// setRetryAfter says it in whole seconds, rounded up.
+// setRetryAfter sets Retry-After in whole seconds, rounded up.
 func setRetryAfter(h *fasthttp.ResponseHeader, after time.Duration) {
 	h.Set("Retry-After", strconv.Itoa(max(1, int((after+time.Second-1)/time.Second))))
 }

@@ -17,65 +17,67 @@ const (
 	defaultReplayRetry  = time.Second
 )
 
-// ReplayOptions bound what a Replay keeps. The zero value is complete.
+// ReplayOptions limits what a Replay retains. The zero value selects the defaults.
 type ReplayOptions struct {
-	Events int            // messages of all streams together; 0 = 1024
-	Bytes  int            // of their frames; 0 = 16 MiB. A frame that is larger is written, but cannot be had again
-	Keep   time.Duration  // from when a message was given; 0 = 5 minutes
-	Prime  bool           // streams begin with an event without data (MCP 2025-11-25 and newer)
-	Retry  time.Duration  // what clients are told to wait before they come back, where Prime is set; 0 = 1 s
-	Budget *stream.Budget // what is kept counts; at most half of the budget is used for it
+	Events int            // messages of all streams together; 0 means 1024
+	Bytes  int            // size of their frames; 0 means 16 MiB. A larger frame is sent but not retained
+	Keep   time.Duration  // how long a message is retained; 0 means 5 minutes
+	Prime  bool           // streams begin with an event without data (MCP 2025-11-25 and later)
+	Retry  time.Duration  // how long clients should wait before they reconnect, if Prime is set; 0 means 1 s
+	Budget *stream.Budget // counts the retained bytes, which use at most half of it
 }
 
-// Resumed is what a stream that was opened with Last-Event-ID became.
+// Resumed is the result of EventStream.Resume.
 type Resumed uint8
 
 const (
-	// ResumedNothing says that the id names no stream of this session that a GET could go on with, or one that was opened by
-	// GET and is forgotten. The Handler treats the stream as one without Last-Event-ID.
+	// ResumedNothing means that the id does not belong to a stream of this session, or to a forgotten one that a GET opened.
+	// The Handler proceeds as without Last-Event-ID.
 	ResumedNothing Resumed = iota
-	// ResumedStream says that it goes on with a stream that was opened by GET; the Handler pushes to it as to any other.
+	// ResumedStream means that the stream continues one that a GET opened. The Handler pushes to it.
 	ResumedStream
-	// ResumedCall says that it carries what is left of a POST's stream and ends with its answer; the Handler must not push to it.
+	// ResumedCall means that the stream carries the rest of a POST's stream and ends with its answer. The Handler must not
+	// push to it.
 	ResumedCall
-	// ResumeGone says that the POST's stream has ended and been told, or its answer is not kept any more. The Handler refuses.
+	// ResumeGone means that the POST's stream was delivered completely, or that its answer is no longer retained. The Handler
+	// refuses the stream.
 	ResumeGone
 )
 
-// Replay keeps what was sent on the event streams of one session, so that a client whose connection broke gets the
-// rest of the same stream with GET and Last-Event-ID (MCP 2025-11-25, basic/transports, resumability and redelivery).
-// A broken POST is no cancel: its exchange goes on, what it says is kept here until somebody comes back for it.
+// Replay retains the messages sent on the event streams of one session. A client that has lost its connection gets the
+// rest of a stream with GET and Last-Event-ID (MCP 2025-11-25, basic/transports, resumability and redelivery). A lost
+// POST is not cancelled: its exchange continues, and its messages are retained until the client reconnects.
 //
-//	replay := transport.NewReplay(transport.ReplayOptions{Prime: version >= protocol.Version20251125})
+//	replay := downstream.NewReplay(downstream.ReplayOptions{Prime: version >= protocol.Version20251125})
 //	x.Resumable(replay)                                   // each exchange, when it arrives
 //	stream.Resumable(replay)                              // each GET stream, before Accept
 //	if stream.Resume(replay, lastEventID) == ResumedCall  // instead of both, for a GET with Last-Event-ID
 //	replay.Close()                                        // when the session ends
 //
-// Ids are unique in the session and say which stream they belong to: "<session>-p<stream>-<number>" for POST, -g for
-// GET. When a bound is reached the oldest progress and log messages go first and are counted, then the oldest answers;
-// whose answer is gone is told so (ResumeGone). Methods may be called from any goroutine and never block.
+// Event ids are unique in the session and name their stream: "<session>-p<stream>-<number>" for POST, -g for GET. At a
+// limit, the oldest progress and log messages are dropped first, then the oldest answers. A client whose answer was
+// dropped is informed (ResumeGone). Methods may be called from any goroutine and never block.
 type Replay struct {
 	o   ReplayOptions
-	tag string // tells ids of this session from those of others
+	tag string // prefix of the ids of this session
 
-	mu      sync.Mutex // taken after an exchange's and a stream's
+	mu      sync.Mutex // locked after the mutex of a Response or StreamResponse
 	tracks  map[uint64]*track
-	last    uint64      // number of the newest track
-	kept    [2]keptList // all that is kept: messages that may be lost, answers
-	events  int
-	bytes   int
+	last    uint64       // number of the newest track
+	events  [2]eventList // retained events: droppable, answers
+	count   int          // of retained events
+	bytes   int          // size of their frames
 	dropped uint64
-	timer   *time.Timer // runs while something is kept
+	timer   *time.Timer // runs while events are retained
 	closed  bool
 }
 
-// ReplayStats says what a Replay holds.
+// ReplayStats describes the content of a Replay.
 type ReplayStats struct {
-	Streams int    // that could be resumed
-	Events  int    // messages kept
-	Bytes   int    // of their frames
-	Dropped uint64 // messages that were never sent and are not kept any more, since it was made
+	Streams int    // streams that can be resumed
+	Events  int    // retained messages
+	Bytes   int    // size of their frames
+	Dropped uint64 // messages that were dropped without having been sent
 }
 
 // NewReplay returns an empty store for one session.
@@ -85,19 +87,19 @@ func NewReplay(o ReplayOptions) *Replay {
 	o.Keep = orDefault(o.Keep, defaultReplayKeep)
 	o.Retry = orDefault(o.Retry, defaultReplayRetry)
 	r := &Replay{o: o, tag: strings.ToLower(rand.Text()[:8])}
-	r.kept[keptAnswers].which = inKind
-	r.kept[keptLesser].which = inKind
+	r.events[answerEvents].which = inReplay
+	r.events[droppableEvents].which = inReplay
 	return r
 }
 
-// Stats returns what is held at this moment.
+// Stats returns the current statistics.
 func (r *Replay) Stats() ReplayStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return ReplayStats{Streams: len(r.tracks), Events: r.events, Bytes: r.bytes, Dropped: r.dropped}
+	return ReplayStats{Streams: len(r.tracks), Events: r.count, Bytes: r.bytes, Dropped: r.dropped}
 }
 
-// Close forgets everything and ends the streams that were resumed; what comes later is not kept.
+// Close discards all messages and ends the resumed streams. Later messages are not retained.
 func (r *Replay) Close() {
 	r.mu.Lock()
 	r.closed = true
@@ -117,7 +119,7 @@ func (r *Replay) Close() {
 	}
 }
 
-// open begins a track. x writes it, or a stream that the caller enters as reader.
+// open starts a track, which x or reader writes to the client.
 func (r *Replay) open(call bool, x trackExchange, reader trackReader) *track {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +139,7 @@ func (r *Replay) open(call bool, x trackExchange, reader trackReader) *track {
 	return t
 }
 
-// find returns the track an event id belongs to and the number of that event, or nil and why there is none.
+// find returns the track of an event id and the number of the event. If there is none, it returns nil and the reason.
 func (r *Replay) find(id string) (t *track, after uint64, why Resumed) {
 	rest, ours := strings.CutPrefix(id, r.tag+"-")
 	kind, rest := cutFirst(rest)
@@ -167,7 +169,7 @@ func cutFirst(s string) (byte, string) {
 	return s[0], s[1:]
 }
 
-// sweep drops what is too old. It runs in the timer's goroutine.
+// sweep drops expired events. It runs in the timer's goroutine.
 func (r *Replay) sweep() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,12 +178,12 @@ func (r *Replay) sweep() {
 	}
 	now := time.Now()
 	next := time.Time{}
-	for i := range r.kept {
-		for k := r.kept[i].first; k != nil && now.Sub(k.at) >= r.o.Keep; k = r.kept[i].first {
-			r.drop(k)
+	for i := range r.events {
+		for e := r.events[i].first; e != nil && now.Sub(e.at) >= r.o.Keep; e = r.events[i].first {
+			r.drop(e)
 		}
-		if k := r.kept[i].first; k != nil && (next.IsZero() || k.at.Before(next)) {
-			next = k.at
+		if e := r.events[i].first; e != nil && (next.IsZero() || e.at.Before(next)) {
+			next = e.at
 		}
 	}
 	r.timer = nil

@@ -91,10 +91,10 @@ func TestReplayCallWithoutAnswer(t *testing.T) {
 	f.departed(t, x)
 	x.Accept()
 	x.Answer(protocol.Message{Frame: []byte(pong)})
-	for _, k := range []int{keptLesser, keptAnswers} {
-		for f.replay.kept[k].first != nil {
+	for _, k := range []int{droppableEvents, answerEvents} {
+		for f.replay.events[k].first != nil {
 			f.replay.mu.Lock()
-			f.replay.drop(f.replay.kept[k].first)
+			f.replay.drop(f.replay.events[k].first)
 			f.replay.mu.Unlock()
 		}
 	}

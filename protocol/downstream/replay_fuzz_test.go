@@ -36,7 +36,7 @@ func (t *track) deliverForTest(words ...string) {
 	for _, word := range words {
 		q.push(protocol.Message{Frame: []byte(word)}, WeightAnswer, outboxKey{})
 	}
-	t.appendEvents(nil, &q)
+	t.appendEvents(nil, &q, streamBatch)
 }
 
 // The session of a POST of HTTP+SSE is the first sessionId of its query, whatever else there is.

@@ -124,12 +124,12 @@ func (f *resumeHandler) startCall(t *testing.T, address string, id int) (*rawCli
 // departed waits until the connection's loss has been noticed.
 func (*resumeHandler) departed(t *testing.T, x *Exchange) {
 	t.Helper()
-	h := x.port.(*httpExchange)
+	h := x.port.(*Response)
 	eventually(t, "the loss is noticed", func() bool {
 		x.Notify(protocol.Message{Frame: note("p")}, WeightState, "p") // noticed by writing
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		return h.state == exchangeAway
+		return h.state == responseDetached
 	})
 }
 
@@ -148,7 +148,7 @@ func TestResumeCall(t *testing.T) {
 		_, other, _ := f.startCall(t, address, 2)
 		other.Notify(protocol.Message{Frame: note("other")}, WeightLog, "")
 		c.Close()
-		h := x.port.(*httpExchange)
+		h := x.port.(*Response)
 		h.end(true) // as the connection's goroutine does when it notices
 		x.Notify(protocol.Message{Frame: note("log")}, WeightLog, "")
 		x.Notify(protocol.Message{Frame: note("question")}, WeightAnswer, "")

@@ -7,73 +7,73 @@ import (
 	"goblin-actor/protocol"
 )
 
-// track is one event stream as the session sees it: it outlives the connections it is written to. Replay.mu guards it.
+// track is one event stream of a session. It outlives the connections that carry it. Replay.mu guards it.
 type track struct {
 	r      *Replay
 	number uint64
-	name   string // of its event ids, up to the event's number
-	call   bool   // begun by a POST
-	last   uint64 // number of the newest event; the priming event is 0
-	lostTo uint64 // number of the newest answer or question that is not kept any more
-	events keptList
-	over   bool // its last message has been given
+	name   string // prefix of its event ids, up to the number of the event
+	call   bool   // a POST started it
+	last   uint64 // number of the newest event; the priming event has 0
+	lostTo uint64 // number of the newest answer or server request that was dropped
+	events eventList
+	over   bool // it has its last message
 
-	// Who writes it; at most one, none while the client is away.
-	exchange trackExchange // the connection the POST came on
-	reader   trackReader   // a GET
+	// The connection that carries the track: at most one of these, none while the client is disconnected.
+	exchange trackExchange // of the POST
+	reader   trackReader   // of a GET
 }
 
-// trackExchange is the connection a track's POST came on.
-type trackExchange interface{ depart() } // its client has come back on another one
+// trackExchange is the connection of the POST that started a track.
+type trackExchange interface{ depart() } // called when the client has come back on another connection
 
-// trackReader is the connection of a GET that writes a track.
+// trackReader is the connection of a GET that carries a track.
 type trackReader interface {
 	pushTracked(msg protocol.Message, weight Weight, key outboxKey) (taken bool)
 	close()
 	end()
 }
 
-// kept is one event that can be had again.
-type kept struct {
+// replayEvent is one event retained for replay.
+type replayEvent struct {
 	t      *track
 	number uint64
 	protocol.Message
-	sent    bool // handed to a connection, at least
+	sent    bool // passed to a connection at least once
 	answer  bool
 	counted int // bytes taken from the budget
 	at      time.Time
-	links   [2]keptLink // in the list of its kind, in that of its track
+	links   [2]eventLink // in the list of the Replay, in the list of the track
 }
 
-type keptLink struct{ prev, next *kept }
+type eventLink struct{ prev, next *replayEvent }
 
-// The lists of a Replay by what may be lost first, and the links an event is in them by.
+// Indexes of the lists in Replay.events, and of the links in replayEvent.links.
 const (
-	keptLesser  = 0
-	keptAnswers = 1
-	inKind      = 0
-	inTrack     = 1
+	droppableEvents = 0
+	answerEvents    = 1
+	inReplay        = 0
+	inTrack         = 1
 )
 
-// keptList is a list of events, oldest first.
-type keptList struct {
-	which       int // of an event's links
-	first, last *kept
+// eventList is a list of events, oldest first.
+type eventList struct {
+	which       int // index into the links of an event
+	first, last *replayEvent
 }
 
-func (l *keptList) push(k *kept) {
-	link := &k.links[l.which]
+func (l *eventList) push(e *replayEvent) {
+	link := &e.links[l.which]
 	link.prev = l.last
 	if l.last == nil {
-		l.first = k
+		l.first = e
 	} else {
-		l.last.links[l.which].next = k
+		l.last.links[l.which].next = e
 	}
-	l.last = k
+	l.last = e
 }
 
-func (l *keptList) remove(k *kept) {
-	link := &k.links[l.which]
+func (l *eventList) remove(e *replayEvent) {
+	link := &e.links[l.which]
 	if link.prev == nil {
 		l.first = link.next
 	} else {
@@ -84,14 +84,14 @@ func (l *keptList) remove(k *kept) {
 	} else {
 		link.next.links[l.which].prev = link.prev
 	}
-	*link = keptLink{}
+	*link = eventLink{}
 }
 
-// id is an event's id.
+// id returns the id of an event.
 func (t *track) id(number uint64) string { return t.name + strconv.FormatUint(number, 36) }
 
-// appendPrime appends what a stream begins with, so that the client can come back before the first message: an event
-// with an id and without data, or where clients do not know that, a comment (MCP 2025-11-25, basic/transports).
+// appendPrime appends the beginning of a stream: an event with an id and without data, with which the client can reconnect
+// before the first message (MCP 2025-11-25, basic/transports). For clients of older versions it appends a comment.
 func (t *track) appendPrime(dst []byte, number uint64) []byte {
 	if !t.r.o.Prime {
 		return append(dst, streamComment...)
@@ -100,18 +100,18 @@ func (t *track) appendPrime(dst []byte, number uint64) []byte {
 	return append(t.r.appendRetry(dst), "data: \n\n"...)
 }
 
-// appendRetry appends the line that tells how long to wait before coming back.
+// appendRetry appends the field that tells clients how long to wait before they reconnect.
 func (r *Replay) appendRetry(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, "retry: "...), r.o.Retry.Milliseconds(), 10)
 	return append(dst, '\n')
 }
 
-// appendEvents moves waiting messages into dst as numbered events, as appendEvents does without numbers. The caller
-// has the queue's lock.
-func (t *track) appendEvents(dst []byte, q *outboxQueue) []byte {
+// appendEvents appends waiting messages as numbered SSE events, until dst has most bytes. The caller must hold the
+// queue's lock.
+func (t *track) appendEvents(dst []byte, q *outboxQueue, most int) []byte {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
-	for len(dst) < streamBatch {
+	for len(dst) < most {
 		item := q.pop()
 		if item == nil {
 			break
@@ -122,7 +122,7 @@ func (t *track) appendEvents(dst []byte, q *outboxQueue) []byte {
 	return dst
 }
 
-// appendLast appends the messages that end the track.
+// appendLast appends the last messages of the track.
 func (t *track) appendLast(dst []byte, parts []protocol.Message) []byte {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
@@ -134,8 +134,9 @@ func (t *track) appendLast(dst []byte, parts []protocol.Message) []byte {
 	return dst
 }
 
-// away keeps what waits for a writer that has gone, and then what ended the track, if anything has.
-func (t *track) away(q *outboxQueue, over bool, last []protocol.Message) {
+// detach removes the track's connection. It retains the messages that waited there, and the last ones, which are set if
+// the track has ended.
+func (t *track) detach(q *outboxQueue, over bool, last []protocol.Message) {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	for item := q.pop(); item != nil; item = q.pop() {
@@ -151,20 +152,20 @@ func (t *track) away(q *outboxQueue, over bool, last []protocol.Message) {
 	t.forgetIfEmpty()
 }
 
-// end: nothing more will be said on the track. The caller has the lock.
+// end marks the track as complete. The caller must hold Replay.mu.
 func (t *track) end() {
 	t.over = true
 	t.forgetIfEmpty()
 }
 
-// forgetIfEmpty: a track nobody could get anything of is not found any more. The caller has the lock.
+// forgetIfEmpty removes a track that has nothing to resume. The caller must hold Replay.mu.
 func (t *track) forgetIfEmpty() {
 	if t.events.first == nil && t.exchange == nil && t.reader == nil && (t.over || !t.call) {
 		delete(t.r.tracks, t.number)
 	}
 }
 
-// deliver gives a message of an exchange whose connection has gone to the GET that resumed it, or keeps it.
+// deliver passes a message of a detached exchange to the GET that has resumed the track, or retains it.
 func (t *track) deliver(p protocol.Message, weight Weight, key outboxKey) {
 	for {
 		t.r.mu.Lock()
@@ -177,11 +178,11 @@ func (t *track) deliver(p protocol.Message, weight Weight, key outboxKey) {
 		t.r.mu.Unlock()
 		if reader.pushTracked(p, weight, key) {
 			return
-		} // else it has ended meanwhile, and is not our reader any more
+		} // otherwise the reader has ended meanwhile and detached itself
 	}
 }
 
-// finish gives the last messages of such an exchange.
+// finish delivers the last messages of a detached exchange.
 func (t *track) finish(last []protocol.Message) {
 	for _, p := range last {
 		t.deliver(p, WeightAnswer, outboxKey{})
@@ -195,25 +196,25 @@ func (t *track) finish(last []protocol.Message) {
 	}
 }
 
-// keep numbers a message and keeps it as the bounds allow. The caller has the lock.
+// keep numbers a message and retains it within the limits. The caller must hold Replay.mu.
 func (t *track) keep(msg protocol.Message, weight Weight, sent bool) (number uint64) {
 	r := t.r
 	t.last++
-	k := &kept{t: t, number: t.last, Message: msg, sent: sent, answer: weight == WeightAnswer, at: time.Now()}
+	e := &replayEvent{t: t, number: t.last, Message: msg, sent: sent, answer: weight == WeightAnswer, at: time.Now()}
 	fits := !r.closed && len(msg.Frame) <= r.o.Bytes && r.tracks[t.number] == t
 	if !fits || !r.o.Budget.TakeSpare(len(msg.Frame)) {
-		r.lost(k)
+		r.lost(e)
 		return t.last
 	}
-	k.counted = len(msg.Frame)
-	r.list(k).push(k)
-	t.events.push(k)
-	r.events++
+	e.counted = len(msg.Frame)
+	r.list(e).push(e)
+	t.events.push(e)
+	r.count++
 	r.bytes += len(msg.Frame)
-	for r.events > r.o.Events || r.bytes > r.o.Bytes {
-		victim := r.kept[keptLesser].first
+	for r.count > r.o.Events || r.bytes > r.o.Bytes {
+		victim := r.events[droppableEvents].first
 		if victim == nil {
-			victim = r.kept[keptAnswers].first
+			victim = r.events[answerEvents].first
 		}
 		r.drop(victim)
 	}
@@ -223,48 +224,48 @@ func (t *track) keep(msg protocol.Message, weight Weight, sent bool) (number uin
 	return t.last
 }
 
-func (r *Replay) list(k *kept) *keptList {
-	if k.answer {
-		return &r.kept[keptAnswers]
+func (r *Replay) list(e *replayEvent) *eventList {
+	if e.answer {
+		return &r.events[answerEvents]
 	}
-	return &r.kept[keptLesser]
+	return &r.events[droppableEvents]
 }
 
-// remove takes an event out of the lists. The caller has the lock.
-func (r *Replay) remove(k *kept) {
-	r.list(k).remove(k)
-	k.t.events.remove(k)
-	r.events--
-	r.bytes -= len(k.Frame)
-	r.o.Budget.Give(k.counted)
+// remove removes an event from its lists. The caller must hold mu.
+func (r *Replay) remove(e *replayEvent) {
+	r.list(e).remove(e)
+	e.t.events.remove(e)
+	r.count--
+	r.bytes -= len(e.Frame)
+	r.o.Budget.Give(e.counted)
 }
 
-// drop gives an event up. The caller has the lock.
-func (r *Replay) drop(k *kept) {
-	r.remove(k)
-	r.lost(k)
-	k.t.forgetIfEmpty()
+// drop discards an event. The caller must hold mu.
+func (r *Replay) drop(e *replayEvent) {
+	r.remove(e)
+	r.lost(e)
+	e.t.forgetIfEmpty()
 }
 
-// lost notes that an event cannot be had again. The caller has the lock.
-func (r *Replay) lost(k *kept) {
-	if !k.sent {
+// lost records that an event is not retained. The caller must hold mu.
+func (r *Replay) lost(e *replayEvent) {
+	if !e.sent {
 		r.dropped++
 	}
-	if k.answer {
-		k.t.lostTo = k.number
+	if e.answer {
+		e.t.lostTo = e.number
 	}
 }
 
-// forget gives a whole track up. The caller has the lock.
+// forget discards a track with its events. The caller must hold mu.
 func (r *Replay) forget(t *track) {
-	for k := t.events.first; k != nil; k = t.events.first {
-		r.remove(k)
+	for e := t.events.first; e != nil; e = t.events.first {
+		r.remove(e)
 	}
 	delete(r.tracks, t.number)
 }
 
-// resume has take attach reader to the track that lastEvent belongs to; late says that the reader's own time is over.
+// resume calls take to attach reader to the track of lastEvent. take reports late if the reader itself has ended.
 func (r *Replay) resume(lastEvent string, reader trackReader, take func(t *track, after uint64) (ok, late bool)) Resumed {
 	for {
 		t, after, why := r.find(lastEvent)
@@ -285,22 +286,22 @@ func (r *Replay) resume(lastEvent string, reader trackReader, take func(t *track
 			return ResumedStream
 		case t.spent():
 			return why
-		} // else another one was faster
+		} // otherwise another reader was faster
 	}
 }
 
-// attach makes st the track's writer and returns what it has to write first. It is false when there is another
-// writer, or nothing to be had. The caller has the stream's lock.
-func (t *track) attach(st trackReader, after uint64) (backlog []*kept, ok bool) {
+// attach makes st the track's connection and returns the events that it must write first. ok is false if the track has
+// another connection or nothing to resume. The caller must hold the stream's lock.
+func (t *track) attach(st trackReader, after uint64) (backlog []*replayEvent, ok bool) {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	if t.r.tracks[t.number] != t || t.exchange != nil || t.reader != nil {
 		return nil, false
 	}
-	for k := t.events.first; k != nil; k = k.links[inTrack].next {
-		if k.number > after {
-			k.sent = true
-			backlog = append(backlog, k)
+	for e := t.events.first; e != nil; e = e.links[inTrack].next {
+		if e.number > after {
+			e.sent = true
+			backlog = append(backlog, e)
 		}
 	}
 	if t.over && len(backlog) == 0 {
@@ -310,8 +311,8 @@ func (t *track) attach(st trackReader, after uint64) (backlog []*kept, ok bool) 
 	return backlog, true
 }
 
-// release takes the track from whoever writes it: the client has come back, so that connection is dead, though
-// nobody has noticed.
+// release ends the track's connection. The client has reconnected, so the old connection is dead even if that was not
+// detected yet.
 func (t *track) release() {
 	t.r.mu.Lock()
 	x, reader := t.exchange, t.reader
@@ -324,23 +325,16 @@ func (t *track) release() {
 	}
 }
 
-// numbered keeps a message that a client reads now and returns its event id; "" without a track.
-func (t *track) numbered(msg protocol.Message, weight Weight) string {
-	if t == nil {
-		return ""
-	}
+// ended reports whether the track is complete.
+func (t *track) ended() bool {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
-	return t.id(t.keep(msg, weight, true))
+	return t.over
 }
 
-// finished: the last message was read.
-func (t *track) finished() {
-	if t == nil {
-		return
-	}
+// spent reports whether the track has nothing to resume.
+func (t *track) spent() bool {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
-	t.exchange, t.reader = nil, nil
-	t.end()
+	return t.r.tracks[t.number] != t || t.over && t.exchange == nil && t.reader == nil
 }

@@ -2,21 +2,21 @@ package downstream
 
 import "strings"
 
-// Route is the end of a path at which clients reach the gateway. What stands before it, nothing or /s/<server>, says which
-// part of the catalog they see.
+// Route is the last part of a path that clients use. The part before it selects what they see of the catalog: all, or
+// with /s/<server> one server.
 type Route string
 
-// The routes there are.
+// The routes.
 const (
 	RouteMCP      Route = "/mcp"      // streamable HTTP
 	RouteSSE      Route = "/sse"      // GET opens a session of HTTP+SSE and its stream (MCP 2024-11-05, basic/transports)
-	RouteMessages Route = "/messages" // what the client of such a session posts
+	RouteMessages Route = "/messages" // POST carries the messages of such a session
 )
 
-// Ends reports whether the path is one of the route.
+// Ends reports whether the path ends with the route.
 func (r Route) Ends(path string) bool { return strings.HasSuffix(path, string(r)) }
 
-// CutRoute returns what stands in a path before its route; false for a path that has none.
+// CutRoute returns the part of a path before its route. found is false if the path has no route.
 func CutRoute(path string) (prefix string, found bool) {
 	for _, r := range [...]Route{RouteMCP, RouteSSE, RouteMessages} {
 		if prefix, found = strings.CutSuffix(path, string(r)); found {
@@ -26,7 +26,7 @@ func CutRoute(path string) (prefix string, found bool) {
 	return path, false
 }
 
-// MessagesPath returns where the client posts to whose stream has the path of a RouteSSE.
+// MessagesPath returns the path to which a client posts its messages, given the RouteSSE path of its stream.
 func MessagesPath(stream string) string {
 	return strings.TrimSuffix(stream, string(RouteSSE)) + string(RouteMessages)
 }

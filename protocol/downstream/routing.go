@@ -22,11 +22,11 @@ const (
 	allVerbs   = "GET, POST, DELETE, OPTIONS"
 )
 
-// rawNull is the id of an answer to a message whose id could not be read.
+// rawNull is the id in an answer to a message whose id could not be read.
 var rawNull = []byte("null")
 
-// handle is fasthttp's handler: checks first, then the route. It runs in the connection's goroutine and blocks until
-// the request is answered.
+// handle is fasthttp's handler. It checks the request and then serves its route. It runs in the connection's goroutine
+// and blocks until the request is answered.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	c := ctx.Conn().(*serverConn)
 	c.busy.Store(true)
@@ -40,14 +40,14 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	}
 	target := ctx.Request.Header.RequestURI()
 	if len(target) == 0 || target[0] != '/' || h.host == nil {
-		s.refuse(ctx, c, refusedMalformed) // absolute form, asterisk form, authority form, no Host
+		s.refuse(ctx, c, refusedMalformed) // absolute, asterisk or authority form, or no Host header
 		return
 	}
-	if why := s.welcome(ctx, c, &h); why != refusedNothing {
+	if why := s.checkSite(ctx, c, &h); why != refusedNothing {
 		s.refuse(ctx, c, why)
 		return
 	}
-	if s.keptTwice(&ctx.Request.Header) {
+	if s.keptInvalid(&ctx.Request.Header) {
 		s.refuse(ctx, c, refusedKept)
 		return
 	}
@@ -71,9 +71,9 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// welcome checks Host and Origin of any request (MCP 2025-11-25, basic/transports, security warning) and gives an
-// allowed foreign origin its CORS headers.
-func (s *Server) welcome(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader) refused {
+// checkSite checks the Host and Origin headers (MCP 2025-11-25, basic/transports, security warning). It sets the CORS
+// headers for an allowed origin of another site.
+func (s *Server) checkSite(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader) refused {
 	if rules := s.checks.allowed.Load(); string(h.host) != string(c.hostOK) || c.hostBy != rules {
 		host := string(h.host)
 		if !s.checks.host(host, c.raw.LocalAddr()) {
@@ -113,9 +113,9 @@ func (s *Server) route(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, 
 	}
 }
 
-// delete: a client ends its session (MCP 2025-11-25, session management).
+// delete handles the end of a session (MCP 2025-11-25, session management).
 func (s *Server) delete(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) {
-	if !bodyIsHere(ctx) {
+	if !bodyIsRead(ctx) {
 		s.refuse(ctx, c, refusedMalformed)
 		return
 	}
@@ -126,32 +126,33 @@ func (s *Server) delete(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader,
 	s.await(ctx, c, x)
 }
 
-// options204 answers a preflight. Only allowed origins get here with one; they may send what they asked for.
+// options204 answers a CORS preflight. checkSite has accepted its origin, so all requested headers are allowed.
 func (s *Server) options204(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, verbs string) {
-	if !bodyIsHere(ctx) {
+	if !bodyIsRead(ctx) {
 		s.refuse(ctx, c, refusedMalformed)
 		return
 	}
 	r := &ctx.Response.Header
 	ctx.SetStatusCode(http.StatusNoContent)
 	r.Set("Allow", verbs)
-	if h.origin == nil || h.askedMethod == nil {
+	if h.origin == nil || h.corsMethod == nil {
 		return
 	}
 	r.Set("Access-Control-Allow-Methods", verbs)
 	r.Set("Access-Control-Max-Age", "600")
-	if h.askedHeaders != nil {
-		r.SetBytesV("Access-Control-Allow-Headers", h.askedHeaders)
+	if h.corsHeaders != nil {
+		r.SetBytesV("Access-Control-Allow-Headers", h.corsHeaders)
 	}
 	if h.privateNetwork {
 		r.Set("Access-Control-Allow-Private-Network", "true")
 	}
 }
 
-// modernVersions are the protocol versions, as dates, that send Mcp-Method, Mcp-Name and Mcp-Param-* headers.
+// modernVersions is less than all protocol versions that use the headers Mcp-Method, Mcp-Name and Mcp-Param-*, and greater
+// than all older ones.
 const modernVersions = "2026"
 
-// era is that of the version which the headers name.
+// era returns the era of the version in the headers.
 func (o *Origin) era() protocol.Era {
 	if o.Version >= modernVersions {
 		return protocol.EraModern
@@ -159,7 +160,7 @@ func (o *Origin) era() protocol.Era {
 	return protocol.EraLegacy
 }
 
-// originOf copies what the Handler may know out of fasthttp's memory.
+// originOf returns the request's Origin, which does not refer to fasthttp's memory.
 func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader, path []byte) Origin {
 	o := Origin{
 		Path:         c.path.of(path),
@@ -170,20 +171,20 @@ func (s *Server) originOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeade
 		LastEvent:    string(h.lastEvent),
 		Remote:       c.remoteOf(),
 		Who:          c.who,
-		// HTTP/1.0 knows no chunks, so an answer cannot grow into a stream.
+		// HTTP/1.0 has no chunks, so a response cannot be an event stream.
 		JSONOnly: !h.accept.admitsEvents() || !ctx.Request.Header.IsHTTP11(),
 	}
 	o.Kept = s.kept(&ctx.Request.Header)
-	if o.era() == protocol.EraModern { // the headers that repeat what the body says
+	if o.era() == protocol.EraModern {
 		o.Header = c.repeated(&ctx.Request.Header)
 	}
 	return o
 }
 
-// repeated copies the headers of the modern era that repeat what the body says: all that begin with Mcp-.
+// repeated copies the headers of the modern era that repeat members of the body: all that begin with Mcp-.
 func (c *serverConn) repeated(h *fasthttp.RequestHeader) http.Header {
 	header := make(http.Header, 2)
-	values := make([]string, 0, 2) // of the two that nearly every request has, and no other
+	values := make([]string, 0, 2) // for the two headers of nearly every request
 	for key, value := range h.All() {
 		n := len(values)
 		switch string(key) {
@@ -202,11 +203,11 @@ func (c *serverConn) repeated(h *fasthttp.RequestHeader) http.Header {
 	return header
 }
 
-// refuse answers a request that the Handler will not see. A connection whose body has not been read is closed: what
-// remains of it would be taken for the next request.
+// refuse answers a request without calling the Handler. It closes a connection with an unread body, whose rest would be
+// read as the next request.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, c *serverConn, why refused) {
 	s.counters.refused[why].Add(1)
-	if why == refusedMalformed || !bodyIsHere(ctx) {
+	if why == refusedMalformed || !bodyIsRead(ctx) {
 		ctx.SetConnectionClose()
 		c.linger.Store(true)
 	}
@@ -216,7 +217,7 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, c *serverConn, why refused) {
 	s.answer(ctx, refusals[why].status, refusalBodies[why])
 }
 
-// answer sets a JSON answer; body must not be written to any more.
+// answer sets a JSON response. body must not be modified afterwards.
 func (*Server) answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.SetStatusCode(status)
 	if body != nil {
@@ -225,24 +226,24 @@ func (*Server) answer(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	}
 }
 
-// refusalFaults are what refusalBodies say, for a message whose id is known. Nobody writes to them.
+// refusalFaults are the errors of refusalBodies, for a message whose id is known. They are read-only.
 var refusalFaults [refusedKinds]*protocol.Fault
 
-// refusalBodies are JSON-RPC errors without an id (MCP 2025-11-25: the body of an HTTP error may be one).
+// refusalBodies are JSON-RPC errors without an id, which may be the body of an HTTP error (MCP 2025-11-25).
 var refusalBodies = func() (bodies [refusedKinds][]byte) {
 	texts := [refusedKinds]string{
 		refusedMalformed:  "malformed HTTP request",
-		refusedRepeated:   "Header mismatch: a header of MCP stands there twice",
-		refusedKept:       "a header that is forwarded to servers stands there twice, or holds control characters",
+		refusedRepeated:   "Header mismatch: an Mcp-* header is repeated",
+		refusedKept:       "a header that is forwarded to servers is repeated or contains control characters",
 		refusedHeaderSize: "too many or too long headers",
-		refusedTimeout:    "the request came too slowly",
-		refusedHost:       "this Host is not served here; add it to allowedHosts",
+		refusedTimeout:    "the request arrived too slowly",
+		refusedHost:       "this Host is not allowed; add it to allowedHosts",
 		refusedOrigin:     "this Origin is not allowed; add it to allowedOrigins",
 		refusedPath:       "not found",
 		refusedVerb:       "method not allowed",
-		refusedAccept:     "Accept must admit application/json or text/event-stream (GET: text/event-stream)",
+		refusedAccept:     "Accept must allow application/json or text/event-stream (GET: text/event-stream)",
 		refusedMedia:      "Content-Type must be application/json, without Content-Encoding",
-		refusedMessage:    "no JSON-RPC message",
+		refusedMessage:    "the body is not a JSON-RPC message",
 	}
 	for why, text := range texts {
 		fault, id, era := &protocol.Fault{Name: protocol.InvalidRequest, Message: text}, rawNull, protocol.EraLegacy
@@ -252,7 +253,7 @@ var refusalBodies = func() (bodies [refusedKinds][]byte) {
 		case refusedSize:
 			fault = &protocol.Fault{Name: protocol.MessageTooLarge}
 		case refusedBudget:
-			fault = &protocol.Fault{Name: protocol.Overloaded, Message: "too much is buffered", Retryable: true, RetryAfter: serverRetryAfter}
+			fault = &protocol.Fault{Name: protocol.Overloaded, Message: "too many bytes are buffered", Retryable: true, RetryAfter: serverRetryAfter}
 		case refusedStopping:
 			fault = &protocol.Fault{Name: protocol.ShuttingDown, Retryable: true}
 		case refusedInternal:
@@ -264,10 +265,10 @@ var refusalBodies = func() (bodies [refusedKinds][]byte) {
 	return bodies
 }()
 
-// expect answers Expect: 100-continue: a body that is too large, or a stranger's, is refused before it is sent.
+// expect answers Expect: 100-continue. It refuses a body before it is sent if it is too large or lacks a credential.
 func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 	if !s.mayContinue(ctx) {
-		ctx.Conn().(*serverConn).linger.Store(true) // he may be sending it all the same
+		ctx.Conn().(*serverConn).linger.Store(true) // the client may send the body anyway
 		return ctx.Response.StatusCode()
 	}
 	if ctx.Request.Header.ContentLength() > s.maxMessage {
@@ -277,7 +278,7 @@ func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 	return http.StatusContinue
 }
 
-// unreadable is fasthttp's error handler: the request could not be read at all. The connection is closed after it.
+// unreadable is fasthttp's error handler, called for a request that could not be read. The connection is then closed.
 func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	why := refusedMalformed
 	var network net.Error
@@ -291,11 +292,11 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 		why = refusedSize
 	}
 	s.counters.refused[why].Add(1)
-	ctx.Conn().(*serverConn).linger.Store(why != refusedTimeout) // who still sends is to read the answer, no reset
+	ctx.Conn().(*serverConn).linger.Store(why != refusedTimeout) // a client that is still sending must not get a reset
 	s.answer(ctx, refusals[why].status, refusalBodies[why])
 }
 
-// recovered gives back what no exchange and no stream has taken over, and answers 500 when a handler panicked: one broken
+// recovered releases a lease that no exchange or stream has taken. If the handler panicked, it answers 500: one bad
 // message must not end the process.
 func (s *Server) recovered(ctx *fasthttp.RequestCtx, c *serverConn) {
 	cause := recover()
@@ -311,7 +312,7 @@ func (s *Server) recovered(ctx *fasthttp.RequestCtx, c *serverConn) {
 	s.answer(ctx, http.StatusInternalServerError, refusalBodies[refusedInternal])
 }
 
-// allowOf lists the verbs that are left on a path when the Handler refused one with 405.
+// allowOf returns the Allow header for a request that the Handler has refused with 405.
 func allowOf(ctx *fasthttp.RequestCtx) string {
 	switch string(ctx.Method()) {
 	case http.MethodGet:

@@ -12,12 +12,12 @@ import (
 	"goblin-actor/protocol"
 )
 
-// pacedConn is the socket below a TLS connection. Who is slow is judged here: above, a write that was cut off in the middle of a
-// record would leave a connection that can say nothing any more.
+// pacedConn is the socket of a TLS connection. It sets the write deadlines, because a TLS connection is unusable after a
+// write that timed out in the middle of a record.
 type pacedConn struct {
 	net.Conn
 	server   *Server
-	deadline time.Time // for writing; TLS writes one record after the other
+	deadline time.Time // for writing; crypto/tls serializes writes
 }
 
 func (c *pacedConn) Write(p []byte) (int, error) { return c.server.writePaced(c.Conn, p, &c.deadline) }
@@ -25,8 +25,8 @@ func (c *pacedConn) Write(p []byte) (int, error) { return c.server.writePaced(c.
 // plainAnswer is the response to a request in plain HTTP on a port with TLS.
 const plainAnswer = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" + protocol.SpeaksHTTPS + ": begin the URL with https://\n"
 
-// correct tells a client so whose first words are plain HTTP.
-func correct(err error) {
+// answerPlainHTTP sends plainAnswer if the TLS handshake failed with err because the client has sent plain HTTP.
+func answerPlainHTTP(err error) {
 	spoken, ok := errors.AsType[tls.RecordHeaderError](err)
 	if !ok || spoken.Conn == nil {
 		return
@@ -39,8 +39,8 @@ func correct(err error) {
 	}
 }
 
-// beneath is the socket of a connection, below TLS if there is some.
-func beneath(c net.Conn) net.Conn {
+// socket returns the socket of a connection, unwrapping TLS if present.
+func socket(c net.Conn) net.Conn {
 	if secure, ok := c.(*tls.Conn); ok {
 		c = secure.NetConn()
 	}
@@ -50,10 +50,10 @@ func beneath(c net.Conn) net.Conn {
 	return c
 }
 
-// cut closes a connection without another word: TLS would say goodbye first, and wait for room to do so.
-func cut(c net.Conn) { _ = beneath(c).Close() }
+// cut closes a connection at once. Closing the TLS connection would first send an alert, and could block.
+func cut(c net.Conn) { _ = socket(c).Close() }
 
-// hangUp closes a connection without waiting. TLS says goodbye, so that its client knows an end from a loss.
+// hangUp closes a connection without blocking. With TLS, an alert tells the client that the end is intended.
 func hangUp(c net.Conn) {
 	if _, secure := c.(*tls.Conn); secure {
 		go c.Close()
@@ -62,17 +62,17 @@ func hangUp(c net.Conn) {
 	_ = c.Close()
 }
 
-// socketOf is what the system knows a connection by; false where it knows none.
+// socketOf returns the raw socket of a connection. It returns false if there is none.
 func socketOf(c net.Conn) (syscall.RawConn, bool) {
-	socket, ok := beneath(c).(syscall.Conn)
+	conn, ok := socket(c).(syscall.Conn)
 	if !ok {
 		return nil, false
 	}
-	raw, err := socket.SyscallConn()
+	raw, err := conn.SyscallConn()
 	return raw, err == nil
 }
 
-// addrPortOf is an address of the internet; the zero value for others.
+// addrPortOf returns a TCP address, or the zero value for other addresses.
 func addrPortOf(a net.Addr) netip.AddrPort {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		at := tcp.AddrPort()

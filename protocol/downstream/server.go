@@ -14,19 +14,20 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Server takes what clients send over HTTP and gives it to a Handler. Its state is the set of open connections and
-// streams and some counters; everything about messages belongs to the Handler. All methods may be called from any goroutine.
+// Server passes the messages that clients send over HTTP to a Handler. Its state is the set of open connections and
+// streams, and counters. All methods may be called from any goroutine.
 //
 //	server := downstream.NewServer(handler, downstream.Options{MaxMessageBytes: 64 << 20}, log)
 //	go server.Serve(listener)
 //	…
 //	server.Shutdown(ctx)
 //
-// fasthttp reads requests and writes plain answers (MCP 2025-11-25, basic/transports/streamable-http); bodies, checks,
-// streams, deadlines and shutdown are ours, because its defaults trust the client (Content-Length is allocated at
-// once, folded and doubled headers pass, unread bodies become the next request, open streams are not counted).
+// fasthttp reads requests and writes plain responses (MCP 2025-11-25, basic/transports/streamable-http). Bodies, checks,
+// streams, deadlines and shutdown are implemented here, because fasthttp's defaults trust the client: it allocates the
+// whole Content-Length at once, accepts folded and repeated headers, reads unread bodies as the next request, and does not
+// count open streams.
 type Server struct {
-	keeps      atomic.Pointer[[]string] // headers that are kept, in canonical spelling; nil = none
+	keeps      atomic.Pointer[[]string] // names of the headers in Origin.Kept, in canonical form; nil if there are none
 	handler    Handler
 	options    Options
 	log        *slog.Logger
@@ -40,22 +41,22 @@ type Server struct {
 	counters serverCounters
 	stopping atomic.Bool
 
-	mu      sync.Mutex
-	conns   map[*serverConn]struct{}
-	unknown list.List              // *serverConn of which no request was admitted yet, the oldest first
-	streams map[uint64]*httpStream // by number
-	opened  uint64                 // streams there have been
-	poller  *poller                // of the streams; nil while there is none, or no need of it
-	ended   chan struct{}          // closed when stopping and the last connection has ended; nil before
+	mu         sync.Mutex
+	conns      map[*serverConn]struct{}
+	unadmitted list.List              // the *serverConn without an admitted request, oldest first
+	streams    map[uint64]*httpStream // by number
+	opened     uint64                 // number of streams ever opened
+	poller     *poller                // of the streams; nil if there are none, or on systems without one
+	ended      chan struct{}          // closed when the last connection has ended; nil until the server stops
 }
 
-// limits are the clocks nobody configures; tests shorten them.
+// limits are not configurable; tests shorten them.
 type limits struct {
-	header   time.Duration // for a whole header and the first 8 KiB of the body; then again for each bodyRate·header bytes
-	bodyRate int           // bytes a second a body must come at, once header has passed
-	idle     time.Duration // between requests of a connection
-	decide   time.Duration // for the Handler to accept or refuse a stream
-	unknown  int           // connections of which no request was admitted; of more the oldest is closed. 0 = maxUnknown
+	header     time.Duration // time for the header and the first 8 KiB of the body
+	bodyRate   int           // bytes per second at which a longer body must arrive, after header
+	idle       time.Duration // between requests of a connection
+	decide     time.Duration // for the Handler to accept or refuse a stream
+	unadmitted int           // connections without an admitted request; 0 means maxUnadmitted
 }
 
 const (
@@ -65,10 +66,10 @@ const (
 	defaultKeepAlive    = 15 * time.Second
 	defaultWriteTimeout = 30 * time.Second
 	defaultWatchAfter   = 100 * time.Millisecond
-	serverRetryAfter    = time.Second // told with 503
+	serverRetryAfter    = time.Second // Retry-After of 503 responses
 )
 
-// NewServer returns an HTTP server for clients; it does nothing before Serve.
+// NewServer returns an HTTP server for clients. Call Serve to start it.
 func NewServer(handler Handler, o Options, log *slog.Logger) *Server {
 	return newServer(handler, o, log, limits{
 		header: 15 * time.Second, bodyRate: 16 << 10, idle: 2 * time.Minute, decide: 30 * time.Second,
@@ -90,7 +91,7 @@ func newServer(handler Handler, o Options, log *slog.Logger, limits limits) *Ser
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
 		ExpectHandler:                s.expect,
-		HeaderReceived:               s.headRead,
+		HeaderReceived:               s.headerReceived,
 		ErrorHandler:                 s.unreadable,
 		Logger:                       serverLogger{log},
 		ConnState:                    connState,
@@ -98,13 +99,13 @@ func newServer(handler Handler, o Options, log *slog.Logger, limits limits) *Ser
 		IdleTimeout:                  limits.idle,
 		ReadBufferSize:               serverHeaderBytes,
 		StreamRequestBody:            true,
-		DisablePreParseMultipartForm: true, // would read a Content-Length of any size
+		DisablePreParseMultipartForm: true, // parsing would read a Content-Length of any size
 		NoDefaultServerHeader:        true,
 		NoDefaultDate:                true,
 		NoDefaultContentType:         true,
 		SecureErrorLogMessage:        true,
 		CloseOnShutdown:              true,
-		// WriteTimeout stays zero: serverConn sets a deadline for each chunk instead of one for the whole answer.
+		// WriteTimeout stays zero: serverConn sets a deadline for each chunk, not for the whole response.
 	}
 	return s
 }
@@ -116,14 +117,14 @@ func orDefault[T int | time.Duration](value, standard T) T {
 	return value
 }
 
-// connState hears from fasthttp that an answer has been written.
+// connState is called by fasthttp. StateIdle means that a response has been written.
 func connState(c net.Conn, state fasthttp.ConnState) {
 	if state == fasthttp.StateIdle {
 		c.(*serverConn).exit()
 	}
 }
 
-// Serve accepts connections from l until Shutdown, then it returns nil. It may be called for several listeners.
+// Serve accepts connections from l until Shutdown, and then returns nil. It may be called for several listeners.
 func (s *Server) Serve(l net.Listener) error {
 	if s.stopping.Load() {
 		l.Close()
@@ -133,7 +134,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.http.Serve(&serverListener{Listener: l, server: s})
 }
 
-// Allow replaces Options.AllowedOrigins and AllowedHosts, for every request from now on. Safe from any goroutine.
+// Allow replaces Options.AllowedOrigins and AllowedHosts for later requests.
 func (s *Server) Allow(origins, hosts []string) { s.checks.allow(origins, hosts) }
 
 // Connections returns how many client connections are open, and how many of them are event streams (GET).
@@ -143,8 +144,8 @@ func (s *Server) Connections() (open, streams int) {
 	return len(s.conns) + len(s.streams), len(s.streams)
 }
 
-// Shutdown stops listening, ends open streams after what waits for them, and waits until running exchanges are
-// answered. When ctx ends first, everything left is cut off and its error returned. Connections without a request end at once.
+// Shutdown stops listening, closes idle connections, ends streams once their waiting messages are written, and waits until
+// running exchanges are answered. If ctx ends first, Shutdown closes all connections and returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	streams, ended := s.beginStop()
 	for _, stream := range streams {
@@ -162,14 +163,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// beginStop refuses what is new from now on and returns what has to end.
+// beginStop makes the server refuse new requests. It returns the open streams, and a channel that is closed when all
+// connections have ended.
 func (s *Server) beginStop() (streams []*httpStream, ended <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stopping.Store(true)
 	for c := range s.conns {
 		if !c.busy.Load() {
-			cut(c.raw) // fasthttp would wait for half a request, or five seconds for a first one
+			cut(c.raw) // fasthttp would wait for a started request, or five seconds for a first one
 		}
 	}
 	for _, stream := range s.streams {
@@ -182,14 +184,14 @@ func (s *Server) beginStop() (streams []*httpStream, ended <-chan struct{}) {
 	return streams, s.ended
 }
 
-// checkEnded tells Shutdown when nothing is open any more. The caller has the lock and has just changed that.
+// checkEnded closes ended if no connection is open. The caller must hold mu.
 func (s *Server) checkEnded() {
 	if s.ended != nil && len(s.conns) == 0 && len(s.streams) == 0 {
 		close(s.ended)
 	}
 }
 
-// HangUp ends every connection and stream there is, whatever is under way on it. New ones may come. Safe from any goroutine.
+// HangUp closes all connections and streams at once. The server continues to accept new ones.
 func (s *Server) HangUp() {
 	s.mu.Lock()
 	var conns []*serverConn
@@ -202,7 +204,7 @@ func (s *Server) HangUp() {
 	}
 	s.mu.Unlock()
 	for _, c := range conns {
-		c.kill()
+		c.Kill()
 	}
 	for _, stream := range streams {
 		stream.end()
@@ -216,7 +218,7 @@ func (s *Server) register(c *serverConn) bool {
 		return false
 	}
 	s.conns[c] = struct{}{}
-	s.meet(c)
+	s.addUnadmitted(c)
 	return true
 }
 
@@ -225,12 +227,12 @@ func (s *Server) unregister(c *serverConn) {
 	defer s.mu.Unlock()
 	if _, ok := s.conns[c]; ok {
 		delete(s.conns, c)
-		s.part(c)
+		s.removeUnadmitted(c)
 		s.checkEnded()
 	}
 }
 
-// registerStream is false when no stream may begin any more.
+// registerStream returns false if the server is stopping.
 func (s *Server) registerStream(stream *httpStream) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,8 +259,8 @@ func (s *Server) unregisterStream(stream *httpStream) {
 	s.checkEnded()
 }
 
-// serverLogger takes fasthttp's own complaints. Their arguments hold header bytes, tokens included, so only the
-// constant text is logged.
+// serverLogger logs fasthttp's messages. Their arguments may contain headers with credentials, so it logs only the
+// constant text before them.
 type serverLogger struct{ log *slog.Logger }
 
 func (l serverLogger) Printf(format string, _ ...any) {

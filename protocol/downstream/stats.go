@@ -5,35 +5,35 @@ import (
 	"sync/atomic"
 )
 
-// refused says why the transport itself turned a request down; the words are label values of metrics.
+// refused is the reason why the transport has refused a request.
 type refused uint8
 
 const (
 	refusedNothing    refused = iota
-	refusedMalformed          // headers two parsers could read in two ways, a bad request line, a truncated body
-	refusedRepeated           // a header that repeats what a message says, twice: nobody can tell which one counts
-	refusedKept               // a header that servers are to get, twice or senseless
+	refusedMalformed          // ambiguous headers, an invalid request line, or a truncated body
+	refusedRepeated           // an Mcp-* header is repeated, so that its value is ambiguous
+	refusedKept               // a header to forward is repeated or invalid
 	refusedHeaderSize         // too many or too long headers
-	refusedTimeout            // header or body came too slowly
-	refusedHost               // Host is not one of ours
-	refusedOrigin             // another site's page
-	refusedPath               // no such route
-	refusedVerb               // not GET, POST, DELETE, OPTIONS
-	refusedAccept             // neither JSON nor an event stream would do
-	refusedMedia              // the body is no application/json
+	refusedTimeout            // the header or the body arrived too slowly
+	refusedHost               // the Host header does not name this server
+	refusedOrigin             // the page of another site
+	refusedPath               // unknown path
+	refusedVerb               // not GET, POST, DELETE or OPTIONS
+	refusedAccept             // the client accepts neither JSON nor an event stream
+	refusedMedia              // the body is not application/json
 	refusedSize               // the body is too large
-	refusedBudget             // too many bytes are buffered already
-	refusedMessage            // the body is no JSON-RPC message
-	refusedStopping           // we are shutting down
+	refusedBudget             // too many bytes are buffered
+	refusedMessage            // the body is not a JSON-RPC message
+	refusedStopping           // the server is shutting down
 	refusedInternal           // a handler panicked
-	refusedAdmission          // nobody we know, or too often
+	refusedAdmission          // not authenticated, or over a rate limit
 	refusedKinds
 )
 
-// refusals is status and word of each reason.
+// refusals holds the HTTP status and the metric label of each reason.
 var refusals = [refusedKinds]struct {
 	status int
-	word   string
+	label  string
 }{
 	refusedMalformed:  {http.StatusBadRequest, "malformed"},
 	refusedRepeated:   {http.StatusBadRequest, "repeated"},
@@ -54,23 +54,23 @@ var refusals = [refusedKinds]struct {
 	refusedAdmission:  {http.StatusUnauthorized, "admission"},
 }
 
-// Stats is what a Server has counted since it was made.
+// Stats holds the counters of a Server since its creation.
 type Stats struct {
-	Requests    uint64            // HTTP requests that reached the handler
-	Refused     map[string]uint64 // requests the transport itself turned down, by reason
-	DroppedLogs uint64            // log messages dropped because their reader was slow
+	Requests    uint64            // HTTP requests whose header was read
+	Refused     map[string]uint64 // requests refused by the transport, by reason
+	DroppedLogs uint64            // log messages dropped for slow readers
 	LostStreams uint64            // streams ended because their reader was too slow
-	BytesIn     uint64            // read from client connections, headers included
+	BytesIn     uint64            // read from client connections, including headers
 	BytesOut    uint64            // written to client connections
 }
 
-// serverCounters are written by connection goroutines and read by Stats.
+// serverCounters are the counters of Stats.
 type serverCounters struct {
 	requests, droppedLogs, lostStreams, bytesIn, bytesOut atomic.Uint64
 	refused                                               [refusedKinds]atomic.Uint64
 }
 
-// Stats returns the counters. It is safe from any goroutine.
+// Stats returns the current counters.
 func (s *Server) Stats() Stats {
 	c := &s.counters
 	stats := Stats{
@@ -83,7 +83,7 @@ func (s *Server) Stats() Stats {
 	}
 	for reason := refusedNothing + 1; reason < refusedKinds; reason++ {
 		if n := c.refused[reason].Load(); n > 0 {
-			stats.Refused[refusals[reason].word] = n
+			stats.Refused[refusals[reason].label] = n
 		}
 	}
 	return stats

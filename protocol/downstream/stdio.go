@@ -16,14 +16,14 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// stdioFarewell is how long calls may go on after the client closed stdin.
+// stdioFarewell is how long running calls may continue after the client has closed stdin.
 const stdioFarewell = 5 * time.Second
 
-// errStdoutStuck ends a client that takes nothing from stdout while more waits for it than it will ever read.
-var errStdoutStuck = errors.New("the client does not read our stdout")
+// errStdoutStuck is returned by ServeStdio if the client stops reading and too many messages wait for it.
+var errStdoutStuck = errors.New("the client does not read stdout")
 
-// stdioServer is one client on stdin and stdout (MCP 2025-11-25, basic/transports, stdio). Everything
-// for the client goes through one queue and one writer, so it arrives in the order it was given.
+// stdioServer serves one client on stdin and stdout (MCP 2025-11-25, basic/transports, stdio). All messages to the client
+// pass through one queue and one writer, which preserves their order.
 type stdioServer struct {
 	handler Handler
 	o       Options
@@ -34,23 +34,23 @@ type stdioServer struct {
 	queue   outboxQueue
 	last    uint64                      // number of the newest exchange
 	running map[*stdioExchange]struct{} // not answered yet
-	closing bool                        // the input is over: nothing new comes from the stream
-	over    bool                        // nobody reads any more
-	failure error                       // why it is over
+	closing bool                        // the input has ended
+	over    bool                        // the server has ended
+	failure error                       // the reason, if it is an error
 	gone    []func()                    // of the stream
-	dropped uint64                      // log messages
+	dropped uint64                      // number of dropped log messages
 
-	wake chan struct{} // the writer has something to look at
-	idle chan struct{} // the last running exchange was answered while closing
+	wake chan struct{} // wakes the writer
+	idle chan struct{} // signals that the last exchange was answered while closing
 	dead chan struct{} // closed when over
 }
 
-// ServeStdio speaks MCP with one client over in and out, one message a line, until in ends; then it waits up to five
-// seconds for running calls and returns nil. When ctx ends it returns ctx's error, when out fails that error.
+// ServeStdio serves one client over in and out, one message per line, until in ends. It then waits up to five seconds for
+// running calls and returns nil. If ctx ends, it returns the error of ctx. If writing to out fails, it returns that error.
 //
-// The stream is opened first, before a line is read; its Accept does nothing. A line that is no JSON-RPC message is
-// answered with an error without id, and the next one read. in and out are not closed. A Read that does not end by
-// itself (a terminal) is left behind, as is a blocked Write.
+// ServeStdio opens the stream before it reads a line; accepting the stream has no effect. It answers a line that is not a
+// JSON-RPC message with an error without id. It does not close in and out. A blocked Read or Write, for example of a
+// terminal, is abandoned.
 func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, handler Handler, o Options, log *slog.Logger) error {
 	s := &stdioServer{
 		handler: handler, o: o, log: log, limit: orDefault(o.MaxMessageBytes, defaultMaxMessage),
@@ -79,29 +79,29 @@ func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, handler Handle
 	s.finish(nil)
 	select {
 	case <-written:
-	case <-time.After(time.Second): // stuck in Write
+	case <-time.After(time.Second): // Write blocks
 	}
 	return errors.Join(err, s.failure)
 }
 
-// stdioRemote is the Origin.Remote of a client on a pipe.
+// stdioRemote is the Origin.Remote on stdio.
 const stdioRemote = "stdio"
 
 func (*stdioServer) origin() Origin { return Origin{Stdio: true, Remote: stdioRemote} }
 
-// farewell waits until what was asked has been answered and written. Streams of subscriptions/listen are never
-// answered: for them the client has gone.
+// farewell waits until all requests are answered and the answers written. A request subscriptions/listen is not answered;
+// for it the client has left.
 func (s *stdioServer) farewell(ctx context.Context) {
 	s.mu.Lock()
 	s.closing = true
 	var gone []func()
 	for x := range s.running {
-		if x.Frame.M == protocol.MethodSubscriptionsListen && x.Frame.Kind == protocol.KindRequest {
+		if x.Frame.Method == protocol.MethodSubscriptionsListen && x.Frame.Kind == protocol.KindRequest {
 			gone = append(gone, x.leave()...)
 			delete(s.running, x)
 		}
 	}
-	s.tellIdle()
+	s.signalIdle()
 	s.mu.Unlock()
 	for _, f := range gone {
 		f()
@@ -116,8 +116,8 @@ func (s *stdioServer) farewell(ctx context.Context) {
 	}
 }
 
-// tellIdle tells farewell that all is answered and written. The caller has the lock.
-func (s *stdioServer) tellIdle() {
+// signalIdle signals farewell if all requests are answered and the answers written. The caller must hold mu.
+func (s *stdioServer) signalIdle() {
 	if s.closing && len(s.running) == 0 && s.queue.empty() {
 		select {
 		case s.idle <- struct{}{}:
@@ -126,7 +126,7 @@ func (s *stdioServer) tellIdle() {
 	}
 }
 
-// finish ends it once: whoever wanted to know that the client is gone is told.
+// finish ends the server, once, and calls the callbacks of OnGone.
 func (s *stdioServer) finish(failure error) {
 	s.mu.Lock()
 	if s.over {
@@ -145,14 +145,14 @@ func (s *stdioServer) finish(failure error) {
 	dropped := s.dropped
 	s.mu.Unlock()
 	if dropped > 0 {
-		s.log.Info("the client read slowly", "dropped_logs", dropped)
+		s.log.Info("log messages dropped: the client read too slowly", "dropped_logs", dropped)
 	}
 	for _, f := range gone {
 		f()
 	}
 }
 
-// read takes lines until in ends.
+// read handles lines until in ends.
 func (s *stdioServer) read(in io.Reader) error {
 	r := bufio.NewReaderSize(in, bodyFirst)
 	for {
@@ -161,7 +161,7 @@ func (s *stdioServer) read(in io.Reader) error {
 		case why != refusedNothing:
 			s.say(protocol.Message{Frame: refusalFaults[why].AppendTo(nil, orNull(id, protocol.EraLegacy), protocol.EraLegacy)})
 		case len(bytes.TrimSpace(line.bytes)) > 0:
-			s.Take(line)
+			s.take(line)
 		default:
 			line.release()
 		}
@@ -174,18 +174,18 @@ func (s *stdioServer) read(in io.Reader) error {
 	}
 }
 
-// lineEnds is how many bytes of both ends of a line that is not taken are searched for its id.
+// lineEnds is how many bytes at each end of a refused line are searched for its id.
 const lineEnds = 4 << 10
 
-// line reads one line into memory of its own, which grows as bytes come. A line that is too long, or for which there
-// is no budget, is read to its end and forgotten, but for its id if it was a request: nobody shall wait for its answer.
+// line reads one line into new memory, which grows with the bytes received. A line that is too long, or for which the
+// budget has no room, is discarded. Its id is returned if it is a request, so that the client gets an answer.
 func (s *stdioServer) line(r *bufio.Reader) (b body, why refused, id []byte, err error) {
 	b.budget = s.o.Budget
 	var head, tail []byte
 	for {
 		part, err := r.ReadSlice('\n')
 		if why == refusedNothing {
-			if why = s.Add(&b, part); why != refusedNothing {
+			if why = s.add(&b, part); why != refusedNothing {
 				head = appendHead(appendHead(nil, b.bytes), part)
 				b.release()
 				b.bytes = nil
@@ -201,7 +201,7 @@ func (s *stdioServer) line(r *bufio.Reader) (b body, why refused, id []byte, err
 		if why != refusedNothing {
 			return body{}, why, protocol.BrokenRequestID(head, tail), err
 		}
-		if b.bytes = bytes.TrimRight(b.bytes, "\r\n"); len(b.bytes) > s.limit { // by a byte or two
+		if b.bytes = bytes.TrimRight(b.bytes, "\r\n"); len(b.bytes) > s.limit { // add allows two bytes more
 			id = bytes.Clone(protocol.BrokenRequestID(b.bytes, b.bytes))
 			b.release()
 			return body{}, refusedSize, id, err
@@ -210,14 +210,14 @@ func (s *stdioServer) line(r *bufio.Reader) (b body, why refused, id []byte, err
 	}
 }
 
-// appendHead appends what still belongs to the beginning of a line.
+// appendHead appends part to head, up to lineEnds bytes.
 func appendHead(head, part []byte) []byte {
 	return append(head, part[:min(len(part), lineEnds-len(head))]...)
 }
 
-func (s *stdioServer) Add(b *body, part []byte) refused {
+func (s *stdioServer) add(b *body, part []byte) refused {
 	size := len(b.bytes) + len(part)
-	if size > s.limit+2 { // the line's end does not count
+	if size > s.limit+2 { // the line ending does not count
 		return refusedSize
 	}
 	if size > cap(b.bytes) {
@@ -233,8 +233,8 @@ func (s *stdioServer) Add(b *body, part []byte) refused {
 	return refusedNothing
 }
 
-// Take gives one line to the Handler.
-func (s *stdioServer) Take(line body) {
+// take passes one line to the Handler.
+func (s *stdioServer) take(line body) {
 	x := &stdioExchange{s: s, body: line}
 	x.Origin, x.Began, x.port = s.origin(), time.Now(), x
 	if answer, _ := x.parse(line.bytes); answer != nil {
@@ -260,7 +260,7 @@ func (s *stdioServer) Take(line body) {
 	s.post(x)
 }
 
-// post survives a Handler that panics, as the HTTP server does.
+// post calls the Handler and recovers from its panics, as the HTTP server does.
 func (s *stdioServer) post(x *stdioExchange) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -271,14 +271,14 @@ func (s *stdioServer) post(x *stdioExchange) {
 	s.handler.Post(&x.Exchange)
 }
 
-// say queues something of the transport's own.
+// say queues a message of the transport itself.
 func (s *stdioServer) say(msg protocol.Message) {
 	s.mu.Lock()
 	s.put(msg, WeightAnswer, outboxKey{})
 	s.mu.Unlock()
 }
 
-// put queues a message; false when it is over. The caller has the lock.
+// put queues a message. It returns false if the server has ended. The caller must hold mu.
 func (s *stdioServer) put(msg protocol.Message, weight Weight, key outboxKey) bool {
 	if s.over {
 		return false
@@ -296,7 +296,7 @@ func (s *stdioServer) put(msg protocol.Message, weight Weight, key outboxKey) bo
 	return true
 }
 
-// write is the only goroutine that writes to out. A pipe that knows deadlines has WriteTimeout for each batch.
+// write writes queued messages to out until the server ends. If out supports deadlines, each write may take WriteTimeout.
 func (s *stdioServer) write(out io.Writer) {
 	timeout := orDefault(s.o.WriteTimeout, defaultWriteTimeout)
 	deadline, _ := out.(interface{ SetWriteDeadline(time.Time) error })
@@ -305,7 +305,7 @@ func (s *stdioServer) write(out io.Writer) {
 		s.mu.Lock()
 		buffer = appendLines(buffer[:0], &s.queue)
 		if len(buffer) == 0 {
-			s.tellIdle()
+			s.signalIdle()
 		}
 		s.mu.Unlock()
 		if len(buffer) == 0 {
@@ -317,7 +317,7 @@ func (s *stdioServer) write(out io.Writer) {
 			}
 		}
 		if deadline != nil {
-			_ = deadline.SetWriteDeadline(time.Now().Add(timeout)) // fails on files; then there is none
+			_ = deadline.SetWriteDeadline(time.Now().Add(timeout)) // fails for files, which need none
 		}
 		if _, err := out.Write(buffer); err != nil {
 			s.finish(fmt.Errorf("write stdout: %w", err))

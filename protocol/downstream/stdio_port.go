@@ -1,7 +1,8 @@
 package downstream
 
-import "time"
 import (
+	"time"
+
 	"goblin-actor/protocol"
 	"goblin-actor/protocol/stream"
 )
@@ -11,7 +12,7 @@ type stdioStream stdioServer
 
 func (*stdioStream) accept() {}
 
-// refuse says the body, when there is one; the client's lines are read all the same.
+// refuse writes the body, if any. The client's lines are read anyway.
 func (st *stdioStream) refuse(_ int, body []byte, _ time.Duration) {
 	if body != nil {
 		(*stdioServer)(st).say(protocol.Message{Frame: body})
@@ -26,11 +27,11 @@ func (st *stdioStream) push(msg protocol.Message, weight Weight, key outboxKey) 
 }
 
 func (*stdioStream) endpoint(string)                {}
-func (*stdioStream) Crowded() bool                  { return false }
+func (*stdioStream) crowded() bool                  { return false }
 func (*stdioStream) resumable(*Replay)              {}
 func (*stdioStream) resume(*Replay, string) Resumed { return ResumedNothing }
 
-// close does nothing: the pipe is the client's, and its calls are still to be answered on it.
+// close does nothing: running calls are still answered on stdout.
 func (*stdioStream) close() {}
 
 func (st *stdioStream) onGone(f func()) {
@@ -44,19 +45,19 @@ func (st *stdioStream) onGone(f func()) {
 	s.gone = append(s.gone, f)
 }
 
-// stdioExchange is one line of the client and the way back.
+// stdioExchange is the Exchange of one line.
 type stdioExchange struct {
 	Exchange
 	s       *stdioServer
 	body    body
 	number  uint64
 	settled bool // s.mu guards these
-	left    bool // settled because the client left
+	left    bool // settled because the client has left
 	gone    []func()
 }
 
-// Settle ends the exchange with what is to be said, nil = nothing.
-func (x *stdioExchange) Settle(msg protocol.Message) {
+// settle ends the exchange with a message, whose frame may be nil.
+func (x *stdioExchange) settle(msg protocol.Message) {
 	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,10 +70,10 @@ func (x *stdioExchange) Settle(msg protocol.Message) {
 	if msg.Frame != nil {
 		s.put(msg, WeightAnswer, outboxKey{})
 	}
-	s.tellIdle()
+	s.signalIdle()
 }
 
-// leave settles the exchange because its client has gone and returns whom to tell. The caller has the lock.
+// leave ends the exchange because the client has left. It returns the callbacks to call. The caller must hold s.mu.
 func (x *stdioExchange) leave() []func() {
 	gone := x.gone
 	x.settled, x.left, x.gone = true, true, nil
@@ -80,17 +81,17 @@ func (x *stdioExchange) leave() []func() {
 	return gone
 }
 
-func (x *stdioExchange) answer(msg protocol.Message) { x.Settle(msg) }
-func (x *stdioExchange) accept()                     { x.Settle(protocol.Message{}) }
+func (x *stdioExchange) answer(msg protocol.Message) { x.settle(msg) }
+func (x *stdioExchange) accept()                     { x.settle(protocol.Message{}) }
 func (*stdioExchange) setSession(string)             {}
 func (*stdioExchange) resumable(*Replay)             {}
 func (x *stdioExchange) budget() *stream.Budget      { return x.s.o.Budget }
 
 func (x *stdioExchange) answers(parts []protocol.Message) {
-	x.Settle(joinParts(parts))
+	x.settle(joinParts(parts))
 }
 
-// takeBody hands over what the line holds of the budget.
+// takeBody transfers the budget that the line holds to the caller.
 func (x *stdioExchange) takeBody() body {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
@@ -100,7 +101,7 @@ func (x *stdioExchange) takeBody() body {
 }
 
 func (x *stdioExchange) refuse(_ int, body []byte, _ time.Duration) {
-	x.Settle(protocol.Message{Frame: body})
+	x.settle(protocol.Message{Frame: body})
 }
 
 func (x *stdioExchange) notify(msg protocol.Message, weight Weight, key string) {

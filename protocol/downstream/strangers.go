@@ -1,36 +1,37 @@
 package downstream
 
-// maxUnknown is how many connections there may be of which no request was admitted yet. Whoever connects and says nothing, or
-// never ends a handshake, takes memory and a descriptor until its time is over; with so many of them the oldest goes, so that who
-// comes to say something always finds room: a request is there within moments.
-const maxUnknown = 2048
+// maxUnadmitted is the largest number of connections without an admitted request. A client that sends nothing, or never
+// finishes a TLS handshake, holds memory and a file descriptor until it times out. Beyond the limit the oldest such
+// connection is closed. Clients that send a request do so at once, and are not affected.
+const maxUnadmitted = 2048
 
-// meet notes a connection of which nothing is known, and closes the oldest of too many. The caller has the lock.
-func (s *Server) meet(c *serverConn) {
-	c.place = s.unknown.PushBack(c)
-	if s.unknown.Len() <= orDefault(s.limits.unknown, maxUnknown) {
+// addUnadmitted registers a new connection, and closes the oldest one without an admitted request if there are too many.
+// The caller must hold mu.
+func (s *Server) addUnadmitted(c *serverConn) {
+	c.place = s.unadmitted.PushBack(c)
+	if s.unadmitted.Len() <= orDefault(s.limits.unadmitted, maxUnadmitted) {
 		return
 	}
-	oldest := s.unknown.Front().Value.(*serverConn)
-	s.part(oldest)
-	oldest.kill()
+	oldest := s.unadmitted.Front().Value.(*serverConn)
+	s.removeUnadmitted(oldest)
+	oldest.Kill()
 }
 
-// part forgets a connection that is no stranger any more, or gone. The caller has the lock.
-func (s *Server) part(c *serverConn) {
+// removeUnadmitted removes a connection whose request was admitted, or which has ended. The caller must hold mu.
+func (s *Server) removeUnadmitted(c *serverConn) {
 	if c.place != nil {
-		s.unknown.Remove(c.place)
+		s.unadmitted.Remove(c.place)
 		c.place = nil
 	}
 }
 
-// greet says that a request of the connection was admitted.
-func (c *serverConn) greet() {
-	if c.known {
+// setAdmitted records that a request of the connection was admitted.
+func (c *serverConn) setAdmitted() {
+	if c.admitted {
 		return
 	}
-	c.known = true
+	c.admitted = true
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
-	c.server.part(c)
+	c.server.removeUnadmitted(c)
 }

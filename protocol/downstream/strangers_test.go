@@ -12,18 +12,18 @@ import (
 )
 
 // TestAttack97HalfOpenTLS: ten thousand begin a handshake, or a request, and say no more. Who is there already hardly feels it, who comes finds room,
-// and of the silent ones no more are kept than maxUnknown.
+// and of the silent ones no more are kept than maxUnadmitted.
 func TestAttack97HalfOpenTLS(t *testing.T) {
 	attackers := 10_000
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	if most := int(limit.Cur) - maxUnknown - 500; attackers > most { // both sides are in this process
+	if most := int(limit.Cur) - maxUnadmitted - 500; attackers > most { // both sides are in this process
 		t.Logf("%d attackers instead of %d: there may be %d open files", most, attackers, limit.Cur)
 		attackers = most
 	}
-	if attackers <= 2*maxUnknown {
+	if attackers <= 2*maxUnadmitted {
 		t.Skipf("SKIPPED: %d open files are too few for this attack; raise ulimit -n", limit.Cur)
 	}
 	long := testLimits
@@ -69,7 +69,7 @@ func TestAttack97HalfOpenTLS(t *testing.T) {
 		quiet, attackers, attacked, float64(attacked)/float64(quiet), fresh)
 	eventually(t, "those that are cut off are gone, and no more than 2048 silent ones are kept", func() bool { // a moment for each one's goroutine
 		open, _ := s.Connections()
-		return open <= maxUnknown+10
+		return open <= maxUnadmitted+10
 	})
 	if attacked > quiet*3/2+5*time.Millisecond {
 		t.Errorf("p99 was %v and is %v", quiet, attacked)

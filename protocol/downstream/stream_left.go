@@ -2,8 +2,8 @@ package downstream
 
 import "syscall"
 
-// attend sees to it that the stream ends when its client leaves. The caller has the stream's lock.
-func (st *httpStream) attend() {
+// watchEnd makes the stream end when its client leaves. The caller must hold mu.
+func (st *httpStream) watchEnd() {
 	if socket, ok := st.raw.(syscall.Conn); ok {
 		if raw, err := socket.SyscallConn(); err == nil && st.server.watchStream(raw, st.number) {
 			return
@@ -12,7 +12,7 @@ func (st *httpStream) attend() {
 	go st.read()
 }
 
-// read waits for the client's end. What it says here means nothing and is dropped.
+// read waits until the client leaves. It discards the bytes that the client sends.
 func (st *httpStream) read() {
 	var sink [64]byte
 	for stray := 0; stray < streamStray; {
@@ -26,11 +26,11 @@ func (st *httpStream) read() {
 	st.end()
 }
 
-// watchStream has the poller watch a registered stream, if there is one and it can.
+// watchStream makes the poller watch a registered stream. It returns false if that is not possible.
 func (s *Server) watchStream(socket syscall.RawConn, number uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.streams[number] == nil { // it has ended meanwhile, and its socket with it
+	if s.streams[number] == nil { // the stream has ended meanwhile, and its socket is closed
 		return true
 	}
 	if s.poller == nil {
@@ -40,7 +40,7 @@ func (s *Server) watchStream(socket syscall.RawConn, number uint64) bool {
 	return s.poller != nil && s.poller.watch(socket, number)
 }
 
-// streamSpoke does for the streams of the poller what read does: something has come on one.
+// streamSpoke handles a stream that the poller has found readable, as read does.
 func (s *Server) streamSpoke(number uint64, sink []byte) {
 	s.mu.Lock()
 	st := s.streams[number]
@@ -58,6 +58,6 @@ func (s *Server) streamSpoke(number uint64, sink []byte) {
 		}
 	}
 	if left || st.stray >= streamStray {
-		go st.end() // who wants to know of the end shall not keep the others waiting
+		go st.end() // the callbacks of OnGone must not delay other streams
 	}
 }

@@ -8,20 +8,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// poller notices for all open streams that a client has left, or says what it has no business to. A goroutine for each stream
-// that reads would do the same, but its stack is a fifth of what an idle stream costs. It has one goroutine, which ends with close.
+// poller detects, for all open streams, that a client has left or sends bytes. It has one goroutine, which ends with
+// close. A reading goroutine for each stream would do the same, but its stack is a fifth of the cost of an idle stream.
 //
-// Sockets stay in the runtime's hands: here they are only watched, in an epoll of our own, which the runtime watches in turn.
+// The sockets remain registered with the Go runtime. The poller's epoll watches them, and the runtime watches the epoll.
 type poller struct {
 	epoll *os.File
 	wait  syscall.RawConn
-	found func(number uint64) // something is to be read on this stream
+	found func(number uint64) // called for a stream that is readable
 }
 
-// pollBatch is how many streams are looked at between two looks at the epoll.
+// pollBatch is the largest number of events read from the epoll at once.
 const pollBatch = 64
 
-// newPoller returns a poller that calls found, one call after the other; nil where there is none.
+// newPoller returns a poller that calls found sequentially. It returns nil if the system refuses one.
 func newPoller(found func(number uint64)) *poller {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -40,7 +40,7 @@ func newPoller(found func(number uint64)) *poller {
 	return p
 }
 
-// watch adds a connection until that is closed. It reports false when the connection cannot be watched.
+// watch watches a connection until it is closed. It returns false if the connection cannot be watched.
 func (p *poller) watch(socket syscall.RawConn, number uint64) bool {
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(uint32(number)), Pad: int32(uint32(number >> 32))}
 	failed := p.wait.Control(func(epoll uintptr) {
@@ -73,10 +73,11 @@ func (p *poller) run() {
 	}
 }
 
-// close ends the goroutine; found may be called until it has. It may be called there.
+// close ends the goroutine. found may still be called until then. close may be called from found.
 func (p *poller) close() { _ = p.epoll.Close() }
 
-// readStray reads into sink what a socket has, without waiting: how many bytes, and whether its peer has closed it.
+// readStray reads the available bytes of a socket into sink, without blocking. It returns how many it has read, and
+// whether the client has left or sent too many.
 func readStray(socket syscall.RawConn, sink []byte) (n int, left bool) {
 	if socket.Control(func(fd uintptr) {
 		for !left {

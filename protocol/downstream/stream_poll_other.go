@@ -4,7 +4,7 @@ package downstream
 
 import "syscall"
 
-// poller: this system has none that we know of; each stream is read by a goroutine of its own.
+// poller does not exist on this system; a goroutine reads each stream.
 type poller struct{}
 
 func newPoller(func(uint64)) *poller { return nil }

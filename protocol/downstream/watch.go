@@ -2,12 +2,12 @@ package downstream
 
 import "time"
 
-// watching is a goroutine that waits for the client to leave while a handler of ours waits for the answer.
+// watching is a goroutine that waits for the client to leave while a request is handled.
 type watching struct{ done chan struct{} }
 
-// watch has f called, from a goroutine of its own, when the client closes its side of the connection (half of it is
-// enough: no client that wants its answer does that). It reports false where the system cannot tell.
-// It belongs to the connection's goroutine, which must call unwatch before anybody reads from the connection again.
+// watch calls f, from another goroutine, when the client closes its side of the connection. A half-closed connection
+// counts as closed: clients that wait for an answer do not do that. watch returns false if the system cannot detect it.
+// The connection's goroutine calls watch, and must call unwatch before the connection is read again.
 func (c *serverConn) watch(f func()) bool {
 	if c.watcher != nil {
 		return true
@@ -33,7 +33,7 @@ func (c *serverConn) watch(f func()) bool {
 	return true
 }
 
-// unwatch ends the watcher, if there is one, and waits until it is gone.
+// unwatch stops the watcher, if any, and waits until it has ended.
 func (c *serverConn) unwatch() {
 	if c.watcher == nil {
 		return

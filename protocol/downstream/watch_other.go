@@ -2,7 +2,8 @@
 
 package downstream
 
-// canWatch: sockets of this system are not asked. Answers become streams instead, and a failing write tells.
+// canWatch is false because connections cannot be watched on this system. Responses become event streams instead, and a
+// failing write shows that the client has left.
 const (
 	canWatch       = false
 	canWatchSecure = false

@@ -6,10 +6,10 @@ import "golang.org/x/sys/unix"
 
 const (
 	canWatch       = true
-	canWatchSecure = false // the goodbye of TLS waits to be read, and hides the end
+	canWatchSecure = false // an unread TLS alert hides the end of the connection
 )
 
-// hasLeft peeks: an end of file means that the peer has closed its side. Bytes that wait to be read hide it.
+// hasLeft reports whether the peer has closed its side. It peeks for the end of the connection, so unread bytes hide it.
 func hasLeft(fd uintptr) bool {
 	var one [1]byte
 	n, _, err := unix.Recvfrom(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)

@@ -9,6 +9,7 @@ import (
 	"goblin-actor/internal/config"
 	"goblin-actor/internal/identity"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/tests/sim/pipeclient"
 )
 
 // client is a client of the gateway over HTTP, of either era.
@@ -27,7 +28,7 @@ type client struct {
 	principal        *identity.Principal
 	sealed           *sealedState // modern: the latest one received
 	wantsLogs        bool         // modern: requests log messages for each call
-	pipe             *downstream.PipeClient
+	pipe             *pipeclient.Client
 
 	session      string
 	state        string // "", opening, ready, gone
@@ -43,7 +44,7 @@ type client struct {
 	logLines  map[string]bool           // received log lines
 	wakeups   int                       // how often the gateway had more to read
 
-	stream        *downstream.PipeStream // legacy: the GET stream
+	stream        *pipeclient.Stream // legacy: the GET stream
 	lastEventID   string
 	listening     *clientRequest // modern: subscriptions/listen
 	ackedAt       int            // moment of the acknowledgement of the listen stream

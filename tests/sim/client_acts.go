@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"goblin-actor/protocol/downstream"
+	"goblin-actor/tests/sim/pipeclient"
 )
 
 // act performs a random action.
@@ -261,7 +261,7 @@ func (c *client) dropConnection() {
 	if a == nil || c.modern {
 		return
 	}
-	x, ok := a.reader.(*downstream.PipeExchange)
+	x, ok := a.reader.(*pipeclient.Exchange)
 	if !ok {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"goblin-actor/protocol/downstream"
+	"goblin-actor/tests/sim/pipeclient"
 )
 
 // frameToClient is the part of a message that clients decode.
@@ -44,7 +44,7 @@ type frameToClient struct {
 }
 
 // handleResponse handles the response to a request.
-func (c *client) handleResponse(a *clientRequest, e *frameToClient, seen downstream.Seen) {
+func (c *client) handleResponse(a *clientRequest, e *frameToClient, seen pipeclient.Seen) {
 	id, err := strconv.Atoi(string(e.ID))
 	if err != nil {
 		if a == nil && e.Error == nil {

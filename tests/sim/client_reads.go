@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"goblin-actor/protocol/downstream"
+	"goblin-actor/tests/sim/pipeclient"
 )
 
 // responseReader delivers the response to a POST, or a stream that the client opened.
 type responseReader interface {
-	Next() (downstream.Seen, bool)
+	Next() (pipeclient.Seen, bool)
 	Leave()
 	Over() bool
 }
@@ -56,7 +56,7 @@ func (c *client) readNext(x responseReader, a *clientRequest) {
 }
 
 // read handles one event of x.
-func (c *client) read(x responseReader, a *clientRequest, seen downstream.Seen) {
+func (c *client) read(x responseReader, a *clientRequest, seen pipeclient.Seen) {
 	if seen.EventID != "" {
 		if a != nil {
 			a.lastEventID = seen.EventID
@@ -69,7 +69,7 @@ func (c *client) read(x responseReader, a *clientRequest, seen downstream.Seen) 
 }
 
 // handle handles a received message. a is the request on whose response it came, or nil for a stream.
-func (c *client) handle(a *clientRequest, seen downstream.Seen) {
+func (c *client) handle(a *clientRequest, seen pipeclient.Seen) {
 	if a != nil && a.method == "initialize" && seen.Session != "" {
 		c.session = seen.Session
 	}

@@ -15,6 +15,7 @@ import (
 	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/upstream"
 	"goblin-actor/protocol/upstream/pipe"
+	"goblin-actor/tests/sim/pipeclient"
 )
 
 var messages = flag.Int("messages", 4000, "messages of TestMessagesPassUnchanged for each era")
@@ -39,7 +40,7 @@ func (m *mirror) open(sink upstream.Sink) upstream.Link {
 				continue
 			}
 			result := ""
-			switch f.M {
+			switch f.Method {
 			case protocol.MethodToolsCall:
 				m.got <- out
 				_ = peer.Send([]byte(<-m.answers))
@@ -85,14 +86,14 @@ func testPassThrough(t *testing.T, modern bool) {
 		}
 	}()
 	more := make(chan struct{}, 1)
-	pipe := &downstream.PipeClient{Handler: g.Front(), More: func() {
+	pipe := &pipeclient.Client{Handler: g.Front(), More: func() {
 		select {
 		case more <- struct{}{}:
 		default:
 		}
 	}}
 	origin := downstream.Origin{Path: "/mcp", Remote: "127.0.0.1:1"}
-	ask := func(raw string) downstream.Seen {
+	ask := func(raw string) pipeclient.Seen {
 		x, refused := pipe.Post([]byte(raw), origin)
 		if refused != nil {
 			t.Fatalf("%s: refused with %s", raw, refused.Frame)
@@ -127,7 +128,7 @@ func testPassThrough(t *testing.T, modern bool) {
 		id, token := fmt.Sprintf(`"c%d"`, n), fmt.Sprint(1000000+n)
 		request, answer := gen.request(meta), gen.answer(members...)
 		sent := fill(request, id, `"s_a"`, token)
-		done := make(chan downstream.Seen, 1)
+		done := make(chan pipeclient.Seen, 1)
 		go func() { done <- ask(sent) }()
 		var got upstream.Outgoing
 		select {

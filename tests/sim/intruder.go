@@ -9,6 +9,7 @@ import (
 
 	"goblin-actor/internal/identity"
 	"goblin-actor/protocol/downstream"
+	"goblin-actor/tests/sim/pipeclient"
 )
 
 // In some wide stories clients are authenticated, and an intruder knows every id of other clients' sessions, requests
@@ -109,7 +110,7 @@ func (w *world) checkRevoked(when string) {
 type intrusion struct {
 	action  string
 	readers [2]responseReader
-	seen    [2][]downstream.Seen
+	seen    [2][]pipeclient.Seen
 	want    string // must occur in both responses; "" = no requirement
 	until   time.Time
 }
@@ -126,7 +127,7 @@ func (s *intrusion) drop() {
 // maybeIntrude occasionally uses a stolen value.
 func (w *world) maybeIntrude() {
 	if w.intruder == nil {
-		w.intruder = &downstream.PipeClient{Handler: w.gateway.Front(), Budget: w.gateway.Budget(), Limit: 64 << 10}
+		w.intruder = &pipeclient.Client{Handler: w.gateway.Front(), Budget: w.gateway.Budget(), Limit: 64 << 10}
 	}
 	c := w.clients[w.clientRand.IntN(len(w.clients))]
 	switch {
@@ -240,7 +241,7 @@ func (w *world) checkIntrusion(c *client, s *intrusion) {
 }
 
 // describeSeen formats received messages.
-func describeSeen(all []downstream.Seen) (text []string) {
+func describeSeen(all []pipeclient.Seen) (text []string) {
 	for _, seen := range all {
 		text = append(text, fmt.Sprintf("%d %v %s %s", seen.Status, seen.Stream, seen.Session, seen.Frame))
 	}

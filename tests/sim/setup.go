@@ -8,8 +8,8 @@ import (
 
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
-	"goblin-actor/protocol/downstream"
 	"goblin-actor/protocol/upstream"
+	"goblin-actor/tests/sim/pipeclient"
 )
 
 // start creates the servers, the gateway and the clients of the story.
@@ -108,7 +108,7 @@ func (w *world) addClient(i int, cp ClientParams) {
 	if cp.Principal != "" {
 		c.principal = newPrincipal(cp.Principal)
 	}
-	c.pipe = &downstream.PipeClient{Handler: w.gateway.Front(), Budget: w.gateway.Budget(), Limit: 64 << 10, More: c.resumeReads}
+	c.pipe = &pipeclient.Client{Handler: w.gateway.Front(), Budget: w.gateway.Budget(), Limit: 64 << 10, More: c.resumeReads}
 	w.clients = append(w.clients, c)
 }
 

@@ -18,7 +18,7 @@ import (
 	"goblin-actor/actors"
 	"goblin-actor/internal/config"
 	"goblin-actor/protocol"
-	"goblin-actor/protocol/downstream"
+	"goblin-actor/tests/sim/pipeclient"
 )
 
 // statelessActors is the gateway's number of actors for stateless sessions. It is fixed, because the default depends on
@@ -136,7 +136,7 @@ type world struct {
 	droppedURIs            map[string]bool  // resources that no client subscribes to anymore
 	connByName             map[string]*conn // by the mark in their messages
 	revoked                map[string]bool  // names of revoked principals
-	intruder               *downstream.PipeClient
+	intruder               *pipeclient.Client
 	stateFile              string // path; "" = none
 	digest                 hash.Hash
 	verbose                bool // print the story
