@@ -97,14 +97,13 @@ func (f *Fault) Error() string {
 	return standardMessage(f)
 }
 
+// standardMessage returns the message of a fault that has none of its own.
 func standardMessage(f *Fault) string {
 	server := f.Server
 	if server == "" {
 		server = "the server"
 	}
 	switch f.Name {
-	case PromptNotFound:
-		return "Prompt not found"
 	case AmbiguousURI:
 		return "Several servers have " + f.URI
 	case ServerUnavailable:
@@ -119,44 +118,35 @@ func standardMessage(f *Fault) string {
 		return "Waited too long for " + server + "; nothing was sent"
 	case Timeout:
 		return "Timeout: " + server + " did not answer in time"
-	case ShuttingDown:
-		return "The gateway is shutting down"
 	case NeedsLogin:
 		return server + " needs a login"
-	case Cancelled:
-		return "Request cancelled"
-	case ClientCannotAnswer:
-		return "The server asks what this client has not declared it can answer"
-	case Overloaded:
-		return "Too many requests in flight for this client"
-	case RequestStateInvalid:
-		return "Invalid requestState"
-	case UnknownProject:
-		return "Unknown project"
-	case Unauthenticated:
-		return "Unauthenticated"
-	case InsufficientScope:
-		return "Insufficient scope"
-	case PolicyDenied:
-		return "Denied by policy"
-	case RateLimited:
-		return "Too many requests"
-	case MessageTooLarge:
-		return "Message too large"
-	case HeaderMismatch:
-		return "Header mismatch"
-	case UnsupportedVersion:
-		return "Unsupported protocol version"
-	case ParseFault:
-		return "Parse error"
-	case InvalidRequest:
-		return "Invalid request"
-	case MethodNotFound:
-		return "Method not found"
-	case InvalidParams:
-		return "Invalid params"
+	}
+	if message, ok := fixedMessages[f.Name]; ok {
+		return message
 	}
 	return "Internal error"
+}
+
+// fixedMessages are the messages that do not depend on the fault's server.
+var fixedMessages = map[FaultName]string{
+	PromptNotFound:      "Prompt not found",
+	ShuttingDown:        "The gateway is shutting down",
+	Cancelled:           "Request cancelled",
+	ClientCannotAnswer:  "The server asks what this client has not declared it can answer",
+	Overloaded:          "Too many requests in flight for this client",
+	RequestStateInvalid: "Invalid requestState",
+	UnknownProject:      "Unknown project",
+	Unauthenticated:     "Unauthenticated",
+	InsufficientScope:   "Insufficient scope",
+	PolicyDenied:        "Denied by policy",
+	RateLimited:         "Too many requests",
+	MessageTooLarge:     "Message too large",
+	HeaderMismatch:      "Header mismatch",
+	UnsupportedVersion:  "Unsupported protocol version",
+	ParseFault:          "Parse error",
+	InvalidRequest:      "Invalid request",
+	MethodNotFound:      "Method not found",
+	InvalidParams:       "Invalid params",
 }
 
 // SpeaksHTTPS is part of the response to a request in plain HTTP on a port with TLS. The command line recognizes it.

@@ -115,7 +115,7 @@ func TestParamsRefused(t *testing.T) {
 	}
 	var p Params
 	if err := p.Scan(mustParse(t, call("tools/call", `{"Name":"a","other":1,"other":2}`))); err != nil || p.Name.Present() {
-		t.Errorf("a lone Name is no name: %v, %v", err, p.Name)
+		t.Errorf("a member Name was taken for name: %v, %v", err, p.Name)
 	}
 }
 
@@ -257,7 +257,7 @@ func FuzzParams(f *testing.F) {
 		checkMembers(t, params, members)
 		seen := map[string]int{}
 		for _, m := range members {
-			seen[strings.ToLower(m.key)]++ // every key of ours is ASCII
+			seen[strings.ToLower(m.key)]++ // all known keys are ASCII
 		}
 		if err != nil {
 			return

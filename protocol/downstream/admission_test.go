@@ -14,16 +14,16 @@ import (
 	"goblin-actor/protocol"
 )
 
-// doorkeeper is an Admission that lets in whoever names himself: Authorization: Bearer NAME.
+// doorkeeper is an Admission that takes the credential for the name of the principal: Authorization: Bearer NAME.
 type doorkeeper struct {
 	asks  atomic.Bool
-	open  atomic.Bool  // who says nothing is known, too
-	full  atomic.Bool  // refuses everybody known
-	calls atomic.Int64 // of Admit
-	held  atomic.Int64 // leases
-	most  atomic.Int64 // messages that a batch may have besides one
+	open  atomic.Bool  // admits requests without a credential
+	full  atomic.Bool  // refuses requests with a credential
+	calls atomic.Int64 // number of calls of Admit
+	held  atomic.Int64 // leases that are not released
+	most  atomic.Int64 // how many messages more than one a batch may have
 
-	back chan struct{} // takes each lease that is to go back, twice: before it does, and when it may; nil = nobody looks
+	back chan struct{} // if not nil, each Release sends two values before the lease counts as released
 }
 
 func newDoorkeeper() *doorkeeper {
@@ -83,14 +83,14 @@ func (d *doorkeeper) Admit(r *Request) Admitted {
 	return Admitted{Who: &identity.Principal{ID: name}, Lease: &testLease{of: d}}
 }
 
-// whoAnswers says who asks.
+// whoAnswers answers with the name of the principal.
 func whoAnswers(x *Exchange) {
 	x.Answer(protocol.Message{Frame: resultOf(x, fmt.Appendf(nil, "%q", identity.IDOf(x.Origin.Who)))})
 }
 
 func result(who string) string { return `{"jsonrpc":"2.0","id":1,"result":"` + who + `"}` }
 
-// Every route is behind the door but those for everybody, and nobody's request gets as far as a handler.
+// All routes except the open paths need authentication, and no unauthenticated request reaches a handler.
 func TestAdmissionOfEveryRoute(t *testing.T) {
 	keeper, reached := newDoorkeeper(), atomic.Int64{}
 	handler := handlerFunc{
@@ -142,22 +142,22 @@ func TestAdmissionOfEveryRoute(t *testing.T) {
 			head += "Authorization: Bearer a\r\n"
 		}
 		if _, body := conn.send(head + "\r\n").body(); !strings.Contains(body, want) {
-			t.Errorf("%s is of %s, want %s", path, body, want)
+			t.Errorf("%s: principal %s, want %s", path, body, want)
 		}
 	}
-	keeper.open.Store(true) // a policy, and no keys: somebody known, unless a proxy had the request
+	keeper.open.Store(true) // a policy without keys: requests are local, except those from a proxy
 	for header, want := range map[string]string{"": "local", "X-Forwarded-For: 192.0.2.1\r\n": "<nil>"} {
 		if _, body := dial(t, address).send("GET /readyz HTTP/1.1\r\nHost: localhost\r\n" + header + "\r\n").body(); !strings.Contains(body, want) {
-			t.Errorf("with %q /readyz is of %s, want %s", header, body, want)
+			t.Errorf("/readyz with %q: principal %s, want %s", header, body, want)
 		}
 	}
 	if n := keeper.held.Load(); n != 0 {
-		t.Errorf("%d leases are left", n)
+		t.Errorf("%d leases were not released", n)
 	}
 }
 
-// A key that is revoked while its request is under way ends with the challenge, too: clients log in anew by it.
-func TestRevokedInTheMidst(t *testing.T) {
+// If a key is revoked during a request, the response has the challenge that makes clients log in again.
+func TestRevokedDuringRequest(t *testing.T) {
 	handler := handlerFunc{
 		post: func(x *Exchange) { x.Refuse(401, []byte("{}"), 0) },
 		open: func(s *EventStream) { s.Refuse(401, []byte("{}"), 0) },
@@ -170,7 +170,7 @@ func TestRevokedInTheMidst(t *testing.T) {
 	}
 }
 
-// A stranger's body is not read: the answer is there before it was sent, and the connection ends.
+// The body of an unauthenticated request is not read: the response comes before the body, and the connection ends.
 func TestRefusedBeforeTheBody(t *testing.T) {
 	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, testLimits)
 	c := dial(t, address)
@@ -182,22 +182,22 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 	c.closed()
 	c = dial(t, address) // however small it is
 	if r, body := c.send(postHead + "Content-Length: 56\r\n\r\n").body(); r.StatusCode != 401 || !r.Close || !strings.Contains(body, "-31011") {
-		t.Errorf("of a small one nothing has come: %d %s", r.StatusCode, body)
+		t.Errorf("small body that was not sent: %d %s", r.StatusCode, body)
 	}
 	c.closed()
 	c = dial(t, address)
 	if r, _ := c.send("POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: 56\r\n\r\n").body(); r.StatusCode != 403 {
-		t.Errorf("of a foreign host: %d", r.StatusCode)
+		t.Errorf("foreign host: %d", r.StatusCode)
 	}
-	c = dial(t, address) // and it is not asked for
+	c = dial(t, address) // and the body is not requested
 	if r, body := c.send(postHead + "Content-Length: 5000\r\nExpect: 100-continue\r\n\r\n").body(); r.StatusCode != 401 || r.Header.Get("WWW-Authenticate") == "" || !strings.Contains(body, "-31011") {
 		t.Errorf("before the body: %d %s", r.StatusCode, body)
 	}
 	c = dial(t, address)
 	if r := c.send(postHead + "Authorization: Bearer a\r\nContent-Length: 56\r\nExpect: 100-continue\r\n\r\n").response(); r.StatusCode != 100 {
-		t.Errorf("who is known: %d", r.StatusCode)
+		t.Errorf("with a credential: %d", r.StatusCode)
 	}
-	c = dial(t, address) // without a body the connection goes on, and so does a proxy's when it is here
+	c = dial(t, address) // without a body the connection can be reused, and so can a proxy's if the body was sent
 	for _, request := range []string{postHead + "Content-Length: 0\r\n\r\n", postText(ping, "X-Forwarded-For: 192.0.2.1")} {
 		if r, _ := c.send(request).body(); r.StatusCode != 401 || r.Close {
 			t.Errorf("%d", r.StatusCode)
@@ -211,21 +211,21 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 	}
 }
 
-// S5.1.7: Two users behind one proxy come over one connection, one after the other.
+// S5.1.7: two users behind one proxy share a connection. Each request has its own principal.
 func TestAttack24TwoUsersOnOneConnection(t *testing.T) {
 	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, testLimits)
 	c := dial(t, address)
 	for i := range 3 {
 		for _, name := range []string{"alice", "bob"} {
 			if _, body := c.send(postText(ping, "Authorization: Bearer "+name)).body(); body != result(name) {
-				t.Fatalf("turn %d: %s hears %s", i, name, body)
+				t.Fatalf("turn %d: %s got %s", i, name, body)
 			}
 		}
 		if r, body := c.send(postText(ping, "Via: 1.1 x")).body(); r.StatusCode != 401 {
-			t.Fatalf("turn %d: nobody hears %s", i, body)
+			t.Fatalf("turn %d: without a credential: %d %s", i, r.StatusCode, body)
 		}
 	}
-	c.send(postText(ping, "Authorization: Bearer alice") + postText(ping, "Authorization: Bearer bob") + postText(ping)) // at once
+	c.send(postText(ping, "Authorization: Bearer alice") + postText(ping, "Authorization: Bearer bob") + postText(ping)) // pipelined
 	for i, want := range []string{result("alice"), result("bob"), "401"} {
 		if r, body := c.body(); body != want && fmt.Sprint(r.StatusCode) != want {
 			t.Errorf("pipelined %d: %s", i, body)
@@ -233,14 +233,14 @@ func TestAttack24TwoUsersOnOneConnection(t *testing.T) {
 	}
 }
 
-// Without auth nobody is asked, unless a proxy is there.
-func TestNobodyIsAsked(t *testing.T) {
+// Without auth, only requests from a proxy are checked.
+func TestAdmissionWithoutAuth(t *testing.T) {
 	keeper := newDoorkeeper()
 	keeper.asks.Store(false)
 	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: keeper}, testLimits)
 	c := dial(t, address)
 	if _, body := c.send(postText(ping)).body(); body != result("local") || keeper.calls.Load() != 0 {
-		t.Errorf("%s after %d questions", body, keeper.calls.Load())
+		t.Errorf("%s after %d calls of Admit", body, keeper.calls.Load())
 	}
 	for _, line := range []string{"Via: 1.1 x", "FORWARDED: for=1.2.3.4", "X-Forwarded-For: 1.2.3.4", "x-forwarded-anything: x", "X-Real-Ip: x"} {
 		if r, _ := c.send(postText(ping, line)).body(); r.StatusCode != 403 {
@@ -248,12 +248,12 @@ func TestNobodyIsAsked(t *testing.T) {
 		}
 	}
 	if r, _ := dial(t, address).send(postText(ping, "Authorization: a", "Authorization: b")).body(); r.StatusCode != 400 {
-		t.Errorf("two credentials for nobody: %d", r.StatusCode)
+		t.Errorf("two credentials: %d", r.StatusCode)
 	}
 }
 
-// Who has his answer may ask the next: what the request held has gone back, also of one that was answered on a stream.
-func TestLeaseGoesBackBeforeTheAnswer(t *testing.T) {
+// A lease is released before the answer is written, also if it is written on a stream: the client may send its next request.
+func TestLeaseReleasedBeforeAnswer(t *testing.T) {
 	keeper := newDoorkeeper()
 	keeper.back = make(chan struct{})
 	_, address := serve(t, handlerFunc{post: func(x *Exchange) {
@@ -270,20 +270,20 @@ func TestLeaseGoesBackBeforeTheAnswer(t *testing.T) {
 		body := ""
 		select {
 		case body = <-got:
-			t.Errorf("%s: answered before it is given back", method)
+			t.Errorf("%s: answered before the lease was released", method)
 		case <-time.After(50 * time.Millisecond):
 		}
 		if <-keeper.back; body == "" {
 			body = <-got
 		}
 		if !strings.Contains(body, "result") || keeper.held.Load() != 0 {
-			t.Errorf("%s: got %s, %d are held", method, body, keeper.held.Load())
+			t.Errorf("%s: got %s, %d leases are held", method, body, keeper.held.Load())
 		}
 	}
 }
 
-// What a request holds goes back when it is over, however it ends; what it opened holds it as long as it is open.
-func TestLeasesGoBack(t *testing.T) {
+// A lease is released when its request ends, in whatever way, or when the stream that it opened ends.
+func TestLeasesReleased(t *testing.T) {
 	keeper := newDoorkeeper()
 	var streams collect[*EventStream]
 	var exchanges collect[*Exchange]
@@ -342,15 +342,15 @@ func TestLeasesGoBack(t *testing.T) {
 	stream.Close()
 	wants("stream left", 0)
 
-	keeper.open.Store(true) // who may come without a credential is asked about before the body, and after it
+	keeper.open.Store(true) // a request without a credential is admitted twice: before the body and after it
 	expecting := dial(t, address).send(postHead + "Content-Length: " + itoa(len(ping)) + "\r\nExpect: 100-continue\r\n\r\n")
 	if r := expecting.response(); r.StatusCode != 100 {
 		t.Errorf("before the body: %d", r.StatusCode)
 	}
 	if r, _ := expecting.send(ping).body(); r.StatusCode != 200 {
-		t.Errorf("behind the body: %d", r.StatusCode)
+		t.Errorf("after the body: %d", r.StatusCode)
 	}
-	wants("asked about twice", 0)
+	wants("admitted twice", 0)
 
 	keeper.full.Store(true)
 	r, body := c.send(postText(ping, me)).body()
@@ -359,8 +359,8 @@ func TestLeasesGoBack(t *testing.T) {
 	}
 }
 
-// Whoever connects and says nothing makes room for others.
-func TestStrangersMakeRoom(t *testing.T) {
+// The oldest silent connections are closed to make room for others.
+func TestUnadmittedConnectionsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		few := testLimits
 		few.unadmitted = 3
@@ -373,7 +373,7 @@ func TestStrangersMakeRoom(t *testing.T) {
 			synctest.Wait()
 		}
 		if open, _ := s.Connections(); open != 4 {
-			t.Errorf("%d connections are open, want 3 strangers and one that is known", open)
+			t.Errorf("%d connections are open, want 3 silent ones and an authenticated one", open)
 		}
 		for _, c := range silent[:7] {
 			c.closed()
@@ -410,7 +410,7 @@ func TestAttack94OriginNullOrSuffix(t *testing.T) {
 	}
 }
 
-// Attack 56: the messages of a batch count as so many requests; one that is refused gives back what it holds.
+// Attack 56: each message of a batch counts as a request. The lease of a refused batch is released.
 func TestAttack56RateOfABatch(t *testing.T) {
 	keeper, reached := newDoorkeeper(), atomic.Int64{}
 	handler := handlerFunc{post: func(x *Exchange) { reached.Add(1); x.Accept() }}
@@ -425,7 +425,7 @@ func TestAttack56RateOfABatch(t *testing.T) {
 			t.Fatalf("%d messages: %d %.200s, want %d", c.members, r.StatusCode, body, c.status)
 		}
 		if c.members == 1000 {
-			client = dial(t, address) // whose body was not here with its head is not gone on with
+			client = dial(t, address) // the connection is closed if the body did not arrive with the header
 		}
 	}
 	if got := reached.Load(); got != 3 {

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// benchPost sends one request after the other on a connection and skips the answers without allocating.
+// benchPost sends requests one after the other on a connection and skips the responses without allocating.
 func benchPost(b *testing.B, c net.Conn, r *bufio.Reader, request []byte, answer int) {
 	if _, err := c.Write(request); err != nil {
 		b.Fatal(err)
@@ -39,8 +39,8 @@ func benchConn(b testing.TB, address string) (net.Conn, *bufio.Reader) {
 	return c, bufio.NewReaderSize(c, 64<<10)
 }
 
-// BenchmarkServerPost is a request of 200 bytes and an answer of the same size, made in another goroutine as an actor
-// would; client and server share the process.
+// BenchmarkServerPost measures a request and an answer of 200 bytes. Another goroutine makes the answer, as an actor would.
+// Client and server share the process.
 func BenchmarkServerPost(b *testing.B) {
 	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{"t":"` + strings.Repeat("x", 160) + `"}}`)
 	calls := make(chan *Exchange, 1024)
@@ -66,7 +66,7 @@ func BenchmarkServerPost(b *testing.B) {
 	}
 }
 
-// BenchmarkServerLargeAnswer is an answer of 1 MiB.
+// BenchmarkServerLargeAnswer measures an answer of 1 MiB.
 func BenchmarkServerLargeAnswer(b *testing.B) {
 	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 1<<20) + `"}`)
 	_, address := serve(b, handlerFunc{post: func(x *Exchange) { x.Answer(protocol.Message{Frame: answer}) }}, Options{}, testLimits)

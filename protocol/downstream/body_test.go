@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// A Content-Length is a promise, not memory.
+// Announcing a Content-Length allocates no memory.
 func TestServerContentLengthAllocatesNothing(t *testing.T) {
 	budget := stream.NewBudget(1 << 30)
 	s, address := serve(t, handlerFunc{post: echo}, Options{Budget: budget}, testLimits)
@@ -31,16 +31,16 @@ func TestServerContentLengthAllocatesNothing(t *testing.T) {
 	for i := range n {
 		c := dial(t, address)
 		c.send(postHead + "Content-Length: " + itoa(length) + "\r\n\r\n{")
-		if i%2 == 1 { // past what fasthttp reads before the handler
+		if i%2 == 1 { // more than fasthttp reads before it calls the handler
 			c.send(strings.Repeat(" ", 20<<10))
 		}
 		clients = append(clients, c)
 	}
-	eventually(t, "the bodies have arrived", func() bool {
+	eventually(t, "the bodies to arrive", func() bool {
 		return budget.Used() >= n/2*16<<10 && s.Stats().BytesIn > n/2*20<<10
 	})
 	if grown := int64(heap()) - int64(before); grown > 8<<20 {
-		t.Errorf("%d connections that promised %d bytes each took %d KiB", n, length, grown>>10)
+		t.Errorf("%d connections that announced %d bytes each use %d KiB", n, length, grown>>10)
 	}
 	if used := budget.Used(); used > n/2*64<<10 {
 		t.Errorf("budget: %d", used)
@@ -48,10 +48,10 @@ func TestServerContentLengthAllocatesNothing(t *testing.T) {
 	for _, c := range clients {
 		c.Close()
 	}
-	eventually(t, "the budget is whole again", func() bool { return budget.Used() == 0 })
+	eventually(t, "the budget to be free", func() bool { return budget.Used() == 0 })
 }
 
-// eventually polls what no channel tells.
+// eventually polls until ok returns true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(2 * time.Minute)
@@ -61,12 +61,12 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
 
-// The client that sent too much reads why, and no reset.
+// A client that has sent too much gets the response, not a reset.
 func TestServerTooLarge(t *testing.T) {
 	budget := stream.NewBudget(1 << 30)
 	_, address := serve(t, handlerFunc{post: echo}, Options{MaxMessageBytes: 100 << 10, Budget: budget}, testLimits)
@@ -89,11 +89,11 @@ func TestServerTooLarge(t *testing.T) {
 		})
 	}
 	if used := budget.Used(); used != 0 {
-		t.Errorf("budget: %d bytes are kept", used)
+		t.Errorf("the budget still counts %d bytes", used)
 	}
 }
 
-// Sizes around every step of growing, with and without a Content-Length, arrive byte for byte.
+// Bodies of sizes around each step of growth, with and without a Content-Length, arrive unchanged.
 func TestServerBodies(t *testing.T) {
 	budget := stream.NewBudget(1 << 30)
 	_, address := serve(t, handlerFunc{post: echo}, Options{MaxMessageBytes: 300 << 10, Budget: budget}, testLimits)
@@ -121,7 +121,7 @@ func TestServerBodies(t *testing.T) {
 	if r, body := c.send(ping).body(); r.StatusCode != 200 || body != pong {
 		t.Fatalf("after 100: %d %s", r.StatusCode, body)
 	}
-	eventually(t, "the budget is whole again", func() bool { return budget.Used() == 0 })
+	eventually(t, "the budget to be free", func() bool { return budget.Used() == 0 })
 }
 
 func chunks(text string, size int) string {
@@ -134,7 +134,7 @@ func chunks(text string, size int) string {
 	return b.String()
 }
 
-// Beyond the budget new requests get 503 with Retry-After, and what was taken comes back.
+// If the budget is exhausted, new requests get 503 with Retry-After, and their bytes are returned.
 func TestServerBudget(t *testing.T) {
 	budget := stream.NewBudget(100 << 10)
 	_, address := serve(t, handlerFunc{post: echo}, Options{Budget: budget}, testLimits)
@@ -149,16 +149,16 @@ func TestServerBudget(t *testing.T) {
 	c.closed()
 	budget.Give(20 << 10)
 	if used := budget.Used(); used != 0 {
-		t.Fatalf("budget: %d bytes are kept", used)
+		t.Fatalf("the budget still counts %d bytes", used)
 	}
 	c = dial(t, address)
 	if r, _ := c.send(postText(message)).body(); r.StatusCode != 200 {
 		t.Errorf("%d", r.StatusCode)
 	}
-	eventually(t, "the budget is whole again", func() bool { return budget.Used() == 0 })
+	eventually(t, "the budget to be free", func() bool { return budget.Used() == 0 })
 }
 
-// An answer for which the budget has no room becomes an error under its id; a small one passes.
+// An error replaces an answer for which the budget has no room. A small answer passes.
 func TestServerBudgetOfAnswers(t *testing.T) {
 	budget := stream.NewBudget(100 << 10)
 	size := 50 << 10
@@ -177,10 +177,10 @@ func TestServerBudgetOfAnswers(t *testing.T) {
 		}
 	}
 	budget.Give(60 << 10)
-	eventually(t, "the budget is whole again", func() bool { return budget.Used() == 0 })
+	eventually(t, "the budget to be free", func() bool { return budget.Used() == 0 })
 }
 
-// A body that ends early is nobody's message.
+// A truncated body is not handled.
 func TestServerTruncatedBody(t *testing.T) {
 	reached := &collect[string]{}
 	_, address := serve(t, handlerFunc{post: func(x *Exchange) { reached.Add("post"); x.Accept() }}, Options{}, testLimits)
@@ -197,11 +197,11 @@ func TestServerTruncatedBody(t *testing.T) {
 		}
 	}
 	if len(reached.All()) > 0 {
-		t.Error("it reached the handler")
+		t.Error("the truncated body reached the handler")
 	}
 }
 
-// The body's time grows with what has come, not with what was promised.
+// The time for a body grows with the bytes received, not with the announced length.
 func TestServerSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := limits{header: 10 * time.Second, bodyRate: 1000, idle: time.Minute, decide: time.Minute}
@@ -225,18 +225,18 @@ func TestServerSlowBody(t *testing.T) {
 			}
 			return c, time.Since(began)
 		}
-		c, took := send(1500) // above the rate: 22 seconds, more than a header may take
+		c, took := send(1500) // above the minimum rate: 22 seconds, longer than a header may take
 		if r, _ := c.body(); r.StatusCode != 200 || took < 20*time.Second {
 			t.Errorf("steady body: %d after %v", r.StatusCode, took)
 		}
-		c, took = send(10) // far below it
+		c, took = send(10) // far below the minimum rate
 		if r, _ := c.body(); r.StatusCode != 408 || took > 19*time.Second {
 			t.Errorf("trickling body: %d after %v", r.StatusCode, took)
 		}
 	})
 }
 
-// Large answers to small requests, many at once, compared byte for byte.
+// Large answers to many concurrent small requests arrive unchanged.
 func TestServerLargeAnswers(t *testing.T) {
 	answer := append(append([]byte(`{"jsonrpc":"2.0","id":1,"result":{"t":"`), bytes.Repeat([]byte("0123456789abcdef"), 1<<16)...), `"}}`...)
 	_, address := serve(t, handlerFunc{post: func(x *Exchange) { go x.Answer(protocol.Message{Frame: answer}) }}, Options{}, testLimits)

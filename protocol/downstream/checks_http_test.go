@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What must not pass the door, over real sockets: status, and whether the connection ends with it.
+// Invalid requests over real sockets get the right status. The table says whether the connection is closed.
 func TestServerRefuses(t *testing.T) {
 	reached := &collect[string]{}
 	handler := handlerFunc{
@@ -27,7 +27,7 @@ func TestServerRefuses(t *testing.T) {
 		{"length and chunks", "POST /mcp HTTP/1.1\r\n" + host + media + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled, 400, true},
 		{"two lengths", "POST /mcp HTTP/1.1\r\n" + host + media + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello" + smuggled, 400, true},
 		{"folded header", "POST /mcp HTTP/1.1\r\n" + host + media + "X-A: b\r\n Content-Length: 0\r\nContent-Length: 2\r\n\r\n{}" + smuggled, 400, true},
-		{"blank before colon", "POST /mcp HTTP/1.1\r\n" + host + media + "Transfer-Encoding : chunked\r\nContent-Length: 2\r\n\r\n{}" + smuggled, 400, true},
+		{"space before the colon", "POST /mcp HTTP/1.1\r\n" + host + media + "Transfer-Encoding : chunked\r\nContent-Length: 2\r\n\r\n{}" + smuggled, 400, true},
 		{"bare LF between headers", "POST /mcp HTTP/1.1\r\n" + host + media + "X: y\nContent-Length: 2\r\n\r\n{}" + smuggled, 400, true},
 		{"bad chunk", "POST /mcp HTTP/1.1\r\n" + host + media + "Transfer-Encoding: chunked\r\n\r\nzz\r\n" + smuggled, 400, true},
 		{"HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, true},
@@ -77,7 +77,7 @@ func TestServerRefuses(t *testing.T) {
 	}
 	for _, method := range reached.All() {
 		if method != "ping" {
-			t.Errorf("%q got through", method)
+			t.Errorf("method %q was accepted", method)
 		}
 	}
 	stats := s.Stats()
@@ -91,7 +91,7 @@ func TestServerRefuses(t *testing.T) {
 	}
 }
 
-// A body that nobody read must not become the next request.
+// An unread body is not taken for the next request.
 func TestServerUnreadBodyIsNoRequest(t *testing.T) {
 	reached := &collect[string]{}
 	_, address := serve(t, handlerFunc{post: func(x *Exchange) { reached.Add(x.Frame.MethodText()); echo(x) }}, Options{}, testLimits)
@@ -119,7 +119,7 @@ func TestServerUnreadBodyIsNoRequest(t *testing.T) {
 	}
 }
 
-// Allowed origins get CORS and preflight, exposing Mcp-Session-Id.
+// Allowed origins get CORS headers that expose Mcp-Session-Id, and preflights are answered.
 func TestServerCORS(t *testing.T) {
 	handler := handlerFunc{post: func(x *Exchange) { x.SetSession("s"); echo(x) }}
 	_, address := serve(t, handler, Options{AllowedOrigins: []string{"http://ok.example"}}, testLimits)
@@ -156,7 +156,7 @@ func checkHeader(t *testing.T, r *http.Response, status int, want map[string]str
 	}
 }
 
-// protocol.md L8, L9: what the Handler needs to decide is copied into Origin.
+// protocol.md L8, L9: Origin has copies of all that the Handler needs.
 func TestServerOrigin(t *testing.T) {
 	seen := &collect[Origin]{}
 	handler := handlerFunc{
@@ -200,8 +200,7 @@ func TestServerOrigin(t *testing.T) {
 	}
 }
 
-// Nothing of fasthttp's memory is in an Exchange. The next requests of the same and other
-// connections write other bytes over all of it.
+// An Exchange does not refer to fasthttp's memory, which later requests of the same and other connections overwrite.
 func TestServerCopiesOutOfPooledMemory(t *testing.T) {
 	kept := &collect[*Exchange]{}
 	handler := handlerFunc{post: func(x *Exchange) { kept.Add(x); echo(x) }}
@@ -237,7 +236,7 @@ func TestServerCopiesOutOfPooledMemory(t *testing.T) {
 	}
 }
 
-// Options.Other: small handlers of other paths.
+// Options.Other serves other paths.
 func TestServerOther(t *testing.T) {
 	health := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "POST" {
@@ -275,7 +274,7 @@ func TestServerOther(t *testing.T) {
 	checkHeader(t, r, 404, nil)
 }
 
-// A Handler that panics costs its own request.
+// A panic of the Handler affects only its own request.
 func TestServerSurvivesPanic(t *testing.T) {
 	handler := handlerFunc{post: func(x *Exchange) {
 		if x.Frame.MethodText() == "panic" {
@@ -296,7 +295,7 @@ func TestServerSurvivesPanic(t *testing.T) {
 	}
 }
 
-// A header that trickles in is cut off, whatever its client promises.
+// A header that arrives too slowly is refused.
 func TestServerSlowHeader(t *testing.T) {
 	limits := testLimits
 	limits.header = 200 * time.Millisecond

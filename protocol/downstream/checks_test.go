@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What is wrong with a header is told from its lines, before anybody acts on it.
+// scan refuses invalid headers.
 func TestHeaderScan(t *testing.T) {
 	tests := []struct {
 		name, block string
@@ -21,8 +21,8 @@ func TestHeaderScan(t *testing.T) {
 		{"bare LF at the end", "Host: a\r\n\n", refusedMalformed},
 		{"bare CR", "Host: a\rX: b\r\n\r\n", refusedMalformed},
 		{"folded line", "Host: a\r\nX: b\r\n c\r\n\r\n", refusedMalformed},
-		{"blank before the colon", "Host : a\r\n\r\n", refusedMalformed},
-		{"blank in a name", "Ho st: a\r\n\r\n", refusedMalformed},
+		{"space before the colon", "Host : a\r\n\r\n", refusedMalformed},
+		{"space in a name", "Ho st: a\r\n\r\n", refusedMalformed},
 		{"no colon", "Host\r\n\r\n", refusedMalformed},
 		{"no name", ": a\r\n\r\n", refusedMalformed},
 		{"bytes after the end", "Host: a\r\n\r\nX: b\r\n\r\n", refusedMalformed},
@@ -60,11 +60,11 @@ func TestHeaderScanValues(t *testing.T) {
 		}
 	}
 	if h.lastEvent == nil || len(h.lastEvent) != 0 {
-		t.Errorf("an empty header is not an absent one: %v", h.lastEvent)
+		t.Errorf("an empty header is treated as absent: %v", h.lastEvent)
 	}
 }
 
-// What scan lets pass, net/http must read the same way.
+// net/http parses every header block that scan accepts in the same way.
 func FuzzHeaderScan(f *testing.F) {
 	f.Add([]byte("Host: a\r\nContent-Length: 3\r\n\r\n"))
 	f.Add([]byte("Host: a\r\nTransfer-Encoding: chunked\r\nMcp-Session-Id:  x\t\r\n\r\n"))
@@ -75,7 +75,7 @@ func FuzzHeaderScan(f *testing.F) {
 		}
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(append([]byte("POST /mcp HTTP/1.1\r\n"), block...))))
 		if err != nil {
-			return // stricter than we are; fasthttp has its own say too
+			return // net/http is stricter; fasthttp checks the header, too
 		}
 		if got, want := string(h.host), r.Host; h.host != nil && got != want {
 			t.Fatalf("host: got %q, net/http %q", got, want)
@@ -120,7 +120,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// Loopback names and what we listen on are trusted, and what the options allow besides.
+// Loopback names, listener addresses and the hosts and origins of the options are accepted.
 func TestHostAndOrigin(t *testing.T) {
 	checks := newHostChecks(Options{
 		AllowedHosts:   []string{"mcp.example.com", "Other.example.com:8443"},

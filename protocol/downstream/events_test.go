@@ -13,7 +13,7 @@ import (
 
 const eventsGet = "GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: x\r\nLast-Event-ID: 7\r\n\r\n"
 
-// eventsHandler is a session of HTTP+SSE: everything posted is answered on the one stream.
+// eventsHandler handles a session of HTTP+SSE: it answers all messages on the session's stream.
 func eventsHandler() (Handler, <-chan *EventStream, <-chan *Exchange) {
 	streams, calls := make(chan *EventStream, 10), make(chan *Exchange, 100)
 	var stream *EventStream
@@ -38,7 +38,7 @@ func messagePost(query, body string, headers ...string) string {
 	return strings.Replace(postText(body, headers...), "POST /mcp ", "POST /messages"+query+" ", 1)
 }
 
-// MCP 2024-11-05, basic/transports, HTTP with SSE; protocol.md L11.
+// MCP 2024-11-05, basic/transports, HTTP with SSE; protocol.md L11: answers of a redirected exchange go to the stream.
 func TestRedirect(t *testing.T) {
 	handler, streams, calls := eventsHandler()
 	budget := stream.NewBudget(1 << 20)
@@ -63,7 +63,7 @@ func TestRedirect(t *testing.T) {
 	}
 	one, two := post(ping), post(strings.Replace(ping, `"id":1`, `"id":2`, 1))
 	if budget.Used() < int64(2*len(ping)) {
-		t.Errorf("budget: %d, two requests are held", budget.Used())
+		t.Errorf("the budget counts %d bytes of two requests", budget.Used())
 	}
 	one.Notify(protocol.Message{Frame: note("a")}, WeightState, "p")
 	two.Notify(protocol.Message{Frame: note("b")}, WeightState, "p")
@@ -74,7 +74,7 @@ func TestRedirect(t *testing.T) {
 	one.Refuse(404, []byte(`{"one":1}`), 0)
 	one.Accept()
 	c.expect(event(`{"one":1}`))
-	post(`{"jsonrpc":"2.0","method":"n"}`).Refuse(400, []byte(`{"no":1}`), 0) // nobody waits for that
+	post(`{"jsonrpc":"2.0","method":"n"}`).Refuse(400, []byte(`{"no":1}`), 0) // a refused notification is not answered
 	post(ping).Accept()
 	whole := post(twoAsked)
 	members, err := whole.Split()
@@ -98,7 +98,7 @@ func TestRedirect(t *testing.T) {
 	x.Answer(protocol.Message{Frame: []byte("late")})
 }
 
-// Verbs, sessions in the query, and checks of the two endpoints.
+// The two endpoints of HTTP+SSE: verbs, the session in the query, and the checks of all requests.
 func TestEventsRoutes(t *testing.T) {
 	handler, _, _ := eventsHandler()
 	_, address := serve(t, handler, Options{AllowedOrigins: []string{"https://ok.invalid"}}, testLimits)
@@ -135,7 +135,7 @@ func TestEventsRoutes(t *testing.T) {
 	}
 }
 
-// On stdio a batch is a line, and so is its answer; Redirect and Resumable change nothing for the client.
+// On stdio, a batch and its answer are one line each. Redirect and Resumable have no effect there.
 func TestStdioBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := stream.NewBudget(0)
@@ -143,7 +143,7 @@ func TestStdioBatch(t *testing.T) {
 			open: func(s *EventStream) {
 				s.Resumable(nil)
 				if s.Resume(nil, "x") != ResumedNothing {
-					t.Error("resumed")
+					t.Error("Resume succeeded on stdio")
 				}
 				s.AcceptEndpoint("/x")
 			},
@@ -176,7 +176,7 @@ func TestStdioBatch(t *testing.T) {
 	})
 }
 
-// An exchange that becomes resumable after its stream was opened is primed then.
+// An exchange made resumable after its stream was opened is primed then.
 func TestResumableLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		replay := NewReplay(ReplayOptions{Prime: true})

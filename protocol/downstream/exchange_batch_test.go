@@ -8,7 +8,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// splitHandler gives the messages of each batch to do, and refuses what is none.
+// splitHandler passes the messages of each batch to do. It refuses bodies that are not a valid batch.
 func splitHandler(do func(members []*Exchange)) Handler {
 	return handlerFunc{post: func(x *Exchange) {
 		members, err := x.Split()
@@ -24,14 +24,14 @@ const twoAsked = `[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","metho
 
 func answerTo(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"result":{}}` }
 
-// MCP 2025-03-26, basic/transports, sending messages to the server; protocol.md L10.
+// MCP 2025-03-26, basic/transports, sending messages to the server; protocol.md L10: the answers to a batch are collected.
 func TestSplitAnswers(t *testing.T) {
 	settle := func(members []*Exchange) {
 		for _, m := range members {
 			if m.Frame.ID.Present() {
 				m.Answer(protocol.Message{Frame: resultOf(m, nil)})
 			}
-			m.Accept() // ends a notification; nothing to an answered request
+			m.Accept() // ends a notification; does nothing for a request that was answered
 		}
 	}
 	tests := []struct {
@@ -54,7 +54,7 @@ func TestSplitAnswers(t *testing.T) {
 			m[0].Answer(protocol.Message{Frame: resultOf(m[0], nil)})
 			m[2].Notify(protocol.Message{Frame: note("x")}, WeightState, "p")
 			m[2].Notify(protocol.Message{Frame: note("y")}, WeightState, "p")
-			m[1].Notify(protocol.Message{Frame: note("z")}, WeightState, "p") // another's state
+			m[1].Notify(protocol.Message{Frame: note("z")}, WeightState, "p") // the state of another message
 			m[2].Answer(protocol.Message{Frame: resultOf(m[2], nil)})
 			m[1].Accept()
 		}, 200, ":\n\n" + event(answerTo("1")) + event(string(note("y"))) + event(string(note("z"))) + event(answerTo("2"))},
@@ -87,6 +87,6 @@ func TestSplitAnswers(t *testing.T) {
 				t.Errorf("%s: got %d %s, want %d %s", test.name, r.StatusCode, body, test.status, test.want)
 			}
 		}
-		eventually(t, test.name+": the budget is given back", func() bool { return budget.Used() == 0 })
+		eventually(t, test.name+": the budget to be free", func() bool { return budget.Used() == 0 })
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// An answer in pieces arrives as the same answer in one, whatever carries it.
+// An answer in pieces arrives like an answer in one piece, over every transport.
 func TestAnswerInPieces(t *testing.T) {
 	const eventsHead = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\n"
 	text := strings.Repeat("0123456789abcdef", 20<<10)
@@ -48,7 +48,7 @@ func TestAnswerInPieces(t *testing.T) {
 					})
 				}}
 				c := servePipe(t, handler, Options{Budget: budget}, testLimits)()
-				for range 2 { // the connection goes on
+				for range 2 { // the connection can be reused
 					go c.send(test.head + "Content-Length: " + itoa(len(test.message)) + "\r\n\r\n" + test.message)
 					r, body := c.body()
 					if r.StatusCode != 200 || body != test.want {
@@ -57,15 +57,15 @@ func TestAnswerInPieces(t *testing.T) {
 				}
 				synctest.Wait()
 				if used := budget.Used(); used != 0 {
-					t.Errorf("%d bytes of the budget are still taken", used)
+					t.Errorf("the budget still counts %d bytes", used)
 				}
 			})
 		})
 	}
 }
 
-// Pieces of a client that left go nowhere, and nothing stays taken.
-func TestPiecesForNobody(t *testing.T) {
+// If the client has left, pieces are dropped and their budget is returned.
+func TestPiecesAfterClientLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := stream.NewBudget(8 << 20)
 		piece := bytes.Repeat([]byte("x"), 1<<20)
@@ -78,7 +78,7 @@ func TestPiecesForNobody(t *testing.T) {
 		c.Close()
 		synctest.Wait()
 		if used := budget.Used(); used != 0 {
-			t.Errorf("%d bytes of the budget are still taken", used)
+			t.Errorf("the budget still counts %d bytes", used)
 		}
 	})
 }

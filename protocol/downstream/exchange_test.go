@@ -19,7 +19,7 @@ func note(n string) []byte {
 	return []byte(`{"jsonrpc":"2.0","method":"notifications/` + n + `"}`)
 }
 
-// JSON until SSEAfter; then a stream with a comment at once and every KeepAlive after.
+// The response is JSON until SSEAfter. Then it is a stream that begins with a comment and has one every KeepAlive.
 func TestExchangeTurnsIntoStream(t *testing.T) {
 	tests := []struct {
 		name, head, method string
@@ -44,7 +44,7 @@ func TestExchangeTurnsIntoStream(t *testing.T) {
 				c := servePipe(t, handler, Options{}, testLimits)()
 				message := `{"jsonrpc":"2.0","id":1,"method":"` + test.method + `","params":{"x":1}}`
 				want := strings.NewReplacer("R", pong, "E", event(pong)).Replace(test.want)
-				for range 2 { // the connection goes on after a stream
+				for range 2 { // the connection can be reused after a stream
 					go c.send(test.head + "Content-Length: " + itoa(len(message)) + "\r\n\r\n" + message)
 					r, body := c.body()
 					if r.StatusCode != 200 || body != want {
@@ -62,7 +62,7 @@ func TestExchangeTurnsIntoStream(t *testing.T) {
 	}
 }
 
-// A message before the answer opens the stream at once; the answer is its last event. protocol.md H5, H6, L4.
+// A message before the answer opens the stream at once, and the answer is its last event: protocol.md H5, H6, L4.
 func TestExchangeNotify(t *testing.T) {
 	newline := []byte("{\"jsonrpc\":\"2.0\",\n\"method\":\"x\"}")
 	tests := []struct {
@@ -106,7 +106,7 @@ func TestExchangeNotify(t *testing.T) {
 			c := dial(t, address)
 			for range 3 {
 				if r, body := c.send(test.head + "Content-Length: " + itoa(len(ping)) + "\r\n\r\n" + ping).body(); r.StatusCode != 200 || async && strings.HasPrefix(test.name, "newer") && strings.HasSuffix(body, event(pong)) {
-					continue // what the writer took already cannot be replaced
+					continue // the writer has already taken the message, so it cannot be replaced
 				} else if body != test.want {
 					t.Errorf("%s, async %v: %d %q, want %q", test.name, async, r.StatusCode, body, test.want)
 				}
@@ -115,8 +115,8 @@ func TestExchangeNotify(t *testing.T) {
 	}
 }
 
-// A client that left, wholly or by half, is noticed while its answer is awaited, as JSON or SSE;
-// one that stays is not, and its connection goes on.
+// A client that closes the connection, or half of it, is detected while its answer is awaited, as JSON or SSE. The connection
+// of a client that stays can be reused.
 func TestExchangeNoticesClientLeaving(t *testing.T) {
 	for _, kind := range []string{"json", "stream"} {
 		for _, how := range []string{"close", "half", "stay"} {
@@ -143,7 +143,7 @@ func TestExchangeNoticesClientLeaving(t *testing.T) {
 				case "half":
 					c.Conn.(interface{ CloseWrite() error }).CloseWrite()
 				case "stay":
-					<-time.After(3 * defaultWatchAfter / 2) // the watcher runs
+					<-time.After(3 * defaultWatchAfter / 2) // the watcher is running
 					x.Answer(protocol.Message{Frame: resultOf(x, nil)})
 					if r, body := c.body(); r.StatusCode != 200 || !strings.Contains(body, `"result":{}`) {
 						t.Fatalf("%d %s", r.StatusCode, body)
@@ -155,17 +155,17 @@ func TestExchangeNoticesClientLeaving(t *testing.T) {
 				select {
 				case <-gone:
 					if how == "stay" {
-						t.Error("the client is said to have left")
+						t.Error("OnGone was called although the client stays")
 					}
 				case <-time.After(map[bool]time.Duration{true: 50 * time.Millisecond, false: 2 * time.Minute}[how == "stay"]):
 					if how != "stay" {
-						t.Error("nobody noticed")
+						t.Error("OnGone was not called")
 					}
 				}
 				x.Answer(protocol.Message{Frame: []byte("late")})
 				if how == "half" {
 					if rest, _ := io.ReadAll(c.r); strings.Contains(string(rest), "late") {
-						t.Errorf("something was sent after it left: %q", rest)
+						t.Errorf("data was sent after the client left: %q", rest)
 					}
 				}
 			})
@@ -173,7 +173,7 @@ func TestExchangeNoticesClientLeaving(t *testing.T) {
 	}
 }
 
-// protocol.md L7: without OnGone nothing is watched; the call goes on and its answer is dropped in silence.
+// protocol.md L7: without OnGone the connection is not watched. The call continues and its answer is dropped.
 func TestExchangeLegacyDisconnect(t *testing.T) {
 	began := make(chan *Exchange, 1)
 	s, address := serve(t, handlerFunc{post: func(x *Exchange) { began <- x }}, Options{}, testLimits)
@@ -183,18 +183,18 @@ func TestExchangeLegacyDisconnect(t *testing.T) {
 	c.Close()
 	<-time.After(2 * defaultWatchAfter)
 	if open, _ := s.Connections(); open != 1 {
-		t.Errorf("%d connections: the exchange should still be waiting", open)
+		t.Errorf("%d connections are open, want one with a waiting exchange", open)
 	}
 	x.Answer(protocol.Message{Frame: []byte("{}")})
-	eventually(t, "the connection is closed", func() bool { open, _ := s.Connections(); return open == 0 })
+	eventually(t, "the connection to be closed", func() bool { open, _ := s.Connections(); return open == 0 })
 	told := make(chan struct{})
 	x.OnGone(func() { close(told) })
 	x.Notify(protocol.Message{Frame: note("x")}, WeightLog, "")
 	x.SetSession("x")
 }
 
-// Where a connection cannot be watched (here: an in-memory one), the answer becomes a stream after 100 ms and a failing
-// write tells.
+// If a connection cannot be watched, like this one in memory, the response becomes a stream after 100 ms. A failing write then
+// shows that the client has left.
 func TestExchangeUnwatchable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, gone := time.Now(), time.Duration(0)
@@ -214,7 +214,7 @@ func TestExchangeUnwatchable(t *testing.T) {
 	})
 }
 
-// A reader that takes nothing for WriteTimeout loses its stream; OnGone says so. Nobody else waits for it.
+// A client that reads nothing for WriteTimeout loses its stream, and OnGone is called. Other clients are not delayed.
 func TestExchangeSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget, began, gone := stream.NewBudget(0), time.Now(), time.Duration(0)
@@ -245,13 +245,13 @@ func TestExchangeSlowReader(t *testing.T) {
 			t.Errorf("%d log messages dropped", n)
 		}
 		if used := budget.Used(); used != 0 {
-			t.Errorf("budget: %d bytes are kept", used)
+			t.Errorf("the budget still counts %d bytes", used)
 		}
 	})
 }
 
-// A slow reader of a large answer keeps its connection while it takes something; one that takes next to nothing does
-// not. Meanwhile the answer is counted in the budget.
+// A slow reader of a large answer keeps its connection while it makes progress, and otherwise loses it. Meanwhile the budget
+// counts the answer.
 func TestExchangeSlowReaderOfLargeAnswer(t *testing.T) {
 	const size = 1 << 20
 	for _, test := range []struct {
@@ -276,18 +276,18 @@ func TestExchangeSlowReaderOfLargeAnswer(t *testing.T) {
 				got += n
 			}
 			if whole := got >= size; whole != test.whole {
-				t.Errorf("taking %d bytes in 20 s: got %d bytes, %v", test.take, got, err)
+				t.Errorf("reading %d bytes every 20 s: got %d bytes, %v", test.take, got, err)
 			}
 			c.Close()
 			synctest.Wait()
 			if used := budget.Used(); used != 0 {
-				t.Errorf("budget: %d bytes are kept", used)
+				t.Errorf("the budget still counts %d bytes", used)
 			}
 		})
 	}
 }
 
-// More state than any reader will ever take ends the stream at once.
+// More waiting state than the limit ends the stream at once.
 func TestExchangeOverfull(t *testing.T) {
 	gone := make(chan struct{})
 	handler := handlerFunc{post: func(x *Exchange) {
@@ -303,7 +303,7 @@ func TestExchangeOverfull(t *testing.T) {
 	<-gone
 }
 
-// A session has a share of its own; who has none has one with his address, whatever he writes into the header.
+// Each session has its own share of the budget. Clients without a session share by address, whatever their session header says.
 func TestBudgetSharesAreThoseOfClients(t *testing.T) {
 	for _, c := range []struct{ session, version, want string }{
 		{"a", "2025-11-25", "a"},

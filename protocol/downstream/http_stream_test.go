@@ -15,7 +15,7 @@ import (
 
 const getText = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: s1\r\n\r\n"
 
-// keepStreams accepts every stream and hands it out.
+// keepStreams accepts every stream and returns it to the test.
 func keepStreams() (Handler, <-chan *EventStream) {
 	streams := make(chan *EventStream, 10000)
 	return handlerFunc{post: echo, open: func(s *EventStream) {
@@ -43,7 +43,7 @@ func openStream(t testing.TB, c *rawClient) {
 	c.expect(":\n\n")
 }
 
-// MCP 2025-11-25, listening for messages from the server; protocol.md L5.
+// MCP 2025-11-25, listening for messages from the server; protocol.md L5: pushed messages arrive until the stream is closed.
 func TestStreamPushes(t *testing.T) {
 	handler, streams := keepStreams()
 	s, address := serve(t, handler, Options{}, testLimits)
@@ -53,11 +53,11 @@ func TestStreamPushes(t *testing.T) {
 	if o := stream.Origin; o.SessionID != "s1" || o.Path != "/mcp" || o.Remote != c.LocalAddr().String() {
 		t.Errorf("origin: %+v", o)
 	}
-	// fasthttp gives the connection up after it has written the header. Until then it counts as a connection and as a stream.
-	eventually(t, "one connection is open, and it is a stream", func() bool { open, n := s.Connections(); return open == 1 && n == 1 })
+	// fasthttp releases the connection after it has written the header. Until then it counts as a connection and as a stream.
+	eventually(t, "the only open connection to be a stream", func() bool { open, n := s.Connections(); return open == 1 && n == 1 })
 	for _, n := range []string{"a", "b", "c"} {
 		if !stream.Push(protocol.Message{Frame: note(n)}, WeightAnswer, "") {
-			t.Fatal("not taken")
+			t.Fatal("Push returned false")
 		}
 	}
 	c.expect(event(string(note("a"))) + event(string(note("b"))) + event(string(note("c"))))
@@ -68,17 +68,17 @@ func TestStreamPushes(t *testing.T) {
 	stream.Push(protocol.Message{Frame: note("last")}, WeightLog, "")
 	stream.Close()
 	if stream.Push(protocol.Message{Frame: note("late")}, WeightAnswer, "") {
-		t.Error("taken after Close")
+		t.Error("Push succeeded after Close")
 	}
 	c.expect(event(large) + event(string(note("last"))))
 	c.closed()
 	told := make(chan struct{})
-	eventually(t, "the stream is gone", func() bool { _, n := s.Connections(); return n == 0 })
+	eventually(t, "the stream to end", func() bool { _, n := s.Connections(); return n == 0 })
 	stream.OnGone(func() { close(told) })
 	<-told
 }
 
-// A comment every KeepAlive, and only when nothing else was written.
+// A comment is written after KeepAlive without messages.
 func TestStreamKeepAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler, streams := keepStreams()
@@ -94,7 +94,7 @@ func TestStreamKeepAlive(t *testing.T) {
 		c.expect(event(string(note("a"))))
 		c.expect(":\n\n")
 		if age := time.Since(began); age != 40*time.Second {
-			t.Errorf("comment after %v, 15 s after the event it should be", age)
+			t.Errorf("comment after %v, want 15 s after the event", age)
 		}
 		for range 100 {
 			c.expect(":\n\n")
@@ -105,7 +105,7 @@ func TestStreamKeepAlive(t *testing.T) {
 	})
 }
 
-// A reader that takes nothing loses its stream after WriteTimeout, in the middle of what it was sent. Push never waits.
+// A client that reads nothing loses its stream after WriteTimeout, in the middle of a write. Push never blocks.
 func TestStreamSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := stream.NewBudget(0)
@@ -125,18 +125,18 @@ func TestStreamSlowReader(t *testing.T) {
 			t.Errorf("lost after %v", age)
 		}
 		if stream.Push(protocol.Message{Frame: note("x")}, WeightAnswer, "") {
-			t.Error("taken after the end")
+			t.Error("Push succeeded after the end")
 		}
 		if stats := s.Stats(); stats.LostStreams != 1 || stats.DroppedLogs < 4000 {
 			t.Errorf("%+v", stats)
 		}
 		if used := budget.Used(); used != 0 {
-			t.Errorf("budget: %d bytes are kept", used)
+			t.Errorf("the budget still counts %d bytes", used)
 		}
 	})
 }
 
-// The Handler may refuse, close before deciding, or never decide.
+// The Handler may refuse a stream, close it before deciding, or never decide.
 func TestStreamDecisions(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -183,7 +183,7 @@ func TestStreamDecisions(t *testing.T) {
 	}
 }
 
-// The end of the client's side ends the stream; chatter on it too, after a while.
+// A stream ends when its client closes the connection, and when the client sends too many bytes.
 func TestStreamClientLeaves(t *testing.T) {
 	handler, streams := keepStreams()
 	s, address := serve(t, handler, Options{}, testLimits)
@@ -200,10 +200,10 @@ func TestStreamClientLeaves(t *testing.T) {
 		select {
 		case <-gone:
 		case <-time.After(2 * time.Minute):
-			t.Fatalf("%s: nobody noticed", name)
+			t.Fatalf("%s: OnGone was not called", name)
 		}
 		if stream.Push(protocol.Message{Frame: note("x")}, WeightAnswer, "") {
-			t.Errorf("%s: taken after the end", name)
+			t.Errorf("%s: Push succeeded after the end", name)
 		}
 	}
 	if stats := s.Stats(); stats.LostStreams != 0 {
@@ -211,8 +211,8 @@ func TestStreamClientLeaves(t *testing.T) {
 	}
 }
 
-// Shutdown: streams end after what waits for them, running exchanges are answered, nothing new begins, fresh and idle
-// connections close at once.
+// Shutdown ends streams once their messages are written, waits for running exchanges, refuses new ones, and closes new and idle
+// connections at once.
 func TestShutdown(t *testing.T) {
 	began := make(chan *Exchange, 1)
 	handler, streams := keepStreams()
@@ -230,7 +230,7 @@ func TestShutdown(t *testing.T) {
 	(<-streams).Push(protocol.Message{Frame: note("last")}, WeightAnswer, "")
 	running.send(postText(`{"jsonrpc":"2.0","id":1,"method":"slow"}`))
 	x := <-began
-	eventually(t, "all are here", func() bool { open, _ := s.Connections(); return open == 4 })
+	eventually(t, "all connections to be open", func() bool { open, _ := s.Connections(); return open == 4 })
 	done := make(chan error, 1)
 	go func() { done <- s.Shutdown(context.Background()) }()
 	fresh.closed()
@@ -239,7 +239,7 @@ func TestShutdown(t *testing.T) {
 	listening.closed()
 	select {
 	case err := <-done:
-		t.Fatalf("did not wait for the exchange: %v", err)
+		t.Fatalf("Shutdown did not wait for the exchange: %v", err)
 	case <-time.After(150 * time.Millisecond):
 	}
 	x.Answer(protocol.Message{Frame: resultOf(x, nil)})
@@ -257,7 +257,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// When the context ends, what is left is cut off, and its Handler told.
+// If the context ends, Shutdown closes all connections, and their OnGone callbacks are called.
 func TestShutdownCutsOff(t *testing.T) {
 	began, gone := make(chan *Exchange, 2), make(chan struct{}, 2)
 	handler := handlerFunc{post: func(x *Exchange) {
@@ -275,9 +275,9 @@ func TestShutdownCutsOff(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	if err := s.Shutdown(ctx); err == nil {
-		t.Error("Shutdown says that all has ended")
+		t.Error("Shutdown returned no error")
 	}
 	<-gone
 	<-gone
-	eventually(t, "the connections are closed", func() bool { open, _ := s.Connections(); return open == 0 })
+	eventually(t, "the connections to be closed", func() bool { open, _ := s.Connections(); return open == 0 })
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Only the headers that are configured are kept, whatever else a request has; one that stands there twice is refused.
+// Only configured headers are kept. A request that repeats one of them is refused.
 func TestKeptHeaders(t *testing.T) {
 	var got []http.Header
 	handler := handlerFunc{post: func(x *Exchange) { got = append(got, x.Origin.Kept); echo(x) }}
@@ -41,14 +41,14 @@ func TestKeptHeaders(t *testing.T) {
 				t.Errorf("kept %v, want %s", got, c.want)
 			}
 			if c.status != 200 && len(got) != 0 {
-				t.Error("it was handled")
+				t.Error("the refused request was handled")
 			}
 		})
 	}
 }
 
-// Attack 96: nothing of a request's trailers is taken for one of its headers: these were checked before there were any, and a proxy in front of us that takes
-// a header away, or writes it, does so where headers stand.
+// Attack 96: trailers are not taken for headers. They were not checked, and a proxy that removes or sets a header does not do
+// so for trailers.
 func TestAttack96HeaderInTrailers(t *testing.T) {
 	var got Origin
 	handler := handlerFunc{post: func(x *Exchange) { got = x.Origin; echo(x) }}
@@ -62,7 +62,7 @@ func TestAttack96HeaderInTrailers(t *testing.T) {
 			t.Fatalf("answered %d %.200s", r.StatusCode, body)
 		}
 		if len(got.Kept) != 0 || got.Header.Get("Mcp-Name") != "" {
-			t.Errorf("taken out of trailers: %v %v", got.Kept, got.Header)
+			t.Errorf("taken from trailers: %v %v", got.Kept, got.Header)
 		}
 	}
 }

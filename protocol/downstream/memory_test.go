@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// residentKiB reads VmRSS of this process.
+// residentKiB returns VmRSS of this process.
 func residentKiB(t testing.TB) int {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
@@ -34,8 +34,8 @@ func residentKiB(t testing.TB) int {
 
 const idleStreams = 2000
 
-// An idle stream costs at most 16 KiB resident, the client's side, in this process too, included. It runs in a process
-// of its own, for other tests would be counted.
+// An idle stream costs at most 16 KiB of resident memory, including its client, which runs in the same process. The test runs
+// in a process of its own, so that it does not measure other tests.
 func TestStreamMemory(t *testing.T) {
 	if os.Getenv("GOBLIN_STREAM_MEMORY") == "" {
 		command := exec.Command(os.Args[0], "-test.run=^TestStreamMemory$", "-test.v")
@@ -60,7 +60,7 @@ func TestStreamMemory(t *testing.T) {
 	for range idleStreams {
 		c := dial(t, address)
 		openStream(t, c)
-		c.r = nil // the client's buffers are not what is measured
+		c.r = nil // the client's buffers are not measured
 		kept = append(kept, <-streams)
 	}
 	as := residentKiB(t)
@@ -80,7 +80,7 @@ func TestStreamMemory(t *testing.T) {
 		select {
 		case <-gone:
 		case <-time.After(2 * time.Minute):
-			t.Fatal("streams do not end")
+			t.Fatal("the streams have not ended")
 		}
 	}
 }

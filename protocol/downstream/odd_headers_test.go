@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Every header that the server looks at, with a value that makes sense.
+// Headers that the server uses, with valid values.
 var lookedAt = map[string]string{
-	"Authorization": "Bearer nobody", "Host": "localhost", "Origin": "http://localhost", "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+	"Authorization": "Bearer unknown", "Host": "localhost", "Origin": "http://localhost", "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 	"Mcp-Session-Id": "s", "Mcp-Protocol-Version": "2025-11-25", "Mcp-Method": "ping", "Mcp-Name": "n", "Last-Event-Id": "1", "Goblin-Project": "alpha",
 	"X-Forwarded-For": "192.0.2.1", "X-Real-Ip": "192.0.2.1", "Forwarded": "for=192.0.2.1", "Via": "1.1 x", "Expect": "100-continue", "Content-Encoding": "identity",
 	"Access-Control-Request-Method": "POST",
@@ -18,8 +18,8 @@ var lookedAt = map[string]string{
 // Headers that only proxies send.
 var ofProxies = map[string]bool{"X-Forwarded-For": true, "X-Real-Ip": true, "Forwarded": true, "Via": true}
 
-// Each header empty, blank and doubled, without a credential that counts: the one answer is a refusal that comes before the body, and no
-// interim response asks for the body. Requests through a proxy share their connection with others, so their body is read first.
+// A request without a valid credential and with a header that is empty, only spaces or repeated is refused before its body arrives,
+// and no interim response requests the body. Proxies share connections, so the bodies of their requests are read first.
 func TestOddHeadersWithoutACredential(t *testing.T) {
 	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, testLimits)
 	for name, value := range lookedAt {
@@ -29,7 +29,7 @@ func TestOddHeadersWithoutACredential(t *testing.T) {
 		} {
 			for _, version := range []string{"1.1", "1.0"} {
 				if name == "Authorization" && strings.Contains(lines, "nobody") {
-					continue // a credential, if a wrong one: its body may be asked for
+					continue // an invalid credential, whose body may be requested
 				}
 				head := map[string]string{"Host": "localhost", "Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 				delete(head, name)
@@ -50,7 +50,7 @@ func TestOddHeadersWithoutACredential(t *testing.T) {
 	}
 }
 
-// HTTP/1.0 has no interim responses, so a known client that expects one gets none.
+// HTTP/1.0 has no interim responses, so an authenticated client that expects one gets none.
 func TestNoInterimResponseForHTTP10(t *testing.T) {
 	_, address := serve(t, handlerFunc{post: whoAnswers}, Options{Admission: newDoorkeeper()}, testLimits)
 	text := strings.Replace(postText(ping, "Authorization: Bearer a", "Expect: 100-continue"), "HTTP/1.1", "HTTP/1.0", 1)

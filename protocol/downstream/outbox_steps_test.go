@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Every step of progress that a reader takes in time arrives; of more than 32 that wait the last is the newest.
+// A reader that is fast enough gets every progress message. Of more than 32 waiting ones the last is the newest.
 func TestProgressWaits(t *testing.T) {
 	var q outboxQueue
 	key := outboxKey{key: "progress"}
@@ -27,6 +27,6 @@ func TestProgressWaits(t *testing.T) {
 		n, last = n+1, string(q.pop().Frame)
 	}
 	if n != outboxSteps || last != "99" || len(q.steps) != 0 || len(q.states) != 0 {
-		t.Errorf("%d waited, the last was %s, %d and %d left in the books; want %d, 99, none", n, last, len(q.steps), len(q.states), outboxSteps)
+		t.Errorf("popped %d messages, the last %s, and the maps hold %d and %d; want %d, 99, 0 and 0", n, last, len(q.steps), len(q.states), outboxSteps)
 	}
 }

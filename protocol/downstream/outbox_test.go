@@ -18,7 +18,7 @@ func drainOutbox(q *outboxQueue) (frames []string) {
 	return frames
 }
 
-// Answers are never dropped, state is replaced by its key, the oldest log goes.
+// Answers are never dropped, a state replaces the one with its key, and the oldest log message is dropped.
 func TestOutbox(t *testing.T) {
 	type message struct {
 		frame  string
@@ -50,8 +50,8 @@ func TestOutbox(t *testing.T) {
 	}
 }
 
-// What a reader does not take is bounded by its share of the budget: an answer that finds no room becomes an error, what
-// could be done without is dropped, a question stays.
+// The share of the budget limits the messages that wait for a slow reader. An error replaces an answer without room, dispensable
+// messages are dropped, and a server request stays.
 func TestOutboxLimits(t *testing.T) {
 	budget := stream.NewBudget(4 << 20)
 	q := outboxQueue{limit: 2 << 20, budget: budget}
@@ -60,7 +60,7 @@ func TestOutboxLimits(t *testing.T) {
 	}
 	q.push(protocol.Message{Frame: answer("1")}, WeightAnswer, outboxKey{})
 	used := budget.Used()
-	q.push(protocol.Message{Frame: answer("2")}, WeightAnswer, outboxKey{}) // beyond the share
+	q.push(protocol.Message{Frame: answer("2")}, WeightAnswer, outboxKey{}) // exceeds the share
 	if dropped, lost := q.push(protocol.Message{Frame: answer("3")}, WeightLog, outboxKey{}); dropped != 1 || lost {
 		t.Errorf("a log line without room: dropped %d, lost %v", dropped, lost)
 	}
@@ -78,14 +78,14 @@ func TestOutboxLimits(t *testing.T) {
 	}
 	unbounded := outboxQueue{limit: 20}
 	if _, lost := unbounded.push(protocol.Message{Frame: make([]byte, 30)}, WeightAnswer, outboxKey{}); lost {
-		t.Error("an answer is taken whatever waits")
+		t.Error("an answer ended the stream")
 	}
 	if _, lost := unbounded.push(protocol.Message{Frame: make([]byte, 1)}, WeightLog, outboxKey{}); !lost {
-		t.Error("the reader is lost")
+		t.Error("the stream has ended")
 	}
 }
 
-// Errors for answers without room end, too: who goes on asking without reading anything is lost.
+// Errors that replace answers are limited, too: a client that keeps sending requests without reading is lost.
 func TestOutboxOverdrawn(t *testing.T) {
 	q := outboxQueue{budget: stream.NewBudget(1 << 20)}
 	small := protocol.AppendResult(nil, []byte("1"), []byte(`{}`))
@@ -94,12 +94,12 @@ func TestOutboxOverdrawn(t *testing.T) {
 			break
 		}
 		if q.bytes > 64<<20 {
-			t.Fatalf("%d answers wait, and nobody is lost", n)
+			t.Fatalf("%d answers wait and the stream has not ended", n)
 		}
 	}
 }
 
-// Against a plain slice: same messages in the same order whatever is pushed and popped, and all books are right.
+// Random operations on the queue and on a plain slice give the same messages in the same order, and all counters match.
 func TestOutboxRandomScripts(t *testing.T) {
 	type entry struct {
 		frame  string

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Two requests in one write: both are answered, in their order. fasthttp keeps the first answer back while it has the second
-// request, until that writes something: its answer, or the beginning of its stream after SSEAfter (docs/rough-edges.md).
+// Two requests in one write are both answered, in order. fasthttp holds back the first response while it has the second request,
+// until the second response or, after SSEAfter, its stream begins (docs/rough-edges.md).
 func TestPipelinedRequests(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		more  []string      // headers of the second request
-		first time.Duration // when the first answer comes
+		more  []string      // of the second request
+		first time.Duration // when the first answer arrives
 	}{
 		{"the second may become a stream", nil, defaultSSEAfter},
 		{"the second takes JSON only", []string{"Accept: application/json"}, time.Minute},

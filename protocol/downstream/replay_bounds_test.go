@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// 10 000 messages for a client that is away: memory is bounded, what may be lost is and is counted, the answer stays
-// as long as the bounds allow; then the stream is gone.
+// 10 000 messages for a disconnected client: the memory is limited, dispensable messages are dropped and counted, and the answer is
+// kept as long as the limits allow.
 func TestReplayBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := stream.NewBudget(0)
@@ -47,12 +47,12 @@ func TestReplayBounds(t *testing.T) {
 		}
 		time.Sleep(time.Minute - time.Nanosecond)
 		if got, outcome = resume(first[1].id); len(got) != 100 || outcome != ResumedCall {
-			t.Errorf("a moment before their time is over: %d events, %v", len(got), outcome)
+			t.Errorf("just before they expire: %d events, %v", len(got), outcome)
 		}
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if _, outcome = resume(first[1].id); outcome != ResumeGone {
-			t.Errorf("after it: %v", outcome)
+			t.Errorf("after they expired: %v", outcome)
 		}
 		if stats := f.replay.Stats(); stats.Events+stats.Bytes+stats.Streams != 0 || budget.Used() != 0 {
 			t.Errorf("%+v, budget %d", stats, budget.Used())
@@ -60,7 +60,7 @@ func TestReplayBounds(t *testing.T) {
 	})
 }
 
-// An answer that is too large to be kept, or for which there is no room in the budget, is gone with its connection.
+// An answer that is too large for the Replay, or for which the budget has no room, is lost with its connection.
 func TestReplayCannotKeep(t *testing.T) {
 	for name, o := range map[string]ReplayOptions{
 		"too large": {Prime: true, Bytes: 1000},
@@ -82,7 +82,7 @@ func TestReplayCannotKeep(t *testing.T) {
 	}
 }
 
-// A call that ends without an answer while its client is away leaves nothing behind.
+// A call that ends without an answer while its client is disconnected is forgotten.
 func TestReplayCallWithoutAnswer(t *testing.T) {
 	f := newResumeHandler(ReplayOptions{})
 	_, address := serve(t, f, Options{}, testLimits)

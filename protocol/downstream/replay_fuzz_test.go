@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Whatever a client says it has read last: nothing panics, and only an id that was sent leads to a stream.
+// No Last-Event-ID causes a panic, and only an id that was sent leads to a track.
 func FuzzReplayFind(f *testing.F) {
 	for _, id := range []string{"", "x", "-", "TAG", "TAG-", "TAG-p", "TAG-p1-0", "TAG-p1-1", "TAG-p1-2", "TAG-p1-3", "TAG-g2-0", "TAG-g1-0",
 		"TAG-p1-01", "TAG-p+1-1", "TAG-p1-zzzzzzzzzzzzzzzz", "TAG-p1-1-1", "aaaaaaaa-p1-1"} {
@@ -30,7 +30,7 @@ func FuzzReplayFind(f *testing.F) {
 	})
 }
 
-// deliverForTest has the track send messages.
+// deliverForTest sends messages on the track.
 func (t *track) deliverForTest(words ...string) {
 	var q outboxQueue
 	for _, word := range words {
@@ -39,7 +39,7 @@ func (t *track) deliverForTest(words ...string) {
 	t.appendEvents(nil, &q, streamBatch)
 }
 
-// The session of a POST of HTTP+SSE is the first sessionId of its query, whatever else there is.
+// The session of a POST of HTTP+SSE is the first sessionId of its query.
 func FuzzQueryValue(f *testing.F) {
 	for _, query := range []string{"", "sessionId", "sessionId=", "sessionId=a", "a=b&sessionId=a%20b+c", "sessionId=%", "&&=&sessionId==", "xsessionId=1&sessionId=2"} {
 		f.Add(query)

@@ -15,11 +15,11 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// resumeHandler is a session as its Handler sees it: every exchange and stream goes to one Replay.
+// resumeHandler handles a session whose exchanges and streams use one Replay.
 type resumeHandler struct {
 	replay   *Replay
 	calls    chan *Exchange
-	streams  chan *EventStream // GET streams that may be pushed to
+	streams  chan *EventStream // GET streams that the handler may push to
 	outcomes chan Resumed
 }
 
@@ -54,10 +54,10 @@ func (f *resumeHandler) Open(s *EventStream) {
 	f.streams <- s
 }
 
-// sse is one event as a client reads it.
+// sse is an event as the client reads it.
 type sse struct{ id, retry, data string }
 
-// events reads n events; fewer when the stream ends.
+// events reads n events, or fewer if the stream ends.
 func (*rawClient) events(r io.Reader, n int) (list []sse) {
 	lines := bufio.NewReader(r)
 	var e sse
@@ -87,7 +87,7 @@ func getAfter(id string) string {
 	return strings.Replace(getText, "\r\n\r\n", "\r\nLast-Event-ID: "+id+"\r\n\r\n", 1)
 }
 
-// datas are the frames of events that have one.
+// datas returns the data of the events that have some.
 func datas(list []sse) []string {
 	var frames []string
 	for _, e := range list {
@@ -105,7 +105,7 @@ func wantDatas(t *testing.T, list []sse, want ...string) {
 	}
 }
 
-// startCall posts a call and has it say one thing; the client has read that.
+// startCall posts a call, sends one notification for it, and reads that in the client.
 func (f *resumeHandler) startCall(t *testing.T, address string, id int) (*rawClient, *Exchange, []sse) {
 	t.Helper()
 	c := dial(t, address)
@@ -121,20 +121,20 @@ func (f *resumeHandler) startCall(t *testing.T, address string, id int) (*rawCli
 	return c, x, list
 }
 
-// departed waits until the connection's loss has been noticed.
+// departed waits until the server has detected the loss of the connection.
 func (*resumeHandler) departed(t *testing.T, x *Exchange) {
 	t.Helper()
 	h := x.port.(*Response)
-	eventually(t, "the loss is noticed", func() bool {
-		x.Notify(protocol.Message{Frame: note("p")}, WeightState, "p") // noticed by writing
+	eventually(t, "the loss to be detected", func() bool {
+		x.Notify(protocol.Message{Frame: note("p")}, WeightState, "p") // a write detects the loss
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return h.state == responseDetached
 	})
 }
 
-// MCP 2025-11-25, resumability and redelivery; protocol.md L6, L7: a broken POST is no cancel, what it would have said
-// is had with GET and Last-Event-ID, only on that stream, and the stream ends with the answer.
+// MCP 2025-11-25, resumability and redelivery; protocol.md L6, L7: a lost POST is not cancelled. A GET with Last-Event-ID gets the
+// rest of that stream, which ends with the answer.
 func TestResumeCall(t *testing.T) {
 	for _, prime := range []bool{true, false} {
 		budget := stream.NewBudget(1 << 20)
@@ -142,14 +142,14 @@ func TestResumeCall(t *testing.T) {
 		_, address := serve(t, f, Options{Budget: budget}, testLimits)
 		c, x, first := f.startCall(t, address, 1)
 		if prime && (first[0].id == "" || first[0].data != "" || first[0].retry != "1500") {
-			t.Errorf("the stream begins with %+v, want an id, retry, and no data", first[0])
+			t.Errorf("the first event is %+v, want an id, retry, and no data", first[0])
 		}
 		last := first[len(first)-1].id
 		_, other, _ := f.startCall(t, address, 2)
 		other.Notify(protocol.Message{Frame: note("other")}, WeightLog, "")
 		c.Close()
 		h := x.port.(*Response)
-		h.end(true) // as the connection's goroutine does when it notices
+		h.end(true) // as the connection's goroutine does when it detects the loss
 		x.Notify(protocol.Message{Frame: note("log")}, WeightLog, "")
 		x.Notify(protocol.Message{Frame: note("question")}, WeightAnswer, "")
 
@@ -170,27 +170,27 @@ func TestResumeCall(t *testing.T) {
 		}
 		x.Notify(protocol.Message{Frame: note("live")}, WeightState, "progress")
 		x.Answer(protocol.Message{Frame: []byte(pong)})
-		list = append(list, again.events(r.Body, 9)...) // to the end of the stream
+		list = append(list, again.events(r.Body, 9)...) // until the stream ends
 		wantDatas(t, list, string(note("log")), string(note("question")), string(note("live")), pong)
 
-		// The answer was sent, but who knows whether it was read: it can be had again.
+		// The answer was sent, but possibly not received. It is still available.
 		third := dial(t, address)
 		third.send(getAfter(list[len(list)-2].id))
 		wantDatas(t, third.events(third.response().Body, 9), pong)
 		if outcome := <-f.outcomes; outcome != ResumedCall {
 			t.Fatal(outcome)
 		}
-		// Who has it needs nothing more.
+		// A client that has received all of it gets nothing more.
 		if r, _ := dial(t, address).send(getAfter(list[len(list)-1].id)).body(); r.StatusCode != 400 || <-f.outcomes != ResumeGone {
 			t.Errorf("after the last event: %d", r.StatusCode)
 		}
 		other.Answer(protocol.Message{Frame: []byte(pong)})
 		f.replay.Close()
-		eventually(t, "the budget is given back", func() bool { return budget.Used() == 0 })
+		eventually(t, "the budget to be free", func() bool { return budget.Used() == 0 })
 	}
 }
 
-// Ids that lead nowhere: malformed ones, another session's, forged ones, streams that are forgotten.
+// Event ids that cannot be resumed: malformed ones, those of another session, forged ones, and those of forgotten streams.
 func TestResumeUnknown(t *testing.T) {
 	f := newResumeHandler(ReplayOptions{Prime: true})
 	_, address := serve(t, f, Options{}, testLimits)
@@ -205,10 +205,10 @@ func TestResumeUnknown(t *testing.T) {
 		{f.replay.tag + "-p", ResumedNothing}, {f.replay.tag + "-x1-0", ResumedNothing}, {f.replay.tag + "-p1-!", ResumedNothing},
 		{strings.Repeat("9", 5000), ResumedNothing},
 		{foreign, ResumedNothing},
-		{f.replay.tag + "-p99-0", ResumeGone}, // such a call is not known any more
+		{f.replay.tag + "-p99-0", ResumeGone}, // such a call is unknown
 		{f.replay.tag + "-g99-0", ResumedNothing},
-		{f.replay.tag + "-g1-0", ResumedNothing}, // it is a POST's
-		{f.replay.tag + "-p1-zz", ResumeGone},    // has never been sent
+		{f.replay.tag + "-g1-0", ResumedNothing}, // the stream of a POST
+		{f.replay.tag + "-p1-zz", ResumeGone},    // an event that was never sent
 	}
 	for _, test := range tests {
 		r := dial(t, address).send(getAfter(test.id)).response()
@@ -224,7 +224,7 @@ func TestResumeUnknown(t *testing.T) {
 	x.Answer(protocol.Message{Frame: []byte(pong)})
 }
 
-// A client that comes back before its loss was noticed takes its stream over.
+// A client that reconnects before the loss was detected takes over its stream.
 func TestResumeTakesOver(t *testing.T) {
 	f := newResumeHandler(ReplayOptions{Prime: true})
 	_, address := serve(t, f, Options{}, testLimits)
@@ -245,7 +245,7 @@ func TestResumeTakesOver(t *testing.T) {
 	wantDatas(t, c.events(body, 9), pong)
 }
 
-// A stream opened by GET goes on too, and is told when to come back before it is closed in the middle.
+// A stream opened by GET can be resumed, and its client gets the time to wait if the stream is closed before its end.
 func TestResumeStream(t *testing.T) {
 	f := newResumeHandler(ReplayOptions{Prime: true})
 	s, address := serve(t, f, Options{}, testLimits)
@@ -257,9 +257,9 @@ func TestResumeStream(t *testing.T) {
 	first := c.events(r.Body, 2)
 	stream.Push(protocol.Message{Frame: note("b")}, WeightState, "b")
 	c.Close()
-	eventually(t, "the stream is gone", func() bool { _, n := s.Connections(); return n == 0 })
+	eventually(t, "the stream to end", func() bool { _, n := s.Connections(); return n == 0 })
 	if stream.Push(protocol.Message{Frame: note("lost")}, WeightState, "c") {
-		t.Error("taken by a stream that is over")
+		t.Error("Push succeeded on a stream that has ended")
 	}
 	again := dial(t, address)
 	again.send(getAfter(first[1].id))
@@ -275,17 +275,17 @@ func TestResumeStream(t *testing.T) {
 	if rest := again.events(r.Body, 9); len(rest) != 1 || rest[0].retry != "1000" {
 		t.Errorf("at its end: %+v, want retry", rest)
 	}
-	// Nothing was pushed on it: nothing is kept of it.
+	// A stream without messages is not kept.
 	quiet := dial(t, address)
 	quiet.send(getText)
 	quiet.response()
 	<-f.streams
 	streams := f.replay.Stats().Streams
 	quiet.Close()
-	eventually(t, "forgotten", func() bool { return f.replay.Stats().Streams == streams-1 })
+	eventually(t, "the stream to be forgotten", func() bool { return f.replay.Stats().Streams == streams-1 })
 }
 
-// The session's end closes what was resumed, and nothing is kept afterwards.
+// Close ends the resumed streams. Later messages are not kept.
 func TestReplayClose(t *testing.T) {
 	f := newResumeHandler(ReplayOptions{})
 	_, address := serve(t, f, Options{}, testLimits)
@@ -304,7 +304,7 @@ func TestReplayClose(t *testing.T) {
 	}
 }
 
-// Answers that must not be lost come exactly once and in order, however often the connection is cut.
+// Answers arrive exactly once and in order, however often the connection is cut.
 func TestResumeManyTimes(t *testing.T) {
 	const messages = 400
 	f := newResumeHandler(ReplayOptions{Prime: true})
@@ -342,6 +342,6 @@ func TestResumeManyTimes(t *testing.T) {
 		}
 		if cut%3 != 0 {
 			c.Close()
-		} // else it stays open until the server closes it
+		} // otherwise it stays open until the server closes it
 	}
 }

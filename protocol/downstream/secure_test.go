@@ -17,7 +17,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// certificate returns one for localhost, and who believes it.
+// certificate returns a certificate for localhost, and a pool that trusts it.
 func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -39,7 +39,7 @@ func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, pool
 }
 
-// serveTLS starts a server that speaks TLS, and returns how to connect to it.
+// serveTLS starts a server with TLS, and returns a function that connects to it.
 func serveTLS(t testing.TB, handler Handler, o Options, limits limits) (s *Server, address string, connect func() *rawClient) {
 	pair, pool := certificate(t)
 	o.TLS = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, Certificates: []tls.Certificate{pair}}
@@ -55,7 +55,7 @@ func serveTLS(t testing.TB, handler Handler, o Options, limits limits) (s *Serve
 	}
 }
 
-// S5.1.6: Messages, large answers, refusals and slow calls are over TLS as they are without.
+// S5.1.6: messages, large answers, refusals and slow calls work over TLS.
 func TestTLS(t *testing.T) {
 	large := strings.Repeat("x", 3<<20)
 	gone := make(chan struct{})
@@ -89,11 +89,11 @@ func TestTLS(t *testing.T) {
 	select {
 	case <-gone:
 	case <-time.After(10 * time.Second):
-		t.Error("nobody notices that a client has left")
+		t.Error("OnGone was not called")
 	}
 }
 
-// Streams over TLS are written, end with a goodbye, and their clients' leaving is noticed.
+// Streams work over TLS. They end with an alert, and a client that leaves is detected.
 func TestStreamsOverTLS(t *testing.T) {
 	var streams collect[*EventStream]
 	left := make(chan struct{}, 2)
@@ -106,7 +106,7 @@ func TestStreamsOverTLS(t *testing.T) {
 	const get = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
 	one := connect().send(get)
 	events := bufio.NewReader(one.response().Body)
-	two := connect().send(get) // only now, as the first of streams has to be the first one's
+	two := connect().send(get) // the first stream must be the one of the first client
 	two.response()
 	if _, n := s.Connections(); n != 2 {
 		t.Fatalf("%d streams", n)
@@ -126,7 +126,7 @@ func TestStreamsOverTLS(t *testing.T) {
 	wait(t, left)
 	streams.All()[0].Close()
 	if _, err := io.Copy(io.Discard, events); err != nil {
-		t.Errorf("the end is no goodbye: %v", err)
+		t.Errorf("the stream ended without an alert: %v", err)
 	}
 	wait(t, left)
 }
@@ -136,11 +136,11 @@ func wait(t *testing.T, c <-chan struct{}) {
 	select {
 	case <-c:
 	case <-time.After(10 * time.Second):
-		t.Fatal("nothing comes")
+		t.Fatal("the stream has not ended")
 	}
 }
 
-// A slow reader that takes some of a large answer now and then has all of it in the end; one that takes nothing loses its connection.
+// A slow reader of a large answer gets all of it if it makes progress; one that reads nothing loses its connection.
 func TestSlowReadersOverTLS(t *testing.T) {
 	large := strings.Repeat("x", 24<<20)
 	handler := handlerFunc{post: func(x *Exchange) {
@@ -158,21 +158,21 @@ func TestSlowReadersOverTLS(t *testing.T) {
 		time.Sleep(700 * time.Millisecond)
 	}
 	if total < len(large) {
-		t.Errorf("%d bytes have come", total)
+		t.Errorf("got %d bytes", total)
 	}
 	c.Close()
 	c = connect().send(postText(ping))
 	r = c.response()
-	eventually(t, "the connection is given up", func() bool { // in three seconds or six, or nine when the kernel finds a little more room
+	eventually(t, "the connection to be closed", func() bool { // after three, six or, if the kernel finds more buffer space, nine seconds
 		open, _ := s.Connections()
 		return open == 0
 	})
 	if n, err := io.Copy(io.Discard, r.Body); err == nil {
-		t.Errorf("who takes nothing has all %d bytes", n)
+		t.Errorf("the client that reads nothing got all %d bytes", n)
 	}
 }
 
-// S5.1.6: Plain HTTP is told what is spoken here; half a handshake has no longer than half a header.
+// S5.1.6: a request in plain HTTP gets a helpful answer. A TLS handshake must finish in the time for a header.
 func TestNoTLS(t *testing.T) {
 	short := testLimits
 	short.header = 200 * time.Millisecond

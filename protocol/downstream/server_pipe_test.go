@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// pipeListener accepts in-memory connections, which live in a bubble's time.
+// pipeListener accepts in-memory connections, so that deadlines use a bubble's clock.
 type pipeListener struct {
 	conns chan net.Conn
 	once  sync.Once
@@ -32,7 +32,7 @@ func (l *pipeListener) Close() error {
 
 func (*pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8730} }
 
-// servePipe starts a server inside a bubble and returns how to connect to it.
+// servePipe starts a server inside a bubble and returns a function that connects to it.
 func servePipe(t *testing.T, handler Handler, o Options, limits limits) (connect func() *rawClient) {
 	connect, _ = servePipes(t, handler, o, limits)
 	return connect
@@ -48,7 +48,7 @@ func servePipes(t *testing.T, handler Handler, o Options, limits limits) (connec
 			t.Errorf("shutdown: %v", err)
 		}
 		<-done
-		time.Sleep(time.Minute) // fasthttp's workers look around every ten seconds
+		time.Sleep(time.Minute) // fasthttp's workers check for idleness every ten seconds
 	})
 	return func() *rawClient {
 		ours, theirs := net.Pipe()

@@ -17,7 +17,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// handlerFunc is a Handler made of functions; nil ones accept.
+// handlerFunc is a Handler made of functions. A nil function accepts.
 type handlerFunc struct {
 	post   func(*Exchange)
 	open   func(*EventStream)
@@ -48,7 +48,7 @@ func (f handlerFunc) Delete(x *Exchange) {
 	f.delete(x)
 }
 
-// echo answers every request with its own params.
+// echo answers each request with its params.
 func echo(x *Exchange) {
 	if !x.Frame.ID.Present() {
 		x.Accept()
@@ -64,7 +64,7 @@ func resultOf(x *Exchange, result []byte) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, x.Frame.IDBytes(), result)
 }
 
-// testWriter logs through the test.
+// testWriter writes log lines to the test's log.
 type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {
@@ -78,7 +78,7 @@ func testLog(t testing.TB) *slog.Logger {
 
 var testLimits = limits{header: 5 * time.Second, bodyRate: 1 << 20, idle: time.Minute, decide: 5 * time.Second}
 
-// serve starts a server on loopback and stops it with the test.
+// serve starts a server on loopback and stops it at the end of the test.
 func serve(t testing.TB, handler Handler, o Options, limits limits) (*Server, string) {
 	t.Helper()
 	s := newServer(handler, o, testLog(t), limits)
@@ -104,7 +104,7 @@ func serve(t testing.TB, handler Handler, o Options, limits limits) (*Server, st
 	return s, l.Addr().String()
 }
 
-// rawClient speaks HTTP by hand.
+// rawClient is an HTTP client that sends raw bytes.
 type rawClient struct {
 	net.Conn
 	r *bufio.Reader
@@ -139,7 +139,7 @@ func (c *rawClient) response() *http.Response {
 	return r
 }
 
-// body reads a response to its end.
+// body reads a response with its body.
 func (c *rawClient) body() (*http.Response, string) {
 	c.t.Helper()
 	r := c.response()
@@ -155,7 +155,7 @@ func (c *rawClient) closed() {
 	c.t.Helper()
 	if b, err := c.r.ReadByte(); err == nil {
 		rest, _ := io.ReadAll(io.LimitReader(c.r, 300))
-		c.t.Fatalf("the connection is open and says %q", append([]byte{b}, rest...))
+		c.t.Fatalf("the connection is still open and sent %q", append([]byte{b}, rest...))
 	}
 }
 
@@ -174,7 +174,7 @@ func postText(body string, headers ...string) string {
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":1}}`
 const pong = `{"jsonrpc":"2.0","id":1,"result":{"x":1}}`
 
-// MCP 2025-11-25, sending messages to the server; protocol.md L1, L3, L4, L13.
+// MCP 2025-11-25, sending messages to the server; protocol.md L1, L3, L4, L13: the response to a POST has the right status and headers.
 func TestServerPostAnswers(t *testing.T) {
 	handler := handlerFunc{post: func(x *Exchange) {
 		switch x.Frame.MethodText() {
@@ -221,7 +221,7 @@ func TestServerPostAnswers(t *testing.T) {
 	}
 }
 
-// collect gathers things from several goroutines.
+// collect collects values from several goroutines.
 type collect[T any] struct {
 	mu   sync.Mutex
 	list []T

@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// stdioRun serves handler on pipes inside a bubble.
+// stdioRun runs ServeStdio on pipes inside a bubble.
 type stdioRun struct {
 	in     *io.PipeWriter
 	out    *bufio.Reader
@@ -51,18 +51,18 @@ func (r *stdioRun) line(t *testing.T) string {
 	return strings.TrimSuffix(line, "\n")
 }
 
-// call is a request of so many bytes.
+// call returns a request of the given size.
 func call(id string, size int) string {
 	text := `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"text":""}}`
 	return strings.Replace(text, `""`, `"`+strings.Repeat("x", size-len(text))+`"`, 1)
 }
 
-// protocol.md S1; a line is a message, garbage is answered and the next line read.
+// protocol.md S1: each line is a message. An invalid line is answered with an error, and the next one read.
 func TestStdioLines(t *testing.T) {
 	const tooLarge = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Message too large","data":{"code":"MESSAGE_TOO_LARGE","server":null,"retryable":false}}}`
 	tests := []struct {
 		name, in string
-		want     []string // "null -32700" stands for an error with that id and code
+		want     []string // "null -32700" means an error with that id and code
 	}{
 		{"request", ping, []string{pong}},
 		{"CRLF", ping + "\r", []string{pong}},
@@ -90,7 +90,7 @@ func TestStdioLines(t *testing.T) {
 		{"batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, []string{`{"batch":1}`}},
 	}
 	for _, test := range tests {
-		for _, end := range []string{"\n", ""} { // the last line may lack its end
+		for _, end := range []string{"\n", ""} { // the last line may lack its ending
 			synctest.Test(t, func(t *testing.T) {
 				handler := handlerFunc{post: func(x *Exchange) {
 					if x.Batch != nil {
@@ -115,7 +115,7 @@ func TestStdioLines(t *testing.T) {
 					}
 				}
 				if rest, _ := io.ReadAll(run.out); len(rest) > 0 {
-					t.Errorf("%s: and %q", test.name, rest)
+					t.Errorf("%s: unexpected output %q", test.name, rest)
 				}
 				if err := <-run.done; err != nil {
 					t.Errorf("%s: %v", test.name, err)
@@ -125,7 +125,7 @@ func TestStdioLines(t *testing.T) {
 	}
 }
 
-// The stream is opened before the first line; answers, notifications and pushes come out in the order they were given.
+// The stream is opened before the first line is read. Answers, notifications and pushes are written in order.
 func TestStdioOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stream *EventStream
@@ -166,12 +166,12 @@ func TestStdioOrder(t *testing.T) {
 			t.Error(err)
 		}
 		if stream.Push(protocol.Message{Frame: note("x")}, WeightAnswer, "") {
-			t.Error("taken after the end")
+			t.Error("Push succeeded after the end")
 		}
 	})
 }
 
-// EOF waits for running calls, but not for ever; who is not answered by then is gone.
+// After EOF, ServeStdio waits for running calls, but only for a limited time. For the others the client has left.
 func TestStdioEndOfInput(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -194,21 +194,21 @@ func TestStdioEndOfInput(t *testing.T) {
 			run.in.Close()
 			rest, _ := io.ReadAll(run.out)
 			if err := <-run.done; err != nil || time.Since(began) != test.want || (string(rest) == pong+"\n") == test.gone {
-				t.Errorf("%s: %v after %v, said %q", test.name, err, time.Since(began), rest)
+				t.Errorf("%s: got %v after %v, output %q", test.name, err, time.Since(began), rest)
 			}
 			select {
 			case <-gone:
 				if !test.gone {
-					t.Errorf("%s: told that the client is gone", test.name)
+					t.Errorf("%s: OnGone was called", test.name)
 				}
 			default:
 				if test.gone {
-					t.Errorf("%s: not told that the client is gone", test.name)
+					t.Errorf("%s: OnGone was not called", test.name)
 				}
 			}
 			time.Sleep(time.Minute)
 			if used := budget.Used(); used != 0 {
-				t.Errorf("%s: budget: %d bytes are kept", test.name, used)
+				t.Errorf("%s: the budget still counts %d bytes", test.name, used)
 			}
 		})
 	}
@@ -274,7 +274,7 @@ func TestStdioEnds(t *testing.T) {
 	})
 }
 
-// State of two exchanges shares keys but not messages.
+// State messages of two exchanges with the same key do not replace each other.
 func TestStdioStateByExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler := handlerFunc{post: func(x *Exchange) {
@@ -302,13 +302,13 @@ func FuzzStdioLines(f *testing.F) {
 		}
 		for line := range strings.Lines(out.String()) {
 			if !strings.HasPrefix(line, `{"jsonrpc":"2.0",`) || !strings.HasSuffix(line, "}\n") {
-				t.Fatalf("said %q to %q", line, in)
+				t.Fatalf("got %q in response to %q", line, in)
 			}
 		}
 	})
 }
 
-// few lets so many requests in, and asks nobody who he is.
+// few is an Admission without authentication that admits a limited number of requests.
 type few struct{ left int }
 
 func (*few) Asks() bool { return true }
@@ -330,7 +330,7 @@ func (f *few) AdmitBatch(_ *identity.Principal, more int) *Refusal {
 	return r
 }
 
-// A rate counts for the client on stdin, too, each message of a batch; what it sends and expects no answer to is not counted.
+// A rate limit applies on stdin, too. It counts each message of a batch, but no messages that expect no answer.
 func TestStdioAdmission(t *testing.T) {
 	const note = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 	synctest.Test(t, func(t *testing.T) {
@@ -351,10 +351,10 @@ func TestStdioAdmission(t *testing.T) {
 			}
 		}
 		if rest, _ := io.ReadAll(run.out); len(rest) > 0 {
-			t.Errorf("and %q", rest)
+			t.Errorf("unexpected output %q", rest)
 		}
 		if <-run.done; notes != 3 {
-			t.Errorf("%d notifications came through, want 3", notes)
+			t.Errorf("%d notifications were handled, want 3", notes)
 		}
 	})
 }

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// TestAttack97HalfOpenTLS: ten thousand begin a handshake, or a request, and say no more. Who is there already hardly feels it, who comes finds room,
-// and of the silent ones no more are kept than maxUnadmitted.
+// Ten thousand clients begin a TLS handshake or a request and send nothing more. Existing clients are hardly affected, new clients
+// are served, and at most maxUnadmitted of the silent connections are kept.
 func TestAttack97HalfOpenTLS(t *testing.T) {
 	attackers := 10_000
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	if most := int(limit.Cur) - maxUnadmitted - 500; attackers > most { // both sides are in this process
-		t.Logf("%d attackers instead of %d: there may be %d open files", most, attackers, limit.Cur)
+	if most := int(limit.Cur) - maxUnadmitted - 500; attackers > most { // both ends are in this process
+		t.Logf("%d attackers instead of %d: the limit is %d open files", most, attackers, limit.Cur)
 		attackers = most
 	}
 	if attackers <= 2*maxUnadmitted {
@@ -53,21 +53,21 @@ func TestAttack97HalfOpenTLS(t *testing.T) {
 		}
 		first = append(first, c)
 		switch i % 3 {
-		case 0: // not a word
+		case 0: // sends nothing
 		case 1:
 			c.Write(hello[:len(hello)/2])
-		case 2: // the server does its part of the handshake, and waits
+		case 2: // the server continues the handshake, and waits
 			c.Write(hello)
 		}
 	}
 	attacked := time.Hour
-	for try := 0; try < 5 && attacked > quiet*3/2; try++ { // what else the machine does must not fail this test
+	for try := 0; try < 5 && attacked > quiet*3/2; try++ { // retry: other load on the machine must not fail this test
 		attacked = min(attacked, percentile99(500, func() time.Duration { return call(good) }))
 	}
 	fresh := call(connect())
 	t.Logf("p99 of a good client: %v, with %d attackers %v (× %.2f); a new client's first call %v",
 		quiet, attackers, attacked, float64(attacked)/float64(quiet), fresh)
-	eventually(t, "those that are cut off are gone, and no more than 2048 silent ones are kept", func() bool { // a moment for each one's goroutine
+	eventually(t, "at most 2048 silent connections to remain", func() bool { // each connection's goroutine needs a moment
 		open, _ := s.Connections()
 		return open <= maxUnadmitted+10
 	})
@@ -85,7 +85,7 @@ func percentile99(n int, measure func() time.Duration) time.Duration {
 	return times[n*99/100]
 }
 
-// clientHello is what a client says first.
+// clientHello returns the first message of a TLS client.
 func clientHello(t *testing.T) []byte {
 	ours, theirs := net.Pipe()
 	defer ours.Close()

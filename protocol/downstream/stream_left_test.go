@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// All streams share one poller, which is there while any of them is; who leaves ends his own stream only.
+// All streams share one poller, which exists while there is a stream. A client that leaves ends only its own stream.
 func TestStreamsShareAPoller(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no poller here")
@@ -33,7 +33,7 @@ func TestStreamsShareAPoller(t *testing.T) {
 		}
 		clients[7].Close()
 		if i := <-gone; i != 7 || poller() == nil {
-			t.Fatalf("round %d: stream %d has ended, want 7 alone", round, i)
+			t.Fatalf("round %d: stream %d has ended, want only stream 7", round, i)
 		}
 		for i, c := range clients {
 			if i != 7 {
@@ -45,7 +45,7 @@ func TestStreamsShareAPoller(t *testing.T) {
 		}
 		for end := time.Now().Add(time.Minute); poller() != nil; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatal("the poller stays")
+				t.Fatal("the poller was not closed")
 			}
 		}
 	}

@@ -10,7 +10,7 @@ var pending = []string{
 	"internal/cli", "internal/cli/access", "internal/cli/ask", "internal/cli/configure",
 	"internal/cli/doctor", "internal/cli/operate", "internal/cli/serve", "internal/cli/terminal", "internal/client", "internal/config",
 	"internal/desktop", "internal/secret", "internal/serving", "internal/status",
-	"protocol", "protocol/downstream", "protocol/upstream/remote",
+	"protocol/upstream/remote",
 }
 
 func isPending(file string) bool {
