@@ -114,7 +114,7 @@ func (w *world) checkGuarantee(a *clientRequest) {
 	}
 	took, silence := time.Since(a.guarantee.at), time.Since(w.lastAdmitted)
 	w.slowest = max(w.slowest, took)
-	if a.message == "too much is buffered" { // see addHonest
+	if a.message == "too many bytes are buffered" { // see addHonest
 		w.count("an honest request refused for lack of buffer space")
 		return
 	}
