@@ -118,6 +118,7 @@ var mayImport = map[string][]string{
 	"tests/faults":              {"*"},
 	"tests/proxy":               {"*"},
 	"tests/sim":                 {"*"},
+	"tests/sim/pipeclient":      {"protocol/downstream", "protocol/stream"},
 	"tests/requirements":        {"*"},
 	"tests/attacks":             {"*"},
 	"tests/logins":              {"*"},
@@ -176,7 +177,7 @@ var foreign = map[string][]string{
 	module + "/protocol/upstream/linktest":    {},
 	module + "/cmd":                           {},
 	module + "/bench":                         {"internal/cli/benchmark", "bench", "bench/limits", "bench/load", "bench/process", "bench/report", "bench/server"},
-	module + "/tests":                         {},
+	module + "/tests":                         {"tests/sim"},
 }
 
 func TestAllowedImports(t *testing.T) {
