@@ -14,8 +14,8 @@ import (
 	"goblin-actor/internal/policy"
 )
 
-// CheckFiles says what is wrong with the files beside the configuration without which the gateway does not start. Those that are missing
-// are among the findings of the configuration.
+// CheckFiles checks the key file and the certificate, without which the gateway does not start. It ignores missing files, which the
+// configuration's findings report.
 func CheckFiles(cfg *config.Config) error {
 	if cfg.Auth.On() {
 		if _, err := auth.Load(cfg.Beside(cfg.Auth.Keys)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -34,7 +34,7 @@ func CheckFiles(cfg *config.Config) error {
 	return nil
 }
 
-// MetricsVisible reports whether there is anybody whom /metrics is shown to: a policy shows it only to roles that say so, which is easily
+// MetricsVisible reports whether any principal may see /metrics. With a policy, a role must permit it, which is easily
 // forgotten until a scrape fails.
 func MetricsVisible(cfg *config.Config) bool {
 	p := policy.Compile(cfg.Policy)
@@ -47,17 +47,17 @@ func MetricsVisible(cfg *config.Config) bool {
 	})
 }
 
-// HiddenMetrics says that there is nobody.
+// HiddenMetrics returns the finding for a policy that shows /metrics to no principal.
 func HiddenMetrics(cfg *config.Config) *config.Finding {
-	f := &config.Finding{File: cfg.Path, Path: "policy", Message: "nobody may see /metrics: that takes a role that says admin: view",
-		Hint: "write admin: view into a role that is bound with local: true, unless the admin socket's /metrics is enough"}
+	f := &config.Finding{File: cfg.Path, Path: "policy", Message: "/metrics is visible to no principal: no role that is in use has admin: view",
+		Hint: "add admin: view to a role that is bound with local: true, unless /metrics on the admin socket suffices"}
 	if cfg.Auth.On() {
-		f.Hint = "write admin: view into a role, and have a key with it scrape: goblin-actor key new prometheus --role ROLE"
+		f.Hint = "add admin: view to a role, and scrape with a key that has the role: goblin-actor key new prometheus --role ROLE"
 	}
 	return f
 }
 
-// ofTLS says that an error is of the certificate or its key, as some do by themselves.
+// ofTLS adds "tls: " to an error about the certificate or its key, unless it has that prefix.
 func ofTLS(err error) error {
 	if strings.HasPrefix(err.Error(), "tls: ") {
 		return err

@@ -2,5 +2,5 @@
 
 package serving
 
-// onHangup does nothing: there is no SIGHUP here; the file is watched.
+// onHangup does nothing, since this system has no SIGHUP. The file is watched.
 func onHangup(func()) func() { return func() {} }

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// NewLogger logs to w as the configuration says; level, which may be nil, changes what is logged later.
+// NewLogger returns a logger to w with the configured format and level. Setting level, which may be nil, changes the level later.
 func NewLogger(c config.Log, level *slog.LevelVar, w io.Writer) *slog.Logger {
 	if level == nil {
 		level = new(slog.LevelVar)

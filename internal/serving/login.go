@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/login"
 )
 
-// LoginPages are the pages on which a browser on this machine logs in at servers.
-// Where everybody has to show a key, which a reload can begin, no browser could, and there are none.
+// LoginPages returns the pages with which a browser on this machine logs in to servers. There are none while clients must authenticate,
+// which a reload can change, since a browser has no key.
 func LoginPages(e *Security, listeners []net.Listener) *login.Pages {
 	return login.New(func() string {
 		if e.gate.Locked() {
@@ -24,8 +24,8 @@ func LoginPages(e *Security, listeners []net.Listener) *login.Pages {
 	})
 }
 
-// loginBase is where the login pages stand for a browser on this machine; "" = nowhere. publicURL is the configuration's, secure says what the
-// listeners speak.
+// loginBase returns the base URL of the login pages for a browser on this machine, or "" if there is none. publicURL is the configured one.
+// secure means that the listeners use TLS.
 func loginBase(publicURL string, secure bool, listeners []net.Listener) string {
 	if u, err := url.Parse(publicURL); err == nil && u.Host != "" && client.IsLoopback(u.Hostname()) {
 		return strings.TrimSuffix(publicURL, "/")
@@ -42,8 +42,8 @@ func loginBase(publicURL string, secure bool, listeners []net.Listener) string {
 	return ""
 }
 
-// LoginURL is what the gateway tells clients whose login is missing. Where whoever opens it may not log in, as no role of a policy lets him act for
-// all, there is none.
+// LoginURL returns the function for the login URLs that the gateway sends to clients. The URL is "" if an unauthenticated user may not log
+// in, because no role permits it to act for all.
 func (e *Security) LoginURL(pages *login.Pages) func(message.LoginKey) string {
 	return func(key message.LoginKey) string {
 		if !login.Key(key).MayBeUsedBy(e.gate.Anonymous()) {
@@ -53,12 +53,12 @@ func (e *Security) LoginURL(pages *login.Pages) func(message.LoginKey) string {
 	}
 }
 
-// LoginURL is that of pages which are for whoever started us.
+// LoginURL returns the function for the login URLs of a gateway that serves only the user who started it.
 func LoginURL(pages *login.Pages) func(message.LoginKey) string {
 	return func(key message.LoginKey) string { return pages.URL(login.Key(key)) }
 }
 
-// LoginRoutes let the owner of the admin socket log in.
+// LoginRoutes returns the routes with which the owner of the admin socket logs in.
 func LoginRoutes(pages *login.Pages) []admin.Route {
 	routes := []admin.Route{}
 	for verb, path := range LoginActions {
@@ -67,5 +67,5 @@ func LoginRoutes(pages *login.Pages) []admin.Route {
 	return routes
 }
 
-// LoginActions are the paths of what a login can be asked for, on the admin socket.
+// LoginActions are the paths of the login actions on the admin socket.
 var LoginActions = map[string]string{"begin": "/actions/login", "finish": "/actions/login-finish", "logout": "/actions/logout"}

@@ -10,8 +10,8 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Login pages are where the newest configuration says that browsers reach us, in what the listeners really speak, and nowhere once clients are
-// asked who they are.
+// The URL of the login pages follows the current configuration and the scheme of the listeners. There is none once clients must
+// authenticate.
 func TestWhereLoginPagesAre(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -34,9 +34,9 @@ func TestWhereLoginPagesAre(t *testing.T) {
 		{"at first", func(*config.Config) {}, here},
 		{"TLS, from the next start", func(c *config.Config) { c.TLS.Cert, c.TLS.Key = "none.crt", "none.key" }, here},
 		{"another name", func(c *config.Config) { c.PublicURL = "http://localhost:8000/tools/" }, "http://localhost:8000/tools/login/"},
-		{"a name that is not of this machine", func(c *config.Config) { c.PublicURL = "https://mcp.example.com" }, here},
-		{"a policy that lets nobody act for all", func(c *config.Config) { c.Policy = actsFor("view") }, ""},
-		{"a policy that lets whoever is not asked", func(c *config.Config) { c.Policy = actsFor("act") }, here},
+		{"the name of another machine", func(c *config.Config) { c.PublicURL = "https://mcp.example.com" }, here},
+		{"a policy without a role that may act", func(c *config.Config) { c.Policy = actsFor("view") }, ""},
+		{"a policy whose role for unauthenticated clients may act", func(c *config.Config) { c.Policy = actsFor("act") }, here},
 		{"a policy that only reports", func(c *config.Config) { c.Policy = actsFor("none"); c.Policy.Mode = "report" }, here},
 		{"keys", func(c *config.Config) { c.Auth.Keys = "none.yaml" }, ""},
 	} {
@@ -44,15 +44,15 @@ func TestWhereLoginPagesAre(t *testing.T) {
 		step.change(&next)
 		_ = e.apply(&next) // there are no such files
 		if got := tell(message.LoginKey{Entry: "a"}); !strings.HasPrefix(got, step.want) || (got == "") != (step.want == "") {
-			t.Errorf("%s: %s, want one below %s", step.name, got, step.want)
+			t.Errorf("%s: URL %s, want one below %s", step.name, got, step.want)
 		}
 		if got := tell(message.LoginKey{Entry: "a", Lane: "local"}); (got == "") != (next.Auth.Keys != "") {
-			t.Errorf("%s: one's own login is at %q", step.name, got)
+			t.Errorf("%s: URL of the user's own login %q", step.name, got)
 		}
 	}
 }
 
-// actsFor is a policy with a role for whoever is not asked.
+// actsFor returns a policy with a role for unauthenticated clients.
 func actsFor(admin string) config.Policy {
 	return config.Policy{Present: true, Roles: []config.Role{{Name: "own", Admin: admin}}, Bind: []config.Binding{{Role: "own", Local: true}}}
 }

@@ -16,24 +16,24 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// applyTime is how long a configuration may take to be in force; servers start after that.
+// applyTime is the maximum time to apply a configuration. Starting the servers is not included.
 const applyTime = 3 * time.Second
 
-// Reloader applies a changed configuration to what runs. One goroutine has it; ask may be called from any.
+// Reloader applies a changed configuration to a running gateway. One goroutine uses it; Request and DrainTime may be called from any.
 type Reloader struct {
 	cfg      *config.Config // in force
-	listen   []string       // of the command line, instead of the file's; empty = none
+	listen   []string       // addresses of the command line, which override the file's; empty = none
 	g        *actors.Gateway
 	server   *downstream.Server // nil = no listener
 	security *Security
-	bound    []string // what is really listened on, which no reload changes; empty = no listener
-	ill      bool     // what the edge was last told could not be read
+	bound    []string // actual listen addresses, which a reload does not change; empty = no listener
+	ill      bool     // the credentials could not be read at the last attempt
 	level    *slog.LevelVar
-	known    *secret.Redactor // hears what is secret in the newest configuration; nil = nobody does
+	known    *secret.Redactor // gets the secrets of the newest configuration; may be nil
 	log      *slog.Logger
 
-	drain atomic.Int64      // shutdown.drain of cfg, for whoever ends the gateway
-	asked chan chan<- error // somebody wants the file read now; the answer has room for one
+	drain atomic.Int64      // shutdown.drain of cfg
+	asked chan chan<- error // requests to read the file now; each reply channel has capacity 1
 }
 
 // NewReloader returns a Reloader for a gateway that runs with cfg. server may be nil in stdio mode.
@@ -46,10 +46,10 @@ func NewReloader(cfg *config.Config, listen []string, g *actors.Gateway, server 
 	return r
 }
 
-// DrainTime is shutdown.drain of the configuration in force. Safe from any goroutine.
+// DrainTime returns shutdown.drain of the configuration in force. Safe from any goroutine.
 func (r *Reloader) DrainTime() time.Duration { return time.Duration(r.drain.Load()) }
 
-// reload reads the file again; a bad file changes nothing, and the error says why.
+// reload reads and applies the file. An invalid file changes nothing and returns an error.
 func (r *Reloader) reload(ctx context.Context) error {
 	if r.cfg.Path == "" {
 		return fmt.Errorf("%w: this gateway was started without a file", status.ErrNotReloaded)
@@ -59,7 +59,7 @@ func (r *Reloader) reload(ctx context.Context) error {
 		r.log.Warn("configuration", "warning", warning.Error())
 	}
 	if err := report.Err(); err != nil {
-		r.log.Error("the configuration is not reloaded: mend it and save again; the running one stays in force", "err", err)
+		r.log.Error("the configuration was rejected: correct the file and save it again; the previous one stays in force", "err", err)
 		r.g.ReloadFailed(err)
 		return fmt.Errorf("%w: %w", status.ErrNotReloaded, err)
 	}
@@ -68,7 +68,7 @@ func (r *Reloader) reload(ctx context.Context) error {
 		next.Listen = r.listen
 	}
 	if err := errors.Join(exposes(next, r.bound), disarms(r.cfg, next)); err != nil {
-		r.log.Error("the configuration is not reloaded: the running one stays in force", "err", err)
+		r.log.Error("the configuration was rejected; the previous one stays in force", "err", err)
 		r.g.ReloadFailed(err)
 		return fmt.Errorf("%w: %w", status.ErrNotReloaded, err)
 	}
@@ -83,7 +83,7 @@ func (r *Reloader) reload(ctx context.Context) error {
 	r.cfg = next
 	r.drain.Store(int64(next.Drain))
 	edgeErr := r.security.apply(next)
-	ctx, cancel := context.WithTimeoutCause(context.Background(), applyTime, errors.New("the gateway is busy; it will be in force in a moment"))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), applyTime, errors.New("the gateway is busy and will apply it soon"))
 	defer cancel()
 	err := r.g.Apply(ctx, next)
 	if r.ill = edgeErr != nil; r.ill {
@@ -92,8 +92,8 @@ func (r *Reloader) reload(ctx context.Context) error {
 	return errors.Join(err, edgeErr)
 }
 
-// load reads the file when it has settled, and once more if it was written to meanwhile: in the middle of that it may be empty, or only the first half
-// of what is meant. One that is written to all the time is taken as it is after a while. It waits before it reads, too, as reading may run programs.
+// load reads the file once it has settled, and again if it was written meanwhile, when it may be empty or incomplete. After a
+// number of attempts it uses a file that keeps changing. It also waits before the first read, since reading may run programs.
 func (r *Reloader) load(ctx context.Context) (next *config.Config, report config.Report) {
 	awaitSettled(ctx, r.cfg.Files)
 	for look := range looks {
@@ -109,33 +109,33 @@ func (r *Reloader) load(ctx context.Context) (next *config.Config, report config
 	return next, report
 }
 
-// reloadCredentials reads keys and certificate again. Those that cannot be read stay as they were, which is logged, and shown in the status.
+// reloadCredentials reads the keys and the certificate again. If that fails, the previous ones stay in force; the log and the status say so.
 func (r *Reloader) reloadCredentials() {
 	err := r.security.apply(r.cfg)
 	switch {
 	case err != nil:
 		r.g.ReloadFailed(err)
 	case r.ill:
-		r.g.Reload(r.cfg) // ends what the status says of it
+		r.g.Reload(r.cfg) // clears the error in the status
 	default:
-		r.log.Info("keys and certificate were read again")
+		r.log.Info("reloaded keys and certificate")
 	}
 	r.ill = err != nil
 }
 
-// exposes says why a configuration may not come into force while these addresses are listened on: it may forbid them, and it may not
-// name them any more.
+// exposes returns why a configuration must not be applied while the gateway listens on these addresses, or nil. The configuration may
+// forbid them even if it no longer lists them.
 func exposes(next *config.Config, bound []string) error {
 	for _, address := range bound {
 		if err := next.CheckListen(address); err != nil {
-			return fmt.Errorf("%s is listened on until the next start: %w", address, err)
+			return fmt.Errorf("the gateway listens on %s until the next start: %w", address, err)
 		}
 	}
 	return nil
 }
 
-// disarms says why a configuration may not come into force in place of another one while the gateway runs: what decides who may do what, and what has to
-// be recorded, would be gone. A file that is being written, or that a full disk has cut off, says the same as one in which that is meant.
+// disarms returns why a configuration must not replace another one while the gateway runs, or nil. It must not remove authentication, the
+// policy or the required audit log, because a file that is being written or was truncated by a full disk would do that, too.
 func disarms(was, next *config.Config) error {
 	var gone []string
 	for _, section := range []struct {
@@ -149,10 +149,10 @@ func disarms(was, next *config.Config) error {
 	if gone == nil {
 		return nil
 	}
-	return fmt.Errorf("%s is not there any more: if that is meant, start the gateway anew", strings.Join(gone, " and "))
+	return fmt.Errorf("the new configuration has no %s; restart the gateway if that is intended", strings.Join(gone, " and no "))
 }
 
-// Request has the file read by the goroutine that has r, and returns what became of it.
+// Request makes the goroutine of r read the file, and returns the result.
 func (r *Reloader) Request(ctx context.Context) error {
 	reply := make(chan error, 1)
 	select {
@@ -168,8 +168,7 @@ func (r *Reloader) Request(ctx context.Context) error {
 	}
 }
 
-// Start starts follow: what a configuration refers to may take its time to answer, and whoever waits for signals has none. What it returns waits
-// for the end of that, for a second at most.
+// Start runs follow in a goroutine, since reading a configuration may take long. The returned function waits up to a second for its end.
 func (r *Reloader) Start(ctx context.Context) (await func()) {
 	ended := make(chan struct{})
 	go func() {
@@ -186,7 +185,7 @@ func (r *Reloader) Start(ctx context.Context) (await func()) {
 	}
 }
 
-// follow reloads after every change of a file, and when it is asked to, until ctx ends.
+// follow reloads after every change of a file and for every Request, until ctx ends.
 func (r *Reloader) follow(ctx context.Context) {
 	listens := r.server != nil
 	files := watchAll(r.cfg, listens, r.log)
@@ -195,14 +194,14 @@ func (r *Reloader) follow(ctx context.Context) {
 		files = files.renewed(r.cfg, listens, r.log)
 		if files.again {
 			awaitSettled(ctx, files.files)
-			if files.again = false; r.reload(ctx) != nil { // it has not come to the keys
+			if files.again = false; r.reload(ctx) != nil { // it did not read the keys
 				r.reloadCredentials()
 			}
 			continue
 		}
 		select {
 		case <-files.config:
-			_ = r.reload(ctx) // it is logged, and shown in the status
+			_ = r.reload(ctx) // the error is logged and shown in the status
 		case <-files.credentials:
 			awaitSettled(ctx, files.files)
 			r.reloadCredentials()

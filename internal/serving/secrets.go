@@ -15,38 +15,38 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// fromConfiguration is the group of what a configuration says that is secret.
+// fromConfiguration is the redactor's group for the secrets of the configuration.
 const fromConfiguration = "configuration"
 
-// Redactor returns what cuts the secrets of cfg out of all that people are shown.
+// Redactor returns a redactor that removes the secrets of cfg from output.
 func Redactor(cfg *config.Config) *secret.Redactor {
 	known := new(secret.Redactor)
 	known.Replace(fromConfiguration, cfg.Secrets...)
 	return known
 }
 
-// secretsOf is what is secret while next takes the place of was: processes of the one before still write.
+// secretsOf returns the secrets of both configurations. Processes of the previous one still write output.
 func secretsOf(was, next *config.Config) []string { return slices.Concat(was.Secrets, next.Secrets) }
 
-// MasterKey finds the master key of the state file at path; nil where that is "": there is no place for one.
+// MasterKey returns a function that loads the master key for the state file at path. It returns nil if path is "".
 func MasterKey(path string, log *slog.Logger) func() (*masterkey.Master, error) {
 	if path == "" {
 		return nil
 	}
-	return sync.OnceValues(func() (*masterkey.Master, error) { // the state file and the audit log ask
+	return sync.OnceValues(func() (*masterkey.Master, error) { // the state file and the audit log use it
 		o := masterkey.Options{Dir: filepath.Dir(path), Getenv: os.Getenv, Keyring: userKeyring{}, Log: log}
 		switch where := os.Getenv(masterkey.Variable); where {
 		case "":
 		case "keyring":
 			o.Move = true
 		default:
-			return nil, fmt.Errorf("%s is %q, want keyring or nothing", masterkey.Variable, where)
+			return nil, fmt.Errorf("%s is %q, want keyring or an empty value", masterkey.Variable, where)
 		}
 		return masterkey.Load(o)
 	})
 }
 
-// userKeyring is the keyring of this session.
+// userKeyring is the keyring of the user's session.
 type userKeyring struct{}
 
 func (userKeyring) Get(name string) (string, error) {

@@ -19,7 +19,7 @@ import (
 	"goblin-actor/internal/policy"
 )
 
-// CredentialError says which file of keys or certificates cannot be used.
+// CredentialError reports a key file or certificate that cannot be used.
 type CredentialError struct {
 	err  error
 	hint string
@@ -29,29 +29,28 @@ func (e *CredentialError) Error() string { return e.err.Error() }
 
 func (e *CredentialError) Unwrap() error { return e.err }
 
-// Hint says what to do.
+// Hint returns what the user can do.
 func (e *CredentialError) Hint() string { return e.hint }
 
-const tlsHint = "tls: {cert: …, key: …} names a certificate and its private key, both PEM"
+const tlsHint = "set tls: {cert: …, key: …} to a certificate and its private key, both in PEM format"
 
-// Security is what stands between clients and the gateway: who is let in, and the certificate that they see. One goroutine changes it;
-// listeners read it.
+// Security holds the authentication of clients and the certificate of the listeners. One goroutine changes it; listeners read it.
 type Security struct {
 	gate      *auth.Gate
 	policy    *policy.Policy
-	written   config.Policy // what that was made of
-	rates     policy.Rates  // of those who are let in
-	listens   bool          // false: there is one client, on stdin, who is asked nothing
-	Secure    bool          // listeners speak TLS; that stays as it was at the start
+	written   config.Policy // the configuration that policy was compiled from
+	rates     policy.Rates  // of authenticated principals
+	listens   bool          // false: the only client is on stdin and needs no authentication
+	Secure    bool          // listeners use TLS; fixed at the start
 	pair      atomic.Pointer[tls.Certificate]
-	gateway   atomic.Pointer[actors.Gateway] // is told whose keys have changed; nil = there is none yet
-	keys      string                         // the file that was named last
-	publicURL atomic.Pointer[string]         // the newest, for the login pages
-	hangUp    func()                         // ends all connections; nil = there are none
+	gateway   atomic.Pointer[actors.Gateway] // gets changes of principals; nil = not started
+	keys      string                         // the last configured key file
+	publicURL atomic.Pointer[string]         // the current one, for the login pages
+	hangUp    func()                         // closes all connections; nil = there are none
 	log       *slog.Logger
 }
 
-// NewSecurity reads keys and certificate, if the gateway listens.
+// NewSecurity reads the keys and the certificate. listens is false for a gateway on stdio, which needs none.
 func NewSecurity(cfg *config.Config, listens bool, log *slog.Logger) (*Security, error) {
 	e := &Security{listens: listens, Secure: listens && cfg.TLS.On(), log: log}
 	e.rates.Reported = func(principal string) {
@@ -67,21 +66,21 @@ func NewSecurity(cfg *config.Config, listens bool, log *slog.Logger) (*Security,
 	return e, nil
 }
 
-// configure tells the gate what the configuration says. A key file that is named for the first time need not be there yet.
+// configure passes the configuration to the gate. A newly configured key file may be missing.
 func (e *Security) configure(cfg *config.Config) error {
 	e.publicURL.Store(&cfg.PublicURL)
 	s := e.settingsOf(cfg)
 	err := e.gate.Configure(s)
 	if known := e.keys == s.Keys; err != nil && !known && errors.Is(err, fs.ErrNotExist) {
-		e.log.Warn("nobody is let in before there is a key: goblin-actor key new NAME", "keys", s.Keys)
+		e.log.Warn("there are no keys, so all clients are rejected; create one: goblin-actor key new NAME", "keys", s.Keys)
 		err = nil
 	}
 	e.keys = s.Keys
 	return err
 }
 
-// Attach makes that the gateway, which is told who there is. Where there are no keys, or none that could be read, nobody is let in, and nothing is said:
-// what was kept for those who had some stays.
+// Attach sets the gateway and passes the known principals to it. Without keys, or if they could not be read, it passes nothing, so that the
+// stored data of principals is kept.
 func (e *Security) Attach(g *actors.Gateway) {
 	e.gate.Known(func(all, expired map[string]*identity.Principal) {
 		if e.gateway.Store(g); len(all) > 0 {
@@ -91,30 +90,30 @@ func (e *Security) Attach(g *actors.Gateway) {
 	})
 }
 
-// OnNewKeys says how all connections are ended.
+// OnNewKeys sets the function that closes all connections once clients must authenticate.
 func (e *Security) OnNewKeys(hangUp func()) { e.hangUp = hangUp }
 
-// Close ends the watch over requests.
+// Close stops the gate.
 func (e *Security) Close() { e.gate.Close() }
 
-// Admission decides about requests.
+// Admission returns the gate, which decides about requests.
 func (e *Security) Admission() *auth.Gate { return e.gate }
 
-// changed tells the gateway, once there is one, of principals that are others now, or nobody any more.
+// changed passes changed and removed principals to the gateway, once it is set.
 func (e *Security) changed(principals map[string]*identity.Principal) {
 	if g := e.gateway.Load(); g != nil {
 		g.UpdatePrincipals(principals)
 	}
 }
 
-// came tells it of new ones.
+// came passes new principals to the gateway.
 func (e *Security) came(principals map[string]*identity.Principal) {
 	if g := e.gateway.Load(); g != nil {
 		g.AddPrincipals(principals)
 	}
 }
 
-// denied tells the audit log.
+// denied records a denial in the audit log.
 func (e *Security) denied(d auth.Denial) {
 	g := e.gateway.Load()
 	if g == nil {
@@ -127,9 +126,9 @@ func (e *Security) denied(d auth.Denial) {
 	g.Audit().Record(r)
 }
 
-// settingsOf is what the configuration says about who is let in.
+// settingsOf returns the gate's settings for a configuration.
 func (e *Security) settingsOf(cfg *config.Config) auth.Settings {
-	if !reflect.DeepEqual(cfg.Policy, e.written) { // who only saves the file again, or makes a key, gives nobody other rights
+	if !reflect.DeepEqual(cfg.Policy, e.written) { // an unchanged policy is not compiled again
 		e.policy, e.written = policy.Compile(cfg.Policy), cfg.Policy
 	}
 	p := e.policy
@@ -145,23 +144,23 @@ func (e *Security) settingsOf(cfg *config.Config) auth.Settings {
 	return s
 }
 
-// apply puts a new configuration in force, and reads its files again. What cannot be read stays as it was; the error says why.
+// apply applies a configuration and reads its files. If a file cannot be read, its previous content stays in force and apply returns an error.
 func (e *Security) apply(cfg *config.Config) error {
 	if e.listens && cfg.TLS.On() != e.Secure {
-		e.log.Warn("tls has come or gone; that takes effect at the next start")
+		e.log.Warn("tls was added or removed; this takes effect at the next start")
 	}
 	open := !e.gate.Locked()
 	err := errors.Join(e.configure(cfg), e.loadPair(cfg))
 	if open && e.gate.Locked() && e.hangUp != nil {
-		e.hangUp() // whoever came without being asked is asked now
+		e.hangUp() // clients that have not authenticated must do so now
 	}
 	if err != nil {
-		e.log.Error("keys or certificate are not taken over: those before stay in force", "err", err)
+		e.log.Error("keys or certificate cannot be loaded; the previous ones stay in force", "err", err)
 	}
 	return err
 }
 
-// loadPair reads the certificate and its key; a pair that does not fit changes nothing.
+// loadPair reads the certificate and its key. An invalid pair changes nothing.
 func (e *Security) loadPair(cfg *config.Config) error {
 	if !e.Secure || !cfg.TLS.On() {
 		return nil
@@ -172,16 +171,16 @@ func (e *Security) loadPair(cfg *config.Config) error {
 		return ofTLS(err)
 	}
 	if leaf := pair.Leaf; leaf != nil && time.Now().After(leaf.NotAfter) {
-		e.log.Warn("the certificate has expired; clients will not believe it", "cert", cfg.TLS.Cert, "until", leaf.NotAfter)
+		e.log.Warn("the certificate has expired; clients will reject it", "cert", cfg.TLS.Cert, "until", leaf.NotAfter)
 	}
 	if info, err := os.Stat(key); err == nil && info.Mode().Perm()&0o044 != 0 && runtime.GOOS != "windows" {
-		e.log.Warn("others may read the private key: chmod 600 "+key, "key", cfg.TLS.Key)
+		e.log.Warn("other users can read the private key; run chmod 600 "+key, "key", cfg.TLS.Key)
 	}
 	e.pair.Store(&pair)
 	return nil
 }
 
-// TLS is how listeners speak TLS; nil = they do not.
+// TLS returns the configuration for TLS listeners, or nil without TLS.
 func (e *Security) TLS() *tls.Config {
 	if !e.Secure {
 		return nil
@@ -192,7 +191,7 @@ func (e *Security) TLS() *tls.Config {
 	}
 }
 
-// credentialFiles are the files that apply reads, besides the configuration.
+// credentialFiles returns the files that apply reads.
 func credentialFiles(cfg *config.Config, listens bool) (files []string) {
 	if !listens {
 		return nil

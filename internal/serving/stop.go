@@ -7,10 +7,10 @@ import (
 	"goblin-actor/actors"
 )
 
-// stopGrace is how long actors and children have to end after the drain.
+// stopGrace is the time for actors and child processes to end after the drain.
 const stopGrace = 5 * time.Second
 
-// Stop drains and stops; what is left running is an error.
+// Stop drains and stops the gateway. It returns an error if anything is still running at the end.
 func Stop(g *actors.Gateway, drain time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), drain+stopGrace)
 	defer cancel()

@@ -18,19 +18,19 @@ import (
 // settle is how long a file must stay unchanged before it is read: editors write in several steps.
 const settle = 200 * time.Millisecond
 
-// looks is how often one looks whether a file has settled before it is taken as it is.
+// looks is the maximum number of checks for whether a file has settled.
 const looks = 10
 
-// watchedFiles are the files of a gateway: what it reads its configuration from, and for whoever listens the keys and the certificate.
+// watchedFiles watches the files of the configuration and, for a gateway that listens, the keys and the certificate.
 type watchedFiles struct {
 	config, credentials <-chan struct{}
 	files               []string // of both
-	names               []string // where they were found, and the links on the way
-	again               bool     // they may have changed while nobody watched them
+	names               []string // their paths, and the symbolic links on the way to them
+	again               bool     // they may have changed while they were not watched
 	stop                func()
 }
 
-// watchAll watches the configuration, and for whoever listens keys and certificate.
+// watchAll watches the configuration and, if the gateway listens, the keys and the certificate.
 func watchAll(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles {
 	credentials := credentialFiles(cfg, listens)
 	w := &watchedFiles{files: slices.Concat(cfg.Files, credentials)}
@@ -47,8 +47,8 @@ func watchAll(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles 
 	return w
 }
 
-// renewed watches the files of cfg, should they be others than those that are watched, or lie elsewhere since a link on the way was replaced: so
-// whole directories of files are exchanged at once. What has changed meanwhile is read once more.
+// renewed returns w, or a new watch if the files of cfg are not those that w watches, or if a symbolic link on the way to one was replaced, which
+// is how whole directories are exchanged at once. In the second case, again is set, since the files may have changed meanwhile.
 func (w *watchedFiles) renewed(cfg *config.Config, listens bool, log *slog.Logger) *watchedFiles {
 	files := slices.Concat(cfg.Files, credentialFiles(cfg, listens))
 	var names []string
@@ -59,15 +59,15 @@ func (w *watchedFiles) renewed(cfg *config.Config, listens bool, log *slog.Logge
 		return w
 	}
 	next := watchAll(cfg, listens, log)
-	w.stop() // not before: a SIGHUP that nobody waits for ends the process
+	w.stop() // after the new watch has started, since an unhandled SIGHUP ends the process
 	if slices.Equal(w.files, files) {
 		next.again = true
 	}
 	return next
 }
 
-// watchConfig tells on the channel when one of the files, the configuration and what it reads, was changed or replaced, or
-// SIGHUP came; with modes also when who may read one did. Without a file nothing is ever told.
+// watchConfig sends on the channel when one of the files was changed or replaced, and on SIGHUP. With modes, it also sends when
+// the permissions of a file changed. Without files, it never sends.
 func watchConfig(files []string, modes bool, log *slog.Logger) (<-chan struct{}, func()) {
 	changed := make(chan struct{}, 1)
 	if len(files) == 0 {
@@ -88,7 +88,7 @@ func watchConfig(files []string, modes bool, log *slog.Logger) (<-chan struct{},
 			if err != nil {
 				break
 			}
-			if failed := watcher.Add(filepath.Dir(path)); i == 0 { // of other files that are not there a warning tells
+			if failed := watcher.Add(filepath.Dir(path)); i == 0 { // other missing files cause a warning elsewhere
 				err = failed
 			}
 			paths = append(paths, path)
@@ -105,16 +105,16 @@ func watchConfig(files []string, modes bool, log *slog.Logger) (<-chan struct{},
 	}
 }
 
-// unsettled is how long it takes at least until all of the files have settled; 0 = they have. What was heard of one, a SIGHUP perhaps, may be of
-// a change before the one that is just being made.
-// look counts the looks at them from zero: an empty one is looked at twice, as in the middle of the system's call that empties it its time is still the old one.
+// unsettled returns the minimum time until all files have settled, or 0 if they have. The reason for the check, such as a SIGHUP, may
+// belong to a change before the one in progress. look is the number of the check, from 0. An empty file is checked twice,
+// since its modification time is still the old one during the system call that truncates it.
 func unsettled(files []string, look int) (left time.Duration) {
 	for _, file := range files {
 		info, err := os.Stat(file)
 		if err != nil {
 			continue
 		}
-		if age := time.Since(info.ModTime()); age >= 0 { // else its clock is another one
+		if age := time.Since(info.ModTime()); age >= 0 { // otherwise the file has another clock
 			left = max(left, settle-age)
 		}
 		if info.Size() == 0 && look == 0 {
@@ -124,8 +124,8 @@ func unsettled(files []string, look int) (left time.Duration) {
 	return left
 }
 
-// awaitSettled waits until all of the files have settled, or for a while: a file that is just being written is empty for a moment, which would
-// be read as no keys.
+// awaitSettled waits until all files have settled, but not forever. A file that is being written is empty for a moment and would be
+// read as one without keys.
 func awaitSettled(ctx context.Context, files []string) {
 	for look := range looks {
 		if left := unsettled(files, look); left <= 0 || !waited(ctx, left) {
@@ -146,11 +146,11 @@ func waited(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// maxLinks is how many links on the way to a file are followed; systems follow about as many.
+// maxLinks is the maximum number of symbolic links that are followed, about the same as in operating systems.
 const maxLinks = 40
 
-// namesOf are the paths of all links on the way to a file, and of the file, each as it is with all links before it followed: one directory must
-// not be watched under two names. Of what is not there the rest of the path stays as it is.
+// namesOf returns the paths of all symbolic links on the way to a file, and of the file itself. The links before each are resolved, since
+// a directory must not be watched under two names. Path elements that do not exist are kept.
 func namesOf(file string) (names []string) {
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -174,7 +174,7 @@ func namesOf(file string) (names []string) {
 	return append(names, path)
 }
 
-// firstLink is the first part of a path that is a link, and what follows it; "" = there is none.
+// firstLink returns the first prefix of a path that is a symbolic link, and the rest. link is "" if there is none.
 func firstLink(path string) (link, rest string) {
 	at := len(filepath.VolumeName(path))
 	for at < len(path) {
@@ -194,7 +194,7 @@ func firstLink(path string) (link, rest string) {
 	return "", ""
 }
 
-// follow tells once the events of the file, or of what it links to, have settled. It ends when the watcher is closed.
+// follow calls tell once the events of the paths have settled. It ends when the watcher is closed.
 func follow(watcher *fsnotify.Watcher, paths []string, modes bool, tell func()) {
 	timer := time.NewTimer(settle)
 	timer.Stop()
@@ -209,7 +209,7 @@ func follow(watcher *fsnotify.Watcher, paths []string, modes bool, tell func()) 
 				timer.Reset(settle)
 			}
 		case err := <-watcher.Errors:
-			if errors.Is(err, fsnotify.ErrEventOverflow) { // events are lost, and that of the file may be one of them
+			if errors.Is(err, fsnotify.ErrEventOverflow) { // the lost events may include one of the file
 				timer.Reset(settle)
 			}
 		case <-timer.C:

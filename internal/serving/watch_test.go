@@ -18,8 +18,8 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Events that the system had no room for are lost, that of the configuration file among them perhaps: it is looked at.
-// No other error of the watcher says anything about the file.
+// After an overflow, events are lost, possibly one of the configuration file, so the file is read. Other errors of the watcher say
+// nothing about the file.
 func TestFileEventsAreLost(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -51,13 +51,13 @@ func TestFileEventsAreLost(t *testing.T) {
 	}
 }
 
-// Whoever is told of a change while the file is being written again waits until that is over: in the middle it may be empty.
+// A file that is being written is not read before it has settled, because it may be empty meanwhile.
 func TestAFileThatIsBeingWrittenIsNotRead(t *testing.T) {
 	const step = settle / 2
 	for name, test := range map[string]struct {
 		text   string
-		writes []time.Duration // when, from the beginning
-		want   time.Duration   // waited
+		writes []time.Duration // since the start
+		want   time.Duration   // wait
 	}{
 		"long ago":         {"a", []time.Duration{-time.Hour}, 0},
 		"another's clock":  {"a", []time.Duration{time.Hour}, 0},
@@ -114,7 +114,7 @@ func TestAFileThatIsBeingWrittenIsNotRead(t *testing.T) {
 	})
 }
 
-// Keys lie in a directory that is exchanged as a whole, by a link on the way to them: each exchange counts, not the first one only.
+// Each time a symbolic link on the way to the keys is replaced, they are read again.
 func TestAttack19RevokedBehindALink(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: links want privileges")
@@ -152,13 +152,13 @@ func TestAttack19RevokedBehindALink(t *testing.T) {
 		select {
 		case <-files.credentials:
 		case <-time.After(gatetest.Patience):
-			t.Fatalf("exchange %d is not noticed", n)
+			t.Fatalf("exchange %d was not noticed", n)
 		}
 		if files = files.renewed(cfg, true, log); !files.again {
-			t.Errorf("after exchange %d: what may have changed meanwhile is not read", n)
+			t.Errorf("after exchange %d: again is not set", n)
 		}
 		if files.again = false; files.renewed(cfg, true, log) != files {
-			t.Errorf("after exchange %d they are watched anew once more", n)
+			t.Errorf("after exchange %d: the files are watched again without need", n)
 		}
 	}
 	files.stop()

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/serving"
 )
 
-// bridgeFlags say that stdio has its gateway elsewhere.
+// bridgeFlags are the flags of stdio for connecting to a running gateway.
 type bridgeFlags struct {
 	connect, project string
 	shown            target.KeyFlag
@@ -26,7 +26,7 @@ func (f *bridgeFlags) add(cmd *cobra.Command) {
 	f.shown.AddFlags(cmd)
 }
 
-// check says what is wrong with the flags; path is that of --config.
+// check validates the flags. path is the value of --config.
 func (f *bridgeFlags) check(cmd *cobra.Command, path string) error {
 	if err := target.CheckProject(cmd, f.project); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (f *bridgeFlags) check(cmd *cobra.Command, path string) error {
 	return err
 }
 
-// bridge serves the client from a running gateway until its input ends or a signal comes; both are a good end.
+// bridge connects the client to a running gateway until its input ends or a signal arrives. Neither is an error.
 func bridge(cmd *cobra.Command, to bridgeFlags) error {
 	ctx, stop := command.Interruptible(cmd)
 	defer stop()

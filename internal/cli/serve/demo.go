@@ -16,7 +16,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// NewDemo returns the command demo.
+// NewDemo returns the demo command.
 func NewDemo() *cobra.Command {
 	var listen, version string
 	var pageSize int
@@ -38,7 +38,7 @@ roots.`,
 				return command.UsageError(`"goblin-actor demo" lists them`, "%w", err)
 			}
 			if version != "" && !protocol.IsLegacy(version) && !protocol.IsModern(version) {
-				return command.UsageError("one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28", "--protocol %q is no version the demo servers speak", version)
+				return command.UsageError("one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28", "--protocol %q: the demo servers do not support this version", version)
 			}
 			if pageSize < 1 {
 				return command.UsageError("1 or more", "--page-size %d", pageSize)
@@ -48,7 +48,7 @@ roots.`,
 		},
 	}
 	cmd.Flags().StringVar(&listen, "http", "", "serve streamable HTTP (/mcp) and HTTP+SSE (/sse) on this loopback address or port; port 0 uses any free one")
-	cmd.Flags().StringVar(&version, "protocol", "", "speak only this protocol version (default: all from 2024-11-05 to 2026-07-28)")
+	cmd.Flags().StringVar(&version, "protocol", "", "support only this protocol version (default: all from 2024-11-05 to 2026-07-28)")
 	cmd.Flags().IntVar(&pageSize, "page-size", 100, "number of items per page in lists")
 	return cmd
 }
@@ -61,7 +61,7 @@ func listDemos(cmd *cobra.Command) error {
 	return output.PrintTable(cmd.OutOrStdout(), []string{"NAME", "ABOUT"}, rows)
 }
 
-// runDemo serves until the input ends or a signal comes; both are a good end.
+// runDemo serves until the input ends or a signal arrives. Neither is an error.
 func runDemo(cmd *cobra.Command, s *demo.Server, listen string) error {
 	ctx, cancel := command.Interruptible(cmd)
 	defer cancel()
@@ -79,26 +79,26 @@ func runDemo(cmd *cobra.Command, s *demo.Server, listen string) error {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return command.Fail(command.ExitFailed, err, "--http 0 takes any free port")
+		return command.Fail(command.ExitFailed, err, "--http 0 uses any free port")
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "http://%s/mcp\n", l.Addr())
 	return demo.ServeHTTP(ctx, s, l, log)
 }
 
-// loopback completes an address to listen on. Demo servers ask nobody who he is, so they stay on this machine.
+// loopback completes a listen address. Demo servers have no authentication, so they listen on loopback addresses only.
 func loopback(address string) (string, error) {
 	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 		address = ":" + address
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", command.UsageError("like --http 127.0.0.1:9000 or --http 9000", "--http %q: want an address or a port", address)
+		return "", command.UsageError("for example --http 127.0.0.1:9000 or --http 9000", "--http %q: want an address or a port", address)
 	}
 	if host == "" {
 		host = "127.0.0.1"
 	}
 	if ip := net.ParseIP(host); !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
-		return "", command.UsageError("like --http 127.0.0.1:9000", "--http %q: demo servers listen on loopback addresses only", address)
+		return "", command.UsageError("for example --http 127.0.0.1:9000", "--http %q: demo servers listen on loopback addresses only", address)
 	}
 	return net.JoinHostPort(host, port), nil
 }

@@ -7,11 +7,11 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// demoConfig is what serve runs without a configuration: the built-in demo servers, as processes of this program.
+// demoConfig returns the configuration that serve uses without a file: the built-in demo servers, run as processes of this program.
 func demoConfig() (*config.Config, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find this program to run the demo servers with it: %w", err)
+		return nil, fmt.Errorf("find the path of this program, which runs the demo servers: %w", err)
 	}
 	cfg := config.Default()
 	for i, name := range []string{"notes", "clock"} {

@@ -1,2 +1,2 @@
-// Package serve holds the commands that run something until they are stopped: serve, stdio and demo.
+// Package serve contains the commands that run until they are stopped: serve, stdio and demo.
 package serve

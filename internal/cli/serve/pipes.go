@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// outliveReaders has writes to stdout and stderr fail when nobody reads them any more; without it they end the process by SIGPIPE. A
-// client that is killed in the middle of a call must not take the gateway along: calls are to be cancelled and sessions ended. The
-// signal is caught rather than ignored, for servers started by us would inherit that.
+// outliveReaders makes writes to a closed stdout or stderr return an error instead of ending the process with SIGPIPE. If the client is
+// killed during a call, the gateway must still cancel calls and end sessions. The signal is caught and not ignored, because child
+// processes would inherit an ignored signal.
 func outliveReaders() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }

@@ -74,7 +74,7 @@ type serveOptions struct {
 	skin   string
 
 	stateDir  string
-	unchecked bool // definitions of tools are not checked, whatever the configuration says; for bench
+	unchecked bool // tool definitions are not checked, whatever the configuration says; for bench
 }
 
 func serve(cmd *cobra.Command, o serveOptions) error {
@@ -118,7 +118,7 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	r := serving.NewReloader(cfg, o.listen, g, server, e, logs.level, known, log)
 	source := status.Local{Known: known.Cut, Gateway: g, Counters: g.Metrics(), Log: logs.events, Changes: g.Changes(), Drain: func() { g.RecordAct("drain", ""); drain(errDrain) }, Reload: r.Request}
 	socket := openSocket(listeners[0], source, serving.AdminUser(g, cfg, program.Version(), log), log, serving.LoginRoutes(pages)...)
-	var left <-chan struct{} // nil: nobody can leave
+	var left <-chan struct{} // nil without a terminal UI
 	stop := func() {}
 	if o.tui {
 		left, stop = console.Start(cmd.Context(), source, look, log)
@@ -137,12 +137,12 @@ func serve(cmd *cobra.Command, o serveOptions) error {
 	return errors.Join(err, end(r.DrainTime(), g, server, socket, log))
 }
 
-// serveLogs are where serve logs to.
+// serveLogs holds the logs of serve.
 type serveLogs struct {
 	log    *slog.Logger
-	level  *slog.LevelVar // of what is written; a reload changes it
-	events *status.Events // what the console and the admin socket show
-	lines  *terminalLog   // what a person at the terminal sees; nil = nobody sits there
+	level  *slog.LevelVar // minimum level; a reload changes it
+	events *status.Events // for the terminal UI and the admin socket
+	lines  *terminalLog   // output on a terminal; nil = stderr is not a terminal
 }
 
 func newServeLogs(c config.Log, known *secret.Redactor, errOut io.Writer) serveLogs {
@@ -157,7 +157,7 @@ func newServeLogs(c config.Log, known *secret.Redactor, errOut io.Writer) serveL
 	return l
 }
 
-// answer serves clients on the listeners; what ends one of them is told.
+// answer serves clients on the listeners. It returns a channel with the errors that end them.
 func answer(server *downstream.Server, listeners []net.Listener, g *actors.Gateway) (failed <-chan error) {
 	ended := make(chan error, len(listeners))
 	addresses := make([]string, len(listeners))
@@ -169,7 +169,7 @@ func answer(server *downstream.Server, listeners []net.Listener, g *actors.Gatew
 	return ended
 }
 
-// greet says where the gateway is, on stdout for scripts.
+// greet prints the URL of the gateway to stdout, for scripts.
 func greet(cmd *cobra.Command, cfg *config.Config, e *serving.Security, address string) {
 	scheme := "http"
 	if e.Secure {
@@ -181,7 +181,7 @@ func greet(cmd *cobra.Command, cfg *config.Config, e *serving.Security, address 
 	}
 }
 
-// serveConfig finds the configuration, or makes the demo's.
+// serveConfig loads the configuration, or returns that of the demo servers.
 func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
 	var cfg *config.Config
 	var err error
@@ -200,10 +200,10 @@ func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
 			cfg.Servers[i].Tools.Invalid = ""
 		}
 	}
-	cfg.Path = configfile.Absolute(cfg.Path) // shells elsewhere compare it with the file they edit
+	cfg.Path = configfile.Absolute(cfg.Path) // commands in other directories compare it with the file they edit
 	if len(o.listen) > 0 {
 		for i, address := range o.listen {
-			if _, err := strconv.ParseUint(address, 10, 16); err == nil { // a port alone, as --connect takes it
+			if _, err := strconv.ParseUint(address, 10, 16); err == nil { // a port alone, as in --connect
 				address = "127.0.0.1:" + address
 				o.listen[i] = address
 			}
@@ -216,7 +216,7 @@ func serveConfig(cmd *cobra.Command, o serveOptions) (*config.Config, error) {
 	return cfg, nil
 }
 
-// listenAll opens every address or none.
+// listenAll listens on all addresses, or returns an error.
 func listenAll(addresses []string) ([]net.Listener, error) {
 	var listeners []net.Listener
 	for _, address := range addresses {
@@ -227,7 +227,7 @@ func listenAll(addresses []string) ([]net.Listener, error) {
 			}
 			hint := ""
 			if errors.Is(err, syscall.EADDRINUSE) {
-				hint = "another program, maybe another goblin-actor, listens there: goblin-actor status; or choose another address with --listen"
+				hint = "another program uses this address, maybe another goblin-actor (run goblin-actor status); choose another address with --listen"
 			}
 			return nil, command.Fail(command.ExitFailed, fmt.Errorf("listen on %s: %w", address, err), hint)
 		}
@@ -244,7 +244,7 @@ func frontOptions(cfg *config.Config, g *actors.Gateway, e *serving.Security, pa
 	}
 }
 
-// openSocket opens the admin socket of the port; a gateway without one works all the same.
+// openSocket opens the admin socket for the port. It returns nil on failure, since the gateway works without one.
 func openSocket(l net.Listener, source status.Source, user admin.User, log *slog.Logger, more ...admin.Route) *admin.Server {
 	port := l.Addr().(*net.TCPAddr).Port
 	path, err := status.SocketPath(port, os.Getenv)
@@ -254,15 +254,15 @@ func openSocket(l net.Listener, source status.Source, user admin.User, log *slog
 			return socket
 		}
 	}
-	log.Warn("no admin socket: goblin-actor status will not find this gateway", "err", err)
+	log.Warn("the admin socket cannot be opened; goblin-actor status will not find this gateway", "err", err)
 	return nil
 }
 
-// welcome tells a first-time user what runs and how to add an own server.
+// welcome explains to a first-time user what is running and how to add a server.
 func welcome(w io.Writer, address string) {
-	fmt.Fprintf(w, `No configuration found: the demo servers notes and clock run behind this URL.
+	fmt.Fprintf(w, `No configuration found; running the demo servers notes and clock.
 Try them: goblin-actor list tools --connect %s
-To add your own server, write goblin.yaml here and start again:
+To add your own server, create goblin.yaml in this directory and restart:
 
   mcpServers:
     files:
@@ -272,10 +272,10 @@ To add your own server, write goblin.yaml here and start again:
 `, address)
 }
 
-// errDrain is the cause of a context that an operator ended.
-var errDrain = errors.New("asked for by goblin-actor drain")
+// errDrain is the cause of a context that the drain command ended.
+var errDrain = errors.New("requested by goblin-actor drain")
 
-// endSignals returns the signals that end the gateway. After handBack they are the program's again, and whoever waits for another one goes.
+// endSignals returns a channel for the signals that end the gateway. handBack restores their default behavior and closes the channel.
 func endSignals() (signals <-chan os.Signal, handBack func()) {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
@@ -300,7 +300,7 @@ func waitForEnd(ctx context.Context, signals <-chan os.Signal, failed <-chan err
 	case <-ctx.Done():
 		log.Info(logDraining, "cause", context.Cause(ctx))
 		go func() {
-			<-signals // the first one asks for what is under way already
+			<-signals // the first signal requests the drain that is in progress
 			secondSignal(signals)
 		}()
 	case <-left:
@@ -312,7 +312,7 @@ func waitForEnd(ctx context.Context, signals <-chan os.Signal, failed <-chan err
 	return nil
 }
 
-// secondSignal ends the process and its servers at once; when there is none any more it does nothing.
+// secondSignal waits for another signal and then ends the process and its servers at once. It returns when the channel is closed.
 func secondSignal(signals <-chan os.Signal) {
 	if _, ok := <-signals; !ok {
 		return
@@ -321,7 +321,7 @@ func secondSignal(signals <-chan os.Signal) {
 	os.Exit(command.ExitInterrupted)
 }
 
-// end drains and stops everything. Open streams end at once, running calls may take shutdown.drain.
+// end drains and stops everything. Open streams end at once; running calls may take up to drain.
 func end(drain time.Duration, g *actors.Gateway, server *downstream.Server, socket *admin.Server, log *slog.Logger) error {
 	started := time.Now()
 	err := serving.Stop(g, drain)
@@ -335,7 +335,7 @@ func end(drain time.Duration, g *actors.Gateway, server *downstream.Server, sock
 	return err
 }
 
-// serveStdio serves one client on in and out until EOF or ctx ends; in a project, or with "" whatever it asks for.
+// serveStdio serves one client on in and out until EOF or the end of ctx. project is the client's project; with "", the client chooses.
 func serveStdio(ctx context.Context, g *actors.Gateway, cfg *config.Config, e *serving.Security, project string, in io.Reader, out io.Writer, log *slog.Logger) error {
 	front, err := g.Stdio(ctx, project)
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// What the collector is told while the gateway starts: the heap grows from nothing to a whole catalog, all of which stays, and a
+// The garbage collector runs less often during the start. The heap grows from nothing to a whole catalog, all of which is kept, and a
 // collection at each doubling would take a third of the time until the first list is answered.
 const (
 	startGCPercent = 400
 	startTime      = time.Second
 )
 
-// growFast spares the start most collections, unless somebody has said when to collect. Afterwards the system gets back what only the
-// start needed.
+// growFast avoids most collections during the start, unless GOGC is set. Afterwards, memory that only the start needed is returned to
+// the system.
 func growFast() {
 	usual, set := 0, false
 	if _, set = os.LookupEnv("GOGC"); !set {

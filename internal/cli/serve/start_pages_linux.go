@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forgetProgram takes the pages of the program's own file out of the process. The start touches nearly all of them, and an idle gateway needs a
-// quarter; what is needed again the kernel finds in its cache, 64 KiB at a time. A failure costs memory, nothing else.
+// forgetProgram drops the pages of the program's file from the process. The start touches nearly all of them, but an idle gateway needs only a
+// quarter. The kernel maps needed pages again from its cache, 64 KiB at a time. A failure costs only memory.
 func forgetProgram() {
 	self, err := os.Executable()
 	if err != nil {
@@ -29,8 +29,8 @@ func forgetProgram() {
 // mapping is a range of addresses.
 type mapping struct{ from, to uintptr }
 
-// unwritten are the mappings of a file that cannot be written and hold nothing but what the file has: not what a linker has filled in at the
-// start and then protected, which would be lost.
+// unwritten returns the read-only mappings of a file whose pages all equal the file. It excludes mappings that a linker modified at the
+// start and then protected, because their content would be lost.
 func unwritten(smaps *bufio.Scanner, path string) (list []mapping) {
 	var of mapping
 	var ours bool

@@ -2,5 +2,5 @@
 
 package serve
 
-// forgetProgram is for Linux only.
+// forgetProgram does nothing on this system.
 func forgetProgram() {}

@@ -17,7 +17,7 @@ import (
 	"goblin-actor/internal/serving"
 )
 
-// NewStdio returns the command that serves one client on stdin and stdout.
+// NewStdio returns the stdio command.
 func NewStdio() *cobra.Command {
 	var path, stateDir string
 	var to bridgeFlags

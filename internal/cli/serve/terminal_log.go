@@ -17,43 +17,43 @@ import (
 )
 
 const (
-	readyPause   = 30 * time.Millisecond // servers that get ready together are looked up together
-	silence      = 5 * time.Second       // after which those that still start are named
-	maxTold      = 1000                  // different faults that are counted; beyond that all are told again
-	nameColumns  = 12                    // a server's name, unless one is longer
-	reasonLength = 300                   // of a fault, in characters
-	textBegins   = 11                    // before the text of a line: the time and a mark
+	readyPause    = 30 * time.Millisecond // servers that become ready within this time are reported together
+	startingAfter = 5 * time.Second       // after this time, servers that are still starting are listed
+	maxFaults     = 1000                  // maximum number of distinct faults that are counted; beyond it, counting starts again
+	nameColumns   = 12                    // minimum width of the server names
+	reasonLength  = 300                   // maximum length of a fault, in characters
+	textIndent    = 11                    // width of the time and the mark before the text
 )
 
-// passing is what of a fault differs each time it comes: times of day, and how long something took.
-var passing = pattern.Lazy(`[0-9:.TZ-]*[0-9]{2}:[0-9]{2}(:[0-9]{2})?[0-9:.TZ-]*|([0-9.]+(µs|ms|s|m|h))+`)
+// volatile matches the parts of a fault that differ at each occurrence: times of day and durations.
+var volatile = pattern.Lazy(`[0-9:.TZ-]*[0-9]{2}:[0-9]{2}(:[0-9]{2})?[0-9:.TZ-]*|([0-9.]+(µs|ms|s|m|h))+`)
 
-// terminalLog is what serve prints for the person who started it: a line for each server that gets ready, and each fault once;
-// "goblin-actor logs" has the rest. It is a slog.Handler. With log.level debug it is the log as in a pipe.
+// terminalLog is a slog.Handler that prints the log of serve on a terminal: a line for each server that becomes ready, and each fault once.
+// "goblin-actor logs" shows the rest. With log.level debug, it prints the same log as to a pipe.
 type terminalLog struct {
 	*terminalLines
-	text  slog.Handler // what pipes get
+	text  slog.Handler // the log for pipes
 	attrs []slog.Attr
 }
 
-// terminalLines are what the loggers of one program print. Safe from any goroutine.
+// terminalLines is the output that the loggers of a process share. Safe from any goroutine.
 type terminalLines struct {
 	level slog.Leveler
 	w     io.Writer
 	p     terminal.Palette
-	known func(string) string // the text without what is known to be secret; nil = as it is
-	ready chan struct{}       // a server may be ready, or off; capacity 1
+	known func(string) string // removes known secrets; may be nil
+	ready chan struct{}       // signals that a server may be ready or disabled; capacity 1
 
-	mu    sync.Mutex
-	told  map[string]int       // how often each fault came
-	shown map[string]bool      // servers whose being ready was told
-	since map[string]time.Time // when the server began to start; "" = all that are not in it
+	mu     sync.Mutex
+	faults map[string]int       // occurrences by server and text
+	shown  map[string]bool      // servers that were reported as ready
+	since  map[string]time.Time // start time by server; "" = all other servers
 }
 
 func newTerminalLog(w io.Writer, text slog.Handler, level slog.Leveler, now time.Time) *terminalLog {
 	return &terminalLog{text: text, terminalLines: &terminalLines{
 		level: level, w: w, p: terminal.PaletteFor(w), ready: make(chan struct{}, 1),
-		told: map[string]int{}, shown: map[string]bool{}, since: map[string]time.Time{"": now},
+		faults: map[string]int{}, shown: map[string]bool{}, since: map[string]time.Time{"": now},
 	}}
 }
 
@@ -67,7 +67,7 @@ func (t *terminalLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &terminalLog{t.terminalLines, t.text.WithAttrs(attrs), append(t.attrs[:len(t.attrs):len(t.attrs)], attrs...)}
 }
 
-// WithGroup implements slog.Handler; nobody groups keys here.
+// WithGroup implements slog.Handler. Groups are not used.
 func (t *terminalLog) WithGroup(name string) slog.Handler {
 	return &terminalLog{t.terminalLines, t.text.WithGroup(name), t.attrs}
 }
@@ -98,7 +98,7 @@ func (t *terminalLog) Handle(ctx context.Context, record slog.Record) error {
 	defer t.mu.Unlock()
 	switch {
 	case record.Message == status.LogServerReady:
-		t.look()
+		t.checkReady()
 	case record.Message == status.LogServerUnavailable:
 		t.since[server] = record.Time
 		delete(t.shown, server)
@@ -106,7 +106,7 @@ func (t *terminalLog) Handle(ctx context.Context, record slog.Record) error {
 	case record.Message == status.LogReloaded:
 		t.since[""] = record.Time
 		t.forget("", strings.Join(rest, " "))
-		t.look() // some may be off now
+		t.checkReady() // some may be disabled now
 		t.line(record.Time, t.p.Good("↻"), "", strings.Join(append([]string{record.Message}, rest...), "; "))
 	case record.Level >= slog.LevelWarn:
 		mark := t.p.Warn("▲")
@@ -124,34 +124,34 @@ func (t *terminalLog) Handle(ctx context.Context, record slog.Record) error {
 	return nil
 }
 
-// forget has faults told anew that the gateway had, and servers that are among the words. mu is held.
-func (t *terminalLines) forget(server, words string) {
-	for key := range t.told {
-		if of, _, _ := strings.Cut(key, "\x00"); of == server || of != "" && strings.Contains(words, of) {
-			delete(t.told, key)
+// forget resets the faults of a server, and those of servers whose names are in text, so that they are printed again. The caller must hold mu.
+func (t *terminalLines) forget(server, text string) {
+	for key := range t.faults {
+		if of, _, _ := strings.Cut(key, "\x00"); of == server || of != "" && strings.Contains(text, of) {
+			delete(t.faults, key)
 		}
 	}
 }
 
-// look has the servers looked at.
-func (t *terminalLines) look() {
+// checkReady makes follow check which servers are ready.
+func (t *terminalLines) checkReady() {
 	select {
 	case t.ready <- struct{}{}:
 	default:
 	}
 }
 
-// fault tells one when it comes for the first time, then when it has come ten, a hundred, a thousand times. mu is held.
+// fault prints a fault at its first, tenth, hundredth and thousandth occurrence, and so on. The caller must hold mu.
 func (t *terminalLines) fault(at time.Time, mark, server, text string) {
-	if len(t.told) > maxTold {
-		clear(t.told)
+	if len(t.faults) > maxFaults {
+		clear(t.faults)
 	}
-	key := server + "\x00" + passing().ReplaceAllString(text, "")
-	t.told[key]++
-	n := t.told[key]
+	key := server + "\x00" + volatile().ReplaceAllString(text, "")
+	t.faults[key]++
+	n := t.faults[key]
 	for power := 10; n > 1; power *= 10 {
 		if n == power {
-			text = fmt.Sprintf("%d times now: %s", n, text)
+			text = fmt.Sprintf("%d times so far: %s", n, text)
 			break
 		}
 		if n < power {
@@ -161,7 +161,7 @@ func (t *terminalLines) fault(at time.Time, mark, server, text string) {
 	t.line(at, mark, server, text)
 }
 
-// line prints one. mu is held.
+// line prints a line. The caller must hold mu.
 func (t *terminalLines) line(at time.Time, mark, server, text string) {
 	if t.known != nil {
 		text = t.known(text)
@@ -169,42 +169,41 @@ func (t *terminalLines) line(at time.Time, mark, server, text string) {
 	if server != "" {
 		text = terminal.Pad(terminal.OneLine(server, 0), nameColumns) + "  " + terminal.OneLine(text, reasonLength)
 	}
-	text = terminal.Hang(strings.Repeat(" ", textBegins)+oneLineKeeping(text), terminal.Width(t.w), textBegins)
-	fmt.Fprintf(t.w, "%s %s %s\n", at.Local().Format(time.TimeOnly), mark, text[textBegins:])
+	text = terminal.Hang(strings.Repeat(" ", textIndent)+oneLineKeeping(text), terminal.Width(t.w), textIndent)
+	fmt.Fprintf(t.w, "%s %s %s\n", at.Local().Format(time.TimeOnly), mark, text[textIndent:])
 }
 
-// follow tells of the servers that get ready until ctx ends. The caller starts it as a goroutine.
+// follow reports servers that become ready, until ctx ends. The caller runs it in a goroutine.
 func (t *terminalLines) follow(ctx context.Context, snapshot func(context.Context) (*status.Snapshot, error)) {
-	slow := time.After(silence)
+	slow := time.After(startingAfter)
 	for {
-		tell := t.tell
+		report := t.reportReady
 		select {
 		case <-t.ready:
 			time.Sleep(readyPause)
 		case <-slow:
-			tell = t.tellSlow
+			report = t.reportSlow
 		case <-ctx.Done():
 			return
 		}
 		if s, err := snapshot(ctx); err == nil {
-			tell(s, time.Now())
+			report(s, time.Now())
 		}
 	}
 }
 
-// tellSlow names the servers that have neither got ready nor failed yet: whoever waits for them is to know that it is the
-// servers, and what may keep them.
-func (t *terminalLines) tellSlow(s *status.Snapshot, now time.Time) {
+// reportSlow lists the servers that have neither become ready nor failed, and a likely reason.
+func (t *terminalLines) reportSlow(s *status.Snapshot, now time.Time) {
 	if len(s.Waiting) == 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.line(now, t.p.Warn("…"), "", "still starting: "+terminal.Names(s.Waiting)+" (npx and uvx download what they run for the first time)")
+	t.line(now, t.p.Warn("…"), "", "still starting: "+terminal.Names(s.Waiting)+" (npx and uvx download packages on their first run)")
 }
 
-// tell prints a line for each server that is ready and was not when it was last looked.
-func (t *terminalLines) tell(s *status.Snapshot, now time.Time) {
+// reportReady prints a line for each server that has become ready since the last check.
+func (t *terminalLines) reportReady(s *status.Snapshot, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	enabled, width := 0, nameColumns
@@ -214,9 +213,9 @@ func (t *terminalLines) tell(s *status.Snapshot, now time.Time) {
 			width = min(max(width, utf8.RuneCountInString(v.Name)), 24)
 		}
 	}
-	there := map[string]bool{}
+	enabledNow := map[string]bool{}
 	for _, v := range s.Servers {
-		there[v.Name] = v.State != "disabled"
+		enabledNow[v.Name] = v.State != "disabled"
 		if v.State != "ready" || t.shown[v.Name] {
 			continue
 		}
@@ -230,15 +229,15 @@ func (t *terminalLines) tell(s *status.Snapshot, now time.Time) {
 		left := fmt.Sprintf("%s  ready  %s  %.1f s", terminal.Pad(terminal.OneLine(v.Name, 24), width), offer, now.Sub(began).Seconds())
 		t.line(now, t.p.Good("✓"), "", fmt.Sprintf("%-52s  %d of %d ready", left, t.count(s.Servers), enabled))
 	}
-	for name := range t.shown { // a server that was taken out, or off, is told of again when it comes back
-		if !there[name] {
+	for name := range t.shown { // a server that was removed or disabled is reported again when it returns
+		if !enabledNow[name] {
 			delete(t.shown, name)
 			delete(t.since, name)
 		}
 	}
 }
 
-// count is how many servers have been told to be ready, of those there are. mu is held.
+// count returns how many of the servers were reported as ready. The caller must hold mu.
 func (t *terminalLines) count(servers []status.Server) int {
 	n := 0
 	for _, v := range servers {
@@ -249,7 +248,7 @@ func (t *terminalLines) count(servers []status.Server) int {
 	return n
 }
 
-// oneLineKeeping is clean without line breaks; blanks that make columns stay.
+// oneLineKeeping cleans s and replaces line breaks, but keeps the spaces that form columns.
 func oneLineKeeping(s string) string {
 	return terminal.Clean(strings.NewReplacer("\r", "", "\n", "; ", "\t", " ").Replace(s))
 }

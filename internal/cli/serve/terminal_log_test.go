@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// On a terminal serve tells each fault once, then how often it came, and each server once that it is ready.
+// On a terminal, serve prints each fault once and later its count, and reports each server once as ready.
 func TestTerminalLog(t *testing.T) {
 	var b, text strings.Builder
 	level := new(slog.LevelVar)
@@ -25,39 +25,39 @@ func TestTerminalLog(t *testing.T) {
 	bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", "exit 2")
 	log.Info("session opened", "client", "x")
 	log.Info(status.LogReloaded, "added", "clock", "changed", "files: args")
-	bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", "exit 2") // as before: counted
-	log.Info(status.LogReloaded, "changed", "bad: args")                    // who mends it wants to hear of it again
+	bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", "exit 2") // the same as before: counted
+	log.Info(status.LogReloaded, "changed", "bad: args")                    // a changed server's fault is printed again
 	bad.Warn(status.LogServerUnavailable, "replica", 0, "reason", "exit 2")
 	log.Warn("configuration", "warning", "goblin.yaml:1:1: hm")
-	log.Error("the configuration is not reloaded", "err", errors.New("goblin.yaml:1:1: no\ngoblin.yaml:2:1: neither"))
+	log.Error("the configuration was rejected", "err", errors.New("goblin.yaml:1:1: no\ngoblin.yaml:2:1: neither"))
 	log.Warn("listen has changed")
 	servers := []status.Server{{Name: "bad", State: "waiting"}, {Name: "files", State: "ready", Tools: 11, Prompts: 1}, {Name: "off", State: "disabled"}}
-	handler.tellSlow(&status.Snapshot{Servers: servers}, began)
-	handler.tellSlow(&status.Snapshot{Servers: servers, Waiting: []string{"files", "slow"}}, began)
-	handler.tell(&status.Snapshot{Servers: servers}, handler.since[""].Add(800*time.Millisecond))
-	handler.tell(&status.Snapshot{Servers: servers}, began.Add(900*time.Millisecond))
+	handler.reportSlow(&status.Snapshot{Servers: servers}, began)
+	handler.reportSlow(&status.Snapshot{Servers: servers, Waiting: []string{"files", "slow"}}, began)
+	handler.reportReady(&status.Snapshot{Servers: servers}, handler.since[""].Add(800*time.Millisecond))
+	handler.reportReady(&status.Snapshot{Servers: servers}, began.Add(900*time.Millisecond))
 	var got []string
 	for line := range strings.Lines(b.String()) {
 		got = append(got, strings.TrimRight(line, "\n")[len("15:04:05 "):])
 	}
 	want := []string{
 		`✗ bad           exit 1 after 0.5s; stderr: \x1b[31mno token`,
-		`✗ bad           10 times now: exit 1 after 9.5s; stderr: \x1b[31mno token`,
+		`✗ bad           10 times so far: exit 1 after 9.5s; stderr: \x1b[31mno token`,
 		`✗ bad           exit 2`,
 		`↻ configuration reloaded; added clock; changed files: args`,
 		`↻ configuration reloaded; changed bad: args`,
 		`✗ bad           exit 2`,
 		`▲ configuration: goblin.yaml:1:1: hm`,
-		`✗ the configuration is not reloaded: goblin.yaml:1:1: no; goblin.yaml:2:1: neither`,
+		`✗ the configuration was rejected: goblin.yaml:1:1: no; goblin.yaml:2:1: neither`,
 		`▲ listen has changed`,
-		`… still starting: files, slow (npx and uvx download what they run for the first time)`,
+		`… still starting: files, slow (npx and uvx download packages on their first run)`,
 		`✓ files         ready  11 tools, 1 prompt  0.8 s        1 of 2 ready`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
-	// At level debug it is the log as it is in a pipe.
+	// At level debug, it is the same log as to a pipe.
 	b.Reset()
 	level.Set(slog.LevelDebug)
 	bad.Info(status.LogServerReady, "replica", 0)
@@ -66,15 +66,15 @@ func TestTerminalLog(t *testing.T) {
 	}
 }
 
-// However many different faults come, few are remembered.
+// The number of counted faults is bounded.
 func TestTerminalLogIsBounded(t *testing.T) {
 	var b strings.Builder
 	handler := newTerminalLog(&b, slog.NewTextHandler(&b, nil), slog.LevelInfo, time.Now())
 	log := slog.New(handler)
-	for i := range 3 * maxTold {
+	for i := range 3 * maxFaults {
 		log.Warn("fault", "err", fmt.Sprint(i))
 	}
-	if len(handler.told) > maxTold+1 {
-		t.Errorf("%d are remembered", len(handler.told))
+	if len(handler.faults) > maxFaults+1 {
+		t.Errorf("%d faults are counted", len(handler.faults))
 	}
 }

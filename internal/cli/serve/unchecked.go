@@ -6,12 +6,12 @@ import (
 	"goblin-actor/internal/cli/command"
 )
 
-// NewUnchecked returns the hidden command of bench that serves without checking the definitions of tools.
+// NewUnchecked returns a hidden command for bench. It is serve without checks of tool definitions.
 func NewUnchecked() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:    "unchecked",
-		Short:  "serve, without checking the definitions of tools",
+		Short:  "Run the gateway without checking tool definitions",
 		Hidden: true,
 		Args:   command.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// An exchange of 200 bytes with a server over HTTP. The server is fasthttp in this process, which allocates nothing.
+// An exchange of 200 bytes over HTTP makes few allocations. The server is fasthttp in the same process, which allocates nothing.
 func TestHTTPLinkAllocations(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -28,14 +28,14 @@ func TestHTTPLinkAllocations(t *testing.T) {
 	}, NoDefaultServerHeader: true, NoDefaultDate: true}
 	go server.Serve(listener)
 	defer listener.Close()
-	for name, login := range map[string]upstream.Credentials{"without login": nil, "nobody logged in": &login{}, "logged in": renewing("token")} {
+	for name, login := range map[string]upstream.Credentials{"without login": nil, "not logged in": &login{}, "logged in": renewing("token")} {
 		t.Run(name, func(t *testing.T) {
 			allocations(t, Options{URL: "http://" + listener.Addr().String() + "/mcp", Credentials: login})
 		})
 	}
 }
 
-// allocations holds an exchange to its number of them, whatever login the server has.
+// allocations checks the number of allocations of an exchange.
 func allocations(t *testing.T, o Options) {
 	t.Helper()
 	received, closed := make(chan struct{}, 1), make(chan struct{})
@@ -59,9 +59,9 @@ func allocations(t *testing.T, o Options) {
 		l.Send(upstream.Outgoing{Ticket: ticket, Frame: frame, Request: true, Method: "tools/call"})
 		<-received
 	})
-	t.Logf("%.1f allocations an exchange", got)
+	t.Logf("%.1f allocations per exchange", got)
 	if got > 5 { // measured: 4
-		t.Errorf("%.1f allocations an exchange", got)
+		t.Errorf("%.1f allocations per exchange, want at most 5", got)
 	}
 	l.Close(0)
 	<-closed

@@ -17,7 +17,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// Attack 96: a value that is sent on to a server ends its header and begins another.
+// Attack 96: a value that is forwarded to a server contains a line break and another header.
 func TestAttack96CRLFForwarded(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		for name, o := range map[string]Options{
@@ -39,15 +39,15 @@ func TestAttack96CRLFForwarded(t *testing.T) {
 			testSettled(r, l)
 			mu.Lock()
 			if evil != "" {
-				t.Errorf("%s: the server got a header of the attacker's", name)
+				t.Errorf("%s: the server received the attacker's header", name)
 			}
 			mu.Unlock()
 		}
 	})
 }
 
-// Attack 98: a small compressed response that decodes to 64 MiB, in every place where a response is read. Each ends with an error that
-// names the limit, soon after the limit is reached.
+// Attack 98: a small compressed response decodes to 64 MiB. Wherever a response is read, this ends soon after the limit with an error that
+// names it.
 func TestAttack98GzipBomb(t *testing.T) {
 	const limit, most = 1 << 20, 64 << 20
 	filler := func(before, after string, with byte) []byte {
@@ -97,13 +97,13 @@ func TestAttack98GzipBomb(t *testing.T) {
 				t.Errorf("%d MiB were allocated", grown>>20)
 			}
 			if used := budget.Used(); used != 0 {
-				t.Errorf("%d bytes of the budget are still taken", used)
+				t.Errorf("budget: %d bytes not released", used)
 			}
 		})
 	}
 }
 
-// testSettled waits until a link is over, whatever became of its request.
+// testSettled waits until a link is closed.
 func testSettled(r *linktest.Recorder, l interface{ Close(time.Duration) }) {
 	time.AfterFunc(200*time.Millisecond, func() { l.Close(0) })
 	r.Until("the end", isClosed)

@@ -13,21 +13,21 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Dialect remembers how a URL wants to be spoken to, from one link to the next. Its zero value knows nothing.
+// Dialect remembers the transport of a URL from one link to the next. Its zero value is unknown.
 // Safe for concurrent use.
 type Dialect struct{ sse atomic.Bool }
 
-// OpenAuto is OpenHTTP until the server answers an initialize with 400, 404 or 405 and no JSON-RPC message. Then the
-// event stream of HTTP+SSE is looked for at the URL, and if it names its endpoint within 10 s the link is that of OpenSSE
-// from there on: the initialize is sent again, and who uses the link notices nothing. If not, the initialize ends as
-// it did. Any other answer concludes nothing. MCP 2025-11-25, basic/transports#backwards-compatibility.
+// OpenAuto behaves like OpenHTTP until the server answers an initialize with 400, 404 or 405 and without a JSON-RPC message. Then it
+// requests the event stream of HTTP+SSE from the URL. If the stream sends an endpoint event within 10 s, the link behaves like that of
+// OpenSSE from then on and sends the initialize again; the caller does not notice the change. Otherwise the initialize ends with
+// the first refusal. Other responses do not change the transport. MCP 2025-11-25, basic/transports#backwards-compatibility.
 //
-// What was found is kept in known: the next link has its initialize wait for the event stream at once, and goes back to
-// streamable HTTP when there is none. Requests before the initialize are questions of a later era and go out over
-// streamable HTTP in any case, so that a server that was renewed is noticed.
+// known stores the result. If it is HTTP+SSE, the initialize of the next link waits for the event stream at once, and the link goes
+// back to Streamable HTTP if there is none. Requests before the initialize belong to a later era and are always sent over
+// Streamable HTTP, so that an updated server is noticed.
 func OpenAuto(o Options, known *Dialect, sink upstream.Sink) upstream.Link {
 	if site, err := parseSite(o); err == nil {
-		o.jar = site.jar // a balancer may have set a cookie before the event stream is looked for
+		o.jar = site.jar // a load balancer may set a cookie before the event stream is requested
 	}
 	a := &autoLink{o: o, known: known, sink: sink, open: 1}
 	a.mu.Lock()
@@ -37,7 +37,7 @@ func OpenAuto(o Options, known *Dialect, sink upstream.Sink) upstream.Link {
 	return a
 }
 
-// autoSaysNo reports whether err means that the URL does not speak a transport, rather than that it cannot be reached.
+// autoSaysNo reports whether err means that the URL does not support a transport. An unreachable server proves nothing.
 func autoSaysNo(err error) bool {
 	if status, is := errors.AsType[*upstream.StatusError](err); is {
 		return status.Code == http.StatusBadRequest || status.Code == http.StatusNotFound || status.Code == http.StatusMethodNotAllowed
@@ -45,23 +45,23 @@ func autoSaysNo(err error) bool {
 	return errors.Is(err, errSSEEndpoint)
 }
 
-// autoLink is two links, one after the other.
+// autoLink is a link over Streamable HTTP that can be replaced by one over HTTP+SSE.
 type autoLink struct {
 	o     Options
 	known *Dialect
 	sink  upstream.Sink
 
 	mu         sync.Mutex
-	http, sse  upstream.Link     // sse: nil until it is looked for
-	link       upstream.Link     // the one that frames go to
-	open       int               // links whose Closed has not come
-	looking    bool              // for the event stream; the initialize waits for what comes of it
+	http, sse  upstream.Link     // sse is nil until it is requested
+	link       upstream.Link     // the one that sends frames
+	open       int               // links that have not reported Closed
+	looking    bool              // the event stream was requested, and the initialize waits for it
 	initialize upstream.Outgoing // the last one; Ticket 0 = none
-	refusal    error             // what streamable HTTP said to it; nil = it was not asked, and Written was not told
+	refusal    error             // its refusal over Streamable HTTP; nil = not sent there, and Written was not reported
 	version    string
-	canceled   bool // the initialize, while looking
+	canceled   bool // the initialize was canceled while looking
 	closing    bool
-	cause      error // for Closed: that of link
+	cause      error // of link, for Closed
 }
 
 func (a *autoLink) Send(o upstream.Outgoing) {
@@ -77,7 +77,7 @@ func (a *autoLink) Send(o upstream.Outgoing) {
 	a.link.Send(o)
 }
 
-// look opens the event stream. With mu held.
+// look requests the event stream. The caller must hold mu.
 func (a *autoLink) look(wait time.Duration) {
 	a.looking = true
 	a.open++
@@ -118,7 +118,7 @@ func (a *autoLink) Close(grace time.Duration) {
 	}
 }
 
-// httpEvent is the sink of streamable HTTP.
+// httpEvent is the sink of Streamable HTTP.
 func (a *autoLink) httpEvent(ctx context.Context, e upstream.Event) error {
 	switch e := e.(type) {
 	case upstream.Ended:
@@ -131,7 +131,7 @@ func (a *autoLink) httpEvent(ctx context.Context, e upstream.Event) error {
 	return a.sink(ctx, e)
 }
 
-// refused looks for HTTP+SSE when e is the right kind of refusal of an initialize; the end of that is not told then.
+// refused tries HTTP+SSE if e refuses an initialize in the right way, and returns true if it does. Then e is not reported.
 func (a *autoLink) refused(e upstream.Ended) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -146,16 +146,16 @@ func (a *autoLink) refused(e upstream.Ended) bool {
 // sseEvent is the sink of HTTP+SSE.
 func (a *autoLink) sseEvent(ctx context.Context, e upstream.Event) error {
 	switch e := e.(type) {
-	case upstream.Opened: // told long ago
+	case upstream.Opened: // reported before
 		a.found()
 		return nil
 	case upstream.Written:
 		if a.again(e.Ticket) {
-			return nil // told when streamable HTTP was tried
+			return nil // reported for Streamable HTTP
 		}
 	case upstream.NotSent:
 		if a.again(e.Ticket) {
-			return a.sink(ctx, upstream.Ended(e)) // told as written already
+			return a.sink(ctx, upstream.Ended(e)) // Written was reported already
 		}
 	case upstream.Closed:
 		a.missed(ctx, e)
@@ -164,14 +164,14 @@ func (a *autoLink) sseEvent(ctx context.Context, e upstream.Event) error {
 	return a.sink(ctx, e)
 }
 
-// again reports whether ticket is that of an initialize that was sent twice.
+// again reports whether ticket belongs to an initialize that was sent twice.
 func (a *autoLink) again(ticket uint64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.refusal != nil && ticket == a.initialize.Ticket
 }
 
-// found goes over to HTTP+SSE.
+// found switches to HTTP+SSE.
 func (a *autoLink) found() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -186,15 +186,15 @@ func (a *autoLink) found() {
 	a.initialize.Frame = nil
 }
 
-// missed goes back to streamable HTTP when the event stream was closed before it was found: the initialize goes out
-// there, or ends as it did.
+// missed goes back to Streamable HTTP if the event stream ended without an endpoint. The initialize is sent there, or ends with its
+// first refusal.
 func (a *autoLink) missed(ctx context.Context, e upstream.Closed) {
 	if end := a.giveUp(e.Err); end != nil {
 		_ = a.sink(ctx, end)
 	}
 }
 
-// giveUp returns what is to be told of the initialize; nil = nothing, or nothing yet.
+// giveUp returns the event to report for the initialize, or nil if there is none yet.
 func (a *autoLink) giveUp(why error) upstream.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -208,7 +208,7 @@ func (a *autoLink) giveUp(why error) upstream.Event {
 	ticket := a.initialize.Ticket
 	switch {
 	case a.refusal != nil && why != nil:
-		return upstream.Ended{Ticket: ticket, Err: fmt.Errorf("%w; and GET of the url: %w", a.refusal, why)}
+		return upstream.Ended{Ticket: ticket, Err: fmt.Errorf("%w; GET of the URL: %w", a.refusal, why)}
 	case a.refusal != nil:
 		return upstream.Ended{Ticket: ticket, Err: a.refusal}
 	case a.canceled:
@@ -220,13 +220,13 @@ func (a *autoLink) giveUp(why error) upstream.Event {
 	return nil
 }
 
-// closed tells Closed when both are.
+// closed reports Closed once both links are closed.
 func (a *autoLink) closed(ctx context.Context, e upstream.Closed, which *upstream.Link) error {
 	a.mu.Lock()
 	if a.link == *which {
 		a.cause = e.Err
 		if a.sse != nil {
-			a.sse.Close(0) // nobody listens any more
+			a.sse.Close(0) // the receiver is gone
 		}
 	}
 	a.open--

@@ -17,7 +17,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// autoTest is a server whose /mcp answers POST with a status, and GET as HTTP+SSE does if sse is set.
+// autoTest is a server whose /mcp answers POST with a status, and GET with HTTP+SSE if sse is set.
 type autoTest struct {
 	status int // of POST to /mcp
 	body   string
@@ -79,7 +79,7 @@ func autoTestOpen(t *testing.T, url string, known *Dialect) (upstream.Link, *lin
 		sent, ended := linktest.Tickets(r.Events())
 		for ticket, n := range sent {
 			if n != 1 || ended[ticket] > 1 {
-				t.Errorf("ticket %d: sent told %d times, end %d times", ticket, n, ended[ticket])
+				t.Errorf("ticket %d: %d events for sending, %d for the end", ticket, n, ended[ticket])
 			}
 		}
 		if n := len(linktest.All[upstream.Opened](r)); n > 1 {
@@ -89,14 +89,14 @@ func autoTestOpen(t *testing.T, url string, known *Dialect) (upstream.Link, *lin
 	return l, r
 }
 
-// An initialize that a server of HTTP+SSE refuses is answered all the same, and the next link does not ask again.
+// An initialize that an HTTP+SSE server refuses over Streamable HTTP is answered, and the next link uses HTTP+SSE at once.
 func TestAutoFallsBack(t *testing.T) {
 	for _, status := range []int{400, 404, 405} {
 		testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 			s := &autoTest{status: status, body: "<html>no</html>", sse: autoTestSSE()}
 			url, known := serve(s.ServeHTTP), new(Dialect)
 			l, r := autoTestOpen(t, url, known)
-			probe := testRequest(1) // something of a later era
+			probe := testRequest(1) // a request of a later era
 			l.SetVersion("2026-07-28")
 			l.Send(probe)
 			testEnd(r, 1)
@@ -115,20 +115,20 @@ func TestAutoFallsBack(t *testing.T) {
 			linktest.Wait[upstream.Received](r, 2)
 			want := []string{"POST /mcp", "POST /mcp", "GET /mcp", "POST /message", "POST /message", "POST /message"}
 			if got := s.asked(); !slices.Equal(got, want) {
-				t.Errorf("asked %q, want %q", got, want)
+				t.Errorf("requests %q, want %q", got, want)
 			}
 
 			l, r = autoTestOpen(t, url, known)
 			l.Send(autoTestInitialize(1))
 			linktest.Wait[upstream.Received](r, 1)
 			if got := s.asked()[len(want):]; !slices.Equal(got, []string{"GET /mcp", "POST /message"}) {
-				t.Errorf("the next link asked %q", got)
+				t.Errorf("requests of the next link: %q", got)
 			}
 		})
 	}
 }
 
-// Any other refusal is the answer, and nothing else is tried.
+// After any other refusal, HTTP+SSE is not tried.
 func TestAutoConcludesNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		status int
@@ -150,13 +150,13 @@ func TestAutoConcludesNothing(t *testing.T) {
 			l.Send(autoTestInitialize(1))
 			testEnd(r, 1)
 			if got := s.asked(); !slices.Equal(got, []string{"POST /mcp"}) || known.sse.Load() {
-				t.Errorf("asked %q", got)
+				t.Errorf("requests %q", got)
 			}
 		})
 	}
 }
 
-// A URL that cannot be reached is not taken for anything either.
+// An unreachable URL does not determine the transport.
 func TestAutoUnreachable(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
@@ -168,7 +168,7 @@ func TestAutoUnreachable(t *testing.T) {
 	}
 }
 
-// Without HTTP+SSE the initialize ends as streamable HTTP had it, with both reasons, and the link stays as it was.
+// Without HTTP+SSE, the initialize ends with the refusal of Streamable HTTP and both reasons, and the link keeps that transport.
 func TestAutoNeither(t *testing.T) {
 	s := &autoTest{status: 404, body: "who?"}
 	known := new(Dialect)
@@ -188,7 +188,7 @@ func TestAutoNeither(t *testing.T) {
 	}
 }
 
-// A server that has learned streamable HTTP is spoken to with it, and what was remembered is forgotten.
+// If a server now supports Streamable HTTP, the link uses it and drops the remembered transport.
 func TestAutoForgets(t *testing.T) {
 	s := &autoTest{status: 200}
 	known := new(Dialect)
@@ -199,11 +199,11 @@ func TestAutoForgets(t *testing.T) {
 		t.Errorf("%#v", got)
 	}
 	if got := s.asked(); !slices.Equal(got, []string{"GET /mcp", "POST /mcp"}) {
-		t.Errorf("asked %q", got)
+		t.Errorf("requests %q", got)
 	}
 }
 
-// A question of a later era goes out over streamable HTTP, whatever is remembered.
+// A request of a later era is sent over Streamable HTTP, whatever transport is remembered.
 func TestAutoAsksAgain(t *testing.T) {
 	s := &autoTest{status: 405, sse: autoTestSSE()}
 	known := new(Dialect)
@@ -216,11 +216,11 @@ func TestAutoAsksAgain(t *testing.T) {
 	l.Listen()
 	linktest.Wait[upstream.Listening](r, 1)
 	if got := s.asked(); !slices.Equal(got, []string{"POST /mcp", "GET /mcp", "POST /message"}) {
-		t.Errorf("asked %q", got)
+		t.Errorf("requests %q", got)
 	}
 }
 
-// A server of HTTP+SSE that is ill, or that wants a login, is not taken for another, and says so itself.
+// An HTTP+SSE server that fails or requires a login keeps its transport, and its error is reported.
 func TestAutoRemembers(t *testing.T) {
 	for _, status := range []int{401, 503} {
 		known := new(Dialect)
@@ -234,7 +234,7 @@ func TestAutoRemembers(t *testing.T) {
 	}
 }
 
-// Cancel and Close while the endpoint is looked for end the initialize and everything else.
+// Cancel and Close end the initialize and the link while the endpoint event is awaited.
 func TestAutoInterrupted(t *testing.T) {
 	interrupts := map[string]func(upstream.Link){
 		"cancel": func(l upstream.Link) { l.Cancel(1) },
@@ -269,14 +269,14 @@ func TestAutoInterrupted(t *testing.T) {
 					}
 				}
 				if known.sse.Load() != remembered {
-					t.Error("an interrupt proves nothing")
+					t.Error("a cancellation changed the remembered transport")
 				}
 			})
 		}
 	}
 }
 
-// The stream's end closes the link, though there were two.
+// The end of the stream closes the link, although it consisted of two.
 func TestAutoStreamEnds(t *testing.T) {
 	s := &autoTest{status: 405, sse: autoTestSSE()}
 	s.sse.end = make(chan struct{})

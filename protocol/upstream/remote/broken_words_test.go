@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// A broken exchange is told in words for people, and stays what it was for whoever asks.
+// A broken exchange has a readable message, and its error chain contains the cause.
 func TestLinkWords(t *testing.T) {
 	address := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 54321}
 	op := func(op string, err error) error {
@@ -30,20 +30,20 @@ func TestLinkWords(t *testing.T) {
 		{op("read", syscall.ECONNRESET), reset, syscall.ECONNRESET},
 		{op("write", syscall.EPIPE), reset, syscall.EPIPE},
 		{errors.New("http2: Transport: cannot retry err [stream error: stream ID 3; PROTOCOL_ERROR; received from peer] after Request.Body was written; define Request.GetBody to avoid this error"),
-			"the server broke off the request: stream error: stream ID 3; PROTOCOL_ERROR; received from peer", nil},
+			"the server aborted the request: stream error: stream ID 3; PROTOCOL_ERROR; received from peer", nil},
 		{upstream.ErrNoAnswer, upstream.ErrNoAnswer.Error(), upstream.ErrNoAnswer},
 	} {
 		got := inWords(test.err)
 		if got.Error() != test.want || test.is != nil && !errors.Is(got, test.is) {
-			t.Errorf("%v: said %q, want %q; is %v: %v", test.err, got, test.want, test.is, errors.Is(got, test.is))
+			t.Errorf("%v: message %q, want %q; is %v: %v", test.err, got, test.want, test.is, errors.Is(got, test.is))
 		}
 	}
 	if dial := op("dial", syscall.ECONNRESET); inWords(dial) != dial || inWords(nil) != nil {
-		t.Errorf("said %v of an attempt to connect, %v of nothing", inWords(dial), inWords(nil))
+		t.Errorf("message for a failed connection attempt: %v; for nil: %v", inWords(dial), inWords(nil))
 	}
 }
 
-// Over every kind of connection a server that goes away in the middle is told of in the same words.
+// A server that disconnects during an exchange is reported with the same message over every kind of connection.
 func TestLinkWordsOfLostCalls(t *testing.T) {
 	for _, over := range []string{"", "http/1.1", "h2"} {
 		url := twiceListen(t, over, func(conn net.Conn) {

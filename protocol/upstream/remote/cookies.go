@@ -18,8 +18,8 @@ const (
 	maxCookieTotal = 16 << 10 // names and values of all cookies kept: they share one request header
 )
 
-// cookies holds what one link's server has set, so that a load balancer sends the requests of a session to the replica that
-// began it. RFC 6265.
+// cookies holds the cookies of one link's server, so that a load balancer routes the requests of a session to the replica that
+// started it. RFC 6265.
 //
 // A link talks to one origin, and its cookies end with it. So no cookie reaches another origin, the requests of a login or
 // another client's connection, and a new session is not bound to the replica that lost the last one. Nothing logs a cookie.
@@ -27,10 +27,10 @@ const (
 type cookies struct {
 	url     url.URL               // of the origin, with the host that the server sees
 	secrets func(values []string) // Options.Cookies
-	some    atomic.Bool           // the server has set a cookie; false costs a request nothing
+	some    atomic.Bool           // there are cookies; checked without a lock
 	mu      sync.Mutex            // guards the rest
 	jar     *cookiejar.Jar
-	kept    []keptCookie // what jar may hold, the oldest first; jar itself has no limits
+	kept    []keptCookie // contents of jar, oldest first; jar itself has no limits
 }
 
 // keptCookie is a cookie that the jar holds. Name, domain and path identify it: RFC 6265, section 5.3.
@@ -40,7 +40,7 @@ func newCookies(origin url.URL, secrets func(values []string)) *cookies {
 	return &cookies{url: origin, secrets: secrets}
 }
 
-// take keeps the cookies of a response to a request for path. A cookie that is invalid or too long is ignored. At the limits a
+// take stores the cookies of a response to a request for path. A cookie that is invalid or too long is ignored. At the limits a
 // new cookie replaces the oldest one.
 func (c *cookies) take(path string, values iter.Seq[string]) {
 	for value := range values {

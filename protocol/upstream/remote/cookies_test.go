@@ -19,7 +19,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// testReplica is one of two servers behind a balancer. It knows only sessions that it began.
+// testReplica is one of two servers behind a load balancer. It knows only sessions that it started.
 type testReplica struct {
 	name string
 	mu   sync.Mutex
@@ -54,8 +54,8 @@ func (s *testReplica) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// testBalancer deals requests to the replica that the cookie names, otherwise in turn, and sets the cookie as AWS ALB, nginx,
-// HAProxy and Traefik do.
+// testBalancer routes requests to the replica in the cookie, or in turn without one, and sets the cookie like AWS ALB, nginx,
+// HAProxy and Traefik.
 func testBalancer(t *testing.T, replicas ...http.Handler) http.HandlerFunc {
 	proxies := []*httputil.ReverseProxy{}
 	for i, replica := range replicas {
@@ -85,8 +85,8 @@ func testBalancer(t *testing.T, replicas ...http.Handler) http.HandlerFunc {
 	}
 }
 
-// Behind a balancer with cookie affinity every request of a session reaches the replica that began it: POST, the GET stream and
-// DELETE. The next link of the same options begins without cookies.
+// Behind a load balancer with cookie affinity, every request of a session reaches the replica that started it: POST, the GET stream and
+// DELETE. The next link with the same options starts without cookies.
 func TestHTTPLinkCookieAffinity(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		a, b := &testReplica{name: "a"}, &testReplica{name: "b"}
@@ -107,18 +107,18 @@ func TestHTTPLinkCookieAffinity(t *testing.T) {
 			l.Close(time.Second)
 			linktest.Wait[upstream.Closed](r, 1)
 		}
-		for _, s := range []*testReplica{a, b} { // in turn: a link without cookies begins at the other replica
+		for _, s := range []*testReplica{a, b} { // a link without cookies starts at the other replica
 			s.mu.Lock()
 			want := append(slices.Repeat([]string{"POST"}, 11), "GET", "DELETE")
 			if !slices.Equal(s.seen, want) || len(s.lost) > 0 {
-				t.Errorf("replica %s: its own requests %v, foreign ones %v", s.name, s.seen, s.lost)
+				t.Errorf("replica %s: requests of its sessions %v, of others %v", s.name, s.seen, s.lost)
 			}
 			s.mu.Unlock()
 		}
 	})
 }
 
-// testSSEReplica is one of two HTTP+SSE servers behind a balancer: a POST to the wrong one is refused.
+// testSSEReplica is one of two HTTP+SSE servers behind a load balancer. It refuses POSTs for sessions of the other.
 func testSSEReplica(name string, wrong *atomic.Int64) http.Handler {
 	answers := make(chan []byte, 16)
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
@@ -171,8 +171,8 @@ func TestSSELinkCookieAffinity(t *testing.T) {
 	})
 }
 
-// A configured Cookie header and the server's cookies share one header, in which the configured value of a name wins. Another link
-// with the same options has cookies of its own.
+// The configured and the server's cookies are sent in one header. For equal names, the configured value wins. Another link
+// with the same options has its own cookies.
 func TestHTTPLinkCookieHeader(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		got := make(chan []string, 8)
@@ -199,7 +199,7 @@ func TestHTTPLinkCookieHeader(t *testing.T) {
 	})
 }
 
-// A cookie set with the refusal of streamable HTTP is sent when the event stream is looked for.
+// A cookie in the refusal of Streamable HTTP is sent with the request for the event stream.
 func TestAutoLinkKeepsCookies(t *testing.T) {
 	got := make(chan string, 1)
 	r := linktest.New(t)

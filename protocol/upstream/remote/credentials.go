@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	renewalsMost  = 2        // so often one request is sent again after 401: a renewal may cross the end of what it renews
-	reachesMost   = 3        // and after 403: each time its login reaches further
-	challengesMax = 8        // WWW-Authenticate headers that are read
-	challengeMax  = 4 << 10  // longest of them; a longer one is not read
-	refusalDrain  = 64 << 10 // of the body of a refusal, so that its connection can be used again
+	renewalsMost  = 2        // maximum repeats of a request after 401; the token may expire during a renewal
+	reachesMost   = 3        // maximum repeats after 403, each with a wider scope
+	challengesMax = 8        // maximum number of WWW-Authenticate headers that are read
+	challengeMax  = 4 << 10  // maximum length of one; longer ones are skipped
+	refusalDrain  = 64 << 10 // maximum size of a refusal's body that is read to reuse the connection
 )
 
-// loginTrip sends credentials with each request, and a request that was refused for them once more when they have been renewed. Where a server
-// has none the trips beneath are used as they are.
+// loginTrip adds credentials to each request of another roundTripper, and repeats a request that was refused for them once they
+// are renewed.
 type loginTrip struct {
 	roundTripper
 	credentials upstream.Credentials
 }
 
-// send is send of the trip beneath, with credentials. RFC 6750, section 3; MCP 2025-11-25, basic/authorization. On a lent goroutine nothing is
-// waited for: what may have to be, goes on with hear.
+// send sends the request with credentials. RFC 6750, section 3; MCP 2025-11-25, basic/authorization. On a lent goroutine it does not
+// wait for a renewal; hear continues then.
 func (t *loginTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 	if err := t.once(c, r, a); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (t *loginTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 	return t.settle(c, r, a)
 }
 
-// hear is hear of the trip beneath, unless the head of a refusal is here already.
+// hear reads the header of the response, unless send has read that of a refusal.
 func (t *loginTrip) hear(c *exchange, r *httpRequest, a *httpAnswer) error {
 	if !a.refusal {
 		if err := t.roundTripper.hear(c, r, a); err != nil {
@@ -50,16 +50,16 @@ func (t *loginTrip) hear(c *exchange, r *httpRequest, a *httpAnswer) error {
 	return t.settle(c, r, a)
 }
 
-// once sends the request with the credentials of now.
+// once sends the request with the current credentials.
 func (t *loginTrip) once(c *exchange, r *httpRequest, a *httpAnswer) error {
 	a.refusal = false
-	if r.authorization = t.credentials.Authorization(); !stream.IsHeaderValue(r.authorization) { // it came from another server
+	if r.authorization = t.credentials.Authorization(); !stream.IsHeaderValue(r.authorization) { // the value comes from an authorization server
 		r.authorization = ""
 	}
 	return t.roundTripper.send(c, r, a)
 }
 
-// settle looks at an answer, and sends the request again for as long as it is refused and other credentials come of that.
+// settle repeats the request while it is refused and the credentials change.
 func (t *loginTrip) settle(c *exchange, r *httpRequest, a *httpAnswer) error {
 	for renewed, reached := 0, 0; ; {
 		challenges, refused := t.refused(c, r, a)
@@ -88,7 +88,7 @@ func (t *loginTrip) settle(c *exchange, r *httpRequest, a *httpAnswer) error {
 	}
 }
 
-// refused reports whether the answer says that other credentials are wanted, and how it says so.
+// refused reports whether the response requires other credentials, and returns its challenges.
 func (*loginTrip) refused(c *exchange, r *httpRequest, a *httpAnswer) (challenges []string, refused bool) {
 	if r.verb == http.MethodDelete || a.status != http.StatusUnauthorized && a.status != http.StatusForbidden {
 		return nil, false
@@ -100,7 +100,7 @@ func (*loginTrip) refused(c *exchange, r *httpRequest, a *httpAnswer) (challenge
 	return challenges, len(challenges) > 0 || !lostInstead(c, a)
 }
 
-// lostInstead reports whether a 401 without challenge means a session that the server does not know. The body stays to be read.
+// lostInstead reports whether a 401 without a challenge means an unknown session. It does not consume the body.
 func lostInstead(c *exchange, a *httpAnswer) bool {
 	if c.session == "" {
 		return false
@@ -110,7 +110,7 @@ func lostInstead(c *exchange, a *httpAnswer) bool {
 	return isLost(c, a.status, start)
 }
 
-// wantsScope reports whether one of them says that the login does not reach as far.
+// wantsScope reports whether a challenge says that the scope is insufficient.
 func wantsScope(challenges []string) bool {
 	for _, challenge := range challenges {
 		if strings.Contains(strings.ToLower(challenge), "insufficient_scope") {
@@ -120,7 +120,7 @@ func wantsScope(challenges []string) bool {
 	return false
 }
 
-// ask lets go of the answer and waits for what is to be done about it. The error says that the exchange was given up meanwhile.
+// ask releases the response and waits for the verdict. It returns an error if the exchange was canceled meanwhile.
 func (t *loginTrip) ask(c *exchange, r *httpRequest, a *httpAnswer, challenges []string) (upstream.Verdict, error) {
 	_, err := io.CopyN(io.Discard, a.body, refusalDrain)
 	_ = c.hold(nil)
@@ -138,7 +138,7 @@ func (t *loginTrip) ask(c *exchange, r *httpRequest, a *httpAnswer, challenges [
 	return verdict, c.hold(nil)
 }
 
-// challenges are the WWW-Authenticate headers of an answer.
+// challenges returns the WWW-Authenticate headers of a response.
 func (a *httpAnswer) challenges() []string {
 	var all []string
 	keep := func(challenge string) {
@@ -158,7 +158,7 @@ func (a *httpAnswer) challenges() []string {
 	return all
 }
 
-// withLogin puts credentials before a trip, if there are any.
+// withLogin adds credentials to a trip, if there are any.
 func withLogin(t roundTripper, o Options) roundTripper {
 	if o.Credentials == nil {
 		return t
@@ -166,10 +166,10 @@ func withLogin(t roundTripper, o Options) roundTripper {
 	return &loginTrip{t, o.Credentials}
 }
 
-// errTwoLogins: a request has one Authorization header.
-var errTwoLogins = errors.New("header \"Authorization\" is configured, and the server has a login as well")
+// errTwoLogins is returned for two sources of the Authorization header.
+var errTwoLogins = errors.New("header \"Authorization\" conflicts with the server's login; configure only one of them")
 
-// isPlain reports whether a trip, with or without credentials, is HTTP/1.1 on connections of ours.
+// isPlain reports whether a trip, with or without credentials, is a plainTrip.
 func isPlain(t roundTripper) bool {
 	if with, is := t.(*loginTrip); is {
 		t = with.roundTripper

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// login is credentials as a test wants them.
+// login is a Credentials implementation for tests.
 type login struct {
 	mu      sync.Mutex
 	token   string
@@ -54,13 +54,13 @@ func (l *login) refusals() []refusal {
 	return slices.Clone(l.asked)
 }
 
-// renewing gives a new token at each refusal.
+// renewing returns a new token after each refusal.
 func renewing(tokens ...string) *login {
 	l := &login{token: "Bearer " + tokens[0]}
 	rest := tokens[1:]
 	l.verdict = func(l *login, _ refusal) (upstream.Verdict, bool) {
 		if len(rest) == 0 {
-			return upstream.Verdict{Err: errors.New("nobody is logged in")}, true
+			return upstream.Verdict{Err: errors.New("not logged in at the server")}, true
 		}
 		l.token, rest = "Bearer "+rest[0], rest[1:]
 		return upstream.Verdict{Again: true}, true
@@ -68,7 +68,7 @@ func renewing(tokens ...string) *login {
 	return l
 }
 
-// protected answers requests with the wanted token, and the others with the status and challenge.
+// protected is a server that answers requests with the right token, and refuses others with status and challenge.
 func protected(want string, status int, challenge string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -95,7 +95,7 @@ func TestRefusedRequestIsSentAgainOnceTheLoginIsRenewed(t *testing.T) {
 		if got := l.refusals(); len(got) != 1 || got[0].sent != want[0].sent || got[0].status != 401 || !slices.Equal(got[0].challenges, want[0].challenges) {
 			t.Errorf("refusals: got %v, want %v", got, want)
 		}
-		link.Send(testRequest(2)) // the new one at once
+		link.Send(testRequest(2)) // uses the new token at once
 		testEnd(r, 2)
 		if n := len(l.refusals()); n != 1 {
 			t.Errorf("refused %d times, want 1", n)
@@ -109,7 +109,7 @@ func TestLoginThatStaysRefusedEndsTheRequest(t *testing.T) {
 		status    int
 		challenge string
 		tokens    []string
-		refused   int // how often it is told
+		refused   int // calls of Refused
 		login     bool
 	}{
 		{"no login", 401, `Bearer`, []string{"a"}, 1, true},
@@ -134,11 +134,11 @@ func TestLoginThatStaysRefusedEndsTheRequest(t *testing.T) {
 			if n := len(l.refusals()); n != tt.refused {
 				t.Errorf("%s: refused %d times, want %d", tt.name, n, tt.refused)
 			}
-			if tt.name == "no login" && !strings.Contains(ended.Err.Error(), "nobody is logged in") {
+			if tt.name == "no login" && !strings.Contains(ended.Err.Error(), "not logged in at the server") {
 				t.Errorf("%s: got %v", tt.name, ended.Err)
 			}
 			if strings.Contains(ended.Err.Error(), "Bearer") {
-				t.Errorf("%s: the challenge is in %q", tt.name, ended.Err)
+				t.Errorf("%s: the error contains the challenge: %q", tt.name, ended.Err)
 			}
 		}
 	})

@@ -9,8 +9,8 @@ import (
 	"goblin-actor/protocol/coding"
 )
 
-// acceptEncoding returns the Accept-Encoding header for a host, or "": a server on this machine has nothing to gain. configured, which is
-// identity, gzip or "", replaces that rule: for a tunnel that begins on this machine, and for a server that compresses wrongly.
+// acceptEncoding returns the Accept-Encoding header for a host, or "" for this machine, where compression does not help. configured, which
+// is identity, gzip or "", overrides that: for a tunnel that starts on this machine, and for a server that compresses incorrectly.
 func acceptEncoding(host, configured string) string {
 	if configured == "identity" || configured == "" && isLoopback(host) {
 		return ""
@@ -18,14 +18,14 @@ func acceptEncoding(host, configured string) string {
 	return coding.Accept
 }
 
-// isLoopback reports whether a host name or address is this machine's own.
+// isLoopback reports whether a host name or address refers to this machine.
 func isLoopback(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// decode prepares the body for its Content-Encoding, if it has one. Trips call it once the rest of a is known.
+// decode prepares the decoding of a body with a Content-Encoding. The other fields of a must be set.
 func (a *httpAnswer) decode(limit int, encodings ...string) {
 	c, err := coding.Parse(encodings...)
 	switch {
@@ -37,7 +37,7 @@ func (a *httpAnswer) decode(limit int, encodings ...string) {
 	}
 }
 
-// endDecode releases what decode has taken.
+// endDecode releases the resources of decode.
 func (a *httpAnswer) endDecode() {
 	a.unreadable = nil
 	if a.decoder != nil {
@@ -46,7 +46,7 @@ func (a *httpAnswer) endDecode() {
 	}
 }
 
-// cannotDecode reports whether an error is the fault of a body's encoding, so that asking for the rest of the body is of no use.
+// cannotDecode reports whether an error is caused by the encoding of a body. Resuming the body would not help.
 func cannotDecode(err error) bool {
 	return errors.Is(err, coding.ErrInvalid) || errors.Is(err, coding.ErrExpands)
 }

@@ -21,12 +21,12 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// slowListener accepts connections that send at most so many bytes a second together.
+// slowListener limits the total send rate of its connections.
 type slowListener struct {
 	net.Listener
 	bytesPerSecond int
 	mu             sync.Mutex
-	free           time.Time // when the link has sent what it was given
+	free           time.Time // when all data so far is sent
 }
 
 func (l *slowListener) Accept() (net.Conn, error) {
@@ -44,7 +44,7 @@ func (c *slowConn) Write(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		part := p[n:min(len(p), n+packets)]
 		c.link.mu.Lock()
-		const late = 50 * time.Millisecond // a sleep that was too long is made up for
+		const late = 50 * time.Millisecond // compensates for sleeps that took too long
 		if now := time.Now(); now.Sub(c.link.free) > late {
 			c.link.free = now
 		}
@@ -109,7 +109,7 @@ func benchList(b *testing.B, size int) []byte {
 	return list
 }
 
-// BenchmarkSlowList fetches a list of 1 MiB over a link of 10 Mbit/s, once as it is and once in gzip, in turns. × is the ratio of the times.
+// BenchmarkSlowList fetches a list of 1 MiB over a connection of 10 Mbit/s, alternating between plain and gzip. × is the ratio of the times.
 func BenchmarkSlowList(b *testing.B) {
 	list, sent := benchList(b, 1<<20), map[string]int{}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

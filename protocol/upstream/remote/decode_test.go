@@ -38,7 +38,7 @@ func testEncode(encoding string, body []byte) []byte {
 	return b.Bytes()
 }
 
-// testIdle waits until no exchange holds a connection: the answer is told before that.
+// testIdle waits until no exchange holds a connection, since the response is reported before that.
 func testIdle(l upstream.Link) {
 	link := l.(*httpLink)
 	for running := 1; running > 0; runtime.Gosched() {
@@ -48,8 +48,7 @@ func testIdle(l upstream.Link) {
 	}
 }
 
-// Responses that a server encodes, asked or not, arrive byte for byte, with or without a length, and the connection serves the next
-// request.
+// Encoded responses, requested or not, are decoded without errors, with or without a length, and the connection is reused.
 func TestHTTPLinkDecodes(t *testing.T) {
 	headers := map[string]string{"gzip": "gzip", "zlib": "deflate", "raw": "Deflate"}
 	for form, header := range headers {
@@ -79,14 +78,14 @@ func TestHTTPLinkDecodes(t *testing.T) {
 							l.Send(testRequest(i))
 							want := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":%s}`, i, result)
 							if got, ok := testEnd(r, i).(upstream.Received); !ok || string(got.Frame.Raw) != want {
-								t.Fatalf("told:\n%s", linktest.Dump(r.Events()))
+								t.Fatalf("events:\n%s", linktest.Dump(r.Events()))
 							}
 							testIdle(l)
 						}
 						mu.Lock()
 						defer mu.Unlock()
 						if len(peers) != 1 {
-							t.Errorf("%d connections for three requests in turn", len(peers))
+							t.Errorf("%d connections for three consecutive requests", len(peers))
 						}
 					})
 				})
@@ -95,7 +94,7 @@ func TestHTTPLinkDecodes(t *testing.T) {
 	}
 }
 
-// What cannot be decoded ends the request with an error that says why. The status of a refusal counts all the same.
+// A response that cannot be decoded ends the request with an error that says why. The status of a refusal takes precedence.
 func TestHTTPLinkCannotDecode(t *testing.T) {
 	const result = `{"jsonrpc":"2.0","id":1,"result":{}}`
 	large := []byte(`{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("x", 8<<20) + `"}}`)
@@ -146,7 +145,7 @@ func TestHTTPLinkCannotDecode(t *testing.T) {
 					}
 				default:
 					if test.want != "" {
-						t.Errorf("told: %#v", e)
+						t.Errorf("event: %#v", e)
 					}
 				}
 			})
@@ -154,7 +153,7 @@ func TestHTTPLinkCannotDecode(t *testing.T) {
 	}
 }
 
-// An encoded event is delivered once the server has flushed it, while the server goes on with the stream.
+// An encoded event is delivered once the server has flushed it, while the stream stays open.
 func TestHTTPLinkDecodesStreams(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		seen := make(chan struct{})
@@ -261,7 +260,7 @@ func TestAcceptEncoding(t *testing.T) {
 	}
 }
 
-// POST asks for an encoding, and so does the stream of HTTP+SSE, which brings answers. The GET stream of streamable HTTP and DELETE do not.
+// POST accepts encodings, and so does the stream of HTTP+SSE, which carries responses. The GET stream of Streamable HTTP and DELETE do not.
 func TestAcceptEncodingByVerb(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		asked := make(chan string, 8)

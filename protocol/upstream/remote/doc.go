@@ -1,6 +1,6 @@
-// Package remote is the links to servers behind a URL. [OpenHTTP] speaks streamable HTTP, [OpenSSE] HTTP+SSE of 2024-11-05,
-// and [OpenAuto] finds out which of the two the server speaks.
+// Package remote provides links to servers at a URL. [OpenHTTP] uses Streamable HTTP, [OpenSSE] HTTP+SSE of 2024-11-05,
+// and [OpenAuto] detects which of the two the server supports.
 //
-// A frame is one POST, a roundTripper carries it: plain HTTP over connections of our own, TLS over net/http. Nothing is sent
-// again once a byte of it may have been read.
+// Each frame is one POST, sent by a roundTripper: plain HTTP over the package's own connections, TLS over net/http. A request is not
+// repeated once the server may have read a byte of it.
 package remote

@@ -12,33 +12,33 @@ import (
 )
 
 const (
-	idleWorkers   = 256                    // goroutines with grown stacks kept for the next exchange, until one sweep has found them unneeded
-	sweepEvery    = 30 * time.Second       // how often idle goroutines and connections are looked at
-	settleFor     = 250 * time.Millisecond // Close: how long canceled exchanges may still tell their end
-	deleteFor     = 5 * time.Second        // Close: longest DELETE, if the grace is not shorter
-	unansweredFor = 30 * time.Second       // a notification or response whose POST gets no answer for so long is given up
+	idleWorkers   = 256                    // idle goroutines kept for the next exchange because their stacks have grown
+	sweepEvery    = 30 * time.Second       // interval for ending idle goroutines and connections
+	settleFor     = 250 * time.Millisecond // how long canceled exchanges may report their end after Close
+	deleteFor     = 5 * time.Second        // maximum time for the DELETE of Close
+	unansweredFor = 30 * time.Second       // timeout for the POST of a notification or response
 )
 
-// Options says which URL to speak streamable HTTP or HTTP+SSE with.
+// Options describes a server at a URL.
 type Options struct {
 	URL             string
 	Headers         map[string]string
 	MaxMessageBytes int
 	ConnectTimeout  time.Duration // 0 = 10 s
 	Budget          *stream.Budget
-	Credentials     upstream.Credentials  // nil = none but what Headers hold
-	Cookies         func(values []string) // gets the values of the server's cookies whenever they change; it must not block; nil = not wanted
+	Credentials     upstream.Credentials  // nil = none besides Headers
+	Cookies         func(values []string) // receives the values of the server's cookies after each change; must not block; may be nil
 
-	jar *cookies // of both links of OpenAuto; nil = the link makes its own
+	jar *cookies // shared by both links of OpenAuto; nil = the link creates one
 }
 
-// OpenHTTP prepares the URL and returns at once; Opened is told, or Closed when URL or headers are no good.
-// Plain http is spoken on connections of ours with fasthttp's parser, https and proxies of the environment with net/http.
+// OpenHTTP prepares the URL and returns at once. It reports Opened, or Closed if the URL or a header is invalid.
+// Plain HTTP uses the package's own connections and fasthttp's parser. HTTPS and proxies of the environment use net/http.
 // MCP 2025-11-25, basic/transports#streamable-http.
 //
-// Each Send is a POST of its own in a goroutine of its own, or on one that is lent to it (Outgoing.Lend); nothing orders them. There is no timeout but on connecting
-// and on notifications: the clocks of a request belong to who sent it and end it with Cancel.
-// The headers of the options replace User-Agent and Host; what the protocol itself sets cannot be replaced.
+// Each Send is a POST in its own goroutine, or on one that the caller lends (Outgoing.Lend). They are not ordered. Only connecting and
+// notifications have timeouts. The caller limits the time of a request with Cancel.
+// The configured headers replace User-Agent and Host. They cannot replace headers that the protocol sets.
 func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 	o.MaxMessageBytes = upstream.MaxMessage(o.MaxMessageBytes)
 	if o.ConnectTimeout <= 0 {
@@ -53,7 +53,7 @@ func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 		go l.finish(err)
 		return l
 	}
-	site.short = true // what a proxy that compresses holds back, a server request for instance, would be worth more than the bytes saved
+	site.short = true // a compressing proxy might delay a message, such as a server request
 	l.head = newHead(site, "", "")
 	l.trip = newRoundTripper(site, o)
 	l.plain = isPlain(l.trip)
@@ -64,30 +64,30 @@ func OpenHTTP(o Options, sink upstream.Sink) upstream.Link {
 	return l
 }
 
-// httpLink is one session with a URL. Goroutines: one for each running exchange and for the GET stream, a few idle ones.
+// httpLink is a session with a server. It has one goroutine for each running exchange, one for the GET stream, and a few idle ones.
 type httpLink struct {
 	o        Options
 	sink     upstream.Sink
-	ctx      context.Context // ends when nobody needs what is still being told
+	ctx      context.Context // ends when the remaining events are no longer needed
 	cancel   context.CancelFunc
 	trip     roundTripper
-	plain    bool           // it is plainTrip, maybe with credentials
-	opened   chan struct{}  // closed once Opened was told
-	running  sync.WaitGroup // goroutines that may tell
+	plain    bool           // trip is a plainTrip, optionally with credentials
+	opened   chan struct{}  // closed after Opened was reported
+	running  sync.WaitGroup // goroutines that may report events
 	refusals upstream.Refusals
 
 	mu       sync.Mutex
-	head     *head                // what requests begin with; replaced, never changed
+	head     *head                // common start of requests; immutable, replaced on change
 	calls    map[uint64]*exchange // running exchanges by ticket
 	listener *exchange            // of the GET stream; nil = none
-	level    level                // what is sent waits for
-	idle     []*worker            // the last one is the warmest
-	guests   []*worker            // without goroutine, for those that are lent
-	unlent   int                  // so many exchanges are made without those, as the last one took too long
-	fewest   int                  // idle workers at the least since the last sweep
+	level    level                // the logging level that later requests wait for
+	idle     []*worker            // most recently used last
+	guests   []*worker            // without a goroutine, for lent ones
+	unlent   int                  // number of exchanges without lending, as the last lent one was slow
+	fewest   int                  // minimum of idle workers since the last sweep
 	sweep    *time.Timer          // nil while nothing is idle
 	closing  bool
-	over     bool // Closed is about to be told
+	over     bool // Closed is about to be reported
 }
 
 // Send starts an exchange.
@@ -126,7 +126,7 @@ func (l *httpLink) Send(o upstream.Outgoing) {
 	go newWorker(l).run(c)
 }
 
-// Cancel closes the response of ticket, or stops the attempt to connect. Ended or NotSent is told.
+// Cancel closes the response to ticket, or aborts its connection attempt. Ended or NotSent follows.
 func (l *httpLink) Cancel(ticket uint64) {
 	l.mu.Lock()
 	c := l.calls[ticket]
@@ -136,7 +136,7 @@ func (l *httpLink) Cancel(ticket uint64) {
 	}
 }
 
-// SetVersion has later requests name the version, from 2025-06-18 on, and Mcp-Method and Mcp-Name from 2026-07-28 on.
+// SetVersion sets the version of later requests: from 2025-06-18 on it is a header, and from 2026-07-28 on with Mcp-Method and Mcp-Name.
 func (l *httpLink) SetVersion(version string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,8 +145,8 @@ func (l *httpLink) SetVersion(version string) {
 	}
 }
 
-// Close cancels the requests that run, and notifications and answers when grace is over: that a call is cancelled may be among
-// them. Then it ends the session with a DELETE, which takes no longer than grace and 5 s.
+// Close cancels running requests at once, and notifications and responses after grace, since a cancellation may be among
+// them. Then it ends the session with a DELETE, which takes at most grace and at most 5 s.
 func (l *httpLink) Close(grace time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,9 +172,9 @@ func (l *httpLink) Close(grace time.Duration) {
 	go l.end(min(grace, deleteFor))
 }
 
-// end waits for the goroutines, deletes the session and tells Closed.
+// end waits for the goroutines, deletes the session and reports Closed.
 func (l *httpLink) end(grace time.Duration) {
-	enough := time.AfterFunc(max(grace, settleFor), l.cancel) // who asked for the end need not make room for ever
+	enough := time.AfterFunc(max(grace, settleFor), l.cancel) // the receiver may have stopped receiving
 	late := time.AfterFunc(grace, l.cancelAll)
 	l.running.Wait()
 	enough.Stop()
@@ -186,7 +186,7 @@ func (l *httpLink) end(grace time.Duration) {
 	l.finish(nil)
 }
 
-// cancelAll cancels what runs still.
+// cancelAll cancels the running exchanges.
 func (l *httpLink) cancelAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,7 +195,7 @@ func (l *httpLink) cancelAll() {
 	}
 }
 
-// delete ends the session at the server, whose answer does not matter.
+// delete ends the session at the server. The response does not matter.
 func (l *httpLink) delete(head *head, grace time.Duration) {
 	c := &exchange{}
 	timer := time.AfterFunc(grace, func() { c.cancel(context.DeadlineExceeded) })
@@ -215,7 +215,7 @@ func (l *httpLink) finish(err error) {
 	_ = l.sink(context.Background(), upstream.Closed{Err: err})
 }
 
-// tell blocks while the receiver has no room. When nobody listens any more the link ends itself.
+// tell reports an event. It blocks while the receiver has no room. If the receiver is gone, the link closes itself.
 func (l *httpLink) tell(e upstream.Event) error {
 	err := l.sink(l.ctx, e)
 	if err != nil {
@@ -230,14 +230,14 @@ func (l *httpLink) current() *head {
 	return l.head
 }
 
-// begin takes up a session the server has named.
+// begin stores the session id that the server has assigned.
 func (l *httpLink) begin(session string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.head = newHead(l.head.site, session, l.head.version)
 }
 
-// lose forgets a session; false when another has begun meanwhile.
+// lose drops a session. It returns false if another session has started meanwhile.
 func (l *httpLink) lose(session string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -247,7 +247,7 @@ func (l *httpLink) lose(session string) bool {
 	return l.head.session == ""
 }
 
-// moved remembers where the server has sent us.
+// moved stores the path of a redirect.
 func (l *httpLink) moved(path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -256,7 +256,7 @@ func (l *httpLink) moved(path string) {
 	l.head = newHead(&site, l.head.session, l.head.version)
 }
 
-// rest parks a worker that has nothing to do; false tells it to end.
+// rest keeps an idle worker. If it returns false, the worker must end.
 func (l *httpLink) rest(w *worker, c *exchange) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -269,7 +269,7 @@ func (l *httpLink) rest(w *worker, c *exchange) bool {
 	return true
 }
 
-// sweepLater sees to it that idle ones are swept. With mu held.
+// sweepLater schedules a sweep of idle workers. The caller must hold mu.
 func (l *httpLink) sweepLater() {
 	if l.sweep == nil {
 		l.fewest = 0
@@ -277,7 +277,7 @@ func (l *httpLink) sweepLater() {
 	}
 }
 
-// sweepIdle ends the workers that nobody needed since the last sweep, and closes connections likewise.
+// sweepIdle ends workers that were idle since the last sweep, and closes idle connections.
 func (l *httpLink) sweepIdle() {
 	busy := l.trip.sweep()
 	l.mu.Lock()
@@ -285,7 +285,7 @@ func (l *httpLink) sweepIdle() {
 	if l.closing {
 		return
 	}
-	n := min(l.fewest, len(l.idle)) // the coldest stand in front
+	n := min(l.fewest, len(l.idle)) // least recently used first
 	for _, w := range l.idle[:n] {
 		close(w.jobs)
 	}
@@ -303,22 +303,22 @@ func (l *httpLink) sweepIdle() {
 // exchange is a running exchange.
 type exchange struct {
 	upstream.Outgoing                 // zero for GET and DELETE
-	link              teller          // nil likewise
-	session           string          // what its request carried
-	written           bool            // Written was told
-	lent              bool            // its goroutine was lent: it cannot wait for long
-	ended             bool            // Received{Last}, Ended or NotSent was told
-	after             <-chan struct{} // closed when it may begin; nil = at once
+	link              teller          // nil for GET and DELETE
+	session           string          // the session id in its request
+	written           bool            // Written was reported
+	lent              bool            // its goroutine is lent and must not block for long
+	ended             bool            // Received{Last}, Ended or NotSent was reported
+	after             <-chan struct{} // closed when it may start; nil = at once
 
 	mu    sync.Mutex
 	cause error     // canceled
-	stop  io.Closer // unblocks the exchange: its connection, or the attempt to get one
+	stop  io.Closer // unblocks the exchange: its connection, or the connection attempt
 }
 
-// teller is a link as its exchanges know it.
+// teller is the part of a link that exchanges use.
 type teller interface{ tell(upstream.Event) error }
 
-// wrote is called by the trip when the connection has taken the first byte.
+// wrote reports Written. The trip calls it when the connection has accepted the first byte.
 func (c *exchange) wrote() {
 	if !c.written && c.link != nil {
 		c.written = true
@@ -326,7 +326,7 @@ func (c *exchange) wrote() {
 	}
 }
 
-// hold names what Cancel is to close from now on; nil = nothing. It returns why the call is canceled, and then closes stop.
+// hold sets what Cancel closes; nil = nothing. If the exchange is already canceled, it closes stop and returns the cause.
 func (c *exchange) hold(stop io.Closer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -337,7 +337,7 @@ func (c *exchange) hold(stop io.Closer) error {
 	return c.cause
 }
 
-// cancel ends the exchange; the first cause counts.
+// cancel ends the exchange. Only the first cause counts.
 func (c *exchange) cancel(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -350,19 +350,19 @@ func (c *exchange) cancel(cause error) {
 	}
 }
 
-// canceled returns why the call was canceled; nil when it was not.
+// canceled returns why the exchange was canceled, or nil.
 func (c *exchange) canceled() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cause
 }
 
-// why returns the reason of a cancel rather than the error it caused, and that in words for people.
+// why returns the cause of a cancellation, or err in readable form.
 func (c *exchange) why(err error) error {
 	return cmp.Or(c.canceled(), inWords(err))
 }
 
-// cancelFunc makes a context's cancel something to hold.
+// cancelFunc adapts a context's cancel function to io.Closer.
 type cancelFunc context.CancelFunc
 
 func (f cancelFunc) Close() error { f(); return nil }

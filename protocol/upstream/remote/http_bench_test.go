@@ -13,8 +13,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// benchHTTP measures exchanges of our half only: the server is fasthttp in the same process (its cost is in the
-// time, not in the allocations: it makes none).
+// benchHTTP measures exchanges with a fasthttp server in the same process. The server's cost is in the time but not in the
+// allocations, since it makes none.
 func benchHTTP(b *testing.B, frame, answer []byte, contentType string, parallel int) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -77,7 +77,7 @@ func BenchmarkHTTPLink(b *testing.B) {
 	})
 }
 
-// BenchmarkHTTPDirect is what fasthttp's own client takes for the same exchange.
+// BenchmarkHTTPDirect measures the same exchange with fasthttp's client.
 func BenchmarkHTTPDirect(b *testing.B) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// An answer too large costs its own ticket and nobody else.
+// A response that is too large fails its own request and no other.
 func TestHTTPLinkTooLarge(t *testing.T) {
 	big := `{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("y", 300_000) + `"}}`
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
@@ -53,7 +53,7 @@ func TestHTTPLinkTooLarge(t *testing.T) {
 		}
 		close(wait)
 		if _, ok := testEnd(r, 4).(upstream.Received); !ok {
-			t.Error("another call suffered")
+			t.Error("another call failed")
 		}
 		for range 100 {
 			if budget.Used() == 0 {
@@ -61,11 +61,11 @@ func TestHTTPLinkTooLarge(t *testing.T) {
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		t.Errorf("budget: %d bytes not given back", budget.Used())
+		t.Errorf("budget: %d bytes not released", budget.Used())
 	})
 }
 
-// Bodies of all sizes arrive byte for byte, both ways.
+// Bodies of all sizes are transferred unchanged in both directions.
 func TestHTTPLinkSizes(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		l, r := testOpen(t, Options{MaxMessageBytes: 16 << 20, URL: serve(func(w http.ResponseWriter, q *http.Request) {
@@ -95,10 +95,10 @@ func TestHTTPLinkSizes(t *testing.T) {
 				l.Send(upstream.Outgoing{Ticket: ticket, Request: true, Frame: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"m","params":%s}`, ticket, params)})
 				got, ok := testEnd(r, ticket).(upstream.Received)
 				if !ok || string(got.Frame.Result.Of(got.Frame.Raw)) != params {
-					t.Fatalf("%d bytes, %s: not what was sent", size, way)
+					t.Fatalf("%d bytes, %s: received other data", size, way)
 				}
 				if spare := cap(got.Frame.Raw) - len(got.Frame.Raw); spare > len(got.Frame.Raw)/4+64 {
-					t.Errorf("%d bytes, %s: the frame keeps %d bytes more", size, way, spare)
+					t.Errorf("%d bytes, %s: the frame occupies %d bytes more", size, way, spare)
 				}
 			}
 		}
@@ -142,11 +142,11 @@ func TestHTTPLinkCancel(t *testing.T) {
 			}
 		}
 		l.Cancel(2)  // again
-		l.Cancel(99) // never was
+		l.Cancel(99) // unknown
 	})
 }
 
-// The session is deleted at the end, once, and a server that does not answer that costs no more than the grace.
+// The session is deleted once at the end. A server that does not answer the DELETE delays Closed by grace at most.
 func TestHTTPLinkClose(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		for _, hangs := range []bool{false, true} {
@@ -197,7 +197,7 @@ func TestHTTPLinkClose(t *testing.T) {
 	})
 }
 
-// Many links with many calls leave no goroutine behind.
+// Many links with many calls leak no goroutine.
 func TestHTTPLinkLeaks(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)
@@ -230,10 +230,10 @@ func TestHTTPLinkLeaks(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Errorf("%d goroutines more than before", runtime.NumGoroutine()-before)
+	t.Errorf("%d goroutines leaked", runtime.NumGoroutine()-before)
 }
 
-// While the receiver has no room an exchange waits, and Close ends it all the same.
+// While the receiver has no room, an exchange blocks, and Close ends it.
 func TestHTTPLinkBackPressure(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)
@@ -254,7 +254,7 @@ func TestHTTPLinkBackPressure(t *testing.T) {
 	linktest.Wait[upstream.Closed](r, 1)
 }
 
-// A page for people is not read to its end, however long: its status counts.
+// An HTML page is not read to its end. Its status counts.
 func TestHTTPLinkErrorPage(t *testing.T) {
 	page := "<html>" + strings.Repeat("x", 500_000)
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
@@ -278,8 +278,8 @@ func TestHTTPLinkErrorPage(t *testing.T) {
 	})
 }
 
-// What is said right before the end, that a call is cancelled, gets there before the session is deleted; a server that does not
-// take it holds nobody up for longer than the grace.
+// A notification sent right before Close, such as a cancellation, arrives before the session is deleted. A server that does not accept it
+// delays Closed by grace at most.
 func TestHTTPLinkLastWords(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		for _, hangs := range []bool{false, true} {
@@ -319,10 +319,10 @@ func TestHTTPLinkLastWords(t *testing.T) {
 				t.Errorf("closed after %v", took)
 			}
 			if !hangs && <-got != "cancelled" {
-				t.Error("deleted before the last words came")
+				t.Error("the session was deleted before the notification arrived")
 			}
 			if last := <-got; last != "deleted" {
-				t.Errorf("at the end %s", last)
+				t.Errorf("last request %s", last)
 			}
 		}
 	})

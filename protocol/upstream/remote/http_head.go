@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	versionNamedSince = "2025-06-18" // from this version on requests name it: MCP 2025-06-18, basic/transports#protocol-version-header
-	modernSince       = "2026-07-28" // from this version on they name method and target: MCP 2026-07-28, basic/transports/streamable-http
+	versionNamedSince = "2025-06-18" // requests name their version from this one on: MCP 2025-06-18, basic/transports#protocol-version-header
+	modernSince       = "2026-07-28" // requests name their method and target from this version on: MCP 2026-07-28, basic/transports/streamable-http
 	acceptHeader      = "application/json, text/event-stream"
 	userAgent         = "goblin-actor"
-	maxSessionID      = 1024 // longest session id taken
+	maxSessionID      = 1024 // maximum length of a session id
 )
 
-// site is a parsed URL with the headers every request to it carries.
+// site is a parsed URL and the headers of every request to it.
 type site struct {
 	url    *url.URL
 	addr   string // host:port
@@ -32,15 +32,16 @@ type site struct {
 	path   string // path and query
 	fields []field
 	accept string   // Accept-Encoding; "" = none
-	short  bool     // GET streams bring short messages only, so they go without it
-	limit  int      // longest message, bytes
+	short  bool     // GET streams carry short messages, so they are requested without it
+	limit  int      // maximum message size in bytes
 	cookie string   // the configured Cookie header; "" = none
 	jar    *cookies // the server's cookies
 }
 
 type field struct{ name, value string }
 
-// parseSite checks what a person configured. Errors name a header, never its value, and nothing of the URL but its host.
+// parseSite checks a configured URL and its headers. Errors contain the name of a header, but never its value, and only the host of
+// the URL.
 func parseSite(o Options) (*site, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
@@ -62,32 +63,18 @@ func parseSite(o Options) (*site, error) {
 	for name, value := range o.Headers {
 		name = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))
 		value = strings.TrimSpace(value)
-		if !isToken(name) {
-			return nil, fmt.Errorf("header %q: not a header name", name)
-		}
-		if !stream.IsHeaderValue(value) {
-			return nil, fmt.Errorf("header %q: line breaks and control characters cannot be sent", name)
-		}
-		switch name {
-		case "Host":
-			s.host = value
-			continue
-		case "User-Agent":
+		switch err := checkHeader(name, value); {
+		case err != nil:
+			return nil, err
+		case name == "User-Agent":
 			agent = value
-			continue
-		case "Accept-Encoding":
+		case name == "Accept-Encoding":
 			if wanted := strings.ToLower(value); wanted == "identity" || wanted == coding.Accept {
 				encoding = wanted
 			}
-			continue
-		case "Cookie":
-			s.cookie = value
-			continue
-		case "Authorization":
-			authorized = true
-		}
-		if !isReserved(name) {
-			s.fields = append(s.fields, field{name, value})
+		default:
+			authorized = authorized || name == "Authorization"
+			s.setHeader(name, value)
 		}
 	}
 	if o.Credentials != nil && (authorized || u.User != nil) {
@@ -108,10 +95,33 @@ func parseSite(o Options) (*site, error) {
 	return s, nil
 }
 
+// checkHeader checks a configured header.
+func checkHeader(name, value string) error {
+	if !isToken(name) {
+		return fmt.Errorf("header %q: not a header name", name)
+	}
+	if !stream.IsHeaderValue(value) {
+		return fmt.Errorf("header %q: must not contain line breaks or control characters", name)
+	}
+	return nil
+}
+
+// setHeader stores a configured header, unless the protocol sets it.
+func (s *site) setHeader(name, value string) {
+	switch {
+	case name == "Host":
+		s.host = value
+	case name == "Cookie":
+		s.cookie = value
+	case !isReserved(name):
+		s.fields = append(s.fields, field{name, value})
+	}
+}
+
 // cookies returns the Cookie header of a request, or "".
 func (s *site) cookies() string { return s.jar.header(s.path, s.cookie) }
 
-// isReserved reports whether the protocol itself sets a header.
+// isReserved reports whether the protocol sets a header.
 func isReserved(name string) bool {
 	switch name {
 	case "Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Keep-Alive",
@@ -132,7 +142,7 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// isSession: visible ASCII only, as the specification wants, so that it can be sent back.
+// isSession reports whether s is a valid session id. The specification allows visible ASCII only.
 func isSession(s []byte) bool {
 	for _, c := range s {
 		if c < 0x21 || c > 0x7e {
@@ -142,7 +152,7 @@ func isSession(s []byte) bool {
 	return len(s) > 0 && len(s) <= maxSessionID
 }
 
-// redirect returns the path of a Location on the same origin; false for any other: headers with secrets go nowhere else.
+// redirect returns the path of a Location, or false for another origin, which must not get headers with secrets.
 func (s *site) redirect(location string) (string, bool) {
 	to, err := s.url.Parse(location)
 	if err != nil || location == "" || to.Scheme != s.url.Scheme || !strings.EqualFold(to.Host, s.url.Host) {
@@ -151,11 +161,11 @@ func (s *site) redirect(location string) (string, bool) {
 	return to.RequestURI(), true
 }
 
-// head is what requests of one session begin with. Immutable.
+// head is the common start of a session's requests. It is immutable.
 type head struct {
 	site             *site
 	session, version string
-	post, bare       []byte // rendered POST heads up to the lines that differ; bare: without session and version
+	post, bare       []byte // rendered start of POST requests; bare is without session and version
 }
 
 func newHead(site *site, session, version string) *head {
@@ -165,10 +175,10 @@ func newHead(site *site, session, version string) *head {
 	return h
 }
 
-// modern reports whether requests name method and target.
+// modern reports whether requests name their method and target.
 func (h *head) modern() bool { return h.version >= modernSince }
 
-// each calls f for the fields of a request but those that belong to one message.
+// each calls f for the header fields that do not depend on the message.
 func (h *head) each(verb string, bare bool, f func(name, value string)) {
 	for _, field := range h.site.fields {
 		f(field.name, field.value)
@@ -194,7 +204,7 @@ func (h *head) each(verb string, bare bool, f func(name, value string)) {
 	}
 }
 
-// render appends the head in the form of HTTP/1.1, without the empty line.
+// render appends the header in HTTP/1.1 format, without the empty line.
 func (h *head) render(dst []byte, verb string, bare bool) []byte {
 	dst = append(dst, verb...)
 	dst = append(dst, ' ')
@@ -217,17 +227,17 @@ func appendField(dst []byte, name, value string) []byte {
 type httpRequest struct {
 	verb      string
 	head      *head
-	bare      bool // an initialize: it belongs to no session and no version yet
+	bare      bool // an initialize, which has no session and version yet
 	body      []byte
 	method    string // modern era
 	name      string
 	headers   []protocol.HeaderField
 	lastEvent string
 
-	authorization string // "" = none, or that of the configuration
+	authorization string // "" = none, or the configured one
 }
 
-// each calls f for the fields that belong to this message alone.
+// each calls f for the header fields that depend on the message.
 func (r *httpRequest) each(f func(name, value string)) {
 	if r.head.modern() && r.method != "" {
 		f("Mcp-Method", encodeName(r.method))
@@ -259,7 +269,7 @@ func (r *httpRequest) header() http.Header {
 	return header
 }
 
-// encodeName makes any text a header value: as it is when it can be, else in base64 with a mark.
+// encodeName encodes a text as a header value: unchanged if possible, otherwise marked base64.
 // MCP 2026-07-28, basic/transports/streamable-http#value-encoding.
 func encodeName(s string) string {
 	const mark, end = "=?base64?", "?="

@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// An exchange that is made on the goroutine that its call came on spares waking two: one to send it, one to hand back the
-// answer. That goroutine has a client, who may leave or be told something meanwhile, so it is not kept for long: what does not come
-// soon is waited for elsewhere.
+// Running an exchange on the goroutine of its call saves waking two goroutines: one to send the request and one to return the
+// response. That goroutine serves a client, which may disconnect or receive other messages, so it is not blocked for long. If the
+// response is late, another goroutine waits for it.
 
 const (
-	lentFor    = 20 * time.Millisecond // the longest wait for an answer on a lent goroutine; half of it at the least
-	unlentNext = 64                    // exchanges after one that took longer for which none is asked for
+	lentFor    = 20 * time.Millisecond // maximum wait for a response on a lent goroutine; the minimum is half of it
+	unlentNext = 64                    // number of exchanges without lending after one that took longer
 )
 
 var (
-	errSlow   = errors.New("the answer does not come soon")  // from send and hear: hear goes on
-	errNoConn = errors.New("there is no connection to hand") // from send: nothing has been done
+	errSlow   = errors.New("the response is not available yet") // from send and hear: continue with hear
+	errNoConn = errors.New("no idle connection")                // from send: nothing was done
 )
 
-// step is what an exchange begins or goes on with.
+// step is the next step of an exchange.
 type step uint8
 
 const (
-	stepAsk  step = iota // the request is to be sent
-	stepHead             // it is sent, the head of the answer comes
-	stepBody             // the head has come
+	stepAsk  step = iota // send the request
+	stepHead             // read the header of the response
+	stepBody             // read the body
 )
 
-// lent has the exchange made on the goroutine that its call came on, if that can be had. With mu held.
+// lent runs the exchange on the goroutine of its call, if possible. The caller must hold mu.
 func (l *httpLink) lent(c *exchange) bool {
-	if c.Lend == nil || !l.plain || !c.Request || c.after != nil || len(c.Frame) > oneWriteBytes { // a larger one may take its time to be written
+	if c.Lend == nil || !l.plain || !c.Request || c.after != nil || len(c.Frame) > oneWriteBytes { // writing a larger one may block
 		return false
 	}
 	if l.unlent > 0 {
@@ -54,7 +54,7 @@ func (l *httpLink) lent(c *exchange) bool {
 	return true
 }
 
-// Do makes the exchange on a goroutine that was lent, or begins it there.
+// Do runs the exchange on a lent goroutine, or starts it there.
 func (w *worker) Do() {
 	c := w.guest
 	w.guest = nil
@@ -72,7 +72,7 @@ func (w *worker) Do() {
 	go w.run(c)
 }
 
-// mustWait reports whether an exchange has to go on elsewhere, and notes with what.
+// mustWait reports whether another goroutine must continue the exchange, and sets its next step.
 func (w *worker) mustWait(err error) bool {
 	switch {
 	case err == errNoConn:
@@ -87,7 +87,7 @@ func (w *worker) mustWait(err error) bool {
 	return true
 }
 
-// leave parks a worker whose lent goroutine goes home.
+// leave keeps a worker whose lent goroutine is returned.
 func (l *httpLink) leave(w *worker, c *exchange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,14 +98,14 @@ func (l *httpLink) leave(w *worker, c *exchange) {
 	}
 }
 
-// notSoon notes that the server takes its time.
+// notSoon disables lending for the next exchanges, because the server is slow.
 func (l *httpLink) notSoon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unlent = unlentNext
 }
 
-// hurry lets reads end soon. Setting a deadline costs a tenth of an exchange, so one that is far enough is kept.
+// hurry sets a short read deadline. Setting it costs a tenth of an exchange, so a deadline that is far enough away is kept.
 func (c *poolConn) hurry() {
 	if now := time.Now(); c.until.Sub(now) < lentFor/2 {
 		c.until = now.Add(lentFor)
@@ -113,7 +113,7 @@ func (c *poolConn) hurry() {
 	}
 }
 
-// calm lets them take any time.
+// calm removes the read deadline.
 func (c *poolConn) calm() {
 	if !c.until.IsZero() {
 		c.until = time.Time{}

@@ -10,13 +10,13 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// lendAny lends every job a goroutine of its own: so the tests of exchanges are tests of those that begin on such a one, too.
+// lendAny runs every job in a new goroutine, so that the tests of exchanges also cover lent goroutines.
 func lendAny(job upstream.Job) bool {
 	go job.Do()
 	return true
 }
 
-// sendLent makes a request on the calling goroutine and returns how long that was kept.
+// sendLent sends a request on the calling goroutine and returns how long the goroutine was blocked.
 func sendLent(l upstream.Link, ticket uint64) (kept time.Duration) {
 	o := testRequest(ticket)
 	var job upstream.Job
@@ -30,15 +30,15 @@ func sendLent(l upstream.Link, ticket uint64) (kept time.Duration) {
 	return time.Since(began)
 }
 
-const lentSlack = 4 * time.Second // a machine that does other things
+const lentSlack = 4 * time.Second // tolerance for a busy machine
 
-// What comes at once is told on the goroutine that was lent; what does not is told later, and the goroutine is free. Where the
-// answer is cut does not matter.
+// A response that comes at once is reported on the lent goroutine. A later one is reported elsewhere, and the lent goroutine is released.
+// This holds wherever the response is split.
 func TestHTTPLentExchange(t *testing.T) {
 	const late = lentFor + lentSlack + time.Second
 	for _, test := range []struct {
 		name  string
-		parts func(answer string) []string // each but the first comes late
+		parts func(answer string) []string // all but the first come late
 		soon  bool
 	}{
 		{"at once", func(a string) []string { return []string{a} }, true},
@@ -53,20 +53,20 @@ func TestHTTPLentExchange(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			told, again := lentExchange(t, late, test.parts)
-			for range 50 { // what comes at once may be late all the same, where the machine does other things
+			for range 50 { // on a busy machine, an immediate response may be late
 				if !test.soon || told && again {
 					break
 				}
 				told, again = lentExchange(t, late, test.parts)
 			}
 			if told != test.soon || again != test.soon {
-				t.Errorf("told before the goroutine came back: %v, lent again after that: %v; want %v", told, again, test.soon)
+				t.Errorf("reported on the lent goroutine: %v, lent again: %v; want %v", told, again, test.soon)
 			}
 		})
 	}
 }
 
-// lentExchange makes a request on the goroutine of the test. told: its answer was told there; again: the next one is lent the goroutine, too.
+// lentExchange sends a request on the goroutine of the test. told means that its response was reported there; again means that the next one is lent the goroutine, too.
 func lentExchange(t *testing.T, late time.Duration, cut func(answer string) []string) (told, again bool) {
 	t.Helper()
 	l, r := testOpen(t, Options{URL: serveRaw(t, func(conn net.Conn, body []byte, n int) bool {
@@ -82,15 +82,15 @@ func lentExchange(t *testing.T, late time.Duration, cut func(answer string) []st
 		}
 		return true
 	})})
-	sendLent(l, 1) // there is no connection yet
+	sendLent(l, 1) // no connection yet
 	testAnswered(t, r, 1)
 	l.(*httpLink).unlent = 0
 	if kept := sendLent(l, 2); kept < 0 || kept > lentFor+lentSlack {
-		t.Errorf("kept for %v", kept)
+		t.Errorf("blocked for %v", kept)
 	}
 	_, ended := linktest.Tickets(r.Events())
 	testAnswered(t, r, 2)
-	o := testRequest(3) // on the same connection, and it is in no hurry
+	o := testRequest(3) // on the same connection, without a deadline
 	o.Lend = nil
 	l.Send(o)
 	testAnswered(t, r, 3)
@@ -106,7 +106,7 @@ func testAnswered(t *testing.T, r *linktest.Recorder, ticket uint64) {
 	}
 }
 
-// A deadline that a lent goroutine has set does not end what waits for longer.
+// The deadline of a lent goroutine does not end a later exchange that takes longer.
 func TestHTTPLentDeadlineIsNotLeft(t *testing.T) {
 	l, r := testOpen(t, Options{URL: serveRaw(t, func(conn net.Conn, body []byte, n int) bool {
 		if n == 3 {
@@ -122,11 +122,11 @@ func TestHTTPLentDeadlineIsNotLeft(t *testing.T) {
 		}
 		l.Send(o)
 		testAnswered(t, r, ticket+1)
-		time.Sleep(2 * lentFor) // so that the connection is looked at before it is used again
+		time.Sleep(2 * lentFor) // so that the connection is checked before it is reused
 	}
 }
 
-// Who cancels a call frees the goroutine that waits for its answer.
+// Cancel releases the goroutine that waits for the response.
 func TestHTTPLentCancel(t *testing.T) {
 	l, r := testOpen(t, Options{URL: serveRaw(t, func(conn net.Conn, body []byte, n int) bool {
 		if n == 2 {

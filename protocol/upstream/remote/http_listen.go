@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	listenPauseMin   = 500 * time.Millisecond // first pause before the GET stream is opened again, if the server names none
-	listenPauseMax   = 30 * time.Second       // longest
-	retryFloor       = 100 * time.Millisecond // a server that asks for less gets this
-	listenLongEnough = 10 * time.Second       // a stream that lived so long did not fail
+	listenPauseMin   = 500 * time.Millisecond // first pause before the GET stream is reopened, unless the server sets one
+	listenPauseMax   = 30 * time.Second       // maximum pause
+	retryFloor       = 100 * time.Millisecond // minimum for a pause set by the server
+	listenLongEnough = 10 * time.Second       // a stream that lasted this long does not count as failed
 )
 
 var errStreamEnded = errors.New("the server closed the stream")
 
-// Listen opens the GET stream, unless it is open; a goroutine keeps it open until the server refuses it, the session is
-// lost or the link closed.
+// Listen opens the GET stream, unless it is open. A goroutine keeps it open until the server refuses it, the session is
+// lost, or the link is closed.
 func (l *httpLink) Listen() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,13 +35,13 @@ func (l *httpLink) Listen() {
 	l.running.Go(listener.run)
 }
 
-// listener keeps one GET stream open, on a connection that nothing else uses.
+// listener keeps the GET stream open, on its own connection.
 type listener struct {
 	link   *httpLink
 	call   *exchange
 	answer httpAnswer
 	sse    stream.EventReader
-	open   string // the session whose stream was open once
+	open   string // the last session whose stream was open
 }
 
 func (g *listener) run() {
@@ -82,8 +82,8 @@ func (g *listener) run() {
 	}
 }
 
-// listenPause is how long to wait after so many streams in a row that brought nothing. Half of it is jitter:
-// when a server restarts its clients do not come back all at once.
+// listenPause returns the pause after a number of consecutive streams without messages. Half of it is jitter, so that the clients of
+// a restarted server do not return at the same time.
 func listenPause(failures int, retry time.Duration) time.Duration {
 	pause := listenPauseMin
 	if retry > 0 {
@@ -94,12 +94,12 @@ func listenPause(failures int, retry time.Duration) time.Duration {
 		pause = min(2*pause, limit)
 	}
 	if retry > 0 && failures <= 1 {
-		return pause + rand.N(pause/4+1) // not earlier than it asked
+		return pause + rand.N(pause/4+1) // not earlier than the server allows
 	}
 	return pause/2 + rand.N(pause/2+1)
 }
 
-// once opens the stream and tells what comes until it ends. final: there is no use in trying again.
+// once opens the stream and reports its messages until it ends. final means that retrying is useless.
 func (g *listener) once(head *head) (final bool, err error) {
 	g.sse.Events = 0
 	r := httpRequest{verb: http.MethodGet, head: head, lastEvent: g.sse.LastID}
@@ -118,7 +118,7 @@ func (g *listener) once(head *head) (final bool, err error) {
 		return true, a.unreadable
 	}
 	if !a.sse {
-		return true, errors.New("the answer to GET is no event stream")
+		return true, errors.New("the GET response is not an event stream")
 	}
 	g.open = head.session
 	if err := g.link.tell(upstream.Listening{}); err != nil {
@@ -153,8 +153,8 @@ func (g *listener) frames(data []byte) error {
 	return told
 }
 
-// refused says what a status other than 200 means. 404 means a lost session only if there was a stream in it before:
-// servers without GET answer it, too, and if the session is lost, the next POST will tell.
+// refused interprets a status other than 200. A 404 means a lost session only if the session had a stream before, since
+// servers without GET send it, too. If the session is lost, the next POST will show it.
 func (g *listener) refused(head *head) (final bool, err error) {
 	a := &g.answer
 	body, _ := io.ReadAll(io.LimitReader(a.body, errorBodyBytes))

@@ -17,7 +17,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// testListen serves a session whose GET is answered by get.
+// testListen starts a server with a session, whose GET requests get answers.
 func testListen(get http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, q *http.Request) {
 		switch q.Method {
@@ -39,7 +39,7 @@ func testStream(w http.ResponseWriter, text string) {
 
 const testNote = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 
-// The stream is taken up again where it broke, not before the server wants it.
+// A broken stream is resumed where it ended, not earlier than the server allows.
 func TestHTTPLinkListenResumes(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		seen := make(chan http.Header, 10)
@@ -61,10 +61,10 @@ func TestHTTPLinkListenResumes(t *testing.T) {
 		testEnd(r, 1)
 		began := time.Now()
 		l.Listen()
-		l.Listen() // it is open already
+		l.Listen() // already open
 		first, second, third := <-seen, <-seen, <-seen
 		if d := time.Since(began); d < 200*time.Millisecond {
-			t.Errorf("tried again after %v in all, retry said 100 ms", d)
+			t.Errorf("reconnected after %v in total, although retry is 100 ms", d)
 		}
 		if first.Get("Last-Event-Id") != "" || first.Get("Accept") != "text/event-stream" || first.Get("Mcp-Session-Id") != "s-1" {
 			t.Errorf("first GET: %v", first)
@@ -73,7 +73,7 @@ func TestHTTPLinkListenResumes(t *testing.T) {
 			t.Errorf("Last-Event-Id %q, %q, want 42", second.Get("Last-Event-Id"), third.Get("Last-Event-Id"))
 		}
 		got := r.Until("the second stream's frame", func() func(upstream.Event) bool {
-			left := 3 // an answer and two notifications
+			left := 3 // a response and two notifications
 			return func(e upstream.Event) bool {
 				if _, is := e.(upstream.Received); is {
 					left--
@@ -85,7 +85,7 @@ func TestHTTPLinkListenResumes(t *testing.T) {
 			t.Errorf("%#v", got)
 		}
 		if opened := linktest.All[upstream.Listening](r); len(opened) != 2 {
-			t.Errorf("the stream was open %d times, want 2", len(opened))
+			t.Errorf("the stream was opened %d times, want 2", len(opened))
 		}
 		failed := linktest.All[upstream.ListenFailed](r)
 		if len(failed) != 2 || failed[0].Final || failed[1].Final {
@@ -104,7 +104,7 @@ func TestHTTPLinkListenRefused(t *testing.T) {
 		kind   string
 		body   string
 		before bool // a stream was open before
-		final  bool // else the session is lost
+		final  bool // otherwise the session is lost
 		code   int
 	}{
 		{"405", 405, "", "", false, true, 405},
@@ -142,7 +142,7 @@ func TestHTTPLinkListenRefused(t *testing.T) {
 					return
 				}
 				n := 1
-				if test.before { // the end of that stream was told first
+				if test.before { // the end of that stream was reported first
 					n = 2
 				}
 				failed := linktest.Wait[upstream.ListenFailed](r, n)
@@ -153,7 +153,7 @@ func TestHTTPLinkListenRefused(t *testing.T) {
 				<-asked
 				select {
 				case <-asked:
-					t.Error("asked again")
+					t.Error("another GET was sent")
 				case <-time.After(20 * time.Millisecond):
 				}
 			})
@@ -161,7 +161,7 @@ func TestHTTPLinkListenRefused(t *testing.T) {
 	}
 }
 
-// An event too large is passed over; the stream lives.
+// An event that is too large is skipped, and the stream stays open.
 func TestHTTPLinkListenTooLarge(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		l, r := testOpen(t, Options{MaxMessageBytes: 1000, URL: serve(testListen(func(w http.ResponseWriter, q *http.Request) {
@@ -202,7 +202,7 @@ func TestHTTPLinkListenPause(t *testing.T) {
 	}
 }
 
-// An answer whose stream the server closed early comes on the resumed stream, on the same ticket: a human took two minutes.
+// If the server closes the stream before the response, the response comes on the resumed stream with the same ticket.
 func TestHTTPLinkAnswerResumes(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		var resumed []string
@@ -231,16 +231,16 @@ func TestHTTPLinkAnswerResumes(t *testing.T) {
 		l.Send(testRequest(2))
 		got, ok := testEnd(r, 2).(upstream.Received)
 		if !ok || !strings.Contains(string(got.Frame.Raw), "late") || fmt.Sprint(resumed) != "[b b]" {
-			t.Errorf("resumed at %v, told:\n%s", resumed, linktest.Dump(r.Events()))
+			t.Errorf("resumed at %v, events:\n%s", resumed, linktest.Dump(r.Events()))
 		}
 		if len(linktest.All[upstream.Received](r)) != 3 || len(linktest.All[upstream.Written](r)) != 2 {
-			t.Errorf("told:\n%s", linktest.Dump(r.Events()))
+			t.Errorf("events:\n%s", linktest.Dump(r.Events()))
 		}
 	})
 }
 
-// Wherever the stream is cut, the answer comes once: with the stream, or with the rest of it, which begins behind the last event
-// that was whole. Half an event is none, and its id does not count.
+// Wherever the stream is cut, the response comes once: on the stream, or on the resumed one, which starts after the last complete event.
+// An incomplete event and its id are ignored.
 func TestHTTPLinkAnswerCut(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		const first = "retry: 1\nid: e1\ndata:\n\n"
@@ -259,7 +259,7 @@ func TestHTTPLinkAnswerCut(t *testing.T) {
 				w.Header().Set("Mcp-Session-Id", "s-1")
 				_, _ = w.Write(testResult(body, `{}`))
 			default:
-				tear := torn // before the client has it all, and the test goes on
+				tear := torn // before the client has received all
 				last = body
 				testStream(w, (first + second(body))[:cut])
 				if tear {
@@ -271,20 +271,20 @@ func TestHTTPLinkAnswerCut(t *testing.T) {
 		testEnd(r, 1)
 		whole := len(first + second([]byte(`{"jsonrpc":"2.0","id":100,"method":"x"}`)))
 		for n := range 2 * (whole - len(first) + 1) {
-			cut, torn, asked = len(first)+n/2, n%2 == 1, "" // or the stream ends as it should, but for what is missing
+			cut, torn, asked = len(first)+n/2, n%2 == 1, "" // or the stream ends normally, but incomplete
 			ticket := uint64(100 + n)
 			l.Send(testRequest(ticket))
 			if _, ok := testEnd(r, ticket).(upstream.Received); !ok || asked != "e1" && cut < whole || asked != "" && cut == whole {
-				t.Errorf("cut after %d of %d bytes: resumed after %q, told:\n%s", cut, whole, asked, linktest.Dump(r.Events()[len(r.Events())-3:]))
+				t.Errorf("cut after %d of %d bytes: resumed after %q, events:\n%s", cut, whole, asked, linktest.Dump(r.Events()[len(r.Events())-3:]))
 			}
 		}
 		if noise := linktest.All[upstream.Noise](r); len(noise) > 0 {
-			t.Errorf("%d halves taken for events, the first %q", len(noise), noise[0].Line)
+			t.Errorf("%d incomplete events were reported, the first %q", len(noise), noise[0].Line)
 		}
 	})
 }
 
-// What cannot be resumed ends, and so does what is canceled while it waits.
+// A response that cannot be resumed ends with an error, and so does one that is canceled while it waits.
 func TestHTTPLinkAnswerResumesNot(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		tries := 0

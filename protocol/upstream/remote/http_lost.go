@@ -10,25 +10,25 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// lostTexts is what servers say, word for word but for case, of a session they do not know, with which status. MCP wants
-// 404 for that, whatever is said; these say it with another one, or in a JSON-RPC error that has an id.
+// lostTexts maps the texts that servers send for an unknown session, in lower case, to the status they send with it. MCP requires
+// 404 for that, with any text. These servers send another status, or a JSON-RPC error with an id.
 var lostTexts = map[string]int{
-	"session not found":                         400, // SDKs for TypeScript, Python, C#, Kotlin, Go; for Java with the id behind it
+	"session not found":                         400, // SDKs for TypeScript, Python, C#, Kotlin, Go; for Java with the id after it
 	"not found: session not found":              400, // Rust
 	"unauthorized: session not found":           401, // Rust
 	"not found: invalid or expired session id":  400, // Python, Swift
 	"not found: session has been terminated":    400, // Python
-	"bad request: no valid session id provided": 400, // the example of the SDK for TypeScript, found in most servers made with it; Python until 1.9
+	"bad request: no valid session id provided": 400, // the example of the TypeScript SDK, copied into most servers that use it; Python until 1.9
 	"no valid session id provided":              400,
 	"invalid or missing session id":             400, // the same example
-	"bad request: server not initialized":       400, // TypeScript: restarted, with one transport for everybody
+	"bad request: server not initialized":       400, // TypeScript: restarted, with one transport for all clients
 	"invalid session id":                        400, // mcp-go
 	"session terminated":                        400, // mcp-go
 	"session is closing":                        400, // Go
 }
 
-// isLost reports whether a body that is no answer to the request says that the server does not know the session the
-// request carried: 404 by itself, other statuses by their words.
+// isLost reports whether a response without an answer to the request means that the server does not know the request's session: a 404
+// always does, other statuses if their text says so.
 func isLost(c *exchange, status int, body []byte) bool {
 	if c.session == "" || status/100 != 4 {
 		return false
@@ -44,8 +44,8 @@ func isLost(c *exchange, status int, body []byte) bool {
 	return f.Kind == protocol.KindError && mayBeLost(&f) && saysLost(c, status, errorText(&f))
 }
 
-// lostAnswer reports the same of an error with an id. With the id of the request it is the answer, unless status, code
-// and words all speak of the session: a tool may have sessions of its own.
+// lostAnswer is like isLost for an error with an id. An error with the id of the request is its answer, unless the status, the code
+// and the text all mean the session, because a tool may have its own sessions.
 func lostAnswer(c *exchange, status int, f *protocol.Frame) bool {
 	if c.session == "" || status/100 != 4 || !mayBeLost(f) {
 		return false
@@ -60,13 +60,13 @@ func errorText(f *protocol.Frame) string {
 	return text
 }
 
-// mayBeLost reports whether servers use an error's code for a session they do not know: -32600, or one of their own.
+// mayBeLost reports whether servers use an error's code for an unknown session: -32600, or an implementation-defined one.
 func mayBeLost(f *protocol.Frame) bool {
 	code, ok := protocol.ErrorNumber(f)
 	return ok && (code == -32600 || code >= -32099 && code <= -32000)
 }
 
-// saysLost compares what a server says. A method with the word in it, which servers like to repeat, is no reason.
+// saysLost reports whether a text means an unknown session. Methods whose name contains "session" are excluded, since errors often quote them.
 func saysLost(c *exchange, status int, text string) bool {
 	if strings.Contains(strings.ToLower(c.Method), "session") {
 		return false
@@ -76,7 +76,7 @@ func saysLost(c *exchange, status int, text string) bool {
 	return known == status || status == http.StatusNotFound && (known != 0 || beginsLost(text))
 }
 
-// beginsLost reports whether a text explains further what one of lostTexts says, as this gateway does: "session not found: it ended …".
+// beginsLost reports whether a text is one of lostTexts with an explanation, as this gateway sends it: "session not found: it ended …".
 func beginsLost(text string) bool {
 	for known := range lostTexts {
 		if rest, ok := strings.CutPrefix(text, known); ok && rest != "" && strings.ContainsRune(":;.,(", rune(rest[0])) {

@@ -7,25 +7,25 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Each request is a POST of its own, and a server may look at the later one first. Of a log level that matters: what is called after it has
-// been set is to be told of by it. So what is sent meanwhile waits for the answer.
+// Each request is a separate POST, so a server may process a later one first. That matters for logging/setLevel, whose level must apply
+// to later calls. So requests wait for its response.
 
-// orderFor is how long it waits at most: a server that does not answer keeps nobody from calling.
+// orderFor is the maximum wait, in case the server does not answer.
 const orderFor = time.Second
 
 var setLevel = protocol.MethodLoggingSetLevel.String()
 
-// level is the request that sets the level, while it is under way. The link's mu guards it.
+// level is the logging/setLevel request in progress. The link's mu guards it.
 type level struct {
-	by   *exchange     // nil = there is none
-	done chan struct{} // closed when it is answered, or over
+	by   *exchange     // nil = none
+	done chan struct{} // closed when it has ended
 }
 
-// order has an exchange wait for what has to be done before it, or others for it. With mu held.
+// order makes a request wait for logging/setLevel. The caller must hold mu.
 func (l *httpLink) order(c *exchange) {
 	if c.Method == setLevel {
 		if l.level.by != nil {
-			close(l.level.done) // the newer one counts
+			close(l.level.done) // the newer request replaces it
 		}
 		l.level = level{c, make(chan struct{})}
 		return
@@ -35,7 +35,7 @@ func (l *httpLink) order(c *exchange) {
 	}
 }
 
-// levelSet lets those go on that wait for the exchange.
+// levelSet releases the requests that wait for the exchange.
 func (l *httpLink) levelSet(c *exchange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *httpLink) levelSet(c *exchange) {
 	}
 }
 
-// await blocks until what has to be done before the exchange is done, or has taken too long, or the exchange is canceled.
+// await blocks until the request before the exchange has ended, orderFor has passed, or the exchange is canceled.
 func (c *exchange) await() {
 	late := time.NewTimer(orderFor)
 	defer late.Stop()
@@ -61,7 +61,7 @@ func (c *exchange) await() {
 	_ = c.hold(nil)
 }
 
-// signal is closed once, however often it is asked for.
+// signal is a channel that may be closed several times.
 type signal struct {
 	once sync.Once
 	ch   chan struct{}

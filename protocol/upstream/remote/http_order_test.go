@@ -13,8 +13,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// What is called after the log level was set reaches the server after that: not before the answer, which a server may take its time for. A call that is
-// cancelled meanwhile is not sent, and a server that never answers keeps nobody for long.
+// A call after logging/setLevel is sent once the server has answered that. A call that is canceled meanwhile is not sent. A server that
+// never answers delays calls for orderFor at most.
 func TestCallsWaitForTheLevel(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		var mu sync.Mutex
@@ -50,13 +50,13 @@ func TestCallsWaitForTheLevel(t *testing.T) {
 		send(3, "tools/call")
 		l.Cancel(3)
 		if e, ok := testEnd(r, 3).(upstream.NotSent); !ok || e.Err != context.Canceled {
-			t.Errorf("a call that was cancelled while it waited: %#v", e)
+			t.Errorf("call that was canceled while it waited: %#v", e)
 		}
 		close(first)
 		testEnd(r, 2)
 		mu.Lock()
 		if want := []string{"level", "call"}; !slices.Equal(seen, want) {
-			t.Errorf("the server has seen %q, want %q", seen, want)
+			t.Errorf("the server received %q, want %q", seen, want)
 		}
 		mu.Unlock()
 
@@ -64,7 +64,7 @@ func TestCallsWaitForTheLevel(t *testing.T) {
 		began := time.Now()
 		send(5, "tools/call")
 		if testEnd(r, 5); time.Since(began) < orderFor {
-			t.Errorf("it waited %v for a level that is not answered, want %v", time.Since(began), orderFor)
+			t.Errorf("the call waited %v for an unanswered logging/setLevel, want %v", time.Since(began), orderFor)
 		}
 		close(second)
 		testEnd(r, 4)

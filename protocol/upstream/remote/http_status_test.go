@@ -19,7 +19,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// What the server says beats the status, unless it says nothing or that it does not know us.
+// A JSON-RPC message in the body takes precedence over the status, unless it means an unknown session.
 func TestHTTPLinkStatus(t *testing.T) {
 	const rpc, null = `{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no session tool"}}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`
 	const html, bom = "text/html", "\ufeff"
@@ -54,7 +54,7 @@ func TestHTTPLinkStatus(t *testing.T) {
 		{name: "404 with id about some session", status: 404, body: `{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"no session of that name"}}`, received: true},
 		{name: "404 with id about a session that is a parameter", status: 404, body: `{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Session not found"}}`, received: true},
 		{name: "400 with id about a session", status: 400, body: `{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Session not found"}}`, received: true},
-		{name: "400 with an id of nobody", status: 400, body: `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: No valid session ID provided"}}`, lost: true},
+		{name: "400 with an unknown id", status: 400, body: `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: No valid session ID provided"}}`, lost: true},
 		{name: "400 of a server that has restarted", status: 400, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}`, lost: true},
 		{name: "400 with the session's id behind it", status: 400, kind: "text/plain", body: "Session not found: s\n", lost: true},
 		{name: "401 about the session", status: 401, kind: "text/plain", body: "Unauthorized: Session not found", lost: true},
@@ -118,10 +118,10 @@ func TestHTTPLinkStatus(t *testing.T) {
 				l.Send(upstream.Outgoing{Ticket: 2, Request: !test.notice, Method: method, Frame: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":2,"method":%q}`, method)})
 				end := testEnd(r, 2)
 				if got := len(linktest.All[upstream.SessionLost](r)) == 1; got != test.lost {
-					t.Fatalf("session lost %v, want %v; told:\n%s", got, test.lost, linktest.Dump(r.Events()))
+					t.Fatalf("session lost %v, want %v; events:\n%s", got, test.lost, linktest.Dump(r.Events()))
 				}
 				if _, is := end.(upstream.Received); is != test.received {
-					t.Fatalf("told:\n%s", linktest.Dump(r.Events()))
+					t.Fatalf("events:\n%s", linktest.Dump(r.Events()))
 				}
 				if test.received {
 					return
@@ -146,7 +146,7 @@ func TestHTTPLinkStatus(t *testing.T) {
 	}
 }
 
-// After a loss the next initialize begins another session.
+// After a session is lost, the next initialize starts another.
 func TestHTTPLinkSessionAgain(t *testing.T) {
 	var sessions atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
@@ -183,7 +183,7 @@ func TestHTTPLinkSessionAgain(t *testing.T) {
 	initialize(10)
 	l.Send(testRequest(11))
 	if _, ok := testEnd(r, 11).(upstream.Received); !ok {
-		t.Errorf("told:\n%s", linktest.Dump(r.Events()))
+		t.Errorf("events:\n%s", linktest.Dump(r.Events()))
 	}
 }
 
@@ -231,11 +231,11 @@ func TestHTTPLinkRedirect(t *testing.T) {
 		for i := uint64(1); i <= 3; i++ {
 			l.Send(testRequest(i))
 			if _, ok := testEnd(r, i).(upstream.Received); !ok {
-				t.Fatalf("told:\n%s", linktest.Dump(r.Events()))
+				t.Fatalf("events:\n%s", linktest.Dump(r.Events()))
 			}
 		}
 		if asked.Load() != 1 {
-			t.Errorf("the old path was asked %d times, want once", asked.Load())
+			t.Errorf("%d requests to the old path, want 1", asked.Load())
 		}
 		for _, i := range []uint64{8, 9} {
 			l.Send(testRequest(i))
@@ -245,12 +245,12 @@ func TestHTTPLinkRedirect(t *testing.T) {
 			}
 		}
 		if elsewhere.Load() != 0 {
-			t.Error("went to another origin")
+			t.Error("a request was sent to another origin")
 		}
 	})
 }
 
-// A frame handed over is not in the link's hands any more once its ticket has ended.
+// A frame that exceeds the budget is refused.
 func TestHTTPLinkOverBudget(t *testing.T) {
 	budget := stream.NewBudget(100)
 	l, r := testOpen(t, Options{URL: "http://127.0.0.1:1", Budget: budget})
@@ -285,7 +285,7 @@ func TestHTTPLinkBadOptions(t *testing.T) {
 	}
 }
 
-// A login in the URL is sent as such and shown nowhere.
+// Credentials in the URL are sent as Basic authentication and shown nowhere.
 func TestHTTPLinkUserinfo(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if user, password, _ := q.BasicAuth(); user != "u" || password != "hunter2" {
@@ -306,7 +306,7 @@ func TestHTTPLinkRetryAfter(t *testing.T) {
 		"Fri, 02 Jan 2026 03:04:15 GMT": 10 * time.Second, "Fri, 02 Jan 2026 03:00:00 GMT": 0,
 	} {
 		if got := retryAfter(value, now); got != want {
-			t.Errorf("httpLinkRetryAfter(%q) = %v, want %v", value, got, want)
+			t.Errorf("retryAfter(%q) = %v, want %v", value, got, want)
 		}
 	}
 }

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	resumeTries = 5           // attempts in a row to take up a broken answer again without an event coming
-	resumePause = time.Second // pause before it when the server names none
+	resumeTries = 5           // maximum consecutive attempts to resume a response that yield no event
+	resumePause = time.Second // pause before an attempt, unless the server sets one
 )
 
-// stream tells the frames of an answer that is an event stream. A stream that ends before the answer is taken up again
-// where it ended if the server has given it event ids. MCP 2025-11-25, basic/transports#resumability-and-redelivery.
+// stream reports the frames of an event stream. A stream that ends before the response is resumed where it ended, if its events
+// have ids. MCP 2025-11-25, basic/transports#resumability-and-redelivery.
 func (w *worker) stream(c *exchange) (clean bool, err error) {
 	w.sse.LastID, w.sse.Retry = "", 0
 	tries := 0
@@ -36,7 +36,7 @@ func (w *worker) stream(c *exchange) (clean bool, err error) {
 			return false, reason
 		}
 		if !again {
-			w.sse.Reset(http.NoBody) // that attempt failed: the next one
+			w.sse.Reset(http.NoBody) // the attempt failed; try the next one
 		}
 	}
 	if err == nil && c.Request {
@@ -45,7 +45,7 @@ func (w *worker) stream(c *exchange) (clean bool, err error) {
 	return clean, err
 }
 
-// events tells frames until the stream ends. clean: it ended as it should.
+// events reports frames until the stream ends. clean means that it ended normally.
 func (w *worker) events(c *exchange) (clean bool, err error) {
 	var linger *time.Timer
 	for {
@@ -80,7 +80,7 @@ func (w *worker) events(c *exchange) (clean bool, err error) {
 	}
 }
 
-// resume waits and asks for the rest of the stream. again: it goes on. The error is final.
+// resume waits and requests the rest of the stream. again means that it continues. An error is final.
 func (w *worker) resume(c *exchange, tries int) (again bool, final error) {
 	pause := w.sse.Retry
 	if pause <= 0 {
@@ -105,7 +105,7 @@ func (w *worker) resume(c *exchange, tries int) (again bool, final error) {
 	return false, upstream.ErrNoAnswer
 }
 
-// pauseFor waits; it returns early with the cause when the call is canceled.
+// pauseFor waits for d. If the exchange is canceled, it returns the cause at once.
 func pauseFor(c *exchange, d time.Duration) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

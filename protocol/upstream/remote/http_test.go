@@ -16,7 +16,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// testBoth runs a test over plain http, our own client, and over https, net/http.
+// testBoth runs a test over plain HTTP (the package's client) and over HTTPS (net/http).
 func testBoth(t *testing.T, f func(t *testing.T, serve func(http.HandlerFunc) string)) {
 	t.Helper()
 	t.Run("plain", func(t *testing.T) {
@@ -40,7 +40,7 @@ func testBoth(t *testing.T, f func(t *testing.T, serve func(http.HandlerFunc) st
 	})
 }
 
-// testOpen opens a link that is closed when the test is over.
+// testOpen opens a link and closes it after the test.
 func testOpen(t *testing.T, o Options) (upstream.Link, *linktest.Recorder) {
 	t.Helper()
 	r := linktest.New(t)
@@ -51,7 +51,7 @@ func testOpen(t *testing.T, o Options) (upstream.Link, *linktest.Recorder) {
 		sent, ended := linktest.Tickets(r.Events())
 		for ticket, n := range sent {
 			if n != 1 || ended[ticket] > 1 {
-				t.Errorf("ticket %d: sent told %d times, end %d times", ticket, n, ended[ticket])
+				t.Errorf("ticket %d: %d events for sending, %d for the end", ticket, n, ended[ticket])
 			}
 		}
 	})
@@ -63,7 +63,7 @@ func testRequest(ticket uint64) upstream.Outgoing {
 		Frame: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"x"}}`, ticket)}
 }
 
-// testResult answers the request it got.
+// testResult answers a request.
 func testResult(body []byte, result string) []byte {
 	var f protocol.Frame
 	if err := f.Parse(body); err != nil {
@@ -114,7 +114,7 @@ func TestHTTPLinkJSON(t *testing.T) {
 	})
 }
 
-// Every notification before an answer arrives, before it, and on its own ticket.
+// Every notification before a response arrives before it, with the same ticket.
 func TestHTTPLinkStreams(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		const calls, notes = 4, 500
@@ -138,7 +138,7 @@ func TestHTTPLinkStreams(t *testing.T) {
 		for _, e := range linktest.All[upstream.Received](r) {
 			if e.Last {
 				if next[e.Ticket] != notes || e.Frame.Kind != protocol.KindResult {
-					t.Errorf("ticket %d: answer after %d notifications: %s", e.Ticket, next[e.Ticket], e.Frame.Raw)
+					t.Errorf("ticket %d: response after %d notifications: %s", e.Ticket, next[e.Ticket], e.Frame.Raw)
 				}
 				continue
 			}
@@ -150,7 +150,7 @@ func TestHTTPLinkStreams(t *testing.T) {
 	})
 }
 
-// The last notification before an answer is never lost, as it easily is when both come in one packet.
+// The last notification before a response is not lost, even if both come in one packet.
 func TestHTTPLinkLastNotification(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	bodyStart      = 64 << 10    // a longer body gets more memory only when so much has come, whatever Content-Length says;
-	bodyGrowth     = 32          // this many times more; and it is counted
-	lingerFor      = time.Second // how long an SSE response may stay open after the answer
+	bodyStart      = 64 << 10    // memory for a body at first, whatever Content-Length says
+	bodyGrowth     = 32          // factor by which it grows once it is full; growth is counted in the budget
+	lingerFor      = time.Second // how long an event stream may stay open after the response
 	maxRedirects   = 3
-	errorBodyBytes = 1 << 10 // of a StatusError
+	errorBodyBytes = 1 << 10 // maximum size of StatusError.Body
 )
 
-// worker is a goroutine that makes exchanges, one after the other, with buffers that stay.
+// worker is a goroutine that runs exchanges one after the other and reuses its buffers.
 type worker struct {
 	link *httpLink
-	jobs chan *exchange // capacity 1; closed when the worker is to end
+	jobs chan *exchange // capacity 1; closed to end the worker
 
 	guest   *exchange // for Do
-	next    step      // with which an exchange goes on that was begun on a lent goroutine
+	next    step      // next step of an exchange that was started on a lent goroutine
 	request httpRequest
 	answer  httpAnswer
 	sse     stream.EventReader
 	frames  []protocol.Frame
-	taken   int // of the budget, for the body
+	taken   int // bytes of the budget for the body
 }
 
 func newWorker(l *httpLink) *worker {
@@ -50,7 +50,7 @@ func (w *worker) run(c *exchange) {
 	}
 }
 
-// exchange makes one POST, or goes on with it, and tells everything that comes of it. false: it would have to wait, and must not.
+// exchange starts or continues a POST and reports its events. It returns false if it would have to block on a lent goroutine.
 func (w *worker) exchange(c *exchange) (done bool) {
 	if !c.Request {
 		late := time.AfterFunc(unansweredFor, func() { c.cancel(fmt.Errorf("no answer within %v", unansweredFor)) })
@@ -85,7 +85,7 @@ func (w *worker) exchange(c *exchange) (done bool) {
 	return true
 }
 
-// post sends the frame and reads the head of the answer, following redirects within the origin.
+// post sends the frame, reads the header of the response, and follows redirects within the origin.
 func (w *worker) post(c *exchange) error {
 	next := w.next
 	if w.next = stepAsk; next == stepBody {
@@ -106,7 +106,7 @@ func (w *worker) post(c *exchange) error {
 		}
 		path, same := head.site.redirect(a.location)
 		elsewhere := head.site.refusal(a, nil)
-		_ = c.hold(nil) // who gave up meanwhile is found out when the other path is tried
+		_ = c.hold(nil) // a cancellation is noticed at the next attempt
 		w.link.trip.done(a, false)
 		if !same {
 			return elsewhere
@@ -116,7 +116,7 @@ func (w *worker) post(c *exchange) error {
 	return &upstream.StatusError{Code: w.answer.status, Body: []byte("too many redirects")}
 }
 
-// ask sends the request, unless that is done already, and reads the head of the answer.
+// ask sends the request, unless it was sent, and reads the header of the response.
 func (w *worker) ask(c *exchange, next step, initialize bool) error {
 	if next == stepHead {
 		return w.link.trip.hear(c, &w.request, &w.answer)
@@ -130,7 +130,7 @@ func (w *worker) ask(c *exchange, next step, initialize bool) error {
 	return w.link.trip.send(c, &w.request, &w.answer)
 }
 
-// end tells that the exchange is over without an answer.
+// end reports that the exchange ended without a response message.
 func (w *worker) end(c *exchange, err error) {
 	c.ended = true
 	if !c.written {
@@ -140,7 +140,7 @@ func (w *worker) end(c *exchange, err error) {
 	_ = w.link.tell(upstream.Ended{Ticket: c.Ticket, Err: err})
 }
 
-// read takes the answer apart. clean: it was read to its end. The error is for Ended; nil when there is nothing to complain of.
+// read processes the response. clean means that it was read to its end. The error is the one for Ended.
 func (w *worker) read(c *exchange) (clean bool, err error) {
 	a := &w.answer
 	if a.unreadable != nil && a.status/100 == 2 {
@@ -165,7 +165,7 @@ func (w *worker) read(c *exchange) (clean bool, err error) {
 	w.sse.Reset(a.body)
 	first := w.sse.Lines.Peek()
 	if a.status/100 != 2 && !upstream.LooksJSON(first) && !looksSSE(first) {
-		return false, w.judge(c, first, nil) // a page for people: its beginning will do
+		return false, w.judge(c, first, nil) // an HTML page or a text; its start suffices
 	}
 	if upstream.LooksJSON(first) || !a.sse && !looksSSE(first) {
 		w.sse.Rope.Add(first)
@@ -178,7 +178,7 @@ func (w *worker) read(c *exchange) (clean bool, err error) {
 	return w.stream(c)
 }
 
-// sized reads a body whose length is known. memory is what it lies in, if that may be used again.
+// sized reads a body of known length. memory is the reusable memory that contains it, or nil.
 func (w *worker) sized(a *httpAnswer) (raw []byte, memory *protocol.Memory, err error) {
 	if a.length > int64(w.sse.Rope.Max) {
 		return nil, nil, fmt.Errorf("%w: %d bytes, the limit is %d", stream.ErrFrameTooLarge, a.length, w.sse.Rope.Max)
@@ -208,7 +208,7 @@ func (w *worker) sized(a *httpAnswer) (raw []byte, memory *protocol.Memory, err 
 	return raw, memory, nil
 }
 
-// whenCut: a body that ends too early is no normal end.
+// whenCut replaces io.EOF by io.ErrUnexpectedEOF, for data that ends too early.
 func whenCut(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -216,8 +216,8 @@ func whenCut(err error) error {
 	return err
 }
 
-// judge tells what a body that is no event stream says: first as JSON-RPC, at any status, and only then the status.
-// memory is what it lies in, or nil.
+// judge processes a body that is not an event stream. A JSON-RPC message counts at any status, otherwise the status does.
+// memory is the memory that contains it, or nil.
 func (w *worker) judge(c *exchange, body []byte, memory *protocol.Memory) error {
 	status := w.answer.status
 	body = protocol.Trim(body)
@@ -243,7 +243,7 @@ func (w *worker) judge(c *exchange, body []byte, memory *protocol.Memory) error 
 	}
 	if isLost(c, status, body) {
 		if !w.link.lose(c.session) {
-			return upstream.ErrSessionLost // that session is history already
+			return upstream.ErrSessionLost // the link has another session already
 		}
 		_ = w.link.tell(upstream.SessionLost{Ticket: c.Ticket})
 		return upstream.ErrSessionLost
@@ -251,8 +251,7 @@ func (w *worker) judge(c *exchange, body []byte, memory *protocol.Memory) error 
 	return w.request.head.site.refusal(&w.answer, body)
 }
 
-// refused reports whether a JSON-RPC error is the server's way to refuse the HTTP request rather than an answer:
-// the status says more than it does.
+// refused reports whether a JSON-RPC error refuses the HTTP request and is not an answer. In that case, the status says more.
 func (w *worker) refused(c *exchange, f *protocol.Frame, body []byte) bool {
 	if f.Kind != protocol.KindError {
 		return false
@@ -272,7 +271,7 @@ func (w *worker) keep(f *protocol.Frame) error {
 	return nil
 }
 
-// document tells the frames of a JSON body.
+// document reports the frames of a JSON body.
 func (w *worker) document(c *exchange) error {
 	frames, last := w.frames, -1
 	for i := range frames {
@@ -288,7 +287,7 @@ func (w *worker) document(c *exchange) error {
 	return upstream.ErrNoAnswer
 }
 
-// frame tells one frame; what comes after the answer belongs to no ticket any more.
+// frame reports a frame. Frames after the answer have no ticket.
 func (w *worker) frame(c *exchange, f *protocol.Frame, last bool) error {
 	e := upstream.Received{Ticket: c.Ticket, Frame: *f, Last: last && c.Request, Status: w.answer.status, Session: w.answer.session != ""}
 	if c.ended {
@@ -307,7 +306,7 @@ func hasID(f *protocol.Frame) bool {
 	return len(id) > 0 && string(id) != "null"
 }
 
-// looksSSE reports whether a body whose Content-Type says otherwise is an event stream.
+// looksSSE reports whether a body is an event stream despite its Content-Type.
 func looksSSE(body []byte) bool {
 	body = protocol.Trim(body)
 	for _, field := range []string{":", "data:", "event:", "id:", "retry:"} {
@@ -318,7 +317,7 @@ func looksSSE(body []byte) bool {
 	return false
 }
 
-// retryAfter reads a Retry-After header: seconds or a date. 0 = none, or past.
+// retryAfter parses a Retry-After header, which contains seconds or a date. It returns 0 for none and for a past date.
 func retryAfter(value string, now time.Time) time.Duration {
 	const most = 24 * time.Hour
 	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {

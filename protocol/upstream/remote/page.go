@@ -7,33 +7,33 @@ import (
 	"goblin-actor/internal/pattern"
 )
 
-// pageError says that an answer is a page for people: the url is wrong, or somebody has to log in.
+// pageError means that a response is an HTML page: the URL is wrong, or requires a login in a browser.
 type pageError struct {
-	title string // of the page; "" = none
-	err   error  // why it is no message
+	title string // title of the page; "" = none
+	err   error  // why it is not a message
 }
 
 func (e *pageError) Error() string {
 	if e.title == "" {
-		return "the answer is an html page: " + e.err.Error()
+		return "the response is an HTML page: " + e.err.Error()
 	}
-	return fmt.Sprintf("the answer is an html page, %q: %v", e.title, e.err)
+	return fmt.Sprintf("the response is an HTML page, %q: %v", e.title, e.err)
 }
 
 func (e *pageError) Unwrap() error { return e.err }
 
-const pageStart = 4 << 10 // of a page: a title stands there, if anywhere
+const pageStart = 4 << 10 // number of bytes that are searched for a title
 
 var (
 	isPage  = pattern.Lazy(`(?i)<!doctype html|<html`)
 	titleOf = pattern.Lazy(`(?i)<title[^>]*>\s*([^<]{1,100}?)\s*<`)
 )
 
-// notMessage is err, which says why body is no message, with what it is instead where that can be seen.
+// notMessage returns the error for a body that is not a message. err is the parser's error.
 func notMessage(body []byte, err error) error {
 	head := body[:min(len(body), pageStart)]
 	if !isPage().Match(head) {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read response: %w", err)
 	}
 	page := &pageError{err: err}
 	if title := titleOf().FindSubmatch(head); title != nil {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	shownLocation = 300 // longest address of a redirect that is shown, in bytes
-	schemeMax     = 32  // longest name of an authentication scheme that is shown, in bytes
+	shownLocation = 300 // maximum length of a redirect's address in an error, in bytes
+	schemeMax     = 32  // maximum length of an authentication scheme in an error, in bytes
 )
 
-// refusal describes an HTTP error response that holds no JSON-RPC message for the request. body is the beginning of its body.
+// refusal returns the error for an HTTP error response without a JSON-RPC message for the request. body is the start of its body.
 func (s *site) refusal(a *httpAnswer, body []byte) *upstream.StatusError {
 	e := &upstream.StatusError{Code: a.status, RetryAfter: retryAfter(a.retryAfter, time.Now()), Body: bytes.Clone(body[:min(len(body), errorBodyBytes)])}
 	switch {
@@ -26,8 +26,7 @@ func (s *site) refusal(a *httpAnswer, body []byte) *upstream.StatusError {
 	return e
 }
 
-// shownLocation returns the address that a Location header leads to, as people may see it: without user, query and fragment,
-// which may hold secrets. It returns "" for an address that is invalid or too long.
+// shownLocation returns the address in a Location header without user, query and fragment, which may contain secrets. It returns "" for an address that is invalid or too long.
 func (s *site) shownLocation(location string) string {
 	to, err := s.url.Parse(location)
 	if err != nil || location == "" || to.Host == "" {
@@ -40,7 +39,7 @@ func (s *site) shownLocation(location string) string {
 	return ""
 }
 
-// otherScheme returns the authentication scheme that the challenges ask for if none of them asks for Bearer, else "".
+// otherScheme returns the first authentication scheme of the challenges, or "" if one of them is Bearer.
 func otherScheme(challenges []string) string {
 	other := ""
 	for _, challenge := range challenges {

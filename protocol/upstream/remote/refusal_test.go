@@ -59,7 +59,7 @@ func TestEveryErrorStatusIsReported(t *testing.T) {
 	})
 }
 
-// A redirect that is not followed names where it leads, without what may be secret.
+// The error for a redirect that is not followed contains its target without parts that may be secret.
 func TestARedirectIsNamed(t *testing.T) {
 	site, err := parseSite(Options{URL: "https://old.example/a/mcp"})
 	if err != nil {
@@ -81,7 +81,7 @@ func TestARedirectIsNamed(t *testing.T) {
 	}
 }
 
-// Bearer wins over other schemes; a scheme that is no token is not shown.
+// Bearer wins over other schemes. An invalid scheme is not shown.
 func TestOtherScheme(t *testing.T) {
 	for _, c := range []struct {
 		challenges []string

@@ -19,30 +19,30 @@ import (
 )
 
 const (
-	headBytes     = 16 << 10  // longest head of an answer
-	oneWriteBytes = 16 << 10  // a body up to this is copied behind the head and shares its write
-	asideBytes    = 256 << 10 // a body beyond this is written by a goroutine while the answer is read: neither side waits for the other
-	earlyFor      = time.Second
+	headBytes     = 16 << 10    // maximum size of a response header
+	oneWriteBytes = 16 << 10    // a body up to this size is written together with the header
+	asideBytes    = 256 << 10   // a larger body is written by a goroutine while the response is read, to avoid a deadlock with the server
+	earlyFor      = time.Second // how long a response is read after the request could not be written completely
 )
 
-var errMalformedHead = errors.New("malformed http answer")
+var errMalformedHead = errors.New("malformed HTTP response")
 
-// roundTripper makes HTTP exchanges. Its methods may be called from many goroutines, each with its own call and answer.
+// roundTripper performs HTTP exchanges. Its methods may be called concurrently, each with its own exchange and answer.
 type roundTripper interface {
-	// send writes the request and reads the head of the answer into a; it calls c.wrote when the first byte is on its
-	// way, and holds what Cancel has to close. After an error there is nothing to be done with a.
+	// send writes the request and reads the header of the response into a. It calls c.wrote once the first byte is written,
+	// and sets what Cancel closes. After an error, done need not be called.
 	send(c *exchange, r *httpRequest, a *httpAnswer) error
-	// hear goes on after send has returned errSlow, with the same arguments.
+	// hear continues after send has returned errSlow. It takes the same arguments.
 	hear(c *exchange, r *httpRequest, a *httpAnswer) error
-	// done ends the exchange; clean: the body was read to its end. Whoever calls it holds a no longer. A second call does nothing.
+	// done ends the exchange. clean means that the body was read to its end. The caller must not use a afterwards. A second call does nothing.
 	done(a *httpAnswer, clean bool)
-	// sweep closes connections that are idle for long; false when none is left.
+	// sweep closes connections that have been idle for long. It returns false if none is left.
 	sweep() bool
 	// close closes idle connections.
 	close()
 }
 
-// newRoundTripper picks the client: net/http where TLS or a proxy is between.
+// newRoundTripper returns net/http for TLS and proxies, and plainTrip otherwise.
 func newRoundTripper(site *site, o Options) roundTripper {
 	proxy, err := proxyOf(&http.Request{URL: site.url})
 	if site.url.Scheme == "https" || proxy != nil || err != nil {
@@ -51,21 +51,21 @@ func newRoundTripper(site *site, o Options) roundTripper {
 	return withLogin(&plainTrip{pool: connPool{addr: site.addr, timeout: o.ConnectTimeout}}, o)
 }
 
-// proxyOf says which proxy a request goes through; a variable for tests, the environment is read only once.
+// proxyOf returns the proxy of a request. It is a variable for tests, since the environment is read only once.
 var proxyOf = http.ProxyFromEnvironment
 
-// httpAnswer is the head of an answer and the way to its body. It is used again and again by the same goroutine.
+// httpAnswer is an HTTP response. A goroutine reuses it for its exchanges.
 type httpAnswer struct {
 	status     int
 	sse        bool      // Content-Type says event stream
-	unreadable error     // why the body cannot be decoded, and is empty; nil = it can
+	unreadable error     // why the body cannot be decoded; the body is empty then; nil = it can
 	length     int64     // of the body; -1 = unknown
 	body       io.Reader // io.EOF at its end
-	session    string    // Mcp-Session-Id; "" = none, or as the request had it
+	session    string    // Mcp-Session-Id; "" = none, or the same as in the request
 	retryAfter string
 	location   string
 	decoder    *coding.Reader // of a body with a Content-Encoding, until done; nil = none
-	refusal    bool           // loginTrip: the head of a refusal is here that nobody has looked at
+	refusal    bool           // for loginTrip: the header of a refusal was read, but not processed
 
 	response *http.Response // net/http; nil when done
 	cancel   context.CancelFunc
@@ -75,17 +75,16 @@ type httpAnswer struct {
 	reader  *bufio.Reader // from readers, until done
 	framing answerBody
 	out     []byte
-	rest    chan error // the end of a body written aside; nil = none
-	keep    bool       // the connection may be used again
+	rest    chan error // result of writing the body in a goroutine; nil = none
+	keep    bool       // the connection can be reused
 }
 
-// readers are shared: goroutines come and go with the load, and a reader is larger than everything else they need.
+// readers is shared because the number of goroutines follows the load, and a reader is the largest part of their memory.
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, headBytes) }}
 
-// plainTrip is HTTP/1.1 without TLS: fasthttp's parser on connections that each belong to one exchange at a time,
-// so that an exchange can be ended by closing its connection, in the middle of whatever it waits for. The connections
-// are not those of fasthttp's HostClient: it connects without a context, so that a call could not be canceled meanwhile,
-// and hands out idle connections without a look whether the server has closed them.
+// plainTrip is HTTP/1.1 without TLS, with fasthttp's parser. A connection belongs to one exchange at a time, so closing it cancels
+// the exchange at any point. fasthttp's HostClient is not used, because it connects without a context, so a call could not be
+// canceled meanwhile, and because it reuses idle connections without checking whether the server has closed them.
 type plainTrip struct{ pool connPool }
 
 func (t *plainTrip) sweep() bool { return t.pool.sweep(time.Now()) }
@@ -111,11 +110,11 @@ func (t *plainTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 			_ = c.hold(nil)
 			t.done(a, false)
 			if used && c.canceled() == nil {
-				continue // it had gone stale, and nothing was written: a new one
+				continue // the connection was stale, and nothing was written: try another
 			}
 			return fmt.Errorf("write request: %w", err)
 		}
-		if err != nil { // the server may have refused it before it had all
+		if err != nil { // the server may have refused the request early
 			_ = conn.SetReadDeadline(time.Now().Add(earlyFor))
 		}
 		if c.lent && err == nil {
@@ -127,7 +126,7 @@ func (t *plainTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 			if err == nil || headErr == errSlow {
 				return headErr
 			}
-			return fmt.Errorf("read answer: %w", err)
+			return fmt.Errorf("read response: %w", err)
 		}
 		a.keep = a.keep && err == nil
 		return nil
@@ -144,19 +143,19 @@ func (t *plainTrip) hear(c *exchange, r *httpRequest, a *httpAnswer) error {
 	}
 	_ = c.hold(nil)
 	t.done(a, false)
-	return fmt.Errorf("read answer: %w", err)
+	return fmt.Errorf("read response: %w", err)
 }
 
-// done puts the connection back or closes it.
+// done returns the connection to the pool or closes it.
 func (t *plainTrip) done(a *httpAnswer, clean bool) {
 	conn := a.conn
 	if conn == nil {
 		return
 	}
 	a.conn = nil
-	keep := clean && a.keep && a.framing.ended() && a.reader.Buffered() == 0 // clean: there is a reader
+	keep := clean && a.keep && a.framing.ended() && a.reader.Buffered() == 0 // clean implies a reader
 	if a.rest != nil {
-		if len(a.rest) == 0 { // still writing, although the answer is complete
+		if len(a.rest) == 0 { // the request is still being written, although the response is complete
 			keep = false
 			conn.Close()
 		}
@@ -180,7 +179,7 @@ func (t *plainTrip) done(a *httpAnswer, clean bool) {
 	}
 }
 
-// write sends head and body. n: how many bytes were taken before this returns.
+// write sends header and body. n is the number of bytes written so far; a goroutine may write the rest.
 func (a *httpAnswer) write(r *httpRequest) (n int64, err error) {
 	a.out = r.appendHead(a.out[:0])
 	if len(r.body) <= oneWriteBytes {
@@ -205,7 +204,7 @@ func (a *httpAnswer) write(r *httpRequest) (n int64, err error) {
 	return int64(m), nil
 }
 
-// appendHead renders everything up to the body.
+// appendHead renders the request up to the body.
 func (r *httpRequest) appendHead(dst []byte) []byte {
 	switch {
 	case r.verb != http.MethodPost:
@@ -232,9 +231,9 @@ func (r *httpRequest) appendHead(dst []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// readHead reads the head of the answer; interim ones (1xx) are passed over.
+// readHead reads the response header and skips 1xx responses.
 func (a *httpAnswer) readHead(r *httpRequest) error {
-	if a.reader == nil { // else it goes on
+	if a.reader == nil { // otherwise continue
 		a.reader = readers.Get().(*bufio.Reader)
 		a.reader.Reset(a.conn)
 	}
@@ -247,7 +246,7 @@ func (a *httpAnswer) readHead(r *httpRequest) error {
 			if errors.As(err, &network) {
 				return network
 			}
-			return errMalformedHead // fasthttp's own words would show parts of the answer
+			return errMalformedHead // fasthttp's error would contain parts of the response
 		}
 		if status := a.head.StatusCode(); status >= 200 || status == http.StatusSwitchingProtocols {
 			a.takeHead(r)
@@ -257,7 +256,7 @@ func (a *httpAnswer) readHead(r *httpRequest) error {
 	return errMalformedHead
 }
 
-// isHere reports whether reading the body will not block.
+// isHere reports whether the body can be read without blocking.
 func (a *httpAnswer) isHere() bool {
 	return a.length >= 0 && a.reader != nil && a.length <= int64(a.reader.Buffered())
 }
@@ -267,7 +266,7 @@ func isTimeout(err error) bool {
 	return ok && network.Timeout()
 }
 
-// takeHead copies what is of use from the parsed head.
+// takeHead copies the relevant fields of the parsed header.
 func (a *httpAnswer) takeHead(r *httpRequest) {
 	h := &a.head
 	a.status = h.StatusCode()
@@ -294,7 +293,7 @@ func (a *httpAnswer) takeHead(r *httpRequest) {
 	}
 }
 
-// setCookies yields the Set-Cookie headers of an answer.
+// setCookies yields the Set-Cookie headers of a response.
 func setCookies(h *fasthttp.ResponseHeader) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, value := range h.Cookies() {
@@ -311,7 +310,7 @@ func isSSE(contentType []byte) bool {
 	return len(contentType) >= len(sse) && equalFold(contentType[:len(sse)], sse)
 }
 
-// equalFold compares ASCII without regard to case; lower is lower case.
+// equalFold compares ASCII texts case-insensitively. lower must be lower case.
 func equalFold(b []byte, lower string) bool {
 	for i, c := range b {
 		if c >= 'A' && c <= 'Z' {

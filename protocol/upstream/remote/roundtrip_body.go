@@ -6,11 +6,11 @@ import (
 	"io"
 )
 
-const maxTrailer = 8 << 10 // longest trailer of a chunked body
+const maxTrailer = 8 << 10 // maximum size of the trailer of a chunked body
 
 var errMalformedChunk = errors.New("malformed chunked body")
 
-// answerBody reads a body of HTTP/1.1: so many bytes, chunks, or all until the connection closes. RFC 9112, section 6.
+// answerBody reads an HTTP/1.1 body of a given length, in chunks, or until the connection closes. RFC 9112, section 6.
 type answerBody struct {
 	src     *bufio.Reader
 	left    int64 // bytes left, of the body or of the chunk
@@ -28,7 +28,7 @@ func (b *answerBody) ended() bool {
 	return !b.open && b.left == 0
 }
 
-// Read implements io.Reader; io.EOF at the end of the body, io.ErrUnexpectedEOF when the connection ends before.
+// Read implements io.Reader. It returns io.ErrUnexpectedEOF if the connection ends before the body.
 func (b *answerBody) Read(p []byte) (int, error) {
 	if b.open {
 		return b.src.Read(p)
@@ -47,7 +47,7 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	n, err := b.src.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
 	if b.chunked && b.left == 0 && err == nil && b.nextIsBuffered() {
-		err = b.chunk() // the end often came along: the connection is free at once
+		err = b.chunk() // the end is often buffered, too; then the connection is free at once
 		if err == nil && b.over {
 			return n, io.EOF
 		}
@@ -55,7 +55,7 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	return n, whenCut(err)
 }
 
-// nextIsBuffered reports whether looking for the next chunk will not block.
+// nextIsBuffered reports whether the size of the next chunk can be read without blocking.
 func (b *answerBody) nextIsBuffered() bool {
 	const end = "\r\n0\r\n\r\n"
 	return b.src.Buffered() >= len(end)
@@ -88,7 +88,7 @@ func (b *answerBody) chunk() error {
 	return errMalformedChunk
 }
 
-// line reads a line and returns it without its end, valid until the next read.
+// line reads a line and returns it without the line break. It is valid until the next read.
 func (b *answerBody) line() ([]byte, error) {
 	line, err := b.src.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {
@@ -104,7 +104,7 @@ func (b *answerBody) line() ([]byte, error) {
 	return line, nil
 }
 
-// chunkSize reads the hexadecimal size in front of a chunk; extensions are ignored.
+// chunkSize parses the hexadecimal size of a chunk and ignores extensions.
 func chunkSize(line []byte) (int64, error) {
 	size, digits := int64(0), 0
 	for _, c := range line {

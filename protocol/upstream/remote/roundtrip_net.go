@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	netRepeats  = 2 // how often a request that the server has not looked at is sent again
-	maxNetConns = 8 // connections net/http may try for a request without a body
+	netRepeats  = 2 // maximum repeats of a request that the server has not processed
+	maxNetConns = 8 // maximum connection attempts of net/http for a request without a body
 )
 
-// netTrip is net/http: TLS, HTTP/2 and proxies.
+// netTrip uses net/http, for TLS, HTTP/2 and proxies.
 type netTrip struct{ transport *http.Transport }
 
 func newNetTrip(o Options) *netTrip {
@@ -37,26 +37,26 @@ func newNetTrip(o Options) *netTrip {
 		IdleConnTimeout:        connIdleFor,
 		MaxResponseHeaderBytes: headBytes,
 		WriteBufferSize:        oneWriteBytes,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}, // a dead peer is noticed
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}, // detects a dead peer
 	}}
 }
 
-// tlsConfig is a variable for tests, whose certificates nobody else trusts.
+// tlsConfig is a variable for tests, which add their own certificates.
 var tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 
-func (*netTrip) hear(*exchange, *httpRequest, *httpAnswer) error { return errSlow } // never: its send does not return that
+func (*netTrip) hear(*exchange, *httpRequest, *httpAnswer) error { return errSlow } // not called, since send does not return errSlow
 
-func (*netTrip) sweep() bool { return false } // it sweeps by itself
+func (*netTrip) sweep() bool { return false } // net/http closes idle connections itself
 func (t *netTrip) close()    { t.transport.CloseIdleConnections() }
 
-// attempt is one try of an exchange with net/http: what it has taken of the request, and how often it has asked for a
-// connection. net/http repeats by itself what it takes for repeatable. It is never given a way to read a body again, and a
-// request without a body, which it repeats without pause and end, is stopped.
+// attempt is one attempt of an exchange with net/http. It records whether the body was read, and counts connection attempts. net/http
+// repeats requests on its own. It cannot repeat one with a body, since it gets no way to read the body again. It would repeat
+// one without a body endlessly, so attempt stops that.
 type attempt struct {
 	body   *bodyOnce
 	cancel context.CancelFunc
 	conns  atomic.Int32
-	reused atomic.Bool // the connection had served before
+	reused atomic.Bool // the connection was used before
 }
 
 func (n *attempt) trace() *httptrace.ClientTrace {
@@ -70,27 +70,27 @@ func (n *attempt) trace() *httptrace.ClientTrace {
 	}
 }
 
-// again reports whether the server has certainly not looked at a request that failed, so that it may be sent once more.
+// again reports whether the server has certainly not processed a failed request, so that it may be repeated.
 func (n *attempt) again(err error) bool {
 	if n.body == nil {
 		return false
 	}
 	if !n.body.end() {
-		return n.reused.Load() // it had gone stale, and nothing was written
+		return n.reused.Load() // the connection was stale, and nothing was written
 	}
 	return unseen(err)
 }
 
-// unseen reports whether an error of net/http says that an HTTP/2 server ended the stream before it looked at it: by
-// RFC 9113, sections 6.8 and 8.7, that is safe to repeat. Nearly every server sends GOAWAY to connections that are old, and
-// which requests cross it on the way is chance. net/http has no other way to say it than these words.
+// unseen reports whether an error of net/http means that an HTTP/2 server ended the stream without processing it. Such a request is safe
+// to repeat by RFC 9113, sections 6.8 and 8.7. Nearly every server sends GOAWAY on old connections, and requests may cross it.
+// net/http reports this only in the text of the error.
 func unseen(err error) bool {
 	why, is := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err [")
 	return is && (strings.HasPrefix(why, "http2: Transport received Server's graceful shutdown GOAWAY]") ||
 		strings.HasPrefix(why, "stream error: stream ID ") && strings.Contains(why, "; REFUSED_STREAM; received from peer]"))
 }
 
-// bodyOnce is a body that is read once. From its first byte on the server may have it.
+// bodyOnce is a body that can be read once. After its first byte is read, the server may have received it.
 type bodyOnce struct {
 	rest  bytes.Reader
 	begun chan struct{} // closed with the first byte read
@@ -112,7 +112,7 @@ func (b *bodyOnce) Read(p []byte) (int, error) {
 	return b.rest.Read(p)
 }
 
-// end lets nothing more be read, and reports whether anything was.
+// end makes further reads fail, and reports whether anything was read.
 func (b *bodyOnce) end() (read bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,14 +130,14 @@ func (t *netTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 	}
 }
 
-// once makes one try; again: the server has not seen it.
+// once makes one attempt. again means that the server has not processed it.
 func (t *netTrip) once(c *exchange, r *httpRequest, a *httpAnswer) (again bool, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	if err := c.hold(cancelFunc(cancel)); err != nil {
 		return false, err
 	}
 	tried := &attempt{cancel: cancel}
-	var begun chan struct{} // never, without a body
+	var begun chan struct{} // nil without a body
 	if r.verb == http.MethodPost {
 		begun = make(chan struct{})
 		tried.body = &bodyOnce{begun: begun}
@@ -164,7 +164,7 @@ func (t *netTrip) once(c *exchange, r *httpRequest, a *httpAnswer) (again bool, 
 		cancel()
 		again = tried.again(err)
 		if tried.body != nil && tried.body.end() {
-			c.wrote() // nobody can say how much of it has left
+			c.wrote() // a part of it may have been sent
 		}
 		return again, err
 	}
@@ -174,7 +174,7 @@ func (t *netTrip) once(c *exchange, r *httpRequest, a *httpAnswer) (again bool, 
 	return false, nil
 }
 
-// forNet makes the request in the form of net/http. It has no GetBody: with one, net/http repeats a POST that the server has.
+// forNet returns the request for net/http. It has no GetBody, since with it net/http would repeat a POST that the server may have received.
 func (r *httpRequest) forNet(ctx context.Context, body *bodyOnce) (*http.Request, error) {
 	site := r.head.site
 	target := url.URL{Scheme: site.url.Scheme, Host: site.url.Host}
@@ -189,7 +189,7 @@ func (r *httpRequest) forNet(ctx context.Context, body *bodyOnce) (*http.Request
 	return request, nil
 }
 
-// takeResponse copies what is of use from the response.
+// takeResponse copies the relevant fields of the response.
 func (a *httpAnswer) takeResponse(r *httpRequest) {
 	response := a.response
 	a.status, a.length, a.body = response.StatusCode, response.ContentLength, response.Body
@@ -206,7 +206,7 @@ func (a *httpAnswer) takeResponse(r *httpRequest) {
 	}
 }
 
-// done closes the body; net/http keeps the connection if it was read to its end.
+// done closes the body. net/http reuses the connection if the body was read to its end.
 func (*netTrip) done(a *httpAnswer, _ bool) {
 	if a.response == nil {
 		return

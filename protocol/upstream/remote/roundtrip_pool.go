@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	maxIdleConns = 1024             // connections kept for the next exchange: fewer than what is in flight at once would be made anew all the time
-	connIdleFor  = 60 * time.Second // at most this long
-	hotFor       = time.Millisecond // idle for less: not worth a look, which is a twentieth of an exchange
-	trustedFor   = 3 * time.Second  // idle for more: the server may be about to close it
+	maxIdleConns = 1024             // maximum idle connections; with fewer than there are concurrent exchanges, most would connect again
+	connIdleFor  = 60 * time.Second // maximum idle time
+	hotFor       = time.Millisecond // a connection idle for less is not checked; a check costs a twentieth of an exchange
+	trustedFor   = 3 * time.Second  // a connection idle for longer is not reused; the server may be about to close it
 )
 
-// connPool keeps the connections to one address that no exchange holds. The last one back is the first out.
+// connPool keeps the idle connections to one address. The most recently used is reused first.
 type connPool struct {
 	addr    string
 	timeout time.Duration // to connect
@@ -27,18 +27,18 @@ type connPool struct {
 	closed bool
 }
 
-// poolConn is a connection that can be asked whether the server has closed it.
+// poolConn is a connection that can be checked for whether the server has closed it.
 type poolConn struct {
 	net.Conn
-	raw   syscall.RawConn       // nil = cannot be asked
-	look  func(fd uintptr) bool // made once: asking allocates nothing
-	stale bool                  // what look found
+	raw   syscall.RawConn       // nil = cannot be checked
+	look  func(fd uintptr) bool // created once, so that a check does not allocate
+	stale bool                  // result of look
 	since time.Time             // idle since
 	until time.Time             // the read deadline; zero = none
 }
 
-// get returns an idle connection that is still good, or a new one. used: it has served before.
-// While it connects, Cancel of c stops that.
+// get returns a usable idle connection, or a new one. used means that it was used before.
+// Cancel of c aborts connecting.
 func (p *connPool) get(c *exchange, reuse bool) (conn *poolConn, used bool, err error) {
 	for reuse {
 		if conn = p.pop(); conn == nil {
@@ -94,7 +94,7 @@ func (p *connPool) pop() *poolConn {
 	return conn
 }
 
-// put keeps a connection; false when it is to be closed.
+// put keeps a connection. If it returns false, the caller must close the connection.
 func (p *connPool) put(conn *poolConn) bool {
 	conn.since = time.Now()
 	p.mu.Lock()
@@ -106,7 +106,7 @@ func (p *connPool) put(conn *poolConn) bool {
 	return true
 }
 
-// sweep closes what is idle for too long or closed by the server already; false when none is left.
+// sweep closes connections that have been idle for too long or were closed by the server. It returns false if none is left.
 func (p *connPool) sweep(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,9 +133,8 @@ func (p *connPool) close() {
 	p.idle = nil
 }
 
-// fresh reports whether an idle connection can be used: open, and with nothing to read, since nothing was asked.
-// A Node server closes a connection that was idle for 5 s, and the next request on it would be lost for no fault at all;
-// a look right before that would find it open still.
+// fresh reports whether an idle connection can be reused: it is open and has no data to read. A Node server closes a connection after
+// 5 s of idle time. A check right before that would find it open, and the next request on it would be lost. Hence trustedFor.
 func (c *poolConn) fresh() bool {
 	idle := time.Since(c.since)
 	if idle < hotFor {
@@ -145,7 +144,7 @@ func (c *poolConn) fresh() bool {
 		return false
 	}
 	c.stale = false
-	c.calm() // a deadline that is past would be taken for its end
+	c.calm() // with an expired deadline, the check would fail
 	if err := c.raw.Read(c.look); err != nil {
 		return false
 	}

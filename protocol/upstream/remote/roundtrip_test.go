@@ -22,8 +22,8 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// serveRaw is a server that answers in raw bytes. serve is called for every request on a connection;
-// it returns false to close it.
+// serveRaw starts a server that answers with raw bytes. It calls serve for every request on a connection. serve returns false to close
+// the connection.
 func serveRaw(t *testing.T, serve func(conn net.Conn, body []byte, n int) bool) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -61,14 +61,14 @@ func rawAnswer(body []byte) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
 }
 
-// A server that closes connections when they have been idle, or at once, without saying so, costs nobody a call that comes
-// hotFor later; one that comes sooner may be lost, for a look at every connection costs all calls a twentieth.
+// No call that comes hotFor later is lost if a server closes idle connections without notice. An earlier call may be lost, because checking
+// every connection would cost all calls a twentieth of their time.
 func TestHTTPRoundTripStale(t *testing.T) {
 	var requests atomic.Int32
-	var closing sync.WaitGroup // counted before the answer that is a connection's last
+	var closing sync.WaitGroup // counted before the last response of a connection
 	url := serveRaw(t, func(conn net.Conn, body []byte, n int) bool {
 		requests.Add(1)
-		last := n == 2 // keep-alive was promised
+		last := n == 2 // despite keep-alive
 		if last {
 			closing.Add(1)
 			defer closing.Done()
@@ -87,9 +87,9 @@ func TestHTTPRoundTripStale(t *testing.T) {
 		if _, ok := testEnd(r, i).(upstream.Received); !ok {
 			t.Fatalf("call %d was lost:\n%s", i, linktest.Dump(r.Events()[len(r.Events())-3:]))
 		}
-		closing.Wait() // on loopback the end is there when Close returns
+		closing.Wait() // on loopback, the other end sees it when Close returns
 		for cooled := false; !cooled; time.Sleep(hotFor) {
-			pool.mu.Lock() // what is idle for less than that is taken without a look
+			pool.mu.Lock() // a connection that is idle for less is not checked
 			cooled = len(pool.idle) == 1 && time.Since(pool.idle[0].since) >= hotFor
 			pool.mu.Unlock()
 		}
@@ -99,7 +99,7 @@ func TestHTTPRoundTripStale(t *testing.T) {
 	}
 }
 
-// A connection that its server may be about to close is not used again, although it is open.
+// A connection that the server may be about to close is not reused, although it is open.
 func TestHTTPRoundTripIdle(t *testing.T) {
 	url := serveRaw(t, func(conn net.Conn, body []byte, _ int) bool {
 		_, _ = io.WriteString(conn, rawAnswer(body))
@@ -144,11 +144,11 @@ func TestHTTPRoundTripAnswers(t *testing.T) {
 			l, r := testOpen(t, Options{URL: url})
 			l.Send(testRequest(1))
 			if got, ok := testEnd(r, 1).(upstream.Received); !ok || string(got.Frame.Raw) != json {
-				t.Fatalf("told:\n%s", linktest.Dump(r.Events()))
+				t.Fatalf("events:\n%s", linktest.Dump(r.Events()))
 			}
-			l.Send(testRequest(2)) // nobody else's bytes
+			l.Send(testRequest(2)) // must not get bytes of the first response
 			if got, ok := testEnd(r, 2).(upstream.Received); !ok || !strings.Contains(string(got.Frame.Raw), `"id":2`) {
-				t.Fatalf("told:\n%s", linktest.Dump(r.Events()))
+				t.Fatalf("events:\n%s", linktest.Dump(r.Events()))
 			}
 		})
 	}
@@ -163,7 +163,7 @@ func testChunks(s string, size int) (out string) {
 	return out
 }
 
-// A server that refuses a large request without reading it is heard, and one that answers while it reads does not lock up.
+// The response of a server that refuses a large request without reading it is received, and a server that responds before it reads causes no deadlock.
 func TestHTTPRoundTripEarlyAnswer(t *testing.T) {
 	frame := []byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"x":"` + strings.Repeat("y", 20<<20) + `"}}`)
 	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("z", 20<<20) + `"}}`)
@@ -175,7 +175,7 @@ func TestHTTPRoundTripEarlyAnswer(t *testing.T) {
 		}
 		_ = http.NewResponseController(w).EnableFullDuplex()
 		w.Header().Set("Content-Length", fmt.Sprint(len(answer)))
-		_, _ = w.Write(answer) // all of it before a byte of the request is read
+		_, _ = w.Write(answer) // the whole response before the request is read
 		_, _ = io.Copy(io.Discard, q.Body)
 	}))
 	defer server.Close()
@@ -188,7 +188,7 @@ func TestHTTPRoundTripEarlyAnswer(t *testing.T) {
 	mode = "answer"
 	l.Send(upstream.Outgoing{Ticket: 2, Request: true, Frame: frame})
 	if got, ok := testEnd(r, 2).(upstream.Received); !ok || !bytes.Equal(got.Frame.Raw, answer) {
-		t.Error("the early answer did not arrive")
+		t.Error("the early response did not arrive")
 	}
 }
 
@@ -232,11 +232,11 @@ func TestHTTPRoundTripProxy(t *testing.T) {
 	l, r := testOpen(t, Options{URL: "http://mcp.test/a/b?c=%2F"})
 	l.Send(testRequest(1))
 	if _, ok := testEnd(r, 1).(upstream.Received); !ok || asked.Load() != "http://mcp.test/a/b?c=%2F" {
-		t.Errorf("proxy was asked for %v; told:\n%s", asked.Load(), linktest.Dump(r.Events()))
+		t.Errorf("proxy requests %v; events:\n%s", asked.Load(), linktest.Dump(r.Events()))
 	}
 }
 
-// Idle connections and goroutines do not stay for ever.
+// Idle connections and goroutines end after some time.
 func TestHTTPRoundTripSweep(t *testing.T) {
 	release, arrived := make(chan struct{}), make(chan struct{}, 100)
 	url := serveRaw(t, func(conn net.Conn, body []byte, _ int) bool {
@@ -274,9 +274,9 @@ func TestHTTPRoundTripSweep(t *testing.T) {
 	connections := len(pool.idle)
 	pool.mu.Unlock()
 	if idle() != calls || connections != calls {
-		t.Fatalf("%d goroutines and %d connections idle after %d calls at once", idle(), connections, calls)
+		t.Fatalf("%d goroutines and %d connections idle after %d concurrent calls", idle(), connections, calls)
 	}
-	l.sweepIdle() // they may just have been used
+	l.sweepIdle() // marks those that were used recently
 	l.sweepIdle()
 	if idle() != 0 {
 		t.Errorf("%d goroutines idle after two sweeps", idle())
@@ -293,7 +293,7 @@ func TestHTTPRoundTripSweep(t *testing.T) {
 	}
 }
 
-// FuzzHTTPBody holds our reader of chunked bodies against the standard library's: what it accepts, it reads the same.
+// FuzzHTTPBody compares the reader of chunked bodies with the standard library's. Bodies that both accept are read equally.
 func FuzzHTTPBody(f *testing.F) {
 	f.Add([]byte("5\r\nhello\r\n0\r\n\r\n"), 3)
 	f.Add([]byte("5;x=y\r\nhello\r\n1\r\n!\r\n0\r\nA: b\r\n\r\nrest"), 100)
@@ -323,8 +323,8 @@ func FuzzHTTPBody(f *testing.F) {
 	})
 }
 
-// A thousand exchanges at once that end together find their connections again: with 128 kept, a call had 14 allocations more and
-// took half as much again of the processor, for connections that were made and closed.
+// After a thousand concurrent exchanges, all connections are kept. With only 128 kept, a call made 14 more allocations and
+// took 50 % more processor time, for opening and closing connections.
 func TestPoolKeepsWhatIsInFlightAtOnce(t *testing.T) {
 	pool := &connPool{}
 	for range 1000 {

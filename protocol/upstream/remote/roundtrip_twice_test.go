@@ -19,10 +19,10 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// The first call of each test says so, and is answered, so that the second finds a connection that has served before.
+// The first call of each test is marked and answered, so that the second reuses its connection.
 const twiceWarm = `{"jsonrpc":"2.0","id":1,"method":"warm"}`
 
-// twiceListen accepts connections that speak the protocol: "", HTTP/1.1 in the clear, or over TLS "http/1.1" or "h2".
+// twiceListen accepts connections with the protocol: "" is plain HTTP/1.1; "http/1.1" and "h2" are over TLS.
 func twiceListen(t *testing.T, protocol string, serve func(net.Conn)) (url string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,7 +56,7 @@ func twiceListen(t *testing.T, protocol string, serve func(net.Conn)) (url strin
 	return url
 }
 
-// twiceCall sends one call, after a first one if the connection is to be used again, and expects it to be lost.
+// twiceCall sends a call and expects it to be lost. To reuse a connection, it sends another call before.
 func twiceCall(t *testing.T, o Options, reused bool, frame []byte) {
 	t.Helper()
 	l, r := testOpen(t, o)
@@ -68,12 +68,12 @@ func twiceCall(t *testing.T, o Options, reused bool, frame []byte) {
 	}
 	l.Send(upstream.Outgoing{Ticket: 2, Request: true, Frame: frame})
 	if end, ok := testEnd(r, 2).(upstream.Ended); !ok || end.Err == nil {
-		t.Errorf("told:\n%s", linktest.Dump(r.Events()))
+		t.Errorf("events:\n%s", linktest.Dump(r.Events()))
 	}
 }
 
-// A request of which the server may have read a byte is never sent again, whatever becomes of it: over a new connection or
-// one that has served before, in the clear or not, read to its end or not, and whatever a person's headers promise.
+// A request of which the server may have read a byte is never repeated: over a new or a reused connection, plain or TLS, read to its
+// end or not, and whatever the configured headers say.
 func TestHTTPRoundTripNeverTwice(t *testing.T) {
 	small := []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`)
 	large := []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"x":"` + strings.Repeat("y", 8<<20) + `"}}`)
@@ -100,7 +100,7 @@ func TestHTTPRoundTripNeverTwice(t *testing.T) {
 					}
 				})
 			}
-			for _, read := range []int{0, 1, 1000} { // bytes of the body that the server reads before it goes away
+			for _, read := range []int{0, 1, 1000} { // bytes of the body that the server reads before it disconnects
 				t.Run(fmt.Sprintf("%d bytes read tls=%q reused=%v", read, over, reused), func(t *testing.T) {
 					requests := twicePlain(t, over, reused, large, "", read)
 					if got := requests.Load(); got != 1 {
@@ -112,7 +112,7 @@ func TestHTTPRoundTripNeverTwice(t *testing.T) {
 	}
 }
 
-// twicePlain makes the call to a server of HTTP/1.1 that reads so much of its body (-1 = all), answers and goes away.
+// twicePlain calls an HTTP/1.1 server that reads the given number of bytes of the body (-1 = all), answers and disconnects.
 func twicePlain(t *testing.T, over string, reused bool, frame []byte, answer string, read int) *atomic.Int32 {
 	var requests atomic.Int32
 	url := twiceListen(t, over, func(conn net.Conn) {
@@ -141,7 +141,7 @@ func twicePlain(t *testing.T, over string, reused bool, frame []byte, answer str
 	return &requests
 }
 
-// h2Conn is one connection of an HTTP/2 server made by hand, whose streams end as a test wants.
+// h2Conn is a connection of a minimal HTTP/2 server whose streams end as a test requires.
 type h2Conn struct{ conn net.Conn }
 
 const (
@@ -172,7 +172,7 @@ func (s h2Conn) goAway(last, code uint32) {
 	s.frame(h2GoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), code))
 }
 
-// serve reads frames and calls got for each piece of a body; the pieces of the warming call are answered.
+// serve reads frames and calls got for each piece of a body. It answers the first call itself.
 func (s h2Conn) serve(got func(s h2Conn, stream uint32, piece []byte, whole bool)) {
 	if _, err := io.ReadFull(s.conn, make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))); err != nil {
 		return
@@ -200,8 +200,8 @@ func (s h2Conn) serve(got func(s h2Conn, stream uint32, piece []byte, whole bool
 	}
 }
 
-// Over HTTP/2 likewise. PROTOCOL_ERROR is what proxies say when what is behind them has answered badly, and what net/http
-// repeats a request after, without pause and as long as the call lives, once it may read the body again.
+// The same over HTTP/2. Proxies send PROTOCOL_ERROR if their server has sent an invalid response. net/http would then repeat a request
+// endlessly if it could read the body again.
 func TestHTTPRoundTripNeverTwiceHTTP2(t *testing.T) {
 	small := []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`)
 	large := []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"x":"` + strings.Repeat("y", 8<<20) + `"}}`)
@@ -229,7 +229,7 @@ func TestHTTPRoundTripNeverTwiceHTTP2(t *testing.T) {
 					url := twiceListen(t, "h2", func(conn net.Conn) {
 						begun := uint32(0)
 						h2Conn{conn}.serve(func(s h2Conn, stream uint32, _ []byte, _ bool) {
-							if stream != begun { // its first piece; of a large one more is on its way
+							if stream != begun { // the first piece of a body; more may follow
 								begun = stream
 								requests.Add(1)
 								end(s, stream)
@@ -246,7 +246,7 @@ func TestHTTPRoundTripNeverTwiceHTTP2(t *testing.T) {
 	}
 }
 
-// What an HTTP/2 server says it has not looked at is sent again, so that an old connection costs no call; but not for ever.
+// A request that an HTTP/2 server has not processed is repeated, so that no call is lost on an old connection, but only a limited number of times.
 func TestHTTPRoundTripUnseenHTTP2(t *testing.T) {
 	for name, refuse := range map[string]func(s h2Conn, stream uint32){
 		"refused stream":   func(s h2Conn, stream uint32) { s.Reset(stream, h2Refused) },
@@ -280,7 +280,7 @@ func TestHTTPRoundTripUnseenHTTP2(t *testing.T) {
 	}
 }
 
-// A GET stream that the server resets is opened again by the link, with pauses, and not by net/http, without.
+// If the server resets a GET stream, the link reopens it with pauses. net/http does not repeat the request.
 func TestHTTPRoundTripListenHTTP2(t *testing.T) {
 	var requests atomic.Int32
 	url := twiceListen(t, "h2", func(conn net.Conn) {

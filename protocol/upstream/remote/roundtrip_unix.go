@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isStale looks into the socket without taking anything: only a live idle connection would have to wait.
+// isStale peeks into the socket without reading. Only for an open idle connection would a read block.
 func isStale(fd uintptr) bool {
 	var one [1]byte
 	_, _, err := unix.Recvfrom(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)

@@ -1,4 +1,4 @@
 package remote
 
-// isStale cannot tell here: sockets are overlapped, there is no look that does not wait.
+// isStale returns false. On Windows, sockets are overlapped, and peeking would block.
 func isStale(uintptr) bool { return false }

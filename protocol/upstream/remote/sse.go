@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	endpointWait  = 30 * time.Second // for the endpoint event, from the start: a URL configured as HTTP+SSE may wake up slowly
-	endpointProbe = 10 * time.Second // likewise where it is only a guess that the URL speaks it
+	endpointWait  = 30 * time.Second // maximum wait for the endpoint event of a URL that is configured as HTTP+SSE; the server may start slowly
+	endpointProbe = 10 * time.Second // the same if HTTP+SSE is only a guess
 )
 
-// OpenSSE opens the event stream of a server that speaks HTTP+SSE and returns at once: MCP 2024-11-05, basic/transports#http-with-sse.
-// Opened is told when the server has named its endpoint; Closed when it names none within 30 s or one of another origin,
-// and when the stream ends: there is no way to take it up again.
+// OpenSSE opens the event stream of a server over HTTP+SSE and returns at once: MCP 2024-11-05, basic/transports#http-with-sse.
+// It reports Opened when the server has sent its endpoint. It reports Closed if there is no endpoint event within 30 s, if the endpoint
+// has another origin, and when the stream ends, since it cannot be resumed.
 //
-// Each Send is a POST to the endpoint in a goroutine of its own; nothing orders them. What the server has to say comes on
-// the stream, with ticket 0. Ended{nil} is told of an accepted notification or response, Ended with an error, or
-// Received{Last}, of a POST that was refused; of an accepted request nothing more. Cancel closes a POST that still runs.
-// server/discover is refused by the link itself, with 405.
+// Each Send is a POST to the endpoint in its own goroutine. They are not ordered. The server's messages come on
+// the stream, with ticket 0. The link reports Ended{nil} for an accepted notification or response, and Ended with an error or
+// Received{Last} for a refused POST. It reports nothing more for an accepted request. Cancel closes a running POST.
+// The link itself refuses server/discover, with status 405.
 func OpenSSE(o Options, sink upstream.Sink) upstream.Link { return openSSE(o, endpointWait, sink) }
 
 func openSSE(o Options, wait time.Duration, sink upstream.Sink) *sseLink {
@@ -50,43 +50,43 @@ func openSSE(o Options, wait time.Duration, sink upstream.Sink) *sseLink {
 	return l
 }
 
-// sseLink is one stream of a server. Goroutines: one reads the stream, and one for each running POST.
+// sseLink is a session over HTTP+SSE. It has one goroutine for the stream and one for each running POST.
 type sseLink struct {
 	o        Options
 	sink     upstream.Sink
-	ctx      context.Context // ends when nobody needs what is still being told
+	ctx      context.Context // ends when the remaining events are no longer needed
 	cancel   context.CancelFunc
 	trip     roundTripper
 	stream   *exchange      // the GET
 	posts    sync.Pool      // of *ssePost
-	running  sync.WaitGroup // goroutines that may tell
+	running  sync.WaitGroup // goroutines that may report events
 	refusals upstream.Refusals
 
 	mu      sync.Mutex
-	head    *head               // what requests begin with; replaced, never changed
-	opened  bool                // Opened was told; head names the endpoint
+	head    *head               // common start of requests; immutable, replaced on change
+	opened  bool                // Opened was reported; head contains the endpoint
 	listens bool                // Listen was called
-	waiting []*sseCall          // sent before; in order
+	waiting []*sseCall          // sent before the endpoint was known, in order
 	calls   map[uint64]*sseCall // running POSTs by ticket
 	byID    map[string]*sseCall // those of requests, by the raw id of the request
 	sweep   *time.Timer         // nil while no connection is idle
 	closing bool
-	over    bool  // Closed is about to be told
+	over    bool  // Closed is about to be reported
 	cause   error // for Closed
 }
 
-// sseCall is a frame on its way.
+// sseCall is a frame that is being sent.
 type sseCall struct {
 	exchange
 	id       string // of a request, raw; guarded by the link's mu
-	answered bool   // its answer came on the stream: what becomes of the POST is of no interest; guarded likewise
+	answered bool   // its answer came on the stream, so the result of the POST does not matter; guarded likewise
 }
 
 var errSSECanceled = errors.New("canceled before it was sent")
 
-// errSSELegacy is the answer to a question of a later era, which is not put to a server of this transport: it is of
-// 2024-11-05, and some go silent or end the session when asked anything before initialize.
-var errSSELegacy = &upstream.StatusError{Code: http.StatusMethodNotAllowed, Body: []byte("http+sse is spoken in the legacy era only")}
+// errSSELegacy refuses server/discover, which is not sent over this transport. It dates from 2024-11-05, and some of its servers stop
+// responding or end the session if a request precedes initialize.
+var errSSELegacy = &upstream.StatusError{Code: http.StatusMethodNotAllowed, Body: []byte("HTTP+SSE supports the legacy era only")}
 
 // Send starts a POST, or keeps the frame until the endpoint is known.
 func (l *sseLink) Send(o upstream.Outgoing) {
@@ -111,13 +111,13 @@ func (l *sseLink) Send(o upstream.Outgoing) {
 	}
 }
 
-// start runs a POST. With mu held.
+// start runs a POST. The caller must hold mu.
 func (l *sseLink) start(c *sseCall) {
 	l.calls[c.Ticket] = c
 	l.running.Go(func() { l.post(c) })
 }
 
-// Cancel closes the POST of ticket. Ended or NotSent is told, unless the server has accepted it already.
+// Cancel closes the POST of ticket. Ended or NotSent follows, unless the server has accepted it.
 func (l *sseLink) Cancel(ticket uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,13 +132,13 @@ func (l *sseLink) Cancel(ticket uint64) {
 	}
 }
 
-// refuse has NotSent told of a frame that waits for the endpoint. With mu held.
+// refuse reports NotSent for a frame that waits for the endpoint. The caller must hold mu.
 func (l *sseLink) refuse(c *sseCall, err error) {
 	l.o.Budget.Give(len(c.Frame))
 	l.refusals.Add(c.Ticket, err)
 }
 
-// Listen has nothing to do but to tell Listening: the stream is open, or will be when Opened is told.
+// Listen reports Listening, once the stream is open.
 func (l *sseLink) Listen() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,7 +148,7 @@ func (l *sseLink) Listen() {
 	}
 }
 
-// SetVersion has later POSTs name the version, from 2025-06-18 on. No server of 2026-07-28 or later is reached this way.
+// SetVersion sets the version of later POSTs, which is a header from 2025-06-18 on. Versions from 2026-07-28 on do not use this transport.
 func (l *sseLink) SetVersion(version string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,10 +157,10 @@ func (l *sseLink) SetVersion(version string) {
 	}
 }
 
-// Close ends the stream, and with it the session at the server.
+// Close ends the stream, which also ends the session at the server.
 func (l *sseLink) Close(grace time.Duration) { l.shut(nil, grace) }
 
-// shut ends everything; the first cause counts.
+// shut closes the link. Only the first cause counts.
 func (l *sseLink) shut(cause error, grace time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,9 +182,9 @@ func (l *sseLink) shut(cause error, grace time.Duration) {
 	go l.end(grace)
 }
 
-// end waits for the goroutines and tells Closed.
+// end waits for the goroutines and reports Closed.
 func (l *sseLink) end(grace time.Duration) {
-	enough := time.AfterFunc(max(grace, settleFor), l.cancel) // who asked for the end need not make room for ever
+	enough := time.AfterFunc(max(grace, settleFor), l.cancel) // the receiver may have stopped receiving
 	l.running.Wait()
 	enough.Stop()
 	if l.trip != nil {
@@ -198,7 +198,7 @@ func (l *sseLink) end(grace time.Duration) {
 	_ = l.sink(context.Background(), upstream.Closed{Err: l.cause})
 }
 
-// tell blocks while the receiver has no room. When nobody listens any more the link ends itself.
+// tell reports an event. It blocks while the receiver has no room. If the receiver is gone, the link closes itself.
 func (l *sseLink) tell(e upstream.Event) error {
 	err := l.sink(l.ctx, e)
 	if err != nil {

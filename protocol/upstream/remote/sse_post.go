@@ -11,14 +11,14 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// ssePost is what a POST needs, kept for the next one.
+// ssePost holds the buffers of a POST, for reuse.
 type ssePost struct {
 	answer httpAnswer
-	first  [errorBodyBytes]byte // of the answer's body
+	first  [errorBodyBytes]byte // start of the response body
 	rope   stream.Rope
 }
 
-// post makes one POST and tells what comes of it.
+// post performs a POST and reports its events.
 func (l *sseLink) post(c *sseCall) {
 	p, _ := l.posts.Get().(*ssePost)
 	if p == nil {
@@ -49,7 +49,7 @@ func (l *sseLink) post(c *sseCall) {
 	}
 }
 
-// expect enters a request under its id, so that its answer on the stream is noticed.
+// expect registers a request by its id, so that its answer on the stream is recognized.
 func (l *sseLink) expect(c *sseCall) {
 	var f protocol.Frame
 	if !c.Request || f.Parse(c.Frame) != nil {
@@ -61,7 +61,7 @@ func (l *sseLink) expect(c *sseCall) {
 	l.byID[c.id] = c
 }
 
-// forget removes a call and reports whether its answer came. The connection it has left is looked at from time to time.
+// forget removes a call and reports whether its answer has come. It schedules the sweep of idle connections.
 func (l *sseLink) forget(c *sseCall) (answered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,7 +75,7 @@ func (l *sseLink) forget(c *sseCall) (answered bool) {
 	return c.answered
 }
 
-// send sends the frame and reads the head of the answer, following redirects within the origin.
+// send sends the frame, reads the header of the response, and follows redirects within the origin.
 func (l *sseLink) send(c *sseCall, p *ssePost) error {
 	a := &p.answer
 	for range maxRedirects {
@@ -99,8 +99,8 @@ func (l *sseLink) send(c *sseCall, p *ssePost) error {
 	return &upstream.StatusError{Code: a.status, Body: []byte("too many redirects")}
 }
 
-// judge takes the answer to a POST apart. After a status of success the error is nil: the server has the frame, whatever
-// else the answer says. clean: it was read to its end.
+// judge processes the response to a POST. The error is nil for a success status, since the server has received the frame.
+// clean means that the response was read to its end.
 func (l *sseLink) judge(c *sseCall, p *ssePost) (clean bool, err error) {
 	a := &p.answer
 	accepted := a.status/100 == 2
@@ -118,7 +118,7 @@ func (l *sseLink) judge(c *sseCall, p *ssePost) (clean bool, err error) {
 	return clean, l.current().site.refusal(a, body)
 }
 
-// body reads what may be JSON-RPC to its end, and of anything else the beginning: "Accepted" or a page for people.
+// body reads a body that may be JSON-RPC to its end, and only the start of others, such as "Accepted" or an HTML page.
 func (p *ssePost) body(accepted bool) (body []byte, clean bool) {
 	a := &p.answer
 	n, err := io.ReadAtLeast(a.body, p.first[:], 1)
@@ -136,8 +136,8 @@ func (p *ssePost) body(accepted bool) (body []byte, clean bool) {
 	return body, err == io.EOF
 }
 
-// frame tells a message in the answer to a POST. It ends a request where it is its error without an id, or where the
-// status says that nothing will come on the stream; an error that is both says no more than the status.
+// frame reports a message in the response to a POST. It ends the request if it is an error without an id in an accepted POST, or a
+// response with an id in a refused one. An error without an id in a refused POST adds nothing to the status and is dropped.
 func (l *sseLink) frame(c *sseCall, f *protocol.Frame, status int) error {
 	accepted := status/100 == 2
 	e := upstream.Received{Frame: *f}
@@ -153,7 +153,7 @@ func (l *sseLink) frame(c *sseCall, f *protocol.Frame, status int) error {
 	return l.tell(e)
 }
 
-// sweepIdle closes connections that nobody has needed for long.
+// sweepIdle closes connections that have been idle for long.
 func (l *sseLink) sweepIdle() {
 	busy := l.trip.sweep()
 	l.mu.Lock()

@@ -18,15 +18,15 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// What an answer to a POST means, for a request and for a notification.
+// The responses to a POST, for a request and for a notification.
 func TestSSELinkPost(t *testing.T) {
 	const ended, nothing = "Ended", ""
 	for _, test := range []struct {
 		name            string
 		status          int
 		body            string
-		request, notice string // what is told of the ticket: Ended <error>, Last <frame> or nothing
-		received        string // what is told with ticket 0 when it is a request
+		request, notice string // events of the ticket: Ended <error>, Last <frame> or nothing
+		received        string // events with ticket 0 if it is a request
 	}{
 		{"202", 202, "", nothing, ended + " <nil>", ""},
 		{"202 with a word", 202, "Accepted", nothing, ended + " <nil>", ""},
@@ -60,7 +60,7 @@ func TestSSELinkPost(t *testing.T) {
 					t.Helper()
 					got := sseTestTold(r, ticket)
 					if !strings.HasPrefix(got, want) || want == "" && got != "" {
-						t.Errorf("ticket %d: told %q, want %q", ticket, got, want)
+						t.Errorf("ticket %d: events %q, want %q", ticket, got, want)
 					}
 				}
 				l.Send(testRequest(1))
@@ -76,14 +76,14 @@ func TestSSELinkPost(t *testing.T) {
 				if got := linktest.All[upstream.Received](r); test.received != "" && (len(got) == 0 || string(got[0].Frame.Raw) != test.received) {
 					t.Errorf("received %v, want %s", got, test.received)
 				}
-				l.Send(upstream.Outgoing{Ticket: 3, Frame: []byte(sseTestNote)}) // whatever it was, the link lives
+				l.Send(upstream.Outgoing{Ticket: 3, Frame: []byte(sseTestNote)}) // the link still works
 				testEnd(r, 3)
 			})
 		})
 	}
 }
 
-// sseTestTold returns what was told of the end of a ticket.
+// sseTestTold returns the events for the end of a ticket.
 func sseTestTold(r *linktest.Recorder, ticket uint64) string {
 	for _, e := range r.Events() {
 		switch e := e.(type) {
@@ -100,7 +100,7 @@ func sseTestTold(r *linktest.Recorder, ticket uint64) string {
 	return ""
 }
 
-// The end of the stream is the end of the link; what runs and what comes later is told its end.
+// The end of the stream closes the link. Running and later requests end with it.
 func TestSSELinkStreamEnds(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		began := make(chan struct{}, 1)
@@ -125,7 +125,7 @@ func TestSSELinkStreamEnds(t *testing.T) {
 	})
 }
 
-// Cancel ends a POST that waits for the endpoint, that runs, and leaves alone one that was accepted.
+// Cancel ends a POST that waits for the endpoint and one that runs, but not one that was accepted.
 func TestSSELinkCancel(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		hold, gone := make(chan struct{}), make(chan struct{}, 1)
@@ -162,7 +162,7 @@ func TestSSELinkCancel(t *testing.T) {
 	})
 }
 
-// A server that answers on the stream and leaves the POST open has it closed soon, and that is no fault.
+// If a server answers on the stream and leaves the POST open, the POST is closed soon, without an error.
 func TestSSELinkUnendedPost(t *testing.T) {
 	gone := make(chan struct{})
 	s := &sseTest{post: func(_ http.ResponseWriter, q *http.Request, body []byte, say func(string)) {
@@ -177,11 +177,11 @@ func TestSSELinkUnendedPost(t *testing.T) {
 	l.Close(time.Second)
 	linktest.Wait[upstream.Closed](r, 1)
 	if ends := linktest.All[upstream.Ended](r); len(ends) != 0 {
-		t.Errorf("told %v", ends)
+		t.Errorf("events %v", ends)
 	}
 }
 
-// An event over the limit costs itself only, garbage is noise, and a second endpoint changes nothing.
+// An event over the limit affects nothing else, an invalid one is noise, and a second endpoint changes nothing.
 func TestSSELinkHostileStream(t *testing.T) {
 	s := &sseTest{post: func(w http.ResponseWriter, _ *http.Request, body []byte, say func(string)) {
 		w.WriteHeader(http.StatusAccepted)
@@ -203,10 +203,10 @@ func TestSSELinkHostileStream(t *testing.T) {
 	}
 }
 
-// A question of a later era is answered without a word to the server; Listen finds the stream open.
+// A request of a later era is refused without asking the server. Listen finds the stream open.
 func TestSSELinkLegacyOnly(t *testing.T) {
 	s := &sseTest{post: func(_ http.ResponseWriter, _ *http.Request, body []byte, _ func(string)) {
-		t.Errorf("the server was asked %s", body)
+		t.Errorf("the server received %s", body)
 	}}
 	l, r := sseTestOpen(t, Options{URL: testPlain(t, s.ServeHTTP)})
 	l.Listen()
@@ -229,7 +229,7 @@ func TestSSELinkOverBudget(t *testing.T) {
 	}
 }
 
-// While the receiver has no room the stream waits, and Close ends it all the same.
+// While the receiver has no room, the stream blocks, and Close ends it.
 func TestSSELinkBackPressure(t *testing.T) {
 	s := &sseTest{}
 	closed := make(chan upstream.Event, 1)
@@ -256,7 +256,7 @@ func TestSSELinkBackPressure(t *testing.T) {
 	}
 }
 
-// Connections that nobody needs are looked at until none is left.
+// Idle connections are swept until none is left.
 func TestSSELinkSweep(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc((&sseTest{post: func(http.ResponseWriter, *http.Request, []byte, func(string)) {}}).ServeHTTP))
 	defer server.Close()
@@ -289,7 +289,7 @@ func TestSSELinkSweep(t *testing.T) {
 	l.sweepIdle()
 }
 
-// Links opened and closed at any moment leave no goroutine behind.
+// Links that are opened and closed at any time leak no goroutine.
 func TestSSELinkLeaks(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Run("links", func(t *testing.T) {
@@ -309,7 +309,7 @@ func TestSSELinkLeaks(t *testing.T) {
 				t.Errorf("Closed{%v}", c.Err)
 			}
 			if sent, _ := linktest.Tickets(r.Events()); len(sent) != 20 {
-				t.Errorf("told of %d tickets, want 20", len(sent))
+				t.Errorf("events of %d tickets, want 20", len(sent))
 			}
 		}
 	})
@@ -319,5 +319,5 @@ func TestSSELinkLeaks(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Errorf("%d goroutines more than before", runtime.NumGoroutine()-before)
+	t.Errorf("%d goroutines leaked", runtime.NumGoroutine()-before)
 }

@@ -16,23 +16,23 @@ import (
 
 const (
 	sseLinkEvent   = "endpoint" // name of the first event
-	sseLinkURL     = 8 << 10    // longest endpoint
-	sseLinkStrange = 100        // messages passed over while the endpoint is awaited
+	sseLinkURL     = 8 << 10    // maximum length of an endpoint
+	sseLinkStrange = 100        // maximum number of events before the endpoint event
 )
 
-// errSSEEndpoint: the URL answers, but not with an event stream that names an endpoint.
-var errSSEEndpoint = errors.New("the url offers no http+sse endpoint")
+// errSSEEndpoint means that the URL responds, but not with an event stream that contains an endpoint event.
+var errSSEEndpoint = errors.New("the URL offers no HTTP+SSE endpoint")
 
-// run reads the stream until its end, which is the end of the link.
+// run reads the stream and closes the link when the stream ends.
 func (l *sseLink) run(wait time.Duration) {
 	err := l.read(wait)
 	l.shut(l.stream.why(err), 0)
 }
 
-// read opens the stream, tells what comes and returns why it ended.
+// read opens the stream, reports its messages, and returns why it ended.
 func (l *sseLink) read(wait time.Duration) error {
 	late := time.AfterFunc(wait, func() {
-		l.stream.cancel(fmt.Errorf("%w: no event of that name within %v", errSSEEndpoint, wait))
+		l.stream.cancel(fmt.Errorf("%w: no endpoint event within %v", errSSEEndpoint, wait))
 	})
 	defer late.Stop()
 	var a httpAnswer
@@ -51,7 +51,7 @@ func (l *sseLink) read(wait time.Duration) error {
 		return fmt.Errorf("%w: %w", errSSEEndpoint, a.unreadable)
 	}
 	if !a.sse {
-		return fmt.Errorf("%w: the answer to GET is no event stream", errSSEEndpoint)
+		return fmt.Errorf("%w: the GET response is not an event stream", errSSEEndpoint)
 	}
 	sse := stream.NewEventReader(l.o.MaxMessageBytes, l.o.Budget)
 	defer sse.Rope.Reset()
@@ -72,7 +72,7 @@ func (l *sseLink) read(wait time.Duration) error {
 	}
 }
 
-// get asks for the stream, following redirects within the origin.
+// get requests the stream and follows redirects within the origin.
 func (l *sseLink) get(a *httpAnswer) error {
 	for range maxRedirects {
 		head := l.current()
@@ -96,13 +96,13 @@ func (l *sseLink) get(a *httpAnswer) error {
 	return &upstream.StatusError{Code: a.status, Body: []byte("too many redirects")}
 }
 
-// endpoint reads up to the endpoint event and returns where POSTs go.
+// endpoint reads up to the endpoint event and returns the path for POSTs.
 func (l *sseLink) endpoint(sse *stream.EventReader) (path string, err error) {
 	for range sseLinkStrange {
 		data, err := sse.Next()
 		switch {
 		case err == io.EOF:
-			return "", fmt.Errorf("%w: the stream ended before it", errSSEEndpoint)
+			return "", fmt.Errorf("%w: the stream ended without an endpoint event", errSSEEndpoint)
 		case errors.Is(err, stream.ErrFrameTooLarge), errors.Is(err, stream.ErrOverBudget):
 		case err != nil:
 			return "", fmt.Errorf("read stream: %w", err)
@@ -110,36 +110,36 @@ func (l *sseLink) endpoint(sse *stream.EventReader) (path string, err error) {
 			return l.current().site.endpoint(string(data[:min(len(data), sseLinkURL+1)]))
 		}
 	}
-	return "", fmt.Errorf("%w among the first %d events", errSSEEndpoint, sseLinkStrange)
+	return "", fmt.Errorf("%w: no endpoint event among the first %d events", errSSEEndpoint, sseLinkStrange)
 }
 
-// endpoint returns the path and query of the URL in an endpoint event, which must be of our origin: the headers of the
-// configuration, secrets among them, go nowhere else. MCP 2024-11-05, basic/transports#http-with-sse.
+// endpoint returns the path and query of the URL in an endpoint event. The URL must have the origin of the configured one, since
+// no other origin may get the configured headers, which may contain secrets. MCP 2024-11-05, basic/transports#http-with-sse.
 func (s *site) endpoint(reference string) (path string, err error) {
 	if len(reference) > sseLinkURL {
-		return "", fmt.Errorf("%w: the one it names is longer than %d bytes", errSSEEndpoint, sseLinkURL)
+		return "", fmt.Errorf("%w: its URL is longer than %d bytes", errSSEEndpoint, sseLinkURL)
 	}
-	base, err := url.ParseRequestURI(s.path) // with a redirect it is not the configured one
+	base, err := url.ParseRequestURI(s.path) // after a redirect, it differs from the configured one
 	if err != nil {
 		return "", fmt.Errorf("%w: %.200q has no path", errSSEEndpoint, s.path)
 	}
 	base.Scheme, base.Host = s.url.Scheme, s.url.Host
 	to, err := base.Parse(strings.Trim(reference, stream.Whitespace))
 	if err != nil || to.Opaque != "" {
-		return "", fmt.Errorf("%w: the one it names is no url: %.200q", errSSEEndpoint, reference)
+		return "", fmt.Errorf("%w: its URL is invalid: %.200q", errSSEEndpoint, reference)
 	}
 	if to.Scheme != s.url.Scheme || hostPort(to) != hostPort(s.url) && !strings.EqualFold(to.Host, s.host) {
-		return "", fmt.Errorf("the endpoint the server names, at %.200q, is not of the url's own origin, %q",
+		return "", fmt.Errorf("the server's endpoint at %.200q has another origin than the URL, %q",
 			to.Scheme+"://"+to.Host, s.url.Scheme+"://"+s.url.Host)
 	}
 	path = to.RequestURI()
 	if strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return "", fmt.Errorf("%w: the one it names cannot be asked for: %.200q", errSSEEndpoint, path)
+		return "", fmt.Errorf("%w: its URL contains invalid characters: %.200q", errSSEEndpoint, path)
 	}
 	return path, nil
 }
 
-// hostPort returns host and port of a URL in lower case.
+// hostPort returns the host and port of a URL in lower case.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -148,7 +148,7 @@ func hostPort(u *url.URL) string {
 	return strings.ToLower(u.Hostname()) + ":" + port
 }
 
-// open tells Opened and starts what waited for the endpoint.
+// open reports Opened and sends the frames that waited for the endpoint.
 func (l *sseLink) open(path string) error {
 	l.moved(path)
 	if err := l.tell(upstream.Opened{}); err != nil {
@@ -170,7 +170,7 @@ func (l *sseLink) open(path string) error {
 	return nil
 }
 
-// event tells the frames of the next event. The error ends the stream.
+// event reports the frames of the next event. An error ends the stream.
 func (l *sseLink) event(sse *stream.EventReader) error {
 	data, err := sse.Next()
 	switch {
@@ -181,7 +181,7 @@ func (l *sseLink) event(sse *stream.EventReader) error {
 	case err != nil:
 		return fmt.Errorf("read stream: %w", err)
 	case sse.Name != "":
-		return nil // an endpoint once more: the first one stays
+		return nil // another endpoint event is ignored
 	}
 	told := error(nil)
 	err = upstream.Parse(data, func(f *protocol.Frame) error {
@@ -197,7 +197,7 @@ func (l *sseLink) event(sse *stream.EventReader) error {
 	return told
 }
 
-// answered gives the POST of an answered request a moment to end by itself.
+// answered cancels the POST of an answered request unless it ends soon.
 func (l *sseLink) answered(f *protocol.Frame) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,11 +18,11 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// sseTest is a server of HTTP+SSE. What it says goes to the stream opened last.
+// sseTest is an HTTP+SSE server. It sends messages to the stream opened last.
 type sseTest struct {
 	endpoint string                                                                      // data of the first event; "" = /message?session=1
 	post     func(w http.ResponseWriter, q *http.Request, body []byte, say func(string)) // say sends a message on the stream
-	open     chan *http.Request                                                          // of each GET; nil = not wanted
+	open     chan *http.Request                                                          // receives each GET; may be nil
 	end      chan struct{}                                                               // a value ends the stream
 
 	mu     sync.Mutex
@@ -66,7 +66,7 @@ func (s *sseTest) say(message string) {
 	stream <- message
 }
 
-// sseTestOpen opens a link that is closed when the test is over.
+// sseTestOpen opens a link and closes it after the test.
 func sseTestOpen(t *testing.T, o Options) (upstream.Link, *linktest.Recorder) {
 	t.Helper()
 	r := linktest.New(t)
@@ -81,7 +81,7 @@ func sseTestOpen(t *testing.T, o Options) (upstream.Link, *linktest.Recorder) {
 		sent, ended := linktest.Tickets(r.Events())
 		for ticket, n := range sent {
 			if n != 1 || ended[ticket] > 1 {
-				t.Errorf("ticket %d: sent told %d times, end %d times", ticket, n, ended[ticket])
+				t.Errorf("ticket %d: %d events for sending, %d for the end", ticket, n, ended[ticket])
 			}
 		}
 		if used := budget.Used(); used != 0 {
@@ -93,7 +93,7 @@ func sseTestOpen(t *testing.T, o Options) (upstream.Link, *linktest.Recorder) {
 
 const sseTestNote = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 
-// Requests go out as POSTs, everything comes on the stream, and what has our id but is a request stays a request.
+// Requests are sent as POSTs, and all messages come on the stream. A server's request with the id of a client's request stays a request.
 func TestSSELink(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		heads := make(chan http.Header, 1000)
@@ -139,7 +139,7 @@ func TestSSELink(t *testing.T) {
 			t.Errorf("notification: %#v", end)
 		}
 		if _, is := r.Events()[0].(upstream.Opened); !is || len(linktest.All[upstream.Opened](r)) != 1 || len(linktest.All[upstream.Ended](r)) != 1 {
-			t.Errorf("told:\n%s", linktest.Dump(r.Events()))
+			t.Errorf("events:\n%s", linktest.Dump(r.Events()))
 		}
 		get := (<-s.open).Header
 		if get.Get("Accept") != "text/event-stream" || get.Get("Authorization") != "Bearer x" {
@@ -174,7 +174,7 @@ func TestSSELinkVersion(t *testing.T) {
 }
 
 func TestSSELinkEndpoint(t *testing.T) {
-	for _, test := range []struct{ url, reference, want string }{ // want "" = refused
+	for _, test := range []struct{ url, reference, want string }{ // want "" = invalid
 		{"http://h/sse", "/message?sessionId=1", "/message?sessionId=1"},
 		{"http://h/a/sse?k=v", "message?s=1", "/a/message?s=1"},
 		{"http://h/a/sse?k=v", "?s=1", "/a/sse?s=1"},
@@ -212,7 +212,7 @@ func TestSSELinkEndpoint(t *testing.T) {
 	}
 }
 
-// Whatever a server names, a POST goes to its own origin and its request line has three parts.
+// For any endpoint, a POST goes to the server's origin, and its request line has three parts.
 func FuzzSSELinkEndpoint(f *testing.F) {
 	for _, seed := range []string{"/message?sessionId=1", "http://h:1/m", "//evil/x", "m?a b", "http:\\\\evil", "/%2f/..//x"} {
 		f.Add("/a/sse?k=v", seed)
@@ -233,7 +233,7 @@ func FuzzSSELinkEndpoint(f *testing.F) {
 	})
 }
 
-// What is no HTTP+SSE server closes the link before it was open, with a reason.
+// If the server does not support HTTP+SSE, the link closes before it opens, with an error.
 func TestSSELinkNotOffered(t *testing.T) {
 	stream := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { testStream(w, text) }
@@ -247,13 +247,13 @@ func TestSSELinkNotOffered(t *testing.T) {
 	for name, test := range map[string]struct {
 		get  http.HandlerFunc
 		text string // in the error
-		no   bool   // it says that the server speaks something else
+		no   bool   // the error shows that the server does not support HTTP+SSE
 	}{
 		"404":  {status(404), "HTTP 404 (Not Found)", true},
 		"405":  {status(405), "HTTP 405 (Method Not Allowed)", true},
 		"401":  {status(401), "HTTP 401 (Unauthorized)", false},
 		"503":  {status(503), "HTTP 503 (Service Unavailable)", false},
-		"page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "no event stream", true},
+		"page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "not an event stream", true},
 		"encoded": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "br")
 			testStream(w, "event: endpoint\ndata: /m\n\n")
@@ -285,20 +285,20 @@ func TestSSELinkNotOffered(t *testing.T) {
 				close(sent)
 				c := linktest.Wait[upstream.Closed](r, 1)
 				if c.Err == nil || !strings.Contains(c.Err.Error(), test.text) || autoSaysNo(c.Err) != test.no {
-					t.Errorf("Closed{%v}, says no: %v", c.Err, autoSaysNo(c.Err))
+					t.Errorf("Closed{%v}, autoSaysNo: %v", c.Err, autoSaysNo(c.Err))
 				}
 				if s, is := errors.AsType[*upstream.StatusError](c.Err); is && strings.HasPrefix(name, "4") && s.RetryAfter != 7*time.Second {
 					t.Errorf("%#v", s)
 				}
 				if len(linktest.All[upstream.Opened](r)) > 0 || len(linktest.All[upstream.NotSent](r)) != 1 {
-					t.Errorf("told:\n%s", linktest.Dump(r.Events()))
+					t.Errorf("events:\n%s", linktest.Dump(r.Events()))
 				}
 			})
 		})
 	}
 }
 
-// A stream behind redirects is found, and its endpoint is relative to where it is.
+// Redirects are followed, and the endpoint is relative to the final URL.
 func TestSSELinkRedirect(t *testing.T) {
 	s := &sseTest{endpoint: "message", post: func(w http.ResponseWriter, q *http.Request, body []byte, say func(string)) {
 		if q.URL.Path == "/a/message" {
@@ -335,7 +335,7 @@ func TestSSELinkBadOptions(t *testing.T) {
 	}
 }
 
-// testPlain serves over plain http.
+// testPlain serves over plain HTTP.
 func testPlain(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(h)
