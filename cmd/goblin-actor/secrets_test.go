@@ -311,7 +311,7 @@ func TestAuditCommandsRunNoPrograms(t *testing.T) {
 	for _, verb := range []string{"tail", "verify"} {
 		var out strings.Builder
 		code := cli.Run(t.Context(), []string{"audit", verb, "--config", path}, strings.NewReader(""), &out, &out)
-		if code != 1 || !strings.Contains(out.String(), "there is no audit log") {
+		if code != 1 || !strings.Contains(out.String(), "does not exist") {
 			t.Errorf("%s: exit code %d: %s", verb, code, out.String())
 		}
 	}

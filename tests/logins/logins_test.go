@@ -156,7 +156,7 @@ func TestLoginWithoutGateway(t *testing.T) {
 	if err == nil {
 		t.Error("login changed the state file of a running gateway")
 	}
-	contains(t, "login beside a gateway", out, "a gateway runs with that file", "--connect "+w.port())
+	contains(t, "login beside a gateway", out, "a running gateway uses this file", "--connect "+w.port())
 	w.browser()
 	if out, err := w.run("", "login", "safe", "--connect", w.port()); err != nil || !strings.Contains(out, "logged in at safe") {
 		t.Fatalf("login by a browser: %v: %s", err, out)

@@ -21,7 +21,7 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// NewAudit returns the command that holds those that read the audit log.
+// NewAudit returns the audit command, which groups the commands about the audit log.
 func NewAudit() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "audit",
@@ -31,16 +31,16 @@ func NewAudit() *cobra.Command {
 	return cmd
 }
 
-// auditPath is the path of the audit log: the one that is named, or the configuration's.
+// auditPath returns the path of the audit log: named, or the one in the configuration.
 func auditPath(named, configFlag string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
 	path, ok := config.Find(configFlag, os.Getenv)
 	if !ok {
-		return "", command.UsageError("name its file, or the configuration: --config goblin.yaml", "there is no configuration that names an audit log")
+		return "", command.UsageError("pass the file of the log, or the configuration: --config goblin.yaml", "no configuration with an audit log was found")
 	}
-	cfg, report := config.Peek(path) // to read a log runs no program that the file names for something else
+	cfg, report := config.Peek(path) // does not run programs that the configuration refers to
 	if cfg != nil && strings.Contains(cfg.Audit.File, "${") {
 		cfg, report = config.Salvage(path)
 	}
@@ -48,25 +48,25 @@ func auditPath(named, configFlag string) (string, error) {
 		return "", command.Fail(command.ExitConfig, report.Err(), "")
 	}
 	if cfg.Path = configfile.Absolute(cfg.Path); cfg.Audit.File == "" {
-		return "", command.Fail(command.ExitFailed, fmt.Errorf("%s names no audit log", path), "add: audit: {file: audit.jsonl}")
+		return "", command.Fail(command.ExitFailed, fmt.Errorf("%s configures no audit log", path), "add: audit: {file: audit.jsonl}")
 	}
 	return cfg.AuditPath(), nil
 }
 
-// auditFlags are the flags by which the log is found.
+// auditFlags adds the flags that select the log.
 func auditFlags(cmd *cobra.Command, configFlag *string) {
 	cmd.Flags().StringVar(configFlag, "config", "", "configuration file that names the log (default: $GOBLIN_CONFIG, ./goblin.yaml, the user's config directory)")
 }
 
-// noAudit is the error of a log that is not there.
+// noAudit returns the error for a log that is missing or cannot be read.
 func noAudit(path string, err error) error {
 	if err == nil || errors.Is(err, os.ErrNotExist) {
-		return command.Fail(command.ExitFailed, fmt.Errorf("there is no audit log %s", secret.Argument(path)), "the gateway makes it when it starts: goblin-actor serve")
+		return command.Fail(command.ExitFailed, fmt.Errorf("the audit log %s does not exist", secret.Argument(path)), "the gateway creates it at the start: goblin-actor serve")
 	}
 	return command.Fail(command.ExitFailed, errors.New("read audit log: "+secret.Text(err.Error())), "")
 }
 
-// newAuditTail returns the command that prints what was done.
+// newAuditTail returns the command audit tail.
 func newAuditTail() *cobra.Command {
 	var configFlag, file, since string
 	var filter audit.Filter
@@ -116,12 +116,12 @@ audit verify checks that they are unchanged.`,
 	flags.BoolVarP(&follow, "follow", "f", false, "print new entries until interrupted")
 	flags.IntVarP(&last, "lines", "n", 20, "number of lines to print")
 	out.AddFlag(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(new(string))) // there are such flags
+	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(new(string))) // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("who", completeWho(&configFlag))
 	return cmd
 }
 
-// sinceTime reads --since: how long ago, or a time.
+// sinceTime parses --since: a duration or a time.
 func sinceTime(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -134,10 +134,10 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, command.UsageError("write 10m, 24h, 2026-11-25 or 2026-11-25T14:00:00Z", "--since %q is no time", secret.Argument(terminal.OneLine(text, 60)))
+	return time.Time{}, command.UsageError("for example 10m, 24h, 2026-11-25 or 2026-11-25T14:00:00Z", "--since %q: want a duration or a time", secret.Argument(terminal.OneLine(text, 60)))
 }
 
-// newAuditVerify returns the command that says whether the log is as it was written.
+// newAuditVerify returns the command audit verify.
 func newAuditVerify() *cobra.Command {
 	var v auditVerifier
 	cmd := &cobra.Command{
@@ -166,7 +166,7 @@ file and the key file can forge the log.`,
 	return cmd
 }
 
-// sameLog reports whether two paths are of one log.
+// sameLog reports whether two paths refer to the same log.
 func sameLog(a, b string) bool {
 	a, aErr := filepath.Abs(a)
 	b, bErr := filepath.Abs(b)

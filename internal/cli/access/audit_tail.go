@@ -25,7 +25,7 @@ type auditPrinter struct {
 }
 
 func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
-	found, end, err := audit.Newest(t.path, t.filter, min(last, math.MaxInt-1)+1) // one more shows whether there are older ones
+	found, end, err := audit.Newest(t.path, t.filter, min(last, math.MaxInt-1)+1) // one more, to detect older lines
 	if err != nil && !follow {
 		return noAudit(t.path, err)
 	}
@@ -47,7 +47,7 @@ func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
 			return err
 		}
 	default:
-		_, err := io.WriteString(t.out, "nothing of the kind\n")
+		_, err := io.WriteString(t.out, "no matching lines\n")
 		return err
 	}
 	if !follow {
@@ -56,7 +56,7 @@ func (t *auditPrinter) print(ctx context.Context, last int, follow bool) error {
 	return audit.Follow(ctx, t.path, end, t.filter, t.one)
 }
 
-// auditHead are the columns; those of what comes while one watches are as wide as here.
+// auditHead are the column headers. Their widths are those of the columns with --follow.
 var auditHead = []string{"WHEN               ", "WHO         ", "WHAT          ", "SERVER      ", "ITEM                      ", "OUTCOME       ", "TOOK  ", "MORE"}
 
 func auditCells(l *audit.Line) []string {
@@ -85,7 +85,7 @@ func auditCells(l *audit.Line) []string {
 		terminal.OneLine(strings.Join(more, "; "), 200)}
 }
 
-// outcomeOf is how it ended, and that it was not allowed.
+// outcomeOf returns the outcome, or "denied".
 func outcomeOf(l *audit.Line) string {
 	if l.Decision == audit.Deny && l.Outcome == "" {
 		return "denied"
@@ -93,7 +93,7 @@ func outcomeOf(l *audit.Line) string {
 	return terminal.OneLine(l.Outcome, 40)
 }
 
-// elsewhere is the address of somebody who is not on this machine.
+// elsewhere returns the address of a client on another machine, or "".
 func elsewhere(peer string) string {
 	switch peer {
 	case "stdio", "127.0.0.1", "[::1]", "::1":
@@ -102,7 +102,7 @@ func elsewhere(peer string) string {
 	return peer
 }
 
-// all prints what there is, in columns that fit it; while one watches, in those of what is to come.
+// all prints the existing lines in columns that fit them, or with follow in fixed columns.
 func (t *auditPrinter) all(found []audit.Entry, follow bool) error {
 	if follow {
 		if _, err := io.WriteString(t.out, strings.TrimRight(strings.Join(auditHead, "  "), " ")+"\n"); err != nil {
@@ -126,7 +126,7 @@ func (t *auditPrinter) all(found []audit.Entry, follow bool) error {
 	return output.PrintTable(t.out, head, rows)
 }
 
-// one prints a line.
+// one prints an entry.
 func (t *auditPrinter) one(e audit.Entry) error {
 	switch t.format {
 	case output.JSON:

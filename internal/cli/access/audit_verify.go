@@ -20,15 +20,15 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// auditVerifier holds a log against what is known of it elsewhere.
+// auditVerifier compares a log with what the state file and the running gateway know about it.
 type auditVerifier struct {
 	config, keyFile, stateDir string
 	printKey                  bool
 
-	path  string // of the log; "" = files are named one by one
+	path  string // of the log; "" = the files are listed
 	files []string
 	trust audit.Trust
-	from  string // where the key is from, for people
+	from  string // source of the key, for the output
 }
 
 func (v *auditVerifier) run(ctx context.Context, named []string, out io.Writer) error {
@@ -52,7 +52,7 @@ func (v *auditVerifier) run(ctx context.Context, named []string, out io.Writer) 
 	return v.tell(out, &report)
 }
 
-// find finds the files.
+// find sets the files to verify.
 func (v *auditVerifier) find(named []string) error {
 	if len(named) > 1 {
 		v.files = named
@@ -66,16 +66,16 @@ func (v *auditVerifier) find(named []string) error {
 	return nil
 }
 
-// absent is the error of a log of which there is no file: a tail cut off at the first line, if somebody knows that there were lines.
+// absent returns the error for a log without files. If its lines are known elsewhere, the log was deleted.
 func (v *auditVerifier) absent() error {
 	if m := v.trust.Mark; m != nil {
-		return command.Fail(command.ExitFailed, fmt.Errorf("%s is gone, and the gateway remembers line n=%d", secret.Argument(v.path), m.N), "nothing of what was written is left here: look for a copy of it")
+		return command.Fail(command.ExitFailed, fmt.Errorf("%s is missing, but the gateway has recorded line n=%d", secret.Argument(v.path), m.N), "the log was deleted; look for a copy")
 	}
 	_, err := os.Lstat(v.path)
 	return noAudit(v.path, err)
 }
 
-// remember asks the state file, and the gateway that runs, what they know of the log.
+// remember reads what the state file and the running gateway know about the log.
 func (v *auditVerifier) remember(ctx context.Context) {
 	if v.path == "" {
 		return
@@ -95,7 +95,7 @@ func (v *auditVerifier) remember(ctx context.Context) {
 	}
 }
 
-// running is what the gateway that runs says of its log; nil = none runs, or it has none.
+// running returns the audit status of the running gateway, or nil if there is none.
 func (*auditVerifier) running(ctx context.Context) *status.Audit {
 	source, err := target.DialAdmin("")
 	if err != nil {
@@ -110,11 +110,11 @@ func (*auditVerifier) running(ctx context.Context) *status.Audit {
 	return s.Audit
 }
 
-// readKey finds the key of the signatures.
+// readKey reads the public key of the signatures.
 func (v *auditVerifier) readKey() error {
 	if v.keyFile == "" {
 		if v.trust.Mark != nil {
-			v.trust.Key, _ = audit.ParseKey(v.trust.Mark.Key) // without one the files' own is all there is
+			v.trust.Key, _ = audit.ParseKey(v.trust.Mark.Key) // if it is missing, the key in the log is used
 		}
 		if v.trust.Key == nil {
 			v.from = ""
@@ -133,7 +133,7 @@ func (v *auditVerifier) readKey() error {
 	return nil
 }
 
-// showKey prints the key that is known, or else the one that the log names.
+// showKey prints the known key, or the one in the log.
 func (v *auditVerifier) showKey(out io.Writer) error {
 	key := v.trust.Key
 	if key == nil && len(v.files) == 0 {
@@ -154,11 +154,11 @@ func keyNamedBy(path string) (ed25519.PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // opened for reading
 	return audit.KeyOf(f)
 }
 
-// tell prints what was found.
+// tell prints the report.
 func (v *auditVerifier) tell(out io.Writer, r *audit.Report) error {
 	p := terminal.PaletteFor(out)
 	for _, note := range r.Notes {
@@ -167,9 +167,9 @@ func (v *auditVerifier) tell(out io.Writer, r *audit.Report) error {
 		}
 	}
 	if r.Fault != nil {
-		hint := "nothing of it can be relied on"
-		if r.Signed > 0 { // a line after that may have been changed together with those that follow it, up to the fault
-			hint = fmt.Sprintf("up to n=%d, the last signature before that, it is what was written", r.Signed)
+		hint := "no line is verified"
+		if r.Signed > 0 { // later lines up to the fault may have been changed together
+			hint = fmt.Sprintf("the lines up to n=%d, the last valid signature, are unchanged", r.Signed)
 		}
 		return command.Fail(command.ExitFailed, fmt.Errorf("%s", terminal.OneLine(r.Fault.String(), 0)), hint)
 	}
@@ -178,12 +178,12 @@ func (v *auditVerifier) tell(out io.Writer, r *audit.Report) error {
 		return err
 	}
 	if r.Unsigned > 0 {
-		if _, err := fmt.Fprintf(out, "%s the last %s not signed yet: the gateway does so every minute, and when it ends\n", p.Warn("note:"), are(r.Unsigned)); err != nil {
+		if _, err := fmt.Fprintf(out, "%s the last %s not signed yet; the gateway signs every minute and when it ends\n", p.Warn("note:"), are(r.Unsigned)); err != nil {
 			return err
 		}
 	}
 	if v.from == "" {
-		_, err := fmt.Fprintf(out, "%s nobody but the log itself says that this is the gateway's key: compare it with the one you keep, or name it: --public-key\n", p.Warn("note:"))
+		_, err := fmt.Fprintf(out, "%s the key is from the log itself; compare it with your copy, or pass that with --public-key\n", p.Warn("note:"))
 		return err
 	}
 	_, err := fmt.Fprintf(out, "the key is from %s\n", v.from)

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// completeKeys completes the name of a key of the file that is meant; without a readable one there is nothing to complete.
+// completeKeys completes names of keys. It completes nothing if the key file cannot be read.
 func completeKeys(of *keyFlags) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -21,7 +21,7 @@ func completeKeys(of *keyFlags) cobra.CompletionFunc {
 	}
 }
 
-// completeWho completes whom a command is about: whoever is not asked, or the name of a key.
+// completeWho completes principals: local, or the name of a key.
 func completeWho(configFlag *string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return append([]string{identity.LocalID}, keyNames(&keyFlags{config: *configFlag})...), cobra.ShellCompDirectiveNoFileComp
@@ -44,7 +44,7 @@ func keyNames(of *keyFlags) []string {
 	return words
 }
 
-// completeRoles completes the name of a role of the configuration.
+// completeRoles completes names of roles in the configuration.
 func completeRoles(configFlag *string) cobra.CompletionFunc {
 	return completeFrom(configFlag, func(cfg *config.Config) (words []string) {
 		for _, r := range cfg.Policy.Roles {
@@ -54,7 +54,7 @@ func completeRoles(configFlag *string) cobra.CompletionFunc {
 	})
 }
 
-// completeProjects completes the name of a project of the configuration.
+// completeProjects completes names of projects in the configuration.
 func completeProjects(configFlag *string) cobra.CompletionFunc {
 	return completeFrom(configFlag, func(cfg *config.Config) (words []string) {
 		for _, p := range cfg.Projects {
@@ -64,7 +64,7 @@ func completeProjects(configFlag *string) cobra.CompletionFunc {
 	})
 }
 
-// completeFrom completes with words of the configuration that is meant.
+// completeFrom completes with words from the configuration.
 func completeFrom(configFlag *string, words func(*config.Config) []string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		path, ok := config.Find(*configFlag, os.Getenv)

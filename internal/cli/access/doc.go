@@ -1,2 +1,2 @@
-// Package access holds the commands about identities and permissions: key, policy, audit, login and logout.
+// Package access contains the commands for identities and permissions: key, policy, audit, login and logout.
 package access

@@ -25,7 +25,7 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// NewKeyCommand returns the commands about API keys; a running gateway notices the file's change by itself.
+// NewKeyCommand returns the key command. A running gateway notices changes of the key file.
 func NewKeyCommand() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "key",
@@ -37,7 +37,7 @@ applies changes at once.`,
 	return cmd
 }
 
-// keyFlags say which key file is meant.
+// keyFlags are the flags that select the key file.
 type keyFlags struct{ config, file string }
 
 func (f *keyFlags) add(cmd *cobra.Command) {
@@ -45,14 +45,14 @@ func (f *keyFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.file, "file", "", "key file (default: auth.keys of the configuration)")
 }
 
-// keyFile is the file that is meant.
+// keyFile is the selected key file.
 type keyFile struct {
 	path    string
-	cfg     *config.Config // what there is of the configuration; nil = none
-	lacking bool           // no configuration names the file yet
+	cfg     *config.Config // the configuration, which may have errors; nil = none
+	lacking bool           // the configuration does not contain auth.keys
 }
 
-// find returns the file. A configuration that has faults still names it: often the lack of a key is one of them.
+// find returns the key file. The configuration may have errors: a missing key file is often one.
 func (f *keyFlags) find() (keyFile, error) {
 	if f.file != "" {
 		return keyFile{path: f.file}, nil
@@ -87,12 +87,12 @@ it in the header Authorization: Bearer KEY; goblin-actor commands read it from -
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k.Name, k.Created = args[0], time.Now().UTC().Truncate(time.Second)
 			if !auth.IsName(k.Name) || auth.LooksLikeKey(k.Name) {
-				return command.UsageError("use up to 64 letters, digits, and . _ - in between", "no key can be called %q", shownWord(args[0]))
+				return command.UsageError("use up to 64 letters, digits, and . _ - in between", "invalid key name %q", shownWord(args[0]))
 			}
 			var err error
 			if expires != "" {
 				if k.Expires, err = expiry(expires, k.Created); err != nil {
-					return command.UsageError("like --expires 90d, 12h, 2w, 1y or 2030-01-31", "--expires: %w", err)
+					return command.UsageError("for example --expires 90d, 12h, 2w, 1y or 2030-01-31", "--expires: %w", err)
 				}
 			}
 			return newKey(cmd, &of, k)
@@ -102,7 +102,7 @@ it in the header Authorization: Bearer KEY; goblin-actor commands read it from -
 	cmd.Flags().StringArrayVar(&k.Projects, "project", nil, "restrict the key to this project (repeatable)")
 	cmd.Flags().StringVar(&expires, "expires", "", "expiry (default: never)")
 	of.add(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("role", completeRoles(&of.config)) // there are such flags
+	_ = cmd.RegisterFlagCompletionFunc("role", completeRoles(&of.config)) // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("project", completeProjects(&of.config))
 	return cmd
 }
@@ -115,7 +115,7 @@ func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
 	for _, names := range [][]string{k.Roles, k.Projects} {
 		for i, name := range names {
 			if auth.IsName(name) {
-				names[i] = namespace.Slug(name) // as the configuration has it, however it is written there
+				names[i] = namespace.Slug(name) // the canonical form
 			}
 		}
 	}
@@ -126,8 +126,8 @@ func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
 	k.Sum = sum
 	switch err := auth.Add(file.path, k); {
 	case errors.Is(err, auth.ErrKeyExists):
-		return command.Fail(command.ExitFailed, fmt.Errorf("%s: there is a key %s already", terminal.Clean(file.path), k.Name),
-			"choose another name, or make room: goblin-actor key revoke "+k.Name)
+		return command.Fail(command.ExitFailed, fmt.Errorf("%s already has a key %s", terminal.Clean(file.path), k.Name),
+			"choose another name, or revoke the key first: goblin-actor key revoke "+k.Name)
 	case err != nil:
 		return keyFileError(err)
 	}
@@ -139,19 +139,19 @@ func newKey(cmd *cobra.Command, of *keyFlags, k auth.Key) error {
 		fmt.Fprintln(errOut, "store the key now; it cannot be displayed again")
 	}
 	if file.lacking {
-		fmt.Fprintf(errOut, "wrote %s; to have clients asked for a key, add to the configuration:\n\n  auth: {keys: keys.yaml}\n\n", terminal.Clean(file.path))
+		fmt.Fprintf(errOut, "wrote %s; to require keys from clients, add to the configuration:\n\n  auth: {keys: keys.yaml}\n\n", terminal.Clean(file.path))
 	}
 	switch {
 	case file.cfg == nil:
 	case len(k.Roles) > 0 && !file.cfg.Policy.Present:
-		fmt.Fprintln(errOut, "there is no section policy in the configuration: as long as there is none, every key may do everything")
+		fmt.Fprintln(errOut, "the configuration has no section policy; without it, every key may do everything")
 	case file.cfg.Policy.Present && file.cfg.Policy.Mode != "report" && policy.Compile(file.cfg.Policy).Rights(k.Roles, k.Name, false) == policy.NoRoles:
-		fmt.Fprintf(errOut, "%s has no role of policy.roles, so it sees nothing: name it under policy.bind, or make it with --role\n", k.Name)
+		fmt.Fprintf(errOut, "%s has no role of policy.roles, so it sees nothing; add it to policy.bind, or create it with --role\n", k.Name)
 	}
 	return nil
 }
 
-// checkKey finds roles and projects that the configuration does not have.
+// checkKey returns an error for roles and projects that the configuration does not define.
 func checkKey(k auth.Key, cfg *config.Config) error {
 	roles, projects := []string{}, []string{}
 	if cfg != nil {
@@ -173,20 +173,20 @@ func checkKey(k auth.Key, cfg *config.Config) error {
 		for _, name := range c.asked {
 			switch {
 			case !auth.IsName(name):
-				return command.UsageError("use up to 64 letters, digits, and . _ - in between", "no %s can be called %q", c.what, shownWord(name))
+				return command.UsageError("use up to 64 letters, digits, and . _ - in between", "invalid %s name %q", c.what, shownWord(name))
 			case !c.skip && !slices.Contains(c.known, name):
-				hint := "they are named under " + c.where + " of the configuration"
+				hint := "they are defined under " + c.where + " in the configuration"
 				if near := config.Nearest(name, c.known); near != "" {
 					hint = "did you mean " + near + "?"
 				}
-				return command.UsageError(hint, "there is no %s %q", c.what, shownWord(name))
+				return command.UsageError(hint, "unknown %s %q", c.what, shownWord(name))
 			}
 		}
 	}
 	return nil
 }
 
-// expiry reads 90d, 12h, 2w, 1y or a date.
+// expiry parses 90d, 12h, 2w, 1y or a date.
 func expiry(text string, now time.Time) (time.Time, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return later(day, now)
@@ -205,12 +205,12 @@ func expiry(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(d).Truncate(time.Second), nil
 	}
-	return time.Time{}, fmt.Errorf("%q is neither a time to come nor a length of time", shownWord(text))
+	return time.Time{}, fmt.Errorf("%q is neither a date nor a duration", shownWord(text))
 }
 
 func later(at, now time.Time) (time.Time, error) {
 	if !at.After(now) {
-		return at, errors.New("that is over already")
+		return at, errors.New("the date is in the past")
 	}
 	return at, nil
 }
@@ -245,7 +245,7 @@ func newKeyList() *cobra.Command {
 	return cmd
 }
 
-// shownKey is a key as list prints it.
+// shownKey is a key in the output of list.
 type shownKey struct {
 	Name     string   `json:"name"`
 	State    string   `json:"state"`
@@ -254,7 +254,7 @@ type shownKey struct {
 	Projects []string `json:"projects,omitempty"`
 	Created  string   `json:"created,omitempty"`
 	Expires  string   `json:"expires,omitempty"`
-	Sum      string   `json:"sha256"` // the beginning of it
+	Sum      string   `json:"sha256"` // its first bytes
 }
 
 func printKeys(w io.Writer, out output.Format, keys []auth.Key, rules *policy.Policy, now time.Time) error {
@@ -313,7 +313,7 @@ func newKeyRevoke() *cobra.Command {
 			}
 			switch err := auth.Revoke(file.path, args[0]); {
 			case errors.Is(err, auth.ErrNoKey):
-				return command.Fail(command.ExitFailed, fmt.Errorf("%s: there is no key %q", terminal.Clean(file.path), shownWord(args[0])), "goblin-actor key list shows them")
+				return command.Fail(command.ExitFailed, fmt.Errorf("%s has no key %q", terminal.Clean(file.path), shownWord(args[0])), "goblin-actor key list shows the keys")
 			case err != nil:
 				return keyFileError(err)
 			}
@@ -325,7 +325,7 @@ func newKeyRevoke() *cobra.Command {
 	return cmd
 }
 
-// shownWord is what an error repeats of a word of the command line: of a key, nothing.
+// shownWord returns an argument for an error message. It redacts keys.
 func shownWord(word string) string {
 	if auth.LooksLikeKey(word) {
 		return "[redacted]"
@@ -333,7 +333,7 @@ func shownWord(word string) string {
 	return secret.Argument(word)
 }
 
-// keyFileError gives an error of the key file its hint.
+// keyFileError adds the hint to an error of the key file.
 func keyFileError(err error) error {
 	if file, ok := errors.AsType[*auth.FileError](err); ok {
 		return command.Fail(command.ExitFailed, err, file.Hint)

@@ -21,7 +21,7 @@ import (
 	"goblin-actor/internal/serving"
 )
 
-// loginFlags say how to log in, and at which gateway's server.
+// loginFlags are the flags of login and logout.
 type loginFlags struct {
 	connect, config, stateDir string
 	shown                     target.KeyFlag
@@ -30,7 +30,7 @@ type loginFlags struct {
 	port                      uint16
 }
 
-// NewLogin returns the command that logs in at a server.
+// NewLogin returns the login command.
 func NewLogin() *cobra.Command {
 	var f loginFlags
 	cmd := &cobra.Command{
@@ -40,8 +40,8 @@ func NewLogin() *cobra.Command {
 With "as: principal", the login belongs to the caller: pass your key. Shared logins require access to the admin socket. With
 --config, no running gateway is needed: the login is stored in the state file.`,
 		Example: `  goblin-actor login github
-  goblin-actor login github --no-browser    # on a machine without one: the URL is printed, and the answer pasted
-  goblin-actor login github --device        # a code to enter elsewhere`,
+  goblin-actor login github --no-browser    # without a browser on this machine: print the URL, paste the result
+  goblin-actor login github --device        # print a code to enter on another device`,
 		Args:              command.Args(1, 1, "a server name"),
 		ValidArgsFunction: target.CompleteServers(&f.connect),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,7 +58,7 @@ With "as: principal", the login belongs to the caller: pass your key. Shared log
 	return cmd
 }
 
-// NewLogout returns the command that ends a login.
+// NewLogout returns the logout command.
 func NewLogout() *cobra.Command {
 	var f loginFlags
 	cmd := &cobra.Command{
@@ -90,14 +90,14 @@ func (f *loginFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.catalog, "catalog", false, `with "as: principal": the login for listing the catalog instead of your own`)
 }
 
-// loginGateway is a gateway that logs in.
+// loginGateway is a gateway with which to log in: running or in this process.
 type loginGateway interface {
 	Begin(ctx context.Context, w login.Request) (login.Started, error)
 	Finish(ctx context.Context, a login.Answer) error
 	Logout(ctx context.Context, w login.Request) error
 }
 
-// run does something with the gateway that is meant, and gives errors their exit codes.
+// run calls do with the selected gateway, and adds exit codes and hints to errors.
 func (f *loginFlags) run(cmd *cobra.Command, server string, do func(context.Context, *cobra.Command, loginGateway, string) error) error {
 	if f.config != "" && (f.connect != "" || f.shown.Given()) {
 		return command.UsageError("omit --config to use the running gateway", "--config cannot be combined with --connect, --key-file and --plain-http")
@@ -119,14 +119,14 @@ func (f *loginFlags) run(cmd *cobra.Command, server string, do func(context.Cont
 	case errors.As(err, &gone):
 		return target.Unreachable(err)
 	case errors.As(err, &refused):
-		return command.Fail(command.ExitPeerError, refused, cmp.Or(refused.Hint, `"goblin-actor status" says how the servers are`))
+		return command.Fail(command.ExitPeerError, refused, cmp.Or(refused.Hint, `"goblin-actor status" shows the state of the servers`))
 	case errors.As(err, &h):
 		return command.Fail(command.ExitFailed, err, h.Hint())
 	}
 	return err
 }
 
-// gateway is the one that is meant: behind its admin socket, by a key where one is given, or in this process.
+// gateway returns the gateway to use: in this process with --config, over HTTP with a key, otherwise through its admin socket.
 func (f *loginFlags) gateway(ctx context.Context, cmd *cobra.Command, server string) (at loginGateway, stop func(), err error) {
 	if f.config != "" {
 		return startForLogin(ctx, f, server, cmd.ErrOrStderr())
@@ -161,14 +161,14 @@ func (f *loginFlags) gateway(ctx context.Context, cmd *cobra.Command, server str
 	return &login.Client{HTTP: socket, URL: func(verb string) string { return "http://admin" + serving.LoginActions[verb] }}, func() {}, nil
 }
 
-// login logs in.
+// login runs a login.
 func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGateway, server string) error {
-	wish := login.Request{Server: server, Catalog: f.catalog, Device: f.device}
+	request := login.Request{Server: server, Catalog: f.catalog, Device: f.device}
 	out := cmd.OutOrStdout()
 	var brought login.Answer
 	switch {
 	case f.device:
-		begun, err := at.Begin(ctx, wish)
+		begun, err := at.Begin(ctx, request)
 		if err != nil {
 			return err
 		}
@@ -180,8 +180,8 @@ func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGate
 			return fmt.Errorf("listen for the browser: %w", err)
 		}
 		defer back.Close()
-		wish.Redirect = back.URL
-		begun, err := at.Begin(ctx, wish)
+		request.Redirect = back.URL
+		begun, err := at.Begin(ctx, request)
 		if err != nil {
 			return err
 		}
@@ -197,12 +197,12 @@ func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGate
 	return nil
 }
 
-// bring gets what the browser comes back with.
+// bring returns the parameters of the browser's redirect.
 func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.CallbackListener, begun login.Started) (login.Answer, error) {
 	out := cmd.OutOrStdout()
 	var query url.Values
 	if f.noBrowser {
-		fmt.Fprintf(out, "Open this in any browser and log in:\n%s\nIt ends at a page that cannot be shown, %s?…; paste its whole address here:\n", terminal.Clean(begun.URL), back.URL)
+		fmt.Fprintf(out, "Open this in any browser and log in:\n%s\nAt the end, the browser cannot open a page at %s?…; paste the full URL of that page here:\n", terminal.Clean(begun.URL), back.URL)
 		back.Close()
 		line, err := readLine(ctx, bufio.NewReader(cmd.InOrStdin()))
 		if err != nil {
@@ -210,13 +210,13 @@ func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.
 		}
 		pasted, err := url.Parse(strings.TrimSpace(line))
 		if err != nil || pasted.RawQuery == "" {
-			return login.Answer{}, command.UsageError("copy it from the address bar, all of it", "that is not the address of the page")
+			return login.Answer{}, command.UsageError("copy all of it from the address bar", "the pasted text is not the URL of the page")
 		}
 		query = pasted.Query()
 	} else {
 		fmt.Fprintf(out, "Opening %s\n", terminal.Clean(begun.URL))
 		if err := openBrowser(ctx, begun.URL); err != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "warning: no browser opens (%v): open it yourself, or use --no-browser or --device\n", err)
+			fmt.Fprintf(cmd.ErrOrStderr(), "warning: cannot open a browser (%v); open the URL yourself, or use --no-browser or --device\n", err)
 		}
 		var err error
 		if query, err = back.Wait(ctx); errors.Is(err, login.ErrNotBack) {
@@ -230,7 +230,7 @@ func (f *loginFlags) bring(ctx context.Context, cmd *cobra.Command, back *login.
 	}, nil
 }
 
-// readLine reads a line; it returns early when ctx ends.
+// readLine reads a line. It returns the cause if ctx ends before.
 func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 	type read struct {
 		line string
@@ -244,7 +244,7 @@ func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 	select {
 	case l := <-lines:
 		if l.line == "" && l.err != nil {
-			return "", fmt.Errorf("nothing was pasted: %w", l.err)
+			return "", fmt.Errorf("no URL was pasted: %w", l.err)
 		}
 		return l.line, nil
 	case <-ctx.Done():

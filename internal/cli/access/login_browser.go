@@ -8,11 +8,11 @@ import (
 	"runtime"
 )
 
-// openBrowser opens an address, which must be one of the web: what a server names is never handed to a shell.
+// openBrowser opens an HTTP or HTTPS URL. The URL comes from a server and is not passed to a shell.
 func openBrowser(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return errors.New("that is no address of the web")
+		return errors.New("the URL is not an HTTP or HTTPS URL")
 	}
 	program, args := "xdg-open", []string{u.String()}
 	switch runtime.GOOS {
@@ -25,6 +25,6 @@ func openBrowser(ctx context.Context, address string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // it may go on as the browser itself
+	go func() { _ = cmd.Wait() }() // the program may be the browser itself and keep running
 	return nil
 }

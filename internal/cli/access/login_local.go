@@ -23,10 +23,10 @@ import (
 	"goblin-actor/internal/serving"
 )
 
-// localLogin is a gateway in this process, for whoever has this machine's user.
+// localLogin is a gateway in this process. Its logins belong to the local user.
 type localLogin struct {
 	*actors.Gateway
-	known *secret.Redactor // what its errors do not tell
+	known *secret.Redactor // redacts errors
 }
 
 func (g localLogin) Begin(ctx context.Context, w login.Request) (login.Started, error) {
@@ -45,7 +45,7 @@ func (g localLogin) Logout(ctx context.Context, w login.Request) error {
 	return g.known.Hush(g.Gateway.Logout(ctx, w))
 }
 
-// startForLogin starts a gateway that has the one server alone, and the state file. stop ends it.
+// startForLogin starts a gateway with only this server and the state file. The returned function stops it.
 func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.Writer) (loginGateway, func(), error) {
 	cfg, err := configfile.Load(f.config, errOut)
 	if err != nil {
@@ -54,7 +54,7 @@ func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.
 	if cfg == nil || !slices.ContainsFunc(cfg.Servers, func(s config.Server) bool { return s.Name == server }) {
 		return nil, nil, command.Fail(command.ExitFailed, login.ErrNoServer, "servers are defined under mcpServers")
 	}
-	if err := notBeside(ctx, cfg.Path); err != nil {
+	if err := checkNoGateway(ctx, cfg.Path); err != nil {
 		return nil, nil, err
 	}
 	cfg.Servers = slices.DeleteFunc(cfg.Servers, func(s config.Server) bool { return s.Name != server })
@@ -70,26 +70,26 @@ func startForLogin(ctx context.Context, f *loginFlags, server string, errOut io.
 			log.Warn("not everything stopped in time", "err", err)
 		}
 	}
-	if err := local.WaitReady(ctx, g, io.Discard); err != nil { // it says then where to log in
+	if err := local.WaitReady(ctx, g, io.Discard); err != nil { // the server is then known to need a login
 		end()
 		return nil, nil, err
 	}
 	return localLogin{g, known}, end, nil
 }
 
-// notBeside refuses to log in beside a gateway that runs with the file: it would not hear of the login.
-func notBeside(ctx context.Context, path string) error {
+// checkNoGateway returns an error if a gateway runs with the file, since that gateway would not notice the login.
+func checkNoGateway(ctx context.Context, path string) error {
 	live, err := target.LiveSockets(os.Getenv)
 	if err != nil {
-		return nil // then there is none
+		return nil // no gateway runs
 	}
 	for _, socket := range live {
 		ctx, cancel := context.WithTimeout(ctx, target.RequestTimeout)
 		s, err := admin.Fetch(ctx, socket)
 		cancel()
 		if err == nil && s.Config != "" && s.Config == configfile.Absolute(path) {
-			return command.Fail(command.ExitFailed, errors.New("a gateway runs with that file"),
-				fmt.Sprintf("logins are that gateway's: give --connect %s in place of --config", target.Port(socket)))
+			return command.Fail(command.ExitFailed, errors.New("a running gateway uses this file"),
+				fmt.Sprintf("log in through that gateway: use --connect %s instead of --config", target.Port(socket)))
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// NewPolicyCommand returns the commands about who may do what. They change nothing.
+// NewPolicyCommand returns the policy command. Its subcommands only read.
 func NewPolicyCommand() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:   "policy",
@@ -38,7 +38,7 @@ gateway. With --config, they use another file and start its servers for the dura
 	return cmd
 }
 
-// policyFlags say which policy is meant.
+// policyFlags are the flags that select the policy.
 type policyFlags struct{ connect, config string }
 
 func (f *policyFlags) add(cmd *cobra.Command) {
@@ -46,8 +46,8 @@ func (f *policyFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.config, "config", "", "use the policy of this file and start its servers for the duration of the command")
 }
 
-// known is a policy and all there is to say of it.
-type known struct {
+// inspection is a policy with its configuration, the keys, and the items of the servers.
+type inspection struct {
 	cfg    *config.Config
 	report config.Report
 	policy *policy.Policy
@@ -55,8 +55,8 @@ type known struct {
 	items  []policy.Item
 }
 
-// load reads the policy and what there is.
-func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*known, error) {
+// load reads the policy, the keys and the items.
+func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*inspection, error) {
 	if f.connect != "" && f.config != "" {
 		return nil, command.UsageError("use only one of them", "--connect and --config cannot be combined")
 	}
@@ -72,14 +72,14 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*known, err
 			return nil, target.Unreachable(err)
 		}
 		if path = snapshot.Config; path == "" {
-			return nil, command.Fail(command.ExitFailed, errors.New("that gateway runs without a configuration, so it has no policy"), "--config FILE names one")
+			return nil, command.Fail(command.ExitFailed, errors.New("that gateway runs without a configuration file, so it has no policy"), "use --config FILE")
 		}
 		if items, err = source.Items(ctx, 0); err != nil {
 			return nil, target.Unreachable(err)
 		}
 	}
-	k, load := &known{}, config.Load
-	if items != nil { // no server is started, so no value is needed
+	k, load := &inspection{}, config.Load
+	if items != nil { // no server is started, so values are not needed
 		load = config.Outline
 	}
 	k.cfg, k.report = load(path)
@@ -88,7 +88,7 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*known, err
 		return nil, &command.Error{Code: command.ExitConfig} // the errors have been printed
 	}
 	if k.policy = policy.Compile(k.cfg.Policy); k.policy == nil {
-		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s has no policy: everybody who is let in may do everything", terminal.Clean(path)), "docs/policy.md shows how to write one")
+		return nil, command.Fail(command.ExitFailed, fmt.Errorf("%s has no policy; every authenticated client may do everything", terminal.Clean(path)), "docs/policy.md shows how to write one")
 	}
 	if k.cfg.Auth.On() {
 		var err error
@@ -107,8 +107,8 @@ func (f *policyFlags) load(ctx context.Context, cmd *cobra.Command) (*known, err
 	return k, nil
 }
 
-// startedItems starts a gateway in this process, without the policy and the audit log, and returns what its servers offer. Nobody calls anything,
-// and the gateway that writes the log may run.
+// startedItems starts a gateway in this process and returns what its servers offer. It has no policy and no audit log, since nothing is
+// called and a running gateway may be writing the log.
 func startedItems(ctx context.Context, cmd *cobra.Command, cfg config.Config) (*status.Items, error) {
 	cfg.Policy, cfg.Audit = config.Policy{}, config.Audit{}
 	known := serving.Redactor(&cfg)
@@ -129,7 +129,7 @@ func startedItems(ctx context.Context, cmd *cobra.Command, cfg config.Config) (*
 	return g.Items(ctx, 0)
 }
 
-func (k *known) take(items *status.Items) {
+func (k *inspection) take(items *status.Items) {
 	for kind, list := range [][]status.Item{protocol.Tools: items.Tools, protocol.Prompts: items.Prompts, protocol.Resources: items.Resources, protocol.Templates: items.Templates} {
 		for _, i := range list {
 			k.items = append(k.items, policy.Item{Kind: protocol.ItemKind(kind), Server: i.Server, Internal: i.Internal, Public: i.Public, Own: i.Original, Other: i.Other, ReadOnly: i.ReadOnly})
@@ -137,8 +137,8 @@ func (k *known) take(items *status.Items) {
 	}
 }
 
-// servers are the names of those that are on.
-func (k *known) servers() (names []string) {
+// servers returns the names of the enabled servers.
+func (k *inspection) servers() (names []string) {
 	for _, s := range config.Gather(k.cfg).Servers {
 		if !s.Disabled {
 			names = append(names, s.Name)
@@ -147,24 +147,24 @@ func (k *known) servers() (names []string) {
 	return names
 }
 
-// ruled is where in the file a rule of a role stands, and the pattern there.
-type ruled struct {
+// ruleRef refers to a rule of a role: its position in the file and its pattern.
+type ruleRef struct {
 	Rule    string `json:"rule,omitempty"` // "" = the role as a whole
 	Pattern string `json:"pattern,omitempty"`
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 }
 
-// where finds a rule in the file.
-func (k *known) where(role string, rule policy.Rule) ruled {
+// where returns the reference to a rule.
+func (k *inspection) where(role string, rule policy.Rule) ruleRef {
 	r, _ := k.policy.Role(role)
-	found := ruled{Rule: rule.String()}
+	found := ruleRef{Rule: rule.String()}
 	if lists := map[string][]string{"servers": r.Servers, "tools.allow": r.Tools.Allow, "tools.deny": r.Tools.Deny, "readOnlyTools": r.ReadOnlyTools, "prompts.allow": r.Prompts.Allow,
 		"prompts.deny": r.Prompts.Deny, "resources.allow": r.Resources.Allow, "resources.deny": r.Resources.Deny}; rule.Index >= 0 && rule.Index < len(lists[rule.Key]) {
 		found.Pattern = lists[rule.Key][rule.Index]
 	}
 	path := r.Path()
-	for _, sub := range []string{"." + rule.String(), "." + rule.Key, ""} { // a list of one may be written without brackets
+	for _, sub := range []string{"." + rule.String(), "." + rule.Key, ""} { // a list with one element may be written without brackets
 		if file, line, ok := k.report.Where(path + sub); ok && (rule.Key != "" || sub == "") {
 			found.File, found.Line = file, line
 			return found
@@ -173,8 +173,8 @@ func (k *known) where(role string, rule policy.Rule) ruled {
 	return found
 }
 
-// String is `tools.allow[0] "github_*" (goblin.yaml:12)`.
-func (r ruled) String() string {
+// String returns the form `tools.allow[0] "github_*" (goblin.yaml:12)`.
+func (r ruleRef) String() string {
 	s := r.Rule
 	if s == "" {
 		s = "the role as a whole"
@@ -188,8 +188,8 @@ func (r ruled) String() string {
 	return terminal.OneLine(s, 0)
 }
 
-// holders are the keys that have a role, and whether who is not asked has it.
-func (k *known) holders(role string) (keys []string, local bool) {
+// holders returns the keys that have a role. local reports whether unauthenticated clients have it.
+func (k *inspection) holders(role string) (keys []string, local bool) {
 	for i := range k.keys {
 		if slices.Contains(strings.Split(k.policy.Rights(k.keys[i].Roles, k.keys[i].Name, false), ","), role) {
 			keys = append(keys, k.keys[i].Name)

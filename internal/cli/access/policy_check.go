@@ -52,7 +52,7 @@ catalog, and keys with unknown roles or projects.`,
 	return cmd
 }
 
-// policyCheck is what there is to say of a policy.
+// policyCheck is the result of policy check.
 type policyCheck struct {
 	Mode     string        `json:"mode"`
 	Roles    []checkedRole `json:"roles"`
@@ -63,7 +63,7 @@ type checkedRole struct {
 	Role      string   `json:"role"`
 	Keys      []string `json:"keys"`
 	Local     bool     `json:"local"`
-	Tools     int      `json:"tools"` // that it permits, wherever it counts, without the gateway's own
+	Tools     int      `json:"tools"` // permitted tools, without the gateway's own
 	Prompts   int      `json:"prompts"`
 	Resources int      `json:"resources"`
 	Templates int      `json:"templates"`
@@ -72,7 +72,7 @@ type checkedRole struct {
 	ToolRate  string   `json:"toolRate,omitempty"`
 }
 
-func (k *known) check() policyCheck {
+func (k *inspection) check() policyCheck {
 	c := policyCheck{Mode: k.cfg.Policy.Mode, Roles: []checkedRole{}, Warnings: []string{}}
 	warn := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
 	for _, name := range k.policy.Roles() {
@@ -86,10 +86,10 @@ func (k *known) check() policyCheck {
 			}
 		}
 		if len(r.Keys) == 0 && !r.Local {
-			warn("nobody has the role %s %s", name, k.where(name, policy.Rule{}).place())
+			warn("no key has the role %s %s", name, k.where(name, policy.Rule{}).place())
 		}
 		for _, rule := range k.policy.Unmatched(name, k.servers(), k.items) {
-			warn("role %s: %s matches nothing that is there", name, k.where(name, rule))
+			warn("role %s: %s matches nothing in the catalog", name, k.where(name, rule))
 		}
 		c.Roles = append(c.Roles, r)
 	}
@@ -97,30 +97,30 @@ func (k *known) check() policyCheck {
 		for _, glob := range b.Keys {
 			if !slices.ContainsFunc(k.keys, func(key auth.Key) bool { return filter.Glob(glob, key.Name) }) {
 				_, line, _ := k.report.Where(fmt.Sprintf("policy.bind[%d]", i))
-				warn("the role %s is bound to keys %q, and no key is called so (%s:%d)", b.Role, glob, k.cfg.Path, line)
+				warn("the role %s is bound to keys %q, but no key has such a name (%s:%d)", b.Role, glob, k.cfg.Path, line)
 			}
 		}
 	}
 	for _, key := range k.keys {
 		for _, role := range key.Roles {
 			if _, there := k.policy.Role(namespace.Slug(role)); !there {
-				warn("the key %s has the role %s, which is not there", key.Name, role)
+				warn("the key %s has the unknown role %s", key.Name, role)
 			}
 		}
 		for _, project := range key.Projects {
 			if k.projectOf(namespace.Slug(project)) == nil {
-				warn("the key %s is for the project %s, which is not there", key.Name, project)
+				warn("the key %s is restricted to the project %s, which does not exist", key.Name, project)
 			}
 		}
 		if k.policy.Rights(key.Roles, key.Name, false) == policy.NoRoles {
-			warn("the key %s has no role: it may do nothing", key.Name)
+			warn("the key %s has no role, so it may do nothing", key.Name)
 		}
 	}
 	return c
 }
 
-// permits reports whether a role permits an item in one of the projects it counts in; none = anywhere.
-func (k *known) permits(role string, projects []string, it *policy.Item) bool {
+// permits reports whether a role permits an item in one of the projects in which the role applies. No projects means all.
+func (k *inspection) permits(role string, projects []string, it *policy.Item) bool {
 	if len(projects) == 0 {
 		projects = []string{""}
 	}
@@ -137,13 +137,13 @@ func (c *policyCheck) print(out, errOut io.Writer) error {
 			who = append(who[:5], fmt.Sprintf("and %d more", len(r.Keys)-5))
 		}
 		if r.Local {
-			who = append(who, "(not asked)")
+			who = append(who, "(unauthenticated)")
 		}
 		rows[i] = []string{r.Role, fmt.Sprint(r.Tools), fmt.Sprint(r.Prompts), fmt.Sprint(r.Resources), fmt.Sprint(r.Templates), strings.Join(r.Projects, ", "), r.Rate, r.ToolRate,
 			terminal.OneLine(strings.Join(who, ", "), 0)}
 	}
 	if c.Mode == "report" {
-		fmt.Fprintln(errOut, "note: mode report: nothing is refused; the log says what would be")
+		fmt.Fprintln(errOut, "note: mode report: nothing is refused; the log shows what would be")
 	}
 	if err := output.PrintTable(out, []string{"ROLE", "TOOLS", "PROMPTS", "RESOURCES", "TEMPLATES", "PROJECTS", "RATE", "TOOLRATE", "WHO"}, rows); err != nil {
 		return err

@@ -56,7 +56,7 @@ Arguments may follow as in a call; roles do not depend on them. The exit code is
 			if err := configfile.CheckProject(k.cfg, project); err != nil {
 				return err
 			}
-			who, err := k.whoever(as, roles)
+			who, err := k.principal(as, roles)
 			if err != nil {
 				return err
 			}
@@ -75,20 +75,20 @@ Arguments may follow as in a call; roles do not depend on them. The exit code is
 	cmd.ValidArgsFunction = target.CompleteItems(func(i *status.Items) []status.Item {
 		return slices.Concat(i.Tools, i.Prompts, i.Resources, i.Templates)
 	})
-	_ = cmd.RegisterFlagCompletionFunc("as", completeWho(&flags.config)) // there are such flags
+	_ = cmd.RegisterFlagCompletionFunc("as", completeWho(&flags.config)) // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("role", completeRoles(&flags.config))
 	return cmd
 }
 
-// whoever is the principal that a name means, with more roles.
-func (k *known) whoever(as string, roles []string) (*identity.Principal, error) {
+// principal returns the principal with a name, with additional roles.
+func (k *inspection) principal(as string, roles []string) (*identity.Principal, error) {
 	for _, role := range roles {
 		if _, there := k.policy.Role(role); !there {
-			hint := "there are " + strings.Join(k.policy.Roles(), ", ")
+			hint := "roles: " + strings.Join(k.policy.Roles(), ", ")
 			if near := config.Nearest(role, k.policy.Roles()); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			return nil, command.UsageError(hint, "no role %q", role)
+			return nil, command.UsageError(hint, "unknown role %q", role)
 		}
 	}
 	if as == "" || as == identity.LocalID {
@@ -104,22 +104,22 @@ func (k *known) whoever(as string, roles []string) (*identity.Principal, error) 
 			continue
 		}
 		if key.Expired(time.Now()) {
-			return nil, command.Fail(command.ExitPeerError, fmt.Errorf("key %s has expired; it is rejected everywhere", terminal.OneLine(name, 100)), "goblin-actor key new makes another one")
+			return nil, command.Fail(command.ExitPeerError, fmt.Errorf("key %s has expired; it is rejected everywhere", terminal.OneLine(name, 100)), "create another one: goblin-actor key new")
 		}
 		return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Projects: slugs(key.Projects),
 			Rights: k.policy.Rights(append(slices.Clone(key.Roles), roles...), name, false)}, nil
 	}
-	if len(roles) > 0 { // a key that there is to be
+	if len(roles) > 0 { // a key that is yet to be created
 		return &identity.Principal{ID: "key:" + name, Name: name, Via: identity.ViaKey, Rights: k.policy.Rights(roles, name, false)}, nil
 	}
-	hint := "goblin-actor key list shows which there are; --role ROLE says what one would have"
+	hint := "goblin-actor key list shows the keys; add --role ROLE for a key that does not exist yet"
 	if near := config.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return nil, command.Fail(command.ExitFailed, fmt.Errorf("no key is called %q", terminal.OneLine(name, 100)), hint)
+	return nil, command.Fail(command.ExitFailed, fmt.Errorf("unknown key %q", terminal.OneLine(name, 100)), hint)
 }
 
-// slugs are names of projects in their one writing; nil stays nil: all of them.
+// slugs returns project names in canonical form. nil, which means all projects, stays nil.
 func slugs(names []string) []string {
 	names = slices.Clone(names)
 	for i := range names {
@@ -128,16 +128,16 @@ func slugs(names []string) []string {
 	return names
 }
 
-// explained is whether somebody may use something, and why.
-type explained struct {
+// explanation says whether a principal may use an item, and why.
+type explanation struct {
 	Who       string        `json:"who"`
-	Item      string        `json:"item"` // as clients call it
+	Item      string        `json:"item"` // its name for clients
 	Kind      string        `json:"kind"`
 	Server    string        `json:"server"`
 	Project   string        `json:"project,omitempty"`
 	Permitted bool          `json:"permitted"`
-	Reported  bool          `json:"reported,omitempty"` // the policy only reports: it is let through all the same
-	Reason    string        `json:"reason,omitempty"`   // where no role is asked
+	Reported  bool          `json:"reported,omitempty"` // the policy is in mode report, so the use is not refused
+	Reason    string        `json:"reason,omitempty"`   // set if something other than a role decides
 	Roles     []roleVerdict `json:"roles"`
 	Rate      string        `json:"rate,omitempty"`
 }
@@ -145,32 +145,32 @@ type explained struct {
 type roleVerdict struct {
 	Role      string `json:"role"`
 	Permitted bool   `json:"permitted"`
-	ruled
+	ruleRef
 }
 
-// explain judges something as the gateway would.
-func (k *known) explain(who *identity.Principal, project, name string) (*explained, error) {
-	meant, err := k.means(name)
+// explain decides as the gateway does.
+func (k *inspection) explain(who *identity.Principal, project, name string) (*explanation, error) {
+	found, err := k.resolve(name)
 	if err != nil {
 		return nil, err
 	}
-	e := &explained{Who: who.ID, Item: meant.called, Kind: meant.what, Server: meant.Server, Project: project, Roles: []roleVerdict{},
+	e := &explanation{Who: who.ID, Item: found.called, Kind: found.what, Server: found.Server, Project: project, Roles: []roleVerdict{},
 		Rate: k.policy.Rate(who.Rights).String(), Reported: k.policy.Reports()}
 	projects := []string{project}
 	switch {
-	case project == "" && who.Projects != nil: // what they show together
+	case project == "" && who.Projects != nil: // the union of the key's projects
 		projects = who.Projects
 	case !who.May(project):
 		e.Reason = "the key may not use the project " + project
 		return e, nil
 	}
 	for i, in := range projects {
-		verdicts := k.verdicts(meant, who.Rights, in)
-		switch e.Reason = k.unasked(meant, who.Rights, in); {
+		verdicts := k.verdicts(found, who.Rights, in)
+		switch e.Reason = k.whyUnlisted(found, who.Rights, in); {
 		case in != "" && k.projectOf(in) == nil:
-			e.Reason = "the key is for the project " + in + ", which is not there"
-		case !k.shows(in, meant):
-			e.Reason = "the project " + in + " does not show it"
+			e.Reason = "the key is restricted to the project " + in + ", which does not exist"
+		case !k.shows(in, found):
+			e.Reason = "it is not part of the project " + in
 		}
 		if e.Permitted = policy.Permitted(verdicts) && e.Reason == ""; !e.Permitted && i < len(projects)-1 {
 			continue
@@ -180,8 +180,8 @@ func (k *known) explain(who *identity.Principal, project, name string) (*explain
 		}
 		break
 	}
-	if !e.Permitted && e.Reason == "" && slices.ContainsFunc(meant.uris, filter.Odd) {
-		e.Reason = "its server may take it for another URI (for its dots, or an encoded slash or backslash): no role with rules for resources permits it"
+	if !e.Permitted && e.Reason == "" && slices.ContainsFunc(found.uris, filter.Odd) {
+		e.Reason = "its server may resolve it to another URI, because it contains dot segments or an encoded slash or backslash; no role with rules for resources permits it"
 	}
 	if who.Rights == policy.NoRoles {
 		e.Reason = who.ID + " has no role"
@@ -189,8 +189,8 @@ func (k *known) explain(who *identity.Principal, project, name string) (*explain
 	return e, nil
 }
 
-// tell prints it; what is not permitted is the exit code, too.
-func (e *explained) tell(w io.Writer, out output.Format) error {
+// tell prints the decision. A denial also sets the exit code.
+func (e *explanation) tell(w io.Writer, out output.Format) error {
 	if out == output.Table {
 		e.print(w)
 	} else {
@@ -203,12 +203,12 @@ func (e *explained) tell(w io.Writer, out output.Format) error {
 		}
 	}
 	if !e.Permitted {
-		return &command.Error{Code: command.ExitPeerError} // the errors have been printed
+		return &command.Error{Code: command.ExitPeerError} // the decision has been printed
 	}
 	return nil
 }
 
-func (e *explained) print(w io.Writer) {
+func (e *explanation) print(w io.Writer) {
 	word := "denied"
 	if e.Permitted {
 		word = "permitted"
@@ -226,15 +226,15 @@ func (e *explained) print(w io.Writer) {
 		if r.Permitted {
 			word = "permits"
 		}
-		fmt.Fprintf(w, "  role %s %s it: %s\n", r.Role, word, r.ruled)
+		fmt.Fprintf(w, "  role %s %s it: %s\n", r.Role, word, r.ruleRef)
 	}
 	if e.Permitted && e.Rate != "" {
 		fmt.Fprintf(w, "  at a rate of %s\n", e.Rate)
 	}
 	if !e.Permitted && e.Reported {
-		fmt.Fprintln(w, "  mode report: it is let through all the same, and the log says so")
+		fmt.Fprintln(w, "  mode report: the use is not refused, but logged")
 	}
 }
 
-// place is where the rule stands: "(goblin.yaml:12)".
-func (r ruled) place() string { return fmt.Sprintf("(%s:%d)", r.File, r.Line) }
+// place returns the position of the rule: "(goblin.yaml:12)".
+func (r ruleRef) place() string { return fmt.Sprintf("(%s:%d)", r.File, r.Line) }
