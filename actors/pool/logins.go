@@ -9,6 +9,7 @@ import (
 	"goblin-actor/actors/kernel"
 	"goblin-actor/actors/message"
 	"goblin-actor/internal/config"
+	"goblin-actor/internal/status"
 	"goblin-actor/protocol/upstream"
 )
 
@@ -202,7 +203,7 @@ func (s *state) loginHint() string {
 			if s.usesClientCredentials(key) {
 				return "the gateway logs in with client credentials: correct clientId and clientSecret under auth in the configuration"
 			}
-			return "log in: goblin-actor login " + key.Entry
+			return status.LoginHint + "goblin-actor login " + key.Entry
 		}
 	}
 	return "the server requires credentials: set its headers in the configuration"

@@ -115,7 +115,7 @@ func TestOddListsAreExplained(t *testing.T) {
 	status := strings.Join(strings.Fields(g.run("status")), " ")
 	for name, got := range map[string]string{"string": "a string", "number": "a number", "array": "an array", "null": "null"} {
 		for server, failed := range map[string]string{"list-": "could not be listed", "init-": "initialize failed"} {
-			_, reason, _ := strings.Cut(status, server+name+": ") // "again in …" follows, except during an attempt
+			_, reason, _ := strings.Cut(status, server+name+": ") // "retry in …" follows, except during an attempt
 			if reason, _, _ = strings.Cut(reason, "expected"); !strings.Contains(reason, failed+": the result is "+got+"; an object was ") {
 				t.Errorf("status explains %s%s with %q:\n%s", server, name, reason, status)
 			}

@@ -62,7 +62,7 @@ func runScript(t *testing.T, script []byte) {
 			}
 		}
 	}
-	for range 10 { // every link dies, nobody answers any more
+	for range 10 { // every link ends, and no response arrives
 		for gen := range b.gen + 1 {
 			b.link(gen, upstream.Closed{Err: io.EOF})
 		}

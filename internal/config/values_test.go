@@ -171,7 +171,7 @@ func TestExpand(t *testing.T) {
 		{"${input:A}", "", "", `"input:A" is not a variable name`},
 		{"${file:}", "", "", `"file:" is not a variable name`},
 		{"${command:echo ${A}}", "", "", "a ${…} inside another"},
-		{"${file:a}${keyring:b}${command:c d}", "${file:a}${keyring:b}${command:c d}", "", ""}, // nobody looks
+		{"${file:a}${keyring:b}${command:c d}", "${file:a}${keyring:b}${command:c d}", "", ""}, // references are not read here
 	} {
 		e := expand(c.in, sources{env: env})
 		if e.fault != c.fault || strings.Join(e.missing, " ") != c.missing || c.fault == "" && e.text != c.want {

@@ -154,26 +154,31 @@ func (c Client) server(name string, v hujson.Value, h Host) Found {
 	} else {
 		entry.Args, entry.Env, entry.Cwd = nil, nil, ""
 	}
-	var aside Found // an envFile that only the client can resolve does not skip the server
-	envFile := (&translator{dialect: c.vars, host: h, found: &aside}).text(e.EnvFile)
-	if aside.Skipped == "" && entry.Command != "" && (filepath.IsAbs(envFile) || strings.HasPrefix(envFile, "${HOME}") || strings.HasPrefix(envFile, "~")) {
-		entry.EnvFile, envFile = envFile, ""
-	}
+	var relative bool
+	entry.EnvFile, relative = c.envFile(e.EnvFile, entry.Command, h)
 	f.Ignored = ignored(v)
-	for _, one := range []struct {
-		there bool
-		note  string
-	}{
-		{envFile != "", "its envFile is ignored because its path is relative; write the full path"},
-		{entry.Timeout != "" && entry.Timeout != scalar(e.Timeout), "its timeout " + scalar(e.Timeout) + " is read as " + entry.Timeout},
-		{len(e.OAuth)+len(e.Auth) > 0, "its login settings are not imported"},
-	} {
-		if one.there {
-			f.Notes = append(f.Notes, one.note)
-		}
+	if relative {
+		f.Notes = append(f.Notes, "its envFile is ignored because its path is relative; write the full path")
+	}
+	if entry.Timeout != "" && entry.Timeout != scalar(e.Timeout) {
+		f.Notes = append(f.Notes, "its timeout "+scalar(e.Timeout)+" is read as "+entry.Timeout)
+	}
+	if len(e.OAuth)+len(e.Auth) > 0 {
+		f.Notes = append(f.Notes, "its login settings are not imported")
 	}
 	f.Entry = entry
 	return f
+}
+
+// envFile returns the path of an entry's envFile for the gateway, or "" if it cannot be used. ignored reports whether there is one then.
+// An envFile that only the client can resolve does not skip the server.
+func (c Client) envFile(text, program string, h Host) (path string, ignored bool) {
+	var aside Found
+	path = (&translator{dialect: c.vars, host: h, found: &aside}).text(text)
+	if aside.Skipped == "" && program != "" && (filepath.IsAbs(path) || strings.HasPrefix(path, "${HOME}") || strings.HasPrefix(path, "~")) {
+		return path, false
+	}
+	return "", path != ""
 }
 
 // initHeaders returns the headers of requestInit that are not in headers.

@@ -58,7 +58,7 @@ func parse(text string) (hujson.Value, error) {
 	return root, nil
 }
 
-// orEmpty returns text, or an empty object if text is blank.
+// orEmpty returns text, or an empty object if text contains only white space.
 func orEmpty(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return "{}\n"

@@ -96,7 +96,7 @@ func TestCutShort(t *testing.T) {
 // TestCutWhereTextsWereShortened checks that a truncated secret before … is hidden.
 func TestCutWhereTextsWereShortened(t *testing.T) {
 	var known Redactor
-	known.Replace("configuration", "hunter2+hunter/2", "another \"secret\" of ours")
+	known.Replace("configuration", "hunter2+hunter/2", "another \"secret\" of mine")
 	for _, c := range []struct{ in, want string }{
 		{`err="bad token hunter2+hun…" code=-32000`, `err="bad token ` + Hidden + `…" code=-32000`},
 		{`a=hunter2+h… b=hunter2+hunter/2 c=hunter2+hunte… d`, `a=` + Hidden + `… b=` + Hidden + ` c=` + Hidden + `… d`},

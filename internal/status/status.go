@@ -129,7 +129,7 @@ type Session struct {
 // Call is a call in flight.
 type Call struct {
 	ID       string    `json:"id,omitempty"`     // identifies the call in an Action
-	Session  string    `json:"session"`          // "desk" for a client without a session
+	Session  string    `json:"session"`          // its id, or a fixed name for clients without a session
 	Client   string    `json:"client,omitempty"` // name and version
 	Who      string    `json:"who,omitempty"`    // name of the principal; empty = no authentication
 	Server   string    `json:"server"`

@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"goblin-actor/internal/cli/program"
 	"goblin-actor/internal/cli/target"
 	"goblin-actor/internal/cli/terminal"
-	"goblin-actor/internal/client"
 	"goblin-actor/internal/status"
 )
 
@@ -69,7 +67,7 @@ func (f *gatewayFlags) tellAbsent(ctx context.Context, w io.Writer, server strin
 	hint := "goblin-actor status shows the reason"
 	for _, v := range f.absent(ctx) {
 		if server == "" || v.Name == server {
-			if v.State == "needs-login" && strings.HasPrefix(v.Hint, "log in: ") {
+			if v.State == "needs-login" && strings.HasPrefix(v.Hint, status.LoginHint) {
 				hint = v.Hint
 			}
 			names = append(names, fmt.Sprintf("%s (%s)", terminal.OneLine(v.Name, 40), v.State))
@@ -84,11 +82,10 @@ func (f *gatewayFlags) tellAbsent(ctx context.Context, w io.Writer, server strin
 
 // absentHint explains an unknown tool or prompt whose name starts with the name of an absent server. It returns "" otherwise.
 func (f *gatewayFlags) absentHint(ctx context.Context, err error) string {
-	rpc, ok := errors.AsType[*client.RPCError](err)
-	if !ok || rpc.Name() != "TOOL_NOT_FOUND" && rpc.Name() != "PROMPT_NOT_FOUND" {
+	_, name, found := notFound(err)
+	if !found {
 		return ""
 	}
-	_, name, _ := strings.Cut(rpc.Message, " not found: ")
 	for _, v := range f.absent(ctx) {
 		if strings.HasPrefix(name, v.Name+"_") {
 			why := terminal.OneLine(v.Name, 0) + " is " + v.State

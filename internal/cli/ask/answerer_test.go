@@ -26,7 +26,7 @@ const (
 	model    = `{"messages":[{"role":"user","content":{"type":"text","text":"why?\u001b[2J"}}],"systemPrompt":"be brief","maxTokens":9}`
 )
 
-// answering returns who answers with these flags. What a person types is in, nil = there is no terminal.
+// answering returns an answerer with these flags. in is the user's input; nil = no terminal.
 func answering(t *testing.T, in io.Reader, flags ...string) (*answerer, *bytes.Buffer) {
 	t.Helper()
 	var out bytes.Buffer
@@ -48,7 +48,7 @@ func answering(t *testing.T, in io.Reader, flags ...string) (*answerer, *bytes.B
 	return a, &out
 }
 
-// Without a person the flags answer, and what they do not answer is declined with a word.
+// Without a terminal, flags answer, and other requests are declined with a message.
 func TestAnswersOfFlags(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "answers.json")
 	if err := os.WriteFile(file, []byte(`{"name":"Ugg","age":7}`), 0o600); err != nil {
@@ -91,12 +91,12 @@ func TestAnswersOfFlags(t *testing.T) {
 			t.Errorf("%s: %s (%q), want %s (%q)", c.name, text, out, c.want, c.word)
 		}
 		if c.word == "" && out.Len() > 0 {
-			t.Errorf("%s: says %q", c.name, out)
+			t.Errorf("%s: output %q", c.name, out)
 		}
 	}
 }
 
-// What a person types is checked, asked again when it is no good, and shown before it is sent.
+// The user's input is checked, requested again if it is invalid, and shown before it is sent.
 func TestDialogue(t *testing.T) {
 	for _, c := range []struct {
 		name, method, params string
@@ -105,7 +105,7 @@ func TestDialogue(t *testing.T) {
 		shown                []string
 	}{
 		{"form", "elicitation/create", nameForm, nil, "\nUgg\nold\n7\ny\n", `{"action":"accept","content":{"name":"Ugg","age":7}}`,
-			[]string{"tool asks:\n  who?\n", "  Your name: it is needed\n", "age (integer, 1 or more; enter = 30): want a whole number\n", `  Your name: "Ugg"`, "Send this?"}},
+			[]string{"tool asks:\n  who?\n", "  Your name: a value is required\n", "age (integer, 1 or more; enter = 30): want a whole number\n", `  Your name: "Ugg"`, "Send this?"}},
 		{"default", "elicitation/create", nameForm, nil, "Ugg\n\n\n", `{"action":"accept","content":{"name":"Ugg","age":30}}`, nil},
 		{"not sent", "elicitation/create", nameForm, nil, "Ugg\n\nmaybe\nNo\n", `{"action":"decline"}`, nil},
 		{"again", "elicitation/create", nameForm, nil, "Ug\n\na\nUgg\n8\nyes\n", `{"action":"accept","content":{"name":"Ugg","age":8}}`, nil},
@@ -115,12 +115,12 @@ func TestDialogue(t *testing.T) {
 			[]string{"--answer age: want a whole number, 1 or more\n"}},
 		{"given wholly", "elicitation/create", nameForm, []string{"--answer", "name=Ugg"}, "", `{"action":"accept","content":{"name":"Ugg","age":30}}`, nil},
 		{"consent", "elicitation/create", noForm, nil, "\n", `{"action":"accept","content":{}}`, []string{"  ok?\n"}},
-		{"page", "elicitation/create", page, nil, "y\n", `{"action":"accept"}`, []string{"https://example.com/a?b=c\n", "page of example.com yourself"}},
+		{"page", "elicitation/create", page, nil, "y\n", `{"action":"accept"}`, []string{"https://example.com/a?b=c\n", "page of example.com in a browser"}},
 		{"page, by default not", "elicitation/create", page, nil, "\n", `{"action":"decline"}`, nil},
 		{"page, left", "elicitation/create", page, nil, "", `{"action":"cancel"}`, nil},
-		{"strange page", "elicitation/create", `{"mode":"url","url":"https://ex\u0430mple.com"}`, nil, "n\n", `{"action":"decline"}`, []string{"careful: the name is not plain ASCII"}},
+		{"strange page", "elicitation/create", `{"mode":"url","url":"https://ex\u0430mple.com"}`, nil, "n\n", `{"action":"decline"}`, []string{"warning: the host name is not plain ASCII"}},
 		{"model", "sampling/createMessage", model, nil, "be\ncause\n\n", `{"role":"assistant","content":{"type":"text","text":"be\ncause"},"model":"a person at the terminal","stopReason":"endTurn"}`,
-			[]string{"tool asks your model", "  system:\n    be brief\n", "  user:\n    why?\\x1b[2J\n", "at most 9 tokens"}},
+			[]string{"tool sends a request for your model", "  system:\n    be brief\n", "  user:\n    why?\\x1b[2J\n", "at most 9 tokens"}},
 		{"model, nothing", "sampling/createMessage", model, nil, "\n", `User rejected`, nil},
 		{"model, left", "sampling/createMessage", model, nil, "", `User rejected`, nil},
 		{"roots", "roots/list", ``, nil, "", `/internal/cli/ask"}]}`, []string{"roots sent to tool: file:///"}},
@@ -136,13 +136,13 @@ func TestDialogue(t *testing.T) {
 		}
 		for _, shown := range c.shown {
 			if !strings.Contains(out.String(), shown) {
-				t.Errorf("%s: %q is not in\n%s", c.name, shown, out)
+				t.Errorf("%s: %q is missing in\n%s", c.name, shown, out)
 			}
 		}
 	}
 }
 
-// Questions take turns; one that is withdrawn makes room, and the line typed then belongs to the next.
+// Only one question is asked at a time. After a canceled question, the next one gets the input.
 func TestDialogueTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, keyboard := io.Pipe()
@@ -194,13 +194,13 @@ func TestBadAnswerFlags(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := a.begin(cmd, "tool", terminal.NewProgressBar(io.Discard)); err == nil {
-			t.Errorf("%v was taken", flags)
+			t.Errorf("%v was accepted", flags)
 		}
 	}
 }
 
-// Nothing a server says begins a line, where our own questions stand: no name of a field, no default, no long text that a
-// terminal of 80 columns would break.
+// No text of a server starts a line, where the command's own questions start: no name of a field, no default, and no long text that a
+// terminal with 80 columns would wrap.
 func TestNobodySpeaksForUs(t *testing.T) {
 	const ours = "Send this? [Y]es, [n]o, [a]gain: "
 	long := strings.Repeat("word ", 14) + strings.Repeat(" ", 200) + ours + strings.Repeat("界", 50) + ours
@@ -210,7 +210,7 @@ func TestNobodySpeaksForUs(t *testing.T) {
 	params := `{"message":` + string(quoted(long+"\n"+ours)) + `,"requestedSchema":{"type":"object","required":["` + ours + `"],"properties":{` +
 		field(ours) + `,` + field(long) + `}}}`
 	a, out := answering(t, nil)
-	a.person = newQuestioner(io.TeeReader(iotest.OneByteReader(strings.NewReader("\n\n\n")), out), out) // a terminal shows what is typed
+	a.person = newQuestioner(io.TeeReader(iotest.OneByteReader(strings.NewReader("\n\n\n")), out), out) // a terminal echoes the input
 	if got, err := a.answer(t.Context(), "elicitation/create", json.RawMessage(params)); err != nil || !strings.Contains(string(got), "accept") {
 		t.Fatalf("%s, %v", got, err)
 	}
@@ -230,6 +230,6 @@ func TestNobodySpeaksForUs(t *testing.T) {
 		}
 	}
 	if !strings.HasSuffix(out.String(), "\n"+ours+"\n") || starts > 1 {
-		t.Errorf("%d lines begin as ours does:\n%s", starts, out)
+		t.Errorf("%d lines start like the command's own:\n%s", starts, out)
 	}
 }

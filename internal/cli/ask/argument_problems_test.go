@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// A call whose arguments were refused lists each problem as a hint; the text comes from the other side and is shown on one line.
+// For a call with invalid arguments, each problem is a hint. Its text comes from the gateway and is shown on one line.
 func TestProblemsOfArgumentsAreHints(t *testing.T) {
 	rpc := &client.RPCError{Code: -32602, Message: "the arguments do not fit", Data: json.RawMessage(`{"code":"INVALID_PARAMS","tool":"git_log",` +
 		`"problems":[{"pointer":"/max_count","expected":"want integer, found a string"},{"pointer":"","expected":"want at least\n1 members, found 0"}]}`)}

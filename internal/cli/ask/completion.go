@@ -31,7 +31,7 @@ func completeCall(cmd *cobra.Command, args []string, word string) ([]string, cob
 			}
 		}
 		if json.Unmarshal([]byte(tool.Raw), &t) != nil {
-			break // a definition too long to be told whole
+			break // the definition is truncated
 		}
 		var words []string
 		for _, name := range slices.Sorted(maps.Keys(t.InputSchema.Properties)) {

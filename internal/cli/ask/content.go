@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/decode"
 )
 
-// block is a content block of a result, or the contents of a resource, as far as it is printed.
+// block is a content block of a result, or the contents of a resource.
 type block struct {
 	Type     string          `json:"type"`
 	Text     *string         `json:"text"`
@@ -25,7 +25,7 @@ type block struct {
 	Resource json.RawMessage `json:"resource"` // embedded
 }
 
-// String renders the block for people: texts as they are, everything else as one line that says what it is.
+// String formats the block for people: a text unchanged, anything else as one line that describes it.
 func (b block) String() string {
 	switch {
 	case b.Text != nil:
@@ -45,7 +45,7 @@ func (b block) String() string {
 	return "(" + terminal.OneLine(b.Type, 40) + ")"
 }
 
-// about says what is in a base64 text.
+// about describes base64 data.
 func about(kind, uri, mime, data string) string {
 	words := []string{kind}
 	for _, w := range []string{terminal.OneLine(uri, 200), terminal.OneLine(mime, 80)} {
@@ -64,7 +64,7 @@ func readResult(raw []byte, v any) error {
 	return nil
 }
 
-// printToolResult prints the content blocks, each on lines of its own; a result that has only structuredContent is
+// printToolResult prints the content blocks, each on its own lines. A result with only structuredContent is
 // printed as JSON.
 func printToolResult(w io.Writer, raw []byte) error {
 	var result struct {

@@ -55,7 +55,7 @@ unique, SERVER/NAME or SERVER:NAME. -o json and -o yaml print the definition as 
 	return cmd
 }
 
-// described is an item: what it is, and what a list says of it.
+// described is a listed item and its kind.
 type described struct {
 	kind protocol.ItemKind
 	item protocol.Item
@@ -72,7 +72,7 @@ func (d described) public() string {
 	return field(d.item, d.item.Name)
 }
 
-// is tells how well a name fits: 2 the public one, 1 the server's own, 0 not at all.
+// is returns how a name matches: 2 for the public name, 1 for the server's own name, 0 for no match.
 func (d described) is(name string) int {
 	own, server := meta(d.item, "goblin-actor/name"), serverOf(d.item)
 	switch {
@@ -84,7 +84,7 @@ func (d described) is(name string) int {
 	return 0
 }
 
-// whyHidden asks the gateway's describe_tool why a tool is not listed; "" = the gateway does not say.
+// whyHidden asks the gateway's describe_tool why a tool is not listed. It returns "" if the gateway gives no reason.
 func whyHidden(ctx context.Context, c *client.Client, name string) string {
 	args, err := json.Marshal(map[string]string{"name": name})
 	if err != nil {
@@ -108,7 +108,7 @@ func whyHidden(ctx context.Context, c *client.Client, name string) string {
 	return "server " + strings.TrimSuffix(why, ")")
 }
 
-// findDescribed looks for the item in all lists: the one of that public name, else the only one whose server calls it so.
+// findDescribed finds an item in all lists by its public name, or by the server's own name if only one server has it.
 func findDescribed(ctx context.Context, c *client.Client, name string) (described, error) {
 	best := map[int][]described{}
 	var names []string
@@ -128,7 +128,7 @@ func findDescribed(ctx context.Context, c *client.Client, name string) (describe
 		}
 	}
 	if found := cmp.Or(len(best[2]), -len(best[1])); found > 0 {
-		return best[2][0], nil // a tool and a prompt may have one name: the tool
+		return best[2][0], nil // if a tool and a prompt have the same name, the tool
 	} else if found == -1 {
 		return best[1][0], nil
 	} else if found < 0 {
@@ -189,7 +189,7 @@ func readDefinition(raw []byte) (def definition, faults []string) {
 	return def, faults
 }
 
-// printDefinition prints an item for people: what the server says is indented, so that it cannot pass for our words.
+// printDefinition prints an item for people. Text of the server is indented, so that it cannot imitate the command's own output.
 func printDefinition(w io.Writer, d described) error {
 	def, faults := readDefinition(d.item.Raw)
 	input, err := parseSchema(def.InputSchema)

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/cli/terminal"
 )
 
-// Bounds of what describe shows of a schema. The first level is always complete.
+// Limits for the part of a schema that describe shows. The first level is always complete.
 const (
 	describedDepth   = 3   // levels of arguments and their members
 	describedMembers = 300 // members below the first level
@@ -20,7 +20,7 @@ const (
 // schemaPrinter prints the members of a schema, level by level.
 type schemaPrinter struct {
 	b     *strings.Builder
-	whole schema // holds the definitions that references name
+	whole schema // contains the definitions for references
 	left  int    // members below the first level that may still be printed
 }
 
@@ -67,7 +67,7 @@ func (p *schemaPrinter) members(s schema, level int) {
 	}
 }
 
-// resolved follows the references of s, a few at most.
+// resolved follows up to describedDepth references of s.
 func (p *schemaPrinter) resolved(s schema) schema {
 	for range describedDepth {
 		target, ok := p.whole.resolve(s.Ref)

@@ -22,7 +22,7 @@ func describeTool(t *testing.T, inputSchema string) string {
 	return args
 }
 
-// Members of objects and of array elements are shown to depth 3, also behind references and alternatives.
+// Members of objects and of array elements are shown to depth 3, also through references and alternatives.
 func TestDescribeShowsMembers(t *testing.T) {
 	for _, c := range []struct{ name, schema, want string }{
 		{"elements", `{"type":"object","properties":{"entities":{"type":"array","description":"What to add","items":{"type":"object","required":["name"],"properties":{
@@ -54,6 +54,6 @@ func TestDescribeIsBounded(t *testing.T) {
 	wide := `{"properties":{` + strings.Join(members, ",") + `}}`
 	got := describeTool(t, `{"$defs":{"p":`+wide+`},`+wide[1:])
 	if lines := strings.Count(got, "\n"); lines != 1+100+describedMembers+1 || !strings.HasSuffix(got, "  … -o json shows the remaining members\n") {
-		t.Errorf("%d lines, the last of which are %q", lines, got[len(got)-80:])
+		t.Errorf("%d lines, ending with %q", lines, got[len(got)-80:])
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"goblin-actor/internal/cli/terminal"
 )
 
-// questioner puts the questions of servers to the person at the terminal.
+// questioner asks the user at the terminal the questions of servers.
 type questioner struct{ *terminal.Dialogue }
 
 func newQuestioner(in io.Reader, out io.Writer) *questioner {
 	return &questioner{terminal.NewDialogue(in, out)}
 }
 
-// heading says who asks what. The server's words are indented, so that they cannot pass for ours.
+// heading prints the name of the item and the server's message, which is indented so that it cannot imitate the command's own output.
 func (d *questioner) heading(who, message string) {
 	d.Print("%s asks:\n%s", terminal.PaletteFor(d.Out).Bold(terminal.OneLine(who, 80)), terminal.Indent(message))
 }
@@ -25,7 +25,7 @@ func (d *questioner) heading(who, message string) {
 // fillIn asks for the fields that have no value yet, shows all, and asks whether to send them.
 func (d *questioner) fillIn(ctx context.Context, f form, given map[string]json.RawMessage) (json.RawMessage, error) {
 	if len(f) > len(given) {
-		d.Print("(Ctrl-D gives no answer)\n")
+		d.Print("(Ctrl-D cancels)\n")
 	}
 	for {
 		values := map[string]json.RawMessage{}
@@ -61,7 +61,7 @@ func (d *questioner) fillIn(ctx context.Context, f form, given map[string]json.R
 	}
 }
 
-// field asks for one value until it is a good one; ok is false when an optional one was left out.
+// field asks for a value until it is valid. ok is false if an optional value was left out.
 func (d *questioner) field(ctx context.Context, one *formField) (value json.RawMessage, ok bool, err error) {
 	prompt := one.label()
 	if about := one.describe(); about != "" {
@@ -79,7 +79,7 @@ func (d *questioner) field(ctx context.Context, one *formField) (value json.RawM
 			if !one.required {
 				return nil, false, nil
 			}
-			d.Print("it is needed\n")
+			d.Print("a value is required\n")
 			continue
 		}
 		value, err := one.read(text)
@@ -90,15 +90,15 @@ func (d *questioner) field(ctx context.Context, one *formField) (value json.RawM
 	}
 }
 
-// visit shows a page's address and asks whether the person goes there. It opens nothing.
+// visit shows a URL and asks whether the user agrees to visit it. It opens nothing.
 func (d *questioner) visit(ctx context.Context, u *url.URL) (json.RawMessage, error) {
 	p := terminal.PaletteFor(d.Out)
 	d.Print("%s\n", terminal.Clean(u.String()))
-	d.Print("It wants you to open this page of %s yourself, in a browser. Nothing is opened from here.\n", p.Warn(terminal.OneLine(u.Hostname(), 200)))
+	d.Print("The server wants you to open this page of %s in a browser. This command does not open it.\n", p.Warn(terminal.OneLine(u.Hostname(), 200)))
 	if strings.ContainsFunc(u.Hostname(), func(r rune) bool { return r > 0x7f }) || strings.Contains(u.Hostname(), "xn--") {
-		d.Print("%s the name is not plain ASCII; it may look like another one.\n", p.Bad("careful:"))
+		d.Print("%s the host name is not plain ASCII; it may imitate another one.\n", p.Bad("warning:"))
 	}
-	text, err := d.Choose(ctx, "Will you, or have you? [N]o, [y]es: ", "n", "no", "y", "yes")
+	text, err := d.Choose(ctx, "Do you agree, or have you visited it? [N]o, [y]es: ", "n", "no", "y", "yes")
 	switch {
 	case err != nil:
 		return dismissed, nil
@@ -108,11 +108,11 @@ func (d *questioner) visit(ctx context.Context, u *url.URL) (json.RawMessage, er
 	return declined, nil
 }
 
-// sample shows what the model is asked and reads what to answer for it.
+// sample shows a sampling request and reads the response from the user.
 func (d *questioner) sample(ctx context.Context, who string, ask sampling) (json.RawMessage, error) {
-	d.Print("%s asks your model; you answer for it:\n", terminal.PaletteFor(d.Out).Bold(terminal.OneLine(who, 80)))
+	d.Print("%s sends a request for your model; answer in its place:\n", terminal.PaletteFor(d.Out).Bold(terminal.OneLine(who, 80)))
 	d.Print("%s", ask.String())
-	d.Print("(an empty line ends the answer; nothing at all refuses)\n")
+	d.Print("(an empty line ends the response; an empty response declines)\n")
 	var lines []string
 	for {
 		text, err := d.Line(ctx, "> ")

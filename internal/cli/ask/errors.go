@@ -52,7 +52,7 @@ func unreachableHint(err error) string {
 	return target.StartHint(os.Getenv) + "\nuse --connect ADDR for another gateway, or --config FILE to start one for this command"
 }
 
-// pagesOf names the pages a server wants visited before it carries out the call, each in a line; "" = it wants none.
+// pagesOf lists the pages that the server requires the user to visit before it executes the call, one per line. It returns "" for other errors.
 // MCP 2025-11-25, client/elicitation, URL elicitation required.
 func pagesOf(rpc *client.RPCError) string {
 	var data struct {
@@ -71,7 +71,7 @@ func pagesOf(rpc *client.RPCError) string {
 // limitNamed matches the configuration key that a message names as the limit that was reached.
 var limitNamed = pattern.Lazy(`\((limits\.[A-Za-z]+)\)`)
 
-// overloadedHint is the hint for OVERLOADED, which has several causes; the message names the one at hand. "" = another error.
+// overloadedHint returns the hint for OVERLOADED, which depends on the limit that the message names. It returns "" for other errors.
 func overloadedHint(rpc *client.RPCError) string {
 	limit := limitNamed().FindStringSubmatch(rpc.Message)
 	switch {

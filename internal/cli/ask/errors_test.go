@@ -17,7 +17,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// OVERLOADED has many causes; its hint fits the one that the message names.
+// The hint for OVERLOADED fits the cause that the message names.
 func TestOverloadedHintFitsItsCause(t *testing.T) {
 	for message, want := range map[string]string{
 		"the audit log cannot be written, and no call may go without it (audit.required)": "audit log cannot be written",

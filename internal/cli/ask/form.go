@@ -13,16 +13,16 @@ import (
 	"goblin-actor/internal/decode"
 )
 
-// maxFields bounds the fields of a form a person is asked to fill in.
+// maxFields is the maximum number of fields of a form.
 const maxFields = 100
 
-// Bounds of one value, which may be a server's default: what is longer is refused before it is judged.
+// Limits for a value, which may be a server's default. A larger one is rejected before it is checked.
 const (
 	maxFormItems = 1000
 	maxFormText  = 64 << 10 // bytes
 )
 
-// form is the flat schema a server wants filled in, its fields in the order it wrote them.
+// form is the flat schema of a form. The fields are in the server's order.
 // MCP 2025-11-25, client/elicitation, requested schema.
 type form []formField
 
@@ -52,16 +52,16 @@ type formField struct {
 		OneOf []option `json:"oneOf"`
 	} `json:"items"`
 
-	options []option // all there is to choose from; nil = a free field
+	options []option // the permitted values; nil = any
 }
 
-// option is one value to choose, and how it is called.
+// option is a permitted value and its title.
 type option struct {
 	Value string `json:"const"`
 	Title string `json:"title"`
 }
 
-// parseForm reads a requestedSchema.
+// parseForm parses a requestedSchema.
 func parseForm(raw []byte) (form, error) {
 	var s struct {
 		Properties json.RawMessage `json:"properties"`
@@ -97,7 +97,7 @@ func parseForm(raw []byte) (form, error) {
 	return f, nil
 }
 
-// choices collects the options from the five ways to write them.
+// choices returns the options, for which the schema has five notations.
 func (f *formField) choices() []option {
 	for _, titled := range [][]option{f.OneOf, f.Items.AnyOf, f.Items.OneOf} {
 		if len(titled) > 0 {
@@ -119,10 +119,10 @@ func (f *formField) choices() []option {
 	return list
 }
 
-// label is what the field is called, for people.
+// label returns the field's name for people.
 func (f *formField) label() string { return terminal.OneLine(cmp.Or(f.Title, f.name), 80) }
 
-// byDefault returns the field's default if it is a good one.
+// byDefault returns the field's default if it is valid.
 func (f *formField) byDefault() (json.RawMessage, bool) {
 	if len(f.Default) == 0 || string(f.Default) == "null" || f.check(f.Default) != nil {
 		return nil, false
@@ -130,7 +130,7 @@ func (f *formField) byDefault() (json.RawMessage, bool) {
 	return f.Default, true
 }
 
-// content renders a filled form; fields without value are left out.
+// content returns the values as JSON. Fields without a value are left out.
 func (f form) content(values map[string]json.RawMessage) []byte {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -150,7 +150,7 @@ func (f form) content(values map[string]json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// missing names the required fields that have no value.
+// missing returns the names of required fields without a value.
 func (f form) missing(values map[string]json.RawMessage) []string {
 	var names []string
 	for _, one := range f {
@@ -161,7 +161,7 @@ func (f form) missing(values map[string]json.RawMessage) []string {
 	return names
 }
 
-// describe says how the field is filled in, in brackets.
+// describe describes the permitted values.
 func (f *formField) describe() string {
 	var words []string
 	switch {
@@ -185,7 +185,7 @@ func (f *formField) describe() string {
 	return strings.Join(words, "; ")
 }
 
-// optionList numbers the options.
+// optionList returns the numbered options.
 func (f *formField) optionList() string {
 	const most = 50
 	var words []string
@@ -197,7 +197,7 @@ func (f *formField) optionList() string {
 	}
 	text := strings.Join(words, ", ")
 	if f.Type == "array" {
-		text = "several with commas: " + text
+		text = "several, separated by commas: " + text
 	}
 	return text
 }

@@ -10,15 +10,15 @@ import (
 	"goblin-actor/internal/gatetest"
 )
 
-// Every kind of field takes what it should and says what it wants instead of the rest.
+// Every kind of field accepts valid values and says what it expects otherwise.
 func TestFormFields(t *testing.T) {
-	for _, c := range []struct{ schema, in, want string }{ // want begins with "want" or holds "not among" = an error
+	for _, c := range []struct{ schema, in, want string }{ // want starts with "want" or contains "not one of" for an error
 		{`{"type":"string"}`, "a b", `"a b"`},
 		{`{"type":"string","minLength":3}`, "ab", "want at least 3 characters, got 2"},
 		{`{"type":"string","maxLength":2}`, "äöü", "want at most 2 characters, got 3"},
 		{`{"type":"string","minLength":2,"maxLength":2}`, "äö", `"äö"`},
-		{`{"type":"string","pattern":"^a+$"}`, "ab", "want something that matches ^a+$"},
-		{`{"type":"string","pattern":"(?=a)"}`, "ab", `"ab"`}, // not a pattern of ours: not checked
+		{`{"type":"string","pattern":"^a+$"}`, "ab", "want a text that matches ^a+$"},
+		{`{"type":"string","pattern":"(?=a)"}`, "ab", `"ab"`}, // not a valid Go pattern, so not checked
 		{`{"type":"string","format":"email"}`, "me@example.com", `"me@example.com"`},
 		{`{"type":"string","format":"email"}`, "Me <me@example.com>", "want an address"},
 		{`{"type":"string","format":"uri"}`, "a:b", `"a:b"`},
@@ -36,16 +36,16 @@ func TestFormFields(t *testing.T) {
 		{`{"type":"boolean"}`, "Y", `true`},
 		{`{"type":"boolean"}`, "no", `false`},
 		{`{"type":"boolean"}`, "maybe", "want yes or no"},
-		{`{"type":"string","enum":["a","2","b"]}`, "2", `"2"`}, // the value before the number
+		{`{"type":"string","enum":["a","2","b"]}`, "2", `"2"`}, // the value takes precedence over the number
 		{`{"type":"string","enum":["a","b"]}`, "2", `"b"`},
-		{`{"type":"string","enum":["a","b"]}`, "3", `"3" is not among them: 1 a, 2 b`},
+		{`{"type":"string","enum":["a","b"]}`, "3", `"3" is not one of: 1 a, 2 b`},
 		{`{"type":"string","enum":["a","b"],"enumNames":["Ay","Bee"]}`, "bee", `"b"`},
 		{`{"type":"string","oneOf":[{"const":"x","title":"Ex"}]}`, "1", `"x"`},
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, "1, c", `["a","c"]`},
 		{`{"type":"array","items":{"anyOf":[{"const":"x","title":"Ex"},{"const":"y","title":"Why"}]}}`, "ex,why", `["x","y"]`},
 		{`{"type":"array","maxItems":1,"items":{"enum":["a","b"]}}`, "a,b", "want at most 1"},
 		{`{"type":"array","minItems":2,"items":{"enum":["a","b"]}}`, "a", "want at least 2"},
-		{`{"type":"array","items":{"enum":["a","b"]}}`, "a,1", `"a" is there twice`},
+		{`{"type":"array","items":{"enum":["a","b"]}}`, "a,1", `"a" occurs twice`},
 		{`{"type":"array","items":{"type":"string"}}`, "x,y", `["x","y"]`},
 		{`{"type":"gem"}`, "7", `7`},
 		{`{}`, "x", `"x"`},
@@ -65,7 +65,7 @@ func TestFormFields(t *testing.T) {
 	}
 }
 
-// The fields keep their order; what can be sent without anybody typing is known.
+// Fields keep their order. Missing values and defaults are known without a dialogue.
 func TestForm(t *testing.T) {
 	f, err := parseForm([]byte(`{"type":"object","required":["b","a"],"properties":{
 		"b":{"type":"string","title":"Bee\u202e"},"a":{"type":"integer","default":3},"c":{"type":"integer","default":"x"},"d":{"type":"boolean","default":null}}}`))
@@ -90,8 +90,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// What is no form is refused, and nothing is too big.
-// A default that is long beyond reason is no default, and nobody waits until it has been judged.
+// A default that is too long is ignored without checking it.
 func TestHostileDefaults(t *testing.T) {
 	items := make([]string, 300_000)
 	for i := range items {
@@ -118,10 +117,10 @@ func TestHostileDefaults(t *testing.T) {
 		select {
 		case good := <-done:
 			if good {
-				t.Errorf("%.60s: taken", schema)
+				t.Errorf("%.60s: accepted", schema)
 			}
 		case <-time.After(gatetest.Patience):
-			t.Errorf("%.60s: does not end", schema)
+			t.Errorf("%.60s: takes too long", schema)
 		}
 	}
 }
@@ -146,7 +145,7 @@ func TestBadForms(t *testing.T) {
 	}
 }
 
-// Whatever a server sends as a form and a person types, nothing panics and what is sent is JSON.
+// No form and no input causes a panic, and the content is always valid JSON.
 func FuzzForm(f *testing.F) {
 	f.Add([]byte(`{"properties":{"k":{"type":"array","items":{"enum":["a"]},"minItems":1}},"required":["k"]}`), "a")
 	f.Add([]byte(`{"properties":{"k":{"type":"number","minimum":1,"default":2}}}`), "")

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/internal/cli/terminal"
 )
 
-// read turns what was typed into the field's value and checks it. Options are named by value, title or number.
+// read converts typed text to a value of the field and checks it. Options are chosen by value, title or number.
 func (f *formField) read(text string) (json.RawMessage, error) {
 	var value json.RawMessage
 	switch {
@@ -70,7 +70,7 @@ func describeNumber(kind string) string {
 	return "a number"
 }
 
-// yesOrNo reads an answer to a question of ours or a boolean field.
+// yesOrNo parses the answer to a yes-or-no question or a boolean field.
 func yesOrNo(text string) (yes, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "y", "yes", "true":
@@ -85,7 +85,7 @@ func yesOrNo(text string) (yes, ok bool) {
 func (f *formField) option(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if len(f.options) == 0 {
-		return text, nil // a list of free words
+		return text, nil // any text is permitted
 	}
 	for _, same := range []func(option) bool{
 		func(o option) bool { return o.Value == text },
@@ -98,16 +98,16 @@ func (f *formField) option(text string) (string, error) {
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(f.options) {
 		return f.options[n-1].Value, nil
 	}
-	return "", fmt.Errorf("%q is not among them: %s", terminal.OneLine(text, 40), f.optionList())
+	return "", fmt.Errorf("%q is not one of: %s", terminal.OneLine(text, 40), f.optionList())
 }
 
-// check says what is wrong with a value for this field.
+// check returns an error if a value is invalid for the field.
 func (f *formField) check(value json.RawMessage) error {
 	switch f.Type {
 	case "string":
 		var text string
 		if json.Unmarshal(value, &text) != nil {
-			return errors.New("want text")
+			return errors.New("want a string")
 		}
 		return f.checkText(text)
 	case "integer", "number":
@@ -126,7 +126,7 @@ func (f *formField) check(value json.RawMessage) error {
 	case "array":
 		var list []string
 		if json.Unmarshal(value, &list) != nil {
-			return errors.New("want a list of texts")
+			return errors.New("want a list of strings")
 		}
 		return f.checkList(list)
 	}
@@ -136,7 +136,7 @@ func (f *formField) check(value json.RawMessage) error {
 func (f *formField) checkText(text string) error {
 	if len(f.options) > 0 {
 		if !f.offers(text) {
-			return fmt.Errorf("%q is not among them: %s", terminal.OneLine(text, 40), f.optionList())
+			return fmt.Errorf("%q is not one of: %s", terminal.OneLine(text, 40), f.optionList())
 		}
 		return nil
 	}
@@ -149,22 +149,22 @@ func (f *formField) checkText(text string) error {
 	case f.MaxLength != nil && float64(n) > *f.MaxLength:
 		return fmt.Errorf("want at most %g characters, got %d", *f.MaxLength, n)
 	}
-	if f.Pattern != "" && len(f.Pattern)*len(text) <= 16*maxFormText { // the server checks the others itself
+	if f.Pattern != "" && len(f.Pattern)*len(text) <= 16*maxFormText { // the server checks larger ones
 		if p, err := regexp.Compile(f.Pattern); err == nil && !p.MatchString(text) {
-			return fmt.Errorf("want something that matches %s", terminal.OneLine(f.Pattern, 60))
+			return fmt.Errorf("want a text that matches %s", terminal.OneLine(f.Pattern, 60))
 		}
 	}
 	return checkFormat(f.Format, text)
 }
 
-// checkFormat knows the formats MCP names; any other allows everything.
+// checkFormat checks the formats that MCP defines. Other formats permit any text.
 func checkFormat(format, text string) error {
 	var err error
 	switch format {
 	case "email":
 		var a *mail.Address
 		if a, err = mail.ParseAddress(text); err == nil && a.Address != text {
-			err = errors.New("not an address alone")
+			err = errors.New("text besides the address")
 		}
 	case "uri":
 		var u *url.URL
@@ -183,8 +183,8 @@ func checkFormat(format, text string) error {
 }
 
 var formatExamples = map[string]string{
-	"email": "an address like me@example.com", "uri": "a URI like https://example.com",
-	"date": "a date like 2026-07-28", "date-time": "a time like 2026-07-28T12:00:00Z",
+	"email": "an address such as me@example.com", "uri": "a URI such as https://example.com",
+	"date": "a date such as 2026-07-28", "date-time": "a time such as 2026-07-28T12:00:00Z",
 }
 
 func (f *formField) checkList(list []string) error {
@@ -193,10 +193,10 @@ func (f *formField) checkList(list []string) error {
 	}
 	for i, text := range list {
 		if len(f.options) > 0 && !f.offers(text) {
-			return fmt.Errorf("%q is not among them: %s", terminal.OneLine(text, 40), f.optionList())
+			return fmt.Errorf("%q is not one of: %s", terminal.OneLine(text, 40), f.optionList())
 		}
 		if slices.Contains(list[:i], text) {
-			return fmt.Errorf("%q is there twice", terminal.OneLine(text, 40))
+			return fmt.Errorf("%q occurs twice", terminal.OneLine(text, 40))
 		}
 	}
 	switch {

@@ -16,12 +16,12 @@ import (
 
 // gatewayFlags select the gateway of a client command.
 type gatewayFlags struct {
-	connect string // address of a running one
-	config  string // file to start one from, in this process
-	project string // what of it is meant; "" = everything
-	address string // of the running one that is meant: check finds it
+	connect string // --connect
+	config  string // --config: start a gateway in this process
+	project string // --project; "" = all items
+	address string // of the running gateway; set by check
 	shown   target.KeyFlag
-	key     string // of shown; check reads it
+	key     string // of shown; set by check
 
 	asked *answerer // nil = the command does not answer requests of servers
 }

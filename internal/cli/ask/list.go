@@ -24,7 +24,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// NewList returns the command list.
+// NewList returns the list command.
 func NewList() *cobra.Command {
 	cmd := command.Group(&cobra.Command{
 		Use:     "list",
@@ -74,7 +74,7 @@ func newListKind(kind protocol.ItemKind) *cobra.Command {
 	return cmd
 }
 
-// itemsOf are those of one server. None may mean that it is not there, or that it offers nothing of the kind: status knows.
+// itemsOf returns the items of one server. If there are none, the server may be unknown or may offer no items of the kind; the status shows which.
 func itemsOf(items []protocol.Item, server string) ([]protocol.Item, error) {
 	var names []string
 	var of []protocol.Item
@@ -126,7 +126,7 @@ func printItems(w io.Writer, kind protocol.ItemKind, items []protocol.Item) erro
 	return output.PrintTable(w, head, rows)
 }
 
-// field returns a string member of an item; "" when it is absent or no string.
+// field returns a string member of an item, or "" if it is absent or not a string.
 func field(item protocol.Item, span rawjson.Span) string {
 	s, _ := rawjson.Unquote(span.Of(item.Raw))
 	return s
@@ -141,7 +141,7 @@ func meta(item protocol.Item, key string) string {
 	return s
 }
 
-// serverOf returns the server an item belongs to; "" when the other side is no gateway of ours.
+// serverOf returns the server that owns an item, or "" if the peer is not a goblin-actor gateway.
 func serverOf(item protocol.Item) string { return meta(item, "goblin-actor/server") }
 
 func newListServers() *cobra.Command {
@@ -170,7 +170,7 @@ func newListServers() *cobra.Command {
 	return cmd
 }
 
-// offers counts what one server offers.
+// offers is the number of a server's items.
 type offers struct {
 	Name      string `json:"name"`
 	Tools     int    `json:"tools"`
@@ -179,7 +179,7 @@ type offers struct {
 	Templates int    `json:"templates"`
 }
 
-// listServers counts the items of all lists by the server they belong to, sorted by its name.
+// listServers counts the items of each server. The result is sorted by name.
 func listServers(ctx context.Context, c *client.Client) ([]offers, error) {
 	servers := map[string]*offers{}
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {

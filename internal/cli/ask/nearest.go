@@ -14,26 +14,32 @@ import (
 )
 
 const (
-	meantTime  = 2 * time.Second // for the list that is searched
-	meantNames = 2000            // of it, at most
-	meantBytes = 128             // longer names are not compared
+	meantTime  = 2 * time.Second // timeout for the list of names
+	meantNames = 2000            // maximum number of names that are compared
+	meantBytes = 128             // maximum length of names that are compared
 )
 
-// meant is a hint that names the tool or prompt whose name is most like the one nobody knows; "" when err is not about a
-// name, or none is near. Names as the servers give them count, too.
-func meant(ctx context.Context, c *client.Client, err error) string {
+// notFound returns the kind and name of the unknown tool or prompt that an error of the gateway reports.
+func notFound(err error) (kind protocol.ItemKind, name string, found bool) {
 	rpc, ok := errors.AsType[*client.RPCError](err)
 	if !ok {
-		return ""
+		return 0, "", false
 	}
-	kind, name, found := protocol.Tools, "", false
 	switch rpc.Name() {
 	case "TOOL_NOT_FOUND":
+		kind = protocol.Tools
 		name, found = strings.CutPrefix(rpc.Message, protocol.NoToolPrefix)
 	case "PROMPT_NOT_FOUND":
 		kind = protocol.Prompts
 		name, found = strings.CutPrefix(rpc.Message, protocol.NoPromptPrefix)
 	}
+	return kind, name, found
+}
+
+// meant returns a hint with the tool or prompt whose name is most similar to an unknown one. It returns "" if err is not about an unknown
+// name, or if no name is similar. It also compares the servers' own names.
+func meant(ctx context.Context, c *client.Client, err error) string {
+	kind, name, found := notFound(err)
 	if !found || name == "" || len(name) > meantBytes {
 		return ""
 	}

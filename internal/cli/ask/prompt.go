@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// NewPrompt returns the command prompt.
+// NewPrompt returns the prompt command.
 func NewPrompt() *cobra.Command {
 	var gateway gatewayFlags
 	var out output.Format
@@ -61,7 +61,7 @@ func NewPrompt() *cobra.Command {
 	return cmd
 }
 
-// promptArguments checks the pairs against what the prompt declares and returns them as JSON. MCP 2025-11-25, server/prompts.
+// promptArguments checks the pairs against the declared arguments and returns them as JSON. MCP 2025-11-25, server/prompts.
 func promptArguments(ctx context.Context, c *client.Client, name string, pairs []command.Pair) ([]byte, error) {
 	items, err := c.List(ctx, protocol.Prompts)
 	if err != nil {
@@ -110,7 +110,7 @@ func printPrompt(w io.Writer, raw []byte) error {
 	return printLines(w, strings.Join(parts, "\n\n"))
 }
 
-// blocks renders a message's content, which is one block or an array of them.
+// blocks formats a message's content, which is a block or an array of blocks.
 func blocks(raw json.RawMessage) []string {
 	var many []block
 	if json.Unmarshal(raw, &many) != nil {

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// NewRead returns the command read.
+// NewRead returns the read command.
 func NewRead() *cobra.Command {
 	var gateway gatewayFlags
 	var out output.Format
@@ -52,7 +52,7 @@ characters are printed as escapes.`,
 	return cmd
 }
 
-// printContents prints the contents of a resource: for a terminal harmless and in lines, else byte for byte.
+// printContents prints the contents of a resource: escaped and in lines for a terminal, otherwise unchanged.
 func printContents(w io.Writer, raw []byte, onTerminal bool) error {
 	var result struct {
 		Contents []block `json:"contents"`

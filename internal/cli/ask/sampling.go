@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/decode"
 )
 
-// sampling is a question to the model, as far as it is shown. MCP 2025-11-25, client/sampling.
+// sampling is the part of a sampling request that is shown. MCP 2025-11-25, client/sampling.
 type sampling struct {
 	System   string          `json:"systemPrompt"`
 	Most     float64         `json:"maxTokens"`
@@ -31,7 +31,7 @@ func parseSampling(params []byte) (sampling, error) {
 	return s, nil
 }
 
-// String shows the messages, each under its role, all of it indented.
+// String formats the messages with their roles, indented.
 func (s sampling) String() string {
 	var b strings.Builder
 	part := func(role, text string) {
@@ -49,7 +49,7 @@ func (s sampling) String() string {
 	return b.String()
 }
 
-// last is the newest message, for a line.
+// last returns the last message.
 func (s sampling) last() string {
 	if len(s.Messages) == 0 {
 		return ""
@@ -57,7 +57,7 @@ func (s sampling) last() string {
 	return strings.Join(blocks(s.Messages[len(s.Messages)-1].Content), " ")
 }
 
-// spoken is the answer of a model that is a person.
+// spoken returns a sampling response with the user's text.
 func spoken(text string) json.RawMessage {
 	return fmt.Appendf(nil, `{"role":"assistant","content":{"type":"text","text":%s},"model":"a person at the terminal","stopReason":"endTurn"}`, quoted(text))
 }

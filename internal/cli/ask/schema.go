@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/decode"
 )
 
-// schema is what typing arguments needs of a JSON Schema (2020-12). The zero schema allows everything.
+// schema is the part of a JSON Schema (2020-12) that is needed to convert arguments. The zero schema permits everything.
 type schema struct {
 	Type                 words             `json:"type"`
 	Enum                 []json.RawMessage `json:"enum"`
@@ -32,7 +32,7 @@ type schema struct {
 // words is a string or an array of strings.
 type words []string
 
-// UnmarshalJSON takes both forms.
+// UnmarshalJSON accepts both forms.
 func (w *words) UnmarshalJSON(raw []byte) error {
 	var one string
 	if json.Unmarshal(raw, &one) == nil {
@@ -42,7 +42,7 @@ func (w *words) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(w))
 }
 
-// UnmarshalJSON also takes the schemas true and false, of which nothing is known.
+// UnmarshalJSON also accepts the schemas true and false, and ignores them.
 func (s *schema) UnmarshalJSON(raw []byte) error {
 	if text := string(raw); text == "true" || text == "false" {
 		*s = schema{}
@@ -52,13 +52,13 @@ func (s *schema) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*plain)(s))
 }
 
-// Bounds of a schema that is read: decoding looks at every level again for each level around it.
+// Limits for a schema: decoding scans each level again for every enclosing level.
 const (
 	maxSchemaBytes = 1 << 20
 	maxSchemaDepth = 64
 )
 
-// parseSchema reads a tool's inputSchema; nil is the zero schema, and so is one beyond the bounds.
+// parseSchema parses a tool's inputSchema. It returns the zero schema for nil and for one beyond the limits.
 func parseSchema(raw []byte) (schema, error) {
 	var s schema
 	if raw == nil || string(raw) == "null" || len(raw) > maxSchemaBytes || deeper(raw, maxSchemaDepth) {
@@ -68,7 +68,7 @@ func parseSchema(raw []byte) (schema, error) {
 	return s, err
 }
 
-// deeper reports whether more than most brackets of raw, which is JSON, are open at once.
+// deeper reports whether the nesting of raw, which is JSON, exceeds most.
 func deeper(raw []byte, most int) bool {
 	open, inText := 0, false
 	for i := 0; i < len(raw); i++ {
@@ -89,14 +89,14 @@ func deeper(raw []byte, most int) bool {
 	return false
 }
 
-// open reports whether arguments the schema does not name are welcome: it names none, or says so.
+// open reports whether the schema permits arguments that it does not declare: it declares none, or says so.
 func (s *schema) open() bool {
 	return len(s.Properties) == 0 || s.PatternProperties != nil ||
 		s.AdditionalProperties != nil && string(s.AdditionalProperties) != "false"
 }
 
-// arguments types the pairs and returns them as one JSON object, nil when there are none. Unknown and missing
-// arguments are usage errors that say what there is. tool is for messages.
+// arguments converts the pairs to a JSON object, or nil if there are none. For unknown and missing arguments it returns usage
+// errors that list the declared ones. tool is the name for messages.
 func (s schema) arguments(tool string, pairs []command.Pair) ([]byte, error) {
 	object := map[string]json.RawMessage{}
 	for _, p := range pairs {
@@ -126,7 +126,7 @@ func (s schema) arguments(tool string, pairs []command.Pair) ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// describe says how an argument is given.
+// describe describes the value of an argument.
 func describe(key string, p schema) string {
 	kind := strings.Join(p.Type, " or ")
 	switch {
@@ -155,20 +155,20 @@ func enumText(values []json.RawMessage) string {
 	return strings.Join(texts, ", ")
 }
 
-// unknownHint names the nearest argument, or all of them.
+// unknownHint suggests the most similar argument, or lists all.
 func (s schema) unknownHint(key string) string {
 	names := slices.Sorted(maps.Keys(s.Properties))
 	if len(names) == 0 {
-		return "it takes none"
+		return "the tool has no arguments"
 	}
 	best := slices.MinFunc(names, func(a, b string) int { return distance(a, key) - distance(b, key) })
 	if distance(best, key) <= 2 {
 		return fmt.Sprintf("did you mean %s?", best)
 	}
-	return "it takes " + strings.Join(names, ", ")
+	return "its arguments: " + strings.Join(names, ", ")
 }
 
-// distance is how many letters must be changed, added or removed to make b of a, whatever the case.
+// distance returns the case-insensitive edit distance of a and b.
 func distance(a, b string) int {
 	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
 	row := make([]int, len(y)+1)

@@ -20,8 +20,8 @@ const forgeSchema = `{"type":"object","required":["title"],"properties":{
 	"kind":{"$ref":"#/$defs/kind"},"loop":{"$ref":"#/$defs/loop"},"free":{},"any":true
 },"$defs":{"kind":{"type":"boolean"},"loop":{"$ref":"#/$defs/loop"}}}`
 
-// A server cannot keep the shell busy with its schema: what is too deep, too large or too entangled to be read tells nothing
-// of its values, and they are taken as they look.
+// A server cannot block the command with its schema. A schema that is too deep, too large or too complex is ignored, and the types of
+// values are guessed.
 func TestHostileSchemas(t *testing.T) {
 	list := func(text string, n int) string { return strings.TrimSuffix(strings.Repeat(text+",", n), ",") }
 	entangled := func(key string) string {
@@ -31,7 +31,7 @@ func TestHostileSchemas(t *testing.T) {
 		}
 		return `{"properties":{"x":{"$ref":"#/$defs/a0"}},"$defs":{` + defs + `}}`
 	}
-	const deep = 9000 // encoding/json goes to 10 000
+	const deep = 9000 // encoding/json permits 10 000
 	for name, raw := range map[string]string{
 		"unions of unions":  entangled("anyOf"),
 		"choices of those":  entangled("oneOf"),
@@ -57,7 +57,7 @@ func TestHostileSchemas(t *testing.T) {
 					t.Errorf("got %s", got)
 				}
 			case <-time.After(gatetest.Patience):
-				t.Error("does not end")
+				t.Error("takes too long")
 			}
 		})
 	}
@@ -67,7 +67,7 @@ func TestArguments(t *testing.T) {
 	for _, c := range []struct {
 		name, schema string
 		words        []string
-		want         string // the JSON, or "error: …" with a piece of the error, or "hint: …"
+		want         string // the JSON, or "error: …" with a part of the error, or "hint: …"
 	}{
 		{"text stays text", forgeSchema, []string{"title=42"}, `{"title":"42"}`},
 		{"empty text", forgeSchema, []string{"title="}, `{"title":""}`},
@@ -94,7 +94,7 @@ func TestArguments(t *testing.T) {
 		{"missing explains", forgeSchema, nil, "hint: title=… (string): what it is called"},
 		{"unknown", forgeSchema, []string{"title=x", "titel=y"}, `error: no argument "titel"`},
 		{"unknown has a neighbour", forgeSchema, []string{"title=x", "titel=y"}, "hint: did you mean title?"},
-		{"unknown without neighbour", forgeSchema, []string{"title=x", "whatever=y"}, "hint: it takes any, count"},
+		{"unknown without neighbour", forgeSchema, []string{"title=x", "whatever=y"}, "hint: its arguments: any, count"},
 		{"unknown is welcome", `{"type":"object","properties":{"a":{"type":"integer"}},"additionalProperties":true}`, []string{"b=1"}, `{"b":1}`},
 		{"no schema", "", []string{"a=1", "b=x", `c="1"`}, `{"a":1,"b":"x","c":"\"1\""}`},
 		{"nothing asked, nothing given", `{"type":"object"}`, nil, `{}`},
@@ -126,7 +126,7 @@ func typedWords(s schema, words []string) ([]byte, error) {
 	return s.arguments("forge", pairs)
 }
 
-// matches compares a result with what is wanted; errors must be usage errors.
+// matches compares a result with the expected one. Errors must be usage errors.
 func matches(want, got string, err error) bool {
 	e, _ := errors.AsType[*command.Error](err)
 	if piece, ok := strings.CutPrefix(want, "error: "); ok {
@@ -149,7 +149,7 @@ func FuzzTypedArguments(f *testing.F) {
 		}
 		raw, err := s.arguments("x", []command.Pair{{Key: key, Value: value}})
 		if e, ok := errors.AsType[*command.Error](err); err != nil && (!ok || e.Code != command.ExitUsage) {
-			t.Fatalf("%v is no usage error (%s)", err, raw)
+			t.Fatalf("%v is not a usage error (%s)", err, raw)
 		}
 	})
 }

@@ -9,14 +9,14 @@ import (
 	"goblin-actor/internal/secret"
 )
 
-// maxKindSteps bounds the references and unions that are followed for one value.
+// maxKindSteps is the maximum number of references and unions followed for a value.
 const maxKindSteps = 1000
 
-// kindNames are the types there are, the most telling first.
+// kindNames are the JSON types, the most specific first.
 var kindNames = []string{"null", "boolean", "integer", "number", "array", "object", "string"}
 
-// value types the text of one argument by the schema of its property. s is the whole schema, which holds the
-// definitions. The result is JSON; numbers keep their digits.
+// value converts the text of an argument to JSON by the schema of its property. s is the whole schema, which contains the
+// definitions. Numbers keep their digits.
 func (s schema) value(property schema, text string) (json.RawMessage, error) {
 	k := kinds{whole: s, seen: map[string]bool{}, left: maxKindSteps}
 	k.add(property, true)
@@ -37,13 +37,12 @@ func (s schema) value(property schema, text string) (json.RawMessage, error) {
 		wanted = append(wanted, t)
 	}
 	if len(wanted) == 0 {
-		return guess(text), nil // types nobody knows
+		return guess(text), nil // unknown types
 	}
 	return nil, fmt.Errorf("want %s, got %q", strings.Join(wanted, " or "), secret.Text(text))
 }
 
-// kinds collects what a property may be, through references and unions. Each reference is followed once: what it stands
-// for is known then.
+// kinds collects the types that a property may have, through references and unions. Each reference is followed once.
 type kinds struct {
 	whole    schema
 	types    []string          // of kindNames, each once
@@ -53,7 +52,7 @@ type kinds struct {
 	left     int             // steps
 }
 
-// add collects from p; top says that it is the property itself and not one of several it may be.
+// add collects the types of p. top means that p is the property itself and not an alternative.
 func (k *kinds) add(p schema, top bool) {
 	if k.left--; k.left < 0 {
 		k.anything = true
@@ -99,7 +98,7 @@ func (k *kinds) note(t string) {
 	}
 }
 
-// resolve follows a reference into the schema's own definitions; others are never fetched.
+// resolve follows a reference to the schema's own definitions. It never fetches others.
 func (s schema) resolve(ref string) (schema, bool) {
 	if name, ok := strings.CutPrefix(ref, "#/$defs/"); ok {
 		target, found := s.Defs[name]
@@ -112,7 +111,7 @@ func (s schema) resolve(ref string) (schema, bool) {
 	return schema{}, false
 }
 
-// typed reads text as a value of the type.
+// typed converts text to a value of type t, and reports whether that is possible.
 func typed(t, text string) (json.RawMessage, bool) {
 	if t == "string" {
 		return quoted(text), true
@@ -140,7 +139,7 @@ func typed(t, text string) (json.RawMessage, bool) {
 	return json.RawMessage(raw), ok
 }
 
-// fromEnum finds the value that is written like text.
+// fromEnum returns the value whose text is text.
 func fromEnum(enum []json.RawMessage, text string) (json.RawMessage, error) {
 	for _, v := range enum {
 		var s string
@@ -151,7 +150,7 @@ func fromEnum(enum []json.RawMessage, text string) (json.RawMessage, error) {
 	return nil, fmt.Errorf("want one of %s, got %q", enumText(enum), secret.Text(text))
 }
 
-// guess types a text nothing is known of: JSON other than a string as it is, everything else as text.
+// guess converts a text of unknown type: JSON other than a string is kept, anything else becomes a string.
 func guess(text string) json.RawMessage {
 	if text != "" && text[0] != '"' && json.Valid([]byte(text)) {
 		return json.RawMessage(text)
@@ -160,6 +159,6 @@ func guess(text string) json.RawMessage {
 }
 
 func quoted(text string) json.RawMessage {
-	raw, _ := json.Marshal(text) // a string cannot fail
+	raw, _ := json.Marshal(text) // marshaling a string cannot fail
 	return raw
 }

@@ -18,7 +18,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// maxShownNames is how many names of one sort a line for people holds.
+// maxShownNames is the maximum number of names of a kind in a line.
 const maxShownNames = 20
 
 func newWatchCatalog() *cobra.Command {
@@ -76,11 +76,11 @@ func watchCatalog(ctx context.Context, f *admin.Follower) error {
 	return command.Fail(command.ExitUnreachable, fmt.Errorf("no gateway answers: %w", err), `start one with "goblin-actor serve"`)
 }
 
-// changePrinter prints what a follower of the catalog tells.
+// changePrinter prints the events of a follower of the catalog.
 type changePrinter struct {
 	out, errOut io.Writer
 	format      output.Format
-	left        int // changes to print until the end; 0 = without end
+	left        int // changes to print before it ends; 0 = no limit
 }
 
 func (p *changePrinter) tell(e admin.FollowEvent) error {

@@ -19,7 +19,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// NewWatch returns the command watch.
+// NewWatch returns the watch command.
 func NewWatch() *cobra.Command {
 	var gateway gatewayFlags
 	var asked answerer
@@ -59,10 +59,10 @@ for the connection.
 	return cmd
 }
 
-// errEnough ends a watch that has printed what it was to print.
+// errEnough ends a watch after the number of events in --count.
 var errEnough = errors.New("enough")
 
-// watchResource follows the resource. A gateway in this process is opened once; when it is gone, that is the end.
+// watchResource follows the resource. A gateway in this process is opened once, without reconnecting.
 func watchResource(ctx context.Context, cmd *cobra.Command, gateway *gatewayFlags, out output.Format, uri string, count int) error {
 	p := watchPrinter{out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(), format: out, uri: uri, left: count}
 	stop := func() {}
@@ -88,12 +88,12 @@ func watchResource(ctx context.Context, cmd *cobra.Command, gateway *gatewayFlag
 	return nil
 }
 
-// watchPrinter prints what a watcher tells.
+// watchPrinter prints the events of a watcher.
 type watchPrinter struct {
 	out, errOut io.Writer
 	format      output.Format
 	uri         string
-	left        int // contents to print until the end; 0 = without end
+	left        int // versions to print before it ends; 0 = no limit
 }
 
 func (p *watchPrinter) tell(e client.WatchEvent) error {

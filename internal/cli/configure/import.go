@@ -206,8 +206,7 @@ func (in *importer) server(one desktop.Found) (result string, serves bool, err e
 	if u, err := url.Parse(e.URL); err == nil && slices.Contains(in.listen, strings.Replace(u.Host, "localhost", "127.0.0.1", 1)) {
 		return "skipped: this gateway itself", false, nil
 	}
-	name := config.Slug(one.Name)
-	e.Name = name
+	e.Name = config.Slug(one.Name)
 	e.Env, e.Headers, e.Args = slices.Clone(e.Env), slices.Clone(e.Headers), slices.Clone(e.Args)
 	var unset []string
 	var moved []config.Variable
@@ -219,21 +218,8 @@ func (in *importer) server(one desktop.Found) (result string, serves bool, err e
 	case !in.o.plain:
 		moved = desktop.Conceal(&e, in.vars.taken)
 	}
-	taken := config.Entries(in.text)
-	for _, other := range slices.Concat(taken, in.sources) {
-		if in.sameServer(other, one.Entry) {
-			return "skipped: same as " + other.Name, true, nil
-		}
-	}
-	for n := 2; ; n++ {
-		at := slices.IndexFunc(taken, func(other config.Entry) bool { return other.Name == e.Name })
-		if at >= 0 && (alike(taken[at], e) || alike(in.expanded(taken[at]), in.expanded(one.Entry))) {
-			return "skipped: same as " + e.Name, true, nil
-		}
-		if at < 0 && e.Name != "goblin" {
-			break
-		}
-		e.Name = fmt.Sprintf("%s-%d", name, n)
+	if same := in.chooseName(&e, one.Entry); same != "" {
+		return "skipped: same as " + same, true, nil
 	}
 	text, err := config.AddServer(in.file.Path, in.text, e)
 	if invalid, ok := errors.AsType[*config.InvalidError](err); ok && invalid.After {
@@ -260,6 +246,27 @@ func (in *importer) server(one desktop.Found) (result string, serves bool, err e
 		result += "; " + terminal.Clean(note)
 	}
 	return result, true, nil
+}
+
+// chooseName gives e a name that no other server has. It returns the name of the server that equals source, or "" if there is none.
+func (in *importer) chooseName(e *config.Entry, source config.Entry) (same string) {
+	taken := config.Entries(in.text)
+	for _, other := range slices.Concat(taken, in.sources) {
+		if in.sameServer(other, source) {
+			return other.Name
+		}
+	}
+	name := e.Name
+	for n := 2; ; n++ {
+		at := slices.IndexFunc(taken, func(other config.Entry) bool { return other.Name == e.Name })
+		if at >= 0 && (alike(taken[at], *e) || alike(in.expanded(taken[at]), in.expanded(source))) {
+			return e.Name
+		}
+		if at < 0 && e.Name != "goblin" {
+			return ""
+		}
+		e.Name = fmt.Sprintf("%s-%d", name, n)
+	}
 }
 
 // expanded returns the entry with the variables of the configuration replaced by their values.

@@ -53,7 +53,7 @@ the remaining time. -o json prints one object; with --follow, one per finished c
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print calls as they finish, until interrupted")
 	cmd.Flags().BoolVar(&failed, "failed", false, "print failed calls only")
 	cmd.Flags().StringVar(&server, "server", "", "print calls of this server only")
-	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(&connect)) // there is such a flag
+	_ = cmd.RegisterFlagCompletionFunc("server", target.CompleteServers(&connect)) // the flag exists
 	target.ConnectFlag(cmd, &connect)
 	out.AddFlag(cmd)
 	return cmd
@@ -67,7 +67,7 @@ type callPrinter struct {
 	format output.Format
 }
 
-// calls is what -o json prints.
+// calls is the output of -o json.
 type calls struct {
 	Finished []status.FinishedCall `json:"finished"`
 	Running  []status.Call         `json:"running"`
@@ -131,7 +131,7 @@ func (c *callPrinter) ended(ctx context.Context, after uint64) ([]status.Finishe
 	return list, nil
 }
 
-// callHead are the columns; those of a call that ended while one watches are as wide as here.
+// callHead are the column headers. Their widths are those of the columns with --follow.
 var callHead = []string{"WHEN    ", "CLIENT                ", "SERVER      ", "METHOD        ", "ITEM                      ", "OUTCOME    ", "TOOK"}
 
 func callCells(f status.FinishedCall) []string {
@@ -139,7 +139,7 @@ func callCells(f status.FinishedCall) []string {
 	return []string{ended.Local().Format(time.TimeOnly), caller(f.Client, f.Session), terminal.OneLine(f.Server, 0), terminal.OneLine(f.Method, 40), terminal.OneLine(cmp.Or(f.Public, f.Item), output.MaxCell), f.Outcome, took(f.Seconds)}
 }
 
-// caller names the client of a call, or its session if the client has no name.
+// caller returns the name of a call's client, or its session if the client has no name.
 func caller(client, session string) string {
 	return terminal.OneLine(cmp.Or(client, session), maxClientCell)
 }
@@ -155,7 +155,7 @@ func took(seconds float64) string {
 	return d.Round(time.Second).String()
 }
 
-// one prints a call that ended while one watches.
+// one prints a call in fixed columns, for --follow.
 func (c *callPrinter) one(f status.FinishedCall) error {
 	if c.format != output.Table {
 		raw, err := json.Marshal(f)
@@ -179,7 +179,7 @@ func (c *callPrinter) one(f status.FinishedCall) error {
 	return err
 }
 
-// all prints what there is once.
+// all prints the existing calls.
 func (c *callPrinter) all(ctx context.Context, seen calls) error {
 	ctx, cancel := context.WithTimeout(ctx, target.RequestTimeout)
 	defer cancel()

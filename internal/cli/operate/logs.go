@@ -18,7 +18,7 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// logsStep is how often "logs -f" asks for more.
+// logsStep is the polling interval of "logs -f".
 const logsStep = 300 * time.Millisecond
 
 // NewLogs returns the logs command.
@@ -118,7 +118,7 @@ func (l *logPrinter) ask(ctx context.Context, after uint64) ([]status.Event, err
 	return lines, nil
 }
 
-// known is an error if there is no such server: it has said nothing, and never will.
+// known returns an error if the server does not exist.
 func (l *logPrinter) known(ctx context.Context) error {
 	if l.server == "" {
 		return nil
@@ -139,7 +139,7 @@ func (l *logPrinter) known(ctx context.Context) error {
 	return target.UnknownServer(l.server, names)
 }
 
-// line prints one: when, whose if all are shown, what it is, and the text.
+// line prints a line: time, server if all are shown, kind, and text.
 func (l *logPrinter) line(e status.Event) error {
 	if l.format != output.Table {
 		raw, err := json.Marshal(e)

@@ -50,7 +50,7 @@ The command uses the gateway's admin socket. --connect is its port or the path o
 	return cmd
 }
 
-// showStatus prints the state of the gateway behind the socket once.
+// showStatus prints the status of the gateway at the socket once.
 func showStatus(ctx context.Context, w io.Writer, path string, out output.Format) error {
 	ctx, stop := context.WithTimeout(ctx, target.RequestTimeout)
 	defer stop()
@@ -71,8 +71,8 @@ func showStatus(ctx context.Context, w io.Writer, path string, out output.Format
 	return out.Write(w, raw)
 }
 
-// watchStatus prints it every second: over the last one on a terminal, below it elsewhere. A gateway that goes away is
-// waited for.
+// watchStatus prints the status every second: on a terminal in place of the last one, elsewhere below it. If the gateway ends, it waits
+// for the next one.
 func watchStatus(ctx context.Context, w io.Writer, path string, out output.Format) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

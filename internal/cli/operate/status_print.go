@@ -16,11 +16,11 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// statusWidth is what status fits in, long words and names of servers aside: 80 columns, whoever reads it.
+// statusWidth is the width of the output in columns, except for long words and names of servers.
 const statusWidth = 80
 
-// printStatus prints a snapshot for people: what matters first, then the servers, why some are as they are, and what is to
-// be done.
+// printStatus prints a snapshot for people: a summary, the servers, the reasons for failures, and
+// hints.
 func printStatus(w io.Writer, s *status.Snapshot) error {
 	p := terminal.PaletteFor(w)
 	var b strings.Builder
@@ -35,7 +35,7 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 	paragraph(&b, "", terminal.Count(len(s.Sessions), "session")+", "+inFlight(s), terminal.Plain)
 	printAudit(&b, s.Audit, p)
 	if f := s.ConfigFault; f != nil {
-		paragraph(&b, "", "configuration: not in force since "+f.Since.Local().Format(time.TimeOnly)+", the one before it is", p.Bad)
+		paragraph(&b, "", "configuration: not in force since "+f.Since.Local().Format(time.TimeOnly)+"; the previous one is", p.Bad)
 		for line := range strings.Lines(f.Reason) {
 			paragraph(&b, "    ", terminal.OneLine(line, 0), terminal.Plain)
 		}
@@ -59,18 +59,18 @@ func printStatus(w io.Writer, s *status.Snapshot) error {
 	return err
 }
 
-// inFlight counts the calls in flight and says since when the oldest one runs.
+// inFlight describes the calls in flight and the start of the oldest one.
 func inFlight(s *status.Snapshot) string {
 	text := terminal.Count(len(s.Calls), "call") + " in flight"
 	if len(s.Calls) == 0 {
 		return text
 	}
 	oldest := slices.MinFunc(s.Calls, func(a, b status.Call) int { return a.Began.Compare(b.Began) })
-	return fmt.Sprintf("%s; the oldest runs since %s (%s): %s", text, oldest.Began.Local().Format(time.TimeOnly),
+	return fmt.Sprintf("%s; the oldest started at %s (%s): %s", text, oldest.Began.Local().Format(time.TimeOnly),
 		max(0, s.Now.Sub(oldest.Began)).Round(time.Second), terminal.OneLine(cmp.Or(oldest.Public, oldest.Item, oldest.Method), 60))
 }
 
-// printAudit says how far the audit log is, and what is wrong with it.
+// printAudit prints the state of the audit log and its errors.
 func printAudit(b *strings.Builder, a *status.Audit, p terminal.Palette) {
 	if a == nil {
 		return
@@ -92,7 +92,7 @@ func printAudit(b *strings.Builder, a *status.Audit, p terminal.Palette) {
 	}
 }
 
-// printMembers says how the members of a group are, and what is not as it should be although the server works.
+// printMembers prints the state of the members of a group, and their problems even if the server works.
 func printMembers(b *strings.Builder, s *status.Snapshot, v status.Server, p terminal.Palette) {
 	name := terminal.OneLine(v.Name, 0) + ": "
 	var list []string
@@ -111,7 +111,7 @@ func printMembers(b *strings.Builder, s *status.Snapshot, v status.Server, p ter
 	}
 }
 
-// projectServers names the servers of a project.
+// projectServers returns the names of a project's servers.
 func projectServers(p status.Project) string {
 	if len(p.Servers) == 0 {
 		return "no server"
@@ -119,8 +119,8 @@ func projectServers(p status.Project) string {
 	return terminal.OneLine(strings.Join(p.Servers, ", "), 200)
 }
 
-// printServerTable prints a line a server. Columns that are 0 everywhere and seldom anything else are left out, names are cut
-// to what is left of the width.
+// printServerTable prints a line for each server. It omits rarely used columns that are 0 for all servers, and truncates names to the
+// remaining width.
 func printServerTable(b *strings.Builder, servers []status.Server, p terminal.Palette) {
 	head := []string{"SERVER", "STATE", "READY", "TOOLS", "PROMPTS", "RES", "TEMPL", "RUN", "PARK", "QUEUE"}
 	rows := make([][]string, len(servers))
@@ -172,21 +172,21 @@ func readinessPaint(s *status.Snapshot, p terminal.Palette) func(string) string 
 	return p.Warn
 }
 
-// serverReason says why a server is as it is, and when it is tried again.
+// serverReason returns why a server is in its state, and when the next attempt is.
 func serverReason(v status.Server, now time.Time) string {
 	reason := terminal.OneLine(v.Reason, 400)
 	if v.NextAttempt.After(now) {
-		reason = fmt.Sprintf("again in %s: %s", v.NextAttempt.Sub(now).Round(time.Second/10), reason)
+		reason = fmt.Sprintf("retry in %s: %s", v.NextAttempt.Sub(now).Round(time.Second/10), reason)
 	}
 	return strings.TrimSuffix(strings.TrimSpace(reason), ":")
 }
 
-// hints are the servers' hints, each once: those that differ in the name of the server only are told for all of them.
+// hints returns the servers' hints. Hints that differ only in the name of the server are combined.
 func hints(servers []status.Server) []string {
 	type group struct {
 		names []string
-		text  string // with NAME in place of the server's name
-		first string // as the first server has it
+		text  string // with NAME for the server's name
+		first string // the hint of the first server
 	}
 	var groups []*group
 	for _, v := range servers {
@@ -213,7 +213,7 @@ func hints(servers []status.Server) []string {
 	return out
 }
 
-// paragraph writes start, which may hold colours, and behind it text in lines of statusWidth; further lines are indented.
+// paragraph writes start, which may contain colors, and then text, wrapped to statusWidth with a hanging indent.
 func paragraph(b *strings.Builder, start, text string, paint func(string) string) {
 	b.WriteString(start)
 	column := utf8.RuneCountInString(uncolored(start))

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// status fits 80 columns, however long reasons, hints and names of servers are; equal hints are told once.
+// The output fits 80 columns for any length of reasons, hints and names. Equal hints are printed once.
 func TestStatusFitsTheTerminal(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	s := &status.Snapshot{Version: "v0.1.0", Listen: []string{"127.0.0.1:8730", "[::1]:8730"}, Started: now.Add(-time.Hour), Now: now, Ready: true,
@@ -32,7 +32,7 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{"configuration: not in force since ", "    goblin.yaml:9:1: x", "issues: again in 3s: process exited", "hint: needs: fix the configuration", "restart NAME to retry now"} {
+	for _, want := range []string{"configuration: not in force since ", "    goblin.yaml:9:1: x", "issues: retry in 3s: process exited", "hint: needs: fix the configuration", "restart NAME to retry now"} {
 		if !strings.Contains(strings.ReplaceAll(out, "\n    ", " "), want) && !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -49,7 +49,7 @@ func TestStatusNamesTheOldestCall(t *testing.T) {
 		{Server: "files", Item: "read", Public: "files_read", Began: now.Add(-2 * time.Second)},
 		{Server: "clock", Item: "wait", Public: "clock_wait", Began: now.Add(-200 * time.Second)},
 	}}
-	for _, want := range []string{"0 sessions, 2 calls in flight; the oldest runs since 11:56:40 (3m20s): clock_wait", "0 sessions, 0 calls in flight"} {
+	for _, want := range []string{"0 sessions, 2 calls in flight; the oldest started at 11:56:40 (3m20s): clock_wait", "0 sessions, 0 calls in flight"} {
 		var b strings.Builder
 		if err := printStatus(&b, s); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
 			t.Errorf("%v, no %q in\n%s", err, want, b.String())

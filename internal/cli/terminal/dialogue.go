@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Dialogue talks with the person at the terminal, about one question at a time: begin waits for its turn, end gives
-// it to the next. Only between the two may the other methods be called.
+// Dialogue asks the user at the terminal one question at a time. Begin waits for its turn and End ends it. The other methods
+// may be called only in between.
 type Dialogue struct {
 	Out  io.Writer
 	turn chan struct{} // capacity 1
 
 	in    *bufio.Reader
 	got   chan typedLine // capacity 1
-	asked bool           // a goroutine reads; true at the beginning of line when the question before was withdrawn
+	asked bool           // a goroutine is reading; true at the start of Line if the previous question was canceled
 }
 
 type typedLine struct {
@@ -26,7 +26,7 @@ type typedLine struct {
 	err  error
 }
 
-// ErrNoAnswer is returned by line at the end of the input (Ctrl-D).
+// ErrNoAnswer is returned by Line at the end of the input (Ctrl-D).
 var ErrNoAnswer = errors.New("no answer")
 
 // NewDialogue returns a Dialogue that reads lines from in and prints to out.
@@ -34,7 +34,7 @@ func NewDialogue(in io.Reader, out io.Writer) *Dialogue {
 	return &Dialogue{Out: out, turn: make(chan struct{}, 1), in: bufio.NewReader(in), got: make(chan typedLine, 1)}
 }
 
-// read reads one line, in a goroutine of its own: a read from a terminal cannot be ended.
+// read reads a line. It runs in its own goroutine, since reading from a terminal cannot be canceled.
 func (d *Dialogue) read() {
 	text, err := d.in.ReadString('\n')
 	if text != "" {
@@ -53,13 +53,13 @@ func (d *Dialogue) Begin(ctx context.Context) error {
 	}
 }
 
-// End lets the next question begin.
+// End lets the next question start.
 func (d *Dialogue) End() { <-d.turn }
 
 // Print formats a text and prints it.
 func (d *Dialogue) Print(format string, args ...any) { fmt.Fprintf(d.Out, format, args...) }
 
-// Line asks and returns the line typed. Ctrl-D is errNoAnswer.
+// Line prints a prompt and returns the line typed. It returns ErrNoAnswer for Ctrl-D.
 func (d *Dialogue) Line(ctx context.Context, prompt string) (string, error) {
 	d.Print("%s", prompt)
 	if !d.asked {
@@ -79,7 +79,7 @@ func (d *Dialogue) Line(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// Choose asks until one of the words is typed; the first is meant by an empty line.
+// Choose asks until one of the words is typed. An empty line chooses the first.
 func (d *Dialogue) Choose(ctx context.Context, prompt string, words ...string) (string, error) {
 	for {
 		text, err := d.Line(ctx, prompt)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// FitHelp has the help of all commands fit the terminal: it is written for wide pages.
+// FitHelp makes the help of all commands fit the width of the terminal.
 func FitHelp(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
@@ -21,12 +21,12 @@ func FitHelp(root *cobra.Command) {
 		cmd.SetOut(&page)
 		help(cmd, args)
 		cmd.SetOut(w)
-		_, _ = io.WriteString(w, fitted(page.String(), width)) // as cobra does
+		_, _ = io.WriteString(w, fitted(page.String(), width)) // as in cobra
 	})
 }
 
-// fitted breaks what is longer than the width: paragraphs as a whole, the lines of lists below their text. Examples stay as they
-// are, since they are copied.
+// fitted wraps text that exceeds the width: paragraphs as a whole, lines of lists below their text. It does not change examples, since
+// users copy them.
 func fitted(page string, width int) string {
 	var b strings.Builder
 	var paragraph []string
@@ -60,7 +60,7 @@ func fitted(page string, width int) string {
 	return b.String()
 }
 
-// textColumn is where in a line of a list the text begins that explains its first words.
+// textColumn returns the column of the description in a line of a list.
 func textColumn(line string) int {
 	words := strings.TrimLeft(line, " ")
 	start := len(line) - len(words)

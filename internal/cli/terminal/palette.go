@@ -6,7 +6,7 @@ import (
 	"runtime"
 )
 
-// Palette paints words; the zero value leaves them as they are.
+// Palette colors text. The zero value does not.
 type Palette struct{ on bool }
 
 func (p Palette) paint(code, s string) string {
@@ -28,7 +28,7 @@ func (p Palette) Warn(s string) string { return p.paint("33", s) }
 // Bold returns s in bold.
 func (p Palette) Bold(s string) string { return p.paint("1", s) }
 
-// PaletteFor returns colours for a terminal, and none for pipes, files, NO_COLOR (https://no-color.org) and TERM=dumb.
+// PaletteFor returns colors for a terminal, and none for pipes, files, NO_COLOR (https://no-color.org) and TERM=dumb.
 func PaletteFor(w io.Writer) Palette {
 	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !IsTerminal(w) {
 		return Palette{}
@@ -53,5 +53,5 @@ func IsTerminal(w any) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// Plain paints nothing.
+// Plain returns s unchanged.
 func Plain(s string) string { return s }

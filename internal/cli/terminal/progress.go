@@ -9,26 +9,26 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// barWidth is how many characters the progress bar has.
+// barWidth is the width of the progress bar in characters.
 const barWidth = 24
 
-// ProgressBar shows how far a call is: one line that is drawn again and again on a terminal, one line a step in a
-// pipe. Its methods may be called from any goroutine.
+// ProgressBar shows the progress of a call: on a terminal, in a line that is redrawn; elsewhere, in a line for each
+// step. Its methods may be called from any goroutine.
 type ProgressBar struct {
 	w    io.Writer
-	Live bool // on a terminal
+	Live bool // w is a terminal
 
 	mu     sync.Mutex
 	drawn  bool
-	paused bool             // a person is being asked: nothing is drawn
-	held   *client.Progress // the newest step of that time
-	later  []func()         // what was to be printed in that time
+	paused bool             // a question is open, so nothing is drawn
+	held   *client.Progress // the last step during the pause
+	later  []func()         // output that was delayed by the pause
 }
 
 // NewProgressBar returns a ProgressBar that draws on w if that is a terminal.
 func NewProgressBar(w io.Writer) *ProgressBar { return &ProgressBar{w: w, Live: IsTerminal(w)} }
 
-// Show draws one step.
+// Show draws a step.
 func (b *ProgressBar) Show(p client.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,7 +59,7 @@ func (b *ProgressBar) draw(p client.Progress) {
 	fmt.Fprintf(b.w, "\r\x1b[K%s", text)
 }
 
-// Clear wipes the line, so that what follows starts on a clean one.
+// Clear erases the line, so that later output starts on an empty one.
 func (b *ProgressBar) Clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,7 +73,7 @@ func (b *ProgressBar) wipe() {
 	}
 }
 
-// Pause wipes the line and draws nothing until resume.
+// Pause erases the line and suspends drawing until Resume.
 func (b *ProgressBar) Pause() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,7 +81,7 @@ func (b *ProgressBar) Pause() {
 	b.paused = true
 }
 
-// Resume prints what was to be printed in the pause, and draws its newest step.
+// Resume prints the delayed output and draws the last step.
 func (b *ProgressBar) Resume() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +96,7 @@ func (b *ProgressBar) Resume() {
 	}
 }
 
-// Aside runs write, which writes whole lines to w, on a clean line: now, or after the pause.
+// Aside runs write, which writes whole lines to w, on an empty line: now, or after the pause.
 func (b *ProgressBar) Aside(write func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

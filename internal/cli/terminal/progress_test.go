@@ -7,7 +7,7 @@ import (
 	"goblin-actor/internal/client"
 )
 
-// The bar is not drawn into a question; what was to be said meanwhile comes after it.
+// The bar is not drawn while a question is open. Output meanwhile is printed afterwards.
 func TestPausedBar(t *testing.T) {
 	var b bytes.Buffer
 	bar := ProgressBar{w: &b, Live: true}

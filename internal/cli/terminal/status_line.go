@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// StatusLine shows what is waited for: over and over on one line of a terminal, once for each text elsewhere.
+// StatusLine shows what a command waits for: on a terminal, in one line that is updated; elsewhere, each text once.
 type StatusLine struct {
 	w    io.Writer
 	live bool
@@ -16,7 +16,7 @@ type StatusLine struct {
 // NewStatusLine returns a StatusLine on w.
 func NewStatusLine(w io.Writer) *StatusLine { return &StatusLine{w: w, live: IsTerminal(w)} }
 
-// Show is told the text and, for terminals, more about it, which may change all the time.
+// Show shows a text. On terminals it also shows more, which may change at any time.
 func (l *StatusLine) Show(text, more string, waited time.Duration) {
 	text = OneLine(text, 40)
 	if l.live {

@@ -8,15 +8,15 @@ import (
 	"goblin-actor/internal/visible"
 )
 
-// Clean returns foreign text in a form that cannot steer a terminal or hide anything from a person.
+// Clean escapes text from outside, so that it can neither control the terminal nor contain invisible characters.
 func Clean(s string) string { return visible.Text(s) }
 
-// OneLine is clean for a table cell: white space becomes single spaces, and text longer than limit characters is cut. 0 means no limit.
+// OneLine is Clean for one line: white space becomes single spaces, and text longer than limit characters is cut. 0 means no limit.
 func OneLine(s string, limit int) string {
 	return visible.Cut(Clean(strings.Join(strings.Fields(s), " ")), limit)
 }
 
-// Names writes names in one line, not too many of them.
+// Names returns names in one line, up to a limit.
 func Names(names []string) string {
 	const most = 20
 	switch {
@@ -28,7 +28,7 @@ func Names(names []string) string {
 	return OneLine(strings.Join(names, ", "), 0)
 }
 
-// Count says how many there are of a thing.
+// Count returns a number with its noun, in singular or plural.
 func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

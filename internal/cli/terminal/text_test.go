@@ -18,7 +18,7 @@ func TestClean(t *testing.T) {
 		{"invisible", "ig\u200bnore\U000e0041", `ig\u200bnore\U000e0041`},
 	} {
 		if got := Clean(c.in); got != c.want {
-			t.Errorf("%s: clean(%q) = %q, want %q", c.name, c.in, got, c.want)
+			t.Errorf("%s: Clean(%q) = %q, want %q", c.name, c.in, got, c.want)
 		}
 	}
 }
@@ -35,7 +35,7 @@ func TestOneLine(t *testing.T) {
 		{"\x1b[2J", 0, `\x1b[2J`},
 	} {
 		if got := OneLine(c.in, c.limit); got != c.want {
-			t.Errorf("oneLine(%q, %d) = %q, want %q", c.in, c.limit, got, c.want)
+			t.Errorf("OneLine(%q, %d) = %q, want %q", c.in, c.limit, got, c.want)
 		}
 	}
 }

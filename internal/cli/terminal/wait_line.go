@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// waitingAfter is how long nothing is said of servers that still start.
+// waitingAfter is the time after which servers that are still starting are listed.
 const waitingAfter = 2 * time.Second
 
-// WaitLine is a line on a terminal that names what is waited for, and is gone afterwards; elsewhere it is nothing.
+// WaitLine lists on a terminal the servers that a command waits for, and is erased afterwards. Elsewhere it prints nothing.
 type WaitLine struct {
 	w     io.Writer // nil = no terminal
 	shown string
@@ -24,7 +24,7 @@ func NewWaitLine(w io.Writer) *WaitLine {
 	return &WaitLine{w: w}
 }
 
-// Show writes the line when it says something new.
+// Show updates the line if it has changed.
 func (l *WaitLine) Show(names []string, after time.Duration) {
 	if l.w == nil || len(names) == 0 || after < waitingAfter {
 		return
@@ -37,7 +37,7 @@ func (l *WaitLine) Show(names []string, after time.Duration) {
 	}
 }
 
-// Clear takes the line away.
+// Clear erases the line.
 func (l *WaitLine) Clear() {
 	if l.w != nil && l.shown != "" {
 		fmt.Fprint(l.w, "\r\x1b[K")

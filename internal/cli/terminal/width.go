@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// usualColumns are those of a terminal that does not say how many it has.
+// usualColumns is the assumed width of a terminal that does not report one.
 const usualColumns = 80
 
-// Width is how many columns the terminal behind w has; 0 = it is none, and nothing need fit.
+// Width returns the number of columns of the terminal w, or 0 if w is not a terminal.
 func Width(w io.Writer) int {
 	if !IsTerminal(w) {
 		return 0

@@ -4,5 +4,5 @@ package terminal
 
 import "os"
 
-// terminalColumns is not known here.
+// terminalColumns returns 0: the width is unknown on this system.
 func terminalColumns(*os.File) int { return 0 }

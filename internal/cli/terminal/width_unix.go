@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalColumns asks the terminal; 0 = it does not say.
+// terminalColumns returns the width that the terminal reports, or 0 if it reports none.
 func terminalColumns(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// Indent is a foreign text as lines that begin with two blanks. Long lines are broken: a terminal would begin the next one
-// where our own words stand.
+// Indent returns text from outside as lines that start with two spaces. It wraps long lines, since a terminal would continue them at the
+// column where the command's own output starts.
 func Indent(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(strings.TrimRight(Clean(text), "\n"), "\n") {
@@ -16,14 +16,14 @@ func Indent(text string) string {
 	return b.String()
 }
 
-// Columns of a line of foreign text: one that is longer than the first is cut into pieces of the second, which leaves room
-// for being indented twice.
+// A line of text from outside that exceeds the first width is cut into pieces of the second, which leaves space for two
+// levels of indentation.
 const (
 	maxColumns   = 76
 	pieceColumns = 70
 )
 
-// folded cuts a line into pieces.
+// folded cuts a line into pieces that fit.
 func folded(line string) []string {
 	if columns(line) <= maxColumns {
 		return []string{line}
@@ -38,16 +38,16 @@ func columns(s string) (n int) {
 	return n
 }
 
-// runeColumns is how wide a terminal draws r, at most.
+// runeColumns returns the maximum width of r on a terminal.
 func runeColumns(r rune) int {
-	if r < 0x1100 { // where scripts of double width begin
+	if r < 0x1100 { // below the scripts of double width
 		return 1
 	}
 	return 2
 }
 
-// wrap cuts a line into pieces, the first and all others of at most so many columns: at blanks, unless the piece would be
-// less than half full.
+// wrap cuts a line into pieces of at most the given widths, one for the first piece and one for the others. It cuts at spaces, unless
+// the piece would be less than half full.
 func wrap(line string, first, rest int) []string {
 	var pieces []string
 	limit := first
@@ -72,7 +72,7 @@ func wrap(line string, first, rest int) []string {
 	return append(pieces, line)
 }
 
-// Hang is text in lines of the width, the further ones indented; a width of 0 leaves it as it is.
+// Hang wraps text to the width and indents all lines but the first. With width 0, it returns text unchanged.
 func Hang(text string, width, indent int) string {
 	if width == 0 {
 		return text

@@ -17,7 +17,7 @@ func TestBroken(t *testing.T) {
 		{"ten columns", 11, 5, []string{"ten columns"}},
 		{"one two three four", 10, 10, []string{"one two", "three four"}},
 		{"one two  three", 9, 9, []string{"one two", "three"}},
-		{"a abcdefghijklmnop", 10, 10, []string{"a abcdefgh", "ijklmnop"}}, // a piece of one letter is no help
+		{"a abcdefghijklmnop", 10, 10, []string{"a abcdefgh", "ijklmnop"}}, // a piece of one letter is too short
 		{"日本語日本語", 6, 4, []string{"日本語", "日本", "語"}},
 		{strings.Repeat("x", 25), 10, 5, []string{"xxxxxxxxxx", "xxxxx", "xxxxx", "xxxxx"}},
 	} {
