@@ -47,7 +47,7 @@ func TestTerminalForm(t *testing.T) {
 	p.enter("4\n")
 	p.await(`"4" is not one of`)
 	p.enter("3\n")
-	p.await("Omens you saw (several, separated by commas: 1 crow, 2 comet, 3 toad; optional): ")
+	p.await("Omens you saw (several with commas: 1 crow, 2 comet, 3 toad; optional): ")
 	p.enter("toad,1\n")
 	p.await("enter = 30): ")
 	p.enter("1000\n")

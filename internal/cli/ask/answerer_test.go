@@ -120,7 +120,7 @@ func TestDialogue(t *testing.T) {
 		{"page, left", "elicitation/create", page, nil, "", `{"action":"cancel"}`, nil},
 		{"strange page", "elicitation/create", `{"mode":"url","url":"https://ex\u0430mple.com"}`, nil, "n\n", `{"action":"decline"}`, []string{"warning: the host name is not plain ASCII"}},
 		{"model", "sampling/createMessage", model, nil, "be\ncause\n\n", `{"role":"assistant","content":{"type":"text","text":"be\ncause"},"model":"a person at the terminal","stopReason":"endTurn"}`,
-			[]string{"tool sends a request for your model", "  system:\n    be brief\n", "  user:\n    why?\\x1b[2J\n", "at most 9 tokens"}},
+			[]string{"tool asks your model", "  system:\n    be brief\n", "  user:\n    why?\\x1b[2J\n", "at most 9 tokens"}},
 		{"model, nothing", "sampling/createMessage", model, nil, "\n", `User rejected`, nil},
 		{"model, left", "sampling/createMessage", model, nil, "", `User rejected`, nil},
 		{"roots", "roots/list", ``, nil, "", `/internal/cli/ask"}]}`, []string{"roots sent to tool: file:///"}},

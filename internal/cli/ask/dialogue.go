@@ -110,7 +110,7 @@ func (d *questioner) visit(ctx context.Context, u *url.URL) (json.RawMessage, er
 
 // sample shows a sampling request and reads the response from the user.
 func (d *questioner) sample(ctx context.Context, who string, ask sampling) (json.RawMessage, error) {
-	d.Print("%s sends a request for your model; answer in its place:\n", terminal.PaletteFor(d.Out).Bold(terminal.OneLine(who, 80)))
+	d.Print("%s asks your model; answer in its place:\n", terminal.PaletteFor(d.Out).Bold(terminal.OneLine(who, 80)))
 	d.Print("%s", ask.String())
 	d.Print("(an empty line ends the response; an empty response declines)\n")
 	var lines []string

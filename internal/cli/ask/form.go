@@ -197,7 +197,7 @@ func (f *formField) optionList() string {
 	}
 	text := strings.Join(words, ", ")
 	if f.Type == "array" {
-		text = "several, separated by commas: " + text
+		text = "several with commas: " + text
 	}
 	return text
 }
