@@ -189,7 +189,7 @@ func TestStateFileSurvivesKill(t *testing.T) {
 	g = startStdio(t, config, dir)
 	g.live()
 	g.end()
-	if log := g.log.String(); !strings.Contains(log, "set aside") {
+	if log := g.log.String(); !strings.Contains(log, "the state file was damaged") {
 		t.Errorf("the log does not report the damage: %s", log)
 	}
 	if _, err := os.Stat(file + ".unusable-1"); err != nil {

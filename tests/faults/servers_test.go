@@ -149,8 +149,8 @@ func TestBrokenAnswers(t *testing.T) {
 	if b := g.server(t, "odd"); b.Incarnation != 1 || b.State != "ready" || b.InFlight != 0 {
 		t.Errorf("after all invalid answers the server is %+v", b)
 	}
-	g.logged(t, "WARN", "server=odd", "cannot be used", "limits.maxMessageBytes")
-	g.logged(t, "WARN", "server=odd", "cannot be used", "not JSON-RPC 2.0")
+	g.logged(t, "WARN", "server=odd", "invalid response", "limits.maxMessageBytes")
+	g.logged(t, "WARN", "server=odd", "invalid response", "not JSON-RPC 2.0")
 }
 
 // The same over HTTP, which allows more kinds of invalid answers.
