@@ -1,12 +1,15 @@
 package actors
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,11 +24,22 @@ type oauthServer struct {
 	t      *testing.T
 	issuer *authtest.Issuer
 	server *authtest.Server
+	caller atomic.Value // string: the token of the newest tool call
 }
 
 func newOAuthServer(t *testing.T, inner http.HandlerFunc) *oauthServer {
 	g := &oauthServer{t: t, issuer: authtest.New(t, authtest.Faults{})}
-	g.server = g.issuer.Protect(t, inner)
+	g.server = g.issuer.Protect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if bytes.Contains(body, []byte(`"tools/call"`)) {
+			g.caller.Store(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		inner(w, r)
+	}))
 	return g
 }
 
@@ -85,10 +99,10 @@ func (g *oauthServer) logIn(w *httpHarness, who *identity.Principal, catalog boo
 	}
 }
 
-// lastToken returns the token of the server's last request.
+// lastToken returns the token of the newest tool call. Other requests may come from connections of other principals at any time.
 func (g *oauthServer) lastToken() string {
-	served := g.server.Served()
-	return served[len(served)-1]
+	token, _ := g.caller.Load().(string)
+	return token
 }
 
 // Attack 19: the logins of a revoked principal end in memory, in the state file and at the authorization server, whether or
