@@ -76,7 +76,7 @@ func TestAttack59ClientsTokenReachesServer(t *testing.T) {
 	}
 }
 
-// S5.4.3: Attack 57: two principals are logged in at a server, each with its own login. Neither may be served with the
+// S5.4.3: Attack 57: two principals are logged in to a server, each with its own login. Neither may be served with the
 // other's.
 func TestAttack57PrincipalsCrossed(t *testing.T) {
 	v := newTokenServer(t)

@@ -37,9 +37,9 @@ type Options struct {
 	Version string // of the program; reported to clients
 	Log     *slog.Logger
 	Open    pool.Opener // connects to servers; nil = processes and URLs
-	Logins  pool.Logins // logs in at servers; nil = OAuth
+	Logins  pool.Logins // logs in to servers; nil = OAuth
 
-	LoginURL          func(message.LoginKey) string // URL of the page where a person logs in at a server; nil or "" = none
+	LoginURL          func(message.LoginKey) string // URL of the page where a person logs in to a server; nil or "" = none
 	State             string                        // path of the state file; "" = keep the state in memory
 	Secrets           *secret.Redactor              // redacts secrets in texts for people; nil = none are known
 	StatelessSessions int                           // number of stateless sessions; 0 = one per processor

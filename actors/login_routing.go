@@ -44,7 +44,7 @@ func (s *state) routeLogin(entry string, m kernel.Abandoner, out []kernel.Effect
 	return append(out, kernel.Act(abandonLogin{m}))
 }
 
-// mayLogIn reports whether a principal may log in at a server and thus learn that it exists. Its roles and projects must
+// mayLogIn reports whether a principal may log in to a server and thus learn that it exists. Its roles and projects must
 // include the server. A principal that was revoked after its request was admitted may not.
 func (s *state) mayLogIn(server *config.Server, who *identity.Principal) bool {
 	if _, known := s.principals.current.Of(who); !known {
@@ -132,7 +132,7 @@ type rememberToken struct {
 	value message.Token
 }
 
-// loginsFor returns the function with which pools log in at servers.
+// loginsFor returns the function with which pools log in to servers.
 func (g *gateway) loginsFor(self kernel.Self) pool.Logins {
 	if g.Logins != nil {
 		return g.Logins

@@ -15,13 +15,13 @@ func (b *Bindings) Check(header func(name string) string, args []byte) *Fault {
 	}
 	var values [MaxBindings]rawjson.Span
 	if twice := collect(args, rawjson.Whole(args), b.root, &values); twice {
-		return mismatch("Header mismatch: an argument with a header occurs twice")
+		return mismatch("Header mismatch: an argument with an Mcp-Param header is repeated")
 	}
 	for i, name := range b.headers {
 		got, value := header(name), values[i].Of(args)
 		if value == nil || string(value) == "null" {
 			if got != "" {
-				return mismatch("Header mismatch: " + name + " is there, the argument " + clip(b.paths[i]) + " is not")
+				return mismatch("Header mismatch: " + name + " is present, but the argument " + clip(b.paths[i]) + " is not")
 			}
 			continue
 		}

@@ -23,7 +23,7 @@ func TestBrokenAnswerID(t *testing.T) {
 		{"maybe a request", `{"jsonrpc":"2.0","id":7,"par` + "\xff", ""},
 		{"cut off before it shows what it is", `{"jsonrpc":"2.0","id":7`, ""},
 		{"an id inside, not its own", `{"jsonrpc":"2.0","method":"x","params":{"id":7}`, ""},
-		{"an id inside the result", `{"result":{"text":"` + "\xff" + `","id":7}`, "7"}, // cannot be told from the whole
+		{"an id inside the result", `{"result":{"text":"` + "\xff" + `","id":7}`, "7"}, // the outer brace is missing, so this looks like the response's own id
 		{"an id inside the result, closed", `{"result":{"text":"` + "\xff" + `","id":7}}`, ""},
 		{"no id", `{"jsonrpc":"2.0","result":{}}`, ""},
 		{"null", `{"jsonrpc":"2.0","id":null,"result":{}}`, ""},

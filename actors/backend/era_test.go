@@ -267,8 +267,9 @@ func TestModernServerInfo(t *testing.T) {
 	})
 }
 
-// A program that ends at once (such as one without its environment variables) is started twice the first time, since
-// initialize may be the cause. From then on, each attempt starts one process. When it runs, its era is still detected.
+// A program that exits immediately, for example because environment variables are missing, is started twice on the first
+// attempt, since initialize may be the cause. Each later attempt starts one process. Once the program works, its era is
+// detected as usual.
 func TestProcessEndsWithoutOutput(t *testing.T) {
 	for name, answer := range map[string]struct {
 		is   string

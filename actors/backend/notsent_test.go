@@ -184,7 +184,7 @@ func TestLateReportOfAWrittenRequest(t *testing.T) {
 	}
 	l := newLine(t)
 	l.call(1)
-	l.step(upstream.Closed{Err: errRefused}) // it has reported everything that it wrote
+	l.step(upstream.Closed{Err: errRefused}) // before Closed, a link has reported everything that it wrote
 	l.want("1 returned", string(message.Waiting))
 }
 

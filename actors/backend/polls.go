@@ -20,7 +20,7 @@ const (
 	firstPoll   = time.Second // pause before a poll if the server does not name one
 	shortPoll   = 100 * time.Millisecond
 	longPoll    = 30 * time.Second
-	maxFailures = 3 // unanswered requests about a task in a row, after which its call fails
+	maxFailures = 3 // consecutive requests about a task that may fail; the next failure ends its call
 )
 
 // poll is the task that a modern server has created for a legacy client's call. The client does not know about it. The

@@ -19,7 +19,7 @@ func rulesFor(invalid string) func(*config.Server) {
 	return func(s *config.Server) { s.Tools.Invalid = invalid }
 }
 
-// An invalid tool is neither listed nor found. An outputSchema that alone is invalid is removed from its tool. Other
+// An invalid tool is neither listed nor found. If only its outputSchema is invalid, the tool is listed without it. Other
 // tools stay unchanged.
 func TestInvalidToolsAreHidden(t *testing.T) {
 	s := snapshot(standard(stylePrefix), server(t, "odd", 0).rules(rulesFor("hide")).tools("good").add(protocol.Tools, brokenInput, brokenOutput))

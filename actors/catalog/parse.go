@@ -61,7 +61,7 @@ func (l *parsedList) same(source [][]byte, rules toolRules) bool {
 }
 
 // parseList parses a server's list. Items that cannot be listed are dropped with a warning; of two items with the same
-// name the first stays. old is the server's previous list, whose definitions are not checked again; it may be nil.
+// name the first is kept. old is the server's previous list, whose definitions are not checked again; it may be nil.
 func parseList(server *Server, kind protocol.ItemKind, source [][]byte, old *parsedList) *parsedList {
 	l := &parsedList{source: source, rules: toolRulesOf(server), items: make([]*parsed, 0, min(len(source), maxList))}
 	checks := toolChecks{lot: l, server: server, known: known(kind, old), budget: maxCompiled}
@@ -77,7 +77,7 @@ func parseList(server *Server, kind protocol.ItemKind, source [][]byte, old *par
 		}
 		if err == nil {
 			if _, double := seen[p.own]; double {
-				err = fmt.Errorf("the server lists %q twice; the first stays", clip(p.own, shown))
+				err = fmt.Errorf("the server lists %q twice; the first is kept", clip(p.own, shown))
 			}
 		}
 		if err != nil {

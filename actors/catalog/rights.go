@@ -167,8 +167,8 @@ func (v *View) byPublicName(kind protocol.ItemKind, public string) *item {
 // limited reports whether the view belongs to a project or to rights and so may hide items. A nil view is unlimited.
 func (v *View) limited() bool { return v != nil && v.scope != nil }
 
-// Beyond returns the view without the limits of rights, or nil if the view has no rights. An item found there but not
-// in v is denied.
+// Beyond returns the view without the restrictions of the key's rights, or nil if rights do not restrict v. An item found
+// there but not in v is denied.
 func (v *View) Beyond() *View { return v.beyond }
 
 // Reported returns the view as it would be if the reporting policy were enforced, or nil if there is nothing to

@@ -18,7 +18,7 @@ type View struct {
 	servers      []*Server
 	scope        *scope                      // nil = every entry is shown
 	shown        [protocol.ItemKinds]marks   // with a scope: indexes in ordered; nil = all
-	beyond       *View                       // view without the limits of rights; nil = the view has no rights
+	beyond       *View                       // the same view without the restrictions of the key's rights; nil = rights do not restrict this view
 	report       *View                       // view if the policy were enforced; nil = it is enforced, or there is none
 	ordered      [protocol.ItemKinds][]*item // the whole catalog's items with entries, in list order
 	lists        [protocol.ItemKinds]*list

@@ -26,7 +26,7 @@ type keyed struct {
 // mailboxes, so a single key needs no map.
 type keys struct {
 	one  *keyed
-	more map[any]*keyed // without the key of one
+	more map[any]*keyed // the other keys
 }
 
 func (k *keys) len() int {

@@ -58,8 +58,8 @@ func newRemembered(o Options) *remembered {
 	return &remembered{CatalogIdentity(o.Server), o.Known, o.Server, o.Limits}
 }
 
-// publishRemembered publishes the remembered catalog until the server sends its lists. It must precede the
-// announcement, after which the server counts as known.
+// publishRemembered publishes the remembered catalog, which is used until the server sends its lists. It must precede
+// the announcement, after which the server counts as known.
 func (s *state) publishRemembered(out []kernel.Effect) []kernel.Effect {
 	known := s.catalog.remembered.catalog
 	if known == nil || s.fault != "" {

@@ -30,7 +30,7 @@ type Options struct {
 	Log      *slog.Logger
 	Seed     uint64                        // for the jitter of backoffs
 	Open     Opener                        // nil = processes and URLs
-	Logins   Logins                        // nil = the gateway does not log in at servers
+	Logins   Logins                        // nil = the gateway does not log in to servers
 	LoginURL func(message.LoginKey) string // returns the URL of the login page; nil or "" = there is none
 	Secrets  *secret.Redactor              // secrets to remove from logs and errors; nil = none
 }

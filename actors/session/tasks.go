@@ -33,7 +33,7 @@ type tasks struct {
 	last  uint64
 }
 
-// add adds a task, and forgets the oldest of too many.
+// add adds a task. If the session has too many, it forgets the oldest.
 func (k *tasks) add(public string, t *task) {
 	delete(k.known, public)
 	if len(k.known) >= maxTasks {

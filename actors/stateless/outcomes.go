@@ -38,7 +38,8 @@ type outcomes struct {
 	timed bool // a tidy timer is running
 }
 
-// add keeps an outcome for keepOutcome, and drops the oldest of too many. It reports whether a tidy timer has to be set.
+// add keeps an outcome for keepOutcome, and drops the oldest outcomes beyond the limits. It reports whether a tidy timer
+// has to be set.
 func (k *outcomes) add(now time.Time, o outcome) (timer bool) {
 	if len(o.frame) > maxKept {
 		return false

@@ -9,7 +9,7 @@ import (
 
 var (
 	// ErrNeedsLogin is wrapped by a verdict's error if a person has to log in.
-	ErrNeedsLogin = errors.New("not logged in at the server")
+	ErrNeedsLogin = errors.New("not logged in to the server")
 	// ErrScope is wrapped by a verdict's error if the login lacks scopes.
 	ErrScope = errors.New("the login lacks scopes")
 	// ErrLoop is wrapped by a verdict's error if the server refuses newly issued tokens.

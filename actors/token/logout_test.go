@@ -66,7 +66,7 @@ func TestLogoutDuringARefresh(t *testing.T) {
 	}
 }
 
-// A logout during a login revokes the token that the login returns, by browser and by device.
+// A logout during a login, by browser or by device, revokes the token that the login returns.
 func TestLogoutDuringALogin(t *testing.T) {
 	for _, device := range []bool{false, true} {
 		p := newScript(t, nil, 1)

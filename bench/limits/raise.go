@@ -32,7 +32,7 @@ const (
 	kept         = 0.95 // share of an offered rate; below it, the rate is too high
 )
 
-// findHeld returns the last step before the first that is not within the limits or too slow. A step is too slow if it
+// findHeld returns the last step before the first that exceeds the limits or is too slow. A step is too slow if it
 // does not reach the offered rate, or without one if its throughput is well below that of the first step.
 func findHeld(steps []report.LimitStep, limit time.Duration) knee {
 	for i, s := range steps {

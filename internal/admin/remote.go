@@ -83,7 +83,7 @@ func (r *remote) Act(ctx context.Context, a status.Action) error {
 	}
 	_, err = r.do(ctx, http.MethodPost, "/actions/"+url.PathEscape(string(a.Verb)), body)
 	if no, ok := errors.AsType[*Refused](err); ok {
-		return no // the gateway's text is complete
+		return no // without the prefix of do: the gateway's text needs none
 	}
 	return err
 }

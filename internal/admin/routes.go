@@ -17,8 +17,8 @@ import (
 
 const (
 	maxActionBytes = 64 << 10
-	eventStep      = 200 * time.Millisecond // interval of polls for new events
-	eventBeat      = 15 * time.Second       // interval of comments on a quiet stream, which detect disconnected clients
+	eventStep      = 200 * time.Millisecond // interval between polls for new events
+	eventBeat      = 15 * time.Second       // interval between comments on a quiet stream, which detect disconnected clients
 )
 
 func metricsz(src status.Source) http.HandlerFunc {

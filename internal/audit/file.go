@@ -189,7 +189,7 @@ func continueRotated(path string, keys *Keys) (opened, error) {
 		was, err := resume(f, keys)
 		_ = f.Close()
 		if err != nil {
-			return opened{}, fmt.Errorf("%s, which the log continues: %w", old[len(old)-1], err)
+			return opened{}, fmt.Errorf("read the newest rotated file %s: %w", old[len(old)-1], err)
 		}
 		o.chain, o.number = was.chain, numberOf(path, old[len(old)-1])+1
 	}

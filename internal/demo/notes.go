@@ -86,7 +86,7 @@ func (b *notebook) tools() {
 		Handle:      b.edit,
 	})
 	b.server.AddTool(Tool{
-		Name: "delete_note", Title: "Delete a note", Description: "Throw a note away.",
+		Name: "delete_note", Title: "Delete a note", Description: "Delete a note permanently.",
 		Input:       json.RawMessage(`{"type":"object","properties":{"slug":{"type":"string"}},"required":["slug"],"additionalProperties":false}`),
 		Annotations: json.RawMessage(`{"destructiveHint":true,"openWorldHint":false}`),
 		Handle:      b.remove,

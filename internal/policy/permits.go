@@ -13,7 +13,7 @@ func (p *Policy) Permits(it *Item) Set {
 	return set
 }
 
-// any reports whether a role in the set satisfies is.
+// any reports whether is returns true for a role in the set.
 func (p *Policy) any(set Set, is func(*role) bool) bool {
 	for i := range p.roles {
 		if set.has(i) && is(&p.roles[i]) {

@@ -26,7 +26,7 @@ func freeScratch(b *[]byte) {
 	}
 }
 
-// appendEvents appends waiting messages as SSE events, until dst has most bytes. The caller must hold the queue's lock.
+// appendEvents appends waiting messages as SSE events, until len(dst) >= most. The caller must hold the queue's lock.
 func appendEvents(dst []byte, q *outboxQueue, most int) []byte {
 	for len(dst) < most {
 		item := q.pop()

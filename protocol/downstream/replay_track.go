@@ -106,7 +106,7 @@ func (r *Replay) appendRetry(dst []byte) []byte {
 	return append(dst, '\n')
 }
 
-// appendEvents appends waiting messages as numbered SSE events, until dst has most bytes. The caller must hold the
+// appendEvents appends waiting messages as numbered SSE events, until len(dst) >= most. The caller must hold the
 // queue's lock.
 func (t *track) appendEvents(dst []byte, q *outboxQueue, most int) []byte {
 	t.r.mu.Lock()

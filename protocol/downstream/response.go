@@ -333,7 +333,7 @@ func (x *Response) appendFirst(dst []byte) []byte {
 	return x.track.appendPrime(dst, 0)
 }
 
-// appendWaiting appends waiting messages as events, until dst has most bytes, and then the answer. If last is true, the
+// appendWaiting appends waiting messages as events, until len(dst) >= most, and then the answer. If last is true, the
 // stream ends with it. The error says that the client has left.
 func (x *Response) appendWaiting(dst []byte, most int) (_ []byte, last bool, err error) {
 	x.mu.Lock()

@@ -220,9 +220,9 @@ func (st *StreamResponse) resume(r *Replay, lastEvent string) Resumed {
 	})
 }
 
-// appendWaiting appends waiting messages as events, until dst has most bytes: first those that the client has missed,
-// then new ones. If the stream is closed before its track ends, the time to wait before reconnecting comes last. The
-// caller must hold mu.
+// appendWaiting appends waiting messages to dst as events until dst holds most bytes: first the messages that the client
+// has missed, then new ones. If the stream is closed before its track ends, a retry field follows, which tells the client
+// how long to wait before it reconnects. The caller must hold mu.
 func (st *StreamResponse) appendWaiting(dst []byte, most int) []byte {
 	if st.track == nil {
 		return appendEvents(dst, &st.queue, most)

@@ -99,7 +99,7 @@ func newServer(handler Handler, o Options, log *slog.Logger, limits limits) *Ser
 		IdleTimeout:                  limits.idle,
 		ReadBufferSize:               serverHeaderBytes,
 		StreamRequestBody:            true,
-		DisablePreParseMultipartForm: true, // parsing would read a Content-Length of any size
+		DisablePreParseMultipartForm: true, // parsing would read a body of any size
 		NoDefaultServerHeader:        true,
 		NoDefaultDate:                true,
 		NoDefaultContentType:         true,

@@ -21,7 +21,7 @@ func TestLoginLifecycle(t *testing.T) {
 	contains(t, "status", out, "needs-login", "goblin-actor login safe")
 
 	// The server's tools are still unknown, so none is listed. The user logs in with the command.
-	if out, err := w.run("", "login", "safe", "--connect", w.port(), "--device"); err != nil || !strings.Contains(out, "logged in at safe") || !strings.Contains(out, "ABCD-EFGH") {
+	if out, err := w.run("", "login", "safe", "--connect", w.port(), "--device"); err != nil || !strings.Contains(out, "logged in to safe") || !strings.Contains(out, "ABCD-EFGH") {
 		t.Fatalf("login --device: %v: %s", err, out)
 	}
 	w.state("ready")
@@ -142,7 +142,7 @@ func TestLoginsOfPrincipals(t *testing.T) {
 // A login without a running gateway, a gateway that uses it, and a login with a browser that the command opens.
 func TestLoginWithoutGateway(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, "type: auto")
-	if out, err := w.paste(nil, "--config", w.config, "--state-dir", w.dir); err != nil || !strings.Contains(out, "logged in at safe") {
+	if out, err := w.paste(nil, "--config", w.config, "--state-dir", w.dir); err != nil || !strings.Contains(out, "logged in to safe") {
 		t.Fatalf("login: %v: %s", err, out)
 	}
 	w.serve()
@@ -158,7 +158,7 @@ func TestLoginWithoutGateway(t *testing.T) {
 	}
 	contains(t, "login beside a gateway", out, "a running gateway uses this file", "--connect "+w.port())
 	w.browser()
-	if out, err := w.run("", "login", "safe", "--connect", w.port()); err != nil || !strings.Contains(out, "logged in at safe") {
+	if out, err := w.run("", "login", "safe", "--connect", w.port()); err != nil || !strings.Contains(out, "logged in to safe") {
 		t.Fatalf("login by a browser: %v: %s", err, out)
 	}
 	contains(t, "call after it", w.call("safe_echo"), "done")

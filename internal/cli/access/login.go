@@ -193,7 +193,7 @@ func (f *loginFlags) login(ctx context.Context, cmd *cobra.Command, at loginGate
 	if err := at.Finish(ctx, brought); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "logged in at %s\n", terminal.Clean(server))
+	fmt.Fprintf(out, "logged in to %s\n", terminal.Clean(server))
 	return nil
 }
 

@@ -89,7 +89,8 @@ func deeper(raw []byte, most int) bool {
 	return false
 }
 
-// open reports whether the schema permits arguments that it does not declare: it declares none, or says so.
+// open reports whether the schema permits arguments that it does not declare: it declares none, has patternProperties, or
+// has additionalProperties other than false.
 func (s *schema) open() bool {
 	return len(s.Properties) == 0 || s.PatternProperties != nil ||
 		s.AdditionalProperties != nil && string(s.AdditionalProperties) != "false"

@@ -111,7 +111,7 @@ func (p *watchPrinter) tell(e client.WatchEvent) error {
 	return err
 }
 
-// people prints contents on stdout and the rest on stderr.
+// people prints an event as plain text: contents on stdout, everything else on stderr.
 func (p *watchPrinter) people(e client.WatchEvent) error {
 	switch e.Kind {
 	case client.WatchContents:

@@ -18,7 +18,7 @@ const secretsFile = "secrets.env"
 // envTarget is the env file of a configuration, and the variables to be added to it.
 type envTarget struct {
 	file    *config.File
-	written string            // its path as the configuration contains it
+	written string            // its path as written in the configuration
 	named   bool              // envFile was added to the configuration
 	known   bool              // the configuration has an envFile
 	has     map[string]string // variables of the file

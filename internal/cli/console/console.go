@@ -51,7 +51,8 @@ func Start(ctx context.Context, source status.Source, look tui.Options, log *slo
 	return done, func() { cancel(); <-done }
 }
 
-// LogWriter returns where log lines go while the console has the terminal: they are in its log view.
+// LogWriter returns the writer for log lines while the console is shown. It replaces a terminal by io.Discard, since the
+// lines would disturb the console, whose log view has them.
 func LogWriter(w io.Writer) io.Writer {
 	if terminal.IsTerminal(w) {
 		return io.Discard

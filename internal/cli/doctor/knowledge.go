@@ -158,7 +158,7 @@ var knowledge = []rule{
 	on(remote, `http 403 `, `HTTP 403 (Forbidden)`,
 		"the server refuses this client, or the Host or Origin header",
 		"check the token in `headers`, and the server's list of allowed hosts"),
-	on(remote, `not logged in`, `not logged in at the server`,
+	on(remote, `not logged in`, `not logged in to the server`,
 		"the server needs a login, and doctor does not use the gateway's logins",
 		`run goblin-actor login {name}; afterwards, "goblin-actor status" shows whether the server is ready`),
 	on(remote, `by client credentials: .*invalid_client`, `token request by client credentials: invalid_client`,

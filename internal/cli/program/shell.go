@@ -7,11 +7,11 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// shellPlain are the characters that no shell reads anything into.
+// shellPlain are the characters that have no special meaning in any shell.
 const shellPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 
-// ShellWords writes words of a configuration so that the shell of the system takes them as the gateway does: variables
-// stand for what they hold, all else as it is.
+// ShellWords quotes words of a configuration for the shell of the system, so that it reads them as the gateway
+// does: it expands variables, and everything else is literal. On Windows, references stay as written.
 func ShellWords(words []string, system string) string {
 	written := make([]string, len(words))
 	for i, word := range words {
@@ -33,7 +33,7 @@ func ShellWords(words []string, system string) string {
 	return strings.Join(written, " ")
 }
 
-// ShellPath is a path as the shell takes it.
+// ShellPath quotes a path for the shell of this system. The shell expands no variables in it.
 func ShellPath(path string) string {
 	return ShellWords([]string{strings.ReplaceAll(path, "$", "$$")}, runtime.GOOS)
 }

@@ -60,7 +60,7 @@ func renewing(tokens ...string) *login {
 	rest := tokens[1:]
 	l.verdict = func(l *login, _ refusal) (upstream.Verdict, bool) {
 		if len(rest) == 0 {
-			return upstream.Verdict{Err: errors.New("not logged in at the server")}, true
+			return upstream.Verdict{Err: errors.New("not logged in to the server")}, true
 		}
 		l.token, rest = "Bearer "+rest[0], rest[1:]
 		return upstream.Verdict{Again: true}, true
@@ -134,7 +134,7 @@ func TestLoginThatStaysRefusedEndsTheRequest(t *testing.T) {
 			if n := len(l.refusals()); n != tt.refused {
 				t.Errorf("%s: refused %d times, want %d", tt.name, n, tt.refused)
 			}
-			if tt.name == "no login" && !strings.Contains(ended.Err.Error(), "not logged in at the server") {
+			if tt.name == "no login" && !strings.Contains(ended.Err.Error(), "not logged in to the server") {
 				t.Errorf("%s: got %v", tt.name, ended.Err)
 			}
 			if strings.Contains(ended.Err.Error(), "Bearer") {

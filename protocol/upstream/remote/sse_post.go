@@ -153,7 +153,7 @@ func (l *sseLink) frame(c *sseCall, f *protocol.Frame, status int) error {
 	return l.tell(e)
 }
 
-// sweepIdle closes connections that have been idle for long.
+// sweepIdle closes connections that have been idle for too long.
 func (l *sseLink) sweepIdle() {
 	busy := l.trip.sweep()
 	l.mu.Lock()
