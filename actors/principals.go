@@ -61,7 +61,34 @@ func (p *principals) postpone(who map[string]bool) {
 // setPrincipals passes the new principals on to every actor that holds state of a principal. Clients that wait for a session
 // are checked when they get one.
 func (s *state) setPrincipals(m message.Principals, out []kernel.Effect) []kernel.Effect {
-	return s.servers.tell(m, s.stateless.tell(m, s.sessions.tell(m, s.principals.set(m, out))))
+	onlyLocal := maps.Equal(m.Newest, s.principals.current.Newest)
+	out = s.principals.set(m, out)
+	if onlyLocal && s.reloads.localRights != 0 {
+		return out
+	}
+	return s.sendPrincipals(out)
+}
+
+// admitLocalLater has the local clients' new rights sent when the registry has published the catalog without a policy. Until then
+// sessions show what the old policy permits.
+func (s *state) admitLocalLater(out []kernel.Effect) []kernel.Effect {
+	if s.registry.IsZero() || s.reloads.registryFailed {
+		return out
+	}
+	s.reloads.lastWaiter++
+	s.reloads.localRights = s.reloads.lastWaiter
+	return append(out, kernel.Tell(s.registry, message.Confirm{From: s.self, Key: s.reloads.localRights}))
+}
+
+// sendLocalRights sends the rights that admitLocalLater has held back.
+func (s *state) sendLocalRights(out []kernel.Effect) []kernel.Effect {
+	s.reloads.localRights = 0
+	return s.sendPrincipals(out)
+}
+
+func (s *state) sendPrincipals(out []kernel.Effect) []kernel.Effect {
+	m := s.principals.current
+	return s.servers.tell(m, s.stateless.tell(m, s.sessions.tell(m, out)))
 }
 
 // updatePrincipals returns the principals after a change, and the holders that no longer exist. changed holds the newest value

@@ -21,6 +21,8 @@ type reloads struct {
 	startListen []string            // the addresses the gateway was started with
 	fault       *status.ConfigFault // why a newer configuration was rejected; replaced, never modified
 
+	continuing     int                      // reloadWithPolicy messages on their way; later reloads must not overtake them
+	localRights    uint64                   // key of the confirmation that the local clients' new rights wait for; 0 = none
 	waiters        map[uint64]*reloadWaiter // by number
 	lastWaiter     uint64                   // number of the newest waiter
 	registryFailed bool                     // clients will see no more changes
@@ -42,20 +44,45 @@ func (r *reloads) rejected(now time.Time, reason string) {
 func (s *state) stepReload(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.Reload:
-		return s.reload(m, out)
+		next := config.Gather(m.Config).Policy
+		if reflect.DeepEqual(next, s.config.Policy) && s.reloads.continuing == 0 { // an equal policy must not change the views
+			return s.reload(m, s.reloads.policy, out)
+		}
+		s.reloads.continuing++
+		p := policy.Compile(next)
+		if p != nil {
+			out = append(out, kernel.Act(admitLocal{p}))
+		}
+		return append(out, kernel.Tell(s.self, reloadWithPolicy{m, p}))
+	case reloadWithPolicy:
+		s.reloads.continuing--
+		return s.reload(m.Reload, m.policy, out)
 	case message.ReloadFailed:
 		s.reloads.rejected(now, m.Reason)
 	case message.AwaitPublished:
 		return s.await(m.Done, s.newWaiter(m.Done), out)
 	case message.ConfirmResult:
 		s.reloads.confirmed(m.Key)
+		if m.Key == s.reloads.localRights {
+			out = s.sendLocalRights(out)
+		}
 		return s.reloads.complete(s.audit.applying, out)
 	}
 	return out
 }
 
-// reload applies what differs between the configuration in force and the new one.
-func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
+// reloadWithPolicy continues a reload that changes the policy. Between the old catalog and rights and the new ones, a session has the new
+// one of the two only. It must show no third list then, or its client would be notified twice. Rights under a policy filter a catalog
+// without one as they should, but a catalog with a policy hides everything from rights without one. So a new policy's rights precede its
+// catalog: this message follows message.Principals through the gateway's mailbox. When the policy is removed, the rights follow the
+// catalog; see sendLocalRights.
+type reloadWithPolicy struct {
+	message.Reload
+	policy *policy.Policy
+}
+
+// reload applies what differs between the configuration in force and the new one. p is the new policy.
+func (s *state) reload(m message.Reload, p *policy.Policy, out []kernel.Effect) []kernel.Effect {
 	next, waiter := config.Gather(m.Config), s.newWaiter(m.Done)
 	changes, described := config.Diff(s.config, next), config.Describe(s.reloads.source, m.Config)
 	if changes.Listen && !slices.Equal(next.Listen, s.reloads.startListen) {
@@ -65,12 +92,12 @@ func (s *state) reload(m message.Reload, out []kernel.Effect) []kernel.Effect {
 		out = append(out, kernel.Log(slog.LevelWarn, "egress has changed; it takes effect at the next start"))
 	}
 	was := s.naming(s.config)
-	if !reflect.DeepEqual(next.Policy, s.config.Policy) { // an equal policy must not change the views
-		s.reloads.policy = policy.Compile(next.Policy)
-		out = append(out, kernel.Act(admitLocal{s.reloads.policy}))
-	}
+	s.reloads.policy = p
 	if now := s.naming(next); now != was || !reflect.DeepEqual(next.Projects, s.config.Projects) {
 		out = append(out, kernel.Tell(s.registry, message.CatalogNaming{Naming: now, Projects: next.Projects}))
+	}
+	if p == nil && was.Policy != nil {
+		out = s.admitLocalLater(append(out, kernel.Act(admitLocal{nil})))
 	}
 	out = s.changeLimits(next.Limits, out)
 	s.config, s.reloads.source = next, m.Config

@@ -176,13 +176,41 @@ func TestReloadListen(t *testing.T) {
 	other.Listen = []string{"127.0.0.1:1"}
 	s := newState(&bound, kernel.Reference{})
 	for i, next := range []*config.Config{&other, &bound, &other} {
-		warned := slices.ContainsFunc(s.reload(message.Reload{Config: next}, nil), func(e kernel.Effect) bool {
+		warned := slices.ContainsFunc(s.reload(message.Reload{Config: next}, nil, nil), func(e kernel.Effect) bool {
 			l, ok := e.Act.(kernel.Logged)
 			return ok && strings.HasPrefix(l.Text, "listen has changed")
 		})
 		if want := next == &other; warned != want {
 			t.Errorf("reload %d: warned %v, want %v", i, warned, want)
 		}
+	}
+}
+
+// A reload that changes the policy first sends the clients' new rights to their sessions and continues with a message to itself. Another
+// reload that arrives in between must not be overtaken by it, even if it restores the policy in force.
+func TestReloadsKeepTheirOrder(t *testing.T) {
+	first, second, third := config.Default(), config.Default(), config.Default()
+	second.Policy = config.Policy{Present: true, Mode: "enforce"}
+	third.Limits.StartsAtOnce = 7
+	s := newState(&first, kernel.Reference{})
+	var continued []any
+	for _, cfg := range []*config.Config{&second, &third} {
+		for _, e := range step(s, time.Unix(1, 0), message.Reload{Config: cfg}, nil) {
+			if m, ok := e.Msg.(reloadWithPolicy); ok {
+				continued = append(continued, m)
+			}
+		}
+		if s.reloads.source != &first {
+			t.Fatal("a reload was applied before the rights were sent")
+		}
+	}
+	for i, want := range []*config.Config{&second, &third} {
+		if step(s, time.Unix(1, 0), continued[i], nil); s.reloads.source != want {
+			t.Errorf("continuation %d applied another configuration", i)
+		}
+	}
+	if s.reloads.policy != nil || s.config.Limits.StartsAtOnce != 7 || s.reloads.continuing != 0 {
+		t.Errorf("policy %v, startsAtOnce %d, %d reloads on their way", s.reloads.policy, s.config.Limits.StartsAtOnce, s.reloads.continuing)
 	}
 }
 

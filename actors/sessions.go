@@ -175,6 +175,9 @@ func (s *state) start(r openRequest, out []kernel.Effect) []kernel.Effect {
 func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kernel.Effect {
 	if m.Child == s.registry {
 		s.reloads.registryFailed = true
+		if s.reloads.localRights != 0 {
+			out = s.sendLocalRights(out)
+		}
 		return append(s.reloads.completeAll(out), kernel.Log(slog.LevelError, "the registry failed permanently; restart the gateway", "err", m.Err))
 	}
 	s.starts.forget(m.Child)

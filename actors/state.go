@@ -67,7 +67,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 		return s.setPrincipals(m, out)
 	case message.RequestLogin, message.LoginAnswer, message.EndLogins, message.RememberToken, message.ReadToken:
 		return s.stepLogins(m, out)
-	case message.Reload, message.ReloadFailed, message.AwaitPublished, message.ConfirmResult:
+	case message.Reload, reloadWithPolicy, message.ReloadFailed, message.AwaitPublished, message.ConfirmResult:
 		return s.stepReload(now, m, out)
 	case message.RememberAudit:
 		return append(out, kernel.Tell(s.store, m))
