@@ -29,7 +29,7 @@ tui: build ## the gateway with its console
 # The timeout is for one package and only catches hangs: on a busy machine tests/interop takes longer than the default of ten minutes.
 # With RACE=true (as in CI; needs a C compiler) the actors and transports run under the race detector instead of without it. UNRACED
 # matches their tests that the race detector excludes or shortens; these run once more without it.
-UNRACED := Guard|Allocations|Memory|TenThousand|Restarts
+UNRACED := Guard|Allocations|Memory|TenThousand|Restarts|HalfOpenTLS
 RACED   := ./actors/... ./protocol/... ./internal/...
 test: interop ## every test, foreign clients and servers included (the latter need npm and Python)
 ifdef RACE
