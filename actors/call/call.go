@@ -1,11 +1,11 @@
-// Package call is one request of a client while a server works on it: a value with a pure step, kept by its holder (a session
-// or a stateless session). It knows neither its holder nor HTTP: the holder gives it events and executes the effects it
-// returns.
+// Package call tracks one client request while a server works on it. A Call is a value with a pure step function. Its
+// holder (a session or a stateless session) gives it events and executes the effects that it returns. The package knows
+// neither the holder nor HTTP.
 //
 //	c := call.Call{Seq: seq, ID: rawID, Token: token, State: call.Queued, Began: now, Limits: limits}
 //	out = c.Step(now, call.Heard{Frame: progress}, out)
 //
-// Every call ends with exactly one End effect, whatever comes in which order: what arrives later is ignored.
+// Every call ends with exactly one Deliver, Fail or Forget, whatever the order of its events. Later events are ignored.
 package call
 
 import (
@@ -22,34 +22,34 @@ const (
 	Queued  State = "queued"  // nothing has reached the server
 	Written State = "written" // the server has the request
 	Parked  State = "parked"  // the server waits for the client's answer to its request
-	Ended   State = "ended"   // it has ended; later events are ignored
+	Ended   State = "ended"   // later events are ignored
 )
 
-// Limits are a call's timeouts. Idle and Absolute start when the request is written. 0 = none.
+// Limits are a call's timeouts; 0 = none. Idle and Absolute start when the request is written.
 type Limits struct {
-	Queue    time.Duration // maximum wait in its pool; after Queue + Idle the call ends even if no server took it
-	Idle     time.Duration // without an answer or progress
-	Absolute time.Duration // regardless of progress
-	Parked   time.Duration // an open server request; the other timeouts stop meanwhile
-	Patient  bool          // Idle does not apply once the request is written: it waits for the end of a task
+	Queue    time.Duration // maximum wait in the pool's queue; a request not written within Queue + Idle fails
+	Idle     time.Duration // maximum time without a response or progress
+	Absolute time.Duration // maximum time until the response, regardless of progress
+	Parked   time.Duration // maximum time a request to the client stays open; Idle and Absolute stop meanwhile
+	Patient  bool          // the call waits for a task to end, so Idle does not apply once the request is written
 }
 
-// Call is one request on its way. Its holder owns it; it must not be copied.
+// Call is the state of one request. Its holder owns it; it must not be copied.
 type Call struct {
 	Seq    uint64
 	ID     []byte // the client's id, raw
 	Token  []byte // the client's progress token, raw; nil = no progress wanted
 	Server string
-	Item   string // the server's name for it, for people
-	Public string // the clients' name for it, for people; "" = unknown
-	Client string // name and version of the client, for people
+	Item   string // the server's name for the item; only shown to people
+	Public string // the clients' name for the item, only shown to people; "" = unknown
+	Client string // name and version of the client; only shown to people
 	Method protocol.Method
 	State  State
 	Began  time.Time
 	Limits Limits
 
 	written time.Time // when Idle and Absolute started; zero = not yet
-	heard   time.Time // the last progress since
+	heard   time.Time // when Idle last restarted, by progress or an answer from the client
 	asked   time.Time // when the oldest open server request arrived
 	asking  int       // number of open server requests
 }
@@ -60,7 +60,7 @@ func (c *Call) Deadline() time.Time {
 		return c.asked.Add(c.Limits.Parked)
 	}
 	if c.State == Queued && c.Limits.Queue > 0 && c.Limits.Idle > 0 {
-		return c.Began.Add(c.Limits.Queue + c.Limits.Idle) // the process does not read, or the connection hangs
+		return c.Began.Add(c.Limits.Queue + c.Limits.Idle) // limits the wait for a process that does not read, or a connection that hangs
 	}
 	if c.State != Written {
 		return time.Time{}
@@ -77,7 +77,7 @@ func (c *Call) Deadline() time.Time {
 	return d
 }
 
-// Ends returns the deadline for people. A queued call ends when its pool's queue timeout passes.
+// Ends returns the deadline that is shown to people. For a queued call, it is the end of its pool's queue timeout.
 func (c *Call) Ends() time.Time {
 	if c.State == Queued && c.Limits.Queue > 0 {
 		return c.Began.Add(c.Limits.Queue)
@@ -89,8 +89,8 @@ func (c *Call) Ends() time.Time {
 type (
 	// Sent says that the request has been written to the server.
 	Sent struct{}
-	// Heard says that the server reported progress. Behind: the client knows of more progress already, so it only resets the
-	// idle timeout.
+	// Heard says that the server reported progress. Behind means that the client has already seen more progress; then the event
+	// only resets the idle timeout.
 	Heard struct {
 		Frame  protocol.Frame
 		Behind bool
@@ -105,7 +105,7 @@ type (
 	Answered struct{ Frame protocol.Frame }
 	// Broken is a gateway error instead of the server's answer.
 	Broken struct{ Fault *protocol.Fault }
-	// Withdrawn says that the client cancelled or has left. It gets no answer.
+	// Withdrawn says that the client has canceled the call or disconnected. The client gets no answer.
 	Withdrawn struct{ Reason string }
 	// Tick says that the deadline may have passed.
 	Tick struct{}
@@ -116,19 +116,19 @@ type EffectKind uint8
 
 // The kinds of effects.
 const (
-	Forward EffectKind = iota // pass Frame (progress, log) on to the client, before the answer
+	Forward EffectKind = iota // pass Frame (progress or log message) on to the client
 	Deliver                   // answer the client with Frame; the call has ended
 	Fail                      // answer the client with Fault; the call has ended
 	Cancel                    // cancel the request at the server; Reason says why
 	Forget                    // the call has ended without an answer
 )
 
-// Effect is one thing for the holder to do. Its frame still carries the gateway's own ids and tokens.
+// Effect is one action for the holder. Its frame still carries the gateway's own ids and tokens.
 type Effect struct {
 	Kind   EffectKind
 	Frame  protocol.Frame
 	Fault  *protocol.Fault
 	Reason string
 
-	TimedOut bool // Cancel only: the server did not take or answer the call in time
+	TimedOut bool // for Cancel: the server did not accept or answer the request in time
 }

@@ -30,7 +30,7 @@ func (c *Call) Step(now time.Time, event any, out []Effect) []Effect {
 	case Replied:
 		if c.asking--; c.asking == 0 {
 			c.State, c.heard = Written, now
-			c.written = c.written.Add(now.Sub(c.asked)) // both timeouts stopped while the server request was open
+			c.written = c.written.Add(now.Sub(c.asked)) // Idle and Absolute stopped while the request to the client was open
 		}
 	case Answered:
 		c.State = Ended

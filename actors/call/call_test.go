@@ -110,7 +110,7 @@ func TestRequestIsNeverRead(t *testing.T) {
 	}
 }
 
-// Ends of a queued call is the end of its queue timeout, without the idle timeout.
+// For a queued call, Ends returns the end of the queue timeout, without the idle timeout.
 func TestEnds(t *testing.T) {
 	c := &Call{State: Queued, Began: start, Limits: Limits{Queue: 10 * time.Second, Idle: 30 * time.Second}}
 	if got := c.Ends().Sub(start); got != 10*time.Second {
@@ -122,8 +122,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// Each timeout names itself, and says whether the server was late: a call that waits for its client was not delayed by the server. A limit
-// of zero is no limit, whatever the others are.
+// The error of each timeout names its limit. TimedOut is false for a parked call, since it waits for its client and not for the
+// server. A limit of zero does not apply, whatever the others are.
 func TestTimeoutReasons(t *testing.T) {
 	all := Limits{Queue: 5 * time.Second, Idle: 30 * time.Second, Absolute: 50 * time.Second, Parked: time.Minute}
 	without := func(drop func(*Limits)) Limits {
@@ -175,7 +175,7 @@ func TestTimeoutReasons(t *testing.T) {
 	}
 }
 
-// A call without a queue limit has no end to show before it is written.
+// Ends returns zero for a call without a queue limit until it is written.
 func TestEndsWithoutQueueLimit(t *testing.T) {
 	c := Call{Began: start, State: Queued, Limits: Limits{Idle: time.Second}}
 	if at := c.Ends(); !at.IsZero() {

@@ -97,7 +97,7 @@ func (s *state) callParked(now time.Time, m message.CallParked, out []kernel.Eff
 		return out
 	}
 	if full := s.limits.ParkedPerServer; full > 0 && s.calls.parked > full {
-		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, // not retryable: the server has already started it
+		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, // not retryable, since the server has already started to execute it
 			Message: fmt.Sprintf("the call was canceled: more than %d calls to server %s wait for input from their clients (limits.parkedPerServer)", full, s.server.Name)}
 		out = append(out, kernel.Tell(r.conn.ref, message.CancelSent{Call: m.Call, Reason: fault.Message}))
 		return append(out, kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
@@ -105,7 +105,7 @@ func (s *state) callParked(now time.Time, m message.CallParked, out []kernel.Eff
 	return s.sendQueued(now, out)
 }
 
-// canBeServed reports whether such a call may wait: a suitable connection is ready but busy, is coming
+// canBeServed reports whether a call for the target may wait: a suitable connection is ready but busy, is coming
 // (connection.isComing), or can be opened when it is the call's turn.
 func (s *state) canBeServed(now time.Time, w target) bool {
 	for _, conn := range s.replicas.connections {

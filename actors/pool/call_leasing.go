@@ -47,7 +47,7 @@ func (s *state) autoLeaseTimer(after time.Duration) kernel.Effect {
 }
 
 // autoLeaseDue lifts the limit and sends the calls that waited. While a call waits for a client's answer, the limit
-// is extended, since the server may ask again when it has the answer.
+// is extended instead, since the server may send another request when it has the answer.
 func (s *state) autoLeaseDue(now time.Time, m autoLeaseDue, out []kernel.Effect) []kernel.Effect {
 	d := &s.calls.autoLease
 	if m.timer != d.timer || d.until.IsZero() {

@@ -24,11 +24,11 @@ func (w *world) leaseTimers(msg any) (timers []kernel.Wake) {
 	return timers
 }
 
-// A server request that does not name its call limits the server to one call at a time. One that does has no such effect.
+// A server request that does not name its call limits the server to one call at a time. A request that names its call does not.
 func TestOneCallAtATimeAfterAnUnattributedRequest(t *testing.T) {
 	for name, c := range map[string]struct {
 		unattributed bool
-		want         int // calls that run; the parked one takes no slot
+		want         int // number of running calls, without the parked one
 	}{"names no call": {true, 2}, "names its call": {false, 3}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, config.Server{Isolation: "shared", Queue: queue}, 1)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	longestPause = 5 * time.Minute // longer pauses that a server requests are cut to this
-	maxPauses    = 1024            // pauses at the same time; beyond it, a 429 fails only the call that received it
+	longestPause = 5 * time.Minute // longer pauses requested by a server are cut to this
+	maxPauses    = 1024            // maximum number of pauses at a time; beyond it, a 429 fails only the call that received it
 )
 
 // pauses holds back calls to servers that answered HTTP 429 (Too Many Requests). Servers count requests by account,

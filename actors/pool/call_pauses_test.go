@@ -86,7 +86,7 @@ func TestPauseIsExtended(t *testing.T) {
 	}
 }
 
-// A call whose deadline comes before the end of the pause is refused at once, and told when the pause ends.
+// A call whose deadline comes before the end of the pause is refused at once. The error says when the pause ends.
 func TestPauseLongerThanACallMayWait(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)

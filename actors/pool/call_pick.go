@@ -5,7 +5,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// canTake reports whether the connection could take such a call now.
+// canTake reports whether the connection can take the call now.
 func (s *state) canTake(conn *connection, w target, r *message.Request) bool {
 	return conn.phase == message.Ready && !conn.leaving && !conn.lost && s.calls.pauses.end(s.now, conn).IsZero() && s.matchesClass(w, conn) && w.allows(conn) && !s.definesDifferently(w, conn) && (!s.isLeased() || r.AboutTask() || conn.inFlight == 0)
 }

@@ -11,7 +11,7 @@ import (
 
 const (
 	timeoutsShown  = 10 * time.Minute // how long a timeout is shown in the server's status
-	maxTimeouts    = 100              // the newest timeouts are remembered
+	maxTimeouts    = 100              // number of timeouts that are remembered
 	timeoutWarning = time.Minute      // minimum interval between two warnings
 )
 
@@ -20,7 +20,7 @@ const (
 type timeouts struct {
 	recent  []time.Time // oldest first
 	warned  time.Time   // when the newest warning was logged
-	pending int         // timeouts since then
+	pending int         // timeouts since that warning
 	armed   bool        // a timer runs for the next warning
 }
 

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// timeOut applies a message about a timeout. It returns the number of calls in each warning, and the timers that start.
+// timeOut applies msg. It returns the number of timeouts in each warning that is logged, and the timers that start.
 func (w *world) timeOut(msg any) (warned []int, timers []kernel.Wake) {
 	for _, e := range step(w.s, w.now, msg, nil) {
 		switch a := e.Act.(type) {

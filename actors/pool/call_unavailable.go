@@ -9,9 +9,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// isComing reports whether calls may wait for a connection that is not ready: its first attempt since it was wanted
-// or last ready is in progress, or due now. After that attempt has failed, it is unknown when the server returns, so
-// calls fail at once.
+// isComing reports whether calls may wait for a connection that is not ready. They may while its first attempt since it
+// was opened, or last ready, is in progress or due. Once that attempt has failed, nothing tells when the server will
+// return, so calls fail at once.
 func (conn *connection) isComing(now time.Time) bool {
 	switch conn.phase {
 	case message.Idle, message.Connecting, message.Handshaking, message.Syncing:
@@ -19,7 +19,7 @@ func (conn *connection) isComing(now time.Time) bool {
 	case message.Waiting:
 		return !conn.attempts.failing && !conn.nextAttempt.After(now)
 	case message.NeedsLogin:
-		return !conn.attempts.failing // a login is present
+		return !conn.attempts.failing // a login has arrived, and the attempt with it follows
 	case message.Ready:
 		return conn.lost // BackendChanged follows with the details
 	}
@@ -86,7 +86,7 @@ func (s *state) unavailableName() protocol.FaultName {
 	return protocol.ServerUnavailable
 }
 
-// unavailableFault returns the fault that says why the server cannot execute such a call, and when to retry.
+// unavailableFault returns the fault that says why no server can execute a call for the target, and when to retry.
 func (s *state) unavailableFault(now time.Time, w target) *protocol.Fault {
 	f := &protocol.Fault{Name: s.unavailableName(), Server: s.server.Name, Retryable: true, Message: s.whyUnavailable(now)}
 	if s.isFull(w) {

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// lost reports that a connection has ended or an attempt has failed, and that the next attempt follows after the pause.
+// lost reports that a connection was lost or an attempt has failed, and that the next attempt follows after the pause.
 func (w *world) lost(i int, pause time.Duration, reason string) {
 	w.step(message.BackendChanged{Backend: w.backends[i], Replica: i, Phase: message.Waiting, Reason: reason, NextAttempt: w.now.Add(pause)})
 }

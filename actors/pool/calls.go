@@ -13,7 +13,7 @@ const (
 	isolationLeased = "leased" // a connection carries one call at a time
 )
 
-// calls holds the calls of a server that run or wait, and the limits that make them wait.
+// calls holds the running and queued calls of a server, and the limits that make calls wait.
 type calls struct {
 	running   map[message.CallRef]*run // each is at exactly one backend
 	parked    int                      // running calls that wait for a client's answer
@@ -31,10 +31,10 @@ type run struct {
 	parked    bool // it waits for its client's answer
 	waitsOnly bool // it only waits for the end of a task, so the server does no work for it (message.Request.Waits)
 
-	deadline  time.Time               // its queue deadline, should it have to wait again; zero = it has not waited
+	deadline  time.Time               // its queue deadline, kept in case it has to wait again; zero = it has not waited
 	broken    *message.ConnectionLost // the loss of the connection that it was sent on before; nil = it was not sent before
 	cancelled bool                    // its holder no longer expects an answer
-	tried     []*connection           // connections that returned it; nil = none
+	tried     []*connection           // connections that returned it unexecuted
 }
 
 // begin notes a call that is sent to a backend.

@@ -15,13 +15,13 @@ import (
 // not stored for months.
 const refreshAfter = 24 * time.Hour
 
-// rememberedPublished is the key with which the registry is asked to confirm that clients see the remembered catalog.
-// Keys of catalogMemory.nextConfirm start at 1.
+// rememberedPublished is the confirmation key for the remembered catalog: the registry confirms it when clients see that
+// catalog. Keys of catalogMemory.nextConfirm start at 1.
 const rememberedPublished = 0
 
 const (
 	headStart   = 50 * time.Millisecond // time for clients to fetch the remembered catalog before backends start
-	clientsWait = 2 * time.Second       // limit for the confirmation, which the registry may lose in a panic
+	clientsWait = 2 * time.Second       // maximum wait for the registry's confirmation, which is lost if the registry panics
 )
 
 // clientsServed reports that clients have had time to ask for the remembered catalog.

@@ -147,8 +147,8 @@ func TestListThatCannotBeFetched(t *testing.T) {
 	}
 }
 
-// After a reload that changes the command, lists that were only remembered of the old server are removed, and the new
-// server's remembered lists are published. A restart of the pool uses the new configuration.
+// After a reload that changes the command, the old server's remembered lists are removed, and the new server's remembered
+// lists are published. A restart of the pool uses the new configuration.
 func TestReloadWithAnotherCommand(t *testing.T) {
 	known := func(tool string) *message.KnownCatalog {
 		k := &message.KnownCatalog{Info: &message.ServerInfo{}, At: time.Unix(1000, 0)}

@@ -72,14 +72,14 @@ func (s *state) listed(now time.Time, m message.Listed, out []kernel.Effect) []k
 		return out
 	}
 	out = s.publishList(m.Kind, &conn.catalog.lists[m.Kind], m.Announced, out)
-	if s.catalog.fromMemory { // perhaps the last one that was missing
+	if s.catalog.fromMemory { // this may have been the last list that was missing
 		out = s.followLeader(out)
 	}
 	return s.rememberCatalog(now, out)
 }
 
 // shareList returns a list equal to items that is already in memory (a replica's list or the remembered one), or else
-// items. So equal lists are stored once.
+// items. This way, equal lists are stored once.
 func (s *state) shareList(kind protocol.ItemKind, items [][]byte) [][]byte {
 	if known := s.catalog.remembered.catalog; known != nil && slices.EqualFunc(known.Lists[kind].Items, items, bytes.Equal) {
 		return known.Lists[kind].Items

@@ -10,7 +10,7 @@ import (
 // from the current list.
 const maxRefreshes = 256
 
-// refreshes holds the clients that asked for an item that is not listed. They wait until the list was fetched
+// refreshes holds the clients that asked for an item that is not listed. They wait until the list has been fetched
 // again and every client can see it.
 type refreshes struct {
 	fetching   [protocol.ItemKinds][]message.Refresh

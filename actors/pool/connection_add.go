@@ -46,8 +46,8 @@ func (s *state) addConnection(now time.Time, w target, q *queued, out []kernel.E
 	return out
 }
 
-// canAddLater reports whether a connection for such calls will be opened when the first of them gets its turn. Until
-// then maxConcurrent does not allow another call.
+// canAddLater reports whether a connection for the target will be opened when the first call for it gets its turn. It
+// cannot be opened now, because maxConcurrent allows no further call.
 func (s *state) canAddLater(w target) bool {
 	l := s.replicas.leader()
 	if s.hasRoom() || s.fault != "" || w.conn != nil || l == nil || l.phase != message.Ready {

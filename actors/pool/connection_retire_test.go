@@ -36,13 +36,13 @@ func (w *world) is(what string, got, want []int) {
 	}
 }
 
-// phaseOf reports a phase of the backend with the number.
+// phaseOf makes the backend with that number report a phase.
 func (w *world) phaseOf(number int, p message.Phase, next time.Duration) {
 	conn := w.s.replicas.byNumber(number)
 	w.step(message.BackendChanged{Backend: conn.ref, Replica: conn.replica, Phase: p, Info: &message.ServerInfo{}, Reason: "no", NextAttempt: w.now.Add(next)})
 }
 
-// seen reports that the backend with the number is ready and that clients see its lists.
+// seen makes the backend with that number ready, and its lists visible to clients.
 func (w *world) seen(number int) {
 	w.t.Helper()
 	w.phaseOf(number, message.Ready, 0)

@@ -10,11 +10,11 @@ import (
 
 const startupLazy = "lazy"
 
-// idleStop holds the use of a lazy server, which is stopped when it is idle.
+// idleStop tracks the use of a lazy server, which is stopped when it has been idle for too long.
 type idleStop struct {
 	usedAt      time.Time // when a client last used the server
 	timer       uint64    // number of the newest timer
-	lastFailure string    // why its last attempt had failed when it was stopped; "" = it had not failed; clients may see it
+	lastFailure string    // why its last attempt had failed when the server was stopped; "" = it had not failed; clients may see it
 }
 
 // explain describes what was wrong when the server was stopped, or returns "" if nothing was.
@@ -76,8 +76,8 @@ func (s *state) armIdleTimer(d time.Duration, out []kernel.Effect) []kernel.Effe
 	return append(out, kernel.WakeAfter(d, idleDue{s.idle.timer}))
 }
 
-// idleDue asks the backends whether they are idle if the server was unused for idleStop. A backend with a running
-// task does not answer and is asked again later.
+// idleDue asks the backends whether they are idle, once the server has been unused for idleStop. A backend with a
+// running task does not answer and is asked again later.
 func (s *state) idleDue(now time.Time, m idleDue, out []kernel.Effect) []kernel.Effect {
 	if m.timer != s.idle.timer || !s.isLazy() || s.isStopped() {
 		return out
@@ -91,7 +91,7 @@ func (s *state) idleDue(now time.Time, m idleDue, out []kernel.Effect) []kernel.
 	return s.armIdleTimer(s.server.IdleStop, s.broadcastExcept(message.QueryIdle{}, func(*connection) bool { return false }, out))
 }
 
-// isInUse reports whether a client waits for the server or is subscribed to its resources.
+// isInUse reports whether the server has calls, clients that wait for it, or subscriptions.
 func (s *state) isInUse() bool {
 	return len(s.calls.running)+s.calls.queue.len()+len(s.subscriptions.byKey)+len(s.catalog.refreshes.confirming) > 0
 }

@@ -17,7 +17,7 @@ import (
 
 const (
 	loginWait  = time.Minute      // time to log in after the user has agreed
-	loginPulse = 10 * time.Second // interval of progress messages that keep the call's timeouts from ending it
+	loginPulse = 10 * time.Second // interval between progress messages that keep the call's timeouts from ending it
 )
 
 // loginWaiter is a call that waits for its login.
@@ -25,7 +25,7 @@ type loginWaiter struct {
 	queued
 	login         message.LoginKey
 	question      uint64    // key of the elicitation; 0 = it was answered
-	loginDeadline time.Time // when the login must be complete; zero = the elicitation is open, and its timeouts are the holder's
+	loginDeadline time.Time // when the login must be complete; zero = the elicitation is open, and its holder limits the wait
 	reason        string
 }
 
@@ -131,8 +131,8 @@ func accepts(result []byte) bool {
 	return string(action) == `"accept"`
 }
 
-// loginDue fails a call that has waited long enough. For others it reports progress, which keeps the call's
-// timeouts from ending it.
+// loginDue fails a call that has waited long enough. Otherwise it reports progress, which keeps the call's timeouts from
+// ending the call.
 func (s *state) loginDue(now time.Time, m loginDue, out []kernel.Effect) []kernel.Effect {
 	w := s.logins.waiting[m.call]
 	switch {

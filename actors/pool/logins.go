@@ -16,7 +16,7 @@ import (
 // logins holds the logins at a server, and the calls that wait for one.
 type logins struct {
 	byKey     map[message.LoginKey]*login
-	revoking  map[message.LoginKey]bool // logins that are being ended for good
+	revoking  map[message.LoginKey]bool // logins that are being revoked
 	waiting   map[message.CallRef]*loginWaiter
 	announced loginNeed                     // last sent to the registry
 	url       func(message.LoginKey) string // the page to log in at; returns "" if there is none
@@ -45,7 +45,7 @@ func (l *logins) waiters() []message.CallRef {
 type login struct {
 	phase  message.LoginPhase
 	reason string    // why a login is needed
-	logins uint64    // how often it has become present
+	logins uint64    // number of times it has become present
 	usedAt time.Time // when a client last tried to begin, finish or end it
 }
 

@@ -48,7 +48,7 @@ func (m *mentions) add(uri string, at mention) {
 	m.now[uri] = at
 }
 
-// has reports whether the URI was mentioned, and then keeps it as long as a new mention.
+// has reports whether the URI was mentioned. If it was, the mention is kept for as long as a new one.
 func (m *mentions) has(uri string) bool {
 	if _, ok := m.now[uri]; ok {
 		return true

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// world is a pool's state with real references for its backends, which records where messages were sent.
+// world is a pool's state with real references for its backends. It records where messages were sent.
 type world struct {
 	t        *testing.T
 	system   *kernel.System
@@ -309,8 +309,8 @@ func (w *world) fresh(number int) kernel.Reference {
 	return ref
 }
 
-// After random messages in random order, a call is at one backend at most and was answered at most once. After the end
-// no call is left.
+// After random messages in random order, a call is at one backend at most and was answered at most once. In the end no
+// call is left.
 func TestRandomScripts(t *testing.T) {
 	phases := []message.Phase{message.Connecting, message.Syncing, message.Ready, message.Ready, message.Waiting}
 	for seed := range uint64(100) {

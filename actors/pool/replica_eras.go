@@ -113,7 +113,7 @@ func (s *state) recordEra(conn *connection, info *message.ServerInfo, out []kern
 	return out
 }
 
-// replicaEras is what is known of the protocol eras of each replica.
+// replicaEras records what is known about the protocol eras of the replicas.
 type replicaEras struct {
 	modern     map[int]bool                // replicas that speak a modern version: one connection serves clients of all capability sets
 	modernOnly map[int]bool                // modern replicas that have refused a legacy connection

@@ -47,7 +47,7 @@ func (s *state) runTurns(tenant string, out []kernel.Effect) []kernel.Effect {
 // takeTurn sends the request that a subscription needs now.
 func (s *state) takeTurn(key subKey, sub *subscription, out []kernel.Effect) []kernel.Effect {
 	switch {
-	case sub.query != 0: // continued by its response
+	case sub.query != 0: // continues when the response arrives
 	case sub.wanted() && sub.conn == nil:
 		return s.subscribeUpstream(key, sub, out)
 	case sub.wanted():
@@ -108,7 +108,7 @@ func (s *state) subscriptionAnswered(q query, sub *subscription, m message.Query
 	switch {
 	case sub.ending:
 		sub.ending, sub.conn = false, nil
-		sub.missed = sub.missed || sub.subscribers.Len() > 0 // subscribers that came meanwhile were notified of nothing
+		sub.missed = sub.missed || sub.subscribers.Len() > 0 // subscribers that joined during the unsubscribe may have missed changes
 		return s.queueTurn(q.key, sub, out)
 	case m.Fault != nil && lost && (q.key.tenant != "" || s.replicas.hasReadyLeader()): // retried on another connection
 		return s.queueTurn(q.key, sub, out)

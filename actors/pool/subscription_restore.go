@@ -49,7 +49,7 @@ func (s *state) retryLater(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(pause, retryDue{}))
 }
 
-// retrySubscriptions tries the subscriptions again that were refused.
+// retrySubscriptions retries the subscriptions that no connection reports on.
 func (s *state) retrySubscriptions(out []kernel.Effect) []kernel.Effect {
 	s.subscriptions.retryArmed = false
 	return s.restoreSubscriptions(out)

@@ -11,8 +11,8 @@ import (
 
 // A tenant subscribes on its own connections, and one is opened if there is none. A subscription counts as use: its
 // connection is neither closed to make room for another tenant nor closed as idle. Otherwise two tenants with
-// subscriptions would take the last place from each other forever, since a tenant that loses its connection opens
-// another one.
+// subscriptions would take the last free connection from each other forever, since a tenant that loses its connection
+// opens another one.
 
 // connectionFor returns the connection that should carry a subscription: the one that mentioned the resource, else the
 // leader, or, for a tenant, one of its own. It returns nil if none is ready.
@@ -29,8 +29,8 @@ func (s *state) connectionFor(key subKey) *connection {
 	return s.replicas.readyConnectionOf(key.tenant)
 }
 
-// canSubscribe reports whether a connection is ready that can carry a tenant's subscriptions; "" = the shared
-// ones.
+// canSubscribe reports whether a ready connection can carry a tenant's subscriptions. The tenant "" stands for the
+// shared connections.
 func (s *state) canSubscribe(tenant string) bool {
 	if tenant == "" {
 		return s.replicas.hasReadyLeader()

@@ -150,8 +150,8 @@ func TestTenantsSubscribeInTheirEra(t *testing.T) {
 	}
 }
 
-// A connection with a subscription is neither closed to make room nor as idle. Without room, a new subscriber gets an error.
-// An earlier subscriber gets a connection when there is room again, which is checked by retries.
+// A connection with a subscription is closed neither to make room nor for being idle. Without room, a new subscriber gets an
+// error. An earlier subscriber retries until there is room again.
 func TestSubscriptionsKeepTheirConnection(t *testing.T) {
 	w := newTenants(t, 1)
 	w.ask(0, 1, "x")

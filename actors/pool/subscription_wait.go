@@ -11,8 +11,8 @@ import (
 // subscribesDue reports that a subscriber may have waited too long for a server.
 type subscribesDue struct{}
 
-// maySubscribeLater reports whether a connection is coming that can carry a tenant's subscriptions; "" = the
-// shared ones. A tenant without a connection gets one when the server is ready.
+// maySubscribeLater reports whether a connection is coming that can carry a tenant's subscriptions. The tenant "" stands
+// for the shared connections. A tenant without a connection gets one when the server is ready.
 func (s *state) maySubscribeLater(tenant string) bool {
 	none := tenant != "" && !s.replicas.hasConnection(tenant)
 	return slices.ContainsFunc(s.replicas.connections, func(conn *connection) bool {
@@ -21,8 +21,8 @@ func (s *state) maySubscribeLater(tenant string) bool {
 	})
 }
 
-// armWaitTimer starts the timer for subscribers that wait for the server, like calls do. When a leader is ready, all
-// subscriptions without a connection are restored on it.
+// armWaitTimer starts the timer for subscribers that wait for the server, unless it runs. Subscribers wait like calls
+// do. When a leader is ready, all subscriptions without a connection are restored on it.
 func (s *state) armWaitTimer(sub *subscription, out []kernel.Effect) []kernel.Effect {
 	if len(sub.waiting) == 0 || s.subscriptions.waitArmed {
 		return out

@@ -32,7 +32,7 @@ type subscriptions struct {
 	byKey            map[subKey]*subscription
 	perTenant        map[string]int      // number of subscriptions, by tenant key; no entry = none
 	queries          map[uint64]query    // requests to servers in progress, by key
-	queriesPerTenant map[string]int      // number of queries, by tenant key; at most maxQueries each; no entry = none
+	queriesPerTenant map[string]int      // number of queries, by tenant key; at most maxQueries or maxStreamQueries each; no entry = none
 	turns            map[string][]string // URIs whose next request waits for its turn, by tenant key; no entry = none
 	refusals         int                 // retries since a server last accepted a subscription; sets the next pause
 	retryArmed       bool                // the timer for the next retry runs
@@ -149,7 +149,7 @@ type subscription struct {
 	ending        bool
 	queued        bool // it is in subscriptions.turns
 	missed        bool // no connection reported changes for a while; its subscribers will be notified
-	refused       bool // the server refused it since it last accepted it; its subscribers were notified
+	refused       bool // the server has refused it since last accepting it, and its subscribers were notified
 	unused        bool // an unsubscribe is due after the grace period
 	graceArmed    bool // the timer of the grace period runs
 	graceExtended bool // a subscriber came and left since the timer was started, so it is started again
@@ -233,8 +233,8 @@ func (s *state) subscribeFailed(key subKey, sub *subscription, answer message.Su
 	return out
 }
 
-// unsubscribe removes a subscriber. When the last one leaves, the subscription ends upstream after a grace period. A
-// request of the subscriber that is still open gets the server's answer.
+// unsubscribe removes a subscriber. When the last one leaves, the subscription ends upstream after a grace period. If
+// the subscriber's request is still open, it gets the server's answer.
 func (s *state) unsubscribe(who kernel.Reference, key subKey, out []kernel.Effect) []kernel.Effect {
 	sub := s.subscriptions.byKey[key]
 	if sub == nil || !sub.subscribers.Remove(who) {

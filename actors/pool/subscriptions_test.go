@@ -159,7 +159,7 @@ func TestUnsubscribedBeforeTheAnswer(t *testing.T) {
 }
 
 // A client that subscribes and unsubscribes all the time starts one timer at a time. The grace period counts from the last
-// time.
+// unsubscribe.
 func TestGraceCountsFromTheLastSubscriber(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.subscribe(0, 1, "a")
@@ -263,8 +263,8 @@ func TestResubscribe(t *testing.T) {
 	w.want("updated a to 1")
 }
 
-// After random messages in random order, each subscribe request was answered once, and only the server's success is reported
-// as such. In the end, the leader has exactly the subscriptions with subscribers.
+// After random messages in random order, each subscribe request was answered once, and success is reported only if the
+// server accepted the subscription. In the end, the leader has exactly the subscriptions with subscribers.
 func TestRandomSubscriptions(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 3))

@@ -26,7 +26,7 @@ func (s *state) spawnForTenant(now time.Time, conn *connection, by requester, ou
 }
 
 // withTenantHeaders returns the configuration with the headers that the tenant's clients have sent. They replace
-// configured headers of the same names. A process has no headers.
+// configured headers of the same names. Connections to a process have no headers.
 func withTenantHeaders(conn *connection, entry *config.Server) config.Server {
 	if conn.tenant == nil || len(conn.tenant.Headers) == 0 || !traitsOf(entry).headers {
 		return *entry
@@ -42,8 +42,8 @@ func withTenantHeaders(conn *connection, entry *config.Server) config.Server {
 	return with
 }
 
-// addTenantConnection opens a connection for a tenant, which has one of each class, at the replica with the fewest
-// tenant connections. If maxBackends is reached, an unused connection makes room.
+// addTenantConnection opens a connection for a tenant at the replica with the fewest tenant connections. A tenant has at
+// most one connection of each class. If maxBackends is reached, an unused connection is closed to make room.
 func (s *state) addTenantConnection(now time.Time, w target, by requester, out []kernel.Effect) []kernel.Effect {
 	count, all := map[int]int{}, 0
 	for _, conn := range s.replicas.connections {
@@ -96,7 +96,7 @@ func (s *state) leastRecentlyUsed(key string) *connection {
 	return idle
 }
 
-// busyConnections returns the connections with calls, including calls that wait.
+// busyConnections returns the connections with running calls and, for calls that wait for a login, those of their tenants.
 func (s *state) busyConnections() map[*connection]bool {
 	busy := map[*connection]bool{}
 	for _, r := range s.calls.running {
@@ -110,7 +110,7 @@ func (s *state) busyConnections() map[*connection]bool {
 	return busy
 }
 
-// isFull reports whether a tenant without a suitable connection cannot have one now.
+// isFull reports whether the target's tenant has no suitable connection and maxBackends allows no further one.
 func (s *state) isFull(w target) bool {
 	if w.tenant == "" {
 		return false

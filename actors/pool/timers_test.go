@@ -20,7 +20,7 @@ func (w *world) wakeups(msg any) (timers []kernel.Wake) {
 	return timers
 }
 
-// The timer of a retiring connection names that connection. With several restarts, numbers and replicas differ.
+// The timer of a retiring connection names that connection. After several restarts, its number is not that of its replica.
 func TestRetireTimerNamesItsConnection(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue, StartTimeout: time.Minute}, 2)
 	w.seen(1)

@@ -60,8 +60,8 @@ func (s *state) definesDifferently(w target, conn *connection) bool {
 	return w.tool != "" && s.replicas.tools.deviating[conn.replica][w.tool]
 }
 
-// onlyDeviatingReady reports whether a ready connection would take such calls if its replica did not define the
-// tool differently.
+// onlyDeviatingReady reports whether a ready connection would take calls for the target if its replica did not define
+// the tool differently.
 func (s *state) onlyDeviatingReady(w target) bool {
 	return slices.ContainsFunc(s.replicas.connections, func(conn *connection) bool {
 		return conn.phase == message.Ready && !conn.leaving && w.allows(conn) && s.definesDifferently(w, conn)
@@ -132,7 +132,7 @@ func joinNames(tools map[string]bool) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamedTools], ", "), len(names)-maxNamedTools)
 }
 
-// toolVariants is how the tools of replicas differ from those that clients see.
+// toolVariants records how the tools of replicas differ from those that clients see.
 type toolVariants struct {
 	deviating map[int]map[string]bool // names of the tools that a replica defines differently; no entry = none
 	listed    [][]byte                // the tools that clients see; nil for a server with one replica
