@@ -122,8 +122,7 @@ func (s *state) received(now time.Time, e *upstream.Received, out []kernel.Effec
 	return out
 }
 
-// answered delivers a response to its request. Over HTTP, the response must be the one to the request of the same
-// exchange.
+// answered delivers a response to its request. Over HTTP, it must answer the request of the same exchange.
 func (s *state) answered(now time.Time, e *upstream.Received, out []kernel.Effect) []kernel.Effect {
 	id, ok := parseID(e.Frame.ID.Of(e.Frame.Raw))
 	if e.Ticket != 0 && (!ok || uint64(id) != e.Ticket) && e.Last {
@@ -153,7 +152,7 @@ func (s *state) deliver(now time.Time, id uint32, p *pending, e *upstream.Receiv
 	}
 	out = s.mention(p, f, out)
 	switch {
-	case f.Kind == protocol.KindError && !protocol.IsError(f): // many clients would ignore it
+	case f.Kind == protocol.KindError && !protocol.IsError(f): // invalid, so many clients would ignore it and keep waiting
 		return s.badAnswer(now, p, "the server answered with an invalid error: "+errorText(f), out)
 	case s.conn.era == protocol.EraModern:
 		return s.answeredModern(now, p, f, out)
@@ -331,8 +330,8 @@ func (s *state) sessionLost(now time.Time, e upstream.SessionLost, out []kernel.
 	return append(s.connect(now, s.shut(out)), lost...)
 }
 
-// abandonPending fails every pending request, whether or not it was marked as written: over HTTP, bytes leave before
-// that is reported. Only the link's report that nothing was sent (NotSent) allows another attempt.
+// abandonPending fails every pending request, even if it is not marked as written: over HTTP, bytes are sent before the
+// link reports it. Only the link's report that nothing was sent (NotSent) allows another attempt.
 func (s *state) abandonPending(name protocol.FaultName, reason string, out []kernel.Effect) []kernel.Effect {
 	for _, id := range slices.Sorted(maps.Keys(s.conn.pending)) {
 		p := s.conn.pending[id]

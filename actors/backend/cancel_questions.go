@@ -10,7 +10,7 @@ import (
 const (
 	cancelGrace    = time.Second      // time for a server to end a canceled call and its questions
 	cancelPatience = 10 * time.Second // time for a server over HTTP to accept the cancellation
-	maxCancelled   = 1024             // such calls at once; beyond it, questions are answered together with the cancellation
+	maxCancelled   = 1024             // maximum number of such calls; beyond it, questions are answered together with the cancellation
 )
 
 // A call may be canceled while its server waits for answers to questions. The server first gets only the cancellation.
@@ -51,7 +51,7 @@ func (s *state) cancellationTaken(ticket uint32, out []kernel.Effect) []kernel.E
 	return s.armCancelled(cancelGrace, id, out)
 }
 
-// cancelOver answers the questions of a cancelled call that its server has not ended.
+// cancelOver answers the questions of a canceled call that its server has not ended.
 func (s *state) cancelOver(m cancelOver, out []kernel.Effect) []kernel.Effect {
 	questions := s.conn.cancelled[m.id]
 	if questions == nil {

@@ -59,7 +59,7 @@ func TestTasksOfCancelledCalls(t *testing.T) {
 	}
 }
 
-// The same for a modern server on stdio.
+// A task that a modern server on stdio creates for a canceled call is canceled once, too.
 func TestModernTasksOfCancelledCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late actortest.Message

@@ -51,7 +51,7 @@ func (s *state) notifiedModern(now time.Time, e *upstream.Received, out []kernel
 		return s.streamCancelled(now, e, &params, out)
 	}
 	if s.streamOf(e, &params) == nil {
-		return out // a stream that is closed
+		return out // the stream has been closed
 	}
 	return s.notifiedOnStream(e, &params, out)
 }

@@ -13,13 +13,13 @@ import (
 
 // discovery is the outcome of server/discover.
 type discovery struct {
-	era     protocol.Era // unknown = the response does not tell
+	era     protocol.Era // unknown = the response does not determine it
 	version string       // modern era: the newest version that both sides speak
-	fault   string       // why the gateway cannot use the server; "" = it can, or the response does not tell
+	fault   string       // why the gateway cannot use the server; "" = it can, or the response does not determine it
 }
 
-// discoveryOf interprets a response to server/discover. A DiscoverResult or error -32022 alone does not mean modern:
-// go-sdk servers with sessions send both and list only legacy versions.
+// discoveryOf interprets a response to server/discover. A DiscoverResult or error -32022 does not by itself show that the
+// server is modern: go-sdk servers with sessions send both and list only legacy versions.
 func discoveryOf(f *protocol.Frame) discovery {
 	if f.Kind == protocol.KindResult {
 		var r protocol.ResultInfo

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	probeTime = 5 * time.Second // a process that has not answered initialize for this time also gets server/discover
+	probeTime = 5 * time.Second // a process that has not answered initialize within this time also gets server/discover
 	legacyAge = 24 * time.Hour  // after this time, a legacy server is probed again, since it may have been updated
 )
 
@@ -133,7 +133,7 @@ func (s *state) continueLegacy(now time.Time, out []kernel.Effect) []kernel.Effe
 	return s.initialize(out)
 }
 
-// inconclusive handles a response to server/discover that does not tell the era: the server did not understand it.
+// inconclusive handles a response to server/discover that does not determine the era: the server did not understand it.
 func (s *state) inconclusive(now time.Time, why string, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case s.only() == protocol.EraModern:

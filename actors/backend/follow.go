@@ -16,7 +16,7 @@ import (
 type followed struct {
 	id       string // given by the server
 	token    uint32 // its progress token, which is the gateway's id of the call
-	reported bool   // the server reports the task's progress; otherwise the gateway's polls are reported
+	reported bool   // the server reports the task's progress; otherwise the gateway reports its polls as progress
 	retries  int    // responses that ended before the task did, since the server last reported its status
 
 	unverified *protocol.Frame // response to tasks/result that is checked against the task's status; nil = none

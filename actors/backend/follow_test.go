@@ -18,7 +18,7 @@ import (
 )
 
 // followedCall returns a legacy server that creates tasks on request, and a backend with a call for which the gateway
-// requests one. ends ends the task.
+// requests one. ends answers tasks/result with the given member.
 func followedCall(t *testing.T, r *message.Request) (b *bench, server *actortest.Server, ends func(member string)) {
 	t.Helper()
 	var waiting []byte

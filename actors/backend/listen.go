@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Times of streams of change notifications.
+// Timing of streams of change notifications.
 const (
 	ackTime     = 30 * time.Second       // limit for a server to acknowledge a stream
 	overlapTime = 250 * time.Millisecond // how long the old stream stays open when a new one replaces it
@@ -297,7 +297,7 @@ func (s *state) streamNotOpened(now time.Time, st *changeStream, f *protocol.Fra
 	switch {
 	case l.first == nil:
 		return s.listenLater(out)
-	case len(l.queries) > 0: // more is wanted
+	case len(l.queries) > 0: // further URIs are wanted
 		return s.openStream(out)
 	case l.missed && l.outdated():
 		return s.listenLater(out)

@@ -31,8 +31,8 @@ type listing struct {
 	changedMeanwhile bool   // it changed during the fetch or the pause, so it is fetched again
 	refetch          bool   // it is fetched again for another reason
 	announced        bool   // the server announced a change
-	failure          string // why the last fetch failed; "" = it did not
-	tries            int    // failed fetches in a row
+	failure          string // why the last fetch failed; "" = it succeeded, or there was none
+	tries            int    // consecutive failed fetches
 	count            int    // items in the last complete list
 	fetches          int
 	ttl              time.Duration // how long the list is fresh according to a modern server: the minimum of its pages; 0 = not at all

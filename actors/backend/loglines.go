@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// logged records a server's log message in the gateway's log at level debug, in addition to its other receivers.
+// logged also records a server's log message in the gateway's log, at level debug.
 func logged(f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Log(slog.LevelDebug, status.MessageLogged, status.LineKey, logParams{f}))
 }

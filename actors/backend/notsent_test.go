@@ -77,7 +77,7 @@ func TestFrameThatIsNotSent(t *testing.T) {
 	}
 }
 
-// line tests the step of a ready backend of a URL.
+// line drives the step function of a ready backend of a URL.
 type line struct {
 	t       *testing.T
 	s       *state
@@ -136,7 +136,7 @@ func TestUnreachableURL(t *testing.T) {
 	l.step(upstream.NotSent{Ticket: l.tickets["ping"], Err: errRefused})
 	l.call(3)
 	l.want("2 returned", "3 returned")
-	l.step(reachDue{l.s.conn.incarnation}) // probed again, and reached
+	l.step(reachDue{l.s.conn.incarnation}) // probed again, and delivered
 	l.step(upstream.Written{Ticket: l.tickets["ping"]})
 	fourth := l.call(4)
 	l.want()
@@ -163,8 +163,8 @@ func TestUnansweredProbe(t *testing.T) {
 	l.want("1 returned", "2 returned", string(message.Waiting))
 }
 
-// The report that a request was written may be late. When a connection is closed for another reason, such a call must not
-// return to the pool, where another replica would execute it a second time.
+// The report that a request was written may be late. If the connection is closed for another reason before it arrives, the call
+// must not return to the pool, where another replica would execute it a second time.
 func TestLateReportOfAWrittenRequest(t *testing.T) {
 	for name, end := range map[string]func(*line){
 		"session lost": func(l *line) { l.step(upstream.SessionLost{}) },

@@ -15,14 +15,14 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// driver tests the step of a backend up to the response to initialize, and returns summaries of the effects.
+// driver drives the step function of a backend and returns summaries of the effects.
 type driver struct {
 	t    *testing.T
 	s    *state
 	note uint64 // ticket of notifications/initialized
 }
 
-// step applies a message. It returns the methods of written frames, and "listen" and "ready" when these happen.
+// step applies a message. It returns the methods of written frames, "listen" when a stream is opened, and "ready" for the phase.
 func (o *driver) step(msg any) (did []string) {
 	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
 		switch a := e.Act.(type) {
@@ -67,8 +67,8 @@ const (
 	changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 )
 
-// Over HTTP, nothing is sent before notifications/initialized was accepted, and no call before the stream is open on which
-// some servers send their questions. MCP 2025-11-25, basic/lifecycle.
+// Over HTTP, nothing is sent before notifications/initialized was accepted. No call is sent before the stream is open, because
+// some servers send their questions on it. MCP 2025-11-25, basic/lifecycle.
 func TestOpeningOverHTTP(t *testing.T) {
 	for name, ends := range map[string]upstream.Event{
 		"open":    upstream.Listening{},

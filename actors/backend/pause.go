@@ -8,8 +8,8 @@ import (
 
 const (
 	steadyTime      = 5 * time.Second        // after being ready for this time, the first reconnect is immediate
-	quickRetries    = 400 * time.Millisecond // how long attempts at a URL follow quickly after the loss of such a connection
-	quickRetryPause = 20 * time.Millisecond  // the first of the pauses between these attempts
+	quickRetries    = 400 * time.Millisecond // how long quick attempts at a URL are made after such a connection was lost
+	quickRetryPause = 20 * time.Millisecond  // the first pause between these attempts; later ones are longer
 )
 
 // longestRetryAfter is the longest time that a server's Retry-After delays the next attempt to connect.

@@ -31,7 +31,7 @@ type poll struct {
 	inFlight bool            // a request about it waits for its response
 	rounds   int             // rounds of questions so far
 	asked    map[string]bool // raw keys of the questions that the client was asked; the server repeats them until it has the answers
-	failures int             // requests without a response, in a row
+	failures int             // consecutive requests that failed
 }
 
 // followModern continues a call whose response is a task.
@@ -184,7 +184,7 @@ func (s *state) taskAsks(now time.Time, q *round, f *protocol.Frame, out []kerne
 	return s.askClient(q, f, questions, out)
 }
 
-// taskEnded answers the call with the outcome of its task, which is the member of the response: result or error.
+// taskEnded answers the call with the outcome of its task, which is in the response's given member: result or error.
 func (s *state) taskEnded(now time.Time, q *round, member string, f *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	var g protocol.Frame
 	var r protocol.ResultInfo

@@ -16,9 +16,9 @@ import (
 // Limits for the questions of a modern server in one call.
 const (
 	maxRounds    = 10
-	maxEmpty     = 3                      // rounds without a question, in a row
+	maxEmpty     = 3                      // consecutive rounds without a question
 	maxQuestions = 64                     // questions in one round
-	emptyPause   = 200 * time.Millisecond // pause after the first round without a question; four times as long each time
+	emptyPause   = 200 * time.Millisecond // pause after the first round without a question; each further pause is four times as long
 )
 
 // round holds what a modern server has asked during a legacy client's call, and the answers so far. While it is in
@@ -28,7 +28,7 @@ type round struct {
 	call      message.CallRef
 	request   *message.Request
 	number    int                      // counts the server's input_required results, from 1
-	empty     int                      // number of these without a question, in a row
+	empty     int                      // consecutive ones without a question
 	state     []byte                   // requestState, raw JSON; nil = none
 	responses []protocol.InputResponse // in the order of the questions; Result is nil while unanswered
 	open      int                      // unanswered questions

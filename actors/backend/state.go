@@ -48,7 +48,7 @@ type life struct {
 	reason           string        // why it is in this phase; clients may see it
 	fault            string        // why the last attempt failed or the connection was lost; "" when ready; never shown to clients
 	connectRequested bool          // it has requested permission to connect
-	failures         int           // failed attempts in a row
+	failures         int           // consecutive failed attempts
 	lostAt           time.Time     // when a steady connection was last lost
 	noLogin          bool          // according to the last refusal, logging in does not help
 	retryAfter       time.Duration // pause that the server asked for (Retry-After); reset by each attempt
@@ -97,7 +97,7 @@ type serverProcess struct {
 	lastLine string // most telling line of a process that has ended, from its stderr; never shown to clients
 }
 
-// seen is what a connection's server has shown so far.
+// seen records what a connection's server has done so far.
 type seen struct {
 	spoke   bool // it has sent something
 	refused bool // it has refused the only era that may be used
@@ -111,7 +111,7 @@ type peer struct {
 	listsUs bool   // it lists items that came from this gateway
 }
 
-// asks is how a legacy server has used server requests so far.
+// asks records how a legacy server has sent requests to clients so far.
 type asks struct {
 	roots        bool      // it has requested roots, so it is notified of changes
 	unattributed bool      // it has sent requests during calls without naming the call
@@ -182,7 +182,7 @@ type pending struct {
 	certain        bool          // the server named the call in its questions
 	round          *round        // the questions of a modern server so far; nil = none
 	reached        float64       // highest progress reported to the client, if tracked; 0 = none
-	before         float64       // the same, on the connection where it was sent before; 0 = it was not
+	before         float64       // highest progress reported before the call was sent again on this connection; 0 = it was not sent before
 	headersRetried bool          // it was sent again with other headers
 	followed       *followed     // legacy servers: the task that the gateway asked for; nil = none
 	query          uint64        // key of the pool's query; 0 = none

@@ -33,7 +33,7 @@ type streams struct {
 	missed   bool              // changes may have been missed, because there was no stream for a while
 	paused   bool              // a stream is opened again after a pause
 	attempt  int               // counts the pauses, so that older timers are ignored
-	failures int               // short-lived streams in a row
+	failures int               // consecutive short-lived streams
 	overlap  overlap
 }
 

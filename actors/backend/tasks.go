@@ -50,7 +50,7 @@ func (s *state) taskGone(r *message.Request) bool {
 	return s.link.ownsServer && r.Home != nil && *r.Home != message.TaskOrigin{Backend: s.self, Incarnation: uint64(s.conn.incarnation)}
 }
 
-// namesTask reports whether the server's questions during the request name a task.
+// namesTask reports whether questions that the server asks during the request name a task.
 func (p *pending) namesTask() bool { return p.followed != nil || p.request.AboutTask() }
 
 // waitsFor returns the id of the newest request that waits for the end of a task, or 0. raw is the task's id as

@@ -95,7 +95,7 @@ func toLegacy(edits []rawjson.Edit, r *message.Request, token, number []byte) []
 	params := r.Params
 	if params.RequestState.Present() {
 		params.InputResponses, params.RequestState, params.Odd = rawjson.Span{}, rawjson.Span{}, false
-		token = number // keeps _meta, so that params are not walked
+		token = number // a token keeps _meta in place, so params need not be walked
 	}
 	return protocol.ToLegacyRequest(edits, &r.Frame, &params, token)
 }

@@ -97,7 +97,7 @@ func (s *state) callParked(now time.Time, m message.CallParked, out []kernel.Eff
 		return out
 	}
 	if full := s.limits.ParkedPerServer; full > 0 && s.calls.parked > full {
-		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, // not retryable, since the server has already started to execute it
+		fault := &protocol.Fault{Name: protocol.Overloaded, Server: s.server.Name, // not retryable: the server is already executing it
 			Message: fmt.Sprintf("the call was canceled: more than %d calls to server %s wait for input from their clients (limits.parkedPerServer)", full, s.server.Name)}
 		out = append(out, kernel.Tell(r.conn.ref, message.CancelSent{Call: m.Call, Reason: fault.Message}))
 		return append(out, kernel.Tell(m.Call.Holder, message.Failed{Seq: m.Call.Seq, Fault: fault}))
