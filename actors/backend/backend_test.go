@@ -81,7 +81,7 @@ func request(t *testing.T, raw string) *message.Request {
 
 const callFrame = `{"jsonrpc":"2.0","id":"c-1","method":"tools/call","params":{"name":"fake_add","arguments":{"a":9007199254740993}},"future":[1.0]}`
 
-// A backend is ready after all pages of all lists were sent to the pool.
+// A backend is ready once all pages of all lists have been sent to the pool.
 func TestReadyOnlyWhenSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"a", "b", "c"}, PageSize: 1, Resources: []string{"file:///x"}}

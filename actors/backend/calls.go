@@ -83,7 +83,7 @@ func (s *state) notExecutedLost(p *pending, reason string) kernel.Effect {
 	return kernel.Tell(s.pool, message.NotExecuted{Backend: s.self, Call: p.call, Request: p.request, Reason: reason, Lost: true})
 }
 
-// wrote notes that a request was written. From now on it may have been executed, so it is not sent to another backend.
+// wrote records that a request was written. From now on it may have been executed, so it is not sent to another backend.
 func (s *state) wrote(ticket uint64, out []kernel.Effect) []kernel.Effect {
 	s.reached(ticket)
 	p := s.conn.pending[uint32(ticket)]

@@ -247,7 +247,7 @@ func isEraNeutral(status int) bool {
 	return status >= 500
 }
 
-// setEra notes the server's era. A late response to the other opening request is ignored.
+// setEra records the server's era. A late response to the other opening request is ignored.
 func (s *state) setEra(now time.Time, era protocol.Era) {
 	for _, id := range []uint32{s.conn.probe.discover, s.conn.probe.initialize} {
 		delete(s.conn.pending, id)

@@ -46,8 +46,8 @@ func needsVerification(r *message.Request, f *protocol.Frame) bool {
 	return r.Frame.Method == protocol.MethodToolsCall
 }
 
-// verifyTask decides by the task's status, in f. The result of a running task is requested again later, a failed task
-// fails the call with its reason, and otherwise the odd response counts.
+// verifyTask decides by the task's status, which is in f. If the task is still running, its result is requested again
+// later. If it has failed, the call fails with its reason. Otherwise the odd response is passed on.
 func (s *state) verifyTask(p *pending, odd, f *protocol.Frame, out []kernel.Effect) (_ *protocol.Frame, _ []kernel.Effect, done bool) {
 	if f.Kind == protocol.KindError {
 		return odd, out, false

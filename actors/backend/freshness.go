@@ -29,7 +29,7 @@ func (s *state) pauseList(kind protocol.ItemKind, out []kernel.Effect) []kernel.
 	return append(out, kernel.WakeAfter(pause, listDue{s.conn.incarnation, kind, l.fetches}))
 }
 
-// noteTTL notes a page's ttlMs, raw JSON. The smallest value of all pages counts. A missing or invalid value counts as
+// noteTTL records a page's ttlMs, raw JSON. The smallest value of all pages counts. A missing or invalid value counts as
 // 0, which means that the list is stale at once and fetched again when a client requests it (stale.go). MCP 2026-07-28,
 // server/utilities/caching.
 func (l *listing) noteTTL(raw []byte) {

@@ -181,7 +181,7 @@ func (s *state) answerPromisedQueries(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// acknowledged handles the acknowledgment of a stream. It replaces the previous one, which stays open a little
+// acknowledged handles the acknowledgment of a stream. The stream replaces the previous one, which stays open a little
 // longer because its last notifications may still arrive.
 func (s *state) acknowledged(now time.Time, e *upstream.Received, params *protocol.Params, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.streams

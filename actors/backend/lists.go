@@ -89,7 +89,7 @@ func (s *state) advanceOpening(now time.Time, out []kernel.Effect) []kernel.Effe
 	return out
 }
 
-// streamDecided continues the opening when the stream is open or was refused.
+// streamDecided continues the opening when the stream is open or has been refused.
 func (s *state) streamDecided(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.conn.opening.stream && s.life.phase == message.Syncing {
 		return s.advanceOpening(now, out)
@@ -307,7 +307,7 @@ func (s *state) ownExpired(now time.Time, m ownExpired, out []kernel.Effect) []k
 	return s.fail(now, m.ticket, protocol.Timeout, "no answer within "+s.server.Timeout.String(), out)
 }
 
-// readyWhenSynced enters Ready when every list was fetched once. Later changes do not delay it.
+// readyWhenSynced enters Ready once every list has been fetched. Later changes do not delay it.
 func (s *state) readyWhenSynced(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.life.phase != message.Syncing {
 		return out

@@ -125,7 +125,7 @@ func (s *state) probeReach(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// reached notes that a frame was delivered.
+// reached records that a frame was delivered.
 func (s *state) reached(ticket uint64) {
 	s.conn.reach.failure = ""
 	if ticket == uint64(s.conn.reach.probe) {

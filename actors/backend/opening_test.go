@@ -22,7 +22,7 @@ type driver struct {
 	note uint64 // ticket of notifications/initialized
 }
 
-// step applies a message. It returns the methods of written frames, "listen" when a stream is opened, and "ready" for the phase.
+// step applies a message. It returns the methods of written frames, "listen" for an opened stream, and "ready" for that phase.
 func (o *driver) step(msg any) (did []string) {
 	for _, e := range step(o.s, time.Unix(0, 0), msg, nil) {
 		switch a := e.Act.(type) {
@@ -67,7 +67,7 @@ const (
 	changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 )
 
-// Over HTTP, nothing is sent before notifications/initialized was accepted. No call is sent before the stream is open, because
+// Over HTTP, nothing is sent until notifications/initialized has been accepted. No call is sent until the stream is open, because
 // some servers send their questions on it. MCP 2025-11-25, basic/lifecycle.
 func TestOpeningOverHTTP(t *testing.T) {
 	for name, ends := range map[string]upstream.Event{

@@ -31,8 +31,8 @@ func (s *state) pause(now time.Time, next message.Phase) time.Duration {
 	return jitter(s.rng, s.backoff(s.life.failures))
 }
 
-// backoff returns the maximum pause after that many failures in a row: reconnect.min, doubled each time up to
-// reconnect.max.
+// backoff returns the maximum pause after the given number of consecutive failures: reconnect.min, doubled each time up
+// to reconnect.max.
 func (s *state) backoff(failures int) time.Duration {
 	d := max(s.server.Reconnect.Min, time.Millisecond)
 	for i := 1; i < failures && d < s.server.Reconnect.Max; i++ {

@@ -171,7 +171,7 @@ func (s *state) speaker(now time.Time) (id uint32, p *pending) {
 	return id, s.conn.pending[id]
 }
 
-// letAsk notes that the server may ask questions during the call.
+// letAsk records that the server may ask questions during the call.
 func (s *state) letAsk(id uint32, p *pending) {
 	if !p.namesTask() {
 		s.conn.mayAsk[id] = struct{}{}

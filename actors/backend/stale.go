@@ -45,7 +45,7 @@ func (s *state) refetchSilent(now time.Time, m message.Fetch, out []kernel.Effec
 	return s.fetch(m.Kind, out)
 }
 
-// fetchOver notes the end of a fetch and reports it to the pool if a client waits, whether or not the fetch succeeded.
+// fetchOver records the end of a fetch and reports it to the pool if a client waits, whether or not the fetch succeeded.
 func (s *state) fetchOver(now time.Time, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	l := &s.conn.lists[kind]
 	l.ended = now

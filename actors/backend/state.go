@@ -66,7 +66,7 @@ type life struct {
 // is replaced as a whole, so nothing of one connection is mistaken for another's.
 type conn struct {
 	incarnation
-	open       bool // its events are handled; false after it was closed
+	open       bool // its events are handled; false once it has been closed
 	began      time.Time
 	readySince time.Time
 	process    serverProcess
@@ -151,8 +151,8 @@ type opening struct {
 	stream      bool   // the stream for messages that belong to no request is being opened, and nothing else is sent yet
 }
 
-// accepted notes that a notification was accepted. It reports whether it was notifications/initialized, before which
-// nothing else is sent.
+// accepted records that a notification was accepted, and reports whether it was notifications/initialized. Nothing else
+// is sent before that.
 func (o *opening) accepted(ticket uint32) bool {
 	if ticket == 0 {
 		return false

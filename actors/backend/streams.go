@@ -13,7 +13,7 @@ import (
 const maxAdditional = 32
 
 // streams holds a modern server's streams of change notifications. One stream reports changes of all lists that the
-// server offers and of the URIs wanted now. When these change, a new stream is opened, and the old one is closed when the
+// server offers and of the URIs that are currently wanted. When these change, a new stream is opened, and the old one is closed when the
 // new one is acknowledged.
 //
 // Over stdio, streams are not replaced: URIs that are wanted later get an additional stream, and notifications about
@@ -27,7 +27,7 @@ type streams struct {
 	replaced   []*changeStream // replaced, but still read for overlapTime
 	stdio      bool            // the connection is over stdio
 
-	wanted   map[string]bool   // URIs that the pool wants updates of
+	wanted   map[string]bool   // URIs about which the pool wants updates
 	queries  map[uint64]string // the pool's subscribe requests that wait for an acknowledgment, and their URIs
 	refused  bool              // the server does not support such streams
 	missed   bool              // changes may have been missed, because there was no stream for a while

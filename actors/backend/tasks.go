@@ -100,7 +100,7 @@ func (s *state) taskProgress(token uint32, e *upstream.Received, span rawjson.Sp
 	return append(out, kernel.Tell(s.conn.tasks[i].holder, message.TaskNotification{Server: s.server.Name, ID: s.conn.tasks[i].id, Frame: e.Frame}))
 }
 
-// noteTaskEnd notes that a task has ended, if the server's object about it has such a status.
+// noteTaskEnd records that a task has ended, if the status in the server's task object says so.
 func (s *state) noteTaskEnd(id string, raw []byte, object rawjson.Span) {
 	status, _ := rawjson.Unquote(rawjson.Member(raw, object, "status").Of(raw))
 	switch status {
@@ -109,7 +109,7 @@ func (s *state) noteTaskEnd(id string, raw []byte, object rawjson.Span) {
 	}
 }
 
-// endTask notes that a task has ended.
+// endTask records that a task has ended.
 func (s *state) endTask(id string) {
 	if i := slices.IndexFunc(s.conn.tasks, func(t task) bool { return t.id == id }); i >= 0 {
 		s.conn.tasks[i].ended = true

@@ -202,7 +202,7 @@ func TestHeadersFromArguments(t *testing.T) {
 			r.Item = "add"
 			return r
 		}
-		b.call(1, r()) // without an annotation the call fails after the tools were listed again
+		b.call(1, r()) // without an annotation, the call fails after the tools have been listed again
 		if ends, _ := b.outcomes(); len(ends) != 1 || !strings.Contains(ends[0], "Header mismatch") {
 			t.Fatalf("holder got %v, want a fault", ends)
 		}

@@ -175,7 +175,7 @@ func TestTimeoutReasons(t *testing.T) {
 	}
 }
 
-// Ends returns zero for a call without a queue limit until it is written.
+// Until a call without a queue limit is written, Ends returns zero.
 func TestEndsWithoutQueueLimit(t *testing.T) {
 	c := Call{Began: start, State: Queued, Limits: Limits{Idle: time.Second}}
 	if at := c.Ends(); !at.IsZero() {

@@ -85,7 +85,7 @@ func (s *state) callEnded(now time.Time, m message.CallEnded, out []kernel.Effec
 	return s.sendQueued(now, out)
 }
 
-// callParked notes that a call waits for its client's answer, or no longer does. A parked call does not count for
+// callParked records that a call waits for its client's answer, or no longer does. A parked call does not count for
 // maxConcurrent, so another one can run.
 func (s *state) callParked(now time.Time, m message.CallParked, out []kernel.Effect) []kernel.Effect {
 	r := s.calls.running[m.Call]

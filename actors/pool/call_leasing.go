@@ -12,8 +12,8 @@ const (
 )
 
 // autoLease limits each connection to one running call after the server sent a request that did not name its
-// call. With one call, the next such request can be attributed. The limit is lifted when no such request came for
-// the duration. The duration doubles each time the limit is imposed again: a server that sends such requests now
+// call. With one call, the next such request can be attributed. The limit is lifted once no such request has come for
+// its duration. The duration doubles each time the limit is imposed again: a server that sends such requests now
 // and then stays limited, while a single stray request limits it for a minute only.
 type autoLease struct {
 	until    time.Time // when the limit is lifted unless another such request comes; zero = no limit

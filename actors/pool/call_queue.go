@@ -87,8 +87,8 @@ func (l *callQueue) add(q *queued) {
 	}
 }
 
-// byDeadline inserts a call by its deadline. That is at the end, unless the call has kept a deadline from an earlier
-// wait.
+// byDeadline inserts a call in order of deadlines. A new call goes to the end. A call that has kept a deadline from an
+// earlier wait may go further to the front.
 func byDeadline(calls *list.List, q *queued) *list.Element {
 	for e := calls.Back(); e != nil; e = e.Prev() {
 		if !q.deadline.Before(e.Value.(*queued).deadline) {
@@ -127,7 +127,7 @@ func (l *callQueue) rotatePast() {
 }
 
 // victimFor returns the call that makes room for a client's next call in a full queue: the newest call of the
-// client with the most queued calls. It returns nil if no other client would have more than this one.
+// client with the most queued calls. It returns nil if no other client has more calls than this one would have.
 func (l *callQueue) victimFor(client string) *queued {
 	most := 1
 	if its := l.byClient[client]; its != nil {

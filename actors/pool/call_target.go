@@ -54,7 +54,7 @@ func (s *state) matchesClass(w target, conn *connection) bool {
 	return conn.announces == can && conn.legacy == legacy
 }
 
-// classFor returns the capabilities that a replica's connections for such calls announce, and whether they are
+// classFor returns the capabilities that a replica's connections for the target announce, and whether they are
 // legacy connections to a modern server. Replicas may speak different eras. Where the main connection serves all
 // clients, the result is (CanAll, false).
 func (s *state) classFor(w target, replica int) (can message.CapabilitySet, legacy bool) {

@@ -27,7 +27,7 @@ type timeouts struct {
 // timeoutsDue reports that the next warning about timeouts is due.
 type timeoutsDue struct{}
 
-// recordTimeout notes a call that timed out. The first is logged at once. Further ones are counted and logged once a
+// recordTimeout records a call that timed out. The first is logged at once. Further ones are counted and logged once a
 // minute.
 func (s *state) recordTimeout(now time.Time, out []kernel.Effect) []kernel.Effect {
 	t := &s.calls.timeouts

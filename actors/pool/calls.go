@@ -37,7 +37,7 @@ type run struct {
 	tried     []*connection           // connections that returned it unexecuted
 }
 
-// begin notes a call that is sent to a backend.
+// begin records a call that is sent to a backend.
 func (c *calls) begin(call message.CallRef, r *run) {
 	c.running[call] = r
 	c.count(r, 1)
@@ -49,7 +49,7 @@ func (c *calls) finish(call message.CallRef, r *run) {
 	c.count(r, -1)
 }
 
-// setParked notes whether a call waits for its client's answer.
+// setParked records whether a call waits for its client's answer.
 func (c *calls) setParked(r *run, parked bool) {
 	c.count(r, -1)
 	r.parked = parked

@@ -73,9 +73,9 @@ func (s *state) publishRemembered(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// startAfterClients starts the backends that were held back until clients were served the remembered catalog. A
-// hundred backends that start at once would delay the first list, while the backends do not suffer from a delay of
-// some milliseconds. A client that needs the server ends the wait early (state.wake).
+// startAfterClients starts the backends that were held back until clients had been served the remembered catalog. A
+// hundred backends starting at once would delay the first list, while a delay of some milliseconds does not matter to
+// the backends. A client that needs the server ends the wait early (state.wake).
 func (s *state) startAfterClients(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if !s.catalog.waitsForClients {
 		return out

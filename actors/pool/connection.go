@@ -56,7 +56,7 @@ type startSlot struct {
 type attempts struct {
 	everReady  bool
 	everFailed bool
-	failing    bool      // the first attempt since it was wanted, or was last ready, has failed
+	failing    bool      // the first attempt since the connection was opened, or was last ready, has failed
 	failure    string    // why the last attempt failed or the connection was lost; "" when ready; clients may see it
 	detail     string    // failure and the last line on stderr; never shown to clients
 	downSince  time.Time // when it was last ready or, if never, when it was opened; zero = it is ready

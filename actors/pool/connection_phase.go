@@ -49,7 +49,7 @@ func (s *state) backendChanged(now time.Time, m message.BackendChanged, out []ke
 	return s.rememberCatalog(now, s.updateSettled(out))
 }
 
-// recordPhase notes a backend's new phase.
+// recordPhase records a backend's new phase.
 func (s *state) recordPhase(now time.Time, conn *connection, m message.BackendChanged) {
 	if conn.phase == message.Ready {
 		s.subscriptions.markUpdatesLost(conn)
@@ -105,7 +105,7 @@ func (s *state) updateSettled(out []kernel.Effect) []kernel.Effect {
 	return s.announce(out)
 }
 
-// childStopped forgets a backend that has stopped. If it was not asked to stop, it has failed for good.
+// childStopped forgets a backend that has stopped. If it was not told to stop, it has failed for good.
 func (s *state) childStopped(now time.Time, m kernel.ChildStopped, out []kernel.Effect) []kernel.Effect {
 	conn := s.replicas.byBackend(m.Child)
 	if conn == nil {

@@ -64,8 +64,8 @@ func (s *state) drainSurplus(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// connectionsRemoved is called after connections were drained. It fails the calls and subscriptions that no other
-// connection can serve, and follows the new leader.
+// connectionsRemoved is called after draining connections. It fails the calls and subscriptions that no other connection
+// can serve, and follows the new leader.
 func (s *state) connectionsRemoved(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.followLeader(s.failWaitingSubscribes(s.failUnservable(now, out)))
 }

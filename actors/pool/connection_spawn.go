@@ -10,7 +10,7 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// spawned notes a backend's reference, and sends it the drain request or log level that is already due.
+// spawned records a backend's reference, and sends it the drain request or log level that is already due.
 func (s *state) spawned(m spawned, out []kernel.Effect) []kernel.Effect {
 	conn := s.replicas.byNumber(m.number)
 	if conn == nil {

@@ -96,8 +96,8 @@ func (s *state) loginChanged(now time.Time, m message.LoginChanged, out []kernel
 }
 
 // useLogin lets a connection that needs a login use the present one. A login that the server has refused is tried
-// again only after it was renewed. An attempt in progress may already use the new login, or will need it later. In
-// both cases it counts as the first attempt with that login.
+// again only after it has been renewed. If an attempt is in progress, it may already use the new login, or will need it
+// later. In both cases it counts as the first attempt with that login.
 func (*state) useLogin(conn *connection, l *login, out []kernel.Effect) []kernel.Effect {
 	switch conn.phase {
 	case message.Connecting, message.Handshaking, message.Syncing:

@@ -26,7 +26,7 @@ type mentions struct {
 	bytes       int // of the URIs in now
 }
 
-// add notes a mention. A mention without a connection does not replace one with a connection.
+// add records a mention. A mention without a connection does not replace one with a connection.
 func (m *mentions) add(uri string, at mention) {
 	if len(uri) > maxMentionedURI || uri == "" {
 		return
@@ -68,7 +68,7 @@ func (m *mentions) at(uri string) mention {
 	return m.before[uri]
 }
 
-// resourcesMentioned notes the resources that a server's result has mentioned.
+// resourcesMentioned records the resources that a server's result has mentioned.
 func (s *state) resourcesMentioned(m message.ResourcesMentioned) {
 	tenant, known := s.tenantOf(m.Backend)
 	if !known {

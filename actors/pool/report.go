@@ -20,7 +20,7 @@ func (conn *connection) visiblePhase() message.Phase {
 }
 
 // visibleReason returns why a backend is in its phase, and whether that is a fault. It is a fault if the backend is not
-// ready and an attempt has failed or takes long.
+// ready and an attempt has failed or is taking long.
 func (conn *connection) visibleReason(now time.Time) (reason string, fault bool) {
 	switch conn.visiblePhase() {
 	case message.Ready:

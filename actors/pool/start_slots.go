@@ -39,7 +39,7 @@ func (s *state) raiseStartPriority(out []kernel.Effect) []kernel.Effect {
 // startSlotGranted lets a backend connect.
 func (s *state) startSlotGranted(m message.StartSlotGranted, out []kernel.Effect) []kernel.Effect {
 	conn := s.replicas.byNumber(m.Number)
-	if conn == nil || !conn.start.requested { // no longer wanted
+	if conn == nil || !conn.start.requested { // the slot is no longer needed
 		return append(out, kernel.Tell(s.gateway, message.ReleaseStartSlot{Pool: s.self, Number: m.Number}))
 	}
 	conn.start.requested, conn.start.granted = false, true

@@ -62,7 +62,7 @@ func (all *subscriptions) forget(key subKey) {
 	decrement(all.perTenant, key.tenant)
 }
 
-// begin notes a request to a server about a subscription.
+// begin records a request to a server about a subscription.
 func (all *subscriptions) begin(key uint64, q query, sub *subscription) {
 	sub.query = key
 	all.queries[key] = q
@@ -129,7 +129,7 @@ func (all *subscriptions) waitingKeys() []subKey {
 	})
 }
 
-// markUpdatesLost notes that a connection no longer reports changes, because it was lost or is being replaced.
+// markUpdatesLost records that a connection no longer reports changes, because it was lost or is being replaced.
 func (all *subscriptions) markUpdatesLost(conn *connection) {
 	for _, sub := range all.byKey {
 		if sub.conn == conn {
@@ -152,7 +152,7 @@ type subscription struct {
 	refused       bool // the server has refused it since last accepting it, and its subscribers were notified
 	unused        bool // an unsubscribe is due after the grace period
 	graceArmed    bool // the timer of the grace period runs
-	graceExtended bool // a subscriber came and left since the timer was started, so it is started again
+	graceExtended bool // a subscriber joined and left since the timer was started, so the timer is started again
 }
 
 // waiter is a subscriber that waits for the server's answer.
