@@ -55,8 +55,8 @@ func TestQueueTimerFollowsTheEarliestDeadline(t *testing.T) {
 	}
 }
 
-// A full queue drops a call of the client with the most calls, if that client still has at least as many as the new one
-// afterwards.
+// A full queue drops a call of the client with the most calls, if afterwards that client still has at least as many calls as
+// the client of the new call.
 func TestVictimOfAFullQueue(t *testing.T) {
 	for _, c := range []struct {
 		waiting map[string]int

@@ -82,7 +82,7 @@ func (s *state) addForNext(now time.Time, out []kernel.Effect) []kernel.Effect {
 }
 
 // firstSendable returns the oldest call in a client's queue that a connection can take now, and that connection;
-// nil if there is none. stuck holds the targets that can take nothing more, so they are not examined again.
+// nil if there is none. stuck holds the targets without a free connection, so that they are not examined again.
 func (s *state) firstSendable(now time.Time, its *clientQueue, stuck []target, out []kernel.Effect) (*queued, *connection, []target, []kernel.Effect) {
 	for e := its.calls.Front(); e != nil; {
 		q := e.Value.(*queued)
@@ -94,7 +94,7 @@ func (s *state) firstSendable(now time.Time, its *clientQueue, stuck []target, o
 		if conn := s.pick(w, q.Request); conn != nil {
 			return q, conn, stuck, out
 		}
-		if out = s.addConnection(now, w, q, out); s.isFull(w) { // it would have to wait until other tenants leave
+		if out = s.addConnection(now, w, q, out); s.isFull(w) { // the call would have to wait until other tenants leave
 			s.calls.queue.remove(q)
 			out = append(out, s.refuse(q, s.unavailableFault(now, w)))
 			continue

@@ -18,8 +18,8 @@ func (w *world) lost(i int, pause time.Duration, reason string) {
 
 func (w *world) after(d time.Duration) { w.now = w.now.Add(d) }
 
-// Requirement S3.2.3: calls wait during the first attempt after a loss and fail when it has failed, as do further calls. The
-// error says since when and why.
+// Requirement S3.2.3: calls wait during the first attempt after a loss and fail if it fails, as do further calls. The error says
+// why the server is unavailable and since when.
 func TestCallsWaitForTheFirstAttemptAfterALoss(t *testing.T) {
 	w := newWorld(t, config.Server{Queue: queue}, 1)
 	w.phase(0, message.Ready)

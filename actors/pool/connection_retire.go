@@ -32,8 +32,8 @@ func (s *state) retireDue(now time.Time, m retireDue, out []kernel.Effect) []ker
 	return out
 }
 
-// drainReplaced drains the connections that by replaces. It is called once clients see the catalog of by, or by has
-// failed. These are its predecessor and, if it is ready, the connections without a successor.
+// drainReplaced drains the connections that by replaces: its predecessor and, if by is ready, the connections without a
+// successor. It is called once clients see by's catalog, or by has failed.
 func (s *state) drainReplaced(by *connection, out []kernel.Effect) []kernel.Effect {
 	if !by.main || by.retiring || by.leaving {
 		return out

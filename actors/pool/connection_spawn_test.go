@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// A new connection gets the log level that clients have set before.
+// A new connection gets the log level that clients set before it was opened.
 func TestNewConnectionGetsTheLogLevel(t *testing.T) {
 	w := newWorld(t, config.Server{Command: "x", Queue: queue}, 1)
 	if levels, _ := told[message.SetLevel, spawn](w, spawned{1, w.backends[0]}); len(levels) != 0 {

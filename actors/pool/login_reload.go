@@ -11,8 +11,7 @@ import (
 )
 
 // dropChangedLogins stops the actors of logins whose server or auth settings have changed. Their successors load from
-// the store only what fits the new settings, so a token is never sent to another server than the one it was issued
-// for.
+// the store only what fits the new settings, so a token is never sent to a server other than the one it was issued for.
 func (s *state) dropChangedLogins(before *config.Server, out []kernel.Effect) []kernel.Effect {
 	keys := slices.SortedFunc(maps.Keys(s.logins.byKey), func(a, b message.LoginKey) int {
 		return cmp.Or(cmp.Compare(a.Entry, b.Entry), cmp.Compare(a.Lane, b.Lane))
@@ -28,7 +27,7 @@ func (s *state) dropChangedLogins(before *config.Server, out []kernel.Effect) []
 	return out
 }
 
-// findEntry returns the entry of that name in a pool's configuration, or nil if there is none.
+// findEntry returns the entry with that name in a pool's configuration, or nil if there is none.
 func findEntry(server *config.Server, name string) *config.Server {
 	for replica := range server.ReplicaCount() {
 		if entry, _, runs := server.Replica(replica); runs && entry.Name == name {

@@ -44,8 +44,8 @@ type (
 	}
 )
 
-// entry returns the entry of mcpServers of that name: the server itself, or a member of the group; nil if there is
-// none.
+// entry returns the mcpServers entry with that name: the server itself or a member of the group. It returns nil if there
+// is none.
 func (s *state) entry(name string) *config.Server { return findEntry(&s.server, name) }
 
 // requestLogin passes a request on to its login: the principal's own, or the shared one if the principal may
@@ -95,8 +95,8 @@ func (p *pool) toLogin(self kernel.Self, a toLogin) {
 	p.loginActor(self, a.entry, a.login).Actor.Tell(a.msg)
 }
 
-// stopLoginOf forgets the login of a connection that is gone, if it was a principal's and no other connection uses
-// it.
+// stopLoginOf stops the login actor of a connection that is gone, if the login is a principal's own and nothing else
+// uses it.
 func (s *state) stopLoginOf(gone *connection, out []kernel.Effect) []kernel.Effect {
 	if key, uses := s.loginOf(gone); uses && key.Lane != "" {
 		return s.stopUnusedLogin(key, out)
@@ -104,7 +104,7 @@ func (s *state) stopLoginOf(gone *connection, out []kernel.Effect) []kernel.Effe
 	return out
 }
 
-// stopUnusedLogin stops the actor of a lane's login that nothing uses.
+// stopUnusedLogin stops the actor of a lane's login, unless something still uses the login.
 func (s *state) stopUnusedLogin(key message.LoginKey, out []kernel.Effect) []kernel.Effect {
 	if s.logins.revoking[key] {
 		return out // its actor still has to revoke it at the authorization server
@@ -123,7 +123,7 @@ func (s *state) stopUnusedLogin(key message.LoginKey, out []kernel.Effect) []ker
 	return append(out, kernel.Act(endLogin{key}))
 }
 
-// expireLogins stops the actors of lanes' logins that have no connection and were not used for loginIdle, such as
+// expireLogins stops the actors of lanes' logins that have no connection and have not been used for loginIdle, such as
 // that of a user who logged in and never called. It returns when the next one may be due; zero = never.
 func (s *state) expireLogins(now time.Time, out []kernel.Effect) (_ []kernel.Effect, next time.Time) {
 	used := map[message.LoginKey]bool{}

@@ -36,7 +36,7 @@ func (p *pool) revokeLogin(self kernel.Self, a revokeLogin) {
 	reply := make(chan message.LoginFinished, 1)
 	p.toLogin(self, toLogin{login: a.login, entry: a.entry, msg: message.EndLogin{Reply: reply}})
 	self.Go(func(ctx context.Context) any {
-		select { // the actor answers when its request, which has a timeout, is over, or when the actor stops
+		select { // the actor answers when its request has ended or timed out, or when the actor stops
 		case m := <-reply:
 			return loginRevoked{a.login, m.Err}
 		case <-ctx.Done():

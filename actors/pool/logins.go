@@ -62,7 +62,7 @@ func (s *state) loginOf(conn *connection) (key message.LoginKey, uses bool) {
 	return key, true
 }
 
-// usesClientCredentials reports whether only the gateway can log in there, with client credentials.
+// usesClientCredentials reports whether the login uses client credentials, so that only the gateway can log in.
 func (s *state) usesClientCredentials(key message.LoginKey) bool {
 	entry := s.entry(key.Entry)
 	return entry != nil && entry.Auth.UsesClientCredentials(key.Lane)

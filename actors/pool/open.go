@@ -79,7 +79,7 @@ func environment(server config.Server) []string {
 	return list
 }
 
-// expandHome replaces a leading ~ with the home directory. "" stays: it means the gateway's working directory.
+// expandHome replaces a leading ~ with the home directory. An empty dir stays empty: it means the gateway's working directory.
 func expandHome(dir string) string {
 	if dir != "~" && !strings.HasPrefix(dir, "~/") {
 		return dir

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// The type of a URL determines how it is opened. What auto has detected is remembered for that replica only.
+// The type of a URL determines how it is opened. What auto detects is remembered for that replica only.
 func TestOpenConfigured(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string

@@ -104,7 +104,7 @@ type retryDue struct{}
 // queueExpired reports that the earliest deadline in the queue may have passed.
 type queueExpired struct{ timer uint64 }
 
-// spawned reports that a connection's backend runs.
+// spawned reports that a connection's backend has been spawned.
 type spawned struct {
 	number int
 	ref    kernel.Reference

@@ -41,7 +41,7 @@ func eraIdentity(of config.Server, replica int) string {
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
 }
 
-// knownEras returns the eras that the state file has for the replicas of a server.
+// knownEras returns the eras that the state file records for the replicas of a server.
 func knownEras(o Options) map[string]message.KnownEra {
 	eras := map[string]message.KnownEra{}
 	for replica := range o.Server.ReplicaCount() {

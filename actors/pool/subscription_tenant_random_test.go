@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// After random messages in random order, each subscribe request was answered once, each connection has carried only its
-// tenant's subscriptions and notifications, and after all clients have left no state is left.
+// After random messages in random order, each subscribe request was answered once, and each connection has carried only its
+// tenant's subscriptions and notifications. Once all clients have left, no state remains.
 func TestRandomTenants(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 9))

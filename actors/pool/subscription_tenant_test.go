@@ -50,7 +50,7 @@ func (w *subscribers) leaves(client int) {
 	w.do(message.ClientGone{Client: ownOf(client).Client})
 }
 
-// empty checks that no state of subscriptions is left.
+// empty checks that no subscription state is left.
 func (w *subscribers) empty() {
 	w.t.Helper()
 	s := w.s

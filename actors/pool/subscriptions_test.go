@@ -136,7 +136,7 @@ func TestSubscriberLeaves(t *testing.T) {
 	}
 }
 
-// A subscribe request is answered even if its client unsubscribes and subscribes again before.
+// A subscribe request is answered even if its client unsubscribes and subscribes again first.
 func TestUnsubscribedBeforeTheAnswer(t *testing.T) {
 	w := newSubscribers(t, 1)
 	w.subscribe(0, 1, "a")
