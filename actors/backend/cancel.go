@@ -86,7 +86,7 @@ func (s *state) notifyCancelled(id uint32, reason string, out []kernel.Effect) [
 // A server may create a task for a call before it receives the call's cancellation. No client would ever request the
 // task's result, so the task is canceled; notifications/cancelled does not cancel tasks (MCP 2025-11-25,
 // basic/utilities/cancellation). If the call was canceled by closing its HTTP response, the gateway does not learn of the
-// task, which then ends with its ttl.
+// task, which then ends when its ttl expires.
 
 // orphan remembers a canceled call for which the server may still create a task.
 func (s *state) orphan(id uint32, p *pending) {

@@ -16,7 +16,7 @@ const (
 // A call may be canceled while its server waits for answers to questions. The server first gets only the cancellation.
 // If it got the answers at the same time, Python SDK 1 would answer the call twice, fail, and lose the session with all
 // other calls. A server that supports cancellation ends the questions with the call: it answers the call or cancels the
-// questions. A server that does not would wait forever, so its questions are answered after cancelGrace. Over HTTP this
+// questions. A server without this support would wait forever, so its questions are answered after cancelGrace. Over HTTP this
 // time begins when the server has accepted the cancellation, because POST requests can overtake each other and a busy
 // server reads two at once.
 

@@ -82,7 +82,7 @@ func (s *state) wroteStderr(line string, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Log(slog.LevelDebug, status.MessageStderr, status.LineKey, line))
 }
 
-// closed handles a connection that has ended by itself.
+// closed handles a connection that has ended on its own.
 func (s *state) closed(now time.Time, e upstream.Closed, out []kernel.Effect) []kernel.Effect {
 	s.conn.open = false
 	s.conn.process.lastLine = status.Telling(e.Stderr)

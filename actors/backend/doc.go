@@ -5,7 +5,7 @@
 //
 // Invariants:
 //   - It is Ready only after this connection's handshake, and after every list has been fetched to its last page. A list
-//     that failed is fetched again later and does not delay Ready if other lists have items.
+//     that could not be fetched is fetched again later, and does not delay Ready if other lists have items.
 //   - Every Send is answered by exactly one Done, Failed, NotExecuted or ConnectionLost. After Done and Failed the pool
 //     gets one CallEnded.
 //   - A request that may have reached the server is not sent again by the backend itself. Exceptions: the server asked

@@ -76,7 +76,7 @@ func wantsScheme(scheme string) string {
 	return fmt.Sprintf("the server asks for %s authentication: set headers: {Authorization: \"%s ${CREDENTIALS}\"}", scheme, scheme)
 }
 
-// pauseOf returns how long to send no requests to a server that answered HTTP 429 (Too Many Requests).
+// pauseOf returns how long to hold back requests to a server that answered HTTP 429 (Too Many Requests).
 func pauseOf(status *upstream.StatusError) time.Duration {
 	if status.RetryAfter > 0 {
 		return status.RetryAfter

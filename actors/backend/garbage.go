@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// receivedGarbage counts input that is not a message. The first of a connection is logged as a warning. If it was meant
+// receivedGarbage counts input that is not a message. The first one on a connection is logged as a warning. If it was meant
 // as the response to a pending request, the request fails at once, since no other response will come.
 func (s *state) receivedGarbage(now time.Time, e upstream.Noise, out []kernel.Effect) []kernel.Effect {
 	s.life.garbage++

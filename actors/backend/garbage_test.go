@@ -121,7 +121,7 @@ func TestInvalidItemsAreLeftOut(t *testing.T) {
 	}
 }
 
-// The reason of a start that took too long says what it was waiting for.
+// The reason given for a start that took too long says what it was waiting for.
 func TestStartTimeoutSaysWhatIsMissing(t *testing.T) {
 	o := &driver{t: t, s: newState(Options{Server: cfg(), Catalog: true, Transport: "stdio"}, kernel.Reference{}, new(uint64))}
 	o.step(kernel.Started{})

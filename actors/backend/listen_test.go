@@ -160,7 +160,7 @@ func TestPausesGrowWhileStreamsBreak(t *testing.T) {
 	})
 }
 
-// A server that never acknowledges a stream becomes ready nevertheless. Subscriptions fail after ackTime.
+// A server that never acknowledges a stream still becomes ready. Subscriptions fail after ackTime.
 func TestServerThatNeverAcknowledges(t *testing.T) {
 	for _, http := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -258,7 +258,7 @@ func (s *state) listDone(now time.Time, kind protocol.ItemKind, out []kernel.Eff
 	l.count = len(items)
 	out = s.fetchOver(now, kind, s.listed(kind, items, asked, out))
 	if l.changedMeanwhile || l.refetch {
-		return s.readyWhenSynced(now, s.explain(s.pauseList(kind, out))) // a server whose lists change all the time is ready nevertheless
+		return s.readyWhenSynced(now, s.explain(s.pauseList(kind, out))) // a server whose lists change all the time still becomes ready
 	}
 	out = s.explain(s.scheduleRefetch(kind, out))
 	if kind == protocol.Tools && len(s.conn.headerRetries) > 0 {
@@ -298,7 +298,7 @@ func (s *state) pageFailed(now time.Time, kind protocol.ItemKind, text string, o
 	return out
 }
 
-// ownExpired fails a gateway request whose response did not come in time.
+// ownExpired fails a gateway request whose response did not arrive in time.
 func (s *state) ownExpired(now time.Time, m ownExpired, out []kernel.Effect) []kernel.Effect {
 	if s.conn.pending[m.ticket] == nil || s.conn.pending[m.ticket].own == nil {
 		return out

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// maxMentioned is the maximum number of resources that are noted from one result.
+// maxMentioned is the maximum number of resources that are reported from one result.
 const maxMentioned = 256
 
 // mention reports to the pool the resources that a result mentions, apart from the requested one. The client may read

@@ -12,7 +12,7 @@ const (
 	quickRetryPause = 20 * time.Millisecond  // the first pause between these attempts; later ones are longer
 )
 
-// longestRetryAfter is the longest time that a server's Retry-After delays the next attempt to connect.
+// longestRetryAfter is the longest time by which a server's Retry-After can delay the next attempt to connect.
 const longestRetryAfter = 5 * time.Minute
 
 // pause returns how long to wait before the next attempt to connect, after an attempt failed or the connection was lost,

@@ -126,7 +126,7 @@ func TestQuestionsOfAFollowedTask(t *testing.T) {
 		if len(asks) != 2 {
 			t.Fatalf("%d questions", len(asks))
 		}
-		time.Sleep(10 * time.Minute) // the client may take long
+		time.Sleep(10 * time.Minute) // the client may take a long time
 		b.answer(asks[1], `{"action":"accept","content":{}}`, "")
 		b.answer(asks[0], "", `{"code":-1,"message":"dismissed"}`)
 		time.Sleep(10 * time.Second)

@@ -184,7 +184,7 @@ func (s *state) reportParked(p *pending, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.pool, message.CallParked{Backend: s.self, Call: p.call, Yes: true}))
 }
 
-// burstOver reports a call as parked after it had time to ask all its questions.
+// burstOver reports a call as parked after it has had time to ask all its questions.
 func (s *state) burstOver(m burstOver, out []kernel.Effect) []kernel.Effect {
 	p := s.conn.pending[m.id]
 	if p == nil || len(p.questions) == 0 || p.parked {

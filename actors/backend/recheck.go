@@ -44,15 +44,15 @@ func (s *state) recheck(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// recheckUnanswered handles a check without a response, which tells nothing. The next call that fails the same way
+// recheckUnanswered handles a check without a response, which proves nothing. The next call that fails the same way
 // checks again.
 func (s *state) recheckUnanswered(_ time.Time, _ *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.conn.rechecking = 0
 	return out
 }
 
-// rechecked handles the response to the check. Only a definite one changes the era. An overloaded or broken server is
-// checked again after the next such error.
+// rechecked handles the response to the check. Only a definite response changes the era. An overloaded or broken server
+// is checked again after the next such error.
 func (s *state) rechecked(now time.Time, f *protocol.Frame, status int, out []kernel.Effect) []kernel.Effect {
 	s.conn.rechecking = 0
 	switch code, _ := protocol.ErrorNumber(f); {

@@ -32,7 +32,7 @@ func (s *state) takeRepeatable(reason string) []kernel.Effect {
 	return lost
 }
 
-// lost returns a call to the pool that may have been written.
+// lost returns to the pool a call that may have been written.
 func (s *state) lost(id uint32, p *pending, text string) kernel.Effect {
 	s.remove(id, p)
 	fault := s.fault(p, protocol.BackendDisconnected, text)
