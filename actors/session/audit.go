@@ -16,7 +16,7 @@ func (s *state) refuseCall(x *downstream.Exchange, f *protocol.Fault, out []kern
 	return s.refuseItem(x, f, nil, out)
 }
 
-// refusedItem is refused for what the policy may have denied (nil = it has not).
+// refuseItem refuses a request for an item. denied says what the policy denied; nil = nothing.
 func (s *state) refuseItem(x *downstream.Exchange, f *protocol.Fault, denied *admission.Denied, out []kernel.Effect) []kernel.Effect {
 	return s.calls.AuditRefused(x, s.catalog.key.Project, f, denied, len(out), s.fault(x, f, out))
 }
@@ -27,5 +27,5 @@ func (s *session) commitAudit(self kernel.Self, a clientcalls.Audited) {
 	a.Commit(s.Audit, shortID(s.ID), self.Reference(), func(act any) { reply.Perform(metrics, act) })
 }
 
-// CallName returns the name of a call for people.
+// CallName returns the call's name for logs and the status.
 func (s *state) CallName(seq uint64) string { return fmt.Sprintf("session/%s/%d", shortID(s.id), seq) }

@@ -21,7 +21,7 @@ type heldCall struct {
 	clientcalls.Held
 	x       *downstream.Exchange
 	asTask  bool         // a tools/call that the client wants run as a task
-	listing *taskListing // the tasks/list for which it queries a task; nil = the client's own call
+	listing *taskListing // the tasks/list for which the gateway queries a task; nil = the client's own call
 	row     int          // in listing.rows
 }
 
@@ -39,8 +39,8 @@ func (s *state) dispatch(now time.Time, x *downstream.Exchange, out []kernel.Eff
 	return s.call(now, x, t, out)
 }
 
-// lookup has lists fetched again that may hold the item, or refuses the request. It reports whether there is nothing more to do
-// now.
+// lookup decides about an item that is not listed: it refreshes the lists that may contain it, or refuses the request. It reports
+// whether there is nothing more to do now.
 func (s *state) lookup(x *downstream.Exchange, fault *protocol.Fault, denied *admission.Denied, out []kernel.Effect) ([]kernel.Effect, bool) {
 	out, fault, waits := s.calls.Lookup(x, s.catalog.view, x, fault, out)
 	if fault != nil {
@@ -49,7 +49,7 @@ func (s *state) lookup(x *downstream.Exchange, fault *protocol.Fault, denied *ad
 	return out, waits
 }
 
-// Repeat decides about a request by the lists as they are now.
+// Repeat handles a request again after the lists it waited for were refreshed.
 func (s *state) Repeat(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	return s.request(now, x, out)
 }
@@ -85,12 +85,13 @@ func (s *state) Answered(now time.Time, h *heldCall, m message.Done, out []kerne
 	return s.calls.Apply(now, h.Seq, call.Answered{Frame: m.Frame}, out)
 }
 
-// Ending withdraws the call's open questions before its exchange ends, as the client may hear of them on it.
+// Ending cancels the call's open server requests. This precedes the end of its exchange, as the cancellation may be sent on it.
 func (s *state) Ending(h *heldCall, out []kernel.Effect) []kernel.Effect {
 	return s.cancelQuestions(h.Seq, out)
 }
 
-// Ended removes the client's id of a call. The query of a task has the id of its tasks/list, which is not in the index.
+// Ended removes the call from the index of the client's request ids. The query of a task is not in it: it has the id of its
+// tasks/list.
 func (s *state) Ended(h *heldCall, out []kernel.Effect) []kernel.Effect {
 	if h.listing == nil {
 		s.calls.Unindex(string(h.ID), h.Seq)
@@ -98,7 +99,7 @@ func (s *state) Ended(h *heldCall, out []kernel.Effect) []kernel.Effect {
 	return s.leaveWhenDrained(out)
 }
 
-// Intercept handles the effects of a task query.
+// Intercept forgets a task that no longer exists, and handles the effects of a task query, which the client must not see.
 func (s *state) Intercept(h *heldCall, e *call.Effect, out []kernel.Effect) ([]kernel.Effect, bool) {
 	s.taskGone(h, e)
 	if h.listing == nil {
@@ -107,7 +108,7 @@ func (s *state) Intercept(h *heldCall, e *call.Effect, out []kernel.Effect) ([]k
 	return s.taskAnswered(h, e, out), true
 }
 
-// Deliver answers the client with the server's answer, in which names and ids are made public.
+// Deliver answers the client with the server's answer. Its names and ids are replaced by public ones.
 func (s *state) Deliver(_ time.Time, h *heldCall, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	edits := make([]rawjson.Edit, 1, 2)
 	edits[0] = rawjson.Edit{Span: frame.ID, With: h.ID}
@@ -128,7 +129,7 @@ func (s *state) Withdrawn(h *heldCall, out []kernel.Effect) []kernel.Effect {
 	return s.endCanceled(h.x, &protocol.Fault{Name: protocol.Cancelled, Server: h.Server}, out)
 }
 
-// AuditWritten ends a session that has waited for the audit log.
+// AuditWritten ends a draining session that only waited for the audit log.
 func (s *state) AuditWritten(out []kernel.Effect) []kernel.Effect { return s.leaveWhenDrained(out) }
 
 // Progress passes progress on to the client, under the client's own token.

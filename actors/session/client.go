@@ -6,7 +6,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// client is what the client has said of itself, and where its handshake stands.
+// client is what is known of the client, and the state of its handshake.
 type client struct {
 	path        string // the endpoint the session was opened on; requests on other paths are refused
 	initialized bool   // initialize was answered
@@ -17,17 +17,17 @@ type client struct {
 	can          message.CapabilitySet
 	extras       message.Extras
 	info         []byte          // clientInfo, raw JSON
-	name         string          // name and version, for people
-	asCaller     *message.Caller // the client as its requests name it; nil = something has changed, so it has to be created again
+	name         string          // name and version, for logs and reports
+	asCaller     *message.Caller // the client as its requests describe it; nil = something has changed, so it must be built again
 
 	earlyInitialize *downstream.Exchange // an initialize that waits for the catalog or for servers; nil = none
 	awaitedServers  int                  // servers that initialize waits for
 
-	level         protocol.Level                  // log lines below it are dropped; LevelNone = none are
+	level         protocol.Level                  // log lines below it are dropped; LevelNone = all are dropped
 	pendingLevels map[uint64]*downstream.Exchange // logging/setLevel requests that wait for the gateway, by number
 }
 
-// caller returns the client as its requests name it. All its requests share the value until something of it changes.
+// caller returns the client as its requests describe it. All its requests share the value until it changes.
 func (s *state) caller() *message.Caller {
 	c := &s.client
 	if c.asCaller == nil {

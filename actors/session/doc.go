@@ -1,7 +1,7 @@
 // Package session is the actor for one legacy client: a session over HTTP, or the client on stdin and stdout. It owns the
-// negotiated version, the client's streams, its calls and the newest snapshot it knows. It answers lists, names and pings
-// itself, and sends calls to the pool of their server.
+// negotiated version, the client's streams, its calls and the newest snapshot it has received. It answers lists, unknown names
+// and pings itself, and sends calls to the pool of their server.
 //
-// Invariants: every request gets exactly one answer; an answer never goes to another session; the client is notified at least
-// once of a change of the catalog after the change became visible, however often it changed meanwhile.
+// Invariants: every request gets exactly one answer; an answer never goes to another session; after a change of the catalog has
+// become visible, the client is notified at least once, but not once for each of several changes.
 package session

@@ -65,9 +65,9 @@ func (s *state) notification(now time.Time, x *downstream.Exchange, out []kernel
 	return out
 }
 
-// endCanceled ends the exchange of a request that its client has cancelled. The specification wants no answer to it. But over
-// streamable HTTP a request has its own response, which must contain one (MCP 2025-11-25, basic/transports, sending messages):
-// the Python client waits forever without it. A client ignores late answers to what it has cancelled.
+// endCanceled ends the exchange of a request that its client has cancelled. The specification asks for no answer to it. But over
+// streamable HTTP a request has its own HTTP response, which must contain one (MCP 2025-11-25, basic/transports, sending
+// messages): without it, the Python client waits forever. Clients ignore late answers to requests they have cancelled.
 func (s *state) endCanceled(x *downstream.Exchange, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	if s.transport != "http" {
 		return append(out, kernel.Act(reply.Accept{X: x}))
@@ -99,7 +99,7 @@ func (s *state) request(now time.Time, x *downstream.Exchange, out []kernel.Effe
 	return s.serve(now, x, out)
 }
 
-// serve handles a request of an open session by the owner of its method.
+// serve passes a request of an open session to the function that handles its method.
 func (s *state) serve(now time.Time, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	switch x.Frame.Method.Owner() {
 	case protocol.OwnerCatalog:
@@ -119,12 +119,12 @@ func (s *state) serve(now time.Time, x *downstream.Exchange, out []kernel.Effect
 		return s.unsubscribe(x, out)
 	}
 	if server := s.onlyServer(); server != nil && x.Frame.Method == protocol.MethodOther && s.catalog.view.Trusts(server) {
-		return s.call(now, x, admission.Target{Server: server}, out) // a method of a later revision, or of the server's own
+		return s.call(now, x, admission.Target{Server: server}, out) // a method of a later revision, or one that only this server defines
 	}
 	return s.fault(x, protocol.NoMethod(x.Frame.MethodText()), out)
 }
 
-// onlyServer returns the server if it is the only one in view, else nil. It gets the methods that the gateway does not know.
+// onlyServer returns the server in view if there is exactly one, else nil. It gets the methods that the gateway does not know.
 func (s *state) onlyServer() *catalog.Server {
 	if servers := s.catalog.view.Servers(); len(servers) == 1 {
 		return servers[0]
@@ -132,7 +132,7 @@ func (s *state) onlyServer() *catalog.Server {
 	return nil
 }
 
-// list answers from the snapshot. It asks no server, so slow servers do not delay it.
+// list answers a list request from the snapshot. No server is queried, so slow servers do not delay the answer.
 func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	cursor, ok := rawjson.Unquote(x.Params.Cursor.Of(x.Frame.Raw))
 	if x.Params.Cursor.Present() && !ok {
@@ -148,7 +148,7 @@ func (s *state) list(x *downstream.Exchange, kind protocol.ItemKind, out []kerne
 	return s.result(x, page, out)
 }
 
-// result answers a request with a result of the gateway. A large one is a page of a snapshot that many sessions share.
+// result answers a request with a result of the gateway. A large one is a list page that many sessions share, so it is not copied.
 func (*state) result(x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
 	if len(result) >= reply.LargeFrame {
 		around := protocol.AppendResult(nil, x.Frame.IDBytes(), nil)

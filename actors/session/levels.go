@@ -10,11 +10,11 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// maxLevels limits the logging/setLevel requests of a session that wait for the gateway. More are answered at once.
+// maxLevels limits the logging/setLevel requests of a session that wait for the gateway. Those above it are answered at once.
 const maxLevels = 16
 
-// setLevel sets the level below which the client wants no log lines. It is answered after the gateway has told the servers, so
-// that the log lines of the client's next call have that level. MCP 2025-11-25, server/utilities/logging.
+// setLevel sets the client's minimum log level. The request is answered after the servers have been told, so that the level holds
+// for the client's next call. MCP 2025-11-25, server/utilities/logging.
 func (s *state) setLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	level := protocol.LevelOf(x.Params.Level.Of(x.Frame.Raw))
 	if level == protocol.LevelNone {
@@ -40,7 +40,7 @@ func (s *state) levelSet(m message.SetSessionLevelResult, out []kernel.Effect) [
 	return s.result(x, []byte("{}"), out)
 }
 
-// wantsLog reports whether a log line has at least the level that the client wants.
+// wantsLog reports whether a log line has at least the client's level.
 func (s *state) wantsLog(f *protocol.Frame) bool {
 	if s.client.level == protocol.LevelNone || s.client.level == protocol.LevelDebug {
 		return true

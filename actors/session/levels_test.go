@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// logging/setLevel is answered after the gateway has told the servers, so the client's next call has the level. Requests above
-// the limit do not wait.
+// logging/setLevel is answered after the gateway has told the servers, so the level holds for the client's next call. Requests
+// above the limit do not wait.
 func TestALevelIsAnsweredWhenTheServersKnow(t *testing.T) {
 	s := ofAlice(t, key("alice", nil))
 	step(s, time.Now(), message.Published{Snapshot: catalog.Build(nil, nil, catalog.Naming{PageSize: 10})}, nil)

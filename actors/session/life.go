@@ -89,10 +89,10 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.life.deleted == nil {
 		return out
 	}
-	return append(s.releaseAll(out), kernel.Act(refuse{s.life.deleted, 204, nil})) // last, so the freed subscriptions are available once the client has its answer
+	return append(s.releaseAll(out), kernel.Act(refuse{s.life.deleted, 204, nil})) // last: the client gets its answer after the subscriptions are freed
 }
 
-// report returns the session for people. Its id is a secret; the first eight characters name it.
+// report returns the session's status. Its id is a secret, so the report names it by its first eight characters.
 func (s *state) report() message.SessionReport {
 	r := message.SessionReport{Session: status.Session{
 		ID: shortID(s.id), Client: s.client.name, Who: message.NameOf(s.principal.who), Project: s.catalog.key.Project, Protocol: s.client.version, Transport: s.transport,

@@ -16,7 +16,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// owner is a session with subscriptions at a server whose connections are not for everybody.
+// owner is a session that subscribes at a server whose connections are not shared by all clients.
 type owner struct {
 	*conversation
 	pools []kernel.Reference
@@ -32,7 +32,7 @@ func newOwner(t *testing.T) *owner {
 	return o
 }
 
-// published is a catalog of the server at that pool, with other settings of who shares its connections.
+// published returns a catalog whose server has the given pool and changed settings.
 func (o *owner) published(pool int, change func(*config.Server)) message.Published {
 	rules := config.DefaultServer()
 	change(&rules)
@@ -41,7 +41,7 @@ func (o *owner) published(pool int, change func(*config.Server)) message.Publish
 	return message.Published{Snapshot: catalog.Build(nil, []catalog.Source{source}, catalog.Naming{URIStyle: "original", PageSize: 10})}
 }
 
-// tells is what a step has the pools told of subscriptions.
+// tells returns the messages about subscriptions that a step sends to the pools.
 func (o *owner) tells(msg any) (told []string) {
 	o.t.Helper()
 	for _, e := range step(o.s, time.Unix(1000, 0), msg, nil) {
@@ -71,7 +71,8 @@ func (o *owner) want(msg any, told ...string) {
 
 const subscribeR = `{"jsonrpc":"2.0","id":%d,"method":"resources/subscribe","params":{"uri":"file:///r"}}`
 
-// A client's subscriptions are where its connections are: at the newest pool, by the newest settings. There it is said that it has gone.
+// Subscriptions are kept on the client's own connections: at the newest pool, by the newest settings. That pool learns when the
+// client has gone.
 func TestSubscriptionsFollowTheirConnections(t *testing.T) {
 	o := newOwner(t)
 	session := func(s *config.Server) { s.Isolation = "session" }
@@ -88,7 +89,8 @@ func TestSubscriptionsFollowTheirConnections(t *testing.T) {
 	o.want(kernel.Stopping{}, "1 gone session")
 }
 
-// Requests with other headers subscribe elsewhere; the newest count. What was asked for before is given up, also at a pool that starts again.
+// A subscribe with other headers moves the subscription to another connection. The old subscription is cancelled, also at a pool
+// that starts again.
 func TestSubscriptionsFollowTheHeaders(t *testing.T) {
 	o := newOwner(t)
 	forward := func(s *config.Server) { s.ForwardHeaders = []config.ForwardHeader{{From: "X-User", To: "X-User"}} }

@@ -38,7 +38,7 @@ func TestTasksForgetTheOldest(t *testing.T) {
 			t.Errorf("task %s is known: %v, want %v", id, got, want)
 		}
 	}
-	k.add("2", &task{}) // known already: it takes the place of itself, and becomes the newest
+	k.add("2", &task{}) // already known: it replaces itself and becomes the newest
 	if len(k.known) != maxTasks || k.known["3"] == nil || k.known["2"].number != maxTasks+3 {
 		t.Errorf("%d tasks, task 2 is number %d", len(k.known), k.known["2"].number)
 	}

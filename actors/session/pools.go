@@ -8,8 +8,8 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// resubscribe tells pools that have lost the subscriptions what the client is subscribed to or waits for. It also cancels what
-// the client has unsubscribed meanwhile, or has subscribed to on other connections.
+// resubscribe tells pools that have lost their subscriptions which ones the client has or waits for. It also cancels those that
+// the client has meanwhile unsubscribed from or moved to other connections.
 func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
 	s.updateOwners()
 	asked := map[clientsubs.Resource]bool{}
@@ -29,16 +29,16 @@ func (s *state) resubscribe(out []kernel.Effect) []kernel.Effect {
 		}
 	}
 	for _, name := range servers {
-		if _, has := s.tenantOf[name]; has { // the new pool has its connections
+		if _, has := s.tenantOf[name]; has { // the connections of this client are now in the new pool
 			s.tenantOf[name] = s.subs.pools[name].Pool
 		}
 	}
 	return out
 }
 
-// updateOwners follows changes of who shares a server's connections: the client's subscriptions move to the connections that
-// are its own now. If it had sent headers, it is unknown whether it would send those that count now: such a subscription gets
-// no updates until the client subscribes again, or the settings are as before.
+// updateOwners moves the client's subscriptions to its own connections after a change of the settings that say which clients share
+// a server's connections. A subscription with forwarded headers cannot be moved, as the client may not send the headers that count
+// now. It gets no updates until the client subscribes again or the settings are changed back.
 func (s *state) updateOwners() {
 	snapshot := s.catalog.view.Snapshot()
 	for _, r := range clientsubs.Mismatched(s.subs.pools, snapshot, s.subs.active) {

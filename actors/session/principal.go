@@ -9,14 +9,14 @@ import (
 )
 
 // A session belongs to the principal that opened it. For any other principal it does not exist: a guessed or stolen id gets the
-// same bytes as an unknown one, is counted nowhere and keeps nothing alive.
+// same bytes as an unknown one, is not counted, and does not keep the session alive.
 
-// principal is the session's principal, as last heard of.
+// principal is the newest known value of the session's principal.
 type principal struct {
-	who     *identity.Principal // nil = identity.Local. A newer value of the same id takes its place
+	who     *identity.Principal // nil = identity.Local. A newer value with the same id replaces it
 	epoch   uint64              // of who, Admitted.Epoch
 	revoked bool                // it no longer exists
-	expiry  time.Time           // when a streamsOver comes; zero = none does
+	expiry  time.Time           // when the next streamsExpired arrives; zero = none is due
 }
 
 // isTheirs reports whether who is the session's principal.
@@ -24,8 +24,8 @@ func (s *state) isTheirs(who *identity.Principal) bool {
 	return identity.Same(who, s.principal.who)
 }
 
-// renew takes a newer value of the session's principal, with its rights and expiry. A value that was admitted before a change
-// the session knows of is ignored.
+// renew replaces the session's principal by a newer value, with its rights and expiry. A value from before the newest change of
+// principals that the session knows of is ignored.
 func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out []kernel.Effect) []kernel.Effect {
 	if who == nil || epoch < s.principal.epoch {
 		return out
@@ -47,11 +47,11 @@ func (s *state) renew(now time.Time, who *identity.Principal, epoch uint64, out 
 	return s.viewChanged(now, false, out)
 }
 
-// principals takes the newest value of the session's principal. If the principal no longer exists, the session ends with its
+// principals replaces the session's principal by its newest value. If the principal no longer exists, the session ends with its
 // calls and streams.
 func (s *state) principals(now time.Time, m message.Principals, out []kernel.Effect) []kernel.Effect {
 	if m.Epoch < s.principal.epoch {
-		return out // a later admission has a newer value
+		return out // a later admission has brought a newer value
 	}
 	newest, ok := m.Of(s.principal.who)
 	if !ok {
@@ -61,8 +61,8 @@ func (s *state) principals(now time.Time, m message.Principals, out []kernel.Eff
 	return s.renew(now, newest, m.Epoch, out)
 }
 
-// setStreamExpiry sets a timer for the expiry of the credential. If the expiry changes, the newest value counts, which the
-// timer checks when it fires.
+// setStreamExpiry sets a timer for the expiry of the credential. A later expiry sets no second timer: when the timer fires, it
+// is compared with the newest expiry.
 func (s *state) setStreamExpiry(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.principal.who == nil || s.principal.who.Expires.IsZero() || len(s.streams) == 0 || !s.principal.expiry.IsZero() && !s.principal.who.Expires.Before(s.principal.expiry) {
 		return out
@@ -71,8 +71,8 @@ func (s *state) setStreamExpiry(now time.Time, out []kernel.Effect) []kernel.Eff
 	return append(out, kernel.WakeAfter(max(0, s.principal.expiry.Sub(now)), streamsExpired{s.principal.expiry}))
 }
 
-// streamsExpired closes the streams of a client whose credential has expired; it may open others with a new one. Its calls
-// continue.
+// streamsExpired closes the client's streams if its credential has expired. The client may open new ones with a new credential.
+// Its calls continue.
 func (s *state) streamsExpired(now time.Time, m streamsExpired, out []kernel.Effect) []kernel.Effect {
 	if !m.at.Equal(s.principal.expiry) {
 		return out

@@ -22,7 +22,7 @@ func key(name string, change func(*identity.Principal)) *identity.Principal {
 	return p
 }
 
-// ofAlice is a session of alice's with a catalog of two projects, which has been initialized.
+// ofAlice returns an initialized session of alice with a catalog of two projects.
 func ofAlice(t *testing.T, who *identity.Principal) *state {
 	t.Helper()
 	s := newState(Options{ID: "x", Transport: "http", Opened: message.Admitted{Who: who, Epoch: 7, View: message.Narrowed(catalog.Key{}, who)}}, kernel.Reference{})
@@ -41,7 +41,7 @@ func ofAlice(t *testing.T, who *identity.Principal) *state {
 
 func tools(s *state) int { return len(s.catalog.view.Entries(protocol.Tools)) }
 
-// sends sends a ping for the principal, as it was admitted, and reports whether the session exists for it.
+// sends sends a ping of the principal, admitted at epoch. It reports whether the session exists for it.
 func sends(t *testing.T, s *state, who *identity.Principal, epoch uint64) (found bool, out []kernel.Effect) {
 	t.Helper()
 	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
@@ -55,7 +55,7 @@ func sends(t *testing.T, s *state, who *identity.Principal, epoch uint64) (found
 	return true, out
 }
 
-// A stranger's message keeps nothing alive.
+// A message from another principal does not keep the session alive.
 func TestAStrangerIsNotHeard(t *testing.T) {
 	s := ofAlice(t, key("alice", nil))
 	s.life.lastSeen = time.Unix(1, 0)
@@ -76,7 +76,7 @@ func TestAStrangerIsNotHeard(t *testing.T) {
 	}
 }
 
-// What was admitted before a change that the session has heard of gives nothing back that was taken.
+// A request that was admitted before a change of rights does not restore the rights that the change removed.
 func TestAnOlderRequestGivesNothingBack(t *testing.T) {
 	both := key("alice", func(p *identity.Principal) { p.Projects = []string{"alpha", "beta"} })
 	one := key("alice", func(p *identity.Principal) { p.Projects = []string{"alpha"} })
@@ -96,7 +96,7 @@ func TestAnOlderRequestGivesNothingBack(t *testing.T) {
 	}
 }
 
-// The client is told of lists that differ when its principal changes, and of no others.
+// When its principal changes, the client is notified only of lists that differ.
 func TestWhatANewPrincipalIsTold(t *testing.T) {
 	in := func(names ...string) *identity.Principal {
 		return key("alice", func(p *identity.Principal) { p.Projects = names })
@@ -126,7 +126,7 @@ func TestWhatANewPrincipalIsTold(t *testing.T) {
 	}
 }
 
-// Streams end at the newest expiry that was seen, at that instant and not before; a client cannot have timers set without end.
+// Streams end exactly at the newest known expiry. A client cannot cause an unlimited number of timers.
 func TestUntilWhenStreamsLast(t *testing.T) {
 	until := func(seconds int64) *identity.Principal {
 		return key("alice", func(p *identity.Principal) { p.Expires = time.Unix(seconds, 0) })
@@ -152,7 +152,7 @@ func TestUntilWhenStreamsLast(t *testing.T) {
 	}
 	do(streamReady{&downstream.EventStream{}})
 	do(streamReady{&downstream.EventStream{}})
-	for range 50 { // two tokens in turn
+	for range 50 { // two tokens, alternating
 		do(message.Principals{Newest: map[string]*identity.Principal{"key:alice": until(200)}, Epoch: s.principal.epoch + 1})
 		do(message.Principals{Newest: map[string]*identity.Principal{"key:alice": until(100)}, Epoch: s.principal.epoch + 1})
 	}
@@ -173,7 +173,7 @@ func TestUntilWhenStreamsLast(t *testing.T) {
 	}
 }
 
-// The session of who is revoked leaves, and its calls are told why.
+// When its principal is revoked, the session ends and its calls fail with the reason.
 func TestARevokedSessionLeaves(t *testing.T) {
 	s := ofAlice(t, key("alice", nil))
 	leaves := false
@@ -189,7 +189,7 @@ func TestARevokedSessionLeaves(t *testing.T) {
 			t.Error("bob's leaves too")
 		}
 	}
-	since := ofAlice(t, key("alice", nil)) // with a key that was made after that one was revoked, and before everybody was told
+	since := ofAlice(t, key("alice", nil)) // opened with a new key, after the old one was revoked but before every session was told
 	if out := step(since, time.Now(), message.Principals{Newest: map[string]*identity.Principal{}, Epoch: since.principal.epoch - 1}, nil); len(out) != 0 {
 		t.Errorf("the session of a newer key: %v", out)
 	}

@@ -19,11 +19,11 @@ import (
 // questions are the servers' requests that the client has not answered.
 type questions struct {
 	last       uint64
-	open       map[uint64]question         // by our id
+	open       map[uint64]question         // by the gateway's id
 	rootsPools map[string]kernel.Reference // pools of servers that asked for the roots, by server
 }
 
-// add stores a question and returns its id.
+// add stores a question and returns the id under which the client is asked.
 func (q *questions) add(asked question) (id uint64) {
 	q.last++
 	put(&q.open, q.last, asked)
@@ -39,13 +39,13 @@ func (q *questions) take(id uint64) (question, bool) {
 
 // question is a server's request that the client has not answered.
 type question struct {
-	seq  uint64 // of the call it belongs to
+	seq  uint64 // the call it belongs to
 	key  uint64 // the backend's number for it
 	from kernel.Reference
 }
 
-// Question sends a server's request to the client, on the stream of its call and under a new id. A request that the client has
-// not declared to support is refused. MCP 2025-11-25, basic/transports, sending messages.
+// ServerRequest sends a server's request to the client, on the stream of its call and under a new id. A request that the client
+// has not declared to support is refused. MCP 2025-11-25, basic/transports, sending messages.
 func (s *state) ServerRequest(now time.Time, h *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
 	if q := protocol.InputKindOf(m.Frame.Raw, m.Frame.Method, m.Frame.Params); !s.client.can.Answers(q) {
 		return append(out, clientcalls.RefuseQuestion(m, -32602, undeclared[q]))
@@ -79,7 +79,8 @@ func (s *state) countParked() int {
 	return n
 }
 
-// undeclared says why a client cannot be asked. Modes are refused, not degraded.
+// undeclared holds the errors for server requests that the client has not declared to support. An elicitation in an undeclared
+// mode is refused, not converted.
 var undeclared = map[protocol.InputKind]string{
 	protocol.InputForm:        "the client has not declared elicitation",
 	protocol.InputURL:         "the client has not declared elicitation.url",
@@ -109,7 +110,7 @@ func (s *state) response(now time.Time, x *downstream.Exchange, out []kernel.Eff
 	return s.replied(now, q.seq, append(out, kernel.Tell(q.from, answer)))
 }
 
-// replied restarts a call's timeouts.
+// replied restarts a call's timeouts after one of its server requests was answered or cancelled.
 func (s *state) replied(now time.Time, seq uint64, out []kernel.Effect) []kernel.Effect {
 	h := s.calls.Held(seq)
 	if h == nil {

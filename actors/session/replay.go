@@ -11,9 +11,9 @@ func (s *state) canResume() bool {
 	return s.transport == "http" && s.client.version >= protocol.Version20250326
 }
 
-// routeAnswers decides where the answers of an exchange go, before step sees it: to the stream of a session of HTTP+SSE or,
-// with streamable HTTP, into the replay log for a broken connection. It returns false if step must not see the exchange: a
-// client that does not read its stream may send no more requests, as their answers would have to be kept.
+// routeAnswers decides where the answers of an exchange go, before step handles it: to the session's stream with HTTP+SSE, or also
+// into the replay log with streamable HTTP. If it returns false, step must not handle the exchange: a client that does not read
+// its stream may send no more requests, as their answers would have to be kept.
 func (s *session) routeAnswers(x *downstream.Exchange) bool {
 	if s.Transport == "sse" {
 		if s.stream == nil || !downstream.RouteMessages.Ends(x.Origin.Path) {
@@ -51,9 +51,9 @@ func (s *session) accept(stream *downstream.EventStream) {
 	stream.Accept()
 }
 
-// resume continues the stream that the client lost, and reports whether the session may push to it. The stream of a call
-// carries only that call. An unknown or forgotten GET stream becomes a new one: what it missed is sent again. If the call is
-// forgotten, the client gets an error.
+// resume continues the stream that the client lost, and reports whether the session may push to it. The stream of a call carries
+// only that call's messages. An unknown or forgotten GET stream becomes a new one, and pending changes are sent on it. If the call
+// is forgotten, the client gets an error.
 func (s *session) resume(stream *downstream.EventStream) bool {
 	switch stream.Resume(s.replayLog(), stream.Origin.LastEvent) {
 	case downstream.ResumedStream:

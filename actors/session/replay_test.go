@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// acts are the effects of one message that are not messages to others.
+// acts returns the effects of a message, without the messages to other actors.
 func acts(s *state, msg any) (list []any) {
 	for _, e := range step(s, time.Unix(1000, 0), msg, nil) {
 		if e.Act != nil {
@@ -41,8 +41,8 @@ func has[T any](list []any) bool {
 	return false
 }
 
-// protocol.md L11: a session of HTTP+SSE tells its endpoint, has one stream, and ends with it; a client that never
-// initializes has a minute.
+// protocol.md L11: a session of HTTP+SSE sends its endpoint, has one stream, and ends with it. A client has one minute to send
+// initialize.
 func TestSessionOfOneStream(t *testing.T) {
 	opened := func() (*state, *downstream.EventStream) {
 		s := newState(Options{ID: "1aid", Transport: "sse"}, kernel.Reference{})
@@ -69,7 +69,7 @@ func TestSessionOfOneStream(t *testing.T) {
 	}
 }
 
-// Which streams go on: those of a version that knows it, when the client says where it was.
+// A stream is resumed if the client's version supports that and the client sends Last-Event-ID.
 func TestWhichStreamsAreResumed(t *testing.T) {
 	for _, test := range []struct {
 		transport, version, last string
@@ -85,7 +85,7 @@ func TestWhichStreamsAreResumed(t *testing.T) {
 		if e := one[openStream](t, acts(s, message.StreamOpened{Stream: stream})); e.resume != test.want {
 			t.Errorf("%+v: %+v", test, e)
 		}
-		// A stream that is resumed is not pushed to before it is known to be one for that.
+		// Nothing is pushed to a resumed stream until streamReady says that it may be.
 		if pushed := len(s.streams) == 1; pushed == test.want {
 			t.Errorf("%+v: %d streams", test, len(s.streams))
 		}

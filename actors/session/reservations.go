@@ -11,8 +11,8 @@ import (
 )
 
 // A principal may be subscribed to a limited number of resources over all its sessions and streams
-// (limits.maxSubscriptionsPerPrincipal). The gateway counts them: a session reserves each one there before it subscribes, and
-// returns what it no longer needs. Without authentication nothing is counted.
+// (limits.maxSubscriptionsPerPrincipal). The gateway counts them: a session reserves each subscription there first, and returns
+// those it no longer needs. Without authentication they are not counted.
 
 // reservation is a resources/subscribe that waits for the gateway to grant it.
 type reservation struct {
@@ -22,8 +22,7 @@ type reservation struct {
 	canceled bool // the client has unsubscribed meanwhile
 }
 
-// missingReservations returns how many subscriptions the session has to reserve before it may subscribe to a resource; 0 =
-// none.
+// missingReservations returns how many subscriptions the session must reserve before it may subscribe to r.
 func (s *state) missingReservations(r clientsubs.Resource) int {
 	if message.PrincipalOf(s.principal.who) == "" {
 		return 0
@@ -53,15 +52,15 @@ func (s *state) reserve(x *downstream.Exchange, r clientsubs.Resource, out []ker
 	return append(out, kernel.Tell(s.gateway, message.ReserveSubscriptions{Session: s.self, Seq: seq, Count: h.count}))
 }
 
-// dropReservations cancels the waiting subscribes to a resource: the client has unsubscribed meanwhile.
+// dropReservations cancels the pending subscribes to a resource from which the client has unsubscribed.
 func (s *state) dropReservations(r clientsubs.Resource) {
 	for _, h := range s.subs.reserving {
 		h.canceled = h.canceled || h.resource == r
 	}
 }
 
-// reservationResult continues a subscribe that has waited for the gateway, as if it had arrived only now. What it does not need
-// goes back before the client gets its answer, so that the client can subscribe elsewhere.
+// reservationResult continues a subscribe that has waited for the gateway, as if it had just arrived. Unneeded reservations are
+// returned before the client gets its answer, so that the client can subscribe elsewhere at once.
 func (s *state) reservationResult(m message.ReserveSubscriptionsResult, out []kernel.Effect) []kernel.Effect {
 	h, ok := s.subs.reserving[m.Seq]
 	if !ok {
@@ -79,8 +78,8 @@ func (s *state) reservationResult(m message.ReserveSubscriptionsResult, out []ke
 	return slices.Insert(out, from, s.releaseUnused(nil)...)
 }
 
-// subscribeReserved subscribes. A subscribe that was canceled meanwhile has no effect, but still fails if the resource does not
-// exist. An unlisted resource counts as missing, as only its server would know.
+// subscribeReserved subscribes. If the client has unsubscribed meanwhile, nothing is subscribed, but the answer is still an error
+// if the resource does not exist. An unlisted resource counts as missing then, as only its server could tell.
 func (s *state) subscribeReserved(h *reservation, out []kernel.Effect) []kernel.Effect {
 	if !h.canceled {
 		return s.subscribe(h.x, out)
@@ -95,8 +94,8 @@ func (s *state) subscribeReserved(h *reservation, out []kernel.Effect) []kernel.
 	return s.result(h.x, []byte("{}"), out)
 }
 
-// releaseUnused returns the reserved subscriptions that are not used: the resource may have gone while the request waited, or
-// another request has subscribed to it.
+// releaseUnused returns the reservations that are not used: the resource may have been removed while the request waited, or
+// another request may have subscribed to it.
 func (s *state) releaseUnused(out []kernel.Effect) []kernel.Effect {
 	if s.subs.reserved <= 0 {
 		return out
@@ -106,7 +105,7 @@ func (s *state) releaseUnused(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.gateway, message.ReleaseSubscriptions{Session: s.self, Count: count}))
 }
 
-// releaseAll also returns those of the active subscriptions.
+// releaseAll returns all reservations, including those of the active subscriptions.
 func (s *state) releaseAll(out []kernel.Effect) []kernel.Effect {
 	for r := range s.subs.active {
 		s.freeReservation(r)

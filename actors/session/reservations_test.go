@@ -16,15 +16,15 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// A session of a principal asks for each resource before it subscribes. What its client has unsubscribed from meanwhile it does not subscribe to, of two
-// requests for one resource it holds one, and what is refused it does not hold.
+// A session of a principal reserves each subscription before it subscribes. It holds one reservation for two requests for one
+// resource, and none if the gateway refused or the client has unsubscribed meanwhile.
 func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 	const subscribe, unsubscribe = "subscribe", "unsubscribe"
 	for name, c := range map[string]struct {
 		requests  []string
 		refused   bool
-		asked     int // of the gateway
-		held, has int // in the end: of the gateway, and at the server
+		asked     int // requests to the gateway
+		held, has int // in the end: reservations at the gateway, subscriptions at the server
 	}{
 		"one": {[]string{subscribe}, false, 1, 1, 1}, "two for one": {[]string{subscribe, subscribe}, false, 2, 1, 1}, "refused": {[]string{subscribe}, true, 1, 0, 0},
 		"given up":              {[]string{subscribe, unsubscribe}, false, 1, 0, 0},
@@ -88,7 +88,7 @@ func TestASessionAsksBeforeItSubscribes(t *testing.T) {
 	}
 }
 
-// Who has unsubscribed while the gateway was asked is promised nothing of what is not there any more, or is not listed.
+// A subscribe whose client unsubscribed while it waited fails if the resource has been removed meanwhile or is not listed.
 func TestUnsubscribedAndGone(t *testing.T) {
 	server := &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: true, Capabilities: []byte(`{"resources":{"subscribe":true}}`)}
 	naming := catalog.Naming{URIStyle: "original", PageSize: 10, Unlisted: "mentioned"}

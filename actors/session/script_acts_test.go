@@ -20,7 +20,7 @@ func pick[T any](rng *rand.Rand, list []T) (one T) {
 	return one
 }
 
-// take removes a random one.
+// take removes a random element of the list and returns it.
 func take[T any](rng *rand.Rand, list *[]T) (one T, ok bool) {
 	if len(*list) == 0 {
 		return one, false
@@ -31,7 +31,7 @@ func take[T any](rng *rand.Rand, list *[]T) (one T, ok bool) {
 	return one, true
 }
 
-// requests are what a client may ask: %d is the id. Some of it is senseless.
+// requests are the requests that a client may send; %d is the id. Some are invalid.
 var requests = []string{
 	`"id":%d,"method":"tools/call","params":{"_meta":{"progressToken":7},"name":"one_a"}`,
 	`"id":%d,"method":"tools/call","params":{"name":"one_a","task":{}}`,
@@ -56,7 +56,7 @@ var requests = []string{
 	`"id":%d,"method":"of/nobody"`,
 }
 
-// clientActs is a random thing a client does.
+// clientActs lets the client do something random.
 func (r *script) clientActs() {
 	switch r.rng.IntN(10) {
 	case 0:
@@ -80,7 +80,7 @@ func (r *script) clientActs() {
 	}
 }
 
-// streamActs has a client open a stream or close one.
+// streamActs lets the client open or close a stream.
 func (r *script) streamActs() {
 	if r.rng.IntN(2) == 0 {
 		r.openStream()
@@ -91,14 +91,14 @@ func (r *script) streamActs() {
 	}
 }
 
-// questionFrames are what servers ask; sampling is not declared.
+// questionFrames are requests of servers. The client has not declared sampling.
 var questionFrames = []string{
 	`{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`,
 	`{"jsonrpc":"2.0","id":"b","method":"roots/list"}`,
 	`{"jsonrpc":"2.0","id":"b","method":"sampling/createMessage","params":{}}`,
 }
 
-// serverActs is a random thing that happens to a call at its server.
+// serverActs lets a server do something random about a call.
 func (r *script) serverActs() {
 	seq := pick(r.rng, r.running)
 	frame := func(text string) protocol.Frame { return actortest.Frame(r.t, text) }
@@ -133,7 +133,7 @@ var logLines = []string{
 	`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":1}}`,
 }
 
-// othersAct is a random thing that concerns no call.
+// othersAct delivers a random message that is not about a call.
 func (r *script) othersAct() {
 	switch r.rng.IntN(11) {
 	case 9, 10:
@@ -161,7 +161,7 @@ func (r *script) othersAct() {
 	}
 }
 
-// gatewayActs is the gateway's word on whether the session may subscribe, and that it has told the servers a level.
+// gatewayActs delivers answers of the gateway: to a reservation, which it grants if yes is true, and to a level change.
 func (r *script) gatewayActs(yes bool) {
 	if seq, ok := take(r.rng, &r.levels); ok {
 		r.step(message.SetSessionLevelResult{Seq: seq})
@@ -196,7 +196,7 @@ func (r *script) act() {
 	}
 }
 
-// rest is what seldom comes, and may end the session.
+// rest does something rare that may end the session.
 func (r *script) rest() {
 	switch r.rng.IntN(5) {
 	case 0:
@@ -216,7 +216,7 @@ func (r *script) rest() {
 	}
 }
 
-// settle has pools and servers say all that they owe, and gives the client a stream.
+// settle delivers all outstanding answers of pools, servers and the gateway, and opens a stream.
 func (r *script) settle() {
 	for i := 0; i < len(r.running); i++ {
 		r.step(message.Done{Seq: r.running[i], Frame: actortest.Frame(r.t, `{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"gone"}}`)})
@@ -240,7 +240,7 @@ func (r *script) settle() {
 	r.pass(3 * time.Hour)
 }
 
-// empty checks that an idle session keeps nothing.
+// empty fails if an idle session still holds anything.
 func (r *script) empty() {
 	if r.left {
 		return
@@ -250,7 +250,7 @@ func (r *script) empty() {
 		r.fatalf("left: %d calls, %d ids, %d questions, %d subscribes, %d that wait for lists, an initialize: %v",
 			s.calls.Len(), s.calls.Indexed(), len(s.questions.open), len(s.subs.pending)+len(s.subs.reserving), len(s.calls.Waiting()), s.client.earlyInitialize != nil)
 	}
-	if r.armed() || s.subs.waiting > 0 && s.transport != "sse" { // whose one stream takes everything
+	if r.armed() || s.subs.waiting > 0 && s.transport != "sse" { // the stream of an sse session takes everything
 		r.fatalf("the clock runs: %v; %d updates are kept although there is a stream", r.armed(), s.subs.waiting)
 	}
 	for id, task := range s.tasks.known {

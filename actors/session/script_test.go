@@ -20,32 +20,32 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// script runs random messages through step and keeps the books of what must hold.
+// script feeds random messages to step and records what is needed to check the session's invariants.
 type script struct {
 	t   *testing.T
 	s   *state
 	now time.Time
 	rng *rand.Rand
-	log []string // what was told and done, for failures
+	log []string // what was sent and done, for failure messages
 
 	exchanges []*downstream.Exchange
-	ended     map[*downstream.Exchange]int // how often each was ended
+	ended     map[*downstream.Exchange]int // how often each was answered
 	lastID    int
 
 	running    []uint64                       // calls at a pool
-	over       map[uint64]bool                // calls that a pool has ended, or was told to give up
-	subscribes []uint64                       // at a pool
-	refreshes  []uint64                       // at a pool
-	asks       []message.ReserveSubscriptions // at the gateway
-	levels     []uint64                       // likewise, of SetSessionLevel
+	over       map[uint64]bool                // calls that their pool has ended or was told to cancel
+	subscribes []uint64                       // waiting at a pool
+	refreshes  []uint64                       // waiting at a pool
+	asks       []message.ReserveSubscriptions // waiting at the gateway
+	levels     []uint64                       // waiting at the gateway, of SetSessionLevel
 	holds      int                            // subscriptions that the gateway has granted
-	questions  []string                       // ids of questions that the client was asked
-	answered   map[uint64]bool                // by the backend's number of a question
-	lastKey    uint64                         // of a question
-	timers     map[any]time.Time              // that will fire
+	questions  []string                       // ids of requests that the client has received
+	answered   map[uint64]bool                // by the backend's number of a server request
+	lastKey    uint64                         // of a server request
+	timers     map[any]time.Time              // when each pending timer fires
 	streams    []*downstream.EventStream
-	queue      []any // what it has told itself
-	reads      bool  // its streams take all that is said on them
+	queue      []any // messages that the session has sent to itself
+	reads      bool  // its streams take everything that is pushed
 
 	snapshot *catalog.Snapshot
 	life     uint64
@@ -54,7 +54,7 @@ type script struct {
 
 var scriptVersions = []string{protocol.Version20251125, protocol.Version20251125, protocol.Version20250618, protocol.Version20241105}
 
-// newScript is a session whose client has just come, in one of the ways clients come.
+// newScript returns a session with a new client, over a random transport.
 func newScript(t *testing.T, seed uint64) *script {
 	t.Helper()
 	r := &script{t: t, now: time.Unix(1000, 0), rng: rand.New(rand.NewPCG(seed, 4)), ended: map[*downstream.Exchange]int{},
@@ -87,7 +87,7 @@ func newScript(t *testing.T, seed uint64) *script {
 	return r
 }
 
-// sources are two servers of which one has tasks and lists that change without a word, in a random state of their lives.
+// sources returns two servers in random states. One has tasks, and lists that change without notification.
 func (r *script) sources() []catalog.Source {
 	r.life += uint64(r.rng.IntN(2))
 	rules := config.DefaultServer()
@@ -121,7 +121,7 @@ func (r *script) openStream() {
 	r.step(message.StreamOpened{Stream: &downstream.EventStream{Origin: downstream.Origin{Path: path}}, Admitted: message.Admitted{Who: r.s.principal.who}})
 }
 
-// send has the client send a message: the members of its object.
+// send sends a message of the client. format has the members of its object.
 func (r *script) send(format string, args ...any) {
 	if r.left {
 		return
@@ -144,7 +144,7 @@ func (r *script) fatalf(format string, args ...any) {
 	r.t.Fatalf(format, args...)
 }
 
-// step lets the session take a message, unless it has left, and checks what it does and what it keeps.
+// step passes a message to the session unless it has ended, then checks the effects and the state.
 func (r *script) step(msg any) {
 	if r.left {
 		return
@@ -177,7 +177,7 @@ func (r *script) step(msg any) {
 	}
 }
 
-// stop ends the session: every waiting request is answered, and it keeps no call.
+// stop ends the session and checks that every waiting request is answered and no call is left.
 func (r *script) stop() {
 	if r.left {
 		return
@@ -193,7 +193,7 @@ func (r *script) stop() {
 	}
 }
 
-// told takes what is told to other actors.
+// told records a message to another actor.
 func (r *script) told(msg any) {
 	switch m := msg.(type) {
 	case message.Dispatch:
@@ -225,7 +225,7 @@ func (r *script) told(msg any) {
 	}
 }
 
-// done handles the effects of a step.
+// done records and checks one effect.
 func (r *script) done(act any) {
 	switch a := act.(type) {
 	case reply.Answer:
@@ -268,7 +268,7 @@ func (r *script) end(x *downstream.Exchange) {
 	}
 }
 
-// check compares the session's books with each other, and its clock with the calls.
+// check compares the parts of the session's state with each other, and its timer with the deadlines of its calls.
 func (r *script) check() {
 	s := r.s
 	var first time.Time
@@ -320,7 +320,7 @@ func (r *script) check() {
 	}
 }
 
-// pass lets time pass, and timers fire at their time.
+// pass advances the clock by d and fires the timers that are due.
 func (r *script) pass(d time.Duration) {
 	until := r.now.Add(d)
 	for !r.left {
@@ -335,7 +335,7 @@ func (r *script) pass(d time.Duration) {
 		}
 		r.now = r.timers[next]
 		delete(r.timers, next)
-		counts := next == r.s.calls.Timer() // and is not one that another has replaced
+		counts := next == r.s.calls.Timer() // false = a newer timer has replaced it
 		r.step(next)
 		if counts && r.armed() && r.s.calls.Len() == 0 {
 			r.fatalf("the clock runs, and there is no call")
@@ -349,16 +349,15 @@ func (r *script) pass(d time.Duration) {
 	}
 }
 
-// armed reports whether the timer that counts for the deadlines of calls is set.
+// armed reports whether the session's current timer for call deadlines is set.
 func (r *script) armed() bool {
 	_, armed := r.timers[r.s.calls.Timer()]
 	return armed
 }
 
-// Whatever happens in whatever order: each request has exactly one answer, under its own id; nothing is said of a request after
-// its answer; a question is answered at most once; a call that has ended is no
-// pool's any more; the clock is set while a call has a deadline, and runs for no other reason; and
-// when all that was asked is answered, nothing is left in the books.
+// In any order of messages: each request gets exactly one answer, under its own id; nothing is sent about a request after its
+// answer; a server request is answered at most once; no pool keeps a call that has ended; the timer is set only while a call has a
+// deadline; and after every request is answered, no state is left.
 func TestSessionScripts(t *testing.T) {
 	for seed := range uint64(600) {
 		r := newScript(t, seed)
@@ -383,7 +382,7 @@ func TestSessionScripts(t *testing.T) {
 	}
 }
 
-// countedFirst sees to it that an answer has been counted when the client has it.
+// countedFirst checks that a call is counted before its answer is sent.
 func (r *script) countedFirst(msg any, effects []kernel.Effect) {
 	r.t.Helper()
 	switch msg.(type) {

@@ -17,7 +17,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// Options describe the client of a session.
+// Options configure a session and describe its client.
 type Options struct {
 	ID        string
 	Node      string           // names this gateway to other gateways
@@ -33,7 +33,7 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// mailbox is how many messages of one client may wait.
+// mailbox is the capacity of the session's mailbox, in messages.
 const mailbox = 512
 
 // Spawn starts the session under the gateway. A session that panics is not restarted: its client opens a new one.
@@ -50,7 +50,7 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 type session struct {
 	Options
 	state  *state
-	meters map[string]*status.ServerMetrics // by server; saves a lookup under lock for each call
+	meters map[string]*status.ServerMetrics // by server; saves a locked lookup for each call
 	replay *downstream.Replay               // messages sent on the client's streams; nil = its version cannot resume
 	stream *downstream.EventStream          // sse: the stream that carries everything
 }

@@ -33,15 +33,15 @@ type state struct {
 	subs      subscriptions
 	tasks     tasks
 	streams   []*downstream.EventStream   // oldest first; never changed in place
-	tenantOf  map[string]kernel.Reference // pools with connections of this client alone, by server
+	tenantOf  map[string]kernel.Reference // pools with connections for this client alone, by server
 }
 
-// life says how long the session has lived and what ends it.
+// life holds the session's times and the reasons for it to end.
 type life struct {
 	since    time.Time
 	lastSeen time.Time
-	draining bool                 // the gateway is shutting down: the session leaves when its calls have ended
-	deleted  *downstream.Exchange // the client's DELETE, which is answered when the session has ended; nil = there was none
+	draining bool                 // the gateway is shutting down: the session ends when its calls have ended
+	deleted  *downstream.Exchange // the client's DELETE, answered when the session has ended; nil = none
 }
 
 func newState(o Options, self kernel.Reference) *state {
@@ -55,7 +55,7 @@ func newState(o Options, self kernel.Reference) *state {
 	return s
 }
 
-// put sets a value in a map that most sessions never need: many sessions are open and idle, so maps are created when used.
+// put sets a value in a map, which it creates if needed. Many sessions are open and idle, and most never need these maps.
 func put[K comparable, V any](m *map[K]V, key K, value V) {
 	if *m == nil {
 		*m = map[K]V{}
@@ -63,7 +63,7 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
-// step applies msg to s at the time now and appends the resulting effects to out. Each message goes to the part of the state
+// step applies msg to s at the time now and appends the resulting effects to out. Each message is handled by the part of the state
 // that it is about.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	for _, route := range [...]func(*state, time.Time, any, []kernel.Effect) ([]kernel.Effect, bool){
@@ -76,7 +76,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	return out
 }
 
-// clientStep handles messages from the client, and the answers for which its requests other than calls wait.
+// clientStep handles messages from the client, and answers that its requests other than calls wait for.
 func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case message.Inbound:
@@ -122,7 +122,7 @@ func (s *state) callStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 	return s.calls.Step(now, msg, out)
 }
 
-// pushStep handles what is pushed to the client on its streams.
+// pushStep handles events that are pushed to the client on its streams.
 func (s *state) pushStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case message.Published:
@@ -167,7 +167,7 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 	case admission.StartWaitOver:
 		s.client.awaitedServers = 0
 		return s.serveWaiting(now, out), true
-	case message.NewLimits: // a shorter sessionIdle counts from the next check on
+	case message.NewLimits: // a shorter sessionIdle takes effect at the next check
 		s.limits = m.Limits
 	case message.Inspect:
 		m.Reply(s.report())

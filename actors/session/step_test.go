@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// conversation has a session take messages, and says what came of each.
+// conversation passes messages to a session and describes their effects.
 type conversation struct {
 	t *testing.T
 	s *state
@@ -29,7 +29,7 @@ func newConversation(t *testing.T, transport string) *conversation {
 	return &conversation{t: t, s: newState(Options{ID: "session", Transport: transport, Limits: config.Default().Limits}, kernel.Reference{})}
 }
 
-// askingServer is a catalog of one server with one tool, and one resource in a list that changes without a word.
+// askingServer is a catalog of one server with one tool, and one resource in a list that changes without notification.
 func askingServer() message.Published {
 	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer(), Settled: true}}
 	source.Items[protocol.Tools] = [][]byte{[]byte(`{"name":"ask","inputSchema":{"type":"object"}}`)}
@@ -46,7 +46,7 @@ const (
 	done   = `{"jsonrpc":"2.0","id":5,"result":{"content":[]}}`
 )
 
-// from is a message of the client.
+// from returns a message of the client.
 func (k *conversation) from(format string, args ...any) message.Inbound {
 	k.t.Helper()
 	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
@@ -57,7 +57,7 @@ func (k *conversation) from(format string, args ...any) message.Inbound {
 	return message.Inbound{Exchange: x}
 }
 
-// step returns what came of a message, in words.
+// step returns a description of the effects of a message.
 func (k *conversation) step(msg any) string {
 	k.t.Helper()
 	var words []string
@@ -96,7 +96,7 @@ func (k *conversation) step(msg any) string {
 	return strings.Join(words, ", ")
 }
 
-// judge looks at an answer and says what kind it is.
+// judge returns a word for the kind of an answer.
 func (k *conversation) judge(a reply.Answer) string {
 	k.t.Helper()
 	f := actortest.Frame(k.t, string(a.Frame))
@@ -116,7 +116,7 @@ func (k *conversation) judge(a reply.Answer) string {
 	return "result"
 }
 
-// The step of a session, one conversation a line: what comes of its last message.
+// Each line is one conversation and the effects of its last message.
 func TestSessionStep(t *testing.T) {
 	type conv = *conversation
 	say := func(format string, args ...any) func(conv) any {

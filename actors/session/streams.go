@@ -70,7 +70,7 @@ func (s *state) streamOpened(now time.Time, m message.StreamOpened, out []kernel
 		return append(out, kernel.Act(openStream{stream: m.Stream, refusal: refusal.Status}))
 	}
 	switch {
-	case s.transport == "sse" && s.client.path == "": // the stream that begins the session
+	case s.transport == "sse" && s.client.path == "": // the stream that opens the session
 		s.client.path = downstream.MessagesPath(m.Stream.Origin.Path)
 		s.streams = []*downstream.EventStream{m.Stream}
 		return s.setStreamExpiry(now, append(out, kernel.Act(openStream{stream: m.Stream, endpoint: s.client.path + "?sessionId=" + s.id})))
@@ -88,7 +88,7 @@ func (s *state) streamOpened(now time.Time, m message.StreamOpened, out []kernel
 
 // streamReady adds an open stream and sends on it what could not be sent before.
 func (s *state) streamReady(now time.Time, stream *downstream.EventStream, out []kernel.Effect) []kernel.Effect {
-	// earlier effects may still read the old slice: never append in place
+	// copied, as earlier effects may still read the old slice
 	s.streams = append(s.streams[:len(s.streams):len(s.streams)], stream)
 	return s.setStreamExpiry(now, s.sendWaitingUpdates(s.notifyChanges(out)))
 }
@@ -108,8 +108,8 @@ func (s *state) streamClosed(m message.StreamClosed, out []kernel.Effect) []kern
 	return out
 }
 
-// notifyChanges notifies the client once of every kind of list that has changed since the last notification. Without a stream
-// nothing is sent, and the changes stay due.
+// notifyChanges notifies the client once of each kind of list that has changed since its last notification. Without a stream
+// nothing is sent, and the notification is sent later.
 func (s *state) notifyChanges(out []kernel.Effect) []kernel.Effect {
 	if s.catalog.view == nil || !s.client.ready || len(s.streams) == 0 {
 		return out
@@ -121,7 +121,7 @@ func (s *state) notifyChanges(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// undelivered keeps what no stream took.
+// undelivered keeps a message that no stream took.
 func (s *state) undelivered(m undelivered, out []kernel.Effect) []kernel.Effect {
 	switch what := m.what.(type) {
 	case protocol.ItemKind:
@@ -134,7 +134,7 @@ func (s *state) undelivered(m undelivered, out []kernel.Effect) []kernel.Effect 
 	return out
 }
 
-// serverLog passes on a log line that belongs to no call, if the server is in the client's view.
+// serverLog passes on a log line that belongs to no call, if its server is in the client's view.
 func (s *state) serverLog(m message.ServerLog, out []kernel.Effect) []kernel.Effect {
 	if len(s.streams) == 0 || !s.client.ready || s.catalog.view == nil || !s.catalog.view.Has(m.Server) || !s.wantsLog(&m.Frame) {
 		return out

@@ -20,7 +20,7 @@ import (
 type subscriptions struct {
 	active    map[clientsubs.Resource]*clientsubs.Subscription
 	pools     map[string]clientsubs.PoolLife // pools that know of the subscriptions, by server
-	owners    clientsubs.Owners              // on whose connections
+	owners    clientsubs.Owners              // whose connections they use
 	pending   map[uint64]subscribing         // subscribes that wait for the server, by number
 	reserving map[uint64]*reservation        // subscribes that wait for the gateway, by number
 	reserved  int                            // subscriptions that the gateway has granted and that are not used
@@ -39,12 +39,12 @@ func (u *subscriptions) resources() []clientsubs.Resource {
 type subscribing struct {
 	x *downstream.Exchange
 	clientsubs.Resource
-	own              *message.ConnectionOwner // on whose connections; nil = the shared ones
-	subscribedBefore bool                     // the session was subscribed before, and stays so if this fails
+	own              *message.ConnectionOwner // whose connections it uses; nil = the shared ones
+	subscribedBefore bool                     // the session was already subscribed, and stays so if this fails
 }
 
 // subscribe asks the server for updates of a resource. The client is answered after the server, so success means that updates
-// will come. If the URI is unknown, no server is asked.
+// will be sent. For an unknown URI no server is asked.
 func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	uri, found, fault := s.resourceOf(x)
 	denied := admission.DeniedIn(s.catalog.view, x, found, fault)
@@ -69,7 +69,7 @@ func (s *state) subscribe(x *downstream.Exchange, out []kernel.Effect) []kernel.
 		s.useReservation(r)
 		sub = &clientsubs.Subscription{}
 		put(&s.subs.active, r, sub)
-	case sub.Own.KeyOf() != own.KeyOf(): // it has other headers this time: the newest count
+	case sub.Own.KeyOf() != own.KeyOf(): // the request has other headers this time: the newest ones apply
 		out = append(out, s.unsubscribeEffect(r, sub))
 		known = false
 	}
@@ -115,7 +115,7 @@ func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []
 		s.forgetSubscription(w.Resource)
 		out = s.releaseUnused(out)
 	}
-	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // its text has the server's own URI
+	if m.Fault != nil && m.Fault.Name == protocol.ResourceNotFound { // replaced, as its text contains the server's own URI
 		return s.fault(w.x, clientcalls.NoResource(w.x), out)
 	}
 	if m.Fault != nil {

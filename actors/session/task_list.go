@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	taskPage    = 16              // tasks in one answer to tasks/list; each is queried
-	listingTime = 5 * time.Second // timeout of a query
+	taskPage    = 16              // tasks in one answer to tasks/list; the server is queried about each
+	listingTime = 5 * time.Second // timeout of each query
 )
 
-// taskListing is a tasks/list that waits for the servers' answers about each task on its page: the list of a shared server
-// would hold the tasks of all clients.
+// taskListing is a tasks/list that waits for the servers' answers about each task on its page. Servers are not sent tasks/list, as
+// the list of a shared server would contain the tasks of all clients.
 type taskListing struct {
 	x          *downstream.Exchange
-	rows       [][]byte // in page order, with public ids; nil = no answer
+	rows       [][]byte // in page order, with public ids; nil = not answered
 	unanswered int
 	next       string // cursor; "" = the last page
 }
@@ -75,8 +75,8 @@ func (s *state) queryTask(now time.Time, l *taskListing, row int, t *task, out [
 	return append(out, kernel.Tell(server.Pool, message.Dispatch{Call: s.calls.Ref(seq), Request: r}))
 }
 
-// taskAnswered takes the result of a query. A task that its server no longer knows is forgotten, and one without an answer is
-// left out.
+// taskAnswered takes the result of a query. A task that its server no longer knows is forgotten; one without an answer is left out
+// of the page.
 func (s *state) taskAnswered(h *heldCall, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	switch e.Kind {
 	case call.Cancel:

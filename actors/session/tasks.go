@@ -18,12 +18,12 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Tasks of legacy servers pass through to clients of MCP 2025-11-25, the only legacy version with tasks in its core
+// Tasks of legacy servers are passed through to clients of MCP 2025-11-25, the only legacy version with tasks in its core
 // (basic/utilities/tasks). Clients know a task as <server>/<the server's own id>. A session knows only the tasks of its own
 // calls: no others can be read, cancelled or listed. It forgets them when it ends.
 
 const (
-	maxTasks     = 1024 // of a session; the oldest are forgotten
+	maxTasks     = 1024 // per session; beyond it the oldest are forgotten
 	maxTaskToken = 1024 // bytes of a progress token, as JSON, that a task keeps after its call
 )
 
@@ -33,7 +33,7 @@ type tasks struct {
 	last  uint64
 }
 
-// add adds a task. If the session has too many, it forgets the oldest.
+// add adds a task. If the session has too many, the oldest is forgotten.
 func (k *tasks) add(public string, t *task) {
 	delete(k.known, public)
 	if len(k.known) >= maxTasks {
@@ -50,8 +50,8 @@ func (k *tasks) add(public string, t *task) {
 	put(&k.known, public, t)
 }
 
-// after returns up to n tasks that serve selects, oldest first, of those that were made after the task with that number. It
-// also returns the number to go on with; 0 = there are no more.
+// after returns up to n tasks for which serve returns true, oldest first, of those created after the task with that number. It
+// also returns the number at which the next page starts; 0 = there is no next page.
 func (k *tasks) after(number uint64, n int, serve func(*task) bool) (page []*task, next uint64) {
 	page = slices.SortedFunc(maps.Values(k.known), func(a, b *task) int { return cmp.Compare(a.number, b.number) })
 	page = slices.DeleteFunc(page, func(t *task) bool { return t.number <= number || !serve(t) })
@@ -67,7 +67,7 @@ type task struct {
 	number uint64 // in order of creation
 	server string
 	own    string // the server's own id
-	token  []byte // the progress token of its call, raw, which stays valid; nil = none, or longer than maxTaskToken
+	token  []byte // the raw progress token of its call, which stays valid; nil = none, or longer than maxTaskToken
 	home   message.TaskOrigin
 }
 
@@ -102,8 +102,8 @@ func (s *state) serverOf(t *task) *catalog.Server {
 	return nil
 }
 
-// prepareTask sets the members of a request that concern tasks: its origin if it is about a task, or that it is to become one.
-// A task of which the client could not learn is not created.
+// prepareTask sets the fields of a request that concern tasks: the task's origin if it is about a task, or that it is to become
+// one. A client that does not support tasks gets none.
 func (s *state) prepareTask(r *message.Request, t admission.Target) {
 	switch {
 	case t.Home != nil:
@@ -116,7 +116,7 @@ func (s *state) prepareTask(r *message.Request, t admission.Target) {
 	}
 }
 
-// taskMade adds the task that a call has created. If the call has ended meanwhile, its task is dropped.
+// taskMade adds the task that a call has created. If the call has ended meanwhile, the task is dropped at its server.
 func (s *state) taskMade(m message.TaskMade, out []kernel.Effect) []kernel.Effect {
 	h := s.calls.Held(m.Seq)
 	if h == nil {
@@ -124,14 +124,15 @@ func (s *state) taskMade(m message.TaskMade, out []kernel.Effect) []kernel.Effec
 	}
 	public := admission.PublicTaskID(h.Server, m.ID)
 	t := &task{server: h.Server, own: m.ID, home: m.Home}
-	if len(h.Token) <= maxTaskToken { // a longer one would stay as long as the session, not counted by limits.maxBufferedBytes
+	if len(h.Token) <= maxTaskToken { // a longer one would be kept as long as the session, and limits.maxBufferedBytes does not count it
 		t.token = slices.Clone(h.Token)
 	}
 	s.tasks.add(public, t)
 	return out
 }
 
-// taskGone forgets a task that no longer exists, by the word of its server or of the gateway in its place.
+// taskGone forgets a task if the answer to tasks/get says that it no longer exists. The answer comes from its server, or from the
+// gateway on its behalf.
 func (s *state) taskGone(h *heldCall, e *call.Effect) {
 	if h.Method != protocol.MethodTasksGet {
 		return
@@ -142,8 +143,8 @@ func (s *state) taskGone(h *heldCall, e *call.Effect) {
 	}
 }
 
-// taskNotified passes a task's notification on to the client: on the stream of a request that waits for the task's end if there
-// is one, else on a stream that belongs to no request.
+// taskNotified passes a task's notification on to the client. It is sent on the stream of a request that waits for the task's end,
+// or else on a stream that belongs to no request.
 func (s *state) taskNotified(m message.TaskNotification, out []kernel.Effect) []kernel.Effect {
 	t := s.tasks.known[admission.PublicTaskID(m.Server, m.ID)]
 	if t == nil {
@@ -179,7 +180,7 @@ func (s *state) waitsForTask(server, id string) *heldCall {
 	return nil
 }
 
-// resultMethod returns the method whose result the call gets: tasks/result gets that of tools/call.
+// resultMethod returns the method that defines the form of the call's result: that of tasks/result is the result of tools/call.
 func (h *heldCall) resultMethod() protocol.Method {
 	if h.Method == protocol.MethodTasksResult {
 		return protocol.MethodToolsCall
@@ -187,7 +188,7 @@ func (h *heldCall) resultMethod() protocol.Method {
 	return h.Method
 }
 
-// taskEdits makes the task ids in a result public: of a call that created a task, or about one.
+// taskEdits makes the task ids in a result public if the call created a task or is about one.
 func (h *heldCall) taskEdits(edits []rawjson.Edit, f *protocol.Frame) []rawjson.Edit {
 	switch {
 	case h.asTask:
@@ -200,7 +201,7 @@ func (h *heldCall) taskEdits(edits []rawjson.Edit, f *protocol.Frame) []rawjson.
 	return admission.PublicTask(edits, f.Raw, protocol.RelatedTask(f.Raw, f.Result), h.Server)
 }
 
-// taskEdits makes the task ids public in an object that is a task, or names the task it belongs to.
+// taskEdits makes the task ids in an object public. The object is a task, or names the task it belongs to.
 func taskEdits(edits []rawjson.Edit, raw []byte, object rawjson.Span, server string) []rawjson.Edit {
 	edits = admission.PublicTask(edits, raw, rawjson.Member(raw, object, "taskId"), server)
 	return admission.PublicTask(edits, raw, protocol.RelatedTask(raw, object), server)

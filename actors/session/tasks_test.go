@@ -39,7 +39,7 @@ func TestLegacyTasksOfAServer(t *testing.T) {
 	}
 }
 
-// taskScript is a session of 2025-11-25 with tasks of a server named one.
+// taskScript is a 2025-11-25 session with tasks of a server named "one".
 type taskScript struct {
 	t *testing.T
 	s *state
@@ -54,7 +54,7 @@ func newTaskScript(t *testing.T) *taskScript {
 
 func (k *taskScript) step(msg any) []kernel.Effect { return step(k.s, time.Unix(1000, 0), msg, nil) }
 
-// ask sends a request and returns the answer it gets at once, "" = none, and what is dispatched.
+// ask sends a request and returns its immediate answer ("" = none) and the calls that were dispatched.
 func (k *taskScript) ask(line string) (answered string, sent []message.Dispatch) {
 	k.t.Helper()
 	x := &downstream.Exchange{Origin: downstream.Origin{Path: "/mcp"}}
@@ -83,7 +83,7 @@ func (k *taskScript) result(seq uint64, member string) string {
 	return answered
 }
 
-// make has a call become the task of that id.
+// make turns a call into the task with that id.
 func (k *taskScript) make(id string) {
 	k.t.Helper()
 	h := &heldCall{}
@@ -93,7 +93,7 @@ func (k *taskScript) make(id string) {
 	delete(k.s.calls.All(), h.Seq)
 }
 
-// The newest tasks are known, and no more of them than there is room for.
+// A session keeps its newest tasks up to the limit.
 func TestTasksOfASessionAreBounded(t *testing.T) {
 	k := newTaskScript(t)
 	for i := range maxTasks + 2 {
@@ -110,7 +110,7 @@ func TestTasksOfASessionAreBounded(t *testing.T) {
 	}
 }
 
-// A task keeps the progress token of its call for as long as the session lasts, so it does not keep one without end.
+// A task keeps the progress token of its call as long as the session lasts, so a token that is too long is not kept.
 func TestTasksKeepNoEndlessToken(t *testing.T) {
 	k := newTaskScript(t)
 	for size, want := range map[int]int{0: 0, maxTaskToken: maxTaskToken, maxTaskToken + 1: 0} {
@@ -177,7 +177,7 @@ func TestListTasks(t *testing.T) {
 	}
 }
 
-// A request that waits for the end of a task has no idle clock once it is written.
+// A request that waits for the end of a task has no idle timeout after it is written.
 func TestTasksResultIsPatient(t *testing.T) {
 	k := newTaskScript(t)
 	k.make("7")
@@ -193,7 +193,7 @@ func TestTasksResultIsPatient(t *testing.T) {
 	}
 }
 
-// Who asks for a task of 2025-11-25, and for whom it is asked.
+// When a call is sent as a task of 2025-11-25, and when the gateway makes it one on the client's behalf.
 func TestPrepareTask(t *testing.T) {
 	has := &catalog.Server{Name: "one", Capabilities: []byte(legacyHasTasks), Protocol: protocol.Version20251125}
 	none := &catalog.Server{Name: "two", Capabilities: []byte(`{}`), Protocol: protocol.Version20251125}
@@ -225,7 +225,7 @@ func TestPrepareTask(t *testing.T) {
 	}
 }
 
-// A task of a call that has ended meanwhile is dropped at the connection that created it.
+// If a call ends before its task is reported, the task is dropped at the connection that created it.
 func TestATaskThatComesTooLate(t *testing.T) {
 	k := newTaskScript(t)
 	out := k.step(message.TaskMade{Seq: 99, ID: "7", Home: message.TaskOrigin{Incarnation: 3}})
@@ -234,7 +234,7 @@ func TestATaskThatComesTooLate(t *testing.T) {
 	}
 }
 
-// The looks of a tasks/list do not take another request of the same id out of the table: it can still be cancelled.
+// The queries of a tasks/list do not displace another request with the same id: it can still be cancelled.
 func TestListTasksUnderAnIDInUse(t *testing.T) {
 	k := newTaskScript(t)
 	k.make("7")

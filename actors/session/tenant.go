@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// noteTenant records a pool that has connections of this client alone, which end with it. A legacy client sets its log level
-// once, and these connections need it.
+// noteTenant records a pool that has connections for this client alone, so that they can be closed when the client has gone. It
+// also sets their log level, as a legacy client sets its level only once.
 func (s *state) noteTenant(of *message.Tenant, server string, pool kernel.Reference) {
 	if of == nil || of.Client == "" {
 		return
@@ -25,14 +25,15 @@ func (s *state) noteTenant(of *message.Tenant, server string, pool kernel.Refere
 	s.tenantOf[server] = pool
 }
 
-// ownerOf returns on whose connections to a server a request subscribes, or the client without a request (x is nil).
+// ownerOf returns the owner of the connections on which the client subscribes at a server. x is the request, or nil if there is
+// none.
 func (s *state) ownerOf(server *catalog.Server, x *downstream.Exchange) *message.ConnectionOwner {
 	own := clientsubs.OwnerOf(&server.Rules, x, s.caller(), protocol.EraLegacy)
 	s.noteTenant(own.Of(), server.Name, server.Pool)
 	return s.subs.owners.Intern(server.Name, own)
 }
 
-// tellClientGone tells the pools with connections of this client that it has gone.
+// tellClientGone notifies the pools with connections for this client alone that it has gone.
 func (s *state) tellClientGone(out []kernel.Effect) []kernel.Effect {
 	for _, name := range slices.Sorted(maps.Keys(s.tenantOf)) {
 		out = append(out, kernel.Tell(s.tenantOf[name], message.ClientGone{Client: s.id}))

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// updated notifies the client that a resource has changed, or keeps that until a stream opens.
+// updated notifies the client that a resource has changed. Without a stream the notification is kept until one opens.
 func (s *state) updated(m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
 	r, public, ok := clientsubs.SubscriptionFor(s.catalog.view, s.subs.active, &m)
 	if !ok {
@@ -30,7 +30,7 @@ const (
 	maxDueFrame      = 4 << 10
 )
 
-// keep keeps an update until a stream opens.
+// keep stores an update until a stream opens.
 func (s *state) keep(r clientsubs.Resource, m message.ResourceUpdated, out []kernel.Effect) []kernel.Effect {
 	if s.subs.keep(r, m) {
 		return append(out, kernel.Act(coalesced{protocol.NotificationResourcesUpdated}))
@@ -38,8 +38,8 @@ func (s *state) keep(r clientsubs.Resource, m message.ResourceUpdated, out []ker
 	return out
 }
 
-// keep keeps the newest update of each URI. If a resource has too many changed parts, only the resource itself is kept. keep
-// reports whether the update has taken the place of others.
+// keep stores the newest update of each URI. If too many parts of a resource have changed, only an update of the resource itself is
+// kept. keep reports whether the update has replaced others.
 func (u *subscriptions) keep(r clientsubs.Resource, m message.ResourceUpdated) (coalesced bool) {
 	sub := u.active[r]
 	m = boundedUpdate(m, m.URI)
@@ -58,8 +58,8 @@ func (u *subscriptions) keep(r clientsubs.Resource, m message.ResourceUpdated) (
 	return true
 }
 
-// boundedUpdate returns m, or an update of uri by the gateway if the server's frame is too long to be kept, or about another
-// URI.
+// boundedUpdate returns m. If the server's frame is too long to be kept or is about another URI, it returns an update of uri by the
+// gateway instead.
 func boundedUpdate(m message.ResourceUpdated, uri string) message.ResourceUpdated {
 	if len(m.Frame.Raw) <= maxDueFrame && m.URI == uri {
 		return m
@@ -71,7 +71,7 @@ func boundedUpdate(m message.ResourceUpdated, uri string) message.ResourceUpdate
 	return message.ResourceUpdated{Server: m.Server, URI: u.URI, Frame: u.Frame, Span: u.Span}
 }
 
-// sendWaitingUpdates sends the updates that no stream took before.
+// sendWaitingUpdates sends the updates that no stream has taken yet.
 func (s *state) sendWaitingUpdates(out []kernel.Effect) []kernel.Effect {
 	for _, m := range s.subs.takeWaiting() {
 		out = s.updated(m, out)
@@ -89,7 +89,7 @@ func (u *subscriptions) takeWaiting() (all []message.ResourceUpdated) {
 	return all
 }
 
-// allUpdated notifies the client of everything it is subscribed to at a server that named too many changes.
+// allUpdated notifies the client of all its subscriptions at a server that has named too many changes.
 func (s *state) allUpdated(server string, out []kernel.Effect) []kernel.Effect {
 	for _, u := range clientsubs.UpdatesOfAll(server, s.subs.active) {
 		out = s.updated(u, out)

@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// away is a session whose client is subscribed to a directory and has no stream open.
+// away returns a session whose client is subscribed to a directory and has no stream open.
 func away(t *testing.T) (*state, func(uri string)) {
 	s := newState(Options{ID: "x", Transport: "http"}, kernel.Reference{})
 	server := &catalog.Server{Name: "one"}
@@ -31,7 +31,7 @@ func away(t *testing.T) (*state, func(uri string)) {
 	}
 }
 
-// back opens a stream and returns the URIs that are told on it.
+// back opens a stream and returns the URIs of the updates that are sent on it.
 func back(s *state) (told []string) {
 	for _, e := range s.sendWaitingUpdates(s.streamReady(time.Time{}, &downstream.EventStream{}, nil)) {
 		if p, ok := e.Act.(push); ok && strings.Contains(string(p.message.Frame), "updated") {
@@ -42,7 +42,7 @@ func back(s *state) (told []string) {
 	return told
 }
 
-// A client without a stream hears of every part of what it subscribed to that has changed, once.
+// After it opens a stream, the client is notified once of each changed part of its subscribed resource.
 func TestPartsThatChangeWhileTheClientIsAway(t *testing.T) {
 	s, changes := away(t)
 	for _, uri := range []string{"file:///dir/a", "file:///dir/b", "file:///dir/a"} {
@@ -56,7 +56,7 @@ func TestPartsThatChangeWhileTheClientIsAway(t *testing.T) {
 	}
 }
 
-// What came before the server refused the subscription is forgotten with it, and no longer counted.
+// Updates that arrived before the server refused the subscription are forgotten and no longer counted.
 func TestUpdatesOfARefusedSubscriptionAreNotCounted(t *testing.T) {
 	s, changes := away(t)
 	put(&s.subs.pending, 1, subscribing{x: &downstream.Exchange{}, Resource: clientsubs.Resource{Server: "one", URI: "file:///dir"}})
@@ -67,7 +67,7 @@ func TestUpdatesOfARefusedSubscriptionAreNotCounted(t *testing.T) {
 	}
 }
 
-// A server that names parts without end fills nothing: the client hears that the whole has changed.
+// If a server names too many parts, the client is notified once that the whole resource has changed.
 func TestTooManyPartsChange(t *testing.T) {
 	s, changes := away(t)
 	for i := range 10 * maxDueOfResource {

@@ -12,17 +12,17 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// visible is what the client sees of the catalog, and what it has been notified of.
+// visible is the client's view of the catalog, and the changes it has been notified of.
 type visible struct {
 	key       catalog.Key
-	snapshot  *catalog.Snapshot // nil until the first came
-	view      *catalog.View     // what key shows of snapshot; nil likewise
-	gone      bool              // snapshot has no view for key; that of a project may come back
+	snapshot  *catalog.Snapshot // nil until the first is published
+	view      *catalog.View     // the part of snapshot that key selects; nil until the first is published
+	gone      bool              // snapshot has no view for key; a project's view may come back
 	announced clientsubs.Announced
 }
 
-// bindView decides what the session sees. That is fixed when it is opened: over HTTP by its initialize, else by its stream or
-// its initialize, whichever names a project. Later messages may name that project or none.
+// bindView decides what the session sees, once: over HTTP at initialize, else when its stream opens or at initialize, whichever
+// names a project first. Later messages may name that project or none.
 func (s *state) bindView(m message.Inbound) *message.Refusal {
 	opens := !s.client.initialized && s.client.earlyInitialize == nil && m.Exchange.Batch == nil && m.Exchange.Frame.Method == protocol.MethodInitialize
 	if opens && s.catalog.key.Project == "" && m.View.Project != "" {
@@ -35,7 +35,7 @@ func (s *state) bindView(m message.Inbound) *message.Refusal {
 	return admission.CheckProject(m.Admitted, s.catalog.key, m.Exchange)
 }
 
-// updateView looks up what the session sees of its snapshot: nothing, if its project no longer exists or its principal may no
+// updateView looks up the session's view of its snapshot. There is none if its project no longer exists or its principal may no
 // longer use it.
 func (s *state) updateView() {
 	view, ok := s.catalog.snapshot.View(s.catalog.key)
@@ -56,14 +56,14 @@ func (s *state) lacksProject() bool {
 	return s.catalog.key.Project != "" && !(s.catalog.snapshot.HasProject(s.catalog.key) && s.principal.who.May(s.catalog.key.Project))
 }
 
-// published takes a newer catalog and notifies the client of changes.
+// published takes a newer catalog and notifies the client of its changes.
 func (s *state) published(now time.Time, m message.Published, out []kernel.Effect) []kernel.Effect {
 	s.catalog.snapshot = m.Snapshot
 	s.updateView()
 	return s.viewChanged(now, m.Early, out)
 }
 
-// viewChanged acts on a change of the view. early: the client is not notified yet.
+// viewChanged handles a change of the view. With early set, the client is not notified yet.
 func (s *state) viewChanged(now time.Time, early bool, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case !s.catalog.gone, s.mayComeBack():
@@ -73,7 +73,7 @@ func (s *state) viewChanged(now time.Time, early bool, out []kernel.Effect) []ke
 		return s.refuseNoView(x, out)
 	case s.client.initialized, s.transport == "sse":
 		return append(out, kernel.StopSelf())
-	default: // the coming initialize will be refused
+	default: // initialize will be refused
 		return out
 	}
 	out = s.serveWaiting(now, s.resubscribe(out))
@@ -83,8 +83,8 @@ func (s *state) viewChanged(now time.Time, early bool, out []kernel.Effect) []ke
 	return s.notifyChanges(out)
 }
 
-// refuseNoView refuses an initialize because there is nothing to see. The session is of no use then, and ends. Only the client
-// on stdin and stdout, which has no other, may try again.
+// refuseNoView refuses an initialize because the client can see nothing. The session is then useless and ends. Only the client on
+// stdin and stdout may try again, as it has no other session.
 func (s *state) refuseNoView(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	fault := admission.NoView(s.catalog.snapshot, s.catalog.key)
 	if s.lacksProject() {
