@@ -12,12 +12,12 @@ import (
 	"goblin-actor/protocol"
 )
 
-// refuseCall answers a request that does not become a call, and records it.
+// refused answers a request that does not become a call, and records it.
 func (s *state) refused(m message.StatelessRequest, f *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	return s.refusedItem(m, f, nil, out)
 }
 
-// refuseItem is refuseCall for an item that the policy may have denied (nil = it has not).
+// refusedItem is refused for an item. denied says what the policy denied; nil = nothing.
 func (s *state) refusedItem(m message.StatelessRequest, f *protocol.Fault, denied *admission.Denied, out []kernel.Effect) []kernel.Effect {
 	first := len(out)
 	out = append(out, kernel.Act(reply.Refuse{X: m.Exchange, Fault: f}))
@@ -42,7 +42,7 @@ func perform(m *status.Metrics, act any) {
 	}
 }
 
-// CallName returns the name of a call for people.
+// CallName returns the call's name for logs and the status.
 func (s *state) CallName(seq uint64) string {
 	return fmt.Sprintf("desk/%d/%d", s.number, message.SeqNumber(seq))
 }

@@ -22,23 +22,23 @@ import (
 type heldCall struct {
 	clientcalls.Held
 	exchanges []*downstream.Exchange // requests that wait for the outcome; none while it is parked
-	who       *identity.Principal    // the principal; nil = identity.Local
+	who       *identity.Principal    // nil = identity.Local
 	caller    *message.Caller
 	digest    [32]byte // of the request; set when the first state is sealed
 
-	round      uint32                           // of the newest sealed state; 0 = none
+	round      uint32                           // number of the newest sealed state; 0 = none
 	questions  map[string]message.ServerRequest // open server requests, by the key that the client knows
 	lastKey    int
-	serverKeys []string       // keys that the server gave
+	serverKeys []string       // keys chosen by the server
 	timerGen   uint64         // generation of the windowOver and graceOver timers
-	askedURLs  []byte         // inner state of its request, if the client has been asked to open URLs; else nil
-	missed     []notification // notifications since the last stream ended, oldest first
+	askedURLs  []byte         // inner state of the client's request, if the client has been asked to open URLs; else nil
+	missed     []notification // the newest notifications while no request waits, oldest first
 }
 
-// Ending does nothing: the open questions of a call end with it.
+// Ending does nothing: Ended removes the call's open server requests.
 func (*state) Ending(_ *heldCall, out []kernel.Effect) []kernel.Effect { return out }
 
-// Ended releases the requests that waited for a call, and stops counting it.
+// Ended detaches the requests that waited for the call, and no longer counts it for its client.
 func (s *state) Ended(v *heldCall, out []kernel.Effect) []kernel.Effect {
 	s.release(v)
 	use := s.clients[v.caller.ClientKey]
@@ -54,7 +54,7 @@ func (s *state) Ended(v *heldCall, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// release detaches all requests that wait for the call.
+// release removes all requests that wait for the call from the index.
 func (s *state) release(v *heldCall) {
 	for _, x := range v.exchanges {
 		s.detach(v, x)
@@ -120,12 +120,12 @@ func (s *state) Answered(now time.Time, v *heldCall, m message.Done, out []kerne
 	return s.calls.Apply(now, m.Seq, call.Answered{Frame: m.Frame}, out)
 }
 
-// Intercept handles nothing: every call is a client's own.
+// Intercept does nothing: a stateless session makes no calls of its own.
 func (*state) Intercept(_ *heldCall, _ *call.Effect, out []kernel.Effect) ([]kernel.Effect, bool) {
 	return out, false
 }
 
-// Fail answers every request that waits for the call with a gateway error. Without one, the error is kept for a retry.
+// Fail answers every request that waits for the call with a gateway error. If none waits, the error is kept for a retry.
 func (s *state) Fail(now time.Time, v *heldCall, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	for _, x := range v.exchanges {
 		out = append(out, kernel.Act(reply.Refuse{X: x, Fault: fault}))
@@ -160,8 +160,8 @@ func (s *state) modernEdits(edits []rawjson.Edit, v *heldCall, f *protocol.Frame
 	return append(edits, catalog.RewriteResult(v.View, v.Upstream, v.Method, f)...)
 }
 
-// Deliver answers every request that waits for the call, each under its own id. It keeps the answer for a while in case it is
-// lost on the way.
+// Deliver answers every request that waits for the call, each under its own id. If the client has a sealed state, the answer is
+// also kept for a retry, in case it is lost.
 func (s *state) Deliver(now time.Time, v *heldCall, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	s.edits = s.modernEdits(append(s.edits[:0], rawjson.Edit{Span: frame.ID}), v, frame)
 	defer clear(s.edits)
@@ -185,23 +185,23 @@ func (s *state) Deliver(now time.Time, v *heldCall, frame *protocol.Frame, out [
 	return s.keep(now, outcome{seq: v.Seq, digest: v.digest, principal: v.caller.Principal, project: v.caller.View.Project, frame: rawjson.AppendEdited(nil, frame.Raw, under([]byte("0"))...)}, out)
 }
 
-// statusOf returns the HTTP status of a server's answer: two errors of the protocol have their own. MCP 2026-07-28,
-// basic/transports/streamable-http.
+// statusOf returns the HTTP status of a server's answer: MCP 2026-07-28 gives two errors a status of their own
+// (basic/transports/streamable-http).
 func statusOf(f *protocol.Frame) int {
 	if f.Kind != protocol.KindError {
 		return 200
 	}
 	switch code, _ := protocol.ErrorNumber(f); code {
-	case -32021: // a capability is missing
+	case -32021: // missing client capability
 		return 400
-	case -32601: // no such method
+	case -32601: // method not found
 		return 404
 	}
 	return 200
 }
 
-// clientLeft removes the request of a client that has left. Its call is cancelled, unless the client was given a state to
-// return with: then a parked call waits for its timeout, and another one for returnGrace.
+// clientLeft detaches the request of a client that has left. If no request is left, its call is cancelled, unless the client has a
+// sealed state with which it may return: then a parked call waits until its timeout, and another one for returnGrace.
 func (s *state) clientLeft(now time.Time, m reply.Departed, out []kernel.Effect) []kernel.Effect {
 	v := s.calls.Held(m.Seq)
 	if v == nil {
@@ -219,7 +219,7 @@ func (s *state) clientLeft(now time.Time, m reply.Departed, out []kernel.Effect)
 	return s.calls.Apply(now, m.Seq, call.Withdrawn{Reason: "the client left"}, out)
 }
 
-// seal seals the state that the client returns with.
+// seal returns the sealed state that the client returns with.
 func (s *state) seal(now time.Time, v *heldCall, kind seal.Kind, inner []byte) (string, error) {
 	if v.digest == ([32]byte{}) && len(v.exchanges) > 0 { // all requests of the call have the same digest
 		v.digest = digestOf(&v.exchanges[0].Frame, &v.exchanges[0].Params)

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A large answer lies in memory that is used again when it is written. One that several wait for is written several times
-// and may be kept besides: the first reader must not free the memory.
+// The memory of a large answer is reused after the answer is written. If several requests wait for one answer, it is written
+// several times and may also be kept, so the first writer must not free the memory.
 func TestSeveralWaitersShareTheMemoryOfAnAnswer(t *testing.T) {
 	protocol.PoisonFreed(true)
 	defer protocol.PoisonFreed(false)
@@ -27,7 +27,7 @@ func TestSeveralWaitersShareTheMemoryOfAnAnswer(t *testing.T) {
 		t.Fatalf("%d questions were told, want 1", len(d.states))
 	}
 	retry := d.request(d.states[0])
-	for !bytes.Contains(retry.Exchange.Frame.Raw, []byte(`"q1"`)) { // it answers any of three questions
+	for !bytes.Contains(retry.Exchange.Frame.Raw, []byte(`"q1"`)) { // until the retry answers q1
 		retry = d.request(d.states[0])
 	}
 	for range 3 {

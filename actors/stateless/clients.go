@@ -11,8 +11,8 @@ import (
 // usage counts a client's calls in this actor.
 type usage struct{ inFlight, parked int }
 
-// evictParked ends the client's oldest call that waits for an answer while no request waits for the call: the protocol has no
-// way to say that a client has dropped it. It reports whether there was one.
+// evictParked ends the client's oldest parked call for which no request waits: the client may have dropped it, and the protocol has
+// no way to say so. It reports whether there was one.
 func (s *state) evictParked(now time.Time, client string, out []kernel.Effect) ([]kernel.Effect, bool) {
 	var oldest *heldCall
 	for _, v := range s.calls.All() {

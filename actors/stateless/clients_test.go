@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// On this machine a client is what it calls itself; elsewhere, and without a name, its address.
+// A local client is identified by the name it sends. A remote client, and one without a name, is identified by its address.
 func TestWhoIsCounted(t *testing.T) {
 	d := newDeskScript(t, 1)
 	key := func(remote, info string) string {
@@ -42,7 +42,8 @@ func TestWhoIsCounted(t *testing.T) {
 	}
 }
 
-// A client that leaves in the moment between a question and its telling has no state to come back with: its call ends.
+// The call of a client that leaves after its server sent a request, but before the client was sent a state, ends: the client
+// has nothing to return with.
 func TestAClientThatLeavesBeforeItIsAsked(t *testing.T) {
 	d := newDeskScript(t, 1)
 	d.step(d.request(""))
@@ -53,7 +54,7 @@ func TestAClientThatLeavesBeforeItIsAsked(t *testing.T) {
 	}
 }
 
-// A client whose request is refused has no call, so nothing is remembered of it: it may call itself another way each time.
+// A client whose request is refused has no call, so no record of it is kept: it could send a different name each time.
 func TestARefusedClientIsNotRemembered(t *testing.T) {
 	d := newDeskScript(t, 1)
 	visit := d.request("")
@@ -94,7 +95,7 @@ func TestADeskThatBeginsHasNobodyWaiting(t *testing.T) {
 	t.Error("the gateway is not told")
 }
 
-// What comes back for a call waits in the turn of the client that made it, as its request did.
+// Messages about a call wait in the mailbox lane of its client, as its request did.
 func TestACallStaysInItsClientsLane(t *testing.T) {
 	d := newDeskScript(t, 1)
 	d.step(d.request(""))

@@ -11,17 +11,17 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// metaKey is the member of a server request's _meta with which a legacy server may name it for modern clients: input requests
-// have keys, legacy ones do not. A client that knows the key can answer in advance.
+// metaKey is the member of a server request's _meta in which a legacy server may give the request a key. Modern clients see such a
+// key, which legacy requests lack. A client that knows the key can answer in advance.
 const metaKey = "goblin-actor/key"
 
 const (
 	maxKey  = 64 // bytes of a server's key
-	maxKeys = 64 // server's keys in one call; later requests are numbered
+	maxKeys = 64 // keys of servers in one call; later server requests are numbered
 )
 
-// keyFor returns the key of a server request: the server's, if it is valid and not used yet, else q1, q2 and so on. Keys are
-// unique for the call's life.
+// keyFor returns the key of a server request: the one its server gave, if it is valid and not used yet, else q1, q2 and so on.
+// Keys are unique within the call.
 func (v *heldCall) keyFor(f *protocol.Frame) (key string, named bool) {
 	meta := rawjson.Member(f.Raw, f.Params, "_meta")
 	key, ok := rawjson.Unquote(rawjson.Member(f.Raw, meta, metaKey).Of(f.Raw))
@@ -33,7 +33,7 @@ func (v *heldCall) keyFor(f *protocol.Frame) (key string, named bool) {
 	return fmt.Sprintf("q%d", v.lastKey), false
 }
 
-// isKey reports whether a server's key is a word that cannot be mistaken for one of the gateway's own.
+// isKey reports whether a server's key is valid: a short word that cannot be confused with the gateway's own keys.
 func isKey(key string) bool {
 	if key == "" || len(key) > maxKey {
 		return false
@@ -50,8 +50,8 @@ func isKey(key string) bool {
 	return !ours
 }
 
-// earlyAnswer returns the client's answer to a server request that it has not got yet: it came with the request, under the
-// server's key. nil = there is no valid one.
+// earlyAnswer returns the answer that the client sent in advance, with its first request, under the server's key. It returns nil
+// if there is no valid answer.
 func (v *heldCall) earlyAnswer(key string, q protocol.InputKind) []byte {
 	if v.round > 0 || len(v.exchanges) == 0 {
 		return nil

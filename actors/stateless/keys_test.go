@@ -16,7 +16,7 @@ func questionFrame(t *testing.T, params string) *protocol.Frame {
 	return &f
 }
 
-// A server's key is used once in a call, and only if it cannot be taken for one of the gateway's.
+// A server's key is used once in a call, and only if it cannot be confused with one of the gateway's.
 func TestQuestionKeys(t *testing.T) {
 	v := &heldCall{}
 	hint := func(key string) string { return fmt.Sprintf(`{"_meta":{"goblin-actor/key":%q}}`, key) }
@@ -45,7 +45,7 @@ func TestQuestionKeys(t *testing.T) {
 	}
 }
 
-// What comes with the first request answers a question under the same key, if it fits.
+// An answer in the client's first request is used for the server request with that key, if it is valid.
 func TestEarlyAnswers(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"inputResponses":{"k":{"action":"decline"}}}`:                    `{"action":"decline"}`,

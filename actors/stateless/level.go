@@ -9,24 +9,24 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// levelInterval is how often a stateless session checks whether requests still want logs as verbose as its servers were told.
+// levelInterval is the interval between checks whether requests still want the log level that the servers were told.
 const levelInterval = time.Minute
 
 // levelDue says that levelInterval has passed.
 type levelDue struct{}
 
-// levels are the most verbose log levels of requests; LevelNone = none wants log lines.
+// levels are the log levels of recent requests; LevelNone = none wants log lines.
 type levels struct {
-	told  protocol.Level // the level that the servers were told
-	asked protocol.Level // the most verbose of the requests since the last check
+	told  protocol.Level // the level that the servers were last told
+	asked protocol.Level // the most verbose level of the requests since the last check
 }
 
-// wantedLevel returns the most verbose log level that a request wants; LevelNone = it wants no log lines.
+// wantedLevel returns the log level that a request wants; LevelNone = it wants no log lines.
 func wantedLevel(x *downstream.Exchange) protocol.Level {
 	return protocol.LevelOf(x.Params.MetaLogLevel.Of(x.Frame.Raw))
 }
 
-// raiseLevel makes the servers log as verbosely as the request wants, as long as such requests arrive or run.
+// raiseLevel makes the servers log as verbosely as the request wants. levelDue lowers the level later.
 func (s *state) raiseLevel(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	wanted := wantedLevel(x)
 	if wanted.MoreVerbose(s.levels.asked) {
@@ -46,7 +46,7 @@ func (s *state) setLevel(level protocol.Level, out []kernel.Effect) []kernel.Eff
 	return append(out, kernel.Tell(s.gateway, message.SetSessionLevel{Session: s.self, Level: level}))
 }
 
-// levelDue makes the servers log less if no request has wanted more since the last check.
+// levelDue lowers the servers' log level if no request since the last check and no running call wants one so verbose.
 func (s *state) levelDue(out []kernel.Effect) []kernel.Effect {
 	wanted := s.levels.asked
 	for _, v := range s.calls.All() {

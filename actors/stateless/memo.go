@@ -9,17 +9,17 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// memo holds what was read of a client last. A client sends the same with every request.
+// memo caches what was parsed last. Clients send the same values with every request.
 type memo struct {
 	capabilities string
-	can          message.CapabilitySet // what capabilities say
-	key          string                // the client key made last
+	can          message.CapabilitySet // the parsed capabilities
+	key          string                // the newest client key
 	info         string                // clientInfo
 	name         string                // the name in info
 }
 
-// clientKey returns the key under which a client's limits count: its principal, whatever the number of its clients and
-// addresses, or else what message.ClientOf returns.
+// clientKey returns the key under which a client's calls are counted: its principal, however many clients and addresses that has,
+// or else the address and name from message.ClientOf.
 func (m *memo) clientKey(x *downstream.Exchange, who *identity.Principal) string {
 	if principal := message.PrincipalOf(who); principal != "" {
 		return principal
@@ -40,7 +40,7 @@ const (
 	unnamed       = "client without name"
 )
 
-// clientName returns the name and version in a request's clientInfo. The last result is kept.
+// clientName returns the name and version in a request's clientInfo. The last result is cached.
 func (m *memo) clientName(info []byte) string {
 	if len(info) > maxClientInfo {
 		return unnamed
@@ -52,7 +52,7 @@ func (m *memo) clientName(info []byte) string {
 	return m.name
 }
 
-// canOf parses capabilities. A client sends the same with every request, so the last result is kept.
+// canOf parses capabilities. The last result is cached, as clients send the same value with every request.
 func (m *memo) canOf(capabilities []byte) message.CapabilitySet {
 	if string(capabilities) != m.capabilities {
 		m.capabilities, m.can = string(capabilities), message.CanOf(capabilities)

@@ -14,17 +14,17 @@ import (
 )
 
 // notification is a progress or log message that a server sends for a call before its answer. Each request that waits for the
-// call gets progress under its own token, and log lines from its own level on.
+// call gets progress under its own token, and only log lines that reach its own level.
 type notification struct {
 	frame protocol.Frame
 	token rawjson.Span   // the gateway's token; absent in log lines
 	level protocol.Level // of a log line
 }
 
-// Progress resets the idle timeout and goes to all requests that wait; between rounds it is kept.
+// Progress resets the idle timeout and passes the progress on.
 func (s *state) Progress(now time.Time, v *heldCall, m message.Progress, out []kernel.Effect) []kernel.Effect {
 	s.calls.Change(now, v, call.Heard{Frame: m.Frame, Behind: m.Behind})
-	if m.Behind { // the client knows of more progress already
+	if m.Behind { // the client has newer progress already
 		return out
 	}
 	return s.pass(v, notification{frame: m.Frame, token: m.Token}, out)
@@ -39,7 +39,7 @@ func (s *state) LogLine(_ time.Time, v *heldCall, m message.Log, out []kernel.Ef
 	return s.pass(v, notification{frame: m.Frame, level: protocol.LevelOf(params.Level.Of(m.Frame.Raw))}, out)
 }
 
-// pass writes a message ahead of the answer, or keeps it for the next request (the newest 32).
+// pass sends a notification to all requests that wait for the call. If none waits, the newest keptMessages are kept for the next.
 func (*state) pass(v *heldCall, m notification, out []kernel.Effect) []kernel.Effect {
 	if len(v.exchanges) == 0 {
 		if len(v.missed) >= keptMessages {
@@ -64,7 +64,7 @@ func (*state) passMissed(v *heldCall, x *downstream.Exchange, out []kernel.Effec
 	return out
 }
 
-// writeTo writes it to one request that asked for it.
+// writeTo sends the notification to one request, if that wants it.
 func (m notification) writeTo(x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	if m.token.Present() {
 		token := x.Params.ProgressToken.Of(x.Frame.Raw)

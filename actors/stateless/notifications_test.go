@@ -33,7 +33,8 @@ func (d *deskScript) forwarded(msg any) (list []string) {
 	return list
 }
 
-// asking is a request for the tool with more members of _meta, each with a leading comma; state and answers make it a retry.
+// asking returns a request for the tool with additional members of _meta, each with a leading comma. With state and answers it is
+// a retry.
 func (d *deskScript) asking(id int, capabilities, meta, state, answers string) message.StatelessRequest {
 	d.t.Helper()
 	x := &downstream.Exchange{Origin: downstream.Origin{Remote: fmt.Sprintf("10.0.0.1:%d", id)}}
@@ -54,7 +55,7 @@ func (d *deskScript) asking(id int, capabilities, meta, state, answers string) m
 
 const oneForm = `{"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`
 
-// parked has a call parked at one question and returns its state.
+// parked parks a call at one server request and returns its state.
 func (d *deskScript) parked(capabilities, meta string) string {
 	d.t.Helper()
 	d.step(d.asking(1, capabilities, meta, "", ""))
@@ -79,8 +80,8 @@ func (d *deskScript) log(level string) message.Log {
 	return message.Log{Seq: d.first(), Frame: d.frame(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":1}}`, level)}
 }
 
-// Each request gets what it asked for itself: progress under its own token, log lines from its own level on
-// (MCP 2026-07-28, basic/patterns/progress and server/utilities/logging), whatever the request that began the call wanted.
+// Each request gets progress under its own token, and log lines from its own level on, whatever the first request of the call
+// wanted (MCP 2026-07-28, basic/patterns/progress and server/utilities/logging).
 func TestEachRequestIsToldInItsOwnManner(t *testing.T) {
 	const accept = `{"q1":{"action":"accept","content":{}}}`
 	d := newDeskScript(t, 1)
@@ -119,7 +120,7 @@ func TestWhatWasSaidMeanwhile(t *testing.T) {
 	}
 }
 
-// A retry that no longer declares what it takes to answer is not asked again.
+// A retry that no longer declares the needed capability is not sent the server request again.
 func TestARetryDeclaresAnew(t *testing.T) {
 	for _, c := range []struct {
 		capabilities, answers string
@@ -127,7 +128,7 @@ func TestARetryDeclaresAnew(t *testing.T) {
 	}{
 		{`{"elicitation":{}}`, `{}`, false},
 		{`{}`, `{}`, true},
-		{`{}`, `{"q1":{"action":"decline"}}`, false}, // nothing is left to ask
+		{`{}`, `{"q1":{"action":"decline"}}`, false}, // no server request is open any more
 	} {
 		d := newDeskScript(t, 1)
 		state := d.parked(`{"elicitation":{}}`, ``)

@@ -16,17 +16,17 @@ import (
 
 const (
 	keepOutcome = time.Minute // time for which an answer is kept
-	maxOutcomes = 1024        // limit of kept answers
-	maxKept     = 16 << 20    // limit of their bytes; a larger answer is not kept
+	maxOutcomes = 1024        // maximum number of kept answers
+	maxKept     = 16 << 20    // maximum of their bytes; a larger answer is not kept
 )
 
-// outcome is an answer that a client may ask for again with the same sealed state.
+// outcome is an answer that the same retry may need again.
 type outcome struct {
 	seq       uint64
 	digest    [32]byte
 	principal string
 	project   string
-	frame     []byte // the frame with id 0
+	frame     []byte // with id 0; nil = fault
 	fault     *protocol.Fault
 	until     time.Time
 }
@@ -34,12 +34,12 @@ type outcome struct {
 // outcomes are the answers that are kept, oldest first.
 type outcomes struct {
 	list  []outcome
-	bytes int  // of their frames
-	timed bool // a tidy timer is running
+	bytes int  // total size of their frames
+	timed bool // the tidy timer is set
 }
 
-// add keeps an outcome for keepOutcome, and drops the oldest outcomes beyond the limits. It reports whether a tidy timer
-// has to be set.
+// add keeps an outcome for keepOutcome, and drops the oldest outcomes beyond the limits. It reports whether the caller must set the
+// tidy timer.
 func (k *outcomes) add(now time.Time, o outcome) (timer bool) {
 	if len(o.frame) > maxKept {
 		return false
@@ -61,7 +61,7 @@ func (k *outcomes) drop() {
 	k.list = slices.Delete(k.list, 0, 1)
 }
 
-// tidy drops the expired outcomes. It returns when to run next; zero = none are left.
+// tidy drops the expired outcomes. It returns when to tidy next; zero = no outcomes are left.
 func (k *outcomes) tidy(now time.Time) (next time.Time) {
 	for len(k.list) > 0 && !now.Before(k.list[0].until) {
 		k.drop()
@@ -72,7 +72,7 @@ func (k *outcomes) tidy(now time.Time) (next time.Time) {
 	return next
 }
 
-// keep keeps an outcome, so that the same retry again gets the same answer.
+// keep keeps an outcome, so that a repeated retry gets the same answer.
 func (s *state) keep(now time.Time, o outcome, out []kernel.Effect) []kernel.Effect {
 	if s.outcomes.add(now, o) {
 		return append(out, kernel.WakeAfter(keepOutcome, tidy{}))

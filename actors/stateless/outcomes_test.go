@@ -2,7 +2,7 @@ package stateless
 
 import "testing"
 
-// Answers that may be asked for again are kept for a while, within bounds.
+// Answers are kept for retries, up to a limited time, number and size.
 func TestOutcomesAreBounded(t *testing.T) {
 	d := newDeskScript(t, 1)
 	keep := func(seq uint64, size int) { d.s.keep(d.now, outcome{seq: seq, frame: make([]byte, size)}, nil) }
@@ -32,7 +32,7 @@ func TestOutcomesAreBounded(t *testing.T) {
 	check("many small ones", maxOutcomes, 12)
 }
 
-// One clock runs for them, however often they push each other out.
+// All outcomes share one timer, also when they displace each other.
 func TestOutcomesHaveOneClock(t *testing.T) {
 	d := newDeskScript(t, 1)
 	clocks := 0

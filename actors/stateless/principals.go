@@ -7,8 +7,8 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// principalsChanged ends the calls of principals that no longer exist, parked ones too. Requests that were admitted before are
-// updated when they arrive.
+// principalsChanged ends the calls of principals that no longer exist, including parked ones. Requests that were admitted before the
+// change are checked again when they arrive.
 func (s *state) principalsChanged(now time.Time, m message.Principals, out []kernel.Effect) []kernel.Effect {
 	s.principals = m
 	gone := func(v *heldCall) bool {

@@ -14,14 +14,14 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// Question takes a legacy server's request to the client of a call. The client gets input_required and returns with the answer.
-// Meanwhile the call is parked.
+// ServerRequest passes a legacy server's request on to the client of a call. The client gets input_required and returns with the
+// answer. Meanwhile the call is parked.
 func (s *state) ServerRequest(now time.Time, v *heldCall, m message.ServerRequest, out []kernel.Effect) []kernel.Effect {
-	if !v.Method.MayAsk() { // its answer cannot be input_required; the server may do without
+	if !v.Method.MayAsk() { // the answer to this method cannot be input_required; the server may continue without
 		return append(out, clientcalls.RefuseQuestion(m, -32602, "the client cannot be asked during "+v.Method.String()))
 	}
 	q := protocol.InputKindOf(m.Frame.Raw, m.Frame.Method, m.Frame.Params)
-	if !v.caller.Can.Answers(q) { // the server request ends with the call
+	if !v.caller.Can.Answers(q) { // neither this server request nor its call can continue
 		return s.cannotAnswer(now, v, q, out)
 	}
 	key, named := v.keyFor(&m.Frame)
@@ -44,7 +44,7 @@ func (s *state) ServerRequest(now time.Time, v *heldCall, m message.ServerReques
 	return append(out, kernel.WakeAfter(questionWindow, windowOver{m.Seq, v.timerGen}))
 }
 
-// cannotAnswer ends a call whose server sends a request that the client has not declared to support.
+// cannotAnswer ends a call because its server has sent a request that the client has not declared to support.
 func (s *state) cannotAnswer(now time.Time, v *heldCall, q protocol.InputKind, out []kernel.Effect) []kernel.Effect {
 	return s.calls.End(now, v, "the client cannot answer the server's question", &protocol.Fault{
 		Name: protocol.ClientCannotAnswer, Server: v.Server, Required: q.Capability(),
@@ -52,7 +52,7 @@ func (s *state) cannotAnswer(now time.Time, v *heldCall, q protocol.InputKind, o
 	}, out)
 }
 
-// park answers the waiting requests with the open server requests and a sealed state. The call stays.
+// park answers the waiting requests with the open server requests and a sealed state. The call remains held.
 func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.Effect {
 	if len(v.questions) == 0 || len(v.exchanges) == 0 {
 		return out
@@ -78,9 +78,9 @@ func (s *state) park(now time.Time, v *heldCall, out []kernel.Effect) []kernel.E
 	return out
 }
 
-// resume attaches a retry to its parked call and passes its answers on. The same retry again, at once or later, gets the same
-// outcome, and a server request is answered only once. gone says why the called item no longer exists; nil = it does. That ends
-// nothing, unless the principal's rights have changed so that it no longer sees the item.
+// resume attaches a retry to its parked call and passes its answers on. A repeated retry gets the same outcome, whether the call
+// has ended or not, and a server request is answered only once. gone is the error if the called item is no longer listed, else nil.
+// The call continues nevertheless, unless the principal's rights have changed.
 func (s *state) resume(now time.Time, m message.StatelessRequest, gone *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	x, state := m.Exchange, m.State
 	caller := s.callerOf(m)
@@ -100,8 +100,8 @@ func (s *state) resume(now time.Time, m message.StatelessRequest, gone *protocol
 	}
 	v.exchanges = append(v.exchanges, x)
 	v.ID = x.Frame.IDBytes()
-	caller.ClientKey = v.caller.ClientKey // the client whose limits count the call
-	v.caller, v.who = caller, m.Who       // the newest capabilities count
+	caller.ClientKey = v.caller.ClientKey // the call remains counted for its first client
+	v.caller, v.who = caller, m.Who       // the newest capabilities apply
 	s.calls.Index(v.requester(x), v.Seq)
 	out = append(out, kernel.Act(reply.Watch{X: x, Seq: v.Seq}))
 	out = s.raiseLevel(x, out)
@@ -124,8 +124,8 @@ func (s *state) askAgain(now time.Time, v *heldCall, out []kernel.Effect) []kern
 	return s.park(now, v, out)
 }
 
-// answers passes the retry's answers on to the server. An answer to no open server request is ignored, and an invalid one
-// leaves its request open.
+// answers passes the retry's answers on to the server. An answer without an open server request is ignored. An invalid answer
+// leaves its server request open.
 func (s *state) answers(now time.Time, v *heldCall, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	raw := x.Frame.Raw
 	for _, key := range s.questionKeys(v) {
@@ -142,7 +142,7 @@ func (s *state) answers(now time.Time, v *heldCall, x *downstream.Exchange, out 
 	return out
 }
 
-// QuestionCanceled drops a server request whose answer is no longer wanted.
+// QuestionCanceled drops a server request that its server has cancelled.
 func (s *state) QuestionCanceled(now time.Time, v *heldCall, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect {
 	for key, ask := range v.questions {
 		if ask.Key == m.Key {
@@ -153,13 +153,13 @@ func (s *state) QuestionCanceled(now time.Time, v *heldCall, m message.ServerReq
 	return out
 }
 
-// relay passes a modern server's input_required on: the requests byte for byte, its state inside a sealed one. Nothing waits
-// meanwhile.
+// relay passes a modern server's input_required on: its requests unchanged, its state inside a sealed one. The call ends, as the
+// server keeps no call open either.
 func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *protocol.ResultInfo, out []kernel.Effect) []kernel.Effect {
 	raw := f.Raw
 	refused, q := false, protocol.InputUnknown
 	var err error
-	if info.InputRequests.Present() { // a state alone is allowed
+	if info.InputRequests.Present() { // a state without requests is allowed
 		err = protocol.InputRequests(raw, info.InputRequests, func(_ []byte, m protocol.Method, params rawjson.Span) bool {
 			q = protocol.InputKindOf(raw, m, params)
 			refused = !v.caller.Can.Answers(q)
@@ -182,7 +182,7 @@ func (s *state) relay(now time.Time, v *heldCall, f *protocol.Frame, info *proto
 	return s.relayed(now, v, rawjson.AppendEdited(nil, raw, edits...), out)
 }
 
-// relayed ends the call with input_required. The retry is a call of its own.
+// relayed answers with input_required and ends the call. A retry begins a new call.
 func (s *state) relayed(now time.Time, v *heldCall, raw []byte, out []kernel.Effect) []kernel.Effect {
 	var f protocol.Frame
 	if f.Parse(raw) != nil {

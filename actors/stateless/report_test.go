@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// People are told which client a call without a session is of.
+// The status names the client of a call without a session.
 func TestDeskReportNamesClients(t *testing.T) {
 	for _, c := range []struct{ info, want string }{
 		{``, "client without name"},

@@ -16,8 +16,8 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// request answers what the gateway itself can, and dispatches the rest. The frame's headers and _meta have been checked against
-// each other already.
+// request answers the methods of the gateway itself, and dispatches the rest. The frame's headers and _meta have already been
+// checked against each other.
 func (s *state) request(now time.Time, m message.StatelessRequest, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
 	if fault := s.principals.Readmit(&m.Admitted); fault != nil {
@@ -34,7 +34,7 @@ func (s *state) request(now time.Time, m message.StatelessRequest, out []kernel.
 		return s.retry(now, m, view, out)
 	}
 	switch x.Frame.Method.Owner() {
-	case protocol.OwnerGateway: // subscriptions/listen goes to an actor of its own
+	case protocol.OwnerGateway: // subscriptions/listen has its own actor
 		return s.discover(view, x, out)
 	case protocol.OwnerCatalog:
 		kind, _ := x.Frame.Method.Lists()
@@ -54,11 +54,11 @@ func (s *state) request(now time.Time, m message.StatelessRequest, out []kernel.
 	return append(out, kernel.Act(reply.Refuse{X: x, Fault: protocol.NoMethod(x.Frame.MethodText())}))
 }
 
-// retry takes a request that returns to its parked call. Its headers must match its arguments, as in any request.
+// retry resumes the parked call of a request. As in any request, its headers must match its arguments.
 func (s *state) retry(now time.Time, m message.StatelessRequest, view *catalog.View, out []kernel.Effect) []kernel.Effect {
 	x, t, fault := admission.FindTarget(view, m.Exchange)
 	m.Exchange = x
-	if fault == nil { // a tool that no longer exists has no headers
+	if fault == nil { // a tool that no longer exists has no headers to check
 		if fault := s.checkHeaders(t, m.Exchange); fault != nil {
 			return append(out, kernel.Act(reply.Refuse{X: m.Exchange, Fault: fault}))
 		}
@@ -88,7 +88,7 @@ func (s *state) callItem(now time.Time, m message.StatelessRequest, view *catalo
 	return s.call(now, m, view, t, out)
 }
 
-// Repeat decides about a request by the lists as they are now.
+// Repeat handles a request again after the lists it waited for were refreshed.
 func (s *state) Repeat(now time.Time, m message.StatelessRequest, out []kernel.Effect) []kernel.Effect {
 	return s.request(now, m, out)
 }
@@ -104,8 +104,8 @@ func (*state) checkHeaders(t admission.Target, x *downstream.Exchange) *protocol
 	return t.Entry.Bindings().Check(x.Origin.Header.Get, x.Params.Arguments.Of(x.Frame.Raw))
 }
 
-// discover describes the gateway, unless the gateway asks itself. MCP 2026-07-28, server/discover. Another gateway also learns
-// which one this is.
+// discover describes the gateway, but refuses a request of the gateway itself. If the client is another gateway, it also learns this
+// gateway's name. MCP 2026-07-28, server/discover.
 func (s *state) discover(view *catalog.View, x *downstream.Exchange, out []kernel.Effect) []kernel.Effect {
 	peer := protocol.NodeOf(x.Frame.Raw, x.Params.Meta)
 	if peer != "" && peer == s.node {
@@ -137,7 +137,7 @@ func (*state) list(view *catalog.View, x *downstream.Exchange, kind protocol.Ite
 	return result(view, x, page, out)
 }
 
-// result answers with a result of the gateway and the members that every result of MCP 2026-07-28 has.
+// result answers with a result of the gateway, to which it adds the members that every result of MCP 2026-07-28 has.
 func result(view *catalog.View, x *downstream.Exchange, result []byte, out []kernel.Effect) []kernel.Effect {
 	raw := protocol.AppendResult(nil, x.Frame.IDBytes(), result)
 	var f protocol.Frame
@@ -153,7 +153,7 @@ func result(view *catalog.View, x *downstream.Exchange, result []byte, out []ker
 func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.View, t admission.Target, out []kernel.Effect) []kernel.Effect {
 	x := m.Exchange
 	caller := s.callerOf(m)
-	use := s.clients[caller.ClientKey] // nil = it has no call
+	use := s.clients[caller.ClientKey] // nil = the client has no call
 	if limit := s.limits.MaxInFlightPerClient; limit > 0 && use != nil && use.inFlight >= limit {
 		return s.refused(m, &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "too many calls in flight for this client (limits.maxInFlightPerClient)"}, out)
 	}
@@ -166,7 +166,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 	}
 	r.Modern = true
 	if m.State != nil && r.Rate.Requests > 0 && s.resumed.first(now, s.limits.ParkedCall, x.Params.RequestState.Of(x.Frame.Raw)) {
-		r.Rate = config.Rate{} // the call was counted when it began
+		r.Rate = config.Rate{} // the rate limit counted the call when it began
 	}
 	if x.Frame.Method == protocol.MethodToolsCall && admission.HasLegacyTasks(t.Server) {
 		admission.WithoutTasks(r, t.Entry)
@@ -178,7 +178,7 @@ func (s *state) call(now time.Time, m message.StatelessRequest, view *catalog.Vi
 		}
 		places = askedURLsIn(m.State)
 	}
-	seq := message.SeqInLane(message.LaneOf(caller.ClientKey), s.calls.Next()) // messages about the call arrive in its client's lane
+	seq := message.SeqInLane(message.LaneOf(caller.ClientKey), s.calls.Next()) // messages about the call wait in its client's mailbox lane
 	v := &heldCall{
 		Held:      clientcalls.Held{View: view, Upstream: t.Server, Call: t.Call(seq, x, now, s.limits.ParkedCall)},
 		exchanges: []*downstream.Exchange{x}, who: m.Who, caller: caller, askedURLs: places,
@@ -203,7 +203,7 @@ func (*state) unwrap(state *seal.State, r *message.Request) *protocol.Fault {
 	var f protocol.Frame
 	var params protocol.Params
 	edit := rawjson.Edit{Span: r.Params.RequestState, With: state.Inner}
-	if askedURLsIn(state) != nil { // the call starts again; the answers to the URLs were for the client's user alone
+	if askedURLsIn(state) != nil { // the call starts again without a state: the server gave none
 		var ok bool
 		if edit, ok = rawjson.DeleteMember(r.Frame.Raw, r.Frame.Params, "requestState"); !ok {
 			return badStateFault()
@@ -228,7 +228,7 @@ func badStateFault() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.RequestStateInvalid, Message: "invalid or expired requestState"}
 }
 
-// callerOf returns the caller of a request. A modern request contains everything about its client.
+// callerOf returns the caller of a request. A modern request describes its client completely.
 func (s *state) callerOf(m message.StatelessRequest) *message.Caller {
 	x := m.Exchange
 	raw := x.Frame.Raw

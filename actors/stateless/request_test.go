@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A retry's headers must repeat its arguments like those of any request (MCP 2026-07-28, streamable-http, server validation).
+// The headers of a retry must match its arguments, as in any request (MCP 2026-07-28, streamable-http, server validation).
 func TestARetrysHeadersAreChecked(t *testing.T) {
 	d := newDeskScript(t, 1)
 	source := catalog.Source{Server: &catalog.Server{Name: "one", Rules: config.DefaultServer()}}
@@ -42,7 +42,7 @@ func TestARetrysHeadersAreChecked(t *testing.T) {
 	}
 }
 
-// lastWords are the last words to a client: "acknowledged", "result", a fault's name, "nothing".
+// lastWords returns what the client is sent last: "acknowledged", "result", a fault's name, or "nothing".
 func lastWords(out []kernel.Effect) (words string) {
 	words = "nothing"
 	for _, e := range out {

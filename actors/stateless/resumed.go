@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// maxCameBack limits the remembered states in each of two periods.
+// maxCameBack limits the states in each of the two maps.
 const maxCameBack = 4096
 
-// resumedStates remembers the states with which clients have returned, for tools with a rate limit. The first return continues
-// a call that was counted when it began; the same state again begins another. The zero value is ready.
+// resumedStates remembers the states with which clients have returned, for tools with a rate limit. The first return with a state
+// continues a call that was counted when it began; each further return counts as a new call. The zero value is ready to use.
 type resumedStates struct {
 	now, before map[[sha256.Size]byte]struct{}
 	since       time.Time
 }
 
-// first reports whether a state has not returned before within its life, as far as that is remembered.
+// first reports whether a state is seen for the first time within its lifetime. Beyond the limits, old states are forgotten.
 func (c *resumedStates) first(now time.Time, life time.Duration, state []byte) bool {
 	if len(c.now) >= maxCameBack || now.Sub(c.since) >= life {
 		c.now, c.before, c.since = nil, c.now, now

@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// deskScript runs random messages through step and keeps the books of what must hold.
+// deskScript feeds random messages to step and records what is needed to check its invariants.
 type deskScript struct {
 	t        *testing.T
 	s        *state
@@ -53,7 +53,7 @@ func newDeskScript(t *testing.T, seed uint64) *deskScript {
 	return d
 }
 
-// first is the number of the call that began first.
+// first returns the number of the call that began first.
 func (d *deskScript) first() uint64 {
 	for seq := range d.s.calls.All() {
 		if message.SeqNumber(seq) == 1 {
@@ -101,7 +101,7 @@ func (d *deskScript) final(x *downstream.Exchange) {
 	}
 }
 
-// request makes a modern tools/call; with a state it is a retry.
+// request returns a modern tools/call; with a state it is a retry.
 func (d *deskScript) request(state string) message.StatelessRequest {
 	d.id++
 	more := ""
@@ -177,8 +177,8 @@ func (d *deskScript) random() {
 	}
 }
 
-// Whatever happens in whatever order: a request is answered at most once under its own id, a question at most once;
-// after the end every request whose client stayed has its answer, and nothing is left in the books.
+// In any order of messages: a request is answered at most once, under its own id, and a server request at most once. At the end every
+// request whose client has not left is answered, and no state remains.
 func TestDeskScripts(t *testing.T) {
 	for seed := range uint64(500) {
 		d := newDeskScript(t, seed)

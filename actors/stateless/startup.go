@@ -15,20 +15,20 @@ import (
 // maxEarly limits the requests that wait for the first catalog.
 const maxEarly = 1024
 
-// startAgain is the delay after which a client may repeat a request that was refused because the gateway is starting.
+// startAgain is the delay after which a client may retry a request that was refused because the gateway is starting.
 const startAgain = time.Second
 
-// startup holds requests until the catalog they need is there.
+// startup holds requests until the catalog that they need is published.
 type startup struct {
-	snapshot *catalog.Snapshot          // the newest; nil = none has come
-	waiting  []message.StatelessRequest // came before the catalog they need
+	snapshot *catalog.Snapshot          // the newest; nil = none yet
+	waiting  []message.StatelessRequest // requests that arrived before the catalog they need
 	awaited  int                        // servers that requests on stdin and stdout wait for
 	over     bool                       // StartWait is over
 }
 
 // waitForCatalog holds or refuses a request that arrives before the catalog it needs, and reports whether it did. Without a
-// catalog nothing can be answered. On stdin and stdout, requests about servers also wait until the servers have settled. The wait
-// lasts at most StartWait, as with initialize.
+// catalog no request can be answered. On stdin and stdout, requests about servers also wait until the servers have settled. As with
+// initialize, the wait lasts at most StartWait.
 func (s *state) waitForCatalog(m message.StatelessRequest, out []kernel.Effect) ([]kernel.Effect, bool) {
 	x := m.Exchange
 	if fault := s.earlyFault(m); fault != nil {
@@ -41,7 +41,8 @@ func (s *state) waitForCatalog(m message.StatelessRequest, out []kernel.Effect) 
 	return out, true
 }
 
-// earlyFault returns why the request is refused now, or nil if it is answered or may wait. Nothing of a refused request was executed.
+// earlyFault returns the error with which to refuse the request, or nil if it can be answered or may wait. Refused requests have
+// no effect.
 func (s *state) earlyFault(m message.StatelessRequest) *protocol.Fault {
 	switch {
 	case s.draining && !s.isExpectedRetry(m):
@@ -56,13 +57,13 @@ func (s *state) earlyFault(m message.StatelessRequest) *protocol.Fault {
 	return nil
 }
 
-// isExpectedRetry reports whether a request returns with the answer that its call waits for. It is accepted while the actor
+// isExpectedRetry reports whether a request brings the answer that its parked call waits for. It is accepted even while the actor
 // drains.
 func (s *state) isExpectedRetry(m message.StatelessRequest) bool {
 	return m.State != nil && m.State.Kind == seal.Parked && !s.drained
 }
 
-// waitsForServers reports whether servers in the client's view have to settle before the request is answered.
+// waitsForServers reports whether the request must wait until the servers in the client's view have settled.
 func (s *state) waitsForServers(m message.StatelessRequest) bool {
 	x := m.Exchange
 	if s.startup.awaited == 0 || !x.Origin.Stdio || x.Frame.Method == protocol.MethodServerDiscover || len(s.startup.waiting) >= maxEarly {
@@ -81,7 +82,7 @@ func (s *state) serveWaiting(now time.Time, out []kernel.Effect) []kernel.Effect
 	}
 	waiting := s.startup.waiting
 	s.startup.waiting = nil
-	for _, m := range waiting { // some may have to wait again
+	for _, m := range waiting { // some may have to wait further
 		out = s.request(now, m, out)
 	}
 	return out

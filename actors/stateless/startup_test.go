@@ -14,8 +14,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// What comes before the catalog waits for it; on stdin and stdout until the servers have settled, discover aside, and
-// never longer than StartWait.
+// Requests that arrive before the catalog wait for it. On stdin and stdout all but server/discover wait until the servers have
+// settled. No wait is longer than StartWait.
 func TestEarlyRequests(t *testing.T) {
 	const discover, list = "server/discover", "tools/list"
 	const starting = "SERVER_UNAVAILABLE: the gateway is still starting; try again"
@@ -26,7 +26,7 @@ func TestEarlyRequests(t *testing.T) {
 		method string
 		stdio  bool
 		msgs   []any
-		want   []string // how it went after the request, and after each message
+		want   []string // the answers so far, after the request and after each message
 	}{
 		"http waits for a catalog":               {list, false, []any{none}, []string{"", "answered"}},
 		"stdio waits for the servers":            {list, true, []any{none, settled}, []string{"", "", "answered"}},

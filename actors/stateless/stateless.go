@@ -17,12 +17,12 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// Options configure a stateless session. It serves modern requests, which belong to no session: it holds their calls, and parks
-// those whose server asks the client something until the client returns with the answer.
+// Options configure a stateless session. It serves modern requests, which belong to no session. It holds their calls. While a client
+// answers a server request, the call is parked until the client returns with the answer.
 type Options struct {
 	Number   int    // its number; part of every sealed state
-	Count    int    // number of stateless sessions; limits for a client are divided by it
-	Node     string // names this process, in sealed states and to other gateways
+	Count    int    // number of stateless sessions; each gets an equal share of a client's limits
+	Node     string // name of this process, in sealed states and for other gateways
 	Limits   config.Limits
 	Expect   int // servers to wait for, up to StartWait, before requests on stdin and stdout are answered
 	Sealer   *seal.Sealer
@@ -36,7 +36,7 @@ type Options struct {
 // Name returns the name of a stateless session's actor under the gateway.
 func Name(number int) string { return fmt.Sprintf("desk/%d", number) }
 
-// mailbox is how many messages may wait. Clients take turns, and each has an eighth of it.
+// mailbox is the capacity of the mailbox, in messages. Clients take turns, and each may use an eighth of it.
 const mailbox = 8192
 
 // Spawn starts a stateless session under the gateway. A panic loses its calls; ten panics within a minute stop it.
@@ -62,7 +62,7 @@ func (d *stateless) Step(now time.Time, msg any, out []kernel.Effect) []kernel.E
 	return step(d.state, now, msg, out)
 }
 
-// Effects of stateless sessions only.
+// Effects that only stateless sessions have.
 type (
 	relayError struct { // a server's error and its HTTP status
 		x      *downstream.Exchange

@@ -17,14 +17,14 @@ import (
 
 const (
 	questionWindow = 30 * time.Millisecond // server requests that arrive within it go out together
-	returnGrace    = 5 * time.Second       // time in which a client that left may return with its state
-	keptMessages   = 32                    // limit of progress and log lines kept between rounds
+	returnGrace    = 5 * time.Second       // how long a client that has left may return with its state
+	keptMessages   = 32                    // maximum of progress and log messages kept while no request waits
 )
 
 // state is the stateless session's entire state. Only step modifies it.
 type state struct {
 	number   uint32
-	node     string // names this process; a state of another process belongs to none of its calls
+	node     string // name of this process; states of other processes are refused
 	count    int
 	limits   config.Limits
 	sealer   *seal.Sealer
@@ -37,12 +37,12 @@ type state struct {
 	calls      clientcalls.Calls[*heldCall, clientcalls.Requester, message.StatelessRequest] // by the client's request
 	clients    map[string]*usage                                                             // what each client has in flight and parked, by client key
 	levels     levels
-	resumed    resumedStates // states that have come back, for tools with a rate limit
+	resumed    resumedStates // states with which clients have returned, for tools with a rate limit
 	outcomes   outcomes
 	memo       memo
-	edits      []rawjson.Edit // of the answer at hand
+	edits      []rawjson.Edit // of the current answer; reused
 	draining   bool
-	drained    bool // the gateway was told that no client waits any more
+	drained    bool // the gateway was told that no client waits for an answer
 }
 
 func newState(o Options, self kernel.Reference) *state {
@@ -61,7 +61,7 @@ func shareOfLimits(limits config.Limits, desks int) config.Limits {
 	return limits
 }
 
-// share returns its share of a limit for one client, as requests are distributed round-robin. 0 stays 0, no limit.
+// share returns one stateless session's share of a client's limit, as requests are distributed round-robin. 0 = no limit.
 func share(limit, desks int) int { return (limit + max(1, desks) - 1) / max(1, desks) }
 
 // step applies msg to s at the time now and appends the resulting effects to out.
@@ -86,7 +86,7 @@ func (s *state) handle(now time.Time, msg any, out []kernel.Effect) []kernel.Eff
 	return out
 }
 
-// clientStep handles what clients send, and that they leave.
+// clientStep handles requests of clients, and their departure.
 func (s *state) clientStep(now time.Time, msg any, out []kernel.Effect) (_ []kernel.Effect, handled bool) {
 	switch m := msg.(type) {
 	case message.StatelessRequest:
@@ -139,7 +139,7 @@ func (s *state) lifeStep(now time.Time, msg any, out []kernel.Effect) (_ []kerne
 	case message.Inspect:
 		m.Reply(s.report())
 	case kernel.Started:
-		// After a restart no client waits for this actor any more, and a gateway that drains would not hear of it otherwise.
+		// After a restart no client waits for this actor any more. A draining gateway has to be told.
 		out = append(out, kernel.Tell(s.gateway, message.Drained{From: s.self}), kernel.Tell(s.registry, message.Subscribe{From: s.self}), kernel.WakeAfter(admission.StartWait, admission.StartWaitOver{}))
 	case kernel.Stopping:
 		return s.stop(now, out), true
@@ -175,7 +175,7 @@ func (s *state) stop(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.registry, message.Unsubscribe{From: s.self}))
 }
 
-// report returns the calls for people.
+// report returns the calls for the status.
 func (s *state) report() message.SessionReport {
 	return message.SessionReport{Calls: s.calls.Report("desk", func(v *heldCall) string { return message.NameOf(v.who) })}
 }

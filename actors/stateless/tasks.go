@@ -13,12 +13,12 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// Tasks of modern servers pass through to modern clients (extension io.modelcontextprotocol/tasks). Clients know a task as
+// Tasks of modern servers are passed through to modern clients (extension io.modelcontextprotocol/tasks). Clients know a task as
 // <server>/<the server's own id>. With authentication, each principal has ids that only it can use (admission.TaskIDs). The
-// gateway keeps nothing of a task, so a task outlives it.
+// gateway stores nothing about a task, so a task outlives it.
 
 // taskTarget returns the server of the task that a request names. If the client has not declared the extension, no server is
-// asked. If no server in view has it, the method does not exist.
+// queried. If no server in view has the extension, the method does not exist.
 func taskTarget(view *catalog.View, x *downstream.Exchange, ids admission.TaskIDs) (admission.Target, *protocol.Fault) {
 	raw := x.Frame.Raw
 	switch {
@@ -35,8 +35,8 @@ func taskTarget(view *catalog.View, x *downstream.Exchange, ids admission.TaskID
 	return admission.Target{Server: server, Original: own, Span: x.Params.TaskID}, nil
 }
 
-// publicTask makes the task id in a result public: of a call that created a task, or of tasks/get. The result of a finished
-// task is that of its call, with the URIs in it.
+// publicTask makes the task id public in the result of a call that created a task, and in that of tasks/get. The latter contains the
+// call's result once the task has finished, whose URIs are made public too.
 func publicTask(edits []rawjson.Edit, v *heldCall, info *protocol.ResultInfo, f *protocol.Frame, sealer *seal.Sealer) []rawjson.Edit {
 	switch {
 	case v.Method == protocol.MethodTasksGet:

@@ -55,7 +55,7 @@ func TestTaskTarget(t *testing.T) {
 	}
 }
 
-// Ids of tasks are told with their server; nothing else of the result is touched, but the URIs of what came of it.
+// The task id in a result gets its server's name as a prefix. Apart from that, only URIs in the result of a finished task change.
 func TestPublicTask(t *testing.T) {
 	view := actortest.View(t, catalog.Server{Name: "one", Capabilities: []byte(tasksOffered), Protocol: protocol.Version20260728})
 	for _, c := range []struct {

@@ -14,16 +14,16 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// maxURLRounds is how often a server may ask for different URLs in one call.
+// maxURLRounds is how often in one call a server may ask the client to open URLs.
 const maxURLRounds = 3
 
-// askedURLsMark marks the inner state of a call that starts again after its client was asked to open URLs; a server's own state
-// is JSON. It is followed by the number of rounds and a digest of the URLs.
+// askedURLsMark begins the inner state of a call that is repeated after its client was asked to open URLs. The number of rounds and a
+// digest of the URLs follow. The state of a server is JSON, so it cannot begin with the mark.
 const askedURLsMark = 'v'
 
-// relayURLs turns a legacy server's error -32042 into the server requests it means; the retry calls the server again. Each URL
-// is asked for once: a server that names it again waits for something that does not happen, or takes a person longer than the
-// retry, and asking again would open one window after the other. Its error is then passed on.
+// relayURLs turns a legacy server's error -32042 into server requests to open its URLs. The retry calls the server again. The same
+// URLs are requested only once. If the server names them again, the user was too slow or opening them has not helped, and asking
+// again would only open more windows. Then the server's error is passed on.
 func (s *state) relayURLs(now time.Time, v *heldCall, f *protocol.Frame, requests []protocol.InputRequest, out []kernel.Effect) []kernel.Effect {
 	if !v.caller.Can.Answers(protocol.InputURL) {
 		return s.cannotAnswer(now, v, protocol.InputURL, out)
@@ -43,7 +43,7 @@ func (s *state) relayURLs(now time.Time, v *heldCall, f *protocol.Frame, request
 	return s.relayed(now, v, protocol.AppendInputRequired(nil, []byte("0"), requests, state, v.View.ServerInfo()), out)
 }
 
-// askedURLsIn returns what a state says of URLs that were asked for; nil = it is a server's own state.
+// askedURLsIn returns the inner state of a call that is repeated after URLs were requested; nil = the state is a server's own.
 func askedURLsIn(state *seal.State) []byte {
 	if len(state.Inner) == 2+sha256.Size && state.Inner[0] == askedURLsMark {
 		return state.Inner
@@ -51,7 +51,7 @@ func askedURLsIn(state *seal.State) []byte {
 	return nil
 }
 
-// urlDigest returns a digest of the URLs in an error -32042, without the parts that may differ each time.
+// urlDigest returns a digest of the URLs in an error -32042, without queries and fragments, which may differ each time.
 func urlDigest(f *protocol.Frame) []byte {
 	h := sha256.New()
 	protocol.URLElicitations(f, func(params rawjson.Span) bool {
@@ -65,7 +65,7 @@ func urlDigest(f *protocol.Frame) []byte {
 	return h.Sum(nil)
 }
 
-// urlRequests returns the server requests in a legacy server's error -32042; nil = there are none.
+// urlRequests returns the server requests for an error -32042 of a legacy server, or nil if f is not one.
 func urlRequests(f *protocol.Frame) []protocol.InputRequest {
 	var requests []protocol.InputRequest
 	protocol.URLElicitations(f, func(params rawjson.Span) bool {
