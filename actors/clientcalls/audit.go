@@ -15,17 +15,17 @@ import (
 // Audited is a record for the audit log. Under sync "each", the replies that belong to it are sent only after the record is on disk.
 type Audited struct {
 	Record  *audit.Record
-	Replies []any // acts; nil = they have been sent already
+	Replies []any // effects; nil = they have already been sent
 }
 
-// auditWritten tells the holder that replies which waited for the audit log have been sent.
+// auditWritten tells the holder that the replies which waited for the audit log have been sent.
 type auditWritten struct{}
 
-// Class is Outcome: a holder that drains waits for it.
+// Class returns Outcome, as a draining holder waits for this message.
 func (auditWritten) Class() kernel.Class { return kernel.Outcome }
 
-// Commit hands the record to the log. session names the holder of the call for people. perform sends a reply. It runs on any
-// goroutine, and also when the holder has ended meanwhile. The holder me hears when all replies have been sent.
+// Commit hands the record to the log. session is the holder's name in it. perform sends a reply. It runs on any goroutine, even
+// after the holder has ended. The holder me is told when all replies have been sent.
 func (a Audited) Commit(log *audit.Log, session string, me kernel.Reference, perform func(act any)) {
 	a.Record.Session = session
 	if a.Replies == nil {
@@ -40,10 +40,10 @@ func (a Audited) Commit(log *audit.Log, session string, me kernel.Reference, per
 	})
 }
 
-// SetAudit says what the audit log wants from now on.
+// SetAudit sets what the audit log requires from now on.
 func (c *Calls[H, K, R]) SetAudit(flags audit.Flags) { c.auditing = flags }
 
-// Unaudited returns why no call may begin now, or nil if calls may: a required audit log cannot be written.
+// Unaudited returns the error for a new call if a required audit log cannot be written, else nil.
 func (c *Calls[H, K, R]) Unaudited() *protocol.Fault {
 	if !c.auditing.Has(audit.Refusing) {
 		return nil
@@ -51,7 +51,7 @@ func (c *Calls[H, K, R]) Unaudited() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.Overloaded, Retryable: true, Message: "the audit log cannot be written, and no call may go without it (audit.required)"}
 }
 
-// countUnsent counts the newest effect if it is a record whose replies wait for the log.
+// countUnsent counts the last effect if it is a record whose replies wait for the log.
 func (c *Calls[H, K, R]) countUnsent(out []kernel.Effect) []kernel.Effect {
 	if !c.auditing.Has(audit.Each) || len(out) == 0 {
 		return out
@@ -62,24 +62,26 @@ func (c *Calls[H, K, R]) countUnsent(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// auditEnd records how a call has ended. The effects from first on are what its client gets. fault is the gateway's error, if it ended the call.
+// auditEnd records how a call has ended. The effects from index first on are sent to its client. fault is the gateway's error, or
+// nil if the server answered.
 func (c *Calls[H, K, R]) auditEnd(b *Held, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
 	return c.countUnsent(auditEnd(c.auditing, b.record, fault, first, out))
 }
 
-// AuditRefused records a request that became no call. The effects from first on are its answer. denied is what the policy has to do with it, or nil.
+// AuditRefused records a request that did not become a call. The effects from index first on are its answer. denied says what the
+// policy denied; nil = nothing.
 func (c *Calls[H, K, R]) AuditRefused(x *downstream.Exchange, project string, fault *protocol.Fault, denied *admission.Denied, first int, out []kernel.Effect) []kernel.Effect {
 	return c.countUnsent(auditRefused(c.auditing, x, project, fault, denied, first, out))
 }
 
-// Rules in audit records where no single rule of the policy decided.
+// Rules in audit records for which no single policy rule decided.
 const (
 	ruleNone   = "no role permits it"
 	ruleReport = "no role permits it; the policy only reports"
 	ruleOwner  = "it is another principal's"
 )
 
-// recordOfCall returns the audit record of a call, or nil if there is no log.
+// recordOfCall returns the audit record of a call, or nil if there is no audit log.
 func recordOfCall(log audit.Flags, x *downstream.Exchange, c *call.Call, project string, denied *admission.Denied) *audit.Record {
 	if !log.Has(audit.On) {
 		return nil
@@ -100,7 +102,7 @@ func recordOf(x *downstream.Exchange, project string) *audit.Record {
 	}
 }
 
-// auditBegin records that a call begins. call names it for people.
+// auditBegin records that a call begins. call is its name in the log.
 func auditBegin(r *audit.Record, call string, out []kernel.Effect) []kernel.Effect {
 	r.Call = call
 	begin := *r
@@ -108,7 +110,7 @@ func auditBegin(r *audit.Record, call string, out []kernel.Effect) []kernel.Effe
 	return append(out, kernel.Act(Audited{Record: &begin}))
 }
 
-// auditEnd completes r, the record of a call that has ended, and records it. The effects from first on are those of its end.
+// auditEnd completes and records r, the record of a call that has ended. The effects from index first on are those of its end.
 // fault is the gateway's error, if any.
 func auditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int, out []kernel.Effect) []kernel.Effect {
 	if r == nil {
@@ -124,9 +126,9 @@ func auditEnd(log audit.Flags, r *audit.Record, fault *protocol.Fault, first int
 	return audited(log, r, first, out)
 }
 
-// auditRefused records a request that never became a call, and what the policy had to do with that (nil = nothing). The effects
-// from first on are its answer. While a required log cannot be written, the answer does not wait for it, even under sync each:
-// nothing was executed, and a client that may retry later has to learn that now.
+// auditRefused records a request that did not become a call. denied says what the policy denied; nil = nothing. The effects from
+// index first on are its answer. While a required log cannot be written, the answer does not wait for it, even under sync "each":
+// nothing was executed, and the client should learn at once that it may retry later.
 func auditRefused(log audit.Flags, x *downstream.Exchange, project string, fault *protocol.Fault, denied *admission.Denied, first int, out []kernel.Effect) []kernel.Effect {
 	if !log.Has(audit.On) {
 		return out
@@ -137,10 +139,10 @@ func auditRefused(log audit.Flags, x *downstream.Exchange, project string, fault
 	}
 	r.Server = fault.Server
 	judge(r, fault)
-	if x.Frame.Method.Owner() == protocol.OwnerTasks && fault.Name == protocol.InvalidParams { // the task does not exist, or is another principal's
+	if x.Frame.Method.Owner() == protocol.OwnerTasks && fault.Name == protocol.InvalidParams { // unknown, or another principal's
 		r.Decision = audit.Deny
 	}
-	if denied != nil && !denied.Report { // the client is told that the item does not exist
+	if denied != nil && !denied.Report { // the client is only told that the item does not exist
 		r.Decision, r.Outcome, r.Rule, r.Server, r.Item = audit.Deny, string(protocol.PolicyDenied), ruleNone, denied.Server, denied.Item
 	}
 	if log.Has(audit.Refusing) {
@@ -149,7 +151,7 @@ func auditRefused(log audit.Flags, x *downstream.Exchange, project string, fault
 	return audited(log, r, first, out)
 }
 
-// AuditStranger records that a principal wants something of a session that belongs to another one. For that principal the session does not exist.
+// AuditStranger records that a principal tried to use a session of another one. For that principal the session does not exist.
 func (c *Calls[H, K, R]) AuditStranger(who *identity.Principal, o *downstream.Origin, what string, out []kernel.Effect) []kernel.Effect {
 	if !c.auditing.Has(audit.On) {
 		return out
@@ -169,12 +171,12 @@ func judge(r *audit.Record, fault *protocol.Fault) {
 	r.Outcome = string(fault.Name)
 	switch fault.Name {
 	case protocol.PolicyDenied, protocol.InsufficientScope, protocol.RateLimited, protocol.RequestStateInvalid,
-		protocol.ToolNotFound, protocol.PromptNotFound, protocol.ResourceNotFound, protocol.UnknownProject: // the item may exist for others
+		protocol.ToolNotFound, protocol.PromptNotFound, protocol.ResourceNotFound, protocol.UnknownProject: // may exist for others
 		r.Decision = audit.Deny
 	}
 }
 
-// audited appends the effect that records r. Under sync each, the replies among the effects from first on move into it.
+// audited appends the effect that records r. Under sync "each" it takes over the replies among the effects from index first on.
 func audited(log audit.Flags, r *audit.Record, first int, out []kernel.Effect) []kernel.Effect {
 	var replies []any
 	rest := out[:first]
@@ -191,7 +193,7 @@ func audited(log audit.Flags, r *audit.Record, first int, out []kernel.Effect) [
 	return append(rest, kernel.Act(Audited{r, replies}))
 }
 
-// nameIn is where a request names its item.
+// nameIn returns where a request names its item.
 func nameIn(x *downstream.Exchange) rawjson.Span {
 	for _, span := range []rawjson.Span{x.Params.Name, x.Params.URI, x.Params.RefName, x.Params.RefURI, x.Params.TaskID} {
 		if span.Present() {

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// A request that the policy denies is recorded as denied, whatever its client is told, also after the lists were fetched again.
-// One that the policy only reports is not.
+// A request that the policy denies is recorded as denied, whatever its client is told and also after a refresh of lists. A request
+// that the policy only reports is not.
 func TestARefusalOfThePolicyIsRecordedAsOne(t *testing.T) {
 	x := &downstream.Exchange{}
 	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_drop"}}`)

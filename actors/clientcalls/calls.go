@@ -14,12 +14,12 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Held is a call and what every holder needs to answer it. A holder embeds it in its own type of call.
+// Held is a call with everything that any holder needs to answer it. Each holder embeds it in its own type of call.
 type Held struct {
 	call.Call
-	View     *catalog.View   // the view the item was found in; public names in the result are made from it
-	Upstream *catalog.Server // the server whose pool has the call
-	record   *audit.Record   // for the audit log; nil = the log wants none
+	View     *catalog.View   // the view in which the item was found; the result's public names are made from it
+	Upstream *catalog.Server // the server whose pool executes the call
+	record   *audit.Record   // for the audit log; nil = none is wanted
 }
 
 // Base returns h itself. It lets Calls reach the Held inside a holder's own type.
@@ -31,46 +31,46 @@ type Entry interface {
 	Base() *Held
 }
 
-// Holder is the actor that holds the calls. It writes to its client; Calls does the rest.
+// Holder is the actor that holds the calls. It writes to its clients; Calls does the rest.
 type Holder[H Entry, R any] interface {
-	// CallName returns the name under which people see a call.
+	// CallName returns the call's name for logs and the status.
 	CallName(seq uint64) string
 	// Answered takes the server's answer. Usually it applies call.Answered.
 	Answered(now time.Time, h H, m message.Done, out []kernel.Effect) []kernel.Effect
-	// Intercept executes an effect of a call that is not the client's own, and reports whether it was one.
+	// Intercept executes an effect that must not reach the client, and reports whether it did.
 	Intercept(h H, e *call.Effect, out []kernel.Effect) ([]kernel.Effect, bool)
 	// Deliver writes the server's answer to the client.
 	Deliver(now time.Time, h H, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect
 	// Fail writes a gateway error to the client.
 	Fail(now time.Time, h H, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect
-	// Withdrawn ends the exchange of a call that its client has cancelled or left.
+	// Withdrawn ends the exchange of a call that its client has cancelled, or whose client has left.
 	Withdrawn(h H, out []kernel.Effect) []kernel.Effect
-	// Ending runs when a call has ended, before the effects of its end.
+	// Ending runs when a call has ended, before the effects of that are executed.
 	Ending(h H, out []kernel.Effect) []kernel.Effect
-	// Ended runs when a call has been removed.
+	// Ended runs after a call has been removed.
 	Ended(h H, out []kernel.Effect) []kernel.Effect
 	// Progress passes the server's progress on to the client.
 	Progress(now time.Time, h H, m message.Progress, out []kernel.Effect) []kernel.Effect
 	// LogLine passes the server's log line on to the client.
 	LogLine(now time.Time, h H, m message.Log, out []kernel.Effect) []kernel.Effect
-	// Question passes the server's request on to the client.
+	// ServerRequest passes the server's request on to the client.
 	ServerRequest(now time.Time, h H, m message.ServerRequest, out []kernel.Effect) []kernel.Effect
 	// QuestionCanceled drops a request that the server has cancelled.
 	QuestionCanceled(now time.Time, h H, m message.ServerRequestCanceled, out []kernel.Effect) []kernel.Effect
-	// Repeat handles a request again whose lookup has ended.
+	// Repeat handles a request again after its lookup has ended.
 	Repeat(now time.Time, request R, out []kernel.Effect) []kernel.Effect
 	// AuditWritten runs when replies that waited for the audit log have been sent.
 	AuditWritten(out []kernel.Effect) []kernel.Effect
 }
 
-// Calls holds the calls of a holder's clients: by number, and by the key K under which a client names its request.
-// R is a request that waits for a lookup. Create it with New.
+// Calls holds the calls of a holder's clients, by number and by the key K with which a client identifies its request. R is a request
+// that waits for a lookup. Create Calls with New.
 type Calls[H Entry, K comparable, R any] struct {
 	holder    Holder[H, R]
 	self      kernel.Reference
 	held      map[uint64]H
 	byRequest map[K]uint64
-	last      uint64 // number given last
+	last      uint64 // the newest number
 	clock     clock
 	lookups   lookups[R]
 	scratch   []call.Effect
@@ -101,30 +101,30 @@ func (c *Calls[H, K, R]) All() map[uint64]H { return c.held }
 // Numbers returns the numbers of the calls in ascending order.
 func (c *Calls[H, K, R]) Numbers() []uint64 { return kernel.SortedKeys(c.held) }
 
-// Next returns a new number. Calls and whatever else waits for an answer share the numbers.
+// Next returns a new number. Calls, refreshes and other requests to actors share one sequence of numbers.
 func (c *Calls[H, K, R]) Next() uint64 {
 	c.last++
 	return c.last
 }
 
-// Last returns the number that Next returned last.
+// Last returns the number that Next returned most recently.
 func (c *Calls[H, K, R]) Last() uint64 { return c.last }
 
-// Ref names a call to pools.
+// Ref returns the reference under which pools know a call.
 func (c *Calls[H, K, R]) Ref(seq uint64) message.CallRef {
 	return message.CallRef{Holder: c.self, Seq: seq}
 }
 
-// Find returns the number of the call that a client's request became.
+// Find returns the number of the call for a client's request.
 func (c *Calls[H, K, R]) Find(key K) (seq uint64, ok bool) {
 	seq, ok = c.byRequest[key]
 	return seq, ok
 }
 
-// Indexed returns the number of requests that Find finds.
+// Indexed returns the number of requests in the index.
 func (c *Calls[H, K, R]) Indexed() int { return len(c.byRequest) }
 
-// Index records that the client's request key waits for the call seq.
+// Index records that the client's request key belongs to the call seq.
 func (c *Calls[H, K, R]) Index(key K, seq uint64) {
 	if c.byRequest == nil {
 		c.byRequest = map[K]uint64{}
@@ -132,7 +132,7 @@ func (c *Calls[H, K, R]) Index(key K, seq uint64) {
 	c.byRequest[key] = seq
 }
 
-// Unindex removes the client's request key, unless another call has it by now.
+// Unindex removes the client's request key, unless it meanwhile belongs to another call.
 func (c *Calls[H, K, R]) Unindex(key K, seq uint64) {
 	if c.byRequest[key] == seq {
 		delete(c.byRequest, key)
@@ -149,7 +149,7 @@ func (c *Calls[H, K, R]) Hold(now time.Time, h H, out []kernel.Effect) []kernel.
 	return c.clock.by(now, b.Deadline(), out)
 }
 
-// Begin holds the call that the client's request x becomes, tells the audit log, and sends r to the server's pool.
+// Begin holds the call for the client's request x, records its beginning in the audit log, and sends r to the server's pool.
 func (c *Calls[H, K, R]) Begin(now time.Time, h H, x *downstream.Exchange, project string, denied *admission.Denied, r *message.Request, out []kernel.Effect) []kernel.Effect {
 	b := h.Base()
 	b.record = recordOfCall(c.auditing, x, &b.Call, project, denied)
@@ -160,10 +160,10 @@ func (c *Calls[H, K, R]) Begin(now time.Time, h H, x *downstream.Exchange, proje
 	return append(out, kernel.Tell(b.Upstream.Pool, message.Dispatch{Call: c.Ref(b.Seq), Request: r}))
 }
 
-// Timer returns the message of the newest timer for deadlines.
+// Timer returns the message that the current deadline timer will send.
 func (c *Calls[H, K, R]) Timer() any { return deadlineDue{c.clock.gen} }
 
-// Watch makes sure that the timer fires by the call's deadline.
+// Watch makes sure that the timer fires no later than the call's deadline.
 func (c *Calls[H, K, R]) Watch(now time.Time, h H, out []kernel.Effect) []kernel.Effect {
 	return c.clock.by(now, h.Base().Deadline(), out)
 }
@@ -174,7 +174,7 @@ func (c *Calls[H, K, R]) Change(now time.Time, h H, event any) []call.Effect {
 	return h.Base().Step(now, event, c.scratch[:0])
 }
 
-// Apply applies an event to a call and executes its effects. It ignores a call that has ended already.
+// Apply applies an event to a call and executes its effects. If the call has already ended, nothing happens.
 func (c *Calls[H, K, R]) Apply(now time.Time, seq uint64, event any, out []kernel.Effect) []kernel.Effect {
 	h, ok := c.held[seq]
 	if !ok {
@@ -188,7 +188,7 @@ func (c *Calls[H, K, R]) Apply(now time.Time, seq uint64, event any, out []kerne
 	for i := range c.scratch {
 		out = c.execute(now, h, &c.scratch[i], out)
 	}
-	clear(c.scratch) // no frame outlives its delivery here
+	clear(c.scratch) // do not keep the frames alive
 	if b.State == call.Ended {
 		delete(c.held, seq)
 		return c.holder.Ended(h, out)
@@ -196,8 +196,8 @@ func (c *Calls[H, K, R]) Apply(now time.Time, seq uint64, event any, out []kerne
 	return c.clock.by(now, b.Deadline(), out)
 }
 
-// execute executes an effect of a call. The outcome is counted before the client has its answer, as the client may read the
-// metrics at once.
+// execute executes an effect of a call. The outcome is counted before the client is answered, as the client may read the metrics
+// right after.
 func (c *Calls[H, K, R]) execute(now time.Time, h H, e *call.Effect, out []kernel.Effect) []kernel.Effect {
 	if out, done := c.holder.Intercept(h, e, out); done {
 		return out
@@ -236,7 +236,7 @@ func (c *Calls[H, K, R]) End(now time.Time, h H, reason string, fault *protocol.
 	return c.Apply(now, b.Seq, call.Broken{Fault: fault}, append(out, c.cancel(b, reason, false)))
 }
 
-// EndAll ends every call that match selects.
+// EndAll ends every call for which match returns true.
 func (c *Calls[H, K, R]) EndAll(now time.Time, match func(H) bool, reason string, fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	for _, seq := range c.Numbers() {
 		if h, ok := c.held[seq]; ok && match(h) {
@@ -246,7 +246,7 @@ func (c *Calls[H, K, R]) EndAll(now time.Time, match func(H) bool, reason string
 	return out
 }
 
-// Report returns the calls as people see them. session names their holder, and who the principal of each.
+// Report returns the calls for the status. session is the holder's name. who returns the principal of a call.
 func (c *Calls[H, K, R]) Report(session string, who func(H) string) (all []status.Call) {
 	for _, seq := range c.Numbers() {
 		h := c.held[seq]

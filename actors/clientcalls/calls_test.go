@@ -17,7 +17,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// testHolder is a holder that writes what it is asked for into said.
+// testHolder is a holder that records what it is asked to write in said.
 type testHolder struct {
 	calls Calls[*Held, string, int]
 	said  []string
@@ -165,7 +165,7 @@ func TestCallsIndex(t *testing.T) {
 	h := newTestHolder()
 	h.calls.Index("a", 1)
 	h.calls.Index("b", 2)
-	h.calls.Unindex("a", 2) // another call's by now
+	h.calls.Unindex("a", 2) // the key belongs to another call by now
 	if seq, ok := h.calls.Find("a"); !ok || seq != 1 || h.calls.Indexed() != 2 {
 		t.Errorf("a is call %d (%v), %d are found", seq, ok, h.calls.Indexed())
 	}
@@ -175,7 +175,7 @@ func TestCallsIndex(t *testing.T) {
 	}
 }
 
-// Numbers are never given twice: whatever waits for an answer shares them.
+// Numbers are never reused, as everything that waits for an answer shares them.
 func TestCallsNumbers(t *testing.T) {
 	h := newTestHolder()
 	seen := map[uint64]bool{}
@@ -212,7 +212,7 @@ func TestEndAllEndsTheCallsThatMatch(t *testing.T) {
 	}
 }
 
-// Under sync "each", a holder is busy until the replies of every ended call have been sent.
+// Under sync "each", a holder is busy until the replies of all ended calls have been sent.
 func TestCallsAreBusyUntilTheAuditLogIsWritten(t *testing.T) {
 	for _, each := range []bool{false, true} {
 		h := newTestHolder()

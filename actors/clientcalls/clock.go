@@ -6,15 +6,15 @@ import (
 	"goblin-actor/actors/kernel"
 )
 
-// clock is the one timer for the deadlines of all calls of a holder. Most calls are answered long before their deadline, and
-// never touch a timer that fires earlier.
+// clock is a single timer for the deadlines of all calls of a holder. Most calls are answered long before their deadline, and a new
+// call sets no timer if the current one fires before its deadline.
 type clock struct {
-	fires time.Time // when the timer fires; zero = it does not run
-	gen   uint64    // of the timer that counts
+	fires time.Time // when the timer fires; zero = it is not set
+	gen   uint64    // generation of the current timer
 }
 
-// With more calls than fewCalls, the timer is no finer than coarseTimer. Otherwise thousands of calls that end a millisecond
-// apart would each cause a check of all the others.
+// With more calls than fewCalls, the timer fires at most once per coarseTimer. Otherwise thousands of deadlines a millisecond apart
+// would each cause a check of all calls.
 const (
 	fewCalls    = 64
 	coarseTimer = 50 * time.Millisecond
@@ -23,7 +23,7 @@ const (
 // deadlineDue says that a call may have reached its deadline.
 type deadlineDue struct{ gen uint64 }
 
-// by makes sure that the timer fires no later than at; zero = never.
+// by makes sure that the timer fires no later than at; zero = no deadline.
 func (c *clock) by(now, at time.Time, out []kernel.Effect) []kernel.Effect {
 	if at.IsZero() || !c.fires.IsZero() && !at.Before(c.fires) {
 		return out
@@ -33,7 +33,7 @@ func (c *clock) by(now, at time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(max(0, at.Sub(now)), deadlineDue{c.gen}))
 }
 
-// fired reports whether m is of the timer that counts. Until next is called, by sets no timer.
+// fired reports whether m comes from the current timer. If so, by sets no timer until next is called.
 func (c *clock) fired(now time.Time, m deadlineDue) bool {
 	if m.gen != c.gen {
 		return false
@@ -42,7 +42,7 @@ func (c *clock) fired(now time.Time, m deadlineDue) bool {
 	return true
 }
 
-// next sets the timer after it has fired, for the earliest deadline of the calls; zero = there is none.
+// next sets the timer again after it has fired. earliest is the earliest deadline of the calls; zero = none has one.
 func (c *clock) next(now, earliest time.Time, calls int, out []kernel.Effect) []kernel.Effect {
 	c.fires = time.Time{}
 	if soon := now.Add(coarseTimer); calls > fewCalls && !earliest.IsZero() && earliest.Before(soon) {

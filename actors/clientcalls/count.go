@@ -14,11 +14,11 @@ import (
 // CallOutcome counts how a call ended.
 type CallOutcome struct {
 	Server   string
-	ended    status.Ended // Session is set where it is counted
+	ended    status.Ended // its Session is set by Count
 	mimeType string       // of a result of resources/read
 }
 
-// Count adds it to its server's metrics. session names the call's holder for people.
+// Count adds the outcome to its server's metrics. session is the name of the call's holder.
 func (c CallOutcome) Count(m *status.ServerMetrics, session string) {
 	c.ended.Session = session
 	m.Ended(c.ended)
@@ -27,7 +27,7 @@ func (c CallOutcome) Count(m *status.ServerMetrics, session string) {
 	}
 }
 
-// endedAs describes the end of a call now.
+// endedAs describes a call that ends at now.
 func endedAs(now time.Time, c *call.Call, outcome status.Outcome) status.Ended {
 	return status.Ended{Client: c.Client, Method: c.Method, Item: c.Item, Public: c.Public, Outcome: outcome, Began: c.Began, Took: now.Sub(c.Began)}
 }
@@ -54,7 +54,7 @@ func countAnswered(now time.Time, of *call.Call, frame *protocol.Frame) kernel.E
 	return kernel.Act(c)
 }
 
-// logRefusedRead logs the error with which a server answers a read. The client gets it unchanged.
+// logRefusedRead logs the error with which a server answers resources/read. The client gets the error unchanged.
 func logRefusedRead(of *call.Call, frame *protocol.Frame, out []kernel.Effect) []kernel.Effect {
 	if of.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindError {
 		return out
@@ -69,7 +69,7 @@ func toolFailed(frame *protocol.Frame) bool {
 	return frame.Failure && string(rawjson.Member(frame.Raw, frame.Result, "isError").Of(frame.Raw)) == "true"
 }
 
-// mimeTypeOf returns the MIME type of the first contents in a result of resources/read, or "".
+// mimeTypeOf returns the MIME type of the first content in a result of resources/read, or "".
 func mimeTypeOf(frame *protocol.Frame) (mimeType string) {
 	var info protocol.ResultInfo
 	if info.Scan(frame) != nil || !info.Contents.Present() {
@@ -82,7 +82,7 @@ func mimeTypeOf(frame *protocol.Frame) (mimeType string) {
 	return mimeType
 }
 
-// outcomeOf returns the metrics' outcome for a gateway error.
+// outcomeOf returns the outcome as which a gateway error is counted.
 func outcomeOf(f *protocol.Fault) status.Outcome {
 	switch f.Name {
 	case protocol.Timeout, protocol.QueueTimeout:

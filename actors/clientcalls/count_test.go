@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// S0.10.1: a read counts under the type of what was read; a tool that failed is told from one that did not.
+// S0.10.1: a read is counted under its MIME type, and a tool call with isError separately from a successful one.
 func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
 	cases := []struct {
 		name    string
@@ -48,7 +48,7 @@ func TestAnswersAreCountedByWhatTheySay(t *testing.T) {
 	}
 }
 
-// S5.3.1: what a server says of a read that it refuses is cut in the middle of a line of the log, and of a secret in it: nothing is left of that.
+// S5.3.1: the log line for a refused read truncates the server's text. A secret at the cut is redacted as a whole.
 func TestARefusalInTheLogTellsNoHalfOfASecret(t *testing.T) {
 	const key = "ghp_hunter2hunter2hunter2hunter2hunter2"
 	long := strings.Repeat("x", 180) + " " + key

@@ -14,12 +14,12 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// A request for an unknown item is not always wrong. Its server may still be starting: then the client should retry. Or the
-// server offers the item since its list was fetched, and does not announce changes: then the list is fetched again, once,
-// before the request is refused. The same holds for a server that has just been started or logged in to.
+// A request for an unknown item is not always wrong. The item's server may still be starting: then the client should retry. Or the
+// server has added the item since its list was fetched, and does not announce changes: then the list is fetched once more before
+// the request is refused. The same holds for a server that has just been started or logged in to.
 
 const (
-	maxLookups = 64              // requests of one holder that wait for lists at once; more are decided by the known lists
+	maxLookups = 64              // requests of one holder that wait for lists at once; above it, the known lists decide
 	lookupWait = 5 * time.Second // maximum wait for lists
 	startAgain = time.Second     // delay after which a client may retry while a server starts
 )
@@ -37,12 +37,12 @@ type lookup[R any] struct {
 // lookups are the requests of a holder that wait for lists.
 type lookups[R any] struct {
 	waiting []*lookup[R]
-	again   bool // the request at hand has waited: it is decided by the known lists
+	again   bool // the current request has already waited: the known lists decide
 }
 
-// find keeps a request until lists arrive that may hold the item that it names, which no list holds now: fault says so. Without
-// a fault the item was found, but exists only if its server has mentioned it. find returns whether the request waits. If it
-// does not, it is refused with the returned fault, or goes on if that is nil.
+// find lets a request wait for newer lists. Its item is in no known list (fault is the error for that), or it is an unlisted resource
+// (fault is nil). find reports whether the request waits. If not, the request is refused with the returned fault, or
+// continues if that is nil.
 func (s *lookups[R]) find(request R, view *catalog.View, x *downstream.Exchange, fault *protocol.Fault, self kernel.Reference, seq *uint64, out []kernel.Effect) (_ []kernel.Effect, refusal *protocol.Fault, waits bool) {
 	refusal, servers, kinds := suspects(view, x, cmp.Or(fault, NoResource(x)))
 	if fault == nil && refusal.Name != protocol.ServerUnavailable {
@@ -54,8 +54,8 @@ func (s *lookups[R]) find(request R, view *catalog.View, x *downstream.Exchange,
 	return out, refusal, waits
 }
 
-// suspects decides about a request that would be refused with the fault: it returns the fault to refuse it with, and the
-// servers whose lists of these kinds should be fetched first.
+// suspects returns the error with which to refuse a request, and the servers whose lists of the returned kinds should be fetched
+// first. fault is the error without regard to the state of the servers.
 func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault) (*protocol.Fault, []*catalog.Server, []protocol.ItemKind) {
 	kinds, span := wantedKinds(x)
 	name, ok := rawjson.Unquote(span.Of(x.Frame.Raw))
@@ -93,13 +93,13 @@ func suspects(view *catalog.View, x *downstream.Exchange, fault *protocol.Fault)
 	return fault, silent, kinds
 }
 
-// NoResource returns the fault for the URI that a request names.
+// NoResource returns the error for a request whose URI is unknown.
 func NoResource(x *downstream.Exchange) *protocol.Fault {
 	uri, _ := rawjson.Unquote(x.Params.URI.Of(x.Frame.Raw))
 	return protocol.NoResource(uri)
 }
 
-// wantedKinds returns the lists that may hold the item that a request names, and where it names it.
+// wantedKinds returns the kinds of lists that may contain the item that a request names, and where it is named.
 func wantedKinds(x *downstream.Exchange) ([]protocol.ItemKind, rawjson.Span) {
 	resources := []protocol.ItemKind{protocol.Resources, protocol.Templates}
 	named := x.Frame.Method.Named(&x.Params)
@@ -119,7 +119,7 @@ func wantedKinds(x *downstream.Exchange) ([]protocol.ItemKind, rawjson.Span) {
 	return nil, rawjson.Span{}
 }
 
-// startingFault is the error for a request for an unknown item while a server that may offer it is still starting.
+// startingFault returns the error for a request for an unknown item while a server that may offer it is still starting.
 func startingFault(servers []string, fault *protocol.Fault) *protocol.Fault {
 	text := "server " + servers[0] + " is starting, and its lists are"
 	if len(servers) > 1 {
@@ -129,8 +129,8 @@ func startingFault(servers []string, fault *protocol.Fault) *protocol.Fault {
 		Message: text + " not known yet; try again (" + fault.Error() + ")"}
 }
 
-// loginFault is the error for a request for an unknown item of a server that lists nothing before a login. The login link is
-// created when the answer is written.
+// loginFault returns the error for a request for an unknown item that may belong to a server without a login: such a server lists
+// nothing. The login link is created when the answer is written.
 func loginFault(server *catalog.Server, fault *protocol.Fault) *protocol.Fault {
 	login := server.Login
 	f := &protocol.Fault{Name: protocol.NeedsLogin, Server: server.Name, Tool: fault.Tool, URI: fault.URI, Retryable: true,
@@ -149,7 +149,7 @@ func loginFault(server *catalog.Server, fault *protocol.Fault) *protocol.Fault {
 	return f
 }
 
-// begin keeps a request until its lists arrive. It returns false if too many wait, or this one has waited already.
+// begin lets a request wait for lists. It returns false if too many requests wait, or if this one has already waited.
 func (s *lookups[R]) begin(request R, servers []*catalog.Server, kinds []protocol.ItemKind, self kernel.Reference, seq *uint64, out []kernel.Effect) ([]kernel.Effect, bool) {
 	if s.again || len(servers) == 0 || len(s.waiting) >= maxLookups {
 		return out, false
@@ -167,7 +167,7 @@ func (s *lookups[R]) begin(request R, servers []*catalog.Server, kinds []protoco
 	return append(out, kernel.WakeAfter(lookupWait, lookupOver{r.id})), true
 }
 
-// refreshed takes the answer to a refresh. It returns the request if this was its last one.
+// refreshed handles the answer to a refresh. It returns the request if this was the last answer it waited for.
 func (s *lookups[R]) refreshed(seq uint64) (request R, done bool) {
 	for i, r := range s.waiting {
 		if j := slices.Index(r.seqs, seq); j >= 0 {
@@ -181,12 +181,12 @@ func (s *lookups[R]) refreshed(seq uint64) (request R, done bool) {
 	return request, false
 }
 
-// over returns the request whose time is over, unless it was answered before.
+// over returns the request whose lookupWait has passed, unless it was answered before.
 func (s *lookups[R]) over(m lookupOver) (request R, found bool) {
 	return s.remove(func(r *lookup[R]) bool { return r.id == m.id })
 }
 
-// cancel removes the request that its client no longer wants.
+// cancel removes the waiting request for which is returns true: its client has cancelled it.
 func (s *lookups[R]) cancel(is func(R) bool) (request R, found bool) {
 	return s.remove(func(r *lookup[R]) bool { return is(r.request) })
 }
@@ -201,7 +201,7 @@ func (s *lookups[R]) remove(is func(*lookup[R]) bool) (request R, found bool) {
 	return request, true
 }
 
-// Retrying reports whether the request at hand has waited for a lookup already. It is answered by what is listed now.
+// Retrying reports whether the current request has already waited for a lookup. Then the known lists decide.
 func (c *Calls[H, K, R]) Retrying() bool { return c.lookups.again }
 
 // Waiting returns the requests that wait for lookups, oldest first.
@@ -212,14 +212,14 @@ func (c *Calls[H, K, R]) Waiting() (requests []R) {
 	return requests
 }
 
-// Lookup has lists fetched that may hold what a request names, which no list holds now; fault says so. Without a fault the item
-// was found, but exists only if its server has mentioned it. Lookup returns whether the request waits. If it does not, it is
-// refused with the fault that is returned, or goes on if that is nil.
+// Lookup lets a request wait for newer lists. Its item is in no known list (fault is the error for that), or it is an unlisted
+// resource (fault is nil). Lookup reports whether the request waits. If not, the request is refused with the returned fault, or
+// continues if that is nil.
 func (c *Calls[H, K, R]) Lookup(request R, view *catalog.View, x *downstream.Exchange, fault *protocol.Fault, out []kernel.Effect) (_ []kernel.Effect, refusal *protocol.Fault, waits bool) {
 	return c.lookups.find(request, view, x, fault, c.self, &c.last, out)
 }
 
-// CancelLookup removes a request that waits for a lookup and that match selects.
+// CancelLookup removes the request that waits for a lookup and for which match returns true.
 func (c *Calls[H, K, R]) CancelLookup(match func(R) bool) (request R, found bool) {
 	return c.lookups.cancel(match)
 }
@@ -230,7 +230,7 @@ func (c *Calls[H, K, R]) repeat(now time.Time, request R, out []kernel.Effect) [
 	return c.holder.Repeat(now, request, out)
 }
 
-// NotifyListServed notifies the servers that change their lists without announcing it that a client has received one.
+// NotifyListServed tells each server that changes its lists without notification that a client has received one of its lists.
 func NotifyListServed(view *catalog.View, kind protocol.ItemKind, out []kernel.Effect) []kernel.Effect {
 	for _, server := range view.Silent(kind) {
 		out = append(out, kernel.Tell(server.Pool, message.ListServed{Kind: kind}))

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Requests wait for all the lists they need, or until their time is over, and only once. Their number is limited.
+// Requests wait until all the lists they need have arrived or lookupWait has passed, and only once. Their number is limited.
 func TestLookups(t *testing.T) {
 	var s lookups[int]
 	var seq uint64
@@ -69,8 +69,9 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// A name that only a server without a known list may offer waits for the server's pool: a client may call right after a login,
-// before the catalog shows it. Afterwards the request is refused with the login, or as still starting once the login is done.
+// A request for a name that only a server with unknown lists may offer waits for the server's pool, as a client may call right after
+// a login, before the catalog shows it. Afterwards the request is refused: a login is needed or, if it is done, the server is
+// still starting.
 func TestLookupOfAServerThatNeedsALogin(t *testing.T) {
 	x := &downstream.Exchange{}
 	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one_x"}}`)
@@ -96,8 +97,8 @@ func TestLookupOfAServerThatNeedsALogin(t *testing.T) {
 	}
 }
 
-// A step does not create a login link, as a link is sealed with the time and random bytes. It is created when the answer is
-// written, and each answer has its own.
+// A step does not create a login link, as the link's seal depends on the time and random bytes. The link is created when the answer
+// is written, a new one for each answer.
 func TestALinkIsMadeWhenTheAnswerIsWritten(t *testing.T) {
 	links := 0
 	link := func() string { links++; return fmt.Sprint("https://x.test/", links) }

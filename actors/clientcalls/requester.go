@@ -6,7 +6,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Requester identifies a request as its client does. Requests of several principals may arrive on one connection, from a proxy.
+// Requester identifies a request of a client. A connection from a proxy may carry requests of several principals.
 type Requester struct{ Principal, Remote, ID string }
 
 // RequestOf returns the requester of an exchange.
@@ -14,7 +14,7 @@ func RequestOf(x *downstream.Exchange, who *identity.Principal) Requester {
 	return Requester{message.PrincipalOf(who), x.Origin.Remote, string(x.Frame.IDBytes())}
 }
 
-// RequesterOf returns the requester of the request that a client cancels.
+// RequesterOf returns the requester of the request that the client cancels.
 func RequesterOf(m message.CancelStateless) Requester {
 	return Requester{m.Principal, m.Remote, m.RequestID}
 }

@@ -68,7 +68,7 @@ func (c *Calls[H, K, R]) abort(now time.Time, m message.Abort, out []kernel.Effe
 	return out
 }
 
-// checkDeadlines ends the calls whose time is over, and sets the timer for the next deadline.
+// checkDeadlines ends the calls whose deadline has passed, and sets the timer for the next deadline.
 func (c *Calls[H, K, R]) checkDeadlines(now time.Time, m deadlineDue, out []kernel.Effect) []kernel.Effect {
 	if !c.clock.fired(now, m) {
 		return out
