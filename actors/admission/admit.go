@@ -17,22 +17,22 @@ import (
 // Entrance holds what Admit needs to decide about requests. It is immutable.
 type Entrance struct {
 	Projects map[string]bool // the names of all projects
-	Bound    string          // project of the client on stdin and stdout (--project); "" = its requests name one
+	Bound    string          // project of the client on stdin and stdout (--project); "" = its requests may name one
 
-	Policy *policy.Policy      // decides about projects for principals without a policy of their own; nil = allows all
-	Local  *identity.Principal // the principal of clients that are not authenticated; nil = identity.Local
+	Policy *policy.Policy      // for principals without a policy of their own; nil = allows all
+	Local  *identity.Principal // principal of unauthenticated clients; nil = identity.Local
 
 	Newest map[string]*identity.Principal // message.Principals.Newest
 	Epoch  uint64                         // number of changes to principals and their rights
 }
 
-// Admit decides what a request of a client may see, for every transport and era: a message, a stream or the end of a session.
-// It is the only place of that decision. x is the message, or nil if there is none or it is a batch, whose messages go through
-// AdmitMember.
+// Admit decides what a request may see, for all transports and eras. The request is a message, a stream, or the end of a session. No
+// other code makes this decision. x is the message. It is nil if there is none, or if the request is a batch, whose messages go
+// through AdmitMember.
 //
-// A project is named by the path, the header Goblin-Project, or _meta. An unknown project, or two different ones, are refused:
-// a request that names a project is never answered for all servers. A project that the principal may not use is treated as
-// unknown. If the principal may use some projects only and names none, it sees what these show together.
+// A request names a project by its path, the header Goblin-Project, or _meta. It is refused if it names an unknown project or two
+// different ones: a request for a project is never answered for all servers. A project that the principal may not use counts as
+// unknown. If the principal may use only some projects and the request names none, it sees everything in these projects.
 func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.Admitted, *message.Refusal) {
 	var in projectNames
 	a, refusal := e.current(o.Who)
@@ -62,7 +62,7 @@ func (e Entrance) Admit(o *downstream.Origin, x *downstream.Exchange) (message.A
 	if fault := in.fault(); fault != nil {
 		return a, refusalOf(fault, x)
 	}
-	bound := e.Bound != "" && in.project == e.Bound // a client bound to a project that was removed waits for it, and its pings are answered
+	bound := e.Bound != "" && in.project == e.Bound // if its project was removed, the client waits for it; its pings are answered
 	if in.carrier != "" && !bound && !e.mayUse(in.project, a.Who) {
 		return a, refusalOf(protocol.NoProject(in.project), x)
 	}
@@ -76,7 +76,7 @@ func (e *Entrance) mayUse(project string, who *identity.Principal) bool {
 	return e.Projects[project] && who.May(project) && policy.Of(who, e.Policy).Counts(identity.Of(who).Rights, project)
 }
 
-// current returns the principal as it is known now: it may have changed while the request arrived in pieces.
+// current returns the newest value of the principal, which may have changed while the request was received.
 func (e *Entrance) current(who *identity.Principal) (message.Admitted, *message.Refusal) {
 	there := message.Principals{Newest: e.Newest, Local: e.Local}
 	newest, ok := there.Of(who)
@@ -86,7 +86,7 @@ func (e *Entrance) current(who *identity.Principal) (message.Admitted, *message.
 	return message.Admitted{Who: newest, Epoch: e.Epoch}, nil
 }
 
-// AdmitMember decides about a message of a batch whose path and headers have been admitted.
+// AdmitMember decides about a message of a batch, after Admit has decided about the batch's path and headers.
 func AdmitMember(a message.Admitted, x *downstream.Exchange) (message.Admitted, *message.Refusal) {
 	var in projectNames
 	if a.View.Project != "" {
@@ -101,8 +101,7 @@ func AdmitMember(a message.Admitted, x *downstream.Exchange) (message.Admitted, 
 	return a, nil
 }
 
-// CheckProject refuses what was admitted for a project other than that of the session. A session is bound to its project when
-// it is opened.
+// CheckProject refuses a request that names a project other than its session's. The session is bound to a project when it is opened.
 func CheckProject(a message.Admitted, session catalog.Key, x *downstream.Exchange) *message.Refusal {
 	if a.View.Project == "" || a.View.Project == session.Project {
 		return nil
@@ -114,7 +113,7 @@ func CheckProject(a message.Admitted, session catalog.Key, x *downstream.Exchang
 	return refusalOf(&protocol.Fault{Name: protocol.UnknownProject, Message: "Unknown project here: " + status.Printable(a.View.Project, 100) + ". The session was opened " + was + "; open another one"}, x)
 }
 
-// NoView returns why an admitted request has nothing to see: its project or its server no longer exists.
+// NoView returns the error for an admitted request that has no view: its project or its server no longer exists.
 func NoView(snapshot *catalog.Snapshot, key catalog.Key) *protocol.Fault {
 	if key.Project != "" && !snapshot.HasProject(key) {
 		return protocol.NoProject(key.Project)
@@ -122,7 +121,7 @@ func NoView(snapshot *catalog.Snapshot, key catalog.Key) *protocol.Fault {
 	return protocol.NoServer(key.Server)
 }
 
-// NoViewStatus returns the HTTP status of NoView for legacy clients.
+// NoViewStatus returns the HTTP status with which legacy clients get the fault from NoView.
 func NoViewStatus(fault *protocol.Fault) int {
 	if fault.Name == protocol.UnknownProject {
 		return 200
@@ -130,8 +129,8 @@ func NoViewStatus(fault *protocol.Fault) int {
 	return 404
 }
 
-// refusalOf refuses a message whose path was right: with status 200 if it is a request, as for all errors of requests, else
-// with 404.
+// refusalOf refuses a message that was sent to a valid path. A request is answered with status 200, as with any JSON-RPC error, and
+// other messages with 404.
 func refusalOf(fault *protocol.Fault, x *downstream.Exchange) *message.Refusal {
 	if x != nil && x.Frame.Kind == protocol.KindRequest {
 		return &message.Refusal{Status: 200, Fault: fault}
@@ -156,7 +155,7 @@ func (n *projectNames) take(project, carrier string) {
 	}
 }
 
-// takeMeta takes the project that the message itself names.
+// takeMeta takes the project named in the message's _meta.
 func (n *projectNames) takeMeta(x *downstream.Exchange) {
 	if x == nil || x.Batch != nil {
 		return
@@ -178,8 +177,8 @@ func (n *projectNames) fault() *protocol.Fault {
 		status.Printable(n.project, 100), n.carrier, status.Printable(n.other, 100), n.where)}
 }
 
-// keyOf returns the part of the catalog that a path stands for: all of it, a project after /p/, or a server after /s/. It
-// returns false if the path is not an endpoint.
+// keyOf returns the part of the catalog that a path selects: everything, a project after /p/, or a server after /s/. It returns false
+// if the path is not an endpoint.
 func keyOf(path string) (catalog.Key, bool) {
 	prefix, found := downstream.CutRoute(path)
 	if !found || prefix == "" {

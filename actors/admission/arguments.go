@@ -8,14 +8,14 @@ import (
 	"goblin-actor/protocol/toolschema"
 )
 
-// checkArguments refuses a call whose arguments certainly do not match the tool's inputSchema, if the configuration asks for
-// that (validateArguments). It skips a call that the policy denies, as the error would show the schema.
+// checkArguments refuses a call whose arguments certainly do not match the tool's inputSchema, if the server is configured with
+// validateArguments. Calls that the policy denies are not checked, as the error would reveal the schema.
 func checkArguments(x *downstream.Exchange, t *Target) *protocol.Fault {
 	if x.Frame.Method != protocol.MethodToolsCall || t.Denied != nil {
 		return nil
 	}
 	schema := t.Entry.Arguments()
-	if schema == nil { // the usual case
+	if schema == nil { // validateArguments is not set, or the schema cannot be checked
 		return nil
 	}
 	faults := schema.Check(x.Frame.Raw, x.Params.Arguments)

@@ -12,8 +12,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// seenBy returns what a principal with the role "some" sees of two servers and the gateway's own tools: it may read, and
-// nothing else.
+// seenBy returns the view of a principal with the role "some" on a server and the gateway's own tools. The role denies *delete, *ask,
+// *secret* and the tools in denied.
 func seenBy(t *testing.T, mode string, denied ...string) *catalog.View {
 	t.Helper()
 	items := func(raws ...string) (list [][]byte) {
@@ -44,12 +44,12 @@ func asking(t *testing.T, method, params string) *downstream.Exchange {
 	return x
 }
 
-// S5.2.1: A hidden tool is called, or a hidden resource read, by way of the gateway's own tools.
+// S5.2.1: call a hidden tool, or read a hidden resource, through the gateway's own tools.
 func TestAttack46MetaTool(t *testing.T) {
 	view := seenBy(t, "enforce")
 	for _, c := range []struct {
 		params string
-		want   protocol.FaultName // "" = it is found
+		want   protocol.FaultName // "" = the item is found
 	}{
 		{`{"name":"gateway_call_tool","arguments":{"name":"files_delete"}}`, protocol.ToolNotFound},
 		{`{"name":"gateway_call_tool","arguments":{"name":"files:delete"}}`, protocol.ToolNotFound},
@@ -69,7 +69,8 @@ func TestAttack46MetaTool(t *testing.T) {
 	}
 }
 
-// A reference names a prompt that is permitted, and beside it, in one spelling or another, what is not: servers go by its type.
+// A reference names a permitted prompt and also, in various spellings, a denied resource, which servers would complete because of the
+// type.
 func TestAttack48ReferenceToTwo(t *testing.T) {
 	view := seenBy(t, "enforce")
 	for _, ref := range []string{
@@ -95,7 +96,8 @@ func TestAttack48ReferenceToTwo(t *testing.T) {
 	}
 }
 
-// What is denied is known as that, and what is not there is not; a policy that reports lets all through, and knows.
+// A denied item is reported as denied, and an unknown one is not. A policy that only reports permits both kinds of calls, and still
+// reports the denied item.
 func TestDenied(t *testing.T) {
 	for _, c := range []struct{ method, params, item string }{
 		{"tools/call", `{"name":"files_delete"}`, "delete"}, {"tools/call", `{"name":"files_none"}`, ""}, {"tools/call", `{"name":"files_read"}`, ""},
@@ -118,7 +120,7 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// One of the gateway's own tools that is denied is denied, whatever it is to call: a policy that only reports says so, too.
+// If the policy denies call_tool itself, its calls are denied whatever they name. A policy that only reports them does so, too.
 func TestDeniedByTheToolThatCalls(t *testing.T) {
 	for _, params := range []string{`{"name":"gateway_call_tool","arguments":{"name":"files_read"}}`, `{"name":"gateway_call_tool","arguments":{"name":"files_none"}}`} {
 		for _, mode := range []string{"enforce", "report"} {
@@ -130,7 +132,7 @@ func TestDeniedByTheToolThatCalls(t *testing.T) {
 	}
 }
 
-// Calls of servers' tools carry how often they may be made; the gateway's own do not.
+// A call of a server's tool has the tool's rate limit, also through call_tool. Calls of the gateway's own tools have none.
 func TestTargetsHaveRates(t *testing.T) {
 	for params, want := range map[string]string{`{"name":"files_read"}`: "5/min", `{"name":"gateway_call_tool","arguments":{"name":"files_read"}}`: "5/min"} {
 		if _, target, _ := FindTarget(seenBy(t, "enforce"), asking(t, "tools/call", params)); target.Rate.String() != want {
@@ -139,7 +141,7 @@ func TestTargetsHaveRates(t *testing.T) {
 	}
 }
 
-// A project is named by header and another one by path, in the hope that one is checked and the other is served.
+// A request names different projects by header and by path, so that one might be checked and the other served.
 func TestAttack54ProjectByHeaderAndPath(t *testing.T) {
 	e := Entrance{Projects: map[string]bool{"alpha": true, "beta": true}}
 	for _, c := range []struct{ path, header, params string }{

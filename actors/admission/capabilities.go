@@ -4,7 +4,7 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// capabilities are the capabilities that the gateway itself announces, in both eras.
+// capabilities are the capabilities that the gateway announces itself, to clients of both eras.
 const capabilities = `{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}`
 
 // Declares reports whether capabilities, a raw JSON object, contain the extension.

@@ -19,12 +19,12 @@ type Denied struct {
 	Method protocol.Method
 	Report bool // the policy only reports: the request was executed
 
-	Who *identity.Principal // as known to the holder of the request
-	Key catalog.Key         // what Who sees
+	Who *identity.Principal // as known to the actor that handles the request
+	Key catalog.Key         // selects the view of Who
 }
 
-// deniedIn returns what the policy has to do with a request that was found in the view, or not (fault); nil = nothing. For a
-// permitted request this costs reading one field.
+// deniedIn returns what the policy denies of a request, or nil if it denies nothing. found and fault are the result of Resolve in
+// view. A permitted request costs no more than reading one field.
 func deniedIn(view *catalog.View, x *downstream.Exchange, found Target, fault *protocol.Fault) *Denied {
 	if fault == nil {
 		reported := view.Reported()
@@ -47,13 +47,13 @@ func deniedIn(view *catalog.View, x *downstream.Exchange, found Target, fault *p
 	return &Denied{Server: there.Server.Name, Item: there.Original, Method: x.Frame.Method}
 }
 
-// DeniedIn returns what the policy has to do with a resource that was looked up in the view, and found or not (fault); nil =
-// nothing.
+// DeniedIn returns what the policy denies of a resource, or nil if it denies nothing. found and fault are the result of its lookup in
+// view.
 func DeniedIn(view *catalog.View, x *downstream.Exchange, found catalog.Found, fault *protocol.Fault) *Denied {
 	return deniedIn(view, x, Target{Server: found.Server, Original: found.Original}, fault)
 }
 
-// CountDenied counts and logs what was denied; nil = nothing was.
+// CountDenied appends the effect that counts and logs a denied request; d = nil means that nothing was denied.
 func CountDenied(d *Denied, who *identity.Principal, key catalog.Key, out []kernel.Effect) []kernel.Effect {
 	if d == nil {
 		return out
@@ -62,7 +62,7 @@ func CountDenied(d *Denied, who *identity.Principal, key catalog.Key, out []kern
 	return append(out, kernel.Act(*d))
 }
 
-// Count adds it to the metrics, and logs it unless too many lines were logged in this second.
+// Count adds d to the metrics and logs it. Above a number of lines per second it is not logged.
 func (d *Denied) Count(m *status.Metrics, log *slog.Logger) {
 	text := "denied by policy"
 	if d.Report {

@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// routedExtensions are the extensions that work with several servers in view: their methods can be routed, or they have none.
-// Any other extension is announced only if a single server is in view, which gets all methods that the gateway does not know.
+// routedExtensions are the extensions that work with several servers in view: the gateway can route their methods, or they have none.
+// Other extensions are announced only if there is a single server in view, which gets all methods that the gateway does not know.
 var routedExtensions = []string{message.ExtensionTasks, "io.modelcontextprotocol/ui"}
 
 // extensionsOf returns the extensions that a server announces, with their settings. Tasks are included only for clients of the
@@ -28,8 +28,8 @@ func extensionsOf(server *catalog.Server, era protocol.Era) map[string]json.RawM
 	return has.Extensions
 }
 
-// CapabilitiesFor returns the capabilities announced to clients of the era: those that the gateway handles, and the extensions
-// of the servers in view. If two servers have the same extension, the settings of the first are announced.
+// CapabilitiesFor returns the capabilities announced to clients of the era: the gateway's own, and the extensions of the servers in
+// view. If two servers have the same extension, the settings of the first are announced.
 func CapabilitiesFor(view *catalog.View, era protocol.Era) []byte {
 	all := map[string]json.RawMessage{}
 	for _, server := range slices.Backward(view.Servers()) {
@@ -45,8 +45,8 @@ func CapabilitiesFor(view *catalog.View, era protocol.Era) []byte {
 	return extras.With([]byte(capabilities), false)
 }
 
-// experimentalOf returns the experimental capabilities of the only server in view, or nil. The methods that belong to them are
-// unknown, so they can go only to a server that is seen alone.
+// experimentalOf returns the experimental capabilities of the only server in view, or nil if there are several. The gateway does not
+// know their methods, so it could not choose between servers.
 func experimentalOf(view *catalog.View) []byte {
 	servers := view.Servers()
 	if len(servers) != 1 || len(servers[0].Capabilities) == 0 {

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// thousand is a catalog of a thousand tools, under a policy of three roles or under none.
+// thousand returns a catalog of a thousand tools, with a policy of three roles or without one.
 func thousand(tb testing.TB, roles bool) (*catalog.Snapshot, catalog.Key) {
 	tb.Helper()
 	var tools [][]byte
@@ -31,7 +31,7 @@ func thousand(tb testing.TB, roles bool) (*catalog.Snapshot, catalog.Key) {
 	return catalog.Build(nil, []catalog.Source{source}, naming), key
 }
 
-// aims resolves a call as a stateless session does: it asks the snapshot for the view each time.
+// aims returns a function that resolves a call as a stateless session does, with a new lookup of the view.
 func aims(tb testing.TB, roles bool) func() {
 	snapshot, key := thousand(tb, roles)
 	x := &downstream.Exchange{}
@@ -44,7 +44,7 @@ func aims(tb testing.TB, roles bool) func() {
 	}
 }
 
-// BenchmarkPermittedCall is what a policy of three roles adds to finding the tool of a call.
+// BenchmarkPermittedCall compares resolving a call with and without a policy of three roles.
 func BenchmarkPermittedCall(b *testing.B) {
 	for name, roles := range map[string]bool{"no policy": false, "three roles": true} {
 		b.Run(name, func(b *testing.B) {
@@ -57,7 +57,7 @@ func BenchmarkPermittedCall(b *testing.B) {
 	}
 }
 
-// A permitted call allocates what it does without a policy.
+// A permitted call allocates no more with a policy than without one.
 func TestPermittedCallAllocates(t *testing.T) {
 	none, three := aims(t, false), aims(t, true)
 	none()

@@ -62,7 +62,7 @@ func preferOf(x *downstream.Exchange) (*message.Prefer, *protocol.Fault) {
 	return p, nil
 }
 
-// members calls each for the members of a JSON object in a checked frame. A duplicate is refused, as another reader may take
+// members calls each for every member of a JSON object in a valid frame. Duplicate members are refused, as another reader might use
 // the other one.
 func members(raw []byte, path, want string, each func(key string, value json.RawMessage, path string) *protocol.Fault) *protocol.Fault {
 	in := json.NewDecoder(bytes.NewReader(raw))

@@ -17,14 +17,14 @@ func preferring(t *testing.T, prefer string) *downstream.Exchange {
 	return x
 }
 
-// S4.2.2: what a request prefers is read, and what makes no sense is refused with the place.
+// S4.2.2: a valid preference is parsed, and an invalid one is refused with the path of the fault.
 func TestPreferences(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	var many []string
 	for i := range 40 {
 		many = append(many, `"k`+strings.Repeat("y", i)+`":"v"`)
 	}
-	const path = "params._meta.goblin-actor/prefer" // of another type than object, the scanner of frames refuses it
+	const path = "params._meta.goblin-actor/prefer" // if it is not an object, the frame scanner refuses it
 	for _, c := range []struct{ name, prefer, fault string }{
 		{"labels", `{"labels":{"region":"eu"}}`, ""},
 		{"required", `{"required":true,"labels":{"region":"\u0065u"}}`, ""},
@@ -55,7 +55,7 @@ func TestPreferences(t *testing.T) {
 	}
 }
 
-// A request that prefers nothing costs nothing more.
+// A request without a preference allocates nothing.
 func TestNoPreferenceCostsNothing(t *testing.T) {
 	x := &downstream.Exchange{}
 	x.Frame, x.Params = actortest.Request(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":1}}}`)

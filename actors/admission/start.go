@@ -9,12 +9,12 @@ import (
 // StartWaitOver tells an actor that StartWait has passed.
 type StartWaitOver struct{}
 
-// StartWait is how long the client on stdin and stdout waits for servers that are still starting. It lists once, right after
-// initialize, and many such clients ignore list_changed.
+// StartWait is how long the client on stdin and stdout waits for servers that are starting. Such clients list once, right after
+// initialize, and many ignore list_changed.
 const StartWait = 5 * time.Second
 
-// CountSettled counts the servers that have sent their lists, now or before, or failed to, and those that are not in view, for
-// which the client does not wait.
+// CountSettled counts the servers for which the client need not wait: those whose lists are known, those that have failed, and those
+// that are not in view.
 func CountSettled(view *catalog.View) int {
 	settled := 0
 	for _, server := range view.Snapshot().Servers() {

@@ -17,18 +17,17 @@ import (
 type Target struct {
 	Server   *catalog.Server
 	Original string              // the server's own name or URI
-	Span     rawjson.Span        // position of the client's name for it
+	Span     rawjson.Span        // position of the name or URI in the client's request
 	Entry    *catalog.Entry      // nil for a URI that is not listed
 	Unlisted bool                // it exists only if its server has mentioned it
-	replica  int                 // counted from 1; 0 = any
-	Rate     config.Rate         // limit of calls of it for one principal; zero = none
-	reports  bool                // the policy only reports: a call above Rate is executed
-	Denied   *Denied             // what the policy has to do with the result; nil = nothing
-	Home     *message.TaskOrigin // origin of the task that the request is about; nil = none
+	replica  int                 // number of the replica to call, from 1; 0 = any
+	Rate     config.Rate         // limit of each principal's calls; zero = none
+	reports  bool                // the policy only reports: calls above Rate are executed
+	Denied   *Denied             // what the policy denies; nil = nothing
+	Home     *message.TaskOrigin // of the task that the request is about; nil = not about a task
 }
 
-// Request returns the request for the pool of the target's server. The fault says what is wrong with what the client asks of
-// the gateway.
+// Request returns the request for the pool of the target's server, or an error if the client's preferences for replicas are invalid.
 func (t *Target) Request(x *downstream.Exchange, caller *message.Caller) (*message.Request, *protocol.Fault) {
 	prefer, fault := preferOf(x)
 	if fault != nil {
@@ -45,8 +44,8 @@ func (t *Target) Request(x *downstream.Exchange, caller *message.Caller) (*messa
 	return r, nil
 }
 
-// Call returns the call that waits for the answer, with the limits of the target's server. parked limits how long it waits for
-// its client.
+// Call returns the call for the request x, with the limits of the target's server. parked limits how long the call waits for its
+// client.
 func (t *Target) Call(seq uint64, x *downstream.Exchange, now time.Time, parked time.Duration) call.Call {
 	rules := &t.Server.Rules
 	return call.Call{
@@ -64,14 +63,14 @@ func (t *Target) public(x *downstream.Exchange) string {
 	return name
 }
 
-// Resolve finds the item in the view. Each actor has its own view, so a call never asks the registry.
+// Resolve finds the item in the view. Each actor has its own view, so no message to the registry is needed.
 func Resolve(view *catalog.View, x *downstream.Exchange) (Target, *protocol.Fault) {
 	raw := x.Frame.Raw
 	switch x.Frame.Method.Names() {
 	case protocol.SubjectTool:
 		name := ""
 		t, fault := resolveEntry(raw, x.Params.Name, "params.name", func(called string) (*catalog.Entry, *protocol.Fault) {
-			name = called // unquoted once for each call, as that allocates
+			name = called // kept, as unquoting it again would allocate
 			return view.Tool(called)
 		})
 		if fault != nil {
@@ -92,7 +91,7 @@ func Resolve(view *catalog.View, x *downstream.Exchange) (Target, *protocol.Faul
 		return Target{Server: found.Server, Original: found.Original, Span: x.Params.URI, Entry: found.Entry, Unlisted: found.Unlisted}, fault
 	}
 	if x.Params.RefName.Present() {
-		if x.Params.RefURI.Present() { // one would be checked here, and the other one used by the server
+		if x.Params.RefURI.Present() { // with both, the gateway might check one and the server use the other
 			return Target{}, protocol.BadParams("params.ref: want name or uri, not both")
 		}
 		return resolveEntry(raw, x.Params.RefName, "params.ref.name", view.Prompt)

@@ -26,8 +26,8 @@ func HasLegacyTasks(server *catalog.Server) bool {
 	return true
 }
 
-// WithoutTasks prepares a call of a client that does not want or know tasks: the client gets a plain result, whatever the tool
-// requires.
+// WithoutTasks changes a tools/call of a client that does not want a task or does not know tasks. The client gets a plain result, even
+// if the tool requires a task: then the gateway creates the task and waits for it.
 func WithoutTasks(r *message.Request, tool *catalog.Entry) {
 	r.Plain()
 	if tool == nil {
@@ -50,17 +50,17 @@ func PublicTask(edits []rawjson.Edit, raw []byte, span rawjson.Span, server stri
 // PublicTaskID returns the id by which clients know a server's task.
 func PublicTaskID(server, own string) string { return server + "/" + own }
 
-// TaskIDs translates ids of modern servers' tasks, of which the gateway keeps nothing. A public id ends with a tag that only
-// this principal's ids have. Without authentication there is no tag, and any client may name any task.
+// TaskIDs translates task ids of modern servers, about whose tasks the gateway stores nothing. A public id ends with a tag that depends
+// on the principal. Without authentication there is no tag, and any client may name any task.
 type TaskIDs struct {
 	Sealer    *seal.Sealer
 	Principal string // message.PrincipalOf; "" = not authenticated
 }
 
-// taskMark separates a task id from its principal's tag, which does not contain it.
+// taskMark separates a task id from its principal's tag. Tags do not contain it.
 const taskMark = "~"
 
-// Public returns the id by which the principal knows a server's task. It is the same each time, as servers name tasks again.
+// Public returns the id by which the principal knows a server's task. It is always the same, as servers may name a task repeatedly.
 func (t TaskIDs) Public(server, own string) string {
 	id := PublicTaskID(server, own)
 	if t.Principal == "" {
@@ -69,7 +69,7 @@ func (t TaskIDs) Public(server, own string) string {
 	return id + taskMark + t.Sealer.TaskTag(t.Principal, server, own)
 }
 
-// own returns a public id without its tag, or false if the tag is missing or another principal's.
+// own returns a public id without its tag. It returns false if the tag is missing or belongs to another principal.
 func (t TaskIDs) own(id string) (string, bool) {
 	if t.Principal == "" {
 		return id, true
@@ -82,7 +82,7 @@ func (t TaskIDs) own(id string) (string, bool) {
 	return id[:at], hmac.Equal([]byte(t.Public(server, own)), []byte(id))
 }
 
-// Edit replaces a server's own task id, at span, with the one that the principal knows.
+// Edit replaces a server's own task id, at span, with the principal's public id.
 func (t TaskIDs) Edit(edits []rawjson.Edit, raw []byte, span rawjson.Span, server string) []rawjson.Edit {
 	if own, ok := rawjson.Unquote(span.Of(raw)); ok {
 		return append(edits, rawjson.Edit{Span: span, With: rawjson.Quote(t.Public(server, own))})
@@ -90,7 +90,8 @@ func (t TaskIDs) Edit(edits []rawjson.Edit, raw []byte, span rawjson.Span, serve
 	return edits
 }
 
-// ModernTask returns the server of a principal's task id and the server's own id, or nil if no server in view has such tasks.
+// ModernTask returns the server and its own task id for a principal's public id. The server is nil if the id is not the principal's,
+// or if no server in view with that name has the tasks extension.
 func ModernTask(view *catalog.View, id string, ids TaskIDs) (server *catalog.Server, own string) {
 	plain, theirs := ids.own(id)
 	if !theirs {
@@ -110,10 +111,10 @@ func HasModernTasks(server *catalog.Server) bool {
 	return Declares(server.Capabilities, message.ExtensionTasks) && extensionsOf(server, protocol.EraModern)[message.ExtensionTasks] != nil
 }
 
-// UndeclaredTasksFault is the error for a client that asks for tasks without having declared the extension.
+// UndeclaredTasksFault returns the error for a client that uses tasks without having declared the extension.
 func UndeclaredTasksFault() *protocol.Fault {
 	return &protocol.Fault{Name: protocol.ClientCannotAnswer, Required: []byte(needsTasks), Message: "the client has not declared the extension " + message.ExtensionTasks}
 }
 
-// needsTasks is what a client has to declare for tasks.
+// needsTasks is the capability that a client must declare for tasks.
 const needsTasks = `{"extensions":{"` + message.ExtensionTasks + `":{}}}`

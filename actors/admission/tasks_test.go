@@ -10,8 +10,8 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// A principal's id of a task leads to it from that principal alone, whatever the server calls it; without principals an id is the server's
-// name and its own.
+// A principal's id of a task leads only this principal to the task, whatever id the server uses. Without authentication, the public id
+// is the server's name and its own id.
 func FuzzTaskIDs(f *testing.F) {
 	for _, own := range []string{"7", "a/b", "~", "a~b~", "", "7~AAAAAAAAAAAAAAAAAAAAAA", "\x00", strings.Repeat("x", 300)} {
 		f.Add(own, "key:a", "key:b")
@@ -33,6 +33,6 @@ func FuzzTaskIDs(f *testing.F) {
 		if a == "" && id != PublicTaskID("one", own) {
 			t.Errorf("without authentication the id is %q", id)
 		}
-		_, _ = ModernTask(view, own, TaskIDs{Sealer: sealer, Principal: a}) // a client's text
+		_, _ = ModernTask(view, own, TaskIDs{Sealer: sealer, Principal: a}) // an id made up by the client
 	})
 }

@@ -10,8 +10,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// TenantOf returns whose connections to a server a request uses, or a client without a request (x is nil); nil = the shared
-// ones.
+// TenantOf returns the owner of the connections to a server that a request uses; nil = they are shared. Without a request, x is nil.
 func TenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller) *message.Tenant {
 	if !rules.Isolates() {
 		return nil
@@ -33,7 +32,7 @@ func TenantOf(rules *config.Server, x *downstream.Exchange, caller *message.Call
 		t.Key += " headers " + hashOf(rules.ForwardHeaders, t.Headers)
 	}
 	if t.Key == "" {
-		return nil // the request has none of the headers, and the shared connections send none either
+		return nil // no header is forwarded, so the shared connections will do
 	}
 	return &t
 }
@@ -46,8 +45,8 @@ func laneOf(caller *message.Caller) string {
 	return caller.Principal
 }
 
-// SharesOf distinguishes settings for sharing connections; "" = all clients share them, or those with equal capabilities, which
-// makes no difference here.
+// SharesOf identifies the settings that say which clients share connections. It is "" if all do, or those with equal capabilities: the
+// difference does not matter to its callers.
 func SharesOf(rules *config.Server) string {
 	if !rules.Isolates() {
 		return ""
@@ -55,7 +54,7 @@ func SharesOf(rules *config.Server) string {
 	return rules.Isolation + " " + rules.Auth.As + " " + hashOf(rules.ForwardHeaders, nil)
 }
 
-// forwarded returns the headers of a request that are sent on to a server. A missing header is not sent.
+// forwarded returns the headers of a request that are forwarded to a server. Missing headers are left out.
 func forwarded(rules []config.ForwardHeader, kept textproto.MIMEHeader) map[string]string {
 	var headers map[string]string
 	for _, rule := range rules {
@@ -69,8 +68,8 @@ func forwarded(rules []config.ForwardHeader, kept textproto.MIMEHeader) map[stri
 	return headers
 }
 
-// hashOf distinguishes values of headers and rules without keeping them. After a reload with other rules, no request matches a
-// connection that was made under the old ones.
+// hashOf returns a hash of the forwarding rules and header values, so that these need not be stored. After a reload with other rules,
+// no request matches a connection made under the old ones.
 func hashOf(rules []config.ForwardHeader, headers map[string]string) string {
 	h := sha256.New()
 	for _, rule := range rules {

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Whose a connection is, is told by what the server is configured to and what the request brings.
+// The owner of a connection depends on the server's configuration and the request's headers.
 func TestTenants(t *testing.T) {
 	tenant := func(isolation, client string, rules []config.ForwardHeader, headers ...string) *message.Tenant {
 		x := &downstream.Exchange{Origin: downstream.Origin{Kept: http.Header{}}}
@@ -32,7 +32,7 @@ func TestTenants(t *testing.T) {
 	}
 	same := [][2]*message.Tenant{
 		{tenant("session", "a", nil), tenant("session", "a", nil)},
-		{tenant("principal", "a", nil), tenant("principal", "b", nil)}, // both are anonymous
+		{tenant("principal", "a", nil), tenant("principal", "b", nil)}, // both are unauthenticated
 		{tenant("class", "a", token, "X-Token", "1"), tenant("class", "b", token, "x-token", "1")},
 	}
 	for i, c := range same {
@@ -65,7 +65,7 @@ func TestTenants(t *testing.T) {
 	}
 }
 
-// A server whose connections are for everybody costs a request nothing more.
+// Requests to a server with shared connections allocate nothing for tenants.
 func TestNoTenantCostsNothing(t *testing.T) {
 	x, rules, caller := &downstream.Exchange{}, &config.Server{Isolation: "class"}, &message.Caller{ClientKey: "a"}
 	if n := testing.AllocsPerRun(100, func() {

@@ -9,21 +9,21 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Calls of the gateway's own tools call_tool and read_resource are unwrapped here, before an actor holds the call. The request
-// becomes the one that the client could have sent itself, so deadlines, progress, server requests, tasks, cancellation, metrics
-// and logs are those of any call.
+// Calls of the gateway's own tools call_tool and read_resource are unwrapped here, before an actor holds the call. The request becomes
+// the one that the client could have sent directly. So deadlines, progress, server requests, tasks, cancellation, metrics and logs
+// work as for any call.
 const (
 	callTool     = "call_tool"
 	readResource = "read_resource"
 )
 
-// FindTarget finds the item that a request means: the one it names or, if it calls one of these tools, the one that the tool's
-// arguments name. In that case it returns a new exchange that asks for that item and takes the place of x.
+// FindTarget finds the item that a request means: the named one or, if it calls call_tool or read_resource, the one named in the
+// arguments. In the latter case it returns a new exchange for that item, which replaces x.
 func FindTarget(view *catalog.View, x *downstream.Exchange) (*downstream.Exchange, Target, *protocol.Fault) {
 	asked := x
 	x, t, fault := findTarget(view, x)
 	t.Denied = deniedIn(view, x, t, fault)
-	if x != asked && t.Denied == nil && view.Reported() != nil { // the item may be permitted, and the tool that wraps it not
+	if x != asked && t.Denied == nil && view.Reported() != nil { // the policy may permit the item but deny the tool that wraps it
 		by, none := Resolve(view, asked)
 		t.Denied = deniedIn(view, asked, by, none)
 	}
@@ -50,12 +50,12 @@ func findTarget(view *catalog.View, x *downstream.Exchange) (*downstream.Exchang
 	return inner, t, fault
 }
 
-// wraps reports whether the target is a tool that stands for another item.
+// wraps reports whether the target is call_tool or read_resource.
 func wraps(t *Target) bool {
 	return t.Server != nil && t.Server.Internal && (t.Original == callTool || t.Original == readResource)
 }
 
-// unwrap returns the exchange for what a call of one of these tools asks for.
+// unwrap returns the exchange for the item that a call of call_tool or read_resource names.
 func unwrap(x *downstream.Exchange, tool string) (*downstream.Exchange, *protocol.Fault) {
 	inner := *x
 	inner.Inner = true
@@ -76,7 +76,7 @@ func unwrap(x *downstream.Exchange, tool string) (*downstream.Exchange, *protoco
 	return &inner, nil
 }
 
-// innerCall returns the request with the name and arguments that its arguments hold.
+// innerCall returns the tools/call that a call of call_tool contains.
 func innerCall(x *downstream.Exchange) ([]byte, *protocol.Fault) {
 	raw, p := x.Frame.Raw, &x.Params
 	name, fault := argument(x, "name")
@@ -93,7 +93,7 @@ func innerCall(x *downstream.Exchange) ([]byte, *protocol.Fault) {
 	return rawjson.AppendEdited(nil, raw, rawjson.Edit{Span: p.Name, With: name}, rawjson.Edit{Span: p.Arguments, With: arguments}), nil
 }
 
-// innerRead returns a resources/read of the URI that the request's arguments hold.
+// innerRead returns the resources/read that a call of read_resource contains.
 func innerRead(x *downstream.Exchange) ([]byte, *protocol.Fault) {
 	raw, p := x.Frame.Raw, &x.Params
 	uri, fault := argument(x, "uri")
@@ -113,7 +113,7 @@ func innerRead(x *downstream.Exchange) ([]byte, *protocol.Fault) {
 	return append(b, "}}"...), nil
 }
 
-// argument returns a string argument, raw.
+// argument returns a string argument as raw JSON.
 func argument(x *downstream.Exchange, key string) ([]byte, *protocol.Fault) {
 	raw, object := x.Frame.Raw, x.Params.Arguments
 	if object.Present() && raw[object.Off] == '{' {
@@ -124,11 +124,11 @@ func argument(x *downstream.Exchange, key string) ([]byte, *protocol.Fault) {
 	return nil, protocol.BadParams("params.arguments." + key + ": want a string")
 }
 
-// ReadAsTool turns the result of a read into a result of the tool read_resource, if the exchange asked for it by that. The
-// caller may edit the contents in the same AppendEdited.
+// ReadAsTool turns the result of resources/read into a result of read_resource, if the exchange came from that tool. The caller may
+// combine the edits with others of the contents.
 func ReadAsTool(edits []rawjson.Edit, x *downstream.Exchange, frame *protocol.Frame) []rawjson.Edit {
 	if !x.Inner || x.Frame.Method != protocol.MethodResourcesRead || frame.Kind != protocol.KindResult {
 		return edits
 	}
-	return protocol.ContentsAsContent(slices.Clone(edits), frame) // other exchanges of the same answer share edits
+	return protocol.ContentsAsContent(slices.Clone(edits), frame) // cloned, as other exchanges with the same answer share edits
 }

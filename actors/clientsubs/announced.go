@@ -7,10 +7,10 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Announced holds, for each kind of list, the generation that the client was notified of last.
+// Announced holds, for each kind of list, the generation that the client was last notified of.
 type Announced [protocol.ItemKinds]uint64
 
-// Due returns the kinds of lists in view that have changed since they were announced, and notes them as announced. Resources and
+// Due returns the kinds of lists in view that have changed since they were announced, and marks them as announced. Resources and
 // templates share one notification, that of resources.
 func (a *Announced) Due(view *catalog.View) (kinds []protocol.ItemKind) {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
@@ -26,8 +26,8 @@ func (a *Announced) Due(view *catalog.View) (kinds []protocol.ItemKind) {
 	return kinds
 }
 
-// Carry translates the generations of the view was into those of the view now, for a client whose view has changed within one
-// snapshot. A kind that was not announced, or that the two views show differently, gets 0, which differs from every generation.
+// Carry converts the generations for the view now, which replaces was within one snapshot. A kind with unannounced changes, or whose
+// lists differ in the two views, gets 0, which differs from every generation.
 func (a *Announced) Carry(was, now *catalog.View) {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		if a[kind] == was.Generation[kind] && now.SameList(kind, was) {

@@ -41,7 +41,7 @@ func TestAnnouncedDue(t *testing.T) {
 	}
 }
 
-// A client whose view changes within one snapshot is notified of what it sees differently, and of what was due before.
+// A client whose view changes within one snapshot is notified of lists that differ, and of changes not yet announced.
 func TestAnnouncedCarry(t *testing.T) {
 	view := func(tool string) *catalog.View {
 		source := catalog.Source{Server: &catalog.Server{Name: "one"}}
@@ -54,7 +54,7 @@ func TestAnnouncedCarry(t *testing.T) {
 	now.Generation = [protocol.ItemKinds]uint64{3, 4, 5, 6}
 	a := Announced{2, 2, 1, 2}
 	a.Carry(was, now)
-	if want := (Announced{0, 4, 0, 6}); a != want { // tools differ, and a change of the resources was due
+	if want := (Announced{0, 4, 0, 6}); a != want { // the tools differ, and a change of the resources was not announced yet
 		t.Errorf("got %v, want %v", a, want)
 	}
 }

@@ -1,3 +1,3 @@
-// Package clientsubs holds the resource subscriptions of a client, for sessions and subscription streams: which resources,
-// on whose connections, and which pools know of them. Nothing here is an actor.
+// Package clientsubs holds the resource subscriptions of a client, for sessions and subscription streams: the resources, the
+// connections they are on, and the pools that know of them. It contains no actor.
 package clientsubs

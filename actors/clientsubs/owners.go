@@ -8,18 +8,19 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// maxOwners is how many owners a client's subscriptions may have at once. A server has few connections for them.
+// maxOwners limits the owners that a client's Owners remembers. A server has few connections for them.
 const maxOwners = 64
 
-// Owners shares one value among all subscriptions of a client on the same connections: a client may have ten thousand, and the
-// headers in an owner are long. The zero Owners is empty.
+// Owners lets all subscriptions of a client on the same connections share one value: a client may have ten thousand subscriptions,
+// and the headers in an owner can be long. The zero Owners is empty.
 type Owners struct {
 	known map[ownKey]*message.ConnectionOwner
 }
 
 type ownKey struct{ server, tenant string }
 
-// Intern returns the known value that equals own for the server, or notes own. Neither may be modified from now on.
+// Intern returns the stored value that equals own for the server. If there is none, it stores and returns own. Neither may be
+// modified from now on.
 func (o *Owners) Intern(server string, own *message.ConnectionOwner) *message.ConnectionOwner {
 	if own == nil {
 		return nil
@@ -38,8 +39,8 @@ func (o *Owners) Intern(server string, own *message.ConnectionOwner) *message.Co
 	return own
 }
 
-// OwnerOf returns on whose connections to a server a request subscribes, or a client without a request (x is nil); nil = the
-// shared ones.
+// OwnerOf returns the owner of the connections on which a request subscribes at a server; nil = they are shared. Without a request, x
+// is nil.
 func OwnerOf(rules *config.Server, x *downstream.Exchange, caller *message.Caller, era protocol.Era) *message.ConnectionOwner {
 	t := admission.TenantOf(rules, x, caller)
 	if t == nil {

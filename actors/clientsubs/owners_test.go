@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// All subscriptions of a client on the same connections hold one value; one that says something else is another.
+// All subscriptions of a client on the same connections share one value. An owner that differs is a value of its own.
 func TestOwnsAreHeldOnce(t *testing.T) {
 	var owns Owners
 	own := func(key, level string, can message.CapabilitySet) *message.ConnectionOwner {
@@ -37,7 +37,7 @@ func TestOwnsAreHeldOnce(t *testing.T) {
 	}
 }
 
-// A value that differs in any field is another one.
+// An owner that differs in any field is another value.
 func TestInternComparesEveryField(t *testing.T) {
 	base := message.ConnectionOwner{Can: message.CanForm, Tenant: &message.Tenant{
 		Key: "session a", Who: "key:anna", Epoch: 1, Client: "a", Lane: "key:anna", Headers: map[string]string{"X-Token": "1"},

@@ -10,12 +10,12 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// PoolLife identifies a pool between two of its restarts or changes of who shares its connections. After either it has
-// forgotten all subscriptions.
+// PoolLife identifies the time in which a pool keeps its subscriptions. It loses all of them when it restarts, and when the settings
+// that say which clients share its connections change.
 type PoolLife struct {
 	Pool   kernel.Reference
 	life   uint64
-	shares string // who shares its connections; "" = all clients
+	shares string // these settings; "" = all clients share its connections
 }
 
 // LifeOf returns the life of a server's current pool.
@@ -23,9 +23,9 @@ func LifeOf(server *catalog.Server) PoolLife {
 	return PoolLife{server.Pool, server.Life, admission.SharesOf(&server.Rules)}
 }
 
-// Resubscribe compares the pools that know of a client's subscriptions with those of a newer catalog. A server that was
-// disabled and enabled has a new pool, and a restarted one has forgotten everything: these pools get the subscriptions again,
-// except for the pending ones. Resubscribe returns the names of their servers.
+// Resubscribe compares the pools that know of a client's subscriptions with those of a newer catalog. A server that was disabled and
+// enabled again has a new pool, and a restarted pool has lost its subscriptions: these pools get the subscriptions again, except for
+// the pending ones. Resubscribe returns the names of their servers.
 func Resubscribe(at map[string]PoolLife, snapshot *catalog.Snapshot, who kernel.Reference, subs map[Resource]*Subscription, pending map[Resource]bool, out []kernel.Effect) (_ []kernel.Effect, servers []string) {
 	for _, name := range slices.Sorted(maps.Keys(at)) {
 		server := snapshot.Server(name)
@@ -39,7 +39,7 @@ func Resubscribe(at map[string]PoolLife, snapshot *catalog.Snapshot, who kernel.
 	return out, servers
 }
 
-// Mismatched returns the subscriptions that no longer match the settings of their servers, whose pools have ended them.
+// Mismatched returns the subscriptions that no longer match the settings of their servers. The pools have already ended them.
 func Mismatched(at map[string]PoolLife, snapshot *catalog.Snapshot, subs map[Resource]*Subscription) (misfits []Resource) {
 	for name, life := range at {
 		server := snapshot.Server(name)
@@ -56,7 +56,7 @@ func Mismatched(at map[string]PoolLife, snapshot *catalog.Snapshot, subs map[Res
 	return misfits
 }
 
-// resubscribe sends a pool the subscriptions of a client, by the owner of the connections: first those on shared ones.
+// resubscribe sends a client's subscriptions to a pool, one message for each owner of connections. The shared ones come first.
 func resubscribe(server *catalog.Server, who kernel.Reference, subs map[Resource]*Subscription, pending map[Resource]bool, out []kernel.Effect) []kernel.Effect {
 	by := map[string]*message.Resubscribe{"": {From: who}}
 	for r, sub := range subs {
@@ -76,7 +76,7 @@ func resubscribe(server *catalog.Server, who kernel.Reference, subs map[Resource
 	return out
 }
 
-// UnsubscribeAll tells the pools that know of a client's subscriptions that the client has gone.
+// UnsubscribeAll tells the pools that know of a client's subscriptions that the client has left.
 func UnsubscribeAll(at map[string]PoolLife, who kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	for _, name := range slices.Sorted(maps.Keys(at)) {
 		out = append(out, kernel.Tell(at[name].Pool, message.UnsubscribeAll{From: who}))

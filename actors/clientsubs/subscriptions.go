@@ -13,23 +13,23 @@ import (
 // MaxSubscriptions limits the resources to which one session or stream may be subscribed.
 const MaxSubscriptions = 10_000
 
-// reportedSubs limits the subscriptions of one session in a report.
+// reportedSubs limits the subscriptions of one session in the status.
 const reportedSubs = 1000
 
-// countedBytes is the length up to which a subscription costs 1; a longer one costs 1 for each.
+// countedBytes is the number of bytes of a URI or request that count as one subscription.
 const countedBytes = 512
 
-// Cost returns what a session's subscription to a resource costs, of the subscriptions that its principal may have.
+// Cost returns how many of its principal's subscriptions a session's subscription to a resource counts as.
 func Cost(uri string) int { return 1 + max(0, len(uri)-1)/countedBytes }
 
-// StreamCost returns what a subscription stream costs: the number of resources and tasks it wants, whether they exist or not,
-// or the bytes of its request in units of countedBytes if that is more. The stream keeps that cost for its life.
+// StreamCost returns how many of its principal's subscriptions a stream counts as: the number of resources and tasks in its filter,
+// whether they exist or not, or the size of its request in units of countedBytes if that is more. It does not change later.
 func StreamCost(x *downstream.Exchange) int {
 	wishes, _ := FilterOf(x)
 	return max(wishes.count(), len(x.Frame.Raw)/countedBytes)
 }
 
-// Filter is what a client wants to hear of on a stream. MCP 2026-07-28, basic/utilities/subscriptions.
+// Filter lists the changes that a client wants to be notified of on a stream. MCP 2026-07-28, basic/utilities/subscriptions.
 type Filter struct {
 	ToolsListChanged, PromptsListChanged, ResourcesListChanged bool
 	ResourceSubscriptions, TaskIDs                             []string
@@ -51,14 +51,14 @@ func (r Resource) Compare(other Resource) int {
 	return cmp.Or(cmp.Compare(r.Server, other.Server), cmp.Compare(r.URI, other.URI))
 }
 
-// Subscription is a resource of which the client wants updates.
+// Subscription is a client's subscription to a resource.
 type Subscription struct {
-	Public string                    // the URI as the client wrote it, which its updates carry too
-	Due    []message.ResourceUpdated // updates that wait for a stream, one of each URI
-	Own    *message.ConnectionOwner  // on whose connections; nil = the shared ones
+	Public string                    // the URI as the client wrote it, also used in its updates
+	Due    []message.ResourceUpdated // updates that wait for a stream, at most one of each URI
+	Own    *message.ConnectionOwner  // whose connections it uses; nil = the shared ones
 }
 
-// ReportSubscriptions returns the subscriptions for people, at most reportedSubs of a client.
+// ReportSubscriptions returns the subscriptions for the status, at most reportedSubs.
 func ReportSubscriptions(session, who string, subs map[Resource]*Subscription) []status.Subscription {
 	var all []status.Subscription
 	for r, sub := range subs {
@@ -70,8 +70,8 @@ func ReportSubscriptions(session, who string, subs map[Resource]*Subscription) [
 	return all
 }
 
-// SubscriptionFor finds the subscription to which a change belongs: to the resource itself, or to one that it is part of. It
-// also returns the URI by which the client knows the changed resource. Changes of what the view no longer shows belong to none.
+// SubscriptionFor finds the subscription that covers a changed resource: to the resource itself, or to one that it is part of. It
+// also returns the URI by which the client knows the changed resource. It finds none if the resource is not in view.
 func SubscriptionFor(view *catalog.View, subs map[Resource]*Subscription, m *message.ResourceUpdated) (r Resource, public string, ok bool) {
 	for uri := range message.Covering(m.URI) {
 		r = Resource{m.Server, uri}

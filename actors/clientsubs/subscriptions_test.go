@@ -8,7 +8,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// A subscription counts as one, and what is long as what it takes; a stream as all that its client wants to hear of, or as its request takes.
+// A session's subscription counts as one, or more if its URI is long. A stream counts as the items in its filter, or by the size of
+// its request.
 func TestWhatSubscriptionsCountAs(t *testing.T) {
 	for length, want := range map[int]int{0: 1, 1: 1, 512: 1, 513: 2, 5000: 10} {
 		if got := Cost(strings.Repeat("x", length)); got != want {

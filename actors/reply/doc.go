@@ -1,3 +1,3 @@
-// Package reply holds the effects that write to a client's exchange: answers, messages ahead of the answer, refusals.
-// Actors append them to the effects of a step, and Perform executes them.
+// Package reply holds the effects that write to a client's exchange: answers, messages before the answer, and refusals. Actors append
+// them to the effects of a step.
 package reply

@@ -20,14 +20,14 @@ type (
 		X       *downstream.Exchange
 		Pieces  [][]byte
 		Newline bool
-		Memory  *protocol.Memory // holds the pieces, if nothing else reads it; else nil
+		Memory  *protocol.Memory // holds the pieces if they have no other reader; else nil
 	}
-	// Notify writes a message ahead of the answer.
+	// Notify writes a message before the answer.
 	Notify struct {
 		X *downstream.Exchange
 		protocol.Message
 		Weight downstream.Weight
-		Key    string // of a message that a newer one replaces while it waits; "" = none replaces it
+		Key    string // a newer message with this key replaces the message while it waits; "" = none does
 	}
 	// Accept accepts a notification or a response.
 	Accept struct{ X *downstream.Exchange }
@@ -36,12 +36,12 @@ type (
 		X     *downstream.Exchange
 		Fault *protocol.Fault
 	}
-	// AnswerFault answers a legacy request with a gateway error whose text is made when it is written (Fault.Late).
+	// AnswerFault answers a legacy request with a gateway error whose text is created when it is written (Fault.Late).
 	AnswerFault struct {
 		X     *downstream.Exchange
 		Fault *protocol.Fault
 	}
-	// Watch sends the actor a Departed if the client leaves before its answer.
+	// Watch has a Departed sent to the actor if the client leaves before its answer.
 	Watch struct {
 		X   *downstream.Exchange
 		Seq uint64
@@ -54,10 +54,10 @@ type Departed struct {
 	X   *downstream.Exchange
 }
 
-// Class is Urgent: the call must not go on without a client.
+// Class returns Urgent, as the call must not continue without a client.
 func (Departed) Class() kernel.Class { return kernel.Urgent }
 
-// Perform executes the effects that write to an exchange.
+// Perform executes effects that write to an exchange. Refuse and Watch are left to the actor.
 func Perform(m *status.Metrics, act any) {
 	switch a := act.(type) {
 	case Answer:
@@ -78,11 +78,11 @@ func Perform(m *status.Metrics, act any) {
 	}
 }
 
-// LargeFrame is the size in bytes from which a frame is written in pieces, instead of being copied for its edits.
+// LargeFrame is the size in bytes from which an edited frame is written in pieces instead of being copied.
 const LargeFrame = 16 << 10
 
-// AnswerEdited returns the answer made of a server's frame. memory is the frame's if this exchange is the last to use it, else
-// nil.
+// AnswerEdited returns the effect that answers with an edited frame of a server. memory is the frame's memory if this exchange is the
+// last to read it, else nil.
 func AnswerEdited(x *downstream.Exchange, frame *protocol.Frame, edits []rawjson.Edit, memory *protocol.Memory) kernel.Effect {
 	if len(frame.Raw) < LargeFrame {
 		return kernel.Act(Answer{x, protocol.Message{Frame: rawjson.AppendEdited(nil, frame.Raw, edits...), Newline: frame.Newline}})

@@ -17,8 +17,8 @@ const ackWait = time.Second
 // ackDue says that ackWait has passed.
 type ackDue struct{}
 
-// ack sends the acknowledgment, the first message of the stream: which part of the filter will be served. A stream without any
-// ends at once.
+// ack sends the acknowledgment, the first message of the stream. It names the part of the filter that will be served. If that is
+// nothing, the stream ends at once.
 func (s *state) ack(out []kernel.Effect) []kernel.Effect {
 	if s.acked {
 		return out

@@ -8,8 +8,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// end ends the stream because it is no longer known on whose connections it should subscribe. The client opens another one,
-// with the headers that count now.
+// end ends the stream because a server's connections are shared differently now, and its subscriptions are on the wrong ones. The
+// client opens a new stream, with the headers that the new settings use.
 func (s *state) end(server string, out []kernel.Effect) []kernel.Effect {
 	if s.acked {
 		return append(out, kernel.StopSelf())
@@ -18,14 +18,13 @@ func (s *state) end(server string, out []kernel.Effect) []kernel.Effect {
 		Message: "the settings for sharing connections of server " + server + " have just changed; open the stream again"}, out)
 }
 
-// refuse ends the stream before it has begun.
+// refuse ends the stream before its acknowledgment, with an error.
 func (s *state) refuse(fault *protocol.Fault, out []kernel.Effect) []kernel.Effect {
 	s.begun, s.over = true, true
 	return append(out, kernel.Act(reply.Refuse{X: s.x, Fault: fault}), kernel.StopSelf())
 }
 
-// stop ends the stream gracefully with a result. A stream that never began gets an error, as its first message would have to be
-// the acknowledgment.
+// stop ends the stream with a result. A stream without acknowledgment gets an error, as the acknowledgment must precede a result.
 func (s *state) stop(out []kernel.Effect) []kernel.Effect {
 	out = clientsubs.UnsubscribeAll(s.subs.pools, s.self, out)
 	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{From: s.self}))

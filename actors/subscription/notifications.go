@@ -29,7 +29,7 @@ func (s *state) notify(method string, params []byte, key string) kernel.Effect {
 	return kernel.Act(reply.Notify{X: s.x, Message: protocol.Message{Frame: protocol.AppendNotification(nil, method, params)}, Weight: weight, Key: key})
 }
 
-// tellChanges notifies once of every kind of list that has changed since the last notification.
+// tellChanges notifies the client once of each kind of list that has changed since the last notification.
 func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 	for _, kind := range s.announced.Due(s.view) {
 		if !s.wants[kind] {
@@ -41,7 +41,7 @@ func (s *state) tellChanges(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// send sends a message, or keeps it until the acknowledgment was sent.
+// send sends a message, or keeps it until the acknowledgment has been sent.
 func (s *state) send(e kernel.Effect, out []kernel.Effect) []kernel.Effect {
 	if !s.acked {
 		s.beforeAck = append(s.beforeAck, e)

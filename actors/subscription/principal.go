@@ -11,12 +11,12 @@ import (
 // expiryDue says that the client's credential may have expired.
 type expiryDue struct{}
 
-// principals takes the newest value of the client's principal. If it no longer exists, the stream ends. Other rights show
-// another view.
+// principals replaces the client's principal by its newest value. If the principal no longer exists, the stream ends. With other
+// rights the client gets another view.
 func (s *state) principals(now time.Time, m message.Principals, out []kernel.Effect) []kernel.Effect {
 	newest, ok := m.Of(s.listener.who)
 	switch {
-	case m.Epoch < s.listener.epoch: // a later admission has a newer value
+	case m.Epoch < s.listener.epoch: // a later admission has brought a newer value
 		return out
 	case !ok && !s.begun:
 		return s.refuse(message.Revoked, out)
@@ -41,8 +41,8 @@ func (s *state) setExpiryTimer(now time.Time, out []kernel.Effect) []kernel.Effe
 	return append(out, kernel.WakeAfter(max(0, s.listener.who.Expires.Sub(now)), expiryDue{}))
 }
 
-// expiryDue ends the stream of a client whose credential has expired; the client opens another one with a new credential. A
-// timer of an older expiry has no effect.
+// expiryDue ends the stream if the client's credential has expired; the client opens a new one with a new credential. The timer of
+// an older expiry has no effect.
 func (s *state) expiryDue(now time.Time, out []kernel.Effect) []kernel.Effect {
 	if s.listener.who.Expires.IsZero() || now.Before(s.listener.who.Expires) {
 		return out

@@ -9,8 +9,8 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// promise keeps a URI that was acknowledged because its server was slow, and refused afterwards. The client was promised
-// updates, so it is subscribed to again: at that server with the next connection, or at another server if the catalog says so.
+// promise keeps a URI that was acknowledged because its server was slow, and refused afterwards. The acknowledgment promised updates,
+// so the stream subscribes again: at the same server on its next connection, or at another server if the catalog lists the URI there.
 // A server that neither lists nor has mentioned the URI is not asked.
 func (s *state) promise(r clientsubs.Resource, out []kernel.Effect) []kernel.Effect {
 	public := s.subs.active[r].Public
@@ -22,7 +22,7 @@ func (s *state) promise(r clientsubs.Resource, out []kernel.Effect) []kernel.Eff
 	return s.retryPromised(out)
 }
 
-// retryPromised subscribes to the promised URIs that the catalog has now.
+// retryPromised subscribes to the promised URIs that are now in the catalog.
 func (s *state) retryPromised(out []kernel.Effect) []kernel.Effect {
 	for _, public := range slices.Sorted(maps.Keys(s.subs.promised)) {
 		found, fault := s.view.Resource(public)
@@ -45,8 +45,8 @@ func (s *state) retryPromised(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// dropUnconfirmed drops the URIs that no catalog has and no pool has confirmed in time. They may not exist, and are not
-// promised.
+// dropUnconfirmed drops the URIs that are in no catalog and that no pool has confirmed in time. They may not exist, so they are not
+// acknowledged.
 func (s *state) dropUnconfirmed(out []kernel.Effect) []kernel.Effect {
 	for _, seq := range kernel.SortedKeys(s.subs.pending) {
 		r := s.subs.pending[seq]

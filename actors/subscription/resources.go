@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// mustWait reports whether servers have not listed their resources yet, which cannot be subscribed to before.
+// mustWait reports whether the stream must wait for servers that have not listed their resources yet.
 func (s *state) mustWait(uris []string) bool {
 	return len(uris) > 0 && admission.CountSettled(s.view) < s.awaitedServers
 }
@@ -48,7 +48,7 @@ func (s *state) begin(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.WakeAfter(ackWait, ackDue{}))
 }
 
-// subscribeTo subscribes to what the client calls public.
+// subscribeTo subscribes to a resource or task that the client calls public.
 func (s *state) subscribeTo(found catalog.Found, public string, out []kernel.Effect) []kernel.Effect {
 	server, r := found.Server, clientsubs.Resource{Server: found.Server.Name, URI: found.Original}
 	if s.subs.active[r] != nil {
@@ -70,7 +70,7 @@ func (s *state) subscription(server *catalog.Server, public string) *clientsubs.
 	return &clientsubs.Subscription{Public: public, Own: s.subs.owners.Intern(server.Name, clientsubs.OwnerOf(&server.Rules, s.x, &s.listener.caller, protocol.EraModern))}
 }
 
-// subscribed takes a server's answer. A refused resource is not acknowledged or, if it was already, stays promised.
+// subscribed handles a server's answer. A refused resource is not acknowledged. If it already was, it stays promised.
 func (s *state) subscribed(m message.SubscribeURIResult, out []kernel.Effect) []kernel.Effect {
 	r, ok := s.subs.pending[m.Seq]
 	if !ok {

@@ -27,23 +27,23 @@ type state struct {
 
 	listener  listener
 	view      *catalog.View
-	wants     [protocol.ItemKinds]bool // kinds of lists whose changes the client wants to hear of
+	wants     [protocol.ItemKinds]bool // kinds of lists whose changes the client wants to be notified of
 	announced clientsubs.Announced
 	subs      subscriptions
 
-	awaitedServers int             // servers that URIs wait for; 0 = none any more
-	begun          bool            // what the client wants has been read
-	acked          bool            // the acknowledgment was sent
-	beforeAck      []kernel.Effect // came before the acknowledgment, which must be first
-	over           bool            // nothing more is sent: the client has left or cancelled, or has its answer
+	awaitedServers int             // servers that must settle before URIs are subscribed to; 0 = none any more
+	begun          bool            // the filter has been read, or the stream refused
+	acked          bool            // the acknowledgment has been sent
+	beforeAck      []kernel.Effect // messages held back until the acknowledgment has been sent
+	over           bool            // nothing more may be sent: the client has left or cancelled, or the stream was refused
 }
 
 // listener is the client of the stream.
 type listener struct {
 	who    *identity.Principal // nil = identity.Local
 	epoch  uint64              // of who, Admitted.Epoch
-	key    catalog.Key         // what it sees of the catalog
-	name   string              // for people
+	key    catalog.Key         // its part of the catalog
+	name   string              // for the status
 	caller message.Caller
 }
 
@@ -51,11 +51,11 @@ type listener struct {
 type subscriptions struct {
 	active      map[clientsubs.Resource]*clientsubs.Subscription
 	pools       map[string]clientsubs.PoolLife // pools that know of them, by server
-	owners      clientsubs.Owners              // on whose connections
-	last        uint64                         // number given last
+	owners      clientsubs.Owners              // whose connections they use
+	last        uint64                         // number of the newest subscribe
 	pending     map[uint64]clientsubs.Resource // subscribes that wait for the server, by number
-	unconfirmed map[clientsubs.Resource]bool   // pending ones that no catalog has, until the pool says that its server has mentioned them
-	promised    map[string]clientsubs.Resource // acknowledged and then refused, by the client's URI: where it is asked for now
+	unconfirmed map[clientsubs.Resource]bool   // pending and in no catalog; removed when the pool says that its server has mentioned it
+	promised    map[string]clientsubs.Resource // acknowledged and then refused, by the client's URI: the resource last subscribed to for it
 }
 
 func newState(o Options, self kernel.Reference) *state {
@@ -77,7 +77,7 @@ func newState(o Options, self kernel.Reference) *state {
 	}
 }
 
-// step applies msg to s at the time now and appends to out what is to be done about it.
+// step applies msg to s at the time now and appends the resulting effects to out.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started:
@@ -112,7 +112,7 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	case reply.Departed:
 		s.over = true
 		return append(out, kernel.StopSelf())
-	case message.CancelStateless: // nothing more may be sent for it (MCP 2026-07-28, basic/transports/stdio, cancellation)
+	case message.CancelStateless: // nothing more may be sent for the request (MCP 2026-07-28, basic/transports/stdio, cancellation)
 		if clientcalls.RequestOf(s.x, s.listener.who) == clientcalls.RequesterOf(m) {
 			s.over = true
 			return append(out, kernel.Act(reply.Accept{X: s.x}), kernel.StopSelf())
@@ -135,18 +135,18 @@ func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect
 	return out
 }
 
-// published takes the first catalog, or compares a newer one with what was announced.
+// published takes a new catalog. The first one begins the stream; later ones cause notifications of changes.
 func (s *state) published(m message.Published, out []kernel.Effect) []kernel.Effect {
 	return s.updateView(m.Snapshot, m.Early, out)
 }
 
-// updateView looks up what the client sees of a snapshot, and notifies it of changes. early: not yet.
+// updateView takes the client's view of a snapshot, and notifies the client of changes. With early set, it is not notified yet.
 func (s *state) updateView(snapshot *catalog.Snapshot, early bool, out []kernel.Effect) []kernel.Effect {
 	view, ok := snapshot.View(s.listener.key)
 	lacks := s.listener.key.Project != "" && !(snapshot.HasProject(s.listener.key) && s.listener.who.May(s.listener.key.Project))
 	switch {
 	case lacks && s.begun:
-		view = snapshot.Nothing() // the project may return with another configuration, or other rights
+		view = snapshot.Nothing() // the project may return with another configuration or with other rights
 	case lacks:
 		return s.refuse(protocol.NoProject(s.listener.key.Project), out)
 	case !ok && !s.begun:

@@ -13,7 +13,7 @@ import (
 
 // Options configure a subscription stream. The actor lives as long as the stream.
 type Options struct {
-	Name     string // unique under the gateway
+	Name     string // of its actor; unique under the gateway
 	Exchange *downstream.Exchange
 	Admitted message.Admitted // the client, and what it sees
 	Expect   int              // servers to wait for, up to StartWait, before URIs are subscribed to; 0 = none
@@ -22,10 +22,10 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// mailbox is how many messages of one stream may wait.
+// mailbox is the capacity of a stream's mailbox, in messages.
 const mailbox = 512
 
-// Spawn starts a subscription stream under the gateway. One that panics is not restarted: its client opens another stream.
+// Spawn starts a subscription stream under the gateway. It is not restarted after a panic: its client opens another stream.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	options := kernel.SpawnOptions{Name: "listen/" + o.Name, Kind: "listen", Mailbox: mailbox, Restarts: -1, Log: o.Log}
 	return kernel.SpawnChild(parent, options, func(self kernel.Self) kernel.Logic {

@@ -18,7 +18,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// lastWords are the last words on a stream, by its messages: "acknowledged", "result", a fault's name, "nothing".
+// lastWords returns what is sent last on a stream: "acknowledged", "result", a fault's name, or "nothing".
 func lastWords(out []kernel.Effect) (words string) {
 	words = "nothing"
 	for _, e := range out {
@@ -34,7 +34,7 @@ func lastWords(out []kernel.Effect) (words string) {
 	return words
 }
 
-// A stream's first message is the acknowledgment, its last the result, unless its client no longer wants to hear of it
+// A stream's first message is the acknowledgment and its last one the result, unless its client has left or cancelled it
 // (MCP 2026-07-28, basic/patterns/subscriptions; basic/transports/stdio, cancellation).
 func TestHowAStreamBeginsAndEnds(t *testing.T) {
 	snapshot := actortest.Snapshot(true)
@@ -42,7 +42,7 @@ func TestHowAStreamBeginsAndEnds(t *testing.T) {
 		name, server string
 		steps        []any
 		want         string // after the last step
-		end          string // when it has left
+		end          string // when the actor stops
 	}{
 		{"drained", "", []any{message.Published{Snapshot: snapshot}, message.DrainSession{}}, "nothing", "result"},
 		{"acknowledged", "", []any{message.Published{Snapshot: snapshot}}, "acknowledged", "result"},
@@ -71,8 +71,8 @@ func TestHowAStreamBeginsAndEnds(t *testing.T) {
 	}
 }
 
-// A server that was slow when the stream was acknowledged, and could not be asked then: its resource has been promised, so
-// its pool keeps the subscriber, and when the resource turns out to be another server's, that one is asked.
+// A resource of a slow server is acknowledged before the server has answered. If the server then refuses it, the stream subscribes
+// again at that server, and at another one once the catalog lists the resource there.
 func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
 	system := kernel.New(kernel.Options{})
 	defer actortest.Stop(t, system)
@@ -110,8 +110,8 @@ func TestWhatWasAcknowledgedIsOwed(t *testing.T) {
 	}
 }
 
-// What no catalog has is acknowledged only if its server's pool has said in time that it knows it: an acknowledgment that comes before the
-// answer, since the server is slow, promises nothing that may not exist. Servers are no longer asked for what it leaves out.
+// An unlisted resource is acknowledged only if its server's pool says in time that the server has mentioned it. Otherwise it may not
+// exist, so the acknowledgment leaves it out and the subscribe is cancelled.
 func TestWhatNobodyHasNamedIsNotPromised(t *testing.T) {
 	const uri = "file:///b"
 	system := kernel.New(kernel.Options{})
@@ -155,8 +155,8 @@ func TestWhatNobodyHasNamedIsNotPromised(t *testing.T) {
 	}
 }
 
-// A stream with a subscription on connections that are its client's own, or everybody's, ends when a reload says that others are: its
-// client opens another one. Before it was acknowledged it is refused.
+// A stream ends when a reload gives its subscriptions other connections: its client opens a new one. Before the acknowledgment, the
+// stream is refused with an error.
 func TestAStreamEndsWithItsConnections(t *testing.T) {
 	with := func(isolation string) message.Published {
 		rules := config.DefaultServer()
@@ -196,7 +196,7 @@ func TestAStreamEndsWithItsConnections(t *testing.T) {
 	}
 }
 
-// A stream whose client was admitted after a change ignores it, and ends with the next change that revokes its principal.
+// A stream ignores a revocation that precedes its client's admission, and ends with one that follows it.
 func TestAStreamKnowsWhoWasAdmittedSince(t *testing.T) {
 	x := &downstream.Exchange{}
 	s := newState(Options{Exchange: x, Admitted: message.Admitted{Who: &identity.Principal{ID: "key:alice"}, Epoch: 7}}, kernel.Reference{})
