@@ -40,15 +40,15 @@ func (g *Gateway) changeEntrance(f func(*admission.Entrance)) *admission.Entranc
 	}
 }
 
-// LoadPrincipals adds the principals that exist at the start. It must be called before the first authenticated request:
-// from then on a principal exists only if it was passed to LoadPrincipals or AddPrincipals. Logins in the state file that
-// belong to an earlier credential of the same ID are ended.
+// LoadPrincipals sets the principals that exist at the start. It must be called before the first authenticated request: from then
+// on, a principal exists only if it was passed to LoadPrincipals or AddPrincipals. Logins in the state file that belong to an
+// earlier credential of the same ID are ended.
 func (g *Gateway) LoadPrincipals(all map[string]*identity.Principal) { g.applyPrincipals(all) }
 
-// UpdatePrincipals applies changes of principals. changed holds the newest value of each changed principal by ID, or nil for
-// one that no longer exists. The changes apply to every request from now on. Sessions and streams of a principal that no
-// longer exists are closed, its calls are canceled and answered, and its connections and logins are ended. Views of the other
-// principals change at once. UpdatePrincipals may be called from any goroutine and does not wait for the effects.
+// UpdatePrincipals applies changes of principals. changed holds the newest value of each changed principal by ID, or nil for one
+// that no longer exists. The changes apply to every later request. The sessions and streams of a principal that no longer exists
+// are closed, its calls are canceled and answered, and its connections and logins are ended. The views of the other changed
+// principals are updated at once. UpdatePrincipals may be called from any goroutine and does not wait for these effects.
 func (g *Gateway) UpdatePrincipals(changed map[string]*identity.Principal) {
 	g.recordPrincipals("changed", changed)
 	g.applyPrincipals(changed)
@@ -60,7 +60,7 @@ func (g *Gateway) AddPrincipals(added map[string]*identity.Principal) {
 	g.applyPrincipals(added)
 }
 
-// applyPrincipals applies changes and sends them to the gateway actor.
+// applyPrincipals applies changes and sends the result to the gateway actor.
 func (g *Gateway) applyPrincipals(changed map[string]*identity.Principal) {
 	var gone map[string]bool
 	g.changePrincipals(func(e *admission.Entrance) { e.Newest, gone = updatePrincipals(e.Newest, changed) })

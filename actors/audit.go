@@ -28,8 +28,8 @@ func (g *Gateway) startAudit(cfg *config.Config, o Options) error {
 	return nil
 }
 
-// auditKeys returns the signing keys, derived from the master key. If there is neither a master key nor a state file, they are random and last
-// as long as the process.
+// auditKeys returns the signing keys, derived from the master key. If there is neither a master key nor a state file, the keys are
+// random and valid only for this process.
 func auditKeys(o Options) (*audit.Keys, error) {
 	find := o.Master
 	switch {
@@ -80,14 +80,14 @@ func auditSettingsOf(cfg *config.Config) audit.Settings {
 	return audit.Settings{File: cfg.AuditPath(), Both: a.When == "both", Sync: a.Sync, Required: a.Required, Size: a.Rotate.Size, Age: a.Rotate.Age, Keep: a.Rotate.Keep}
 }
 
-// Effects on the audit log.
+// Effects that concern the audit log.
 type (
 	applyAudit      struct{ settings audit.Settings }
-	auditMarkLoaded struct{ mark audit.Mark } // the newest line the state file knows
+	auditMarkLoaded struct{ mark audit.Mark } // the newest line recorded in the state file
 	auditReloaded   struct{ detail string }
 )
 
-// auditApplied is the result of applyAudit. If err is set, the former settings stay in force.
+// auditApplied is the result of applyAudit. If err is set, the previous settings stay in force.
 type auditApplied struct{ err error }
 
 // auditReload applies changed settings of the audit log, one change at a time.

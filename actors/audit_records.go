@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// This file contains the gateway's own audit records. Sessions and stateless sessions record calls.
+// This file has the audit records that the gateway itself writes. Sessions and stateless sessions record calls.
 
 // RecordAct records an operator's action that has succeeded.
 func (g *Gateway) RecordAct(verb, server string) { g.recordAction(verb, server, "", nil) }
@@ -35,7 +35,7 @@ func (g *Gateway) recordUnawaited(who, server string, err error) {
 	g.audit.Record(withOutcome(r, err))
 }
 
-// withOutcome returns r with the outcome that err stands for.
+// withOutcome returns r with the outcome for err.
 func withOutcome(r audit.Record, err error) audit.Record {
 	if r.Outcome = "ok"; err != nil {
 		r.Outcome, r.Detail = "failed", err.Error()

@@ -22,7 +22,7 @@ func (s *state) stepDrain(msg any, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// beginDrain requests each session to end, and each stateless session to report, as soon as it has no running calls.
+// beginDrain requests each session to end once it has no running calls, and each stateless session to report that.
 func (s *state) beginDrain(m message.DrainAll, out []kernel.Effect) []kernel.Effect {
 	if s.drain.started {
 		return append(out, kernel.Act(closeDone{m.Done}))

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	surveyTime        = 200 * time.Millisecond // how long sessions have to answer a survey
-	maxWaitingClients = 256                    // clients waiting for a session
+	surveyTime        = 200 * time.Millisecond // maximum time for sessions to answer a survey
+	maxWaitingClients = 256                    // maximum number of clients that wait for a session
 )
 
 // eviction closes sessions to make room for new ones when limits.maxSessions is reached. It closes a session of the owner with
@@ -32,7 +32,7 @@ func newEviction() eviction { return eviction{closing: map[kernel.Reference]bool
 func (s *state) stepEviction(msg any, out []kernel.Effect) []kernel.Effect {
 	e := &s.eviction
 	switch m := msg.(type) {
-	case message.SessionBusy: // it does not end; the waiting client needs another
+	case message.SessionBusy: // it stays; the waiting client needs another one
 		if delete(e.closing, m.Session); len(e.waiting) > len(e.closing) {
 			return e.survey(s.self, &s.sessions, out)
 		}
@@ -104,7 +104,7 @@ func (e *eviction) choose(all *sessions, limit int, out []kernel.Effect) []kerne
 	e.surveying = false
 	e.generation++
 	idle := e.candidates(all)
-	stay := e.waiting[:min(len(e.closing), len(e.waiting))] // sessions are closing for these already
+	stay := e.waiting[:min(len(e.closing), len(e.waiting))] // for these, sessions are already closing
 	for _, next := range e.waiting[len(stay):] {
 		leaves, streams := idle.pick(next.owner, limit)
 		if leaves.IsZero() {
@@ -119,8 +119,8 @@ func (e *eviction) choose(all *sessions, limit int, out []kernel.Effect) []kerne
 	return out
 }
 
-// sessionEnded records the end of a session. It returns the client that takes its place, unless no client waits or the gateway
-// is draining.
+// sessionEnded records the end of a session. It returns the waiting client that may open a session instead. There is none if no
+// client waits or the gateway is draining.
 func (e *eviction) sessionEnded(ref kernel.Reference, draining bool) (next openRequest, waits bool) {
 	delete(e.closing, ref)
 	if len(e.waiting) == 0 || draining {

@@ -10,7 +10,7 @@ import (
 
 // candidates holds the sessions that may be closed: those without running calls, by owner.
 type candidates struct {
-	sessions map[owner]int // the number of sessions of each owner, including those that waiting clients will get
+	sessions map[owner]int // the number of sessions of each owner, including those promised to waiting clients
 	by       map[owner]*ownCandidates
 	all      []*ownCandidates // in a fixed order
 }
@@ -46,9 +46,9 @@ func (e *eviction) candidates(all *sessions) *candidates {
 	return c
 }
 
-// pick returns the session to close for a new session of client: an idle session of the owner with the most sessions, if that
-// owner has at least as many as client. If there is none and another principal has more than half of limit, pick returns one of
-// its sessions with a stream, and streams is true. pick returns the zero Reference if no session can be closed.
+// pick returns the session to close for a new session of client. It is an idle session of the owner with the most sessions, if that
+// owner has at least as many as client. If there is none and another principal has more than half of limit, it is a session of that
+// principal with a stream, and streams is true. If no session can be closed, pick returns the zero Reference.
 func (c *candidates) pick(client owner, limit int) (leaves kernel.Reference, streams bool) {
 	var idle, hog *ownCandidates
 	for _, of := range c.all {

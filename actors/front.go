@@ -28,7 +28,7 @@ func (f front) Post(x *downstream.Exchange) {
 	admitted, refusal := f.entrance.Load().Admit(&x.Origin, x)
 	if refusal != nil {
 		f.recordRefusal(&x.Origin, x.Frame.MethodText(), refusal)
-		if messages { // HTTP+SSE: this request is never answered on the stream
+		if messages { // HTTP+SSE: this POST itself is not answered on the stream
 			refusal.Status = max(refusal.Status, 400)
 		}
 		refusal.Refuse(x, era)
@@ -160,7 +160,7 @@ func (f stdioFront) Post(x *downstream.Exchange) {
 		return
 	}
 	if x.Batch == nil && x.Frame.Method == protocol.NotificationCancelled {
-		f.cancelStateless(x, admitted) // it may cancel a modern request: not every client states the era in a cancellation
+		f.cancelStateless(x, admitted) // it may cancel a modern request: some clients do not state the era of a cancellation
 	}
 	f.session.Tell(message.Inbound{Exchange: x, Admitted: admitted})
 }

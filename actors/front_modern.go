@@ -20,14 +20,14 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 		if x.Origin.Stdio && x.Frame.Method == protocol.NotificationCancelled {
 			g.cancelStateless(x, admitted)
 		}
-		x.Accept() // the specification defines no other notification from clients; any is accepted
+		x.Accept() // the specification defines no other notification from clients; all are accepted
 		return
 	case protocol.KindResult, protocol.KindError:
 		message.RefuseModern(x, &protocol.Fault{Name: protocol.InvalidRequest, Message: "responses are not allowed in this protocol version; send answers in inputResponses"})
 		return
 	}
 	fault := protocol.CheckModern(x.Origin.Repeated(), &x.Frame, &x.Params)
-	if fault != nil && (fault.Name != protocol.MethodNotFound || x.Frame.Method != protocol.MethodOther) { // a server may support an unknown method
+	if fault != nil && (fault.Name != protocol.MethodNotFound || x.Frame.Method != protocol.MethodOther) { // the server may support an unknown method
 		message.RefuseModern(x, fault)
 		return
 	}
@@ -51,8 +51,8 @@ func (g *Gateway) openSubscription(x *downstream.Exchange, admitted message.Admi
 	g.self.Tell(m)
 }
 
-// statelessRequest passes a request to a stateless session. A request with a sealed state goes to the stateless session that
-// holds the call awaiting input. Requests on stdio go to the first one, others are distributed in turn.
+// statelessRequest passes a request to a stateless session. A request with a sealed state goes to the stateless session that holds
+// the parked call. Requests on stdio go to the first one, and others to each in turn.
 func (g *Gateway) statelessRequest(x *downstream.Exchange, admitted message.Admitted) {
 	request := message.StatelessRequest{Exchange: x, Admitted: admitted}
 	number := int(g.nextStateless.Add(1) % uint64(g.statelessCount))
@@ -77,7 +77,7 @@ func (g *Gateway) statelessRequest(x *downstream.Exchange, admitted message.Admi
 		request.Abandon(kernel.NotRunning)
 		return
 	}
-	if x.Origin.Stdio { // its goroutine has to read the next message
+	if x.Origin.Stdio { // the goroutine that reads stdin must not block
 		ref.Tell(request)
 		return
 	}

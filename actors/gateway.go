@@ -41,12 +41,12 @@ type Options struct {
 
 	LoginURL          func(message.LoginKey) string // URL of the page where a person logs in to a server; nil or "" = none
 	State             string                        // path of the state file; "" = keep the state in memory
-	Secrets           *secret.Redactor              // redacts secrets in texts for people; nil = none are known
+	Secrets           *secret.Redactor              // redacts secrets in texts that people read; nil = none are known
 	StatelessSessions int                           // number of stateless sessions; 0 = one per processor
 
 	// Master returns the key that seals secrets in the state file; nil = a key in a file next to it.
 	Master    func() (*masterkey.Master, error)
-	Scheduler kernel.Scheduler // runs the actors of a simulated world; nil = goroutines and the clock
+	Scheduler kernel.Scheduler // runs the actors in a simulation; nil = goroutines and the system clock
 }
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
@@ -64,16 +64,16 @@ type Gateway struct {
 	logins  *logins
 
 	entrance     atomic.Pointer[admission.Entrance] // admits requests; replaced when projects, policy or principals change
-	principalsMu sync.Mutex                         // held while principals change, until the gateway actor has the message
+	principalsMu sync.Mutex                         // held until the gateway actor has received a change of principals
 
 	statelessCount int // number of stateless sessions
 	nextStateless  atomic.Uint64
-	sealer         atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read; stateless sessions start after that
+	sealer         atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read, after which the stateless sessions start
 	node           string                      // identifies this process in sealed states and to other gateways
 }
 
-// Start spawns the actors and returns at once; servers start in the background. The error wraps config.ErrNested if the
-// gateway runs under too many other gateways.
+// Start spawns the actors and returns at once; servers start in the background. The error wraps config.ErrNested if too many gateways
+// are nested.
 func Start(cfg *config.Config, o Options) (*Gateway, error) {
 	if err := config.CheckNesting(os.Getenv); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func Start(cfg *config.Config, o Options) (*Gateway, error) {
 // Metrics returns the gateway's counters.
 func (g *Gateway) Metrics() *status.Metrics { return g.metrics }
 
-// Changes returns the history of the catalog's changes.
+// Changes returns the history of catalog changes.
 func (g *Gateway) Changes() *status.CatalogChanges { return g.changes }
 
 // Budget returns the counter of the bytes in the gateway's buffers.
@@ -130,7 +130,7 @@ func (g *Gateway) Mailboxes() []kernel.Mailbox { return g.system.Mailboxes() }
 // Reload applies cfg. It returns at once. Errors are logged and shown in the status.
 func (g *Gateway) Reload(cfg *config.Config) { g.self.Tell(message.Reload{Config: cfg}) }
 
-// Apply is like Reload, but blocks until cfg is in force and clients see it, the gateway stops, or ctx ends. It does not wait for
+// Apply is like Reload, but blocks until cfg is in force and visible to clients, the gateway stops, or ctx ends. It does not wait for
 // servers to start.
 func (g *Gateway) Apply(ctx context.Context, cfg *config.Config) error {
 	done := make(chan struct{})
@@ -154,18 +154,19 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// ReloadFailed records in the status and the audit log why a newer configuration was rejected. The next Reload clears the status.
+// ReloadFailed records in the status and the audit log why a newer configuration was rejected. The next Reload clears it from the
+// status.
 func (g *Gateway) ReloadFailed(err error) {
 	g.self.Tell(message.ReloadFailed{Reason: err.Error()})
 	g.audit.Record(audit.Record{Event: audit.EventReload, Outcome: "failed", Detail: err.Error()})
 }
 
-// Listening records in the status the addresses the gateway listens on.
+// Listening records the addresses that the gateway listens on, for the status.
 func (g *Gateway) Listening(addresses []string) {
 	g.self.Tell(message.Listening{Addresses: addresses})
 }
 
-// Status returns the status of the whole gateway, or ctx's error.
+// Status returns the status of the whole gateway, or an error if ctx ends first.
 func (g *Gateway) Status(ctx context.Context) (*status.Snapshot, error) {
 	reply := make(chan *status.Snapshot, 1)
 	g.monitor.Tell(message.GetStatus{Reply: reply})

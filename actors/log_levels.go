@@ -37,8 +37,8 @@ func (l *logLevels) choose() bool {
 	return changed
 }
 
-// setLevel records the level a session has set. It ignores sessions that have ended, since ChildStopped overtakes messages that
-// the session sent before.
+// setLevel records the level that a session has set. It ignores sessions that have ended, since ChildStopped may overtake messages
+// that the session sent before.
 func (s *state) setLevel(m message.SetSessionLevel, out []kernel.Effect) []kernel.Effect {
 	if !s.sessions.members.Has(m.Session) && !s.stateless.has(m.Session) {
 		m.Level = ""
@@ -50,7 +50,7 @@ func (s *state) setLevel(m message.SetSessionLevel, out []kernel.Effect) []kerne
 	return out
 }
 
-// updateLevel sends the servers the most verbose level that a session wants, if it has changed.
+// updateLevel sends the servers the most verbose level that any session wants, if that has changed.
 func (s *state) updateLevel(out []kernel.Effect) []kernel.Effect {
 	if !s.levels.choose() {
 		return out

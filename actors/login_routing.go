@@ -28,7 +28,7 @@ func (s *state) stepLogins(msg any, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// routeLogin passes a message about a login to the pool of that entry in mcpServers. The entry may be a member of a group.
+// routeLogin passes a message about a login to the pool of an entry of mcpServers. The entry may be a member of a group.
 func (s *state) routeLogin(entry string, m kernel.Abandoner, out []kernel.Effect) []kernel.Effect {
 	for i := range s.config.Servers {
 		server := &s.config.Servers[i]
@@ -44,8 +44,8 @@ func (s *state) routeLogin(entry string, m kernel.Abandoner, out []kernel.Effect
 	return append(out, kernel.Act(abandonLogin{m}))
 }
 
-// mayLogIn reports whether a principal may log in to a server and thus learn that it exists. Its roles and projects must
-// include the server. A principal that was revoked after its request was admitted may not.
+// mayLogIn reports whether a principal may log in to a server, and so learn that the server exists. The principal's roles and
+// projects must include the server. A principal that was revoked after its request was admitted may not log in.
 func (s *state) mayLogIn(server *config.Server, who *identity.Principal) bool {
 	if _, known := s.principals.current.Of(who); !known {
 		return false
@@ -60,7 +60,7 @@ func (s *state) mayLogIn(server *config.Server, who *identity.Principal) bool {
 	})
 }
 
-// toPool passes a message to a server's pool, or abandons it if the server does not run.
+// toPool passes a message to a server's pool, or abandons it if the server is not running.
 func (s *state) toPool(server string, m kernel.Abandoner, out []kernel.Effect) []kernel.Effect {
 	ref, runs := s.servers.pools[server]
 	if !runs {
@@ -69,8 +69,8 @@ func (s *state) toPool(server string, m kernel.Abandoner, out []kernel.Effect) [
 	return append(out, kernel.Tell(ref, m))
 }
 
-// endLogins ends the logins of principals that no longer exist. The pools revoke them at the authorization servers. A login
-// whose server does not run is only forgotten, since its authorization server is unknown.
+// endLogins ends the logins of principals that no longer exist. The pools revoke them at the authorization servers. The login of a
+// server that is not running is only forgotten, as its authorization server is unknown.
 func (s *state) endLogins(m message.EndLogins, out []kernel.Effect) []kernel.Effect {
 	switch {
 	case !s.startup.done: // the remembered logins may not be known yet
@@ -88,7 +88,7 @@ func (s *state) endLogins(m message.EndLogins, out []kernel.Effect) []kernel.Eff
 	return s.servers.tell(m, out)
 }
 
-// logsIn reports whether the server of a login runs and is configured to log in.
+// logsIn reports whether the server of a login is running and configured to log in.
 func (s *state) logsIn(key message.LoginKey) bool {
 	for _, server := range s.config.Servers {
 		if _, runs := s.servers.pools[server.Name]; !runs || server.Fault != "" {
@@ -115,7 +115,7 @@ type (
 	}
 )
 
-// abandonLogin answers a message about a login whose server does not exist, or may not be known to the principal.
+// abandonLogin answers a message about a login whose server does not exist or must not be revealed to the principal.
 type abandonLogin struct{ msg kernel.Abandoner }
 
 func (a abandonLogin) do() {
@@ -126,7 +126,7 @@ func (a abandonLogin) do() {
 	a.msg.Abandon(kernel.NotRunning)
 }
 
-// rememberToken stores a login's token for the next token actor of the login.
+// rememberToken keeps a login's token for the next token actor of that login.
 type rememberToken struct {
 	key   string
 	value message.Token

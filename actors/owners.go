@@ -9,9 +9,9 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// owner is the client whose share of the limits a session counts against.
+// owner is the client to which a session is counted.
 type owner struct {
-	name          string // the principal; without authentication the client's address, on this machine with the name it reports
+	name          string // the principal; without authentication the client's address, with the name it reports if the address is local
 	authenticated bool   // name is a principal
 }
 
@@ -26,11 +26,11 @@ func ownerOf(a *message.Admitted, o *downstream.Origin, x *downstream.Exchange) 
 	return owner{name: message.ClientKey(x, a.Who)}
 }
 
-// owners counts the sessions and subscriptions of each owner. Sessions being spawned count, too.
+// owners counts the sessions and subscriptions of each owner. Sessions that are being spawned count, too.
 type owners struct {
 	of            map[kernel.Reference]owner
 	sessions      map[owner]int
-	subscribed    map[kernel.Reference]int // subscriptions of each session; only where they are counted
+	subscribed    map[kernel.Reference]int // subscriptions of each session; only for authenticated owners
 	subscriptions map[owner]int            // sum over the owner's sessions
 }
 
@@ -61,7 +61,7 @@ func (o *owners) remove(session kernel.Reference) {
 	}
 }
 
-// release reverts begin.
+// release undoes begin.
 func (o *owners) release(who owner, subscriptions int) {
 	if o.sessions[who]--; o.sessions[who] <= 0 {
 		delete(o.sessions, who)

@@ -12,7 +12,7 @@ import (
 type principals struct {
 	current message.Principals
 	ready   bool            // the servers have been started, so the remembered logins are known
-	ended   map[string]bool // holders removed before ready
+	ended   map[string]bool // holders whose logins are to be ended once ready is true
 }
 
 // set replaces the principals. The first set ends the logins that belong to earlier credentials.
@@ -44,8 +44,8 @@ func (p *principals) serversStarted(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// endInherited ends the logins in the state file that belong to an earlier credential of an existing principal: its key was
-// replaced while no gateway ran. Logins of unknown IDs may belong to another gateway and stay.
+// endInherited ends the logins in the state file that belong to an earlier credential of an existing principal: its key was replaced
+// while the gateway was not running. Logins of unknown IDs stay, as they may belong to another gateway.
 func (p *principals) endInherited(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(findInherited{p.current.Newest}))
 }
@@ -58,8 +58,8 @@ func (p *principals) postpone(who map[string]bool) {
 	maps.Copy(p.ended, who)
 }
 
-// setPrincipals passes the new principals on to every actor that holds state of a principal. Clients that wait for a session
-// are checked when they get one.
+// setPrincipals passes the new principals on to every actor that holds state of principals. Clients that wait for a session are
+// checked again when they get one.
 func (s *state) setPrincipals(m message.Principals, out []kernel.Effect) []kernel.Effect {
 	onlyLocal := maps.Equal(m.Newest, s.principals.current.Newest)
 	out = s.principals.set(m, out)

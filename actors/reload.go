@@ -19,13 +19,13 @@ type reloads struct {
 	source      *config.Config      // the configuration in force as written, before config.Gather
 	policy      *policy.Policy      // of the configuration in force; nil if it has none
 	startListen []string            // the addresses the gateway was started with
-	fault       *status.ConfigFault // why a newer configuration was rejected; replaced, never modified
+	fault       *status.ConfigFault // why a newer configuration was rejected; replaced, but never modified
 
 	continuing     int                      // reloadWithPolicy messages on their way; later reloads must not overtake them
 	localRights    uint64                   // key of the confirmation that the local clients' new rights wait for; 0 = none
 	waiters        map[uint64]*reloadWaiter // by number
 	lastWaiter     uint64                   // number of the newest waiter
-	registryFailed bool                     // clients will see no more changes
+	registryFailed bool                     // the registry has failed permanently: clients will see no more changes
 }
 
 func newReloads(cfg *config.Config) reloads {

@@ -24,7 +24,7 @@ func (w *reloadWaiter) confirm() message.Confirm {
 	return w.request
 }
 
-// newWaiter returns a waiter that closes done, or nil if done is nil or clients will see no change.
+// newWaiter returns a waiter that closes done. It returns nil if done is nil or clients will see no more changes.
 func (s *state) newWaiter(done chan<- struct{}) *reloadWaiter {
 	if done == nil || s.registry.IsZero() || s.reloads.registryFailed {
 		return nil
@@ -63,7 +63,7 @@ func (r *reloads) complete(auditApplying bool, out []kernel.Effect) []kernel.Eff
 	return out
 }
 
-// completeAll ends all waits. It runs when the gateway stops or clients will see no change.
+// completeAll ends all waits. It runs when the gateway stops or clients will see no more changes.
 func (r *reloads) completeAll(out []kernel.Effect) []kernel.Effect {
 	for _, key := range kernel.SortedKeys(r.waiters) {
 		out = append(out, kernel.Act(closeDone{r.waiters[key].done}))

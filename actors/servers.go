@@ -17,7 +17,7 @@ const maxKnown = 1024
 // servers holds the pools, one for each running server, and the catalogs remembered for their next start.
 type servers struct {
 	pools    map[string]kernel.Reference      // by server
-	stopping map[string]kernel.Reference      // by server; a new pool of the same name has to wait for the old one to end
+	stopping map[string]kernel.Reference      // by server; a new pool of the same name starts after the old one has ended
 	known    map[string]*message.KnownCatalog // last known catalogs, by pool.CatalogIdentity
 }
 
@@ -72,8 +72,8 @@ func (v *servers) remember(m message.RememberCatalog) {
 	v.known[m.Server] = m.Known
 }
 
-// expected returns the number of servers that a client on stdio waits for (at most admission.StartWait). It does not wait for
-// servers without a known catalog, unless no server has one and the client would see an empty catalog.
+// expected returns the number of servers that a client on stdio waits for (at most admission.StartWait). Servers without a known
+// catalog count only if no server has one, as the client would otherwise see an empty catalog.
 func (v *servers) expected(c *config.Config) int {
 	known := 0
 	for _, server := range c.Servers {
@@ -115,7 +115,7 @@ func (s *state) startServer(server config.Server, out []kernel.Effect) []kernel.
 	return append(out, kernel.Act(startPool{server, s.config.Limits, s.startup.loaded.Eras, known}))
 }
 
-// changeServer sends a server's new configuration to its pool. It starts or stops a server that was enabled or disabled.
+// changeServer sends a server's new configuration to its pool, or starts or stops the server if it was enabled or disabled.
 func (s *state) changeServer(server config.Server, transport bool, w *reloadWaiter, out []kernel.Effect) []kernel.Effect {
 	ref, running := s.servers.pools[server.Name]
 	switch {
@@ -138,8 +138,8 @@ func (s *state) removeServer(name string, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.registry, message.RemoveServer{Server: name}), kernel.Act(stopChild{ref}))
 }
 
-// poolEnded runs after a stopped pool has ended. It removes the server from the registry again, in case the pool reported
-// something after removeServer. A server that was enabled in the meantime gets a new pool.
+// poolEnded runs after a stopped pool has ended. It removes the server from the registry once more, in case the pool has reported
+// something since removeServer. A server that was enabled in the meantime gets a new pool.
 func (s *state) poolEnded(name string, out []kernel.Effect) []kernel.Effect {
 	out = append(out, kernel.Tell(s.registry, message.RemoveServer{Server: name}))
 	i := slices.IndexFunc(s.config.Servers, func(server config.Server) bool { return server.Name == name })

@@ -49,9 +49,9 @@ func (v *sessions) started(m sessionStarted) bool {
 	return true
 }
 
-// serverLog passes on a log message that belongs to no call. A message from a principal's own connection goes to the sessions of
-// that principal. A message from a shared connection may be about any client's call. If authentication is on, it therefore goes
-// only to unauthenticated clients, which are on stdio or in the same program.
+// serverLog passes on a log message that belongs to no call. A message from a principal's own connection goes to that principal's
+// sessions. A message from a shared connection may be about any client's call. With authentication it therefore goes only to
+// unauthenticated clients, which are on stdio or in the same program.
 func (v *sessions) serverLog(m message.ServerLog, authentication bool, out []kernel.Effect) []kernel.Effect {
 	for _, ref := range v.members.All() {
 		of := v.owners.of[ref]
@@ -165,13 +165,13 @@ func (s *state) start(r openRequest, out []kernel.Effect) []kernel.Effect {
 	}
 	s.sessions.streams++
 	expect := 0
-	if r.stream.Exchange.Origin.Stdio { // the first request arrives before the servers have started
+	if r.stream.Exchange.Origin.Stdio { // the first request may arrive before the servers have started
 		expect = enabledServers(s.config)
 	}
 	return append(out, kernel.Act(startStream{*r.stream, r.owner, r.subscriptions, s.sessions.streams, expect}))
 }
 
-// childStopped removes the state kept for a child that has ended.
+// childStopped removes the state kept for a child actor that has ended.
 func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kernel.Effect {
 	if m.Child == s.registry {
 		s.reloads.registryFailed = true
@@ -202,7 +202,7 @@ func (s *state) childStopped(m kernel.ChildStopped, out []kernel.Effect) []kerne
 	return s.drainEnded(m.Child, out)
 }
 
-// sessionEnded removes the state kept for a session. The client that has waited longest takes its place.
+// sessionEnded removes the state kept for a session. The client that has waited longest may open one instead.
 func (s *state) sessionEnded(ref kernel.Reference, out []kernel.Effect) []kernel.Effect {
 	s.sessions.owners.remove(ref)
 	out = append(out, kernel.Tell(s.registry, message.Unsubscribe{From: ref}))

@@ -175,8 +175,8 @@ func (g *gateway) startStateless(self kernel.Self, a startStateless) {
 	}
 }
 
-// subscribe subscribes a child to the catalog. A child subscribed here receives each catalog before the actors that are spawned
-// later. This matters because a client may learn of a change from one actor and send its next request to another.
+// subscribe subscribes a child to the catalog. It then receives each catalog before the actors that are spawned later. The order
+// matters because a client may learn of a change from one actor and send its next request to another.
 func (g *gateway) subscribe(ref kernel.Reference) {
 	g.state.registry.Tell(message.Subscribe{From: ref})
 }

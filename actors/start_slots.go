@@ -9,12 +9,12 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// slotTime is the maximum time a starting process occupies a start slot. A longer start is not limited by this machine's CPU (a
-// download, a hung server) and must not delay other servers.
+// slotTime is the maximum time that a starting process occupies a start slot. A start that takes longer is not limited by this
+// machine's CPU (but by a download, or because the server hangs) and must not delay other servers.
 const slotTime = time.Second
 
-// gatherTime is how long requests for start slots are collected before slots are granted, unless one is urgent. Servers that
-// request a slot at the same time, as all do at startup, thus start in the order of the configuration.
+// gatherTime is how long requests for start slots are collected before slots are granted, unless one is urgent. So servers that
+// request slots at the same time, as at startup, start in the order of the configuration.
 const gatherTime = time.Millisecond
 
 // startSlots limits how many processes start at the same time, over all servers (limits.startsAtOnce). The backends of a pool
@@ -53,7 +53,7 @@ type requestsGathered struct{}
 func (t *startSlots) step(msg any, servers *servers, limit int, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.RequestStartSlot:
-		if !servers.runs(m.Pool) { // the message ChildStopped overtakes what an ended pool sent before
+		if !servers.runs(m.Pool) { // ChildStopped may overtake messages that an ended pool has sent
 			return out
 		}
 		return t.request(m, limit, out)

@@ -55,8 +55,8 @@ func (s *state) startRegistry(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(startRegistry{s.naming(s.config), s.config.Projects, enabledServers(s.config)}))
 }
 
-// registerMeta adds the gateway's own tools to the registry. The naming decides whether clients see them, so a reload that
-// switches them on or off starts and stops nothing.
+// registerMeta adds the gateway's own tools to the registry. The naming decides whether clients see them, so a reload that switches
+// them on or off starts and stops no actor.
 func (s *state) registerMeta(out []kernel.Effect) []kernel.Effect {
 	if s.meta.IsZero() { // the gateway is stopping
 		return out
@@ -85,7 +85,7 @@ func (s *state) startServers(now time.Time, out []kernel.Effect) []kernel.Effect
 	return out
 }
 
-// naming returns how the registry builds public names and views under c.
+// naming returns the settings of c with which the registry builds public names and views.
 func (s *state) naming(c *config.Config) catalog.Naming {
 	return catalog.Naming{
 		Policy: s.reloads.policy, Namespace: c.Namespace, URIStyle: c.Resources.URIStyle, Unlisted: c.Resources.Unlisted,

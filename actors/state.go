@@ -19,7 +19,7 @@ type state struct {
 
 	store    kernel.Reference
 	registry kernel.Reference
-	meta     kernel.Reference // zero if it has failed permanently
+	meta     kernel.Reference // the gateway's own tools; zero = failed permanently
 
 	startup    startup
 	servers    servers
@@ -42,8 +42,8 @@ func newState(cfg *config.Config, self kernel.Reference) *state {
 	}
 }
 
-// step applies msg to s at the time now and appends the resulting effects to out. It routes each message to the
-// component that owns the state the message is about.
+// step applies msg to s at the time now and appends the resulting effects to out. It passes each message to the component that owns
+// the state the message is about.
 func step(s *state, now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case kernel.Started, storeStarted, message.StateLoaded, registryStarted, metaStarted:

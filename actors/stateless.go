@@ -6,7 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 )
 
-// statelessSessions holds the stateless sessions: the actors that share the clients without a session.
+// statelessSessions holds the stateless sessions, which share the clients that have no session.
 type statelessSessions struct {
 	refs []kernel.Reference
 }

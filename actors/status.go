@@ -15,8 +15,8 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Items returns the items that clients see, or nil if the catalog's version is still known. It blocks until the gateway actor
-// has answered. The list is built on the caller's goroutine.
+// Items returns the items that clients see, or nil if the catalog still has the version known. It blocks until the gateway actor has
+// answered. The list is built on the caller's goroutine.
 func (g *Gateway) Items(ctx context.Context, known uint64) (*status.Items, error) {
 	reply := make(chan *catalog.Snapshot, 1)
 	g.self.Tell(message.GetCatalog{Reply: reply})
@@ -152,7 +152,7 @@ func (g *Gateway) restart(ctx context.Context, name string) error {
 	return fmt.Errorf("restart server %q: %w", name, status.ErrNotThere)
 }
 
-// cancelCall cancels the call with that status.Call.ID, which contains the first characters of the session's ID.
+// cancelCall cancels the call with the status.Call.ID id, which contains the first characters of the session's ID.
 func (g *Gateway) cancelCall(id string) error {
 	gone := fmt.Errorf("cancel call %q: %w", id, status.ErrNotThere)
 	at := strings.LastIndexByte(id, '/')

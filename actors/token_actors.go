@@ -19,7 +19,7 @@ import (
 	"goblin-actor/internal/ssrf"
 )
 
-// logins is shared by the token actors: the guard for URLs named by servers, and the logins known from the state file.
+// logins is shared by the token actors. It holds the guard for URLs that servers name, and the logins known from the state file.
 // Steps must not use it.
 type logins struct {
 	guard   *ssrf.Guard
@@ -56,7 +56,7 @@ func (l *logins) recall(key string) message.Token {
 	return l.known[key]
 }
 
-// ofHolders returns the remembered logins of those holders.
+// ofHolders returns the remembered logins of the holders in who.
 func (l *logins) ofHolders(who map[string]bool) []message.LoginKey {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +105,7 @@ func (l *logins) openLogin(gateway kernel.Reference, known *secret.Redactor, rec
 				Config: oauth.Config{ClientID: auth.ClientID, Secret: auth.ClientSecret, MetadataURL: auth.ClientMetadataURL, Scopes: auth.Scopes, Issuer: auth.Issuer},
 			},
 			Secrets: func(now, before []string) {
-				known.Add(before...) // servers may still know and repeat former secrets; the redactor forgets them eventually
+				known.Add(before...) // servers may still know and repeat earlier secrets; the redactor forgets them eventually
 				known.Replace("login "+name, now...)
 			},
 			Unawaited: func(who string, err error) { recorded(who, entry.Name, err) },
