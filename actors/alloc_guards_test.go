@@ -20,14 +20,14 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// The guards count the allocations of the whole gateway, since times are not comparable on a busy machine. A limit is the
-// measured value plus one, which was the same at loads from 2 to 25. For bytes it is the highest measured value plus a
-// twentieth. Measured with go1.26.8 on linux/amd64. Lower a limit after saving allocations; explain in the commit if you
-// raise one. Guards of the parts: protocol/bench_test.go (scan, splice), protocol/downstream/alloc_test.go (a POST),
+// The guards count the allocations of the whole gateway, since times are not comparable on a busy machine. A limit for allocations
+// is the measured value, which was the same at loads from 2 to 25, plus one. A limit for bytes is the highest measured value plus
+// one twentieth. Measured with go1.26.8 on linux/amd64. Lower a limit after saving allocations; if you raise one, explain why in
+// the commit. Guards of single packages: protocol/bench_test.go (scan, splice), protocol/downstream/alloc_test.go (a POST),
 // protocol/upstream/process and remote (a link).
 
-// allocations returns the allocations per run over all goroutines. It is the least of three measurements without garbage
-// collection, which would empty pools.
+// allocations returns the allocations per run, of all goroutines. It is the smallest of three measurements. The garbage collector is
+// off meanwhile, as it would empty pools.
 func allocations(runs int, run func()) float64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	least := testing.AllocsPerRun(runs, run)
@@ -90,7 +90,7 @@ func TestGuardList(t *testing.T) {
 	guard(t, allocations(200, func() { c.call() }), 10, "allocations per list")
 }
 
-// An update of a resource with a hundred subscribed sessions, per stream.
+// The cost per stream of a resource update for a hundred subscribed sessions.
 func TestGuardFanOut(t *testing.T) {
 	const sessions = 100
 	fake := newSubscriptionServer(false)
@@ -117,8 +117,8 @@ func TestGuardFanOut(t *testing.T) {
 	guard(t, allocations(50, update)/sessions, 11.5, "allocations per stream")
 }
 
-// The memory of a session that only keeps its stream open: heap and stacks after a collection. The number includes the
-// client's half of the connection, about half a KiB.
+// The memory of a session that only keeps its stream open: heap and stacks after a garbage collection. The number includes the
+// client's end of the connection, about half a KiB.
 func TestGuardSessionBytes(t *testing.T) {
 	const sessions = 1000 // so many because the HTTP server's workers vary by some 400 KiB
 	fake := &actortest.Server{Tools: []string{"t"}}
@@ -155,8 +155,8 @@ func TestGuardSessionBytes(t *testing.T) {
 
 const listenRequest = "GET /mcp HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nMcp-Session-Id: %s\r\nMCP-Protocol-Version: 2025-11-25\r\n\r\n"
 
-// memoryInUse returns the bytes of heap and stacks in use after a collection, once short-lived goroutines have ended: when
-// three measurements in a row have the same number of goroutines and differ by at most a thousandth in bytes.
+// memoryInUse returns the bytes of heap and stacks in use after a garbage collection. It waits for short-lived goroutines to end:
+// until three measurements in a row have the same number of goroutines and differ by at most a thousandth in bytes.
 func memoryInUse() float64 {
 	same, bytes, goroutines := 0, 0.0, 0
 	for polls := 0; same < 3 && polls < 300; polls++ {
@@ -175,7 +175,7 @@ func memoryInUse() float64 {
 	return bytes
 }
 
-// listen makes the connection a stream of a session.
+// listen turns the connection into a stream of a session.
 func (c *benchConn) listen(session string) {
 	if _, err := fmt.Fprintf(c.conn, listenRequest, c.at, session); err != nil {
 		c.tb.Fatal(err)
@@ -183,7 +183,7 @@ func (c *benchConn) listen(session string) {
 	c.head()
 }
 
-// awaitEvent reads the stream until an event with that text.
+// awaitEvent reads the stream until an event contains that text.
 func (c *benchConn) awaitEvent(what string) {
 	for {
 		line, err := c.r.ReadSlice('\n')

@@ -76,8 +76,7 @@ func TestAttack59ClientsTokenReachesServer(t *testing.T) {
 	}
 }
 
-// S5.4.3: Attack 57: two principals are logged in to a server, each with its own login. Neither may be served with the
-// other's.
+// S5.4.3: Attack 57: two principals have their own logins at a server. Neither may be served with the other's login.
 func TestAttack57PrincipalsCrossed(t *testing.T) {
 	v := newTokenServer(t)
 	w := startTokenServer(t, v, "", func(s *config.Server, _ *Options) {

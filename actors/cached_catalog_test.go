@@ -122,8 +122,8 @@ func TestLiveListReplacesCachedList(t *testing.T) {
 	}
 }
 
-// An item that a starting server may have is answered with SERVER_UNAVAILABLE, however it is named and whether or not the
-// server's catalog is cached. An item that a running server does not have is unknown.
+// A request for an item that a starting server may have is answered with SERVER_UNAVAILABLE, however the item is named and whether
+// or not the server's catalog is cached. An item that no running server has is unknown.
 func TestItemsOfStartingServersAreNotUnknown(t *testing.T) {
 	tool := func(name string) string { return `"tools/call","params":{"name":"` + name + `"` }
 	read := func(uri string) string { return `"resources/read","params":{"uri":"` + uri + `"` }

@@ -17,7 +17,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// silentServer is a server whose connections report written messages late or never, as HTTP connections may. Calls can be
+// silentServer is a server whose connections report late or never that a message was written, as HTTP connections may. Calls can be
 // held back before they are sent, which keeps the connection's actor busy.
 type silentServer struct {
 	*actortest.Server
@@ -66,8 +66,8 @@ func (s *silentServer) openers() map[string]func(upstream.Sink) upstream.Link {
 
 const oneSlow = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"one_slow"}}`
 
-// Two replicas of a URL. A call has reached one of them but is not reported as written when another call gets no connection.
-// The first call is executed once and answered by its server.
+// A server has two replicas by URL. A call has reached one of them but is not reported as written when another call gets no
+// connection. The first call is executed once and answered by its server.
 func TestCallNextToUnsentCall(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		peers := map[string]*pipe.Peer{}
@@ -82,7 +82,7 @@ func TestCallNextToUnsentCall(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		h.initialize()
 		server.set(true, nil)
-		for id := range 8 { // in turn, four at each replica
+		for id := range 8 { // alternating, four at each replica
 			h.send(fmt.Sprintf(oneSlow, id+1))
 		}
 		calls := server.Received("tools/call")
@@ -103,10 +103,10 @@ func TestCallNextToUnsentCall(t *testing.T) {
 	})(t)
 }
 
-// Calls that do not fit into the mailbox of a connection's actor are refused and do not occupy a slot of their server
-// forever. A link that blocks holds the actor whose goroutine delivers the call (docs/decisions/0009-one-goroutine.md):
-// usually the connection's, otherwise the session's, which then refuses by itself. The test repeats until it was the
-// connection's. In both cases, each call is answered once.
+// Calls that do not fit into the mailbox of a connection's actor are refused and do not keep occupying a slot of their server. A link
+// that blocks holds up the actor whose goroutine delivers the call (docs/decisions/0009-one-goroutine.md): usually the
+// connection's, but possibly the session's, which then refuses calls itself. The test repeats until it was the connection's. In
+// both cases, each call is answered once.
 func TestBackendMailboxFull(t *testing.T) {
 	for range 50 {
 		if callsWithoutRoom(t) || t.Failed() {

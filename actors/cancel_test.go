@@ -14,10 +14,10 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// A call is canceled while its server awaits the client's answer. At first the server gets only the cancellation: Python SDK
-// 1 loses its session if an answer to its request arrives at the same time. If the server ends the call or withdraws its
-// request, it gets no answer. If it ignores the cancellation, it gets the answer late, also for requests it sends in the
-// meantime. No other client gets these requests.
+// A call is canceled while its server awaits the client's answer to a server request. At first the server gets only the
+// cancellation: Python SDK 1 loses its session if an answer to its request arrives at the same time. If the server ends the call or
+// withdraws its request, it gets no answer. If it ignores the cancellation, it gets the answer later, and so it does for requests
+// that it sends in the meantime. No other client gets these requests.
 func TestCancelDuringServerRequest(t *testing.T) {
 	tests := []struct {
 		name string
@@ -60,7 +60,7 @@ func TestCancelDuringServerRequest(t *testing.T) {
 				t.Fatalf("%s: the server got %d cancellations and the answers %v, want one cancellation only", test.name, n, server.Answers())
 			}
 			server.Handle = func(*pipe.Peer, protocol.Frame, []byte) {}
-			if http { // where a request belongs to a call, so this call's client must not get it
+			if http { // over HTTP the request belongs to the call, so this client must not get it
 				h.send(call(2))
 			}
 			if test.then != "" {
@@ -85,8 +85,8 @@ func TestCancelDuringServerRequest(t *testing.T) {
 // acknowledge confirms a message that is not a request, as an HTTP server does. It has no effect on stdio.
 func acknowledge(p *pipe.Peer, o upstream.Outgoing) { _ = p.Tell(upstream.Ended{Ticket: o.Ticket}) }
 
-// An HTTP server is slow to accept the cancellation of a call during which it has sent a request. Its request is not
-// answered before it has accepted the cancellation, so that both do not arrive at once. If it never does, it gets the answer
+// An HTTP server is slow to accept the cancellation of a call during which it has sent a request. The request is answered only after
+// the server has accepted the cancellation, so that the two do not arrive at once. If it never accepts it, it gets the answer
 // eventually.
 func TestSlowCancellation(t *testing.T) {
 	for _, takes := range []bool{true, false} {

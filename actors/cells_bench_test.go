@@ -18,9 +18,9 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// BenchmarkCells measures one tools/call through every actor for each pair of eras: the client's, then the server's. Client
-// and server are pipes in this process, and the numbers include their cost. A call between different eras may cost 1.25
-// times as much as one within an era.
+// BenchmarkCells measures one tools/call through every actor for each pair of eras: the client's and the server's. Client and server
+// are pipes in this process, and the numbers include their cost. A call across eras may cost 1.25 times as much as one within an
+// era.
 func BenchmarkCells(b *testing.B) {
 	legacy := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one_add","arguments":{"a":1,"b":"some text that makes it about two hundred bytes long, typical of calls"}}}`
 	modern := strings.Replace(legacy, `"params":{`, fmt.Sprintf(`"params":{`+modernMeta+`,`, "{}"), 1)

@@ -17,8 +17,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// BenchmarkCold measures the first list of a gateway that was just started with a state file and whose servers never answer.
-// It does not include the start of a process; see goblin-actor bench cold.
+// BenchmarkCold measures the first list of a gateway that has just been started with a state file, and whose servers never answer. It
+// does not include the start of a process; see goblin-actor bench cold.
 func BenchmarkCold(b *testing.B) {
 	for _, tools := range []int{10, 100} {
 		b.Run(fmt.Sprintf("100x%d", tools), func(b *testing.B) {

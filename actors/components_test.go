@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// The servers' level is the most verbose of all sessions' levels, and changes only when that does.
+// The servers' level is the most verbose level of all sessions. The servers are told only when it changes.
 func TestLogLevels(t *testing.T) {
 	refs := childReferences(t, 2)
 	l := newLogLevels()
@@ -41,7 +41,7 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
-// A pool is found by its reference. A stopped pool is distinguished from one that has failed.
+// A pool is found by its reference. A pool that was stopped is distinguished from one that has failed.
 func TestServersEnd(t *testing.T) {
 	refs := childReferences(t, 3)
 	v := newServers()

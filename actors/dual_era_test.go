@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// dualServer returns a server of both eras whose tool sends an elicitation during its call, which works on legacy
-// connections only. With Python SDK 2 this holds for every tool that was written for earlier versions.
+// dualServer returns a server of both eras whose tool sends an elicitation during its call, which works on legacy connections only.
+// With Python SDK 2, every tool that was written for earlier versions behaves like this.
 func dualServer(http, session bool) *actortest.Modern {
 	var waiting actortest.Message
 	s := &actortest.Modern{HTTP: http, Tools: []string{"ask"}, ListChanged: true}
@@ -61,8 +61,8 @@ func TestLegacyClientOfURLWithBothEras(t *testing.T) {
 	})(t)
 }
 
-// A URL's legacy era has no sessions and thus cannot send requests (go-sdk in stateless mode). Legacy clients are served by
-// the modern connection.
+// A URL supports both eras, but its legacy era has no sessions and thus cannot send requests (go-sdk in stateless mode). Legacy
+// clients are served by the modern connection.
 func TestLegacyClientOfURLWithoutSessions(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := dualServer(true, false)

@@ -36,7 +36,7 @@ func eachTransport(t *testing.T, f func(t *testing.T, http bool)) {
 	}
 }
 
-// serverAskingTwice returns a modern server that requests input twice before it answers.
+// serverAskingTwice returns a modern server that answers input_required twice before its result.
 func serverAskingTwice(http bool) *actortest.Modern {
 	return &actortest.Modern{HTTP: http, Tools: []string{"ask"}, ListChanged: true, Subscribable: []string{"file:///a"}, Handle: func(g actortest.Message) {
 		switch state, _ := rawjson.Unquote(g.Params.RequestState.Of(g.Frame.Raw)); state {
@@ -81,8 +81,8 @@ func TestLegacyClientModernServer(t *testing.T) {
 	})
 }
 
-// When a client cancels its call, pending server requests are withdrawn by the IDs the client knows, and late answers are
-// dropped. The modern server gets nothing, as its request was complete.
+// When a client cancels its call, pending server requests are withdrawn under the IDs that the client knows, and late answers are
+// dropped. The modern server is sent nothing, as its request had already ended with input_required.
 func TestCancelWithdrawsServerRequest(t *testing.T) {
 	eachTransport(t, func(t *testing.T, http bool) {
 		server := serverAskingTwice(http)
@@ -260,7 +260,7 @@ func TestServerReplacedByOlderOne(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		h.received()
 		h.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"one_add","arguments":{}}}`)
-		time.Sleep(10 * time.Second) // for a new connection: a legacy server has one for each client class
+		time.Sleep(10 * time.Second) // until a connection opens: a legacy server has one for each client class
 		if got := h.received(); len(got) != 1 || !strings.Contains(got[0], "legacy") {
 			t.Errorf("the next call: %s", got)
 		}

@@ -27,8 +27,8 @@ type idleActor struct{}
 func (idleActor) Step(_ time.Time, _ any, out []kernel.Effect) []kernel.Effect { return out }
 func (idleActor) Act(kernel.Self, any)                                         {}
 
-// Which session is closed for a new one: an idle one of the owner with the most sessions, but none of an owner with fewer
-// than the client. If there is none, a session with a stream of a principal that has more than half of all.
+// The session that is closed for a new one is an idle session of the owner with the most sessions, but not of an owner with fewer
+// sessions than the client. If there is none, it is a session with a stream of a principal that has more than half of all sessions.
 func TestSessionToEvict(t *testing.T) {
 	a, b, c := owner{"a", true}, owner{"b", true}, owner{name: "127.0.0.1"}
 	const idle, streams, calls = 0, 1, 2
@@ -124,8 +124,8 @@ func TestBusySessionIsNotEvicted(t *testing.T) {
 	}
 }
 
-// The number of waiting clients is limited. At the limit, a request of the owner with the most waiting requests is refused
-// in favor of an owner with few.
+// The number of waiting clients is limited. At the limit, a request of the owner with the most waiting requests is refused in favor
+// of an owner with fewer.
 func TestWaitingClientsAreBounded(t *testing.T) {
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 0}}, kernel.Reference{})
 	s.registry = childReferences(t, 1)[0]
@@ -157,7 +157,7 @@ func TestWaitingClientsAreBounded(t *testing.T) {
 	}
 }
 
-// Sessions are counted from their request until their end, including those whose spawn fails.
+// Sessions are counted from the request to open them until their end, including those whose spawn fails.
 func TestOwnersAreForgotten(t *testing.T) {
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10}}, kernel.Reference{})
 	refs := childReferences(t, 3)

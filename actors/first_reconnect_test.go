@@ -9,8 +9,8 @@ import (
 	"goblin-actor/internal/actortest"
 )
 
-// S3.2.3: the first reconnect is immediate if the server had been ready for 5 s. A call waits for it and succeeds. If the
-// server was lost sooner, calls fail at once with the reason.
+// S3.2.3: the first reconnect is immediate if the server has been ready for at least 5 s. A call waits for it and succeeds. If the
+// server was ready for a shorter time, calls fail at once with the reason.
 func TestCallDuringFirstReconnect(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		one := &actortest.Server{Tools: []string{"add"}}

@@ -21,13 +21,13 @@ import (
 	"goblin-actor/tests/sim/pipeclient"
 )
 
-// flood makes servers whose tool flood never answers and sends notifications as fast as the gateway accepts them.
+// flood is for servers with a tool, flood, that never answers and sends notifications as fast as the gateway accepts them.
 type flood struct {
 	sent    atomic.Int64
 	stopped atomic.Bool
 }
 
-// server returns such a server. line returns the n-th notification of a call with that progress token.
+// server returns such a server. line returns the n-th notification for a call with the given progress token.
 func (f *flood) server(line func(token string, n int) string) *actortest.Server {
 	server := &actortest.Server{Tools: []string{"ask", "flood"}}
 	for n := range 500 {
@@ -67,8 +67,8 @@ func (f *flood) maxDepth(t *testing.T, g *Gateway, n int64) (name string, depth 
 	return name, depth
 }
 
-// depthLimit is the maximum number of messages that may wait at an actor: those of one connection, whose reader waits for
-// room, and a few more.
+// depthLimit is the maximum number of messages that may wait at an actor: those of one connection, whose reader stops when it is
+// full, and a few more.
 const depthLimit = 2048
 
 // startCall sends a modern call with a progress token and discards the response.
@@ -104,7 +104,7 @@ func TestFloodOfProgress(t *testing.T) {
 			var f flood
 			w := startHTTP(t, map[string]*actortest.Server{"one": f.server(line), "two": f.server(line)}, nil)
 			for _, tool := range []string{"one_flood", "two_flood"} {
-				w.gateway.nextStateless.Store(0) // both at the same stateless session
+				w.gateway.nextStateless.Store(0) // both use the same stateless session
 				w.startCall(tool)
 			}
 			if at, depth := f.maxDepth(t, w.gateway, 200_000); depth > depthLimit {
@@ -114,8 +114,8 @@ func TestFloodOfProgress(t *testing.T) {
 	}
 }
 
-// A server that sends endless updates, of subscribed resources and of invented sub-resources, does not fill a mailbox. Calls
-// still get through.
+// A server that endlessly sends updates, of subscribed resources and of invented sub-resources, does not fill a mailbox. Calls are
+// still served.
 func TestFloodOfUpdates(t *testing.T) {
 	for name, uri := range map[string]func(n int) string{
 		"one":      func(int) string { return "file:///dir/7" },
@@ -162,7 +162,7 @@ func TestGreedyClientDoesNotStarveOthers(t *testing.T) {
 	})
 	release := make(chan struct{})
 	session, _ := w.gateway.statelessSession(0)
-	session.Tell(message.Inspect{Reply: func(any) { <-release }}) // it is busy until all requests are queued
+	session.Tell(message.Inspect{Reply: func(any) { <-release }}) // keeps it busy until all requests are queued
 	client := &pipeclient.Client{Handler: w.gateway.Front(), Budget: w.gateway.Budget()}
 	origin := downstream.Origin{Path: "/mcp", Remote: "127.0.0.1:40000", Version: "2026-07-28", Header: http.Header{
 		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"one_ask"}}}

@@ -27,7 +27,7 @@ func (g *Gateway) modern(x *downstream.Exchange, admitted message.Admitted) {
 		return
 	}
 	fault := protocol.CheckModern(x.Origin.Repeated(), &x.Frame, &x.Params)
-	if fault != nil && (fault.Name != protocol.MethodNotFound || x.Frame.Method != protocol.MethodOther) { // the server may support an unknown method
+	if fault != nil && (fault.Name != protocol.MethodNotFound || x.Frame.Method != protocol.MethodOther) { // a server may support it
 		message.RefuseModern(x, fault)
 		return
 	}

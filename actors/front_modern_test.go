@@ -39,8 +39,8 @@ func (w *httpHarness) raw(path, body string, lines ...string) (status int, answe
 	return r.StatusCode, b.String()
 }
 
-// Errors in a modern request's headers and _meta have status 400, whatever else is wrong. Other invalid params have status
-// 200 (MCP 2026-07-28, basic, _meta; basic/transports/streamable-http, server validation).
+// Errors in a modern request's headers and _meta have status 400, whatever other errors the request has. Other invalid params have
+// status 200 (MCP 2026-07-28, basic, _meta; basic/transports/streamable-http, server validation).
 func TestMalformedModernRequests(t *testing.T) {
 	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
 	const (
@@ -84,7 +84,7 @@ func TestMalformedModernRequests(t *testing.T) {
 	}
 }
 
-// The error for a message without a readable ID has no id for a modern client, and null for a legacy one.
+// The error for a message without a readable ID has no id member for a modern client, and a null id for a legacy one.
 func TestErrorsWithoutID(t *testing.T) {
 	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
 	for name, body := range map[string]string{
@@ -100,8 +100,8 @@ func TestErrorsWithoutID(t *testing.T) {
 	}
 }
 
-// subscriptions/listen is answered with a stream. A client that does not accept one gets an error instead of a response
-// without end.
+// subscriptions/listen is answered with a stream. A client that does not accept streams gets an error, since it could not read the
+// endless response.
 func TestListenNeedsStream(t *testing.T) {
 	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, nil)
 	for accept, want := range map[string]int{"application/json": 406, "text/event-stream": 200, "application/json, text/event-stream": 200} {

@@ -120,7 +120,7 @@ func TestResumeForeign(t *testing.T) {
 	}
 }
 
-// A resumed GET stream has what happened while the client was away, by replay or a new notification.
+// A resumed GET stream reports the changes during the client's absence, by replay or by a new notification.
 func TestResumeListening(t *testing.T) {
 	server := &actortest.Server{Tools: []string{"a"}}
 	w := startHTTP(t, map[string]*actortest.Server{"one": server}, nil)
@@ -164,7 +164,7 @@ func TestBatches(t *testing.T) {
 		name, body string
 		session    []string
 		status     int
-		want       string // the whole body if it begins with [, otherwise a part of it
+		want       string // the whole body if it begins with [, else a part of it
 	}{
 		{"requests", `[` + ping("1") + `,` + initialized + `, ` + ping(`"b"`) + `]`, old, 200, `[` + pong("1") + `,` + pong(`"b"`) + `]`},
 		{"one request", `[` + ping("1") + `]`, old, 200, `[` + pong("1") + `]`},

@@ -67,7 +67,7 @@ func (w *httpHarness) stream(r *http.Request, cancel func()) (*events, *http.Res
 	return &events{w.t, bufio.NewReader(resp.Body), leave}, resp
 }
 
-// event is one server-sent event. ok is false at the end of the stream.
+// event is a server-sent event. ok is false at the end of the stream.
 type event struct {
 	name, id, data string
 	ok             bool
@@ -97,7 +97,7 @@ func (s *events) next() (e event) {
 	}
 }
 
-// data returns the data of the next event that has some, or "" at the end of the stream.
+// data returns the data of the next event that has any, or "" at the end of the stream.
 func (s *events) data() string {
 	s.t.Helper()
 	for {

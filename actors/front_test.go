@@ -25,7 +25,7 @@ type httpHarness struct {
 	people  people // the principals of clients, if the configuration has auth
 }
 
-// startHTTP starts a gateway with these servers. If open is given, it opens the links to all servers.
+// startHTTP starts a gateway with the given servers. If open is given, it opens the links to all servers.
 func startHTTP(t *testing.T, servers map[string]*actortest.Server, change func(*config.Config), open ...func(upstream.Sink) upstream.Link) *httpHarness {
 	t.Helper()
 	cfg := config.Default()
@@ -236,7 +236,7 @@ func TestUnknownProjectOfModernRequest(t *testing.T) {
 	}
 }
 
-// /s/<server>/mcp serves one server under its original names.
+// /s/<server>/mcp serves a single server under its original names.
 func TestOneServerAlone(t *testing.T) {
 	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}, "two": {Tools: []string{"a"}}}, nil)
 	id := w.open("/s/two/mcp")

@@ -68,7 +68,7 @@ type Gateway struct {
 
 	statelessCount int // number of stateless sessions
 	nextStateless  atomic.Uint64
-	sealer         atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read, after which the stateless sessions start
+	sealer         atomic.Pointer[seal.Sealer] // seals requestState; nil until the state file has been read. Stateless sessions start later
 	node           string                      // identifies this process in sealed states and to other gateways
 }
 

@@ -19,8 +19,8 @@ import (
 	"goblin-actor/protocol/upstream/remote"
 )
 
-// startPeers starts gateways that have each other as servers, and one process of their own each. links[i] holds the indexes
-// of the gateways that the i-th one lists.
+// startPeers starts gateways that have each other as servers, and one process of their own each. links[i] holds the indexes of the
+// gateways that gateway i has as servers.
 func startPeers(t *testing.T, version string, links ...[]int) ([]*httpHarness, []*Gateway, []*actortest.Server) {
 	t.Helper()
 	listeners := make([]net.Listener, len(links))
@@ -49,7 +49,7 @@ func startPeers(t *testing.T, version string, links ...[]int) ([]*httpHarness, [
 	return webs, gateways, owns
 }
 
-// startGatewayOn starts a gateway on the listener. All its commands connect to fake. Its URLs are real.
+// startGatewayOn starts a gateway on the listener. All its command servers are fake. Its URL servers are real.
 func startGatewayOn(t *testing.T, l net.Listener, cfg *config.Config, fake *actortest.Server) (*Gateway, *httpHarness) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -130,7 +130,7 @@ func TestGatewayIsItsOwnServer(t *testing.T) {
 	}
 }
 
-// Gateways may list each other. Each offers the other's items once, and not its own items through the other.
+// Gateways may have each other as servers. Each offers the other's items once, but not its own items through the other.
 func TestGatewaysInCycle(t *testing.T) {
 	for _, version := range []string{"legacy", "modern"} {
 		t.Run("two, "+version, func(t *testing.T) {

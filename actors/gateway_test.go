@@ -78,7 +78,7 @@ func TestGatewayErrors(t *testing.T) {
 	})(t)
 }
 
-// S0.4.3: lists of both eras are answered from the catalog without a request to a server.
+// S0.4.3: lists are answered from the catalog in both eras, without a request to a server.
 func TestListsCauseNoServerRequests(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"a"}, Resources: []string{"file:///a"}, Templates: []string{"file:///{x}"}}
@@ -97,7 +97,7 @@ func TestListsCauseNoServerRequests(t *testing.T) {
 	})(t)
 }
 
-// S4.5.1, S4.1.3, S1.61: changes are announced, possibly coalesced. The last one is never lost.
+// S4.5.1, S4.1.3, S1.61: changes are announced. Several may be combined, but the last one is never lost.
 func TestListChangedReachesTheClient(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"a"}}

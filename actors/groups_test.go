@@ -39,7 +39,7 @@ func prefer(region string, required bool) string {
 	return fmt.Sprintf(`"goblin-actor/prefer":{"labels":{"region":%q},"required":%v}`, region, required)
 }
 
-// S4.2.2: servers of one group are replicas in one namespace. A call goes to them in turn, to the named replica, or to the
+// S4.2.2: the servers of a group are replicas in one namespace. A call goes to each in turn, to the replica that it names, or to the
 // one that the client prefers.
 func TestGroupIsOneNamespace(t *testing.T) {
 	inBubble(func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestGroupIsOneNamespace(t *testing.T) {
 	})(t)
 }
 
-// A tool is called only at members that define it as it is listed. Differences cause a warning.
+// A tool is called only at members whose definition equals the listed one. Differences cause a warning.
 func TestGroupMembersDefineToolDifferently(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		one := namedServer("one", `{"name":"add","description":"adds","inputSchema":{"type":"object","required":["a"],"properties":{"a":{"type":"number"}}}}`, "same", "only")
@@ -120,7 +120,7 @@ func TestGroupMembersDefineToolDifferently(t *testing.T) {
 	})(t)
 }
 
-// When the group's first member is lost, the next one determines which items are listed and where calls go.
+// When the group's first member is lost, the next one determines the listed items and gets the calls.
 func TestGroupFirstMemberLost(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		one, two := namedServer("one", "add", "old"), namedServer("two", "add", "new")
@@ -208,7 +208,7 @@ func TestGroupMembersOfDifferentEras(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		h.initialize()
 		h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"forge_add","_meta":{%s}}}`, prefer("eu", true)))
-		time.Sleep(5 * time.Second) // opens the connection of the client's class
+		time.Sleep(5 * time.Second) // until the connection of the client's class is open
 		h.received()
 		for region, want := range map[string]string{"eu": "from one", "us": "from two"} {
 			for range 2 {

@@ -15,8 +15,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// headerServer is a server on HTTP that supports both eras. Its tool returns the X-Who header and the session of the
-// request.
+// headerServer is an HTTP server that supports both eras. Its tool returns the request's X-Who header and session.
 type headerServer struct {
 	*httptest.Server
 	mu             sync.Mutex
@@ -91,7 +90,7 @@ func (w *httpHarness) modernWho(headers ...string) string {
 	return r.body
 }
 
-// forwarding adds a server with a URL to which X-User is forwarded as X-Who.
+// forwarding adds a server with a URL, to which the header X-User is forwarded as X-Who.
 func forwarding(url, era string) func(*config.Config) {
 	return func(c *config.Config) {
 		s := config.DefaultServer()
@@ -137,7 +136,8 @@ func TestForwardedHeaders(t *testing.T) {
 	}
 }
 
-// With isolation by session, each session has its own process, which ends with it. The catalog comes from a separate one.
+// With isolation by session, each session has its own process, which ends with the session. The catalog comes from a separate
+// process.
 func TestIsolationBySession(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"id"}, Resources: []string{"file:///x"}}
@@ -181,8 +181,8 @@ func TestConnectionsEndWithTheirSession(t *testing.T) {
 	}
 }
 
-// On HTTP, the connection of a single call may break. The call is retried if retry.inFlight allows it. An HTTP error status
-// is a response, not a broken connection.
+// On HTTP, the connection of a single call may break. The call is retried if retry.inFlight allows it. An HTTP error status is a
+// response and not a broken connection.
 func TestRetryOverHTTP(t *testing.T) {
 	cut := func(w http.ResponseWriter) {
 		c, _, err := http.NewResponseController(w).Hijack()

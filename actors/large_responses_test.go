@@ -16,7 +16,7 @@ import (
 	"goblin-actor/protocol/upstream/remote"
 )
 
-// largeServer answers tools/call with about 100 KiB of its argument's text: with a known length, in chunks, or as an event.
+// largeServer answers tools/call with about 100 KiB of its argument's text: with a Content-Length, in chunks, or as an SSE event.
 func largeServer(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	var f protocol.Frame

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// eachClient runs f with a client of each era. list and call return its requests.
+// eachClient runs f with a client of each era. list and call return requests of that client.
 func eachClient(t *testing.T, f func(t *testing.T, open func(*stdioHarness), list func(id int) string, call func(id int, name string) string)) {
 	t.Run("legacy", inBubble(func(t *testing.T) {
 		f(t, (*stdioHarness).initialize, func(id int) string {
@@ -29,8 +29,8 @@ func eachClient(t *testing.T, f func(t *testing.T, open func(*stdioHarness), lis
 	}))
 }
 
-// A server's lists are stale at once, and it announces no changes. A list request is answered from the catalog without
-// waiting and triggers a fetch, so that the next one has the new tools. A call of an unknown tool waits for the fetch.
+// A server's lists are stale at once, and it announces no changes. A list request is answered from the catalog without waiting. It
+// triggers a fetch, so that the next one has the new tools. A call of an unknown tool waits for the fetch.
 func TestToolsAddedWithoutNotification(t *testing.T) {
 	eachClient(t, func(t *testing.T, begin func(*stdioHarness), list func(int) string, call func(int, string) string) {
 		server := &actortest.Modern{Tools: []string{"a"}}

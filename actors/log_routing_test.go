@@ -29,7 +29,7 @@ func TestLogsOutsideCalls(t *testing.T) {
 	}
 }
 
-// The status has the principals of sessions and calls.
+// The status names the principals of sessions and calls.
 func TestStatusHasPrincipals(t *testing.T) {
 	server, say := slowServer(t)
 	w := startHTTP(t, map[string]*actortest.Server{"one": server}, withAuth)

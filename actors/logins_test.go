@@ -22,7 +22,7 @@ func TestServerNeedsLogin(t *testing.T) {
 	w := startTokenServer(t, v, "", nil)
 	w.waitServerState("needs-login")
 	session := w.open("/mcp")
-	for deadline := time.Now().Add(time.Minute); ; { // its catalog is unknown; a call is answered with the login URL
+	for deadline := time.Now().Add(time.Minute); ; { // the catalog is unknown, so a call is answered with the login URL
 		got := w.who(session)
 		if strings.Contains(got, `"code":-31008`) && strings.Contains(got, `"loginUrl":"http://127.0.0.1:1/login/one"`) {
 			break
@@ -41,7 +41,7 @@ func TestServerNeedsLogin(t *testing.T) {
 		t.Errorf("with the new token: %s", got)
 	}
 	v.mu.Lock()
-	if len(v.owner) != 2 { // one for the catalog and one for the client's class
+	if len(v.owner) != 2 { // one for the catalog and one for the client class
 		t.Errorf("%d connections, want 2", len(v.owner))
 	}
 	clear(v.principalOf) // the server revokes all tokens
@@ -76,7 +76,7 @@ func TestCallRightAfterFirstLogin(t *testing.T) {
 			t.Fatal("no call was answered with NEEDS_LOGIN")
 		}
 	}
-	cfg.MetaTools = "true" // causes a publication, which delays the next one
+	cfg.MetaTools = "true" // makes the registry publish, which delays its next publication
 	w.gateway.Reload(&cfg)
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(w.do("POST", "/mcp", `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`, "Mcp-Session-Id", session).body, "server_status"); {
 		if time.Now().After(deadline) {
@@ -254,7 +254,7 @@ func TestOwnLoginWithoutSharedLogin(t *testing.T) {
 	}
 }
 
-// A login at a server that the principal's roles hide is refused like one at a server that is not configured.
+// A login at a server that the principal's roles hide is refused like one at a server that does not exist.
 func TestAttack44LoginAtAHiddenServer(t *testing.T) {
 	s := newState(&config.Config{
 		Servers: []config.Server{{Name: "files"}, {Name: "vault"}},
@@ -279,7 +279,7 @@ func TestAttack44LoginAtAHiddenServer(t *testing.T) {
 	}
 }
 
-// A login is refused, too, if no project of the principal includes the server, or if none of its roles applies there.
+// A login is also refused if no project of the principal includes the server, or if none of its roles applies there.
 func TestAttack44LoginOutsideOfProjects(t *testing.T) {
 	alpha := config.Project{Name: "alpha", Servers: []string{"files"}}
 	open := newState(&config.Config{Servers: []config.Server{{Name: "files"}, {Name: "vault"}}, Projects: []config.Project{alpha}}, kernel.Reference{})

@@ -149,7 +149,7 @@ func TestMetaToolsOfResources(t *testing.T) {
 	})(t)
 }
 
-// call_tool and read_resource behave like the calls they stand for: names, progress, errors and results are the same.
+// call_tool and read_resource behave like the calls they forward: names, progress, errors and results are the same.
 func TestMetaToolsForwardCalls(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}, Resources: []string{"file:///a", "file:///b"}}

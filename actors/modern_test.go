@@ -234,9 +234,8 @@ func TestModernClientLacksCapability(t *testing.T) {
 	})(t)
 }
 
-// A completion cannot return input_required. A server's request during a completion is refused, and the completion
-// continues. An error that asks for input becomes an internal error. MCP 2026-07-28, basic/patterns/mrtr, supported
-// requests.
+// The result of a completion cannot be input_required. A legacy server's request during a completion is refused, and the completion
+// continues. An error that asks for input becomes an internal error. MCP 2026-07-28, basic/patterns/mrtr, supported requests.
 func TestServerRequestDuringCompletion(t *testing.T) {
 	tests := []struct{ name, frame, answer, want string }{
 		{"a server request", `{"jsonrpc":"2.0","id":"b",` + elicit + `}`, `"result":{"completion":{"values":["x"]}}`, `"values":["x"]`},

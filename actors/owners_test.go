@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// subscriptionFilter returns the members of subscriptions/listen for that many resources.
+// subscriptionFilter returns the params of subscriptions/listen for that many resources.
 func subscriptionFilter(uris int) string {
 	list := make([]string, uris)
 	for i := range list {
@@ -24,8 +24,8 @@ func subscriptionFilter(uris int) string {
 	return `,"notifications":{"resourceSubscriptions":[` + strings.Join(list, ",") + `]}`
 }
 
-// Sessions and streams of one principal are counted together, those of other principals separately, and those of
-// unauthenticated clients not at all. Ended ones do not count.
+// Sessions and streams of one principal are counted together, separately from those of other principals. Those of unauthenticated
+// clients are not counted. Neither are ended ones.
 func TestSubscriptionsOfPrincipalAreCounted(t *testing.T) {
 	refs := childReferences(t, 5)
 	s := newState(&config.Config{Limits: config.Limits{MaxSessions: 10, MaxSubscriptionsPerPrincipal: 6}}, kernel.Reference{})

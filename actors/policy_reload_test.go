@@ -15,15 +15,15 @@ import (
 
 const enforce = "enforce"
 
-// swappedRoles returns a policy with two roles, of which mine is bound to unauthenticated clients.
+// swappedRoles returns a policy with two roles. Unauthenticated clients have the role mine.
 func swappedRoles(mode string, ann, bob config.Role, mine string) config.Policy {
 	ann.Name, bob.Name = "ann", "bob"
 	return config.Policy{Present: true, Mode: mode, Roles: []config.Role{ann, bob}, Bind: []config.Binding{{Role: mine, Local: true}}}
 }
 
-// Attack 41: a reload swaps the meaning of two roles and who has which, so a connected client has the same rights
-// afterwards. Its rights may change before or after the registry gets the policy. At no moment can the client see or call
-// what one policy gives to a role's name in the other.
+// Attack 41: a reload swaps the contents of two roles and their assignment, so that a connected client has the same rights afterwards.
+// Its rights may change before or after the registry gets the policy. At no time can the client see or call items that its role has
+// only in the other policy.
 func TestAttack41SwappedRoles(t *testing.T) {
 	narrow, wide := config.Role{Servers: []string{"one"}}, config.Role{}
 	policies := []config.Policy{swappedRoles(enforce, wide, narrow, "bob"), swappedRoles(enforce, narrow, wide, "ann")}
@@ -77,8 +77,8 @@ func TestAttack41SwappedRoles(t *testing.T) {
 	}
 }
 
-// S5.2.4: after Apply has returned, a policy is in force for unauthenticated clients, even if the catalog was published only
-// a moment before.
+// S5.2.4: after Apply has returned, the policy is in force for unauthenticated clients, even if the catalog was published just
+// before.
 func TestAppliedPolicyIsInForce(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		one, two := answeringServer("a"), answeringServer("b")

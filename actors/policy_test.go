@@ -91,7 +91,7 @@ func TestToolRateOverHTTP(t *testing.T) {
 	}
 }
 
-// A retry with answers continues a call that was counted. Using the same state repeatedly counts as further calls.
+// A retry with answers continues a call that was counted. Each further use of the same state counts as another call.
 func TestAttack56RateOfRequestStates(t *testing.T) {
 	w := startHTTP(t, oneTool(), func(c *config.Config) { withAuth(c); withRoles(c) }, relayingServer().Open)
 	w.setRights("ann", "reader")
@@ -114,8 +114,8 @@ func TestAttack56RateOfRequestStates(t *testing.T) {
 	}
 }
 
-// S5.2.4: when a policy is added, changed or removed, connected clients see the new lists at once and are notified once.
-// They are not notified of changes they may not see.
+// S5.2.4: when a policy is added, changed or removed, connected clients see the new lists at once and are notified once. They are not
+// notified of changes in lists that they may not see.
 func TestPolicyReload(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		one, two := answeringServer("a"), answeringServer("b")

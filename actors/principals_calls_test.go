@@ -42,8 +42,8 @@ func parkingServer() *actortest.Server {
 	}}
 }
 
-// S5.1.3: another principal's requestState gets the same response as a forged one, for parked and relayed calls. The owner's
-// call continues.
+// S5.1.3: a requestState of another principal gets the same response as a forged one, for parked and relayed calls. The call of its
+// owner continues.
 func TestAttack35RequestStateOfAnother(t *testing.T) {
 	modernServer := relayingServer()
 	for name, w := range map[string]*httpHarness{
@@ -173,8 +173,8 @@ func createTask(t *testing.T) (w *httpHarness, server *actortest.Modern, id stri
 	return w, server, id
 }
 
-// checkTaskHidden checks that mallory gets the response of an unknown task for every spelling of the ID of alice's task, and
-// that alice can use it.
+// checkTaskHidden checks that mallory gets the same response as for an unknown task, however mallory spells the ID of alice's task,
+// and that alice can use it.
 func checkTaskHidden(t *testing.T, method string) {
 	w, server, id := createTask(t)
 	for _, stolen := range []string{id, "one/7~x/y", "one/7~x/y~", id + "~" + id[strings.LastIndex(id, "~")+1:], id[:len(id)-1]} {

@@ -111,12 +111,11 @@ func TestAttack41DemotedTokenKeepsNothing(t *testing.T) {
 	}
 }
 
-// S5.1.4: a stream ends when the credential expires with which it was opened, or the newest one its client has used since.
-// Running calls continue.
+// S5.1.4: a stream ends when its credential expires, or the newest one that its client has used since. Running calls continue.
 func TestAttack42StreamAfterExpiry(t *testing.T) {
 	server, say := slowServer(t)
 	w := startHTTP(t, map[string]*actortest.Server{"one": server}, withAuth)
-	const lasts = 4 * time.Second // the steps below must be done by then
+	const lasts = 4 * time.Second // the steps below must take less time
 	ends := time.Now().Add(lasts)
 	w.people.set("alice", func(p *identity.Principal) { p.Expires = ends })
 	w.people.set("bob", func(p *identity.Principal) { p.Expires = ends })
@@ -127,7 +126,7 @@ func TestAttack42StreamAfterExpiry(t *testing.T) {
 	answer := make(chan reply, 1)
 	go func() { answer <- w.do("POST", "/mcp", slowCall, asUser("alice", "Mcp-Session-Id", id)...) }()
 	w.people.set("bob", func(p *identity.Principal) { p.Expires = ends.Add(time.Hour) })
-	w.checkAlive("bob", bobs) // with a newer token
+	w.checkAlive("bob", bobs) // bob has sent a newer token
 	over := make(chan string, 2)
 	for name, s := range map[string]*events{"session": stream, "subscription": listening} {
 		go func() {
@@ -159,8 +158,8 @@ func TestAttack42StreamAfterExpiry(t *testing.T) {
 	}
 }
 
-// When one key opens more sessions than the limit, it loses its own, and other principals keep theirs. Streams that it holds
-// open do not lock other principals out.
+// When one key opens more sessions than the limit, its own sessions are closed, and other principals keep theirs. Streams that the
+// key holds open do not lock other principals out.
 func TestAttack43OneKeyWithManySessions(t *testing.T) {
 	const most = 40
 	w := startHTTP(t, oneTool(), func(c *config.Config) { withAuth(c); c.Limits.MaxSessions = most })
@@ -254,8 +253,8 @@ func TestHiddenProjectsAreUnknown(t *testing.T) {
 	}
 }
 
-// A session stays in the project in which it was opened. When its principal may no longer use the project, the project is
-// unknown to it.
+// A session stays in the project in which it was opened. If its principal loses access to the project, the project is unknown to the
+// session.
 func TestSessionLosesProject(t *testing.T) {
 	w := startHTTP(t, twoServers(), threeProjects)
 	w.people.set("alice", projects("alpha", "beta"))
@@ -319,8 +318,8 @@ func TestRevokedPrincipalEnds(t *testing.T) {
 	w.openAs("alice", "/mcp")
 }
 
-// S5.1.4: Attack 19: a stolen key is replaced by another one of the same name. The thief's calls and streams end even if the
-// gateway is notified of both changes at once and never sees the ID without a key.
+// S5.1.4: Attack 19: a stolen key is replaced by another one of the same name. The thief's calls and streams end, even if the gateway
+// is notified of both changes at once and never sees a time without a key of that ID.
 func TestAttack19RotatedKey(t *testing.T) {
 	server, _ := slowServer(t)
 	w := startHTTP(t, map[string]*actortest.Server{"one": server}, withAuth)

@@ -54,8 +54,8 @@ func TestSlowRequestUsesCurrentPrincipal(t *testing.T) {
 	}
 }
 
-// Removed principals leave no state behind, however many there were, and are not confused with existing ones: neither in
-// late requests nor in state held for them.
+// Removed principals leave no state behind, however many there were. Late requests and held state of removed principals are not
+// confused with those of existing ones.
 func TestRemovedPrincipalsLeaveNoState(t *testing.T) {
 	e := admission.Entrance{Projects: map[string]bool{}, Newest: map[string]*identity.Principal{"key:alice": keyPrincipal("alice")}}
 	holder := func(n uint64) *identity.Principal {
@@ -86,8 +86,8 @@ func TestRemovedPrincipalsLeaveNoState(t *testing.T) {
 	}
 }
 
-// A request that was admitted before its principal changed is checked again by the gateway actor: a revoked principal gets
-// no session, and none in a project it has lost.
+// A request that was admitted before its principal changed is checked again by the gateway actor. A revoked principal gets no
+// session, and neither does one that has lost the project.
 func TestReadmitAfterChange(t *testing.T) {
 	changes := message.Principals{Epoch: 5, Newest: map[string]*identity.Principal{"key:alice": keyPrincipal("alice", "beta")}}
 	for _, test := range []struct {

@@ -128,7 +128,7 @@ func (w *httpHarness) checkAlive(name, session string) {
 	}
 }
 
-// eventually waits until so returns true.
+// eventually waits until so returns true. It fails the test if that takes too long.
 func (w *httpHarness) eventually(what string, so func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); !so(); {
@@ -164,8 +164,8 @@ func TestAttack28StolenSessionID(t *testing.T) {
 	w.checkAlive("alice", id)
 }
 
-// A session ID chosen by a client opens no session. A session ID that a client gives to another principal does not work for
-// that principal.
+// A client cannot open a session with an ID of its own choice. A session ID that a client passes on to another principal does not work
+// for that principal.
 func TestAttack29ChosenSessionID(t *testing.T) {
 	server := &actortest.Server{Tools: []string{"ask"}}
 	w := startHTTP(t, map[string]*actortest.Server{"one": server}, withAuth)

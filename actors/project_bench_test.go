@@ -23,8 +23,8 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// BenchmarkProject measures the cost of a project. Rounds of calls to /mcp and to /p/alpha/mcp alternate in one process over
-// loopback, and the result is the median ratio of the rounds. "itself" compares /mcp with itself and shows the noise.
+// BenchmarkProject measures the cost of a project. In one process, rounds of calls to /mcp and to /p/alpha/mcp alternate over
+// loopback. The result is the median ratio of the rounds. "itself" compares /mcp with itself and shows the noise.
 func BenchmarkProject(b *testing.B) {
 	const round = 200 // calls
 	at := serveForBench(b)
@@ -42,7 +42,7 @@ func BenchmarkProject(b *testing.B) {
 			}
 			b.ReportAllocs()
 			n := 0
-			for b.Loop() { // one round of each, in alternating order
+			for b.Loop() { // a round of each, in alternating order
 				var took [2]float64
 				for i := range 2 {
 					which := (i + n) % 2
@@ -166,7 +166,7 @@ func (c *benchConn) call() []byte {
 	return c.body[:n]
 }
 
-// head reads the header of a successful response and returns the length of the body.
+// head reads the header of a successful response and returns the length of its body.
 func (c *benchConn) head() (length int) {
 	for first := true; ; first = false {
 		line, err := c.r.ReadSlice('\n')

@@ -49,8 +49,8 @@ func TestProjectsAreIsolated(t *testing.T) {
 	})(t)
 }
 
-// When a project is removed, its sessions and streams see nothing. They are notified once of its removal and once of its
-// return. Another project's clients get no notification.
+// When a project is removed, its sessions and streams see an empty catalog. They are notified once of its removal and once of its
+// return. Clients of other projects get no notification.
 func TestProjectRemovedAndAddedAgain(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		one, two := answeringServer("a"), answeringServer("b")
@@ -175,8 +175,8 @@ func TestParkedCallStaysInProject(t *testing.T) {
 	})(t)
 }
 
-// A client in a project waits only for the project's servers. Servers outside that hang do not delay it, and it is not told
-// about them.
+// A client in a project waits only for the project's servers. Hanging servers outside the project do not delay it, and their names are
+// not revealed to it.
 func TestProjectWaitsForItsServersOnly(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		openers := map[string]func(upstream.Sink) upstream.Link{"one": answeringServer("a").Open, "two": (&actortest.Server{IgnoreInitialize: true}).Open}

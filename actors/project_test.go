@@ -34,12 +34,12 @@ func answeringServer(tools ...string) *actortest.Server {
 type carrier struct {
 	path    string
 	headers []string
-	meta    string // members of _meta, with a trailing comma
+	meta    string // members of _meta, each followed by a comma
 }
 
 func (c carrier) at(suffix string) string { return c.path + suffix }
 
-// request returns a request of either era that names the project this way.
+// request returns a request of either era that names the project in this way.
 func (c carrier) request(modernEra bool, id int, method, rest string) string {
 	if modernEra {
 		return strings.Replace(modern(id, method, "{}", rest), `"_meta":{`, `"_meta":{`+c.meta, 1)
@@ -65,7 +65,7 @@ func (w *httpHarness) send(c carrier, session string, id int, method, name strin
 	return w.do("POST", c.at("/mcp"), c.request(session == "", id, method, rest), headers...)
 }
 
-// initialize opens a session that names its project this way.
+// initialize opens a session that names its project in this way.
 func (w *httpHarness) initialize(c carrier) reply {
 	w.t.Helper()
 	frame := strings.Replace(initializeFrame, `"params":{`, `"params":{"_meta":{`+strings.TrimSuffix(c.meta, ",")+`},`, 1)
@@ -84,8 +84,8 @@ func projectCarriers(project string) map[string]carrier {
 	}
 }
 
-// S3.4.1, S3.4.2: however a project is named, lists and calls of both eras see only its servers. Without a project they see
-// all servers.
+// S3.4.1, S3.4.2: however a request of either era names a project, its lists and calls see only the project's servers. Without a
+// project they see all servers.
 func TestProjectOfARequest(t *testing.T) {
 	w := startHTTP(t, map[string]*actortest.Server{"one": answeringServer("a", "hidden"), "two": answeringServer("b")}, twoProjects)
 	for name, c := range projectCarriers("alpha") {
@@ -167,7 +167,7 @@ func TestInvalidProjects(t *testing.T) {
 					status = 400 // MCP 2026-07-28: malformed _meta
 				}
 				if name == "server outside" && method == "subscriptions/listen" {
-					continue // its error is about the missing params
+					continue // its error is about missing params
 				}
 				if got := w.send(test.c, "", 2, method, ""); got.status != status || !strings.Contains(got.body, test.want) || !strings.Contains(got.body, `"id":2`) {
 					t.Errorf("%s: %d %s", method, got.status, got.body)
@@ -187,8 +187,7 @@ func TestInvalidProjects(t *testing.T) {
 	}
 }
 
-// A stream or the end of a session that names another project than the session is refused, and so is each such message of a
-// batch.
+// A stream, or a DELETE, that names a project other than the session's is refused, and so is each such message of a batch.
 func TestProjectOfASession(t *testing.T) {
 	w := startHTTP(t, map[string]*actortest.Server{"one": answeringServer("a"), "two": answeringServer("b")}, twoProjects)
 	id := w.initialize(projectCarriers("alpha")["header"]).session
@@ -276,7 +275,7 @@ func TestProjectOnStdio(t *testing.T) {
 	})(t)
 }
 
-// Projects cause no allocations, neither when a request's project is determined nor when a tool is looked up in it.
+// Projects cause no allocations, neither in determining a request's project nor in looking up a tool in it.
 func TestProjectsDoNotAllocate(t *testing.T) {
 	e := admission.Entrance{Projects: map[string]bool{"alpha": true}}
 	x := &downstream.Exchange{}

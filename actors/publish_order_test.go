@@ -19,7 +19,7 @@ type holdingScheduler struct {
 	runs chan func()
 	held chan func()
 	is   func(actor string) bool
-	over atomic.Bool // no actor is held back
+	over atomic.Bool // no actor is held back any more
 }
 
 func newHoldingScheduler(t *testing.T, is func(actor string) bool) *holdingScheduler {
@@ -58,7 +58,7 @@ func (*holdingScheduler) After(time.Duration, func()) {}
 
 func (*holdingScheduler) Go(run func()) { go run() }
 
-// release runs the actors that were held back, and holds none back from now on.
+// release runs the actors that were held back. From then on no actor is held back.
 func (h *holdingScheduler) release() {
 	h.over.Store(true)
 	for {
@@ -96,7 +96,7 @@ func TestStatelessSessionsReceiveCatalogFirst(t *testing.T) {
 	})
 	for deadline := time.Now().Add(time.Minute); ; {
 		_, there := g.system.Lookup("gateway/desk/1")
-		if _, err := g.Items(t.Context(), 0); err != nil || time.Now().After(deadline) { // it has processed the messages that spawned the stateless sessions
+		if _, err := g.Items(t.Context(), 0); err != nil || time.Now().After(deadline) { // the messages that spawned the stateless sessions are processed
 			t.Fatal("no stateless sessions", err)
 		}
 		if there {
@@ -104,7 +104,7 @@ func TestStatelessSessionsReceiveCatalogFirst(t *testing.T) {
 		}
 	}
 	registry, _ := g.system.Lookup("gateway/registry")
-	registry.Tell(message.Subscribe{From: late.Reference}) // like a stream that is opened now
+	registry.Tell(message.Subscribe{From: late.Reference}) // like a stream that is opened at this time
 	depth := <-waiting
 	for _, name := range []string{"gateway/meta", "gateway/desk/0", "gateway/desk/1"} {
 		if depth[name] == 0 {

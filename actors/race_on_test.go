@@ -2,5 +2,5 @@
 
 package actors
 
-// parkedCalls is lower under the race detector, which is an order of magnitude slower.
+// parkedCalls is smaller with the race detector, which is an order of magnitude slower.
 const parkedCalls = 1_000

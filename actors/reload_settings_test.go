@@ -26,7 +26,7 @@ func withFirstServer(c config.Config, change func(*config.Server)) *config.Confi
 	return &c
 }
 
-// A reload applies to open connections: to their answers, and to timers that are running.
+// A reload applies to open connections: to later responses and to running timers.
 func TestReloadReachesConnections(t *testing.T) {
 	t.Run("roots", inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"a"}}
@@ -138,7 +138,7 @@ func TestCallsOfDisabledServer(t *testing.T) {
 	})(t)
 }
 
-// The servers' log level goes down when no client wants more verbose messages, because the clients are idle or have ended.
+// The servers' log level goes down when no client wants the more verbose messages any more, as the clients are idle or have ended.
 func TestLogLevelGoesDown(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"ask"}, Logging: true}
@@ -190,7 +190,7 @@ func TestLogLevelOfEndedSession(t *testing.T) {
 			case message.SetLevel:
 				got = append(got, string(m.Level))
 			case message.SetSessionLevelResult:
-				got = append(got, fmt.Sprint("answer ", m.Seq)) // after the servers got the level
+				got = append(got, fmt.Sprint("answer ", m.Seq)) // sent after the servers got the level
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func TestSessionEndOvertakesLogLevel(t *testing.T) {
 			return all
 		}
 		release := make(chan struct{})
-		h.gateway.self.Tell(message.Inspect{Reply: func(any) { <-release }}) // the gateway actor is busy until the session has ended
+		h.gateway.self.Tell(message.Inspect{Reply: func(any) { <-release }}) // keeps the gateway actor busy until the session has ended
 		h.send(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}`)
 		for _, ref := range sessions() {
 			ref.Tell(message.DrainSession{})

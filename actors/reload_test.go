@@ -111,7 +111,7 @@ func TestReloadWaitersAreReleased(t *testing.T) {
 	}
 }
 
-// AwaitPublished is answered when the registry confirms, or at once without a registry.
+// AwaitPublished is answered when the registry confirms, or at once if there is no registry.
 func TestAwaitPublished(t *testing.T) {
 	system := kernel.New(kernel.Options{})
 	defer actortest.Stop(t, system)
@@ -169,8 +169,7 @@ func TestReloadLimits(t *testing.T) {
 	})(t)
 }
 
-// A changed listen address causes a warning, since it takes effect at the next start. Restoring the address in use causes
-// none.
+// A changed listen address causes a warning, since it takes effect only at the next start. Changing it back causes none.
 func TestReloadListen(t *testing.T) {
 	bound, other := config.Default(), config.Default()
 	other.Listen = []string{"127.0.0.1:1"}

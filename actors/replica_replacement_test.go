@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// A server takes two seconds to start. While it is restarted, scaled up and down and given other arguments, a replica is
+// A server takes two seconds to start. While it is restarted, scaled up and down, and given other arguments, at least one replica is
 // always ready and no call fails.
 func TestAReplicaIsAlwaysReady(t *testing.T) {
 	inBubble(func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// limitFileSize makes writes fail that would grow a file beyond that size, as on a full disk, until the returned function is
-// called.
+// limitFileSize makes writes fail that would make a file larger than beyond bytes, as on a full disk. The returned function removes
+// the limit.
 func limitFileSize(t *testing.T, beyond int64) (again func()) {
 	t.Helper()
 	signal.Ignore(syscall.SIGXFSZ)
@@ -40,9 +40,9 @@ func limitFileSize(t *testing.T, beyond int64) (again func()) {
 	return again
 }
 
-// While a required audit log cannot be written, no call of either era starts, also not on stdio, and no server gets one.
-// Other requests are answered. When the log can be written again, calls are accepted, and the log has the call that ran in
-// the meantime. With sync: each, that call is answered only then.
+// While a required audit log cannot be written, no call of either era starts, nor does one on stdio, and no server gets a call. Other
+// requests are answered. When the log can be written again, calls are accepted, and the log has a record of the call that ran in the
+// meantime. With sync: each, that call is answered only then.
 func TestNoCallsWithoutRequiredLog(t *testing.T) {
 	for _, sync := range []string{audit.SyncNever, audit.SyncEach} {
 		t.Run(sync, func(t *testing.T) { testRequiredLog(t, sync) })

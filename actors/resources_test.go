@@ -142,7 +142,7 @@ func TestMentionedResources(t *testing.T) {
 	})
 }
 
-// resources.unlisted determines which unlisted resources can be read. Filters apply in any case.
+// resources.unlisted determines which unlisted resources can be read. Filters always apply.
 func TestUnlistedResources(t *testing.T) {
 	for unlisted, want := range map[string]string{
 		"mentioned": "made",
@@ -171,7 +171,7 @@ func TestUnlistedResources(t *testing.T) {
 	}
 }
 
-// A mentioned resource is read on the connection that mentioned it, since other processes may not know it.
+// A mentioned resource is read on the connection that mentioned it, since other processes of the server may not know it.
 func TestMentionedResourceIsReadOnItsConnection(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		var makers, readers []*pipe.Peer
@@ -202,7 +202,7 @@ func TestMentionedResourceIsReadOnItsConnection(t *testing.T) {
 	})(t)
 }
 
-// Templates that do not conform to RFC 6570 match the URIs that their servers mean.
+// Templates that do not conform to RFC 6570 match the URIs that their servers intend.
 func TestNonconformingTemplates(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := linkingServer()

@@ -14,7 +14,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// failingServer is a server that closes the connection on which a call arrives, for the first failures calls.
+// failingServer is a server that closes the connection of each of its first calls; failures is the number of these.
 type failingServer struct {
 	*actortest.Server
 	mu       sync.Mutex
@@ -87,7 +87,7 @@ func TestRetryOfWrittenCalls(t *testing.T) {
 	}
 }
 
-// With one connection, the call is retried on the next one if that is opened at once, which is the case if the first had
+// A server with one connection: the call is retried on the next connection if that is opened at once, which it is if the first one had
 // been up for a while.
 func TestRetryOnNextConnection(t *testing.T) {
 	for _, c := range []struct {
@@ -113,7 +113,7 @@ func TestRetryOnNextConnection(t *testing.T) {
 	}
 }
 
-// The progress that a client sees increases even if the second server starts over.
+// The progress that a client sees keeps increasing even if the second server starts over.
 func TestProgressOfRetriedCall(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := newFailingServer(1)

@@ -105,8 +105,8 @@ func (g *oauthServer) lastToken() string {
 	return token
 }
 
-// Attack 19: the logins of a revoked principal end in memory, in the state file and at the authorization server, whether or
-// not they are in use. A principal whose key has only changed keeps its login.
+// Attack 19: the logins of a revoked principal end in memory, in the state file and at the authorization server, whether or not they
+// are in use. A principal keeps its login if its key has been changed but not replaced.
 func TestAttack19RevokedKeysLogin(t *testing.T) {
 	for _, inUse := range []bool{true, false} {
 		g, state := newOAuthServer(t, newHeaderServer(t).serve), filepath.Join(t.TempDir(), "state")
@@ -147,11 +147,11 @@ func TestAttack19RevokedKeysLogin(t *testing.T) {
 	}
 }
 
-// S5.1.4: Attack 19: a key is replaced by another one of the same name while no gateway runs. The new key does not get the
-// login that the old one has left in the state file: it ends, also at the authorization server. Logins of unchanged keys
-// stay, and so do those of unknown keys, which may belong to another gateway.
+// S5.1.4: Attack 19: a key is replaced by another one of the same name while the gateway is not running. The old key's login in the
+// state file is ended, also at the authorization server, and the new key does not get it. Logins of unchanged keys stay, and so do
+// those of unknown keys, which may belong to another gateway.
 func TestAttack19KeyReplacedWhileStopped(t *testing.T) {
-	for _, loaded := range []bool{true, false} { // whether the gateway gets the principals
+	for _, loaded := range []bool{true, false} { // whether LoadPrincipals is called
 		g, state := newOAuthServer(t, newHeaderServer(t).serve), filepath.Join(t.TempDir(), "state")
 		w := g.start(state, nil)
 		g.logIn(w, identity.Local, true)
@@ -207,7 +207,7 @@ func TestUnawaitedLoginIsRecorded(t *testing.T) {
 					t.Error("an interrupted wait succeeded")
 				}
 			}
-			want := uint64(3) // records of the file, the start and the login
+			want := uint64(3) // records of the new file, the start of the gateway and the login
 			if waits {
 				want++
 			}

@@ -13,7 +13,7 @@ import (
 	"goblin-actor/internal/config"
 )
 
-// Sessions that end as soon as they begin leave no state: a gateway without clients stops at once.
+// Sessions that end immediately after they begin leave no state behind: a gateway without clients stops at once.
 func TestSessionsThatEndAtOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	w := startHTTP(t, map[string]*actortest.Server{"one": {Tools: []string{"a"}}}, func(c *config.Config) { c.Limits.MaxSessions = 1_000_000 })

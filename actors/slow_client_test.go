@@ -15,9 +15,9 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// An HTTP+SSE client that sends requests and does not read the responses harms only itself. Requests above its limits are
-// refused, responses that do not fit are replaced by errors, each accepted request has one response, and the gateway stays
-// within its budget.
+// An HTTP+SSE client that sends requests but does not read the responses harms only itself. Requests above its limits are refused,
+// responses that do not fit are replaced by errors, each accepted request gets one response, and the gateway stays within its buffer
+// budget.
 func TestClientDoesNotReadResponses(t *testing.T) {
 	const requests, budget = 400, 16 << 20
 	big := strings.Repeat("z", 200<<10)

@@ -21,8 +21,8 @@ func textHandler(text string) func(*pipe.Peer, protocol.Frame, []byte) {
 	}
 }
 
-// With namespace.mode: never, a tool's name keeps leading to the same server after a server that comes first in the
-// configuration has started.
+// With namespace.mode: never, a tool's name keeps leading to the same server, even after a server that precedes it in the configuration
+// has started.
 func TestNameStaysWithServer(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		one := &actortest.Server{Tools: []string{"search"}, Handle: textHandler("one's")}

@@ -218,8 +218,8 @@ func TestSlotOrder(t *testing.T) {
 	}
 }
 
-// The slots and requests of a pool that restarts or ends are released, and later messages from it are ignored. The timer of
-// an expired slot does not end a slot that was granted later.
+// When a pool restarts or ends, its slots and requests are released, and its late messages are ignored. The timer of an expired slot
+// does not end a slot that was granted later.
 func TestSlotsAreReleased(t *testing.T) {
 	w := newSlotHarness(t, 1)
 	ask := func(pool, number int) {

@@ -86,8 +86,7 @@ func TestMetricSeriesOfClasses(t *testing.T) {
 	})(t)
 }
 
-// The console gets the catalog once, the calls with an ID for actions, and the subscriptions. It gets no complete session
-// ID.
+// The console gets the catalog once, calls with IDs that actions accept, and the subscriptions. It gets no complete session ID.
 func TestConsoleStatus(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{"add"}, Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, f protocol.Frame, id []byte) {

@@ -27,7 +27,7 @@ type stdioHarness struct {
 	in      *io.PipeWriter
 	done    chan error
 
-	clientCapabilities string // the client's capabilities, raw JSON; "" = none
+	clientCapabilities string // raw JSON; "" = none
 
 	mu    sync.Mutex
 	lines []string
@@ -50,7 +50,7 @@ func startStdio(t *testing.T, servers map[string]*actortest.Server, change func(
 	return startStdioWith(t, openers, "stdio", Options{}, change)
 }
 
-// startStdioWith is like startStdio, with any function that opens a link.
+// startStdioWith is like startStdio, with functions that open the links to the servers.
 func startStdioWith(t *testing.T, openers map[string]func(upstream.Sink) upstream.Link, kind string, o Options, change func(*config.Config)) *stdioHarness {
 	t.Helper()
 	return startStdioInProject(t, "", openers, kind, o, change)

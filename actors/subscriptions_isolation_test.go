@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// isolatedServer is a server with resources that records the connections with a subscription, the newest last.
+// isolatedServer is a server with resources. It records the connections with a subscription, the newest last.
 type isolatedServer struct {
 	*actortest.Server
 	mu   sync.Mutex
@@ -64,7 +64,7 @@ func (s *isolatedServer) sendUpdate(uri string) bool {
 
 const listenToA = `,"notifications":{"resourceSubscriptions":["file:///a"]}`
 
-// countUpdates counts the updates of legacy and modern clients among lines.
+// countUpdates counts the updates for legacy and modern clients in lines.
 func countUpdates(lines []string) (legacy, modern int) {
 	for _, line := range lines {
 		switch {
@@ -78,8 +78,8 @@ func countUpdates(lines []string) (legacy, modern int) {
 	return legacy, modern
 }
 
-// With isolation by session, each client subscribes on its own connection, which is opened for that, and gets its updates.
-// When the connection is lost, only its client gets an update, as one may have been missed.
+// With isolation by session, each client subscribes on its own connection, which is opened for that purpose, and gets its updates. When
+// a connection is lost, only its client gets an update, as it may have missed one.
 func TestSubscriptionsOnOwnConnections(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := newIsolatedServer()
@@ -126,8 +126,8 @@ func TestSubscriptionsOnOwnConnections(t *testing.T) {
 	})(t)
 }
 
-// When a server is disabled and enabled again, or its pool restarts, the clients' own connections are opened and subscribed
-// again. They still end with their client.
+// When a server is disabled and enabled again, or its pool restarts, the clients' own connections are opened again, and the
+// subscriptions are restored. The connections still end with their clients.
 func TestOwnSubscriptionsSurvivePoolRestart(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := newIsolatedServer()
@@ -164,8 +164,8 @@ func TestOwnSubscriptionsSurvivePoolRestart(t *testing.T) {
 	})(t)
 }
 
-// When a reload changes a server's isolation, the legacy client is subscribed on the new connections. The modern client's
-// stream ends and the client opens a new one. Both get an update, as one may have been missed.
+// When a reload changes a server's isolation, the legacy client's subscription moves to the new connections. The modern client's stream
+// ends and the client opens a new one. Both get an update, as they may have missed one.
 func TestSubscriptionsFollowIsolation(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := newIsolatedServer()

@@ -83,8 +83,8 @@ func (w *httpHarness) waitConnections(want int) {
 	w.t.Fatalf("%d connections, want %d", got, want)
 }
 
-// With isolation by session, each client subscribes at its own process and gets its updates, and the process ends with the
-// client. Both eras, on both sides.
+// With isolation by session, each client subscribes at its own process and gets its updates. The process ends with the client. Tested
+// with both eras of clients and servers.
 func TestSubscriptionsOfProcesses(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
@@ -178,8 +178,8 @@ func serveClock(t *testing.T) (address string, n *requestLog) {
 	return s.URL + "/mcp", n
 }
 
-// Forwarded headers separate subscriptions: clients with the same header values share one, and clients without headers use
-// the gateway's own connection. A reload that changes the headers replaces the subscriptions.
+// Forwarded headers separate subscriptions: clients with the same header values share one, and clients without headers use the
+// gateway's own connection. A reload that changes the forwarded headers replaces the subscriptions.
 func TestSubscriptionsWithForwardedHeaders(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestSubscriptionsWithForwardedHeaders(t *testing.T) {
 			if r := w.do("POST", "/mcp", subscribeClock, "Mcp-Session-Id", session, "X-User", "bob"); !strings.Contains(r.body, `"result":{}`) {
 				t.Errorf("subscribe after the reload: %s", r.body)
 			}
-			for range 2 { // the first update only says that one may have been missed
+			for range 2 { // the first update is only sent because one may have been missed
 				if !bob.receivesUpdate() {
 					t.Error("bob gets no updates after the reload")
 				}

@@ -62,14 +62,14 @@ func (s *subscriptionServer) sendUpdate(uri string) { _ = s.Last().Send([]byte(u
 
 const subscribeA = `{"jsonrpc":"2.0","id":%d,"method":"resources/subscribe","params":{"uri":"file:///a"}}`
 
-// without returns the configuration with its first server disabled.
+// withFirstDisabled returns the configuration with its first server disabled.
 func withFirstDisabled(c config.Config) *config.Config {
 	c.Servers = append([]config.Server(nil), c.Servers...)
 	c.Servers[0].Disabled = true
 	return &c
 }
 
-// resources/subscribe is answered once, whatever happens before its server answers.
+// resources/subscribe is answered exactly once, whatever happens before its server answers.
 func TestSubscribeIsAlwaysAnswered(t *testing.T) {
 	for name, meanwhile := range map[string]func(*stdioHarness, *subscriptionServer, config.Config){
 		"unsubscribed": func(h *stdioHarness, server *subscriptionServer, _ config.Config) {
@@ -114,8 +114,8 @@ func TestSubscribeIsAlwaysAnswered(t *testing.T) {
 	}
 }
 
-// When a server is disabled and enabled again, or its pool restarts, the subscriptions of clients of both eras are restored.
-// Each client gets an update, as one may have been missed.
+// When a server is disabled and enabled again, or its pool restarts, the subscriptions of clients of both eras are restored. Each
+// client gets an update, as it may have missed one.
 func TestSubscriptionsSurvivePoolRestart(t *testing.T) {
 	for name, meanwhile := range map[string]func(*stdioHarness, config.Config){
 		"disabled and enabled": func(h *stdioHarness, first config.Config) {
@@ -244,9 +244,9 @@ func TestSubscriptionMovesToReachableURL(t *testing.T) {
 	})(t)
 }
 
-// S0.7.1, S0.7.2, S0.7.3, S0.7.4, S4.5.2, S1.55, S1.56, S1.58: the server gets one subscribe request for several clients,
-// updates carry the client's URI, and unsubscribing ends the subscription. S0.10.2: the status, from which /metrics is
-// generated, has the number of subscriptions.
+// S0.7.1, S0.7.2, S0.7.3, S0.7.4, S4.5.2, S1.55, S1.56, S1.58: the server gets a single subscribe request for several clients, updates
+// carry the client's URI, and unsubscribing ends the subscription. S0.10.2: the status, from which /metrics is generated, contains the
+// number of subscriptions.
 func TestSubscriptions(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := &actortest.Server{Resources: []string{"file:///a"}, Handle: func(p *pipe.Peer, _ protocol.Frame, id []byte) {

@@ -15,8 +15,8 @@ import (
 
 const related = `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"7"}}`
 
-// taskServer returns a server of version 2025-11-25 whose calls become task 7. The task sends one elicitation. tasks/get
-// also sends notifications about the task, and tasks/cancel completes it.
+// taskServer returns a server of version 2025-11-25 that runs calls as task 7. The task sends one elicitation. tasks/get also sends
+// notifications about the task, and tasks/cancel completes the task.
 func taskServer() *actortest.Server {
 	const task = `{"taskId":"7","status":"working","ttl":null}`
 	s := &actortest.Server{Tools: []string{"dig"}, Tasks: true, Version: protocol.Version20251125}
@@ -187,8 +187,8 @@ func TestTasksOfAnotherSession(t *testing.T) {
 	}
 }
 
-// A client that does not support tasks calls a tool that requires them, on servers whose tasks/result deviates: the Python
-// SDK 1 answers with an empty result when a task has failed, and FastMCP 2 returns the task in a result and does not wait
+// A client that does not support tasks calls a tool that requires them, on servers whose tasks/result deviates from the specification.
+// The Python SDK 1 answers with an empty result if the task has failed. FastMCP 2 returns the task as the result and does not wait
 // for its end.
 func TestTaskResultDeviations(t *testing.T) {
 	const (

@@ -10,9 +10,9 @@ import (
 	"goblin-actor/protocol/upstream/pipe"
 )
 
-// When a legacy server answers -32042 (URL elicitation required), a modern client gets an elicitation, and its retry calls
-// the server again. A client without URL elicitation gets the missing capability. MCP 2025-11-25, client/elicitation, URL
-// elicitation required.
+// If a legacy server answers -32042 (URL elicitation required), a modern client gets an elicitation, and its retry calls the server
+// again. A client without URL elicitation is told the missing capability. MCP 2025-11-25, client/elicitation, URL elicitation
+// required.
 func TestURLElicitationModernClient(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		visited := false
@@ -50,8 +50,8 @@ func TestURLElicitationModernClient(t *testing.T) {
 	})(t)
 }
 
-// If a server repeats -32042 with the same URL, its error is passed on with a code the client knows, so that no page is
-// opened twice. Other URLs cause further elicitations, up to a limit.
+// If a server repeats -32042 with the same URL, its error is passed on under a code that the client knows, so that no page is opened
+// twice. Other URLs cause further elicitations, up to a limit.
 func TestURLElicitationIsNotRepeated(t *testing.T) {
 	for name, c := range map[string]struct {
 		url  func(n int) string
@@ -80,8 +80,7 @@ func TestURLElicitationIsNotRepeated(t *testing.T) {
 	}
 }
 
-// A legacy client gets the error unchanged, from a server of either era, and a notification when the elicitation is
-// complete.
+// A legacy client gets the error unchanged from a server of either era, and a notification when the elicitation is complete.
 func TestURLElicitationLegacyClient(t *testing.T) {
 	const data = `{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.invalid/","message":"log in"}]}`
 	const want = `{"jsonrpc":"2.0","id":1,"error":{"code":-32042,"message":"log in","data":` + data + `}}`

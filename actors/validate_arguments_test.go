@@ -11,8 +11,8 @@ import (
 
 const strictTool = `{"name":"log","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"count":{"type":"integer"}},"required":["path"]}}`
 
-// With validateArguments: refuse, a call with arguments that do not match the schema gets the problems and the schema, and
-// does not reach its server: in both eras, by name and through call_tool. A reload switches the check on and off.
+// With validateArguments: refuse, a call whose arguments do not match the schema gets the problems and the schema, and does not reach
+// its server. This holds in both eras, by name and through call_tool. A reload switches the check on and off.
 func TestInvalidArgumentsAreRefused(t *testing.T) {
 	inBubble(func(t *testing.T) {
 		server := &actortest.Server{Tools: []string{strictTool}}
