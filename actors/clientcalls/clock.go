@@ -20,7 +20,7 @@ const (
 	coarseTimer = 50 * time.Millisecond
 )
 
-// deadlineDue says that a call may have reached its deadline.
+// deadlineDue arrives when a call may have reached its deadline.
 type deadlineDue struct{ gen uint64 }
 
 // by makes sure that the timer fires no later than at; zero = no deadline.

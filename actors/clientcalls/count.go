@@ -82,7 +82,7 @@ func mimeTypeOf(frame *protocol.Frame) (mimeType string) {
 	return mimeType
 }
 
-// outcomeOf returns the outcome as which a gateway error is counted.
+// outcomeOf returns the outcome under which the metrics count a gateway error.
 func outcomeOf(f *protocol.Fault) status.Outcome {
 	switch f.Name {
 	case protocol.Timeout, protocol.QueueTimeout:

@@ -24,7 +24,7 @@ const (
 	startAgain = time.Second     // delay after which a client may retry while a server starts
 )
 
-// lookupOver says that lookupWait has passed.
+// lookupOver arrives when lookupWait has passed.
 type lookupOver struct{ id uint64 }
 
 // lookup is a request that waits for lists.

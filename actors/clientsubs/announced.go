@@ -26,8 +26,8 @@ func (a *Announced) Due(view *catalog.View) (kinds []protocol.ItemKind) {
 	return kinds
 }
 
-// Carry converts the generations for the view now, which replaces was within one snapshot. A kind with unannounced changes, or whose
-// lists differ in the two views, gets 0, which differs from every generation.
+// Carry updates a when the view now replaces was, a view of the same snapshot. A kind with unannounced changes, or whose lists differ
+// in the two views, gets 0, which differs from every generation.
 func (a *Announced) Carry(was, now *catalog.View) {
 	for kind := range protocol.ItemKind(protocol.ItemKinds) {
 		if a[kind] == was.Generation[kind] && now.SameList(kind, was) {

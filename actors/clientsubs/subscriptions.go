@@ -55,7 +55,7 @@ func (r Resource) Compare(other Resource) int {
 type Subscription struct {
 	Public string                    // the URI as the client wrote it, also used in its updates
 	Due    []message.ResourceUpdated // updates that wait for a stream, at most one of each URI
-	Own    *message.ConnectionOwner  // whose connections it uses; nil = the shared ones
+	Own    *message.ConnectionOwner  // owner of the connections it uses; nil = shared connections
 }
 
 // ReportSubscriptions returns the subscriptions for the status, at most reportedSubs.

@@ -2,6 +2,6 @@
 // negotiated version, the client's streams, its calls and the newest snapshot it has received. It answers lists, unknown names
 // and pings itself, and sends calls to the pool of their server.
 //
-// Invariants: every request gets exactly one answer; an answer never goes to another session; after a change of the catalog has
-// become visible, the client is notified at least once, but not once for each of several changes.
+// Invariants: every request gets exactly one answer; an answer never goes to another session; the client is notified
+// after every visible change of the catalog, and several changes may share one notification.
 package session

@@ -22,7 +22,7 @@ type Options struct {
 	ID        string
 	Node      string           // names this gateway to other gateways
 	Transport string           // http | sse | stdio
-	Opened    message.Admitted // the client, and what it sees
+	Opened    message.Admitted // the client's principal and view
 	Limits    config.Limits
 	Expect    int // servers to wait for, up to StartWait, before initialize is answered; 0 = none
 	Registry  kernel.Reference
@@ -72,8 +72,8 @@ type (
 		status int
 		fault  *protocol.Fault // nil = no body
 	}
-	notFound        struct{ x *downstream.Exchange } // the answer to another principal than the session's
-	refuseAdmission struct {                         // admission refused it
+	notFound        struct{ x *downstream.Exchange } // answers a principal other than the session's
+	refuseAdmission struct {                         // admission refused the message
 		x       *downstream.Exchange
 		refusal *message.Refusal
 	}

@@ -20,7 +20,7 @@ import (
 type subscriptions struct {
 	active    map[clientsubs.Resource]*clientsubs.Subscription
 	pools     map[string]clientsubs.PoolLife // pools that know of the subscriptions, by server
-	owners    clientsubs.Owners              // whose connections they use
+	owners    clientsubs.Owners              // owners of the connections that they use
 	pending   map[uint64]subscribing         // subscribes that wait for the server, by number
 	reserving map[uint64]*reservation        // subscribes that wait for the gateway, by number
 	reserved  int                            // subscriptions that the gateway has granted and that are not used
@@ -39,7 +39,7 @@ func (u *subscriptions) resources() []clientsubs.Resource {
 type subscribing struct {
 	x *downstream.Exchange
 	clientsubs.Resource
-	own              *message.ConnectionOwner // whose connections it uses; nil = the shared ones
+	own              *message.ConnectionOwner // owner of the connections it uses; nil = shared connections
 	subscribedBefore bool                     // the session was already subscribed, and stays so if this fails
 }
 

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// noteTenant records a pool that has connections for this client alone, so that they can be closed when the client has gone. It
+// noteTenant records a pool that has connections for this client alone, so that they can be closed when the client has left. It
 // also sets their log level, as a legacy client sets its level only once.
 func (s *state) noteTenant(of *message.Tenant, server string, pool kernel.Reference) {
 	if of == nil || of.Client == "" {
@@ -33,7 +33,7 @@ func (s *state) ownerOf(server *catalog.Server, x *downstream.Exchange) *message
 	return s.subs.owners.Intern(server.Name, own)
 }
 
-// tellClientGone notifies the pools with connections for this client alone that it has gone.
+// tellClientGone tells the pools with connections for this client alone that the client has left.
 func (s *state) tellClientGone(out []kernel.Effect) []kernel.Effect {
 	for _, name := range slices.Sorted(maps.Keys(s.tenantOf)) {
 		out = append(out, kernel.Tell(s.tenantOf[name], message.ClientGone{Client: s.id}))

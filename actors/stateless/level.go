@@ -12,7 +12,7 @@ import (
 // levelInterval is the interval between checks whether requests still want the log level that the servers were told.
 const levelInterval = time.Minute
 
-// levelDue says that levelInterval has passed.
+// levelDue arrives when levelInterval has passed.
 type levelDue struct{}
 
 // levels are the log levels of recent requests; LevelNone = none wants log lines.

@@ -20,7 +20,7 @@ const (
 	maxKept     = 16 << 20    // maximum of their bytes; a larger answer is not kept
 )
 
-// outcome is an answer that the same retry may need again.
+// outcome is an answer that is kept in case its retry is repeated.
 type outcome struct {
 	seq       uint64
 	digest    [32]byte

@@ -14,7 +14,7 @@ import (
 // the catalog or the server's pool knows the resource.
 const ackWait = time.Second
 
-// ackDue says that ackWait has passed.
+// ackDue arrives when ackWait has passed.
 type ackDue struct{}
 
 // ack sends the acknowledgment, the first message of the stream. It names the part of the filter that will be served. If that is

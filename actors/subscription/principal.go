@@ -8,7 +8,7 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// expiryDue says that the client's credential may have expired.
+// expiryDue arrives when the client's credential may have expired.
 type expiryDue struct{}
 
 // principals replaces the client's principal by its newest value. If the principal no longer exists, the stream ends. With other

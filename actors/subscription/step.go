@@ -51,7 +51,7 @@ type listener struct {
 type subscriptions struct {
 	active      map[clientsubs.Resource]*clientsubs.Subscription
 	pools       map[string]clientsubs.PoolLife // pools that know of them, by server
-	owners      clientsubs.Owners              // whose connections they use
+	owners      clientsubs.Owners              // owners of the connections that they use
 	last        uint64                         // number of the newest subscribe
 	pending     map[uint64]clientsubs.Resource // subscribes that wait for the server, by number
 	unconfirmed map[clientsubs.Resource]bool   // pending and in no catalog; removed when the pool says that its server has mentioned it

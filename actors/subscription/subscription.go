@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Name     string // of its actor; unique under the gateway
 	Exchange *downstream.Exchange
-	Admitted message.Admitted // the client, and what it sees
+	Admitted message.Admitted // the client's principal and view
 	Expect   int              // servers to wait for, up to StartWait, before URIs are subscribed to; 0 = none
 	Sealer   *seal.Sealer
 	Registry kernel.Reference
