@@ -8,8 +8,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// restricted returns a catalog of which a role permits a small part. The names of hidden items resemble those of
-// permitted ones.
+// restricted returns the view of a role that permits a small part of a catalog, and the same for one server alone.
+// The names of hidden items resemble those of permitted ones.
 func restricted(t *testing.T) (v, alone *View) {
 	t.Helper()
 	s := snapshot(under(standard(stylePrefix), config.Role{Name: "some", Servers: []string{"files", "other"}, Tools: denies("*delete*"), Prompts: denies("*purge"),
@@ -102,7 +102,7 @@ func TestAttack49CandidatesNameHidden(t *testing.T) {
 	}
 }
 
-// An allowed URI cannot be spelled so that its server reads another one.
+// Dot segments in a URI that seems to be allowed do not lead the server to a denied one.
 func TestAttack50DotSegments(t *testing.T) {
 	v, alone := restricted(t)
 	for _, path := range []string{"ok/../etc/passwd", "ok/%2e%2e/etc/passwd", "ok/%2E%2E%2Fetc/passwd", "ok/..%2fetc", "ok/..;/..;/etc/passwd", "ok/x/..%5c..%5cetc", "ok/%252e%252e/etc", `ok/..\etc`, "ok/./a", "ok/a%2fb"} {
@@ -119,7 +119,7 @@ func TestAttack50DotSegments(t *testing.T) {
 	}
 }
 
-// A denied name is denied in other case and with decomposed accents too, since servers may not distinguish these.
+// A denied name is also denied in a different case and with decomposed accents, since servers may not distinguish these.
 func TestAttack50AnotherSpelling(t *testing.T) {
 	rules := func(s *config.Server) {
 		s.ResourceFilter.Deny, s.Tools.Deny = []string{"*private*", "*caf\u00e9*"}, []string{"caf\u00e9"}
@@ -145,7 +145,7 @@ func TestAttack50AnotherSpelling(t *testing.T) {
 	}
 }
 
-// A denied host is denied in capitals, with a port and with a user, also in a public URI.
+// A denied host is also denied in capitals, with a port and with user information, and in a public URI.
 func TestAttack50HostInPublicURI(t *testing.T) {
 	s := snapshot(under(standard(stylePrefix), config.Role{Name: "some", Resources: denies("resource://web/http://intra/*", "resource://web/file:///secret/*")}),
 		server(t, "web", 0).templates("http://{host}/{+path}", "file://{+path}"))

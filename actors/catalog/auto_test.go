@@ -49,7 +49,7 @@ func TestMetaToolsAreListedAmongManyTools(t *testing.T) {
 	}
 }
 
-// The number of tools in the client's view counts, which a role or a project may limit.
+// Whether they are listed depends on the number of tools in the client's view, which a role or a project may limit.
 func TestMetaToolsAreListedByView(t *testing.T) {
 	var names []string
 	for i := range 50 {

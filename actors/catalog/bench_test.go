@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// big returns servers with tools of usual size (about 600 bytes).
+// big returns servers with tools of typical size (about 600 bytes).
 func big(t testing.TB, servers, tools int) []*offered {
 	schema := `{"type":"object","properties":{"path":{"type":"string","description":"` + strings.Repeat("where it is ", 20) + `"}},"required":["path"]}`
 	var out []*offered
@@ -76,7 +76,7 @@ func BenchmarkTool(b *testing.B) {
 	}
 }
 
-// BenchmarkRewriteResult rewrites a text of 1 MiB without and with a resource link after it.
+// BenchmarkRewriteResult rewrites a result with a text of 1 MiB, without and with a resource link after the text.
 func BenchmarkRewriteResult(b *testing.B) {
 	v := whole(standard(stylePrefix), server(b, "files", 0).resources("file:///a"))
 	text := `{"type":"text","text":"` + strings.Repeat(`some text, \"quoted\" and \u00e9scaped; `, 1<<20/40) + `"}`

@@ -15,13 +15,13 @@ type Server struct {
 	Name         string
 	Order        int              // position in the configuration
 	Pool         kernel.Reference // receives the calls for it
-	Life         uint64           // number of the pool's incarnation: a new one has lost its subscriptions
+	Life         uint64           // incarnation number of the pool; it changes when the pool restarts and loses its subscriptions
 	Rules        config.Server    // prefix, filters, renames, description
 	Instructions string           // from initialize or server/discover
 	Capabilities []byte           // raw JSON from initialize or server/discover; nil = unknown
 	Protocol     string           // protocol version in use; "" = unknown
-	Settled      bool             // it has been ready, or its first attempt has failed: no client need wait for it
-	Internal     bool             // the gateway's own; part of every project
+	Settled      bool             // the server has been ready, or its first start has failed: clients need not wait for it
+	Internal     bool             // the gateway's own server, which is part of every project
 	State        string           // "" or Cached; added to every item as _meta["goblin-actor/state"]
 	Login        *Login           // set if the server's items are unknown until a person has logged in
 }
@@ -36,7 +36,7 @@ type Login struct {
 // OnlyGatewayLogsIn is reported to clients if people cannot log in.
 const OnlyGatewayLogsIn = "only the gateway logs in to this server, with client credentials; ask its operator to fix them"
 
-// Cached is the State of a server whose lists are remembered from an earlier start.
+// Cached is the State of a server whose lists come from an earlier run of the gateway.
 const Cached = "cached"
 
 // Listed reports whether the server has items to show, or clients need not wait for it.
@@ -65,16 +65,16 @@ type texts struct {
 	bindings   *protocol.Bindings
 }
 
-// Arguments is the schema that arguments of a tool call are validated against, or nil to skip validation.
+// Arguments returns the schema that arguments of a tool call are validated against, or nil to skip validation.
 func (e *Entry) Arguments() *toolschema.InputSchema { return e.item.arguments }
 
-// Raw is the item's JSON for clients, with its public name and the added _meta members.
+// Raw returns the item's JSON for clients, with its public name and the added _meta members.
 func (e *Entry) Raw() []byte { return e.written().raw }
 
-// Other is Raw for clients of the other era than the server's, or nil if it is the same.
+// Other returns the item's JSON for clients whose era differs from the server's, or nil if it equals Raw.
 func (e *Entry) Other() []byte { return e.written().other }
 
-// Bindings are the arguments of a tool that are also sent as HTTP headers in the modern era, or nil.
+// Bindings returns the arguments of a tool that are also sent as HTTP headers in the modern era, or nil.
 func (e *Entry) Bindings() *protocol.Bindings { return e.written().bindings }
 
 // written returns the texts. Concurrent callers may both create them; the results are equal.
@@ -116,6 +116,6 @@ type Key struct {
 	Rights   string // identity.Principal.Rights: what the roles permit; with a policy, "" permits nothing
 
 	// Policy is the policy that Rights refers to; nil = that of the snapshot. A client may learn of new rights before or
-	// after the registry publishes a new policy; with its own policy its rights keep their meaning in every snapshot.
+	// after the registry publishes the new policy. With its own policy a key means the same in every snapshot.
 	Policy *policy.Policy
 }

@@ -84,7 +84,7 @@ func TestReusedListsFitTheRules(t *testing.T) {
 		return slices.Equal(reused.Warnings(), parsed.Warnings()) && reflect.DeepEqual(reused.Invalid("s"), parsed.Invalid("s")) &&
 			slices.Equal(publicOf(reused.main), publicOf(parsed.main))
 	})
-	// The zero value hides nothing, so the rules that hide the invalid tool are changed as well.
+	// The zero value hides nothing, so the case of a rule that hides the invalid tool is tested separately.
 	hiding := base.rules(func(s *config.Server) { s.Tools.Deny = []string{"bad"} })
 	second := following(first, standard(stylePrefix), hiding)
 	if slices.Equal(second.Warnings(), first.Warnings()) || !slices.Equal(second.Warnings(), snapshot(standard(stylePrefix), hiding).Warnings()) {

@@ -21,8 +21,8 @@ type derived struct {
 	lists *keptLists
 }
 
-// newDerived returns the cache of a snapshot with that many servers that follows the snapshot of previous, nil if there
-// is none.
+// newDerived returns the cache for a snapshot with the given number of servers. previous is the cache of the preceding
+// snapshot, or nil.
 func newDerived(previous *derived, servers int) *derived {
 	d := &derived{most: max(maxDerived, 2*servers)}
 	if d.views.Store(&map[Key]*View{}); previous != nil {
@@ -49,7 +49,7 @@ func (d *derived) view(k Key, build func() *View) *View {
 	}
 	v := build()
 	views := maps.Clone(old)
-	for other := range views { // evict any: its users keep their reference, or it is built again
+	for other := range views { // evict an arbitrary view: its users keep their reference, and a later request builds it again
 		if len(views) < d.most {
 			break
 		}
@@ -65,8 +65,8 @@ type listKey struct {
 	kind protocol.ItemKind
 }
 
-// keptLists caches the newest lists of the views of rights across snapshots. A list with the same entries has its pages
-// rendered already.
+// keptLists caches the newest lists of the views of rights across snapshots. A new list with the same entries reuses
+// the rendered pages.
 type keptLists struct {
 	mu    sync.Mutex
 	lists map[listKey]*list

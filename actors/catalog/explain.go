@@ -5,8 +5,7 @@ import (
 	"goblin-actor/internal/policy"
 )
 
-// Shows reports whether a project shows an item of a server. It serves explanations of a policy, which have no
-// snapshot.
+// Shows reports whether a project shows an item of a server. It is used to explain a policy without a snapshot.
 func Shows(project config.Project, server config.Server, it *policy.Item) bool {
 	of := &Server{Name: it.Server, Rules: server, Internal: it.Internal}
 	shown := &item{parsed: &parsed{own: it.Own}, kind: it.Kind, public: it.Public, other: it.Other, server: of}

@@ -6,7 +6,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// filterOf returns the server's filter for items of a kind. Templates use the filter of resources, with their text.
+// filterOf returns the server's filter for items of a kind. Templates use the filter of resources, which matches their text.
 func filterOf(s *Server, kind protocol.ItemKind) *config.Filter {
 	switch kind {
 	case protocol.Tools:

@@ -21,8 +21,7 @@ func (s *Snapshot) holdings(kind protocol.ItemKind, naming Naming) holdings {
 }
 
 // of returns the item in the previous snapshot, or nil if it was missing or requested another name. before is that
-// item if already known, which saves a lookup in a large table. The lookup would cost more than the rest of the
-// item's processing.
+// item if already known: a lookup in a large table costs more than the rest of the item's processing.
 func (h holdings) of(it, before *item) *item {
 	if h == nil {
 		return nil

@@ -192,8 +192,8 @@ func (s *Snapshot) Invalid(server string) (list []InvalidTool) {
 	return list
 }
 
-// explainHidden adds to the fault why a tool is hidden if name refers to one: by the server's name, that with prefix, or
-// SERVER:NAME in any spelling. In a view limited to a project or rights it adds nothing, since the tool may be outside.
+// explainHidden adds to the fault why a tool is hidden if name refers to one: by its own name, with the server's prefix,
+// or qualified as in SERVER:NAME. In a view limited to a project or rights it adds nothing: the tool may be outside.
 func (v *View) explainHidden(name string, fault *protocol.Fault) {
 	if v.limited() {
 		return

@@ -57,8 +57,8 @@ func (s *Snapshot) items(kind protocol.ItemKind, previous *Snapshot) (items, bef
 	return items, before
 }
 
-// itemsLike returns the snapshot's items of another offer of the server, in the same order, with nil for missing ones.
-// It works only for the same list; items of other lists are found by name.
+// itemsLike returns, for each item of o, the same item in this earlier snapshot, or nil. It finds items only if the
+// server's list is unchanged; items of changed lists are found by name.
 func (s *Snapshot) itemsLike(o *offer, kind protocol.ItemKind) []*item {
 	if old := s.offer(o.server.Name); old != nil && old.lists[kind] == o.lists[kind] {
 		return old.items[kind]

@@ -44,8 +44,8 @@ func linksOf(item *protocol.Item) (links []link) {
 	return links
 }
 
-// publicLinks returns a tool's links as clients can follow them. Pages need not be listed (MCP Apps, discovery); a
-// tool's link is enough to find one.
+// publicLinks returns the public URIs of the pages that a tool links to. Pages need not be listed (MCP Apps,
+// discovery): the link of a tool is enough to make a page available.
 func (v *View) publicLinks(it *item) (public []string) {
 	for _, l := range it.parsed.links {
 		to := l.uri

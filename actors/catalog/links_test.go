@@ -71,7 +71,8 @@ func TestLinksOfTools(t *testing.T) {
 	}
 }
 
-// A link changes with its page's name although the tool does not. A link to a hidden page leads to no other server.
+// A link changes with its page's name although the tool does not. A link to a hidden page does not lead to another
+// server.
 func TestLinksFollowTheirPages(t *testing.T) {
 	one, two := server(t, "one", 0), server(t, "two", 1).resources("ui://app/main").add(protocol.Tools, linkingTool)
 	first := snapshot(standard(styleOriginal), one, two)

@@ -2,7 +2,7 @@ package catalog
 
 import "goblin-actor/protocol"
 
-// ListedTool is a tool of a server's list, with how it is offered.
+// ListedTool is a tool of a server's list, and how it is offered.
 type ListedTool struct {
 	Own    string // server's name of the tool; "" if it has none
 	Raw    []byte // server's definition

@@ -7,14 +7,14 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// When names of tools and prompts have the server's prefix. Other values mean always.
+// The modes of naming tools and prompts. Any other value means that names always have the server's prefix.
 const (
-	modeOnConflict = "on-conflict" // if several servers have an item with the bare name
+	modeOnConflict = "on-conflict" // names have the prefix if several servers have an item with the bare name
 	modeNever      = "never"
 )
 
-// nameAll assigns public names to the tools or prompts of all servers and returns the items by name. Hidden items take
-// part, so changing a filter moves no name.
+// nameAll assigns public names to the tools or prompts of all servers and returns the items by name. Hidden items get
+// names too, so changing a filter changes no name.
 func nameAll(items, before []*item, naming Naming, had holdings) (taken map[string]*item, warnings []string) {
 	choosePrefixed(items, naming)
 	for _, it := range items {

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// S2.2.2, S3.1.1, S3.1.2, S4.1.1, S4.1.2: unique names in one list, made by the mode and each server's prefix.
+// S2.2.2, S3.1.1, S3.1.2, S4.1.1, S4.1.2: names in one list are unique, and depend on the mode and each server's prefix.
 func TestToolNames(t *testing.T) {
 	prefixed := func(p string) func(*config.Server) { return func(s *config.Server) { s.Prefix = p } }
 	long := strings.Repeat("x", 80)

@@ -45,8 +45,8 @@ func (l *list) following(kind protocol.ItemKind, entries []*Entry, sorted bool, 
 	return newList(kind, entries, sorted, size)
 }
 
-// page returns the result for a cursor. Pages at the usual positions are rendered once; only a cursor of another
-// snapshot can point elsewhere.
+// page returns the result for a cursor. Pages that start at a multiple of the page size are rendered once; only a cursor
+// of another snapshot can point elsewhere.
 func (l *list) page(era protocol.Era, cursor string) ([]byte, *protocol.Fault) {
 	from, ok := l.start(cursor)
 	if !ok {
@@ -105,9 +105,9 @@ func (l *list) render(era protocol.Era, from int) []byte {
 	return append(out, '}')
 }
 
-// A cursor is the base64url encoding of: the letter of its form, the kind, the position (uvarint) and the key of the
-// last item sent. A sorted list continues after the key, whatever was added or removed. A list in the server's order
-// continues after the item, or at its position if the item is gone.
+// A cursor is the base64url encoding of: the format letter, the kind, the position (uvarint) and the key of the last
+// item sent. A sorted list continues after the key, whatever was added or removed. A list in the server's order
+// continues after the item, or at its position if the item was removed.
 const cursorForm = 'g'
 
 func (l *list) cursorAfter(i int) string {

@@ -63,7 +63,7 @@ func TestPagesOfBothEras(t *testing.T) {
 		if same := &old[0] == &again[0]; same != (c.legacy == c.modern) {
 			t.Errorf("%s %s: one page for both: %v", c.protocol, c.tool, same)
 		}
-		o.Server = &Server{Name: "s", Protocol: protocol.Version20250326} // the server comes back with another era
+		o.Server = &Server{Name: "s", Protocol: protocol.Version20250326} // the server reconnects with another era
 		changed := following(s, standard(stylePrefix), o).Generation[protocol.Tools] != s.Generation[protocol.Tools]
 		if want := c.protocol != protocol.Version20251125; changed != want {
 			t.Errorf("%s %s: the list counts as changed: %v", c.protocol, c.tool, changed)

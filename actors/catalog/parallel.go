@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// spreadFrom is the number of items from which several processors are used. An item takes a few microseconds.
+// spreadFrom is the number of items above which several processors are used. An item takes a few microseconds.
 const spreadFrom = 256
 
-// spread calls do for consecutive ranges that cover 0…n, on several processors if the number of items is worth it,
-// and waits for all of them. The whole catalog is read at the start, while a client waits. Calls of do must not share
-// data. A panic in do continues on the calling goroutine, where it is handled.
+// spread calls do for consecutive ranges that cover 0…n and waits for all calls. It uses several processors if there
+// are many items: at the start the whole catalog is parsed while a client waits. Calls of do must not share data. A panic
+// in do continues on the calling goroutine, where it is handled.
 func spread(n, items int, do func(from, to int)) {
 	workers := min(runtime.GOMAXPROCS(0), items/spreadFrom+1, max(n, 1))
 	if workers == 1 {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxList = 100_000  // items of one kind of a server
-	maxMade = 1000     // templates of a server that URIs are matched against
+	maxList = 100_000  // items of one kind per server
+	maxMade = 1000     // templates per server that URIs are matched against
 	maxItem = 1 << 20  // bytes of an item's JSON
 	maxName = 16 << 10 // bytes of a name, URI or template text
 	shown   = 64       // bytes of a server's text quoted in a warning
@@ -123,7 +123,7 @@ func parseOne(kind protocol.ItemKind, raw []byte) (*parsed, error) {
 	return p, nil
 }
 
-// named returns the span of an item's own name and the name of that member.
+// named returns the span of the member that names an item of the kind, and the key of that member.
 func named(kind protocol.ItemKind, item *protocol.Item) (rawjson.Span, string) {
 	switch kind {
 	case protocol.Resources:

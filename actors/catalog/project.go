@@ -34,8 +34,8 @@ func scopeOf(rules *config.Project, old *View) *scope {
 	return &scope{rules: *rules, judge: filter.New(&rules.Resources)}
 }
 
-// holds reports whether the server is part of the project: it is named, or has all the labels. A project without names
-// and labels includes all servers. The gateway's own are part of every project.
+// holds reports whether the server is part of the project: the project names it, or it carries all of the project's
+// labels. A project without names and labels includes all servers. The gateway's own server is part of every project.
 func (p *scope) holds(s *Server) bool {
 	named, labels := p.rules.Servers, p.rules.Labels
 	switch {
@@ -151,8 +151,8 @@ func (v *View) selectItems(kind protocol.ItemKind, old *View) {
 	v.lists[kind] = list.following(kind, entries, !v.pass, v.snapshot.naming.PageSize)
 }
 
-// decisions holds what a project showed in the previous snapshot, read in that snapshot's order. The decision about an
-// unchanged entry is reused, since many patterns for many items take a while. nil = nothing is known.
+// decisions holds what a project showed in the previous snapshot, to be read in that snapshot's order. The decision
+// about an unchanged entry is reused, since matching many items against many patterns is slow. nil = no decisions.
 type decisions struct {
 	entries []*Entry
 	shown   marks
@@ -182,7 +182,7 @@ func (d *decisions) of(e *Entry) (shown, known bool) {
 }
 
 // announces reports whether a server of the project has announced a change although its list is equal. Clients are
-// notified then. They are not if the list has changed, but not the part that the project shows.
+// notified of that. They are not notified if the list has changed only outside of the project.
 func (v *View) announces(kind protocol.ItemKind, previous *Snapshot, sources []Source) bool {
 	for _, source := range sources {
 		now, was := v.snapshot.offer(source.Server.Name), previous.offer(source.Server.Name)

@@ -101,7 +101,7 @@ func TestEveryNameLeadsToItsItem(t *testing.T) {
 	})
 }
 
-// In mode always, appending a server to the configuration changes no name of any kind, and neither does a filter.
+// In mode "always", appending a server to the configuration changes no name of any kind, and neither does a filter.
 // S4.1.2
 func TestAppendedServerMovesNoName(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

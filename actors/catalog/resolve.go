@@ -197,8 +197,8 @@ func (v *View) PublicURI(server *Server, original string) string {
 	return public
 }
 
-// publicURI is PublicURI. Without q, or if its budget is used up, an unlisted URI gets style prefix. It reports
-// whether it searched.
+// publicURI implements PublicURI with the budget of q. If q is nil or its budget is used up, an unlisted URI gets style
+// prefix. It reports whether it searched.
 func (v *View) publicURI(server *Server, original string, q *search) (public string, searched bool) {
 	if v.pass {
 		return original, false

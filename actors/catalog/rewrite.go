@@ -11,7 +11,7 @@ const (
 	metaServer = protocol.MetaServer
 	metaID     = "goblin-actor/id"    // resources and templates: the alternative spelling of the URI
 	metaState  = "goblin-actor/state" // "cached": from an earlier start, not listed again yet
-	metaFault  = "goblin-actor/fault" // tools: why the server's outputSchema is removed
+	metaFault  = "goblin-actor/fault" // tools: why the server's outputSchema was removed
 )
 
 var (

@@ -111,7 +111,7 @@ func (s *Snapshot) buildPermitted(all *View, r *rights, k Key) *View {
 
 var digestSeed = maphash.MakeSeed()
 
-// digest returns the generation of a view of rights. It differs exactly if the list has other items, an item has
+// digest returns the generation of a view of rights. It changes if and only if the list has other items, an item has
 // changed for clients, or a server in it has announced a change of an equal list. It depends only on the snapshot and
 // not on earlier requests for the view. So a session that is the first to request the view in one snapshot is not
 // notified in the next one unless something has changed.
@@ -171,7 +171,7 @@ func (v *View) limited() bool { return v != nil && v.scope != nil }
 // there but not in v is denied.
 func (v *View) Beyond() *View { return v.beyond }
 
-// Reported returns the view as it would be if the reporting policy were enforced, or nil if there is nothing to
+// Reported returns the view as it would be if the report-only policy were enforced, or nil if there is nothing to
 // report.
 func (v *View) Reported() *View { return v.report }
 

@@ -121,7 +121,7 @@ func TestRightsInProjects(t *testing.T) {
 	}
 }
 
-// A policy that only reports hides nothing, and knows what it would hide.
+// A report-only policy hides nothing, and the view knows what the policy would hide.
 func TestReportedRights(t *testing.T) {
 	naming := standard(stylePrefix)
 	naming.Policy = policy.Compile(config.Policy{Present: true, Mode: "report", Roles: []config.Role{{Name: "r", Tools: allows("files_a")}}})
@@ -262,7 +262,7 @@ func naivelyPermits(r config.Role, it *item) bool {
 	return !r.ReadOnly || it.kind != protocol.Tools || allowed(r.ReadOnlyTools)
 }
 
-// simpleGlob tries every length of every star.
+// simpleGlob matches a glob by trying every length for every star.
 func simpleGlob(pattern, s string) bool {
 	switch {
 	case pattern == "":

@@ -47,7 +47,7 @@ func (q *search) matches(it *item, original string) bool {
 	return effort > 0 && q.spend(it.server, effort) && it.template.Match(original) && it.judge.Admits(it.own, original) && q.view.admits(it.server, it.own, original)
 }
 
-// hide returns the fault for a URI of an item that the view hides. The URI must not refer to another item then.
+// hide returns the fault for a URI of an item that the view hides, and ensures that the URI leads to no other item.
 func (q *search) hide(uri string) *protocol.Fault {
 	q.hidesItem = true
 	return protocol.NoResource(uri)

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// hostile are templates that are expensive to match: with op "" the prefix cannot rule them out.
+// hostile returns n templates that are expensive to match. With op "" they have no prefix that could rule them out.
 func hostile(n int, op string) (texts []string) {
 	for i := range n {
 		var b strings.Builder

@@ -12,7 +12,7 @@ import (
 )
 
 // Source is what one server offers: the input of Build. Build keeps the slices, so the caller must not modify them
-// afterwards. Passing the same slice again means that the list has not changed, and saves the work.
+// afterwards. Passing the same slice again means that the list has not changed, and saves parsing it.
 type Source struct {
 	Server    *Server
 	Items     [protocol.ItemKinds][][]byte // raw JSON objects, in the server's order
@@ -42,7 +42,7 @@ type Snapshot struct {
 type offer struct {
 	server     *Server
 	lists      [protocol.ItemKinds]*parsedList
-	items      [protocol.ItemKinds][]*item // lots in the main view, in the same order
+	items      [protocol.ItemKinds][]*item // in the whole catalog, in the order of the list
 	judge      *filter.Judge               // filters its resources and templates
 	counts     [protocol.ItemKinds]int
 	silent     [protocol.ItemKinds]bool
@@ -90,7 +90,7 @@ type unparsed struct {
 	old   *parsedList // previous list
 }
 
-// take sorts the sources and parses their lists, reusing what previous has parsed.
+// take sorts the sources and parses their lists, reusing the lists that previous has already parsed.
 func (s *Snapshot) take(previous *Snapshot, sources []Source) {
 	var jobs []unparsed
 	items := 0
@@ -179,8 +179,8 @@ func sameForBothEras(kind protocol.ItemKind, raw []byte) bool {
 	return bytes.Equal(protocol.ModernItem(kind, raw), raw) && bytes.Equal(protocol.LegacyItem(kind, raw), raw)
 }
 
-// sameEntries reports whether two lists of consecutive snapshots are equal for clients. A list that was only remembered
-// and is now confirmed counts as equal.
+// sameEntries reports whether two lists of consecutive snapshots are equal for clients. A cached list that its server
+// has now confirmed counts as equal.
 func sameEntries(a, b []*Entry) bool {
 	return slices.EqualFunc(a, b, func(x, y *Entry) bool {
 		if x == y {
@@ -240,7 +240,7 @@ func (s *Snapshot) policyOf(k Key) *policy.Policy {
 	return s.naming.Policy
 }
 
-// buildAlone is buildServer with the views without rights and with reported rights.
+// buildAlone builds the view of one server, with the related views without rights and with the reported rights.
 func (s *Snapshot) buildAlone(o *offer, within *View) *View {
 	v := s.buildServer(o, within)
 	if within.beyond != nil {

@@ -24,8 +24,8 @@ func EncodeProjects(projects []string) string {
 	return strings.Join(slices.Compact(sorted), ",")
 }
 
-// union returns the union of what several projects show with the rights in each. The union of one project is that
-// project's view. Missing projects show nothing.
+// union returns what any of several projects shows under the key's rights in that project. The union of one project is
+// that project's view. Missing projects show nothing.
 func (s *Snapshot) union(k Key) *View {
 	if one, ok := s.part(Key{Project: k.Projects, Rights: k.Rights, Policy: k.Policy}); ok {
 		return one

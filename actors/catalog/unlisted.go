@@ -6,10 +6,10 @@ import (
 	"goblin-actor/protocol/namespace"
 )
 
-// What may be done with a resource that its server neither lists nor has a template for. Servers need not list what their
-// results link to (MCP 2025-11-25, server/tools, resource links).
+// What happens to a URI that its server neither lists nor has a template for. Servers need not list what their results
+// link to (MCP 2025-11-25, server/tools, resource links).
 const (
-	unlistedMentioned = "mentioned" // found if the server has mentioned it; its pool knows
+	unlistedMentioned = "mentioned" // found if the server has mentioned it, which its pool knows
 	unlistedForward   = "forward"   // forwarded to the server
 )
 

@@ -50,8 +50,8 @@ func TestUnlistedURIs(t *testing.T) {
 	}
 }
 
-// For any URI in all styles, with and without filters, nothing panics, a resolved URI leads back, and a denied URI is
-// not found.
+// For any URI in all styles, with and without filters: nothing panics, the public URI of a resolved URI resolves to the
+// same resource, and a denied URI is not found.
 func FuzzResource(f *testing.F) {
 	for _, s := range []string{"resource://a/x://y", "a_x___y", "ui://a/q", "x://y", "a_x___y~aaaaaa", "resource://b/a_x___y", "Z2d0AA", "resource://b/x://%79/../y", "resource://a/ui://q"} {
 		f.Add(s)

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// uris finds resources by every spelling of their URI, or templates by their text. Hidden items are found only by their
-// server, so a template cannot lead to a hidden item.
+// uris finds resources by every spelling of their URI, or templates by their text. Hidden items are only in owned and
+// hidden, which keep a template from leading to a hidden item.
 type uris struct {
 	public   map[string]*item
 	other    map[string]*item
 	owned    map[ownName]*item  // by server and own URI, including hidden ones
-	original map[string][]*item // of all servers that show it, in the order of the configuration
+	original map[string][]*item // by own URI, the items of all servers that show it, in the order of the configuration
 	ranked   []*item            // templates that can match: those with the most literal characters first, then in the order of the configuration
 	prefixes prefixes           // of ranked
 	hidden   []*item            // templates hidden by filters
