@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// work is a message as on the hot path: a pointer, allocated once per use.
+// work is a message like those on the hot path: a pointer, allocated once per use.
 type work struct{ reply chan int }
 
-// pure answers work without other effects. Its effects are values, as in real actors.
+// pure is a Logic that answers work and does nothing else. Its effects are values, as in real actors.
 type pure struct{ seen *sync.WaitGroup }
 
 type replied struct{ reply chan int }
@@ -108,7 +108,7 @@ func BenchmarkAskParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkFanOut measures one message to each of 10,000 idle actors until all have handled it, per recipient.
+// BenchmarkFanOut measures, per recipient, sending one message to each of 10,000 idle actors until all have handled it.
 func BenchmarkFanOut(b *testing.B) {
 	s := benchSystem(b)
 	var seen sync.WaitGroup

@@ -16,7 +16,7 @@ type cell struct {
 	parent     *cell  // nil for a top-level actor
 	name, kind string // name is the full name
 	order      uint64 // of spawning, among all actors of the system
-	restarts   int    // allowed within `within`
+	restarts   int    // panics allowed within `within`
 	within     time.Duration
 	box        mailbox
 	timers     *timerTarget
@@ -44,7 +44,7 @@ func newTimerTarget(to *cell) *timerTarget {
 	return d
 }
 
-// stop asks the actor to stop. Stopping carries the first reason given. It may be called from any goroutine.
+// stop requests that the actor stop. The first reason given is the one that Stopping carries. Any goroutine may call it.
 func (c *cell) stop(why string) {
 	c.why.CompareAndSwap(nil, &why)
 	c.box.PostSystemMessage(&actor.Stop{})
@@ -59,7 +59,7 @@ func (c *cell) logger() *slog.Logger {
 	return l
 }
 
-// abandon calls the message's Abandon. A panic in it is a bug of the message and must not affect the actor.
+// abandon calls the message's Abandon. A panic in that is a bug of the message and must not affect the actor.
 func (c *cell) abandon(msg any, why Reason) {
 	a, ok := msg.(Abandoner)
 	if !ok {

@@ -10,22 +10,22 @@ import (
 
 const (
 	timeSlice     = 200 * time.Microsecond // after which a busy goroutine yields the processor
-	clockInterval = 8                      // messages between two looks at the clock, and between two switches to another mailbox of the chain
+	clockInterval = 8                      // messages before the clock is read again, and before the chain switches to another mailbox
 	maxChain      = 8                      // mailboxes waiting in a chain; further ones go to other goroutines
 	maxInline     = 32                     // messages handled inline on a caller's goroutine
 	unlimited     = math.MaxInt            // messages handled in one run of a dispatcher's goroutine
 )
 
-// chain is the list of mailboxes that one goroutine runs, one after the other: the first, and idle ones that received a
-// message from an actor of the chain. A call that passes through idle actors stays on one goroutine that way; waking
-// another goroutine for each actor costs more than the actors' work. A chain is used by one goroutine at a time.
+// chain is the list of mailboxes that one goroutine runs in turn: the first, and idle ones that received a message from
+// an actor of the chain. So a call that passes through idle actors stays on one goroutine; waking another goroutine for
+// each actor costs more than the actors' work. A chain is used by one goroutine at a time.
 type chain struct {
 	first, last *mailbox // linked by mailbox.nextInChain
 	len         int
 	left        int       // messages it may still handle
 	count       int       // messages handled
 	began       time.Time // start of the time slice; read every clockInterval messages, since reading the clock costs as much as handling a message
-	caller      uint64    // identifies the inline call the goroutine is running; 0 = none, or its job is set
+	caller      uint64    // the inline call that the goroutine is running; 0 = none, or job is already set
 	job         Job       // set by Self.RunInline
 }
 
@@ -37,7 +37,7 @@ var (
 	inlineCalls atomic.Uint64 // number of the newest inline call
 )
 
-// run handles up to share messages of m and of the mailboxes it adds to the chain, and schedules what is left on other
+// run handles up to share messages of m and of the mailboxes that join the chain, and schedules the rest on other
 // goroutines. Then it does the job, if one was set.
 func run(m *mailbox, share int, caller uint64) {
 	c := chains.Get().(*chain)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// telling is a Logic that sends messages by effects, as actors do.
+// telling is a Logic that returns its messages as effects, as real actors do.
 type telling func(msg any, out []Effect) []Effect
 
 func (f telling) Step(_ time.Time, msg any, out []Effect) []Effect { return f(msg, out) }
@@ -106,7 +106,7 @@ func TestBusyActorYieldsToWokenActors(t *testing.T) {
 	})
 }
 
-// A goroutine that ends in a handler does not lose the other mailboxes of its chain.
+// If a handler ends its goroutine, the other mailboxes of the chain still run.
 func TestGoexitKeepsTheChain(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		said := newAsk(1)
@@ -140,7 +140,7 @@ type job func()
 
 func (j job) Do() { j() }
 
-// lending returns an actor that has a job done on the goroutine of the inline call, if that is available.
+// lending returns an actor that runs a job on the goroutine of the inline call, if that is available.
 func lending(s *System, name string, said *[]string) Reference {
 	return Spawn(s, SpawnOptions{Name: name}, on(func(self Self, msg any) {
 		if _, ok := msg.(*ask); !ok {
@@ -155,8 +155,8 @@ func lending(s *System, name string, said *[]string) Reference {
 	}))
 }
 
-// The goroutine of an inline call does one job of the actors that handle its message and what follows from it, and none
-// for other messages.
+// The goroutine of an inline call does one job, set while its message or the messages caused by it are handled. It does
+// none for other messages.
 func TestRunInline(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var said []string
@@ -216,7 +216,7 @@ func TestBusyActorCannotRunInline(t *testing.T) {
 	})
 }
 
-// A goroutine that ends in a handler leaves its job to another goroutine.
+// If a handler ends its goroutine, the job runs on another one.
 func TestGoexitKeepsTheJob(t *testing.T) {
 	bubble(t, func(_ *testing.T, s *System) {
 		done := make(chan struct{})

@@ -11,8 +11,8 @@ const (
 )
 
 // dispatcher runs mailboxes on a pool of goroutines. A new goroutine for each run would have to grow its stack each
-// time, which costs more than handling the message. If thousands of actors receive messages at once, most mailboxes are
-// queued. That is fair, since no actor blocks. dispatcher implements actor.Dispatcher.
+// time, which costs more than handling the message. If thousands of actors receive messages at once, most mailboxes
+// wait in the queue; none waits long, since no actor blocks. dispatcher implements actor.Dispatcher.
 type dispatcher struct {
 	busy    atomic.Int64 // goroutines that run a mailbox, or are about to
 	waiting atomic.Int64 // length of queue

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 )
 
-// Functions scheduled by many goroutines at once each run once, at most maxBusy at the same time. One that ends its
-// goroutine does not keep others from running.
+// Functions scheduled by many goroutines at once run exactly once each, at most maxBusy at the same time. A function that
+// ends its goroutine does not keep others from running.
 func TestDispatcherRunsEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDispatcher()

@@ -22,8 +22,8 @@
 //
 // # Invariants
 //
-//   - Every message is handled once, or abandoned once if it has Abandon, whatever fails. If TellWait returns an error, the
-//     message never left the sender. A message whose handler panicked is abandoned.
+//   - Every message is handled once or, if it has Abandon, abandoned once, whatever fails. If TellWait returns an error, the
+//     message was not sent. A message whose handler panicked is abandoned.
 //   - Each incarnation receives Started first and Stopping last, and after a panic only Stopping. Timers and results of Self.Go
 //     reach only the incarnation that requested them.
 //   - Messages of one sender arrive in the order they were sent, except that Urgent messages overtake, and a State or Step

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Effect is one thing a step wants done: a message to send, or an act. The kernel performs the acts every actor needs
-// (WakeAfter, Log, StopSelf). Any other act is performed by the Logic.
+// Effect is one thing that a step requests: a message to send, or an act. The kernel performs the acts that every actor
+// needs (WakeAfter, Log, StopSelf). The Logic performs all others.
 type Effect struct {
 	To  Reference
-	Msg any // sent to To if Act is nil
+	Msg any // sent to To; used if Act is nil
 	Act any
 }
 

@@ -17,7 +17,7 @@ type Add struct {
 // Abandon answers an Add that the counter will not handle.
 func (a Add) Abandon(why kernel.Reason) { a.Reply <- "no sum: " + string(why) }
 
-// counter is the state; answered is its only act.
+// counter is the state of the actor.
 type counter struct{ sum int }
 
 type answered struct {

@@ -15,14 +15,14 @@ type Class uint8
 // The message classes. docs/actors.md describes their use.
 const (
 	Work    Class = iota // the default: abandoned with Overloaded when the mailbox is full
-	Outcome              // always accepted; the work in flight bounds it
+	Outcome              // always accepted; the number of operations in progress bounds it
 	State                // always accepted; replaces a queued message with the same key, at its position
 	LogLine              // at most logLimit are queued; beyond that the oldest is dropped and counted
 	Urgent               // always accepted; overtakes all other classes
-	Step                 // like State, but up to stepLimit messages of a key are queued before the newest is replaced
+	Step                 // like State, but replaces the newest queued message only if stepLimit messages of its key are queued
 )
 
-// Reason tells a message why it will not be handled.
+// Reason says why a message will not be handled.
 type Reason string
 
 // The reasons for abandoning a message. They appear in error texts.
@@ -37,8 +37,8 @@ const (
 // Classed is implemented by messages of a class other than Work.
 type Classed interface{ Class() Class }
 
-// Observation is implemented by messages that only observe an actor. Info does not count them, or it would mostly
-// show its own.
+// Observation is implemented by messages that only observe an actor. Info does not count them, as otherwise it would
+// mostly show the requests for itself.
 type Observation interface{ Glance() }
 
 // Abandoner is implemented by messages whose sender waits for an answer. Abandon is called at most once, on any
@@ -63,7 +63,7 @@ type Logic interface {
 type Started struct{}
 
 // Stopping is the last message of each incarnation, so that Step can answer all pending requests. Its effects are
-// performed before the queued messages are abandoned. After a panic it is delivered too, on the state as the panic left
+// performed before the queued messages are abandoned. It is also delivered after a panic, with the state as the panic left
 // it.
 type Stopping struct{ Reason string }
 

@@ -29,7 +29,7 @@ func on(f func(self Self, msg any)) func(Self) Logic {
 	}
 }
 
-// bubble runs f with a system in a synctest bubble and stops the system.
+// bubble runs f with a system in a synctest bubble, and then stops the system.
 func bubble(t *testing.T, f func(t *testing.T, s *System)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func (a *ask) Abandon(why Reason) { a.said <- string(why) }
 
 func (a *ask) handled() { a.said <- "handled" }
 
-// answer returns what said received: "none", the answer, or "twice".
+// answer returns what said received: "none", the answer, or "twice" for a second answer.
 func (a *ask) answer() string {
 	switch len(a.said) {
 	case 0:

@@ -3,16 +3,16 @@ package kernel
 const (
 	stepLimit = 32            // queued Step messages of one key
 	keyLimit  = 1024          // keys of queued Summarized messages in one mailbox
-	sizeLimit = 4 << 20       // bytes of queued keyed messages in one lane; also of its log lines
-	sizeTotal = 4 * sizeLimit // bytes of queued keyed messages in all lanes of a mailbox; also of its log lines, and of its messages from TellWait
+	sizeLimit = 4 << 20       // bytes of queued keyed messages in one lane, and likewise of its log lines
+	sizeTotal = 4 * sizeLimit // bytes of queued keyed messages in a mailbox, and likewise of its log lines and of its messages from TellWait
 )
 
 // Sized is implemented by large messages of the classes State, Step and LogLine, and by those sent with TellWait. Size
 // returns the message's size in bytes, which must not change.
 type Sized interface{ Size() int }
 
-// Summarized is implemented by State messages whose keys a peer can choose. Sum returns a State message with a key of
-// its own that stands for all those beyond the limit.
+// Summarized is implemented by State messages whose keys a peer can choose. Sum returns the State message, with a key of
+// its own, that stands for all messages beyond the limit.
 type Summarized interface{ Sum() any }
 
 // keyed holds a State or Step message in a lane, so that a newer message can replace it.
@@ -70,7 +70,7 @@ func (m *mailbox) putKeyed(l *lane, e entry, key any) (lost any, why Reason) {
 	if replace {
 		old = sizeOf(newest.msg)
 	}
-	overfull := full && size > old && m.keyedBytes > old // not by this message alone
+	overfull := full && size > old && m.keyedBytes > old // false if this message exceeds the limit on its own
 	switch summed, ok := e.msg.(Summarized); {
 	case ok && (overfull || !replace && m.keys.len() >= keyLimit):
 		e.msg = summed.Sum()
@@ -121,7 +121,7 @@ func (m *mailbox) putLog(l *lane, e entry) (lost any) {
 		lost = m.takeLog(l).msg
 		m.counts.dropped++
 	}
-	if m.logBytes > 0 && m.logBytes+size > sizeTotal { // other lanes use the whole budget
+	if m.logBytes > 0 && m.logBytes+size > sizeTotal { // the other lanes have used up the budget
 		if lost != nil {
 			m.displaced = append(m.displaced, lost)
 		}

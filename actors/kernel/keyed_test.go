@@ -91,7 +91,7 @@ func TestHeavyMessages(t *testing.T) {
 	}
 }
 
-// A single message may have any size. There is no room for it beside other queued messages.
+// A single message may have any size. While it is queued, further messages of its kind displace it or are refused.
 func TestOneHugeMessage(t *testing.T) {
 	huge := func(id int, class Class) any { return heavy{newClassed(id, class, fmt.Sprint(id)), 10 * sizeLimit} }
 	order, _, _ := flood(t, huge(1, Step), huge(2, Step), huge(3, LogLine), huge(4, LogLine))
@@ -100,7 +100,7 @@ func TestOneHugeMessage(t *testing.T) {
 	}
 }
 
-// Keys beyond keyLimit, which a peer may invent, are summarized in one message.
+// Beyond keyLimit, keys, which a peer may invent, are summarized in one message.
 func TestSummed(t *testing.T) {
 	var told []any
 	for i := range 100_000 {

@@ -18,8 +18,8 @@ type lane struct {
 	replaceable int  // State and Step messages in user
 	keyedBytes  int  // of the State and Step messages in user
 	logBytes    int  // of the messages in logs
-	turn        bool // it is in the list of lanes waiting for their turn
-	idle        bool // it is in lanes.idle
+	turn        bool // the lane is in the list of lanes that wait for their turn
+	idle        bool // the lane is in lanes.idle
 	next        *lane
 }
 
@@ -33,7 +33,7 @@ func (l *lane) waits() int { return l.user.len() - l.replaceable }
 type lanes struct {
 	byNumber    map[uint32]*lane
 	first, last *lane
-	idle        []*lane // empty when they were added
+	idle        []*lane // lanes that were empty when they were added
 }
 
 // laneFor returns the lane with that number. The caller must hold mu.
@@ -78,7 +78,8 @@ func (m *mailbox) nextLane() *lane {
 	return l
 }
 
-// taken gives a lane its next turn, or adds it to idle if it is empty. The caller must hold mu.
+// taken gives a lane its next turn after a message was taken from it, or adds it to idle if it is empty. The caller must
+// hold mu.
 func (m *mailbox) taken(l *lane) {
 	if l.len() > 0 {
 		m.queued(l)

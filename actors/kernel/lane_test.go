@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// owned is a message of a client.
+// owned is a message that belongs to a client.
 type owned struct {
 	*classed
 	who uint32

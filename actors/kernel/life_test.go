@@ -24,7 +24,7 @@ func (d *diary) write(parts ...any) {
 	d.lines = append(d.lines, fmt.Sprint(parts...))
 }
 
-// life returns the number of the incarnation of each name.
+// life starts a new incarnation of the actor and returns its label, such as "a#1 ".
 func (d *diary) life(name string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,7 +102,7 @@ func TestPanicKeepsTheQueue(t *testing.T) {
 	})
 }
 
-// Of 100 calls 10 panic: 90 are handled, 10 receive an internal error, and none waits forever.
+// Of 100 calls, 10 panic: 90 are handled, 10 are answered with an internal error, and none waits forever.
 func TestTenOfHundredPanic(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		r := Spawn(s, SpawnOptions{Name: "a"}, on(func(_ Self, msg any) {
@@ -249,8 +249,8 @@ func TestOnlyStoppingAfterAPanic(t *testing.T) {
 	})
 }
 
-// The Restart of a child that is already stopping, and waits for children of its own, is dropped: protoactor would
-// revive it, and its parent would wait forever.
+// A Restart of a child that is already stopping, and waits for its own children, is dropped: protoactor would revive the
+// child, and its parent would wait forever.
 func TestRestartOfAStoppingActor(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var d diary
@@ -283,7 +283,7 @@ func TestRestartOfAStoppingActor(t *testing.T) {
 	})
 }
 
-// A panic in the handler of Stopping keeps neither the actor alive nor its parent waiting.
+// A panic in the handler of Stopping does not keep the actor alive, and its parent does not wait for it.
 func TestStoppingPanics(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		bad := on(func(_ Self, msg any) {

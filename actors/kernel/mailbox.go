@@ -46,7 +46,7 @@ type mailbox struct {
 	incarnation uint32 // the current one; 0 before the first
 	phase       phase
 	started     bool // protoactor has called Start
-	scheduled   bool // a goroutine runs process, or is about to
+	scheduled   bool // a goroutine runs the mailbox, or is about to
 	suspended   bool // a failed incarnation waits for its supervisor; only system messages are handled
 	broken      bool // the current incarnation has panicked
 	counts      counts
@@ -98,7 +98,7 @@ func (m *mailbox) tellInline(msg any) {
 	}
 }
 
-// schedule has a goroutine of the dispatcher run the mailbox.
+// schedule requests that a goroutine of the dispatcher run the mailbox.
 func (m *mailbox) schedule() { m.dispatcher.Schedule(m.process) }
 
 // runInline runs the mailbox on the calling goroutine for a while. caller identifies the inline call; 0 means that no
@@ -144,7 +144,7 @@ func (m *mailbox) post(e entry, key any) (wake bool) {
 	return m.admit(lane, e, key)
 }
 
-// admit queues e, releases mu, which the caller must hold, and abandons the messages that were displaced.
+// admit queues e, releases mu, which the caller must hold, and abandons the messages that e displaced.
 func (m *mailbox) admit(lane uint32, e entry, key any) (wake bool) {
 	lost, why := m.put(lane, e, key)
 	wake, spilled := m.wake(), m.displaced
@@ -194,8 +194,8 @@ func (m *mailbox) put(number uint32, e entry, key any) (lost any, why Reason) {
 	return lost, why
 }
 
-// settle updates the counts after a change of a lane that had depth messages, of which waits counted against the limit.
-// The caller must hold mu.
+// settle updates the mailbox's counts after a change of a lane. Before it, the lane had depth messages, of which waits counted
+// against the limit. The caller must hold mu.
 func (m *mailbox) settle(l *lane, depth, waits int) {
 	m.depth += l.len() - depth
 	m.waiting += l.waits() - waits

@@ -116,7 +116,7 @@ func TestStateByType(t *testing.T) {
 	})
 }
 
-// 200 messages queued at Stop and one sent afterwards: each is answered exactly once.
+// 200 messages are queued when the actor stops, and one is sent afterwards: each is answered exactly once.
 func TestQueuedAtStop(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		g := make(gate)
@@ -209,7 +209,7 @@ func TestTellWait(t *testing.T) {
 	})
 }
 
-// Goroutines in TellWait that send more than the actor can handle leave room for senders that cannot wait.
+// Goroutines in TellWait that send faster than the actor handles leave room for senders that cannot wait.
 func TestTellWaitLeavesRoom(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		g := make(gate)
@@ -239,7 +239,7 @@ func TestTellWaitLeavesRoom(t *testing.T) {
 	})
 }
 
-// Messages of TellWait are bounded by their size too. A single message may be larger.
+// The size of messages from TellWait is bounded too. A single message may be larger.
 func TestTellWaitByBytes(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		g := make(gate)
@@ -296,7 +296,7 @@ func TestTellWaitOnStop(t *testing.T) {
 	})
 }
 
-// recorder stands for protoactor.
+// recorder takes the place of protoactor.
 type recorder struct {
 	scheduled int
 	got       []any

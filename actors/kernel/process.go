@@ -20,7 +20,7 @@ const (
 var errGoexit = errors.New("runtime.Goexit called")
 
 // turn handles messages. It returns false if none is left, and true if it is another mailbox's turn or a handler
-// panicked. A runtime.Goexit in a handler, as t.FailNow does, counts as a panic: it ends the goroutine, but not the
+// panicked. A runtime.Goexit in a handler, as t.FailNow calls it, counts as a panic: it ends the goroutine, but not the
 // actor.
 func (m *mailbox) turn(c *chain) (again bool) {
 	m.chain = c
@@ -85,8 +85,8 @@ func (m *mailbox) next() (entry, delivery) {
 	return entry{}, nothing
 }
 
-// passes reports whether a system message goes to protoactor, and handles those for the mailbox itself. A Restart that
-// reaches a stopping actor would revive it, and its parent would wait forever. The caller must hold mu.
+// passes reports whether a system message goes to protoactor, and handles those for the mailbox itself. A Restart must
+// not reach a stopping actor: it would revive the actor, and its parent would wait forever. The caller must hold mu.
 func (m *mailbox) passes(msg any) bool {
 	switch msg.(type) {
 	case *actor.SuspendMailbox:

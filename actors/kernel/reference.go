@@ -16,7 +16,7 @@ func (r Reference) Tell(msg any) {
 	r.cell.box.tell(msg)
 }
 
-// tellFrom is Tell by the actor whose mailbox is from, while that runs.
+// tellFrom implements Tell for a sender that is the running actor whose mailbox is from.
 func (r Reference) tellFrom(from *mailbox, msg any) {
 	if r.cell == nil {
 		abandon(msg, NotRunning)

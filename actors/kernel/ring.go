@@ -3,7 +3,7 @@ package kernel
 // entry is a queued message.
 type entry struct {
 	msg         any
-	order       uint64 // of arrival, over all lanes
+	order       uint64 // position in the order of arrival in all lanes
 	caller      uint64 // inline call the message belongs to; 0 = none
 	incarnation uint32 // for timers and results of Go: the only incarnation that may receive it; 0 = any
 	class       Class

@@ -9,12 +9,12 @@ import (
 // Scheduler runs a System in a simulated world. It decides which actor handles its next message and when timers fire, so
 // that the same decisions give the same run. One goroutine must call all functions passed to it, one at a time.
 type Scheduler interface {
-	// Schedule has run called later. Each call of run handles one message of the actor with that full name. Schedule may
-	// be called from any goroutine.
+	// Schedule arranges a call of run, which handles one message of the actor with that full name. Schedule may be called
+	// from any goroutine.
 	Schedule(actor string, run func())
-	// After has ring called after d.
+	// After arranges a call of ring after d.
 	After(d time.Duration, ring func())
-	// Go has run called on a new goroutine, after the function that called Go has returned.
+	// Go arranges a call of run on a new goroutine, after the function that called Go has returned.
 	Go(run func())
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Self is how one incarnation of an actor acts on the system. Stop, StopChild, SpawnChild, RunInline and Next must be
+// Self gives one incarnation of an actor access to the system. Stop, StopChild, SpawnChild, RunInline and Next must be
 // called on the actor's own goroutine: in Act, or in the function that builds the Logic. The other methods may be called
 // from any goroutine.
 type Self struct{ incarnation *incarnation }
@@ -86,19 +86,19 @@ func (l *incarnation) begin() context.Context {
 	return l.ctx
 }
 
-// end cancels the context of the incarnation, also for a Go that is called afterwards.
+// end cancels the context of the incarnation, including one that a later call of Go would create.
 func (l *incarnation) end() {
 	l.begin()
 	l.cancel()
 }
 
-// Next has the actor handle msg after the current effects have been performed, before any queued message: what the
-// effects of a step return belongs to that step.
+// Next makes the actor handle msg after the current effects have been performed and before any queued message. It is for
+// results of effects, which belong to the same step.
 func (s Self) Next(msg any) { s.incarnation.next = append(s.incarnation.next, msg) }
 
-// RunInline has job done on the goroutine that called TellInline with the message being handled, after the actors on it
-// have finished. job may block, as that goroutine waits for the answer anyway. RunInline returns false if that goroutine
-// is no longer available. It must be called in Act.
+// RunInline runs job on the goroutine that called TellInline with the message being handled, after the actors on it have
+// finished. job may block, as that goroutine waits for the answer anyway. RunInline returns false if that goroutine is no
+// longer available. It must be called in Act.
 func (s Self) RunInline(job Job) bool {
 	m := &s.incarnation.cell.box
 	return m.chain.setJob(m.caller, job)

@@ -12,7 +12,7 @@ import (
 	"weak"
 )
 
-// list collects events. Its mutex is for the race detector, which sees no order in timers.
+// list collects events. The mutex is needed because the race detector sees no order between timers.
 type list struct {
 	mu    sync.Mutex
 	items []any
@@ -122,12 +122,12 @@ func TestAfter(t *testing.T) {
 	})
 }
 
-// A pending timer does not keep a stopped actor in memory: a session's idle timer kept 4 KiB for half an hour.
+// A pending timer does not keep a stopped actor in memory. A session's idle timer used to keep 4 KiB for half an hour.
 func TestTimersKeepNoActorInMemory(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		held := spawnHeavy(s)
 		synctest.Wait()
-		for range 10 { // finalizers and pools take more than one round
+		for range 10 { // finalizers and pools need more than one cycle
 			runtime.GC()
 			if held.Value() == nil {
 				break

@@ -14,7 +14,7 @@ type shell struct {
 	self  Self     // valid after Started
 	logic Logic    // nil before Started, and if build panicked
 	out   []Effect // reused
-	ended bool     // it has received Stopping
+	ended bool     // the incarnation has received Stopping
 }
 
 const effectsKeep = 1024 // a larger buffer of effects is released

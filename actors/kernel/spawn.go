@@ -9,7 +9,7 @@ import (
 
 // SpawnOptions configure an actor.
 type SpawnOptions struct {
-	Name     string        // may contain slashes; a child's full name is the parent's name, a slash and Name
+	Name     string        // may contain slashes; a child's full name is the parent's full name, a slash and Name
 	Kind     string        // for Info and metrics, like "session"
 	Mailbox  int           // limit of queued messages, without keyed messages and log lines; further Work is refused; 0 = 1024
 	Fair     bool          // LaneMessages take turns, and each lane may use an eighth of the mailbox for Work
@@ -67,7 +67,7 @@ func newCell(s *System, parent *cell, o SpawnOptions) *cell {
 	return c
 }
 
-// notSpawned undoes register. It is called if protoactor itself uses the name.
+// notSpawned undoes register, because protoactor itself already uses the name.
 func (c *cell) notSpawned(err error) Reference {
 	c.system.log.Error("actor not spawned", "actor", c.name, "error", err)
 	c.box.close(gone)

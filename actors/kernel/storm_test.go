@@ -60,8 +60,8 @@ func asked(msg any) *ask {
 	return msg.(*ask)
 }
 
-// Actors are spawned, fail, stop and are asked by name and by reference, all at once: every message is answered
-// exactly once. Sending to a name while its actor is being spawned made protoactor's own mailbox panic.
+// Actors are spawned, fail, stop and receive messages by name and by reference, all at once: every message is answered
+// exactly once. Sending to a name while its actor was being spawned used to make protoactor's own mailbox panic.
 func TestStorm(t *testing.T) {
 	const names, senders, each = 8, 6, 3000
 	s := New(Options{})

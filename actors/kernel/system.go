@@ -13,9 +13,9 @@ import (
 	cmap "github.com/orcaman/concurrent-map"
 )
 
-// protoactor's table of processes consists of 1024 maps, each of which its library splits into SHARD_COUNT more, by
-// default 32. They were nine tenths of the memory of an empty System and 3 ms of each start. Nothing else in the program
-// uses that library.
+// protoactor's table of processes consists of 1024 maps, each of which its library splits into SHARD_COUNT more. With the
+// default of 32 they took nine tenths of the memory of an empty System and 3 ms of each start. Nothing else in the
+// program uses that library.
 func init() { cmap.SHARD_COUNT = 1 }
 
 // Options configure a System.
@@ -52,7 +52,7 @@ func New(o Options) *System {
 	quiet := actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) })
 	s.proto = actor.NewActorSystem(quiet)
 	// protoactor's own subscribers only log, and the one for dead letters keeps a goroutine for a second after each
-	// letter, which would outlive a synctest bubble. A new stream has none of them.
+	// letter, which would outlive a synctest bubble. A new stream has no subscribers.
 	s.proto.EventStream = fresh(s.proto.EventStream)
 	s.proto.EventStream.Subscribe(func(event any) {
 		if letter, ok := event.(*actor.DeadLetterEvent); ok {

@@ -96,7 +96,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		t.Error(err)
 	}
 	for begun := time.Now(); time.Since(begun) < time.Minute; runtime.Gosched() {
-		if runtime.NumGoroutine() <= before { // goroutines that were counted down still have to return
+		if runtime.NumGoroutine() <= before { // goroutines that are no longer counted may not have returned yet
 			return
 		}
 	}

@@ -95,8 +95,8 @@ func (m *mailbox) hasRoom(size int) bool {
 	return m.waiting < m.waitLimit() && (size == 0 || m.waitedBytes == 0 || m.waitedBytes+size <= sizeTotal)
 }
 
-// waitLimit returns how many messages may count against the limit when TellWait adds one. The rest is for senders that
-// cannot wait. Otherwise a reader faster than its actor would keep the mailbox full, and all Work would be refused.
+// waitLimit is the part of the limit that messages from TellWait may fill. The rest is for senders that cannot wait.
+// Otherwise a reader faster than its actor would keep the mailbox full, and all Work would be refused.
 func (m *mailbox) waitLimit() int { return m.limit - m.limit/4 }
 
 // queueUp waits for room. mu is held on entry and released.

@@ -13,13 +13,13 @@ import (
 // arguments holds the validated arguments of a call.
 type arguments map[string]any
 
-// text returns the string argument name, or "" if absent.
+// text returns the string argument with that name, or "" if it is absent.
 func (a arguments) text(name string) string {
 	s, _ := a[name].(string)
 	return s
 }
 
-// number returns the integer argument name, or otherwise if absent.
+// number returns the integer argument with that name, or otherwise if it is absent.
 func (a arguments) number(name string, otherwise int) int {
 	if n, ok := a[name].(float64); ok {
 		return int(n)
@@ -27,7 +27,7 @@ func (a arguments) number(name string, otherwise int) int {
 	return otherwise
 }
 
-// words returns the argument name, a list of strings.
+// words returns the list of strings given for an argument.
 func (a arguments) words(name string) (list []string) {
 	values, _ := a[name].([]any)
 	for _, v := range values {

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// The gateway's tools do not reveal items that the caller's lists do not show.
+// The gateway's tools do not reveal items that the caller's own lists do not show.
 func TestAttack46MetaTools(t *testing.T) {
 	d := newFixture(t)
 	d.policy = policy.Compile(config.Policy{Present: true, Roles: []config.Role{{Name: "some", Servers: []string{"files"}, Tools: config.Filter{Deny: []string{"*delete"}}}}})

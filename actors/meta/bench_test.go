@@ -58,7 +58,7 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / (1 << 20)
 }
 
-// indexing builds the index in a loop.
+// indexing builds the index b.N times.
 func indexing(b *testing.B, d *fixture) {
 	before, held := heap(), 0.0
 	for b.Loop() {
@@ -74,7 +74,7 @@ func indexing(b *testing.B, d *fixture) {
 	b.ReportMetric(held, "MiB")
 }
 
-// BenchmarkIndexFollows searches after one of 100 servers has changed its list.
+// BenchmarkIndexFollows measures a search after one of 100 servers has changed its list.
 func BenchmarkIndexFollows(b *testing.B) {
 	d := tenThousand(b)
 	a := &access{snapshot: d.snapshot, index: d.index}
@@ -97,7 +97,7 @@ func BenchmarkIndexFollows(b *testing.B) {
 	}
 }
 
-// BenchmarkRealServers builds the index of the catalogs of 13 real servers, 60 times over (10 200 items), and
+// BenchmarkRealServers builds the index of the catalogs of 13 real servers, repeated 60 times (10 200 items), and
 // searches it in plain words.
 func BenchmarkRealServers(b *testing.B) {
 	d := realServers(b)

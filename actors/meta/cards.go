@@ -13,8 +13,8 @@ import (
 // Limits of a card. The describe_… tools return longer texts.
 const (
 	maxLine  = 160       // bytes of a description
-	maxLabel = 128       // bytes of a resource's name, or of a type
-	pageRoom = 128 << 10 // bytes of cards on one page, which ends early if they exceed this
+	maxLabel = 128       // bytes of a resource's name or of a type
+	pageRoom = 128 << 10 // bytes of cards after which a page ends
 )
 
 // kindNames are the item kinds as named in cards and in the argument kinds, indexed by protocol.ItemKind.

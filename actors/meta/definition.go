@@ -11,7 +11,7 @@ type definition struct {
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 }
 
-// schema lists the arguments a tool accepts. No others are allowed.
+// schema is the schema of a tool's arguments. It allows no others.
 type schema struct {
 	AdditionalProperties bool                `json:"additionalProperties"` // always false
 	Properties           map[string]property `json:"properties"`

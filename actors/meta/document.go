@@ -12,8 +12,8 @@ import (
 const (
 	maxHeader     = 512     // of a name or title
 	maxText       = 4 << 10 // of the description
-	maxParameters = 1 << 10 // of the parameters' names, and likewise of their descriptions
-	maxNesting    = 3       // levels of objects in an input schema
+	maxParameters = 1 << 10 // of the parameters' names, and separately of their descriptions
+	maxNesting    = 3       // nested objects of an input schema that are indexed
 )
 
 // The fields of a document.
@@ -99,7 +99,7 @@ type parameters struct {
 func (p *parameters) ofItem(item *protocol.Item) {
 	p.ofSchema(item.Raw, item.InputSchema, maxNesting)
 	whole := rawjson.Span{Off: 0, End: uint32(len(item.Raw))}
-	for argument := range rawjson.Elements(item.Raw, rawjson.Member(item.Raw, whole, "arguments")) { // of a prompt
+	for argument := range rawjson.Elements(item.Raw, rawjson.Member(item.Raw, whole, "arguments")) { // a prompt's
 		if p.names.Len() >= maxParameters {
 			return
 		}
@@ -151,7 +151,7 @@ func (p *parameters) detail(raw []byte, text rawjson.Span) {
 	}
 }
 
-// withoutServer cuts the server's name off the front of an item's name, as in git_commit of the server git.
+// withoutServer removes the server's name from the start of an item's name: git_commit of the server git becomes commit.
 func withoutServer(name, server string) string {
 	if len(name) > len(server)+1 && strings.EqualFold(name[:len(server)], server) && isJoiner(rune(name[len(server)])) {
 		return name[len(server)+1:]

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	leastGarbage = 1000     // removed documents above which the index may be rebuilt
+	leastGarbage = 1000     // removed documents from which on the index may be rebuilt
 	maxIndex     = 64 << 20 // bytes of text in the index; items beyond that are not found
 )
 
@@ -100,7 +100,7 @@ func (x *index) find(ctx context.Context, a *access, text string, n int, admits 
 	return list, total, nil
 }
 
-// holds reports whether an item is indexed and matches.
+// holds reports whether an item is indexed and its document satisfies matches.
 func (x *index) holds(e *catalog.Entry, matches func(number int) bool) bool {
 	h, ok := x.held[documentID(e)]
 	return ok && matches(h.number)

@@ -51,7 +51,7 @@ type meta struct {
 	index   *index
 	running map[uint64]context.CancelFunc // by call number
 
-	processors chan struct{} // a semaphore of the calls that compute
+	processors chan struct{} // semaphore that limits the calls that compute
 }
 
 // processors returns how many calls may compute at the same time: half of the processors. The others remain free for
@@ -77,7 +77,7 @@ type (
 type ran struct {
 	number uint64
 	frame  protocol.Frame
-	fault  *protocol.Fault // nil = frame is the answer
+	fault  *protocol.Fault // nil if frame is the answer
 }
 
 func (m *meta) Act(self kernel.Self, act any) {

@@ -1,12 +1,12 @@
 package meta
 
-// maxPhrase is the number of words in the longest recognized phrase, without articles.
+// maxPhrase is the number of words in the longest recognized phrase, not counting articles.
 const maxPhrase = 5
 
 // articles may stand between the words of a phrase.
 var articles = wordSet("a an the my your our his her its their this that these those some")
 
-// joined replaces two adjacent words with their compound if the table of synonyms has it: "web page" becomes webpage.
+// joined replaces two adjacent words with their compound if the table of synonyms contains it: "web page" becomes webpage.
 func (s stemmer) joined(all []word) (list []word) {
 	for i := 0; i < len(all); i++ {
 		if i+1 < len(all) && !all[i].stop {
@@ -22,13 +22,13 @@ func (s stemmer) joined(all []word) (list []word) {
 	return list
 }
 
-// particles belong to a verb that may stand some words before them, as in "look a person up".
+// particles may be separated from their verb by other words, as in "look a person up".
 var particles = wordSet("up down out off away back")
 
 // maxGap is the maximum number of words between a verb and its particle.
 const maxGap = 3
 
-// withParticles moves each particle directly after its verb if the table has the two as a phrase.
+// withParticles moves each particle directly after its verb if the table contains the two as a phrase.
 func withParticles(all []word) []word {
 	for i := range all {
 		if !particles[all[i].text] {
@@ -63,7 +63,7 @@ func phraseAt(all []word) (length int, phrase string) {
 	return length, phrase
 }
 
-// ofPhrase returns the concepts of a phrase's words without stop words. Synonyms of the phrase apply to each.
+// ofPhrase returns the concepts of a phrase's words, except stop words. The synonyms of the phrase apply to each concept.
 func ofPhrase(all []word, phrase string) (list []concept) {
 	for _, w := range all {
 		if !w.stop {

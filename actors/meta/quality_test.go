@@ -83,13 +83,13 @@ func (d *fixture) place(q question) (place int, found []string) {
 	return place, found
 }
 
-// Questions in plain words find the right tool. The minimums are the score that the ranking has reached;
-// docs/bench.md describes the measurement.
+// Questions in plain words find the right tool. The minimums are the numbers of right answers that the ranking has
+// reached; docs/bench.md describes the measurement.
 func TestSearchQuality(t *testing.T) {
 	d := realServers(t)
 	for _, c := range []struct {
 		file         string
-		first, three int // minimums
+		first, three int // minimum number of questions answered in first place, and in the first three
 	}{
 		{"testdata/questions.txt", 52, 58},
 		{"testdata/questions-more.txt", 215, 252},

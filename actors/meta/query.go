@@ -11,7 +11,7 @@ const (
 // The weights of a query's concepts, relative to a word that names the topic.
 const (
 	askWeight    = 0.25 // question words
-	fillerWeight = 0.25 // filler words, and arguments of the later call
+	fillerWeight = 0.25 // filler words, and values for arguments of the later call
 	lightWeight  = 0.5  // generic verbs
 	phraseWeight = 0.7  // words of a phrase of several words
 	mergedWeight = 0.25 // added for each further word of the same meaning
@@ -32,7 +32,7 @@ var contractions = strings.NewReplacer("’", "'", "at's ", "at is ", "ere's ", 
 
 // concept is the meaning of one word of a query. A document matches the concept if it has any of the terms.
 type concept struct {
-	terms  []synonym // the first is the word itself
+	terms  []synonym // the first is the word itself, unless it is a stop word
 	weight float64
 	phrase bool // the synonyms are those of the phrase that contains the word
 }

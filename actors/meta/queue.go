@@ -7,14 +7,14 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// queuedCall is a queued call.
+// queuedCall is a call that waits to start.
 type queuedCall struct {
 	message.Dispatch
-	expires time.Time // the call is refused at this time
+	expires time.Time // when the call is refused if it has not started
 }
 
-// callQueue is the queue of waiting calls. Each client has its own queue and the clients take turns, so a client with
-// many calls delays only itself.
+// callQueue holds the calls that wait to start. Each client has its own queue and the clients take turns, so a client
+// with many calls delays only itself.
 type callQueue struct {
 	clients []*clientQueue // the first is served next; none is empty
 	count   int

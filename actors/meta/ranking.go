@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// fieldWeights are the weight of a word in each field and the usual number of words there. In a longer field each
+// fieldWeights holds the weight of a word in each field and the usual number of words there. In a longer field each
 // word counts less. In a shorter one it counts more, if least allows a divisor below 1.
 var fieldWeights = [fields]struct{ weight, usual, least float64 }{
 	fieldName:       {3, 3, 0.5},
@@ -30,7 +30,7 @@ const (
 )
 
 // maxTerms limits the number of distinct terms, each of which takes about 150 bytes. Later terms are not found. The
-// English of a hundred thousand tools has a tenth of that.
+// English texts of a hundred thousand tools have a tenth of that.
 const maxTerms = 1 << 20
 
 // ranking is an inverted index: it maps each term to the documents that contain it. Dropped documents take memory
@@ -64,7 +64,7 @@ type posting struct {
 // inName is a bit of posting.doc.
 const inName = 1 << 31
 
-// number returns the document's number.
+// number returns the number of the posting's document.
 func (p posting) number() uint32 { return p.doc &^ inName }
 
 func newRanking() *ranking { return &ranking{terms: map[string]*postings{}, spelling: spelling{}} }
@@ -135,7 +135,7 @@ type tally struct {
 }
 
 // best returns the best n documents that match any of the concepts and for which shows returns true, and the number
-// of all of them. shows may ask whether another document matches. The only error is that of ctx.
+// of all such documents. shows may ask whether another document matches. The only error is that of ctx.
 func (r *ranking) best(ctx context.Context, concepts []concept, n int, shows func(id string, matches func(number int) bool) bool) (found []hit, total int, err error) {
 	tallies := r.clean()
 	whole := 0.0

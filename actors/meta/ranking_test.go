@@ -12,7 +12,7 @@ import (
 
 func everything(string, func(int) bool) bool { return true }
 
-// plain returns concepts of one term each.
+// plain returns concepts of a single term each.
 func plain(terms ...string) (list []concept) {
 	for _, term := range terms {
 		list = append(list, concept{terms: []synonym{{term, 1}}, weight: 1})
@@ -72,8 +72,8 @@ func TestRanking(t *testing.T) {
 	}
 }
 
-// A dropped document has no effect: after dropping, a ranking finds the same documents in the same order as one that
-// never had them. The best n results are the first n of all.
+// A ranking from which documents were dropped finds the same documents in the same order as one that never had them.
+// The best n results are the first n of all.
 func TestDroppedDocumentsHaveNoEffect(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}), 0, 6)
@@ -121,7 +121,7 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// The number of concepts is bounded, also for a query in a script without spaces, whose 4 KiB may be a thousand
+// The number of concepts is bounded, even for a query in a script without spaces, whose 4 KiB may contain a thousand
 // words.
 func TestConceptsAreBounded(t *testing.T) {
 	var distinct strings.Builder

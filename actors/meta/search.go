@@ -14,7 +14,7 @@ import (
 
 const (
 	maxQuery     = 4 << 10 // bytes; longer queries are refused
-	maxWords     = 32      // words of a query that are searched for, without stop words
+	maxWords     = 32      // words of a query that are searched for, not counting stop words
 	defaultFound = 20
 )
 

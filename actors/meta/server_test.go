@@ -65,7 +65,7 @@ func (d *fixture) publish() {
 	d.snapshot = catalog.Build(d.snapshot, list, naming, d.projects...)
 }
 
-// raw answers a call in a project with the response frame.
+// raw answers a call in a project and returns the response frame.
 func (d *fixture) raw(project, tool, arguments string) (protocol.Frame, *protocol.Fault) {
 	r := message.Request{Caller: &message.Caller{}}
 	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"x","arguments":%s}}`, arguments)
@@ -123,7 +123,7 @@ func described(name, description string) string {
 	return fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object"}}`, name, description)
 }
 
-// A query finds the tool with that name before one that only mentions it, whatever the spelling of the name. S0.8.3
+// A query that is a tool's name in any spelling finds this tool before one that only mentions the name. S0.8.3
 func TestSearchRanks(t *testing.T) {
 	d := newFixture(t)
 	d.has("git", protocol.Tools, described("createPullRequest", "Open a pull request."), described("list_issues", "All issues, and in which pull request each was closed."),

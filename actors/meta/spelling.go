@@ -3,14 +3,14 @@ package meta
 import "unicode/utf8"
 
 const (
-	shortestCorrected = 4  // letters; too many words are close to a shorter one
+	shortestCorrected = 4  // letters; a shorter word resembles too many others
 	shortestStem      = 5  // letters of a term that may be the stem of a misspelled word
-	maxEnding         = 3  // letters that the misspelled word may have after the stem, as navgate after navig
+	maxEnding         = 3  // letters of the misspelled word beyond the stem: navgate resembles navig
 	maxCorrections    = 8  // corrections per misspelled word
 	maxTerm           = 32 // bytes; longer terms are not compared
 )
 
-// maxGroup limits the terms per first letter and length, and so the cost of correcting a word.
+// maxGroup limits the terms per first letter and length, which bounds the cost of correcting a word.
 const maxGroup = 1 << 12
 
 // spelling finds terms with similar spelling. Terms are grouped by first letter and length, so that a word is

@@ -33,10 +33,10 @@ type state struct {
 	indexTimer bool      // an indexDue timer is set
 }
 
-// queueDue is the timer for calls that have waited too long.
+// queueDue reports that calls may have waited too long.
 type queueDue struct{}
 
-// indexDue is the timer for an index that is no longer used.
+// indexDue reports that the index may have been unused for too long.
 type indexDue struct{}
 
 // release tells the shell that a call has ended.
@@ -121,8 +121,7 @@ func (s *state) expireQueued(now time.Time, out []kernel.Effect) []kernel.Effect
 	return s.setQueueTimer(next.Sub(now), out)
 }
 
-// cancel drops a waiting call or stops a running one. A stopped call occupies its place until its goroutine has
-// ended.
+// cancel drops a waiting call or stops a running one. A stopped call counts as running until its goroutine has ended.
 func (s *state) cancel(m message.Cancel, out []kernel.Effect) []kernel.Effect {
 	if number, runs := s.numbers[m.Call]; runs {
 		delete(s.numbers, m.Call)

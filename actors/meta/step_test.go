@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// queue is the actor's state and the calls of its clients.
+// queue is the actor's state and the calls that its clients have made.
 type queue struct {
 	t       *testing.T
 	s       *state

@@ -26,7 +26,7 @@ type tool struct {
 	run        func(context.Context, *access, arguments) (any, error) // nil: admission unwraps the tool
 }
 
-// The output schemas. They are short because, in lists that hold nothing else, they are half of what an agent reads.
+// The output schemas. They are short because they make up half of what an agent reads if only these tools are listed.
 const (
 	cardsSchema       = `{"type":"object","properties":{"items":{"type":"array","items":{"type":"object"}},"total":{"type":"integer"},"next":{"type":"string"}},"required":["items","total"]}`
 	descriptionSchema = `{"type":"object","properties":{"server":{"type":"string"},"definition":{"type":"object"}},"required":["server","definition"]}`

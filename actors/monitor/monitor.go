@@ -1,4 +1,4 @@
-// Package monitor implements the actor that assembles the status. It asks every actor for its part and combines the
+// Package monitor implements the actor that assembles the status. It queries every actor for its part and combines the
 // answers. Its only state is the requests that wait for a status.
 package monitor
 
@@ -32,9 +32,9 @@ type monitor struct {
 
 // state is the monitor's entire state. Only step modifies it.
 type state struct {
-	running   bool                // a survey is running
-	answering []message.GetStatus // requests from before its start, answered by it
-	waiting   []message.GetStatus // later requests, answered by the next survey, because they may be about an event that the current one missed
+	running   bool                // a survey is in progress
+	answering []message.GetStatus // requests that the current survey answers
+	waiting   []message.GetStatus // later requests, answered by the next survey: they may be about an event that the current one missed
 }
 
 // The actions that step requests from the shell.

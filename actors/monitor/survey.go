@@ -12,7 +12,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// survey asks every actor that has a part of the status, and combines the answers. It runs outside the actor.
+// survey queries every actor that has a part of the status, and combines the answers. It runs outside the actor.
 func (m *monitor) survey(ctx context.Context) *status.Snapshot {
 	overview := &status.Snapshot{Version: m.version, Started: m.started,
 		Servers: []status.Server{}, Backends: []status.Backend{}, Sessions: []status.Session{}, Calls: []status.Call{}, // empty lists are [] in JSON, not null
@@ -94,7 +94,7 @@ func finish(overview *status.Snapshot, report message.CatalogReport) *status.Sna
 			s.Invalid = report.Invalid[s.Name]
 			s.Warnings = append(s.Warnings, status.InvalidWarnings(s.Invalid)...)
 		}
-		if !s.Settled || !s.FailedFirst && !report.Settled[s.Name] { // a synced list is published up to 250 ms later
+		if !s.Settled || !s.FailedFirst && !report.Settled[s.Name] { // a list is published up to 250 ms after it was fetched
 			overview.Waiting = append(overview.Waiting, s.Name)
 		}
 		if s.FailedFirst && s.ReadyCount == 0 && s.State != string(message.Idle) { // the server may have recovered
@@ -103,7 +103,7 @@ func finish(overview *status.Snapshot, report message.CatalogReport) *status.Sna
 	}
 	overview.Servers = append(overview.Servers, report.Disabled...)
 	overview.Waiting = append(overview.Waiting, missing...)
-	overview.Ready = len(overview.Waiting) == 0 && !overview.Draining && report.Counts != nil // nil if the gateway did not answer
+	overview.Ready = len(overview.Waiting) == 0 && !overview.Draining && report.Counts != nil // no Counts: the gateway did not answer
 	slices.SortFunc(overview.Servers, func(a, b status.Server) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(overview.Backends, func(a, b status.Backend) int {
 		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Replica, b.Replica))

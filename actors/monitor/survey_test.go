@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Ready means that clients see all items of all servers that start.
+// Ready means that clients see all items of all servers that have started.
 func TestReady(t *testing.T) {
 	settled := func(names ...string) map[string]bool {
 		all := map[string]bool{}
