@@ -8,19 +8,19 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Admitted is the decision of admission.Admit about a request: its principal and what it may see. Actors use this, and never
-// what the request itself says about either.
+// Admitted is the decision of admission.Admit about a request: its principal and what it may see. Actors rely on it alone, never
+// on what the request itself claims.
 type Admitted struct {
 	View  catalog.Key
 	Who   *identity.Principal // the principal; nil = identity.Local
-	Epoch uint64              // number of changes to principals that the decision knew of
+	Epoch uint64              // number of changes to principals that the decision took into account
 }
 
-// Principal returns PrincipalOf the principal.
+// Principal returns PrincipalOf of the request's principal.
 func (a *Admitted) Principal() string { return PrincipalOf(a.Who) }
 
-// PrincipalOf returns the holder to which everything of a principal is bound (identity.Holder), or "" if the client was not
-// authenticated.
+// PrincipalOf returns the holder (identity.Holder) to which everything that belongs to a principal is bound, or "" if the client
+// was not authenticated.
 func PrincipalOf(who *identity.Principal) string {
 	if identity.IDOf(who) == identity.LocalID {
 		return ""
@@ -36,7 +36,7 @@ func NameOf(who *identity.Principal) string {
 	return who.Name
 }
 
-// Narrowed returns the view key restricted to the projects and rights of who.
+// Narrowed returns the key of the same view, restricted to the projects and rights of who.
 func Narrowed(key catalog.Key, who *identity.Principal) catalog.Key {
 	key.Projects, key.Rights, key.Policy = "", "", nil
 	if who == nil {

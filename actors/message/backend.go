@@ -5,22 +5,22 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Connect allows a backend to connect, after its RequestConnect.
+// Connect permits a backend to connect. It answers RequestConnect.
 type Connect struct{}
 
 func (Connect) Class() kernel.Class { return kernel.Outcome }
 
-// Send asks a backend to write the request to its server.
+// Send tells a backend to write the request to its server.
 type Send struct {
 	Call    CallRef
 	Request *Request
 	Pool    kernel.Reference
 	Backend kernel.Reference
-	Reached float64 // the highest progress reported to its client when it was sent before; 0 = none
+	Reached float64 // highest progress reported to the client during an earlier attempt; 0 = none
 }
 
 // Abandon returns a Send that the backend never handled to the pool, which may try another backend. If the backend
-// panicked while handling it, the request may have been written.
+// panicked while handling it, the request may have been written, and the call fails.
 func (s Send) Abandon(why kernel.Reason) {
 	if why == kernel.Panicked {
 		abandon(s.Call, s.Request, why)
@@ -36,28 +36,28 @@ type CancelSent struct {
 	Reason string
 }
 
-// Class: a CancelSent is never refused, and never overtakes its own Send.
+// Class is Outcome: a CancelSent is never refused, and never overtakes its own Send.
 func (CancelSent) Class() kernel.Class { return kernel.Outcome }
 
-// Drain tells a backend to take no more calls, let the running ones finish, and stop.
+// Drain tells a backend to accept no more calls, let the running ones finish, and stop.
 type Drain struct{}
 
-// Stop tells a backend to answer everything pending and stop now.
+// Stop tells a backend to answer all pending calls and stop at once.
 type Stop struct{ Reason string }
 
-// QueryIdle asks a backend whether it is idle. The answer is BackendIdle, or none while a task runs.
+// QueryIdle queries whether a backend is idle. The answer is BackendIdle. A backend that is not idle does not answer.
 type QueryIdle struct{}
 
 func (QueryIdle) Class() kernel.Class { return kernel.State }
 
-// CheckConnection tells a backend that another connection to the same URL was lost. A connection without traffic
-// would not notice.
+// CheckConnection tells a backend to check its connection, since another connection to the same URL was lost. Without
+// traffic the backend would not notice a loss.
 type CheckConnection struct{}
 
 func (CheckConnection) Class() kernel.Class { return kernel.State }
 
-// Query sends a server a request on behalf of the gateway (subscribe, setLevel). The answer is one QueryResult to
-// the pool.
+// Query makes a backend send a request to its server on behalf of the gateway (subscribe, setLevel). The answer is one
+// QueryResult to the pool.
 type Query struct {
 	Key    uint64
 	Method protocol.Method

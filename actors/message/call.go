@@ -13,22 +13,22 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// Caller describes the client of a request, as far as routing, limits and translation for servers need it. It is immutable. All
-// requests of a session share one.
+// Caller describes the client of a request, as far as routing, limits and translation need it. It is immutable. All requests of a
+// session share one.
 type Caller struct {
 	Principal    string         // PrincipalOf the client's principal; "" = not authenticated
 	Epoch        uint64         // Admitted.Epoch of Principal
-	ClientKey    string         // whose limits count. Legacy: session id. Modern: principal; without one the address, on loopback with the client's name
-	View         catalog.Key    // the part of the catalog that it sees
+	ClientKey    string         // the client for limits. Legacy: session id. Modern: principal, or else address and, on loopback, clientInfo
+	View         catalog.Key    // the part of the catalog that the client sees
 	Version      string         // the protocol version the client speaks
 	Capabilities []byte         // raw JSON of what the client declared; nil = nothing
 	ClientInfo   []byte         // raw JSON of the client's Implementation; nil = unknown
 	LogLevel     protocol.Level // modern: level this request asked for; LevelNone = none
-	Can          CapabilitySet  // server requests that it can answer, by Capabilities
-	Extras       Extras         // legacy: other capabilities, for modern servers
+	Can          CapabilitySet  // server requests that the client can answer, derived from Capabilities
+	Extras       Extras         // legacy: the client's other capabilities, declared to modern servers
 }
 
-// Line returns the key of the queue in which a call waits where clients take turns. A principal has one queue over all its
+// Line returns the key of the queue that the call waits in where clients take turns. A principal has one queue for all its
 // sessions.
 func (c *Caller) Line() string { return cmp.Or(c.Principal, c.ClientKey) }
 
@@ -43,9 +43,9 @@ func (r CallRef) Compare(other CallRef) int {
 	return cmp.Or(cmp.Compare(r.Seq, other.Seq), cmp.Compare(r.Holder.Name(), other.Holder.Name()))
 }
 
-// Request is one MCP request on its way to a server, the same for both eras. It is immutable.
+// Request is one MCP request on its way to a server, the same for both eras. It is immutable once sent.
 type Request struct {
-	Frame    protocol.Frame  // the client's frame as it came
+	Frame    protocol.Frame  // the client's frame as received
 	Params   protocol.Params // spans of Frame.Raw
 	Target   rawjson.Span    // the value inside Frame.Raw that names the item (params.name, params.uri, params.ref.…); absent = none
 	Original []byte          // raw JSON string that replaces Target: the server's own name or URI
@@ -62,8 +62,8 @@ type Request struct {
 	Tenant *Tenant // whose connections it uses; nil = the shared ones
 	Prefer *Prefer // the replicas that the client prefers; nil = no preference
 
-	Rate        config.Rate // limit of calls of the item for one principal; zero = none
-	RateReports bool        // a call above Rate is only logged
+	Rate        config.Rate // limit of one principal's calls of the item; zero = none
+	RateReports bool        // a call above Rate is logged and not refused
 
 	Definition []byte // the called tool's definition as its server gave it; set only if a retry depends on it
 
@@ -71,7 +71,7 @@ type Request struct {
 
 	Follow bool        // a tools/call that a legacy server runs as a task, while the client gets the task's final result
 	AsTask bool        // legacy: a tools/call that the client wants run as a task (MCP 2025-11-25, basic/utilities/tasks)
-	Home   *TaskOrigin // origin of the legacy task that it is about; nil = none
+	Home   *TaskOrigin // origin of the legacy task that the request is about; nil = none
 }
 
 // CallMsg is a message about a call to its holder, a session or a stateless session. Outcomes are always accepted.
@@ -81,13 +81,13 @@ type CallMsg interface{ callMsg() }
 // first byte).
 type RequestWritten struct{ Seq uint64 }
 
-// Progress carries the server's notifications/progress frame, with the gateway's own token in it.
+// Progress carries the server's notifications/progress frame, with the gateway's own progress token.
 type Progress struct {
 	Seq   uint64
 	Frame protocol.Frame
 	Token rawjson.Span // params.progressToken, inside Frame.Raw
 
-	Behind bool // the client was told of more progress already: this only resets the idle timeout
+	Behind bool // the client already received higher progress; the message only resets the idle timeout
 }
 
 // Log carries a notifications/message frame that belongs to the call.
@@ -117,13 +117,13 @@ type ServerRequestResult struct {
 	Result, Error []byte
 }
 
-// Done is the server's answer, a result or an error, with the gateway's own id in it. It ends the call.
+// Done carries the server's response, a result or an error, with the gateway's own id. It ends the call.
 type Done struct {
 	Seq   uint64
 	Frame protocol.Frame
 }
 
-// Failed is a gateway error instead of the server's answer. It ends the call.
+// Failed carries a gateway error in place of the server's response. It ends the call.
 type Failed struct {
 	Seq   uint64
 	Fault *protocol.Fault
@@ -144,7 +144,7 @@ func (ServerRequestCanceled) Class() kernel.Class { return kernel.Outcome }
 func (Done) Class() kernel.Class                  { return kernel.Outcome }
 func (Failed) Class() kernel.Class                { return kernel.Outcome }
 
-// Class is Step or State: a server can report more progress than a client can take, so only the newest waiting report is kept.
+// Class is Step or State: a server can report more progress than a client can receive, so reports in the queue are replaced.
 func (p Progress) Class() kernel.Class {
 	if p.Behind {
 		return kernel.State
@@ -152,7 +152,7 @@ func (p Progress) Class() kernel.Class {
 	return kernel.Step
 }
 
-// Key keeps reports that the client has not seen apart from those that only reset the idle timeout.
+// Key separates reports for the client from those that only reset the idle timeout.
 func (p Progress) Key() any { return progressKey{p.Seq, p.Behind} }
 
 // Size returns the bytes of its frame.

@@ -54,7 +54,7 @@ func CanOf(capabilities []byte) CapabilitySet {
 }
 
 // In returns c as it is meant in the negotiated version. A declaration counts in any version: the Java SDK over HTTP+SSE
-// negotiates 2024-11-05, yet declares and answers elicitation. Only its modes depend on the version: before 2025-11-25 there
+// negotiates 2024-11-05, yet declares and answers elicitation. Only the modes depend on the version: before 2025-11-25 there
 // were none, and an elicitation object always means form.
 func (c CapabilitySet) In(version string) CapabilitySet {
 	if version < protocol.Version20251125 && c&CanURL != 0 {

@@ -11,7 +11,7 @@ func TestCanInAVersion(t *testing.T) {
 		{`{"elicitation":{},"sampling":{"tools":{}},"roots":{}}`, "2024-11-05", CanForm | CanSample | CanSampleTools | CanRoots},
 		{`{"elicitation":{},"sampling":{}}`, "2025-03-26", CanForm | CanSample},
 		{`{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}}}`, "2025-06-18", CanForm | CanURL | CanSample | CanSampleTools},
-		{`{"elicitation":{"url":{}}}`, "2025-06-18", CanForm | CanURL}, // the object alone declares form in this version
+		{`{"elicitation":{"url":{}}}`, "2025-06-18", CanForm | CanURL}, // in this version, the elicitation object always declares form
 		{`{"roots":{}}`, "2025-06-18", CanRoots},
 		{`{"elicitation":{"url":{}},"sampling":{"tools":{}}}`, "2025-11-25", CanURL | CanSample | CanSampleTools},
 		{`{"elicitation":{"form":{},"url":{}}}`, "2026-07-28", CanForm | CanURL},

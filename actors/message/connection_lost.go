@@ -6,14 +6,14 @@ import (
 	"goblin-actor/protocol/rawjson"
 )
 
-// ConnectionLost says that a connection broke after a call may have been written, and that the call may be sent
-// again: the pool finds another connection, or its holder gets the fault.
+// ConnectionLost says that a connection broke after a call may have been written, and that the call may be sent again: the
+// pool finds another connection for it, or the call fails with the fault.
 type ConnectionLost struct {
 	Backend kernel.Reference
 	Call    CallRef
 	Request *Request
 	Fault   *protocol.Fault
-	Reached float64 // the highest progress reported to its client
+	Reached float64 // highest progress reported to the client
 }
 
 func (ConnectionLost) Class() kernel.Class { return kernel.Outcome }

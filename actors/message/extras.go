@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// maxExtras limits each kind of a client's extra capabilities, in bytes: they are sent with every request.
+// maxExtras limits each kind of a client's extra capabilities, in bytes, since they are sent with every request.
 const maxExtras = 4 << 10
 
-// Extras are capabilities without a meaning to the gateway. A legacy client declares them once, and a modern server gets them
-// with each request. Raw JSON objects, nil = none.
+// Extras are capabilities that have no meaning to the gateway. A legacy client declares them once, and a modern server receives
+// them with each request. Each is a raw JSON object; nil = none.
 type Extras struct {
 	Experimental []byte
-	Extensions   []byte // without tasks, which the gateway declares itself
+	Extensions   []byte // without the tasks extension, which the gateway declares itself
 }
 
 // ExtrasOf parses a client's capabilities. Invalid or too large ones count as not declared.
@@ -33,8 +33,8 @@ func objectOf(members map[string]json.RawMessage) []byte {
 	return text
 }
 
-// With returns capabilities, a raw JSON object, with the extras added, and the tasks extension if tasks is set. It copies what
-// changes.
+// With returns capabilities, a raw JSON object, with the extras added, and with the tasks extension if tasks is set. It does not
+// modify its argument.
 func (e Extras) With(capabilities []byte, tasks bool) []byte {
 	extensions := e.Extensions
 	if tasks {

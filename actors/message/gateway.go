@@ -23,7 +23,8 @@ func (r Reload) Abandon(kernel.Reason) {
 	}
 }
 
-// AwaitPublished has Done closed when clients see everything reported to the registry so far, or when the gateway stops.
+// AwaitPublished requests that Done be closed when clients see everything reported to the registry so far, or when the gateway
+// stops.
 type AwaitPublished struct{ Done chan<- struct{} }
 
 func (AwaitPublished) Class() kernel.Class { return kernel.Outcome }
@@ -36,7 +37,7 @@ type ReloadFailed struct{ Reason string }
 
 func (ReloadFailed) Class() kernel.Class { return kernel.State }
 
-// Key implements kernel.Keyed: only the newest attempt matters.
+// Key implements kernel.Keyed: only the newest failure matters.
 func (ReloadFailed) Key() any { return ReloadFailed{} }
 
 // Listening reports the addresses the gateway listens on, for the status.
@@ -44,7 +45,7 @@ type Listening struct{ Addresses []string }
 
 func (Listening) Class() kernel.Class { return kernel.Outcome }
 
-// DrainAll has the gateway refuse new sessions, wait for the running calls, and then close Done.
+// DrainAll makes the gateway refuse new sessions, wait for the running calls, and then close Done.
 type DrainAll struct{ Done chan<- struct{} }
 
 func (DrainAll) Class() kernel.Class { return kernel.Urgent }
@@ -59,7 +60,7 @@ type SetSessionLevel struct {
 
 func (SetSessionLevel) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers while the gateway stops.
+// Abandon answers the session, because the gateway is stopping.
 func (m SetSessionLevel) Abandon(kernel.Reason) {
 	if m.Seq != 0 {
 		m.Session.Tell(SetSessionLevelResult{m.Seq})

@@ -6,8 +6,8 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// Inspect asks an actor for its part of the status: a status.Server, status.Backend, SessionReport and so on. Reply
-// never blocks and is called at most once.
+// Inspect requests an actor's part of the status: a status.Server, status.Backend, SessionReport and so on. Reply never
+// blocks and is called at most once.
 type Inspect struct{ Reply func(part any) }
 
 func (Inspect) Class() kernel.Class { return kernel.Urgent }
@@ -32,7 +32,7 @@ type Abort struct{ Seq uint64 }
 
 func (Abort) Class() kernel.Class { return kernel.Urgent }
 
-// GetCatalog asks the gateway for the current catalog, nil if there is none yet.
+// GetCatalog requests the current catalog from the gateway. The answer is nil if there is none yet.
 type GetCatalog struct {
 	Reply chan<- *catalog.Snapshot // capacity 1
 }
@@ -51,7 +51,7 @@ type CatalogReport struct {
 	Projects []status.Project
 	Counts   map[string]status.Catalog   // by server
 	Invalid  map[string][]status.Invalid // tools with invalid definitions, by server
-	Settled  map[string]bool             // by server: the published catalog includes the server's settled state
+	Settled  map[string]bool             // by server: the published catalog already includes that the server has settled
 	Listen   []string
 	Config   string
 	Fault    *status.ConfigFault
@@ -60,7 +60,7 @@ type CatalogReport struct {
 	Enabled  []string        // running or starting
 }
 
-// GetStatus asks the monitor for the status of the whole gateway.
+// GetStatus requests the status of the whole gateway from the monitor.
 type GetStatus struct {
 	Reply chan<- *status.Snapshot // capacity 1
 }

@@ -9,8 +9,8 @@ import (
 	"goblin-actor/protocol/downstream"
 )
 
-// Clients take turns in a stateless session's mailbox. A message from a server names only the number of its call, so the number
-// contains the client's lane.
+// Clients take turns in a stateless session's mailbox. A message from a server identifies only its call, by number, so the
+// number contains the client's lane.
 const laneShift = 48 // position of the lane in a call's number; the bits below count the calls of the holder
 
 // SeqInLane returns the number of a holder's n-th call, for a client of that lane.
@@ -21,7 +21,7 @@ func SeqNumber(seq uint64) uint64 { return seq & (1<<laneShift - 1) }
 
 func laneOfCall(seq uint64) uint32 { return uint32(seq >> laneShift) }
 
-// LaneOf returns the lane of a client key, between 1 and 65535. Two clients may share a lane; then they wait for each other.
+// LaneOf returns the lane of a client key, between 1 and 65535. Clients that happen to share a lane wait for each other.
 func LaneOf(clientKey string) uint32 { return laneFrom(mix(offset, clientKey)) }
 
 // laneOfClient returns the lane of an exchange's client.
@@ -47,14 +47,14 @@ func mix[T string | []byte](sum uint64, text T) uint64 {
 }
 
 // laneFrom mixes the sum so that every byte of the text counts. In FNV-1a the last bytes hardly affect the highest bits, and
-// principals may differ in nothing else.
+// keys of principals may differ only there.
 func laneFrom(sum uint64) uint32 {
 	sum = (sum ^ sum>>33) * 0xff51afd7ed558ccd // MurmurHash3, finalization
 	sum = (sum ^ sum>>33) * 0xc4ceb9fe1a85ec53
 	return max(1, uint32((sum^sum>>33)>>laneShift))
 }
 
-// maxClientInfo is how many bytes of clientInfo tell clients apart.
+// maxClientInfo is the number of bytes of clientInfo that distinguish clients.
 const maxClientInfo = 256
 
 // ClientOf returns what identifies a client without a session: its address, and on loopback, where all clients share it, also

@@ -24,7 +24,7 @@ func TestSimilarKeysHaveDifferentLanes(t *testing.T) {
 }
 
 // In a stateless session, a principal has one lane whatever its address. Other principals at the same address have
-// others.
+// other lanes.
 func TestPrincipalHasOneLane(t *testing.T) {
 	visit := func(id, remote string) StatelessRequest {
 		x := &downstream.Exchange{Origin: downstream.Origin{Remote: remote}}

@@ -8,7 +8,7 @@ import (
 	"goblin-actor/internal/identity"
 )
 
-// LoggedIn tells backends that the login they wait for is there. They connect now.
+// LoggedIn tells backends that the login they wait for is now present. They connect at once.
 type LoggedIn struct{}
 
 func (LoggedIn) Class() kernel.Class { return kernel.Outcome }
@@ -25,7 +25,7 @@ type LoginRefused struct {
 	None   bool // no login helps: credentials have to be configured
 }
 
-// LoginKey names a login: of an entry of mcpServers, for a lane ("" = shared, else a principal's holder).
+// LoginKey identifies a login: Entry is the entry of mcpServers, Lane the holder of a principal or "" for the shared login.
 type LoginKey struct{ Entry, Lane string }
 
 // Compare orders logins by entry, then by lane.
@@ -38,34 +38,34 @@ type LoginPhase string
 
 // The phases of a login.
 const (
-	LoginNone    LoginPhase = "none"    // there is none, and the server has not asked for one
-	LoginNeeded  LoginPhase = "needed"  // the server wants one
-	LoginPresent LoginPhase = "present" // there is one
+	LoginNone    LoginPhase = "none"    // there is no login, and the server has not required one
+	LoginNeeded  LoginPhase = "needed"  // the server requires a login
+	LoginPresent LoginPhase = "present" // there is a login
 )
 
 // LoginChanged tells a pool that one of its logins has changed.
 type LoginChanged struct {
 	Login  LoginKey
 	Phase  LoginPhase
-	Reason string // why it is needed; clients may see it
+	Reason string // why a login is needed; clients may see it
 }
 
 func (LoginChanged) Class() kernel.Class { return kernel.Outcome }
 
 var (
-	// ErrLoginNotYours answers a principal that wants another principal's login, or the shared one without being an admin.
+	// ErrLoginNotYours is returned to a principal that requests another principal's login, or the shared one without being an admin.
 	ErrLoginNotYours = errors.New("that login is not yours")
 	// ErrNoLogins is returned if there is no such server, or the gateway does not handle its logins.
 	ErrNoLogins = errors.New("the gateway has no login for that server")
-	// ErrNotUnderWay answers the result of a login that was not started, or is over.
+	// ErrNotUnderWay is returned for the result of a login that was not started or is over.
 	ErrNotUnderWay = errors.New("no such login is in progress; start it again")
 )
 
-// RequestLogin asks a pool to begin or end a login of a principal. Exactly one of Begin and End is set.
+// RequestLogin tells a pool to begin or end a login for a principal. Exactly one of Begin and End is set.
 type RequestLogin struct {
 	Entry   string // of mcpServers
 	Who     *identity.Principal
-	Catalog bool            // with as: principal, the login that lists the catalog instead of the principal's own
+	Catalog bool            // with `as: principal`: the login that lists the catalog, instead of the principal's own
 	Named   chan<- LoginKey // receives the login's key before the answer; capacity 1, nil = not wanted
 	Begin   *BeginLogin
 	End     *EndLogin
@@ -91,10 +91,10 @@ type EndLogins struct {
 	Kept []LoginKey      // their stored logins, with or without an actor; immutable
 }
 
-// Class is Outcome: it is sent once.
+// Class is Outcome, since the message is sent only once.
 func (EndLogins) Class() kernel.Class { return kernel.Outcome }
 
-// LoginAnswer brings a pool the result of a login page.
+// LoginAnswer delivers the result of a login page to a pool.
 type LoginAnswer struct {
 	Login  LoginKey
 	Finish FinishLogin
@@ -102,5 +102,5 @@ type LoginAnswer struct {
 
 func (LoginAnswer) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon refuses the answer.
+// Abandon answers with an error.
 func (m LoginAnswer) Abandon(why kernel.Reason) { m.Finish.Abandon(why) }

@@ -9,8 +9,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Dispatch asks a pool to have the request executed by one of its backends. The holder gets exactly one Done or
-// Failed for it.
+// Dispatch tells a pool to have one of its backends execute the request. The holder receives exactly one Done or Failed
+// for it.
 type Dispatch struct {
 	Call    CallRef
 	Request *Request
@@ -19,19 +19,19 @@ type Dispatch struct {
 // Abandon answers a Dispatch that the pool never handled (mailbox full, pool gone).
 func (d Dispatch) Abandon(why kernel.Reason) { abandon(d.Call, d.Request, why) }
 
-// Cancel withdraws a call: a queued call is dropped, a running one is cancelled at the server. The holder has
-// answered its client already or wants no answer; none comes.
+// Cancel withdraws a call: a queued call is dropped, a running one is cancelled at the server. The pool does not answer:
+// the holder has already answered its client, or wants no answer.
 type Cancel struct {
 	Call     CallRef
 	Reason   string
-	TimedOut bool // the server did not accept or answer it in time
+	TimedOut bool // the call is cancelled because the server did not accept or answer it in time
 }
 
-// Class: a Cancel is never refused, and never overtakes its own Dispatch.
+// Class is Outcome: a Cancel is never refused, and never overtakes its own Dispatch.
 func (Cancel) Class() kernel.Class { return kernel.Outcome }
 
-// Reconfigure gives a pool its new configuration. Transport says that the connections must be replaced. Confirm is
-// passed to the registry after the changes were announced there; its zero value asks for nothing.
+// Reconfigure gives a pool its new configuration. If Transport is set, the connections must be replaced. Confirm is passed
+// to the registry after the changes were reported there; its zero value requests no confirmation.
 type Reconfigure struct {
 	Server    config.Server
 	Transport bool
@@ -39,10 +39,10 @@ type Reconfigure struct {
 	Confirm   Confirm
 }
 
-// Class: a lost change would be in force only after the next one.
+// Class is Outcome: without the message, the change would not take effect until the next reload.
 func (Reconfigure) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers if the pool is gone.
+// Abandon confirms, because the pool is gone and will report no changes.
 func (m Reconfigure) Abandon(kernel.Reason) {
 	if m.Confirm != (Confirm{}) {
 		m.Confirm.From.Tell(ConfirmResult{m.Confirm.Key})
@@ -59,29 +59,29 @@ type NewLimits struct{ Limits config.Limits }
 
 func (NewLimits) Class() kernel.Class { return kernel.State }
 
-// Key: only the newest limits count.
+// Key implements kernel.Keyed: only the newest limits matter.
 func (NewLimits) Key() any { return limitsKey{} }
 
 type limitsKey struct{}
 
-// Restart asks a pool to replace its connections, on an operator's request.
+// Restart tells a pool to replace its connections, on an operator's request.
 type Restart struct {
 	Member string // only this member of a group; "" = all
 }
 
-// BackendChanged tells the pool a backend's state. It is sent on every change of phase.
+// BackendChanged reports a backend's state to the pool. It is sent on every change of phase.
 type BackendChanged struct {
 	Backend     kernel.Reference
 	Replica     int
 	Phase       Phase
-	Incarnation uint64 // counts connections of this backend, from 1
-	Reason      string // why it is not ready, or what is missing although it is ready; clients may see it
+	Incarnation uint64 // counts the connections of this backend, from 1
+	Reason      string // why the backend is not ready, or what it lacks although it is ready; clients may see it
 	LastLine    string // the process's last line on stderr: for operators, never for clients
 	NextAttempt time.Time
 	Info        *ServerInfo // set while syncing and when ready
-	Known       KnownEra    // when ready: the era that was found; unknown = configured
+	Known       KnownEra    // when ready: the era that was detected; unknown = the configured one
 	NoLogin     bool        // with phase NeedsLogin: logging in does not help; credentials have to be configured
-	Refused     bool        // the server does not speak the only era that may be used
+	Refused     bool        // the server does not support the only permitted era
 	Restarted   bool        // the actor has just (re)started: its calls are lost
 }
 
@@ -95,10 +95,10 @@ func Explain(reason, lastLine string) string {
 	return reason + "; stderr: " + lastLine
 }
 
-// slowStart is how long a start may take before operators see what it waits for.
+// slowStart is how long a start may take before operators see what it is waiting for.
 const slowStart = 3 * time.Second
 
-// Awaited says what a starting backend waits for, or "" in any other phase.
+// Awaited says what a starting backend is waiting for, or "" in any other phase.
 func Awaited(phase Phase) string {
 	switch phase {
 	case Connecting:
@@ -111,8 +111,8 @@ func Awaited(phase Phase) string {
 	return ""
 }
 
-// Starting says what a starting backend waits for, for how long, and what went wrong before; "" if it has not
-// waited for long and nothing went wrong. It also reports whether it has waited for long.
+// Starting says what a starting backend is waiting for, for how long, and why the previous attempt failed. It returns "" if the
+// backend has not waited for long and no attempt has failed. It also reports whether the backend has waited for long.
 func Starting(phase Phase, d time.Duration, before string) (text string, long bool) {
 	text, long = Awaited(phase), d >= slowStart
 	if long {
@@ -124,10 +124,10 @@ func Starting(phase Phase, d time.Duration, before string) (text string, long bo
 	return WithFailure(text, before), long
 }
 
-// beforeFailure separates what a start waits for from the failure of the attempt before.
+// beforeFailure separates what a start is waiting for from the failure of the previous attempt.
 const beforeFailure = "; before: "
 
-// WithFailure returns what a start waits for and the failure of the attempt before. Either may be empty.
+// WithFailure joins what a start is waiting for and the failure of the previous attempt. Either may be empty.
 func WithFailure(waits, failure string) string {
 	if waits == "" || failure == "" {
 		return waits + failure
@@ -135,7 +135,7 @@ func WithFailure(waits, failure string) string {
 	return waits + beforeFailure + failure
 }
 
-// CutFailure returns the failure in a reason made by WithFailure, and whether there is one besides what the start waits for.
+// CutFailure returns the failure in a reason made by WithFailure, and whether the reason has both parts.
 func CutFailure(reason string) (failure string, found bool) {
 	_, failure, found = strings.Cut(reason, beforeFailure)
 	return failure, found
@@ -144,9 +144,9 @@ func CutFailure(reason string) (failure string, found bool) {
 // Seconds formats a duration in whole seconds.
 func Seconds(d time.Duration) string { return max(0, d).Round(time.Second).String() }
 
-// ServerInfo is what a server said about itself in its handshake. Immutable.
+// ServerInfo is what a server declared about itself in its handshake. It is immutable.
 type ServerInfo struct {
-	Version      string // protocol version in force
+	Version      string // negotiated protocol version
 	Capabilities []byte // raw JSON object
 	Info         []byte // raw JSON of serverInfo
 	Instructions string
@@ -158,37 +158,37 @@ type Listed struct {
 	Incarnation uint64
 	Kind        protocol.ItemKind
 	Items       [][]byte // raw JSON objects in the server's order
-	Announced   bool     // the server said list_changed: counts as a change even if the list is equal
+	Announced   bool     // the server announced a change: counts as a change even if the list is equal
 	Silent      bool     // the server does not announce changes
 }
 
 func (Listed) Class() kernel.Class { return kernel.Outcome }
 
-// BackendIdle says that a backend is idle: it has no calls, and no task runs that was created on its connection.
+// BackendIdle says that a backend is idle: it has no calls, and no running task that would be lost with its connection.
 type BackendIdle struct{ Backend kernel.Reference }
 
 func (BackendIdle) Class() kernel.Class { return kernel.Outcome }
 
-// ListStale says that a list has changed, as a connection that only carries calls was told. The connection with
-// the catalog fetches it again.
+// ListStale reports that a list has changed, according to a connection that only carries calls. The connection with the
+// catalog fetches the list again.
 type ListStale struct{ Kind protocol.ItemKind }
 
 func (ListStale) Class() kernel.Class { return kernel.State }
 
-// Key: one fetch is enough.
+// Key implements kernel.Keyed: one fetch for each kind is enough.
 func (s ListStale) Key() any { return s }
 
-// CallEnded says that a call has left its backend, so another may take its place.
+// CallEnded says that a call has left its backend, so another may use its capacity.
 type CallEnded struct {
 	Backend kernel.Reference
 	Call    CallRef
-	Pause   time.Duration // how long to send no further requests (HTTP 429); 0 = no pause
+	Pause   time.Duration // how long to send no further requests (HTTP 429)
 }
 
 func (CallEnded) Class() kernel.Class { return kernel.Outcome }
 
-// CallParked tells the pool that a call waits for its client's answer, or no longer does. A parked call makes room
-// for another.
+// CallParked tells the pool whether a call waits for an answer from its client. While it does, another call may use its
+// capacity.
 type CallParked struct {
 	Backend kernel.Reference
 	Call    CallRef
@@ -197,8 +197,8 @@ type CallParked struct {
 
 func (CallParked) Class() kernel.Class { return kernel.Outcome }
 
-// UnattributedRequest tells the pool that a server's request did not name its call while calls ran. The backend
-// refused it if several calls may have asked; otherwise it assigned it to the most likely one.
+// UnattributedRequest tells the pool that a server's request did not name its call. If several calls may have caused it, the
+// backend refused it; otherwise the backend assigned it to the most likely call.
 type UnattributedRequest struct{ Backend kernel.Reference }
 
 func (UnattributedRequest) Class() kernel.Class { return kernel.State }
@@ -211,8 +211,8 @@ type SubscribeURI struct {
 
 	Own *ConnectionOwner // nil = on shared connections
 
-	Unlisted bool // the URI is not listed: subscribe only if the server has mentioned it
-	Hint     bool // send ResourceKnown before the answer if the server has mentioned the URI
+	Unlisted bool // the URI is not listed; the pool subscribes only if the server has mentioned it
+	Hint     bool // the pool sends ResourceKnown before the answer if the server has mentioned the URI
 }
 
 // Abandon answers a subscriber whose request the pool never handled.
@@ -220,20 +220,20 @@ func (s SubscribeURI) Abandon(kernel.Reason) {
 	s.From.Tell(SubscribeURIResult{Seq: s.Seq, Fault: ServerHasGone("")})
 }
 
-// ServerHasGone is the answer to a subscriber whose pool is gone or never handled the request.
+// ServerHasGone returns the fault for a subscriber whose pool is gone or never handled the request.
 func ServerHasGone(server string) *protocol.Fault {
 	return &protocol.Fault{Name: protocol.ServerUnavailable, Server: server, Message: "the server has gone", Retryable: true}
 }
 
-// Resubscribe tells a pool what a client was subscribed to at the previous pool, or before its restart. There is
-// no answer. When the server has accepted the subscription, the client is told that the resource may have changed.
+// Resubscribe tells a pool what a client was subscribed to at the previous pool, or before this pool's restart. There is no
+// answer. When the server has accepted the subscription, the client is notified that the resource may have changed.
 type Resubscribe struct {
 	From kernel.Reference
 	Own  *ConnectionOwner // nil = on shared connections
 	URIs []string
 }
 
-// Class: each subscriber sends one for each tenant, whatever the number of its subscriptions.
+// Class is Outcome: each subscriber sends one for each tenant, whatever the number of its subscriptions.
 func (Resubscribe) Class() kernel.Class { return kernel.Outcome }
 
 // UnsubscribeURI ends a subscription. There is no answer.
@@ -245,7 +245,7 @@ type UnsubscribeURI struct {
 
 func (UnsubscribeURI) Class() kernel.Class { return kernel.Outcome }
 
-// UnsubscribeAll says that the subscriber is gone.
+// UnsubscribeAll ends all subscriptions of a subscriber that is gone.
 type UnsubscribeAll struct{ From kernel.Reference }
 
 func (UnsubscribeAll) Class() kernel.Class { return kernel.Outcome }
@@ -260,15 +260,15 @@ type QueryResult struct {
 
 func (QueryResult) Class() kernel.Class { return kernel.Outcome }
 
-// SetLevel sets the most verbose log level that any client wants of this server; LevelNone = no client has set
-// one.
+// SetLevel sets the most verbose log level that any client has requested from this server; LevelNone = no client has
+// requested one.
 type SetLevel struct{ Level protocol.Level }
 
 func (SetLevel) Class() kernel.Class { return kernel.Outcome }
 
-// RootsChanged says that the roots of a client have changed, which a server has asked for.
+// RootsChanged says that the roots of a client have changed. A server has requested them.
 type RootsChanged struct {
-	Client string // its Caller.ClientKey; other clients' connections are not affected
+	Client string // the client's Caller.ClientKey; other clients' connections are not affected
 }
 
 func (RootsChanged) Class() kernel.Class { return kernel.Outcome }
@@ -281,9 +281,9 @@ type NotExecuted struct {
 	Request *Request
 	Reason  string
 	Full    bool // the backend's mailbox was full
-	Lost    bool // its connection has ended; BackendChanged follows
+	Lost    bool // the backend's connection has ended; BackendChanged follows
 
-	Login *LoginRefused // the server received it and refused it for its credentials; nil = nothing reached the server
+	Login *LoginRefused // set if the server received the request and refused its credentials; nil = nothing reached the server
 }
 
 func (NotExecuted) Class() kernel.Class { return kernel.Outcome }
@@ -291,20 +291,20 @@ func (NotExecuted) Class() kernel.Class { return kernel.Outcome }
 // Abandon answers a call whose pool is gone.
 func (r NotExecuted) Abandon(why kernel.Reason) { abandon(r.Call, r.Request, why) }
 
-// Phase is where a backend is in its life (docs/actors.md).
+// Phase is a backend's stage of life (docs/actors.md).
 type Phase string
 
-// The first five stand in the order in which a backend goes through them.
+// A backend passes through the first five phases in this order.
 const (
 	Idle          Phase = "idle"          // not started yet
-	Connecting    Phase = "connecting"    // process starting, host dialled
-	Handshaking   Phase = "handshaking"   // initialize sent
-	Syncing       Phase = "syncing"       // lists being fetched
-	Ready         Phase = "ready"         // calls go through
-	Waiting       Phase = "waiting"       // failed; next attempt is set
-	Draining      Phase = "draining"      // no new calls, running ones may finish
-	Stopped       Phase = "stopped"       // for good
+	Connecting    Phase = "connecting"    // the process starts, or the host is dialed
+	Handshaking   Phase = "handshaking"   // initialize was sent
+	Syncing       Phase = "syncing"       // the lists are being fetched
+	Ready         Phase = "ready"         // calls are sent to the server
+	Waiting       Phase = "waiting"       // the last attempt failed; the next one is scheduled
+	Draining      Phase = "draining"      // accepts no new calls; running ones may finish
+	Stopped       Phase = "stopped"       // permanently
 	Disabled      Phase = "disabled"      // by configuration
-	Misconfigured Phase = "misconfigured" // a fault of its configuration
+	Misconfigured Phase = "misconfigured" // the configuration has an error
 	NeedsLogin    Phase = "needs-login"   // authorization is missing
 )

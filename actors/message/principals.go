@@ -8,9 +8,9 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Principals tells actors which principals exist and what they may see. Actors end what belongs to a principal that no longer
-// exists, and update the views of the others. Each message holds all principals, so a newer one replaces an older one that
-// still waits.
+// Principals tells actors which principals exist and what they may see. Actors end everything that belongs to a principal that no
+// longer exists, and update the views of the others. Each message holds all principals, so a newer one replaces an older one
+// that is still queued.
 type Principals struct {
 	Newest map[string]*identity.Principal // all principals, by PrincipalOf; nil = not known yet. Immutable
 	Local  *identity.Principal            // the newest value for clients that are not authenticated; nil = unchanged
@@ -19,13 +19,13 @@ type Principals struct {
 
 func (Principals) Class() kernel.Class { return kernel.State }
 
-// Key is the same for all: only the newest is kept.
+// Key implements kernel.Keyed: only the newest message is kept.
 func (Principals) Key() any { return principalsKey{} }
 
 type principalsKey struct{}
 
-// Of returns the newest value of a principal. It returns false if the principal no longer exists, also if another one has its
-// name now: a new key under the name of a revoked one.
+// Of returns the newest value of a principal. It returns false if the principal no longer exists, even if another one now has
+// its name, such as a new key named like a revoked one.
 func (p *Principals) Of(who *identity.Principal) (*identity.Principal, bool) {
 	switch holder := PrincipalOf(who); {
 	case holder == "":
@@ -38,8 +38,7 @@ func (p *Principals) Of(who *identity.Principal) (*identity.Principal, bool) {
 	}
 }
 
-// Readmit updates a request that was admitted before the latest changes. The fault says why its principal may see nothing any
-// more.
+// Readmit updates a request that was admitted before the latest changes. The fault says why its principal no longer has access.
 func (p *Principals) Readmit(a *Admitted) *protocol.Fault {
 	if a.Epoch >= p.Epoch {
 		return nil
@@ -59,8 +58,8 @@ func (p *Principals) Readmit(a *Admitted) *protocol.Fault {
 // Revoked is the error for a principal that no longer exists. Immutable.
 var Revoked = &protocol.Fault{Name: protocol.Unauthenticated, Message: "the credential of this client has been revoked"}
 
-// Revoked reports whether the principal with that name (PrincipalOf) no longer exists. A principal with a newer epoch is
-// unknown here, and not revoked.
+// Revoked reports whether the principal with that holder (PrincipalOf) no longer exists. A principal that is unknown here
+// because it is newer than p is not revoked.
 func (p *Principals) Revoked(principal string, epoch uint64) bool {
 	return principal != "" && p.Newest != nil && p.Newest[principal] == nil && epoch < p.Epoch
 }

@@ -31,7 +31,7 @@ type RemoveServer struct{ Server string }
 
 func (RemoveServer) Class() kernel.Class { return kernel.Outcome }
 
-// Confirm asks for one ConfirmResult when clients see everything its sender has reported so far.
+// Confirm requests one ConfirmResult, to be sent when clients see everything that its sender has reported so far.
 type Confirm struct {
 	From kernel.Reference
 	Key  uint64 // returned in the ConfirmResult
@@ -39,8 +39,8 @@ type Confirm struct {
 
 func (Confirm) Class() kernel.Class { return kernel.Outcome }
 
-// Abandon answers for a registry that panicked and restarts. A registry that has stopped never publishes again, so
-// nothing is confirmed.
+// Abandon confirms if the registry panicked and restarts. A registry that has stopped publishes nothing, so it
+// confirms nothing.
 func (c Confirm) Abandon(why kernel.Reason) {
 	if why == kernel.Panicked {
 		c.From.Tell(ConfirmResult{c.Key})
@@ -60,7 +60,7 @@ type CatalogNaming struct {
 
 func (CatalogNaming) Class() kernel.Class { return kernel.Outcome }
 
-// Subscribe asks for the current Snapshot and every later one.
+// Subscribe requests the current Snapshot and every later one.
 type Subscribe struct{ From kernel.Reference }
 
 // Unsubscribe ends a Subscribe.
@@ -72,7 +72,7 @@ func (Unsubscribe) Class() kernel.Class { return kernel.Outcome }
 // Published carries the newest Snapshot to a subscriber. It replaces an older one that is still queued.
 type Published struct {
 	Snapshot *catalog.Snapshot
-	Early    bool // clients are not notified yet; another Published follows when they may be, at most 250 ms after the last notification
+	Early    bool // clients are not notified yet: another Published follows when they may be, within 250 ms of the last notification
 }
 
 func (Published) Class() kernel.Class { return kernel.State }

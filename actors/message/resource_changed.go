@@ -11,7 +11,7 @@ import (
 
 // ResourceChanged says that a resource of the server has changed. URI is the server's own, unquoted.
 type ResourceChanged struct {
-	Backend kernel.Reference // that has heard of it
+	Backend kernel.Reference // the connection that received the notification
 
 	URI   string
 	Frame protocol.Frame
@@ -20,13 +20,13 @@ type ResourceChanged struct {
 
 func (ResourceChanged) Class() kernel.Class { return kernel.State }
 
-// Key: only the newest update of a resource counts.
+// Key implements kernel.Keyed: only the newest update of a resource matters.
 func (u ResourceChanged) Key() any { return updatedBy{u.Backend, u.URI} }
 
 // Size returns the bytes that the message holds.
 func (u ResourceChanged) Size() int { return len(u.Frame.Raw) }
 
-// Sum replaces the updates if a server names too many resources.
+// Sum implements kernel.Summarized, for a server that names too many resources.
 func (u ResourceChanged) Sum() any { return AllResourcesChanged{u.Backend} }
 
 type updatedBy struct {
@@ -40,9 +40,9 @@ type AllResourcesChanged struct{ Backend kernel.Reference }
 
 func (AllResourcesChanged) Class() kernel.Class { return kernel.State }
 
-// UpdatedURI returns a ResourceChanged that the gateway creates, because the server could not report the change.
-// It returns false for a URI that is not valid text, which no server can have listed, and for a task, whose state
-// only its server knows.
+// UpdatedURI returns a ResourceChanged that the gateway creates, because the server could not report the change. It returns
+// false for a URI that is not valid text, since no server can have listed it, and for a task, since only its server knows its
+// state.
 func UpdatedURI(uri string) (ResourceChanged, bool) {
 	if _, task := TaskOf(uri); task {
 		return ResourceChanged{}, false
@@ -63,9 +63,9 @@ const (
 	maxParent   = 8 << 10 // maximum length of a parent's URI, in bytes
 )
 
-// Covering returns the URIs whose subscribers hear of a change of uri: uri itself, then its parents from the root
-// on. A server may name a sub-resource of a subscribed one (MCP 2025-11-25, server/resources, subscriptions). The
-// cost depends on the depth of uri, not on the number of subscriptions.
+// Covering returns the URIs whose subscribers are notified of a change of uri: uri itself, then its parents, starting at the
+// root. A server may name a sub-resource of a subscribed one (MCP 2025-11-25, server/resources, subscriptions). The cost
+// depends on the depth of uri, not on the number of subscriptions.
 func Covering(uri string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if !yield(uri) {

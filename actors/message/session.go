@@ -30,7 +30,7 @@ type StreamOpened struct {
 	Admitted
 }
 
-// Abandon refuses the stream because its session has ended.
+// Abandon refuses the stream, because its session has ended.
 func (s StreamOpened) Abandon(kernel.Reason) { s.Stream.Refuse(404, nil, 0) }
 
 // StreamClosed says that such a stream has closed.
@@ -38,7 +38,7 @@ type StreamClosed struct{ Stream *downstream.EventStream }
 
 func (StreamClosed) Class() kernel.Class { return kernel.Outcome }
 
-// EndSession asks a session to end, for the client's HTTP DELETE.
+// EndSession tells a session to end, because the client sent HTTP DELETE.
 type EndSession struct {
 	Exchange *downstream.Exchange
 	Admitted
@@ -47,14 +47,14 @@ type EndSession struct {
 // Abandon tells the client that its session has ended already.
 func (e EndSession) Abandon(kernel.Reason) { RefuseNoSession(e.Exchange) }
 
-// CloseIfIdle asks a session to end, unless it has calls or streams.
+// CloseIfIdle tells a session to end, unless it has calls or streams.
 type CloseIfIdle struct {
 	Streams bool // end even if it has streams
 }
 
 func (CloseIfIdle) Class() kernel.Class { return kernel.Urgent }
 
-// SessionBusy answers CloseIfIdle: the session has calls or streams by now, so it stays.
+// SessionBusy answers CloseIfIdle: the session does not end, because it now has calls or streams.
 type SessionBusy struct{ Session kernel.Reference }
 
 func (SessionBusy) Class() kernel.Class { return kernel.Outcome }
@@ -86,10 +86,10 @@ type OpenSession struct {
 	Admitted
 }
 
-// comeBack is the delay after which a client may try again when there was no room for its session.
+// comeBack is the delay after which a client may try again if it got no session.
 const comeBack = 5 * time.Second
 
-// NoRoom returns the fault for a client that gets no session or subscription stream.
+// NoRoom returns the fault for a client that is refused a session or subscription stream.
 func NoRoom(why kernel.Reason) *protocol.Fault {
 	if why == kernel.Overloaded {
 		return &protocol.Fault{Name: protocol.Overloaded, Message: "too many sessions, and all are in use (limits.maxSessions); try again later",
@@ -98,7 +98,7 @@ func NoRoom(why kernel.Reason) *protocol.Fault {
 	return &protocol.Fault{Name: protocol.ShuttingDown, Message: "the gateway accepts no new sessions while it shuts down; try again later", Retryable: true, RetryAfter: comeBack}
 }
 
-// Abandon refuses it; the client may try again.
+// Abandon refuses the session; the client may try again.
 func (o OpenSession) Abandon(why kernel.Reason) { o.Refuse(NoRoom(why)) }
 
 // Refuse tells the client why it gets no session.
@@ -114,7 +114,7 @@ func (o OpenSession) Refuse(fault *protocol.Fault) {
 	RefuseFault(o.Exchange, status, fault)
 }
 
-// OpenStdio asks the gateway for the one session of the client on stdin and stdout.
+// OpenStdio requests the only session of the client on stdin and stdout from the gateway.
 type OpenStdio struct {
 	Admitted
 	Reply chan<- kernel.Reference // capacity 1
@@ -125,17 +125,17 @@ type DrainSession struct{}
 
 func (DrainSession) Class() kernel.Class { return kernel.Urgent }
 
-// IdleSince answers QueryIdleSince: when the session was used last, and whether it could end.
+// IdleSince answers QueryIdleSince: when the session was last used, and what keeps it from being idle.
 type IdleSince struct {
 	Session kernel.Reference
 	At      time.Time
-	Calls   bool // it has calls
-	Streams bool // it has streams
+	Calls   bool // the session has calls
+	Streams bool // the session has streams
 }
 
 func (IdleSince) Class() kernel.Class { return kernel.Outcome }
 
-// QueryIdleSince asks a session when it was used last. The answer goes to To.
+// QueryIdleSince queries when a session was last used. The answer goes to To.
 type QueryIdleSince struct{ To kernel.Reference }
 
 func (QueryIdleSince) Class() kernel.Class { return kernel.Urgent }
@@ -149,7 +149,7 @@ type SubscribeURIResult struct {
 
 func (SubscribeURIResult) Class() kernel.Class { return kernel.Outcome }
 
-// ReserveSubscriptions asks the gateway to let a session subscribe to Count more resources. A principal may have a limited
+// ReserveSubscriptions requests permission for a session to subscribe to Count more resources. A principal may have a limited
 // number over all its sessions and streams. The answer is one ReserveSubscriptionsResult.
 type ReserveSubscriptions struct {
 	Session kernel.Reference
@@ -167,12 +167,12 @@ func (m ReserveSubscriptions) Abandon(why kernel.Reason) {
 // ReserveSubscriptionsResult answers ReserveSubscriptions. The session holds the reservation until it releases it or ends.
 type ReserveSubscriptionsResult struct {
 	Seq   uint64
-	Fault *protocol.Fault // why nothing was reserved; nil = the reservation was granted
+	Fault *protocol.Fault // why nothing was reserved; nil = reserved
 }
 
 func (ReserveSubscriptionsResult) Class() kernel.Class { return kernel.Outcome }
 
-// ReleaseSubscriptions returns Count of the subscriptions that a session holds.
+// ReleaseSubscriptions returns Count of the subscriptions that a session has reserved.
 type ReleaseSubscriptions struct {
 	Session kernel.Reference
 	Count   int
@@ -180,14 +180,14 @@ type ReleaseSubscriptions struct {
 
 func (ReleaseSubscriptions) Class() kernel.Class { return kernel.Outcome }
 
-// ResourceKnown tells a subscriber that set SubscribeURI.Hint that the server has mentioned the resource, so a
-// SubscribeURIResult is worth waiting for. That follows when the server has answered.
+// ResourceKnown tells a subscriber that set SubscribeURI.Hint that the server has mentioned the resource, so it is worth waiting
+// for SubscribeURIResult, which follows when the server has answered.
 type ResourceKnown struct{ Seq uint64 }
 
 func (ResourceKnown) Class() kernel.Class { return kernel.Outcome }
 
-// ResourceUpdated says that a resource to which the client is subscribed has changed. A newer one replaces an older one that
-// still waits.
+// ResourceUpdated says that a resource to which the client is subscribed has changed. A newer one replaces an older one that is
+// still queued.
 type ResourceUpdated struct {
 	Server string
 	URI    string // the server's own
@@ -203,7 +203,7 @@ func (u ResourceUpdated) Key() any { return updatedKey{u.Server, u.URI} }
 // Size returns the bytes of its frame.
 func (u ResourceUpdated) Size() int { return len(u.Frame.Raw) }
 
-// Sum replaces too many updates of one server, which may name any number of parts of a subscribed resource.
+// Sum implements kernel.Summarized. A server may name any number of parts of a subscribed resource.
 func (u ResourceUpdated) Sum() any { return ResourcesUpdated{u.Server} }
 
 type updatedKey struct{ server, uri string }
@@ -214,7 +214,7 @@ type ResourcesUpdated struct{ Server string }
 
 func (ResourcesUpdated) Class() kernel.Class { return kernel.State }
 
-// Key identifies the server: one of these for each is enough.
+// Key implements kernel.Keyed: one message for each server is enough.
 func (u ResourcesUpdated) Key() any { return u }
 
 // ServerLog is a log line of a server that belongs to no call.
@@ -230,7 +230,7 @@ func (ServerLog) Class() kernel.Class { return kernel.LogLine }
 // Size returns the bytes of its frame.
 func (l ServerLog) Size() int { return len(l.Frame.Raw) }
 
-// ElicitationDone passes notifications/elicitation/complete on to the client that was asked.
+// ElicitationDone passes notifications/elicitation/complete on to the client that received the elicitation.
 type ElicitationDone struct{ Frame protocol.Frame }
 
 func (ElicitationDone) Class() kernel.Class { return kernel.Outcome }

@@ -2,10 +2,10 @@ package message
 
 import "goblin-actor/actors/kernel"
 
-// AwaitsTurn tells operators what a backend waits for that has no start slot yet.
+// AwaitsTurn tells operators what a backend without a start slot is waiting for.
 const AwaitsTurn = "waits for its turn to start (limits.startsAtOnce)"
 
-// RequestConnect tells the pool that a backend is about to connect. The answer is Connect, when it may.
+// RequestConnect tells the pool that a backend wants to connect. The pool answers with Connect once it may.
 type RequestConnect struct{ Backend kernel.Reference }
 
 func (RequestConnect) Class() kernel.Class { return kernel.Outcome }
@@ -16,9 +16,9 @@ type RequestStartSlot struct {
 	Pool    kernel.Reference
 	Number  int  // of the backend in its pool
 	Order   int  // of the server in the configuration
-	Wanted  bool // a client waits for it
-	Lost    bool // it was ready before and has not failed since
-	Retries bool // it has failed before
+	Wanted  bool // a client waits for the server
+	Lost    bool // the backend was ready before and has not failed since
+	Retries bool // the backend has failed before
 }
 
 func (RequestStartSlot) Class() kernel.Class { return kernel.Outcome }

@@ -7,11 +7,11 @@ import (
 	"goblin-actor/protocol/seal"
 )
 
-// StatelessRequest is a modern request. It is self-contained, and a stateless session holds it.
+// StatelessRequest is a modern request. It is self-contained, and a stateless session handles it.
 type StatelessRequest struct {
 	Exchange *downstream.Exchange
 	Admitted
-	State *seal.State // its opened requestState; nil = it has none
+	State *seal.State // the request's unsealed requestState; nil = it has none
 }
 
 // Abandon answers a client whose stateless session is overloaded or has ended.
@@ -39,7 +39,7 @@ type CancelStateless struct {
 // Class is Outcome: it is never refused, and never overtakes the request that it cancels.
 func (CancelStateless) Class() kernel.Class { return kernel.Outcome }
 
-// Lane returns the lane of the request that it cancels.
+// Lane returns the lane of the request to be canceled.
 func (w CancelStateless) Lane() uint32 {
 	if w.Principal != "" {
 		return LaneOf(w.Principal)
@@ -51,10 +51,10 @@ func (w CancelStateless) Lane() uint32 {
 type OpenSubscription struct {
 	Exchange *downstream.Exchange
 	Admitted
-	Subscriptions int // what it counts as, of the subscriptions that its principal may have; see clientsubs.StreamCost
+	Subscriptions int // how many subscriptions the stream counts as towards its principal's limit; see clientsubs.StreamCost
 }
 
-// Abandon refuses it; the client may try again.
+// Abandon refuses the stream; the client may try again.
 func (o OpenSubscription) Abandon(why kernel.Reason) { RefuseModern(o.Exchange, NoRoom(why)) }
 
 // Drained tells the gateway that no client waits for a draining stateless session any more.

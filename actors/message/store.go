@@ -71,7 +71,7 @@ type RememberCatalog struct {
 
 func (RememberCatalog) Class() kernel.Class { return kernel.Outcome }
 
-// RememberAudit stores the newest signed line of the audit log. A log that ends before it has lost lines.
+// RememberAudit stores the newest signed line of the audit log. If the log ends before that line, lines were removed.
 type RememberAudit struct{ Mark audit.Mark }
 
 func (RememberAudit) Class() kernel.Class { return kernel.Outcome }

@@ -2,7 +2,7 @@ package message
 
 import "goblin-actor/actors/kernel"
 
-// Limits of stored logins. Larger or further ones are refused.
+// Limits of stored logins. Logins beyond them are refused.
 const (
 	MaxTokenKey   = 1 << 10  // bytes of a key
 	MaxTokenBytes = 64 << 10 // bytes of a value
@@ -23,8 +23,8 @@ func (Token) GoString() string { return "[redacted]" }
 func (Token) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
 
 // RememberToken stores a login under a key; a nil Value removes it. The newest value counts. If From is set, it receives
-// TokenStored when the value is on disk: until then a rotated refresh token is not used, and no login or logout is
-// reported as complete. If two values of one key are pending, the earlier one is answered with an error.
+// TokenStored when the value is on disk. Until then a rotated refresh token is not used, and no login or logout is reported
+// as complete. If two values of one key are pending, the earlier one is answered with an error.
 type RememberToken struct {
 	Key    string
 	Value  Token

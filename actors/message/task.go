@@ -11,7 +11,7 @@ import (
 // ExtensionTasks is the extension whose tasks pass through the gateway. MCP 2026-07-28, extensions/tasks.
 const ExtensionTasks = "io.modelcontextprotocol/tasks"
 
-// taskScheme starts the pseudo-URI of a task. No real URI starts with it.
+// taskScheme is the prefix of a task's pseudo-URI. No real URI starts with it.
 const taskScheme = "\x00task:"
 
 // TaskURI returns the pseudo-URI of a modern server's task, by which clients subscribe to it. id is the server's own.
@@ -34,7 +34,7 @@ type TaskMade struct {
 	Home TaskOrigin
 }
 
-// DropTask tells a backend that no client will ask for a task that was created on its connection.
+// DropTask tells a backend that no client will request a task that was created on its connection.
 type DropTask struct {
 	ID          string // the server's own
 	Incarnation uint64
@@ -59,8 +59,8 @@ func (TaskNotification) Class() kernel.Class { return kernel.LogLine }
 // Size returns the bytes of its frame.
 func (n TaskNotification) Size() int { return len(n.Frame.Raw) }
 
-// AboutTask reports whether the request is about a task. Server requests during it name the task, so it may run on a connection
-// beside other calls: a client may poll a task while it waits for its result.
+// AboutTask reports whether the request is about a task. Server requests during it name the task, so it may share a connection
+// with other calls: a client may poll a task while another request waits for its result.
 func (r *Request) AboutTask() bool {
 	return r.Frame.Method.Names() == protocol.SubjectTask
 }
@@ -73,8 +73,8 @@ func (r *Request) Plain() {
 	}
 }
 
-// Followed asks for a task in the client's place, for a tool that requires one; the client gets its result. The request must
-// not have been sent yet.
+// Followed adds the member that requests a task, for a tool that requires one. The client receives the task's result. The request
+// must not have been sent yet.
 func (r *Request) Followed() {
 	r.Follow = r.Frame.Params.Present() && r.respell(rawjson.InsertMember(r.Frame.Raw, r.Frame.Params, []byte(`"task":{}`)))
 }
@@ -86,7 +86,7 @@ func (r *Request) respell(edit rawjson.Edit) bool {
 	if f.Parse(rawjson.AppendEdited(nil, r.Frame.Raw, edit)) != nil || params.Scan(&f) != nil {
 		return false
 	}
-	if r.Target.Present() { // it stands elsewhere in the new frame
+	if r.Target.Present() { // its position differs in the new frame
 		r.Target = params.Name
 	}
 	r.Frame, r.Params = f, params

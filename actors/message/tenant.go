@@ -13,16 +13,16 @@ import (
 // one user's, or those of all clients that have sent the same headers. It is read-only and never printed, since it
 // may hold credentials.
 type Tenant struct {
-	Key     string            // equal for all that may share connections; a hash if it is by headers
+	Key     string            // equal for all requests that may share connections; a hash if it depends on headers
 	Who     string            // the Caller.Principal that owns them and whose credentials they may use; "" = no single principal
 	Epoch   uint64            // the Caller.Epoch of the request that opened them
 	Client  string            // the Caller.ClientKey of the client whose end closes them; "" = not one client's
-	Lane    string            // the holder whose login at the server they use; "" = the shared login
+	Lane    string            // the holder whose login at the server the connections use; "" = the shared login
 	Headers map[string]string // headers sent in addition to the configured ones, by name
 	Level   protocol.Level    // log level that the client has set; LevelNone = none
 
 	Isolation string                 // the server's setting when the tenant was created; a reload may change it
-	Forwarded []config.ForwardHeader // likewise; read-only
+	Forwarded []config.ForwardHeader // the same, for the headers to forward; read-only
 }
 
 // Fits reports whether the tenant still matches the server's settings, which a reload may have changed. If not,
@@ -37,12 +37,12 @@ func (t *Tenant) Fits(server *config.Server) bool {
 	return t.Isolation == server.Isolation && slices.Equal(t.Forwarded, server.ForwardHeaders)
 }
 
-// ConnectionOwner says on whose connections a client subscribes, and what class of connection to open if there is
+// ConnectionOwner identifies the connections on which a client subscribes, and the class of connection to open if there is
 // none.
 type ConnectionOwner struct {
 	*Tenant
 	Can    CapabilitySet // what the subscriber answers
-	Modern bool          // its era
+	Modern bool          // the subscriber's era
 }
 
 // Equal reports whether two owners are equal in every field.
@@ -77,13 +77,13 @@ func (t *Tenant) KeyOf() string {
 	return t.Key
 }
 
-// String hides credentials from anything that prints a tenant.
+// String omits everything, since a tenant may hold credentials.
 func (*Tenant) String() string { return "tenant" }
 
-// GoString is String.
+// GoString omits everything, as String does.
 func (*Tenant) GoString() string { return "tenant" }
 
-// ClientGone tells a pool that a client with connections of its own has left for good.
+// ClientGone tells a pool that a client with its own connections has left permanently.
 type ClientGone struct{ Client string }
 
 func (ClientGone) Class() kernel.Class { return kernel.Outcome }

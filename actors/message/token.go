@@ -6,7 +6,7 @@ import (
 	"goblin-actor/actors/kernel"
 )
 
-// BeginLogin asks a token actor to begin a person's login.
+// BeginLogin tells a token actor to begin a person's login.
 type BeginLogin struct {
 	Who         string              // the principal's holder; only it can finish the login
 	RedirectURI string              // where the browser delivers the result; "" for a device login
@@ -34,7 +34,8 @@ type LoginStarted struct {
 // String keeps the state out of logs.
 func (LoginStarted) String() string { return "[redacted]" }
 
-// FinishLogin delivers the parameters the browser brought to the redirect URI. For a device login it waits for the end.
+// FinishLogin delivers the parameters that the browser brought to the redirect URI. For a device login, the answer waits until the
+// login ends.
 type FinishLogin struct {
 	Who                                     string               // principal's holder
 	State, Code, Issuer, Error, Description string               // decoded parameters; for a device login only State
@@ -56,10 +57,10 @@ type LoginFinished struct {
 	Hint string // what a person can do about Err
 }
 
-// EndLogin asks a token actor to end its login, here and at the authorization server.
+// EndLogin tells a token actor to end its login, here and at the authorization server.
 type EndLogin struct {
 	Reply  chan<- LoginFinished // capacity 1; nil = no answer
-	Forgot chan<- struct{}      // receives a value when the login is gone from the state file, before the answer; capacity 1; may be nil
+	Forgot chan<- struct{}      // receives a value when the login was removed from the state file, before the answer; capacity 1, or nil
 }
 
 // Abandon answers if the actor does not exist.
@@ -74,7 +75,7 @@ type LoginReport struct {
 	Issuer  string // "" = unknown
 	Scopes  []string
 	Expires time.Time // of the access token; zero = unknown
-	Pending int       // logins people have begun
+	Pending int       // logins that people have begun and not finished
 	Fault   string    // the last error; "" = none
 }
 
