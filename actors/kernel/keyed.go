@@ -4,7 +4,7 @@ const (
 	stepLimit = 32            // queued Step messages of one key
 	keyLimit  = 1024          // keys of queued Summarized messages in one mailbox
 	sizeLimit = 4 << 20       // bytes of queued keyed messages in one lane, and likewise of its log lines
-	sizeTotal = 4 * sizeLimit // bytes of queued keyed messages in a mailbox, and likewise of its log lines and of its messages from TellWait
+	sizeTotal = 4 * sizeLimit // bytes of queued keyed messages in a mailbox, likewise of its log lines and its messages from TellWait
 )
 
 // Sized is implemented by large messages of the classes State, Step and LogLine, and by those sent with TellWait. Size

@@ -18,7 +18,7 @@ import (
 type Caller struct {
 	Principal    string         // PrincipalOf the client's principal; "" = not authenticated
 	Epoch        uint64         // Admitted.Epoch of Principal
-	ClientKey    string         // the client for limits. Legacy: session id. Modern: principal, or else address and, on loopback, clientInfo
+	ClientKey    string         // the client for limits. Legacy: session id. Modern: principal, else address (on loopback with clientInfo)
 	View         catalog.Key    // the part of the catalog that the client sees
 	Version      string         // the protocol version the client speaks
 	Capabilities []byte         // raw JSON of what the client declared; nil = nothing

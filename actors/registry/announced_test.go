@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// newWorld returns a registry that has published the tool b of server s, so that the next snapshot waits.
+// newWorld returns a registry that has just published the tool b of server s, so the next snapshot has to wait.
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, s: newState(Options{Naming: naming}), now: time.Unix(1e9, 0), last: map[kernel.Reference]*catalog.Snapshot{},
 		early: map[kernel.Reference]bool{}, announced: map[string]bool{}}
@@ -25,7 +25,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// S0.4.4: An announced change counts in the next snapshot, whatever else arrives before that is built.
+// S0.4.4: An announced change counts in the next snapshot, whatever other messages arrive before it is built.
 func TestAnnouncedChangesAreKept(t *testing.T) {
 	list := func(server string, kind protocol.ItemKind, names ...string) any {
 		return message.ServerCatalog{Server: server, Kind: kind, Items: items(names...)}

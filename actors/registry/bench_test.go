@@ -11,8 +11,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// BenchmarkChange measures a whole publication: from the changed list of one of 100 servers, with 10 000 tools of
-// usual size (about 600 bytes) in total, to the effects for subscribers and watchers.
+// BenchmarkChange measures a whole publication: from the changed list of one of 100 servers, which together have
+// 10 000 tools of typical size (about 600 bytes), to the effects for subscribers and watchers.
 func BenchmarkChange(b *testing.B) {
 	s := newState(Options{Naming: naming})
 	now := time.Unix(1e9, 0)

@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	spokenAfter = time.Second     // delay before changes are logged, so that a server's lists, which arrive one by one, are logged together
+	spokenAfter = time.Second     // delay before changes are logged: a server's lists arrive one by one and are logged together
 	spokenPause = 5 * time.Second // shortest interval between two log messages
 	spokenLines = 20              // lines per log message
 	spokenNames = 5               // names of one kind in a line
 	spokenBytes = 400             // bytes of a line
 )
 
-// remember is performed by the shell: it records changes for those that watch the catalog.
+// remember is an effect: the shell records the changes in status.CatalogChanges.
 type remember struct{ changes []status.CatalogChange }
 
-// changeLog tracks which snapshot has been logged. If the catalog changes often, only the difference between two logged
+// changeLog tracks which snapshot was logged last. If the catalog changes often, only the difference between two logged
 // snapshots is logged.
 type changeLog struct {
-	of         *catalog.Snapshot // logged last
+	of         *catalog.Snapshot // the snapshot that was logged last
 	at         time.Time         // when it was logged; zero = never
-	waiting    bool              // a logDue timer is running
+	waiting    bool              // a logDue timer is set
 	generation uint64            // of the newest timer; older ones are ignored
 }
 
 // logDue reports that it is time to log changes.
 type logDue struct{ generation uint64 }
 
-// changed reports the difference between the current snapshot and old to those that watch the catalog.
+// changed records the difference between old and the current snapshot for those that watch the catalog.
 func (s *state) changed(now time.Time, old *catalog.Snapshot, out []kernel.Effect) []kernel.Effect {
 	changes := catalog.Changes(old, s.snapshot)
 	if len(changes) == 0 {
@@ -67,7 +67,7 @@ func (s *state) logChanges(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return append(out, lines(changes)...)
 }
 
-// lines returns the log messages about changes, which are sorted by server: one line per server.
+// lines returns the log messages about changes, one per server. The changes must be sorted by server.
 func lines(changes []status.CatalogChange) (out []kernel.Effect) {
 	for len(changes) > 0 {
 		server, text, kinds := changes[0].Server, "", 0

@@ -74,7 +74,7 @@ func TestChangesAreTold(t *testing.T) {
 	})
 }
 
-// Whether a list comes from the cache is part of each item's _meta, but is no change of the items.
+// Whether a list comes from the cache is part of each item's _meta, but is not recorded as a change of the items.
 func TestStateIsNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)

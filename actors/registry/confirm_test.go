@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/actortest"
 )
 
-// A Confirm is answered once, when every subscriber has received the snapshot with the lists, and not before.
+// A Confirm is answered once, after every subscriber has received the snapshot with the reported lists, and not before.
 func TestConfirm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
@@ -46,7 +46,7 @@ func TestConfirm(t *testing.T) {
 		time.Sleep(earlyLeast)
 		confirmed("a new server's list is published early", 2, 3)
 		time.Sleep(pause - earlyLeast)
-		for range hurriedChanges { // after that, neither counts as new
+		for range hurriedChanges { // after these, the servers no longer count as new
 			h.tools("two", "c")
 			h.tools("two", "b")
 		}

@@ -9,20 +9,20 @@ import (
 const (
 	// pause is the shortest interval between two notifications of clients.
 	pause = 250 * time.Millisecond
-	// hurriedChanges is the number of changes of a new server that are published before the pause has passed: it becomes
-	// ready, and has one list of each kind. Clients find them when they list; they are notified after the pause.
+	// hurriedChanges is the number of changes of a new server that are published without waiting for the pause: the server
+	// becomes ready, and has one list of each kind. Clients that list see them; they are notified after the pause.
 	hurriedChanges = 8
-	// Between two builds that no client waits for there is a gap that grows with the catalog. If a hundred servers
-	// become ready one by one, the catalog is not built a hundred times. A build takes about a microsecond per item.
+	// Between two early snapshots there is a gap that grows with the catalog. If a hundred servers become ready one by
+	// one, the catalog is not built a hundred times. Building takes about a microsecond per item.
 	earlyLeast  = time.Millisecond
 	earlyAnItem = 20 * time.Microsecond
 )
 
 // pace decides when the next snapshot may be published.
 type pace struct {
-	notified time.Time     // when clients were notified last; zero = never, or the next snapshot need not wait
+	notified time.Time     // when clients were last notified; zero = never, or the next snapshot need not wait
 	built    time.Time     // when the last snapshot was published
-	gap      time.Duration // from there to the next snapshot that may be published early
+	gap      time.Duration // from built to the next snapshot that may be published early
 	hurry    bool          // the change is of a new server
 	behind   bool          // the last snapshot was published early; clients still have to be notified
 
@@ -33,7 +33,7 @@ type pace struct {
 type alarm struct {
 	waiting    bool
 	until      time.Time
-	generation uint64 // of the newest timer; older ones, from before a restart, are ignored
+	generation uint64 // of the newest timer; older ones are ignored
 }
 
 // alarmFired reports that an alarm has fired.
@@ -42,7 +42,7 @@ type alarmFired struct {
 	generation uint64
 }
 
-// hasten lets the next snapshot be published without waiting, because it contains an operator's change.
+// hasten lets the next snapshot be published without a pause, because it contains an operator's change.
 func (p *pace) hasten() { p.notified = time.Time{} }
 
 // changedFor records a change of a server.
@@ -54,7 +54,7 @@ func (s *state) changedFor(of *serverState) {
 	}
 }
 
-// next returns when the next snapshot may be published, and whether it is early: clients are not notified of it.
+// next returns when the next snapshot may be published, and whether early, which means without notifying clients.
 func (p *pace) next(now time.Time, dirty bool) (at time.Time, early bool) {
 	if p.notified.IsZero() {
 		return now, false
@@ -91,10 +91,10 @@ func (p *pace) fired(m alarmFired) {
 	}
 }
 
-// restarted records that the alarms are lost.
+// restarted records that the timers were lost in a restart.
 func (p *pace) restarted() { p.late.waiting, p.soon.waiting = false, false }
 
-// published records that a snapshot with that many items was published, and whether clients notice the change.
+// published records that a snapshot with that many items was published, and whether clients notice a change.
 func (p *pace) published(now time.Time, early, noticed bool, items int) {
 	p.hurry = false
 	p.built, p.gap = now, max(earlyLeast, time.Duration(items)*earlyAnItem)

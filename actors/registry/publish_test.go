@@ -20,7 +20,7 @@ func rules(name string, internal bool) any {
 	return message.SetServerRules{Server: catalog.Server{Name: name, Internal: internal}}
 }
 
-// references returns n references of which only the identity matters.
+// references returns n different references. The actors behind them do nothing.
 func references(t *testing.T, n int) []kernel.Reference {
 	t.Helper()
 	system := kernel.New(kernel.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
@@ -32,7 +32,7 @@ func references(t *testing.T, n int) []kernel.Reference {
 	return refs
 }
 
-// published counts the snapshots sent to each subscriber.
+// published counts the snapshots that the effects send to each subscriber. It also reports whether more are to follow.
 func published(effects []kernel.Effect, counts map[kernel.Reference]int) (more bool) {
 	for _, e := range effects {
 		switch e := e.Act.(type) {
@@ -56,7 +56,7 @@ func TestExpectedServers(t *testing.T) {
 		expect    int
 		steps     []any
 		version   int64 // of the snapshot after the steps; 0 = none was published
-		firstOver int64 // after firstWait
+		firstOver int64 // version after firstWait
 	}{
 		{"none expected", 0, []any{rules("a", false)}, 1, 2},
 		{"one of two", 2, []any{rules("a", false)}, 0, 1},
@@ -111,8 +111,8 @@ func TestSubscribeWhileServersAreExpected(t *testing.T) {
 	}
 }
 
-// While a snapshot is sent to the subscribers slice by slice, others come and leave. Each that stays receives it, those that were there
-// before exactly once.
+// While a snapshot is sent to the subscribers in slices, subscribers are added and removed. Each that remains receives it, and
+// those that were there before receive it exactly once.
 func TestSubscribersChangeDuringNotification(t *testing.T) {
 	for _, total := range []int{slice, slice + 1, 2 * slice} {
 		for _, leave := range []int{0, slice - 1, slice, total - 1} {
@@ -165,7 +165,7 @@ func TestGapGrowsWithCatalog(t *testing.T) {
 	}
 }
 
-// As many servers as fit are all logged. One more is replaced by a hint.
+// If the changed servers fit into the log message, all are logged. Otherwise a hint replaces the surplus.
 func TestLogLines(t *testing.T) {
 	for _, servers := range []int{1, spokenLines, spokenLines + 1} {
 		var changes []status.CatalogChange
@@ -183,7 +183,7 @@ func TestLogLines(t *testing.T) {
 	}
 }
 
-// A new snapshot without a visible change logs nothing and does not delay the log of the next change.
+// A new snapshot without a visible change logs nothing and does not delay logging of the next change.
 func TestLogAfterInvisibleChange(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	s := newState(Options{Naming: naming})

@@ -11,17 +11,17 @@ import (
 	"goblin-actor/internal/status"
 )
 
-// slice is the number of subscribers notified before the mailbox is served again.
+// slice is the number of subscribers notified in one step, before other messages are handled.
 const slice = 512
 
 // registry is the shell of one incarnation.
 type registry struct {
 	state   *state
-	changes *status.CatalogChanges // for those that watch the catalog
+	changes *status.CatalogChanges // receives the changes, for those that watch the catalog
 }
 
-// firstWait bounds the wait of the first Snapshot for the expected servers. Each pool reports its remembered catalog at
-// once, so the wait is only this long if one cannot.
+// firstWait bounds the wait of the first Snapshot for the expected servers. Each pool reports its cached catalog at once, so
+// the wait is only this long if a pool cannot.
 const firstWait = time.Second
 
 // Options configure a registry.
@@ -29,11 +29,11 @@ type Options struct {
 	Naming   catalog.Naming
 	Projects []config.Project
 	Changes  *status.CatalogChanges // records the changes
-	Expect   int                    // servers that must be known before anything is published, for at most firstWait
-	Log      *slog.Logger           // nil = the parent's system's logger
+	Expect   int                    // number of servers that must be known before anything is published, for at most firstWait
+	Log      *slog.Logger           // nil = the logger of the parent's system
 }
 
-// Spawn starts the registry as a child of parent, on whose goroutine it must be called. The registry stops after 10
+// Spawn starts the registry as a child of parent and must be called on parent's goroutine. The registry stops after 10
 // panics within 10 seconds.
 func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	return kernel.SpawnChild(parent, kernel.SpawnOptions{
@@ -41,8 +41,8 @@ func Spawn(parent kernel.Self, o Options) kernel.Reference {
 	}, build(o))
 }
 
-// build returns the build function of one actor. The servers' lists and the subscribers survive a panic and the restart
-// after it.
+// build returns the function that builds each incarnation. The servers' lists and the subscribers survive a panic and the
+// restart after it.
 func build(o Options) func(kernel.Self) kernel.Logic {
 	s := newState(o)
 	return func(kernel.Self) kernel.Logic { return &registry{s, o.Changes} }

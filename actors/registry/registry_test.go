@@ -60,8 +60,7 @@ func (h *fixture) tools(server string, names ...string) {
 	h.registry.Tell(message.ServerCatalog{Server: server, Kind: protocol.Tools, Items: items(names...)})
 }
 
-// seen returns the tools of each snapshot that was published to the probe for clients since the last call, oldest
-// first.
+// seen returns the tools of each snapshot that the probe received since the last call, oldest first, without early ones.
 func (h *fixture) seen(p actortest.Probe) []string { return h.sent(p, false) }
 
 func (*fixture) sent(p actortest.Probe, early bool) (list []string) {
@@ -90,8 +89,8 @@ func (h *fixture) expect(p actortest.Probe, when string, want ...string) {
 	}
 }
 
-// S0.4.4, S2.1.1, S3.5.1, S4.1.3: a change is published at once, and the next one when the pause ends, to the
-// nanosecond. The last change is always published.
+// S0.4.4, S2.1.1, S3.5.1, S4.1.3: a change is published at once, and the next one exactly when the pause ends. The last
+// change is always published.
 func TestCoalescing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
@@ -155,7 +154,7 @@ func TestNewServersArePublishedEarly(t *testing.T) {
 func TestServersAreRemovedAndReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)
-		h.tools("a", "x") // before its rules, which it waits for
+		h.tools("a", "x") // waits until the server's rules are known
 		h.rules("a", 1)
 		h.rules("b", 0)
 		h.tools("b", "y")
@@ -231,7 +230,7 @@ func lastSnapshot(t *testing.T, p actortest.Probe) *catalog.Snapshot {
 	return list[len(list)-1].Snapshot
 }
 
-// S4.5.1: every subscriber receives each snapshot once, in slices. One that has unsubscribed receives none.
+// S4.5.1: every subscriber receives each snapshot once. A subscriber that has unsubscribed receives none.
 func TestManySubscribers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)

@@ -23,11 +23,11 @@ type state struct {
 	snapshot *catalog.Snapshot
 
 	expect      int                // servers that must be known before anything is published; 0 = no longer waiting
-	subscribers []kernel.Reference // in order of subscription: stateless sessions, which are spawned first, are notified first
-	notified    int                // number of subscribers that have the snapshot
+	subscribers []kernel.Reference // in order of subscription: stateless sessions are spawned first, so they are notified first
+	notified    int                // number of subscribers to which the snapshot was sent
 
-	unbuilt    []message.Confirm // for changes that may not be in the snapshot
-	unnotified []message.Confirm // for changes in the snapshot, which not all subscribers have
+	unbuilt    []message.Confirm // requests about changes that may not be in the snapshot
+	unnotified []message.Confirm // requests about changes in the snapshot, which has not been sent to all subscribers
 
 	dirty bool // there are changes that are not in the snapshot
 	pace  pace
@@ -35,13 +35,13 @@ type state struct {
 	changeLog changeLog
 }
 
-// serverState holds what is known of one server. Lists that arrive before its rules wait here.
+// serverState holds what is known about one server. Lists that arrive before the server's rules are kept here.
 type serverState struct {
 	server    *catalog.Server // nil if its rules are unknown
 	items     [protocol.ItemKinds][][]byte
 	announced [protocol.ItemKinds]bool
 	silent    [protocol.ItemKinds]bool
-	hurried   int // changes published early
+	hurried   int // number of changes published early
 }
 
 // Messages of the registry to itself.
@@ -70,7 +70,7 @@ func newState(o Options) *state {
 // step applies msg to s at the time now and appends the resulting effects to out.
 func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
-	case kernel.Started: // the timers are lost by a restart
+	case kernel.Started: // a restart loses the timers
 		s.pace.restarted()
 		s.changeLog.waiting = false
 		s.notified = 0
@@ -116,7 +116,7 @@ func (s *state) step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 	return s.scheduleLog(now, s.confirmTold(s.settle(now, out)))
 }
 
-// confirmTold answers the requests for changes that every subscriber has received.
+// confirmTold confirms the changes that every subscriber has received.
 func (s *state) confirmTold(out []kernel.Effect) []kernel.Effect {
 	if !s.dirty {
 		s.unnotified, s.unbuilt = append(s.unnotified, s.unbuilt...), nil
@@ -220,7 +220,7 @@ func (s *state) settle(now time.Time, out []kernel.Effect) []kernel.Effect {
 }
 
 // noticed reports whether the new snapshot delays the next one: clients see the change, or would see it without
-// metaTools: only. The gateway's own tools, which come first, delay no server's.
+// `metaTools: only`. A snapshot of only the gateway's own tools, which come first, does not delay those of the servers.
 func (s *state) noticed(old *catalog.Snapshot) bool {
 	if len(s.snapshot.Servers())+len(old.Servers()) == 0 {
 		return false

@@ -31,9 +31,9 @@ type world struct {
 	last   map[kernel.Reference]*catalog.Snapshot // the last snapshot published to each subscriber
 	early  map[kernel.Reference]bool              // whether it was early
 	told   []time.Time                            // when clients were notified of a change
-	known  *catalog.Snapshot                      // the snapshot they were notified of last
+	known  *catalog.Snapshot                      // the snapshot of the last notification
 
-	announced map[string]bool // servers with an announced change that is in no snapshot yet
+	announced map[string]bool // servers with an announced change that no snapshot contains yet
 }
 
 type timer struct {
@@ -71,7 +71,7 @@ func (w *world) step(msg any) {
 // announce records that a server has announced a change of its tools.
 func (w *world) announce(server string) { w.announced[server] = true }
 
-// checkAnnounced checks that a new snapshot counts every announced change of its servers as one.
+// checkAnnounced checks that a new snapshot counts every announced change of its servers as a change.
 func (w *world) checkAnnounced() {
 	for server := range w.announced {
 		if w.s.snapshot.Server(server) != nil && w.s.snapshot.Generation[protocol.Tools] != w.s.snapshot.Version {
@@ -83,7 +83,7 @@ func (w *world) checkAnnounced() {
 	}
 }
 
-// wake sets a timer. Only one of each sort may run.
+// wake sets a timer. Only one of each kind may be set at a time.
 func (w *world) wake(e kernel.Wake) {
 	limit := pause
 	if _, ok := e.Msg.(logDue); ok {
@@ -130,8 +130,8 @@ func (w *world) deliver() bool {
 	return true
 }
 
-// For any order of messages, notifications of clients are a pause apart, no subscriber gets an older snapshot after a
-// newer one, and in the end every subscriber has the newest one with everything the servers offer. No announced
+// For any order of messages, notifications of clients are at least a pause apart, no subscriber receives an older snapshot
+// after a newer one, and in the end every subscriber has the newest one with everything that the servers offer. No announced
 // change is lost.
 func TestScripts(t *testing.T) {
 	system := kernel.New(kernel.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})

@@ -35,8 +35,8 @@ func putAudit(tx *bbolt.Tx, m audit.Mark) error {
 	return nil
 }
 
-// AuditMark returns the audit log's newest line according to a state file, or zero if none is stored. No gateway has to
-// run.
+// AuditMark returns the audit log's newest line according to a state file, or zero if none is stored. It needs no running
+// gateway.
 func AuditMark(path string) (m audit.Mark, err error) {
 	err = withFile(path, true, readWait, func(db *bbolt.DB) error {
 		return db.View(func(tx *bbolt.Tx) error {

@@ -14,7 +14,7 @@ type batch struct {
 	audit    audit.Mark // zero = unchanged
 }
 
-// pendingToken is a login to be written.
+// pendingToken is a login to be written or removed.
 type pendingToken struct {
 	value message.Token
 	by    requestID
@@ -32,7 +32,7 @@ func newBatch() batch {
 
 func (b batch) empty() bool { return len(b.eras)+len(b.catalogs)+len(b.tokens) == 0 && b.audit.N == 0 }
 
-// under adds the changes of an earlier batch that b does not override.
+// under adds the changes of an earlier batch, except those that b overrides.
 func (b *batch) under(earlier batch) {
 	if b.audit.N == 0 {
 		b.audit = earlier.audit
@@ -50,7 +50,7 @@ func lay[V any](over, under map[string]V) {
 	}
 }
 
-// withoutRequests returns the batch without the waiting requests, which have been answered.
+// withoutRequests returns the batch without the waiting requests, which have already been answered.
 func (b batch) withoutRequests() batch {
 	for key, token := range b.tokens {
 		b.tokens[key] = pendingToken{value: token.value}

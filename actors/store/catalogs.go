@@ -57,8 +57,8 @@ func readCatalogs(tx *bbolt.Tx, now time.Time) (known map[string]*message.KnownC
 	return known, spoiled, nil
 }
 
-// decodeAll copies the catalogs out of the file, whose memory is valid only for a short time, and decodes two at a time:
-// a client may be waiting, and most of the time is spent waiting for memory.
+// decodeAll copies the catalogs out of the file's memory, which is valid only for a short time, and decodes them on two
+// goroutines: a client may be waiting, and most of the time is spent on memory access.
 func decodeAll(all []stored) error {
 	half := func(part []stored) error {
 		return guarded(func() error {
@@ -76,12 +76,12 @@ func decodeAll(all []stored) error {
 	return errors.Join(first, second)
 }
 
-// fresh reports whether an entry of that time is kept. A time in the future is the result of damage or of a wrong clock.
+// fresh reports whether an entry of that time is kept. A time far in the future is the result of damage or of a wrong clock.
 func fresh(at, now time.Time) bool {
 	return at.After(now.Add(-catalogKept)) && at.Before(now.Add(catalogKept))
 }
 
-// putCatalogs writes catalogs. One that is nil or too large is deleted, since the stored one is outdated.
+// putCatalogs writes catalogs. If a catalog is nil or too large, the stored one is outdated, so it is deleted.
 func putCatalogs(tx *bbolt.Tx, catalogs map[string]*message.KnownCatalog) error {
 	bucket, err := tx.CreateBucketIfNotExists(bucketCatalogs)
 	for server, known := range catalogs {

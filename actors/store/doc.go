@@ -4,9 +4,10 @@
 // renamed. Each case is logged.
 //
 // The actor owns the open file and the pending changes; the gateway and the pools have copies. Invariants:
-//   - The gateway receives StateLoaded exactly once, within 2 s, however slow the disk is. Its key stays the key of the process.
-//   - At most one write is under way.
-//   - Changes made before the stop are written before the system has stopped, if the file can be written.
+//   - The gateway receives StateLoaded exactly once, within 2 s, however slow the disk is. The sealing key in it does not change
+//     until the process ends.
+//   - At most one write is in progress.
+//   - Changes made before the stop are written before the system has stopped, if the file is writable.
 //
 // Example:
 //

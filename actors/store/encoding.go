@@ -10,8 +10,8 @@ import (
 )
 
 // A catalog in the file consists of a checksum of the rest, the time, the server's description of itself, and the
-// lists. Each text is preceded by its length, so decoding only walks over lengths and parses nothing. A megabyte
-// takes less than a millisecond.
+// lists. Each text is preceded by its length, so decoding only skips from length to length and parses nothing. A
+// megabyte takes less than a millisecond.
 //
 //	crc32c(4) at(8) version capabilities info instructions {silent(1) count item…}×4
 //
@@ -95,7 +95,7 @@ func decodeCatalog(raw []byte) (*message.KnownCatalog, error) {
 	return k, nil
 }
 
-// decoder reads values from the front of rest. After a read beyond the end it is bad and returns zero values.
+// decoder reads values from the start of rest. After a read beyond the end it is bad and returns zero values.
 type decoder struct {
 	rest []byte
 	bad  bool

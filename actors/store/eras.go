@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	maxEras = 4096                // further ones are dropped
-	eraKept = 90 * 24 * time.Hour // a server not seen for this long is removed
+	maxEras = 4096                // limit of stored eras; surplus ones are dropped
+	eraKept = 90 * 24 * time.Hour // how long an era is kept after the server was last seen
 )
 
 // storedEra is an era in the file.

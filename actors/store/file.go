@@ -22,8 +22,8 @@ import (
 
 const (
 	format   = 2                    // 1 had an unsealed sealing key and no tokens
-	maxAside = 100                  // names tried for a file that is renamed
-	lockPoll = 2 * time.Millisecond // between two attempts to lock the file, which another gateway locks for a few milliseconds
+	maxAside = 100                  // names tried for renaming an unusable file
+	lockPoll = 2 * time.Millisecond // between two attempts to lock the file; another gateway holds the lock for a few milliseconds
 )
 
 // Names inside the file.
@@ -38,7 +38,7 @@ var (
 )
 
 var (
-	// errHeld is returned if another process keeps the file locked.
+	// errHeld is returned if another process has locked the file.
 	errHeld = errors.New("another process has locked it")
 	// errDamaged is returned if the file cannot be read.
 	errDamaged = errors.New("damaged")
@@ -66,8 +66,8 @@ type contents struct {
 	unopened int // tokens that could not be unsealed, which were skipped
 }
 
-// read reads the file, or creates it if it does not exist. It waits up to wait for another gateway's lock; gateways
-// hold it only while they read or write. It returns one of the errors above or a system error.
+// read reads the file, or creates it if it does not exist. It waits for at most wait until other gateways release the
+// lock, which they hold only while they read or write. It returns one of the errors above or a system error.
 func read(path string, v *vault, wait time.Duration) (contents, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return contents{}, fmt.Errorf("create directory of state file: %w", err)
@@ -106,7 +106,7 @@ func read(path string, v *vault, wait time.Duration) (contents, error) {
 }
 
 // create creates the file, or reads it if another gateway has just created it. It does not sync to disk, because the
-// start of the gateway waits for it. After a power failure only a new key is lost. The first write syncs everything.
+// gateway's start waits for it. A power failure can only lose a new key. The first write syncs everything.
 func create(path string, v *vault, wait time.Duration) (contents, error) {
 	var c contents
 	_, _ = rand.Read(c.key[:]) // never fails
@@ -125,8 +125,8 @@ func create(path string, v *vault, wait time.Duration) (contents, error) {
 	return c, nil
 }
 
-// write writes the batch and removes surplus and expired entries. If the file no longer exists, it is created with
-// this key. refused are the keys of the tokens beyond the limit.
+// write writes the batch and removes surplus and expired entries. If the file no longer exists, write creates it with
+// the key. refused contains the keys of the tokens beyond the limit.
 func write(path string, v *vault, key message.SealingKey, b batch, wait time.Duration) (refused map[string]bool, err error) {
 	if b.empty() {
 		return nil, nil
@@ -161,7 +161,7 @@ func write(path string, v *vault, key message.SealingKey, b batch, wait time.Dur
 	return refused, err
 }
 
-// withFile opens the file, calls f and closes the file. The file is locked only in between.
+// withFile opens the file, calls f and closes the file. The file is locked only while it is open.
 func withFile(path string, readOnly bool, wait time.Duration, f func(*bbolt.DB) error) error {
 	until := time.Now().Add(wait)
 	for {
@@ -173,7 +173,7 @@ func withFile(path string, readOnly bool, wait time.Duration, f func(*bbolt.DB) 
 	}
 }
 
-// once is withFile without waiting. It closes the file even if bbolt panics.
+// once does the work of withFile without waiting for the lock. It closes the file even if bbolt panics.
 func once(path string, readOnly bool, f func(*bbolt.DB) error) error {
 	var held *os.File
 	var db *bbolt.DB
@@ -183,7 +183,7 @@ func once(path string, readOnly bool, f func(*bbolt.DB) error) error {
 		return held, err
 	}
 	err := guarded(func() (err error) {
-		// With a timeout shorter than its pause of 50 ms, bbolt tries the lock once.
+		// bbolt pauses for 50 ms between attempts to lock. With a shorter timeout it tries only once.
 		if db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: 1, ReadOnly: readOnly, OpenFile: open}); err != nil {
 			return openError(err)
 		}
@@ -200,8 +200,8 @@ func once(path string, readOnly bool, f func(*bbolt.DB) error) error {
 	return err
 }
 
-// openError classifies the errors of opening. An error that is not a system error comes from bbolt, so the file is
-// damaged.
+// openError classifies errors of opening the file. An error that is not a system error comes from bbolt and means that
+// the file is damaged.
 func openError(err error) error {
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		return errHeld
@@ -283,8 +283,8 @@ func (c *contents) read(tx *bbolt.Tx, v *vault) error {
 	return err
 }
 
-// setAside renames an unusable file and returns its new name. It overwrites no existing file. was is the file found
-// to be unusable. If path is another file by now, another gateway has already replaced it, and setAside does nothing.
+// setAside renames an unusable file and returns its new name. It does not overwrite existing files. was describes the
+// unusable file. If path is a different file by now, another gateway has already replaced it, and setAside does nothing.
 func setAside(path string, was fs.FileInfo) (string, error) {
 	for n := 1; n <= maxAside; n++ {
 		aside := fmt.Sprintf("%s.unusable-%d", path, n)

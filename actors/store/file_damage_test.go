@@ -13,7 +13,7 @@ import (
 	"goblin-actor/actors/message"
 )
 
-// A catalog that is damaged costs that server only.
+// If one catalog is damaged, only that catalog is lost.
 func TestADamagedEntry(t *testing.T) {
 	path, key := begin(t)
 	if _, err := write(path, testVault, key, batch{catalogs: map[string]*message.KnownCatalog{"t": catalogOf(now, "z")}}, writeWait); err != nil {
@@ -30,7 +30,7 @@ func TestADamagedEntry(t *testing.T) {
 	}
 }
 
-// A file of a later version is not modified: the two versions may run side by side.
+// A file of a later version is not modified, since the two versions may run side by side.
 func TestLaterFormatIsNotModified(t *testing.T) {
 	path, key := begin(t)
 	bolt(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Put(keyFormat, []byte("99")) })(t, path)
@@ -45,7 +45,7 @@ func TestLaterFormatIsNotModified(t *testing.T) {
 // A gateway that wants to rename an unusable file does not rename another gateway's new file.
 func TestNewFileIsNotRenamed(t *testing.T) {
 	path, key := begin(t)
-	was, err := os.Stat(filepath.Dir(path)) // another file
+	was, err := os.Stat(filepath.Dir(path)) // stands for an earlier file
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -199,7 +199,7 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// Waiting for a file that another process keeps locked, as an older version of the program does, is bounded.
+// The wait for a file that another process keeps locked, as an older version of the program does, is bounded.
 func TestFileLockedByAnotherProcess(t *testing.T) {
 	path, key := begin(t)
 	db, err := bbolt.Open(path, 0o600, nil)
@@ -252,7 +252,7 @@ func FuzzDecodeCatalog(f *testing.F) {
 	f.Add(encodeCatalog(&message.KnownCatalog{Info: &message.ServerInfo{}}))
 	f.Add([]byte("no catalog at all"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if len(raw) > headSize { // make the checksum right, to test the code after it
+		if len(raw) > headSize { // correct the checksum, to test the code behind its verification
 			raw = bytes.Clone(raw)
 			binary.LittleEndian.PutUint32(raw, crc32.Checksum(raw[4:], castagnoli))
 		}

@@ -30,7 +30,7 @@ func migrate(path string, v *vault, wait time.Duration) error {
 		var plain message.SealingKey
 		err := db.Update(func(tx *bbolt.Tx) error {
 			if err := checkFormat(tx, v); !errors.Is(err, errPlain) {
-				return err // another gateway has migrated it
+				return err // another gateway has already migrated the file
 			}
 			meta := tx.Bucket(bucketMeta)
 			if n := copy(plain[:], meta.Get(keySeal)); n != len(plain) || len(meta.Get(keySeal)) != n || plain == (message.SealingKey{}) {
@@ -48,7 +48,7 @@ func migrate(path string, v *vault, wait time.Duration) error {
 		if err != nil || plain == (message.SealingKey{}) {
 			return err
 		}
-		// The pages of the former state are free but still contain the key. One of the file's two meta pages refers to
+		// The pages of the previous state are free but still contain the key. One of the file's two meta pages refers to
 		// them until the next transaction.
 		if err := db.Update(func(*bbolt.Tx) error { return nil }); err != nil {
 			return fmt.Errorf("seal state file: %w", err)

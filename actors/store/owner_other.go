@@ -4,5 +4,5 @@ package store
 
 import "io/fs"
 
-// ours returns true: access lists of the system determine which users may write.
+// ours returns true: on this system, access control lists determine which users may write.
 func ours(fs.FileInfo) bool { return true }

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	readWait  = 200 * time.Millisecond // for another gateway that is writing, which takes a few milliseconds
-	writeWait = time.Second            // likewise, when no caller waits
-	openWait  = 2 * time.Second        // the gateway continues without a file on a slower disk
-	writeSoon = 250 * time.Millisecond // changes within this time are written together
+	readWait  = 200 * time.Millisecond // wait for another gateway that is writing, which takes a few milliseconds
+	writeWait = time.Second            // the same, when no caller waits
+	openWait  = 2 * time.Second        // time to open the file, after which the gateway continues without it
+	writeSoon = 250 * time.Millisecond // delay of a write, so that changes within it are written together
 	heldPause = 5 * time.Second        // before the next attempt to write a locked file
 )
 
@@ -27,8 +27,8 @@ type Options struct {
 	Path    string           // of the state file; "" = keep state in memory
 	Gateway kernel.Reference // receives StateLoaded
 
-	// Master returns the key that seals secrets in the file. It is called on a goroutine. nil = a key in a file next to
-	// it.
+	// Master returns the key that seals secrets in the file. It is called on a separate goroutine. nil = use a key in a
+	// file next to it.
 	Master func() (*masterkey.Master, error)
 	Log    *slog.Logger
 }
@@ -77,8 +77,8 @@ type (
 	loaded struct {
 		held  contents
 		vault *vault
-		aside string // new path of a damaged or foreign file; "" = none
-		why   error  // what was wrong with it
+		aside string // new path of a renamed file; "" = none was renamed
+		why   error  // why it was renamed
 		err   error
 	}
 	openExpired struct{}
@@ -145,8 +145,8 @@ func load(path string, master func() (*masterkey.Master, error)) loaded {
 	return loaded{held: held, vault: v, aside: aside, why: why}
 }
 
-// save writes to the file. A damaged file may be detected only now; it is then replaced as by load. A file that another
-// gateway has created in the meantime with another master key is left alone.
+// save writes to the file. If it finds the file damaged, it replaces the file as load does. It does not change a file that
+// another gateway has created in the meantime with another master key.
 func save(a writeFile) written {
 	was, _ := os.Stat(a.path)
 	refused, err := write(a.path, a.vault, a.key, a.batch, writeWait)
@@ -170,8 +170,8 @@ type state struct {
 	phase      phase
 	loadedSent bool
 	writing    bool
-	due        bool  // a writeDue timer is running
-	held       bool  // a locked file has been logged
+	due        bool  // a writeDue timer is set
+	held       bool  // it was logged that the file is locked
 	dirty      batch // not yet written
 
 	inFlight batch               // being written
@@ -284,7 +284,7 @@ func (s *state) inMemory(out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// tell sends the content to the gateway, once.
+// tell sends the file's content to the gateway, once.
 func (s *state) tell(c contents, out []kernel.Effect) []kernel.Effect {
 	if s.loadedSent {
 		return out
@@ -293,7 +293,7 @@ func (s *state) tell(c contents, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Tell(s.gateway, message.StateLoaded{Key: s.key, Eras: c.eras, Catalogs: c.catalogs, Tokens: c.tokens, Audit: c.audit}))
 }
 
-// writeSoon schedules a write after a pause in which further changes may arrive.
+// writeSoon schedules a write after a pause, so that further changes are written with it.
 func (s *state) writeSoon(pause time.Duration, out []kernel.Effect) []kernel.Effect {
 	if s.phase != kept || s.writing || s.due || s.dirty.empty() {
 		return out
@@ -302,7 +302,7 @@ func (s *state) writeSoon(pause time.Duration, out []kernel.Effect) []kernel.Eff
 	return append(out, kernel.WakeAfter(pause, writeDue{}))
 }
 
-// write writes the pending changes, unless a write is under way.
+// write writes the pending changes, unless a write is in progress.
 func (s *state) write(out []kernel.Effect) []kernel.Effect {
 	if s.phase != kept || s.writing || s.dirty.empty() {
 		return out
@@ -312,7 +312,7 @@ func (s *state) write(out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(writeFile{s.path, s.vault, s.key, s.inFlight, false}))
 }
 
-// written handles the end of a write. Changes that a locked file did not take are written later.
+// written handles the end of a write. Changes that could not be written to a locked file are written later.
 func (s *state) written(m written, out []kernel.Effect) []kernel.Effect {
 	s.writing, s.inFlight = false, newBatch()
 	out = s.tokensWritten(m, out)

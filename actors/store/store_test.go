@@ -15,7 +15,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// run starts a store on path, lets do talk to it, and stops the system. It returns what the gateway was told.
+// run starts a store on path, calls do with it, and stops the system. It returns the StateLoaded that the gateway received.
 func run(t *testing.T, path string, do func(kernel.Reference)) message.StateLoaded {
 	t.Helper()
 	system := kernel.New(kernel.Options{})

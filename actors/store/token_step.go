@@ -68,7 +68,8 @@ func (w requestID) tell(key, failed string, out []kernel.Effect) []kernel.Effect
 	return append(out, kernel.Tell(w.from, message.TokenStored{Key: key, Number: w.number, Err: failed}))
 }
 
-// withoutFile returns the result of storing a login without a file. Removing one succeeds, since memory holds none.
+// withoutFile returns the result of storing or removing a login without a file: "" or an error. Removing one succeeds only
+// if no file is configured, since an unusable file may still contain the login.
 func (s *state) withoutFile(value message.Token) string {
 	switch {
 	case value != nil:
@@ -96,7 +97,7 @@ func (s *state) readToken(m message.ReadToken, out []kernel.Effect) []kernel.Eff
 	return s.readNext(out)
 }
 
-// readNext reads the requested logins, unless a read is under way.
+// readNext reads the requested logins, unless a read is in progress.
 func (s *state) readNext(out []kernel.Effect) []kernel.Effect {
 	if s.phase != kept || len(s.reading) > 0 || len(s.unread) == 0 {
 		return out

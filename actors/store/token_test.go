@@ -45,7 +45,7 @@ func mustWrite(t *testing.T, path string, key message.SealingKey, b batch) {
 	}
 }
 
-// S5.3.2: Attack 83: a login copied to another key or bucket of the file cannot be opened there, and does not affect
+// S5.3.2: Attack 83: a login copied to another key or bucket of the file cannot be unsealed there, and does not affect
 // other logins.
 func TestAttack83StateRecordMoved(t *testing.T) {
 	path, key := begin(t)
@@ -125,8 +125,8 @@ func TestFormerFormatIsSealed(t *testing.T) {
 	}
 }
 
-// A file whose master key is lost is renamed at the start, with a reason that says what is lost. It is left alone by
-// a write.
+// A file whose master key is lost is renamed at the start, with a reason that says what is lost. A write does not
+// change such a file.
 func TestMasterKeyLost(t *testing.T) {
 	path, key := begin(t)
 	mustWrite(t, path, key, batch{tokens: tokensOf("k", "v")})
@@ -143,7 +143,7 @@ func TestMasterKeyLost(t *testing.T) {
 	}
 }
 
-// At the limit, stored logins stay and new ones are refused.
+// At the limit, existing logins stay and new ones are refused.
 func TestTokensAreBounded(t *testing.T) {
 	path, key := begin(t)
 	all := map[string]pendingToken{}

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/internal/masterkey"
 )
 
-// A sealed value consists of this version number and the output of AES-256-GCM, with a random nonce in front. The names
-// of its bucket and key are authenticated with it, so a record moved elsewhere cannot be opened.
+// A sealed value consists of this version number, a random nonce and the output of AES-256-GCM. The names of its bucket
+// and key are authenticated with it, so a record moved elsewhere cannot be opened.
 const sealedV1 = 1
 
 // errUnsealed is returned for a value that is damaged or was sealed for another place or with another key.
@@ -40,8 +40,8 @@ func newVault(m *masterkey.Master) (*vault, error) {
 	return &vault{m, m.ID(), aead}, nil
 }
 
-// settle waits until the master key is on disk, so that nothing is stored that could not be opened after a power
-// failure.
+// settle waits until the master key is on disk. Otherwise a power failure could leave stored values that cannot be
+// unsealed.
 func (v *vault) settle() error { return v.master.Settle() }
 
 func (v *vault) seal(bucket, key, value []byte) []byte {

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// 500 calls are refused with the same token, which must cause one renewal only: a refresh token that is used twice ends
+// 500 requests are refused with the same token, which must cause only one renewal: a refresh token that is used twice ends
 // the login (RFC 9700, 4.14.2).
 func TestAttack66TwoRefreshes(t *testing.T) {
 	w := newWorld(t, authtest.Faults{TokenDelay: 20 * time.Millisecond}, nil)
@@ -41,7 +41,7 @@ func TestAttack66TwoRefreshes(t *testing.T) {
 	}
 }
 
-// A failing authorization server does not end a login.
+// A failure of the authorization server does not end a login.
 func TestAttack67FaultLogsOut(t *testing.T) {
 	for name, set := range map[string]func(*authtest.Faults){
 		"500":            func(f *authtest.Faults) { f.TokenStatus = 500 },

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Only maxForced renewals are forced within forcedWithin of the last published token. A failed one does not count.
+// At most maxForced renewals are forced within forcedWithin of the last published token. Failed ones do not count.
 func TestForcedRenewals(t *testing.T) {
 	var r renewal
 	r.succeeded(epoch)
@@ -33,7 +33,7 @@ func TestForcedRenewals(t *testing.T) {
 func TestRenewalBackoff(t *testing.T) {
 	temporary := &oauth.NetworkError{Op: "refresh", Err: errors.New("refused")}
 	for _, test := range []struct {
-		failures int // before
+		failures int // earlier failures
 		err      error
 		jitter   float64
 		want     time.Duration
@@ -73,7 +73,7 @@ func TestRenewAfter(t *testing.T) {
 	}
 }
 
-// busy is true while any step is in progress, and wakeAfter invalidates earlier timers.
+// busy returns true while any step is in progress, and wakeAfter invalidates earlier timers.
 func TestRenewalSteps(t *testing.T) {
 	var n counter
 	for name, begin := range map[string]func(*renewal){
@@ -98,7 +98,7 @@ func TestRenewalSteps(t *testing.T) {
 	}
 }
 
-// Each waiting request gets one verdict, and one more than maxRefused is denied at once.
+// Each waiting request gets one verdict. A request beyond maxRefused is denied at once.
 func TestRefusals(t *testing.T) {
 	verdicts := func(r *refusals, end func() int) (waiting, answered int) {
 		for range maxRefused {
@@ -118,7 +118,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// makeRoom drops the oldest pending login of a principal that has maxLoginsOfOne.
+// makeRoom drops the oldest pending login of a principal that already has maxLoginsOfOne.
 func TestMakeRoomForALogin(t *testing.T) {
 	l := logins{pending: map[uint64]*pendingLogin{1: {who: "bob"}}}
 	for n := uint64(2); n < 2+maxLoginsOfOne; n++ {
@@ -138,7 +138,7 @@ func TestMakeRoomForALogin(t *testing.T) {
 	}
 }
 
-// A logout is answered after all its results, with the first failure.
+// A logout is answered after all its results have arrived, with the first failure.
 func TestLogoutSettles(t *testing.T) {
 	for _, test := range []struct {
 		name    string

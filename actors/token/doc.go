@@ -1,10 +1,9 @@
-// Package token implements the actor of one login at a server. There is one for each server and lane. A lane is the
+// Package token implements the actor of one login at a server. There is one actor for each server and lane. A lane is the
 // principal or group that owns the login. The actor discovers the authorization server, logs in, renews the token and
-// ends the login. No other package talks to authorization servers.
+// ends the login. No other package communicates with authorization servers.
 //
-// The actor owns the login. Connections read the current token through a [Handle] without sending a message, and
-// report refusals to the actor.
-// The store keeps the login, sealed, across restarts.
+// The actor owns the login. Connections read the current token through a [Handle] without sending a message, and report
+// refusals to the actor. The store keeps the login, sealed, across restarts.
 //
 //	none ──────▶ discovering ──▶ needs-login ◀─────────┐
 //	  │ stored        │ client        │ FinishLogin     │ invalid_grant
@@ -15,11 +14,11 @@
 // # Invariants
 //
 //   - At most one renewal is in progress. A request that was refused with an older token is retried with the current one.
-//     All others wait for the renewal.
+//     All other refused requests wait for the renewal.
 //   - A new refresh token is on disk, or writing it has failed, before the access token issued with it is used.
 //   - Only invalid_grant ends a login, and only after the state file was read again, since another process may have
 //     renewed the login. After any other failure the old token stays in use and the renewal is retried.
 //   - A pending login is bound to the principal that began it, times out after 10 minutes, and accepts one answer.
-//   - A token issued after its login was ended is revoked. A logout is answered when all tokens have been handled.
+//   - A token issued after its login was ended is revoked. A logout is answered when all its tokens have been handled.
 //   - Every refusal, BeginLogin, FinishLogin and EndLogin gets exactly one answer.
 package token

@@ -12,7 +12,7 @@ var (
 	ErrNeedsLogin = errors.New("not logged in to the server")
 	// ErrScope is wrapped by a verdict's error if the login lacks scopes.
 	ErrScope = errors.New("the login lacks scopes")
-	// ErrLoop is wrapped by a verdict's error if the server refuses newly issued tokens.
+	// ErrLoop is wrapped by a verdict's error if the server refuses even newly issued tokens.
 	ErrLoop = errors.New("the server refuses newly issued tokens")
 	// ErrExpired is returned for a login that took too long.
 	ErrExpired = errors.New("the login timed out; begin it again")
@@ -43,7 +43,7 @@ func (e *Error) Error() string { return e.Op + ": " + e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// noLoginError reports that a login cannot help, and what can. It matches upstream.ErrNoLogin.
+// noLoginError reports that a login cannot help, and what can be done instead. It matches upstream.ErrNoLogin.
 type noLoginError struct{ err error }
 
 func (e *noLoginError) Error() string {

@@ -34,7 +34,7 @@ func (h *Handle) Refused(sent string, status int, challenges []string) <-chan up
 	return reply
 }
 
-// refused reports to the actor that the server refused a request with that authorization.
+// refused tells the actor that the server refused a request that was sent with that authorization.
 type refused struct {
 	sent       string
 	status     int
@@ -42,7 +42,7 @@ type refused struct {
 	reply      chan<- upstream.Verdict // capacity 1
 }
 
-// Class implements kernel.Classed. The number of refusals is limited by the calls in flight at the server.
+// Class implements kernel.Classed. The number of refusals is bounded by the calls in flight at the server.
 func (refused) Class() kernel.Class { return kernel.Outcome }
 
 // Abandon answers the request if the actor has stopped.

@@ -9,7 +9,7 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-// stepLogin handles the steps of logins that people have begun.
+// stepLogin handles the messages about logins that people have begun.
 func (s *state) stepLogin(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case message.BeginLogin:
@@ -48,7 +48,7 @@ func (s *state) beginLogin(m message.BeginLogin, out []kernel.Effect) []kernel.E
 	return append(out, kernel.Act(b), kernel.WakeAfter(loginTimeout, loginTimedOut{number}))
 }
 
-// begun answers the caller of BeginLogin: the login continues in the browser, or it has failed.
+// begun answers BeginLogin: the login continues in the browser, or it has failed.
 func (s *state) begun(now time.Time, m begun, out []kernel.Effect) []kernel.Effect {
 	p := s.logins.pending[m.number]
 	if p == nil {
@@ -75,8 +75,8 @@ func (s *state) begun(now time.Time, m begun, out []kernel.Effect) []kernel.Effe
 	return out
 }
 
-// finishLogin handles the parameters that the browser sent to the redirect URI. A login accepts one answer, and only from
-// the principal that began it: an attacker may open the login page in a victim's browser, or send an answer themselves.
+// finishLogin handles the parameters that the browser sent to the redirect URI. A login accepts one answer, and only from the
+// principal that began it: an attacker may open the login page in a victim's browser, or send an answer of their own.
 func (s *state) finishLogin(m message.FinishLogin, out []kernel.Effect) []kernel.Effect {
 	number, p := s.logins.find(m.State)
 	switch {
@@ -121,7 +121,7 @@ func (s *state) redeemed(now time.Time, number uint64, token oauth.Token, err er
 	s.demand.scopes = nil
 	out = s.logins.drop(number, nil, out)
 	r := &s.renewal
-	r.request, r.reading, r.forced, r.adopted = 0, false, 0, 0 // the result of a renewal of the previous login is ignored
+	r.request, r.reading, r.forced, r.adopted = 0, false, 0, 0 // the result of a renewal of the previous login is to be ignored
 	return s.accept(now, next, out)
 }
 
@@ -151,7 +151,7 @@ func (s *state) polled(now time.Time, m polled, out []kernel.Effect) []kernel.Ef
 	return append(out, kernel.WakeAfter(p.interval, pollDue{m.number}))
 }
 
-// loginTimedOut ends a login that took too long. A login whose answer is being redeemed may still complete.
+// loginTimedOut ends a login that took too long. A login whose code is being redeemed may still complete.
 func (s *state) loginTimedOut(number uint64, out []kernel.Effect) []kernel.Effect {
 	p := s.logins.pending[number]
 	if p == nil || p.answered && !p.device {

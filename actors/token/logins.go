@@ -14,7 +14,7 @@ import (
 // logins holds the logins that people have begun.
 type logins struct {
 	pending    map[uint64]*pendingLogin       // by number
-	completing []chan<- message.LoginFinished // callers whose login completes when it is on disk
+	completing []chan<- message.LoginFinished // callers waiting until a completed login is on disk
 }
 
 // pendingLogin is a login that a person has begun.
@@ -79,7 +79,7 @@ func (l *logins) find(state string) (number uint64, p *pendingLogin) {
 	return number, p
 }
 
-// complete answers the callers whose login waited for the store.
+// complete answers the callers that waited until the login was on disk.
 func (l *logins) complete(err error, out []kernel.Effect) []kernel.Effect {
 	for _, to := range l.completing {
 		out = append(out, kernel.Act(finished{to, err}))
@@ -88,7 +88,7 @@ func (l *logins) complete(err error, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// restarted records that no request is in progress anymore.
+// restarted records that no request is in progress after a restart.
 func (l *logins) restarted() {
 	for _, p := range l.pending {
 		p.redeeming = false

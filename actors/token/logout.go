@@ -11,16 +11,16 @@ import (
 )
 
 // logout is a login that is being ended. It is complete when the login is removed from the state file and the
-// authorization server has answered the requests to revoke its tokens: the current one, and those of token requests that
+// authorization server has answered the requests to revoke its tokens: the current token, and tokens from requests that
 // were in progress.
 type logout struct {
 	reply  chan<- message.LoginFinished // nil if no caller waits
-	forgot chan<- struct{}              // receives when the login is removed from the state file; nil if no caller waits
-	left   int                          // results not yet received
+	forgot chan<- struct{}              // receives a value when the login is removed from the state file; nil if no caller waits
+	left   int                          // results that have not arrived
 	err    error                        // the first failure
 }
 
-// lateToken is a request for a token whose login was ended before the response.
+// lateToken is a token request that was in progress when its login was ended.
 type lateToken struct {
 	logout *logout
 	site   *oauth.AuthServer
@@ -59,19 +59,19 @@ func (s *state) logOut(m message.EndLogin, out []kernel.Effect) []kernel.Effect 
 	return s.logouts.settle(l, out)
 }
 
-// expect records a token request in progress that l waits for.
+// expect records that l waits for a token request in progress.
 func (v *logouts) expect(l *logout, number uint64, site *oauth.AuthServer, client oauth.Client) {
 	v.late[number] = lateToken{l, site, client}
 	l.left++
 }
 
-// await records a result that l waits for.
+// await records that l waits for a result.
 func (v *logouts) await(l *logout, number uint64) {
 	v.pending[number] = l
 	l.left++
 }
 
-// receivedLate handles the result of a token request whose login was ended, and revokes the token.
+// receivedLate handles the result of a token request whose login was ended: it revokes the token.
 func (v *logouts) receivedLate(requests *counter, number uint64, token oauth.Token, err error, out []kernel.Effect) []kernel.Effect {
 	late, expected := v.late[number]
 	if !expected {
@@ -107,8 +107,8 @@ func (v *logouts) revoked(m revoked, out []kernel.Effect) []kernel.Effect {
 	return v.settle(l, out)
 }
 
-// forgotten handles the store's answer: the login was removed from the state file, or may still be there because of
-// failed.
+// forgotten handles the store's answer. The login was removed from the state file or, if failed is not "", may still be
+// there.
 func (v *logouts) forgotten(number uint64, failed string, out []kernel.Effect) []kernel.Effect {
 	l := v.received(number)
 	if l == nil {
@@ -122,7 +122,7 @@ func (v *logouts) forgotten(number uint64, failed string, out []kernel.Effect) [
 	return v.settle(l, out)
 }
 
-// received notes a result and returns the logout that waited for it, or nil if none did.
+// received records a result and returns the logout that waited for it, or nil if none did.
 func (v *logouts) received(number uint64) *logout {
 	l := v.pending[number]
 	if l != nil {
@@ -141,7 +141,7 @@ func (v *logouts) settle(l *logout, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(finished{l.reply, l.err}))
 }
 
-// abandon answers the callers of all logouts: their results will not arrive.
+// abandon answers the callers of all logouts, since the remaining results will not arrive.
 func (v *logouts) abandon(out []kernel.Effect) []kernel.Effect {
 	for _, l := range v.all {
 		out = append(out, kernel.Act(finished{l.reply, cmp.Or(l.err, errUnanswered)}))

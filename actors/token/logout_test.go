@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-// size returns the number of entries in logouts.
+// size returns the number of entries in the tables of logouts.
 func (v *logouts) size() int { return len(v.all) + len(v.late) + len(v.pending) }
 
 // all returns the acts of type T and clears the list of acts.
@@ -66,7 +66,7 @@ func TestLogoutDuringARefresh(t *testing.T) {
 	}
 }
 
-// A logout during a login, by browser or by device, revokes the token that the login returns.
+// A logout during a login, by browser or device, revokes the token that the login obtains.
 func TestLogoutDuringALogin(t *testing.T) {
 	for _, device := range []bool{false, true} {
 		p := newScript(t, nil, 1)
@@ -101,7 +101,7 @@ func TestLogoutDuringALogin(t *testing.T) {
 	}
 }
 
-// A logout is answered after the login was removed from the state file, or after that has failed.
+// A logout is answered after the login was removed from the state file, or after the removal has failed.
 func TestLogoutIsOnDisk(t *testing.T) {
 	for name, answer := range map[string]func(*script){
 		"":                 func(p *script) { p.kept("") },
@@ -129,7 +129,7 @@ func TestLogoutIsOnDisk(t *testing.T) {
 	}
 }
 
-// A refresh that fails returns no token to revoke, and requests from before a restart are not waited for.
+// A logout does not wait for a refresh that has failed, which returns no token, or for requests from before a restart.
 func TestLogoutWithoutATokenToCome(t *testing.T) {
 	for name, of := range map[string]func(*script, refresh){
 		"the refresh fails": func(p *script, r refresh) {

@@ -6,11 +6,11 @@ import "time"
 type phase string
 
 const (
-	none        phase = "none"        // the login was not needed yet
+	none        phase = "none"        // no request has needed the login yet
 	discovering phase = "discovering" // the authorization server is being discovered
-	needsLogin  phase = "needs-login" // a person has to act
+	needsLogin  phase = "needs-login" // a person has to log in
 	fresh       phase = "fresh"       // there is a token
-	refreshing  phase = "refreshing"  // a new token is requested, read from the store or being written to it
+	refreshing  phase = "refreshing"  // a new token is being requested, read from the store or written to it
 	stale       phase = "stale"       // the last renewal failed; the old token stays in use and the renewal is retried
 )
 
@@ -27,15 +27,15 @@ var transitions = map[phase][]phase{
 const (
 	maxRefused        = 4096             // refused requests that wait for one renewal
 	loginTimeout      = 10 * time.Minute // limit for a person to complete a login
-	maxLoginsOfOne    = 4                // pending logins of one principal; a further one ends the oldest
-	maxLogins         = 64               // pending logins
-	maxForced         = 3                // renewals in a row of tokens that were refused within forcedWithin
+	maxLoginsOfOne    = 4                // pending logins of one principal; a further one cancels the oldest
+	maxLogins         = 64               // pending logins of all principals
+	maxForced         = 3                // consecutive renewals of tokens that were refused within forcedWithin
 	forcedWithin      = time.Minute
 	maxStepUps        = 3 // replacements of a client-credentials token by one with more scopes
 	backoffMin        = time.Second
 	backoffMax        = 5 * time.Minute
 	storeTimeout      = 10 * time.Second // limit for the store to write a token
 	minRenewInterval  = 10 * time.Second // shortest time between two scheduled renewals
-	maxAdopted        = 3                // logins of other processes adopted in a row
+	maxAdopted        = 3                // consecutive logins of other processes that are adopted
 	discoveryInterval = 10 * time.Second // shortest time between two discoveries
 )

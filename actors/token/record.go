@@ -29,8 +29,8 @@ func (r *record) encode() message.Token {
 	return raw
 }
 
-// decode decodes a record. It reports false if the record belongs to another server or other settings, since a token must
-// only be sent to the server that it was issued for.
+// decode decodes a record. It returns false if the record is for another server or other settings, since a token must only
+// be sent to the server that it was issued for.
 func decode(raw message.Token, server string, c oauth.Config) (record, bool) {
 	var r record
 	if len(raw) == 0 || json.Unmarshal(raw, &r) != nil || r.Server != server {
@@ -39,13 +39,13 @@ func decode(raw message.Token, server string, c oauth.Config) (record, bool) {
 	if r.Token.Access != "" && (r.Site == nil || c.ClientID != "" && c.ClientID != r.Client.ID || c.Issuer != "" && !oauth.SameIssuer(c.Issuer, r.Site.Issuer)) {
 		return record{}, false
 	}
-	if c.Secret != "" && r.Client.Secret != "" && r.Client.ID == c.ClientID { // the configuration is newer
+	if c.Secret != "" && r.Client.Secret != "" && r.Client.ID == c.ClientID { // the configured secret is newer
 		r.Client.Secret = c.Secret
 	}
 	return r, true
 }
 
-// secrets returns the values that must be redacted.
+// secrets returns the values that must be redacted from logs.
 func (r *record) secrets() (values []string) {
 	add := func(value string) {
 		if value != "" && !slices.Contains(values, value) {
@@ -72,7 +72,7 @@ func (r *record) register(c oauth.Client) {
 	}
 }
 
-// forget removes a registration that the authorization server seems to have lost. The next login registers again.
+// forget removes a registration that the authorization server seems to have forgotten. The next login registers again.
 func (r *record) forget(c oauth.Client) {
 	r.Clients = slices.DeleteFunc(slices.Clone(r.Clients), func(known oauth.Client) bool { return known == c })
 }

@@ -14,7 +14,7 @@ type refusals struct {
 	denied  bool // a request was denied since the login's phase was last reported to the owner
 }
 
-// await makes a refused request wait for the renewal.
+// await adds a refused request to those that wait for the renewal.
 func (r *refusals) await(to chan<- upstream.Verdict, out []kernel.Effect) []kernel.Effect {
 	if len(r.waiting) >= maxRefused {
 		return r.deny(to, &Error{"renew the login", errors.New("too many requests are waiting for the renewal; retry later"), ""}, out)
@@ -23,7 +23,7 @@ func (r *refusals) await(to chan<- upstream.Verdict, out []kernel.Effect) []kern
 	return out
 }
 
-// deny tells a refused request that it must not be sent again.
+// deny answers a refused request that must not be retried.
 func (r *refusals) deny(to chan<- upstream.Verdict, why error, out []kernel.Effect) []kernel.Effect {
 	r.denied = true
 	if errors.Is(why, oauth.ErrNoLogin) {
@@ -32,7 +32,7 @@ func (r *refusals) deny(to chan<- upstream.Verdict, why error, out []kernel.Effe
 	return append(out, kernel.Act(verdict{to, upstream.Verdict{Err: why}}))
 }
 
-// denyAll denies the waiting requests.
+// denyAll denies all waiting requests.
 func (r *refusals) denyAll(why error, out []kernel.Effect) []kernel.Effect {
 	for _, to := range r.waiting {
 		out = r.deny(to, why, out)
@@ -41,7 +41,7 @@ func (r *refusals) denyAll(why error, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// retryAll tells the waiting requests to be sent again.
+// retryAll answers the waiting requests that they are to be retried.
 func (r *refusals) retryAll(out []kernel.Effect) []kernel.Effect {
 	for _, to := range r.waiting {
 		out = append(out, kernel.Act(verdict{to: to, what: upstream.Verdict{Again: true}}))

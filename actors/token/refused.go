@@ -13,9 +13,9 @@ import (
 // statusForbidden is the HTTP status for a token that lacks scopes. Other refusals have status 401.
 const statusForbidden = 403
 
-// refused decides whether a request that the server refused because of its credentials is sent again.
+// refused decides whether a request is retried that the server refused because of its credentials.
 func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
-	if s.current != nil && m.sent != s.current.authorization { // there is a newer token
+	if s.current != nil && m.sent != s.current.authorization { // a newer token exists
 		return append(out, kernel.Act(verdict{to: m.reply, what: upstream.Verdict{Again: true}}))
 	}
 	challenge := oauth.ParseChallenge(m.challenges)
@@ -38,7 +38,7 @@ func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.
 	return s.forceRenewal(now, m, out)
 }
 
-// firstRefusal handles the first refusal: it requests a token with client credentials, or discovers where to log in.
+// firstRefusal handles the first refusal: it requests a token with client credentials, or discovers where a person logs in.
 func (s *state) firstRefusal(m refused, out []kernel.Effect) []kernel.Effect {
 	out = s.refusals.await(m.reply, out)
 	if s.clientCredentials {
@@ -48,7 +48,7 @@ func (s *state) firstRefusal(m refused, out []kernel.Effect) []kernel.Effect {
 	return append(out, kernel.Act(discover{s.renewal.begin(&s.requests), s.demand.challenge}))
 }
 
-// forceRenewal renews a token that was refused before it expired. After maxForced renewals in a row, requests are denied.
+// forceRenewal renews a token that was refused before it expired. After maxForced consecutive renewals, requests are denied.
 func (s *state) forceRenewal(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
 	if !s.canRenew() {
 		return s.needLogin(errNoRefresh, s.refusals.await(m.reply, out))
@@ -64,7 +64,7 @@ func (s *state) forceRenewal(now time.Time, m refused, out []kernel.Effect) []ke
 }
 
 // insufficientScope handles a token that lacks scopes. With client credentials, the actor requests a token with more
-// scopes. Otherwise a person has to consent to them.
+// scopes. Otherwise a person has to consent to the additional scopes.
 func (s *state) insufficientScope(m refused, c oauth.Challenge, out []kernel.Effect) []kernel.Effect {
 	if c.Error != "insufficient_scope" {
 		return append(out, kernel.Act(verdict{to: m.reply}))

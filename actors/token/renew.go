@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-// stepRenewal handles the steps of a renewal.
+// stepRenewal handles the messages about a renewal.
 func (s *state) stepRenewal(now time.Time, msg any, out []kernel.Effect) []kernel.Effect {
 	switch m := msg.(type) {
 	case renewalDue:
@@ -89,8 +89,8 @@ func (s *state) granted(now time.Time, m granted, out []kernel.Effect) []kernel.
 	return s.renewalFailed(now, m.err, out)
 }
 
-// accept adopts a new login or token. If the refresh token is new, or a person waits for the login, the token is used only
-// after it is on disk, since the person may stop the gateway as soon as the login has succeeded.
+// accept adopts a new login or token. If the refresh token is new, or a person waits for the login, the token is not used
+// before it is on disk: the person may stop the gateway as soon as the login has succeeded.
 func (s *state) accept(now time.Time, next record, out []kernel.Effect) []kernel.Effect {
 	rotated := next.Token.Refresh != "" && next.Token.Refresh != s.record.Token.Refresh
 	s.record, s.phase = next, refreshing
@@ -101,8 +101,8 @@ func (s *state) accept(now time.Time, next record, out []kernel.Effect) []kernel
 	return out
 }
 
-// storeToken makes the store write value, or remove the login if value is nil, and report when that is on disk. It returns
-// the number of the request.
+// storeToken makes the store write value, or remove the login if value is nil, and report the result. It returns the number
+// of the request.
 func (s *state) storeToken(value message.Token, out []kernel.Effect) (uint64, []kernel.Effect) {
 	number := s.requests.next()
 	remember := message.RememberToken{Key: s.key, Value: value, From: s.self, Number: number}
@@ -122,7 +122,7 @@ func (s *state) tokenStored(now time.Time, m message.TokenStored, out []kernel.E
 	return s.publish(now, out)
 }
 
-// storeTimedOut continues without the store.
+// storeTimedOut continues although the store has not answered.
 func (s *state) storeTimedOut(now time.Time, m storeTimedOut, out []kernel.Effect) []kernel.Effect {
 	if m.number != s.renewal.storing {
 		return s.logouts.forgotten(m.number, "writing the state file timed out", out)
@@ -132,7 +132,7 @@ func (s *state) storeTimedOut(now time.Time, m storeTimedOut, out []kernel.Effec
 	return s.publish(now, out)
 }
 
-// publish makes the new token available to connections, and answers everything that waited for it.
+// publish makes the new token available to connections, and answers everything that waited for the token.
 func (s *state) publish(now time.Time, out []kernel.Effect) []kernel.Effect {
 	t := s.record.Token
 	s.current, s.phase = &current{"Bearer " + t.Access}, fresh
@@ -163,7 +163,7 @@ func (s *state) renewalFailed(now time.Time, err error, out []kernel.Effect) []k
 }
 
 // tokenRead handles the stored login, which is read after the authorization server has ended the current one. If another
-// process has renewed the login, that login is adopted.
+// process has renewed the login, its login is adopted.
 func (s *state) tokenRead(now time.Time, m message.TokenRead, out []kernel.Effect) []kernel.Effect {
 	if !s.renewal.reading || m.Key != s.key {
 		return out
@@ -182,7 +182,7 @@ func (s *state) tokenRead(now time.Time, m message.TokenRead, out []kernel.Effec
 	return s.renew(out)
 }
 
-// needLogin removes the login. A person has to log in again.
+// needLogin removes the login, so a person has to log in again.
 func (s *state) needLogin(why *Error, out []kernel.Effect) []kernel.Effect {
 	if s.record.Token.Access != "" {
 		s.record = s.record.without()
@@ -205,7 +205,7 @@ func (s *state) log(level slog.Level, text string, err error) kernel.Effect {
 	return kernel.Log(level, text, args...)
 }
 
-// hasMore reports whether want has scopes that have lacks.
+// hasMore reports whether want contains scopes that have lacks.
 func hasMore(have, want []string) bool {
 	return slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(have, w) })
 }

@@ -7,21 +7,21 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-// renewal tracks the renewal of the token: the step in progress, when the next one is due, and how the last ones ended. At
+// renewal tracks the renewal of the token: the step in progress, when the next renewal is due, and how the last ones ended. At
 // most one step is in progress.
 type renewal struct {
 	request uint64 // number of the request to the authorization server; 0 = none
 	reading bool   // the store reads the login
 	storing uint64 // number of the write that has to complete before the token is used; 0 = none
-	timer   uint64 // counts the timers for the next renewal; older ones are ignored
+	timer   uint64 // number of the newest timer for the next renewal; older timers are ignored
 
 	published time.Time // when the current token was published
-	failures  int       // failures in a row
+	failures  int       // consecutive failures
 	fault     error     // error of the last failure
 	retryAt   time.Time // earliest time of the next attempt; zero = any time
-	forced    int       // renewals in a row of tokens that were refused within forcedWithin
+	forced    int       // consecutive renewals of tokens that were refused within forcedWithin
 	looped    bool      // the server refuses new tokens too, and a later renewal is scheduled
-	adopted   int       // logins of other processes adopted in a row
+	adopted   int       // consecutive logins of other processes that were adopted
 }
 
 // busy reports whether a step is in progress.
@@ -33,10 +33,10 @@ func (r *renewal) begin(requests *counter) uint64 {
 	return r.request
 }
 
-// cancel makes the result of the step in progress be ignored.
+// cancel causes the result of the step in progress to be ignored.
 func (r *renewal) cancel() { r.request, r.reading, r.storing = 0, false, 0 }
 
-// wakeAfter schedules the next renewal and replaces the scheduled one.
+// wakeAfter schedules the next renewal in place of the one scheduled before.
 func (r *renewal) wakeAfter(d time.Duration, out []kernel.Effect) []kernel.Effect {
 	r.timer++
 	return append(out, kernel.WakeAfter(d, renewalDue{r.timer}))
@@ -45,7 +45,7 @@ func (r *renewal) wakeAfter(d time.Duration, out []kernel.Effect) []kernel.Effec
 // unschedule cancels the scheduled renewal.
 func (r *renewal) unschedule() { r.timer++ }
 
-// mayForce reports whether a token that was refused may be renewed, and counts the renewal.
+// mayForce reports whether a token that was refused may be renewed. If so, it counts the renewal.
 func (r *renewal) mayForce(now time.Time) bool {
 	if now.Sub(r.published) >= forcedWithin {
 		r.forced = 0
@@ -62,12 +62,12 @@ func (r *renewal) succeeded(now time.Time) {
 	r.published, r.failures, r.fault, r.retryAt, r.looped = now, 0, nil, time.Time{}, false
 }
 
-// failed records a failure and returns the pause before the next attempt. The pause is shortened by up to half, depending
-// on jitter, a random number in [0,1).
+// failed records a failure and returns the pause before the next attempt. Depending on jitter, a random number in [0,1), the
+// pause is shortened by up to half.
 func (r *renewal) failed(now time.Time, err error, jitter float64) time.Duration {
 	r.failures++
 	r.fault = err
-	r.forced = max(0, r.forced-1) // the renewal produced no token that could be refused
+	r.forced = max(0, r.forced-1) // the failed renewal produced no token that could be refused
 	pause := backoffMax
 	if oauth.Temporary(err) {
 		pause = min(backoffMin<<min(r.failures-1, 16), backoffMax)

@@ -12,7 +12,7 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// requestTimeout is the timeout for all requests of one effect together. Each request has a shorter timeout of its own.
+// requestTimeout is the timeout for all requests of one effect together. Each request also has a shorter timeout of its own.
 const requestTimeout = 30 * time.Second
 
 // shell executes the effects of step.
@@ -26,9 +26,9 @@ func (h *shell) Step(now time.Time, msg any, out []kernel.Effect) []kernel.Effec
 	return step(h.state, now, msg, out)
 }
 
-// Effects. number is repeated in the result.
+// Effects. A result carries the number of its effect.
 type (
-	publish struct{ now *current } // nil if there is no token anymore
+	publish struct{ now *current } // nil if there is no longer a token
 	verdict struct {
 		to   chan<- upstream.Verdict
 		what upstream.Verdict
@@ -59,7 +59,7 @@ type (
 	begin struct {
 		number       uint64
 		challenge    oauth.Challenge
-		hasChallenge bool // the server has sent the challenge
+		hasChallenge bool // whether the server has sent the challenge
 		scopes       []string
 		redirect     string
 		device       bool
@@ -84,7 +84,7 @@ type (
 		who string
 		err error
 	}
-	forgot        struct{ to chan<- struct{} } // the login was removed from the state file
+	forgot        struct{ to chan<- struct{} } // signals that the login was removed from the state file
 	release       struct{ logins int }         // returns logins to the budget
 	reportSecrets struct{ now, before []string }
 )
@@ -120,7 +120,7 @@ func (h *shell) Act(self kernel.Self, act any) {
 	}
 }
 
-// request sends a request to an authorization server, on a goroutine.
+// request sends a request to an authorization server on a separate goroutine.
 func (h *shell) request(self kernel.Self, act any) {
 	agent := h.Agent
 	switch a := act.(type) {
@@ -165,7 +165,7 @@ func (h *shell) request(self kernel.Self, act any) {
 	}
 }
 
-// run runs f on a goroutine. If f panics, failed returns the result.
+// run runs f on a goroutine and sends its result to the actor. If f panics, failed handles the error.
 func run(self kernel.Self, f func(ctx context.Context) any, failed func(error) any) {
 	self.Go(func(ctx context.Context) (result any) {
 		defer func() {
@@ -180,7 +180,7 @@ func run(self kernel.Self, f func(ctx context.Context) any, failed func(error) a
 	})
 }
 
-// beginLogin begins a login by browser or device. It discovers the authorization server again, in case it has changed.
+// beginLogin begins a login by browser or device. It repeats the discovery of the authorization server, which may have changed.
 func beginLogin(ctx context.Context, agent *oauth.Agent, budget *Budget, a begin) begun {
 	b := begun{number: a.number, taken: true, budget: budget}
 	if !a.hasChallenge {

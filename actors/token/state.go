@@ -10,7 +10,7 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-// settings are fixed for the life of the actor.
+// settings do not change during the life of the actor.
 type settings struct {
 	self, store, owner kernel.Reference
 	login              message.LoginKey
@@ -27,7 +27,7 @@ type state struct {
 	phase    phase
 	record   record
 	current  *current // the token that connections send; nil if there is none
-	secrets  []string // secrets of record, as last reported; never modified
+	secrets  []string // secrets of record, as reported last; never modified
 	reported message.LoginPhase
 	requests counter // numbers the requests, so that results can be matched
 
@@ -46,15 +46,15 @@ func (c *counter) next() uint64 {
 	return uint64(*c)
 }
 
-// demand is what the server required when it refused requests.
+// demand holds what the server required when it refused requests.
 type demand struct {
-	challenge    oauth.Challenge // the newest
+	challenge    oauth.Challenge // the newest challenge
 	hasChallenge bool            // challenge is set
 	scopes       []string        // required by the server, but missing from a person's login
-	stepUps      int             // tokens requested with more scopes
+	stepUps      int             // how often a token with more scopes was requested
 }
 
-// Messages of the actor to itself. number identifies the request they answer.
+// Messages of the actor to itself. number identifies the request that they answer.
 type (
 	discovered struct {
 		number uint64
@@ -94,7 +94,7 @@ type (
 	pollDue       struct{ number uint64 }
 )
 
-// Abandon releases the budget of a login whose actor has stopped.
+// Abandon returns the login to the budget, since its actor has stopped.
 func (m begun) Abandon(kernel.Reason) {
 	if m.taken {
 		m.budget.give(1)
@@ -136,7 +136,7 @@ func (s *state) start(now time.Time, out []kernel.Effect) []kernel.Effect {
 	return s.publish(now, out)
 }
 
-// canRenew reports whether a new token can be obtained without a person.
+// canRenew reports whether the actor can obtain a new token without a person.
 func (s *state) canRenew() bool {
 	return s.clientCredentials || s.record.Token.Refresh != ""
 }
@@ -153,8 +153,8 @@ func (s *state) report() message.LoginReport {
 	return r
 }
 
-// announce reports the login's phase to the owner if it has changed. After a request was denied, its caller waits until
-// the login is present, so LoginPresent is reported again.
+// announce reports the login's phase to the owner if it has changed. LoginPresent is reported again after a request was
+// denied, since that request's caller waits until the login is present.
 func (s *state) announce(p message.LoginPhase, reason string, out []kernel.Effect) []kernel.Effect {
 	if s.reported == p && !(p == message.LoginPresent && s.refusals.denied) {
 		return out

@@ -15,14 +15,14 @@ import (
 
 var epoch = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// script tests a state without executing its effects. The test controls the time.
+// script tests a state without performing its effects. The test controls the time.
 type script struct {
 	t     *testing.T
 	s     *state
 	now   time.Time
 	acts  []any
 	wakes []wake // pending timers
-	keeps uint64 // number of the last write for which the store has to report the result
+	keeps uint64 // number of the last write whose result the store has to report
 }
 
 type wake struct {
@@ -85,7 +85,7 @@ func (p *script) tell(msg any) {
 	}
 }
 
-// kept answers the last write to the store.
+// kept answers the last write as the store does.
 func (p *script) kept(failed string) {
 	p.t.Helper()
 	p.tell(message.TokenStored{Key: "files", Number: p.keeps, Err: failed})
@@ -224,7 +224,7 @@ func TestLoginTimesOut(t *testing.T) {
 	}
 }
 
-// The pool is told about a login before its caller, who may send a call at once. script.tell checks the order.
+// The pool learns about a login before the login's caller, who may send a call at once. script.tell checks the order.
 func TestLoggedInAfterThePoolKnows(t *testing.T) {
 	p := newScript(t, nil, 1)
 	reply, done := make(chan message.LoginStarted, 1), make(chan message.LoginFinished, 1)
@@ -247,7 +247,8 @@ func TestLoggedInAfterThePoolKnows(t *testing.T) {
 	}
 }
 
-// For random messages in random order, every request is answered once, phases follow the table, and no state grows.
+// For random messages in random order, every request is answered once, phases follow the table, and no part of the state grows
+// without limit.
 func TestRandomScripts(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -265,7 +266,7 @@ func TestRandomScripts(t *testing.T) {
 	}
 }
 
-// faces simulates everything that communicates with the actor.
+// faces simulates everything that the actor communicates with.
 type faces struct {
 	t        *testing.T
 	r        *rand.Rand

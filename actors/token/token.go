@@ -11,7 +11,7 @@ import (
 	"goblin-actor/internal/oauth"
 )
 
-// mailbox is the maximum number of waiting requests to log in or out. Refusals are limited by the calls in flight.
+// mailbox is the maximum number of queued requests to log in or out. Refusals are bounded by the calls in flight.
 const mailbox = 256
 
 // Options configure the actor.
@@ -19,14 +19,14 @@ type Options struct {
 	Login             message.LoginKey
 	Key               string                      // key of the login in the store
 	Stored            message.Token               // the stored login; nil if there is none
-	Agent             *oauth.Agent                // sends requests to authorization servers; its clock is that of the goroutines, not of step
-	ClientCredentials bool                        // the gateway logs in with client credentials, so no person does
+	Agent             *oauth.Agent                // sends requests to authorization servers; its clock is real time, not that of step
+	ClientCredentials bool                        // the gateway logs in with client credentials, and people do not log in
 	Store             kernel.Reference            // receives RememberToken and ReadToken
 	Owner             kernel.Reference            // receives LoginChanged
-	Secrets           func(now, before []string)  // receives the login's secrets, and the former ones; may be nil
+	Secrets           func(now, before []string)  // receives the login's secrets, and the previous ones; may be nil
 	Unawaited         func(who string, err error) // receives the outcome of a login that ends while no caller waits for it; may be nil
 	Budget            *Budget                     // limits the pending logins of all token actors together; nil = no common limit
-	Life              uint64                      // makes the actor's name differ from that of a stopping actor of the same login
+	Life              uint64                      // distinguishes the actor's name from that of a stopping actor of the same login
 	Seed              uint64                      // for jitter
 	Log               *slog.Logger
 }

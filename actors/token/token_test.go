@@ -36,7 +36,7 @@ func TestLoginFromTheFirstRefusalOn(t *testing.T) {
 	if len(got) != 2 || got[0].Phase != message.LoginNeeded || got[1].Phase != message.LoginPresent {
 		t.Errorf("the owner got %+v", got)
 	}
-	// A new actor of the same login loads it from the store.
+	// A new actor of the same login reads the token from the store.
 	again := w.opts
 	again.Login.Lane, again.Stored = "again", w.store.get("files")
 	h := w.spawn(again)
@@ -51,8 +51,8 @@ func TestLoginFromTheFirstRefusalOn(t *testing.T) {
 	}
 }
 
-// A login's actor can be started while its predecessor is still stopping: a lane whose connections have just closed may
-// be needed again at once.
+// A login's actor can be started while its predecessor is still stopping: a lane whose connections have just closed may be
+// needed again at once.
 func TestLoginStartsWhileItsPredecessorStops(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	lives := make(chan *Handle, 2)
@@ -102,7 +102,7 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 	}
 }
 
-// Another process has renewed the login with the same refresh token, so the stored login is adopted.
+// If another process has renewed the login with the same refresh token, the stored login is adopted.
 func TestLoginOfAnotherProcessIsAdopted(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	w.logIn()
@@ -115,13 +115,13 @@ func TestLoginOfAnotherProcessIsAdopted(t *testing.T) {
 	if status, v := w.get(w.handle); status != http.StatusOK {
 		t.Fatalf("%d, %+v", status, v)
 	}
-	w.issuer.Set(func(f *authtest.Faults) { f.TokenError = "invalid_grant" }) // this authorization server would accept the used refresh token
+	w.issuer.Set(func(f *authtest.Faults) { f.TokenError = "invalid_grant" }) // the issuer would otherwise accept the used refresh token
 	if status, v := w.get(h); status != http.StatusOK || h.Authorization() != w.handle.Authorization() {
 		t.Fatalf("%d, %+v", status, v)
 	}
 }
 
-// A token that came with a new refresh token is used only after the store has answered.
+// A token issued with a new refresh token is used only after the store has answered.
 func TestTokenIsOnDiskBeforeUse(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	w.logIn()
@@ -257,7 +257,7 @@ func TestLoginIsBoundToItsPrincipal(t *testing.T) {
 	}
 }
 
-// Pending logins are limited for each principal, where the oldest is dropped, and for the budget.
+// Pending logins are limited for each principal, whose oldest login is then dropped, and by the budget.
 func TestPendingLoginsAreLimited(t *testing.T) {
 	w := newWorld(t, authtest.Faults{}, nil)
 	first := w.begin("ada")
@@ -317,8 +317,8 @@ func TestForgottenRegistration(t *testing.T) {
 	}
 }
 
-// The secrets of a login are reported before they are used, together with the ones they replace. After the end of the
-// login there are none.
+// The secrets of a login are reported before they are used, together with those that they replace. After the login has
+// ended there are none.
 func TestLoginSecretsAreReported(t *testing.T) {
 	var mu sync.Mutex
 	var now, before []string

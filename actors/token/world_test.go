@@ -32,7 +32,7 @@ type world struct {
 	opts   Options
 }
 
-// shelf is a store that keeps tokens in memory.
+// shelf is a store that keeps logins in memory.
 type shelf struct {
 	mu     sync.Mutex
 	values map[string]message.Token
@@ -71,8 +71,8 @@ func (s *shelf) set(change func()) {
 	change()
 }
 
-// until waits until ok returns true. It is needed where no answer follows the store's or the owner's message: for example,
-// a refused request is answered before the store has removed the token.
+// until waits until ok returns true. It is needed if the message to the store or the owner has no answer to wait for: for
+// example, a refused request is answered before the store has removed the token.
 func (s *shelf) until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline, tick := time.After(2*time.Minute), time.NewTicker(time.Millisecond)
@@ -138,7 +138,7 @@ func agentOf(t *testing.T, serverURL string, c oauth.Config) *oauth.Agent {
 	return &oauth.Agent{Server: serverURL, Client: guard.ClientFor(serverURL), Now: time.Now, Config: c}
 }
 
-// get sends a request as a link does: it sends it again if the verdict says so.
+// get sends a request as a link does, and retries it if the verdict says so.
 func (w *world) get(h *Handle) (status int, v upstream.Verdict) {
 	for range 2 {
 		r, _ := http.NewRequest(http.MethodGet, w.server.URL, nil)
