@@ -12,12 +12,12 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Limits of what a change lists. Items and members beyond them are only counted.
+// Limits of what a change lists. Items beyond them are only counted.
 const (
-	maxNamed      = 20        // added, removed and changed items, each
+	maxNamed      = 20        // items added, removed or changed, each
 	maxNamedBytes = 200       // bytes of a name or URI
-	maxMembers    = 10        // of one item
-	maxCompared   = 512 << 10 // bytes of items that are compared in detail in total, which takes a few milliseconds
+	maxMembers    = 10        // members of one item
+	maxCompared   = 512 << 10 // bytes of items compared in detail, in total; comparing them takes a few milliseconds
 )
 
 // Changes returns the differences of the servers' items between two snapshots, by public name, ordered by server and

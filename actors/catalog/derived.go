@@ -8,8 +8,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// maxDerived is the number of derived views that a snapshot keeps; with many servers it is two per server, so that every
-// server's view can be kept.
+// maxDerived is the number of derived views that a snapshot keeps. With many servers it keeps two per server, so that
+// every server's view can be kept.
 const maxDerived = 64
 
 // derived caches views by key. A view is a pure function of its snapshot and key, so two goroutines may compute the same

@@ -13,7 +13,7 @@ import (
 func TestNamesAreKept(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		servers, naming := drawServers(rt), drawNaming(rt)
-		if naming.Namespace.Mode == "on-conflict" { // in this mode a second server with the same name takes it from both
+		if naming.Namespace.Mode == "on-conflict" { // in this mode, a second server with an item of that name takes the bare name from both
 			naming.Namespace.Mode = "never"
 		}
 		var first []*offered

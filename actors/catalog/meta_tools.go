@@ -37,8 +37,8 @@ func (s *Snapshot) allServers() []*Server {
 // autoMeta is the number of tools that a model chooses from without searching.
 const autoMeta = 40
 
-// listMeta returns the list of a kind for clients if it differs from the view's items: only the meta tools, or, for few
-// tools, all items but these.
+// listMeta sets the list of a kind for clients if it differs from the view's items: only the meta tools or, if there are few
+// tools, all items except the meta tools.
 func (v *View) listMeta(kind protocol.ItemKind) {
 	if v.pass || v.snapshot.internal == nil {
 		return

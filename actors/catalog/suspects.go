@@ -69,8 +69,8 @@ func (v *View) server(name string) *Server {
 	return nil
 }
 
-// Silent returns the servers in view that may change their list of that kind without notice. It is refreshed when a
-// client lists it. The caller must not modify the slice.
+// Silent returns the servers in view that may change their list of that kind without notice. Such a list is fetched again
+// when a client requests it. The caller must not modify the slice.
 func (v *View) Silent(kind protocol.ItemKind) []*Server { return v.silent[kind] }
 
 // isSilent reports whether the server may change its list of that kind without notice.

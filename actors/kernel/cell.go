@@ -44,7 +44,7 @@ func newTimerTarget(to *cell) *timerTarget {
 	return d
 }
 
-// stop requests that the actor stop. The first reason given is the one that Stopping carries. Any goroutine may call it.
+// stop makes the actor stop. Stopping carries the first reason given. Any goroutine may call it.
 func (c *cell) stop(why string) {
 	c.why.CompareAndSwap(nil, &why)
 	c.box.PostSystemMessage(&actor.Stop{})

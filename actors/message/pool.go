@@ -182,7 +182,7 @@ func (s ListStale) Key() any { return s }
 type CallEnded struct {
 	Backend kernel.Reference
 	Call    CallRef
-	Pause   time.Duration // how long to send no further requests (HTTP 429)
+	Pause   time.Duration // how long to send no further requests (HTTP 429); 0 = no pause
 }
 
 func (CallEnded) Class() kernel.Class { return kernel.Outcome }

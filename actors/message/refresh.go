@@ -32,7 +32,7 @@ func (RefreshResult) Class() kernel.Class { return kernel.Outcome }
 // Fetch tells the backend that lists the catalog to fetch a list again, unless its server announces changes.
 type Fetch struct {
 	Kind   protocol.ItemKind
-	Wanted bool // a client waits: fetch the list even if it is not stale, and answer with FetchResult
+	Wanted bool // a client waits: fetch even a fresh list, and answer with FetchResult; else fetch only a stale list
 }
 
 func (Fetch) Class() kernel.Class { return kernel.State }

@@ -58,7 +58,7 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / (1 << 20)
 }
 
-// indexing builds the index b.N times.
+// indexing measures building the index, and reports the memory that it holds.
 func indexing(b *testing.B, d *fixture) {
 	before, held := heap(), 0.0
 	for b.Loop() {

@@ -11,7 +11,7 @@ type definition struct {
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 }
 
-// schema is the schema of a tool's arguments. It allows no others.
+// schema is the schema of a tool's arguments. It allows no other arguments.
 type schema struct {
 	AdditionalProperties bool                `json:"additionalProperties"` // always false
 	Properties           map[string]property `json:"properties"`

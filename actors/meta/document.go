@@ -13,7 +13,7 @@ const (
 	maxHeader     = 512     // of a name or title
 	maxText       = 4 << 10 // of the description
 	maxParameters = 1 << 10 // of the parameters' names, and separately of their descriptions
-	maxNesting    = 3       // nested objects of an input schema that are indexed
+	maxNesting    = 3       // levels of nested objects in an input schema
 )
 
 // The fields of a document.

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	leastGarbage = 1000     // removed documents from which on the index may be rebuilt
+	leastGarbage = 1000     // removed documents above which the index may be rebuilt
 	maxIndex     = 64 << 20 // bytes of text in the index; items beyond that are not found
 )
 
