@@ -121,7 +121,7 @@ func BenchmarkChange(b *testing.B) {
 	with := servers[42].Items[protocol.Tools]
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		list := append([][]byte(nil), with[:len(with)-i%2]...) // a new slice, as it comes from a server
+		list := append([][]byte(nil), with[:len(with)-i%2]...) // a new slice, like a new list from a server
 		servers[42].Items[protocol.Tools] = list
 		next := following(previous, standard(stylePrefix), servers...)
 		if changes := Changes(previous, next); i > 0 && len(changes) != 1 {

@@ -29,7 +29,7 @@ type parsed struct {
 	links    []link              // only for Tools: links to pages of its server
 	checked  []byte              // only for Tools: the server's definition if it is valid
 
-	leftOut     *toolschema.Fault       // only for Tools: what is invalid in the outputSchema that was removed; nil = nothing was
+	leftOut     *toolschema.Fault       // only for Tools: what is invalid in the outputSchema that was removed; nil = none was removed
 	arguments   *toolschema.InputSchema // only for Tools: validates arguments; nil = they are not validated
 	compileCost int                     // units of toolschema.Compile used for arguments
 }

@@ -14,7 +14,7 @@ type View struct {
 	Generation [protocol.ItemKinds]uint64 // Snapshot.Version in which this kind last changed in the view
 
 	snapshot     *Snapshot
-	pass         bool // names, URIs and order are the server's own, and so are the bytes within the server's era
+	pass         bool // names, URIs and order are the server's own, and so are the bytes for clients of the server's era
 	servers      []*Server
 	scope        *scope                      // nil = every entry is shown
 	shown        [protocol.ItemKinds]marks   // with a scope: indexes in ordered; nil = all

@@ -45,7 +45,7 @@ func decode(raw message.Token, server string, c oauth.Config) (record, bool) {
 	return r, true
 }
 
-// secrets returns the values that must be redacted from logs.
+// secrets returns the values that must be redacted.
 func (r *record) secrets() (values []string) {
 	add := func(value string) {
 		if value != "" && !slices.Contains(values, value) {

@@ -41,7 +41,7 @@ func (r *refusals) denyAll(why error, out []kernel.Effect) []kernel.Effect {
 	return out
 }
 
-// retryAll answers the waiting requests that they are to be retried.
+// retryAll answers all waiting requests with the verdict that they be retried.
 func (r *refusals) retryAll(out []kernel.Effect) []kernel.Effect {
 	for _, to := range r.waiting {
 		out = append(out, kernel.Act(verdict{to: to, what: upstream.Verdict{Again: true}}))

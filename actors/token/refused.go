@@ -13,7 +13,7 @@ import (
 // statusForbidden is the HTTP status for a token that lacks scopes. Other refusals have status 401.
 const statusForbidden = 403
 
-// refused decides whether a request is retried that the server refused because of its credentials.
+// refused decides whether a request that the server refused because of its credentials is retried.
 func (s *state) refused(now time.Time, m refused, out []kernel.Effect) []kernel.Effect {
 	if s.current != nil && m.sent != s.current.authorization { // a newer token exists
 		return append(out, kernel.Act(verdict{to: m.reply, what: upstream.Verdict{Again: true}}))
