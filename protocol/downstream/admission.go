@@ -21,7 +21,8 @@ type Admission interface {
 	Anonymous() *identity.Principal
 	// Admit decides about one request. It does not block.
 	Admit(r *Request) Admitted
-	// AdmitBatch decides whether an admitted request may hold more messages than one. It returns nil to admit them.
+	// AdmitBatch decides whether an admitted request may be a batch with more messages beyond its first. It returns nil
+	// to admit them.
 	AdmitBatch(who *identity.Principal, more int) *Refusal
 }
 
@@ -33,12 +34,12 @@ type Request struct {
 	Peer                netip.AddrPort // the other end of the connection; the zero value on stdin
 	TLS                 bool
 	Proxied             bool // has a Forwarded, X-Forwarded-*, X-Real-IP or Via header
-	Stream              bool // opens a stream, which may be idle for long
+	Stream              bool // opens a stream, which may be idle for a long time
 
 	block []byte
 }
 
-// Values calls each for every value of the header with the given lower-case name.
+// Values calls each with every value of the header that has the given lower-case name.
 func (r *Request) Values(lower string, each func(value []byte)) {
 	for block := r.block; len(block) > 0; {
 		line, rest, _ := bytes.Cut(block, []byte("\r\n"))
@@ -56,9 +57,9 @@ type Admitted struct {
 	Refusal *Refusal            // nil if the request is admitted
 }
 
-// Lease is one request's share of the concurrent requests that its principal may have.
+// Lease is one slot of a principal's limit on concurrent requests.
 type Lease interface {
-	// Release returns the share. It is called once, from any goroutine.
+	// Release frees the slot. It is called once, from any goroutine.
 	Release()
 }
 
@@ -114,7 +115,7 @@ func (s *Server) recognize(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHead
 		return identity.Local
 	}
 	if !h.proxied {
-		if who := a.Anonymous(); who != nil { // health probes do not count against a rate
+		if who := a.Anonymous(); who != nil { // health probes do not count against a rate limit
 			return who
 		}
 	}
@@ -174,8 +175,8 @@ func (*Server) requestOf(ctx *fasthttp.RequestCtx, c *serverConn, h *knownHeader
 
 // headerReceived is fasthttp's HeaderReceived. fasthttp next reads the first 8 KiB of the body, before it calls the
 // handler. To refuse a request without a credential before that, headerReceived adds Expect: 100-continue, so that
-// fasthttp calls expect first. A refusal there ends the connection. Requests from proxies are therefore exempt: their
-// connections carry the requests of other clients, too, and mostly arrive with their body.
+// fasthttp calls expect first. A refusal there ends the connection. Requests from proxies are therefore exempt: a
+// proxy's connection also carries the requests of other clients, and a proxy mostly sends the body with the header.
 func (s *Server) headerReceived(h *fasthttp.RequestHeader) (standard fasthttp.RequestConfig) {
 	a := s.options.Admission
 	if !h.IsHTTP11() {
@@ -192,7 +193,7 @@ func (s *Server) headerReceived(h *fasthttp.RequestHeader) (standard fasthttp.Re
 	return standard
 }
 
-// hasCredential reports whether the request has a credential. An Authorization of spaces counts as none.
+// hasCredential reports whether the request has a credential. An Authorization header of only spaces counts as none.
 func (h *knownHeader) hasCredential() bool { return len(h.authorization) > 0 }
 
 // mayContinue returns false if it has refused a request that lacks a required credential. It accepts every credential;

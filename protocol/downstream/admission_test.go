@@ -21,7 +21,7 @@ type doorkeeper struct {
 	full  atomic.Bool  // refuses requests with a credential
 	calls atomic.Int64 // number of calls of Admit
 	held  atomic.Int64 // leases that are not released
-	most  atomic.Int64 // how many messages more than one a batch may have
+	most  atomic.Int64 // how many messages beyond its first a batch may have
 
 	back chan struct{} // if not nil, each Release sends two values before the lease counts as released
 }
@@ -180,7 +180,7 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 		t.Errorf("%d %s", r.StatusCode, body)
 	}
 	c.closed()
-	c = dial(t, address) // however small it is
+	c = dial(t, address) // not even a small one
 	if r, body := c.send(postHead + "Content-Length: 56\r\n\r\n").body(); r.StatusCode != 401 || !r.Close || !strings.Contains(body, "-31011") {
 		t.Errorf("small body that was not sent: %d %s", r.StatusCode, body)
 	}
@@ -189,7 +189,7 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 	if r, _ := c.send("POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: 56\r\n\r\n").body(); r.StatusCode != 403 {
 		t.Errorf("foreign host: %d", r.StatusCode)
 	}
-	c = dial(t, address) // and the body is not requested
+	c = dial(t, address) // an interim response must not request the body
 	if r, body := c.send(postHead + "Content-Length: 5000\r\nExpect: 100-continue\r\n\r\n").body(); r.StatusCode != 401 || r.Header.Get("WWW-Authenticate") == "" || !strings.Contains(body, "-31011") {
 		t.Errorf("before the body: %d %s", r.StatusCode, body)
 	}
@@ -252,7 +252,7 @@ func TestAdmissionWithoutAuth(t *testing.T) {
 	}
 }
 
-// A lease is released before the answer is written, also if it is written on a stream: the client may send its next request.
+// A lease is released before the answer is written, even on a stream: a client that has the answer may send its next request.
 func TestLeaseReleasedBeforeAnswer(t *testing.T) {
 	keeper := newDoorkeeper()
 	keeper.back = make(chan struct{})
@@ -282,7 +282,7 @@ func TestLeaseReleasedBeforeAnswer(t *testing.T) {
 	}
 }
 
-// A lease is released when its request ends, in whatever way, or when the stream that it opened ends.
+// A lease is released when its request ends, however it ends, or when the stream that it opened ends.
 func TestLeasesReleased(t *testing.T) {
 	keeper := newDoorkeeper()
 	var streams collect[*EventStream]
@@ -359,7 +359,7 @@ func TestLeasesReleased(t *testing.T) {
 	}
 }
 
-// The oldest silent connections are closed to make room for others.
+// The oldest silent connections are closed to make room for new ones.
 func TestUnadmittedConnectionsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		few := testLimits

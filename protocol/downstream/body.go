@@ -28,12 +28,12 @@ func bodyIsRead(ctx *fasthttp.RequestCtx) bool {
 	return length >= 0 && length <= bodyPrefetch
 }
 
-// body is a request body, and what its request holds until it is answered.
+// body is a request body, with the budget and the lease that its request holds until it is answered.
 type body struct {
 	bytes   []byte
 	counted int // bytes taken from the budget
 	budget  *stream.Budget
-	lease   Lease // of the request; released with the body at the latest. May be nil
+	lease   Lease // of the request; released no later than the body. May be nil
 }
 
 func (b *body) release() {
@@ -42,8 +42,8 @@ func (b *body) release() {
 	b.giveLease()
 }
 
-// giveLease releases the request's lease. Call it before the answer is written: a client with the answer may send its
-// next request.
+// giveLease releases the request's lease. Call it before the answer is written: a client that has the answer may send
+// its next request.
 func (b *body) giveLease() {
 	if lease := b.lease; lease != nil {
 		b.lease = nil
@@ -52,8 +52,8 @@ func (b *body) giveLease() {
 }
 
 // readBody reads a body of at most most bytes. Memory and budget grow with the bytes received, not with the announced
-// length: a Content-Length of 64 MiB followed by one byte costs 8 KiB. The read deadline moves with the bytes received,
-// too. If the body is refused, its budget is returned.
+// length: a Content-Length of 64 MiB followed by one byte costs 8 KiB. The read deadline is extended as bytes arrive.
+// If the body is refused, its budget is returned.
 func (s *Server) readBody(ctx *fasthttp.RequestCtx, c *serverConn, most int) (b body, why refused) {
 	b.budget = s.options.Budget
 	stream := ctx.RequestBodyStream()
@@ -116,7 +116,7 @@ func (b *body) grow(size int) bool {
 	return true
 }
 
-// endOfBody returns the meaning of a read error. fasthttp reports io.EOF also for a connection that ended in the middle
+// endOfBody returns the refusal for a read error. fasthttp reports io.EOF also for a connection that ended in the middle
 // of a body; whole tells whether the body is complete.
 func endOfBody(err error, whole bool) refused {
 	if whole && errors.Is(err, io.EOF) {

@@ -134,7 +134,7 @@ func chunks(text string, size int) string {
 	return b.String()
 }
 
-// If the budget is exhausted, new requests get 503 with Retry-After, and their bytes are returned.
+// If the budget is exhausted, new requests get 503 with Retry-After, and the bytes they took are returned to the budget.
 func TestServerBudget(t *testing.T) {
 	budget := stream.NewBudget(100 << 10)
 	_, address := serve(t, handlerFunc{post: echo}, Options{Budget: budget}, testLimits)
@@ -158,7 +158,7 @@ func TestServerBudget(t *testing.T) {
 	eventually(t, "the budget to be free", func() bool { return budget.Used() == 0 })
 }
 
-// An error replaces an answer for which the budget has no room. A small answer passes.
+// An error replaces an answer for which the budget has no room. A small answer is still sent.
 func TestServerBudgetOfAnswers(t *testing.T) {
 	budget := stream.NewBudget(100 << 10)
 	size := 50 << 10
@@ -201,7 +201,7 @@ func TestServerTruncatedBody(t *testing.T) {
 	}
 }
 
-// The time for a body grows with the bytes received, not with the announced length.
+// The time allowed for a body grows with the bytes received, not with the announced length.
 func TestServerSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := limits{header: 10 * time.Second, bodyRate: 1000, idle: time.Minute, decide: time.Minute}

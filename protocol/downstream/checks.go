@@ -104,7 +104,7 @@ func (h *knownHeader) take(name, value []byte) bool {
 	return true
 }
 
-// single returns the field of a header that must not be repeated, or nil for other headers.
+// single returns the field for a header that must not be repeated, or nil for any other header.
 func (h *knownHeader) single(name []byte) *[]byte {
 	switch len(name) {
 	case 4:

@@ -108,8 +108,8 @@ type serverConn struct {
 	method   internedString // Mcp-Method
 	name     internedString // Mcp-Name
 	hostOK   internedString // the last Host header that was accepted
-	hostBy   *allowed       // the rules by which it was
-	watcher  *watching      // of the exchange, while it waits
+	hostBy   *allowed       // the rules that accepted it
+	watcher  *watching      // watches for the client's leaving while the exchange waits; else nil
 
 	busy   atomic.Bool // a request is being handled; Shutdown closes connections that are not busy
 	killed atomic.Bool // the connection is about to end; handlers stop waiting
@@ -118,7 +118,7 @@ type serverConn struct {
 	linger atomic.Bool // Close reads the rest of the request for a while
 
 	mu       sync.Mutex
-	exchange *httpExchange // ends with the connection
+	exchange *httpExchange // the current one; it ends with the connection
 	closed   bool
 }
 
@@ -179,8 +179,8 @@ func (s *Server) writePaced(raw net.Conn, p []byte, deadline *time.Time) (sent i
 	}
 }
 
-// Close is called by fasthttp when it has finished with the connection. It also ends the exchange, which counts as left
-// by the client if it has no answer or the answer could not be written.
+// Close is called by fasthttp when it has finished with the connection. It also ends the exchange. If the exchange has
+// no answer, or its answer could not be written, the client counts as having left.
 func (c *serverConn) Close() error {
 	c.mu.Lock()
 	again, x := c.closed, c.exchange
@@ -227,7 +227,7 @@ func (c *serverConn) Lost() {
 	c.Kill()
 }
 
-// DroppedLogs counts dropped log messages.
+// DroppedLogs counts dropped log and progress messages.
 func (c *serverConn) DroppedLogs(n int) { c.server.counters.droppedLogs.Add(uint64(n)) }
 
 // Run calls f in a goroutine.

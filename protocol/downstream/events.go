@@ -9,7 +9,7 @@ import (
 )
 
 // The transport of 2024-11-05 has two endpoints (MCP 2024-11-05, basic/transports, HTTP with SSE). GET …/sse opens a
-// session and its stream. POST …/messages?sessionId=… carries the client's messages. The Handler manages the sessions,
+// session and its stream. POST …/messages?sessionId=… carries the client's messages. The Handler manages the sessions;
 // see EventStream.AcceptEndpoint and Exchange.Redirect.
 const (
 	eventsVerbs   = "GET, OPTIONS"

@@ -98,7 +98,7 @@ func TestRedirect(t *testing.T) {
 	x.Answer(protocol.Message{Frame: []byte("late")})
 }
 
-// The two endpoints of HTTP+SSE: verbs, the session in the query, and the checks of all requests.
+// The two endpoints of HTTP+SSE: methods, the session in the query, and the checks of all requests.
 func TestEventsRoutes(t *testing.T) {
 	handler, _, _ := eventsHandler()
 	_, address := serve(t, handler, Options{AllowedOrigins: []string{"https://ok.invalid"}}, testLimits)
@@ -176,7 +176,7 @@ func TestStdioBatch(t *testing.T) {
 	})
 }
 
-// An exchange made resumable after its stream was opened is primed then.
+// An exchange that becomes resumable after its stream was opened is primed at that point.
 func TestResumableLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		replay := NewReplay(ReplayOptions{Prime: true})

@@ -13,7 +13,7 @@ const (
 	streamKept = 256 << 10
 )
 
-// streamComment is a comment, which keeps a stream alive. Readers skip it (WHATWG HTML, 9.2.6).
+// streamComment is an SSE comment that keeps a stream alive. Readers skip it (WHATWG HTML, 9.2.6).
 const streamComment = ":\n\n"
 
 // streamScratch holds buffers that collect waiting messages for one write.

@@ -55,7 +55,7 @@ func (x *Exchange) noRoom() []byte {
 	return noRoomFor(x.Frame.IDBytes())
 }
 
-// look is Response.look. A connection that is being killed counts as left.
+// look calls Response.look. If the connection is being killed, the client counts as having left.
 func (x *httpExchange) look() (found nextStep, watch bool) {
 	if x.conn.killed.Load() {
 		return stepLeave, false

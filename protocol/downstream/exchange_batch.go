@@ -11,9 +11,9 @@ import (
 )
 
 // Split returns the messages of a batch as separate exchanges (MCP 2025-03-26, basic, batching). Their answers are
-// collected into one array, in the order of their arrival, or into a 202 if no message is a request. When a message has a
-// notification before its answer, the response becomes an event stream. A request with invalid params is answered at once
-// and not returned.
+// collected into one array, in the order of their arrival. If no message is a request, the response is a 202. When a
+// message has a notification before its answer, the response becomes an event stream. A request with invalid params is
+// answered at once and not returned.
 //
 // An error means that the body is not a valid batch; the caller must then refuse x with 400.
 func (x *Exchange) Split() ([]*Exchange, error) {
@@ -47,7 +47,7 @@ type batch struct {
 	mu        sync.Mutex
 	open      int                // number of members that have not ended
 	answers   []protocol.Message // not passed to whole yet
-	streaming bool               // whole is a stream: answers are passed one by one
+	streaming bool               // whole is a stream: answers are passed on one by one
 	counted   int                // bytes of answers taken from the budget
 }
 

@@ -32,7 +32,7 @@ type redirected struct {
 	over   atomic.Bool
 }
 
-// settle ends the exchange. It returns false if the exchange has ended before.
+// settle ends the exchange. It returns false if the exchange had already ended.
 func (r *redirected) settle() bool {
 	if r.over.Swap(true) {
 		return false

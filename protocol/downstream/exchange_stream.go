@@ -58,7 +58,7 @@ func (e answerStream) WriteTo(w io.Writer) (total int64, err error) {
 	}
 }
 
-// appendWaiting is Response.appendWaiting. A connection that is being killed counts as left.
+// appendWaiting calls Response.appendWaiting. If the connection is being killed, the client counts as having left.
 func (x *httpExchange) appendWaiting(dst []byte) (_ []byte, last bool, err error) {
 	if x.conn.killed.Load() {
 		return dst, true, net.ErrClosed
@@ -66,7 +66,7 @@ func (x *httpExchange) appendWaiting(dst []byte) (_ []byte, last bool, err error
 	return x.Response.appendWaiting(dst, streamBatch)
 }
 
-// idle waits for something to write. It returns true if there was nothing for KeepAlive.
+// idle waits for something to write. It returns true if nothing came within KeepAlive.
 func (x *httpExchange) idle() bool {
 	for {
 		found, wanted := x.look()
@@ -84,7 +84,7 @@ func (x *httpExchange) idle() bool {
 	}
 }
 
-// Close is called by fasthttp when the stream is written, or if that failed. In the second case the connection ends.
+// Close is called by fasthttp once the stream was written or a write failed. If a write failed, the connection ends.
 func (e answerStream) Close() error {
 	e.x.conn.unwatch()
 	return nil

@@ -199,8 +199,7 @@ func (s *EventStream) Push(msg protocol.Message, weight Weight, key string) bool
 // Crowded reports whether so many bytes wait in the stream that its client should read before it sends more requests.
 func (s *EventStream) Crowded() bool { return s.out.crowded() }
 
-// Close ends the stream once the queued messages are written, at the latest at the write deadline. It does nothing on
-// stdio.
+// Close ends the stream once the queued messages are written, or at the write deadline. It does nothing on stdio.
 func (s *EventStream) Close() { s.out.close() }
 
 // OnGone makes the transport call f once, from one of its goroutines, when the stream has ended for any reason.

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// streamStray is how many bytes a client may send on a stream, where it should send none, before the stream is closed.
+// streamStray is how many bytes a client may send on a stream before the stream is closed. It should send none.
 const streamStray = 64 << 10
 
 // httpStream is a StreamResponse to a GET. It owns its connection. One poller for all streams detects lost connections;
@@ -139,7 +139,7 @@ func (*httpStream) Watch() {}
 // Lost counts a stream whose reader is too slow.
 func (st *httpStream) Lost() { st.server.counters.lostStreams.Add(1) }
 
-// DroppedLogs counts dropped log messages.
+// DroppedLogs counts dropped log and progress messages.
 func (st *httpStream) DroppedLogs(n int) { st.server.counters.droppedLogs.Add(uint64(n)) }
 
 // Run calls f in a goroutine.

@@ -37,12 +37,12 @@ type outboxQueue struct {
 	steps       map[outboxKey]int         // number of progress messages of each key
 	logs        int                       // number of log messages
 	bytes       int                       // size of all waiting frames
-	limit       int                       // of bytes, beyond which the reader counts as lost; 0 means no limit
-	budget      *stream.Budget            // counts the bytes, as far as it has room
+	limit       int                       // number of bytes beyond which the reader counts as lost; 0 means no limit
+	budget      *stream.Budget            // counts the bytes while it has room
 }
 
-// push queues a message and retains its frame. It returns how many log messages it has dropped. lost means that more
-// messages wait than the reader will ever read: the caller must end the stream.
+// push queues a message and retains its frame. It returns how many log and progress messages it has dropped. lost means
+// that the reader is too far behind: the caller must end the stream.
 func (q *outboxQueue) push(msg protocol.Message, weight Weight, key outboxKey) (dropped int, lost bool) {
 	switch weight {
 	case WeightAnswer:

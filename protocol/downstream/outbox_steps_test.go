@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A reader that is fast enough gets every progress message. Of more than 32 waiting ones the last is the newest.
+// A fast enough reader gets every progress message. If more than 32 would wait, the newest replaces the last one that waits.
 func TestProgressWaits(t *testing.T) {
 	var q outboxQueue
 	key := outboxKey{key: "progress"}

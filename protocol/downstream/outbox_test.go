@@ -18,7 +18,7 @@ func drainOutbox(q *outboxQueue) (frames []string) {
 	return frames
 }
 
-// Answers are never dropped, a state replaces the one with its key, and the oldest log message is dropped.
+// Answers are never dropped, a state replaces the one with its key, and the oldest log message is dropped beyond the limit.
 func TestOutbox(t *testing.T) {
 	type message struct {
 		frame  string
@@ -50,8 +50,8 @@ func TestOutbox(t *testing.T) {
 	}
 }
 
-// The share of the budget limits the messages that wait for a slow reader. An error replaces an answer without room, dispensable
-// messages are dropped, and a server request stays.
+// A client's share of the budget limits the messages that wait for a slow reader. An error replaces an answer that does not fit,
+// dispensable messages are dropped, and a server request stays.
 func TestOutboxLimits(t *testing.T) {
 	budget := stream.NewBudget(4 << 20)
 	q := outboxQueue{limit: 2 << 20, budget: budget}

@@ -79,7 +79,7 @@ func (x *Exchange) parse(raw []byte) (answer []byte, status int) {
 	return x.scanParams()
 }
 
-// orNull returns the id of an error. If the id is nil, because it could not be read, it returns null, or nil for a modern
+// orNull returns the id for an error. If id is nil, because it could not be read, it returns null, or nil for a modern
 // client (MCP 2026-07-28, basic, error responses).
 func orNull(id []byte, era protocol.Era) []byte {
 	if id == nil && era == protocol.EraLegacy {
@@ -89,7 +89,7 @@ func orNull(id []byte, era protocol.Era) []byte {
 }
 
 // scanParams scans the params. If they are invalid, it returns the error to answer and its HTTP status. Errors of requests
-// have status 200, with the exceptions of the modern era.
+// have status 200, with exceptions in the modern era.
 func (x *Exchange) scanParams() (answer []byte, status int) {
 	if !x.Frame.Params.Present() {
 		return nil, 0

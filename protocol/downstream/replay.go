@@ -31,8 +31,8 @@ type ReplayOptions struct {
 type Resumed uint8
 
 const (
-	// ResumedNothing means that the id does not belong to a stream of this session, or to a forgotten one that a GET opened.
-	// The Handler proceeds as without Last-Event-ID.
+	// ResumedNothing means that the id belongs to no stream of this session, or to a forgotten stream that a GET had
+	// opened. The Handler proceeds as without Last-Event-ID.
 	ResumedNothing Resumed = iota
 	// ResumedStream means that the stream continues one that a GET opened. The Handler pushes to it.
 	ResumedStream

@@ -121,7 +121,7 @@ func (f *resumeHandler) startCall(t *testing.T, address string, id int) (*rawCli
 	return c, x, list
 }
 
-// departed waits until the server has detected the loss of the connection.
+// departed waits until the server has detected that the connection is lost.
 func (*resumeHandler) departed(t *testing.T, x *Exchange) {
 	t.Helper()
 	h := x.port.(*Response)
@@ -180,7 +180,7 @@ func TestResumeCall(t *testing.T) {
 		if outcome := <-f.outcomes; outcome != ResumedCall {
 			t.Fatal(outcome)
 		}
-		// A client that has received all of it gets nothing more.
+		// A client that has received the whole stream gets nothing more.
 		if r, _ := dial(t, address).send(getAfter(list[len(list)-1].id)).body(); r.StatusCode != 400 || <-f.outcomes != ResumeGone {
 			t.Errorf("after the last event: %d", r.StatusCode)
 		}
@@ -205,7 +205,7 @@ func TestResumeUnknown(t *testing.T) {
 		{f.replay.tag + "-p", ResumedNothing}, {f.replay.tag + "-x1-0", ResumedNothing}, {f.replay.tag + "-p1-!", ResumedNothing},
 		{strings.Repeat("9", 5000), ResumedNothing},
 		{foreign, ResumedNothing},
-		{f.replay.tag + "-p99-0", ResumeGone}, // such a call is unknown
+		{f.replay.tag + "-p99-0", ResumeGone}, // no such call is known
 		{f.replay.tag + "-g99-0", ResumedNothing},
 		{f.replay.tag + "-g1-0", ResumedNothing}, // the stream of a POST
 		{f.replay.tag + "-p1-zz", ResumeGone},    // an event that was never sent
@@ -245,7 +245,7 @@ func TestResumeTakesOver(t *testing.T) {
 	wantDatas(t, c.events(body, 9), pong)
 }
 
-// A stream opened by GET can be resumed, and its client gets the time to wait if the stream is closed before its end.
+// A stream opened by GET can be resumed. If it is closed early, its client is told how long to wait before it reconnects.
 func TestResumeStream(t *testing.T) {
 	f := newResumeHandler(ReplayOptions{Prime: true})
 	s, address := serve(t, f, Options{}, testLimits)

@@ -16,7 +16,7 @@ type track struct {
 	last   uint64 // number of the newest event; the priming event has 0
 	lostTo uint64 // number of the newest answer or server request that was dropped
 	events eventList
-	over   bool // it has its last message
+	over   bool // the last message was sent or retained
 
 	// The connection that carries the track: at most one of these, none while the client is disconnected.
 	exchange trackExchange // of the POST

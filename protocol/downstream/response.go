@@ -21,7 +21,7 @@ type Connection interface {
 	Lost()
 	// Kill ends the connection.
 	Kill()
-	// DroppedLogs reports how many log messages the response has dropped for a slow reader.
+	// DroppedLogs reports how many log and progress messages the response has dropped for a slow reader.
 	DroppedLogs(n int)
 	// Run calls f, at once or in another goroutine.
 	Run(f func())
@@ -45,7 +45,7 @@ type Response struct {
 	Exchange
 	carrier       Connection
 	body          body
-	noEarlyStream bool // initialize: the session id belongs into the header, which an early stream would have sent already
+	noEarlyStream bool // initialize: the session id belongs in the header, which an early stream would have sent already
 	deletes       bool // a DELETE: Accept means 204
 
 	state   responseState // mu guards all fields from here on
@@ -296,7 +296,7 @@ const (
 	stepLeave           // the client has left
 )
 
-// look returns the next step, and whether the connection should be watched for the client's leaving meanwhile.
+// look returns the next step, and whether to watch meanwhile for the client to leave.
 func (x *Response) look() (found nextStep, watch bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -32,7 +32,7 @@ type StreamResponse struct {
 	verdict  *verdict // of a refusal, else nil
 	queue    outboxQueue
 	greeting []byte // the first bytes after the header
-	parted   bool   // the client has been sent the time to wait before it reconnects
+	parted   bool   // the client was told how long to wait before it reconnects
 	gone     []func()
 	track    *track         // nil if the stream cannot be resumed
 	backlog  []*replayEvent // of the track, to be written before anything else
@@ -98,8 +98,8 @@ func (st *StreamResponse) push(msg protocol.Message, weight Weight, key outboxKe
 	return taken && !lost
 }
 
-// pushTracked is push for the track's exchange. taken means that the message is written or kept, even if the stream ends
-// because of it. Until the stream has released the track it takes every message.
+// pushTracked is push for the track's exchange. taken means that the message is written or retained, even if the stream
+// ends because of it. Until the stream has released the track, it takes every message.
 func (st *StreamResponse) pushTracked(msg protocol.Message, weight Weight, key outboxKey) (taken bool) {
 	taken, _ = st.put(msg, weight, key, true)
 	return taken

@@ -2,8 +2,8 @@ package downstream
 
 import "strings"
 
-// Route is the last part of a path that clients use. The part before it selects what they see of the catalog: all, or
-// with /s/<server> one server.
+// Route is the last part of a path that clients use. The part before it selects what they see of the catalog: all of it,
+// one project with /p/<project>, or one server with /s/<server>.
 type Route string
 
 // The routes.

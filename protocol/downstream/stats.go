@@ -16,7 +16,7 @@ const (
 	refusedHeaderSize         // too many or too long headers
 	refusedTimeout            // the header or the body arrived too slowly
 	refusedHost               // the Host header does not name this server
-	refusedOrigin             // the page of another site
+	refusedOrigin             // the request comes from a page of another site
 	refusedPath               // unknown path
 	refusedVerb               // not GET, POST, DELETE or OPTIONS
 	refusedAccept             // the client accepts neither JSON nor an event stream
@@ -58,7 +58,7 @@ var refusals = [refusedKinds]struct {
 type Stats struct {
 	Requests    uint64            // HTTP requests whose header was read
 	Refused     map[string]uint64 // requests refused by the transport, by reason
-	DroppedLogs uint64            // log messages dropped for slow readers
+	DroppedLogs uint64            // log and progress messages dropped for slow readers
 	LostStreams uint64            // streams ended because their reader was too slow
 	BytesIn     uint64            // read from client connections, including headers
 	BytesOut    uint64            // written to client connections

@@ -36,8 +36,8 @@ type stdioServer struct {
 	running map[*stdioExchange]struct{} // not answered yet
 	closing bool                        // the input has ended
 	over    bool                        // the server has ended
-	failure error                       // the reason, if it is an error
-	gone    []func()                    // of the stream
+	failure error                       // why the server ended, if because of an error
+	gone    []func()                    // callbacks of the stream's OnGone
 	dropped uint64                      // number of dropped log messages
 
 	wake chan struct{} // wakes the writer
@@ -49,8 +49,8 @@ type stdioServer struct {
 // running calls and returns nil. If ctx ends, it returns the error of ctx. If writing to out fails, it returns that error.
 //
 // ServeStdio opens the stream before it reads a line; accepting the stream has no effect. It answers a line that is not a
-// JSON-RPC message with an error without id. It does not close in and out. A blocked Read or Write, for example of a
-// terminal, is abandoned.
+// JSON-RPC message with an error, whose id is null if the line's id cannot be read. It does not close in and out. A
+// blocked Read or Write, for example of a terminal, is abandoned.
 func ServeStdio(ctx context.Context, in io.Reader, out io.Writer, handler Handler, o Options, log *slog.Logger) error {
 	s := &stdioServer{
 		handler: handler, o: o, log: log, limit: orDefault(o.MaxMessageBytes, defaultMaxMessage),
@@ -89,8 +89,8 @@ const stdioRemote = "stdio"
 
 func (*stdioServer) origin() Origin { return Origin{Stdio: true, Remote: stdioRemote} }
 
-// farewell waits until all requests are answered and the answers written. A request subscriptions/listen is not answered;
-// for it the client has left.
+// farewell waits until all requests are answered and the answers written. A subscriptions/listen request gets no answer;
+// it is ended as if the client had left.
 func (s *stdioServer) farewell(ctx context.Context) {
 	s.mu.Lock()
 	s.closing = true
@@ -201,7 +201,7 @@ func (s *stdioServer) line(r *bufio.Reader) (b body, why refused, id []byte, err
 		if why != refusedNothing {
 			return body{}, why, protocol.BrokenRequestID(head, tail), err
 		}
-		if b.bytes = bytes.TrimRight(b.bytes, "\r\n"); len(b.bytes) > s.limit { // add allows two bytes more
+		if b.bytes = bytes.TrimRight(b.bytes, "\r\n"); len(b.bytes) > s.limit { // add allows two more bytes
 			id = bytes.Clone(protocol.BrokenRequestID(b.bytes, b.bytes))
 			b.release()
 			return body{}, refusedSize, id, err
@@ -271,7 +271,7 @@ func (s *stdioServer) post(x *stdioExchange) {
 	s.handler.Post(&x.Exchange)
 }
 
-// say queues a message of the transport itself.
+// say queues a message that the transport itself sends.
 func (s *stdioServer) say(msg protocol.Message) {
 	s.mu.Lock()
 	s.put(msg, WeightAnswer, outboxKey{})

@@ -12,7 +12,7 @@ type stdioStream stdioServer
 
 func (*stdioStream) accept() {}
 
-// refuse writes the body, if any. The client's lines are read anyway.
+// refuse writes the body, if any. The client's lines are still read.
 func (st *stdioStream) refuse(_ int, body []byte, _ time.Duration) {
 	if body != nil {
 		(*stdioServer)(st).say(protocol.Message{Frame: body})

@@ -21,7 +21,7 @@ type poller struct {
 // pollBatch is the largest number of events read from the epoll at once.
 const pollBatch = 64
 
-// newPoller returns a poller that calls found sequentially. It returns nil if the system refuses one.
+// newPoller returns a poller that calls found sequentially. It returns nil if the system cannot provide one.
 func newPoller(found func(number uint64)) *poller {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
