@@ -2,7 +2,7 @@ package upstream
 
 import "errors"
 
-// Credentials supplies the Authorization header of a link's requests. Safe from any goroutine.
+// Credentials supplies the Authorization header of a link's requests. Its methods are safe for concurrent use.
 type Credentials interface {
 	// Authorization returns the current value of the header, or "" to send none. It does not block.
 	Authorization() string

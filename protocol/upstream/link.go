@@ -37,7 +37,7 @@ type Outgoing struct {
 	Method  string                 // for HTTP headers (modern era)
 	Name    string                 // likewise: Mcp-Name, the server's own name or URI; "" = none
 	Headers []protocol.HeaderField // likewise: Mcp-Param-*, encoded; the link does not modify them
-	Lend    func(job Job) bool     // runs job on a goroutine that waits for the response anyway; nil or false = there is none
+	Lend    func(job Job) bool     // runs job on a goroutine that waits for the response anyway; nil, or a result of false = there is none
 }
 
 // Job is short work that a link runs on a lent goroutine.
@@ -78,8 +78,9 @@ type (
 		Ticket uint64
 		Err    error
 	}
-	// SessionLost means that the server no longer knows the session (404, or a 400 that says so). The request of Ticket was not
-	// executed; Ended{ErrSessionLost} follows. The link drops the session, and the next initialize starts another. Ticket 0 is the GET stream.
+	// SessionLost means that the server no longer knows the session: it sent 404, or another error that says so. The request of
+	// Ticket was not executed; Ended{ErrSessionLost} follows. The link drops the session, and the next initialize starts another.
+	// Ticket 0 means the GET stream.
 	SessionLost struct{ Ticket uint64 }
 	// Listening means that the server has opened the GET stream. It is reported each time.
 	Listening struct{}

@@ -13,7 +13,7 @@ const bodyShown = 200 // bytes of a StatusError's body
 type StatusError struct {
 	Code       int
 	RetryAfter time.Duration // from Retry-After, seconds or date; 0 = none
-	Body       []byte        // the first 1 KiB of it
+	Body       []byte        // the first 1 KiB of the response's body
 	Location   string        // of a redirect that was not followed, without query and user; "" = none
 	Scheme     string        // of the first WWW-Authenticate challenge other than Bearer, such as "Basic"; "" = none
 }

@@ -24,7 +24,7 @@ func New(sink upstream.Sink) (upstream.Link, *Peer) {
 	return (*link)(p), p
 }
 
-// Peer is the server end of a pipe, for tests. Its methods may be called from any goroutine but the sink's.
+// Peer is the server end of a pipe, for tests. Its methods may be called from any goroutine except the sink's.
 type Peer struct {
 	sink   upstream.Sink
 	ctx    context.Context // ends with the pipe, so that a blocked sink returns

@@ -96,7 +96,7 @@ func TestProcessGroupIsTerminatedBeforeItIsKilled(t *testing.T) {
 		want []string
 	}{
 		{"stay", []string{"child", "grandchild"}},  // Close: the program ignores the end of its input
-		{"break", []string{"child", "grandchild"}}, // the connection breaks, and the program goes on
+		{"break", []string{"child", "grandchild"}}, // the connection breaks, and the program keeps running
 		{"exit", []string{"grandchild"}},           // the program exits and leaves a grandchild behind
 	} {
 		t.Run(c.how, func(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 
 const (
 	drainFor    = 250 * time.Millisecond // how long the pipes are read after the exit
-	exitSoon    = time.Second            // wait for the exit of a process whose stdout has ended; it usually follows
+	exitSoon    = time.Second            // how long to wait for the exit, which usually follows the end of stdout
 	failGrace   = 2 * time.Second        // between SIGTERM and SIGKILL for a process whose connection broke
-	killGrace   = 5 * time.Second        // wait for the end of a killed process
+	killGrace   = 5 * time.Second        // how long to wait for a killed process to end
 	stderrLines = 20                     // last lines reported in Closed
 )
 
@@ -197,8 +197,8 @@ func (p *link) release(child *child, asked bool) *os.ProcessState {
 	return state
 }
 
-// Settle waits until all received frames are reported, so that none is lost, however long the receiver has no room. Once Close was
-// called, it waits for drainFor only.
+// Settle waits until all received frames are reported, so that none is lost, however long the receiver has no room. Once Close is
+// called, it waits at most drainFor.
 func (p *link) Settle(read <-chan struct{}, asked bool) {
 	if !asked {
 		select {
@@ -225,7 +225,7 @@ func (p *link) finish(cause error) {
 	_ = p.sink(context.Background(), upstream.Closed{Err: cause, Stderr: p.last.lines()})
 }
 
-// fail records the error that broke the connection. Only the first counts. Safe from any goroutine.
+// fail records the error that broke the connection. Only the first counts. It is safe for concurrent use.
 func (p *link) fail(err error) {
 	select {
 	case p.failed <- err:
@@ -242,7 +242,7 @@ func (p *link) tell(e upstream.Event) error {
 	return err
 }
 
-// exitError returns the error for how the process ended, or nil if that is unknown.
+// exitError returns an error that says how the process ended, or nil if that is unknown.
 func exitError(state *os.ProcessState) error {
 	if state == nil {
 		return nil

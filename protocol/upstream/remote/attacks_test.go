@@ -46,8 +46,8 @@ func TestAttack96CRLFForwarded(t *testing.T) {
 	})
 }
 
-// Attack 98: a small compressed response decodes to 64 MiB. Wherever a response is read, this ends soon after the limit with an error that
-// names it.
+// Attack 98: a small compressed response decodes to 64 MiB. Wherever it is read, reading stops soon after the limit, with an error
+// that names the limit.
 func TestAttack98GzipBomb(t *testing.T) {
 	const limit, most = 1 << 20, 64 << 20
 	filler := func(before, after string, with byte) []byte {

@@ -13,8 +13,8 @@ import (
 	"goblin-actor/protocol/upstream"
 )
 
-// Dialect remembers the transport of a URL from one link to the next. Its zero value is unknown.
-// Safe for concurrent use.
+// Dialect remembers the transport of a URL from one link to the next. In its zero value, the transport is unknown.
+// It is safe for concurrent use.
 type Dialect struct{ sse atomic.Bool }
 
 // OpenAuto behaves like OpenHTTP until the server answers an initialize with 400, 404 or 405 and without a JSON-RPC message. Then it
@@ -57,11 +57,11 @@ type autoLink struct {
 	open       int               // links that have not reported Closed
 	looking    bool              // the event stream was requested, and the initialize waits for it
 	initialize upstream.Outgoing // the last one; Ticket 0 = none
-	refusal    error             // its refusal over Streamable HTTP; nil = not sent there, and Written was not reported
+	refusal    error             // its refusal over Streamable HTTP; nil = it was not sent there, so Written was not reported
 	version    string
 	canceled   bool // the initialize was canceled while looking
 	closing    bool
-	cause      error // of link, for Closed
+	cause      error // why link closed, for Closed
 }
 
 func (a *autoLink) Send(o upstream.Outgoing) {
@@ -131,7 +131,7 @@ func (a *autoLink) httpEvent(ctx context.Context, e upstream.Event) error {
 	return a.sink(ctx, e)
 }
 
-// refused tries HTTP+SSE if e refuses an initialize in the right way, and returns true if it does. Then e is not reported.
+// refused tries HTTP+SSE if e ends an initialize with a refusal that suggests it. It reports whether it did; e is then not reported.
 func (a *autoLink) refused(e upstream.Ended) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -146,7 +146,7 @@ func (a *autoLink) refused(e upstream.Ended) bool {
 // sseEvent is the sink of HTTP+SSE.
 func (a *autoLink) sseEvent(ctx context.Context, e upstream.Event) error {
 	switch e := e.(type) {
-	case upstream.Opened: // reported before
+	case upstream.Opened: // already reported
 		a.found()
 		return nil
 	case upstream.Written:

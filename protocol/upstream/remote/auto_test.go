@@ -276,7 +276,7 @@ func TestAutoInterrupted(t *testing.T) {
 	}
 }
 
-// The end of the stream closes the link, although it consisted of two.
+// The end of the stream closes the link, although the link consists of two.
 func TestAutoStreamEnds(t *testing.T) {
 	s := &autoTest{status: 405, sse: autoTestSSE()}
 	s.sse.end = make(chan struct{})

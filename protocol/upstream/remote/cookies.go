@@ -100,7 +100,7 @@ func (c *cookies) bytes() (n int) {
 }
 
 // header returns the Cookie header of a request for path: configured, the value from the configuration, and then the server's
-// cookies. Where both have a name, the configured one is sent. It returns "" if there are no cookies.
+// cookies. If a name is in both, the configured cookie is sent. It returns "" if there are no cookies.
 func (c *cookies) header(path, configured string) string {
 	if !c.some.Load() {
 		return configured

@@ -20,15 +20,15 @@ const (
 	refusalDrain  = 64 << 10 // maximum size of a refusal's body that is read to reuse the connection
 )
 
-// loginTrip adds credentials to each request of another roundTripper, and repeats a request that was refused for them once they
-// are renewed.
+// loginTrip adds credentials to each request of another roundTripper. A request that was refused because of them is repeated once
+// they are renewed.
 type loginTrip struct {
 	roundTripper
 	credentials upstream.Credentials
 }
 
 // send sends the request with credentials. RFC 6750, section 3; MCP 2025-11-25, basic/authorization. On a lent goroutine it does not
-// wait for a renewal; hear continues then.
+// wait for a renewal; hear then continues.
 func (t *loginTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 	if err := t.once(c, r, a); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (t *loginTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 	return t.settle(c, r, a)
 }
 
-// hear reads the header of the response, unless send has read that of a refusal.
+// hear reads the header of the response, unless send has already read the header of a refusal.
 func (t *loginTrip) hear(c *exchange, r *httpRequest, a *httpAnswer) error {
 	if !a.refusal {
 		if err := t.roundTripper.hear(c, r, a); err != nil {

@@ -82,8 +82,8 @@ type httpLink struct {
 	listener *exchange            // of the GET stream; nil = none
 	level    level                // the logging level that later requests wait for
 	idle     []*worker            // most recently used last
-	guests   []*worker            // without a goroutine, for lent ones
-	unlent   int                  // number of exchanges without lending, as the last lent one was slow
+	guests   []*worker            // workers without a goroutine of their own, for lent ones
+	unlent   int                  // number of further exchanges without lending, because the last lent one was slow
 	fewest   int                  // minimum of idle workers since the last sweep
 	sweep    *time.Timer          // nil while nothing is idle
 	closing  bool
@@ -136,7 +136,8 @@ func (l *httpLink) Cancel(ticket uint64) {
 	}
 }
 
-// SetVersion sets the version of later requests: from 2025-06-18 on it is a header, and from 2026-07-28 on with Mcp-Method and Mcp-Name.
+// SetVersion sets the version of later requests. From 2025-06-18 on it is sent as a header, from 2026-07-28 on together with
+// Mcp-Method and Mcp-Name.
 func (l *httpLink) SetVersion(version string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -311,7 +312,7 @@ type exchange struct {
 	after             <-chan struct{} // closed when it may start; nil = at once
 
 	mu    sync.Mutex
-	cause error     // canceled
+	cause error     // why it was canceled; nil = it was not
 	stop  io.Closer // unblocks the exchange: its connection, or the connection attempt
 }
 

@@ -254,7 +254,7 @@ func TestHTTPLinkBackPressure(t *testing.T) {
 	linktest.Wait[upstream.Closed](r, 1)
 }
 
-// An HTML page is not read to its end. Its status counts.
+// An HTML error page is not read to its end. The error reports the status.
 func TestHTTPLinkErrorPage(t *testing.T) {
 	page := "<html>" + strings.Repeat("x", 500_000)
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {

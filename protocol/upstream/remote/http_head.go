@@ -32,7 +32,7 @@ type site struct {
 	path   string // path and query
 	fields []field
 	accept string   // Accept-Encoding; "" = none
-	short  bool     // GET streams carry short messages, so they are requested without it
+	short  bool     // GET streams carry short messages, so they are requested without accept
 	limit  int      // maximum message size in bytes
 	cookie string   // the configured Cookie header; "" = none
 	jar    *cookies // the server's cookies

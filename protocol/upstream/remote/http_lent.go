@@ -87,7 +87,7 @@ func (w *worker) mustWait(err error) bool {
 	return true
 }
 
-// leave keeps a worker whose lent goroutine is returned.
+// leave keeps a worker for reuse when its lent goroutine is returned.
 func (l *httpLink) leave(w *worker, c *exchange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

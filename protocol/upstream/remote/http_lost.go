@@ -10,8 +10,8 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// lostTexts maps the texts that servers send for an unknown session, in lower case, to the status they send with it. MCP requires
-// 404 for that, with any text. These servers send another status, or a JSON-RPC error with an id.
+// lostTexts maps the texts that servers send for an unknown session, in lower case, to the status that they send with the text. MCP
+// requires 404 for that, with any text. These servers send another status, or a JSON-RPC error with an id.
 var lostTexts = map[string]int{
 	"session not found":                         400, // SDKs for TypeScript, Python, C#, Kotlin, Go; for Java with the id after it
 	"not found: session not found":              400, // Rust
@@ -45,7 +45,7 @@ func isLost(c *exchange, status int, body []byte) bool {
 }
 
 // lostAnswer is like isLost for an error with an id. An error with the id of the request is its answer, unless the status, the code
-// and the text all mean the session, because a tool may have its own sessions.
+// and the text all indicate an unknown session: a tool may have sessions of its own.
 func lostAnswer(c *exchange, status int, f *protocol.Frame) bool {
 	if c.session == "" || status/100 != 4 || !mayBeLost(f) {
 		return false

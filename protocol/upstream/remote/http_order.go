@@ -45,7 +45,7 @@ func (l *httpLink) levelSet(c *exchange) {
 	}
 }
 
-// await blocks until the request before the exchange has ended, orderFor has passed, or the exchange is canceled.
+// await blocks until the logging/setLevel request before the exchange has ended, orderFor has passed, or the exchange is canceled.
 func (c *exchange) await() {
 	late := time.NewTimer(orderFor)
 	defer late.Stop()

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	bodyStart      = 64 << 10    // memory for a body at first, whatever Content-Length says
+	bodyStart      = 64 << 10    // initial memory for a body, whatever Content-Length says
 	bodyGrowth     = 32          // factor by which it grows once it is full; growth is counted in the budget
 	lingerFor      = time.Second // how long an event stream may stay open after the response
 	maxRedirects   = 3
@@ -116,7 +116,7 @@ func (w *worker) post(c *exchange) error {
 	return &upstream.StatusError{Code: w.answer.status, Body: []byte("too many redirects")}
 }
 
-// ask sends the request, unless it was sent, and reads the header of the response.
+// ask sends the request, unless it was already sent, and reads the header of the response.
 func (w *worker) ask(c *exchange, next step, initialize bool) error {
 	if next == stepHead {
 		return w.link.trip.hear(c, &w.request, &w.answer)
@@ -216,8 +216,8 @@ func whenCut(err error) error {
 	return err
 }
 
-// judge processes a body that is not an event stream. A JSON-RPC message counts at any status, otherwise the status does.
-// memory is the memory that contains it, or nil.
+// judge processes a body that is not an event stream. A JSON-RPC message takes precedence over the status, unless it refuses the HTTP
+// request. memory is the memory that contains the body, or nil.
 func (w *worker) judge(c *exchange, body []byte, memory *protocol.Memory) error {
 	status := w.answer.status
 	body = protocol.Trim(body)
@@ -251,7 +251,7 @@ func (w *worker) judge(c *exchange, body []byte, memory *protocol.Memory) error 
 	return w.request.head.site.refusal(&w.answer, body)
 }
 
-// refused reports whether a JSON-RPC error refuses the HTTP request and is not an answer. In that case, the status says more.
+// refused reports whether a JSON-RPC error refuses the HTTP request instead of answering it. The status then says more.
 func (w *worker) refused(c *exchange, f *protocol.Frame, body []byte) bool {
 	if f.Kind != protocol.KindError {
 		return false

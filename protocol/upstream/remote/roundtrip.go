@@ -36,7 +36,7 @@ type roundTripper interface {
 	hear(c *exchange, r *httpRequest, a *httpAnswer) error
 	// done ends the exchange. clean means that the body was read to its end. The caller must not use a afterwards. A second call does nothing.
 	done(a *httpAnswer, clean bool)
-	// sweep closes connections that have been idle for long. It returns false if none is left.
+	// sweep closes connections that have been idle for too long. It returns false if none is left.
 	sweep() bool
 	// close closes idle connections.
 	close()
@@ -233,7 +233,7 @@ func (r *httpRequest) appendHead(dst []byte) []byte {
 
 // readHead reads the response header and skips 1xx responses.
 func (a *httpAnswer) readHead(r *httpRequest) error {
-	if a.reader == nil { // otherwise continue
+	if a.reader == nil { // nil at first; a later call continues
 		a.reader = readers.Get().(*bufio.Reader)
 		a.reader.Reset(a.conn)
 	}

@@ -82,7 +82,7 @@ func (n *attempt) again(err error) bool {
 }
 
 // unseen reports whether an error of net/http means that an HTTP/2 server ended the stream without processing it. Such a request is safe
-// to repeat by RFC 9113, sections 6.8 and 8.7. Nearly every server sends GOAWAY on old connections, and requests may cross it.
+// to repeat by RFC 9113, sections 6.8 and 8.7. Nearly every server sends GOAWAY on old connections, and a request may be on its way then.
 // net/http reports this only in the text of the error.
 func unseen(err error) bool {
 	why, is := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err [")
@@ -130,7 +130,7 @@ func (t *netTrip) send(c *exchange, r *httpRequest, a *httpAnswer) error {
 	}
 }
 
-// once makes one attempt. again means that the server has not processed it.
+// once makes one attempt. again means that the server has not processed the request.
 func (t *netTrip) once(c *exchange, r *httpRequest, a *httpAnswer) (again bool, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	if err := c.hold(cancelFunc(cancel)); err != nil {

@@ -61,8 +61,8 @@ func rawAnswer(body []byte) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
 }
 
-// No call that comes hotFor later is lost if a server closes idle connections without notice. An earlier call may be lost, because checking
-// every connection would cost all calls a twentieth of their time.
+// A call sent at least hotFor after the previous one is not lost if the server closes idle connections without notice. An earlier call
+// may be lost, because checking every connection would cost all calls a twentieth of their time.
 func TestHTTPRoundTripStale(t *testing.T) {
 	var requests atomic.Int32
 	var closing sync.WaitGroup // counted before the last response of a connection
@@ -293,7 +293,7 @@ func TestHTTPRoundTripSweep(t *testing.T) {
 	}
 }
 
-// FuzzHTTPBody compares the reader of chunked bodies with the standard library's. Bodies that both accept are read equally.
+// FuzzHTTPBody compares the reader of chunked bodies with the standard library's. Bodies that both accept must be read identically.
 func FuzzHTTPBody(f *testing.F) {
 	f.Add([]byte("5\r\nhello\r\n0\r\n\r\n"), 3)
 	f.Add([]byte("5;x=y\r\nhello\r\n1\r\n!\r\n0\r\nA: b\r\n\r\nrest"), 100)
