@@ -59,7 +59,7 @@ type bindingCompiler struct {
 	names map[string]bool // headers in lower case
 }
 
-// schema compiles one schema. fixed reports that its path consists of properties only, so that the argument has one place.
+// schema compiles one schema. fixed means that its path consists of properties only, so that the argument has one place.
 func (c *bindingCompiler) schema(schema rawjson.Span, path []string, fixed bool, depth int) (bound, error) {
 	out := bound{header: -1}
 	if depth > maxSchemaDepth {
@@ -165,8 +165,8 @@ func (*bindingCompiler) bad(path []string, why string) error {
 	return fmt.Errorf("property %q: x-mcp-header: %s", strings.Join(path, "."), why)
 }
 
-// primitive reports whether a header can carry the schema's type or types. Null is allowed besides: a null argument has no
-// header.
+// primitive reports whether a header can carry the schema's type or types. Null is also allowed, since a null argument
+// has no header.
 func (c *bindingCompiler) primitive(kind rawjson.Span) bool {
 	text := kind.Of(c.raw)
 	if len(text) == 0 || text[0] != '[' {

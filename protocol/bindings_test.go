@@ -170,7 +170,7 @@ func FuzzBindings(f *testing.F) {
 		}
 		fault := b.Check(headers(lines...), []byte(args))
 		if fault == nil || strings.Contains(fault.Message, "twice") || strings.Contains(fault.Message, "missing") {
-			return // missing: a value that cannot stand in a header
+			return // missing: the header cannot carry the value
 		}
 		var v any
 		if json.Unmarshal([]byte(args), &v) == nil {

@@ -45,7 +45,7 @@ func EraOf(header func(name string) string, f *Frame, p *Params) Era {
 	return EraLegacy
 }
 
-// modernOnly reports whether only the modern era has requests of the method. An extension's methods do not count.
+// modernOnly reports whether only the modern era has requests of the method. Methods of extensions do not count.
 func modernOnly(m Method) bool {
 	return modernRequest(m) && !m.In(EraLegacy) && !m.is(extension)
 }

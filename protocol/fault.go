@@ -19,8 +19,8 @@ const (
 	PromptNotFound      FaultName = "PROMPT_NOT_FOUND" // likewise
 	ResourceNotFound    FaultName = "RESOURCE_NOT_FOUND"
 	AmbiguousURI        FaultName = "AMBIGUOUS_URI"         // several servers have the URI; Candidates lists their public URIs
-	ServerUnavailable   FaultName = "SERVER_UNAVAILABLE"    // listed, one replica, not connected
-	NoBackendsAvailable FaultName = "NO_BACKENDS_AVAILABLE" // listed, several replicas, all down
+	ServerUnavailable   FaultName = "SERVER_UNAVAILABLE"    // a listed server with one replica, which is not connected
+	NoBackendsAvailable FaultName = "NO_BACKENDS_AVAILABLE" // a listed server with several replicas, none of them connected
 	BackendDisconnected FaultName = "BACKEND_DISCONNECTED"  // connection lost after the request was written
 	QueueFull           FaultName = "QUEUE_FULL"            // nothing was sent
 	QueueTimeout        FaultName = "QUEUE_TIMEOUT"         // nothing was sent
@@ -293,7 +293,7 @@ func (f *Fault) AppendTo(dst, rawID []byte, era Era) []byte {
 // Maximum number of bytes of client text that an error repeats.
 const (
 	maxEcho  = 4 << 10
-	maxNamed = 1 << 10 // of an unknown name or URI
+	maxNamed = 1 << 10 // for an unknown name or URI
 )
 
 func clip(s string) string { return clipTo(s, maxEcho) }

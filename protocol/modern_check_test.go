@@ -128,7 +128,7 @@ var modernChecks = []struct {
 	{"level", "tools/list", strings.Replace(modernParams(``), "{}", `{},"io.modelcontextprotocol/logLevel":"info"`, 1), under("Mcp-Method: tools/list"), 0, 0, ""},
 }
 
-// behindHeaders holds the faults that are reported on stdio, where no header can be wrong first.
+// behindHeaders holds the codes that stdio reports for cases in which HTTP reports a header error first.
 var behindHeaders = map[string]int{"task, another in the header": 0, "other version header": -32022, "of a vendor, wrong header": -32601, "name in the header only": -32602}
 
 // E3, E4, H9 to H12, H14, H15: the checks in order, with code and status.
@@ -188,7 +188,7 @@ func TestUnsupportedVersionData(t *testing.T) {
 }
 
 func TestHeaderValue(t *testing.T) {
-	cases := []struct{ text, value string }{ // the specification's examples, and the edges
+	cases := []struct{ text, value string }{ // the specification's examples, and edge cases
 		{"us-west1", "us-west1"}, {"Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="}, {" padded ", "=?base64?IHBhZGRlZCA=?="},
 		{"line1\nline2", "=?base64?bGluZTEKbGluZTI=?="}, {"=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="},
 		{"", ""}, {"a\tb", "a\tb"}, {"\x7f", "=?base64?fw==?="}, {"=?base64?=", "=?base64?="}, {"=?BASE64?YQ==?=", "=?BASE64?YQ==?="},

@@ -39,9 +39,9 @@ func integer(raw []byte) (int64, bool) {
 // maxSafeInteger is the largest integer that JavaScript represents exactly.
 const maxSafeInteger = 1<<53 - 1
 
-// TranslateError appends the edits that translate the code of a server's error to the client's era, to. The server must be
-// of the other era. m is the method of the request. uri is the raw JSON string of the client's URI for resources/read, or nil
-// to keep data.uri. An error that needs no translation stays byte for byte.
+// TranslateError appends the edits that translate the code of a server's error to the client's era, which is to. The server
+// must be of the other era. m is the method of the request. uri is the raw JSON string of the client's URI for resources/read,
+// or nil to keep data.uri. An error that needs no translation stays byte for byte.
 //
 //	resource not found      -32002 ↔ -32602; another -32602 differs by data.uri, or else by its message
 //	-32020 to -32099        -32603 with data.originalCode: the specification reserves these for the gateway's own request

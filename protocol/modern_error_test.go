@@ -15,7 +15,7 @@ func TestTranslateError(t *testing.T) {
 		m        Method
 		toModern bool
 		have     string
-		want     string // "" = as it came
+		want     string // "" = unchanged
 	}{
 		{MethodResourcesRead, true, `{"code":-32002,"message":"no"}`, `{"data":{"uri":"pub"},"code":-32602,"message":"no"}`},
 		{MethodResourcesRead, true, `{"code":-32002,"message":"no","data":{"uri":"raw","x":1}}`, `{"code":-32602,"message":"no","data":{"uri":"pub","x":1}}`},

@@ -211,7 +211,7 @@ func AppendInputResponses(dst []byte, responses []InputResponse) []byte {
 	return append(dst, '}')
 }
 
-// AppendRetry appends the client's request for a modern server again, with the responses and the state (raw JSON string, or
+// AppendRetry appends the retry of a client's request to a modern server, with the responses and the state (raw JSON string, or
 // nil) of an input_required result. Without responses it has no inputResponses. edits are those of id, name and URI.
 // MCP 2026-07-28, basic/patterns/mrtr, client requirements
 func AppendRetry(dst []byte, f *Frame, p *Params, meta ModernMeta, responses []InputResponse, state []byte, edits ...rawjson.Edit) []byte {

@@ -195,7 +195,7 @@ func FuzzResultTranslation(f *testing.F) {
 	})
 }
 
-// checkRelayed checks that only the four members of an input_required are relayed.
+// checkRelayed checks that only the four members of an input_required result are relayed.
 func checkRelayed(t *testing.T, f *Frame, r *ResultInfo) {
 	t.Helper()
 	raw := rawjson.AppendEdited(nil, f.Raw, RelayInputRequired(nil, f, r, "ours", []byte(testServer))...)
@@ -225,7 +225,7 @@ func TestAppendInputRequired(t *testing.T) {
 }
 
 func TestItemsBetweenEras(t *testing.T) {
-	cases := []struct{ item, legacy, modern string }{ // "" = as it is
+	cases := []struct{ item, legacy, modern string }{ // "" = unchanged
 		{`{"name":"a","inputSchema":{"type":"object"}}`, "", ""},
 		{`{"name":"a","outputSchema":{"type":"object","properties":{"x":true,"y":{"properties":{"z":true}}}}}`, `{"name":"a","outputSchema":{"type":"object","properties":{"x":{},"y":{"properties":{"z":true}}}}}`, ""},
 		{`{"outputSchema":{"type":"array"},"name":"a"}`, `{"name":"a"}`, ""},

@@ -24,7 +24,7 @@ func (s *scanner) noteString(i int) {
 		s.resource = s.resource || next == '"' || next == '_' || next == '\\'
 		return
 	}
-	// The first different byte may start an escape. A letter can only be escaped as \u.
+	// The first byte that differs may start an escape. A letter can only be escaped as \u.
 	at := bits.TrailingZeros64(word^wordResource) / 8
 	if s.raw[i+1+at] == '\\' && s.raw[i+2+at] == 'u' {
 		s.resource = true

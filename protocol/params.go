@@ -20,7 +20,7 @@ type Params struct {
 	// params._meta["io.modelcontextprotocol/…"]
 	MetaVersion, MetaCapabilities, MetaClientInfo, MetaLogLevel, SubscriptionID rawjson.Span
 
-	Odd bool // one of these keys in params or _meta is null or in another case
+	Odd bool // a member of params or _meta that the gateway reads is null, or its key is in another case
 }
 
 // ResultInfo holds the spans of all members of a result that the gateway reads. Spans are offsets into the frame's Raw.
@@ -30,7 +30,7 @@ type ResultInfo struct {
 	Version, Capabilities, ServerInfo, Instructions, SupportedVersions         rawjson.Span // initialize, server/discover
 	Structured                                                                 rawjson.Span // structuredContent, of any type
 
-	Odd bool // one of these keys is null or in another case
+	Odd bool // a member that the gateway reads is null, or its key is in another case
 }
 
 // Item is an element of a list: its bytes, and the spans in Raw of the members that the gateway reads or rewrites.

@@ -259,7 +259,7 @@ func (s *paramScan) meta(p *Params, meta rawjson.Span) {
 		}
 		// A required key of a modern _meta with a wrong type counts as absent: CheckModern returns the right error for both.
 		strict := s.strict
-		s.strict = strict && field != metaVersion && field != metaCapabilities && field != metaClientInfo || field == metaProject // our own key is checked for every method
+		s.strict = strict && field != metaVersion && field != metaCapabilities && field != metaClientInfo || field == metaProject // the gateway's own key is checked for every method
 		s.take(to, want, "params._meta.", metaKeys.names[field], w.Value)
 		s.strict = strict
 	}
@@ -276,7 +276,7 @@ const (
 
 func (w wanted) String() string { return [...]string{"string", "object", "string or integer"}[w] }
 
-// take sets to to the value if it has the required type.
+// take stores the value in to if it has the required type.
 func (s *paramScan) take(to *rawjson.Span, want wanted, where, name string, value rawjson.Span) {
 	c := s.raw[value.Off]
 	ok := false

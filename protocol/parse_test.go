@@ -15,7 +15,7 @@ func TestParseRefuses(t *testing.T) {
 		raw  string
 		want error
 		code int
-		id   string // what may be answered to
+		id   string // the id for an error response; "" = none
 	}{
 		{``, ErrSyntax, -32700, ""},
 		{`{"jsonrpc":"2.0","id":1,"method":"ping"`, ErrSyntax, -32700, ""},
@@ -103,7 +103,7 @@ func TestParseBatch(t *testing.T) {
 	}
 }
 
-// Words and escapes at every distance from the end and from the eight-byte blocks of the scan.
+// Escapes, characters and string ends are validated at every distance from the end and from the eight-byte blocks of the scan.
 func TestParseAlignment(t *testing.T) {
 	for n := range 80 {
 		pad := strings.Repeat("x", n)
@@ -118,7 +118,7 @@ func TestParseAlignment(t *testing.T) {
 	}
 }
 
-// Every sequence of up to four bytes that could start a character, in the middle and at the end of a message.
+// Every sequence of up to four bytes that could start a character is validated, in the middle and at the end of the text.
 func TestParseUTF8(t *testing.T) {
 	second := []byte{0x00, 0x22, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF}
 	for first := 0x80; first <= 0xFF; first++ {

@@ -33,7 +33,7 @@ func appendCall(dst []byte, method string, params []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendResult appends the answer to the request with that raw id. result is raw JSON.
+// AppendResult appends the response to the request with the given raw id. result is raw JSON.
 func AppendResult(dst, rawID, result []byte) []byte {
 	dst = rawjson.Grow(dst, len(head)+len(rawID)+len(result)+20)
 	dst = append(dst, head+`,"id":`...)
@@ -43,8 +43,8 @@ func AppendResult(dst, rawID, result []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendError appends an error answer. rawID nil leaves the id out, as modern clients want it when a request could not
-// be read; legacy ones are given []byte("null"). data is raw JSON, nil = none.
+// AppendError appends an error response. A nil rawID omits the id, as modern clients require if a request could not be
+// read. For legacy clients, pass []byte("null") instead. data is raw JSON, nil = none.
 func AppendError(dst, rawID []byte, code int, message string, data []byte) []byte {
 	dst = rawjson.Grow(dst, len(head)+len(rawID)+len(message)+len(data)+72)
 	dst = append(dst, head...)

@@ -62,7 +62,7 @@ func skipPlain(raw []byte, i int) int {
 func scanString(raw []byte, i int) int {
 	i++
 	for {
-		// Most strings are short: a few words one at a time, and the long way only for long ones.
+		// Most strings are short: the first 32 bytes are checked one word at a time, and skipPlain reads the rest of longer ones.
 		var m uint64
 		for end := i + 32; m == 0 && i < end && i+8 <= len(raw); {
 			if m = special(binary.LittleEndian.Uint64(raw[i:])); m == 0 {
@@ -93,8 +93,8 @@ func scanString(raw []byte, i int) int {
 	}
 }
 
-// escapeLength returns the length of the escape b begins with, 0 when it is malformed. A \u of half a surrogate pair is
-// an escape like any other (encoding/json sees it so, too).
+// escapeLength returns the length of the escape at the start of b, or 0 if it is malformed. A \u escape of an unpaired
+// surrogate is accepted, as in encoding/json.
 func escapeLength(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -110,12 +110,12 @@ func escapeLength(b []byte) int {
 	return 0
 }
 
-// scanRunes checks the non-ASCII characters from i on: those of two and three bytes in one word here.
+// scanRunes checks the non-ASCII characters from i on. It checks characters of two and three bytes itself, one word each.
 func scanRunes(raw []byte, i int) int {
 	for i+4 <= len(raw) {
 		switch x := binary.LittleEndian.Uint32(raw[i:]); {
 		case x&0xC0C0F0 == 0x8080E0:
-			if odd := x & 0x200F; odd == 0 || odd == 0x200D { // overlong; surrogate
+			if odd := x & 0x200F; odd == 0 || odd == 0x200D { // overlong, or a surrogate
 				return ^i
 			}
 			i += 3
@@ -133,11 +133,11 @@ func scanRunes(raw []byte, i int) int {
 	return scanRarerRunes(raw, i)
 }
 
-// scanRarerRunes is scanRunes for any characters. // RFC 3629, section 4
+// scanRarerRunes is scanRunes for characters of any length (RFC 3629, section 4).
 func scanRarerRunes(raw []byte, i int) int {
 	for i < len(raw) && raw[i] >= 0x80 {
 		c := raw[i]
-		low, high, n := byte(0x80), byte(0xBF), 0 // bounds of the second byte; length
+		low, high, n := byte(0x80), byte(0xBF), 0 // bounds of the second byte, and the length
 		switch {
 		case 0xC2 <= c && c <= 0xDF:
 			n = 2
@@ -171,7 +171,7 @@ func scanRarerRunes(raw []byte, i int) int {
 	return i
 }
 
-// scanNumber reads the number at i, which begins with a digit or a minus. // RFC 8259, section 6
+// scanNumber reads the number at i, which begins with a digit or a minus sign (RFC 8259, section 6).
 func scanNumber(raw []byte, i int) int {
 	if raw[i] == '-' {
 		i++

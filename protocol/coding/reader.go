@@ -13,7 +13,7 @@ import (
 
 const (
 	inputBytes   = 4 << 10 // read buffer for encoded bytes
-	maxExpansion = 256     // decoded bytes for each encoded byte, beyond the limit of a message; the formats allow 1032
+	maxExpansion = 256     // decoded bytes allowed per encoded byte, in addition to the limit of a message; the formats allow 1032
 )
 
 var (

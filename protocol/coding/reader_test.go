@@ -19,7 +19,7 @@ type compressor interface {
 	Flush() error
 }
 
-// compressors are the forms that the codings have.
+// compressors maps each form of a coding to its compressor.
 var compressors = map[string]struct {
 	coding Coding
 	to     func(io.Writer) compressor
@@ -110,7 +110,7 @@ func TestReaderOddBodies(t *testing.T) {
 	}
 }
 
-// What the sender has flushed can be read while the sender goes on, also where each part is a gzip member of its own.
+// Flushed bytes can be read while the sender continues, even if each part is a gzip member of its own.
 func TestReaderStreams(t *testing.T) {
 	forms := map[string]func(c compressor, w io.Writer) compressor{
 		"flushed": func(c compressor, _ io.Writer) compressor { _ = c.Flush(); return c },
@@ -149,7 +149,7 @@ func TestReaderStreams(t *testing.T) {
 	}
 }
 
-// A body that expands without end is stopped soon after the limit, and the error names it. A body that expands as text does is not.
+// Reading a body that expands without end stops soon after the limit, with an error that names the limit. Text may expand as usual.
 func TestReaderExpansion(t *testing.T) {
 	for form, c := range compressors {
 		r := NewReader(c.coding, bytes.NewReader(encode(t, form, strings.Repeat("\x00", 16<<20))), limit)
@@ -165,7 +165,7 @@ func TestReaderExpansion(t *testing.T) {
 	}
 }
 
-// A broken body's own error is returned, with what could be decoded before.
+// An error of the body is returned unchanged, after the bytes that could be decoded.
 func TestReaderSourceError(t *testing.T) {
 	broken := errors.New("connection reset")
 	for form, c := range compressors {

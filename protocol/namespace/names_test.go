@@ -110,7 +110,7 @@ func TestUnderscoreID(t *testing.T) {
 
 var publicName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// Whatever servers call their things: public names keep to the contract, URIs come back, quoting is what encoding/json reads.
+// For any names and URIs: public names and slugs are valid, and SplitPrefixURI reverses PrefixURI.
 func FuzzNames(f *testing.F) {
 	for _, s := range []string{"files", "read_file", "file:///logs/app.log", "ui://x/y", "Größe", "\xff\xfe", "a\\\"\n\x00b", "😀", "x:", "\u2028", "resource://a/b"} {
 		f.Add("srv", s, 64)

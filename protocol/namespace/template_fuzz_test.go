@@ -2,7 +2,7 @@ package namespace
 
 import "testing"
 
-// No template and no URI makes the matcher panic, and what ExpandUnderscore finds matches and has that id.
+// No template or URI makes the matcher panic. A URI that ExpandUnderscore returns matches the template and has the id.
 func FuzzTemplate(f *testing.F) {
 	for _, s := range []string{"mcp://database/{table}/{id}", "file:///{+path}", "x://s{?q*}{&r}", "x{;p*}{#f}{.e}{/s*}", "größe{x:3}", "%41{a}", "{", "{}", "{+}", "a{b}{b}", "{a,b*,c:2}"} {
 		f.Add(s, "mcp://database/users/42", "srv_mcp___database_users_42")

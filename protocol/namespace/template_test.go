@@ -71,7 +71,7 @@ func TestTemplateMatch(t *testing.T) {
 	}
 }
 
-// S0.3.2 under style underscore: only what can be read in one way.
+// S0.3.2 with underscore ids: only an id with one possible URI is expanded.
 func TestTemplateMatchUnderscore(t *testing.T) {
 	cases := []struct{ template, id, want string }{
 		{"mcp://database/{table}/{id}", "db_mcp___database_users_42", "mcp://database/users/42"},
@@ -79,7 +79,7 @@ func TestTemplateMatchUnderscore(t *testing.T) {
 		{"mcp://database/{table}/{id}", "db_mcp___database_us_ers_42", ""}, // us/ers, us ers, …
 		{"mcp://database/{table}/{id}", "other_mcp___database_users_42", ""},
 		{"x://{a}-{b}", "db_x___1-2", "x://1-2"},
-		{"x://{a}-{b}", "db_x___1-2-3", "x://1-2-3"}, // 1-2 and 3, or 1 and 2-3: all the same
+		{"x://{a}-{b}", "db_x___1-2-3", "x://1-2-3"}, // 1-2 and 3, or 1 and 2-3: the same URI
 		{"x://{a}-{a}", "db_x___1-2", ""},
 		{"x://{a}{b}", "db_x___12", "x://12"},
 		{"x://{a}/{a}", "db_x___1_1", "x://1/1"},
@@ -187,7 +187,7 @@ func genValue(t *rapid.T, values uritemplate.Values, name string) {
 	}
 }
 
-// Whatever a template expands to, it matches; and prefixing commutes with expanding (C1.1, C8).
+// A template matches each of its expansions, and prefixing commutes with expanding (C1.1, C8).
 func TestTemplateMatchesItsExpansions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, values := genTemplate(t)
@@ -197,7 +197,7 @@ func TestTemplateMatchesItsExpansions(t *testing.T) {
 		}
 		uri, err := uritemplate.MustNew(text).Expand(values)
 		if err != nil {
-			t.Skip(err) // a prefix of a list
+			t.Skip(err) // a prefix modifier on a list
 		}
 		if !tpl.Match(uri) {
 			t.Fatalf("%q does not match its expansion %q", text, uri)
@@ -216,7 +216,7 @@ func TestTemplateMatchesItsExpansions(t *testing.T) {
 	})
 }
 
-// What ExpandUnderscore returns has that id and matches; what has one reading is found.
+// A URI that ExpandUnderscore returns has the id and matches the template.
 func TestTemplateUnderscoreRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, _ := genTemplate(t)

@@ -96,7 +96,7 @@ func TestEditObject(t *testing.T) {
 	}
 }
 
-// Edits of any object: what remains is what encoding/json's token reader sees without the dropped members, in order.
+// After any edit, encoding/json's token reader sees the remaining members of the object, in order.
 func FuzzEdit(f *testing.F) {
 	for _, s := range []string{`{}`, `{"a":1}`, `{"a":1,"b":[1,2],"a":{}}`, `{ "a" : "x,y" , "\u0061":2 }`, `{"b":{"a":1},"c":"\\"}`, "{\n\"c\":1,\t\"a\":2}"} {
 		f.Add([]byte(s), uint8(1))

@@ -88,8 +88,8 @@ func InsertPatches(edits []Edit, off uint32, patches []Patch, more bool) []Edit 
 // DropMembers appends the edits that delete the members for whose keys (raw strings without their quotes) gone returns true. kept
 // reports that some members remain. Each edit covers whole members with their commas, never a value that remains.
 func DropMembers(edits []Edit, raw []byte, object Span, known [2]Span, gone func(key []byte) bool) (_ []Edit, kept bool) {
-	run := -1 // offset of the first member to drop before the first that remains
-	last := 0 // end of the member before
+	run := -1 // offset of the first of the members to drop that precede all remaining ones; -1 = none
+	last := 0 // end of the previous member
 	w := WalkMembers(raw, object)
 	w.known = known
 	for ; w.Next(); last = int(w.Value.End) {

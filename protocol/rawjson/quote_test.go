@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Quote writes what encoding/json reads back, and Unquote agrees with encoding/json.
+// encoding/json reads back what Quote writes, and Unquote agrees with encoding/json.
 func FuzzQuote(f *testing.F) {
 	for _, s := range []string{"files", "file:///logs/app.log", "Größe", "\xff\xfe", "a\\\"\n\x00b", "😀", "\u2028"} {
 		f.Add(s)

@@ -67,7 +67,7 @@ func (w *Walker) Next() bool {
 	return true
 }
 
-// IsSpace reports whether c is JSON white space. // RFC 8259, section 2
+// IsSpace reports whether c is JSON white space (RFC 8259, section 2).
 func IsSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
 // SkipSpace returns the offset of the first byte at or after i that is not white space, or len(raw).

@@ -13,7 +13,7 @@ import (
 func TestDigest(t *testing.T) {
 	name := []byte(`"n"`)
 	of := func(arguments string) [32]byte { return Digest("tools/call", name, []byte(arguments)) }
-	// In each line all are one request; no two lines are.
+	// All requests in a line have the same digest. Requests in different lines have different digests.
 	lines := [][]string{
 		{`{}`, ` { } `},
 		{`{"a":1,"b":2}`, `{"b":2,"a":1}`, "{\n\t\"b\" : 2 ,\r\n \"\\u0061\" : 1 }"},
@@ -79,7 +79,7 @@ func FuzzDigest(f *testing.F) {
 	})
 }
 
-// writable reports whether encoding/json would write the value as it is: no key twice.
+// writable reports whether encoding/json would write the value unchanged: no key occurs twice.
 func writable(raw []byte) bool {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()

@@ -69,7 +69,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// Forged, truncated, expired, foreign: each refused, and said which to the log.
+// Forged, truncated, expired and foreign states are refused, each with its own error.
 func TestOpenRefuses(t *testing.T) {
 	s := New(testKey)
 	good := mustSeal(t, s, testState())
@@ -135,7 +135,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Whatever a client sends: no panic, and only what was sealed with this key opens.
+// For any text: no panic, and only a state that was sealed with this key can be opened.
 func FuzzOpen(f *testing.F) {
 	s := New(testKey)
 	v := testState()
@@ -198,7 +198,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// What a principal's ids of tasks end with is the same each time, and another for whatever differs, wherever the texts are cut.
+// A principal's tag for a task is always the same. It differs if any of the texts differs or if they are split elsewhere.
 func TestTaskTag(t *testing.T) {
 	s, seen := New(testKey), map[string]string{}
 	for _, texts := range [][3]string{{"a", "b", "c"}, {"ab", "", "c"}, {"a", "bc", ""}, {"", "ab", "c"}, {"b", "a", "c"}} {

@@ -58,7 +58,7 @@ func TestBudgetConcurrent(t *testing.T) {
 	}
 }
 
-// A client's answers hold its share and no more; the first one may be larger, and small ones always pass.
+// A client's responses use at most its share of the budget. The first one may be larger, and small ones are always accepted.
 func TestBudgetShares(t *testing.T) {
 	const mib = 1 << 20
 	b := NewBudget(16 * mib)

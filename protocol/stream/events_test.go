@@ -15,7 +15,7 @@ func TestSSEReader(t *testing.T) {
 	long := strings.Repeat("x", 200_000)
 	for _, test := range []struct {
 		name, in string
-		want     []string // "!" = an error and on it goes
+		want     []string // "!" = an error, after which reading continues
 		id       string
 		retry    time.Duration
 	}{
@@ -77,7 +77,7 @@ func TestSSEReader(t *testing.T) {
 	}
 }
 
-// FuzzSSEReader: however the stream is cut, the events are the same, and those of a simple reader.
+// FuzzSSEReader: however the reads split the stream, the events are the same as those of a simple reader.
 func FuzzSSEReader(f *testing.F) {
 	f.Add([]byte("data: a\r\n\r\nid: 1\ndata: b\ndata: c\n\n: x\n\n"))
 	f.Add([]byte("event: message\rdata:\r\rretry: 5\n\ndata\n\n"))
@@ -100,7 +100,7 @@ func FuzzSSEReader(f *testing.F) {
 	})
 }
 
-// sseSimple reads a stream that is all there.
+// sseSimple parses a complete stream.
 func sseSimple(in []byte) (events []string) {
 	text := strings.TrimPrefix(string(in), "\xef\xbb\xbf")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
@@ -132,7 +132,7 @@ func sseSimple(in []byte) (events []string) {
 	return events
 }
 
-// FuzzLinkLines: pieces put together are the lines, whatever the reads.
+// FuzzLinkLines: the joined pieces are the lines, whatever the sizes of the reads.
 func FuzzLinkLines(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\nc"), 1)
 	f.Add(bytes.Repeat([]byte("x"), 10_000), 4096)
@@ -164,7 +164,7 @@ func FuzzLinkLines(f *testing.F) {
 	})
 }
 
-// sseSteps reads so many bytes at a time.
+// sseSteps returns at most step bytes from each read.
 type sseSteps struct {
 	in   []byte
 	step int
@@ -179,13 +179,13 @@ func (s *sseSteps) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A message in pieces is put together once: not more than two and a half times its size is ever allocated.
+// A message in pieces is joined once: at most two and a half times its size is allocated.
 func TestLinkRope(t *testing.T) {
 	for _, n := range []int{0, 1, 4095, 4096, 65_536, 65_537, 1 << 20, 5_000_000} {
 		budget := NewBudget(0)
 		r := Rope{Max: 5_000_000, Budget: budget}
 		want := bytes.Repeat([]byte("0123456789"), n/10+1)[:n]
-		for range 2 { // a rope is used again
+		for range 2 { // the rope is reused
 			for p := want; len(p) > 0; {
 				m := min(len(p), 777)
 				r.Add(p[:m])

@@ -9,8 +9,8 @@ import (
 	"goblin-actor/protocol"
 )
 
-// Lines of every length, in reads of every length, come out as they went in, whatever was expected of their length; what is read
-// behind a long line belongs to the next ones. Memory that was freed is poisoned: nothing may still lie in it.
+// Lines of every length, in reads of every length, are returned unchanged, whatever length was expected. Bytes after a long line
+// belong to the next lines. Freed memory is poisoned, so that the test detects a line that is still in it.
 func TestRestOfLongLines(t *testing.T) {
 	protocol.PoisonFreed(true)
 	defer protocol.PoisonFreed(false)
@@ -46,7 +46,7 @@ func TestRestOfLongLines(t *testing.T) {
 	}
 }
 
-// steps gives what it has in reads of any length.
+// steps returns its input in reads of any length.
 type steps struct {
 	in  []byte
 	rng *rand.Rand
@@ -61,8 +61,8 @@ func (s *steps) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A message of the length that is expected is not copied; one that is much shorter does not keep the room of a long one, and one
-// that is longer comes whole.
+// A message of the expected length is not copied. A much shorter one does not keep the memory of a long one, and a longer one
+// is complete.
 func TestRopeExpects(t *testing.T) {
 	r := Rope{Max: 4 << 20}
 	for _, test := range []struct {

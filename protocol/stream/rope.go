@@ -32,7 +32,7 @@ type Rope struct {
 	expect int                // expected size of a large message; 0 if unknown
 	moved  bool               // the first chunk also starts with the content of Small
 	taken  int                // bytes taken from budget
-	End    []byte             // the last bytes of what was added after err
+	End    []byte             // the last bytes added when or after Err was set
 	Err    error
 }
 

@@ -115,7 +115,8 @@ func (c *argumentCheck) apply(n *node, at rawjson.Span) verdict {
 	return v
 }
 
-// fault records what was expected at the current path. The last reported fault ends the check, as its result is certain.
+// fault records what was expected at the current path. The check ends once the maximum number of faults is recorded, as its
+// result is then certain.
 func (c *argumentCheck) fault(expected string) verdict {
 	if c.quiet == 0 && len(c.faults) < maxArgumentFaults {
 		c.faults = append(c.faults, ArgumentFault{pointerOf(c.path), expected})

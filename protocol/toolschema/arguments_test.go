@@ -31,7 +31,7 @@ func problems(s *InputSchema, args string) (all []string) {
 	return all
 }
 
-// Each keyword refuses what does not fit, at the place where that is, without repeating the client's values.
+// Each keyword refuses a value that does not match, and the fault names its place without repeating the client's values.
 func TestArguments(t *testing.T) {
 	of := func(property string) string { return `{"type":"object","properties":{"a":` + property + `}}` }
 	draft := func(version, property string) string {
@@ -47,18 +47,18 @@ func TestArguments(t *testing.T) {
 		{of(`{"type":"integer"}`), `{"a":1.0}`, ""},
 		{of(`{"type":"integer"}`), `{"a":1e3}`, ""},
 		{of(`{"type":"integer"}`), `{"a":1.5}`, "/a: want integer, found a number"},
-		{of(`{"type":"integer"}`), `{"a":1.00000000000000000000001}`, ""}, // too long to judge
+		{of(`{"type":"integer"}`), `{"a":1.00000000000000000000001}`, ""}, // too long to be checked
 		{of(`{"type":"integer"}`), `{"a":123456789012345678901234567890}`, ""},
 		{of(`{"type":["string","null"]}`), `{"a":true}`, "/a: want null or string, found a boolean"},
 		{of(`{"enum":["a","b"]}`), `{"a":"secret"}`, `/a: want one of "a", "b"; found another value`},
 		{of(`{"enum":["\u0061",1]}`), `{"a":"a"}`, ""},
 		{of(`{"enum":["a",1]}`), `{"a":1.0}`, ""},
-		{of(`{"const":{"x":1}}`), `{"a":{"x": 1}}`, ""}, // spelled differently: not judged
+		{of(`{"const":{"x":1}}`), `{"a":{"x": 1}}`, ""}, // spelled differently: not checked
 		{of(`{"const":null}`), `{"a":0}`, "/a: want null; found another value"},
 		{of(`{"minLength":2,"maxLength":3}`), `{"a":"ü"}`, "/a: want 2 to 3 characters, found 1"},
 		{of(`{"minLength":2,"maxLength":3}`), `{"a":"\u00fcü"}`, ""},
 		{of(`{"pattern":"^[a-z]+$"}`), `{"a":"A"}`, "/a: want a string that matches the pattern ^[a-z]+$"},
-		{of(`{"pattern":"^[a-z]+$"}`), `{"a":"ü"}`, ""}, // not judged
+		{of(`{"pattern":"^[a-z]+$"}`), `{"a":"ü"}`, ""}, // not checked
 		{of(`{"pattern":"(?<=x)y"}`), `{"a":"z"}`, ""},  // not in Go's syntax
 		{of(`{"minimum":1,"exclusiveMaximum":10}`), `{"a":0}`, "/a: want a number of at least 1"},
 		{of(`{"minimum":1,"exclusiveMaximum":10}`), `{"a":10}`, "/a: want a number below 10"},
@@ -78,7 +78,7 @@ func TestArguments(t *testing.T) {
 		{of(`{"prefixItems":[{"type":"string"}],"items":false}`), `{"a":["x",1]}`, "/a/1: no value is allowed here"},
 		{of(`{"minItems":2,"maxItems":2}`), `{"a":[1]}`, "/a: want 2 to 2 elements, found 1"},
 		{of(`{"uniqueItems":true}`), `{"a":[1,2,1]}`, "/a: want different elements; found two that are the same"},
-		{of(`{"uniqueItems":true}`), `{"a":[1,1.0]}`, ""}, // not judged
+		{of(`{"uniqueItems":true}`), `{"a":[1,1.0]}`, ""}, // not checked
 		{of(`{"contains":{"type":"string"}}`), `{"a":[1]}`, "/a: want at least 1 elements that fit the schema under contains, found 0"},
 		{of(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), `{"a":5}`, "/a: want a value that fits one of the schemas under anyOf (null or string); found a number"},
 		{of(`{"anyOf":[{"type":"object","required":["x"]}]}`), `{"a":{}}`, "/a/x: the member is required and missing"},
@@ -100,7 +100,7 @@ func TestArguments(t *testing.T) {
 		{of(`{"$dynamicRef":"#","type":"string"}`), `{"a":1}`, "/a: want string, found a number"},
 		{of(`{"unevaluatedProperties":false}`), `{"a":{"b":1}}`, ""},
 		{of(`{"format":"email"}`), `{"a":"x"}`, ""},
-		{of(`{"oneOf":[{"type":"string","format":"ipv4"},{"type":"string","format":"ipv6"}]}`), `{"a":"10.0.0.1"}`, ""}, // one format fits: not judged
+		{of(`{"oneOf":[{"type":"string","format":"ipv4"},{"type":"string","format":"ipv6"}]}`), `{"a":"10.0.0.1"}`, ""}, // one format may match: not checked
 		{of(`{"oneOf":[{"type":"string","format":"ipv4"},{"type":"string","format":"ipv6"}]}`), `{"a":1}`,
 			"/a: want a value that fits one of the schemas under oneOf (string); found a number"},
 		{of(`{"not":{"format":"email"}}`), `{"a":"x"}`, ""},
@@ -128,7 +128,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Faults are bounded, and a key of the client is shortened.
+// The number of faults is limited, and a long key of the client is shortened.
 func TestArgumentFaultsAreBounded(t *testing.T) {
 	s := compiled(t, `{"type":"object","additionalProperties":false}`)
 	var args []string
@@ -141,7 +141,7 @@ func TestArgumentFaultsAreBounded(t *testing.T) {
 	}
 }
 
-// Schemas and arguments that are made to take time cost a bounded amount of work, and what was not checked passes.
+// Schemas and arguments that are made to be slow cost a bounded amount of work. The unchecked rest is accepted.
 func TestArgumentWorkIsBounded(t *testing.T) {
 	digits := strings.TrimSuffix(strings.Repeat("1,", 100_000), ",")
 	patterns := make([]string, 400)
@@ -181,7 +181,7 @@ func TestArgumentWorkIsBounded(t *testing.T) {
 	}
 }
 
-// A schema is compiled within a budget; what is beyond it refuses nothing.
+// A schema is compiled within a budget. Parts beyond it refuse nothing.
 func TestCompileArgumentsWithinABudget(t *testing.T) {
 	var properties []string
 	for i := range 3000 {
@@ -203,7 +203,7 @@ const typicalTool = `{"name":"git_log","inputSchema":{"type":"object","propertie
 
 const typicalArguments = `{"repo_path":"/srv/code/project","max_count":20,"start_timestamp":"2026-01-01","format":"short","paths":["a.go","b.go","c/d.go"]}`
 
-// Arguments that fit are checked without memory.
+// Checking arguments that match allocates nothing.
 func TestArgumentsThatFitAllocateNothing(t *testing.T) {
 	s, _ := Compile([]byte(typicalTool), maxCompiledNodes)
 	raw := []byte(typicalArguments)
@@ -258,7 +258,7 @@ func TestProblemsAreOneLine(t *testing.T) {
 	}
 }
 
-// No schema and no arguments make the check panic, or refuse without a reason.
+// No schema or arguments make the check panic, or refuse without a reason.
 func FuzzArguments(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]}`, `{"a":{"a":1}}`)
 	f.Add(typicalTool[len(`{"name":"git_log","inputSchema":`):len(typicalTool)-1], typicalArguments)

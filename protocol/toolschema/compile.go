@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxCompiledNodes = 2000     // per tool; schemas beyond are not checked
+	maxCompiledNodes = 2000     // per tool; schemas beyond that are not checked
 	scannedPerNode   = 16 << 10 // bytes read to follow a reference that cost as much as one node
 )
 

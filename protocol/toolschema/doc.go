@@ -1,7 +1,7 @@
 // Package toolschema checks the JSON Schemas in a tool's definition, and the arguments of calls against them.
 //
 // Check reports why a tool's inputSchema or outputSchema is invalid. Compile turns a valid inputSchema into an InputSchema,
-// whose Check reports the arguments that certainly do not match. A keyword that the package does not judge, and work beyond
+// whose Check reports the arguments that certainly do not match. A keyword that the package does not check, and work beyond
 // its bounds, never refuse a call: then the server decides.
 //
 // Schemas follow JSON Schema 2020-12 (https://json-schema.org/draft/2020-12/json-schema-validation), or the older draft that

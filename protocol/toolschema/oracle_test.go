@@ -13,7 +13,7 @@ import (
 
 var oracleNames = []string{"a", "b", "c", "ü"}
 
-// randomSchema writes a schema with ordinary keywords, at most depth within each other.
+// randomSchema returns a schema with common keywords, nested at most depth levels deep.
 func randomSchema(r *rand.Rand, draft7 bool, depth int) any {
 	if depth == 0 || r.IntN(12) == 0 {
 		return []any{true, false, map[string]any{}}[r.IntN(3)]
@@ -61,7 +61,7 @@ func randomSchema(r *rand.Rand, draft7 bool, depth int) any {
 		s["$ref"] = []string{"#", "#/properties/a", "#/definitions/d"}[r.IntN(3)]
 		if draft7 {
 			for _, keyword := range []string{"const", "contains", "propertyNames", "if", "exclusiveMinimum", "exclusiveMaximum"} {
-				delete(s, keyword) // the validator wrongly looks at them beside $ref
+				delete(s, keyword) // the validator wrongly applies them next to $ref
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func randomObject(r *rand.Rand, depth int) any {
 	return object
 }
 
-// What the check refuses, a full validator refuses, too; and of what that refuses the check misses little.
+// A full validator refuses everything that the check refuses, and the check misses few of the validator's refusals.
 func TestArgumentsAgreeWithAValidator(t *testing.T) {
 	refused, missed, passed := 0, 0, 0
 	const seeds = 1000
@@ -132,7 +132,7 @@ func TestArgumentsAgreeWithAValidator(t *testing.T) {
 		if draft7 {
 			schema["$schema"] = "http://json-schema.org/draft-07/schema#"
 		}
-		delete(schema, "$ref") // at the top it leads to itself
+		delete(schema, "$ref") // at the root, it refers to itself
 		args, err := json.Marshal(randomObject(r, 3))
 		if err != nil {
 			t.Fatal(err)
@@ -161,7 +161,7 @@ func TestArgumentsAgreeWithAValidator(t *testing.T) {
 	}
 }
 
-// validates asks the full validator. A schema that leads back to itself without an end is not usable.
+// validates runs the full validator. A schema that refers to itself endlessly is not usable.
 func validates(t *testing.T, schema map[string]any, args []byte) (valid, usable bool) {
 	t.Helper()
 	text, err := json.Marshal(schema)
