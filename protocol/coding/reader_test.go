@@ -197,7 +197,8 @@ func TestReaderIsReused(t *testing.T) {
 	}
 }
 
-// FuzzReader compares with the library's own reader, which takes the whole body: same text, and an error exactly where that has one.
+// FuzzReader compares with the library's own reader, which reads the whole body: the text is equal, and an error occurs exactly where
+// the library reports one.
 func FuzzReader(f *testing.F) {
 	for form, c := range compressors {
 		encoded := encode(f, form, "data: {}\n\n")

@@ -14,13 +14,13 @@ import (
 	"goblin-actor/protocol"
 )
 
-// doorkeeper is an Admission that takes the credential for the name of the principal: Authorization: Bearer NAME.
+// doorkeeper is an Admission that treats the credential as the principal's name: Authorization: Bearer NAME.
 type doorkeeper struct {
 	asks  atomic.Bool
 	open  atomic.Bool  // admits requests without a credential
 	full  atomic.Bool  // refuses requests with a credential
 	calls atomic.Int64 // number of calls of Admit
-	held  atomic.Int64 // leases that are not released
+	held  atomic.Int64 // leases not yet released
 	most  atomic.Int64 // how many messages beyond its first a batch may have
 
 	back chan struct{} // if not nil, each Release sends two values before the lease counts as released

@@ -40,7 +40,7 @@ func (s *Server) watchStream(socket syscall.RawConn, number uint64) bool {
 	return s.poller != nil && s.poller.watch(socket, number)
 }
 
-// streamSpoke handles a stream that the poller has found readable, as read does.
+// streamSpoke does what read does, once, for a stream that the poller has found readable.
 func (s *Server) streamSpoke(number uint64, sink []byte) {
 	s.mu.Lock()
 	st := s.streams[number]

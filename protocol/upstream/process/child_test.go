@@ -21,7 +21,7 @@ import (
 
 const childRole = "TRANSPORT_TEST_CHILD" // if set, the test binary acts as a server
 
-// The test binary also acts as the programs that the tests start. This is done in init, so that it runs no tests then.
+// The test binary also acts as the programs that the tests start. It does so in init, before any test can run.
 func init() {
 	role := os.Getenv(childRole)
 	if role == "" {

@@ -14,7 +14,7 @@ import (
 
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
-// group is a job object. The child's descendants belong to it, and all are killed when the gateway's handle, the only one, is closed.
+// group is a job object that holds the child and its descendants. They are all killed when its only handle, the gateway's, is closed.
 type group struct {
 	pid int
 	job windows.Handle

@@ -69,7 +69,8 @@ func (r *stdoutReader) end() {
 	}
 }
 
-// next reads a piece of a line into the rope. ended means that the line is complete. A line that was read in one piece is reported directly.
+// next reads a piece of a line into the rope. ended means that the line is complete. A line that was read in one piece is reported
+// directly.
 func (r *stdoutReader) next() (ended bool, err error) {
 	if r.rope.N > 0 {
 		if r.rope.N >= largeLine && r.pipe != nil {

@@ -109,7 +109,8 @@ func benchList(b *testing.B, size int) []byte {
 	return list
 }
 
-// BenchmarkSlowList fetches a list of 1 MiB over a connection of 10 Mbit/s, alternating between plain and gzip. × is the ratio of the times.
+// BenchmarkSlowList fetches a list of 1 MiB over a connection of 10 Mbit/s, alternating between plain and gzip. × is the ratio of the
+// times.
 func BenchmarkSlowList(b *testing.B) {
 	list, sent := benchList(b, 1<<20), map[string]int{}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

@@ -38,7 +38,7 @@ func testEncode(encoding string, body []byte) []byte {
 	return b.Bytes()
 }
 
-// testIdle waits until no exchange holds a connection, since the response is reported before that.
+// testIdle waits until no exchange holds a connection. A response is reported before its connection is returned.
 func testIdle(l upstream.Link) {
 	link := l.(*httpLink)
 	for running := 1; running > 0; runtime.Gosched() {

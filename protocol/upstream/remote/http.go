@@ -301,7 +301,7 @@ func (l *httpLink) sweepIdle() {
 	l.sweep.Reset(sweepEvery)
 }
 
-// exchange is a running exchange.
+// exchange is the state of one HTTP exchange while it runs.
 type exchange struct {
 	upstream.Outgoing                 // zero for GET and DELETE
 	link              teller          // nil for GET and DELETE

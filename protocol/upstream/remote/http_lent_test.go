@@ -66,7 +66,8 @@ func TestHTTPLentExchange(t *testing.T) {
 	}
 }
 
-// lentExchange sends a request on the goroutine of the test. told means that its response was reported there; again means that the next one is lent the goroutine, too.
+// lentExchange sends a request on the goroutine of the test. told means that its response was reported there. again means that a
+// later request is lent the goroutine, too.
 func lentExchange(t *testing.T, late time.Duration, cut func(answer string) []string) (told, again bool) {
 	t.Helper()
 	l, r := testOpen(t, Options{URL: serveRaw(t, func(conn net.Conn, body []byte, n int) bool {

@@ -17,7 +17,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// testListen starts a server with a session, whose GET requests get answers.
+// testListen returns a handler with a session. get answers the GET requests.
 func testListen(get http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, q *http.Request) {
 		switch q.Method {

@@ -66,7 +66,8 @@ func mayBeLost(f *protocol.Frame) bool {
 	return ok && (code == -32600 || code >= -32099 && code <= -32000)
 }
 
-// saysLost reports whether a text means an unknown session. Methods whose name contains "session" are excluded, since errors often quote them.
+// saysLost reports whether a text means an unknown session. Methods whose name contains "session" are excluded, since errors often
+// quote them.
 func saysLost(c *exchange, status int, text string) bool {
 	if strings.Contains(strings.ToLower(c.Method), "session") {
 		return false

@@ -26,7 +26,8 @@ func (s *site) refusal(a *httpAnswer, body []byte) *upstream.StatusError {
 	return e
 }
 
-// shownLocation returns the address in a Location header without user, query and fragment, which may contain secrets. It returns "" for an address that is invalid or too long.
+// shownLocation returns the address in a Location header without user, query and fragment, which may contain secrets. It returns "" for
+// an address that is invalid or too long.
 func (s *site) shownLocation(location string) string {
 	to, err := s.url.Parse(location)
 	if err != nil || location == "" || to.Host == "" {

@@ -163,7 +163,8 @@ func testChunks(s string, size int) (out string) {
 	return out
 }
 
-// The response of a server that refuses a large request without reading it is received, and a server that responds before it reads causes no deadlock.
+// If a server refuses a large request without reading it, the refusal is received. A server that responds before it reads causes no
+// deadlock.
 func TestHTTPRoundTripEarlyAnswer(t *testing.T) {
 	frame := []byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"x":"` + strings.Repeat("y", 20<<20) + `"}}`)
 	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("z", 20<<20) + `"}}`)

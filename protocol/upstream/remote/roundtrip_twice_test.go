@@ -246,7 +246,8 @@ func TestHTTPRoundTripNeverTwiceHTTP2(t *testing.T) {
 	}
 }
 
-// A request that an HTTP/2 server has not processed is repeated, so that no call is lost on an old connection, but only a limited number of times.
+// A request that an HTTP/2 server has not processed is repeated a limited number of times, so that no call is lost on an old
+// connection.
 func TestHTTPRoundTripUnseenHTTP2(t *testing.T) {
 	for name, refuse := range map[string]func(s h2Conn, stream uint32){
 		"refused stream":   func(s h2Conn, stream uint32) { s.Reset(stream, h2Refused) },

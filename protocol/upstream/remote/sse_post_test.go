@@ -203,7 +203,7 @@ func TestSSELinkHostileStream(t *testing.T) {
 	}
 }
 
-// A request of a later era is refused without asking the server. Listen finds the stream open.
+// A request of a later era is refused without being sent to the server. Listen finds the stream open.
 func TestSSELinkLegacyOnly(t *testing.T) {
 	s := &sseTest{post: func(_ http.ResponseWriter, _ *http.Request, body []byte, _ func(string)) {
 		t.Errorf("the server received %s", body)
