@@ -19,7 +19,7 @@ var (
 type ParseError struct {
 	Code   int    // JSON-RPC code: -32700 invalid JSON, -32600 invalid message, -32602 invalid params
 	Msg    string // what was expected
-	Offset int    // in bytes, where the error was found
+	Offset int    // byte offset at which the error was found
 	Kind   error  // one of the errors above; Unwrap returns it
 }
 

@@ -16,7 +16,7 @@ type FaultName string
 // The errors that the gateway itself returns.
 const (
 	ToolNotFound        FaultName = "TOOL_NOT_FOUND"   // unknown, disabled, filtered out, or in another project
-	PromptNotFound      FaultName = "PROMPT_NOT_FOUND" // likewise
+	PromptNotFound      FaultName = "PROMPT_NOT_FOUND" // unknown, disabled, filtered out, or in another project
 	ResourceNotFound    FaultName = "RESOURCE_NOT_FOUND"
 	AmbiguousURI        FaultName = "AMBIGUOUS_URI"         // several servers have the URI; Candidates lists their public URIs
 	ServerUnavailable   FaultName = "SERVER_UNAVAILABLE"    // a listed server with one replica, which is not connected
@@ -65,7 +65,7 @@ const (
 // A zero field is unknown or not applicable. error.data omits zero fields, except Server and Retryable.
 type Fault struct {
 	Name       FaultName
-	Message    string        // for users; if empty, Error builds a standard message from the other fields
+	Message    string        // text for users; if empty, Error builds a standard message from the other fields
 	Server     string        // the server concerned; null in error.data when empty
 	URI, Tool  string        // as in the client's request
 	Retryable  bool          // the same request may succeed later, and repeating it is safe

@@ -13,7 +13,7 @@ const (
 	OwnerClient               // the client whose call caused it: a server request
 )
 
-// Subject is the kind of thing that a request names in its params.
+// Subject is the kind of item that a request names in its params.
 type Subject uint8
 
 // The subjects, with the member of params that names each.

@@ -78,7 +78,7 @@ func (f *Frame) parse(s *scanner) error {
 	return s.error(i)
 }
 
-// envelope is the state of Parse besides the frame.
+// envelope is the state of Parse in addition to the frame.
 type envelope struct {
 	seen    uint8
 	version bool // jsonrpc is "2.0"

@@ -9,7 +9,7 @@ import (
 
 // scanner validates JSON text (RFC 8259) and its UTF-8 in one pass, without recursion and without allocation.
 // Offsets are into raw. The scan functions return the offset after what they read, or ^offset of the error, which is
-// negative. s.deep reports that the error was the nesting depth.
+// negative. s.deep reports whether the error was the nesting depth.
 type scanner struct {
 	raw      []byte
 	newline  bool // there is a \n or \r between tokens

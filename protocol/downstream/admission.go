@@ -19,7 +19,7 @@ type Admission interface {
 	Asks() bool
 	// Anonymous returns the principal of clients without a credential, or nil if a credential is required.
 	Anonymous() *identity.Principal
-	// Admit decides about one request. It does not block.
+	// Admit decides whether to admit a request. It does not block.
 	Admit(r *Request) Admitted
 	// AdmitBatch decides whether an admitted request may be a batch with more messages beyond its first. It returns nil
 	// to admit them.

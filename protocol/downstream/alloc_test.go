@@ -9,7 +9,7 @@ import (
 	"goblin-actor/protocol"
 )
 
-// A plain request costs at most 13 allocations besides its body. The client in this test allocates nothing.
+// A plain request costs at most 13 allocations, not counting its body. The client in this test allocates nothing.
 func TestServerPostAllocations(t *testing.T) {
 	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)
 	_, address := serve(t, handlerFunc{post: func(x *Exchange) { x.Answer(protocol.Message{Frame: answer}) }}, Options{}, testLimits)

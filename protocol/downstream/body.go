@@ -33,7 +33,7 @@ type body struct {
 	bytes   []byte
 	counted int // bytes taken from the budget
 	budget  *stream.Budget
-	lease   Lease // of the request; released no later than the body. May be nil
+	lease   Lease // the request's lease; released no later than the body. May be nil
 }
 
 func (b *body) release() {
@@ -116,8 +116,8 @@ func (b *body) grow(size int) bool {
 	return true
 }
 
-// endOfBody returns the refusal for a read error. fasthttp reports io.EOF also for a connection that ended in the middle
-// of a body; whole tells whether the body is complete.
+// endOfBody returns the refusal for a read error. fasthttp also reports io.EOF for a connection that ended in the middle
+// of a body; whole says whether the body is complete.
 func endOfBody(err error, whole bool) refused {
 	if whole && errors.Is(err, io.EOF) {
 		return refusedNothing

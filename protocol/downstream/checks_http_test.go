@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Invalid requests over real sockets get the right status. The table says whether the connection is closed.
+// Invalid requests over real sockets get the right status. Each row of the table says whether the connection is then closed.
 func TestServerRefuses(t *testing.T) {
 	reached := &collect[string]{}
 	handler := handlerFunc{

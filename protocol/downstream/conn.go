@@ -21,7 +21,7 @@ const (
 	// serverProgress is how many bytes of a chunk a client must read within WriteTimeout to keep its connection. A slow
 	// but live reader of a large answer keeps it.
 	serverProgress = 8 << 10
-	// lingerTime is how long a refused client, for example with 413, may go on sending before the connection is closed.
+	// lingerTime is how long a refused client, for example with 413, may continue sending before the connection is closed.
 	lingerTime = 5 * time.Second
 	// lingerBytes is how many bytes the client may send in that time.
 	lingerBytes = 128 << 20
@@ -85,19 +85,19 @@ type serverConn struct {
 	server *Server
 	remote string
 	peer   netip.AddrPort
-	secure bool // raw is TLS
+	secure bool // raw is a TLS connection
 
 	request    *Request            // reused for each call of Admit; nil before the first
-	who        *identity.Principal // of the current request; nil means identity.Local
+	who        *identity.Principal // principal of the current request; nil means identity.Local
 	client     netip.Addr          // the client that a trusted proxy names; the zero value if there is no such proxy
 	clientText internedAddr        // client as Origin.Remote
-	lease      Lease               // of the current request, until an exchange or stream takes it; may be nil
+	lease      Lease               // lease of the current request, until an exchange or stream takes it; may be nil
 	admitted   bool                // a request was admitted
 
 	place *list.Element // in Server.unadmitted; nil once a request was admitted. Server.mu guards it
 
 	wake  chan struct{} // wakes the waiting handler. It outlives exchanges, so wakeups may be spurious
-	timer *time.Timer   // of the handler, created on first use
+	timer *time.Timer   // the handler's timer, created on first use
 
 	deadline time.Time // the current write deadline
 	ended    bool      // Read has returned io.EOF

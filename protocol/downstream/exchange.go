@@ -122,7 +122,7 @@ func (x *httpExchange) leave() {
 // writePlain passes the answer to fasthttp as a single body, without copying it.
 func (x *httpExchange) writePlain(ctx *fasthttp.RequestCtx) {
 	v, session := x.take()
-	if v.status == 0 { // the client left just now: send nothing more
+	if v.status == 0 { // the client has just left: send nothing more
 		x.conn.Kill()
 		return
 	}

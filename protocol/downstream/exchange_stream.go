@@ -33,7 +33,7 @@ func (answerStream) Read([]byte) (int, error) {
 	return 0, errors.New("event stream cannot be read")
 }
 
-// WriteTo writes the first bytes at once and then events as they come, until the answer is written or the client leaves.
+// WriteTo writes the first bytes at once and then events as they arrive, until the answer is written or the client leaves.
 func (e answerStream) WriteTo(w io.Writer) (total int64, err error) {
 	x, scratch := e.x, streamScratch.Get().(*[]byte)
 	defer freeScratch(scratch)
@@ -66,7 +66,7 @@ func (x *httpExchange) appendWaiting(dst []byte) (_ []byte, last bool, err error
 	return x.Response.appendWaiting(dst, streamBatch)
 }
 
-// idle waits for something to write. It returns true if nothing came within KeepAlive.
+// idle waits for something to write. It returns true if nothing is ready within KeepAlive.
 func (x *httpExchange) idle() bool {
 	for {
 		found, wanted := x.look()

@@ -19,12 +19,12 @@ func note(n string) []byte {
 	return []byte(`{"jsonrpc":"2.0","method":"notifications/` + n + `"}`)
 }
 
-// The response is JSON until SSEAfter. Then it is a stream that begins with a comment and has one every KeepAlive.
+// The response is JSON until SSEAfter. Then it is a stream that begins with a comment, followed by another one every KeepAlive.
 func TestExchangeTurnsIntoStream(t *testing.T) {
 	tests := []struct {
 		name, head, method string
 		after              time.Duration
-		want               string // of the body
+		want               string // the response body
 		stream             bool
 	}{
 		{"just in time", postHead, "m", 5*time.Second - 1, "R", false},

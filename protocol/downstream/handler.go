@@ -26,7 +26,7 @@ type Handler interface {
 
 // Origin describes the source of a message. Its strings are copies and may be retained.
 type Origin struct {
-	Stdio        bool                // the message came on stdin, which has no headers: no path, session or version
+	Stdio        bool                // the message was read from stdin, which has no headers: no path, session or version
 	Path         string              // "/mcp", "/p/alpha/mcp", "/s/files/mcp"; "" on stdio
 	SessionID    string              // Mcp-Session-Id; "" if absent
 	Version      string              // MCP-Protocol-Version; "" if absent
@@ -64,7 +64,7 @@ func (o *Origin) Repeated() func(name string) string {
 
 // Exchange is one message of a client and the response to it. Methods may be called from any goroutine and never block.
 //
-//	x.Answer(frame)       the final answer, which ends the exchange; likewise AnswerPieces
+//	x.Answer(frame)       the final answer, which ends the exchange; also AnswerPieces
 //	x.Notify(…)           a message before the answer, which turns the HTTP response into an event stream
 //	x.Accept()            202 without a body, for notifications and responses
 //	x.Refuse(status, …)   an HTTP error
@@ -89,13 +89,13 @@ const (
 	WeightAnswer   Weight = iota // never dropped
 	WeightState                  // replaces a waiting message with the same key
 	WeightLog                    // the oldest waiting one is dropped if too many wait
-	WeightProgress               // like WeightState, but only once 32 messages of the key wait, so that a prompt reader gets all
+	WeightProgress               // like WeightState, but only once 32 messages of the key wait, so that a fast reader gets them all
 )
 
 // port is the destination of an exchange's messages.
 type port interface {
 	answer(msg protocol.Message)
-	answers(parts []protocol.Message) // of a batch
+	answers(parts []protocol.Message) // the answers to a batch
 	notify(msg protocol.Message, weight Weight, key string)
 	accept()
 	refuse(status int, body []byte, retryAfter time.Duration)
@@ -207,8 +207,8 @@ func (s *EventStream) OnGone(f func()) { s.out.onGone(f) }
 
 // Options configures a Server.
 type Options struct {
-	AllowedOrigins  []string                       // accepted besides the server's own; scheme://host[:port]
-	AllowedHosts    []string                       // accepted besides loopback names and listener addresses; host or host:port
+	AllowedOrigins  []string                       // accepted in addition to the server's own; scheme://host[:port]
+	AllowedHosts    []string                       // accepted in addition to loopback names and listener addresses; host or host:port
 	MaxMessageBytes int                            // largest body; larger ones are refused with 413
 	SSEAfter        time.Duration                  // a slower answer becomes an event stream; 0 means 5 s
 	KeepAlive       time.Duration                  // interval of comments on idle streams; 0 means 15 s

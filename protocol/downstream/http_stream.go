@@ -25,7 +25,7 @@ type httpStream struct {
 
 	// StreamResponse.mu guards all fields from here on.
 	raw      net.Conn
-	deadline time.Time // for writing; only the writer uses it
+	deadline time.Time // the write deadline; only the writer uses it
 	first    []byte    // header of the response, until it is written
 	writing  bool      // a writer runs
 	beat     bool      // a comment is due
@@ -102,7 +102,7 @@ func streamHead(h *fasthttp.ResponseHeader) []byte {
 	return append(head, "\r\n"...)
 }
 
-// start takes over the connection. It returns false if the stream has ended meanwhile or the server is stopping.
+// start takes over the connection. It returns false if the stream has already ended or the server is stopping.
 func (st *httpStream) start(c *serverConn, head []byte) bool {
 	if !st.server.registerStream(st) {
 		return false

@@ -12,7 +12,7 @@ import (
 func TestPipelinedRequests(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		more  []string      // of the second request
+		more  []string      // further headers of the second request
 		first time.Duration // when the first answer arrives
 	}{
 		{"the second may become a stream", nil, defaultSSEAfter},

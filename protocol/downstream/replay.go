@@ -65,7 +65,7 @@ type Replay struct {
 	tracks  map[uint64]*track
 	last    uint64       // number of the newest track
 	events  [2]eventList // retained events: droppable, answers
-	count   int          // of retained events
+	count   int          // number of retained events
 	bytes   int          // size of their frames
 	dropped uint64
 	timer   *time.Timer // runs while events are retained

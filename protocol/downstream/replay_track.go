@@ -19,12 +19,12 @@ type track struct {
 	over   bool // the last message was sent or retained
 
 	// The connection that carries the track: at most one of these, none while the client is disconnected.
-	exchange trackExchange // of the POST
-	reader   trackReader   // of a GET
+	exchange trackExchange // the response to the POST
+	reader   trackReader   // a GET
 }
 
 // trackExchange is the connection of the POST that started a track.
-type trackExchange interface{ depart() } // called when the client has come back on another connection
+type trackExchange interface{ depart() } // called when the client has reconnected on another connection
 
 // trackReader is the connection of a GET that carries a track.
 type trackReader interface {
@@ -42,7 +42,7 @@ type replayEvent struct {
 	answer  bool
 	counted int // bytes taken from the budget
 	at      time.Time
-	links   [2]eventLink // in the list of the Replay, in the list of the track
+	links   [2]eventLink // in the list of the Replay, and in the list of the track
 }
 
 type eventLink struct{ prev, next *replayEvent }
@@ -134,8 +134,8 @@ func (t *track) appendLast(dst []byte, parts []protocol.Message) []byte {
 	return dst
 }
 
-// detach removes the track's connection. It retains the messages that waited there, and the last ones, which are set if
-// the track has ended.
+// detach removes the track's connection. It retains the messages that wait in q, and then the last ones, if the track is
+// over.
 func (t *track) detach(q *outboxQueue, over bool, last []protocol.Message) {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
@@ -178,7 +178,7 @@ func (t *track) deliver(p protocol.Message, weight Weight, key outboxKey) {
 		t.r.mu.Unlock()
 		if reader.pushTracked(p, weight, key) {
 			return
-		} // otherwise the reader has ended meanwhile and detached itself
+		} // otherwise the reader has just ended and detached itself
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// Connection is what a Response or a StreamResponse needs of the connection that carries it to the client. Its methods
+// Connection is what a Response or a StreamResponse needs from the connection that carries it to the client. Its methods
 // do not block and do not call back into the response.
 type Connection interface {
 	// Wake reports that there may be something to write. Spurious calls are allowed.
@@ -62,7 +62,7 @@ type Response struct {
 	gone    []func()
 	goneOne [1]func() // storage for the usual single element of gone
 	replay  *Replay   // nil if the response cannot be resumed
-	track   *track    // in replay, once the stream is open
+	track   *track    // the stream's track in replay, once the stream is open
 }
 
 // NewResponse returns the response to a request from origin, which conn carries. At most limit bytes of messages wait
@@ -250,7 +250,7 @@ func (x *Response) Over() bool {
 // Leave reports that the client has closed the connection. A call with a resumable stream continues.
 func (x *Response) Leave() { x.end(true) }
 
-// depart ends the connection of a response because its client has come back on another one.
+// depart ends the connection of a response because its client has reconnected on another one.
 func (x *Response) depart() {
 	if x.end(true) {
 		x.carrier.Kill()
@@ -296,7 +296,7 @@ const (
 	stepLeave           // the client has left
 )
 
-// look returns the next step, and whether to watch meanwhile for the client to leave.
+// look returns the next step, and whether to watch for the client's leaving until then.
 func (x *Response) look() (found nextStep, watch bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -29,13 +29,13 @@ type StreamResponse struct {
 
 	mu       sync.Mutex
 	state    streamState
-	verdict  *verdict // of a refusal, else nil
+	verdict  *verdict // the refusal; nil if the stream was not refused
 	queue    outboxQueue
 	greeting []byte // the first bytes after the header
 	parted   bool   // the client was told how long to wait before it reconnects
 	gone     []func()
 	track    *track         // nil if the stream cannot be resumed
-	backlog  []*replayEvent // of the track, to be written before anything else
+	backlog  []*replayEvent // messages of the track to write before anything else
 }
 
 // NewStreamResponse returns the response to a request from origin to open a stream. conn carries it. At most limit bytes

@@ -17,7 +17,7 @@ import (
 type pacedConn struct {
 	net.Conn
 	server   *Server
-	deadline time.Time // for writing; crypto/tls serializes writes
+	deadline time.Time // the write deadline; crypto/tls serializes writes
 }
 
 func (c *pacedConn) Write(p []byte) (int, error) { return c.server.writePaced(c.Conn, p, &c.deadline) }

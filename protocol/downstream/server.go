@@ -46,7 +46,7 @@ type Server struct {
 	unadmitted list.List              // the *serverConn without an admitted request, oldest first
 	streams    map[uint64]*httpStream // by number
 	opened     uint64                 // number of streams ever opened
-	poller     *poller                // of the streams; nil if there are none, or on systems without one
+	poller     *poller                // watches the streams; nil if there are none, or on systems without one
 	ended      chan struct{}          // closed when the last connection has ended; nil until the server stops
 }
 
@@ -55,7 +55,7 @@ type limits struct {
 	header     time.Duration // time for the header and the first 8 KiB of the body
 	bodyRate   int           // bytes per second at which a longer body must arrive, after header
 	idle       time.Duration // between requests of a connection
-	decide     time.Duration // for the Handler to accept or refuse a stream
+	decide     time.Duration // time for the Handler to accept or refuse a stream
 	unadmitted int           // connections without an admitted request; 0 means maxUnadmitted
 }
 

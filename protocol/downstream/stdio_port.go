@@ -7,7 +7,7 @@ import (
 	"goblin-actor/protocol/stream"
 )
 
-// stdioStream is stdout as the EventStream.
+// stdioStream is the EventStream of stdout.
 type stdioStream stdioServer
 
 func (*stdioStream) accept() {}

@@ -30,7 +30,7 @@ func (st *httpStream) read() {
 func (s *Server) watchStream(socket syscall.RawConn, number uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.streams[number] == nil { // the stream has ended meanwhile, and its socket is closed
+	if s.streams[number] == nil { // the stream has already ended, and its socket is closed
 		return true
 	}
 	if s.poller == nil {

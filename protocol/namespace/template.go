@@ -201,7 +201,7 @@ func writeExpression(b *strings.Builder, p piece) {
 			fmt.Fprintf(b, `(?:/[^/?#]*){0,%d}`, len(p.vars))
 		}
 	case ';':
-		if exploded { // of a map: any names
+		if exploded { // a map: its keys may have any names
 			name = `[^;/?#=]*`
 		}
 		fmt.Fprintf(b, `(?:;%s(?:=[^;/?#]*)?)*`, name)

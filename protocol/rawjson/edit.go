@@ -82,7 +82,7 @@ func InsertMember(raw []byte, object Span, member []byte) Edit {
 	return insertMembers(object, w.Next(), member)
 }
 
-// insertMembers returns the insertion at the beginning of the object. more reports that other members follow.
+// insertMembers returns the insertion at the beginning of the object. more says whether other members follow.
 func insertMembers(object Span, more bool, members ...[]byte) Edit {
 	if len(members) == 1 && !more {
 		return Insert(object.Off+1, members[0])

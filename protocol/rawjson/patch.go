@@ -6,7 +6,7 @@ import "bytes"
 type Patch struct {
 	Name string // the key
 	Key  []byte // `"key":`, and any other text before the value
-	Have Span   // the existing value; absent also if it is null
+	Have Span   // the existing value; also absent if it is null
 	Want []byte // the wanted raw value; nil removes the member
 	Tail []byte // text after the value
 }
@@ -14,7 +14,7 @@ type Patch struct {
 // PatchObject appends the edits that apply the patches: existing values are replaced in place, and new members are inserted at
 // the beginning of the object. Members whose keys are in drop are removed as well. tidy means that no key of the patches
 // occurs with the value null or in another spelling. known are values whose end is known, so that they need not be read.
-// empty reports that no member is left.
+// empty reports whether no member is left.
 //
 // Other edits of the same AppendEdited may change the values of members but must not insert or delete members.
 func PatchObject(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool, patches []Patch, drop ...string) (_ []Edit, empty bool) {
@@ -62,7 +62,7 @@ func PatchObject(edits []Edit, raw []byte, object Span, known [2]Span, tidy bool
 
 var comma = []byte(",")
 
-// InsertPatches appends the insertions at off of the wanted members that are missing. more reports that other members follow.
+// InsertPatches appends the insertions at off of the wanted members that are missing. more says whether other members follow.
 func InsertPatches(edits []Edit, off uint32, patches []Patch, more bool) []Edit {
 	first := true
 	for i := range patches {
@@ -86,7 +86,7 @@ func InsertPatches(edits []Edit, off uint32, patches []Patch, more bool) []Edit 
 }
 
 // DropMembers appends the edits that delete the members for whose keys (raw strings without their quotes) gone returns true. kept
-// reports that some members remain. Each edit covers whole members with their commas, never a value that remains.
+// reports whether some members remain. Each edit covers whole members with their commas, never a value that remains.
 func DropMembers(edits []Edit, raw []byte, object Span, known [2]Span, gone func(key []byte) bool) (_ []Edit, kept bool) {
 	run := -1 // offset of the first of the members to drop that precede all remaining ones; -1 = none
 	last := 0 // end of the previous member

@@ -25,7 +25,7 @@ type State struct {
 	Principal string
 	Project   string // "" is the whole catalog
 	Method    string
-	Digest    [32]byte  // of the request, see Digest
+	Digest    [32]byte  // digest of the request; see Digest
 	Round     uint32    // starts at 1
 	Expiry    time.Time // in whole milliseconds; the state is expired from then on
 	Inner     []byte    // Relayed: the server's requestState, raw JSON string; nil if it sent none

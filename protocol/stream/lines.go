@@ -29,8 +29,8 @@ func (l *Lines) Reset(r io.Reader) {
 	l.R, l.start, l.end, l.skipLF, l.err = r, 0, 0, false, nil
 }
 
-// Next returns the next piece of the current line without the line end. ended reports that it is the last piece. The piece is
-// valid until the next call. Next blocks until the stream has data. Unless cr is set, a \r before the \n stays in the piece.
+// Next returns the next piece of the current line without the line end. ended reports whether it is the last piece. The piece
+// is valid until the next call. Next blocks until the stream has data. Unless cr is set, a \r before the \n stays in the piece.
 func (l *Lines) Next() (piece []byte, ended bool, err error) {
 	for {
 		if l.skipLF && l.start < l.end {
@@ -54,8 +54,8 @@ func (l *Lines) Next() (piece []byte, ended bool, err error) {
 	}
 }
 
-// Rest reads more of an unfinished line, directly into rope if the line is long. ended reports that the line is complete. rope
-// must already contain the pieces that Next returned. Rest does not support lines that end with a lone \r.
+// Rest reads more of an unfinished line, directly into rope if the line is long. ended reports whether the line is complete.
+// rope must already contain the pieces that Next returned. Rest does not support lines that end with a lone \r.
 func (l *Lines) Rest(rope *Rope) (ended bool, err error) {
 	if l.start < l.end || l.err != nil || rope.N < ropeSmall || rope.Err != nil {
 		piece, ended, err := l.Next()

@@ -112,9 +112,9 @@ func TestArguments(t *testing.T) {
 		{of(`{"exclusiveMinimum":0}`), `{"a":1e-400}`, ""},
 		{of(`{"pattern":"^\\s$"}`), `{"a":"\u000b"}`, ""},                             // white space in ECMA-262, not in Go
 		{of(`{"not":{"pattern":"^.$"}}`), `{"a":"\r"}`, ""},                           // a line terminator in ECMA-262, not in Go
-		{draft("draft-07", `{"dependentRequired":{"x":["y"]}}`), `{"a":{"x":1}}`, ""}, // of 2019-09
+		{draft("draft-07", `{"dependentRequired":{"x":["y"]}}`), `{"a":{"x":1}}`, ""}, // a keyword of 2019-09
 		{draft("draft-07", `{"dependentSchemas":{"x":false}}`), `{"a":{"x":1}}`, ""},
-		{draft("draft-04", `{"const":1}`), `{"a":2}`, ""}, // of draft-06
+		{draft("draft-04", `{"const":1}`), `{"a":2}`, ""}, // a keyword of draft-06
 		{draft("draft-04", `{"contains":{"type":"string"}}`), `{"a":[1]}`, ""},
 	} {
 		s := compiled(t, c.schema)

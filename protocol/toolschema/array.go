@@ -10,7 +10,7 @@ import (
 // arrayRules holds the keywords of a schema for arrays.
 type arrayRules struct {
 	prefix                   []*node
-	items                    *node // of the elements after prefix
+	items                    *node // schema of the elements after prefix
 	contains                 *node
 	hasContains              bool // contains may be nil, which matches everything
 	minContains, maxContains int  // maxContains -1 means no maximum

@@ -125,7 +125,7 @@ func (c *compiler) read(at rawjson.Span) (found map[string]rawjson.Span, plain b
 		case "dependencies":
 			plain = plain && c.old
 			found[key] = w.Value
-		case "nullable": // of OpenAPI
+		case "nullable": // a keyword of OpenAPI
 			found[key] = w.Value
 		default:
 			if !c.knows(key) {

@@ -86,7 +86,7 @@ func typesOf(text []byte) jsonTypes {
 
 // textRules holds the keywords of a schema for strings.
 type textRules struct {
-	minLength, maxLength int // in characters; maxLength -1 means no maximum
+	minLength, maxLength int // numbers of characters; maxLength -1 means no maximum
 	pattern              *pattern
 }
 

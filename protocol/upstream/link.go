@@ -34,9 +34,9 @@ type Outgoing struct {
 	Frame   []byte                 // one JSON-RPC message; the link does not modify it
 	Newline bool                   // it contains raw newlines between tokens
 	Request bool                   // a response is expected (over HTTP, in the response body)
-	Method  string                 // for HTTP headers (modern era)
-	Name    string                 // likewise: Mcp-Name, the server's own name or URI; "" = none
-	Headers []protocol.HeaderField // likewise: Mcp-Param-*, encoded; the link does not modify them
+	Method  string                 // method name for HTTP headers (modern era)
+	Name    string                 // for the header Mcp-Name (modern era): the server's own name or URI; "" = none
+	Headers []protocol.HeaderField // Mcp-Param-* headers (modern era), encoded; the link does not modify them
 	Lend    func(job Job) bool     // runs job on a goroutine that waits for the response anyway; nil, or a result of false = there is none
 }
 
@@ -60,7 +60,7 @@ type (
 		Ticket uint64
 		Frame  protocol.Frame
 		Last   bool
-		Status int // of that HTTP response; 0 for stdio and the GET stream
+		Status int // status of that HTTP response; 0 for stdio and the GET stream
 
 		Session bool // that HTTP response contained a session id
 	}

@@ -14,8 +14,8 @@ type StatusError struct {
 	Code       int
 	RetryAfter time.Duration // from Retry-After, seconds or date; 0 = none
 	Body       []byte        // the first 1 KiB of the response's body
-	Location   string        // of a redirect that was not followed, without query and user; "" = none
-	Scheme     string        // of the first WWW-Authenticate challenge other than Bearer, such as "Basic"; "" = none
+	Location   string        // target of a redirect that was not followed, without query and user; "" = none
+	Scheme     string        // scheme of the first WWW-Authenticate challenge other than Bearer, such as "Basic"; "" = none
 }
 
 // Error returns the status in words, and the beginning of the body:

@@ -70,8 +70,8 @@ type link struct {
 	closing chan time.Duration // the grace of the first Close
 	hurry   chan struct{}      // closed by a Close without grace
 	failed  chan error         // the first error that broke the connection
-	once    sync.Once          // of closing
-	again   sync.Once          // of hurry
+	once    sync.Once          // guards closing
+	again   sync.Once          // guards hurry
 
 	streams sync.WaitGroup // readers of stdout and stderr
 	last    stderrTail

@@ -91,7 +91,7 @@ func TestProcessStdout(t *testing.T) {
 		frames        []string
 		noise         []error // one error each; nil = any
 		max           int
-		ids           string // of all noise, joined
+		ids           string // ids of all noise, joined
 	}{
 		{name: "lines", printed: a + "\n" + b + "\n", frames: []string{a, b}},
 		{name: "crlf", printed: a + "\r\n" + b + "\r\n", frames: []string{a, b}},

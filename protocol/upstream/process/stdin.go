@@ -35,7 +35,7 @@ type outbox struct {
 	try   func(p []byte) bool // writes all of p or nothing, without blocking; nil = not supported, or no process yet
 	busy  bool                // a write is in progress; later frames wait for it
 	line  []byte              // buffer of Do, while busy
-	bytes int                 // of the queue and of the write in progress
+	bytes int                 // size of the queue and of the write in progress
 	err   error               // set by close; later frames are refused with it
 	abort bool                // the rest of the queue is not written
 	over  bool                // Closed is about to be reported; later frames are dropped
@@ -181,7 +181,7 @@ type stdinWriter struct {
 	expired  func() // ends the process if out does not support deadlines
 	buf      []byte
 	inBuf    []mark    // frames in buf
-	deadline time.Time // of out
+	deadline time.Time // write deadline of out
 	err      error     // the first failure; nothing is written after it
 }
 

@@ -35,7 +35,7 @@ func (q *outbox) Do() {
 	q.free()
 }
 
-// first returns the frame for which the goroutine was lent, and false if it must not be written any more.
+// first returns the frame for which the goroutine was lent, and false if it must no longer be written.
 func (q *outbox) first() (upstream.Outgoing, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

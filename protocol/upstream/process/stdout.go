@@ -17,7 +17,8 @@ const (
 	largeLine   = 128 << 10 // a process that prints a line of this size gets a wider pipe for further ones
 )
 
-// readStdout reports Opened and then the messages of the process, until the pipe ends or its deadline after the exit.
+// readStdout reports Opened and then the messages of the process, until the pipe ends or, after the process has exited, its read
+// deadline passes.
 // While the sink has no room, it does not read, so the full pipe blocks the process.
 func (p *link) readStdout(child *child) {
 	defer p.streams.Done()

@@ -19,7 +19,7 @@ import (
 
 // autoTest is a server whose /mcp answers POST with a status, and GET with HTTP+SSE if sse is set.
 type autoTest struct {
-	status int // of POST to /mcp
+	status int // status of the response to a POST to /mcp
 	body   string
 	sse    *sseTest // nil: GET gets 405
 

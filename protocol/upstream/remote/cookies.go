@@ -25,7 +25,7 @@ const (
 // another client's connection, and a new session is not bound to the replica that lost the last one. Nothing logs a cookie.
 // Public suffixes need no check, because only the origin that set a cookie gets it back.
 type cookies struct {
-	url     url.URL               // of the origin, with the host that the server sees
+	url     url.URL               // URL of the origin, with the host that the server sees
 	secrets func(values []string) // Options.Cookies
 	some    atomic.Bool           // there are cookies; checked without a lock
 	mu      sync.Mutex            // guards the rest

@@ -120,7 +120,7 @@ func wantsScope(challenges []string) bool {
 	return false
 }
 
-// ask releases the response and waits for the verdict. It returns an error if the exchange was canceled meanwhile.
+// ask releases the response and waits for the verdict. It returns an error if the exchange is canceled while it waits.
 func (t *loginTrip) ask(c *exchange, r *httpRequest, a *httpAnswer, challenges []string) (upstream.Verdict, error) {
 	_, err := io.CopyN(io.Discard, a.body, refusalDrain)
 	_ = c.hold(nil)

@@ -26,7 +26,7 @@ type Options struct {
 	MaxMessageBytes int
 	ConnectTimeout  time.Duration // 0 = 10 s
 	Budget          *stream.Budget
-	Credentials     upstream.Credentials  // nil = none besides Headers
+	Credentials     upstream.Credentials  // nil = only those in Headers
 	Cookies         func(values []string) // receives the values of the server's cookies after each change; must not block; may be nil
 
 	jar *cookies // shared by both links of OpenAuto; nil = the link creates one
@@ -79,12 +79,12 @@ type httpLink struct {
 	mu       sync.Mutex
 	head     *head                // common start of requests; immutable, replaced on change
 	calls    map[uint64]*exchange // running exchanges by ticket
-	listener *exchange            // of the GET stream; nil = none
+	listener *exchange            // the exchange of the GET stream; nil = none
 	level    level                // the logging level that later requests wait for
 	idle     []*worker            // most recently used last
 	guests   []*worker            // workers without a goroutine of their own, for lent ones
 	unlent   int                  // number of further exchanges without lending, because the last lent one was slow
-	fewest   int                  // minimum of idle workers since the last sweep
+	fewest   int                  // smallest number of idle workers since the last sweep
 	sweep    *time.Timer          // nil while nothing is idle
 	closing  bool
 	over     bool // Closed is about to be reported
@@ -238,7 +238,7 @@ func (l *httpLink) begin(session string) {
 	l.head = newHead(l.head.site, session, l.head.version)
 }
 
-// lose drops a session. It returns false if another session has started meanwhile.
+// lose drops a session. It returns false if another session has already started.
 func (l *httpLink) lose(session string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -32,13 +32,14 @@ func sendLent(l upstream.Link, ticket uint64) (kept time.Duration) {
 
 const lentSlack = 4 * time.Second // tolerance for a busy machine
 
-// A response that comes at once is reported on the lent goroutine. A later one is reported elsewhere, and the lent goroutine is released.
+// A response that arrives immediately is reported on the lent goroutine. A later one is reported elsewhere, and the lent goroutine is
+// released.
 // This holds wherever the response is split.
 func TestHTTPLentExchange(t *testing.T) {
 	const late = lentFor + lentSlack + time.Second
 	for _, test := range []struct {
 		name  string
-		parts func(answer string) []string // all but the first come late
+		parts func(answer string) []string // all but the first arrive late
 		soon  bool
 	}{
 		{"at once", func(a string) []string { return []string{a} }, true},

@@ -202,7 +202,7 @@ func TestHTTPLinkListenPause(t *testing.T) {
 	}
 }
 
-// If the server closes the stream before the response, the response comes on the resumed stream with the same ticket.
+// If the server closes the stream before the response, the response arrives on the resumed stream with the same ticket.
 func TestHTTPLinkAnswerResumes(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		var resumed []string
@@ -239,7 +239,7 @@ func TestHTTPLinkAnswerResumes(t *testing.T) {
 	})
 }
 
-// Wherever the stream is cut, the response comes once: on the stream, or on the resumed one, which starts after the last complete event.
+// Wherever the stream is cut, the response is reported once: on the stream, or on the resumed one, which starts after the last complete event.
 // An incomplete event and its id are ignored.
 func TestHTTPLinkAnswerCut(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {

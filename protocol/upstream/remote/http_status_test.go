@@ -34,7 +34,7 @@ func TestHTTPLinkStatus(t *testing.T) {
 		retry     string
 		received  bool
 		lost      bool
-		code      int // of a StatusError; 0 = none
+		code      int // code of a StatusError; 0 = none
 		after     time.Duration
 		err       error // other than nil and StatusError
 	}{

@@ -150,7 +150,7 @@ func TestHTTPLinkStreams(t *testing.T) {
 	})
 }
 
-// The last notification before a response is not lost, even if both come in one packet.
+// The last notification before a response is not lost, even if both arrive in one packet.
 func TestHTTPLinkLastNotification(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)

@@ -26,7 +26,7 @@ type worker struct {
 	link *httpLink
 	jobs chan *exchange // capacity 1; closed to end the worker
 
-	guest   *exchange // for Do
+	guest   *exchange // the exchange that Do runs
 	next    step      // next step of an exchange that was started on a lent goroutine
 	request httpRequest
 	answer  httpAnswer

@@ -11,7 +11,7 @@ import (
 	"goblin-actor/protocol/upstream/linktest"
 )
 
-// Both transports report every error status as it came, with Retry-After and the authentication scheme.
+// Both transports report every error status unchanged, with Retry-After and the authentication scheme.
 func TestEveryErrorStatusIsReported(t *testing.T) {
 	refuse := func(w http.ResponseWriter, status int) {
 		w.Header().Set("Retry-After", "3")

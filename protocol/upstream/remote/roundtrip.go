@@ -22,7 +22,7 @@ const (
 	headBytes     = 16 << 10    // maximum size of a response header
 	oneWriteBytes = 16 << 10    // a body up to this size is written together with the header
 	asideBytes    = 256 << 10   // a larger body is written by a goroutine while the response is read, to avoid a deadlock with the server
-	earlyFor      = time.Second // how long a response is read after the request could not be written completely
+	earlyFor      = time.Second // how long to wait for a response if the request could not be written completely
 )
 
 var errMalformedHead = errors.New("malformed HTTP response")
@@ -57,14 +57,14 @@ var proxyOf = http.ProxyFromEnvironment
 // httpAnswer is an HTTP response. A goroutine reuses it for its exchanges.
 type httpAnswer struct {
 	status     int
-	sse        bool      // Content-Type says event stream
+	sse        bool      // the Content-Type is text/event-stream
 	unreadable error     // why the body cannot be decoded; the body is empty then; nil = it can
-	length     int64     // of the body; -1 = unknown
+	length     int64     // length of the body; -1 = unknown
 	body       io.Reader // io.EOF at its end
 	session    string    // Mcp-Session-Id; "" = none, or the same as in the request
 	retryAfter string
 	location   string
-	decoder    *coding.Reader // of a body with a Content-Encoding, until done; nil = none
+	decoder    *coding.Reader // decodes a body with a Content-Encoding, until done; nil = none
 	refusal    bool           // for loginTrip: the header of a refusal was read, but not processed
 
 	response *http.Response // net/http; nil when done

@@ -20,7 +20,7 @@ const (
 // connPool keeps the idle connections to one address. The most recently used is reused first.
 type connPool struct {
 	addr    string
-	timeout time.Duration // to connect
+	timeout time.Duration // timeout for connecting
 
 	mu     sync.Mutex
 	idle   []*poolConn

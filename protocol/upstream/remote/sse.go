@@ -72,14 +72,14 @@ type sseLink struct {
 	sweep   *time.Timer         // nil while no connection is idle
 	closing bool
 	over    bool  // Closed is about to be reported
-	cause   error // for Closed
+	cause   error // the error to report in Closed
 }
 
 // sseCall is a frame that is being sent.
 type sseCall struct {
 	exchange
-	id       string // of a request, raw; guarded by the link's mu
-	answered bool   // its answer came on the stream, so the result of the POST does not matter; guarded likewise
+	id       string // raw id of a request; guarded by the link's mu
+	answered bool   // its answer arrived on the stream, so the result of the POST does not matter; also guarded by the link's mu
 }
 
 var errSSECanceled = errors.New("canceled before it was sent")

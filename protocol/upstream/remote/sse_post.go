@@ -61,7 +61,7 @@ func (l *sseLink) expect(c *sseCall) {
 	l.byID[c.id] = c
 }
 
-// forget removes a call and reports whether its answer has come. It schedules the sweep of idle connections.
+// forget removes a call and reports whether its answer has arrived. It schedules the sweep of idle connections.
 func (l *sseLink) forget(c *sseCall) (answered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -93,7 +93,7 @@ func sseTestOpen(t *testing.T, o Options) (upstream.Link, *linktest.Recorder) {
 
 const sseTestNote = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 
-// Requests are sent as POSTs, and all messages come on the stream. A server's request with the id of a client's request stays a request.
+// Requests are sent as POSTs, and all messages arrive on the stream. A server's request with the id of a client's request stays a request.
 func TestSSELink(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
 		heads := make(chan http.Header, 1000)
@@ -246,7 +246,7 @@ func TestSSELinkNotOffered(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		get  http.HandlerFunc
-		text string // in the error
+		text string // part of the error
 		no   bool   // the error shows that the server does not support HTTP+SSE
 	}{
 		"404":  {status(404), "HTTP 404 (Not Found)", true},
