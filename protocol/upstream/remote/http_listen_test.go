@@ -239,7 +239,8 @@ func TestHTTPLinkAnswerResumes(t *testing.T) {
 	})
 }
 
-// Wherever the stream is cut, the response is reported once: on the stream, or on the resumed one, which starts after the last complete event.
+// Wherever the stream is cut, the response is reported once: on the stream, or on the resumed one. That one starts after the last
+// complete event.
 // An incomplete event and its id are ignored.
 func TestHTTPLinkAnswerCut(t *testing.T) {
 	testBoth(t, func(t *testing.T, serve func(http.HandlerFunc) string) {
